@@ -1,0 +1,112 @@
+// swift-tools-version: 6.2
+import Foundation
+import PackageDescription
+
+// Targets in the order of the imports: each may use only what stands above it.
+let systemLibraries: [Target] = [
+  .systemLibrary(name: "CLibrdkafka", path: "Shared/C/Librdkafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
+  .systemLibrary(name: "CLibpq", path: "Shared/C/Libpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+  .systemLibrary(name: "CLibcrypto", path: "Shared/C/Libcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+  .target(name: "CLibmicrohttpd", path: "Shared/C/Libmicrohttpd", linkerSettings: [.linkedLibrary("microhttpd")]),
+  .target(name: "CEventSchema", path: "Shared/C/EventSchema", linkerSettings: [.linkedLibrary("protobuf-c")]),
+]
+
+let shared: [Target] = [
+  .target(name: "Crypto", dependencies: ["CLibcrypto"], path: "Shared/Crypto"),
+  .target(name: "AdCore", dependencies: ["Crypto"], path: "Shared/AdCore"),
+  .target(name: "AdEvents", dependencies: ["AdCore", "CEventSchema"], path: "Shared/AdEvents", exclude: ["Schema"]),
+  .target(name: "Kafka", dependencies: ["CLibrdkafka"], path: "Shared/Kafka"),
+  .target(name: "Postgres", dependencies: ["CLibpq"], path: "Shared/Postgres"),
+  .target(name: "HTTP", dependencies: ["CLibmicrohttpd"], path: "Shared/HTTP"),
+  .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents"], path: "Shared/Pipeline"),
+  .target(name: "Runtime", dependencies: ["AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres"], path: "Shared/Runtime"),
+  .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka"], path: "Shared/AdClient"),
+  .target(name: "Supervision", dependencies: ["Kafka", "Postgres"], path: "Shared/Supervision"),
+]
+
+let everythingShared: [Target.Dependency] = ["AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres", "Runtime"]
+let pure: [Target.Dependency] = ["AdCore", "AdEvents", "Pipeline"]
+
+let services: [Target] = [
+  .target(name: "AdSelectionCore", dependencies: pure, path: "Services/AdSelection/Core"),
+  .target(name: "ImpressionTrackingCore", dependencies: pure, path: "Services/ImpressionTracking/Core"),
+  .target(name: "ClickTrackingCore", dependencies: pure, path: "Services/ClickTracking/Core"),
+  .target(name: "BillingCore", dependencies: pure, path: "Services/Billing/Core"),
+  .executableTarget(name: "AdSelection", dependencies: ["AdSelectionCore"] + everythingShared, path: "Services/AdSelection/Service"),
+  .executableTarget(name: "ImpressionTracking", dependencies: ["ImpressionTrackingCore"] + everythingShared, path: "Services/ImpressionTracking/Service"),
+  .executableTarget(name: "ClickTracking", dependencies: ["ClickTrackingCore"] + everythingShared, path: "Services/ClickTracking/Service"),
+  .executableTarget(name: "Billing", dependencies: ["BillingCore"] + everythingShared, path: "Services/Billing/Service"),
+  .target(
+    name: "Migrations", dependencies: ["Crypto", "Postgres"], path: "deploy/database",
+    resources: [.embedInCode("migrations")]),
+  .target(name: "Operations", dependencies: everythingShared, path: "Services/Console/Operations"),
+  .executableTarget(name: "Console", dependencies: ["Operations"] + everythingShared, path: "Services/Console/Service"),
+  .executableTarget(
+    name: "Handbill", dependencies: ["AdClient", "Migrations", "Operations", "Supervision"] + everythingShared, path: "Services/Handbill"),
+]
+
+func unitTest(_ module: String, _ others: [Target.Dependency] = []) -> Target {
+  .testTarget(name: "\(module)Tests", dependencies: [.byName(name: module)] + others, path: "Tests/Unit/\(module)Tests")
+}
+
+let tests: [Target] = [
+  unitTest("Crypto"), unitTest("AdCore", ["Crypto"]), unitTest("AdEvents", ["AdCore"]), unitTest("HTTP"), unitTest("Pipeline", ["AdCore", "AdEvents"]),
+  unitTest("Runtime", everythingShared), unitTest("AdClient", ["AdCore", "AdEvents"]), unitTest("AdSelectionCore", pure),
+  unitTest("ImpressionTrackingCore", pure), unitTest("ClickTrackingCore", pure), unitTest("BillingCore", pure),
+  .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
+  .testTarget(name: "KafkaTests", dependencies: ["Kafka", "Supervision"], path: "Tests/Integration/KafkaTests"),
+  .testTarget(name: "PostgresTests", dependencies: ["Postgres", "Supervision", "Migrations"], path: "Tests/Integration/PostgresTests"),
+  .testTarget(name: "SupervisionTests", dependencies: ["Kafka", "Postgres", "Supervision"], path: "Tests/Integration/SupervisionTests"),
+  .testTarget(
+    name: "SimulationTests",
+    dependencies: ["AdSelectionCore", "BillingCore", "ClickTrackingCore", "ImpressionTrackingCore"] + pure, path: "Tests/Simulation"),
+  .testTarget(
+    name: "NetworkTests", dependencies: ["AdClient", "Migrations", "Operations", "Supervision"] + everythingShared,
+    path: "Tests/Integration/NetworkTests"),
+  .executableTarget(
+    name: "Benchmarks", dependencies: ["AdSelectionCore", "Supervision", "Migrations"] + everythingShared, path: "Tests/Benchmarks"),
+]
+
+let package = Package(
+  name: "handbill",
+  products: [
+    .library(name: "AdClient", targets: ["AdClient"]),
+    .executable(name: "handbill", targets: ["Handbill"]),
+    .executable(name: "handbill-ad-selection", targets: ["AdSelection"]),
+    .executable(name: "handbill-impression-tracking", targets: ["ImpressionTracking"]),
+    .executable(name: "handbill-click-tracking", targets: ["ClickTracking"]),
+    .executable(name: "handbill-billing", targets: ["Billing"]),
+    .executable(name: "handbill-console", targets: ["Console"]),
+  ],
+  targets: systemLibraries + shared + services + tests,
+  swiftLanguageModes: [.v6]
+)
+
+// While the package grows: targets without files yet are left out.
+let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
+func hasFiles(_ path: String) -> Bool {
+  let files = FileManager.default.enumerator(atPath: root + "/" + path)?.allObjects as? [String] ?? []
+  return files.contains { $0.hasSuffix(".swift") || $0.hasSuffix(".c") || $0.hasSuffix(".modulemap") }
+}
+package.targets.removeAll { !hasFiles($0.path ?? "") }
+let present = Set(package.targets.map(\.name))
+package.targets.removeAll { $0.name.hasSuffix("Tests") && !$0.dependencies.allSatisfy { dependency in
+  if case .byNameItem(let name, _) = dependency { present.contains(name) } else { true } } }
+for target in package.targets {
+  target.dependencies.removeAll { if case .byNameItem(let name, _) = $0 { !present.contains(name) } else { false } }
+}
+package.products.removeAll { product in
+  switch product {
+  case let library as Product.Library: !library.targets.allSatisfy(present.contains)
+  case let executable as Product.Executable: !executable.targets.allSatisfy(present.contains)
+  default: false
+  }
+}
+
+for target in package.targets where target.type != .system {
+  target.swiftSettings = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ]
+}

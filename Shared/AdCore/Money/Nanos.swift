@@ -1,0 +1,26 @@
+/// An amount of money of one event or price: an integer of 10⁻⁹ of its currency's unit (B3). A CPM in micros is, number
+/// for number, the price of one impression in nanos. Arithmetic reports overflow; nothing wraps.
+public struct Nanos: Hashable, Comparable, Sendable {
+  public let value: Int64
+
+  public init(_ value: Int64) { self.value = value }
+
+  public static let zero = Nanos(0)
+  public static func < (left: Nanos, right: Nanos) -> Bool { left.value < right.value }
+}
+
+/// A currency by its ISO 4217 code: three upper-case letters.
+public struct Currency: Hashable, Comparable, Sendable, CustomStringConvertible {
+  public let text: String
+
+  /// Nil unless `text` is three letters `A-Z`.
+  public init?(_ text: String) {
+    guard text.utf8.count == 3, text.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }) else {
+      return nil
+    }
+    self.text = text
+  }
+
+  public var description: String { text }
+  public static func < (left: Currency, right: Currency) -> Bool { left.text < right.text }
+}

@@ -1,0 +1,117 @@
+package import AdCore
+
+/// What ad selection says on `ads.usage`.
+package enum UsageRecord: Hashable, Sendable {
+  /// Wants an allotment. Needs no sequence: each ordinal is granted once.
+  case ask(AllotmentAsk)
+  /// An allotment is closed. Has a sequence.
+  case report(sequence: Int64, AllotmentReport)
+}
+
+package struct AllotmentAsk: Hashable, Sendable {
+  package var campaign: CampaignID
+  package var advertiser: AdvertiserID
+  /// Days since 1970-01-01 in the advertiser's time zone.
+  package var budgetDay: Int32
+  /// Counts the allotments of (partition, campaign, budget day), from 1.
+  package var ordinal: Int64
+  /// What the partition used of this campaign in the last 60 s.
+  package var usedLastMinute: Nanos
+  /// One ad's full price: impression and click.
+  package var fullPrice: Nanos
+  package var currency: Currency
+
+  package init(
+    campaign: CampaignID, advertiser: AdvertiserID, budgetDay: Int32, ordinal: Int64, usedLastMinute: Nanos,
+    fullPrice: Nanos, currency: Currency
+  ) {
+    self.campaign = campaign
+    self.advertiser = advertiser
+    self.budgetDay = budgetDay
+    self.ordinal = ordinal
+    self.usedLastMinute = usedLastMinute
+    self.fullPrice = fullPrice
+    self.currency = currency
+  }
+}
+
+package struct AllotmentReport: Hashable, Sendable {
+  package var allotment: UInt64
+  /// The most that the ads sold from it can cost.
+  package var used: Nanos
+  package var closedAt: Timestamp
+
+  package init(allotment: UInt64, used: Nanos, closedAt: Timestamp) {
+    self.allotment = allotment
+    self.used = used
+    self.closedAt = closedAt
+  }
+}
+
+/// What billing says on `ads.budgets`: a piece of budget that one partition may use. Has a sequence.
+package struct AllotmentGrant: Hashable, Sendable {
+  package var allotment: UInt64
+  package var ordinal: Int64
+  package var campaign: CampaignID
+  package var budgetDay: Int32
+  package var amount: Nanos
+  package var serveUntil: Timestamp
+  /// The campaign's free budget when it was granted.
+  package var campaignFree: Nanos
+
+  package init(
+    allotment: UInt64, ordinal: Int64, campaign: CampaignID, budgetDay: Int32, amount: Nanos, serveUntil: Timestamp,
+    campaignFree: Nanos
+  ) {
+    self.allotment = allotment
+    self.ordinal = ordinal
+    self.campaign = campaign
+    self.budgetDay = budgetDay
+    self.amount = amount
+    self.serveUntil = serveUntil
+    self.campaignFree = campaignFree
+  }
+}
+
+/// What the console says on `ads.catalog`.
+package enum CatalogMessage: Hashable, Sendable {
+  /// A record, whole, at its version. The highest version wins.
+  case record(CatalogRecord, version: Int64)
+  /// The record is deleted at this version.
+  case deleted(key: String, version: Int64)
+  /// How many records (deleted ones included) there are, and the sum of their versions.
+  case heartbeat(records: Int64, versionSum: Int64, at: Timestamp)
+}
+
+/// A rejected record, for `ads.rejected`.
+package struct RejectedEvent: Hashable, Sendable {
+  package var reason: RejectionReason
+  package var detail: String
+  package var topic: String
+  package var partition: Int32
+  package var offset: Int64
+  package var service: String
+  package var arrival: Timestamp
+  /// The original bytes, capped.
+  package var value: [UInt8]
+  /// The original length in bytes; -1 for a null value.
+  package var valueLength: Int64
+  /// SHA-256 of the whole original value.
+  package var valueHash: [UInt8]
+
+  package init(
+    reason: RejectionReason, detail: String, topic: String, partition: Int32, offset: Int64, service: String,
+    arrival: Timestamp, value: [UInt8], valueLength: Int64, valueHash: [UInt8]
+  ) {
+    self.reason = reason
+    self.detail = detail
+    self.topic = topic
+    self.partition = partition
+    self.offset = offset
+    self.service = service
+    self.arrival = arrival
+    self.value = value
+    self.valueLength = valueLength
+    self.valueHash = valueHash
+  }
+}
