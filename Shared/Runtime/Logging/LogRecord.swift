@@ -1,0 +1,143 @@
+import AdCore
+
+/// How important a log record is, least first.
+package enum LogLevel: String, Sendable, CaseIterable, Comparable {
+  case trace, debug, info, notice, warning, error, critical
+
+  private var rank: Int {
+    switch self {
+    case .trace: 0
+    case .debug: 1
+    case .info: 2
+    case .notice: 3
+    case .warning: 4
+    case .error: 5
+    case .critical: 6
+    }
+  }
+
+  package static func < (left: LogLevel, right: LogLevel) -> Bool { left.rank < right.rank }
+}
+
+/// A value in a log record's metadata.
+package enum LogValue: Sendable, Equatable {
+  case text(String)
+  case integer(Int64)
+  case number(Double)
+  case boolean(Bool)
+  /// A secret: it is known that there is a value, and nothing else.
+  case redacted
+
+  package init(_ text: some StringProtocol) { self = .text(String(text)) }
+  package init(_ number: some BinaryInteger) { self = .integer(Int64(clamping: number)) }
+  /// Whatever `value` says of itself.
+  package init(describing value: some Sendable) { self = .text(String(describing: value)) }
+}
+
+extension LogValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+  ExpressibleByFloatLiteral
+{
+  package init(stringLiteral value: String) { self = .text(value) }
+  package init(integerLiteral value: Int64) { self = .integer(value) }
+  package init(booleanLiteral value: Bool) { self = .boolean(value) }
+  package init(floatLiteral value: Double) { self = .number(value) }
+}
+
+/// Flat metadata in the order given.
+package typealias LogMetadata = KeyValuePairs<String, LogValue>
+
+/// Holds a secret that no description, log or dump shows.
+package struct Redacted<Value: Sendable>: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  /// The secret itself, for the one place that needs it.
+  package let secret: Value
+
+  package init(_ secret: Value) { self.secret = secret }
+
+  package var description: String { "(secret)" }
+  package var debugDescription: String { description }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// One thing that happened.
+package struct LogRecord: Sendable {
+  package let time: Timestamp
+  package let level: LogLevel
+  package let logger: String
+  package let service: String
+  package let message: String
+  package let metadata: [(name: String, value: LogValue)]
+}
+
+/// How records become lines.
+package enum LogFormat: Sendable {
+  /// JSON, one object a line.
+  case json
+  /// For eyes.
+  case human(color: Bool)
+
+  /// The record as exactly one line, with its line end.
+  package func line(_ record: LogRecord) -> String {
+    switch self {
+    case .json: LogFormat.json(record)
+    case .human(let color): LogFormat.human(record, color: color)
+    }
+  }
+
+  private static func json(_ record: LogRecord) -> String {
+    var line = "{\"timestamp\":\"\(RFC3339.text(record.time))\",\"level\":\"\(record.level.rawValue)\",\"logger\":"
+    TextSafety.appendJSON(record.logger, to: &line)
+    line += ",\"message\":"
+    TextSafety.appendJSON(record.message, to: &line)
+    line += ",\"service\":"
+    TextSafety.appendJSON(record.service, to: &line)
+    var taken: Set<String> = ["timestamp", "level", "logger", "message", "service"]
+    // A name that is taken already would make the object ambiguous.
+    for (name, value) in record.metadata where taken.insert(name).inserted {
+      line += ","
+      TextSafety.appendJSON(name, to: &line, bytesMaximum: 128)
+      line += ":"
+      append(value, to: &line)
+    }
+    return line + "}\n"
+  }
+
+  private static func append(_ value: LogValue, to line: inout String) {
+    switch value {
+    case .text(let text): TextSafety.appendJSON(text, to: &line)
+    case .integer(let number): line += String(number)
+    // JSON has no infinities.
+    case .number(let number): line += number.isFinite ? "\(number)" : "null"
+    case .boolean(let boolean): line += boolean ? "true" : "false"
+    case .redacted: line += "\"(secret)\""
+    }
+  }
+
+  private static func human(_ record: LogRecord, color: Bool) -> String {
+    let level = record.level.rawValue
+    let padded = level + String(repeating: " ", count: max(0, 8 - level.count))
+    let shade =
+      switch record.level {
+      case .trace, .debug: "\u{1B}[2m"
+      case .info, .notice: "\u{1B}[32m"
+      case .warning: "\u{1B}[33m"
+      case .error, .critical: "\u{1B}[31m"
+      }
+    let time = RFC3339.text(record.time).dropFirst(11).dropLast()
+    var line = "\(time) " + (color ? shade + padded + "\u{1B}[0m" : padded)
+    line += " \(TextSafety.singleLine(record.logger)): \(TextSafety.singleLine(record.message))"
+    for (name, value) in record.metadata {
+      let shown =
+        switch value {
+        case .text(let text): TextSafety.singleLine(text)
+        case .integer(let number): String(number)
+        case .number(let number): "\(number)"
+        case .boolean(let boolean): "\(boolean)"
+        case .redacted: "(secret)"
+        }
+      line += " \(TextSafety.singleLine(name, bytesMaximum: 128))=\(shown)"
+    }
+    return line + "\n"
+  }
+}
