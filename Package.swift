@@ -21,7 +21,7 @@ let shared: [Target] = [
   .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents"], path: "Shared/Pipeline"),
   .target(name: "Runtime", dependencies: ["AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres"], path: "Shared/Runtime"),
   .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka"], path: "Shared/AdClient"),
-  .target(name: "Supervision", dependencies: ["Kafka", "Postgres"], path: "Shared/Supervision"),
+  .target(name: "Supervision", path: "Shared/Supervision"),
 ]
 
 let everythingShared: [Target.Dependency] = ["AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres", "Runtime"]
@@ -56,7 +56,7 @@ let tests: [Target] = [
   .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
   .testTarget(name: "KafkaTests", dependencies: ["Kafka", "Supervision"], path: "Tests/Integration/KafkaTests"),
   .testTarget(name: "PostgresTests", dependencies: ["Postgres", "Supervision", "Migrations"], path: "Tests/Integration/PostgresTests"),
-  .testTarget(name: "SupervisionTests", dependencies: ["Kafka", "Postgres", "Supervision"], path: "Tests/Integration/SupervisionTests"),
+  .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], path: "Tests/Integration/SupervisionTests"),
   .testTarget(
     name: "SimulationTests",
     dependencies: ["AdSelectionCore", "BillingCore", "ClickTrackingCore", "ImpressionTrackingCore"] + pure, path: "Tests/Simulation"),
