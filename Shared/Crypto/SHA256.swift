@@ -2,13 +2,45 @@ import CLibcrypto
 
 /// SHA-256 (FIPS 180-4).
 package enum SHA256 {
+  /// The length of a hash.
   package static let byteCount = 32
 
   /// The 32 bytes of the hash of `bytes`.
   package static func hash(_ bytes: some Sequence<UInt8>) -> [UInt8] {
-    let input = Array(bytes)
-    return [UInt8](unsafeUninitializedCapacity: byteCount) { output, count in
-      count = CLibcrypto.SHA256(input, input.count, output.baseAddress) == nil ? 0 : byteCount
+    let direct = bytes.withContiguousStorageIfAvailable { hash(UnsafeRawBufferPointer($0)) }
+    return direct ?? Array(bytes).withUnsafeBytes { hash($0) }
+  }
+
+  /// The same for bytes in memory, without a copy of them.
+  package static func hash(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: byteCount) { output, count in
+      hash(bytes, into: UnsafeMutableRawBufferPointer(output))
+      count = byteCount
     }
   }
+
+  /// Writes the hash of `bytes` into the first 32 bytes of `output`, which must be at least that long.
+  package static func hash(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) {
+    precondition(output.count >= byteCount, "A SHA-256 needs 32 bytes.")
+    let result = withReadableBytes(bytes) { input in
+      CLibcrypto.SHA256(input, bytes.count, output.baseAddress?.assumingMemoryBound(to: UInt8.self))
+    }
+    // It fails only where memory has run out: to go on with a wrong hash would be worse than to stop.
+    precondition(result != nil, "libcrypto could not compute a SHA-256.")
+  }
+
+  /// The first 8 bytes of the hash of `bytes`, big-endian: a short identity where collisions do no harm.
+  package static func hash64(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 8) { digest in
+      hash(bytes, into: digest)
+      return UInt64(bigEndian: digest.load(as: UInt64.self))
+    }
+  }
+}
+
+/// Calls `body` with the address of `bytes` as libcrypto wants it: never nil, also where there is nothing to read.
+func withReadableBytes<Result>(_ bytes: UnsafeRawBufferPointer, _ body: (UnsafePointer<UInt8>) -> Result) -> Result {
+  if let address = bytes.baseAddress { return body(address.assumingMemoryBound(to: UInt8.self)) }
+  var nothing: UInt8 = 0
+  return body(&nothing)
 }

@@ -21,6 +21,14 @@ public struct Currency: Hashable, Comparable, Sendable, CustomStringConvertible 
     self.text = text
   }
 
+  /// The same from raw bytes.
+  public init?(bytes: UnsafeRawBufferPointer) {
+    guard bytes.count == 3, bytes.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }) else {
+      return nil
+    }
+    text = String(decoding: bytes, as: UTF8.self)
+  }
+
   public var description: String { text }
   public static func < (left: Currency, right: Currency) -> Bool { left.text < right.text }
 }

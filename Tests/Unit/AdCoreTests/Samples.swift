@@ -1,0 +1,21 @@
+import Testing
+
+@testable import AdCore
+
+/// Values that tests begin with and change.
+enum Samples {
+  /// 2026-01-15T12:00:00Z.
+  static let now = Timestamp(milliseconds: 1_768_478_400_000)
+
+  static func terms(issuedAt: Timestamp = now) throws -> ServedTerms {
+    ServedTerms(
+      serveID: UUIDv7(timestamp: issuedAt, randomHigh: 0xABC, randomLow: 0x1234_5678_9ABC_DEF0), partition: 7,
+      issuedAt: issuedAt, expiresAt: issuedAt.advanced(byMilliseconds: 900_000), app: try #require(AppID("weather")),
+      developer: try #require(DeveloperID("sunny-apps")), advertiser: try #require(AdvertiserID("acme")),
+      campaign: try #require(CampaignID("acme-summer-2026-brand")), ad: try #require(AdID("acme-summer-1")),
+      placement: try #require(PlacementID("home")), country: try #require(Country("US")), device: .pad,
+      size: .padBannerLandscape, impressionPrice: Nanos(10_000_000), clickPrice: Nanos(2_000_000_000),
+      currency: try #require(Currency("USD")), shareBasisPoints: 6_000, allotment: 0xFEDC_BA98_7654_3210,
+      budgetDay: 20_468, clientHash: 0x0123_4567_89AB_CDEF, isTest: false)
+  }
+}
