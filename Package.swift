@@ -51,7 +51,7 @@ func unitTest(_ module: String, _ others: [Target.Dependency] = []) -> Target {
 
 let tests: [Target] = [
   unitTest("Crypto"), unitTest("AdCore", ["Crypto"]), unitTest("AdEvents", ["AdCore"]), unitTest("HTTP"), unitTest("Pipeline", ["AdCore", "AdEvents"]),
-  unitTest("Runtime", everythingShared), unitTest("AdClient", ["AdCore", "AdEvents"]), unitTest("AdSelectionCore", pure),
+  unitTest("Runtime", ["AdCore"]), unitTest("AdClient", ["AdCore", "AdEvents"]), unitTest("AdSelectionCore", pure),
   unitTest("ImpressionTrackingCore", pure), unitTest("ClickTrackingCore", pure), unitTest("BillingCore", pure),
   .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
   .testTarget(name: "KafkaTests", dependencies: ["Kafka", "Supervision"], path: "Tests/Integration/KafkaTests"),
