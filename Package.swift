@@ -18,7 +18,7 @@ let shared: [Target] = [
   .target(name: "Kafka", dependencies: ["CLibrdkafka"], path: "Shared/Kafka"),
   .target(name: "Postgres", dependencies: ["CLibpq"], path: "Shared/Postgres"),
   .target(name: "HTTP", dependencies: ["CLibmicrohttpd"], path: "Shared/HTTP"),
-  .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents"], path: "Shared/Pipeline"),
+  .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto"], path: "Shared/Pipeline"),
   .target(name: "Runtime", dependencies: ["AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres"], path: "Shared/Runtime"),
   .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka"], path: "Shared/AdClient"),
   .target(name: "Supervision", path: "Shared/Supervision"),

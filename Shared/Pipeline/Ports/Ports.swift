@@ -1,0 +1,97 @@
+import AdCore
+
+/// Tells the time. The only clock that decisions see.
+package protocol Clock: Sendable {
+  func now() -> Timestamp
+}
+
+/// Where messages are published. Sending returns at once; what was delivered is told to the partition later by
+/// ``PartitionPipeline/delivered(_:)``. A writer that fails to deliver one message delivers none after it until the
+/// partition is told by ``PartitionPipeline/writerRebuilt()``, so deliveries are always a prefix of what was sent.
+package protocol LogWriter {
+  /// - Throws: ``PipelineError/logUnavailable(_:)`` when the writer has failed and is being rebuilt; the message was
+  ///   not taken.
+  func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError)
+}
+
+/// What a delivery report says was delivered.
+package struct Receipt: Hashable, Sendable {
+  package enum Content: Hashable, Sendable {
+    case numbered(output: Int, sequence: Int64)
+    case outbox(id: Int64)
+  }
+
+  package var partition: Int32
+  package var content: Content
+
+  package init(partition: Int32, content: Content) {
+    self.partition = partition
+    self.content = content
+  }
+}
+
+/// Why a partition cannot go on as it is.
+package enum PipelineError: Error, Hashable, Sendable {
+  /// Somebody else owns the partition now. It is given up without a word.
+  case fenced
+  /// The database is away, or the fate of a commit is unknown: the partition is opened again, and what the database
+  /// then says is what happened.
+  case storeUnavailable(String)
+  /// The producer failed: it is rebuilt, and publishing goes on from what was delivered.
+  case logUnavailable(String)
+  /// The log is not the one that the position belongs to. The partition stops until a person decides.
+  case logReplaced(topic: String, partition: Int32, detail: String)
+  /// The database refused a row (SQLSTATE 22 or 23) of the batch; nothing was committed.
+  case dataRefused(String)
+  /// An id of the batch exists already (SQLSTATE 23505); nothing was committed.
+  case duplicateFound
+}
+
+/// A service's tables: its results and its position are committed together or not at all. One store is used by one
+/// thread.
+package protocol PipelineStore<Service> {
+  associatedtype Service: PipelineService
+
+  /// Raises the partition's epoch, which fences whoever had it, and reads where it stands.
+  func acquire(_ partition: Int32) throws(PipelineError) -> PartitionPosition
+
+  /// The state that the service keeps in memory for the partition, from its tables.
+  func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider
+
+  /// Answers what a batch must know before it is decided.
+  func look(up query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge
+
+  /// Commits a batch in one transaction whose first statement is the fence. What only the database could decide comes
+  /// back.
+  func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> CommitResult
+
+  /// Commits what has no record and no effect: the watermark, what was delivered, what is missing. Fenced like a batch.
+  func keep(_ upkeep: Upkeep) throws(PipelineError)
+
+  /// Messages of an output from `sequence` on, in order, at most `limit`, made again from the rows of the results.
+  func messages(
+    partition: Int32, output: Int, from sequence: Int64, limit: Int
+  ) throws(PipelineError) -> [NumberedMessage]
+
+  /// What the outbox still holds, oldest first.
+  func outbox(_ partition: Int32) throws(PipelineError) -> [OutboxEntry]
+
+  /// Sequences that consumers of this service's outputs miss and that were not yet answered.
+  func missing(_ partition: Int32) throws(PipelineError) -> [MissingNotice]
+}
+
+/// A consumer's word that it misses `sequence` of an output.
+package struct MissingNotice: Hashable, Sendable {
+  /// Which consumer's table says so, and the row's number there: each row is answered once.
+  package var consumer: String
+  package var number: Int64
+  package var output: Int
+  package var sequence: Int64
+
+  package init(consumer: String, number: Int64, output: Int, sequence: Int64) {
+    self.consumer = consumer
+    self.number = number
+    self.output = output
+    self.sequence = sequence
+  }
+}

@@ -1,0 +1,197 @@
+import AdCore
+
+/// Where a partition stands, as its tables say.
+package struct PartitionPosition: Hashable, Sendable {
+  /// Raised with each owner: the fence.
+  package var epoch: Int64
+  /// The last committed batch; dense, from 1.
+  package var batchNumber: Int64
+  package var watermark: Timestamp
+  package var inputs: [InputPosition]
+  package var outputs: [OutputPosition]
+  /// The highest id ever given to an outbox entry of the partition.
+  package var outboxID: Int64
+
+  package init(
+    epoch: Int64, batchNumber: Int64, watermark: Timestamp, inputs: [InputPosition], outputs: [OutputPosition],
+    outboxID: Int64
+  ) {
+    self.epoch = epoch
+    self.batchNumber = batchNumber
+    self.watermark = watermark
+    self.inputs = inputs
+    self.outputs = outputs
+    self.outboxID = outboxID
+  }
+}
+
+/// The position in one input.
+package struct InputPosition: Hashable, Sendable {
+  package var nextOffset: Int64
+  /// The last record decided; nil before the first.
+  package var last: RecordIdentity?
+  /// The highest sequence taken; 0 before the first. Only for inputs with sequences.
+  package var takenSequence: Int64
+  /// The highest watermark taken. Only for inputs with sequences.
+  package var takenWatermark: Timestamp
+
+  package init(nextOffset: Int64, last: RecordIdentity?, takenSequence: Int64, takenWatermark: Timestamp) {
+    self.nextOffset = nextOffset
+    self.last = last
+    self.takenSequence = takenSequence
+    self.takenWatermark = takenWatermark
+  }
+
+  package static let start = InputPosition(
+    nextOffset: 0, last: nil, takenSequence: 0, takenWatermark: Timestamp(milliseconds: 0))
+}
+
+/// The position in one output with sequences.
+package struct OutputPosition: Hashable, Sendable {
+  /// The sequence that the next message gets; 1 at the start.
+  package var nextSequence: Int64
+  /// The highest sequence known to be delivered; 0 at the start.
+  package var emittedSequence: Int64
+
+  package init(nextSequence: Int64, emittedSequence: Int64) {
+    self.nextSequence = nextSequence
+    self.emittedSequence = emittedSequence
+  }
+
+  package static let start = OutputPosition(nextSequence: 1, emittedSequence: 0)
+}
+
+/// Which record, in which log: the same offset in another log has another timestamp or other content.
+package struct RecordIdentity: Hashable, Sendable {
+  package var offset: Int64
+  /// Milliseconds since 1970, as the log says; 0 on a log that says none.
+  package var timestamp: Int64
+  package var contentHash: UInt64
+
+  package init(offset: Int64, timestamp: Int64, contentHash: UInt64) {
+    self.offset = offset
+    self.timestamp = timestamp
+    self.contentHash = contentHash
+  }
+}
+
+/// What is to be committed in one transaction.
+package struct CommitBatch<Service: PipelineService> {
+  package var partition: Int32
+  package var epoch: Int64
+  /// The number of this batch: one more than the last.
+  package var number: Int64
+  package var committedAt: Timestamp
+  package var inputs: [InputCommit]
+  package var outputs: [OutputCommit]
+  package var watermark: Timestamp
+  /// One byte for each offset, input after input.
+  package var outcomes: [UInt8]
+  /// First and last arrival of its records; nil for a batch of a timer.
+  package var arrivals: ClosedRange<Timestamp>?
+  package var effects: Service.Effects
+  package var rejections: [RejectedRecord]
+  package var outbox: [OutboxEntry]
+  package var deliveredOutbox: [Int64]
+  package var missing: [MissingSequence]
+  /// Offsets that the log had removed before they were read.
+  package var lost: [LostRange]
+}
+
+/// Offsets that will never be decided, and why.
+package struct LostRange: Hashable, Sendable {
+  package var input: Int
+  package var offsets: Range<Int64>
+  package var detail: String
+
+  package init(input: Int, offsets: Range<Int64>, detail: String) {
+    self.input = input
+    self.offsets = offsets
+    self.detail = detail
+  }
+}
+
+/// How far one input moves.
+package struct InputCommit: Hashable, Sendable {
+  package var firstOffset: Int64
+  package var position: InputPosition
+
+  package init(firstOffset: Int64, position: InputPosition) {
+    self.firstOffset = firstOffset
+    self.position = position
+  }
+
+  package var isMoved: Bool { position.nextOffset != firstOffset }
+}
+
+/// How far one output moves.
+package struct OutputCommit: Hashable, Sendable {
+  package var firstSequence: Int64
+  package var position: OutputPosition
+
+  package init(firstSequence: Int64, position: OutputPosition) {
+    self.firstSequence = firstSequence
+    self.position = position
+  }
+}
+
+/// A sequence that this consumer misses.
+package struct MissingSequence: Hashable, Sendable {
+  package var input: Int
+  package var sequence: Int64
+
+  package init(input: Int, sequence: Int64) {
+    self.input = input
+    self.sequence = sequence
+  }
+}
+
+/// What only the transaction could decide.
+package struct CommitResult: Hashable, Sendable {
+  /// Messages that it made, with the sequences it gave them.
+  package var messages: [NumberedMessage]
+
+  package init(messages: [NumberedMessage] = []) { self.messages = messages }
+}
+
+/// What is committed between batches.
+package struct Upkeep: Hashable, Sendable {
+  package var partition: Int32
+  package var epoch: Int64
+  package var batchNumber: Int64
+  package var watermark: Timestamp
+  package var emitted: [Int64]
+  package var takenWatermarks: [Timestamp]
+  package var deliveredOutbox: [Int64]
+  package var missing: [MissingSequence]
+  package var answeredMissing: [MissingNotice]
+}
+
+/// A rejected record, as the table of rejected events keeps it.
+package struct RejectedRecord: Hashable, Sendable {
+  package var input: Int
+  package var offset: Int64
+  package var arrival: Timestamp
+  package var reason: UInt8
+  package var detail: String
+  /// The original value, capped; nil where it was null or beyond the limit per minute.
+  package var value: [UInt8]?
+  /// The original length in bytes; -1 for a null value.
+  package var valueLength: Int64
+  /// SHA-256 of the original value.
+  package var valueHash: [UInt8]
+
+  package init(
+    input: Int, offset: Int64, arrival: Timestamp, reason: UInt8, detail: String, value: [UInt8]?, valueLength: Int64,
+    valueHash: [UInt8]
+  ) {
+    self.input = input
+    self.offset = offset
+    self.arrival = arrival
+    self.reason = reason
+    self.detail = detail
+    self.value = value
+    self.valueLength = valueLength
+    self.valueHash = valueHash
+  }
+}

@@ -1,0 +1,240 @@
+import AdCore
+import AdEvents
+import Crypto
+
+extension PartitionPipeline {
+  /// Decides and commits a batch, then publishes what it made.
+  ///
+  /// A batch that the database refuses is halved until the refused record stands alone; that one is put aside. Ids that
+  /// exist already are looked up, and the batch is decided again.
+  package func process(_ batch: InputBatch<Service.Event>) throws(PipelineError) -> BatchSummary {
+    var summary = BatchSummary()
+    try process(batch.records[...], of: batch, endsBatch: true, into: &summary)
+    return summary
+  }
+
+  private func process(
+    _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool,
+    isRefused: Bool = false, into summary: inout BatchSummary
+  ) throws(PipelineError) {
+    do {
+      try attempt(records, of: batch, endsBatch: endsBatch, isRefused: isRefused, isSuspected: false, into: &summary)
+      return
+    } catch .duplicateFound {
+      summary.duplicateRounds += 1
+    } catch .dataRefused(let detail) {
+      try halve(records, of: batch, endsBatch: endsBatch, wasRefused: isRefused, detail: detail, into: &summary)
+      return
+    }
+    do {
+      try attempt(records, of: batch, endsBatch: endsBatch, isRefused: isRefused, isSuspected: true, into: &summary)
+    } catch .duplicateFound {
+      let detail = "an id exists although it was looked up"
+      try halve(records, of: batch, endsBatch: endsBatch, wasRefused: isRefused, detail: detail, into: &summary)
+    } catch .dataRefused(let detail) {
+      try halve(records, of: batch, endsBatch: endsBatch, wasRefused: isRefused, detail: detail, into: &summary)
+    }
+  }
+
+  private func halve(
+    _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool,
+    wasRefused: Bool, detail: String, into summary: inout BatchSummary
+  ) throws(PipelineError) {
+    guard !wasRefused, !records.isEmpty else {
+      throw .storeUnavailable("the database refuses a batch that has nothing left to leave out: \(detail)")
+    }
+    summary.halvings += 1
+    if records.count == 1 {
+      try process(records, of: batch, endsBatch: endsBatch, isRefused: true, into: &summary)
+      return
+    }
+    let middle = records.startIndex + records.count / 2
+    try process(records[..<middle], of: batch, endsBatch: false, into: &summary)
+    try process(records[middle...], of: batch, endsBatch: endsBatch, into: &summary)
+  }
+
+  /// One transaction for `records`. On an error nothing was committed and the state is as before.
+  private func attempt(
+    _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool,
+    isRefused: Bool, isSuspected: Bool, into summary: inout BatchSummary
+  ) throws(PipelineError) {
+    var draft = draft(records, of: batch, endsBatch: endsBatch)
+    let context = context(
+      number: batchNumber + 1, gates: draft.gates, lastArrivals: draft.lastArrivals, isRefused: isRefused,
+      isDuplicateSuspected: isSuspected)
+    guard var decider else { throw .storeUnavailable("the partition is not open") }
+    self.decider = nil  // so that the state below is the only copy and changes in place
+    var isCommitted = false
+    defer { if !isCommitted, self.decider == nil { self.decider = decider } }
+
+    let query = decider.query(for: draft.admitted, context: context)
+    var knowledge: Service.Knowledge?
+    if let query { knowledge = try store.look(up: query, partition: partition) }
+    let decision = decider.decide(draft.admitted, knowing: knowledge, context: context)
+    let commit = commitBatch(draft: &draft, decision: decision, batch: batch, context: context)
+    do {
+      let result = try store.commit(commit)
+      decider.committed(result)
+      isCommitted = true
+      self.decider = decider
+      try finish(commit, decision: decision, result: result, draft: draft, summary: &summary)
+    } catch {
+      if isCommitted { throw error }
+      if !decider.revert() { try reloadDecider() }
+      throw error
+    }
+  }
+
+  /// What stands before the service decides: which records are taken, where each input then stands.
+  private struct Draft {
+    var gates: [SequenceGate]
+    var lastArrivals: [Timestamp?]
+    var admitted: [InputRecord<Service.Event>]
+    /// Index in `records` of each admitted record; nil when all are admitted.
+    var admittedIndices: [Int]?
+    /// One for each record.
+    var outcomes: [Outcome]
+    var records: ArraySlice<InputRecord<Service.Event>>
+    var positions: [InputPosition]
+    var arrivals: ClosedRange<Timestamp>?
+  }
+
+  private func draft(
+    _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool
+  ) -> Draft {
+    var draft = Draft(
+      gates: gates, lastArrivals: lastArrivals, admitted: [], admittedIndices: nil,
+      outcomes: Array(repeating: .absent, count: records.count), records: records, positions: inputs, arrivals: nil)
+    let hasSequences = service.inputs.contains(where: \.isSequenced)
+    var indices: [Int] = []
+    for (index, record) in records.enumerated() {
+      // A record never counts as earlier than what was already said to be decided.
+      let arrival = max(record.arrival, watermark)
+      draft.lastArrivals[record.input] = arrival
+      draft.arrivals =
+        draft.arrivals.map { min($0.lowerBound, arrival)...max($0.upperBound, arrival) } ?? arrival...arrival
+      draft.positions[record.input].nextOffset = record.offset + 1
+      draft.positions[record.input].last = RecordIdentity(
+        offset: record.offset, timestamp: record.timestamp, contentHash: record.contentHash)
+      guard hasSequences else { continue }
+      if let outcome = draft.gates[record.input].admit(record.mark) {
+        draft.outcomes[index] = outcome
+      } else {
+        indices.append(index)
+      }
+    }
+    if hasSequences, indices.count < records.count {
+      draft.admitted = indices.map { records[records.startIndex + $0] }
+      draft.admittedIndices = indices
+    } else {
+      draft.admitted = Array(records)
+    }
+    if endsBatch {
+      for (input, next) in batch.nextOffsets.enumerated() {
+        if let next { draft.positions[input].nextOffset = max(next, draft.positions[input].nextOffset) }
+      }
+    }
+    for input in draft.positions.indices {
+      draft.positions[input].takenSequence = draft.gates[input].takenSequence
+      draft.positions[input].takenWatermark = draft.gates[input].takenWatermark
+    }
+    return draft
+  }
+
+  private func commitBatch(
+    draft: inout Draft, decision: Decision<Service.Effects>, batch: InputBatch<Service.Event>, context: BatchContext
+  ) -> CommitBatch<Service> {
+    for (index, outcome) in decision.outcomes.enumerated() {
+      draft.outcomes[draft.admittedIndices?[index] ?? index] = outcome
+    }
+    var entries: [OutboxEntry] = []
+    var rejected: [RejectedRecord] = []
+    for forward in decision.forwards {
+      entries.append(
+        forwardEntry(forward, record: draft.admitted[forward.record], raw: batch.raw, count: entries.count))
+    }
+    for rejection in decision.rejections {
+      let row = rejectedRecord(rejection, record: draft.admitted[rejection.record], raw: batch.raw, now: context.now)
+      rejected.append(row)
+      entries.append(rejectionEntry(row, reason: rejection.reason, count: entries.count))
+    }
+    var next = cursors.map(\.next)
+    for message in decision.messages { next[message.output] = message.sequence + 1 }
+    return CommitBatch(
+      partition: partition, epoch: epoch, number: context.batchNumber, committedAt: context.now,
+      inputs: inputs.indices.map { InputCommit(firstOffset: inputs[$0].nextOffset, position: draft.positions[$0]) },
+      outputs: cursors.indices.map {
+        OutputCommit(
+          firstSequence: cursors[$0].next,
+          position: OutputPosition(nextSequence: next[$0], emittedSequence: cursors[$0].delivered))
+      },
+      watermark: context.watermark, outcomes: outcomeBytes(draft), arrivals: draft.arrivals, effects: decision.effects,
+      rejections: rejected, outbox: entries, deliveredOutbox: outboxDelivered,
+      missing: missingSequences(&draft.gates, now: context.now), lost: [])
+  }
+
+  /// One byte for each offset, input after input; offsets that no record had stay absent.
+  private func outcomeBytes(_ draft: Draft) -> [UInt8] {
+    var starts: [Int] = []
+    var total = 0
+    for input in inputs.indices {
+      starts.append(total)
+      total += Int(draft.positions[input].nextOffset - inputs[input].nextOffset)
+    }
+    var bytes = [UInt8](repeating: Outcome.absent.rawValue, count: total)
+    for (index, record) in draft.records.enumerated() {
+      bytes[starts[record.input] + Int(record.offset - inputs[record.input].nextOffset)] =
+        draft.outcomes[index].rawValue
+    }
+    return bytes
+  }
+
+  func missingSequences(_ gates: inout [SequenceGate], now: Timestamp) -> [MissingSequence] {
+    gates.indices.compactMap { input in
+      gates[input].notice(now: now).map { MissingSequence(input: input, sequence: $0) }
+    }
+  }
+
+  /// After the commit: the state is what was committed, and its messages go out.
+  private func finish(
+    _ commit: CommitBatch<Service>, decision: Decision<Service.Effects>, result: CommitResult, draft: Draft,
+    summary: inout BatchSummary
+  ) throws(PipelineError) {
+    batchNumber = commit.number
+    watermark = commit.watermark
+    inputs = commit.inputs.map(\.position)
+    gates = draft.gates
+    lastArrivals = draft.lastArrivals
+    outboxDelivered.removeAll()
+    for output in cursors.indices {
+      cursors[output].kept(emitted: commit.outputs[output].position.emittedSequence)
+      cursors[output].committed(next: commit.outputs[output].position.nextSequence)
+    }
+    for message in result.messages { cursors[message.output].committed(next: message.sequence + 1) }
+    summary.count(draft.outcomes)
+    for answer in decision.answers { sendUnreceipted(answer) }
+    publish(decision.messages)
+    publish(result.messages)
+    if let last = commit.outbox.last { outboxID = last.id }
+    try resendOutbox(commit.outbox)
+  }
+}
+
+/// What became of the records of one batch.
+package struct BatchSummary: Sendable {
+  package var batches = 0
+  package var records = 0
+  /// Per outcome byte: how many records had it.
+  package var outcomes = [Int](repeating: 0, count: 256)
+  /// Batches that were decided again because ids existed already.
+  package var duplicateRounds = 0
+  package var halvings = 0
+
+  package init() {}
+
+  mutating func count(_ outcomes: [Outcome]) {
+    batches += 1
+    records += outcomes.count
+    for outcome in outcomes { self.outcomes[Int(outcome.rawValue)] += 1 }
+  }
+}

@@ -1,0 +1,91 @@
+import AdCore
+import AdEvents
+import Crypto
+
+extension PartitionPipeline {
+  /// Sends messages that were just committed, unless earlier ones still wait in the database; those go first.
+  func publish(_ messages: [NumberedMessage]) {
+    for message in messages where cursors[message.output].isDue(message.sequence) {
+      guard send(message) else { return }
+    }
+  }
+
+  /// Sends the next messages that wait in the database, a bounded number of each output.
+  func publishBacklog() throws(PipelineError) {
+    for output in cursors.indices where cursors[output].isBehind && !isWriterDown {
+      let waiting = try store.messages(
+        partition: partition, output: output, from: cursors[output].sent + 1,
+        limit: PipelineLimits.backlogMessagesMaximum)
+      for message in waiting where cursors[output].isDue(message.sequence) {
+        guard send(message) else { return }
+      }
+    }
+  }
+
+  /// Whether committed messages still wait to be sent.
+  package var hasBacklog: Bool { !isWriterDown && cursors.contains(where: \.isBehind) }
+
+  /// Sends a part of the backlog; to be called again while ``hasBacklog``.
+  package func continueBacklog() throws(PipelineError) { try publishBacklog() }
+
+  private func send(_ message: NumberedMessage) -> Bool {
+    let receipt = Receipt(
+      partition: partition, content: .numbered(output: message.output, sequence: message.sequence))
+    do {
+      try writer.send(message.message, receipt: receipt)
+      cursors[message.output].sending(message.sequence)
+      return true
+    } catch {
+      // Sent again from the database once the writer is rebuilt.
+      isWriterDown = true
+      return false
+    }
+  }
+
+  /// Sends what is not sent again by itself: an answer, a watermark.
+  func sendUnreceipted(_ message: OutgoingMessage) {
+    do { try writer.send(message, receipt: nil) } catch { isWriterDown = true }
+  }
+
+  func resendOutbox(_ entries: [OutboxEntry]) throws(PipelineError) {
+    for entry in entries {
+      outboxPending[entry.id] = entry
+      guard !isWriterDown else { continue }
+      do {
+        try writer.send(entry.message, receipt: Receipt(partition: partition, content: .outbox(id: entry.id)))
+      } catch {
+        isWriterDown = true
+      }
+    }
+  }
+
+  func forwardEntry(
+    _ forward: Decision<Service.Effects>.Forward, record: InputRecord<Service.Event>, raw: RawBytes, count: Int
+  ) -> OutboxEntry {
+    let message = OutgoingMessage(
+      topic: forward.topic, partition: forward.partition, key: raw.key(record.raw),
+      value: raw.value(record.raw).map(Array.init), headers: raw.headers(record.raw) + forward.headers)
+    return OutboxEntry(id: outboxID + Int64(count) + 1, message: message)
+  }
+
+  func rejectedRecord(
+    _ rejection: Decision<Service.Effects>.Rejection, record: InputRecord<Service.Event>, raw: RawBytes, now: Timestamp
+  ) -> RejectedRecord {
+    let value = raw.value(record.raw)
+    let kept = rejectionLimit.allow(value?.count ?? 0, now: now)
+    return RejectedRecord(
+      input: record.input, offset: record.offset, arrival: max(record.arrival, watermark),
+      reason: rejection.reason.rawValue, detail: rejection.detail,
+      value: value.flatMap { kept == 0 && !$0.isEmpty ? nil : Array($0.prefix(kept)) },
+      valueLength: Int64(value?.count ?? -1), valueHash: SHA256.hash(value ?? []))
+  }
+
+  func rejectionEntry(_ row: RejectedRecord, reason: RejectionReason, count: Int) -> OutboxEntry {
+    let event = RejectedEvent(
+      reason: reason, detail: row.detail, topic: service.inputs[row.input].topic, partition: partition,
+      offset: row.offset, service: Service.name, arrival: row.arrival, value: row.value ?? [],
+      valueLength: row.valueLength, valueHash: row.valueHash)
+    return OutboxEntry(
+      id: outboxID + Int64(count) + 1, message: RejectedMessage.make(event, batchNumber: batchNumber + 1))
+  }
+}

@@ -1,0 +1,65 @@
+import AdCore
+import AdEvents
+
+extension PartitionPipeline {
+  /// Once a second: what timers make due, what consumers miss, what was delivered, the watermark.
+  package func tick() throws(PipelineError) -> BatchSummary {
+    var summary = BatchSummary()
+    if let decider, decider.isTimerDue(context(number: batchNumber + 1, gates: gates, lastArrivals: lastArrivals)) {
+      summary = try process(InputBatch(inputCount: inputs.count))
+    }
+    let answered = try store.missing(partition)
+    for notice in answered { cursors[notice.output].missing(notice.sequence) }
+    try keep(answered: answered)
+    try publishBacklog()
+    publishWatermarks()
+    return summary
+  }
+
+  private func keep(answered: [MissingNotice]) throws(PipelineError) {
+    let time = currentWatermark(gates: gates, lastArrivals: lastArrivals)
+    let missing = missingSequences(&gates, now: clock.now())
+    let isNeeded =
+      time > watermark || !answered.isEmpty || !missing.isEmpty || !outboxDelivered.isEmpty
+      || cursors.contains(where: \.isUnkept)
+    guard isNeeded else { return }
+    let emitted = cursors.map(\.delivered)
+    try store.keep(
+      Upkeep(
+        partition: partition, epoch: epoch, batchNumber: batchNumber, watermark: time, emitted: emitted,
+        takenWatermarks: gates.map(\.takenWatermark), deliveredOutbox: outboxDelivered, missing: missing,
+        answeredMissing: answered))
+    watermark = time
+    outboxDelivered.removeAll()
+    for output in cursors.indices { cursors[output].kept(emitted: emitted[output]) }
+  }
+
+  /// "Everything that arrived before T is decided, up to sequence n", after everything up to n was sent.
+  private func publishWatermarks() {
+    guard service.publishesWatermarks, !isWriterDown else { return }
+    for output in cursors.indices where !cursors[output].isBehind {
+      let mark = Watermark(time: watermark, sequence: cursors[output].next - 1)
+      sendUnreceipted(service.watermarkMessage(mark, output: output, partition: partition))
+    }
+  }
+
+  /// Records that retention removed what was not read, and begins where the log begins now.
+  func commitLost(_ lost: [LostRange]) throws(PipelineError) {
+    guard var decider else { throw .storeUnavailable("the partition is not open") }
+    let context = context(number: batchNumber + 1, gates: gates, lastArrivals: lastArrivals)
+    let decision = decider.decide([], knowing: nil, context: context)
+    for range in lost { inputs[range.input].nextOffset = range.offsets.upperBound }
+    let commit = CommitBatch<Service>(
+      partition: partition, epoch: epoch, number: context.batchNumber, committedAt: context.now,
+      inputs: inputs.map { InputCommit(firstOffset: $0.nextOffset, position: $0) },
+      outputs: cursors.map {
+        OutputCommit(
+          firstSequence: $0.next, position: OutputPosition(nextSequence: $0.next, emittedSequence: $0.delivered))
+      },
+      watermark: watermark, outcomes: [], arrivals: nil, effects: decision.effects, rejections: [], outbox: [],
+      deliveredOutbox: [], missing: [], lost: lost)
+    decider.committed(try store.commit(commit))
+    batchNumber = commit.number
+    self.decider = decider
+  }
+}

@@ -1,0 +1,168 @@
+import AdCore
+import AdEvents
+
+/// One partition of one service, from assignment to revocation: the protocol "exactly once", for every service.
+///
+/// open → (process | tick)* → given up. Each batch is one database transaction that holds the results and the position
+/// in the input; what it publishes goes out after the commit, in the order of its sequences. Whatever fails in a way
+/// that leaves doubt throws, and the partition is opened again: what the database then says is what happened.
+///
+/// Used by one thread. Everything outside is a port, so that the same code runs under a seeded simulation.
+package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
+  package typealias Service = Store.Service
+
+  let service: Service
+  let partition: Int32
+  let partitionCount: Int32
+  let store: Store
+  let writer: Writer
+  let clock: any Clock
+
+  var epoch: Int64 = 0
+  var batchNumber: Int64 = 0
+  var watermark = Timestamp(milliseconds: 0)
+  var inputs: [InputPosition] = []
+  var gates: [SequenceGate] = []
+  var lastArrivals: [Timestamp?] = []
+  /// Per input: when its end was last seen to be where we stand.
+  var endsConfirmedAt: [Timestamp?] = []
+  var cursors: [PublicationCursor] = []
+  var outboxID: Int64 = 0
+  /// Entries committed and not yet known to be delivered.
+  var outboxPending: [Int64: OutboxEntry] = [:]
+  var outboxDelivered: [Int64] = []
+  var rejectionLimit = RejectionLimit()
+  var decider: Service.Decider?
+  var isWriterDown = false
+
+  package init(
+    service: Service, partition: Int32, partitionCount: Int32, store: Store, writer: Writer, clock: any Clock
+  ) {
+    self.service = service
+    self.partition = partition
+    self.partitionCount = partitionCount
+    self.store = store
+    self.writer = writer
+    self.clock = clock
+  }
+
+  /// Takes the partition over: fences the last owner, checks that each log is the one the position belongs to, loads
+  /// the state, and publishes again what may not have been delivered.
+  ///
+  /// - Parameter probe: looks into an input's log; given the input and the offset of the last record decided.
+  /// - Returns: the offset at which each input is to be read.
+  package func open(
+    probe: (_ input: Int, _ lastOffset: Int64?) throws(PipelineError) -> LogProbe
+  ) throws(PipelineError) -> [Int64] {
+    let position = try store.acquire(partition)
+    epoch = position.epoch
+    batchNumber = position.batchNumber
+    watermark = position.watermark
+    inputs = position.inputs
+    gates = position.inputs.map(SequenceGate.init)
+    lastArrivals = Array(repeating: nil, count: inputs.count)
+    endsConfirmedAt = Array(repeating: nil, count: inputs.count)
+    cursors = position.outputs.map(PublicationCursor.init)
+    outboxID = position.outboxID
+    outboxPending = [:]
+    outboxDelivered = []
+    isWriterDown = false
+    let lost = try checkLogs(probe)
+    decider = try store.load(partition, now: clock.now())
+    if !lost.isEmpty { try commitLost(lost) }
+    try resendOutbox(store.outbox(partition))
+    try publishBacklog()
+    return inputs.map(\.nextOffset)
+  }
+
+  private func checkLogs(
+    _ probe: (_ input: Int, _ lastOffset: Int64?) throws(PipelineError) -> LogProbe
+  ) throws(PipelineError) -> [LostRange] {
+    var lost: [LostRange] = []
+    for input in inputs.indices {
+      let found = try probe(input, inputs[input].last?.offset)
+      if inputs[input] == .start {
+        inputs[input].nextOffset = found.firstOffset
+        continue
+      }
+      switch LogIdentity.check(inputs[input], against: found) {
+      case .same:
+        break
+      case .gap(let offsets):
+        lost.append(LostRange(input: input, offsets: offsets, detail: "removed by retention before it was read"))
+      case .replaced(let detail):
+        throw .logReplaced(topic: service.inputs[input].topic, partition: partition, detail: detail)
+      }
+    }
+    return lost
+  }
+
+  /// Everything that a delivery report said was delivered.
+  package func delivered(_ receipt: Receipt) {
+    switch receipt.content {
+    case .numbered(let output, let sequence):
+      cursors[output].delivered(sequence)
+    case .outbox(let id):
+      if outboxPending.removeValue(forKey: id) != nil { outboxDelivered.append(id) }
+    }
+  }
+
+  /// The writer failed and was made again: what it may have lost goes out once more, in order.
+  package func writerRebuilt() throws(PipelineError) {
+    isWriterDown = false
+    for output in cursors.indices { cursors[output].writerRebuilt() }
+    try resendOutbox(outboxPending.values.sorted { $0.id < $1.id })
+    try publishBacklog()
+  }
+
+  /// The log of an input ended at `offset` at the moment `asked`.
+  package func confirmEnd(input: Int, offset: Int64, asked: Timestamp) {
+    if inputs[input].nextOffset >= offset { endsConfirmedAt[input] = asked }
+  }
+
+  /// The position as it stands: what was committed last.
+  package var nextOffsets: [Int64] { inputs.map(\.nextOffset) }
+
+  /// The highest arrival before which everything is decided, as the inputs stand.
+  func currentWatermark(gates: [SequenceGate], lastArrivals: [Timestamp?]) -> Timestamp {
+    var lowest: Timestamp?
+    for (input, declaration) in service.inputs.enumerated() {
+      var time = Timestamp(milliseconds: 0)
+      if declaration.isSequenced {
+        time = gates[input].takenWatermark
+      } else {
+        if let arrival = lastArrivals[input] { time = arrival }
+        if let asked = endsConfirmedAt[input] {
+          time = max(time, asked.advanced(byMilliseconds: -PipelineLimits.clockErrorMilliseconds))
+        }
+      }
+      lowest = lowest.map { min($0, time) } ?? time
+    }
+    return max(watermark, lowest ?? watermark)
+  }
+
+  /// Fresh state from the database after a commit failed that the state could not take back.
+  func reloadDecider() throws(PipelineError) {
+    decider = try store.load(partition, now: clock.now())
+  }
+
+  func context(
+    number: Int64, gates: [SequenceGate], lastArrivals: [Timestamp?], isRefused: Bool = false,
+    isDuplicateSuspected: Bool = false
+  ) -> BatchContext {
+    BatchContext(
+      partition: partition, partitionCount: partitionCount, now: clock.now(), batchNumber: number,
+      nextSequences: cursors.map(\.next), watermark: currentWatermark(gates: gates, lastArrivals: lastArrivals),
+      takenWatermarks: gates.map(\.takenWatermark), isRefused: isRefused, isDuplicateSuspected: isDuplicateSuspected)
+  }
+}
+
+/// Limits of the protocol.
+package enum PipelineLimits {
+  /// How far the broker's clock and ours may lie apart.
+  package static let clockErrorMilliseconds: Int64 = 5_000
+  /// Messages read back from the database at once for publishing again.
+  package static let backlogMessagesMaximum = 5_000
+  /// Outbox entries kept in memory until delivered; a batch that would exceed it waits for deliveries.
+  package static let outboxEntriesMaximum = 100_000
+}

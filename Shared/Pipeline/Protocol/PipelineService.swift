@@ -1,0 +1,156 @@
+import AdCore
+import AdEvents
+
+/// Where a record comes from.
+package struct InputDeclaration: Hashable, Sendable {
+  package var topic: String
+  /// Its records carry dense sequences and watermarks: another service's output.
+  package var isSequenced: Bool
+
+  package init(topic: String, isSequenced: Bool) {
+    self.topic = topic
+    self.isSequenced = isSequenced
+  }
+}
+
+/// What one service brings to the pipeline: its inputs and outputs, how a record is decoded, how one partition decides.
+package protocol PipelineService: Sendable {
+  /// The union of what the inputs can say, a rejection included.
+  associatedtype Event: Sendable
+  associatedtype Decider: PartitionDecider<Self>
+  /// What a batch asks the database before it is decided, and what it learns.
+  associatedtype Query: Sendable
+  associatedtype Knowledge: Sendable
+  /// What a batch writes into the service's own tables.
+  associatedtype Effects: Sendable
+  associatedtype Decoder: RecordDecoder<Event>
+
+  /// The service's name: its schema in the database (with `_` for `-`), its consumer group, its logs.
+  static var name: String { get }
+  var inputs: [InputDeclaration] { get }
+  /// Topics with sequences that the service writes.
+  var outputs: [String] { get }
+  /// Publishes watermarks on its outputs.
+  var publishesWatermarks: Bool { get }
+
+  /// A decoder for one reading thread.
+  func makeDecoder() -> Decoder
+
+  /// The watermark message of an output.
+  func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage
+}
+
+/// Turns bytes into events; pure but for what it caches. One is used by one thread.
+package protocol RecordDecoder<Event> {
+  associatedtype Event: Sendable
+
+  mutating func begin()
+  mutating func header(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?)
+  mutating func decode(
+    input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
+  ) -> (event: Event, mark: SequenceMark)
+}
+
+/// The decisions of one partition: state in memory and pure functions of (state, batch, what the database knows, now).
+package protocol PartitionDecider<Service> {
+  associatedtype Service: PipelineService
+
+  /// What these records, or the timers that are due, need from the database; nil when nothing.
+  func query(for records: [InputRecord<Service.Event>], context: BatchContext) -> Service.Query?
+
+  /// Decides the records in order. The state moves on as if the batch were committed.
+  mutating func decide(
+    _ records: [InputRecord<Service.Event>], knowing knowledge: Service.Knowledge?, context: BatchContext
+  ) -> Decision<Service.Effects>
+
+  /// Takes the last decision back because its commit failed. False: the state cannot, and is loaded again.
+  mutating func revert() -> Bool
+
+  /// The commit of the last decision succeeded.
+  mutating func committed(_ result: CommitResult)
+
+  /// Whether something is due that needs a batch of its own although nothing was read.
+  func isTimerDue(_ context: BatchContext) -> Bool
+}
+
+extension PartitionDecider {
+  package func query(for records: [InputRecord<Service.Event>], context: BatchContext) -> Service.Query? { nil }
+  package mutating func revert() -> Bool { false }
+  package mutating func committed(_ result: CommitResult) {}
+  package func isTimerDue(_ context: BatchContext) -> Bool { false }
+}
+
+/// What a decision may depend on besides records and state.
+package struct BatchContext: Sendable {
+  package var partition: Int32
+  /// How many partitions the topics have: a token that names another does not name one.
+  package var partitionCount: Int32
+  package var now: Timestamp
+  package var batchNumber: Int64
+  /// Per output: the sequence that its next message gets.
+  package var nextSequences: [Int64]
+  /// The partition's watermark once this batch is committed.
+  package var watermark: Timestamp
+  /// Per input: the watermark taken from it, the records of this batch included.
+  package var takenWatermarks: [Timestamp]
+  /// The database refused this one record: it is to be put aside, not decided.
+  package var isRefused: Bool
+  /// Ids of this batch exist already: ask for all of them.
+  package var isDuplicateSuspected: Bool
+}
+
+/// What a partition decided about a batch.
+package struct Decision<Effects: Sendable>: Sendable {
+  /// One for each record, in order.
+  package var outcomes: [Outcome]
+  package var effects: Effects
+  /// In the order of their sequences, from ``BatchContext/nextSequences`` on, without a gap.
+  package var messages: [NumberedMessage]
+  /// Sent once after the commit, never again by itself: answers.
+  package var answers: [OutgoingMessage]
+  package var forwards: [Forward]
+  package var rejections: [Rejection]
+
+  package init(outcomes: [Outcome], effects: Effects) {
+    self.outcomes = outcomes
+    self.effects = effects
+    messages = []
+    answers = []
+    forwards = []
+    rejections = []
+  }
+
+  /// A record that belongs to another partition: its original bytes go there, with `headers` added.
+  package struct Forward: Hashable, Sendable {
+    package var record: Int
+    package var topic: String
+    package var partition: Int32
+    package var headers: [RecordHeader]
+
+    package init(record: Int, topic: String, partition: Int32, headers: [RecordHeader]) {
+      self.record = record
+      self.topic = topic
+      self.partition = partition
+      self.headers = headers
+    }
+  }
+
+  /// A record that is rejected; its outcome says so too.
+  package struct Rejection: Hashable, Sendable {
+    package var record: Int
+    package var reason: RejectionReason
+    package var detail: String
+
+    package init(record: Int, reason: RejectionReason, detail: String) {
+      self.record = record
+      self.reason = reason
+      self.detail = detail
+    }
+  }
+
+  /// Rejects the record at `index`.
+  package mutating func reject(_ index: Int, _ reason: RejectionReason, _ detail: String) {
+    outcomes[index] = .rejected(reason)
+    rejections.append(Rejection(record: index, reason: reason, detail: detail))
+  }
+}
