@@ -1,0 +1,65 @@
+import AdCore
+import AdEvents
+import Pipeline
+
+/// What a batch of impression tracking writes.
+package struct ImpressionEffects: Sendable {
+  package var impressions: [Impression] = []
+  package var deliveries: [Delivery] = []
+  package var failures: [Failure] = []
+  /// How many events each minute, by the dimensions of M6.
+  package var counts: [MinuteKey: Int64] = [:]
+
+  package init() {}
+
+  /// An impression that counts, with its sequence on `ads.impressions.accepted`.
+  package struct Impression: Sendable {
+    package var sequence: Int64
+    package var accepted: AcceptedImpression
+  }
+
+  /// Rendered, unloaded or failed.
+  package struct Delivery: Sendable {
+    package var kind: ImpressionEvent.Kind
+    package var terms: ServedTerms
+    package var eventTime: Timestamp
+    package var error: AdError?
+  }
+
+  package struct Failure: Sendable {
+    package var failure: RequestFailure
+    package var arrival: Timestamp
+  }
+}
+
+/// The key of a count per minute.
+package struct MinuteKey: Hashable, Sendable {
+  /// Minutes since 1970, of the event time.
+  package var minute: Int64
+  package var kind: ImpressionEvent.Kind
+  package var error: AdError?
+  package var app: AppID
+  /// Nil for a failure without an ad.
+  package var served: Served?
+  package var placement: PlacementID
+  package var isTest: Bool
+
+  package struct Served: Hashable, Sendable {
+    package var campaign: CampaignID
+    package var ad: AdID
+    package var country: Country
+    package var size: AdSize
+    package var device: Device
+  }
+}
+
+/// The ids that a batch wants to know from the tables, by table.
+package struct ImpressionIDs: Hashable, Sendable {
+  package var impressions: Set<UUIDv7> = []
+  package var deliveries: [ImpressionEvent.Kind: Set<UUIDv7>] = [:]
+  package var failures: [AdError: Set<UUIDv7>] = [:]
+
+  package init() {}
+
+  package var isEmpty: Bool { impressions.isEmpty && deliveries.isEmpty && failures.isEmpty }
+}

@@ -1,0 +1,81 @@
+-- Impression tracking: accepted impressions, what else devices tell about an ad's life, and counts per minute.
+
+-- One row for each impression that counts (M1, M4). The id is the serve id: a second one cannot be stored.
+CREATE TABLE impression_tracking.impression (
+  serve_id uuid NOT NULL,
+  partition int NOT NULL,
+  batch_number bigint NOT NULL,
+  sequence bigint NOT NULL,
+  event_time timestamptz NOT NULL,
+  arrival timestamptz NOT NULL,
+  expires_at timestamptz NOT NULL,
+  app text NOT NULL,
+  developer text NOT NULL,
+  advertiser text NOT NULL,
+  campaign text NOT NULL,
+  ad text NOT NULL,
+  placement text NOT NULL,
+  country text NOT NULL,
+  device smallint NOT NULL,
+  size smallint NOT NULL,
+  impression_price bigint NOT NULL,
+  click_price bigint NOT NULL,
+  currency text NOT NULL,
+  share_basis_points int NOT NULL,
+  allotment bigint NOT NULL,
+  budget_day int NOT NULL,
+  client_hash bigint NOT NULL,
+  is_test boolean NOT NULL,
+  PRIMARY KEY (serve_id)
+) PARTITION BY RANGE (serve_id);
+CREATE INDEX impression_batch ON impression_tracking.impression USING brin (batch_number) WITH (pages_per_range = 32);
+
+-- Rendered, unloaded and failed ads: once each for a serve.
+CREATE TABLE impression_tracking.delivery (
+  serve_id uuid NOT NULL,
+  kind smallint NOT NULL,
+  error smallint,
+  partition int NOT NULL,
+  batch_number bigint NOT NULL,
+  event_time timestamptz NOT NULL,
+  app text NOT NULL,
+  campaign text NOT NULL,
+  is_test boolean NOT NULL,
+  PRIMARY KEY (serve_id, kind)
+) PARTITION BY RANGE (serve_id);
+
+-- Errors that happened without an ad (E1, E5, E6), by request id.
+CREATE TABLE impression_tracking.failure (
+  request_id uuid NOT NULL,
+  error smallint NOT NULL,
+  partition int NOT NULL,
+  batch_number bigint NOT NULL,
+  arrival timestamptz NOT NULL,
+  app text NOT NULL,
+  placement text NOT NULL,
+  PRIMARY KEY (request_id, error)
+) PARTITION BY RANGE (request_id);
+
+-- Counts per minute of the event time. The partition is in the key, so no two instances wait for one row; views add up.
+CREATE TABLE impression_tracking.minute_count (
+  partition int NOT NULL,
+  minute timestamptz NOT NULL,
+  -- 1 rendered, 2 viewed (the impression), 3 unloaded, 4 failed
+  kind smallint NOT NULL,
+  -- code of rules E for a failure, else -1
+  error smallint NOT NULL,
+  app text NOT NULL,
+  campaign text NOT NULL,
+  ad text NOT NULL,
+  placement text NOT NULL,
+  country text NOT NULL,
+  size smallint NOT NULL,
+  device smallint NOT NULL,
+  is_test boolean NOT NULL,
+  events bigint NOT NULL,
+  PRIMARY KEY (partition, minute, kind, error, app, campaign, ad, placement, country, size, device, is_test)
+);
+
+SELECT public.keep_days(parent::regclass, current_date, 2, 3, 400)
+FROM unnest(ARRAY['impression_tracking.impression', 'impression_tracking.delivery', 'impression_tracking.failure'])
+  AS parent;
