@@ -1,0 +1,145 @@
+import CLibrdkafka
+
+/// librdkafka's mock cluster: a real listener on loopback that any client can use, in memory, for demos and tests.
+///
+/// It keeps at most 5 MiB and 100,000 messages a partition, stamps no LogAppendTime, and knows no CreateTopics: its own
+/// process makes topics, before the first use of the name makes one with four partitions. Clients need
+/// `KafkaConfiguration.Environment.embedded`.
+package final class EmbeddedBroker: Sendable {
+  private let state: Monitor<State>
+
+  /// `host:port` of each broker, separated by commas.
+  package let bootstrapServers: String
+
+  private struct State {
+    let cluster: OpaquePointer
+    let client: ClientHandle
+    var topics: [String: Int32] = [:]
+    var isStopped = false
+  }
+
+  /// A request that can be made to fail, by its number in Kafka's protocol.
+  package enum Request: Int16, Sendable {
+    case produce = 0
+    case fetch = 1
+    case listOffsets = 2
+    case metadata = 3
+    case offsetCommit = 8
+    case findCoordinator = 10
+    case joinGroup = 11
+    case heartbeat = 12
+    case initProducerID = 22
+  }
+
+  /// What a broker is made to answer.
+  package enum Fault: Sendable {
+    /// Retriable; librdkafka sends again by itself.
+    case notEnoughReplicas, requestTimedOut, notLeader
+    /// Not retriable: the record is refused.
+    case messageTooLarge, topicAuthorizationFailed
+    /// The connection breaks instead of an answer.
+    case disconnect
+
+    fileprivate var code: rd_kafka_resp_err_t {
+      switch self {
+      case .notEnoughReplicas: RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS
+      case .requestTimedOut: RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT
+      case .notLeader: RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION
+      case .messageTooLarge: RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE
+      case .topicAuthorizationFailed: RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
+      case .disconnect: RD_KAFKA_RESP_ERR__TRANSPORT
+      }
+    }
+  }
+
+  /// The most brokers of one cluster, and the most partitions of one topic.
+  package static let brokersMaximum = 8
+  package static let partitionsMaximum: Int32 = 256
+
+  /// Starts listening on free loopback ports.
+  package init(brokerCount: Int = 1) throws(KafkaError) {
+    guard (1...EmbeddedBroker.brokersMaximum).contains(brokerCount) else {
+      throw KafkaError(.configuration, "1 to \(EmbeddedBroker.brokersMaximum) brokers")
+    }
+    let configuration = KafkaConfiguration(
+      bootstrapServers: "", clientID: "embedded-broker", environment: .embedded)
+    let client = try ClientHandle(configuration, role: .admin)
+    guard let cluster = rd_kafka_mock_cluster_new(client.pointer, Int32(brokerCount)),
+      let servers = rd_kafka_mock_cluster_bootstraps(cluster)
+    else {
+      _ = client.destroy(timeoutMilliseconds: 1_000)
+      throw KafkaError(.brokerUnavailable, "the embedded broker cannot listen")
+    }
+    bootstrapServers = String(cString: servers)
+    state = Monitor(State(cluster: cluster, client: client))
+  }
+
+  /// Makes a topic; fine when it is there with as many partitions.
+  package func createTopic(_ name: String, partitions: Int32) throws(KafkaError) {
+    guard EmbeddedBroker.isTopicName(name), (1...EmbeddedBroker.partitionsMaximum).contains(partitions) else {
+      throw KafkaError(.configuration, "not a topic name, or not 1 to \(EmbeddedBroker.partitionsMaximum) partitions")
+    }
+    try state.withLock { (state) throws(KafkaError) in
+      guard !state.isStopped else { throw .closed }
+      if let count = state.topics[name] {
+        if count == partitions { return }
+        throw KafkaError(.alreadyExists, "\(name) has \(count) partitions, which cannot change here")
+      }
+      let code = rd_kafka_mock_topic_create(state.cluster, name, partitions, 1)
+      if code != RD_KAFKA_RESP_ERR_NO_ERROR {
+        throw KafkaError(code: code, message: "\(name) was made by its first use, with four partitions")
+      }
+      state.topics[name] = partitions
+    }
+  }
+
+  /// Kafka's rule for names: 1 to 249 of letters, digits, `.`, `_` and `-`.
+  package static func isTopicName(_ name: String) -> Bool {
+    (1...249).contains(name.utf8.count) && name != "." && name != ".."
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+          true
+        default: false
+        }
+      }
+  }
+
+  /// The next requests of this kind get these answers, one each.
+  package func pushFaults(_ request: Request, _ faults: [Fault]) {
+    let codes = faults.map(\.code)
+    withCluster { rd_kafka_mock_push_request_errors_array($0, request.rawValue, codes.count, codes) }
+  }
+
+  /// Takes a broker (from 1) off the network, and back.
+  package func setBroker(_ broker: Int32, isUp: Bool) {
+    withCluster { cluster in
+      _ = isUp ? rd_kafka_mock_broker_set_up(cluster, broker) : rd_kafka_mock_broker_set_down(cluster, broker)
+    }
+  }
+
+  /// Delays a broker's answers.
+  package func setRoundTrip(broker: Int32, milliseconds: Int32) {
+    withCluster { _ = rd_kafka_mock_broker_set_rtt($0, broker, milliseconds) }
+  }
+
+  /// Makes every further use of a topic fail, until it is set to nil.
+  package func setTopicFault(_ topic: String, _ fault: Fault?) {
+    withCluster { rd_kafka_mock_topic_set_error($0, topic, fault?.code ?? RD_KAFKA_RESP_ERR_NO_ERROR) }
+  }
+
+  private func withCluster(_ body: (OpaquePointer) -> Void) {
+    state.withLock { state in if !state.isStopped { body(state.cluster) } }
+  }
+
+  /// Stops listening; all records are gone.
+  package func stop() {
+    state.withLock { state in
+      guard !state.isStopped else { return }
+      state.isStopped = true
+      rd_kafka_mock_cluster_destroy(state.cluster)
+      _ = state.client.destroy(timeoutMilliseconds: 5_000)
+    }
+  }
+}

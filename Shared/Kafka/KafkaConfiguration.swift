@@ -1,0 +1,138 @@
+/// How to reach Kafka and how to behave there. Every setting that matters is said: defaults differ between versions of
+/// librdkafka and between client libraries, and some are wrong for us (the partitioner, the offsets, Nagle).
+package struct KafkaConfiguration: Sendable, CustomStringConvertible {
+  /// What is at the other end.
+  package enum Environment: Sendable {
+    /// A real Apache Kafka, or one that behaves like it.
+    case real
+    /// librdkafka's mock cluster. It always waits out a fetch's longest wait, and its group coordinator knows no
+    /// session longer than 6 s.
+    case embedded
+  }
+
+  /// `host:port`, separated by commas. More than one where there are more: 2.0.2 can hang on one unreachable broker.
+  package var bootstrapServers: String
+  /// At most 24 bytes: 2.0.2 has been seen to crash on certain long ones.
+  package var clientID: String
+  package var environment: Environment
+  /// How long a producer collects records before it sends: 0 for answers, 5 ms where nobody waits.
+  package var lingerMilliseconds = 5
+  /// The most records a producer has in flight.
+  package var recordsInFlightMaximum = 100_000
+  /// The most bytes (keys and values) a producer has in flight.
+  package var bytesInFlightMaximum = 64 * 1024 * 1024
+  /// The most that a consumer holds in memory ahead of its reader, in KiB.
+  package var consumerQueueKibibytesMaximum = 65_536
+  /// The longest time between two polls, in ms, before the group gives the partitions to somebody else.
+  package var pollIntervalMillisecondsMaximum = 300_000
+  /// When the group takes a silent member for dead, in ms; 6,000 with the embedded broker.
+  package var sessionTimeoutMilliseconds = 10_000
+  /// Further settings by librdkafka's names (`security.protocol`, `sasl.password`); set last, never logged.
+  package var properties: [String: String] = [:]
+  /// Receives librdkafka's own log lines on the thread that serves the client; nil drops them.
+  package var log: (@Sendable (KafkaLogLine) -> Void)?
+
+  /// The longest client id, in bytes.
+  package static let clientIDBytesMaximum = 24
+
+  package init(bootstrapServers: String, clientID: String, environment: Environment) {
+    self.bootstrapServers = bootstrapServers
+    self.clientID = clientID
+    self.environment = environment
+  }
+
+  /// Without the values of `properties`: they may be secrets.
+  package var description: String {
+    "\(clientID) at \(bootstrapServers) (\(environment)); further properties: \(properties.keys.sorted())"
+  }
+}
+
+/// A line that librdkafka wants logged.
+package struct KafkaLogLine: Sendable {
+  /// As in syslog: 0 is the worst, 3 an error, 4 a warning, 6 information.
+  package let level: Int
+  package let facility: String
+  package let text: String
+}
+
+/// What a client is for; each gets the settings that librdkafka knows for it.
+enum ClientRole {
+  case consumer(groupID: String?)
+  case producer
+  case admin
+}
+
+extension KafkaConfiguration {
+  /// The settings in the order in which they are set.
+  func settings(for role: ClientRole) -> [(name: String, value: String)] {
+    var settings = commonSettings
+    switch role {
+    case .consumer(let groupID): settings += consumerSettings(groupID: groupID)
+    case .producer: settings += producerSettings
+    // Consumer-like, as only a consumer's metadata requests may say that they must not create topics.
+    case .admin: settings += [("allow.auto.create.topics", "false")]
+    }
+    return settings + properties.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  private var commonSettings: [(name: String, value: String)] {
+    // The embedded broker's own handle has nobody to reach.
+    (bootstrapServers.isEmpty ? [] : [("bootstrap.servers", bootstrapServers)]) + [
+      ("client.id", clientID),
+      ("socket.nagle.disable", "true"),
+      ("socket.keepalive.enable", "true"),
+      ("topic.metadata.refresh.interval.ms", "10000"),
+      ("reconnect.backoff.ms", "50"),
+      ("reconnect.backoff.max.ms", "2000"),
+      ("statistics.interval.ms", "0"),
+      ("log.queue", "true"),
+      ("log.connection.close", "false"),
+    ]
+  }
+
+  private func consumerSettings(groupID: String?) -> [(name: String, value: String)] {
+    let isEmbedded = environment == .embedded
+    return [
+      // librdkafka wants a name even for assignments by hand; without a subscription nobody joins that group.
+      ("group.id", groupID ?? "\(clientID).none"),
+      ("enable.auto.commit", "false"),
+      ("enable.auto.offset.store", "false"),
+      ("auto.offset.reset", "error"),
+      // With read_committed any client could stop a topic by leaving a transaction open.
+      ("isolation.level", "read_uncommitted"),
+      // Cooperative and sticky assignors of 2.0.2 loop, lose assignments and give one partition to two owners.
+      ("partition.assignment.strategy", "range"),
+      ("enable.partition.eof", "true"),
+      ("allow.auto.create.topics", "false"),
+      ("check.crcs", "true"),
+      ("session.timeout.ms", isEmbedded ? "6000" : "\(sessionTimeoutMilliseconds)"),
+      ("heartbeat.interval.ms", isEmbedded ? "500" : "\(max(sessionTimeoutMilliseconds / 5, 500))"),
+      ("max.poll.interval.ms", "\(max(pollIntervalMillisecondsMaximum, sessionTimeoutMilliseconds))"),
+      ("fetch.min.bytes", "1"),
+      ("fetch.wait.max.ms", isEmbedded ? "1" : "100"),
+      ("fetch.error.backoff.ms", "50"),
+      ("queued.min.messages", "100000"),
+      ("queued.max.messages.kbytes", "\(consumerQueueKibibytesMaximum)"),
+    ]
+  }
+
+  private var producerSettings: [(name: String, value: String)] {
+    [
+      ("acks", "all"),
+      ("enable.idempotence", "true"),
+      ("max.in.flight.requests.per.connection", "5"),
+      // Java's; only for whoever lets librdkafka choose: our sends always name the partition.
+      ("partitioner", "murmur2_random"),
+      // A record that timed out would leave a hole with later records behind it.
+      ("message.timeout.ms", "0"),
+      ("linger.ms", "\(lingerMilliseconds)"),
+      ("compression.type", environment == .embedded ? "none" : "lz4"),
+      ("message.max.bytes", "1000000"),
+      ("batch.num.messages", "10000"),
+      // Above our own credit, so that librdkafka's queue is never what is full.
+      ("queue.buffering.max.messages", "\(recordsInFlightMaximum + 1000)"),
+      ("queue.buffering.max.kbytes", "2147483647"),
+      ("delivery.report.only.error", "false"),
+    ]
+  }
+}

@@ -1,0 +1,233 @@
+import CLibrdkafka
+import Foundation
+
+/// Something that happened to a consumer besides records.
+package enum KafkaConsumerEvent: Equatable, Sendable {
+  /// The group gives these partitions: answer with `assign`.
+  case assign([KafkaTopicPartition])
+  /// The group takes these partitions away: finish and commit the batch, then answer with `unassign`. Until then
+  /// nobody else gets them (unless the session ran out).
+  case revoke([KafkaTopicPartition])
+  /// The log's end was reached; `offset` is the next record's.
+  case endReached(topicIndex: Int, partition: Int32, offset: Int64)
+  /// Fatal: close and build a new consumer. `offsetOutOfRange` names its partition, which is not read further.
+  case error(KafkaError)
+}
+
+/// Reads topics on one owner thread (not `Sendable`; only its `waker` is).
+///
+/// The traps it avoids: events on one queue, never `consume_batch`, which skips offsets in 2.0.2 and delivers no
+/// rebalance; a rebalance is answered by the caller after its batch, not inside a callback; positions are given with
+/// the assignment, never by seek (its timeout is wrong by a thousand); only what was paused is resumed (else old
+/// records come again); `close` is bounded, because librdkafka's can hang. Polling any queue counts as being alive for
+/// the group in 2.0.2, so a stuck handler must be noticed by a clock of the caller's own.
+package final class KafkaConsumer {
+  /// The topics by their index in records and events: those given at the start, then those assigned by hand.
+  package private(set) var topics: [String]
+  /// Ends a blocked `poll` from any thread.
+  package let waker: KafkaWaker
+
+  private let client: ClientHandle
+  private let groupID: String?
+  private var topicIndexes: [String: Int] = [:]
+  // librdkafka's topic handles live as long as the assignment, so the cache is emptied with it.
+  private var handleIndexes: [(handle: OpaquePointer, index: Int)] = []
+  private var paused: Set<KafkaTopicPartition> = []
+  private var isClosed = false
+
+  /// The most events of one `poll`.
+  package static let eventsMaximum = 1_000
+
+  /// Joins the group and subscribes to the topics; with no group nothing is read until `assign`.
+  package init(configuration: KafkaConfiguration, groupID: String?, topics: [String]) throws(KafkaError) {
+    let client = try ClientHandle(configuration, role: .consumer(groupID: groupID))
+    self.client = client
+    self.groupID = groupID
+    self.topics = topics
+    waker = KafkaWaker(client)
+    for (index, topic) in topics.enumerated() { topicIndexes[topic] = index }
+    guard groupID != nil, !topics.isEmpty else { return }
+    let list = TopicPartitionList(topics.map { KafkaTopicPartition(topic: $0, partition: -1) })
+    let code = rd_kafka_subscribe(client.pointer, list.pointer)
+    if code != RD_KAFKA_RESP_ERR_NO_ERROR {
+      abandon()
+      throw KafkaError(code: code)
+    }
+  }
+
+  deinit { if !isClosed { abandon() } }
+
+  private func abandon() {
+    isClosed = true
+    waker.disarm()
+    _ = client.destroy(timeoutMilliseconds: 0)
+  }
+
+  /// Waits at most `timeoutMilliseconds` for something to happen, then takes what is there without waiting, up to
+  /// `recordsMaximum` records; each is handed to `receive` and valid only there.
+  ///
+  /// The events come in their order. A drain ends at `assign` and `revoke`, so all records of this call lie before
+  /// them; of `endReached` the offset tells what lies before it. An empty result without records: the time ran out or
+  /// the waker was used.
+  package func poll(
+    timeoutMilliseconds: Int32, recordsMaximum: Int, receive: (borrowing KafkaRecordView) -> Void
+  ) throws(KafkaError) -> [KafkaConsumerEvent] {
+    guard !isClosed else { throw .closed }
+    let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
+    var events: [KafkaConsumerEvent] = []
+    var records = 0
+    while records < recordsMaximum, events.count < KafkaConsumer.eventsMaximum {
+      let wait = records == 0 && events.isEmpty ? deadline.remainingMilliseconds : 0
+      guard let event = rd_kafka_queue_poll(client.queue, wait) else { break }
+      defer { rd_kafka_event_destroy(event) }
+      switch rd_kafka_event_type(event) {
+      case RD_KAFKA_EVENT_FETCH:
+        while let message = rd_kafka_event_message_next(event) {
+          if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+            records += 1
+            receive(KafkaRecordView(message, topicIndex: topicIndex(of: message.pointee.rkt)))
+          } else if let error = consumerEvent(of: message.pointee) {
+            events.append(error)
+          }
+        }
+      case RD_KAFKA_EVENT_REBALANCE:
+        events.append(rebalance(event))
+        return events
+      case RD_KAFKA_EVENT_ERROR:
+        if let error = errorEvent(event) { events.append(error) }
+      default: _ = client.takeLog(event)
+      }
+    }
+    return events
+  }
+
+  /// Reads these partitions, each from its offset, instead of all earlier ones: the answer to `assign`, or by hand.
+  package func assign(_ places: [KafkaTopicPartitionOffset]) throws(KafkaError) {
+    guard !isClosed else { throw .closed }
+    try resumeAll()
+    for place in places where topicIndexes[place.partition.topic] == nil {
+      topicIndexes[place.partition.topic] = topics.count
+      topics.append(place.partition.topic)
+    }
+    handleIndexes.removeAll()
+    try KafkaError.check(rd_kafka_assign(client.pointer, TopicPartitionList(places).pointer))
+  }
+
+  /// Reads nothing more: the answer to `revoke`.
+  package func unassign() throws(KafkaError) {
+    guard !isClosed else { throw .closed }
+    try resumeAll()
+    handleIndexes.removeAll()
+    try KafkaError.check(rd_kafka_assign(client.pointer, nil))
+  }
+
+  /// Stops the records of these partitions until `resume`; those fetched ahead are fetched again then.
+  package func pause(_ partitions: [KafkaTopicPartition]) throws(KafkaError) {
+    guard !isClosed else { throw .closed }
+    let fresh = partitions.filter { !paused.contains($0) }
+    guard !fresh.isEmpty else { return }
+    let list = TopicPartitionList(fresh)
+    try KafkaError.check(rd_kafka_pause_partitions(client.pointer, list.pointer))
+    if let error = list.firstError { throw error }
+    paused.formUnion(fresh)
+  }
+
+  /// Goes on with those of these partitions that are paused.
+  package func resume(_ partitions: [KafkaTopicPartition]) throws(KafkaError) {
+    guard !isClosed else { throw .closed }
+    let stopped = partitions.filter(paused.contains)
+    guard !stopped.isEmpty else { return }
+    paused.subtract(stopped)
+    let list = TopicPartitionList(stopped)
+    try KafkaError.check(rd_kafka_resume_partitions(client.pointer, list.pointer))
+    if let error = list.firstError { throw error }
+  }
+
+  /// Tells the group the next offsets to read, for lag tools only and without waiting; PostgreSQL has the position.
+  package func commit(offsets: [KafkaTopicPartitionOffset]) throws(KafkaError) {
+    guard !isClosed else { throw .closed }
+    guard groupID != nil, !offsets.isEmpty else { return }
+    try KafkaError.check(rd_kafka_commit(client.pointer, TopicPartitionList(offsets).pointer, 1))
+  }
+
+  /// Leaves the group and ends the client within about the given time; false when librdkafka was not done by then
+  /// (it is left to itself, and the process may exit). What is still assigned is given up: finish the batch before.
+  @discardableResult
+  package func close(timeoutMilliseconds: Int32) -> Bool {
+    guard !isClosed else { return true }
+    isClosed = true
+    waker.disarm()
+    let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
+    if KafkaError.consume(rd_kafka_consumer_close_queue(client.pointer, client.queue)) == nil {
+      while rd_kafka_consumer_closed(client.pointer) == 0, !deadline.isOver {
+        // Short waits: the end itself does not always wake the queue.
+        guard let event = rd_kafka_queue_poll(client.queue, min(deadline.remainingMilliseconds, 50)) else { continue }
+        if rd_kafka_event_type(event) == RD_KAFKA_EVENT_REBALANCE { rd_kafka_assign(client.pointer, nil) }
+        _ = client.takeLog(event)
+        rd_kafka_event_destroy(event)
+      }
+    }
+    return client.destroy(timeoutMilliseconds: max(deadline.remainingMilliseconds, 100))
+  }
+
+  // A pause outlives an assignment inside librdkafka: what comes back later would stay silent.
+  private func resumeAll() throws(KafkaError) {
+    guard !paused.isEmpty else { return }
+    let list = TopicPartitionList(paused)
+    paused.removeAll()
+    try KafkaError.check(rd_kafka_resume_partitions(client.pointer, list.pointer))
+  }
+
+  private func topicIndex(of handle: OpaquePointer?) -> Int {
+    guard let handle else { return -1 }
+    for entry in handleIndexes where entry.handle == handle { return entry.index }
+    let index = topicIndexes[String(cString: rd_kafka_topic_name(handle))] ?? -1
+    handleIndexes.append((handle, index))
+    return index
+  }
+
+  private func rebalance(_ event: OpaquePointer) -> KafkaConsumerEvent {
+    let partitions = TopicPartitionList.read(rd_kafka_event_topic_partition_list(event))
+    return rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS
+      ? .assign(partitions) : .revoke(partitions)
+  }
+
+  private func errorEvent(_ event: OpaquePointer) -> KafkaConsumerEvent? {
+    guard rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__PARTITION_EOF else {
+      return reported(client.error(of: event))
+    }
+    guard let place = rd_kafka_event_topic_partition(event) else { return nil }
+    defer { rd_kafka_topic_partition_destroy(place) }
+    guard let index = topicIndexes[String(cString: place.pointee.topic)] else { return nil }
+    return .endReached(topicIndex: index, partition: place.pointee.partition, offset: place.pointee.offset)
+  }
+
+  private func consumerEvent(of message: rd_kafka_message_t) -> KafkaConsumerEvent? {
+    let index = topicIndex(of: message.rkt)
+    guard message.err != RD_KAFKA_RESP_ERR__PARTITION_EOF else {
+      return .endReached(topicIndex: index, partition: message.partition, offset: message.offset)
+    }
+    let topic = topics.indices.contains(index) ? topics[index] : ""
+    return reported(
+      KafkaError(code: message.err, partition: KafkaTopicPartition(topic: topic, partition: message.partition)))
+  }
+
+  private func reported(_ error: KafkaError) -> KafkaConsumerEvent? {
+    // Without a group nobody needs rights on one: librdkafka looks for its coordinator all the same.
+    if groupID == nil, error.codeName.hasPrefix("GROUP_") { return nil }
+    return .error(error)
+  }
+}
+
+/// Ends a consumer's blocked `poll` from any thread; without effect once the consumer is closed.
+package final class KafkaWaker: Sendable {
+  private let client: Monitor<ClientHandle?>
+
+  init(_ client: ClientHandle) { self.client = Monitor(client) }
+
+  package func wakeUp() {
+    client.withLock { if let client = $0 { rd_kafka_queue_yield(client.queue) } }
+  }
+
+  func disarm() { client.withLock { $0 = nil } }
+}

@@ -1,0 +1,273 @@
+import CLibrdkafka
+import Foundation
+
+/// What became of one record.
+package struct KafkaDeliveryReport: Equatable, Sendable {
+  /// The number given to `send`.
+  package let reportID: UInt64
+  /// The record's offset; -1 with an error.
+  package let offset: Int64
+  /// Nil: the record is in the log. Otherwise the producer has failed.
+  package let error: KafkaError?
+}
+
+/// Writes records, idempotently and in order per partition, from any thread.
+///
+/// The traps it avoids: `rd_kafka_produceva` of 2.0.2 frees headers twice when the partition does not exist, so every
+/// partition is checked against the topic's count and headers are an object of our own; the first record of an unknown
+/// topic is up to a second late, hence `warmUp`; the owner thread drains delivery reports always, also while flushing,
+/// or the flush could not end; credit is our own, so librdkafka's queue is never full and nobody sleeps on it. 2.0.2
+/// may give up on records after a broker's fault (fatal "sequence desynchronization"): any report but success fails
+/// the producer, and its owner builds a new one and sends again what is not reported.
+///
+/// It must be ended by `close` or `abort`.
+package final class KafkaProducer: Sendable {
+  private let client: ClientHandle
+  private let state: Monitor<ProducerState>
+  private let reports: @Sendable ([KafkaDeliveryReport]) -> Void
+  private let failed: @Sendable (KafkaError) -> Void
+  private let recordsInFlightMaximum: Int
+  private let bytesInFlightMaximum: Int
+
+  /// `reports` gets batches of reports, and `failed` the first error, once; both on the producer's own thread, where
+  /// they must neither block for long nor call `close`.
+  package init(
+    configuration: KafkaConfiguration, failed: @escaping @Sendable (KafkaError) -> Void = { _ in },
+    reports: @escaping @Sendable ([KafkaDeliveryReport]) -> Void
+  ) throws(KafkaError) {
+    client = try ClientHandle(configuration, role: .producer)
+    state = Monitor(ProducerState())
+    self.reports = reports
+    self.failed = failed
+    recordsInFlightMaximum = max(configuration.recordsInFlightMaximum, 1)
+    bytesInFlightMaximum = max(configuration.bytesInFlightMaximum, 1)
+    let thread = Thread { [self] in serve() }
+    thread.name = "kafka-producer"
+    thread.start()
+  }
+
+  /// The error that failed the producer, if any.
+  package var failure: KafkaError? { state.withLock { $0.failure } }
+  /// Records sent and not yet reported.
+  package var recordsInFlight: Int { state.withLock { $0.records } }
+
+  /// Fetches the topics' partition counts, and makes librdkafka know the topics before the first record.
+  package func warmUp(topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) {
+    let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
+    for topic in topics { try refresh(topic, timeoutMilliseconds: deadline.remainingMilliseconds) }
+  }
+
+  /// The number of partitions of a topic that was warmed up or sent to.
+  package func partitionCount(topic: String) -> Int32? {
+    state.withLock { $0.topics[topic]?.partitionCount }
+  }
+
+  /// Queues one record; returns at once while there is credit, else waits for it at most `timeoutMilliseconds`.
+  ///
+  /// A nil `value` is a tombstone. `timestampMilliseconds` nil is now. Throws `noCredit`, `unknownTopic`,
+  /// `unknownPartition`, `recordRefused`, `producerFailed`, `closed`; the record is not queued then.
+  package func send(
+    topic: String, partition: Int32, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+    headers: [KafkaHeader] = [], timestampMilliseconds: Int64? = nil, reportID: UInt64,
+    timeoutMilliseconds: Int = 10_000
+  ) throws(KafkaError) {
+    let record = OutgoingRecord(
+      partition: partition, key: key, value: value, headers: headers, timestampMilliseconds: timestampMilliseconds,
+      reportID: reportID)
+    guard try !queue(record, topic: topic, timeoutMilliseconds: timeoutMilliseconds) else { return }
+    // An unknown topic, or one that has grown.
+    try refresh(topic, timeoutMilliseconds: Int32(clamping: timeoutMilliseconds))
+    guard try !queue(record, topic: topic, timeoutMilliseconds: timeoutMilliseconds) else { return }
+    throw KafkaError(
+      .unknownPartition, "the topic has \(partitionCount(topic: topic) ?? 0) partitions",
+      partition: KafkaTopicPartition(topic: topic, partition: partition))
+  }
+
+  /// The same with bytes in arrays.
+  package func send(
+    topic: String, partition: Int32, key: [UInt8]?, value: [UInt8]?, headers: [KafkaHeader] = [],
+    timestampMilliseconds: Int64? = nil, reportID: UInt64, timeoutMilliseconds: Int = 10_000
+  ) throws(KafkaError) {
+    let outcome = withBytes(key) { key in
+      withBytes(value) { value in
+        Result { () throws(KafkaError) in
+          try send(
+            topic: topic, partition: partition, key: key, value: value, headers: headers,
+            timestampMilliseconds: timestampMilliseconds, reportID: reportID, timeoutMilliseconds: timeoutMilliseconds)
+        }
+      }
+    }
+    try outcome.get()
+  }
+
+  private func withBytes<Value>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Value) -> Value {
+    if let bytes { bytes.withUnsafeBytes { body($0) } } else { body(nil) }
+  }
+
+  /// False when the topic's partition is not known.
+  private func queue(_ record: OutgoingRecord, topic: String, timeoutMilliseconds: Int) throws(KafkaError) -> Bool {
+    let size = record.size
+    let isQueued = try state.wait(
+      timeoutMilliseconds: timeoutMilliseconds,
+      until: { state in
+        // A record larger than the whole limit goes alone.
+        !state.takesRecords || state.records == 0
+          || (state.records < recordsInFlightMaximum && state.bytes <= bytesInFlightMaximum - size)
+      },
+      { (state) throws(KafkaError) -> Bool in
+        if let failure = state.failure {
+          throw KafkaError(.producerFailed, "the producer has failed: \(failure)")
+        }
+        guard state.takesRecords else { throw .closed }
+        guard let known = state.topics[topic], (0..<known.partitionCount).contains(record.partition) else {
+          return false
+        }
+        if let error = record.produce(client.pointer, topic: known.handle) { throw error }
+        state.records += 1
+        state.bytes += size
+        return true
+      })
+    guard let isQueued else {
+      throw KafkaError(.noCredit, "too much is in flight, for \(timeoutMilliseconds) ms", isRetriable: true)
+    }
+    return isQueued
+  }
+
+  private func refresh(_ topic: String, timeoutMilliseconds: Int32) throws(KafkaError) {
+    let now = Monotonic.milliseconds
+    let isDue = try state.withLock { (state) throws(KafkaError) -> Bool in
+      guard state.takesRecords else { throw state.failure == nil ? .closed : KafkaError(.producerFailed, "failed") }
+      if let asked = state.asked[topic], now - asked < ProducerState.refreshMilliseconds, state.topics[topic] != nil {
+        return false
+      }
+      state.asked[topic] = now
+      state.metadataCalls += 1
+      return true
+    }
+    guard isDue else { return }
+    // Outside the lock, so that others go on sending; the owner thread waits for the call before it ends the client.
+    defer { state.update { $0.metadataCalls -= 1 } }
+    let count = try client.partitionCount(of: topic, timeoutMilliseconds: max(timeoutMilliseconds, 1))
+    try state.withLock { (state) throws(KafkaError) in
+      if state.topics[topic] == nil {
+        guard let handle = rd_kafka_topic_new(client.pointer, topic, nil) else {
+          throw KafkaError(code: rd_kafka_last_error())
+        }
+        state.topics[topic] = ProducerState.Topic(handle: handle, partitionCount: count)
+      } else {
+        state.topics[topic]?.partitionCount = count
+      }
+    }
+  }
+
+  /// Waits until all records are reported, at most the given time, and ends the producer; false when some were not.
+  @discardableResult
+  package func close(timeoutMilliseconds: Int32) -> Bool {
+    let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
+    let isFirst = state.withLock { state in
+      defer { state.isClosing = true }
+      return !state.isClosing
+    }
+    guard isFirst else { return recordsInFlight == 0 }
+    // Starts what lingers; the owner thread drains the reports meanwhile.
+    rd_kafka_flush(client.pointer, deadline.remainingMilliseconds)
+    _ = state.wait(timeoutMilliseconds: Int(deadline.remainingMilliseconds), until: { $0.records == 0 }) { _ in true }
+    let isDelivered = recordsInFlight == 0
+    if !isDelivered { purge() }
+    end()
+    let wait = Int(max(deadline.remainingMilliseconds, 100))
+    _ = state.wait(timeoutMilliseconds: wait, until: { $0.isEnded }) { _ in true }
+    return isDelivered
+  }
+
+  /// Drops what is not yet sent and ends the producer without waiting. Reports may still come, some of them `purged`.
+  package func abort() {
+    let isFirst = state.withLock { state in
+      defer { state.isClosing = true }
+      return !state.isClosing
+    }
+    guard isFirst else { return }
+    purge()
+    end()
+  }
+
+  private func purge() {
+    rd_kafka_purge(
+      client.pointer, Int32(RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING))
+  }
+
+  private func end() {
+    rd_kafka_queue_yield(client.queue)
+    state.update { $0.isEnding = true }
+  }
+}
+
+// The owner thread.
+extension KafkaProducer {
+  private static let pollMilliseconds: Int32 = 100
+
+  private func serve() {
+    while !state.withLock({ $0.isEnding }) {
+      guard let event = rd_kafka_queue_poll(client.queue, KafkaProducer.pollMilliseconds) else { continue }
+      take(event)
+      rd_kafka_event_destroy(event)
+    }
+    while let event = rd_kafka_queue_poll(client.queue, 0) {
+      take(event)
+      rd_kafka_event_destroy(event)
+    }
+    let handles = state.wait(timeoutMilliseconds: 60_000, until: { $0.metadataCalls == 0 }) { state in
+      defer { state.topics.removeAll() }
+      return state.topics.values.map { UInt(bitPattern: $0.handle) }
+    }
+    // A metadata call that outlasts its own timeout by so much still uses the client: better leaked than freed.
+    if let handles {
+      for handle in handles { rd_kafka_topic_destroy(OpaquePointer(bitPattern: handle)) }
+      _ = client.destroy(timeoutMilliseconds: 60_000)
+    }
+    state.update { $0.isEnded = true }
+  }
+
+  private func take(_ event: OpaquePointer) {
+    switch rd_kafka_event_type(event) {
+    case RD_KAFKA_EVENT_DR: takeReports(event)
+    case RD_KAFKA_EVENT_ERROR:
+      // Others (a broker is away) are librdkafka's to overcome: no record times out.
+      if rd_kafka_event_error_is_fatal(event) != 0 { fail(client.error(of: event)) }
+    default: _ = client.takeLog(event)
+    }
+  }
+
+  private func takeReports(_ event: OpaquePointer) {
+    var batch: [KafkaDeliveryReport] = []
+    batch.reserveCapacity(rd_kafka_event_message_count(event))
+    var bytes = 0
+    var firstError: KafkaError?
+    while let message = rd_kafka_event_message_next(event)?.pointee {
+      bytes += message.len + message.key_len
+      let error = message.err == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code: message.err)
+      firstError = firstError ?? error
+      let reportID = UInt64(UInt(bitPattern: message._private))
+      batch.append(KafkaDeliveryReport(reportID: reportID, offset: error == nil ? message.offset : -1, error: error))
+    }
+    // Failed before the reports are told, so that nobody who hears of a hole can still send behind it.
+    if let firstError { fail(firstError) }
+    let count = batch.count
+    state.update { state in
+      state.records -= count
+      state.bytes -= bytes
+    }
+    reports(batch)
+  }
+
+  private func fail(_ error: KafkaError) {
+    let isFirst = state.withLock { state in
+      guard state.failure == nil, error.kind != .purged else { return false }
+      state.failure = error
+      return true
+    }
+    guard isFirst else { return }
+    state.update { _ in }
+    failed(error)
+  }
+}

@@ -1,0 +1,105 @@
+import CLibrdkafka
+
+/// What a producer keeps under its lock.
+struct ProducerState {
+  struct Topic {
+    /// Kept, so that no record needs a look-up by name inside librdkafka; destroyed before the client.
+    let handle: OpaquePointer
+    var partitionCount: Int32
+  }
+
+  /// How often a topic's partition count is asked again because of records for partitions that it does not have.
+  static let refreshMilliseconds = 1_000
+
+  var topics: [String: Topic] = [:]
+  /// When each topic's metadata was last asked for, on the monotonic clock.
+  var asked: [String: Int] = [:]
+  /// In flight: sent, and not yet reported.
+  var records = 0
+  var bytes = 0
+  /// Threads that are inside a metadata call.
+  var metadataCalls = 0
+  var failure: KafkaError?
+  /// No more records.
+  var isClosing = false
+  /// The owner thread is to end the client.
+  var isEnding = false
+  var isEnded = false
+
+  var takesRecords: Bool { failure == nil && !isClosing }
+}
+
+/// One record on its way into librdkafka, which copies all of it.
+struct OutgoingRecord {
+  let partition: Int32
+  let key: UnsafeRawBufferPointer?
+  let value: UnsafeRawBufferPointer?
+  let headers: [KafkaHeader]
+  let timestampMilliseconds: Int64?
+  let reportID: UInt64
+
+  private static let argumentsMaximum = 8
+
+  /// Bytes as a delivery report counts them.
+  var size: Int { (key?.count ?? 0) + (value?.count ?? 0) }
+
+  /// Queues the record; the partition must be known to exist. Nil is success.
+  func produce(_ client: OpaquePointer, topic: OpaquePointer) -> KafkaError? {
+    let list = headers.isEmpty ? nil : makeHeaders()
+    let error = withUnsafeTemporaryAllocation(of: rd_kafka_vu_t.self, capacity: OutgoingRecord.argumentsMaximum) {
+      arguments in
+      var count = 0
+      func add(_ type: rd_kafka_vtype_t, _ fill: (inout rd_kafka_vu_t) -> Void) {
+        var argument = rd_kafka_vu_t()
+        argument.vtype = type
+        fill(&argument)
+        arguments.initializeElement(at: count, to: argument)
+        count += 1
+      }
+      add(RD_KAFKA_VTYPE_RKT) { $0.u.rkt = topic }
+      add(RD_KAFKA_VTYPE_PARTITION) { $0.u.i32 = partition }
+      add(RD_KAFKA_VTYPE_MSGFLAGS) { $0.u.i = RD_KAFKA_MSG_F_COPY }
+      add(RD_KAFKA_VTYPE_OPAQUE) { $0.u.ptr = UnsafeMutableRawPointer(bitPattern: UInt(reportID)) }
+      // An empty Swift buffer may have no address, which would make a tombstone of an empty value: lend it one.
+      let somewhere = UnsafeRawPointer(client)
+      if let value {
+        add(RD_KAFKA_VTYPE_VALUE) { OutgoingRecord.set(&$0, value, somewhere) }
+      }
+      if let key {
+        add(RD_KAFKA_VTYPE_KEY) { OutgoingRecord.set(&$0, key, somewhere) }
+      }
+      if let timestampMilliseconds { add(RD_KAFKA_VTYPE_TIMESTAMP) { $0.u.i64 = timestampMilliseconds } }
+      if let list { add(RD_KAFKA_VTYPE_HEADERS) { $0.u.headers = list } }
+      return KafkaError.consume(rd_kafka_produceva(client, arguments.baseAddress, count))
+    }
+    // The headers are librdkafka's only when it took the record.
+    if error != nil, let list { rd_kafka_headers_destroy(list) }
+    return error
+  }
+
+  private static func set(
+    _ argument: inout rd_kafka_vu_t, _ bytes: UnsafeRawBufferPointer, _ somewhere: UnsafeRawPointer
+  ) {
+    argument.u.mem.ptr = UnsafeMutableRawPointer(mutating: bytes.baseAddress ?? somewhere)
+    argument.u.mem.size = bytes.count
+  }
+
+  private func makeHeaders() -> OpaquePointer? {
+    guard let list = rd_kafka_headers_new(headers.count) else { return nil }
+    for header in headers {
+      header.name.withUnsafeBufferPointer { name in
+        name.withMemoryRebound(to: CChar.self) { name in
+          if let value = header.value {
+            value.withUnsafeBytes { value in
+              _ = rd_kafka_header_add(
+                list, name.baseAddress, name.count, value.baseAddress ?? UnsafeRawPointer(list), value.count)
+            }
+          } else {
+            _ = rd_kafka_header_add(list, name.baseAddress, name.count, nil, 0)
+          }
+        }
+      }
+    }
+    return list
+  }
+}

@@ -1,0 +1,39 @@
+import CLibrdkafka
+
+/// One `rd_kafka_topic_partition_list_t`, destroyed with this object; librdkafka copies what it is given.
+final class TopicPartitionList {
+  let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+
+  init(_ partitions: [KafkaTopicPartitionOffset]) {
+    pointer = rd_kafka_topic_partition_list_new(Int32(clamping: partitions.count))
+    for place in partitions {
+      let entry = rd_kafka_topic_partition_list_add(pointer, place.partition.topic, place.partition.partition)
+      entry?.pointee.offset = place.offset
+    }
+  }
+
+  convenience init(_ partitions: some Sequence<KafkaTopicPartition>) {
+    self.init(partitions.map { KafkaTopicPartitionOffset($0, offset: Int64(RD_KAFKA_OFFSET_INVALID)) })
+  }
+
+  deinit { rd_kafka_topic_partition_list_destroy(pointer) }
+
+  /// The partitions of a list that somebody else owns.
+  static func read(_ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?) -> [KafkaTopicPartition] {
+    guard let list, let elements = list.pointee.elems else { return [] }
+    return (0..<Int(list.pointee.cnt)).map { index in
+      KafkaTopicPartition(topic: String(cString: elements[index].topic), partition: elements[index].partition)
+    }
+  }
+
+  /// The first error that librdkafka wrote beside a partition.
+  var firstError: KafkaError? {
+    for index in 0..<Int(pointer.pointee.cnt) {
+      let entry = pointer.pointee.elems[index]
+      guard entry.err != RD_KAFKA_RESP_ERR_NO_ERROR else { continue }
+      let partition = KafkaTopicPartition(topic: String(cString: entry.topic), partition: entry.partition)
+      return KafkaError(code: entry.err, partition: partition)
+    }
+    return nil
+  }
+}
