@@ -4,9 +4,11 @@ import PackageDescription
 
 // Targets in the order of the imports: each may use only what stands above it.
 let systemLibraries: [Target] = [
-  .systemLibrary(name: "CLibrdkafka", path: "Shared/C/Librdkafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
+  .systemLibrary(
+    name: "CLibrdkafka", path: "Shared/C/Librdkafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
   .systemLibrary(name: "CLibpq", path: "Shared/C/Libpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-  .systemLibrary(name: "CLibcrypto", path: "Shared/C/Libcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+  .systemLibrary(
+    name: "CLibcrypto", path: "Shared/C/Libcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
   .target(name: "CLibmicrohttpd", path: "Shared/C/Libmicrohttpd", linkerSettings: [.linkedLibrary("microhttpd")]),
   .target(name: "CEventSchema", path: "Shared/C/EventSchema", linkerSettings: [.linkedLibrary("protobuf-c")]),
 ]
@@ -19,12 +21,16 @@ let shared: [Target] = [
   .target(name: "Postgres", dependencies: ["CLibpq"], path: "Shared/Postgres"),
   .target(name: "HTTP", dependencies: ["CLibmicrohttpd"], path: "Shared/HTTP"),
   .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto"], path: "Shared/Pipeline"),
-  .target(name: "Runtime", dependencies: ["AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres"], path: "Shared/Runtime"),
+  .target(
+    name: "Runtime", dependencies: ["AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres"],
+    path: "Shared/Runtime"),
   .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka"], path: "Shared/AdClient"),
   .target(name: "Supervision", path: "Shared/Supervision"),
 ]
 
-let everythingShared: [Target.Dependency] = ["AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres", "Runtime"]
+let everythingShared: [Target.Dependency] = [
+  "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres", "Runtime",
+]
 let pure: [Target.Dependency] = ["AdCore", "AdEvents", "Pipeline"]
 
 let services: [Target] = [
@@ -32,17 +38,24 @@ let services: [Target] = [
   .target(name: "ImpressionTrackingCore", dependencies: pure, path: "Services/ImpressionTracking/Core"),
   .target(name: "ClickTrackingCore", dependencies: pure, path: "Services/ClickTracking/Core"),
   .target(name: "BillingCore", dependencies: pure, path: "Services/Billing/Core"),
-  .executableTarget(name: "AdSelection", dependencies: ["AdSelectionCore"] + everythingShared, path: "Services/AdSelection/Service"),
-  .executableTarget(name: "ImpressionTracking", dependencies: ["ImpressionTrackingCore"] + everythingShared, path: "Services/ImpressionTracking/Service"),
-  .executableTarget(name: "ClickTracking", dependencies: ["ClickTrackingCore"] + everythingShared, path: "Services/ClickTracking/Service"),
-  .executableTarget(name: "Billing", dependencies: ["BillingCore"] + everythingShared, path: "Services/Billing/Service"),
+  .executableTarget(
+    name: "AdSelection", dependencies: ["AdSelectionCore"] + everythingShared, path: "Services/AdSelection/Service"),
+  .executableTarget(
+    name: "ImpressionTracking", dependencies: ["ImpressionTrackingCore"] + everythingShared,
+    path: "Services/ImpressionTracking/Service"),
+  .executableTarget(
+    name: "ClickTracking", dependencies: ["ClickTrackingCore"] + everythingShared,
+    path: "Services/ClickTracking/Service"),
+  .executableTarget(
+    name: "Billing", dependencies: ["BillingCore"] + everythingShared, path: "Services/Billing/Service"),
   .target(
     name: "Migrations", dependencies: ["Crypto", "Postgres"], path: "deploy/database",
     resources: [.embedInCode("migrations")]),
   .target(name: "Operations", dependencies: everythingShared, path: "Services/Console/Operations"),
   .executableTarget(name: "Console", dependencies: ["Operations"] + everythingShared, path: "Services/Console/Service"),
   .executableTarget(
-    name: "Handbill", dependencies: ["AdClient", "Migrations", "Operations", "Supervision"] + everythingShared, path: "Services/Handbill"),
+    name: "Handbill", dependencies: ["AdClient", "Migrations", "Operations", "Supervision"] + everythingShared,
+    path: "Services/Handbill"),
 ]
 
 func unitTest(_ module: String, _ others: [Target.Dependency] = []) -> Target {
@@ -50,21 +63,26 @@ func unitTest(_ module: String, _ others: [Target.Dependency] = []) -> Target {
 }
 
 let tests: [Target] = [
-  unitTest("Crypto"), unitTest("AdCore", ["Crypto"]), unitTest("AdEvents", ["AdCore"]), unitTest("HTTP"), unitTest("Pipeline", ["AdCore", "AdEvents"]),
+  unitTest("Crypto"), unitTest("AdCore", ["Crypto"]), unitTest("AdEvents", ["AdCore"]), unitTest("HTTP"),
+  unitTest("Pipeline", ["AdCore", "AdEvents"]),
   unitTest("Runtime", ["AdCore"]), unitTest("AdClient", ["AdCore", "AdEvents"]), unitTest("AdSelectionCore", pure),
   unitTest("ImpressionTrackingCore", pure), unitTest("ClickTrackingCore", pure), unitTest("BillingCore", pure),
   .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
   .testTarget(name: "KafkaTests", dependencies: ["Kafka"], path: "Tests/Integration/KafkaTests"),
-  .testTarget(name: "PostgresTests", dependencies: ["Postgres", "Supervision", "Migrations"], path: "Tests/Integration/PostgresTests"),
+  .testTarget(
+    name: "PostgresTests", dependencies: ["Postgres", "Supervision", "Migrations"],
+    path: "Tests/Integration/PostgresTests"),
   .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], path: "Tests/Integration/SupervisionTests"),
   .testTarget(
     name: "SimulationTests",
-    dependencies: ["AdSelectionCore", "BillingCore", "ClickTrackingCore", "ImpressionTrackingCore"] + pure, path: "Tests/Simulation"),
+    dependencies: ["AdSelectionCore", "BillingCore", "ClickTrackingCore", "ImpressionTrackingCore"] + pure,
+    path: "Tests/Simulation"),
   .testTarget(
     name: "NetworkTests", dependencies: ["AdClient", "Migrations", "Operations", "Supervision"] + everythingShared,
     path: "Tests/Integration/NetworkTests"),
   .executableTarget(
-    name: "Benchmarks", dependencies: ["AdSelectionCore", "Supervision", "Migrations"] + everythingShared, path: "Tests/Benchmarks"),
+    name: "Benchmarks", dependencies: ["AdSelectionCore", "Supervision", "Migrations"] + everythingShared,
+    path: "Tests/Benchmarks"),
 ]
 
 let package = Package(
@@ -90,8 +108,12 @@ func hasFiles(_ path: String) -> Bool {
 }
 package.targets.removeAll { !hasFiles($0.path ?? "") }
 let present = Set(package.targets.map(\.name))
-package.targets.removeAll { $0.name.hasSuffix("Tests") && !$0.dependencies.allSatisfy { dependency in
-  if case .byNameItem(let name, _) = dependency { present.contains(name) } else { true } } }
+package.targets.removeAll {
+  $0.name.hasSuffix("Tests")
+    && !$0.dependencies.allSatisfy { dependency in
+      if case .byNameItem(let name, _) = dependency { present.contains(name) } else { true }
+    }
+}
 for target in package.targets {
   target.dependencies.removeAll { if case .byNameItem(let name, _) = $0 { !present.contains(name) } else { false } }
 }

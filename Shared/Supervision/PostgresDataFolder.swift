@@ -9,6 +9,8 @@ struct PostgresDataFolder: Sendable {
   let installation: PostgresInstallation
 
   var dataPath: String { "\(folder)/data" }
+  /// Where the unix socket goes if the path is short enough.
+  var socketPath: String { "\(folder)/socket" }
   var logPath: String { "\(folder)/postgres.log" }
   private var passwordPath: String { "\(folder)/password" }
   private var unfinishedPath: String { "\(folder)/data.unfinished" }
@@ -44,8 +46,18 @@ struct PostgresDataFolder: Sendable {
     if ProcessTable.entry(owner) != nil { try? FileManager.default.removeItem(atPath: lockPath) }
   }
 
+  /// Makes the folder for the unix socket anew, without the lock file of a server that was killed.
+  func makeSocketFolder(_ path: String) throws {
+    try? FileManager.default.removeItem(atPath: path)
+    guard mkdir(path, 0o700) == 0 else {
+      throw SupervisionError.system(operation: "making \(path)", code: errno)
+    }
+    if path != socketPath { chmod(URL(fileURLWithPath: path).deletingLastPathComponent().path, 0o711) }
+    try giveToServer(path)
+  }
+
   /// Lets the server's user own a path.
-  func giveToServer(_ path: String) throws {
+  private func giveToServer(_ path: String) throws {
     guard let user = installation.user.flatMap(SystemUser.init(named:)) else { return }
     guard chown(path, user.userIdentifier, user.groupIdentifier) == 0 else {
       throw SupervisionError.system(operation: "giving \(path) to the user of PostgreSQL", code: errno)

@@ -33,7 +33,9 @@ package final class PrivatePostgres: Sendable {
 
   package let configuration: Configuration
   private let installation: PostgresInstallation
-  private let socketFolder: TemporaryFolder
+  /// In place of `folder` for the unix socket, whose path may have at most 107 bytes.
+  private let shortFolder: TemporaryFolder?
+  private let socketFolder: String
   private let password: String
   private let server = Monitor<ChildProcess?>(nil)
 
@@ -46,10 +48,10 @@ package final class PrivatePostgres: Sendable {
     configuration.folder = URL(fileURLWithPath: configuration.folder).standardizedFileURL.path
     self.configuration = configuration
     installation = try PostgresInstallation.find()
-    socketFolder = try TemporaryFolder(prefix: "pg")
     let data = PostgresDataFolder(folder: configuration.folder, installation: installation)
     password = try data.prepare()
-    try data.giveToServer(socketFolder.path)
+    shortFolder = data.socketPath.utf8.count <= 85 ? nil : try TemporaryFolder(prefix: "pg")
+    socketFolder = shortFolder?.path("socket") ?? data.socketPath
   }
 
   deinit { stopAndWait() }
@@ -73,7 +75,7 @@ package final class PrivatePostgres: Sendable {
 
   /// The URL of a database by the unix socket; it stays the same over restarts.
   package func url(database: String = "postgres") -> String {
-    "postgresql:///\(database)?host=\(socketFolder.path)&port=\(socketPort)&user=\(Self.administrator)"
+    "postgresql:///\(database)?host=\(socketFolder)&port=\(socketPort)&user=\(Self.administrator)"
   }
 
   /// The URL of a database by TCP through `port`, which may be that of a proxy; nil without a TCP port.
@@ -120,7 +122,9 @@ extension PrivatePostgres {
   package func startAndWait() throws {
     try server.withLock { server in
       if let running = server, running.isRunning { return }
-      try PostgresDataFolder(folder: configuration.folder, installation: installation).clearForStart()
+      let data = PostgresDataFolder(folder: configuration.folder, installation: installation)
+      try data.clearForStart()
+      try data.makeSocketFolder(socketFolder)
       let child = try ChildProcess(command)
       do {
         try child.waitForLine(timeoutMilliseconds: configuration.startTimeoutMilliseconds) {
@@ -180,7 +184,7 @@ extension PrivatePostgres {
     var settings = Self.settings
     settings["listen_addresses"] = configuration.port == nil ? "" : "127.0.0.1"
     settings["port"] = String(socketPort)
-    settings["unix_socket_directories"] = socketFolder.path
+    settings["unix_socket_directories"] = socketFolder
     settings.merge(configuration.settings) { $1 }
     let arguments = settings.sorted { $0.key < $1.key }.flatMap { ["-c", "\($0.key)=\($0.value)"] }
     return ChildProcess.Command(

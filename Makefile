@@ -1,0 +1,42 @@
+# Everything that one does with Handbill, by name. `make` alone prints them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+# Two builds at once would only wait for each other's lock.
+.NOTPARALLEL:
+
+SWIFT ?= swift
+SOURCES := $(wildcard Package.swift Services Shared Tests deploy/database)
+
+.PHONY: help
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: install
+install: ## install what Debian must bring besides Swift (asks nothing)
+	@deploy/install
+
+.PHONY: install-tests
+install-tests: ## install what the tests need as well
+	@deploy/install tests
+
+.PHONY: build
+build: install ## build everything, for debugging
+	$(SWIFT) build
+
+.PHONY: test
+test: install-tests lint ## check the format, build, and run all tests
+	$(SWIFT) build --build-tests
+	$(SWIFT) test --skip-build
+
+.PHONY: lint
+lint: ## check the format of all Swift sources
+	$(SWIFT) format lint --strict --recursive --parallel $(SOURCES)
+
+.PHONY: format
+format: ## bring all Swift sources into the format
+	$(SWIFT) format --in-place --recursive --parallel $(SOURCES)
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf .build

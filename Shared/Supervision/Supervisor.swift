@@ -1,0 +1,43 @@
+import Glibc
+
+/// Several children with an order: what was started last is stopped first.
+package final class Supervisor: Sendable {
+  private struct Member: Sendable {
+    let name: String
+    let stop: @Sendable () -> Void
+  }
+
+  private let members = Monitor<[Member]>([])
+
+  package init() {}
+
+  deinit { stopAllAndWait() }
+
+  /// Names of what is to be stopped, in the order of starting.
+  package var names: [String] { members.withLock { $0.map(\.name) } }
+
+  /// Starts a program and takes charge of it.
+  ///
+  /// - Throws: `SupervisionError` when it cannot be started.
+  @discardableResult
+  package func start(
+    _ name: String, _ command: ChildProcess.Command, graceMilliseconds: Int = 10_000
+  ) throws -> ChildProcess {
+    let child = try ChildProcess(command)
+    add(name) { child.terminate(graceMilliseconds: graceMilliseconds) }
+    return child
+  }
+
+  /// Takes charge of something that runs already; `stop` blocks until it has ended.
+  package func add(_ name: String, stop: @escaping @Sendable () -> Void) {
+    members.withLock { $0.append(Member(name: name, stop: stop)) }
+  }
+
+  /// Stops everything, the last started first; again does nothing.
+  package func stopAll() async throws { try await onOwnThread { self.stopAllAndWait() } }
+
+  /// `stopAll`, blocking.
+  package func stopAllAndWait() {
+    while let member = members.withLock({ $0.popLast() }) { member.stop() }
+  }
+}
