@@ -1,0 +1,86 @@
+/// The network's windows and limits, all of them settings; the values given here are the defaults.
+public struct Windows: Hashable, Sendable {
+  /// A banner's token: from the decision to the impression.
+  public var bannerTokenMilliseconds: Int64 = 15 * 60_000
+  /// An interstitial's token lives its content's life and this much longer.
+  public var interstitialTokenExtraMilliseconds: Int64 = 5 * 60_000
+  /// The content's life that a response may name (D5).
+  public var contentLifeMilliseconds: ClosedRange<Int64> = 5 * 60_000...15 * 60_000
+  /// From an impression to a tap that earns (M5).
+  public var tapDelayMilliseconds: ClosedRange<Int64> = 100...3_600_000
+  /// An action over sooner than this, without leaving the application, was an accident (M7).
+  public var accidentalActionMilliseconds: Int64 = 2_000
+  /// How long after the event its arrival still counts.
+  public var lateArrivalMilliseconds: Int64 = 24 * 3_600_000
+  /// How long before an event's arrival its token may have been issued.
+  public var issuedBeforeArrivalMilliseconds: Int64 = 26 * 3_600_000
+  /// How far two clocks of ours may differ: issued-at and event time may lie this much after arrival.
+  public var clockToleranceMilliseconds: Int64 = 5_000
+  /// How many clicks of one client may earn in any window of a length.
+  public var clickLimits: [ClickLimit] = [
+    ClickLimit(clicks: 1, windowMilliseconds: 60_000), ClickLimit(clicks: 3, windowMilliseconds: 10 * 60_000),
+    ClickLimit(clicks: 10, windowMilliseconds: 3_600_000), ClickLimit(clicks: 25, windowMilliseconds: 24 * 3_600_000),
+  ]
+  /// A banner asks at most this often (D2).
+  public var bannerRefreshMilliseconds: Int64 = 30_000
+  /// The app developer's share, in basis points, where the app has none of its own (B2).
+  public var shareBasisPoints: UInt16 = 6_000
+  /// The least that is paid out, in nanos of the currency unit.
+  public var payoutMinimum = Nanos(50_000_000_000)
+  /// How long an advertiser has to pay an invoice.
+  public var invoiceTermsDays: Int = 30
+
+  /// The defaults.
+  public init() {}
+
+  /// How long the token of an ad lives: from the decision to the last event time at which an impression counts.
+  ///
+  /// - Parameter contentLifeMilliseconds: The content's life that the response names; held within its bounds.
+  public func tokenLifeMilliseconds(format: AdFormat, contentLifeMilliseconds: Int64) -> Int64 {
+    switch format {
+    case .banner: bannerTokenMilliseconds
+    case .interstitial: heldContentLife(contentLifeMilliseconds) + interstitialTokenExtraMilliseconds
+    }
+  }
+
+  /// The longest life of any token: what allotments and parked clicks wait for.
+  public var longestTokenLifeMilliseconds: Int64 {
+    max(bannerTokenMilliseconds, contentLifeMilliseconds.upperBound + interstitialTokenExtraMilliseconds)
+  }
+
+  /// The moment after which no impression of a token that expires at `expiresAt` can arrive any more.
+  public func lastImpressionArrival(expiresAt: Timestamp) -> Timestamp {
+    expiresAt.advanced(byMilliseconds: lateArrivalMilliseconds)
+  }
+
+  /// The moment after which no click of a token that expires at `expiresAt` can arrive any more.
+  public func lastClickArrival(expiresAt: Timestamp) -> Timestamp {
+    lastImpressionArrival(expiresAt: expiresAt).advanced(byMilliseconds: tapDelayMilliseconds.upperBound)
+  }
+
+  /// Whether an action was an accident (M7): it had lasted less than 2 s when its event was sent, and the user had not
+  /// left the application.
+  public func isAccidental(actionMilliseconds: Int64, leftApplication: Bool) -> Bool {
+    !leftApplication && actionMilliseconds < accidentalActionMilliseconds
+  }
+
+  /// Judges the time from an impression to a tap, both by event time (M5).
+  public func tapTiming(impressionAt: Timestamp, tapAt: Timestamp) -> TapTiming {
+    let delay = tapAt.milliseconds(since: impressionAt)
+    if delay < tapDelayMilliseconds.lowerBound { return .tooEarly }
+    return delay > tapDelayMilliseconds.upperBound ? .tooLate : .inTime
+  }
+
+  private func heldContentLife(_ life: Int64) -> Int64 {
+    min(max(life, contentLifeMilliseconds.lowerBound), contentLifeMilliseconds.upperBound)
+  }
+}
+
+/// How a tap lies to its impression.
+public enum TapTiming: Hashable, Sendable {
+  case inTime
+  /// Less than 100 ms after it, or before it.
+  case tooEarly
+  /// More than 1 h after it.
+  case tooLate
+}
