@@ -1,0 +1,88 @@
+public import AdCore
+
+/// An ad as the client holds it: what to draw, what a tap does, how long it lives, and the token that its events carry.
+public struct AdContent: Hashable, Sendable {
+  /// The shortest and the longest life of a full-screen ad's content, in milliseconds (D5).
+  package static let interstitialLifetimeMilliseconds: ClosedRange<Int64> = 300_000...900_000
+  /// The longest serve token that a client takes, in bytes.
+  package static let tokenBytesMaximum = 1_024
+
+  public let ad: AdID
+  /// The URL of the image for each size.
+  public let images: [AdSize: String]
+  /// What a tap does (D11).
+  public let action: AdAction
+  /// How long the content lives after loading, in milliseconds (D5).
+  public let lifetimeMilliseconds: Int64
+  /// Test ads are never billed (A2).
+  public let isTest: Bool
+  /// Opaque to the client; sent back in each event.
+  package let token: [UInt8]
+  /// When the answer came: the zero of the ages of this ad's events.
+  package let answeredAt: MonotonicTime
+
+  package init(
+    ad: AdID, images: [AdSize: String], action: AdAction, lifetimeMilliseconds: Int64, isTest: Bool, token: [UInt8],
+    answeredAt: MonotonicTime
+  ) {
+    self.ad = ad
+    self.images = images
+    self.action = action
+    self.lifetimeMilliseconds = lifetimeMilliseconds
+    self.isTest = isTest
+    self.token = token
+    self.answeredAt = answeredAt
+  }
+
+  /// True when it has a token, an image for every size asked for (S4) and is not past its life; else it is error 9.
+  package func isValid(for sizes: some Sequence<AdSize>, at now: MonotonicTime) -> Bool {
+    (1...AdContent.tokenBytesMaximum).contains(token.count)
+      && now.milliseconds(since: answeredAt) < lifetimeMilliseconds
+      && sizes.allSatisfy { images[$0]?.isEmpty == false }
+  }
+}
+
+/// What came of one request.
+package enum RequestResult: Hashable, Sendable {
+  case ad(AdContent)
+  /// The network's own error: it knows of it already.
+  case error(AdError)
+  /// What came is no answer to this request that a client can read (error 9).
+  case invalid
+  /// None came before the deadline (error 1).
+  case noAnswer
+}
+
+/// Something that the network is to be told.
+package struct AdReport: Hashable, Sendable {
+  package enum Kind: Hashable, Sendable {
+    case rendered
+    /// The impression itself (M1).
+    case viewed
+    case unloaded
+    case failed(AdError)
+    /// The action had lasted `actionMilliseconds` when the click was complete (M7).
+    case click(actionMilliseconds: Int64, leftApplication: Bool)
+    /// The app refused the action (D7).
+    case blocked
+    /// The app cancelled the action (D9).
+    case cancelled(actionMilliseconds: Int64)
+  }
+
+  package enum Subject: Hashable, Sendable {
+    case ad(AdContent)
+    /// The request of this number, for errors that happen without an ad (M6).
+    case request(Int)
+  }
+
+  package let kind: Kind
+  package let subject: Subject
+  /// The moment that the event's age is taken at: for clicks, the tap.
+  package let at: MonotonicTime
+
+  package init(_ kind: Kind, _ subject: Subject, at: MonotonicTime) {
+    self.kind = kind
+    self.subject = subject
+    self.at = at
+  }
+}

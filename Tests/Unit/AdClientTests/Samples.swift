@@ -1,0 +1,29 @@
+import AdCore
+import Testing
+
+@testable import AdClient
+
+/// A moment of the tests' clock.
+func ms(_ milliseconds: Int64) -> MonotonicTime { MonotonicTime(milliseconds: milliseconds) }
+
+/// An ad answered at `answeredAt`, whose token is `token`.
+func sampleAd(
+  _ token: UInt8 = 1, kind: AdAction.Kind = .cover, lifetimeMilliseconds: Int64 = 900_000,
+  sizes: [AdSize] = [.phoneBannerPortrait, .phoneBannerLandscape], answeredAt: Int64 = 0
+) throws -> AdContent {
+  AdContent(
+    ad: try #require(AdID("sample-ad")),
+    images: Dictionary(uniqueKeysWithValues: sizes.map { ($0, "https://images.example/\($0.rawValue).png") }),
+    action: AdAction(kind: kind, destination: "https://destination.example/"),
+    lifetimeMilliseconds: lifetimeMilliseconds, isTest: true, token: [token], answeredAt: ms(answeredAt))
+}
+
+extension AdReport {
+  static func ad(_ kind: Kind, _ ad: AdContent, _ milliseconds: Int64) -> AdReport {
+    AdReport(kind, .ad(ad), at: ms(milliseconds))
+  }
+
+  static func request(_ kind: Kind, _ number: Int, _ milliseconds: Int64) -> AdReport {
+    AdReport(kind, .request(number), at: ms(milliseconds))
+  }
+}
