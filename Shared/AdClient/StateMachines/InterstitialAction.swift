@@ -49,23 +49,3 @@ package enum InterstitialAction: Hashable, Sendable {
   /// Tell the network; an interstitial makes one request, number 1.
   case report(AdReport)
 }
-
-/// A size in points, of a hosting view or a screen.
-public struct PointSize: Hashable, Sendable {
-  public let width: Int
-  public let height: Int
-
-  public init(width: Int, height: Int) {
-    self.width = width
-    self.height = height
-  }
-
-  /// How much lower than the screen a page that hosts an ad may be, in points (S6).
-  public static let pageHeightAllowance = 113
-
-  /// True when a view of this size may host an ad on `screen` (S6).
-  public func canHostPage(on screen: PointSize) -> Bool {
-    width == screen.width && height <= screen.height
-      && height >= screen.height.subtractingReportingOverflow(PointSize.pageHeightAllowance).partialValue
-  }
-}

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// Presenting, paging, taps and the end (D5 to D10).
 extension InterstitialStateMachine {
@@ -21,13 +21,17 @@ extension InterstitialStateMachine {
     }
   }
 
-  /// Draws the ad in a view of the app, which must have the size of S6; a page that turned with the interface is
+  /// Draws the ad in a view of the app, whose size in points must be that of S6; a page that turned with the interface is
   /// presented again with its new size. It is seen once `visibleFractionChanged` says so.
-  package mutating func presentAsPage(view: PointSize, screen: PointSize, at now: MonotonicTime) -> Presentation {
+  package mutating func presentAsPage(
+    width: Int, height: Int, orientation: Orientation, at now: MonotonicTime
+  ) -> Presentation {
     var actions = advance(to: now)
     switch state {
     case .loaded(let ad, let expiresAt), .page(let ad, let expiresAt):
-      guard view.canHostPage(on: screen) else { return (actions, .invalidPageSize) }
+      guard AdSize.hostViewAccepts(width: width, height: height, orientation: orientation) else {
+        return (actions, .invalidPageSize)
+      }
       state = .page(ad, expiresAt: expiresAt)
       actions.append(.presentAsPage(ad))
       return (actions, nil)

@@ -29,7 +29,7 @@ struct BannerShowingTests {
       banner.visibleFractionChanged(to: 0, userNavigated: true, at: ms(1_500)) == [.report(.ad(.viewed, ad, 1_200))])
   }
 
-  @Test("M1: a fraction that is no number shows nothing", arguments: [Double.nan, -1, -.infinity])
+  @Test("M1: a fraction that is no number shows nothing", arguments: [Double.nan, -1, -Double.greatestFiniteMagnitude])
   func strangeFraction(fraction: Double) throws {
     var banner = try loadedBanner(try sampleAd())
     #expect(banner.visibleFractionChanged(to: fraction, at: ms(200)) == [])
