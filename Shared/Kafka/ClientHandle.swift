@@ -117,7 +117,7 @@ final class ClientHandle: @unchecked Sendable {
       rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
       isDone.update { $0 = true }
     }
-    return isDone.wait(timeoutMilliseconds: Int(timeoutMilliseconds), until: { $0 }) { _ in true } ?? false
+    return isDone.wait(timeoutMilliseconds: Int(timeoutMilliseconds)) { $0 }
   }
 
   private static func text(_ buffer: [CChar]) -> String {

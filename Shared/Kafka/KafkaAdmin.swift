@@ -84,7 +84,7 @@ package final class KafkaAdmin {
   ) throws(KafkaError) {
     let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
     let place = KafkaTopicPartitionOffset(topic: topic, partition: partition, offset: offset)
-    var request = rd_kafka_DeleteRecords_new(TopicPartitionList([place]).pointer)
+    var request = TopicPartitionList([place]).withPointer { rd_kafka_DeleteRecords_new($0) }
     defer { rd_kafka_DeleteRecords_destroy(request) }
     try perform(RD_KAFKA_ADMIN_OP_DELETERECORDS, resultType: RD_KAFKA_EVENT_DELETERECORDS_RESULT, deadline) {
       rd_kafka_DeleteRecords(client.pointer, &request, 1, $0, $1)

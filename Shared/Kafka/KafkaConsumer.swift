@@ -48,7 +48,7 @@ package final class KafkaConsumer {
     for (index, topic) in topics.enumerated() { topicIndexes[topic] = index }
     guard groupID != nil, !topics.isEmpty else { return }
     let list = TopicPartitionList(topics.map { KafkaTopicPartition(topic: $0, partition: -1) })
-    let code = rd_kafka_subscribe(client.pointer, list.pointer)
+    let code = list.withPointer { rd_kafka_subscribe(client.pointer, $0) }
     if code != RD_KAFKA_RESP_ERR_NO_ERROR {
       abandon()
       throw KafkaError(code: code)
@@ -110,7 +110,7 @@ package final class KafkaConsumer {
       topics.append(place.partition.topic)
     }
     handleIndexes.removeAll()
-    try KafkaError.check(rd_kafka_assign(client.pointer, TopicPartitionList(places).pointer))
+    try KafkaError.check(TopicPartitionList(places).withPointer { rd_kafka_assign(client.pointer, $0) })
   }
 
   /// Reads nothing more: the answer to `revoke`.
@@ -127,7 +127,7 @@ package final class KafkaConsumer {
     let fresh = partitions.filter { !paused.contains($0) }
     guard !fresh.isEmpty else { return }
     let list = TopicPartitionList(fresh)
-    try KafkaError.check(rd_kafka_pause_partitions(client.pointer, list.pointer))
+    try KafkaError.check(list.withPointer { rd_kafka_pause_partitions(client.pointer, $0) })
     if let error = list.firstError { throw error }
     paused.formUnion(fresh)
   }
@@ -139,7 +139,7 @@ package final class KafkaConsumer {
     guard !stopped.isEmpty else { return }
     paused.subtract(stopped)
     let list = TopicPartitionList(stopped)
-    try KafkaError.check(rd_kafka_resume_partitions(client.pointer, list.pointer))
+    try KafkaError.check(list.withPointer { rd_kafka_resume_partitions(client.pointer, $0) })
     if let error = list.firstError { throw error }
   }
 
@@ -147,7 +147,7 @@ package final class KafkaConsumer {
   package func commit(offsets: [KafkaTopicPartitionOffset]) throws(KafkaError) {
     guard !isClosed else { throw .closed }
     guard groupID != nil, !offsets.isEmpty else { return }
-    try KafkaError.check(rd_kafka_commit(client.pointer, TopicPartitionList(offsets).pointer, 1))
+    try KafkaError.check(TopicPartitionList(offsets).withPointer { rd_kafka_commit(client.pointer, $0, 1) })
   }
 
   /// Leaves the group and ends the client within about the given time; false when librdkafka was not done by then
@@ -175,7 +175,7 @@ package final class KafkaConsumer {
     guard !paused.isEmpty else { return }
     let list = TopicPartitionList(paused)
     paused.removeAll()
-    try KafkaError.check(rd_kafka_resume_partitions(client.pointer, list.pointer))
+    try KafkaError.check(list.withPointer { rd_kafka_resume_partitions(client.pointer, $0) })
   }
 
   private func topicIndex(of handle: OpaquePointer?) -> Int {

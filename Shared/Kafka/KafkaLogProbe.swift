@@ -93,9 +93,11 @@ package final class KafkaLogProbe {
   ) throws(KafkaError) -> Int64 {
     let list = TopicPartitionList([KafkaTopicPartitionOffset(topic: topic, partition: partition, offset: time)])
     try KafkaError.check(
-      rd_kafka_offsets_for_times(client.pointer, list.pointer, max(deadline.remainingMilliseconds, 1)))
+      list.withPointer { list in
+        rd_kafka_offsets_for_times(client.pointer, list, max(deadline.remainingMilliseconds, 1))
+      })
     if let error = list.firstError { throw error }
-    return list.pointer.pointee.elems[0].offset
+    return list.firstOffset ?? -1
   }
 
   /// Ends both clients within about the given time.

@@ -114,7 +114,7 @@ package final class KafkaProducer: Sendable {
         !state.takesRecords || state.records == 0
           || (state.records < recordsInFlightMaximum && state.bytes <= bytesInFlightMaximum - size)
       },
-      { (state) throws(KafkaError) -> Bool in
+      then: { (state) throws(KafkaError) -> Bool in
         if let failure = state.failure {
           throw KafkaError(.producerFailed, "the producer has failed: \(failure)")
         }
@@ -164,31 +164,32 @@ package final class KafkaProducer: Sendable {
   @discardableResult
   package func close(timeoutMilliseconds: Int32) -> Bool {
     let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
-    let isFirst = state.withLock { state in
-      defer { state.isClosing = true }
-      return !state.isClosing
-    }
-    guard isFirst else { return recordsInFlight == 0 }
+    guard beginClosing() else { return recordsInFlight == 0 }
     // Starts what lingers; the owner thread drains the reports meanwhile.
     rd_kafka_flush(client.pointer, deadline.remainingMilliseconds)
-    _ = state.wait(timeoutMilliseconds: Int(deadline.remainingMilliseconds), until: { $0.records == 0 }) { _ in true }
-    let isDelivered = recordsInFlight == 0
+    let isDelivered = state.wait(timeoutMilliseconds: Int(deadline.remainingMilliseconds)) { $0.records == 0 }
     if !isDelivered { purge() }
     end()
     let wait = Int(max(deadline.remainingMilliseconds, 100))
-    _ = state.wait(timeoutMilliseconds: wait, until: { $0.isEnded }) { _ in true }
+    _ = state.wait(timeoutMilliseconds: wait) { $0.isEnded }
     return isDelivered
   }
 
   /// Drops what is not yet sent and ends the producer without waiting. Reports may still come, some of them `purged`.
   package func abort() {
-    let isFirst = state.withLock { state in
-      defer { state.isClosing = true }
-      return !state.isClosing
-    }
-    guard isFirst else { return }
+    guard beginClosing() else { return }
     purge()
     end()
+  }
+
+  /// True for the first caller; those who wait for credit are told.
+  private func beginClosing() -> Bool {
+    var isFirst = false
+    state.update { state in
+      isFirst = !state.isClosing
+      state.isClosing = true
+    }
+    return isFirst
   }
 
   private func purge() {
@@ -216,13 +217,12 @@ extension KafkaProducer {
       take(event)
       rd_kafka_event_destroy(event)
     }
-    let handles = state.wait(timeoutMilliseconds: 60_000, until: { $0.metadataCalls == 0 }) { state in
-      defer { state.topics.removeAll() }
-      return state.topics.values.map { UInt(bitPattern: $0.handle) }
-    }
     // A metadata call that outlasts its own timeout by so much still uses the client: better leaked than freed.
-    if let handles {
-      for handle in handles { rd_kafka_topic_destroy(OpaquePointer(bitPattern: handle)) }
+    if state.wait(timeoutMilliseconds: 60_000, until: { $0.metadataCalls == 0 }) {
+      state.update { state in
+        for topic in state.topics.values { rd_kafka_topic_destroy(topic.handle) }
+        state.topics.removeAll()
+      }
       _ = client.destroy(timeoutMilliseconds: 60_000)
     }
     state.update { $0.isEnded = true }

@@ -42,10 +42,15 @@ final class Monitor<State>: @unchecked Sendable {
     pthread_mutex_unlock(mutex)
   }
 
+  /// Waits until the state is so; false when the time ran out first.
+  func wait(timeoutMilliseconds: Int, until isReady: (State) -> Bool) -> Bool {
+    wait(timeoutMilliseconds: timeoutMilliseconds, until: isReady, then: { _ in true }) ?? false
+  }
+
   /// Waits under the lock until `isReady`, then runs `body` still under it; nil when the time ran out first.
   func wait<Result, Failure: Error>(
     timeoutMilliseconds: Int, until isReady: (State) -> Bool,
-    _ body: (inout State) throws(Failure) -> sending Result
+    then body: (inout State) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result? {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }

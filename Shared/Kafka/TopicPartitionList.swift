@@ -1,8 +1,11 @@
 import CLibrdkafka
 
 /// One `rd_kafka_topic_partition_list_t`, destroyed with this object; librdkafka copies what it is given.
+///
+/// The pointer is lent to closures only: Swift may end an object right after its last use, which for a pointer read
+/// from it is before the call that gets the pointer.
 final class TopicPartitionList {
-  let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+  private let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 
   init(_ partitions: [KafkaTopicPartitionOffset]) {
     pointer = rd_kafka_topic_partition_list_new(Int32(clamping: partitions.count))
@@ -17,6 +20,15 @@ final class TopicPartitionList {
   }
 
   deinit { rd_kafka_topic_partition_list_destroy(pointer) }
+
+  func withPointer<Value>(
+    _ body: (UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) -> Value
+  ) -> Value {
+    withExtendedLifetime(self) { body(pointer) }
+  }
+
+  /// The offset beside the first partition.
+  var firstOffset: Int64? { pointer.pointee.cnt > 0 ? pointer.pointee.elems[0].offset : nil }
 
   /// The partitions of a list that somebody else owns.
   static func read(_ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?) -> [KafkaTopicPartition] {
