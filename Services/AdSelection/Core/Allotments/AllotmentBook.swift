@@ -1,0 +1,165 @@
+package import AdCore
+package import AdEvents
+
+/// The allotments of one partition: pieces of budget that it may sell from. A value: each method changes the book and
+/// returns what is to be sent or stored.
+///
+/// An allotment is *asked for* (its ordinal is the next of campaign and budget day), *open* from its grant to its
+/// serve-until, then *closed* with a report, never used again, and forgotten two days later.
+package struct AllotmentBook: Hashable, Sendable {
+  package struct Limits: Hashable, Sendable {
+    /// Between two asks for the same campaign and day, in milliseconds.
+    package var askIntervalMilliseconds: Int64 = 1_000
+    /// How long before the last open allotment ends the next is asked for, in milliseconds.
+    package var leadMilliseconds: Int64 = 3_000
+    /// Below so many clicks' worth of free budget, the full click price is reserved.
+    package var scarceClicks: Int64 = 20
+    /// How long a closed allotment is remembered, in milliseconds.
+    package var memoryMilliseconds: Int64 = 48 * 3_600_000
+
+    package init() {}
+  }
+
+  package let limits: Limits
+  private var accounts: [CampaignID: AllotmentAccount] = [:]
+  /// Nothing ends or is forgotten before this moment.
+  private var nextEnd = Timestamp(milliseconds: .max)
+
+  /// A book without allotments, or, after a restart, with those of the stored rows (closed ones too: they hold the
+  /// ordinals). What was used in the last minute starts at nothing.
+  package init(restoring rows: [AllotmentRow] = [], limits: Limits = Limits()) {
+    self.limits = limits
+    for row in rows.sorted(by: { ($0.budgetDay, $0.ordinal) < ($1.budgetDay, $1.ordinal) }) {
+      accounts[row.campaign, default: AllotmentAccount()].insert(row, rememberedUntil: end(ofMemoryOf: row))
+      nextEnd = min(nextEnd, row.closedAt == nil ? row.serveUntil : end(ofMemoryOf: row))
+    }
+  }
+
+  /// All allotments not closed yet, for a look from outside.
+  package var openRows: [AllotmentRow] {
+    accounts.values.flatMap(\.open).sorted { $0.allotment < $1.allotment }
+  }
+
+  // MARK: Ask and grant
+
+  /// The asks to be sent now, in the order of `wants`: for each campaign whose open allotments run out of money or time,
+  /// at most one per ``Limits/askIntervalMilliseconds``. Asking again for an ordinal does no harm: it is granted once.
+  package mutating func asks(for wants: [AllotmentWant], now: Timestamp) -> [AllotmentAsk] {
+    wants.compactMap { want in
+      // Taken out while it changes, so that its arrays are not copied.
+      var account = accounts.removeValue(forKey: want.campaign) ?? AllotmentAccount()
+      defer { accounts[want.campaign] = account }
+      if let last = account.lastAsk[want.budgetDay],
+        (0..<limits.askIntervalMilliseconds).contains(now.milliseconds(since: last))
+      {
+        return nil
+      }
+      let used = account.recentUse.total(at: now)
+      guard needsMore(account, want: want, usedLastMinute: used, now: now) else { return nil }
+      let (ordinal, overflow) = account.highestOrdinal(of: want.budgetDay).addingReportingOverflow(1)
+      guard !overflow else { return nil }
+      // Only the current day is asked for: earlier days' moments are of no more use.
+      account.lastAsk = [want.budgetDay: now]
+      return AllotmentAsk(
+        campaign: want.campaign, advertiser: want.advertiser, budgetDay: want.budgetDay, ordinal: ordinal,
+        usedLastMinute: Nanos(used), fullPrice: want.fullPrice, currency: want.currency)
+    }
+  }
+
+  /// Ahead of need: half of a minute's use, and at least one ad, should be left for the time that a grant takes.
+  private func needsMore(_ account: AllotmentAccount, want: AllotmentWant, usedLastMinute: Int64, now: Timestamp)
+    -> Bool
+  {
+    let soon = now.advanced(byMilliseconds: limits.leadMilliseconds)
+    var left: Int64 = 0
+    var largest: Int64 = 0
+    for row in account.open where row.budgetDay == want.budgetDay && row.isOpen(at: soon) {
+      left = left.addingReportingOverflow(row.remaining).overflow ? .max : left + row.remaining
+      largest = max(largest, row.remaining)
+    }
+    return largest < want.fullPrice.value || left <= usedLastMinute / 2
+  }
+
+  /// Takes a grant from `ads.budgets`. Each ordinal of campaign and day counts once.
+  package mutating func apply(_ grant: AllotmentGrant) -> GrantOutcome {
+    guard grant.amount.value >= 1, grant.ordinal >= 1 else { return .invalid }
+    var account = accounts.removeValue(forKey: grant.campaign) ?? AllotmentAccount()
+    defer { accounts[grant.campaign] = account }
+    guard grant.ordinal > account.highestOrdinal(of: grant.budgetDay) else { return .known }
+    let row = AllotmentRow(
+      allotment: grant.allotment, ordinal: grant.ordinal, campaign: grant.campaign, budgetDay: grant.budgetDay,
+      amount: grant.amount, serveUntil: grant.serveUntil, campaignFree: grant.campaignFree)
+    account.insert(row, rememberedUntil: end(ofMemoryOf: row))
+    nextEnd = min(nextEnd, row.serveUntil)
+    return .opened(row)
+  }
+
+  // MARK: Use
+
+  /// What an ad of these prices reserves: the impression's price, and for clicks their price times the upper bound of
+  /// the click rate, or in full where the free budget is worth few clicks. Nil if that is more than money can be.
+  package func amountToReserve(
+    campaign: CampaignID, impressionPrice: Nanos, clickPrice: Nanos, clickRate: ClickRateEstimate
+  ) -> Nanos? {
+    guard impressionPrice.value >= 0, clickPrice.value >= 0 else { return nil }
+    let free = Int128(accounts[campaign]?.campaignFree.value ?? 0)
+    let whole = Int128(ClickRateEstimate.whole)
+    let isScarce = free < Int128(clickPrice.value) * Int128(limits.scarceClicks)
+    let rate = isScarce ? whole : Int128(clickRate.upperPartsPerMillion)
+    let clicks = (Int128(clickPrice.value) * rate + whole - 1) / whole
+    return Int64(exactly: Int128(impressionPrice.value) + clicks).map(Nanos.init)
+  }
+
+  /// Whether ``reserve(campaign:impressionPrice:clickPrice:clickRate:now:)`` would find an allotment.
+  package func canReserve(
+    campaign: CampaignID, impressionPrice: Nanos, clickPrice: Nanos, clickRate: ClickRateEstimate, now: Timestamp
+  ) -> Bool {
+    guard let account = accounts[campaign], !account.open.isEmpty,
+      let amount = amountToReserve(
+        campaign: campaign, impressionPrice: impressionPrice, clickPrice: clickPrice, clickRate: clickRate)
+    else { return false }
+    return account.open.contains { $0.isOpen(at: now) && $0.remaining >= amount.value }
+  }
+
+  /// Uses an allotment for an ad, the soonest to end that has enough left; nil if none has. Never more than granted.
+  package mutating func reserve(
+    campaign: CampaignID, impressionPrice: Nanos, clickPrice: Nanos, clickRate: ClickRateEstimate, now: Timestamp
+  ) -> Reservation? {
+    guard
+      let amount = amountToReserve(
+        campaign: campaign, impressionPrice: impressionPrice, clickPrice: clickPrice, clickRate: clickRate),
+      let index = accounts[campaign]?.open.firstIndex(where: {
+        $0.isOpen(at: now) && $0.remaining >= amount.value
+      })
+    else { return nil }
+    return accounts[campaign]?.use(amount.value, of: index, now: now)
+  }
+
+  // MARK: Close
+
+  /// Closes what has reached its serve-until, in the order of the allotments' ids: rows to be stored, whose `used` is to
+  /// be reported to billing. Forgets what closed two days ago.
+  package mutating func close(now: Timestamp) -> [AllotmentRow] {
+    guard now >= nextEnd else { return [] }
+    nextEnd = Timestamp(milliseconds: .max)
+    var closed: [AllotmentRow] = []
+    for campaign in Array(accounts.keys) {
+      guard var account = accounts.removeValue(forKey: campaign) else { continue }
+      closed += account.close(now: now)
+      account.forget(now: now)
+      guard let end = account.nextEnd else { continue }
+      nextEnd = min(nextEnd, end)
+      accounts[campaign] = account
+    }
+    return closed.sorted { $0.allotment < $1.allotment }
+  }
+
+  /// The report of a row that ``close(now:)`` returned; nil for one that is still open.
+  package static func report(of row: AllotmentRow) -> AllotmentReport? {
+    row.closedAt.map { AllotmentReport(allotment: row.allotment, used: row.used, closedAt: $0) }
+  }
+
+  private func end(ofMemoryOf row: AllotmentRow) -> Timestamp {
+    row.serveUntil.advanced(byMilliseconds: limits.memoryMilliseconds)
+  }
+}

@@ -1,0 +1,79 @@
+package import AdCore
+
+/// An allotment as ad selection keeps it: the values of its row. `used ≤ amount` always.
+package struct AllotmentRow: Hashable, Sendable {
+  package var allotment: UInt64
+  package var ordinal: Int64
+  package var campaign: CampaignID
+  /// Days since 1970-01-01 in the advertiser's time zone.
+  package var budgetDay: Int32
+  package var amount: Nanos
+  package var used: Nanos
+  /// The moment from which it is not used any more.
+  package var serveUntil: Timestamp
+  /// The campaign's free budget when it was granted.
+  package var campaignFree: Nanos
+  /// When it was closed; nil while it is open. A closed one is never used.
+  package var closedAt: Timestamp?
+
+  package init(
+    allotment: UInt64, ordinal: Int64, campaign: CampaignID, budgetDay: Int32, amount: Nanos, used: Nanos = .zero,
+    serveUntil: Timestamp, campaignFree: Nanos, closedAt: Timestamp? = nil
+  ) {
+    self.allotment = allotment
+    self.ordinal = ordinal
+    self.campaign = campaign
+    self.budgetDay = budgetDay
+    self.amount = amount
+    self.used = used
+    self.serveUntil = serveUntil
+    self.campaignFree = campaignFree
+    self.closedAt = closedAt
+  }
+
+  /// What can still be used, in nanos.
+  var remaining: Int64 { amount.value - used.value }
+
+  func isOpen(at now: Timestamp) -> Bool { closedAt == nil && now < serveUntil }
+}
+
+/// A live campaign for which an allotment should be at hand, as of now.
+package struct AllotmentWant: Hashable, Sendable {
+  package var campaign: CampaignID
+  package var advertiser: AdvertiserID
+  package var currency: Currency
+  /// Today in the advertiser's time zone: days since 1970-01-01.
+  package var budgetDay: Int32
+  /// One ad's full price: impression and click.
+  package var fullPrice: Nanos
+
+  package init(
+    campaign: CampaignID, advertiser: AdvertiserID, currency: Currency, budgetDay: Int32, fullPrice: Nanos
+  ) {
+    self.campaign = campaign
+    self.advertiser = advertiser
+    self.currency = currency
+    self.budgetDay = budgetDay
+    self.fullPrice = fullPrice
+  }
+}
+
+/// What taking a grant did.
+package enum GrantOutcome: Hashable, Sendable {
+  /// It is open, or, if it came after its serve-until, waits to be closed unused. To be stored.
+  case opened(AllotmentRow)
+  /// Its ordinal was granted before: nothing changes.
+  case known
+  /// Not a grant billing can have made (an amount or ordinal below 1): nothing changes.
+  case invalid
+}
+
+/// What an ad was sold from. To be stored with the decision, in the same transaction.
+package struct Reservation: Hashable, Sendable {
+  package var allotment: UInt64
+  package var budgetDay: Int32
+  /// The full impression price and the bound of what clicks can cost.
+  package var amount: Nanos
+  /// What the allotment has used with this ad.
+  package var usedAfterwards: Nanos
+}

@@ -1,0 +1,117 @@
+package import AdCore
+package import AdEvents
+
+/// A request on its way into a decision, with what the shell has worked out of it.
+package struct ArrivedRequest: Hashable, Sendable {
+  package var request: AdRequest
+  /// SHA-256 of the request's app key.
+  package var appKeyHash: [UInt8]
+  /// The keyed hash of the client id, else of the session id (A8).
+  package var clientHash: UInt64
+  package var partition: Int32
+  package var arrival: Timestamp
+
+  package init(
+    request: AdRequest, appKeyHash: [UInt8], clientHash: UInt64, partition: Int32, arrival: Timestamp
+  ) {
+    self.request = request
+    self.appKeyHash = appKeyHash
+    self.clientHash = clientHash
+    self.partition = partition
+    self.arrival = arrival
+  }
+
+  /// The moment after which nobody waits for the answer.
+  package var deadline: Timestamp { arrival.advanced(byMilliseconds: max(0, request.deadlineMilliseconds)) }
+
+  package var key: RequestKey { RequestKey(requestID: request.requestID, app: request.app, client: clientHash) }
+}
+
+/// A served ad before its token is made.
+package struct Serve: Hashable, Sendable {
+  package var terms: ServedTerms
+  /// One image for each required size (S4), in the request's order.
+  package var images: [ServedAd.Image]
+  package var action: AdAction
+  /// 5 to 15 minutes, in milliseconds (D5).
+  package var lifetimeMilliseconds: Int64
+  /// What it was sold from; nil for test and house ads.
+  package var reservation: Reservation?
+
+  package init(
+    terms: ServedTerms, images: [ServedAd.Image], action: AdAction, lifetimeMilliseconds: Int64,
+    reservation: Reservation?
+  ) {
+    self.terms = terms
+    self.images = images
+    self.action = action
+    self.lifetimeMilliseconds = lifetimeMilliseconds
+    self.reservation = reservation
+  }
+
+  /// The ad as the client gets it.
+  package func servedAd(token: [UInt8]) -> ServedAd {
+    ServedAd(
+      ad: terms.ad, token: token, images: images, action: action, lifetimeMilliseconds: lifetimeMilliseconds,
+      isTest: terms.isTest)
+  }
+}
+
+/// What a request is answered with.
+package enum Answer: Hashable, Sendable {
+  case ad(Serve)
+  case error(AdError, detail: String)
+}
+
+package enum DecisionOutcome: Hashable, Sendable {
+  /// An ad: paid, house or test.
+  case served(Serve)
+  /// No ad now: the error for the client, and why.
+  case noAd(AdError, DecisionReason)
+  /// The app or the request is not set up for ads: `configurationError`, and a text for the app's developer.
+  case refused(DecisionReason, detail: String)
+  /// The same request again: nothing is counted by throttling, nothing sold. It is answered with what it has already
+  /// while its deadline runs, else not at all.
+  case duplicate(of: Answer, isAnswered: Bool)
+  /// Nobody waits for the answer any more: recorded, answered with an error, and no auction held.
+  case expiredDeadline
+}
+
+/// What was decided of one request, and everything that is to be stored of it.
+package struct Decision: Hashable, Sendable {
+  package var outcome: DecisionOutcome
+  package var reason: DecisionReason
+  /// Why each ad considered did not win. Empty where there was no auction.
+  package var explanation: Explanation
+  package var countKey: MinuteCountKey
+
+  package init(
+    outcome: DecisionOutcome, reason: DecisionReason, explanation: Explanation, countKey: MinuteCountKey
+  ) {
+    self.outcome = outcome
+    self.reason = reason
+    self.explanation = explanation
+    self.countKey = countKey
+  }
+
+  /// What goes to the client; nil where nothing does.
+  package var answer: Answer? {
+    switch outcome {
+    case .served(let serve): .ad(serve)
+    case .noAd(let error, _): .error(error, detail: "")
+    case .refused(_, let detail): .error(.configurationError, detail: detail)
+    case .duplicate(let earlier, let isAnswered): isAnswered ? earlier : nil
+    case .expiredDeadline: .error(.serverFailure, detail: "the deadline has passed")
+    }
+  }
+
+  /// Whether it counts for throttling: what is to be noted again when the throttle is rebuilt from stored decisions.
+  package var countsForThrottle: Bool {
+    switch reason {
+    case .served, .servedHouse, .servedTest, .noEligibleAd, .noAllotment, .paidAdsSuspended, .testUnfilled,
+      .testError:
+      true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/// What became of a request. Numbered and public: a number never changes meaning.
+package enum DecisionReason: UInt8, CaseIterable, Sendable {
+  /// A paid ad was served.
+  case served = 1
+  /// A house ad was served: no paid one was eligible.
+  case servedHouse = 2
+  /// A test ad was served (A1, A2).
+  case servedTest = 3
+  /// The same request id within 60 s.
+  case duplicate = 4
+  /// Its deadline had passed before it was decided: no auction.
+  case deadlinePassed = 5
+
+  /// The app key is unknown (A1).
+  case unknownKey = 16
+  /// The app key is revoked (A1).
+  case revokedKey = 17
+  /// The key belongs to another app than the request names (A1).
+  case keyOfAnotherApp = 18
+  /// The key's app is not in the catalogue.
+  case unknownApp = 19
+  /// The agreement is not signed (A3).
+  case agreementUnsigned = 20
+  /// The primary audience was never answered (A9).
+  case audienceUnanswered = 21
+  /// Ads are not enabled for the app (A3).
+  case adsNotEnabled = 22
+  /// A size identifier is unknown, the current one is not required, or an interstitial is for a phone (S3, S4, S5).
+  case sizeRefused = 23
+
+  /// The network does not operate in the country (A5).
+  case countryNotServed = 32
+  /// No ad is eligible; the explanation says why not.
+  case noEligibleAd = 33
+  /// Ads are eligible, and none has an allotment.
+  case noAllotment = 34
+  /// Paid ads are suspended, for want of the catalogue's heartbeat, and no house ad is eligible.
+  case paidAdsSuspended = 35
+  /// The same client and placement too soon (D2).
+  case tooSoon = 36
+  /// Too many requests of one client at once (D3).
+  case tooManyAtOnce = 37
+  /// The catalogue is not complete.
+  case catalogIncomplete = 38
+  /// A test request that is deliberately not filled (A2).
+  case testUnfilled = 39
+  /// A test request that gets an error which did not happen (A2).
+  case testError = 40
+}

@@ -1,0 +1,43 @@
+package import AdCore
+
+/// What ad selection keeps in memory for one partition and its decisions change.
+package struct PartitionState: Hashable, Sendable {
+  package var allotments: AllotmentBook
+  package var throttle: Throttle
+  package var recent: RecentRequests<Answer>
+  package var testSequence: TestSequence
+
+  package init(
+    allotments: AllotmentBook = AllotmentBook(), throttle: Throttle = Throttle(),
+    recent: RecentRequests<Answer> = RecentRequests(), testSequence: TestSequence = TestSequence()
+  ) {
+    self.allotments = allotments
+    self.throttle = throttle
+    self.recent = recent
+    self.testSequence = testSequence
+  }
+}
+
+/// What a decision depends on besides the request and the partition's state.
+package struct DecisionContext: Sendable {
+  package var snapshot: CatalogSnapshot
+  package var freshness: CatalogFreshness.State
+  package var now: Timestamp
+  /// For draws among equals, and for test ads.
+  package var seed: UInt64
+  /// 74 bits of it make the serve id unguessable.
+  package var serveIDRandom: (high: UInt64, low: UInt64)
+  package var windows: Windows
+
+  package init(
+    snapshot: CatalogSnapshot, freshness: CatalogFreshness.State, now: Timestamp, seed: UInt64,
+    serveIDRandom: (high: UInt64, low: UInt64), windows: Windows = Windows()
+  ) {
+    self.snapshot = snapshot
+    self.freshness = freshness
+    self.now = now
+    self.seed = seed
+    self.serveIDRandom = serveIDRandom
+    self.windows = windows
+  }
+}

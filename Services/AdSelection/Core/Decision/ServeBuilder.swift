@@ -1,0 +1,84 @@
+internal import AdCore
+internal import AdEvents
+
+/// Makes what is served out of a request and the ad chosen for it: the frozen terms (I2), the images of every required
+/// size (S4), the action (D11) and the life (D5).
+struct ServeBuilder {
+  private let arrived: ArrivedRequest
+  private let app: App
+  private let requiredSizes: [AdSize]
+  private let currentSize: AdSize
+  private let context: DecisionContext
+
+  /// Nil where the sizes have not been resolved.
+  init?(_ facts: Facts, app: App, requiredSizes: [AdSize], context: DecisionContext) {
+    guard let currentSize = facts.currentSize else { return nil }
+    arrived = facts.arrived
+    self.app = app
+    self.requiredSizes = requiredSizes
+    self.currentSize = currentSize
+    self.context = context
+  }
+
+  /// An ad of the catalogue; `reservation` is nil for a house ad.
+  func serve(_ candidate: Candidate, reservation: Reservation?) -> Serve {
+    let life = lifetime(candidate.ad.lifetimeMilliseconds)
+    let terms = terms(
+      Owner(
+        advertiser: candidate.advertiser, campaign: candidate.campaign, ad: candidate.ad.id,
+        currency: candidate.currency),
+      impressionPrice: candidate.impressionPrice, clickPrice: candidate.clickPrice, reservation: reservation,
+      lifetimeMilliseconds: life, isTest: false)
+    return Serve(
+      terms: terms, images: images { candidate.ad.images[$0] }, action: candidate.ad.action,
+      lifetimeMilliseconds: life, reservation: reservation)
+  }
+
+  /// A test ad (A2): nobody's money, never from a paid campaign. Nil only if its built-in names were invalid.
+  func serve(_ ad: TestAd) -> Serve? {
+    guard let owner = TestAd.owner else { return nil }
+    let life = lifetime(ad.lifetimeMilliseconds)
+    let terms = terms(
+      Owner(advertiser: owner.advertiser, campaign: owner.campaign, ad: ad.id, currency: owner.currency),
+      impressionPrice: .zero, clickPrice: .zero, reservation: nil, lifetimeMilliseconds: life, isTest: true)
+    return Serve(
+      terms: terms, images: images { ad.image(for: $0) }, action: ad.action, lifetimeMilliseconds: life,
+      reservation: nil)
+  }
+
+  private struct Owner {
+    let advertiser: AdvertiserID
+    let campaign: CampaignID
+    let ad: AdID
+    let currency: Currency
+  }
+
+  /// The content's life within the bounds of D5.
+  private func lifetime(_ milliseconds: Int64) -> Int64 {
+    let bounds = context.windows.contentLifeMilliseconds
+    return min(max(milliseconds, bounds.lowerBound), bounds.upperBound)
+  }
+
+  private func images(_ url: (AdSize) -> String?) -> [ServedAd.Image] {
+    requiredSizes.compactMap { size in url(size).map { ServedAd.Image(size: size, url: $0) } }
+  }
+
+  private func terms(
+    _ owner: Owner, impressionPrice: Nanos, clickPrice: Nanos, reservation: Reservation?,
+    lifetimeMilliseconds: Int64, isTest: Bool
+  ) -> ServedTerms {
+    let request = arrived.request
+    let tokenLife = context.windows.tokenLifeMilliseconds(
+      format: request.isInterstitial ? .interstitial : .banner, contentLifeMilliseconds: lifetimeMilliseconds)
+    return ServedTerms(
+      serveID: ServeID(
+        timestamp: context.now, randomHigh: context.serveIDRandom.high, randomLow: context.serveIDRandom.low),
+      partition: arrived.partition, issuedAt: context.now,
+      expiresAt: context.now.advanced(byMilliseconds: tokenLife), app: app.id, developer: app.developer,
+      advertiser: owner.advertiser, campaign: owner.campaign, ad: owner.ad, placement: request.placement,
+      country: request.country, device: request.device, size: currentSize, impressionPrice: impressionPrice,
+      clickPrice: clickPrice, currency: owner.currency, shareBasisPoints: app.shareBasisPoints,
+      allotment: reservation?.allotment ?? 0, budgetDay: reservation?.budgetDay ?? 0,
+      clientHash: arrived.clientHash, isTest: isTest)
+  }
+}

@@ -1,0 +1,63 @@
+package import AdCore
+
+/// Test ads (A2): for developer and ad-hoc builds, with a deliberately varied fill rate and occasional errors, so that an
+/// app's error handling is exercised. What a client gets depends on seed, client and how many test requests it has made
+/// before, so a sequence can be had again.
+package struct TestAds: Hashable, Sendable {
+  package enum Outcome: Hashable, Sendable {
+    case ad(TestAd)
+    /// An empty answer, as when the inventory has run out.
+    case unfilled
+    /// An error that did not happen.
+    case injected(AdError)
+  }
+
+  /// The errors that an app can be made to see: those that a server's answer can bring about.
+  package static let injectedErrors: [AdError] = [
+    .serverFailure, .loadingThrottled, .inventoryUnavailable, .assetLoadFailure, .unknown,
+  ]
+
+  package let seed: UInt64
+  /// How many of 10,000 requests are filled, and how many get an injected error; where the two exceed 10,000, fewer
+  /// errors.
+  package let fillBasisPoints: UInt16
+  package let errorBasisPoints: UInt16
+
+  package init(seed: UInt64, fillBasisPoints: UInt16, errorBasisPoints: UInt16) {
+    self.seed = seed
+    self.fillBasisPoints = min(fillBasisPoints, 10_000)
+    self.errorBasisPoints = min(errorBasisPoints, 10_000)
+  }
+
+  /// What the `ordinal`th test request of `client` gets.
+  package func outcome(client: UInt64, ordinal: UInt64) -> Outcome {
+    var hash = SeededHash(seed: seed)
+    hash.combine(client)
+    hash.combine(ordinal)
+    let drawn = hash.finalized()
+    let basisPoint = drawn % 10_000
+    let choice = Int(drawn / 10_000 % 1_000_003)
+    if basisPoint < UInt64(fillBasisPoints) { return .ad(TestAd.all[choice % TestAd.all.count]) }
+    if basisPoint >= 10_000 - UInt64(errorBasisPoints) {
+      return .injected(TestAds.injectedErrors[choice % TestAds.injectedErrors.count])
+    }
+    return .unfilled
+  }
+}
+
+/// Counts the test requests of each client. Bounded: when full, all counts start again.
+package struct TestSequence: Hashable, Sendable {
+  package static let clientsMaximum = 100_000
+
+  private var counts: [UInt64: UInt64] = [:]
+
+  package init() {}
+
+  /// The number of `client`'s next test request, from 0.
+  package mutating func next(for client: UInt64) -> UInt64 {
+    if counts.count >= TestSequence.clientsMaximum, counts[client] == nil { counts = [:] }
+    let ordinal = counts[client] ?? 0
+    counts[client] = ordinal &+ 1
+    return ordinal
+  }
+}

@@ -1,0 +1,137 @@
+import AdCore
+import AdEvents
+import Testing
+
+@testable import AdSelectionCore
+
+/// A small network that tests begin with and change.
+struct Samples {
+  /// 2026-01-15T12:00:00Z.
+  static let now = Timestamp(milliseconds: 1_768_478_400_000)
+  static let day: Int64 = 86_400_000
+  static let budgetDay: Int32 = 20_468
+  static let liveKey = [UInt8](repeating: 1, count: 32)
+  static let testKey = [UInt8](repeating: 2, count: 32)
+  static let adHocKey = [UInt8](repeating: 3, count: 32)
+  static let revokedKey = [UInt8](repeating: 4, count: 32)
+
+  var advertisers: [Advertiser]
+  var campaigns: [Campaign]
+  var ads: [Ad]
+  var apps: [App]
+  var keys: [AppKey]
+  var settings: NetworkSettings?
+  /// The campaigns that have no allotment.
+  var withoutAllotment: Set<CampaignID> = []
+  var clickRates = ClickRates()
+  var freshness = CatalogFreshness.State.complete
+
+  /// One app with its keys, one advertiser, one brand campaign with one ad of all banner sizes.
+  init() throws {
+    let app = try #require(AppID("weather"))
+    let acme = try #require(AdvertiserID("acme"))
+    advertisers = [
+      Advertiser(
+        id: acme, name: "Acme", currency: try #require(Currency("USD")), timeZone: "UTC",
+        accountFunding: 1_000_000_000_000_000)
+    ]
+    campaigns = []
+    ads = []
+    apps = [
+      App(
+        id: app, developer: try #require(DeveloperID("sunny")), name: "Weather", bundleID: "example.weather",
+        isAgreementSigned: true, isUnder17: false, areAdsEnabled: true, categories: ["weather"])
+    ]
+    keys = [
+      AppKey(app: app, build: .distribution, keyHash: Samples.liveKey),
+      AppKey(app: app, build: .developer, keyHash: Samples.testKey),
+      AppKey(app: app, build: .adHoc, keyHash: Samples.adHocKey),
+      AppKey(app: app, build: .distribution, keyHash: Samples.revokedKey, isRevoked: true),
+    ]
+    settings = NetworkSettings(countries: [try #require(Country("US")), try #require(Country("DE"))])
+    try add(campaign: "summer", ad: "summer-1")
+  }
+
+  /// Adds a campaign with one ad; brand unless said otherwise.
+  mutating func add(
+    campaign: String, ad: String, kind: Campaign.Kind = .brand, impressionPrice: Int64 = 10_000_000,
+    clickPrice: Int64 = 500_000_000
+  ) throws {
+    let id = try #require(CampaignID(campaign))
+    campaigns.append(
+      Campaign(
+        id: id, advertiser: advertisers[0].id, name: campaign, kind: kind, impressionPrice: Nanos(impressionPrice),
+        clickPrice: Nanos(clickPrice), totalBudget: 1_000_000_000_000, dailyBudget: nil,
+        flightStart: Samples.now.advanced(byMilliseconds: -Samples.day),
+        flightEnd: Samples.now.advanced(byMilliseconds: Samples.day), isPaused: false, targeting: Targeting()))
+    try add(ad: ad, to: campaign)
+  }
+
+  mutating func add(ad: String, to campaign: String) throws {
+    ads.append(
+      Ad(
+        id: try #require(AdID(ad)), campaign: try #require(CampaignID(campaign)),
+        images: [
+          .phoneBannerPortrait: "https://images.example/320x50.png",
+          .phoneBannerLandscape: "https://images.example/480x32.png",
+          .padBannerPortrait: "https://images.example/768x66.png",
+        ],
+        action: AdAction(kind: .cover, destination: "https://shop.acme.example/summer"),
+        lifetimeMilliseconds: 600_000, categories: ["shopping"], keywords: ["sun"]))
+  }
+
+  var catalog: CatalogState {
+    var catalog = CatalogState()
+    var records: [CatalogRecord] = advertisers.map { .advertiser($0) } + campaigns.map { .campaign($0) }
+    records += ads.map { .ad($0) } + apps.map { .app($0) } + keys.map { .appKey($0) }
+    if let settings { records.append(.settings(settings)) }
+    for record in records { _ = catalog.apply(.record(record, version: 1)) }
+    return catalog
+  }
+
+  var snapshot: CatalogSnapshot { CatalogSnapshot(catalog: catalog, clickRates: clickRates, now: Samples.now) }
+
+  /// A partition with an ample allotment for every paid campaign.
+  var state: PartitionState {
+    var state = PartitionState()
+    for (index, campaign) in campaigns.enumerated()
+    where campaign.kind != .house && !withoutAllotment.contains(campaign.id) {
+      _ = state.allotments.apply(Samples.grant(UInt64(index + 1), campaign: campaign.id))
+    }
+    return state
+  }
+
+  func context(now: Timestamp = Samples.now, seed: UInt64 = 7) -> DecisionContext {
+    DecisionContext(
+      snapshot: snapshot, freshness: freshness, now: now, seed: seed, serveIDRandom: (high: 0xABC, low: 0xDEF))
+  }
+
+  func decide(_ arrived: ArrivedRequest, now: Timestamp = Samples.now) -> Decision {
+    var state = state
+    return RequestDecision.decide(arrived, state: &state, context: context(now: now))
+  }
+
+  static func grant(
+    _ allotment: UInt64, campaign: CampaignID, ordinal: Int64 = 1, amount: Int64 = 1_000_000_000_000,
+    lasting milliseconds: Int64 = 3_600_000, free: Int64 = 1_000_000_000_000_000
+  ) -> AllotmentGrant {
+    AllotmentGrant(
+      allotment: allotment, ordinal: ordinal, campaign: campaign, budgetDay: budgetDay, amount: Nanos(amount),
+      serveUntil: now.advanced(byMilliseconds: milliseconds), campaignFree: Nanos(free))
+  }
+
+  /// A live request of a client of its own, in portrait and landscape on a phone in the United States.
+  func request(
+    _ number: UInt64 = 1, key: [UInt8] = Samples.liveKey, arrival: Timestamp = Samples.now,
+    change: (inout AdRequest) -> Void = { _ in }
+  ) throws -> ArrivedRequest {
+    var request = AdRequest(
+      requestID: UUIDv7(timestamp: arrival, randomHigh: 1, randomLow: number), appKey: "key", app: apps[0].id,
+      placement: try #require(PlacementID("home")), clientID: "client-\(number)", sessionID: "session",
+      country: try #require(Country("US")), device: .phone, requiredSizes: [], currentSize: "",
+      isInterstitial: false, deadlineMilliseconds: 2_000, replyPartition: 0, replyTopic: "", correlationID: [])
+    change(&request)
+    return ArrivedRequest(
+      request: request, appKeyHash: key, clientHash: number, partition: 3, arrival: arrival)
+  }
+}
