@@ -1,0 +1,127 @@
+import Foundation
+import Testing
+
+@Suite struct ArchitectureTests {
+  /// A rule by its name, and a file that must be found to break it.
+  struct Check: Sendable, CustomTestStringConvertible {
+    let name: String
+    let violations: @Sendable (SourceFile) -> [String]
+    let offender: SourceFile
+    var testDescription: String { name }
+
+    init(_ name: String, _ path: String, _ text: String, _ violations: @escaping @Sendable (SourceFile) -> [String]) {
+      self.name = name
+      self.violations = violations
+      offender = SourceFile(path: path, text: text)
+    }
+  }
+
+  static let longFunction = "func long() {\n" + String(repeating: "  step()\n", count: 90) + "}\n"
+
+  static let checks: [Check] = [
+    Check("C library outside its target", "Shared/Runtime/A.swift", "import CLibpq", ImportRules.violations),
+    Check("I/O in pure code", "Shared/Pipeline/A.swift", "package import Kafka", ImportRules.violations),
+    Check("the system in pure code", "Shared/AdCore/A.swift", "import func Glibc.time", ImportRules.violations),
+    Check("a clock in pure code", "Services/Billing/Core/A.swift", "let now = Date()", ImportRules.violations),
+    Check(
+      "a service's core in another", "Services/Billing/Service/A.swift", "import ClickTrackingCore",
+      ImportRules.violations),
+    Check(
+      "test code in a product", "Services/Billing/Service/A.swift", "@testable import Testing", ImportRules.violations),
+    Check(
+      "a supervisor in a service", "Services/Billing/Service/A.swift", "import Supervision", ImportRules.violations),
+    Check("a folder without a rule", "Shared/Other/A.swift", "", ImportRules.violations),
+    Check("a trap", "Tests/Unit/A.swift", "let a = try" + "! b()", TextRules.traps),
+    Check("an unchecked cast", "Shared/HTTP/A.swift", "let a = b as" + "! C", TextRules.traps),
+    Check("waiting by the clock", "Shared/HTTP/A.swift", "try await Task.sleep(for: .seconds(1))", TextRules.sleeps),
+    Check("inexact money", "Shared/AdCore/Money/A.swift", "let price: Double", TextRules.floatingPoint),
+    Check("inexact money in billing", "Services/Billing/Service/A.swift", "Float(1)", TextRules.floatingPoint),
+    Check("a long file", "Shared/HTTP/A.swift", String(repeating: "\n", count: 401), TextRules.lengths),
+    Check("a long function", "Shared/HTTP/A.swift", longFunction, TextRules.lengths),
+    Check("an open end", "deploy/A.yaml", "# TO" + "DO later", TextRules.openEnds),
+    Check("a path of one machine", "deploy/A.yaml", "folder: /wo" + "rk/a", TextRules.machinePaths),
+  ]
+
+  @Test("A rule finds what breaks it:", arguments: checks)
+  func ruleFindsItsOffender(check: Check) {
+    #expect(!check.violations(check.offender).isEmpty)
+  }
+
+  @Test("The rules read code, not comments or texts")
+  func commentsAndTexts() {
+    let text = """
+      // import CLibpq, as! and Double
+      /* Date()
+         print( */
+      let a = "as! \\" Date()" // Double
+      let b = \"\"\"
+        import Kafka
+        \"\"\"
+      func short() { done() }
+      """
+    let file = SourceFile(path: "Services/Billing/Core/A.swift", text: text)
+    #expect(ImportRules.violations(file).isEmpty)
+    #expect(TextRules.traps(file).isEmpty)
+    #expect(TextRules.floatingPoint(file).isEmpty)
+    #expect(TextRules.lengths(file).isEmpty)
+  }
+
+  @Test("Imports point one way, and pure code takes time, chance and I/O as parameters")
+  func imports() { expectNone(ImportRules.violations) }
+
+  @Test("Nothing traps and nothing is taken on trust")
+  func traps() { expectNone(TextRules.traps) }
+
+  @Test("Nothing in a product waits by the clock")
+  func sleeps() { expectNone(TextRules.sleeps) }
+
+  @Test("No floating point touches money")
+  func money() { expectNone(TextRules.floatingPoint) }
+
+  @Test("Files and functions have a readable length")
+  func lengths() { expectNone(TextRules.lengths) }
+
+  @Test("Nothing is left open, and no file names a path of one machine")
+  func leftovers() {
+    for file in SourceTree.files {
+      #expect((TextRules.openEnds(file) + TextRules.machinePaths(file)).isEmpty)
+    }
+  }
+
+  private func expectNone(_ violations: (SourceFile) -> [String]) {
+    #expect(SourceTree.swiftFiles.count > 20, "the sources were not found")
+    let found = SourceTree.swiftFiles.flatMap(violations)
+    #expect(found.isEmpty, "\(found.joined(separator: "\n"))")
+  }
+}
+
+@Suite struct ReadmeTests {
+  private let readme = SourceTree.text("README.md") ?? ""
+
+  /// The texts between backticks of one line.
+  private var quoted: [String] {
+    readme.split(separator: "\n").flatMap { line in
+      line.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
+        .map { String($0.element) }
+    }
+  }
+
+  @Test("Every path that README names exists")
+  func paths() {
+    let folders = ["Services/", "Shared/", "Tests/", "deploy/", "docs/", ".ci/"]
+    let named = quoted.filter { text in folders.contains { text.hasPrefix($0) } && !text.contains("*") }
+    #expect(named.count >= 10)
+    let missing = named.filter { !SourceTree.exists($0) }
+    #expect(missing.isEmpty, "README names what is not there: \(missing)")
+  }
+
+  @Test("Every make target that README names exists and is in the list that make prints")
+  func targets() {
+    let makefile = (SourceTree.text("Makefile") ?? "").split(separator: "\n")
+    let named = Set(quoted.filter { $0.hasPrefix("make ") }.compactMap { $0.split(separator: " ").dropFirst().first })
+    #expect(named.contains("test"))
+    for target in named {
+      #expect(makefile.contains { $0.hasPrefix("\(target):") && $0.contains(" ## ") }, "make \(target) is not there")
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/// What no source may contain, and how long its parts may be.
+enum TextRules {
+  static let longestFileLines = 400
+  static let longestFunctionLines = 80
+
+  /// A trap or an unchecked promise: banned everywhere, in tests too.
+  private static let traps = ["fatalError(", "try!", "as!", "unsafeBitCast", "nonisolated(unsafe)"]
+  /// Waiting by the clock for something that can tell when it is ready.
+  private static let sleeps = ["Task.sleep", "usleep(", "nanosleep(", "Thread.sleep", "sleep("]
+  /// Types that cannot hold an amount of money exactly.
+  private static let floatingPoint = ["Double", "Float", "Float16", "Float80", "CGFloat", "Decimal"]
+  /// Put together, so that this file does not contain them.
+  private static let openEnds = ["TO" + "DO", "FIX" + "ME"]
+  private static let machinePaths = ["/wo" + "rk/", "/ho" + "me/", "/Us" + "ers/", "/ro" + "ot/", "/va" + "r/folders/"]
+
+  static func traps(_ file: SourceFile) -> [String] { found(traps, in: file) }
+
+  static func sleeps(_ file: SourceFile) -> [String] {
+    file.path.hasPrefix("Shared/") || file.path.hasPrefix("Services/") ? found(sleeps, in: file) : []
+  }
+
+  static func floatingPoint(_ file: SourceFile) -> [String] {
+    let isMoney =
+      file.path.hasPrefix("Shared/AdCore/Money/") || file.path.hasPrefix("Services/Billing/")
+      || file.path.hasPrefix("Services/") && file.path.contains("/Core/")
+    return isMoney ? found(floatingPoint, in: file) : []
+  }
+
+  static func lengths(_ file: SourceFile) -> [String] {
+    let lines = file.lines.count
+    let tooLong = lines > longestFileLines + 1 ? ["\(file.path): \(lines) lines"] : []
+    return tooLong + file.functions(longerThan: longestFunctionLines)
+  }
+
+  static func openEnds(_ file: SourceFile) -> [String] { foundInText(openEnds, in: file) }
+
+  static func machinePaths(_ file: SourceFile) -> [String] { foundInText(machinePaths, in: file) }
+
+  private static func found(_ words: [String], in file: SourceFile) -> [String] {
+    words.flatMap { word in file.codeLines(with: word).map { "\(file.path):\($0): \(word)" } }
+  }
+
+  private static func foundInText(_ words: [String], in file: SourceFile) -> [String] {
+    words.flatMap { word in
+      file.lines.indices.filter { file.lines[$0].contains(word) }.map { "\(file.path):\($0 + 1): \(word)" }
+    }
+  }
+}
