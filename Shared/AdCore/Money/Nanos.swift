@@ -6,6 +6,28 @@ public struct Nanos: Hashable, Comparable, Sendable {
   public init(_ value: Int64) { self.value = value }
 
   public static let zero = Nanos(0)
+
+  /// The sum.
+  public func adding(_ other: Nanos) throws(MoneyError) -> Nanos {
+    let (result, overflow) = value.addingReportingOverflow(other.value)
+    if overflow { throw .overflow(.addition) }
+    return Nanos(result)
+  }
+
+  /// The difference.
+  public func subtracting(_ other: Nanos) throws(MoneyError) -> Nanos {
+    let (result, overflow) = value.subtractingReportingOverflow(other.value)
+    if overflow { throw .overflow(.subtraction) }
+    return Nanos(result)
+  }
+
+  /// The product with a count.
+  public func multiplied(by count: Int64) throws(MoneyError) -> Nanos {
+    let (result, overflow) = value.multipliedReportingOverflow(by: count)
+    if overflow { throw .overflow(.multiplication) }
+    return Nanos(result)
+  }
+
   public static func < (left: Nanos, right: Nanos) -> Bool { left.value < right.value }
 }
 

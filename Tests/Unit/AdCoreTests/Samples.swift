@@ -19,3 +19,17 @@ enum Samples {
       budgetDay: 20_468, clientHash: 0x0123_4567_89AB_CDEF, isTest: false)
   }
 }
+
+/// Repeatable random numbers for property tests (xorshift with a multiplier).
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed | 1 }
+
+  mutating func next() -> UInt64 {
+    state ^= state >> 12
+    state ^= state << 25
+    state ^= state >> 27
+    return state &* 0x2545_F491_4F6C_DD1D
+  }
+}

@@ -1,0 +1,19 @@
+/// What went wrong with money. An amount never wraps: it is this error instead.
+public enum MoneyError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The result does not fit.
+  case overflow(Operation)
+
+  public enum Operation: String, Hashable, Sendable {
+    case addition
+    case subtraction
+    case multiplication
+    /// An amount of a sum that no longer fits one event's amount.
+    case narrowing
+  }
+
+  public var description: String {
+    switch self {
+    case .overflow(let operation): "money overflow in \(operation.rawValue)"
+    }
+  }
+}
