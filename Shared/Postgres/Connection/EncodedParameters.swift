@@ -1,0 +1,51 @@
+/// The parameters of one execution, side by side in one buffer.
+struct EncodedParameters {
+  /// PostgreSQL's limit: their number is 16 bits in the protocol.
+  static let maximumCount = 65_535
+  /// Of one execution; far below the server's own limit of 1 GiB for a message.
+  static let maximumBytes = 256 << 20
+
+  private(set) var types: [UInt32] = []
+  private var bytes: [UInt8] = []
+  private var offsets: [Int] = []
+  /// -1 for NULL.
+  private var lengths: [Int32] = []
+
+  init(_ values: [any PostgresValue]) throws(PostgresError) {
+    guard values.count <= Self.maximumCount else {
+      throw PostgresError(.misuse, "\(values.count) parameters, at most \(Self.maximumCount) are possible")
+    }
+    types.reserveCapacity(values.count)
+    offsets.reserveCapacity(values.count)
+    lengths.reserveCapacity(values.count)
+    for value in values {
+      let start = bytes.count
+      let isPresent = value.encode(into: &bytes)
+      let length = bytes.count - start
+      guard bytes.count <= Self.maximumBytes else {
+        throw PostgresError(.misuse, "the parameters have more than \(Self.maximumBytes) bytes")
+      }
+      types.append(type(of: value).postgresType)
+      offsets.append(start)
+      lengths.append(isPresent ? Int32(truncatingIfNeeded: length) : -1)
+    }
+    // An empty value still needs an address that is not null.
+    bytes.append(0)
+  }
+
+  var count: Int { types.count }
+
+  /// Calls `body` with what libpq's send functions take: the addresses, lengths and formats (1: binary).
+  func withPointers<Result>(
+    _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> Result
+  ) -> Result {
+    bytes.withUnsafeBytes { raw in
+      let start = raw.bindMemory(to: CChar.self).baseAddress
+      var addresses: [UnsafePointer<CChar>?] = []
+      addresses.reserveCapacity(count)
+      for index in 0..<count { addresses.append(lengths[index] < 0 ? nil : start.map { $0 + offsets[index] }) }
+      let formats = [Int32](repeating: 1, count: count)
+      return body(addresses, lengths, formats)
+    }
+  }
+}

@@ -1,0 +1,111 @@
+/// Statements that travel together: sent without waiting for each other's answers, so that all cost one round trip.
+///
+/// Without BEGIN they are one transaction of their own. After a failed one, the server skips the rest.
+package struct PostgresPipeline {
+  /// The most statements in one pipeline.
+  package static let maximumStatements = 100_000
+
+  struct Entry {
+    /// Nil for statements that are not prepared.
+    let key: PreparedKey?
+    let sql: String
+    let parameters: EncodedParameters
+    /// What errors call it.
+    let name: String?
+    let isCommit: Bool
+  }
+
+  private(set) var entries: [Entry] = []
+  /// The first thing that made the pipeline impossible; thrown when it is run.
+  private(set) var failure: PostgresError?
+
+  package init() {}
+
+  package var count: Int { entries.count }
+
+  /// Adds a statement; the ticket finds its answer.
+  @discardableResult
+  package mutating func send<Statement: PostgresStatement>(_ statement: Statement) -> PostgresTicket<Statement> {
+    let key = PreparedKey(type: ObjectIdentifier(Statement.self))
+    return PostgresTicket(
+      index: append(key, Statement.sql, statement.parameters, "\(Statement.self)"))
+  }
+
+  /// Adds a statement that is used rarely and not prepared; returns its place.
+  @discardableResult
+  package mutating func send(sql: String, _ parameters: [any PostgresValue] = []) -> Int {
+    append(nil, sql, parameters, nil)
+  }
+
+  /// Adds BEGIN.
+  package mutating func begin() { append(nil, "BEGIN", [], "BEGIN") }
+
+  /// Adds COMMIT, as the last statement. When a statement of this pipeline fails, the transaction is rolled back.
+  package mutating func commit() { append(nil, "COMMIT", [], "COMMIT", isCommit: true) }
+
+  /// Adds ROLLBACK.
+  package mutating func rollback() { append(nil, "ROLLBACK", [], "ROLLBACK") }
+
+  var hasCommit: Bool { entries.last?.isCommit ?? false }
+
+  @discardableResult
+  private mutating func append(
+    _ key: PreparedKey?, _ sql: String, _ parameters: [any PostgresValue], _ name: String?, isCommit: Bool = false
+  ) -> Int {
+    let index = entries.count
+    guard failure == nil else { return index }
+    do throws(PostgresError) {
+      guard index < Self.maximumStatements else {
+        throw PostgresError(.misuse, "a pipeline has at most \(Self.maximumStatements) statements")
+      }
+      guard !hasCommit else { throw PostgresError(.misuse, "COMMIT is the last statement of a pipeline") }
+      guard !sql.utf8.contains(0) else { throw PostgresError(.misuse, "the statement has a NUL character") }
+      let encoded = try EncodedParameters(parameters)
+      entries.append(Entry(key: key, sql: sql, parameters: encoded, name: name, isCommit: isCommit))
+    } catch {
+      failure = error
+      failure?.statementIndex = index
+      failure?.statement = name
+    }
+    return index
+  }
+}
+
+/// Where a statement's answer lies in the results of its pipeline.
+package struct PostgresTicket<Statement: PostgresStatement>: Sendable {
+  package let index: Int
+}
+
+/// The answers to a pipeline, in its order.
+package struct PostgresPipelineResults {
+  let results: [PostgresResult]
+
+  package var count: Int { results.count }
+
+  /// The rows of the statement that `ticket` was given for.
+  package func rows<Statement: PostgresStatement>(
+    _ ticket: PostgresTicket<Statement>
+  ) throws(PostgresError) -> [Statement.Row] {
+    try result(ticket.index).rows { row throws(PostgresError) in try Statement.decode(row) }
+  }
+
+  /// How many rows the statement that `ticket` was given for changed (or gave).
+  package func affectedRows<Statement>(_ ticket: PostgresTicket<Statement>) throws(PostgresError) -> Int {
+    try result(ticket.index).affectedRows
+  }
+
+  /// The rows of the statement at `index`.
+  package func rows(at index: Int) throws(PostgresError) -> [PostgresRow] {
+    try result(index).rows { row throws(PostgresError) in row }
+  }
+
+  /// How many rows the statement at `index` changed (or gave).
+  package func affectedRows(at index: Int) throws(PostgresError) -> Int { try result(index).affectedRows }
+
+  private func result(_ index: Int) throws(PostgresError) -> PostgresResult {
+    guard results.indices.contains(index) else {
+      throw PostgresError(.misuse, "the pipeline had \(results.count) statements, \(index) is asked for")
+    }
+    return results[index]
+  }
+}

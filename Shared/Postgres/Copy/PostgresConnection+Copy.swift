@@ -1,0 +1,72 @@
+import CLibpq
+
+extension PostgresConnection {
+  /// So much goes to libpq at once, then it is sent before more follows.
+  private static let copyChunkBytes = 128 << 10
+
+  /// Copies the rows of `buffer` into `table` (`name` or `schema.name`) by `COPY … FROM STDIN (FORMAT binary)` and
+  /// returns their number. The buffer is left as it is. An error of the server leaves the connection usable and, in a
+  /// transaction, the transaction failed. Several may follow each other in one transaction; none in a pipeline.
+  @discardableResult
+  package func copy(into table: String, columns: [String], _ buffer: CopyBuffer) throws(PostgresError) -> Int {
+    guard !buffer.isEmpty else { return 0 }
+    let path = table.split(separator: ".").map { Self.quoted(String($0)) }.joined(separator: ".")
+    let sql = "COPY \(path) (\(columns.map(Self.quoted).joined(separator: ", "))) FROM STDIN (FORMAT binary)"
+    guard !sql.utf8.contains(0) else { throw PostgresError(.misuse, "a name has a NUL character") }
+    do {
+      return try withSession { session throws(PostgresError) in
+        guard PQsendQuery(session.handle, sql) == 1 else { throw session.lost() }
+        try Self.beginCopy(session)
+        try buffer.withBytes { bytes throws(PostgresError) in try Self.stream(bytes, to: session) }
+        guard let result = try session.finishSimple() else { throw session.lost() }
+        return result.affectedRows
+      }
+    } catch {
+      var error = error
+      error.statement = "COPY \(table)"
+      throw error
+    }
+  }
+
+  private static func beginCopy(_ session: Session) throws(PostgresError) {
+    guard let answer = try session.nextResult() else { throw session.lost() }
+    if answer.status == PGRES_COPY_IN { return }
+    let failure = session.check(answer) ?? PostgresError(.misuse, "the server did not begin a COPY")
+    if !failure.isConnectionLost { while try session.nextResult() != nil {} }
+    throw failure
+  }
+
+  /// Sends `bytes` and ends the COPY. Ends early, without an error, when the connection ended: the answer says why.
+  private static func stream(_ bytes: UnsafeRawBufferPointer, to session: Session) throws(PostgresError) {
+    var offset = 0
+    while offset < bytes.count {
+      let end = min(offset + copyChunkBytes, bytes.count)
+      guard try put(UnsafeRawBufferPointer(rebasing: bytes[offset..<end]), session) else { return }
+      offset = end
+    }
+    while true {
+      let ended = PQputCopyEnd(session.handle, nil)
+      if ended != 0 { break }
+      try session.flush()
+    }
+  }
+
+  /// Sends one piece; false when the connection ended.
+  private static func put(_ bytes: UnsafeRawBufferPointer, _ session: Session) throws(PostgresError) -> Bool {
+    let start = bytes.bindMemory(to: CChar.self).baseAddress
+    while true {
+      switch PQputCopyData(session.handle, start, Int32(truncatingIfNeeded: bytes.count)) {
+      case 1:
+        try session.flush()
+        return true
+      case 0: try session.flush()
+      default: return false
+      }
+    }
+  }
+
+  /// `name` as an identifier of SQL.
+  static func quoted(_ name: String) -> String {
+    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+  }
+}
