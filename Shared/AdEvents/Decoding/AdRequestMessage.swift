@@ -1,0 +1,95 @@
+import AdCore
+
+extension AdRequest: EventMessage {
+  /// The longest time that a client may say it waits, in milliseconds.
+  package static let deadlineMillisecondsMaximum: Int64 = 60_000
+
+  package static var schemaName: String { "handbill.v1.AdRequest" }
+  package static var eventTypes: [EventType] { [.adRequested] }
+  package static var isWrittenByClients: Bool { true }
+  package var eventType: EventType { .adRequested }
+
+  /// `isForwarded` stays false: whoever holds the key verifies ``RecordHeaders/forwardedMark`` and sets it.
+  package static func read(
+    _ bytes: UnsafeRawBufferPointer, headers: RecordHeaders
+  ) throws(Rejection) -> AdRequest {
+    var fields = AdRequestFields()
+    try fields.read(bytes)
+    guard let replyPartition = headers.replyPartition else {
+      throw Rejection(.invalidReply, "kafka_replyPartition is missing")
+    }
+    guard replyPartition >= 0 else { throw Rejection(.invalidReply, "kafka_replyPartition is negative") }
+    return AdRequest(
+      requestID: try FieldValue.required(fields.requestID, "request_id"),
+      appKey: try FieldValue.required(fields.appKey, "app_key"), app: try FieldValue.required(fields.app, "app"),
+      placement: try FieldValue.required(fields.placement, "placement"), clientID: fields.clientID,
+      sessionID: try FieldValue.required(fields.sessionID, "session_id"),
+      country: try FieldValue.required(fields.country, "country"),
+      device: try FieldValue.required(fields.device, "device"), requiredSizes: fields.requiredSizes,
+      currentSize: fields.currentSize, isInterstitial: fields.isInterstitial,
+      deadlineMilliseconds: try FieldValue.required(fields.deadlineMilliseconds, "deadline_milliseconds"),
+      replyPartition: replyPartition, replyTopic: headers.replyTopic, correlationID: headers.correlationID,
+      segments: fields.segments)
+  }
+
+  package func write(to writer: inout WireWriter) {
+    writer.uuid(1, high: requestID.high, low: requestID.low)
+    writer.text(2, appKey)
+    writer.text(3, app.text)
+    writer.text(4, placement.text)
+    writer.text(5, clientID)
+    writer.text(6, sessionID)
+    writer.text(7, country.description)
+    writer.unsigned(8, UInt64(device.rawValue))
+    for size in requiredSizes { writer.presentText(9, size) }
+    writer.text(10, currentSize)
+    writer.bool(11, isInterstitial)
+    writer.unsigned(12, UInt64(clamping: deadlineMilliseconds))
+    for segment in segments { writer.presentText(13, segment) }
+  }
+}
+
+private struct AdRequestFields {
+  var requestID: UUIDv7?
+  var appKey = ""
+  var app: AppID?
+  var placement: PlacementID?
+  var clientID = ""
+  var sessionID = ""
+  var country: Country?
+  var device: Device?
+  var requiredSizes: [String] = []
+  var currentSize = ""
+  var isInterstitial = false
+  var deadlineMilliseconds: Int64?
+  var segments: [String] = []
+
+  mutating func read(_ bytes: UnsafeRawBufferPointer) throws(Rejection) {
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: requestID = try reader.uuid("request_id")
+      case 2: appKey = try reader.text("app_key", maximum: FieldLimits.appKeyBytesMaximum)
+      case 3: app = try reader.identifier("app")
+      case 4: placement = try reader.identifier("placement")
+      case 5: clientID = try reader.text("client_id", maximum: FieldLimits.clientIDBytesMaximum)
+      case 6: sessionID = try reader.text("session_id", maximum: FieldLimits.clientIDBytesMaximum)
+      case 7: country = try reader.country("country")
+      case 8: device = try reader.choice("device")
+      case 9:
+        let size = try reader.text("required_sizes", maximum: FieldLimits.sizeIdentifierBytesMaximum)
+        try FieldValue.add(size, to: &requiredSizes, "required_sizes", maximum: FieldLimits.sizesMaximum)
+      case 10: currentSize = try reader.text("current_size", maximum: FieldLimits.sizeIdentifierBytesMaximum)
+      case 11: isInterstitial = try reader.bool()
+      case 12:
+        let deadline = try reader.milliseconds(
+          "deadline_milliseconds", maximum: AdRequest.deadlineMillisecondsMaximum)
+        deadlineMilliseconds = deadline == 0 ? nil : deadline
+      case 13:
+        let segment = try reader.text("segments", maximum: FieldLimits.labelBytesMaximum)
+        try FieldValue.add(segment, to: &segments, "segments", maximum: FieldLimits.requestSegmentsMaximum)
+      default: try reader.skip()
+      }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import AdCore
+
+extension AdResponse: EventMessage {
+  package static var schemaName: String { "handbill.v1.AdResponse" }
+  package static var eventTypes: [EventType] { [.adResponded] }
+  package static var isWrittenByClients: Bool { false }
+  package var eventType: EventType { .adResponded }
+
+  package static func read(
+    _ bytes: UnsafeRawBufferPointer, headers: RecordHeaders
+  ) throws(Rejection) -> AdResponse {
+    var requestID: UUIDv7?
+    var outcome: Outcome?
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: requestID = try reader.uuid("request_id")
+      case 2: outcome = .ad(try ServedAd(reading: try reader.bytes()))
+      case 3: outcome = try failure(try reader.bytes())
+      default: try reader.skip()
+      }
+    }
+    return AdResponse(
+      requestID: try FieldValue.required(requestID, "request_id"),
+      outcome: try FieldValue.required(outcome, "outcome"))
+  }
+
+  private static func failure(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> Outcome {
+    var code = AdError.unknown
+    var detail = ""
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: code = try reader.choice("code") ?? .unknown
+      case 2: detail = try reader.text("detail", maximum: FieldLimits.detailBytesMaximum)
+      default: try reader.skip()
+      }
+    }
+    return .error(code, detail: detail)
+  }
+
+  package func write(to writer: inout WireWriter) {
+    writer.uuid(1, high: requestID.high, low: requestID.low)
+    switch outcome {
+    case .ad(let ad): writer.message(2) { ad.write(to: &$0) }
+    case .error(let code, let detail):
+      writer.message(3) { writer in
+        writer.unsigned(1, UInt64(code.rawValue))
+        writer.text(2, detail)
+      }
+    }
+  }
+}
+
+extension ServedAd {
+  fileprivate init(reading bytes: UnsafeRawBufferPointer) throws(Rejection) {
+    var ad: AdID?
+    var token: [UInt8] = []
+    var images: [Image] = []
+    var action: AdAction?
+    var lifetimeMilliseconds: Int64 = 0
+    var isTest = false
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: ad = try reader.identifier("ad")
+      case 2: token = Array(try reader.bytes("token", maximum: FieldLimits.tokenBytesMaximum))
+      case 3:
+        let (size, url) = try CommonFields.image(try reader.bytes())
+        try FieldValue.add(Image(size: size, url: url), to: &images, "images", maximum: FieldLimits.sizesMaximum)
+      case 4: action = try CommonFields.action(try reader.bytes())
+      case 5: lifetimeMilliseconds = try reader.milliseconds("lifetime_milliseconds")
+      case 6: isTest = try reader.bool()
+      default: try reader.skip()
+      }
+    }
+    guard !token.isEmpty else { throw Rejection(.missingField, "token is missing") }
+    self.init(
+      ad: try FieldValue.required(ad, "ad"), token: token, images: images,
+      action: try FieldValue.required(action, "action"), lifetimeMilliseconds: lifetimeMilliseconds, isTest: isTest)
+  }
+
+  fileprivate func write(to writer: inout WireWriter) {
+    writer.text(1, ad.text)
+    writer.bytes(2, token)
+    for image in images { writer.message(3) { CommonFields.write(image.size, image.url, to: &$0) } }
+    writer.message(4) { CommonFields.write(action, to: &$0) }
+    writer.unsigned(5, UInt64(clamping: lifetimeMilliseconds))
+    writer.bool(6, isTest)
+  }
+}

@@ -1,0 +1,147 @@
+import AdCore
+
+extension AllotmentGrant: SequencedContent {
+  package static var recordSchemaName: String { "handbill.v1.BudgetRecord" }
+  package static var recordEventType: EventType { .allotmentGranted }
+
+  package static func readContent(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> AllotmentGrant {
+    var allotment: UInt64 = 0
+    var ordinal: Int64 = 0
+    var campaign: CampaignID?
+    var budgetDay: Int32 = 0
+    var amount = Nanos.zero
+    var serveUntil = Timestamp(milliseconds: 0)
+    var campaignFree = Nanos.zero
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: allotment = try reader.unsigned()
+      case 2: ordinal = try reader.integer("ordinal", in: 1...Int64.max)
+      case 3: campaign = try reader.identifier("campaign")
+      case 4: budgetDay = try reader.zigzag32("budget_day")
+      case 5: amount = try reader.nanos("amount_nanos")
+      case 6: serveUntil = try reader.timestamp("serve_until_milliseconds")
+      case 7: campaignFree = Nanos(try reader.zigzag())
+      default: try reader.skip()
+      }
+    }
+    guard allotment != 0 else { throw Rejection(.missingField, "allotment is missing") }
+    guard ordinal != 0 else { throw Rejection(.missingField, "ordinal is missing") }
+    return AllotmentGrant(
+      allotment: allotment, ordinal: ordinal, campaign: try FieldValue.required(campaign, "campaign"),
+      budgetDay: budgetDay, amount: amount, serveUntil: serveUntil, campaignFree: campaignFree)
+  }
+
+  package func writeContent(to writer: inout WireWriter) {
+    writer.unsigned(1, allotment)
+    writer.signed(2, ordinal)
+    writer.text(3, campaign.text)
+    writer.zigzag(4, Int64(budgetDay))
+    writer.signed(5, amount.value)
+    writer.signed(6, serveUntil.milliseconds)
+    writer.zigzag(7, campaignFree.value)
+  }
+}
+
+extension UsageRecord: EventMessage {
+  package static var schemaName: String { "handbill.v1.UsageRecord" }
+  package static var eventTypes: [EventType] { [.allotmentAsked, .allotmentReported] }
+  package static var isWrittenByClients: Bool { false }
+
+  package var eventType: EventType {
+    switch self {
+    case .ask: .allotmentAsked
+    case .report: .allotmentReported
+    }
+  }
+
+  package static func read(
+    _ bytes: UnsafeRawBufferPointer, headers: RecordHeaders
+  ) throws(Rejection) -> UsageRecord {
+    var sequence: Int64 = 0
+    var ask: AllotmentAsk?
+    var report: AllotmentReport?
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: sequence = try reader.integer("sequence", in: 0...Int64.max)
+      case 2:
+        ask = try readAsk(try reader.bytes())
+        report = nil
+      case 3:
+        report = try readReport(try reader.bytes())
+        ask = nil
+      default: try reader.skip()
+      }
+    }
+    if let ask { return .ask(ask) }
+    let checked = try FieldValue.required(report, "content")
+    guard sequence > 0 else { throw Rejection(.missingField, "sequence is missing") }
+    return .report(sequence: sequence, checked)
+  }
+
+  private static func readAsk(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> AllotmentAsk {
+    var campaign: CampaignID?
+    var advertiser: AdvertiserID?
+    var budgetDay: Int32 = 0
+    var ordinal: Int64?
+    var usedLastMinute = Nanos.zero
+    var fullPrice = Nanos.zero
+    var currency: Currency?
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: campaign = try reader.identifier("campaign")
+      case 2: advertiser = try reader.identifier("advertiser")
+      case 3: budgetDay = try reader.zigzag32("budget_day")
+      case 4: ordinal = try reader.integer("ordinal", in: 1...Int64.max)
+      case 5: usedLastMinute = try reader.nanos("used_last_minute_nanos")
+      case 6: fullPrice = try reader.nanos("full_price_nanos")
+      case 7: currency = try reader.currency("currency")
+      default: try reader.skip()
+      }
+    }
+    return AllotmentAsk(
+      campaign: try FieldValue.required(campaign, "campaign"),
+      advertiser: try FieldValue.required(advertiser, "advertiser"), budgetDay: budgetDay,
+      ordinal: try FieldValue.required(ordinal, "ordinal"), usedLastMinute: usedLastMinute, fullPrice: fullPrice,
+      currency: try FieldValue.required(currency, "currency"))
+  }
+
+  private static func readReport(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> AllotmentReport {
+    var report = AllotmentReport(allotment: 0, used: .zero, closedAt: Timestamp(milliseconds: 0))
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: report.allotment = try reader.unsigned()
+      case 2: report.used = try reader.nanos("used_nanos")
+      case 3: report.closedAt = try reader.timestamp("closed_at_milliseconds")
+      default: try reader.skip()
+      }
+    }
+    guard report.allotment != 0 else { throw Rejection(.missingField, "allotment is missing") }
+    return report
+  }
+
+  package func write(to writer: inout WireWriter) {
+    switch self {
+    case .ask(let ask):
+      writer.message(2) { writer in
+        writer.text(1, ask.campaign.text)
+        writer.text(2, ask.advertiser.text)
+        writer.zigzag(3, Int64(ask.budgetDay))
+        writer.signed(4, ask.ordinal)
+        writer.signed(5, ask.usedLastMinute.value)
+        writer.signed(6, ask.fullPrice.value)
+        writer.text(7, ask.currency.text)
+      }
+    case .report(let sequence, let report):
+      writer.signed(1, sequence)
+      writer.message(3) { writer in
+        writer.unsigned(1, report.allotment)
+        writer.signed(2, report.used.value)
+        writer.signed(3, report.closedAt.milliseconds)
+      }
+    }
+  }
+}

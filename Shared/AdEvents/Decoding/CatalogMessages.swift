@@ -1,0 +1,161 @@
+package import AdCore
+
+extension CatalogMessage: EventMessage {
+  /// The key of the heartbeat's record.
+  package static let heartbeatKey = "heartbeat"
+
+  package static var schemaName: String { "handbill.v1.CatalogMessage" }
+  package static var eventTypes: [EventType] { [.catalogChanged, .catalogDeleted, .catalogHeartbeat] }
+  package static var isWrittenByClients: Bool { false }
+
+  package var eventType: EventType {
+    switch self {
+    case .record: .catalogChanged
+    case .deleted: .catalogDeleted
+    case .heartbeat: .catalogHeartbeat
+    }
+  }
+
+  /// The Kafka key: compaction keeps the last record of each.
+  package var key: String {
+    switch self {
+    case .record(let record, _): record.key
+    case .deleted(let key, _): key
+    case .heartbeat: CatalogMessage.heartbeatKey
+    }
+  }
+
+  package static func read(
+    _ bytes: UnsafeRawBufferPointer, headers: RecordHeaders
+  ) throws(Rejection) -> CatalogMessage {
+    var message: CatalogMessage?
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: message = try record(try reader.bytes())
+      case 2: message = try deletion(try reader.bytes())
+      case 3: message = try heartbeat(try reader.bytes())
+      default: try reader.skip()
+      }
+    }
+    return try FieldValue.required(message, "content")
+  }
+
+  private static func record(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> CatalogMessage {
+    var version: Int64?
+    var record: CatalogRecord?
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: version = try reader.integer("version", in: 1...Int64.max)
+      case 2: record = .advertiser(try Advertiser(reading: try reader.bytes()))
+      case 3: record = .campaign(try Campaign(reading: try reader.bytes()))
+      case 4: record = .ad(try Ad(reading: try reader.bytes()))
+      case 5: record = .developer(try Developer(reading: try reader.bytes()))
+      case 6: record = .app(try App(reading: try reader.bytes()))
+      case 7: record = .appKey(try AppKey(reading: try reader.bytes()))
+      case 8: record = .settings(try NetworkSettings(reading: try reader.bytes()))
+      default: try reader.skip()
+      }
+    }
+    return .record(
+      try FieldValue.required(record, "content"), version: try FieldValue.required(version, "version"))
+  }
+
+  private static func deletion(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> CatalogMessage {
+    var key = ""
+    var version: Int64?
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: key = try reader.text("key", maximum: FieldLimits.nameBytesMaximum)
+      case 2: version = try reader.integer("version", in: 1...Int64.max)
+      default: try reader.skip()
+      }
+    }
+    return .deleted(
+      key: try FieldValue.required(key, "key"), version: try FieldValue.required(version, "version"))
+  }
+
+  private static func heartbeat(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> CatalogMessage {
+    var records: Int64 = 0
+    var versionSum: Int64 = 0
+    var time = Timestamp(milliseconds: 0)
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: records = try reader.integer("records", in: 0...Int64.max)
+      case 2: versionSum = try reader.integer("version_sum", in: 0...Int64.max)
+      case 3: time = try reader.timestamp("at_milliseconds")
+      default: try reader.skip()
+      }
+    }
+    return .heartbeat(records: records, versionSum: versionSum, at: time)
+  }
+
+  package func write(to writer: inout WireWriter) {
+    switch self {
+    case .record(let record, let version):
+      writer.message(1) { writer in
+        writer.signed(1, version)
+        writer.message(record.field) { record.write(to: &$0) }
+      }
+    case .deleted(let key, let version):
+      writer.message(2) { writer in
+        writer.text(1, key)
+        writer.signed(2, version)
+      }
+    case .heartbeat(let records, let versionSum, let time):
+      writer.message(3) { writer in
+        writer.signed(1, records)
+        writer.signed(2, versionSum)
+        writer.signed(3, time.milliseconds)
+      }
+    }
+  }
+}
+
+extension CatalogRecord {
+  /// What the record is known by, across all kinds: the key in the topic. An app key is known by its hash, so that a
+  /// new key of an app does not replace the one it follows.
+  package var key: String {
+    switch self {
+    case .advertiser(let record): "advertiser/\(record.id)"
+    case .campaign(let record): "campaign/\(record.id)"
+    case .ad(let record): "ad/\(record.id)"
+    case .developer(let record): "developer/\(record.id)"
+    case .app(let record): "app/\(record.id)"
+    case .appKey(let record): "app-key/" + record.keyHash.map(CatalogRecord.hexadecimal).joined()
+    case .settings: "settings"
+    }
+  }
+
+  private static func hexadecimal(_ byte: UInt8) -> String {
+    (byte < 16 ? "0" : "") + String(byte, radix: 16)
+  }
+
+  /// The number of the record's kind in the oneof.
+  fileprivate var field: UInt32 {
+    switch self {
+    case .advertiser: 2
+    case .campaign: 3
+    case .ad: 4
+    case .developer: 5
+    case .app: 6
+    case .appKey: 7
+    case .settings: 8
+    }
+  }
+
+  fileprivate func write(to writer: inout WireWriter) {
+    switch self {
+    case .advertiser(let record): record.write(to: &writer)
+    case .campaign(let record): record.write(to: &writer)
+    case .ad(let record): record.write(to: &writer)
+    case .developer(let record): record.write(to: &writer)
+    case .app(let record): record.write(to: &writer)
+    case .appKey(let record): record.write(to: &writer)
+    case .settings(let record): record.write(to: &writer)
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import AdCore
+
+/// An event of `ads.clicks` whose token still lies where it was read. Valid only within the closure that gets it.
+package struct ClickEventView {
+  package let kind: ClickEvent.Kind
+  package let token: UnsafeRawBufferPointer
+  package let age: EventAge
+  package let actionMilliseconds: Int64
+  package let leftApplication: Bool
+  package let identity: EventIdentity
+}
+
+extension ClickEvent: EventMessage {
+  package static var schemaName: String { "handbill.v1.ClickEvent" }
+  package static var eventTypes: [EventType] { [.clickTapped, .clickBlocked, .clickCancelled] }
+  package static var isWrittenByClients: Bool { true }
+  package var eventType: EventType { kind.eventType }
+
+  /// Like `decode`, with the token in place: `body` gets the event while the record's memory is there.
+  package static func withDecoded<Outcome>(
+    value: UnsafeRawBufferPointer?, headers: RecordHeaders, _ body: (ClickEventView) -> Outcome
+  ) -> Result<Outcome, Rejection> {
+    Envelope.withProtobuf(of: Self.self, value: value, headers: headers) { bytes, headers throws(Rejection) in
+      let view = try view(bytes, headers)
+      try Envelope.check(type: view.kind.eventType, headers)
+      return body(view)
+    }
+  }
+
+  package static func read(
+    _ bytes: UnsafeRawBufferPointer, headers: RecordHeaders
+  ) throws(Rejection) -> ClickEvent {
+    let view = try view(bytes, headers)
+    return ClickEvent(
+      kind: view.kind, token: Array(view.token), age: view.age, actionMilliseconds: view.actionMilliseconds,
+      leftApplication: view.leftApplication, identity: view.identity)
+  }
+
+  private static func view(
+    _ bytes: UnsafeRawBufferPointer, _ headers: RecordHeaders
+  ) throws(Rejection) -> ClickEventView {
+    var kind: Kind?
+    var token = UnsafeRawBufferPointer(start: nil, count: 0)
+    var age = EventAge.unknown
+    var actionMilliseconds: Int64 = 0
+    var leftApplication = false
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: kind = try reader.choice("kind")
+      case 2: token = try reader.bytes("token", maximum: FieldLimits.tokenBytesMaximum)
+      case 3: age = .milliseconds(try reader.milliseconds("age_milliseconds"))
+      case 4: actionMilliseconds = try reader.milliseconds("action_milliseconds")
+      case 5: leftApplication = try reader.bool()
+      default: try reader.skip()
+      }
+    }
+    guard !token.isEmpty else { throw Rejection(.missingField, "token is missing") }
+    return ClickEventView(
+      kind: try FieldValue.required(kind, "kind"), token: token, age: age, actionMilliseconds: actionMilliseconds,
+      leftApplication: leftApplication,
+      identity: EventIdentity(idHash: try FieldValue.required(headers.idHash, "ce_id"), time: headers.time))
+  }
+
+  package func write(to writer: inout WireWriter) {
+    writer.unsigned(1, UInt64(kind.rawValue))
+    writer.bytes(2, token)
+    if case .milliseconds(let age) = age { writer.presentUnsigned(3, UInt64(clamping: age)) }
+    writer.unsigned(4, UInt64(clamping: actionMilliseconds))
+    writer.bool(5, leftApplication)
+  }
+}
+
+extension ClickEvent.Kind {
+  /// The `ce_type` of an event of this kind.
+  package var eventType: EventType {
+    switch self {
+    case .click: .clickTapped
+    case .blocked: .clickBlocked
+    case .cancelled: .clickCancelled
+    }
+  }
+}

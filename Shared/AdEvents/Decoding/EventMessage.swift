@@ -1,0 +1,146 @@
+import Crypto
+
+/// A value that travels in a topic, in the schema's message of the same meaning.
+///
+/// Unknown fields do no harm: a decoder steps over them, so an older reader takes a newer writer's records. They are
+/// kept in that a record which is forwarded, or rejected, travels as its original bytes; no value is ever encoded
+/// again in its place.
+package protocol EventMessage: Hashable, Sendable {
+  /// The schema's full name of the message, such as `handbill.v1.AdRequest`.
+  static var schemaName: String { get }
+  /// The `ce_type`s that such a record may have.
+  static var eventTypes: [EventType] { get }
+  /// Whether clients write it. What only our services write and does not decode is `invalidInternal`; what clients
+  /// write may be fed by hand as JSON without an envelope.
+  static var isWrittenByClients: Bool { get }
+  /// The `ce_type` of this value.
+  var eventType: EventType { get }
+
+  /// Reads the protobuf form. `headers` are the envelope, already checked.
+  static func read(_ bytes: UnsafeRawBufferPointer, headers: RecordHeaders) throws(Rejection) -> Self
+  /// Writes the protobuf form.
+  func write(to writer: inout WireWriter)
+}
+
+extension EventMessage {
+  /// The most bytes that such a record's value may have.
+  package static var valueBytesMaximum: Int {
+    isWrittenByClients ? FieldLimits.clientValueBytesMaximum : FieldLimits.internalValueBytesMaximum
+  }
+
+  /// Reads a record, in whatever form it is written, and checks all of it: the one way in.
+  /// - Parameter value: the record's value; nil for a null value (tombstone).
+  package static func decode(
+    value: UnsafeRawBufferPointer?, headers: RecordHeaders
+  ) -> Result<Self, Rejection> {
+    Envelope.withProtobuf(of: Self.self, value: value, headers: headers) { bytes, headers throws(Rejection) in
+      let message = try read(bytes, headers: headers)
+      try Envelope.check(type: message.eventType, headers)
+      return message
+    }
+  }
+
+  /// The protobuf form.
+  package func encoded() -> [UInt8] {
+    var writer = WireWriter()
+    write(to: &writer)
+    return writer.output
+  }
+
+  /// Appends the protobuf form, without a copy.
+  package func append(to output: inout [UInt8]) {
+    var writer = WireWriter()
+    swap(&writer.output, &output)
+    write(to: &writer)
+    swap(&writer.output, &output)
+  }
+}
+
+/// From a record to checked protobuf bytes: size, content type and CloudEvents' attributes.
+enum Envelope {
+  /// Calls `body` with the protobuf form of `value` and with what the envelope says. Every failure is one rejection.
+  static func withProtobuf<Message: EventMessage, Outcome>(
+    of _: Message.Type, value: UnsafeRawBufferPointer?, headers: RecordHeaders,
+    _ body: (UnsafeRawBufferPointer, RecordHeaders) throws(Rejection) -> Outcome
+  ) -> Result<Outcome, Rejection> {
+    do {
+      return .success(try open(Message.self, value, headers, body))
+    } catch {
+      if Message.isWrittenByClients { return .failure(error) }
+      return .failure(Rejection(.invalidInternal, "\(error.reason): \(error.detail)"))
+    }
+  }
+
+  /// That `ce_type`, where there is one, says what the message says.
+  static func check(type: EventType, _ headers: RecordHeaders) throws(Rejection) {
+    guard case .known(let named) = headers.type else { return }
+    guard named == type else { throw Rejection(.unknownType, "ce_type names another type than the message has") }
+  }
+
+  private static func open<Message: EventMessage, Outcome>(
+    _: Message.Type, _ value: UnsafeRawBufferPointer?, _ headers: RecordHeaders,
+    _ body: (UnsafeRawBufferPointer, RecordHeaders) throws(Rejection) -> Outcome
+  ) throws(Rejection) -> Outcome {
+    guard let value else { throw Rejection(.nullValue, "the value is null") }
+    guard let first = value.first else { throw Rejection(.emptyValue, "the value is empty") }
+    guard value.count <= Message.valueBytesMaximum else {
+      throw Rejection(.tooLarge, "the value has \(value.count) bytes; \(Message.valueBytesMaximum) may be")
+    }
+    var contentType = headers.contentType
+    if contentType == .absent, first == UInt8(ascii: "{") { contentType = .json }
+    switch contentType {
+    case .protobuf:
+      try checkEnvelope(Message.self, headers)
+      return try body(value, headers)
+    case .json: return try openJSON(Message.self, value, headers, body)
+    case .cloudEventsJSON:
+      let event = try StructuredEvent(value)
+      try checkEnvelope(Message.self, event.headers(with: headers))
+      let bytes = try event.protobuf(schemaName: Message.schemaName)
+      return try withBytes(bytes) { bytes throws(Rejection) in try body(bytes, event.headers(with: headers)) }
+    case .absent, .unknown:
+      throw Rejection(.unknownContentType, "the content type is neither protobuf nor JSON")
+    }
+  }
+
+  private static func openJSON<Message: EventMessage, Outcome>(
+    _: Message.Type, _ value: UnsafeRawBufferPointer, _ headers: RecordHeaders,
+    _ body: (UnsafeRawBufferPointer, RecordHeaders) throws(Rejection) -> Outcome
+  ) throws(Rejection) -> Outcome {
+    var headers = headers
+    if headers.hasEnvelope || !Message.isWrittenByClients {
+      try checkEnvelope(Message.self, headers)
+    } else if let problem = headers.problem {
+      throw problem
+    } else {
+      // Fed by hand: the value is its own identity, so the same line twice is the same event.
+      headers.idHash = SHA256.hash64(value)
+    }
+    let bytes = try ProtobufJSON.protobuf(fromJSON: value, schemaName: Message.schemaName)
+    return try withBytes(bytes) { bytes throws(Rejection) in try body(bytes, headers) }
+  }
+
+  private static func checkEnvelope<Message: EventMessage>(
+    _: Message.Type, _ headers: RecordHeaders
+  ) throws(Rejection) {
+    if let problem = headers.problem { throw problem }
+    guard headers.idHash != nil else { throw Rejection(.invalidEnvelope, "ce_id is missing") }
+    guard headers.hasSource else { throw Rejection(.invalidEnvelope, "ce_source is missing") }
+    guard headers.isSpecVersionKnown == true else { throw Rejection(.invalidEnvelope, "ce_specversion is not 1.0") }
+    switch headers.type {
+    case .absent: throw Rejection(.invalidEnvelope, "ce_type is missing")
+    case .known(let type) where Message.eventTypes.contains(type): return
+    case .known: throw Rejection(.unknownType, "ce_type belongs to another topic")
+    case .unknown: throw Rejection(.unknownType, "ce_type is unknown")
+    }
+  }
+
+  private static func withBytes<Outcome>(
+    _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws(Rejection) -> Outcome
+  ) throws(Rejection) -> Outcome {
+    let result: Result<Outcome, Rejection> = bytes.withUnsafeBytes { buffer in
+      do throws(Rejection) { return .success(try body(buffer)) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+}

@@ -1,0 +1,139 @@
+package import AdCore
+
+/// An event of `ads.impressions` whose token still lies where it was read: what the hot path decodes to, without one
+/// allocation. Valid only within the closure that gets it.
+package struct ImpressionEventView {
+  package enum Subject {
+    case serve(token: UnsafeRawBufferPointer)
+    case request(UUIDv7, app: AppID, placement: PlacementID, clientID: String, sessionID: String)
+  }
+
+  package let kind: ImpressionEvent.Kind
+  package let subject: Subject
+  package let age: EventAge
+  package let error: AdError?
+  package let identity: EventIdentity
+}
+
+extension ImpressionEvent: EventMessage {
+  package static var schemaName: String { "handbill.v1.ImpressionEvent" }
+  package static var eventTypes: [EventType] {
+    [.impressionViewed, .impressionRendered, .impressionUnloaded, .impressionFailed]
+  }
+  package static var isWrittenByClients: Bool { true }
+  package var eventType: EventType { kind.eventType }
+
+  /// Like `decode`, with the token in place: `body` gets the event while the record's memory is there.
+  package static func withDecoded<Outcome>(
+    value: UnsafeRawBufferPointer?, headers: RecordHeaders, _ body: (ImpressionEventView) -> Outcome
+  ) -> Result<Outcome, Rejection> {
+    Envelope.withProtobuf(of: Self.self, value: value, headers: headers) { bytes, headers throws(Rejection) in
+      let view = try view(bytes, headers)
+      try Envelope.check(type: view.kind.eventType, headers)
+      return body(view)
+    }
+  }
+
+  package static func read(
+    _ bytes: UnsafeRawBufferPointer, headers: RecordHeaders
+  ) throws(Rejection) -> ImpressionEvent {
+    let view = try view(bytes, headers)
+    let subject: Subject =
+      switch view.subject {
+      case .serve(let token): .serve(token: Array(token))
+      case .request(let id, let app, let placement, let clientID, let sessionID):
+        .request(id, app: app, placement: placement, clientID: clientID, sessionID: sessionID)
+      }
+    return ImpressionEvent(
+      kind: view.kind, subject: subject, age: view.age, error: view.error, identity: view.identity)
+  }
+
+  private static func view(
+    _ bytes: UnsafeRawBufferPointer, _ headers: RecordHeaders
+  ) throws(Rejection) -> ImpressionEventView {
+    var kind: Kind?
+    var subject: ImpressionEventView.Subject?
+    var age = EventAge.unknown
+    var error: AdError?
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: kind = try reader.choice("kind")
+      case 2: subject = .serve(token: try reader.bytes("token", maximum: FieldLimits.tokenBytesMaximum))
+      case 3: subject = try requestSubject(try reader.bytes())
+      case 4: age = .milliseconds(try reader.milliseconds("age_milliseconds"))
+      case 5: error = try reader.choice("error")
+      default: try reader.skip()
+      }
+    }
+    let checkedKind = try FieldValue.required(kind, "kind")
+    switch subject {
+    case nil: throw Rejection(.missingField, "subject is missing")
+    case .serve(let token) where token.isEmpty: throw Rejection(.missingField, "token is empty")
+    case .request where checkedKind != .failed:
+      throw Rejection(.invalidField, "only a failure can do without a token")
+    default: break
+    }
+    guard checkedKind == .failed || error == nil else {
+      throw Rejection(.invalidField, "only a failure has an error code")
+    }
+    if checkedKind == .failed, error == nil { throw Rejection(.missingField, "error is missing") }
+    return ImpressionEventView(
+      kind: checkedKind, subject: try FieldValue.required(subject, "subject"), age: age, error: error,
+      identity: EventIdentity(idHash: try FieldValue.required(headers.idHash, "ce_id"), time: headers.time))
+  }
+
+  private static func requestSubject(
+    _ bytes: UnsafeRawBufferPointer
+  ) throws(Rejection) -> ImpressionEventView.Subject {
+    var id: UUIDv7?
+    var app: AppID?
+    var placement: PlacementID?
+    var clientID = ""
+    var sessionID = ""
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: id = try reader.uuid("request.request_id")
+      case 2: app = try reader.identifier("request.app")
+      case 3: placement = try reader.identifier("request.placement")
+      case 4: clientID = try reader.text("request.client_id", maximum: FieldLimits.clientIDBytesMaximum)
+      case 5: sessionID = try reader.text("request.session_id", maximum: FieldLimits.clientIDBytesMaximum)
+      default: try reader.skip()
+      }
+    }
+    return .request(
+      try FieldValue.required(id, "request.request_id"), app: try FieldValue.required(app, "request.app"),
+      placement: try FieldValue.required(placement, "request.placement"), clientID: clientID,
+      sessionID: try FieldValue.required(sessionID, "request.session_id"))
+  }
+
+  package func write(to writer: inout WireWriter) {
+    writer.unsigned(1, UInt64(kind.rawValue))
+    switch subject {
+    case .serve(let token): writer.presentBytes(2, token)
+    case .request(let id, let app, let placement, let clientID, let sessionID):
+      writer.message(3) { writer in
+        writer.uuid(1, high: id.high, low: id.low)
+        writer.text(2, app.text)
+        writer.text(3, placement.text)
+        writer.text(4, clientID)
+        writer.text(5, sessionID)
+      }
+    }
+    if case .milliseconds(let age) = age { writer.presentUnsigned(4, UInt64(clamping: age)) }
+    if let error { writer.presentUnsigned(5, UInt64(error.rawValue)) }
+  }
+}
+
+extension ImpressionEvent.Kind {
+  /// The `ce_type` of an event of this kind.
+  package var eventType: EventType {
+    switch self {
+    case .rendered: .impressionRendered
+    case .viewed: .impressionViewed
+    case .unloaded: .impressionUnloaded
+    case .failed: .impressionFailed
+    }
+  }
+}

@@ -1,0 +1,89 @@
+package import AdCore
+import Crypto
+
+/// What a record's Kafka headers say: CloudEvents' attributes in binary mode, the content type, and where an answer
+/// goes. It is filled header by header while the log's memory is there, keeps only what is needed, and allocates
+/// nothing for the headers of an event.
+package struct RecordHeaders: Hashable, Sendable {
+  /// What `ce_type` says.
+  package enum TypeHeader: Hashable, Sendable {
+    case absent
+    case known(EventType)
+    case unknown
+  }
+
+  package var contentType = ContentType.absent
+  /// The first 8 bytes of SHA-256 over `ce_id`, big-endian; nil without a valid `ce_id`.
+  package var idHash: UInt64?
+  package var type = TypeHeader.absent
+  /// Whether there is a `ce_source`.
+  package var hasSource = false
+  /// Whether `ce_specversion` is `1.0`; nil without the header.
+  package var isSpecVersionKnown: Bool?
+  /// `ce_time`, where there is a valid one.
+  package var time: Timestamp?
+  /// `kafka_replyTopic`; empty without it.
+  package var replyTopic = ""
+  /// `kafka_replyPartition`, 4 bytes big-endian; nil without it.
+  package var replyPartition: Int32?
+  /// `kafka_correlationId`; empty without it.
+  package var correlationID: [UInt8] = []
+  /// `handbill_forwarded`: the mark under our MAC that a request was forwarded. Ad selection verifies it.
+  package var forwardedMark: [UInt8] = []
+  /// The first header that is invalid in itself.
+  package var problem: Rejection?
+
+  package init() {}
+
+  /// Takes one header. Names that nobody knows are ignored; of two with one name the later counts.
+  package mutating func add(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
+    let value = value ?? UnsafeRawBufferPointer(start: nil, count: 0)
+    switch name.count {
+    case 5 where name.equals("ce_id"): addID(value)
+    case 7 where name.equals("ce_type"):
+      type = EventType(bytes: value).map(TypeHeader.known) ?? .unknown
+    case 7 where name.equals("ce_time"): time = InternetTime.timestamp(value)
+    case 9 where name.equals("ce_source"): hasSource = !value.isEmpty
+    case 12 where name.equals("content-type"): contentType = ContentType(header: value)
+    case 14 where name.equals("ce_specversion"): isSpecVersionKnown = value.equals("1.0")
+    default: addReplyHeader(name: name, value: value)
+    }
+  }
+
+  /// Whether any of the attributes that CloudEvents requires is there.
+  var hasEnvelope: Bool { idHash != nil || type != .absent || hasSource || isSpecVersionKnown != nil }
+
+  private mutating func addID(_ value: UnsafeRawBufferPointer) {
+    guard (1...FieldLimits.headerBytesMaximum).contains(value.count) else {
+      idHash = nil
+      problem = problem ?? Rejection(.invalidEnvelope, "ce_id is empty or too long")
+      return
+    }
+    idHash = SHA256.hash64(value)
+  }
+
+  private mutating func addReplyHeader(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    switch name.count {
+    case 16 where name.equals("kafka_replyTopic"):
+      do {
+        replyTopic = try FieldValue.text(value, "kafka_replyTopic", maximum: FieldLimits.topicBytesMaximum)
+      } catch { problem = problem ?? Rejection(.invalidReply, error.detail) }
+    case 18 where name.equals("handbill_forwarded"):
+      // One that is too long is none of ours: it stays empty and verifies nothing.
+      forwardedMark = value.count <= FieldLimits.headerBytesMaximum ? Array(value) : []
+    case 19 where name.equals("kafka_correlationId"):
+      if value.count > FieldLimits.correlationIDBytesMaximum {
+        problem = problem ?? Rejection(.invalidReply, "kafka_correlationId is too long")
+      } else {
+        correlationID = Array(value)
+      }
+    case 20 where name.equals("kafka_replyPartition"):
+      guard value.count == 4 else {
+        problem = problem ?? Rejection(.invalidReply, "kafka_replyPartition is not 4 bytes")
+        return
+      }
+      replyPartition = Int32(bigEndian: value.loadUnaligned(as: Int32.self))
+    default: break
+    }
+  }
+}

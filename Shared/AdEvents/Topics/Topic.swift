@@ -1,0 +1,115 @@
+package import AdCore
+
+/// The topics: one table of what each is for, how it is keyed and kept, and who writes and reads it. The topics are
+/// made from it, and so is `docs/asyncapi.yaml`.
+package enum Topic: CaseIterable, Hashable, Sendable {
+  case requests
+  /// One topic for each app, so that a broker's access rules can keep one app from reading another's tokens.
+  case responses
+  case impressions
+  case clicks
+  case acceptedImpressions
+  case acceptedClicks
+  case usage
+  case budgets
+  case catalog
+  case rejected
+
+  /// The topic's name; for ``responses``, what every app's topic begins with.
+  package var name: String {
+    switch self {
+    case .requests: "ads.requests"
+    case .responses: "ads.responses."
+    case .impressions: "ads.impressions"
+    case .clicks: "ads.clicks"
+    case .acceptedImpressions: "ads.impressions.accepted"
+    case .acceptedClicks: "ads.clicks.accepted"
+    case .usage: "ads.usage"
+    case .budgets: "ads.budgets"
+    case .catalog: "ads.catalog"
+    case .rejected: "ads.rejected"
+    }
+  }
+
+  /// The topic that the answers for an app go to: made from the app's id, never from a header.
+  package static func responses(for app: AppID) -> String { Topic.responses.name + app.text }
+
+  /// How many partitions it has.
+  package enum PartitionRule: Hashable, Sendable {
+    /// As many as the network has: number *i* of all of them belong together.
+    case network
+    case fixed(Int32)
+  }
+
+  package var partitionRule: PartitionRule {
+    switch self {
+    case .catalog: .fixed(1)
+    default: .network
+    }
+  }
+
+  /// What happens to old records.
+  package enum Cleanup: String, Hashable, Sendable {
+    case delete
+    /// The last record of each key is kept.
+    case compact
+  }
+
+  package var cleanup: Cleanup { self == .catalog ? .compact : .delete }
+
+  /// How long records are kept, in milliseconds; nil where they are compacted instead. What clients tell may come 24 h
+  /// late and must outlast a long weekend's outage; an answer is worthless once its deadline is over.
+  package var retentionMilliseconds: Int64? {
+    let hour: Int64 = 3_600_000
+    return switch self {
+    case .responses: hour
+    case .requests: 24 * hour
+    case .impressions, .clicks, .acceptedImpressions, .acceptedClicks, .usage, .budgets: 7 * 24 * hour
+    case .rejected: 30 * 24 * hour
+    case .catalog: nil
+    }
+  }
+
+  /// Whether clients write it: then the broker's clock counts, not theirs.
+  package var isWrittenByClients: Bool {
+    switch self {
+    case .requests, .impressions, .clicks: true
+    default: false
+    }
+  }
+
+  /// The largest record, in bytes: the largest value with room for key, headers and framing.
+  package var recordBytesMaximum: Int {
+    let room = 8_192
+    return room + (isWrittenByClients ? FieldLimits.clientValueBytesMaximum : FieldLimits.internalValueBytesMaximum)
+  }
+
+  /// What the record's key says.
+  package var keyMeaning: String {
+    switch self {
+    case .requests: "the client id, else the session id"
+    case .responses: "the request id"
+    case .impressions, .clicks: "none: the producer names the partition that the token names"
+    case .acceptedImpressions, .acceptedClicks: "the serve id, 16 bytes; the partition is the token's"
+    case .usage, .budgets: "the campaign's id; the partition is the one that asked"
+    case .catalog: "the record's kind and id"
+    case .rejected: "none: the partition of the rejected record"
+    }
+  }
+
+  /// What it is for, in a sentence.
+  package var summary: String {
+    switch self {
+    case .requests: "Apps ask for ads."
+    case .responses: "The answers for one app: an ad with its serve token, or an error code."
+    case .impressions: "What devices tell about ads on screen."
+    case .clicks: "What devices tell about taps, once they are complete."
+    case .acceptedImpressions: "Impressions that count, in sequence, with watermarks."
+    case .acceptedClicks: "Clicks with their verdicts, in sequence, with watermarks."
+    case .usage: "Ad selection asks for pieces of budget, and reports what it used."
+    case .budgets: "Billing grants pieces of budget, in sequence."
+    case .catalog: "The catalogue, whole, at its versions, and its heartbeat."
+    case .rejected: "Bad input, with its numbered reason and its original bytes."
+    }
+  }
+}

@@ -1,0 +1,45 @@
+package import AdCore
+
+/// What a broker is told when a topic is made: plain values for whoever talks to it.
+package struct TopicSettings: Hashable, Sendable {
+  package var name: String
+  package var partitions: Int32
+  /// Kafka's topic configuration, by Kafka's names.
+  package var configuration: [String: String]
+}
+
+extension Topic {
+  /// How to make it; for ``responses``, see ``responseSettings(for:networkPartitions:)``.
+  /// - Parameter networkPartitions: the network's partition count.
+  package func settings(networkPartitions: Int32) -> TopicSettings {
+    let partitions: Int32 =
+      switch partitionRule {
+      case .network: networkPartitions
+      case .fixed(let count): count
+      }
+    return TopicSettings(name: name, partitions: partitions, configuration: configuration)
+  }
+
+  /// How to make the topic of one app's answers.
+  package static func responseSettings(for app: AppID, networkPartitions: Int32) -> TopicSettings {
+    var settings = Topic.responses.settings(networkPartitions: networkPartitions)
+    settings.name = responses(for: app)
+    return settings
+  }
+
+  /// The settings of all topics that there are whatever apps there are.
+  package static func networkSettings(networkPartitions: Int32) -> [TopicSettings] {
+    allCases.filter { $0 != .responses }.map { $0.settings(networkPartitions: networkPartitions) }
+  }
+
+  /// Kafka's topic configuration.
+  package var configuration: [String: String] {
+    var configuration = [
+      "cleanup.policy": cleanup.rawValue,
+      "max.message.bytes": String(recordBytesMaximum),
+      "message.timestamp.type": isWrittenByClients ? "LogAppendTime" : "CreateTime",
+    ]
+    if let retentionMilliseconds { configuration["retention.ms"] = String(retentionMilliseconds) }
+    return configuration
+  }
+}

@@ -1,0 +1,70 @@
+/// Whoever writes or reads topics.
+package enum Participant: String, CaseIterable, Hashable, Sendable {
+  case client = "client SDK"
+  case adSelection = "ad selection"
+  case impressionTracking = "impression tracking"
+  case clickTracking = "click tracking"
+  case billing = "billing"
+  case console = "console"
+}
+
+/// One kind of message that a topic holds.
+package struct TopicMessage: Hashable, Sendable {
+  /// The schema's full name.
+  package let schemaName: String
+  /// The `ce_type`s that it comes with.
+  package let eventTypes: [EventType]
+
+  init<Message: EventMessage>(_: Message.Type) {
+    schemaName = Message.schemaName
+    eventTypes = Message.eventTypes
+  }
+}
+
+extension Topic {
+  /// Who writes it.
+  package var writers: [Participant] {
+    switch self {
+    // Ad selection and the trackers forward what arrives in another partition than its own.
+    case .requests: [.client, .adSelection]
+    case .impressions: [.client, .impressionTracking]
+    case .clicks: [.client, .clickTracking]
+    case .responses, .usage: [.adSelection]
+    case .acceptedImpressions: [.impressionTracking]
+    case .acceptedClicks: [.clickTracking]
+    case .budgets: [.billing]
+    case .catalog: [.console]
+    case .rejected: [.adSelection, .impressionTracking, .clickTracking, .billing]
+    }
+  }
+
+  /// Who reads it.
+  package var readers: [Participant] {
+    switch self {
+    case .requests, .budgets: [.adSelection]
+    case .responses: [.client]
+    case .impressions: [.impressionTracking]
+    case .clicks: [.clickTracking]
+    case .acceptedImpressions: [.clickTracking, .billing]
+    case .acceptedClicks, .usage: [.billing]
+    case .catalog: [.adSelection, .billing]
+    case .rejected: []
+    }
+  }
+
+  /// What it holds.
+  package var message: TopicMessage {
+    switch self {
+    case .requests: TopicMessage(AdRequest.self)
+    case .responses: TopicMessage(AdResponse.self)
+    case .impressions: TopicMessage(ImpressionEvent.self)
+    case .clicks: TopicMessage(ClickEvent.self)
+    case .acceptedImpressions: TopicMessage(Sequenced<AcceptedImpression>.self)
+    case .acceptedClicks: TopicMessage(Sequenced<AcceptedClick>.self)
+    case .usage: TopicMessage(UsageRecord.self)
+    case .budgets: TopicMessage(Sequenced<AllotmentGrant>.self)
+    case .catalog: TopicMessage(CatalogMessage.self)
+    case .rejected: TopicMessage(RejectedEvent.self)
+    }
+  }
+}
