@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 extension AdRequest: EventMessage {
   /// The longest time that a client may say it waits, in milliseconds.

@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 extension AllotmentGrant: SequencedContent {
   package static var recordSchemaName: String { "handbill.v1.BudgetRecord" }

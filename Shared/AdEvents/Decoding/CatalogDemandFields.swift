@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// The catalogue's records of those who pay: advertisers, campaigns, ads.
 extension Advertiser {

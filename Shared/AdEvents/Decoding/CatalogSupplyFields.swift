@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// The catalogue's records of those who earn: developers, apps, their keys; and the network's settings.
 extension Developer {

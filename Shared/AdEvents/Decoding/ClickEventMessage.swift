@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// An event of `ads.clicks` whose token still lies where it was read. Valid only within the closure that gets it.
 package struct ClickEventView {

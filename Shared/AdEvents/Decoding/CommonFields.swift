@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// The parts that several messages share.
 enum CommonFields {

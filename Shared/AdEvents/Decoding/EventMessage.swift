@@ -1,4 +1,4 @@
-import Crypto
+internal import Crypto
 
 /// A value that travels in a topic, in the schema's message of the same meaning.
 ///

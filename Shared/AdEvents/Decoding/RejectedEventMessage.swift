@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 extension RejectedEvent: EventMessage {
   package static var schemaName: String { "handbill.v1.RejectedEvent" }

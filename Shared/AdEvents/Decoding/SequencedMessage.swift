@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// What stands in a topic with sequences, beside its watermarks.
 package protocol SequencedContent: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// The message `ServedTerms`, within the accepted events.
 struct ServedTermsFields {

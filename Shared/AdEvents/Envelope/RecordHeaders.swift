@@ -1,5 +1,5 @@
 package import AdCore
-import Crypto
+internal import Crypto
 
 /// What a record's Kafka headers say: CloudEvents' attributes in binary mode, the content type, and where an answer
 /// goes. It is filled header by header while the log's memory is there, keeps only what is needed, and allocates

@@ -29,9 +29,9 @@ package struct WireWriter {
   /// `bool`; false is left out.
   package mutating func bool(_ field: UInt32, _ value: Bool) { unsigned(field, value ? 1 : 0) }
 
-  /// `fixed64`; 0 is left out.
-  package mutating func fixed64(_ field: UInt32, _ value: UInt64) {
-    guard value != 0 else { return }
+  /// `fixed64`; 0 is left out, except where it `isPresent` all the same.
+  package mutating func fixed64(_ field: UInt32, _ value: UInt64, isPresent: Bool = false) {
+    guard isPresent || value != 0 else { return }
     tag(field, .fixed64)
     withUnsafeBytes(of: value.littleEndian) { output.append(contentsOf: $0) }
   }

@@ -1,0 +1,199 @@
+import AdCore
+
+@testable import AdEvents
+
+/// A seeded generator (SplitMix64): the same values in every run.
+struct SeededGenerator: RandomNumberGenerator {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+}
+
+/// Random valid values of every message, reproducible by their seed.
+struct SampleMaker {
+  private var generator: SeededGenerator
+
+  init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+
+  mutating func number(_ range: ClosedRange<Int64>) -> Int64 { Int64.random(in: range, using: &generator) }
+  mutating func flip() -> Bool { Bool.random(using: &generator) }
+  mutating func word() -> UInt64 { generator.next() }
+
+  mutating func bytes(_ range: ClosedRange<Int64>) -> [UInt8] {
+    let count = number(range)
+    return (0..<count).map { _ in UInt8(truncatingIfNeeded: word()) }
+  }
+
+  mutating func slug<Entity>(_: Entity.Type = Entity.self) -> Identifier<Entity> {
+    let letters = Array("abcdefghijklmnopqrstuvwxyz0123456789".unicodeScalars)
+    var text = ""
+    for _ in 0..<number(1...40) { text.unicodeScalars.append(letters[Int(number(0...35))]) }
+    return Identifier(text) ?? Identifier(Slug("a")!)
+  }
+
+  mutating func text(_ range: ClosedRange<Int64> = 1...12) -> String {
+    let characters: [Character] = ["a", "Z", "9", " ", "ä", "東", "\u{1F600}", "\"", "\\", "/", "\n", "<", "\u{7F}"]
+    return String((0..<number(range)).map { _ in characters[Int(number(0...Int64(characters.count - 1)))] })
+  }
+
+  mutating func texts() -> Set<String> { Set((0..<number(0...4)).map { _ in text() }) }
+  mutating func uuid() -> UUIDv7 {
+    UUIDv7(timestamp: timestamp(), randomHigh: word(), randomLow: word())
+  }
+  mutating func timestamp() -> Timestamp { Timestamp(milliseconds: number(0...4_102_444_800_000)) }
+  mutating func nanos() -> Nanos { Nanos(flip() ? 0 : number(0...Int64.max)) }
+  mutating func any<Value: CaseIterable>(_: Value.Type = Value.self) -> Value {
+    Value.allCases.randomElement(using: &generator)!
+  }
+  mutating func some<Value: CaseIterable & Hashable>(_: Value.Type = Value.self) -> Set<Value> {
+    Set((0..<number(0...3)).map { _ in any() })
+  }
+  mutating func country() -> Country {
+    Country(code: UInt16(number(65...90)) << 8 | UInt16(number(65...90)))!
+  }
+  mutating func currency() -> Currency {
+    ["USD", "EUR", "JPY"].randomElement(using: &generator).flatMap { Currency($0) }!
+  }
+  mutating func amount() -> Int128 { flip() ? Int128(number(0...Int64.max)) * 1_000_000_007 : 0 }
+  mutating func identity() -> EventIdentity { EventIdentity(idHash: 0, time: nil) }
+  mutating func age() -> EventAge { flip() ? .milliseconds(flip() ? 0 : number(0...Int64.max)) : .unknown }
+
+  mutating func request() -> AdRequest {
+    AdRequest(
+      requestID: uuid(), appKey: text(), app: slug(), placement: slug(), clientID: flip() ? "" : text(),
+      sessionID: text(), country: country(), device: any(), requiredSizes: Array(texts()),
+      currentSize: flip() ? "" : text(1...9), isInterstitial: flip(), deadlineMilliseconds: number(1...60_000),
+      replyPartition: 3, replyTopic: "ads.responses.app", correlationID: [1, 2, 3], segments: Array(texts()))
+  }
+
+  mutating func response() -> AdResponse {
+    let images = (0..<number(0...4)).map { _ in ServedAd.Image(size: any(), url: text()) }
+    let ad = ServedAd(
+      ad: slug(), token: bytes(1...300), images: images, action: AdAction(kind: any(), destination: text()),
+      lifetimeMilliseconds: number(0...900_000), isTest: flip())
+    return AdResponse(requestID: uuid(), outcome: flip() ? .ad(ad) : .error(any(), detail: text(0...9)))
+  }
+
+  mutating func impression() -> ImpressionEvent {
+    let kind: ImpressionEvent.Kind = any()
+    let subject: ImpressionEvent.Subject =
+      kind == .failed && flip()
+      ? .request(uuid(), app: slug(), placement: slug(), clientID: flip() ? "" : text(), sessionID: text())
+      : .serve(token: bytes(1...300))
+    return ImpressionEvent(
+      kind: kind, subject: subject, age: age(), error: kind == .failed ? any() : nil, identity: identity())
+  }
+
+  mutating func click() -> ClickEvent {
+    ClickEvent(
+      kind: any(), token: bytes(1...300), age: age(), actionMilliseconds: number(0...5_000),
+      leftApplication: flip(), identity: identity())
+  }
+
+  mutating func terms() -> ServedTerms {
+    ServedTerms(
+      serveID: uuid(), partition: Int32(number(0...Int64(Int32.max))), issuedAt: timestamp(),
+      expiresAt: timestamp(), app: slug(), developer: slug(), advertiser: slug(), campaign: slug(), ad: slug(),
+      placement: slug(), country: country(), device: any(), size: any(), impressionPrice: nanos(),
+      clickPrice: nanos(), currency: currency(), shareBasisPoints: UInt16(number(0...10_000)), allotment: word(),
+      budgetDay: Int32(number(-800_000...800_000)), clientHash: flip() ? 0 : word(), isTest: flip())
+  }
+
+  mutating func sequenced<Content>(_ content: Content) -> Sequenced<Content> {
+    if flip() { return .watermark(Watermark(time: timestamp(), sequence: flip() ? 0 : number(0...Int64.max))) }
+    return .record(sequence: number(1...Int64.max), content)
+  }
+
+  mutating func acceptedImpression() -> Sequenced<AcceptedImpression> {
+    sequenced(AcceptedImpression(terms: terms(), eventTime: timestamp(), arrival: timestamp()))
+  }
+
+  mutating func acceptedClick() -> Sequenced<AcceptedClick> {
+    sequenced(
+      AcceptedClick(terms: terms(), idHash: word(), eventTime: timestamp(), arrival: timestamp(), verdict: any()))
+  }
+
+  mutating func usage() -> UsageRecord {
+    if flip() {
+      return .ask(
+        AllotmentAsk(
+          campaign: slug(), advertiser: slug(), budgetDay: Int32(number(-9...30_000)),
+          ordinal: number(1...Int64.max), usedLastMinute: nanos(), fullPrice: nanos(), currency: currency()))
+    }
+    return .report(
+      sequence: number(1...Int64.max),
+      AllotmentReport(allotment: word() | 1, used: nanos(), closedAt: timestamp()))
+  }
+
+  mutating func budget() -> Sequenced<AllotmentGrant> {
+    sequenced(
+      AllotmentGrant(
+        allotment: word() | 1, ordinal: number(1...Int64.max), campaign: slug(),
+        budgetDay: Int32(number(-9...30_000)), amount: nanos(), serveUntil: timestamp(),
+        campaignFree: Nanos(number(Int64.min...Int64.max))))
+  }
+
+  mutating func rejected() -> RejectedEvent {
+    RejectedEvent(
+      reason: any(), detail: text(0...20), topic: "ads.clicks", partition: Int32(number(0...99)),
+      offset: number(0...Int64.max), service: "/click-tracking", arrival: timestamp(), value: bytes(0...200),
+      valueLength: number(-1...999), valueHash: bytes(32...32))
+  }
+
+  mutating func catalog() -> CatalogMessage {
+    switch number(0...8) {
+    case 0: .deleted(key: text(), version: number(1...Int64.max))
+    case 1: .heartbeat(records: number(0...999), versionSum: number(0...Int64.max), at: timestamp())
+    default: .record(catalogRecord(), version: number(1...Int64.max))
+    }
+  }
+
+  private mutating func catalogRecord() -> CatalogRecord {
+    switch number(0...6) {
+    case 0:
+      .advertiser(
+        Advertiser(
+          id: slug(), name: text(0...9), currency: currency(), timeZone: "Asia/Tokyo", accountFunding: amount()))
+    case 1: .campaign(campaign())
+    case 2:
+      .ad(
+        Ad(
+          id: slug(), campaign: slug(), images: Dictionary([(any(), text()), (any(), text())]) { first, _ in first },
+          action: AdAction(kind: any(), destination: text()), lifetimeMilliseconds: number(0...900_000),
+          categories: texts(), keywords: texts(), isPaused: flip()))
+    case 3: .developer(Developer(id: slug(), name: text(0...9)))
+    case 4:
+      .app(
+        App(
+          id: slug(), developer: slug(), name: text(), bundleID: text(), isAgreementSigned: flip(),
+          isUnder17: flip() ? nil : flip(), areAdsEnabled: flip(), categories: texts(),
+          shareBasisPoints: UInt16(number(0...10_000)),
+          exclusions: Exclusions(
+            advertisers: [slug(), slug()], categories: texts(), keywords: texts(), hosts: texts())))
+    case 5: .appKey(AppKey(app: slug(), build: any(), keyHash: bytes(32...32), isRevoked: flip()))
+    default:
+      .settings(
+        NetworkSettings(
+          countries: [country(), country()], testFillBasisPoints: UInt16(number(0...10_000)),
+          testErrorBasisPoints: UInt16(number(0...10_000))))
+    }
+  }
+
+  private mutating func campaign() -> Campaign {
+    Campaign(
+      id: slug(), advertiser: slug(), name: text(), kind: any(), impressionPrice: nanos(), clickPrice: nanos(),
+      totalBudget: amount(), dailyBudget: flip() ? nil : amount(), flightStart: timestamp(),
+      flightEnd: timestamp(), isPaused: flip(),
+      targeting: Targeting(
+        countries: [country()], devices: some(), sizes: some(), allowsUnder17: flip(), appCategories: texts(),
+        segments: texts()))
+  }
+}
