@@ -55,8 +55,8 @@ enum ImportRules {
   private static let impureWords = [
     "Date()", "Date.now", "ContinuousClock", "SuspendingClock", "clock_gettime", "SystemRandomNumberGenerator",
     ".random(in:", "UUID()", "FileManager", "FileHandle", "ProcessInfo", "Process()", "Thread", "Bundle", "URLSession",
-    "contentsOf:",
-    "contentsOfFile:", "print(", "SecureRandom",
+    "Data(contentsOf",
+    "String(contentsOf", "print(", "SecureRandom",
   ]
 
   /// The rule of a product's file; nil for tests and the manifest.
