@@ -16,7 +16,8 @@ let systemLibraries: [Target] = [
 let shared: [Target] = [
   .target(name: "Crypto", dependencies: ["CLibcrypto"], path: "Shared/Crypto"),
   .target(name: "AdCore", dependencies: ["Crypto"], path: "Shared/AdCore"),
-  .target(name: "AdEvents", dependencies: ["AdCore", "CEventSchema", "Crypto"], path: "Shared/AdEvents", exclude: ["Schema"]),
+  .target(
+    name: "AdEvents", dependencies: ["AdCore", "CEventSchema", "Crypto"], path: "Shared/AdEvents", exclude: ["Schema"]),
   .target(name: "Kafka", dependencies: ["CLibrdkafka"], path: "Shared/Kafka"),
   .target(name: "Postgres", dependencies: ["CLibpq"], path: "Shared/Postgres"),
   .target(name: "HTTP", dependencies: ["CLibmicrohttpd"], path: "Shared/HTTP"),
@@ -63,7 +64,8 @@ func unitTest(_ module: String, _ others: [Target.Dependency] = []) -> Target {
 }
 
 let tests: [Target] = [
-  unitTest("Crypto"), unitTest("AdCore", ["Crypto"]), unitTest("AdEvents", ["AdCore", "CEventSchema"]), unitTest("HTTP"),
+  unitTest("Crypto"), unitTest("AdCore", ["Crypto"]), unitTest("AdEvents", ["AdCore", "CEventSchema"]),
+  unitTest("HTTP"),
   unitTest("Pipeline", ["AdCore", "AdEvents"]),
   unitTest("Runtime", ["AdCore"]), unitTest("AdClient", ["AdCore", "AdEvents"]), unitTest("AdSelectionCore", pure),
   unitTest("ImpressionTrackingCore", pure), unitTest("ClickTrackingCore", pure), unitTest("BillingCore", pure),
