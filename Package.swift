@@ -70,7 +70,7 @@ let tests: [Target] = [
   unitTest("Runtime", ["AdCore"]), unitTest("AdClient", ["AdCore", "AdEvents"]), unitTest("AdSelectionCore", pure),
   unitTest("ImpressionTrackingCore", pure), unitTest("ClickTrackingCore", pure), unitTest("BillingCore", pure),
   .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
-  .testTarget(name: "KafkaTests", dependencies: ["Kafka"], path: "Tests/Integration/KafkaTests"),
+  .testTarget(name: "KafkaTests", dependencies: ["CLibrdkafka", "Kafka"], path: "Tests/Integration/KafkaTests"),
   .testTarget(
     name: "PostgresTests", dependencies: ["Postgres", "Supervision", "Migrations"],
     path: "Tests/Integration/PostgresTests"),

@@ -27,6 +27,8 @@ package struct EmbeddedBrokerServer {
   package static func serve(
     brokerCount: Int = 1, controlSocket: String? = nil, input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO
   ) throws(KafkaError) {
+    // Whoever read the output may be gone: that ends a write, not the process before it has cleaned up.
+    signal(SIGPIPE, SIG_IGN)
     let broker = try EmbeddedBroker(brokerCount: brokerCount)
     defer { broker.stop() }
     var server = EmbeddedBrokerServer(broker)

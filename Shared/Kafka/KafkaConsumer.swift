@@ -64,7 +64,7 @@ package final class KafkaConsumer {
   }
 
   /// Waits at most `timeoutMilliseconds` for something to happen, then takes what is there without waiting, up to
-  /// `recordsMaximum` records; each is handed to `receive` and valid only there.
+  /// `recordsMaximum` records (at least 1); each is handed to `receive` and valid only there.
   ///
   /// The events come in their order. A drain ends at `assign` and `revoke`, so all records of this call lie before
   /// them; of `endReached` the offset tells what lies before it. An empty result without records: the time ran out or
@@ -76,7 +76,7 @@ package final class KafkaConsumer {
     let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
     var events: [KafkaConsumerEvent] = []
     var records = 0
-    while records < recordsMaximum, events.count < KafkaConsumer.eventsMaximum {
+    while records < max(recordsMaximum, 1), events.count < KafkaConsumer.eventsMaximum {
       let wait = records == 0 && events.isEmpty ? deadline.remainingMilliseconds : 0
       guard let event = rd_kafka_queue_poll(client.queue, wait) else { break }
       defer { rd_kafka_event_destroy(event) }

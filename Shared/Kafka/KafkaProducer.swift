@@ -211,11 +211,9 @@ extension KafkaProducer {
     while !state.withLock({ $0.isEnding }) {
       guard let event = rd_kafka_queue_poll(client.queue, KafkaProducer.pollMilliseconds) else { continue }
       take(event)
-      rd_kafka_event_destroy(event)
     }
     while let event = rd_kafka_queue_poll(client.queue, 0) {
       take(event)
-      rd_kafka_event_destroy(event)
     }
     // A metadata call that outlasts its own timeout by so much still uses the client: better leaked than freed.
     if state.wait(timeoutMilliseconds: 60_000, until: { $0.metadataCalls == 0 }) {
@@ -228,9 +226,11 @@ extension KafkaProducer {
     state.update { $0.isEnded = true }
   }
 
+  /// Serves an event and destroys it.
   private func take(_ event: OpaquePointer) {
+    guard rd_kafka_event_type(event) != RD_KAFKA_EVENT_DR else { return takeReports(event) }
+    defer { rd_kafka_event_destroy(event) }
     switch rd_kafka_event_type(event) {
-    case RD_KAFKA_EVENT_DR: takeReports(event)
     case RD_KAFKA_EVENT_ERROR:
       // Others (a broker is away) are librdkafka's to overcome: no record times out.
       if rd_kafka_event_error_is_fatal(event) != 0 { fail(client.error(of: event)) }
@@ -253,6 +253,8 @@ extension KafkaProducer {
     // Failed before the reports are told, so that nobody who hears of a hole can still send behind it.
     if let firstError { fail(firstError) }
     let count = batch.count
+    // librdkafka counts the records as queued until the event is gone: credit comes back only then.
+    rd_kafka_event_destroy(event)
     state.update { state in
       state.records -= count
       state.bytes -= bytes
