@@ -22,7 +22,7 @@ package enum Auction {
     var best: (position: Int, draw: UInt64)?
     var withoutAllotment = 0
     // Positions come by falling value, so the first that can be served wins but for its equals.
-    eligible.forEach { position in
+    eligible.visit { position in
       let candidate = snapshot.candidates[position]
       if let best, !candidate.ties(with: snapshot.candidates[best.position]) { return false }
       guard candidate.kind == .house || allotments.canReserve(for: candidate, now: now) else {

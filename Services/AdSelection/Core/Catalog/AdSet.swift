@@ -45,7 +45,7 @@ struct AdSet: Hashable, Sendable {
   }
 
   /// Calls `body` with each position, ascending, until it returns false.
-  func forEach(_ body: (Int) -> Bool) {
+  func visit(_ body: (Int) -> Bool) {
     for (index, word) in words.enumerated() {
       var rest = word
       while rest != 0 {

@@ -1,0 +1,108 @@
+import AdCore
+import AdEvents
+import Testing
+
+@testable import AdSelectionCore
+
+@Suite("The auction")
+struct AuctionTests {
+  private func winner(_ samples: Samples, request number: UInt64 = 1) throws -> String? {
+    guard case .served(let serve) = samples.decide(try samples.request(number)).outcome else { return nil }
+    return serve.terms.campaign.text
+  }
+
+  @Test("B1: a brand ad is worth its impression and its expected clicks, a developer ad its clicks only")
+  func expectedValues() throws {
+    var samples = try Samples()
+    try samples.add(campaign: "store", ad: "store-1", kind: .developer, impressionPrice: 999_000_000)
+    samples.clickRates = ClickRates(prior: ClickRateEstimate(priorClicks: 10, priorImpressions: 1_000))
+    let values = Dictionary(
+      uniqueKeysWithValues: samples.snapshot.candidates.map { ($0.campaign.text, $0.expectedValue) })
+    let brand: Int128 = 10_000_000 * 1_000_000 + 500_000_000 * 10_000
+    let developer: Int128 = 500_000_000 * 10_000
+    #expect(values == ["summer": brand, "store": developer])
+  }
+
+  @Test("the highest expected value wins; a better click rate can turn it")
+  func highestValueWins() throws {
+    var samples = try Samples()
+    try samples.add(campaign: "rich", ad: "rich-1", impressionPrice: 11_000_000)
+    #expect(try winner(samples) == "rich")
+    let better = try #require(AdID("summer-1"))
+    samples.clickRates.estimates[better] = ClickRateEstimate(clicks: 5_000, impressions: 100_000)
+    #expect(try winner(samples) == "summer")
+  }
+
+  @Test("an ad without an allotment leaves the next best to win")
+  func withoutAllotment() throws {
+    var samples = try Samples()
+    try samples.add(campaign: "rich", ad: "rich-1", impressionPrice: 11_000_000)
+    samples.withoutAllotment = [try #require(CampaignID("rich"))]
+    let decision = samples.decide(try samples.request())
+    #expect(try winner(samples) == "summer")
+    #expect(decision.explanation[.noAllotment] == 1)
+    #expect(decision.explanation.total == 2)
+  }
+
+  @Test("house ads are served only where no paid ad is eligible")
+  func houseComesLast() throws {
+    var samples = try Samples()
+    try samples.add(campaign: "own", ad: "own-1", kind: .house, impressionPrice: 900_000_000)
+    #expect(try winner(samples) == "summer")
+    samples.campaigns[0].isPaused = true
+    let decision = samples.decide(try samples.request())
+    guard case .served(let serve) = decision.outcome else {
+      Issue.record("\(decision.outcome)")
+      return
+    }
+    #expect(decision.reason == .servedHouse)
+    #expect(serve.reservation == nil)
+    #expect(serve.terms.impressionPrice == .zero && serve.terms.clickPrice == .zero)
+  }
+
+  @Test("equals are drawn by request id: every one of them wins, the same request always the same")
+  func drawsAmongEquals() throws {
+    var samples = try Samples()
+    try samples.add(campaign: "autumn", ad: "autumn-1")
+    try samples.add(campaign: "winter", ad: "winter-1")
+    var wins: [String: Int] = [:]
+    for number in 1...300 {
+      let first = try #require(try winner(samples, request: UInt64(number)))
+      if number % 50 == 0 { #expect(try winner(samples, request: UInt64(number)) == first) }
+      wins[first, default: 0] += 1
+    }
+    #expect(wins.count == 3)
+    #expect(wins.values.allSatisfy { (60...140).contains($0) })
+  }
+
+  @Test(
+    "the index says what AdCore's rules say ad by ad, on random catalogues", arguments: [1, 2, 3, 4, 5] as [UInt64])
+  func indexAgreesWithTheRules(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let samples = try Samples.random(ads: 150, using: &random)
+    let snapshot = samples.snapshot
+    let countries = ["US", "DE", "JP"].compactMap(Country.init)
+    for number in 0..<100 {
+      let device = Device.allCases.randomElement(using: &random) ?? .phone
+      let identifiers =
+        [["portrait"], ["portrait", "landscape"], ["mediumRectangle"]].randomElement(using: &random) ?? []
+      let now = Samples.now.advanced(byMilliseconds: Int64.random(in: -2...2, using: &random) * Samples.day)
+      let request = AdEligibility.Request(
+        country: countries[number % 3], device: device,
+        requiredSizes: identifiers.compactMap { AdSize.resolve(identifier: $0, device: device) },
+        segments: number % 2 == 0 ? [] : ["hikers"])
+      let app = samples.apps[number % samples.apps.count]
+      var explanation = Explanation(candidates: snapshot.candidates.count)
+      let eligible = Eligibility.eligible(
+        for: request, in: app, of: snapshot, arePaidAdsSuspended: false, now: now, explanation: &explanation)
+      var counts: [NoServeReason: Int] = [:]
+      for (position, candidate) in snapshot.candidates.enumerated() {
+        let campaign = try #require(snapshot.campaigns[candidate.campaign])
+        let reason = AdEligibility.reasonAgainst(candidate.ad, of: campaign, in: app, request: request, now: now)
+        #expect(eligible.contains(position) == (reason == nil))
+        if let reason { counts[reason, default: 0] += 1 }
+      }
+      #expect(Dictionary(uniqueKeysWithValues: explanation.excluded.map { ($0.reason, $0.candidates) }) == counts)
+    }
+  }
+}

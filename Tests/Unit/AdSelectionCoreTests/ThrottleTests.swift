@@ -1,0 +1,140 @@
+import AdCore
+import Testing
+
+@testable import AdSelectionCore
+
+@Suite("Throttling and repeated requests")
+struct ThrottleTests {
+  private let placement: PlacementID
+
+  init() throws { placement = try #require(PlacementID("home")) }
+
+  private func at(_ milliseconds: Int64) -> Timestamp { Samples.now.advanced(byMilliseconds: milliseconds) }
+
+  @Test("D2: a refused request does not put off the next; an interstitial has no refresh time")
+  func refresh() {
+    var throttle = Throttle()
+    func admit(_ milliseconds: Int64, interstitial: Bool = false) -> Throttle.Verdict {
+      throttle.admit(client: 1, placement: placement, isInterstitial: interstitial, now: at(milliseconds))
+    }
+    #expect(admit(0) == .admitted)
+    for second in 1..<29 { #expect(admit(Int64(second) * 1_000) == .tooSoon) }
+    #expect(admit(29_000) == .admitted)
+    #expect(admit(30_000, interstitial: true) == .admitted)
+  }
+
+  @Test("D3: the eleventh request of a client within 30 s is refused, another client's is not")
+  func manyAtOnce() throws {
+    var throttle = Throttle()
+    func admit(_ number: Int, client: UInt64 = 1, at milliseconds: Int64) throws -> Throttle.Verdict {
+      let placement = try #require(PlacementID("banner-\(number)"))
+      return throttle.admit(client: client, placement: placement, isInterstitial: false, now: at(milliseconds))
+    }
+    for number in 0..<10 { #expect(try admit(number, at: Int64(number)) == .admitted) }
+    #expect(try admit(10, at: 29_999) == .tooManyAtOnce)
+    #expect(try admit(10, client: 2, at: 29_999) == .admitted)
+    #expect(try admit(10, at: 30_000) == .admitted)
+  }
+
+  @Test("memory is bounded under a flood of clients, and what is rebuilt judges alike")
+  func bounded() {
+    var limits = Throttle.Limits()
+    limits.pairsMaximum = 100
+    var throttle = Throttle(limits: limits)
+    for client in 0..<10_000 as Range<UInt64> {
+      _ = throttle.admit(client: client, placement: placement, isInterstitial: false, now: at(0))
+      #expect(throttle.pairCount <= 200)
+    }
+    var rebuilt = Throttle()
+    rebuilt.note(client: 1, placement: placement, at: at(0))
+    #expect(rebuilt.admit(client: 1, placement: placement, isInterstitial: false, now: at(10_000)) == .tooSoon)
+  }
+
+  @Test("a decision is remembered for 60 s, by request and client, in bounded memory")
+  func recentRequests() throws {
+    let app = try #require(AppID("weather"))
+    func key(_ number: UInt64) -> RequestKey {
+      RequestKey(
+        requestID: UUIDv7(timestamp: Samples.now, randomHigh: 0, randomLow: number), app: app, client: number)
+    }
+    var recent = RecentRequests<Int>(entriesMaximum: 100)
+    recent.note(7, for: key(1), at: at(0))
+    #expect(recent.decision(for: key(1), now: at(59_999)) == 7)
+    #expect(recent.decision(for: key(1), now: at(60_000)) == nil)
+    #expect(recent.decision(for: key(2), now: at(0)) == nil)
+    for number in 10..<5_000 as Range<UInt64> {
+      recent.note(1, for: key(number), at: at(1_000))
+      #expect(recent.count <= 200)
+    }
+  }
+}
+
+@Suite("Test ads")
+struct TestAdsTests {
+  @Test(
+    "A2: fill and errors keep to their settings within 1 % over 10,000 requests",
+    arguments: [(8_000, 500), (5_000, 2_000), (10_000, 0), (0, 10_000)] as [(UInt16, UInt16)])
+  func ratios(fill: UInt16, error: UInt16) {
+    let testAds = TestAds(seed: 42, fillBasisPoints: fill, errorBasisPoints: error)
+    var filled = 0
+    var errors: [AdError: Int] = [:]
+    for number in 0..<10_000 as Range<UInt64> {
+      switch testAds.outcome(client: number % 100, ordinal: number / 100) {
+      case .ad: filled += 1
+      case .injected(let error): errors[error, default: 0] += 1
+      case .unfilled: break
+      }
+    }
+    #expect(abs(filled - Int(fill)) <= 100)
+    #expect(abs(errors.values.reduce(0, +) - Int(error)) <= 100)
+    if error > 0 { #expect(Set(errors.keys) == Set(TestAds.injectedErrors)) }
+  }
+
+  @Test("A2: the same seed repeats the sequence, another gives another")
+  func repeatable() {
+    func sequence(seed: UInt64) -> [TestAds.Outcome] {
+      let testAds = TestAds(seed: seed, fillBasisPoints: 6_000, errorBasisPoints: 1_000)
+      var counter = TestSequence()
+      return (0..<1_000).map { testAds.outcome(client: $0 % 7, ordinal: counter.next(for: $0 % 7)) }
+    }
+    #expect(sequence(seed: 1) == sequence(seed: 1))
+    #expect(sequence(seed: 1) != sequence(seed: 2))
+  }
+
+  @Test("test ads have an owner of their own and an action of each kind (D11)")
+  func owner() {
+    #expect(TestAd.owner?.advertiser.text == "handbill-test")
+    #expect(Set(TestAd.all.map(\.action.kind)) == Set(AdAction.Kind.allCases))
+    #expect(TestAd.all.allSatisfy { ad in AdSize.allCases.allSatisfy { URLText.isWeb(ad.image(for: $0)) } })
+  }
+}
+
+@Suite("Click rates")
+struct ClickRateTests {
+  @Test(
+    "the expected rate and Wilson's upper bound are those of real arithmetic",
+    arguments: [(0, 0), (0, 100), (3, 100), (100, 10_000), (50, 50), (1, 1_000_000)] as [(Int64, Int64)])
+  func agreesWithRealArithmetic(clicks: Int64, impressions: Int64) {
+    let estimate = ClickRateEstimate(clicks: clicks, impressions: impressions)
+    let number = Double(impressions + 200)
+    let rate = Double(clicks + 2) / number
+    let z = 2.32635
+    let spread = z * (rate * (1 - rate) / number + z * z / (4 * number * number)).squareRoot()
+    let upper = min(1, (rate + z * z / (2 * number) + spread) / (1 + z * z / number))
+    #expect(abs(Double(estimate.expectedPartsPerMillion) - rate * 1_000_000) <= 1)
+    #expect(abs(Double(estimate.upperPartsPerMillion) - upper * 1_000_000) <= 10)
+    #expect(estimate.upperPartsPerMillion >= estimate.expectedPartsPerMillion)
+  }
+
+  @Test("no count can overflow or leave 0 to 1")
+  func extremes() {
+    for clicks in [Int64.min, 0, .max] {
+      for impressions in [Int64.min, 0, .max] {
+        let estimate = ClickRateEstimate(
+          clicks: clicks, impressions: impressions, priorClicks: clicks, priorImpressions: impressions)
+        #expect((0...1_000_000).contains(estimate.expectedPartsPerMillion))
+        #expect((0...1_000_000).contains(estimate.upperPartsPerMillion))
+      }
+    }
+  }
+}
