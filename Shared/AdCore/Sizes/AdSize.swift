@@ -58,6 +58,16 @@ public enum AdSize: UInt8, CaseIterable, Sendable {
     table.filter { $0.row.format == format && $0.row.devices.contains(device) }.flatMap(\.row.identifiers)
   }
 
+  /// The size's name in reports, catalogue files and tables: its points, as in `320x50`, and of a full-screen size the
+  /// screen's. It names one size, whatever the device.
+  public var name: String { "\(width)x\(heightRange.upperBound)" }
+
+  /// Nil for any other text than a ``name``.
+  public init?(name: String) {
+    guard let size = AdSize.allCases.first(where: { $0.name == name }) else { return nil }
+    self = size
+  }
+
   /// The identifiers of this size, the usual one first.
   public var identifiers: [String] { row.identifiers }
   /// The devices that show this size.

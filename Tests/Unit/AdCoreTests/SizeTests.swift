@@ -53,6 +53,10 @@ struct SizeTests {
       }
     }
     #expect(Set(AdSize.allCases.map(\.rawValue)) == Set(1...7))
+    let names = ["320x50", "480x32", "768x66", "1024x66", "300x250", "768x1024", "1024x768"]
+    #expect(AdSize.allCases.map(\.name) == names)
+    #expect(names.map { AdSize(name: $0) } == AdSize.allCases)
+    #expect(AdSize(name: "portrait") == nil)
   }
 
   @Test("S4: sizes left unset mean portrait and landscape, with the first as current")
