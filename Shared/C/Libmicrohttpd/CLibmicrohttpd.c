@@ -1,0 +1,70 @@
+#include "CLibmicrohttpd.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* The address as the kernel takes it; 0 when the text is none. */
+static int parse_address(const hb_http_options *options, struct sockaddr_storage *address) {
+  struct sockaddr_in *ipv4 = (struct sockaddr_in *)address;
+  struct sockaddr_in6 *ipv6 = (struct sockaddr_in6 *)address;
+  memset(address, 0, sizeof *address);
+  if (inet_pton(AF_INET, options->address, &ipv4->sin_addr) == 1) {
+    ipv4->sin_family = AF_INET;
+    ipv4->sin_port = htons(options->port);
+    return 1;
+  }
+  if (inet_pton(AF_INET6, options->address, &ipv6->sin6_addr) == 1) {
+    ipv6->sin6_family = AF_INET6;
+    ipv6->sin6_port = htons(options->port);
+    return 1;
+  }
+  return 0;
+}
+
+/* Leaves percent escapes alone: decoded here, an escaped slash would look like a real one, and an escaped NUL would cut
+   the text short. Swift decodes, after the path is split. */
+static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text) {
+  (void)context;
+  (void)connection;
+  return strlen(text);
+}
+
+struct MHD_Daemon *hb_http_start(const hb_http_options *options, MHD_AccessHandlerCallback handler,
+                                 MHD_RequestCompletedCallback completed, void *context,
+                                 hb_http_failure *failure) {
+  struct sockaddr_storage address;
+  if (!parse_address(options, &address)) {
+    *failure = HB_HTTP_BAD_ADDRESS;
+    return NULL;
+  }
+  unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC;
+  if (address.ss_family == AF_INET6) flags |= MHD_USE_IPv6;
+  /* A pool of one is not a pool to the library: it wants the option left out. */
+  struct MHD_OptionItem pool[] = {
+      {MHD_OPTION_THREAD_POOL_SIZE, (intptr_t)options->thread_count, NULL},
+      {MHD_OPTION_END, 0, NULL},
+  };
+  struct MHD_OptionItem *pool_options = options->thread_count > 1 ? pool : pool + 1;
+  struct MHD_Daemon *daemon = MHD_start_daemon(
+      flags, options->port, NULL, NULL, handler, context,
+      MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address,
+      MHD_OPTION_CONNECTION_LIMIT, options->connection_limit,
+      MHD_OPTION_CONNECTION_TIMEOUT, options->idle_timeout_seconds,
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, options->connection_memory_bytes,
+      MHD_OPTION_NOTIFY_COMPLETED, completed, context,
+      MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
+      MHD_OPTION_STRICT_FOR_CLIENT, 1,
+      MHD_OPTION_ARRAY, pool_options,
+      MHD_OPTION_END);
+  *failure = daemon == NULL ? HB_HTTP_NOT_STARTED : HB_HTTP_OK;
+  return daemon;
+}
+
+uint16_t hb_http_port(struct MHD_Daemon *daemon) {
+  const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
+  return info == NULL ? 0 : info->port;
+}
+
+int hb_http_quiesce(struct MHD_Daemon *daemon) { return MHD_quiesce_daemon(daemon); }

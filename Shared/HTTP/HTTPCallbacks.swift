@@ -1,0 +1,106 @@
+import CLibmicrohttpd
+
+/// The functions that libmicrohttpd calls. C pointers end here.
+enum HTTPCallbacks {
+  /// Called once when the headers are there, once for each piece of the body, and once at the end.
+  static let access: MHD_AccessHandlerCallback = { context, connection, url, method, _, data, dataCount, state in
+    guard let context, let connection, let url, let method, let dataCount, let state else { return hb_http_no }
+    let server = Unmanaged<HTTPServerContext>.fromOpaque(context).takeUnretainedValue()
+    guard let known = state.pointee else {
+      let incoming = begin(server, connection, method: String(cString: method), path: String(cString: url))
+      state.pointee = Unmanaged.passRetained(incoming).toOpaque()
+      server.requestBegan()
+      // Answered now, before the body: the library reads no more of it and closes the connection afterwards.
+      return incoming.isTooLarge ? finish(server, connection, incoming) : hb_http_yes
+    }
+    let incoming = Unmanaged<IncomingRequest>.fromOpaque(known).takeUnretainedValue()
+    if dataCount.pointee > 0 {
+      let isWelcome = incoming.append(UnsafeRawBufferPointer(start: data, count: dataCount.pointee))
+      dataCount.pointee = 0
+      return isWelcome ? hb_http_yes : hb_http_no
+    }
+    return incoming.isAnswered ? hb_http_yes : finish(server, connection, incoming)
+  }
+
+  /// Called once for each request that ``access`` has seen, however it ended.
+  static let completed: MHD_RequestCompletedCallback = { context, _, state, _ in
+    guard let context, let state, let known = state.pointee else { return }
+    Unmanaged<IncomingRequest>.fromOpaque(known).release()
+    state.pointee = nil
+    Unmanaged<HTTPServerContext>.fromOpaque(context).takeUnretainedValue().requestEnded()
+  }
+
+  private static func begin(
+    _ server: HTTPServerContext, _ connection: OpaquePointer, method: String, path: String
+  ) -> IncomingRequest {
+    let incoming = IncomingRequest(
+      method: method, rawPath: path, bodyBytesMaximum: server.limits.bodyBytesMaximum)
+    let query = fields(connection, hb_http_query_kind, maximum: server.limits.fieldsMaximum)
+    let headers = fields(connection, hb_http_header_kind, maximum: server.limits.fieldsMaximum)
+    incoming.rawQuery = query.list
+    incoming.headers = headers.list.map { ($0.name.lowercased(), $0.value) }
+    incoming.hasTooManyFields = query.isCut || headers.isCut
+    if let length = incoming.headers.first(where: { $0.name == "content-length" }) { incoming.promised(length.value) }
+    return incoming
+  }
+
+  /// Collects names and values of one kind.
+  private final class Fields {
+    var list: [(name: String, value: String)] = []
+    var isCut = false
+    let maximum: Int
+
+    init(maximum: Int) { self.maximum = maximum }
+  }
+
+  private static func fields(_ connection: OpaquePointer, _ kind: MHD_ValueKind, maximum: Int) -> Fields {
+    let fields = Fields(maximum: maximum)
+    MHD_get_connection_values_n(
+      connection, kind,
+      { context, _, name, nameCount, value, valueCount in
+        guard let context else { return hb_http_no }
+        let fields = Unmanaged<Fields>.fromOpaque(context).takeUnretainedValue()
+        guard fields.list.count < fields.maximum else {
+          fields.isCut = true
+          return hb_http_no
+        }
+        fields.list.append((HTTPCallbacks.text(name, nameCount), HTTPCallbacks.text(value, valueCount)))
+        return hb_http_yes
+      }, Unmanaged.passUnretained(fields).toOpaque())
+    return fields
+  }
+
+  private static func text(_ start: UnsafePointer<CChar>?, _ count: Int) -> String {
+    String(decoding: UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count), as: UTF8.self)
+  }
+
+  private static func finish(
+    _ server: HTTPServerContext, _ connection: OpaquePointer, _ incoming: IncomingRequest
+  ) -> MHD_Result {
+    incoming.isAnswered = true
+    let response = server.answer(incoming)
+    if queue(response, on: connection) == hb_http_yes { return hb_http_yes }
+    // The library refuses a header with a line end in it: whoever put it there must not get to write headers.
+    let substitute = server.failed(incoming.method, incoming.rawPath, "the response's headers or status are invalid")
+    return queue(substitute, on: connection)
+  }
+
+  private static func queue(_ response: HTTPResponse, on connection: OpaquePointer) -> MHD_Result {
+    guard (200...599).contains(response.status) else { return hb_http_no }
+    // The library copies the bytes and never writes to them; its parameter is not const.
+    let created = response.body.withUnsafeBytes { bytes in
+      MHD_create_response_from_buffer(
+        bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), hb_http_copy)
+    }
+    guard let created else { return hb_http_no }
+    defer { MHD_destroy_response(created) }
+    for (name, value) in response.headers + defaultHeaders {
+      guard MHD_add_response_header(created, name, value) == hb_http_yes else { return hb_http_no }
+    }
+    return MHD_queue_response(connection, UInt32(response.status), created)
+  }
+
+  private static let defaultHeaders: [(name: String, value: String)] = [
+    ("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer"),
+  ]
+}

@@ -1,0 +1,130 @@
+import Foundation
+
+/// The methods that handlers are registered for. A `HEAD` request is answered by the `GET` handler, without the body.
+package enum HTTPMethod: String, Sendable, CaseIterable {
+  case get = "GET"
+  case post = "POST"
+  case put = "PUT"
+  case patch = "PATCH"
+  case delete = "DELETE"
+}
+
+/// A request, complete with its body.
+package struct HTTPRequest: Sendable {
+  package let method: HTTPMethod
+  /// Decoded, always beginning with `/`.
+  package let path: String
+  /// Decoded, in the order given.
+  package let query: [(name: String, value: String)]
+  /// Names in lower case, in the order given.
+  package let headers: [(name: String, value: String)]
+  package let body: [UInt8]
+  /// What stood in the places of the pattern's parameters, decoded.
+  package let parameters: [String: String]
+
+  package init(
+    method: HTTPMethod, path: String, query: [(name: String, value: String)] = [],
+    headers: [(name: String, value: String)] = [], body: [UInt8] = [], parameters: [String: String] = [:]
+  ) {
+    self.method = method
+    self.path = path
+    self.query = query
+    self.headers = headers
+    self.body = body
+    self.parameters = parameters
+  }
+
+  /// The first query parameter of that name.
+  package func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
+  /// The first header of that name, in whatever case.
+  package func header(_ name: String) -> String? {
+    let name = name.lowercased()
+    return headers.first { $0.name == name }?.value
+  }
+}
+
+/// A response. Every one carries `X-Content-Type-Options: nosniff`; pages add their own content security policy.
+package struct HTTPResponse: Sendable {
+  package var status: Int
+  package var headers: [(name: String, value: String)]
+  package var body: [UInt8]
+
+  package init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+  }
+
+  package static func bytes(_ body: [UInt8], contentType: String, status: Int = 200) -> HTTPResponse {
+    HTTPResponse(status: status, headers: [("Content-Type", contentType)], body: body)
+  }
+
+  package static func text(
+    _ text: String, contentType: String = "text/plain; charset=utf-8", status: Int = 200
+  ) -> HTTPResponse {
+    bytes(Array(text.utf8), contentType: contentType, status: status)
+  }
+
+  /// A page, with a policy that lets nothing from elsewhere in and no script run, unless another one is given.
+  package static func html(
+    _ page: HTML, contentSecurityPolicy: String = HTTPResponse.strictPolicy, status: Int = 200
+  ) -> HTTPResponse {
+    var response = text("<!DOCTYPE html>\n" + page.markup, contentType: "text/html; charset=utf-8", status: status)
+    response.headers.append(("Content-Security-Policy", contentSecurityPolicy))
+    return response
+  }
+
+  package static let strictPolicy =
+    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+  /// `value` with its keys sorted, so that equal values have equal bytes.
+  package static func json(_ value: some Encodable, status: Int = 200) throws -> HTTPResponse {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return bytes(Array(try encoder.encode(value)), contentType: "application/json", status: status)
+  }
+
+  /// An error as RFC 9457 has it.
+  package static func problem(_ status: Int, _ detail: String) -> HTTPResponse {
+    struct Problem: Encodable {
+      let title: String
+      let status: Int
+      let detail: String
+    }
+    let problem = Problem(title: HTTPStatus.title(status), status: status, detail: detail)
+    // Three plain fields always encode; a body-less error would be the answer otherwise.
+    var response = (try? json(problem, status: status)) ?? HTTPResponse(status: status)
+    response.headers = [("Content-Type", "application/problem+json")]
+    return response
+  }
+}
+
+/// Thrown by a handler to answer with ``HTTPResponse/problem(_:_:)``; `detail` is shown to whoever asked.
+package struct HTTPProblem: Error, Sendable {
+  package let status: Int
+  package let detail: String
+
+  package init(_ status: Int, _ detail: String) {
+    self.status = status
+    self.detail = detail
+  }
+}
+
+enum HTTPStatus {
+  static func title(_ status: Int) -> String {
+    switch status {
+    case 400: "Bad Request"
+    case 401: "Unauthorized"
+    case 403: "Forbidden"
+    case 404: "Not Found"
+    case 405: "Method Not Allowed"
+    case 409: "Conflict"
+    case 413: "Content Too Large"
+    case 422: "Unprocessable Content"
+    case 429: "Too Many Requests"
+    case 500: "Internal Server Error"
+    case 503: "Service Unavailable"
+    default: "Error"
+    }
+  }
+}

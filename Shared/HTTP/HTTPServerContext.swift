@@ -1,0 +1,114 @@
+import Dispatch
+import Foundation
+
+/// What the library's callbacks need: the routes, the limits, and a count of requests that have begun.
+final class HTTPServerContext: Sendable {
+  let router: Router
+  let limits: HTTPLimits
+  private let onFailure: @Sendable (HTTPFailure) -> Void
+  private let running = DispatchGroup()
+
+  init(router: Router, limits: HTTPLimits, onFailure: @escaping @Sendable (HTTPFailure) -> Void) {
+    self.router = router
+    self.limits = limits
+    self.onFailure = onFailure
+  }
+
+  func requestBegan() { running.enter() }
+  func requestEnded() { running.leave() }
+
+  /// Waits until no request runs.
+  func drain(milliseconds: Int) { _ = running.wait(timeout: .now() + .milliseconds(max(0, milliseconds))) }
+
+  /// The answer to a complete request. It never throws: each failure has its status.
+  func answer(_ incoming: IncomingRequest) -> HTTPResponse {
+    if incoming.isTooLarge { return .problem(413, "a body has at most \(limits.bodyBytesMaximum) bytes") }
+    let rawSegments = Router.split(incoming.rawPath)
+    let segments = rawSegments.prefix(Router.segmentsMaximum + 1).compactMap { PercentEncoding.decode($0) }
+    guard segments.count == rawSegments.count, segments.count <= Router.segmentsMaximum,
+      incoming.rawPath.hasPrefix("/"), let query = incoming.decodedQuery, !incoming.hasTooManyFields
+    else { return .problem(400, "the path, the query or a header is not well formed, or too long") }
+    let method = HTTPMethod(rawValue: incoming.method == "HEAD" ? "GET" : incoming.method)
+    switch router.match(method, segments) {
+    case .notFound: return .problem(404, "there is nothing at this path")
+    case .wrongMethod(let allowed):
+      var response = HTTPResponse.problem(405, "allowed here: \(allowed.joined(separator: ", "))")
+      response.headers.append(("Allow", allowed.joined(separator: ", ")))
+      return response
+    case .found(let handler, let parameters):
+      let request = HTTPRequest(
+        method: method ?? .get, path: "/" + segments.joined(separator: "/"), query: query, headers: incoming.headers,
+        body: incoming.body, parameters: parameters)
+      return run(handler, request)
+    }
+  }
+
+  private func run(_ handler: HTTPHandler, _ request: HTTPRequest) -> HTTPResponse {
+    do {
+      return try handler(request)
+    } catch let problem as HTTPProblem {
+      return .problem(problem.status, problem.detail)
+    } catch {
+      return failed(request.method.rawValue, request.path, "\(error)")
+    }
+  }
+
+  /// Tells the log, and whoever asked only an id.
+  func failed(_ method: String, _ path: String, _ reason: String) -> HTTPResponse {
+    let id = UUID().uuidString.lowercased()
+    onFailure(HTTPFailure(id: id, method: method, path: path, reason: reason))
+    return .problem(500, "this is our fault; the log has it under \(id)")
+  }
+}
+
+/// A request on its way in. The library calls for one request from one thread at a time.
+final class IncomingRequest {
+  /// How far beyond the limit a body without a length is read, so that its sender can still read the answer.
+  private static let discardFactor = 4
+
+  let method: String
+  let rawPath: String
+  var rawQuery: [(name: String, value: String)] = []
+  var headers: [(name: String, value: String)] = []
+  var hasTooManyFields = false
+  var isAnswered = false
+  private(set) var body: [UInt8] = []
+  private(set) var isTooLarge = false
+  private var received = 0
+  private let bodyBytesMaximum: Int
+
+  init(method: String, rawPath: String, bodyBytesMaximum: Int) {
+    self.method = method
+    self.rawPath = rawPath
+    self.bodyBytesMaximum = bodyBytesMaximum
+  }
+
+  /// Nil when an escape is wrong.
+  var decodedQuery: [(name: String, value: String)]? {
+    var decoded: [(name: String, value: String)] = []
+    for (name, value) in rawQuery {
+      guard let name = PercentEncoding.decode(name), let value = PercentEncoding.decode(value) else { return nil }
+      decoded.append((name, value))
+    }
+    return decoded
+  }
+
+  /// The length that the headers promise. What cannot be read as a number is left to the library, which refuses it.
+  func promised(_ length: String) {
+    if let length = UInt64(length), length > UInt64(bodyBytesMaximum) { isTooLarge = true }
+  }
+
+  /// Adds a piece of the body.
+  ///
+  /// - Returns: false when the sender goes on for so long that the connection is to be closed.
+  func append(_ piece: UnsafeRawBufferPointer) -> Bool {
+    received += piece.count
+    guard received <= bodyBytesMaximum else {
+      isTooLarge = true
+      body = []
+      return received <= bodyBytesMaximum * IncomingRequest.discardFactor
+    }
+    body.append(contentsOf: piece)
+    return true
+  }
+}

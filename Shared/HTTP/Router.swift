@@ -1,0 +1,105 @@
+/// Answers a request. It runs on one of the server's own threads and may block.
+package typealias HTTPHandler = @Sendable (HTTPRequest) throws -> HTTPResponse
+
+/// Finds the handler for a method and a path.
+package struct Router: Sendable {
+  /// The longest path, in segments.
+  package static let segmentsMaximum = 32
+
+  private enum Segment: Sendable, Equatable {
+    case literal(String)
+    case parameter(String)
+  }
+
+  private struct Route: Sendable {
+    let method: HTTPMethod
+    let segments: [Segment]
+    let handler: HTTPHandler
+  }
+
+  enum Match {
+    case found(HTTPHandler, parameters: [String: String])
+    case wrongMethod(allowed: [String])
+    case notFound
+  }
+
+  private var routes: [Route] = []
+
+  package init() {}
+
+  /// Registers a handler. A segment that begins with `:` takes any one segment, as in `/campaigns/:campaign/ads`. Of
+  /// several routes that match, the first one registered answers.
+  package mutating func on(_ method: HTTPMethod, _ pattern: String, _ handler: @escaping HTTPHandler) {
+    let segments = Router.split(pattern).map { segment in
+      segment.hasPrefix(":") ? Segment.parameter(String(segment.dropFirst())) : .literal(segment)
+    }
+    routes.append(Route(method: method, segments: segments, handler: handler))
+  }
+
+  package mutating func get(_ pattern: String, _ handler: @escaping HTTPHandler) { on(.get, pattern, handler) }
+  package mutating func post(_ pattern: String, _ handler: @escaping HTTPHandler) { on(.post, pattern, handler) }
+
+  /// - Parameter segments: decoded, so that an escaped slash stays within its segment.
+  func match(_ method: HTTPMethod?, _ segments: [String]) -> Match {
+    var allowed: [String] = []
+    for route in routes {
+      guard let parameters = Router.parameters(route.segments, segments) else { continue }
+      if route.method == method { return .found(route.handler, parameters: parameters) }
+      if !allowed.contains(route.method.rawValue) { allowed.append(route.method.rawValue) }
+    }
+    if allowed.contains("GET") { allowed.append("HEAD") }
+    return allowed.isEmpty ? .notFound : .wrongMethod(allowed: allowed)
+  }
+
+  /// The parts between slashes; a slash at the end does not count.
+  static func split(_ path: String) -> [String] {
+    var parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    if parts.first == "" { parts.removeFirst() }
+    if parts.last == "" { parts.removeLast() }
+    return parts
+  }
+
+  private static func parameters(_ pattern: [Segment], _ segments: [String]) -> [String: String]? {
+    guard pattern.count == segments.count else { return nil }
+    var parameters: [String: String] = [:]
+    for (part, segment) in zip(pattern, segments) {
+      switch part {
+      case .literal(let literal): guard literal == segment else { return nil }
+      case .parameter(let name):
+        guard !segment.isEmpty else { return nil }
+        parameters[name] = segment
+      }
+    }
+    return parameters
+  }
+}
+
+/// Percent escapes of RFC 3986.
+enum PercentEncoding {
+  /// Nil for an incomplete escape, for bytes that are no UTF-8, and for control characters, which no path of ours has.
+  static func decode(_ text: some StringProtocol) -> String? {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else { return nil }
+      bytes.append(high << 4 | low)
+    }
+    guard let decoded = String(validating: bytes, as: UTF8.self),
+      !decoded.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+    else { return nil }
+    return decoded
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+}

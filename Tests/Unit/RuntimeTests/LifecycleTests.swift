@@ -1,0 +1,150 @@
+import Dispatch
+import Foundation
+import HTTP
+import Synchronization
+import Testing
+
+@testable import Runtime
+
+@Suite("Life cycle")
+struct LifecycleTests {
+  private let logger = Logger(name: "t", service: "s", format: .json, sink: CapturingSink())
+
+  @Test("parts stop in the reverse order of their start, once")
+  func order() {
+    let stopped = Mutex<[String]>([])
+    let lifeCycle = LifeCycle(logger: logger)
+    for name in ["database", "producer", "consumer"] {
+      lifeCycle.onStop(name) { stopped.withLock { $0.append(name) } }
+    }
+    #expect(lifeCycle.stopAll(timeoutMilliseconds: 10_000))
+    #expect(lifeCycle.stopAll(timeoutMilliseconds: 10_000))
+    #expect(stopped.withLock { $0 } == ["consumer", "producer", "database"])
+  }
+
+  @Test("a part that does not stop is left behind when the time is over, and named")
+  func timeLimit() {
+    let sink = CapturingSink()
+    let lifeCycle = LifeCycle(logger: Logger(name: "t", service: "s", format: .json, sink: sink))
+    let release = DispatchSemaphore(value: 0)
+    lifeCycle.onStop("never reached") {}
+    lifeCycle.onStop("stuck") { release.wait() }
+    #expect(!lifeCycle.stopAll(timeoutMilliseconds: 20))
+    #expect(sink.lines.contains { $0.contains("\"part\":\"stuck\"") })
+    release.signal()
+  }
+
+  @Test("the first reason to stop decides the exit code")
+  func firstReason() {
+    let lifeCycle = LifeCycle(logger: logger)
+    lifeCycle.requestStop("database is gone", exitCode: .unavailable)
+    lifeCycle.requestStop("SIGTERM")
+    #expect(lifeCycle.waitForRequest() == .unavailable)
+    #expect(lifeCycle.waitForRequest() == .unavailable)
+  }
+
+  @Test("an owner thread runs and is joined")
+  func ownerThread() {
+    let ran = Counter()
+    let thread = OwnerThread("a name longer than fifteen bytes") { ran.add() }
+    thread.join()
+    #expect(ran.value == 1)
+    #expect(thread.join(timeoutMilliseconds: 0))
+  }
+
+  /// Only its greatest value is of use: a constant lower one can be rejected for ever.
+  private struct Constant: RandomNumberGenerator {
+    let value: UInt64
+    mutating func next() -> UInt64 { value }
+  }
+
+  @Test("delays grow to their bound, jitter fills the whole range, a success starts over")
+  func retryGrowth() {
+    var retry = Retry(baseMilliseconds: 100, boundMaximumMilliseconds: 1_000)
+    var highest = Constant(value: .max)
+    let delays = (0..<100).map { _ in retry.delayMilliseconds(now: 0, using: &highest) }
+    #expect(delays.prefix(5) == [100, 200, 400, 800, 1_000])
+    #expect(delays.last == 1_000)
+    var random = SystemRandomNumberGenerator()
+    let jittered = (0..<200).map { _ in retry.delayMilliseconds(now: 0, using: &random) ?? -1 }
+    #expect(jittered.allSatisfy { (0...1_000).contains($0) } && Set(jittered).count > 10)
+    retry.reset()
+    #expect(retry.delayMilliseconds(now: 0, using: &highest) == 100)
+  }
+
+  @Test("there is no try after the deadline, nor one whose wait would pass it")
+  func retryDeadline() {
+    var retry = Retry(baseMilliseconds: 100, deadlineMilliseconds: 1_000)
+    var highest = Constant(value: .max)
+    #expect(retry.delayMilliseconds(now: 800, using: &highest) == 100)
+    #expect(retry.delayMilliseconds(now: 900, using: &highest) == nil)
+    #expect(retry.delayMilliseconds(now: 1_001, using: &highest) == nil)
+  }
+}
+
+@Suite("Health")
+struct HealthTests {
+  private func answer(_ lines: [Health.Line], isVerbose: Bool = false) -> (status: Int, text: String) {
+    let response = AdminServer.answer(lines, isVerbose: isVerbose)
+    return (response.status, String(decoding: response.body, as: UTF8.self))
+  }
+
+  @Test("liveness fails when a loop has been silent for too long, and only then")
+  func liveness() {
+    let clock = ManualClock()
+    let health = Health(clock: clock)
+    let heartbeat = health.heartbeat("loop", ageMaximumMilliseconds: 1_000)
+    _ = health.readiness("database")
+    clock.advance(milliseconds: 1_000)
+    #expect(answer(health.liveness()).status == 200)
+    clock.advance(milliseconds: 1)
+    #expect(answer(health.liveness()).status == 503)
+    heartbeat.beat()
+    #expect(answer(health.liveness()).status == 200)
+    clock.advance(milliseconds: 5_000)
+    health.remove(heartbeat)
+    #expect(answer(health.liveness()).status == 200)
+  }
+
+  @Test("readiness names what is missing, in one line even for hostile reasons")
+  func readiness() {
+    let health = Health()
+    let database = health.readiness("database", until: "no\nconnection")
+    #expect(answer(health.readiness()).text == "[+]running ok\n[-]database: no\\u{a}connection\nfailed\n")
+    database.setReady()
+    #expect(answer(health.readiness()).text == "ok\n")
+    #expect(answer(health.readiness(), isVerbose: true).text.contains("[+]database ok"))
+    database.setNotReady("gone")
+    #expect(answer(health.readiness()).status == 503)
+  }
+
+  @Test("who is stopping wants no more work")
+  func stopping() {
+    let health = Health()
+    health.beginStopping()
+    #expect(answer(health.readiness()).status == 503)
+    #expect(answer(health.liveness()).status == 200)
+  }
+
+  @Test("the admin server answers, and a container's check asks it")
+  func adminServer() throws {
+    let health = Health()
+    let condition = health.readiness("assignment")
+    let metrics = MetricsRegistry()
+    ProcessMetrics.register(in: metrics, service: "test")
+    let router = AdminServer.routes(service: "test", health: health, metrics: metrics)
+    let server = try HTTPServer(port: 0, router: router)
+    defer { server.stop() }
+    let base = "http://127.0.0.1:\(server.port)"
+    #expect(AdminServer.check(address: "0.0.0.0", port: server.port, path: "/livez") == .success)
+    #expect(AdminServer.check(address: "127.0.0.1", port: server.port, path: "/readyz") == .failure)
+    condition.setReady()
+    #expect(AdminServer.check(address: "127.0.0.1", port: server.port, path: "/readyz") == .success)
+    let exposition = try HTTPClient.get(base + "/metrics")
+    #expect(exposition.headers.contains { $0.name == "content-type" && $0.value.contains("version=0.0.4") })
+    #expect(String(decoding: exposition.body, as: UTF8.self).contains("process_resident_memory_bytes"))
+    #expect(String(decoding: try HTTPClient.get(base + "/version").body, as: UTF8.self).contains("\"test\""))
+    server.stop()
+    #expect(AdminServer.check(address: "127.0.0.1", port: server.port, path: "/livez") == .failure)
+  }
+}
