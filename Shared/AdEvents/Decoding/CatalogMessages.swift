@@ -116,24 +116,6 @@ extension CatalogMessage: EventMessage {
 }
 
 extension CatalogRecord {
-  /// What the record is known by, across all kinds: the key in the topic. An app key is known by its hash, so that a
-  /// new key of an app does not replace the one it follows.
-  package var key: String {
-    switch self {
-    case .advertiser(let record): "advertiser/\(record.id)"
-    case .campaign(let record): "campaign/\(record.id)"
-    case .ad(let record): "ad/\(record.id)"
-    case .developer(let record): "developer/\(record.id)"
-    case .app(let record): "app/\(record.id)"
-    case .appKey(let record): "app-key/" + record.keyHash.map(CatalogRecord.hexadecimal).joined()
-    case .settings: "settings"
-    }
-  }
-
-  private static func hexadecimal(_ byte: UInt8) -> String {
-    (byte < 16 ? "0" : "") + String(byte, radix: 16)
-  }
-
   /// The number of the record's kind in the oneof.
   fileprivate var field: UInt32 {
     switch self {
