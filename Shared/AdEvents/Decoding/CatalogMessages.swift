@@ -1,4 +1,4 @@
-package import AdCore
+internal import AdCore
 
 extension CatalogMessage: EventMessage {
   /// The key of the heartbeat's record.
