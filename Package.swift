@@ -49,9 +49,13 @@ let services: [Target] = [
     path: "Services/ClickTracking/Service"),
   .executableTarget(
     name: "Billing", dependencies: ["BillingCore"] + everythingShared, path: "Services/Billing/Service"),
+  .plugin(
+    name: "EmbedMigrations", capability: .buildTool(), dependencies: ["MigrationEmbedder"],
+    path: "Plugins/EmbedMigrations"),
+  .executableTarget(name: "MigrationEmbedder", path: "Plugins/MigrationEmbedder"),
   .target(
-    name: "Migrations", dependencies: ["Crypto", "Postgres"], path: "deploy/database",
-    resources: [.embedInCode("migrations")]),
+    name: "Migrations", dependencies: ["Crypto", "Postgres"], path: "deploy/database", exclude: ["migrations"],
+    plugins: ["EmbedMigrations"]),
   .target(name: "Operations", dependencies: everythingShared, path: "Services/Console/Operations"),
   .executableTarget(name: "Console", dependencies: ["Operations"] + everythingShared, path: "Services/Console/Service"),
   .executableTarget(
@@ -127,7 +131,7 @@ package.products.removeAll { product in
   }
 }
 
-for target in package.targets where target.type != .system {
+for target in package.targets where target.type != .system && target.type != .plugin {
   target.swiftSettings = [
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),

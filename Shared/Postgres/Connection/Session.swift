@@ -154,6 +154,7 @@ final class Session {
     let text = lines.filter { !$0.hasPrefix("LOCATION:") }.joined(separator: " ")
     let state = text.split(separator: " ").dropFirst().first { word in
       word.utf8.count == 6 && word.last == ":" && word.utf8.dropLast().allSatisfy(Self.isStateCharacter)
+        && word.contains { $0.isNumber }
     }.map { String($0.dropLast()) }
     var error = PostgresError(.cannotConnect, "cannot connect to \(configuration): \(text)", sqlState: state)
     if state?.hasPrefix("28") == true || PQconnectionNeedsPassword(handle) == 1 {

@@ -1,0 +1,73 @@
+import Postgres
+import Testing
+
+/// Adds two numbers.
+private struct Addition: PostgresStatement {
+  static let sql = "SELECT $1 + $2"
+  let left: Int64
+  let right: Int64
+  var parameters: [any PostgresValue] { [left, right] }
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> Int64 { try row.decode(0) }
+}
+
+@Suite("Connection")
+struct ConnectionTests {
+  @Test("a prepared statement runs, runs again, and gives typed rows")
+  func prepared() async throws {
+    let connection = try await TestServer.connect()
+    #expect(try connection.run(Addition(left: 2, right: 3)) == [5])
+    #expect(try connection.run(Addition(left: -2, right: 3)) == [1])
+    let names: [Int64] = try connection.query("SELECT count(*) FROM pg_prepared_statements").map {
+      row throws(PostgresError) in try row.decode(0)
+    }
+    #expect(names == [1])
+  }
+
+  @Test(
+    "every session has its settings",
+    arguments: [
+      ("idle_in_transaction_session_timeout", "5s"), ("synchronous_commit", "on"), ("TimeZone", "UTC"),
+      ("client_encoding", "UTF8"), ("application_name", "test"), ("statement_timeout", "30s"),
+    ])
+  func settings(name: String, value: String) async throws {
+    let connection = try await TestServer.connect()
+    let row = try #require(try connection.query("SELECT current_setting($1)", [name]).first)
+    #expect(try row.decode(0, String.self) == value)
+  }
+
+  @Test("an error leaves the connection usable and names its statement")
+  func serverError() async throws {
+    let connection = try await TestServer.connect()
+    let error = #expect(throws: PostgresError.self) { try connection.run(Addition(left: .max, right: 1)) }
+    #expect(error?.sqlState == "22003")
+    #expect(error?.isDataRefused == true)
+    #expect(error?.statement == "Addition")
+    #expect(connection.isUsable)
+    #expect(try connection.run(Addition(left: 1, right: 1)) == [2])
+  }
+
+  @Test("a statement that takes too long is ended by the server, and the connection is usable")
+  func statementTimeout() async throws {
+    var configuration = try await TestServer.database()
+    configuration.statementTimeoutMilliseconds = 100
+    let connection = try PostgresConnection(configuration)
+    let error = #expect(throws: PostgresError.self) { try connection.query("SELECT pg_sleep(20)") }
+    #expect(error?.sqlState == "57014")
+    #expect(error?.isRetriable == true)
+    #expect(try connection.run(Addition(left: 1, right: 1)) == [2])
+  }
+
+  @Test("a backend that is terminated while idle is a lost connection, and reconnecting helps")
+  func terminatedWhileIdle() async throws {
+    let connection = try await TestServer.connect()
+    let other = try PostgresConnection(connection.configuration)
+    _ = try other.query("SELECT pg_terminate_backend($1, 5000)", [connection.backendProcess])
+    let error = #expect(throws: PostgresError.self) { try connection.run(Addition(left: 1, right: 1)) }
+    #expect(error?.kind == .connectionLost(commitUnknown: false))
+    #expect(error?.isRetriable == true)
+    #expect(!connection.isUsable)
+    #expect(throws: PostgresError.self) { try connection.query("SELECT 1") }
+    try connection.reconnect()
+    #expect(try connection.run(Addition(left: 1, right: 1)) == [2])
+  }
+}

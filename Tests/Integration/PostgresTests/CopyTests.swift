@@ -1,0 +1,184 @@
+import Postgres
+import Supervision
+import Testing
+
+@Suite("COPY")
+struct CopyTests {
+  private static let columns = ["id", "n"]
+
+  private func connectionWithTable() async throws -> PostgresConnection {
+    let connection = try await TestServer.connect()
+    try connection.executeScript("CREATE TABLE fact (id uuid PRIMARY KEY, n bigint NOT NULL)")
+    return connection
+  }
+
+  private func rows(_ range: Range<UInt64>) -> CopyBuffer {
+    let buffer = CopyBuffer(capacity: 1)
+    for number in range {
+      buffer.beginRow(columnCount: 2)
+      buffer.append(uuidHigh: 7, low: number)
+      buffer.append(int64: Int64(number))
+    }
+    return buffer
+  }
+
+  private func sum(_ connection: PostgresConnection) throws -> Int128 {
+    try #require(try connection.query("SELECT coalesce(sum(n), 0) FROM fact").first).decode(0)
+  }
+
+  @Test("100,000 rows arrive, from a buffer that is used again")
+  func large() async throws {
+    let connection = try await connectionWithTable()
+    let buffer = rows(0..<100_000)
+    #expect(try connection.copy(into: "public.fact", columns: Self.columns, buffer) == 100_000)
+    #expect(try sum(connection) == 4_999_950_000)
+    buffer.removeAll()
+    #expect(try connection.copy(into: "fact", columns: Self.columns, buffer) == 0)
+  }
+
+  @Test("every type arrives as it was appended")
+  func types() async throws {
+    let connection = try await TestServer.connect()
+    try connection.executeScript(
+      """
+      CREATE TABLE every (a boolean, b smallint, c integer, d bigint, e uuid, f text, g text, h bytea, i timestamptz,
+        j date, k numeric(38, 0), l bigint)
+      """)
+    let buffer = CopyBuffer()
+    buffer.beginRow(columnCount: 12)
+    buffer.append(bool: true)
+    buffer.append(int16: .min)
+    buffer.append(int32: .min)
+    buffer.append(int64: .min)
+    buffer.append(uuidHigh: 1, low: .max)
+    buffer.append(text: "ünï")
+    buffer.append(text: [0x68, 0x69])
+    buffer.append(bytea: [] as [UInt8])
+    buffer.append(timestampMicroseconds: -1)
+    buffer.append(dateDays: -1)
+    buffer.append(numeric: -99_999_999_999_999_999_999_999_999_999_999_999_999)
+    buffer.null()
+    let names = "abcdefghijkl".map { String($0) }
+    #expect(try connection.copy(into: "every", columns: names, buffer) == 1)
+    let row = try #require(try connection.query("SELECT * FROM every").first)
+    #expect(try row.decode(0, Bool.self))
+    #expect(try row.decode(1, Int16.self) == .min)
+    #expect(try row.decode(2, Int32.self) == .min)
+    #expect(try row.decode(3, Int64.self) == .min)
+    #expect(try row.decode(4) == PostgresUUID(high: 1, low: .max))
+    #expect(try row.decode(5, String.self) == "ünï")
+    #expect(try row.decode(6, String.self) == "hi")
+    #expect(try row.decode(7, [UInt8].self) == [])
+    #expect(try row.decode(8) == PostgresTimestamp(microseconds: -1))
+    #expect(try row.decode(9) == PostgresDate(days: -1))
+    #expect(try row.decode(10, Int128.self) == -99_999_999_999_999_999_999_999_999_999_999_999_999)
+    #expect(try row.decode(11, Int64?.self) == nil)
+  }
+
+  @Test("a unique violation fails the COPY, and the connection is usable after ROLLBACK")
+  func uniqueViolation() async throws {
+    let connection = try await connectionWithTable()
+    try connection.begin()
+    #expect(try connection.copy(into: "fact", columns: Self.columns, rows(0..<10)) == 10)
+    let error = #expect(throws: PostgresError.self) {
+      try connection.copy(into: "fact", columns: Self.columns, rows(9..<100_000))
+    }
+    #expect(error?.isUniqueViolation == true)
+    #expect(error?.constraint == "fact_pkey")
+    #expect(error?.detail?.contains("00000009") == true)
+    #expect(error.map { !$0.description.contains("00000009") } == true)
+    try connection.rollback()
+    #expect(try sum(connection) == 0)
+  }
+
+  @Test("several COPYs and a pipeline with COMMIT make one transaction")
+  func several() async throws {
+    let connection = try await connectionWithTable()
+    try connection.executeScript("CREATE TABLE other (id uuid, n bigint)")
+    try connection.begin()
+    try connection.copy(into: "fact", columns: Self.columns, rows(0..<10))
+    try connection.copy(into: "other", columns: Self.columns, rows(0..<5))
+    try connection.pipeline { pipeline in
+      pipeline.send(sql: "UPDATE other SET n = n + 1")
+      pipeline.commit()
+    }
+    #expect(try sum(connection) == 45)
+  }
+
+  @Test("a missing table fails the COPY before any row is sent")
+  func missingTable() async throws {
+    let connection = try await connectionWithTable()
+    let error = #expect(throws: PostgresError.self) {
+      try connection.copy(into: "fact\"; DROP TABLE fact; --", columns: Self.columns, rows(0..<10))
+    }
+    #expect(error?.sqlState == "42P01")
+    #expect(try sum(connection) == 0)
+  }
+
+  @Test("a backend that is terminated in the middle of a COPY is a lost connection, and reconnecting helps")
+  func terminated() async throws {
+    let connection = try await connectionWithTable()
+    // The trigger ends the COPY's own backend when half of the rows have come.
+    try connection.executeScript(
+      """
+      CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN IF NEW.n = 50000 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF; RETURN NEW; END';
+      CREATE TRIGGER die BEFORE INSERT ON fact FOR EACH ROW EXECUTE FUNCTION die();
+      """)
+    let error = #expect(throws: PostgresError.self) {
+      try connection.copy(into: "fact", columns: Self.columns, rows(0..<100_000))
+    }
+    #expect(error?.kind == .connectionLost(commitUnknown: false))
+    #expect(!connection.isUsable)
+    try connection.reconnect()
+    #expect(try sum(connection) == 0)
+  }
+
+  @Test("a backend that dies in COMMIT leaves it unknown whether the transaction is committed")
+  func lostInCommit() async throws {
+    let connection = try await connectionWithTable()
+    try connection.executeScript(
+      """
+      CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(9); RETURN NULL; END';
+      CREATE CONSTRAINT TRIGGER die AFTER INSERT ON fact DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION die();
+      """)
+    try connection.begin()
+    try connection.copy(into: "fact", columns: Self.columns, rows(0..<1))
+    let error = #expect(throws: PostgresError.self) { try connection.commit() }
+    #expect(error?.isCommitUnknown == true)
+    #expect(error?.isRetriable == false)
+    #expect(!connection.isUsable)
+  }
+
+  @Test("no server is an error that says what to do")
+  func noServer() throws {
+    let configuration = try PostgresConfiguration("postgresql://user:geheim@/database?host=/nonexistent")
+    let error = #expect(throws: PostgresError.self) { try PostgresConnection(configuration) }
+    #expect(error?.kind == .cannotConnect)
+    #expect(error?.description.contains("Check that PostgreSQL runs") == true)
+    #expect(error.map { !$0.description.contains("geheim") } == true)
+    #expect(!"\(configuration)".contains("geheim"))
+  }
+
+  @Test("a wrong password is an error of its own kind")
+  func wrongPassword() async throws {
+    let folder = try TemporaryFolder(prefix: "pw")
+    defer { folder.remove() }
+    let server = try await PrivatePostgres.started(
+      PrivatePostgres.Configuration(folder: folder.path, port: try FreePort.find()))
+    let url = try #require(server.tcpURL())
+    let right = try PostgresConnection(try PostgresConfiguration(url))
+    #expect(right.isUsable)
+    let password = try #require(url.split(separator: "@").first?.split(separator: ":").last)
+    let wrong = try PostgresConfiguration(url.replacing(":\(password)@", with: ":geheim@"))
+    let error = #expect(throws: PostgresError.self) { try PostgresConnection(wrong) }
+    #expect(error?.kind == .authenticationFailed)
+    #expect(error?.sqlState == "28P01")
+    #expect(error?.isRetriable == false)
+    #expect(error.map { !$0.description.contains("geheim") } == true)
+    right.close()
+    try await server.stop()
+  }
+}

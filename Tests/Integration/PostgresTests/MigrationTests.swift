@@ -1,0 +1,85 @@
+import Migrations
+import Postgres
+import Supervision
+import Testing
+
+@Suite("Migrations")
+struct MigrationTests {
+  private let first = Migration(version: 1, name: "one", sql: "CREATE TABLE one (id integer)")
+  private let second = Migration(version: 2, name: "two", sql: "INSERT INTO one VALUES (2); CREATE TABLE two ()")
+
+  @Test("the program's own migrations apply once, and a second time nothing is left")
+  func ownTwice() async throws {
+    let connection = try await TestServer.connect()
+    let runner = try MigrationRunner()
+    #expect(throws: MigrationError.self) { try runner.check(connection) }
+    #expect(try runner.up(connection) == Array(1...runner.requiredVersion))
+    #expect(try runner.up(connection).isEmpty)
+    try runner.check(connection)
+    #expect(try runner.status(connection).allSatisfy { $0.appliedAt != nil })
+    let rows = try connection.query(
+      "SELECT count(*) FROM pg_namespace WHERE nspname = ANY ($1)", [["billing", "catalog"]])
+    #expect(try rows.first?.decode(0, Int64.self) == 2)
+  }
+
+  @Test("only what is missing is applied")
+  func missing() async throws {
+    let connection = try await TestServer.connect()
+    #expect(try MigrationRunner([first]).up(connection) == [1])
+    let runner = try MigrationRunner([second, first])
+    #expect(try runner.status(connection).map { $0.appliedAt != nil } == [true, false])
+    #expect(try runner.up(connection) == [2])
+  }
+
+  @Test("an applied migration that was edited is refused")
+  func edited() async throws {
+    let connection = try await TestServer.connect()
+    #expect(try MigrationRunner([first]).up(connection) == [1])
+    let edited = Migration(version: 1, name: "one", sql: first.sql + " ")
+    let error = #expect(throws: MigrationError.self) { try MigrationRunner([edited, second]).up(connection) }
+    #expect(error?.description.contains("migration 1 (one) was edited") == true)
+  }
+
+  @Test("a database of a newer program is refused")
+  func tooNew() async throws {
+    let connection = try await TestServer.connect()
+    #expect(try MigrationRunner([first, second]).up(connection) == [1, 2])
+    let error = #expect(throws: MigrationError.self) { try MigrationRunner([first]).check(connection) }
+    guard case .tooNew(applied: 2, required: 1) = error else {
+      Issue.record("tooNew is expected, not \(String(describing: error))")
+      return
+    }
+  }
+
+  @Test("a migration that fails is rolled back whole, and the connection is usable")
+  func failing() async throws {
+    let connection = try await TestServer.connect()
+    let broken = Migration(version: 2, name: "broken", sql: "CREATE TABLE half (); SELECT 1 / 0")
+    let error = #expect(throws: MigrationError.self) { try MigrationRunner([first, broken]).up(connection) }
+    #expect(error?.description.contains("migration 2 (broken) failed") == true)
+    let tables = try connection.query("SELECT relname::text FROM pg_class WHERE relname IN ('one', 'half')")
+    #expect(try tables.map { row in try row.decode(0, String.self) } == ["one"])
+    #expect(try MigrationRunner([first, second]).up(connection) == [2])
+  }
+
+  @Test("of two that migrate at once, one does it and the other finds it done")
+  func concurrent() async throws {
+    let configuration = try await TestServer.database()
+    async let left = onOwnThread { try MigrationRunner().up(try PostgresConnection(configuration)) }
+    async let right = onOwnThread { try MigrationRunner().up(try PostgresConnection(configuration)) }
+    let both = try await left + right
+    #expect(both == Array(1...(try MigrationRunner().requiredVersion)))
+  }
+
+  @Test(
+    "files are named NNNN_name.sql", arguments: ["1_a.sql", "0001.sql", "0000_a.sql", "0001_a.txt", "0001_.sql", "x"])
+  func names(file: String) {
+    #expect(Migration(file: file, sql: "") == nil)
+  }
+
+  @Test("numbers have no gaps and none twice")
+  func numbers() {
+    #expect(throws: MigrationError.self) { try MigrationRunner([second]) }
+    #expect(throws: MigrationError.self) { try MigrationRunner([first, first]) }
+  }
+}
