@@ -86,6 +86,6 @@ extension PartitionPipeline {
       offset: row.offset, service: Service.name, arrival: row.arrival, value: row.value ?? [],
       valueLength: row.valueLength, valueHash: row.valueHash)
     return OutboxEntry(
-      id: outboxID + Int64(count) + 1, message: RejectedMessage.make(event, batchNumber: batchNumber + 1))
+      id: outboxID + Int64(count) + 1, message: RejectedMessage.make(event))
   }
 }

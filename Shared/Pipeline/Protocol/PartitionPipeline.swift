@@ -123,6 +123,9 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
   /// The position as it stands: what was committed last.
   package var nextOffsets: [Int64] { inputs.map(\.nextOffset) }
 
+  /// The watermark that was committed last.
+  package var committedWatermark: Timestamp { watermark }
+
   /// The highest arrival before which everything is decided, as the inputs stand.
   func currentWatermark(gates: [SequenceGate], lastArrivals: [Timestamp?]) -> Timestamp {
     var lowest: Timestamp?
@@ -152,7 +155,8 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
   ) -> BatchContext {
     BatchContext(
       partition: partition, partitionCount: partitionCount, now: clock.now(), batchNumber: number,
-      nextSequences: cursors.map(\.next), watermark: currentWatermark(gates: gates, lastArrivals: lastArrivals),
+      nextSequences: cursors.map(\.next), committedWatermark: watermark,
+      watermark: currentWatermark(gates: gates, lastArrivals: lastArrivals),
       takenWatermarks: gates.map(\.takenWatermark), isRefused: isRefused, isDuplicateSuspected: isDuplicateSuspected)
   }
 }

@@ -89,6 +89,8 @@ package struct BatchContext: Sendable {
   package var batchNumber: Int64
   /// Per output: the sequence that its next message gets.
   package var nextSequences: [Int64]
+  /// The partition's watermark before this batch: no record counts as having arrived earlier.
+  package var committedWatermark: Timestamp
   /// The partition's watermark once this batch is committed.
   package var watermark: Timestamp
   /// Per input: the watermark taken from it, the records of this batch included.

@@ -1,9 +1,12 @@
 import AdCore
 import AdEvents
 
-/// The message on `ads.rejected` for a rejected record: in the partition of the record, so that its order is kept.
+/// The message on `ads.rejected` for a rejected record, in the record's own partition number.
 enum RejectedMessage {
-  static func make(_ event: RejectedEvent, batchNumber: Int64) -> OutgoingMessage {
-    OutgoingMessage(topic: "ads.rejected", partition: event.partition, key: nil, value: [], headers: [])
+  static func make(_ event: RejectedEvent) -> OutgoingMessage {
+    let maker = MessageMaker(topic: Topic.rejected.name, type: .eventRejected, source: "/\(event.service)")
+    return maker.message(
+      event, id: "\(event.topic)/\(event.partition)/\(event.offset)", time: event.arrival, partition: event.partition,
+      key: nil)
   }
 }

@@ -36,6 +36,9 @@ package final class LifeCycle: Sendable {
     requested.signal()
   }
 
+  /// Whether a stop was asked for.
+  package var isStopRequested: Bool { state.withLock { $0.exitCode != nil } }
+
   /// Blocks until a stop is asked for.
   ///
   /// - Returns: how the process shall exit.

@@ -16,6 +16,13 @@ package struct SystemClock: TimeSource {
   package var now: Timestamp { Timestamp(milliseconds: SystemClock.read(CLOCK_REALTIME)) }
   package var monotonicMilliseconds: Int64 { SystemClock.read(CLOCK_MONOTONIC) }
 
+  /// Microseconds of the clock that never goes back.
+  package var monotonicMicroseconds: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+  }
+
   private static func read(_ clock: clockid_t) -> Int64 {
     var time = timespec()
     clock_gettime(clock, &time)

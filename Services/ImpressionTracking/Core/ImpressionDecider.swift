@@ -1,0 +1,190 @@
+import AdCore
+import AdEvents
+import Pipeline
+
+/// Decides which impressions count: one for each served ad (M4), inside its life (I1), whatever the client sends.
+package struct ImpressionDecider: PartitionDecider {
+  package typealias Service = ImpressionTracking
+
+  /// For how many batches older ids are looked up once one of them was found twice.
+  static let suspicionBatches = 1_000
+
+  private let windows: Windows
+  /// What was taken lately: impressions, then rendered, unloaded and failed ads.
+  private var recent: [ImpressionEvent.Kind: RecentIDs]
+  private var failures: [AdError: RecentIDs] = [:]
+  private let horizon: Timestamp
+  private let idsMaximum: Int
+  private var suspicion = 0
+  /// What the last decision put into the tables, to take it out again.
+  private var journal: [TakenID] = []
+
+  private enum TakenID {
+    case event(ImpressionEvent.Kind, UUIDv7)
+    case failure(AdError, UUIDv7)
+  }
+
+  /// - Parameter now: the time of the assignment: what was decided before is known to the database alone.
+  package init(windows: Windows, now: Timestamp, idsMaximum: Int = RecentIDs.idsMaximumDefault) {
+    self.windows = windows
+    self.idsMaximum = idsMaximum
+    let horizon = now.advanced(byMilliseconds: windows.clockToleranceMilliseconds)
+    self.horizon = horizon
+    recent = Dictionary(
+      uniqueKeysWithValues: ImpressionEvent.Kind.allCases.map {
+        ($0, RecentIDs(horizon: horizon, idsMaximum: $0 == .viewed ? idsMaximum : idsMaximum / 4))
+      })
+  }
+
+  package func query(
+    for records: [InputRecord<ImpressionInput>], context: BatchContext
+  ) -> ImpressionIDs? {
+    guard suspicion > 0 || context.isDuplicateSuspected else { return nil }
+    var ids = ImpressionIDs()
+    for record in records {
+      switch record.event {
+      case .event(let event):
+        let id = event.terms.serveID
+        guard let table = recent[event.kind], !table.isComplete(for: id), !table.contains(id) else { continue }
+        if event.kind == .viewed {
+          ids.impressions.insert(id)
+        } else {
+          ids.deliveries[event.kind, default: []].insert(id)
+        }
+      case .failure(let failure):
+        // A client made this id, so its time proves nothing about its age.
+        ids.failures[failure.error, default: []].insert(failure.requestID)
+      case .rejected:
+        break
+      }
+    }
+    return ids.isEmpty ? nil : ids
+  }
+
+  package mutating func decide(
+    _ records: [InputRecord<ImpressionInput>], knowing knowledge: ImpressionIDs?, context: BatchContext
+  ) -> Decision<ImpressionEffects> {
+    journal.removeAll(keepingCapacity: true)
+    suspicion = context.isDuplicateSuspected ? Self.suspicionBatches : max(0, suspicion - 1)
+    var decision = Decision(
+      outcomes: Array(repeating: .accepted, count: records.count), effects: ImpressionEffects())
+    let known = knowledge ?? ImpressionIDs()
+    for (index, record) in records.enumerated() {
+      if context.isRefused {
+        decision.reject(index, .refusedByDatabase, "the database refused this record")
+        continue
+      }
+      let arrival = max(record.arrival, context.committedWatermark)
+      switch record.event {
+      case .rejected(let rejection):
+        decision.reject(index, rejection.reason, rejection.detail)
+      case .failure(let failure):
+        decide(failure, at: index, arrival: arrival, known: known, into: &decision)
+      case .event(let event):
+        decide(event, at: index, arrival: arrival, known: known, context: context, into: &decision)
+      }
+    }
+    return decision
+  }
+
+  private mutating func decide(
+    _ event: ServedEvent, at index: Int, arrival: Timestamp, known: ImpressionIDs, context: BatchContext,
+    into decision: inout Decision<ImpressionEffects>
+  ) {
+    let terms = event.terms
+    guard terms.partition == context.partition else {
+      forward(event, at: index, context: context, into: &decision)
+      return
+    }
+    let age: Int64? = if case .milliseconds(let age) = event.age { age } else { nil }
+    let timing = EventTiming.judge(
+      .impression, terms: terms, ageMilliseconds: age, claimedTime: event.claimedTime, arrival: arrival,
+      windows: windows)
+    guard case .at(let time) = timing else {
+      let (reason, detail) = timing.rejection
+      decision.reject(index, reason, detail)
+      return
+    }
+    let wasStored =
+      event.kind == .viewed
+      ? known.impressions.contains(terms.serveID) : known.deliveries[event.kind]?.contains(terms.serveID) ?? false
+    guard !wasStored, recent[event.kind]?.insert(terms.serveID) ?? false else {
+      decision.outcomes[index] = .duplicate
+      return
+    }
+    journal.append(.event(event.kind, terms.serveID))
+    if event.kind == .viewed {
+      let accepted = AcceptedImpression(terms: terms, eventTime: time, arrival: arrival)
+      let sequence = context.nextSequences[0] + Int64(decision.effects.impressions.count)
+      decision.effects.impressions.append(.init(sequence: sequence, accepted: accepted))
+      decision.messages.append(
+        NumberedMessage(
+          output: 0, sequence: sequence, message: ImpressionTracking.message(accepted, sequence: sequence)))
+    } else {
+      decision.effects.deliveries.append(.init(kind: event.kind, terms: terms, eventTime: time, error: event.error))
+    }
+    decision.effects.counts[MinuteKey(event, time: time), default: 0] += 1
+  }
+
+  /// The signed partition decides, so nothing can loop.
+  private func forward(
+    _ event: ServedEvent, at index: Int, context: BatchContext, into decision: inout Decision<ImpressionEffects>
+  ) {
+    guard (0..<context.partitionCount).contains(event.terms.partition) else {
+      decision.reject(index, .unknownPartition, "the token names partition \(event.terms.partition)")
+      return
+    }
+    decision.outcomes[index] = .forwarded
+    decision.forwards.append(
+      .init(record: index, topic: Topic.impressions.name, partition: event.terms.partition, headers: []))
+  }
+
+  private mutating func decide(
+    _ failure: RequestFailure, at index: Int, arrival: Timestamp, known: ImpressionIDs,
+    into decision: inout Decision<ImpressionEffects>
+  ) {
+    let age = arrival.milliseconds(since: failure.requestID.timestamp)
+    guard abs(age) <= windows.issuedBeforeArrivalMilliseconds else {
+      decision.reject(index, .invalidField, "the request id was made more than 26 h from its arrival")
+      return
+    }
+    let wasStored = known.failures[failure.error]?.contains(failure.requestID) ?? false
+    let isNew = failures[failure.error, default: RecentIDs(horizon: horizon, idsMaximum: idsMaximum / 4)]
+      .insert(failure.requestID)
+    guard !wasStored, isNew else {
+      decision.outcomes[index] = .duplicate
+      return
+    }
+    journal.append(.failure(failure.error, failure.requestID))
+    decision.effects.failures.append(.init(failure: failure, arrival: arrival))
+    decision.effects.counts[MinuteKey(failure, arrival: arrival), default: 0] += 1
+  }
+
+  package mutating func revert() -> Bool {
+    for taken in journal {
+      switch taken {
+      case .event(let kind, let id): recent[kind]?.remove(id)
+      case .failure(let error, let id): failures[error]?.remove(id)
+      }
+    }
+    journal.removeAll()
+    return true
+  }
+}
+
+extension MinuteKey {
+  init(_ event: ServedEvent, time: Timestamp) {
+    let terms = event.terms
+    self.init(
+      minute: time.milliseconds / 60_000, kind: event.kind, error: event.error, app: terms.app,
+      served: Served(
+        campaign: terms.campaign, ad: terms.ad, country: terms.country, size: terms.size, device: terms.device),
+      placement: terms.placement, isTest: terms.isTest)
+  }
+
+  init(_ failure: RequestFailure, arrival: Timestamp) {
+    self.init(
+      minute: arrival.milliseconds / 60_000, kind: .failed, error: failure.error, app: failure.app, served: nil,
+      placement: failure.placement, isTest: false)
+  }
+}

@@ -1,0 +1,95 @@
+import AdCore
+import AdEvents
+import Crypto
+import Pipeline
+
+/// Impression tracking, as the pipeline runs it: `ads.impressions` in, `ads.impressions.accepted` out.
+package struct ImpressionTracking: PipelineService {
+  package typealias Event = ImpressionInput
+  package typealias Decider = ImpressionDecider
+  package typealias Query = ImpressionIDs
+  package typealias Knowledge = ImpressionIDs
+  package typealias Effects = ImpressionEffects
+  package typealias Decoder = ImpressionDecoder
+
+  package static let name = "impression-tracking"
+  package let inputs = [InputDeclaration(topic: Topic.impressions.name, isSequenced: false)]
+  package let outputs = [Topic.acceptedImpressions.name]
+  package let publishesWatermarks = true
+  package let ring: KeyRing
+  package let windows: Windows
+  private let watermarks = MessageMaker(
+    topic: Topic.acceptedImpressions.name, type: .watermarkPassed, source: "/impression-tracking")
+  static let accepted = MessageMaker(
+    topic: Topic.acceptedImpressions.name, type: .impressionAccepted, source: "/impression-tracking")
+
+  /// - Throws: `CryptoError` where libcrypto lacks what the tokens need.
+  package init(ring: KeyRing, windows: Windows) throws(CryptoError) {
+    _ = try ServeTokenVerifier(ring: ring)
+    self.ring = ring
+    self.windows = windows
+  }
+
+  package func makeDecoder() -> ImpressionDecoder { ImpressionDecoder(ring: ring) }
+
+  package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage {
+    watermarks.message(
+      Sequenced<AcceptedImpression>.watermark(watermark),
+      id: "\(partition)/watermark/\(watermark.time.milliseconds)/\(watermark.sequence)", time: watermark.time,
+      partition: partition, key: nil)
+  }
+
+  /// The message of an accepted impression; made again from its row it is the same.
+  package static func message(_ impression: AcceptedImpression, sequence: Int64) -> OutgoingMessage {
+    accepted.message(
+      Sequenced.record(sequence: sequence, impression), id: "\(impression.terms.partition)/\(sequence)",
+      time: impression.eventTime, partition: impression.terms.partition, key: impression.terms.serveID.bytes)
+  }
+}
+
+/// Reads records of `ads.impressions` and checks their tokens.
+package struct ImpressionDecoder: RecordDecoder {
+  private let verifier: ServeTokenVerifier?
+  private var headers = RecordHeaders()
+
+  init(ring: KeyRing) {
+    // The service checked that this works; without a verifier no token would be valid.
+    verifier = try? ServeTokenVerifier(ring: ring)
+  }
+
+  package mutating func begin() { headers = RecordHeaders() }
+
+  package mutating func header(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
+    headers.add(name: name, value: value)
+  }
+
+  package mutating func decode(
+    input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
+  ) -> (event: ImpressionInput, mark: SequenceMark) {
+    let decoded = ImpressionEvent.withDecoded(value: value, headers: headers) { view in
+      switch view.subject {
+      case .serve(let token): served(view, token: token, arrival: arrival)
+      case .request(let id, let app, let placement, _, _):
+        ImpressionInput.failure(
+          RequestFailure(requestID: id, app: app, placement: placement, error: view.error ?? .unknown))
+      }
+    }
+    switch decoded {
+    case .success(let event): return (event, .unnumbered)
+    case .failure(let rejection): return (.rejected(rejection), .unnumbered)
+    }
+  }
+
+  private func served(
+    _ view: ImpressionEventView, token: UnsafeRawBufferPointer, arrival: Timestamp
+  ) -> ImpressionInput {
+    switch verifier?.verify(token, now: arrival) ?? .unknownKey {
+    case .valid(let terms):
+      .event(
+        ServedEvent(
+          kind: view.kind, terms: terms, age: view.age, claimedTime: view.identity.time, error: view.error))
+    case .forged: .rejected(Rejection(.tokenForged, "the serve token is not ours or was altered"))
+    case .unknownKey: .rejected(Rejection(.tokenKeyUnknown, "the serve token's key is unknown or past its time"))
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import AdCore
+import AdEvents
+import ImpressionTrackingCore
+import Pipeline
+import Postgres
+import Runtime
+
+/// Impression tracking's own tables.
+struct ImpressionTables: ServiceTables {
+  typealias Service = ImpressionTracking
+
+  let windows: Windows
+  let consumers = ["click_tracking", "billing"]
+
+  func load(
+    _ partition: Int32, now: Timestamp, from connection: PostgresConnection
+  ) throws(PostgresError) -> ImpressionDecider {
+    // What was decided before is asked from the tables when a doubt comes up: nothing to read.
+    ImpressionDecider(windows: windows, now: now)
+  }
+
+  func look(
+    up query: ImpressionIDs, partition: Int32, in connection: PostgresConnection
+  ) throws(PostgresError) -> ImpressionIDs {
+    var known = ImpressionIDs()
+    known.impressions = Set(try connection.run(FindImpressions(ids: query.impressions)))
+    for (kind, ids) in query.deliveries {
+      known.deliveries[kind] = Set(try connection.run(FindDeliveries(ids: ids, kind: kind)))
+    }
+    for (error, ids) in query.failures {
+      known.failures[error] = Set(try connection.run(FindFailures(ids: ids, error: error)))
+    }
+    return known
+  }
+
+  func copy(
+    _ batch: CommitBatch<ImpressionTracking>, into connection: PostgresConnection
+  ) throws(PostgresError) {
+    if !batch.effects.impressions.isEmpty { try ImpressionRows.copy(batch, into: connection) }
+    if !batch.effects.deliveries.isEmpty { try DeliveryRows.copy(batch, into: connection) }
+    if !batch.effects.failures.isEmpty { try FailureRows.copy(batch, into: connection) }
+  }
+
+  func finish(
+    _ batch: CommitBatch<ImpressionTracking>, with pipeline: inout PostgresPipeline
+  ) -> CommitReader {
+    if !batch.effects.counts.isEmpty {
+      _ = pipeline.send(AddMinuteCounts(partition: batch.partition, counts: batch.effects.counts))
+    }
+    return { (_: PostgresPipelineResults) throws(PostgresError) -> CommitResult in CommitResult() }
+  }
+
+  func messages(
+    partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection
+  ) throws(PostgresError) -> [NumberedMessage] {
+    try connection.run(ReadImpressions(partition: partition, from: sequence, limit: limit)).map {
+      NumberedMessage(
+        output: output, sequence: $0.sequence,
+        message: ImpressionTracking.message($0.accepted, sequence: $0.sequence))
+    }
+  }
+}

@@ -1,0 +1,13 @@
+import AdCore
+import AdEvents
+import Postgres
+import Runtime
+
+/// Which of these serves have an event of this kind stored.
+struct FindDeliveries: PostgresStatement {
+  static let sql = "SELECT serve_id FROM impression_tracking.delivery WHERE serve_id = ANY ($1) AND kind = $2"
+  let ids: Set<UUIDv7>
+  let kind: ImpressionEvent.Kind
+  var parameters: [any PostgresValue] { [ids.map(\.postgres), Int16(kind.rawValue)] }
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> UUIDv7 { try row.id(0) }
+}

@@ -1,0 +1,41 @@
+import AdCore
+import AdEvents
+import Postgres
+import Runtime
+
+/// Accepted impressions from a sequence on, in order. The batch rows say which batches they are in, and the rows of
+/// those are found by the block range index.
+struct ReadImpressions: PostgresStatement {
+  struct Impression {
+    let sequence: Int64
+    let accepted: AcceptedImpression
+  }
+
+  static let sql = """
+    WITH bounds AS (
+      SELECT min(batch_number) AS first, max(batch_number) AS last FROM (
+        SELECT batch_number FROM impression_tracking.batch
+        WHERE partition = $1 AND next_sequences[1] > $2 AND next_sequences[1] > first_sequences[1]
+        ORDER BY batch_number LIMIT $3
+      ) AS batches
+    )
+    SELECT sequence, event_time, arrival, \(TermsColumns.list)
+    FROM impression_tracking.impression, bounds
+    WHERE partition = $1 AND batch_number BETWEEN bounds.first AND bounds.last AND sequence >= $2
+    ORDER BY sequence LIMIT $3
+    """
+  let partition: Int32
+  let from: Int64
+  let limit: Int
+
+  var parameters: [any PostgresValue] { [partition, from, Int64(limit)] }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> Impression {
+    let eventTime: PostgresTimestamp = try row.decode(1)
+    let arrival: PostgresTimestamp = try row.decode(2)
+    return Impression(
+      sequence: try row.decode(0),
+      accepted: AcceptedImpression(
+        terms: try TermsColumns.decode(row, from: 3), eventTime: Timestamp(eventTime), arrival: Timestamp(arrival)))
+  }
+}

@@ -1,0 +1,14 @@
+import AdCore
+import AdEvents
+
+extension EventTiming {
+  /// The numbered reason for a time that is not accepted.
+  package var rejection: (reason: RejectionReason, detail: String) {
+    switch self {
+    case .at, .tokenOutOfTime: (.tokenOutOfTime, "the token was issued too long before, or after, its arrival")
+    case .expired: (.tokenExpired, "the event lies after the token's life")
+    case .inFuture: (.eventInFuture, "the event lies after its arrival")
+    case .tooLate: (.tooLateArrival, "it came more than 24 h after the event")
+    }
+  }
+}

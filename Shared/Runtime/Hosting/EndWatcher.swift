@@ -1,0 +1,90 @@
+import AdCore
+import Foundation
+import Kafka
+
+/// What is watched of one partition: per input, up to where it is decided.
+struct Watched: Sendable {
+  var done: [Int64]
+}
+
+/// Asks each second where the clients' inputs end, on a thread of its own: that a partition has decided everything
+/// that is there is what moves its watermark on when nothing comes. Also measures the lag.
+final class EndWatcher: Sendable {
+  private let inputs: [(topic: String, isSequenced: Bool)]
+  private let configuration: KafkaConfiguration
+  private let confirm: @Sendable (_ partition: Int32, _ input: Int, _ offset: Int64, _ asked: Timestamp) -> Void
+  private let logger: Logger
+  private let metrics: MetricsRegistry
+  private let watched = Locked<[Int32: Watched]>([:])
+  private let counts = Locked<[String: Int32]>([:])
+  private let isStopping = Locked(false)
+  private let bell = Mailbox<Void>()
+
+  init(
+    inputs: [(topic: String, isSequenced: Bool)], configuration: KafkaConfiguration, logger: Logger,
+    metrics: MetricsRegistry,
+    confirm: @escaping @Sendable (_ partition: Int32, _ input: Int, _ offset: Int64, _ asked: Timestamp) -> Void
+  ) {
+    self.inputs = inputs
+    self.configuration = configuration
+    self.logger = logger
+    self.metrics = metrics
+    self.confirm = confirm
+  }
+
+  func watch(_ partitions: [Int32: Watched]) { watched.withLock { $0 = partitions } }
+
+  /// The partition count of a topic, as last seen.
+  func partitionCount(of topic: String) -> Int32? { counts.withLock { $0[topic] } }
+
+  /// Reads the partition counts once; throws when the topics are not there.
+  func readCounts() throws(KafkaError) {
+    let probe = try KafkaLogProbe(configuration: configuration)
+    defer { probe.close(timeoutMilliseconds: 1_000) }
+    try refreshCounts(probe)
+  }
+
+  private func refreshCounts(_ probe: KafkaLogProbe) throws(KafkaError) {
+    for input in inputs {
+      let count = try probe.partitionCount(topic: input.topic, timeoutMilliseconds: 10_000)
+      counts.withLock { $0[input.topic] = count }
+    }
+  }
+
+  func stop() {
+    isStopping.withLock { $0 = true }
+    bell.put(())
+  }
+
+  func run() {
+    var probe: KafkaLogProbe?
+    while !isStopping.withLock({ $0 }) {
+      do throws(KafkaError) {
+        let current: KafkaLogProbe
+        if let probe { current = probe } else { current = try KafkaLogProbe(configuration: configuration) }
+        probe = current
+        try refreshCounts(current)
+        try look(with: current)
+      } catch {
+        logger.limited(
+          .warning, key: "ends", "the ends of the inputs cannot be seen", ["error": .init(error.description)])
+      }
+      _ = bell.takeAll(until: Date(timeIntervalSinceNow: 1))
+    }
+    probe?.close(timeoutMilliseconds: 1_000)
+  }
+
+  private func look(with probe: KafkaLogProbe) throws(KafkaError) {
+    let clock = SystemClock()
+    for (partition, state) in watched.withLock({ $0 }) {
+      for (input, declaration) in inputs.enumerated() {
+        // Taken before the question: what arrives after it is not meant.
+        let asked = clock.now
+        let bounds = try probe.bounds(topic: declaration.topic, partition: partition, timeoutMilliseconds: 5_000)
+        if !declaration.isSequenced { confirm(partition, input, bounds.end, asked) }
+        metrics.gauge(HostMetrics.lag, ["topic": declaration.topic, "partition": String(partition)])
+          .set(max(0, bounds.end - state.done[input]))
+      }
+    }
+  }
+}

@@ -1,0 +1,209 @@
+import Foundation
+import Kafka
+import Pipeline
+import Synchronization
+
+/// The writer of a service: one idempotent producer for all its partitions, made again whenever it fails.
+///
+/// A producer that failed to deliver one record delivers none after it, and is not asked to: it is thrown away, a new
+/// one is built, and each partition sends again what was not reported. So what is delivered is always a prefix of what
+/// was sent, and a delivery timeout can leave no hole.
+package final class KafkaLogWriter: LogWriter, Sendable {
+  /// Tells a partition's thread about deliveries, or that the writer was made again.
+  package struct Listener: Sendable {
+    package var delivered: @Sendable ([Receipt]) -> Void
+    package var rebuilt: @Sendable () -> Void
+
+    package init(delivered: @escaping @Sendable ([Receipt]) -> Void, rebuilt: @escaping @Sendable () -> Void) {
+      self.delivered = delivered
+      self.rebuilt = rebuilt
+    }
+  }
+
+  private enum Phase {
+    case up(KafkaProducer, generation: UInt64)
+    case down
+    case closed
+  }
+
+  private struct State {
+    var phase = Phase.down
+    var generation: UInt64 = 0
+  }
+
+  private let configuration: KafkaConfiguration
+  private let topics: [String]
+  private let listener: Listener
+  private let logger: Logger
+  private let rebuilds: Counter
+  private let unsent: Counter
+  private let state = Mutex(State())
+
+  /// - Parameter topics: warmed up before the first record: librdkafka 2.0.2 delays the first one of a topic.
+  package init(
+    configuration: KafkaConfiguration, topics: [String], listener: Listener, logger: Logger, metrics: MetricsRegistry
+  ) {
+    self.configuration = configuration
+    self.topics = topics
+    self.listener = listener
+    self.logger = logger
+    rebuilds = metrics.counter(HostMetrics.producerRebuilds)
+    unsent = metrics.counter(HostMetrics.unsentAnswers)
+  }
+
+  /// Builds the first producer. Throws when the topics cannot be seen.
+  package func start() throws(KafkaError) { try build() }
+
+  package func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {
+    guard case .up(let producer, let generation) = state.withLock({ $0.phase }) else {
+      throw .logUnavailable("the producer is being rebuilt")
+    }
+    while true {
+      do throws(KafkaError) {
+        try producer.send(
+          topic: message.topic, partition: message.partition, key: message.key, value: message.value,
+          headers: message.headers.map { KafkaHeader(name: $0.name, value: $0.value) },
+          reportID: receipt.map(ReceiptCode.encode) ?? ReceiptCode.none)
+        return
+      } catch {
+        // Too much in flight: wait on, so that what is committed is never faster than what is delivered.
+        if error.kind == .noCredit { continue }
+        try giveUp(error, message: message, receipt: receipt, generation: generation)
+        return
+      }
+    }
+  }
+
+  /// An answer that nobody can take is dropped; anything else is kept for later.
+  private func giveUp(
+    _ error: KafkaError, message: OutgoingMessage, receipt: Receipt?, generation: UInt64
+  ) throws(PipelineError) {
+    if error.kind == .producerFailed || error.kind == .closed {
+      fail(generation: generation)
+      throw .logUnavailable(error.description)
+    }
+    logger.limited(
+      .warning, key: "send-\(message.topic)", "a message could not be sent",
+      ["topic": .init(message.topic), "partition": .init(Int(message.partition)), "error": .init(error.description)])
+    guard receipt != nil else {
+      unsent.add()
+      return
+    }
+    fail(generation: generation)
+    throw .logUnavailable(error.description)
+  }
+
+  /// Ends the producer after flushing what it has.
+  package func close(timeoutMilliseconds: Int32) {
+    let phase = state.withLock { state in
+      defer { state.phase = .closed }
+      return state.phase
+    }
+    if case .up(let producer, _) = phase { producer.close(timeoutMilliseconds: timeoutMilliseconds) }
+  }
+
+  private func build() throws(KafkaError) {
+    let generation = state.withLock { state in
+      state.generation += 1
+      return state.generation
+    }
+    let producer = try KafkaProducer(
+      configuration: configuration,
+      failed: { [weak self] error in
+        self?.logger.warning("the producer failed and is rebuilt", ["error": .init(error.description)])
+        self?.fail(generation: generation)
+      },
+      reports: { [weak self] reports in self?.take(reports, generation: generation) })
+    do throws(KafkaError) { try producer.warmUp(topics: topics, timeoutMilliseconds: 10_000) } catch {
+      producer.abort()
+      throw error
+    }
+    let isKept = state.withLock { state in
+      if case .closed = state.phase { return false }
+      state.phase = .up(producer, generation: generation)
+      return true
+    }
+    if !isKept { producer.abort() }
+  }
+
+  private func take(_ reports: [KafkaDeliveryReport], generation: UInt64) {
+    let receipts = reports.compactMap { $0.error == nil ? ReceiptCode.decode($0.reportID) : nil }
+    if !receipts.isEmpty { listener.delivered(receipts) }
+  }
+
+  /// Throws the producer of `generation` away and builds a new one on a thread of its own.
+  private func fail(generation: UInt64) {
+    let failed = state.withLock { state -> KafkaProducer? in
+      guard case .up(let producer, generation) = state.phase else { return nil }
+      state.phase = .down
+      return producer
+    }
+    guard let failed else { return }
+    rebuilds.add()
+    let thread = Thread { [self] in
+      failed.abort()
+      rebuild()
+    }
+    thread.name = "kafka-rebuild"
+    thread.start()
+  }
+
+  private func rebuild() {
+    var delays = RebuildDelays()
+    while true {
+      if case .closed = state.withLock({ $0.phase }) { return }
+      do throws(KafkaError) {
+        try build()
+        listener.rebuilt()
+        return
+      } catch {
+        logger.limited(.warning, key: "rebuild", "no producer yet", ["error": .init(error.description)])
+        delays.wait()
+      }
+    }
+  }
+}
+
+/// Pauses between tries of something that failed: 0.1 s, doubling to 5 s.
+struct RebuildDelays {
+  static let first = 0.1
+  static let maximum = 5.0
+  private var next = first
+  private let condition = NSCondition()
+
+  mutating func reset() { next = Self.first }
+
+  mutating func wait() {
+    condition.lock()
+    _ = condition.wait(until: Date(timeIntervalSinceNow: next))
+    condition.unlock()
+    next = min(2 * next, Self.maximum)
+  }
+}
+
+/// A receipt as the 64 bits that a delivery report carries: 16 of partition, 4 of output (15: outbox), 44 of number.
+enum ReceiptCode {
+  /// A message whose report concerns nobody.
+  static let none: UInt64 = .max
+  private static let outboxOutput: UInt64 = 15
+  private static let numberMask: UInt64 = 1 << 44 - 1
+
+  static func encode(_ receipt: Receipt) -> UInt64 {
+    let place = UInt64(UInt16(truncatingIfNeeded: receipt.partition)) << 48
+    switch receipt.content {
+    case .numbered(let output, let sequence):
+      return place | UInt64(output & 7) << 44 | UInt64(bitPattern: sequence) & numberMask
+    case .outbox(let id):
+      return place | outboxOutput << 44 | UInt64(bitPattern: id) & numberMask
+    }
+  }
+
+  static func decode(_ code: UInt64) -> Receipt? {
+    guard code != none else { return nil }
+    let number = Int64(code & numberMask)
+    let output = code >> 44 & 15
+    return Receipt(
+      partition: Int32(code >> 48),
+      content: output == outboxOutput ? .outbox(id: number) : .numbered(output: Int(output), sequence: number))
+  }
+}

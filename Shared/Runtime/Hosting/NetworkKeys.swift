@@ -1,0 +1,14 @@
+import AdCore
+
+/// The network's secrets that several services share.
+package enum NetworkKeys {
+  package static let ring = ConfigurationKey<KeyRing?>(
+    "HANDBILL_TOKEN_KEYS", kind: "ID:BASE64,…", neutral: nil, isSecret: true,
+    help: "Keys of the serve tokens: number, colon, at least 32 random bytes in base64, divided by commas; the "
+      + "highest number signs. Every service has the same."
+  ) { text in
+    do throws(KeyRingError) { return .success(try KeyRing(configuration: text)) } catch {
+      return .failure(ConfigurationValueError("must be a key ring: \(error)"))
+    }
+  }
+}

@@ -1,0 +1,225 @@
+import AdCore
+import Foundation
+import Kafka
+import Pipeline
+import Postgres
+
+/// What a worker is told. A generation counts the openings of a partition: what belongs to an earlier one is dropped.
+enum WorkerCommand<Event: Sendable>: Sendable {
+  case open(Int32, partitionCount: Int32, generation: UInt64)
+  case batch(Int32, InputBatch<Event>, generation: UInt64)
+  case confirmEnd(Int32, input: Int, offset: Int64, asked: Timestamp)
+  case delivered([Receipt])
+  case writerRebuilt
+  case close(Int32)
+  case stop
+}
+
+/// What a worker tells the reader.
+enum WorkerNews: Sendable {
+  case opened(Int32, offsets: [Int64], generation: UInt64)
+  case finishedBatch(Int32, nextOffsets: [Int64], generation: UInt64)
+  /// The partition cannot go on; it may be opened again after a pause.
+  case failed(Int32, PipelineError, generation: UInt64)
+  case closed(Int32)
+}
+
+/// Decides and commits for its partitions, on one thread with one database connection.
+final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
+  // `@unchecked Sendable` holds because everything but the mailbox and the constants is touched by `run`'s thread only.
+  typealias Service = Tables.Service
+
+  let mailbox = Mailbox<WorkerCommand<Service.Event>>()
+  private let service: Service
+  private let store: PostgresPipelineStore<Tables>
+  private let writer: KafkaLogWriter
+  private let probeConfiguration: KafkaConfiguration
+  private let tell: @Sendable (WorkerNews) -> Void
+  private let logger: Logger
+  private let meters: WorkerMeters
+  private let clock = SystemClock()
+  private var probe: KafkaLogProbe?
+  private var pipelines: [Int32: (pipeline: Pipeline, generation: UInt64)] = [:]
+  private let heartbeat: @Sendable () -> Void
+
+  static var tickMilliseconds: Int64 { 1_000 }
+
+  init(
+    service: Service, tables: Tables, database: PostgresConfiguration, kafka: KafkaConfiguration,
+    writer: KafkaLogWriter, logger: Logger, meters: WorkerMeters, heartbeat: @escaping @Sendable () -> Void,
+    tell: @escaping @Sendable (WorkerNews) -> Void
+  ) {
+    self.service = service
+    store = PostgresPipelineStore(tables: tables, service: service, configuration: database)
+    self.writer = writer
+    probeConfiguration = kafka
+    self.logger = logger
+    self.meters = meters
+    self.heartbeat = heartbeat
+    self.tell = tell
+  }
+
+  /// Works until told to stop.
+  func run() {
+    var nextTick = clock.monotonicMilliseconds + Self.tickMilliseconds
+    while true {
+      heartbeat()
+      let hasBacklog = pipelines.values.contains { $0.pipeline.hasBacklog }
+      let wait = hasBacklog ? 0 : max(0, nextTick - clock.monotonicMilliseconds)
+      for command in mailbox.takeAll(until: Date(timeIntervalSinceNow: Double(wait) / 1_000)) {
+        if case .stop = command {
+          end()
+          return
+        }
+        obey(command)
+      }
+      if hasBacklog { attemptAll { pipeline throws(PipelineError) in try pipeline.continueBacklog() } }
+      if clock.monotonicMilliseconds >= nextTick {
+        attemptAll { [meters] pipeline throws(PipelineError) in meters.add(try pipeline.tick()) }
+        nextTick = clock.monotonicMilliseconds + Self.tickMilliseconds
+        meters.watermarks(pipelines.values.map(\.pipeline.committedWatermark), now: clock.now)
+      }
+    }
+  }
+
+  private func end() {
+    pipelines.removeAll()
+    store.close()
+    probe?.close(timeoutMilliseconds: 1_000)
+  }
+
+  private func obey(_ command: WorkerCommand<Service.Event>) {
+    switch command {
+    case .open(let partition, let partitionCount, let generation):
+      open(partition, partitionCount: partitionCount, generation: generation)
+    case .batch(let partition, let batch, let generation):
+      guard let entry = pipelines[partition], entry.generation == generation else { return }
+      attempt(partition) { pipeline throws(PipelineError) in
+        let started = clock.monotonicMicroseconds
+        let summary = try pipeline.process(batch)
+        meters.add(summary, microseconds: clock.monotonicMicroseconds - started)
+        tell(.finishedBatch(partition, nextOffsets: pipeline.nextOffsets, generation: generation))
+      }
+    case .confirmEnd(let partition, let input, let offset, let asked):
+      pipelines[partition]?.pipeline.confirmEnd(input: input, offset: offset, asked: asked)
+    case .delivered(let receipts):
+      for receipt in receipts { pipelines[receipt.partition]?.pipeline.delivered(receipt) }
+    case .writerRebuilt:
+      attemptAll { pipeline throws(PipelineError) in try pipeline.writerRebuilt() }
+    case .close(let partition):
+      pipelines[partition] = nil
+      meters.partitionsOpen(pipelines.count)
+      tell(.closed(partition))
+    case .stop:
+      break
+    }
+  }
+
+  private func open(_ partition: Int32, partitionCount: Int32, generation: UInt64) {
+    let pipeline = PartitionPipeline(
+      service: service, partition: partition, partitionCount: partitionCount, store: store, writer: writer,
+      clock: PipelineClock())
+    do throws(PipelineError) {
+      let offsets = try pipeline.open { input, lastOffset throws(PipelineError) in
+        try look(input: input, partition: partition, lastOffset: lastOffset)
+      }
+      pipelines[partition] = (pipeline, generation)
+      meters.partitionsOpen(pipelines.count)
+      tell(.opened(partition, offsets: offsets, generation: generation))
+    } catch {
+      report(error, partition: partition)
+      tell(.failed(partition, error, generation: generation))
+    }
+  }
+
+  /// Looks into an input's log: its bounds, and the record that the position rests on.
+  private func look(input: Int, partition: Int32, lastOffset: Int64?) throws(PipelineError) -> LogProbe {
+    let topic = service.inputs[input].topic
+    do throws(KafkaError) {
+      let probe: KafkaLogProbe
+      if let known = self.probe { probe = known } else { probe = try KafkaLogProbe(configuration: probeConfiguration) }
+      self.probe = probe
+      let bounds = try probe.bounds(topic: topic, partition: partition, timeoutMilliseconds: 10_000)
+      guard let lastOffset, lastOffset >= bounds.first, lastOffset < bounds.end else {
+        return LogProbe(firstOffset: bounds.first, endOffset: bounds.end, record: nil)
+      }
+      let record = try probe.record(
+        topic: topic, partition: partition, offset: lastOffset, timeoutMilliseconds: 10_000)
+      let identity = record.flatMap { $0.offset == lastOffset ? RecordIdentity($0) : nil }
+      return LogProbe(firstOffset: bounds.first, endOffset: bounds.end, record: identity)
+    } catch {
+      throw .storeUnavailable("the log of \(topic)[\(partition)] cannot be looked into: \(error)")
+    }
+  }
+
+  private typealias Pipeline = PartitionPipeline<PostgresPipelineStore<Tables>, KafkaLogWriter>
+
+  private func attemptAll(_ body: (Pipeline) throws(PipelineError) -> Void) {
+    for partition in pipelines.keys.sorted() { attempt(partition, body) }
+  }
+
+  /// Runs `body` on the partition; whatever it throws ends this opening of the partition.
+  private func attempt(_ partition: Int32, _ body: (Pipeline) throws(PipelineError) -> Void) {
+    guard let entry = pipelines[partition] else { return }
+    do throws(PipelineError) {
+      try body(entry.pipeline)
+    } catch {
+      pipelines[partition] = nil
+      meters.partitionsOpen(pipelines.count)
+      report(error, partition: partition)
+      tell(.failed(partition, error, generation: entry.generation))
+    }
+  }
+
+  private func report(_ error: PipelineError, partition: Int32) {
+    meters.reopening(error)
+    logger.limited(
+      error.isForPerson ? .error : .warning, key: "partition-\(partition)-\(error.label)",
+      "a partition was given up and is opened again", ["partition": .init(Int(partition)), "reason": .init("\(error)")])
+  }
+}
+
+extension RecordIdentity {
+  init(_ record: KafkaRecord) {
+    self.init(
+      offset: record.offset, timestamp: record.timestampMilliseconds,
+      contentHash: RecordContent.hash(key: record.key, value: record.value))
+  }
+}
+
+/// The hash over key and value that identifies a record.
+enum RecordContent {
+  static func hash(key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?) -> UInt64 {
+    let empty = UnsafeRawBufferPointer(start: nil, count: 0)
+    return contentHash(value ?? empty, seed: contentHash(key ?? empty, seed: value == nil ? 1 : 2))
+  }
+
+  static func hash(key: [UInt8]?, value: [UInt8]?) -> UInt64 {
+    (key ?? []).withUnsafeBytes { keyBytes in
+      (value ?? []).withUnsafeBytes { hash(key: key == nil ? nil : keyBytes, value: value == nil ? nil : $0) }
+    }
+  }
+}
+
+/// The pipeline's clock: this machine's.
+struct PipelineClock: Clock {
+  private let clock = SystemClock()
+  func now() -> Timestamp { clock.now }
+}
+
+extension PipelineError {
+  /// A short name, for metrics.
+  package var label: String {
+    switch self {
+    case .fenced: "fenced"
+    case .storeUnavailable: "store_unavailable"
+    case .logUnavailable: "log_unavailable"
+    case .logReplaced: "log_replaced"
+    case .dataRefused: "data_refused"
+    case .duplicateFound: "duplicate_found"
+    }
+  }
+
+  /// Whether it stays until a person decides.
+  package var isForPerson: Bool { if case .logReplaced = self { true } else { false } }
+}

@@ -1,0 +1,66 @@
+import Kafka
+import Postgres
+
+/// How a service of the pipeline runs; every key with its unit, range and default.
+package struct PipelineSettings: Sendable {
+  package var bootstrapServers: String
+  package var isBrokerEmbedded: Bool
+  package var databaseURL: String
+  package var kafkaProperties: [String]
+  package var workers: Int
+  package var batchRecordsMaximum: Int
+  package var batchLingerMilliseconds: Int
+
+  package static let embeddedBroker = ConfigurationKey<Bool>.flag(
+    "HANDBILL_KAFKA_EMBEDDED", default: false,
+    help: "The broker is the embedded one: it says no arrival times and knows short sessions only.")
+  package static let kafkaPropertiesKey = ConfigurationKey<[String]>.list(
+    "HANDBILL_KAFKA_PROPERTIES", default: [],
+    help: "Further librdkafka settings, name=value, such as security.protocol=SASL_SSL. May hold secrets.")
+  package static let workersKey = ConfigurationKey<Int>.integer(
+    "HANDBILL_WORKERS", in: 1...64, default: 2,
+    help: "Threads that decide and commit, each with a database connection.")
+  package static let batchRecordsKey = ConfigurationKey<Int>.integer(
+    "HANDBILL_BATCH_RECORDS", in: 1...100_000, default: 10_000, help: "The most records in one batch.")
+
+  /// How long a batch waits for more records.
+  package static func lingerKey(default milliseconds: Int) -> ConfigurationKey<Int> {
+    .milliseconds(
+      "HANDBILL_BATCH_LINGER", in: 0...10_000, default: milliseconds, help: "How long a batch waits for more records.")
+  }
+
+  package static func declarations(lingerMilliseconds: Int) -> [ConfigurationDeclaration] {
+    [
+      CommonKeys.kafkaBootstrapServers.declaration, embeddedBroker.declaration, kafkaPropertiesKey.declaration,
+      CommonKeys.databaseURL.declaration, workersKey.declaration, batchRecordsKey.declaration,
+      lingerKey(default: lingerMilliseconds).declaration,
+    ]
+  }
+
+  package init(reader: inout ConfigurationReader, lingerMilliseconds: Int) {
+    bootstrapServers = reader.value(CommonKeys.kafkaBootstrapServers)
+    isBrokerEmbedded = reader.value(Self.embeddedBroker)
+    kafkaProperties = reader.value(Self.kafkaPropertiesKey)
+    databaseURL = reader.value(CommonKeys.databaseURL)
+    workers = reader.value(Self.workersKey)
+    batchRecordsMaximum = reader.value(Self.batchRecordsKey)
+    batchLingerMilliseconds = reader.value(Self.lingerKey(default: lingerMilliseconds))
+  }
+
+  /// - Throws: `PostgresError` when the address is none.
+  package func database(applicationName: String) throws(PostgresError) -> PostgresConfiguration {
+    try PostgresConfiguration(databaseURL, applicationName: applicationName)
+  }
+
+  package func kafka(clientID: String, producerLingerMilliseconds: Int = 5) -> KafkaConfiguration {
+    var configuration = KafkaConfiguration(
+      bootstrapServers: bootstrapServers, clientID: String(clientID.prefix(KafkaConfiguration.clientIDBytesMaximum)),
+      environment: isBrokerEmbedded ? .embedded : .real)
+    configuration.lingerMilliseconds = producerLingerMilliseconds
+    for property in kafkaProperties {
+      let parts = property.split(separator: "=", maxSplits: 1).map(String.init)
+      if parts.count == 2 { configuration.properties[parts[0]] = parts[1] }
+    }
+    return configuration
+  }
+}

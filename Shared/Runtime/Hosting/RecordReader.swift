@@ -1,0 +1,283 @@
+import AdCore
+import Foundation
+import Kafka
+import Pipeline
+
+/// Reads the service's inputs on one thread: decodes records into batches, hands them to the partitions' workers, and
+/// answers the group's rebalances in order with the records.
+///
+/// The next batch is decoded while the last one commits; a partition whose worker is behind is paused.
+final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
+  // `@unchecked Sendable` holds because everything but the news, the flag and the constants is touched by `run`'s
+  // thread only.
+  typealias Service = Tables.Service
+
+  private let service: Service
+  private let inputCount: Int
+  private let consumer: KafkaConsumer
+  private let workers: [PartitionWorker<Tables>]
+  private let settings: PipelineSettings
+  private let news: Mailbox<WorkerNews>
+  private let logger: Logger
+  private let ends: EndWatcher
+  private let clock = SystemClock()
+  private var decoder: Service.Decoder
+  private var intakes: [Int32: PartitionIntake<Service>] = [:]
+  private var generations: UInt64 = 0
+  private var isAssignmentStale = false
+  private var nextCommit: Int64 = 0
+  private let isStopping = Locked(false)
+  private let heartbeat: @Sendable () -> Void
+  private let ready: @Sendable (Bool) -> Void
+
+  init(
+    service: Service, consumer: KafkaConsumer, workers: [PartitionWorker<Tables>], settings: PipelineSettings,
+    news: Mailbox<WorkerNews>, ends: EndWatcher, logger: Logger, heartbeat: @escaping @Sendable () -> Void,
+    ready: @escaping @Sendable (Bool) -> Void
+  ) {
+    self.service = service
+    inputCount = service.inputs.count
+    self.consumer = consumer
+    self.workers = workers
+    self.settings = settings
+    self.news = news
+    self.ends = ends
+    self.logger = logger
+    self.heartbeat = heartbeat
+    self.ready = ready
+    decoder = service.makeDecoder()
+  }
+
+  /// Ends `run` soon, from any thread.
+  func stop() {
+    isStopping.withLock { $0 = true }
+    consumer.waker.wakeUp()
+  }
+
+  /// Reads until stopped; then gives the partitions back and leaves the group.
+  func run() throws(KafkaError) {
+    while !isStopping.withLock({ $0 }) {
+      heartbeat()
+      try step()
+    }
+    closeAll()
+    consumer.close(timeoutMilliseconds: 5_000)
+  }
+
+  private func step() throws(KafkaError) {
+    takeNews()
+    reopenWaiting()
+    if isAssignmentStale { try assignOpen() }
+    let events = try consumer.poll(
+      timeoutMilliseconds: pollWait, recordsMaximum: IntakeLimits.pollRecordsMaximum, receive: receive)
+    for event in events { try handle(event) }
+    takeNews()
+    try handOver()
+    try commitOffsets()
+  }
+
+  private var pollWait: Int32 {
+    let now = clock.monotonicMilliseconds
+    var wait = IntakeLimits.pollMilliseconds
+    for intake in intakes.values where !intake.batch.isEmpty && intake.batchesAtWorker == 0 {
+      let rest = intake.batchStarted + Int64(settings.batchLingerMilliseconds) - now
+      wait = min(wait, Int32(clamping: max(0, rest)))
+    }
+    return wait
+  }
+
+  // MARK: Records
+
+  private func receive(_ record: borrowing KafkaRecordView) {
+    guard record.topicIndex < inputCount, let intake = intakes[record.partition], intake.phase == .open,
+      record.offset >= intake.readOffsets[record.topicIndex]
+    else { return }
+    if intake.batch.isEmpty { intake.batchStarted = clock.monotonicMilliseconds }
+    decoder.begin()
+    intake.batch.raw.begin(key: record.key, value: record.value)
+    record.forEachHeader { name, value in
+      decoder.header(name: name, value: value)
+      intake.batch.raw.addHeader(name: name, value: value)
+    }
+    let arrival =
+      settings.isBrokerEmbedded || record.timestampType == .notAvailable
+      ? clock.now : Timestamp(milliseconds: record.timestampMilliseconds)
+    let decoded = decoder.decode(input: record.topicIndex, value: record.value, arrival: arrival)
+    intake.batch.append(
+      InputRecord(
+        input: record.topicIndex, offset: record.offset, timestamp: record.timestampMilliseconds, arrival: arrival,
+        mark: decoded.mark, event: decoded.event,
+        contentHash: RecordContent.hash(key: record.key, value: record.value), raw: intake.batch.raw.finish()))
+    intake.readOffsets[record.topicIndex] = record.offset + 1
+  }
+
+  private func handOver() throws(KafkaError) {
+    let now = clock.monotonicMilliseconds
+    for (partition, intake) in intakes where intake.phase == .open {
+      let isFull =
+        intake.batch.records.count >= settings.batchRecordsMaximum
+        || intake.batch.raw.count >= IntakeLimits.batchBytesMaximum
+      let isDue =
+        !intake.batch.isEmpty && intake.batchesAtWorker == 0
+        && now - intake.batchStarted >= Int64(settings.batchLingerMilliseconds)
+      if isDue || isFull && intake.batchesAtWorker < IntakeLimits.batchesAtWorkerMaximum {
+        worker(partition).mailbox.put(.batch(partition, intake.takeBatch(), generation: intake.generation))
+        if intake.isPaused { try setPaused(partition, false) }
+      } else if isFull, !intake.isPaused {
+        try setPaused(partition, true)
+      }
+    }
+  }
+
+  private func setPaused(_ partition: Int32, _ isPaused: Bool) throws(KafkaError) {
+    let list = service.inputs.map { KafkaTopicPartition(topic: $0.topic, partition: partition) }
+    if isPaused { try consumer.pause(list) } else { try consumer.resume(list) }
+    intakes[partition]?.isPaused = isPaused
+  }
+
+  private func commitOffsets() throws(KafkaError) {
+    let now = clock.monotonicMilliseconds
+    guard now >= nextCommit else { return }
+    nextCommit = now + IntakeLimits.commitMilliseconds
+    var offsets: [KafkaTopicPartitionOffset] = []
+    for (partition, intake) in intakes where intake.phase == .open {
+      for (input, offset) in intake.doneOffsets.enumerated() {
+        offsets.append(
+          KafkaTopicPartitionOffset(topic: service.inputs[input].topic, partition: partition, offset: offset))
+      }
+    }
+    // Advisory only, for lag tools; the position is in the database.
+    do throws(KafkaError) { try consumer.commit(offsets: offsets) } catch {
+      logger.limited(.debug, key: "commit", "offsets were not committed", ["error": .init(error.description)])
+    }
+    ends.watch(intakes.filter { $0.value.phase == .open }.mapValues { Watched(done: $0.doneOffsets) })
+  }
+
+  // MARK: Assignment
+
+  private func handle(_ event: KafkaConsumerEvent) throws(KafkaError) {
+    switch event {
+    case .assign(let partitions):
+      take(partitions)
+      isAssignmentStale = true
+      try assignOpen()
+    case .revoke:
+      closeAll()
+      try consumer.unassign()
+      ready(false)
+    case .endReached(let input, let partition, let offset):
+      // Holes at the log's end (transaction markers) move the position too.
+      if intakes[partition]?.phase == .open, (intakes[partition]?.readOffsets[input] ?? .max) < offset {
+        intakes[partition]?.batch.nextOffsets[input] = offset
+        intakes[partition]?.readOffsets[input] = offset
+      }
+    case .error(let error):
+      if error.isFatal { throw error }
+      logger.limited(.warning, key: "kafka-\(error.codeName)", "Kafka says", ["error": .init(error.description)])
+      if error.kind == .offsetOutOfRange, let place = error.partition { reopen(place.partition) }
+    }
+  }
+
+  /// Owns a partition number only where the group gave it for every input: never part of a set.
+  private func take(_ partitions: [KafkaTopicPartition]) {
+    var topics: [Int32: Set<String>] = [:]
+    for place in partitions { topics[place.partition, default: []].insert(place.topic) }
+    let wanted = Set(service.inputs.map(\.topic))
+    let complete = topics.filter { $0.value == wanted }.keys
+    let incomplete = topics.keys.filter { topics[$0] != wanted }
+    if !incomplete.isEmpty {
+      logger.warning(
+        "partitions wait until all topics have as many", ["partitions": .init("\(incomplete.sorted())")])
+    }
+    let count = ends.partitionCount(of: service.inputs[0].topic) ?? Int32(topics.count)
+    for partition in complete where intakes[partition] == nil { open(partition, partitionCount: count) }
+    if complete.isEmpty { ready(true) }
+  }
+
+  private func open(_ partition: Int32, partitionCount: Int32) {
+    generations += 1
+    let intake = PartitionIntake<Service>(
+      inputCount: service.inputs.count, partitionCount: partitionCount, generation: generations)
+    intake.failures = intakes[partition]?.failures ?? 0
+    intakes[partition] = intake
+    worker(partition).mailbox.put(.open(partition, partitionCount: partitionCount, generation: generations))
+  }
+
+  private func reopen(_ partition: Int32) {
+    guard let intake = intakes[partition] else { return }
+    isAssignmentStale = true
+    open(partition, partitionCount: intake.partitionCount)
+  }
+
+  private func reopenWaiting() {
+    let now = clock.monotonicMilliseconds
+    for (partition, intake) in intakes {
+      if case .waiting(let until) = intake.phase, until <= now {
+        let count = ends.partitionCount(of: service.inputs[0].topic) ?? intake.partitionCount
+        open(partition, partitionCount: count)
+      }
+    }
+  }
+
+  /// Reads all open partitions, each from where it stands.
+  private func assignOpen() throws(KafkaError) {
+    isAssignmentStale = false
+    var places: [KafkaTopicPartitionOffset] = []
+    for (partition, intake) in intakes where intake.phase == .open {
+      for (input, offset) in intake.readOffsets.enumerated() {
+        places.append(
+          KafkaTopicPartitionOffset(topic: service.inputs[input].topic, partition: partition, offset: offset))
+      }
+      intakes[partition]?.isPaused = false
+    }
+    try consumer.assign(places)
+  }
+
+  private func takeNews() {
+    for item in news.takeAll(until: .distantPast) {
+      switch item {
+      case .opened(let partition, let offsets, let generation):
+        guard intakes[partition]?.generation == generation else { continue }
+        intakes[partition]?.restart(at: offsets)
+        isAssignmentStale = true
+        ready(intakes.values.allSatisfy { $0.phase == .open })
+      case .finishedBatch(let partition, let offsets, let generation):
+        guard intakes[partition]?.generation == generation else { continue }
+        intakes[partition]?.batchesAtWorker -= 1
+        intakes[partition]?.doneOffsets = offsets
+      case .failed(let partition, let error, let generation):
+        guard intakes[partition]?.generation == generation else { continue }
+        pause(partition, after: error)
+      case .closed:
+        break
+      }
+    }
+  }
+
+  /// Opens the partition again after a while that grows with its failures.
+  private func pause(_ partition: Int32, after error: PipelineError) {
+    guard let intake = intakes[partition] else { return }
+    intake.failures += 1
+    let shift = min(intake.failures - 1, 7)
+    var delay = min(IntakeLimits.reopenMillisecondsMinimum << Int64(shift), IntakeLimits.reopenMillisecondsMaximum)
+    if error == .fenced { delay = IntakeLimits.fencedMilliseconds }
+    intake.phase = .waiting(until: clock.monotonicMilliseconds + delay)
+    isAssignmentStale = true
+  }
+
+  /// Lets the workers finish what they have, then forgets all partitions.
+  private func closeAll() {
+    var open = Set(intakes.keys)
+    for partition in open { worker(partition).mailbox.put(.close(partition)) }
+    let deadline = Date(timeIntervalSinceNow: 20)
+    while !open.isEmpty, Date() < deadline {
+      for item in news.takeAll(until: deadline) { if case .closed(let partition) = item { open.remove(partition) } }
+    }
+    intakes.removeAll()
+    ends.watch([:])
+  }
+
+  private func worker(_ partition: Int32) -> PartitionWorker<Tables> {
+    workers[Int(partition) % workers.count]
+  }
+}

@@ -1,0 +1,139 @@
+import Kafka
+import Pipeline
+import Postgres
+
+/// Runs one service of the pipeline in this process: a reader, its workers, the producer, the watcher of ends.
+package enum ServiceHost {
+  /// Starts everything and tells the life cycle how it stops: reading first, then the batches at work, then the
+  /// producer.
+  ///
+  /// - Throws: `KafkaError` or `PostgresError` for settings that cannot work; what is only away is waited for.
+  package static func start<Tables: ServiceTables>(
+    service: Tables.Service, tables: Tables, settings: PipelineSettings, producerLingerMilliseconds: Int = 5,
+    context: ServiceContext
+  ) throws {
+    typealias Service = Tables.Service
+    let kafka = settings.kafka(clientID: Service.name, producerLingerMilliseconds: producerLingerMilliseconds)
+    let database = try settings.database(applicationName: "handbill-\(Service.name)")
+    let workers = Locked<[PartitionWorker<Tables>]>([])
+    let writer = makeWriter(service: service, kafka: kafka, workers: workers, context: context)
+    let news = Mailbox<WorkerNews>()
+    let ends = makeEnds(service: service, tables: tables, kafka: kafka, workers: workers, context: context)
+    try Startup.wait(for: "kafka", context: context) {
+      try ends.readCounts()
+      try writer.start()
+    }
+    context.lifeCycle.onStop("producer") { writer.close(timeoutMilliseconds: 5_000) }
+    let consumer = try KafkaConsumer(
+      configuration: kafka, groupID: "handbill-\(Service.name)", topics: service.inputs.map(\.topic))
+    let waker = consumer.waker
+    let open = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.partitionsOpen)) { $0.reduce(0, +) }
+    let ages = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.watermarkAge)) { $0.max() ?? 0 }
+    for index in 0..<settings.workers {
+      let heartbeat = context.health.heartbeat("worker-\(index)")
+      let worker = PartitionWorker(
+        service: service, tables: tables, database: database, kafka: kafka, writer: writer,
+        logger: context.logger.named("worker-\(index)"),
+        meters: WorkerMeters(registry: context.metrics, worker: index, open: open, watermarkAge: ages),
+        heartbeat: { heartbeat.beat() },
+        tell: {
+          news.put($0)
+          waker.wakeUp()
+        })
+      workers.withLock { $0.append(worker) }
+    }
+    let all = workers.withLock { $0 }
+    startThreads(
+      reader: makeReader(
+        service: service, consumer: consumer, workers: all, settings: settings, news: news, ends: ends,
+        context: context),
+      workers: all, ends: ends, context: context)
+  }
+
+  private static func makeWriter<Tables: ServiceTables>(
+    service: Tables.Service, kafka: KafkaConfiguration, workers: Locked<[PartitionWorker<Tables>]>,
+    context: ServiceContext
+  ) -> KafkaLogWriter {
+    let listener = KafkaLogWriter.Listener(
+      delivered: { receipts in
+        let all = workers.withLock { $0 }
+        guard !all.isEmpty else { return }
+        let shares = Dictionary(grouping: receipts) { Int($0.partition) % all.count }
+        for (index, share) in shares { all[index].mailbox.put(.delivered(Receipts.latest(share))) }
+      },
+      rebuilt: { for worker in workers.withLock({ $0 }) { worker.mailbox.put(.writerRebuilt) } })
+    return KafkaLogWriter(
+      configuration: kafka, topics: service.outputs + service.inputs.map(\.topic) + ["ads.rejected"],
+      listener: listener, logger: context.logger.named("producer"), metrics: context.metrics)
+  }
+
+  private static func makeEnds<Tables: ServiceTables>(
+    service: Tables.Service, tables: Tables, kafka: KafkaConfiguration, workers: Locked<[PartitionWorker<Tables>]>,
+    context: ServiceContext
+  ) -> EndWatcher {
+    EndWatcher(
+      inputs: service.inputs.map { ($0.topic, $0.isSequenced) }, configuration: kafka,
+      logger: context.logger.named("ends"), metrics: context.metrics
+    ) { partition, input, offset, asked in
+      let all = workers.withLock { $0 }
+      guard !all.isEmpty else { return }
+      all[Int(partition) % all.count].mailbox.put(.confirmEnd(partition, input: input, offset: offset, asked: asked))
+    }
+  }
+
+  private static func makeReader<Tables: ServiceTables>(
+    service: Tables.Service, consumer: KafkaConsumer, workers: [PartitionWorker<Tables>], settings: PipelineSettings,
+    news: Mailbox<WorkerNews>, ends: EndWatcher, context: ServiceContext
+  ) -> RecordReader<Tables> {
+    let heartbeat = context.health.heartbeat("reader")
+    let readiness = context.health.readiness("assignment", until: "no partitions are assigned yet")
+    return RecordReader(
+      service: service, consumer: consumer, workers: workers, settings: settings, news: news, ends: ends,
+      logger: context.logger.named("reader"), heartbeat: { heartbeat.beat() },
+      ready: { $0 ? readiness.setReady() : readiness.setNotReady("partitions are being taken over") })
+  }
+
+  private static func startThreads<Tables: ServiceTables>(
+    reader: RecordReader<Tables>, workers: [PartitionWorker<Tables>], ends: EndWatcher, context: ServiceContext
+  ) {
+    let workerThreads = workers.enumerated().map { index, worker in OwnerThread("worker-\(index)") { worker.run() } }
+    context.lifeCycle.onStop("workers") {
+      for worker in workers { worker.mailbox.put(.stop) }
+      for thread in workerThreads { thread.join() }
+    }
+    let endThread = OwnerThread("ends") { ends.run() }
+    context.lifeCycle.onStop("ends") {
+      ends.stop()
+      endThread.join()
+    }
+    let lifeCycle = context.lifeCycle
+    let readerThread = OwnerThread("reader") {
+      do throws(KafkaError) { try reader.run() } catch {
+        lifeCycle.requestStop("Kafka's consumer failed for good: \(error)", exitCode: .unavailable)
+      }
+    }
+    context.lifeCycle.onStop("reader") {
+      reader.stop()
+      readerThread.join()
+    }
+  }
+}
+
+/// What a set of receipts comes to.
+enum Receipts {
+  /// Of the numbered ones the highest of each output says it all: deliveries are a prefix of what was sent.
+  static func latest(_ receipts: [Receipt]) -> [Receipt] {
+    var highest: [Int64: Receipt] = [:]
+    var others: [Receipt] = []
+    for receipt in receipts {
+      guard case .numbered(let output, let sequence) = receipt.content else {
+        others.append(receipt)
+        continue
+      }
+      let key = Int64(receipt.partition) << 8 | Int64(output)
+      if case .numbered(_, let known)? = highest[key]?.content, known >= sequence { continue }
+      highest[key] = receipt
+    }
+    return others + highest.values
+  }
+}

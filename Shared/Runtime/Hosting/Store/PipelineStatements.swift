@@ -1,0 +1,139 @@
+/// The SQL of the pipeline's bookkeeping for one service. The schema's name is the only thing that is not a parameter:
+/// it is one of ours, never input.
+struct PipelineStatements: Sendable {
+  let schema: String
+
+  var ensurePartition: String {
+    "INSERT INTO \(schema).partition (partition) VALUES ($1) ON CONFLICT DO NOTHING"
+  }
+
+  var raiseEpoch: String {
+    """
+    UPDATE \(schema).partition SET epoch = epoch + 1, backend_pid = pg_backend_pid() WHERE partition = $1
+    RETURNING epoch, batch_number, watermark, outbox_id
+    """
+  }
+
+  var terminateOwner: String {
+    """
+    SELECT pg_terminate_backend(backend_pid, 2000) FROM \(schema).partition
+    WHERE partition = $1 AND backend_pid <> pg_backend_pid()
+    """
+  }
+
+  var inputs: String {
+    """
+    SELECT topic, next_offset, last_offset, last_timestamp, last_hash, taken_sequence, taken_watermark
+    FROM \(schema).input WHERE partition = $1
+    """
+  }
+
+  var outputs: String {
+    "SELECT topic, next_sequence, emitted_sequence FROM \(schema).output WHERE partition = $1"
+  }
+
+  /// The first statement of every transaction: nothing happens unless epoch and batch number are what this owner last
+  /// wrote.
+  var fence: String {
+    """
+    UPDATE \(schema).partition
+    SET batch_number = $4, watermark = $5, outbox_id = greatest(outbox_id, $6)
+    WHERE partition = $1 AND epoch = $2 AND batch_number = $3
+    """
+  }
+
+  var keepInputs: String {
+    """
+    INSERT INTO \(schema).input AS stored
+      (partition, topic, next_offset, last_offset, last_timestamp, last_hash, taken_sequence, taken_watermark)
+    SELECT $1, moved.* FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[],
+      $8::timestamptz[]) AS moved
+    ON CONFLICT (partition, topic) DO UPDATE SET next_offset = excluded.next_offset,
+      last_offset = excluded.last_offset, last_timestamp = excluded.last_timestamp, last_hash = excluded.last_hash,
+      taken_sequence = excluded.taken_sequence, taken_watermark = excluded.taken_watermark
+    """
+  }
+
+  var keepOutputs: String {
+    """
+    INSERT INTO \(schema).output (partition, topic, next_sequence, emitted_sequence)
+    SELECT $1, moved.* FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS moved
+    ON CONFLICT (partition, topic) DO UPDATE SET next_sequence = excluded.next_sequence,
+      emitted_sequence = excluded.emitted_sequence
+    """
+  }
+
+  var keepWatermarks: String {
+    """
+    UPDATE \(schema).input SET taken_watermark = taken.watermark
+    FROM unnest($2::text[], $3::timestamptz[]) AS taken (topic, watermark)
+    WHERE input.partition = $1 AND input.topic = taken.topic AND input.taken_watermark <> taken.watermark
+    """
+  }
+
+  var keepEmitted: String {
+    """
+    UPDATE \(schema).output SET emitted_sequence = sent.emitted
+    FROM unnest($2::text[], $3::bigint[]) AS sent (topic, emitted)
+    WHERE output.partition = $1 AND output.topic = sent.topic AND output.emitted_sequence <> sent.emitted
+    """
+  }
+
+  var addBatch: String {
+    """
+    INSERT INTO \(schema).batch (partition, batch_number, committed_at, watermark, first_arrival, last_arrival,
+      input_topics, first_offsets, next_offsets, output_topics, first_sequences, next_sequences, outcomes)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    """
+  }
+
+  var addRejected: String {
+    """
+    INSERT INTO \(schema).rejected (partition, topic, record_offset, batch_number, arrival, reason, detail, value,
+      value_length, value_hash)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    """
+  }
+
+  var addOutbox: String {
+    """
+    INSERT INTO \(schema).outbox (partition, id, topic, target_partition, key, value, header_names, header_values)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+    """
+  }
+
+  var removeOutbox: String { "DELETE FROM \(schema).outbox WHERE partition = $1 AND id = ANY ($2)" }
+
+  var addLost: String {
+    """
+    INSERT INTO \(schema).lost_range (partition, topic, first_offset, next_offset, batch_number, detail)
+    VALUES ($1, $2, $3, $4, $5, $6)
+    """
+  }
+
+  var addMissing: String { "INSERT INTO \(schema).missing (partition, topic, sequence) VALUES ($1, $2, $3)" }
+
+  var answerMissing: String {
+    """
+    INSERT INTO \(schema).answered_missing (consumer, partition, topic, number) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (consumer, partition, topic) DO UPDATE SET number = greatest(answered_missing.number, excluded.number)
+    """
+  }
+
+  var outbox: String {
+    """
+    SELECT id, topic, target_partition, key, value, header_names, header_values
+    FROM \(schema).outbox WHERE partition = $1 ORDER BY id
+    """
+  }
+
+  /// Rows of a consumer's `missing` that were not answered yet.
+  func missing(of consumer: String) -> String {
+    """
+    SELECT m.topic, m.number, m.sequence FROM \(consumer).missing m
+    LEFT JOIN \(schema).answered_missing a
+      ON a.consumer = $1 AND a.partition = m.partition AND a.topic = m.topic
+    WHERE m.partition = $2 AND m.topic = ANY ($3) AND m.number > coalesce(a.number, 0) ORDER BY m.number
+    """
+  }
+}

@@ -1,0 +1,306 @@
+import AdCore
+import Pipeline
+import Postgres
+
+/// A service's tables in PostgreSQL: the bookkeeping of the pipeline, the same for every service, around the service's
+/// own rows. One store has one connection and one thread.
+package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore {
+  package typealias Service = Tables.Service
+
+  private let tables: Tables
+  private let inputTopics: [String]
+  private let outputTopics: [String]
+  private let sql = PipelineStatements(schema: Service.schema)
+  private let configuration: PostgresConfiguration
+  private var connection: PostgresConnection?
+
+  package init(tables: Tables, service: Service, configuration: PostgresConfiguration) {
+    self.tables = tables
+    self.configuration = configuration
+    inputTopics = service.inputs.map(\.topic)
+    outputTopics = service.outputs
+  }
+
+  package func close() {
+    connection?.close()
+    connection = nil
+  }
+
+  // MARK: Assignment
+
+  package func acquire(_ partition: Int32) throws(PipelineError) -> PartitionPosition {
+    try perform { connection throws(PostgresError) in
+      _ = try connection.execute(sql: sql.ensurePartition, [partition])
+      var owner: PostgresRow?
+      do throws(PostgresError) {
+        owner = try raiseEpoch(partition, in: connection)
+      } catch {
+        guard error.sqlState == "55P03" else { throw error }
+        // The owner's backend holds the row and does not go on: a stopped zombie. Only this frees its locks.
+        _ = try connection.query(sql.terminateOwner, [partition])
+        owner = try raiseEpoch(partition, in: connection)
+      }
+      guard let owner else { throw PostgresError(.undecodable, "the partition's row is not there") }
+      return PartitionPosition(
+        epoch: try owner.decode(0), batchNumber: try owner.decode(1), watermark: Timestamp(try owner.decode(2)),
+        inputs: try inputPositions(partition, in: connection), outputs: try outputPositions(partition, in: connection),
+        outboxID: try owner.decode(3))
+    }
+  }
+
+  private func raiseEpoch(_ partition: Int32, in connection: PostgresConnection) throws(PostgresError) -> PostgresRow? {
+    try connection.begin()
+    do throws(PostgresError) {
+      _ = try connection.execute(sql: "SET LOCAL lock_timeout = '1s'")
+      let rows = try connection.query(sql.raiseEpoch, [partition])
+      try connection.commit()
+      return rows.first
+    } catch {
+      if connection.isUsable { try? connection.rollback() }
+      throw error
+    }
+  }
+
+  private func inputPositions(
+    _ partition: Int32, in connection: PostgresConnection
+  ) throws(PostgresError) -> [InputPosition] {
+    var found: [String: InputPosition] = [:]
+    for row in try connection.query(sql.inputs, [partition]) {
+      var last: RecordIdentity?
+      if let offset: Int64 = try row.decode(2), let timestamp: Int64 = try row.decode(3),
+        let hash: Int64 = try row.decode(4)
+      {
+        last = RecordIdentity(offset: offset, timestamp: timestamp, contentHash: UInt64(bitPattern: hash))
+      }
+      found[try row.decode(0)] = InputPosition(
+        nextOffset: try row.decode(1), last: last, takenSequence: try row.decode(5),
+        takenWatermark: Timestamp(try row.decode(6)))
+    }
+    return inputTopics.map { found[$0] ?? .start }
+  }
+
+  private func outputPositions(
+    _ partition: Int32, in connection: PostgresConnection
+  ) throws(PostgresError) -> [OutputPosition] {
+    var found: [String: OutputPosition] = [:]
+    for row in try connection.query(sql.outputs, [partition]) {
+      found[try row.decode(0)] = OutputPosition(nextSequence: try row.decode(1), emittedSequence: try row.decode(2))
+    }
+    return outputTopics.map { found[$0] ?? .start }
+  }
+
+  package func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider {
+    try perform { connection throws(PostgresError) in
+      try tables.load(partition, now: now, from: connection)
+    }
+  }
+
+  package func look(up query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge {
+    try perform { connection throws(PostgresError) in
+      try tables.look(up: query, partition: partition, in: connection)
+    }
+  }
+
+  // MARK: Batches
+
+  package func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> CommitResult {
+    try perform { connection throws(PostgresError) in
+      do throws(PostgresError) {
+        var opening = PostgresPipeline()
+        opening.begin()
+        let fence = opening.send(sql: sql.fence, fenceParameters(batch))
+        guard try connection.run(opening).affectedRows(at: fence) == 1 else { throw PostgresError.fenced }
+        try tables.copy(batch, into: connection)
+        var closing = PostgresPipeline()
+        keepBooks(batch, with: &closing)
+        let read = tables.finish(batch, with: &closing)
+        closing.commit()
+        return try read(connection.run(closing))
+      } catch {
+        if connection.isUsable, connection.isInTransaction { try connection.rollback() }
+        throw error
+      }
+    }
+  }
+
+  private func fenceParameters(_ batch: CommitBatch<Service>) -> [any PostgresValue] {
+    [
+      batch.partition, batch.epoch, batch.number - 1, batch.number, batch.watermark.postgres,
+      batch.outbox.last?.id ?? 0,
+    ]
+  }
+
+  private func keepBooks(_ batch: CommitBatch<Service>, with pipeline: inout PostgresPipeline) {
+    let partition = batch.partition
+    _ = pipeline.send(
+      sql: sql.keepInputs,
+      [
+        partition, inputTopics, batch.inputs.map(\.position.nextOffset), batch.inputs.map(\.position.last?.offset),
+        batch.inputs.map(\.position.last?.timestamp),
+        batch.inputs.map { $0.position.last.map { Int64(bitPattern: $0.contentHash) } },
+        batch.inputs.map(\.position.takenSequence), batch.inputs.map(\.position.takenWatermark.postgres),
+      ])
+    if !outputTopics.isEmpty {
+      _ = pipeline.send(
+        sql: sql.keepOutputs,
+        [
+          partition, outputTopics, batch.outputs.map(\.position.nextSequence),
+          batch.outputs.map(\.position.emittedSequence),
+        ])
+    }
+    _ = pipeline.send(
+      sql: sql.addBatch,
+      [
+        partition, batch.number, batch.committedAt.postgres, batch.watermark.postgres,
+        batch.arrivals?.lowerBound.postgres, batch.arrivals?.upperBound.postgres, inputTopics,
+        batch.inputs.map(\.firstOffset), batch.inputs.map(\.position.nextOffset), outputTopics,
+        batch.outputs.map(\.firstSequence), batch.outputs.map(\.position.nextSequence), batch.outcomes,
+      ])
+    addRareRows(batch, with: &pipeline)
+  }
+
+  private func addRareRows(_ batch: CommitBatch<Service>, with pipeline: inout PostgresPipeline) {
+    for row in batch.rejections {
+      _ = pipeline.send(
+        sql: sql.addRejected,
+        [
+          batch.partition, inputTopics[row.input], row.offset, batch.number, row.arrival.postgres, Int16(row.reason),
+          row.detail, row.value, row.valueLength, row.valueHash,
+        ])
+    }
+    for entry in batch.outbox {
+      let message = entry.message
+      _ = pipeline.send(
+        sql: sql.addOutbox,
+        [
+          batch.partition, entry.id, message.topic, message.partition, message.key, message.value,
+          message.headers.map(\.name), message.headers.map(\.value),
+        ])
+    }
+    for range in batch.lost {
+      _ = pipeline.send(
+        sql: sql.addLost,
+        [
+          batch.partition, inputTopics[range.input], range.offsets.lowerBound, range.offsets.upperBound, batch.number,
+          range.detail,
+        ])
+    }
+    addNotices(
+      partition: batch.partition, missing: batch.missing, delivered: batch.deliveredOutbox, answered: [],
+      with: &pipeline)
+  }
+
+  private func addNotices(
+    partition: Int32, missing: [MissingSequence], delivered: [Int64], answered: [MissingNotice],
+    with pipeline: inout PostgresPipeline
+  ) {
+    if !delivered.isEmpty { _ = pipeline.send(sql: sql.removeOutbox, [partition, delivered]) }
+    for sequence in missing {
+      _ = pipeline.send(sql: sql.addMissing, [partition, inputTopics[sequence.input], sequence.sequence])
+    }
+    for notice in answered {
+      _ = pipeline.send(
+        sql: sql.answerMissing, [notice.consumer, partition, outputTopics[notice.output], notice.number])
+    }
+  }
+
+  package func keep(_ upkeep: Upkeep) throws(PipelineError) {
+    try perform { connection throws(PostgresError) in
+      do throws(PostgresError) {
+        var opening = PostgresPipeline()
+        opening.begin()
+        let fence = opening.send(
+          sql: sql.fence,
+          [upkeep.partition, upkeep.epoch, upkeep.batchNumber, upkeep.batchNumber, upkeep.watermark.postgres, Int64(0)])
+        guard try connection.run(opening).affectedRows(at: fence) == 1 else { throw PostgresError.fenced }
+        var closing = PostgresPipeline()
+        _ = closing.send(
+          sql: sql.keepWatermarks, [upkeep.partition, inputTopics, upkeep.takenWatermarks.map(\.postgres)])
+        _ = closing.send(sql: sql.keepEmitted, [upkeep.partition, outputTopics, upkeep.emitted])
+        addNotices(
+          partition: upkeep.partition, missing: upkeep.missing, delivered: upkeep.deliveredOutbox,
+          answered: upkeep.answeredMissing, with: &closing)
+        closing.commit()
+        _ = try connection.run(closing)
+      } catch {
+        if connection.isUsable, connection.isInTransaction { try connection.rollback() }
+        throw error
+      }
+    }
+  }
+
+  // MARK: Publishing again
+
+  package func messages(
+    partition: Int32, output: Int, from sequence: Int64, limit: Int
+  ) throws(PipelineError) -> [NumberedMessage] {
+    try perform { connection throws(PostgresError) in
+      try tables.messages(partition: partition, output: output, from: sequence, limit: limit, in: connection)
+    }
+  }
+
+  package func outbox(_ partition: Int32) throws(PipelineError) -> [OutboxEntry] {
+    try perform { connection throws(PostgresError) in
+      var entries: [OutboxEntry] = []
+      for row in try connection.query(sql.outbox, [partition]) {
+        let names: [[UInt8]] = try row.decode(5)
+        let values: [[UInt8]] = try row.decode(6)
+        entries.append(
+          OutboxEntry(
+            id: try row.decode(0),
+            message: OutgoingMessage(
+              topic: try row.decode(1), partition: try row.decode(2), key: try row.decode(3), value: try row.decode(4),
+              headers: zip(names, values).map { RecordHeader(name: $0, value: $1) })))
+      }
+      return entries
+    }
+  }
+
+  package func missing(_ partition: Int32) throws(PipelineError) -> [MissingNotice] {
+    try perform { connection throws(PostgresError) in
+      var notices: [MissingNotice] = []
+      for consumer in tables.consumers {
+        for row in try connection.query(sql.missing(of: consumer), [consumer, partition, outputTopics]) {
+          let topic: String = try row.decode(0)
+          guard let output = outputTopics.firstIndex(of: topic) else { continue }
+          notices.append(
+            MissingNotice(
+              consumer: consumer, number: try row.decode(1), output: output, sequence: try row.decode(2)))
+        }
+      }
+      return notices
+    }
+  }
+
+  // MARK: Errors
+
+  /// Runs `body` on the connection, made anew where it is gone, and says what a failure means for the partition.
+  private func perform<Result>(
+    _ body: (PostgresConnection) throws(PostgresError) -> Result
+  ) throws(PipelineError) -> Result {
+    do throws(PostgresError) {
+      let connection: PostgresConnection
+      if let known = self.connection { connection = known } else { connection = try PostgresConnection(configuration) }
+      self.connection = connection
+      if !connection.isUsable { try connection.reconnect() }
+      return try body(connection)
+    } catch {
+      throw pipelineError(error)
+    }
+  }
+
+  private func pipelineError(_ error: PostgresError) -> PipelineError {
+    if error.isFence { return .fenced }
+    if error.isUniqueViolation { return .duplicateFound }
+    if error.isDataRefused { return .dataRefused(error.description) }
+    return .storeUnavailable(error.description)
+  }
+}
+
+extension PostgresError {
+  /// The SQLSTATE that we give to a fence that did not hold.
+  private static let fenceState = "HB001"
+
+  fileprivate static let fenced = PostgresError(.server, "the partition has another owner", sqlState: fenceState)
+  fileprivate var isFence: Bool { sqlState == Self.fenceState }
+}

@@ -1,0 +1,67 @@
+import AdCore
+import Pipeline
+import Postgres
+
+/// What a service knows about its own tables; the rest of a store is the same for all (``PostgresPipelineStore``).
+package protocol ServiceTables<Service>: Sendable {
+  associatedtype Service: PipelineService
+
+  /// Services that consume this one's outputs: their `missing` tables are answered.
+  var consumers: [String] { get }
+
+  /// The state of a partition from the tables, at its assignment or after a batch that could not be taken back.
+  func load(_ partition: Int32, now: Timestamp, from connection: PostgresConnection) throws(PostgresError)
+    -> Service.Decider
+
+  /// Answers what a batch must know before it is decided.
+  func look(up query: Service.Query, partition: Int32, in connection: PostgresConnection) throws(PostgresError)
+    -> Service.Knowledge
+
+  /// Copies a batch's rows, inside the transaction and after its fence.
+  func copy(_ batch: CommitBatch<Service>, into connection: PostgresConnection) throws(PostgresError)
+
+  /// Adds the statements that go with COMMIT in one round trip, changes of shared rows last; the returned function
+  /// reads their answers.
+  func finish(_ batch: CommitBatch<Service>, with pipeline: inout PostgresPipeline) -> CommitReader
+
+  /// Messages of an output from `sequence` on, in order, at most `limit`, made from the rows between the batches given.
+  func messages(
+    partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection
+  ) throws(PostgresError) -> [NumberedMessage]
+}
+
+/// Reads what the statements of a commit answered.
+package typealias CommitReader = (PostgresPipelineResults) throws(PostgresError) -> CommitResult
+
+extension ServiceTables {
+  package var consumers: [String] { [] }
+
+  /// Nothing but the rows.
+  package func finish(_ batch: CommitBatch<Service>, with pipeline: inout PostgresPipeline) -> CommitReader {
+    { (_: PostgresPipelineResults) throws(PostgresError) -> CommitResult in CommitResult() }
+  }
+}
+
+extension PipelineService {
+  /// The service's schema in the database.
+  package static var schema: String { String(name.map { $0 == "-" ? "_" : $0 }) }
+}
+
+extension Timestamp {
+  package init(_ time: PostgresTimestamp) { self.init(milliseconds: time.microseconds / 1_000) }
+  package var postgres: PostgresTimestamp { PostgresTimestamp(microseconds: milliseconds &* 1_000) }
+}
+
+extension UUIDv7 {
+  package var postgres: PostgresUUID { PostgresUUID(high: high, low: low) }
+}
+
+extension PostgresRow {
+  /// An id of version 7.
+  ///
+  /// - Throws: `PostgresError` when the column holds none.
+  package func id(_ column: Int) throws(PostgresError) -> UUIDv7 {
+    let value: PostgresUUID = try decode(column)
+    return try TermsColumns.known(UUIDv7(high: value.high, low: value.low), column)
+  }
+}
