@@ -68,7 +68,7 @@ func unitTest(_ module: String, _ others: [Target.Dependency] = []) -> Target {
 }
 
 let tests: [Target] = [
-  unitTest("Crypto"), unitTest("AdCore", ["Crypto"]), unitTest("AdEvents", ["AdCore", "CEventSchema"]),
+  unitTest("Crypto"), unitTest("AdCore", ["Crypto"]), unitTest("AdEvents", ["AdCore", "CEventSchema", "Crypto"]),
   unitTest("HTTP"),
   unitTest("Pipeline", ["AdCore", "AdEvents"]),
   unitTest("Runtime", ["AdCore", "HTTP"]), unitTest("AdClient", ["AdCore", "AdEvents"]), unitTest("AdSelectionCore", pure),

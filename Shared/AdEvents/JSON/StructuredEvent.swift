@@ -1,0 +1,62 @@
+/// A CloudEvent in structured mode: the attributes and the data in one JSON object.
+struct StructuredEvent {
+  private let attributes: [(name: String, value: String)]
+  private let data: Payload
+
+  private enum Payload {
+    case json(JSONValue)
+    case protobuf([UInt8])
+  }
+
+  init(_ bytes: UnsafeRawBufferPointer) throws(Rejection) {
+    guard case .object(let members) = try JSONParser.parse(bytes) else {
+      throw Rejection(.malformed, "a CloudEvent in JSON is not an object")
+    }
+    var attributes: [(name: String, value: String)] = []
+    var payloads: [Payload] = []
+    for (key, value) in members {
+      switch (key, value) {
+      case ("data", let value): payloads.append(.json(value))
+      case ("data_base64", .string(let text)):
+        guard let decoded = ProtobufJSON.base64(text) else {
+          throw Rejection(.malformed, "data_base64 is not base64")
+        }
+        payloads.append(.protobuf(decoded))
+      case ("id", .string(let text)), ("type", .string(let text)), ("source", .string(let text)),
+        ("specversion", .string(let text)), ("time", .string(let text)):
+        attributes.append(("ce_" + key, text))
+      case ("id", _), ("type", _), ("source", _), ("specversion", _), ("time", _), ("data_base64", _):
+        throw Rejection(.invalidEnvelope, "\(key) is not a string")
+      default: break
+      }
+    }
+    guard let data = payloads.first, payloads.count == 1 else {
+      throw Rejection(.missingField, "a CloudEvent has one of data and data_base64")
+    }
+    self.attributes = attributes
+    self.data = data
+  }
+
+  /// The record's headers with the event's own attributes in their place.
+  func headers(with headers: RecordHeaders) -> RecordHeaders {
+    var result = headers
+    result.idHash = nil
+    result.type = .absent
+    result.hasSource = false
+    result.isSpecVersionKnown = nil
+    result.time = nil
+    for (name, value) in attributes {
+      Array(name.utf8).withUnsafeBytes { name in
+        Array(value.utf8).withUnsafeBytes { result.add(name: name, value: $0) }
+      }
+    }
+    return result
+  }
+
+  func protobuf(schemaName: String) throws(Rejection) -> [UInt8] {
+    switch data {
+    case .protobuf(let bytes): bytes
+    case .json(let value): try ProtobufJSON.protobuf(from: value, schemaName: schemaName)
+    }
+  }
+}

@@ -1,0 +1,213 @@
+/// The description of the topics for other people's tools: AsyncAPI 3.0, made from the topics' table and the schema, so
+/// that it cannot say anything else than the code does. It is kept as `docs/asyncapi.yaml`.
+package enum AsyncAPI {
+  /// The version of the wire format.
+  static let version = "1.0.0"
+
+  /// The whole document, in YAML.
+  package static func document() -> String {
+    YAML.map([
+      ("asyncapi", .text("3.0.0")),
+      ("info", information),
+      ("defaultContentType", .text("application/protobuf")),
+      ("channels", .map(Topic.allCases.map { ($0.channelName, channel($0)) } + [("reply", replyChannel)])),
+      ("operations", .map(operations)),
+      (
+        "components",
+        .map([
+          ("messages", .map(Topic.allCases.map { ($0.message.shortName, message($0)) })),
+          ("schemas", .map([("envelope", envelope)] + AsyncAPISchemas.all)),
+        ])
+      ),
+    ]).document()
+  }
+
+  private static var information: YAML {
+    .map([
+      ("title", .text("Handbill")), ("version", .text(version)),
+      (
+        "description",
+        .text(
+          "An open in-app ad network on Kafka. Values are protobuf (package handbill.v1) with CloudEvents' Kafka "
+            + "binding in binary mode; protobuf's JSON mapping (application/json) and structured mode "
+            + "(application/cloudevents+json) are taken as well. Unknown fields are ignored. All topics but the "
+            + "catalogue have the same number of partitions, and everything of one client lives in one number.")
+      ),
+    ])
+  }
+
+  private static func channel(_ topic: Topic) -> YAML {
+    var members: [(key: String, value: YAML)] = [
+      ("address", .text(topic == .responses ? topic.name + "{app}" : topic.name)),
+      ("summary", .text(topic.summary)),
+      (
+        "description",
+        .text(
+          "Key: \(topic.keyMeaning). Written by: \(names(topic.writers)). Read by: \(names(topic.readers)). "
+            + "Time: \(topic.isWrittenByClients ? "the broker's (LogAppendTime)" : "the writer's (CreateTime)").")
+      ),
+    ]
+    if topic == .responses {
+      members.append(("parameters", .map([("app", .map([("description", .text("The app's id."))]))])))
+    }
+    members.append(("messages", messages(topic)))
+    members.append(("bindings", .map([("kafka", channelBinding(topic))])))
+    return .map(members)
+  }
+
+  /// An answer's channel has no address of its own: the request's header names it.
+  private static var replyChannel: YAML {
+    .map([
+      ("address", .null), ("summary", .text("Where a request's answer goes, as its header says.")),
+      ("messages", messages(.responses)),
+    ])
+  }
+
+  private static func messages(_ topic: Topic) -> YAML {
+    let name = topic.message.shortName
+    return .map([(name, .reference("components/messages/\(name)"))])
+  }
+
+  private static func names(_ participants: [Participant]) -> String {
+    participants.isEmpty ? "people" : participants.map(\.rawValue).joined(separator: ", ")
+  }
+
+  private static func channelBinding(_ topic: Topic) -> YAML {
+    var binding: [(key: String, value: YAML)] = []
+    if topic != .responses { binding.append(("topic", .text(topic.name))) }
+    if case .fixed(let count) = topic.partitionRule { binding.append(("partitions", .number(Int64(count)))) }
+    var configuration: [(key: String, value: YAML)] = [("cleanup.policy", .list([.text(topic.cleanup.rawValue)]))]
+    if let retention = topic.retentionMilliseconds { configuration.append(("retention.ms", .number(retention))) }
+    configuration.append(("max.message.bytes", .number(Int64(topic.recordBytesMaximum))))
+    binding.append(("topicConfiguration", .map(configuration)))
+    binding.append(("bindingVersion", .text("0.5.0")))
+    return .map(binding)
+  }
+
+  private static var operations: [(key: String, value: YAML)] {
+    var operations: [(key: String, value: YAML)] = []
+    for topic in Topic.allCases {
+      for participant in topic.writers {
+        operations.append((operationName(participant, "sends", topic), operation(participant, "send", topic)))
+      }
+      for participant in topic.readers {
+        operations.append((operationName(participant, "receives", topic), operation(participant, "receive", topic)))
+      }
+    }
+    return operations
+  }
+
+  private static func operationName(_ participant: Participant, _ verb: String, _ topic: Topic) -> String {
+    let words = participant.rawValue.lowercased().split(separator: " ") + [verb[...], topic.channelName[...]]
+    return words.joined(separator: "-")
+  }
+
+  private static func operation(_ participant: Participant, _ action: String, _ topic: Topic) -> YAML {
+    let channel = "channels/\(topic.channelName)"
+    var members: [(key: String, value: YAML)] = [
+      ("action", .text(action)), ("channel", .reference(channel)),
+      ("summary", .text("\(participant.rawValue): \(topic.summary)")),
+      ("messages", .list([.reference("\(channel)/messages/\(topic.message.shortName)")])),
+    ]
+    if topic == .requests, participant == .client {
+      members.append(
+        (
+          "reply",
+          .map([
+            ("address", .map([("location", .text("$message.header#/kafka_replyTopic"))])),
+            ("channel", .reference("channels/reply")),
+            ("messages", .list([.reference("channels/reply/messages/\(Topic.responses.message.shortName)")])),
+          ])
+        ))
+    }
+    return .map(members)
+  }
+
+  private static func message(_ topic: Topic) -> YAML {
+    let types = topic.message.eventTypes.map { YAML.text("\($0.name)") }
+    let required = ["content-type", "ce_specversion", "ce_id", "ce_source", "ce_type"].map(YAML.text)
+    var properties: [(key: String, value: YAML)] = [
+      ("ce_type", .map([("type", .text("string")), ("enum", .list(types))]))
+    ]
+    if topic == .requests { properties += replyHeaders }
+    if topic == .responses { properties.append(("kafka_correlationId", text("Of the request, unchanged."))) }
+    let headers = YAML.map([
+      (
+        "allOf",
+        .list([
+          .reference("components/schemas/envelope"),
+          .map([
+            ("type", .text("object")), ("required", .list(required)), ("properties", .map(properties)),
+          ]),
+        ])
+      )
+    ])
+    var members: [(key: String, value: YAML)] = [
+      ("name", .text(topic.message.schemaName)), ("summary", .text(topic.summary)),
+      ("contentType", .text("application/protobuf")), ("headers", headers),
+      ("payload", .reference("components/schemas/\(topic.message.shortName)")),
+    ]
+    if topic == .requests || topic == .responses {
+      members.append(
+        (
+          "correlationId", .map([("location", .text("$message.header#/kafka_correlationId"))])
+        ))
+    }
+    let key = YAML.map([("type", .text("string")), ("description", .text(topic.keyMeaning))])
+    members.append(("bindings", .map([("kafka", .map([("key", key), ("bindingVersion", .text("0.5.0"))]))])))
+    return .map(members)
+  }
+
+  private static var replyHeaders: [(key: String, value: YAML)] {
+    [
+      ("kafka_replyTopic", text("The app's own topic; where it is given, it must be that.")),
+      ("kafka_replyPartition", text("4 bytes, big-endian.")),
+      ("kafka_correlationId", text("At most \(FieldLimits.correlationIDBytesMaximum) bytes, echoed unchanged.")),
+      ("handbill_forwarded", text("Ours alone: the mark of a request that was forwarded to its partition.")),
+    ]
+  }
+
+  private static func text(_ description: String) -> YAML {
+    .map([("type", .text("string")), ("description", .text(description))])
+  }
+
+  /// CloudEvents' attributes, as headers.
+  private static var envelope: YAML {
+    .map([
+      ("type", .text("object")),
+      (
+        "properties",
+        .map([
+          ("content-type", text("application/protobuf, application/json or application/cloudevents+json.")),
+          ("ce_specversion", .map([("type", .text("string")), ("const", .text("1.0"))])),
+          ("ce_id", text("The event's identity: the same again is a duplicate.")),
+          ("ce_source", text("Who made the event.")),
+          ("ce_time", .map([("type", .text("string")), ("format", .text("date-time"))])),
+        ])
+      ),
+    ])
+  }
+}
+
+extension Topic {
+  /// The topic's name in the document.
+  fileprivate var channelName: String {
+    switch self {
+    case .requests: "requests"
+    case .responses: "responses"
+    case .impressions: "impressions"
+    case .clicks: "clicks"
+    case .acceptedImpressions: "acceptedImpressions"
+    case .acceptedClicks: "acceptedClicks"
+    case .usage: "usage"
+    case .budgets: "budgets"
+    case .catalog: "catalog"
+    case .rejected: "rejected"
+    }
+  }
+}
+
+extension TopicMessage {
+  /// The schema's name without its package.
+  fileprivate var shortName: String { AsyncAPISchemas.shortName(schemaName) }
+}

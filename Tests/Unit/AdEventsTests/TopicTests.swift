@@ -1,0 +1,61 @@
+import AdCore
+import Foundation
+import Testing
+
+@testable import AdEvents
+
+@Suite("Topics and their description")
+struct TopicTests {
+  private let path = Program.root + "/docs/asyncapi.yaml"
+
+  @Test("docs/asyncapi.yaml is what the code says (UPDATE_DOCUMENTS=1 writes it)")
+  func document() throws {
+    if ProcessInfo.processInfo.environment["UPDATE_DOCUMENTS"] == "1" {
+      try AsyncAPI.document().write(toFile: path, atomically: true, encoding: .utf8)
+    }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == AsyncAPI.document())
+  }
+
+  /// The schema lies beside the repository where it is checked, or where the environment says.
+  private static let asyncAPISchema: String? = {
+    let named = ProcessInfo.processInfo.environment["ASYNCAPI_SCHEMA"]
+    let path = named ?? Program.root + "/../shared/conformance/asyncapi-3.0.0.schema.json"
+    return FileManager.default.fileExists(atPath: path) ? path : nil
+  }()
+
+  @Test(
+    "docs/asyncapi.yaml keeps AsyncAPI 3.0's schema", .enabled(if: Program.python != nil),
+    .enabled(if: asyncAPISchema != nil))
+  func schema() throws {
+    let script = Program.root + "/Tests/Conformance/asyncapi_document.py"
+    let outcome = try Program.run([try #require(Program.python), script, try #require(Self.asyncAPISchema), path])
+    #expect(outcome.status == 0, "\(outcome.errors)")
+  }
+
+  @Test("an app's answers go to a topic made from its id")
+  func responses() throws {
+    let app = try #require(AppID("my-app"))
+    #expect(Topic.responses(for: app) == "ads.responses.my-app")
+    let settings = Topic.responseSettings(for: app, networkPartitions: 6)
+    #expect(settings.name == "ads.responses.my-app")
+    #expect(settings.partitions == 6)
+  }
+
+  @Test("what clients write has the broker's time; the catalogue is compacted and has one partition")
+  func settings() {
+    let all = Topic.networkSettings(networkPartitions: 12)
+    #expect(Set(all.map(\.name)).count == 9)
+    let stamped = all.filter { $0.configuration["message.timestamp.type"] == "LogAppendTime" }.map(\.name)
+    #expect(Set(stamped) == ["ads.requests", "ads.impressions", "ads.clicks"])
+    #expect(all.filter { $0.configuration["cleanup.policy"] == "compact" }.map(\.name) == ["ads.catalog"])
+    #expect(all.filter { $0.partitions != 12 }.map(\.name) == ["ads.catalog"])
+    #expect(all.allSatisfy { ($0.configuration["retention.ms"] == nil) == ($0.name == "ads.catalog") })
+  }
+
+  @Test("every ce_type belongs to exactly one topic, but for the watermark's")
+  func types() {
+    for type in EventType.allCases where type != .watermarkPassed {
+      #expect(Topic.allCases.filter { $0.message.eventTypes.contains(type) }.count == 1, "\(type)")
+    }
+  }
+}
