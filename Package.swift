@@ -71,7 +71,7 @@ let tests: [Target] = [
   unitTest("Crypto"), unitTest("AdCore", ["Crypto"]), unitTest("AdEvents", ["AdCore", "CEventSchema", "Crypto"]),
   unitTest("HTTP"),
   unitTest("Pipeline", ["AdCore", "AdEvents"]),
-  unitTest("Runtime", ["AdCore", "HTTP"]), unitTest("AdClient", ["AdCore", "AdEvents"]), unitTest("AdSelectionCore", pure),
+  unitTest("Runtime", ["AdCore", "HTTP"]), unitTest("AdClient", ["AdCore", "AdEvents", "Kafka"]), unitTest("AdSelectionCore", pure),
   unitTest("ImpressionTrackingCore", pure), unitTest("ClickTrackingCore", pure), unitTest("BillingCore", pure),
   .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
   .testTarget(name: "KafkaTests", dependencies: ["CLibrdkafka", "Kafka"], path: "Tests/Integration/KafkaTests"),

@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// Asking, loading and losing ads (D1 to D4).
 extension BannerStateMachine {

@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// One tap from the question to the app to the end of its action (D7, D8, D9, M7); banners and interstitials share it.
 package struct TapStateMachine: Sendable {

@@ -1,0 +1,63 @@
+internal import AdCore
+internal import AdEvents
+internal import Kafka
+
+/// A record as it is sent, however often: the bytes and headers are made once.
+struct EncodedRecord: Sendable {
+  let topic: String
+  /// The client id, else the session id: also Kafka's key, so that the usual partitioner agrees with ours.
+  let partitionKey: String
+  let value: [UInt8]
+  let headers: [KafkaHeader]
+
+  /// For the queue's limit.
+  var bytes: Int {
+    headers.reduce(value.count + partitionKey.utf8.count) { $0 + $1.name.count + ($1.value?.count ?? 0) }
+  }
+
+  init(_ event: OutgoingEvent) {
+    switch event.message {
+    case .impression(let message):
+      self.init(event, message, topic: .impressions)
+    case .click(let message):
+      self.init(event, message, topic: .clicks)
+    }
+  }
+
+  private init(_ event: OutgoingEvent, _ message: some EventMessage, topic: Topic) {
+    self.topic = topic.name
+    partitionKey = event.partitionKey
+    value = message.encoded()
+    headers = EncodedRecord.envelope(message.eventType, id: event.id, app: event.app, time: event.time)
+  }
+
+  /// A request; the answer comes to `replyPartition` of the app's topic.
+  init(_ request: AdRequest, replyPartition: Int32, time: Timestamp) {
+    topic = Topic.requests.name
+    partitionKey = request.clientID.isEmpty ? request.sessionID : request.clientID
+    value = request.encoded()
+    let reply = CloudEventHeaders.reply(
+      topic: Topic.responses(for: request.app), partition: replyPartition,
+      correlationID: EncodedRecord.correlationID(request.requestID))
+    headers =
+      EncodedRecord.envelope(request.eventType, id: request.requestID, app: request.app, time: time)
+      + reply.map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) }
+  }
+
+  private static func envelope(_ type: EventType, id: UUIDv7, app: AppID, time: Timestamp) -> [KafkaHeader] {
+    CloudEventHeaders.make(type: type, source: "/client/\(app)", id: id.description, time: time)
+      .map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) }
+  }
+
+  /// A request's id as its correlation id: 16 bytes, big-endian.
+  static func correlationID(_ id: UUIDv7) -> [UInt8] {
+    withUnsafeBytes(of: id.high.bigEndian) { Array($0) } + withUnsafeBytes(of: id.low.bigEndian) { Array($0) }
+  }
+
+  /// The reverse; nil for what is none of ours.
+  static func requestID(correlationID bytes: [UInt8]) -> UUIDv7? {
+    guard bytes.count == 16 else { return nil }
+    func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+    return UUIDv7(high: number(bytes[..<8]), low: number(bytes[8...]))
+  }
+}

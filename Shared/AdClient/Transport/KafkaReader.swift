@@ -1,0 +1,131 @@
+internal import AdCore
+internal import AdEvents
+internal import Kafka
+internal import Synchronization
+
+/// The reading thread: stands in one partition of each app's response topic, from its end, and hands answers to whom
+/// they belong. What is for others lies there too, and is dropped.
+final class KafkaReader {
+  private let transport: KafkaTransport
+  private var backOff: Int64
+
+  private static let pollMilliseconds: Int32 = 200
+  private static let recordsMaximum = 1_000
+  private static let metadataTimeoutMilliseconds: Int32 = 5_000
+  /// How long the ends of the topics may take to be found before the consumer is built again.
+  private static let assignmentMilliseconds: Int64 = 15_000
+
+  init(transport: KafkaTransport) {
+    self.transport = transport
+    backOff = transport.settings.reconnectMilliseconds.lowerBound
+  }
+
+  private var isClosing: Bool { transport.state.withLock { $0.isClosing } }
+
+  func run() {
+    while !isClosing {
+      do {
+        try read()
+      } catch {
+        transport.note("no answers are read: \(error)")
+      }
+      if !isClosing { pause() }
+    }
+  }
+
+  /// Waits before the next consumer is built, or until the transport ends.
+  private func pause() {
+    transport.waitForClosing(milliseconds: backOff)
+    backOff = min(backOff * 2, transport.settings.reconnectMilliseconds.upperBound)
+  }
+
+  /// Reads until the transport ends; throws, or returns, when the consumer is of no more use.
+  private func read() throws {
+    let topics = transport.settings.apps.map { Topic.responses(for: $0) }
+    let partition = try replyPartition(topics)
+    let consumer = try KafkaConsumer(configuration: transport.configuration(role: "in"), groupID: nil, topics: [])
+    defer { consumer.close(timeoutMilliseconds: 1_000) }
+    // From the end: what lies there is for others. Later consumers of this transport begin there too; an answer that
+    // falls between is asked for again.
+    try consumer.assign(
+      topics.map {
+        KafkaTopicPartitionOffset(topic: $0, partition: partition, offset: KafkaTopicPartitionOffset.end)
+      })
+    var endsLeft = Set(topics.indices)
+    let assignmentEnd = DeviceClock.monotonic.advanced(byMilliseconds: KafkaReader.assignmentMilliseconds)
+    while !isClosing {
+      let events = try consumer.poll(
+        timeoutMilliseconds: KafkaReader.pollMilliseconds, recordsMaximum: KafkaReader.recordsMaximum
+      ) { take($0) }
+      for event in events {
+        switch event {
+        case .endReached(let topicIndex, _, _):
+          guard endsLeft.remove(topicIndex) != nil, endsLeft.isEmpty else { break }
+          backOff = transport.settings.reconnectMilliseconds.lowerBound
+          transport.state.withLock { $0.replyPartition = partition }
+          transport.wakeSender()
+        case .error(let error): if error.isFatal || !error.isRetriable { throw error }
+        case .assign, .revoke: break
+        }
+      }
+      if !endsLeft.isEmpty, DeviceClock.monotonic > assignmentEnd {
+        transport.note("the ends of \(topics) were not found in time")
+        return
+      }
+    }
+  }
+
+  /// One partition for the life of the transport, the same in all response topics.
+  private func replyPartition(_ topics: [String]) throws(KafkaError) -> Int32 {
+    let admin = try KafkaAdmin(configuration: transport.configuration(role: "who"))
+    defer { admin.close(timeoutMilliseconds: 1_000) }
+    var count = Int32.max
+    for topic in topics {
+      count = min(
+        count,
+        try admin.partitionCount(topic: topic, timeoutMilliseconds: KafkaReader.metadataTimeoutMilliseconds))
+    }
+    let chosen = transport.state.withLock { $0.replyPartition } ?? transport.settings.replyPartition
+    if let chosen, (0..<count).contains(chosen) { return chosen }
+    return count > 0 && count < Int32.max ? Int32.random(in: 0..<count) : 0
+  }
+
+  private func take(_ record: borrowing KafkaRecordView) {
+    var headers = RecordHeaders()
+    record.forEachHeader { name, value in headers.add(name: name, value: value) }
+    let named = EncodedRecord.requestID(correlationID: headers.correlationID)
+    // Most of what lies here may be for others: the header alone says so.
+    if let named, !transport.state.withLock({ $0.requests.isPending(named) }) {
+      transport.state.withLock { $0.counts.answersDropped += 1 }
+      return
+    }
+    switch AdResponse.decode(value: record.value, headers: headers) {
+    case .success(let response) where named == nil || named == response.requestID:
+      finish(response.requestID, KafkaReader.result(response, at: DeviceClock.monotonic))
+    case .success, .failure:
+      // Error 9: no answer to this request that a client can read.
+      if let named { finish(named, .invalid) }
+    }
+  }
+
+  private func finish(_ id: UUIDv7, _ result: RequestResult) {
+    let waiting = transport.state.withLock { state -> KafkaTransport.WaitingRequest? in
+      let waiting = state.requests.answered(id)
+      if waiting == nil { state.counts.answersDropped += 1 }
+      return waiting
+    }
+    waiting?.completion(result)
+  }
+
+  static func result(_ response: AdResponse, at now: MonotonicTime) -> RequestResult {
+    switch response.outcome {
+    case .error(let error, _): return .error(error)
+    case .ad(let served):
+      return .ad(
+        AdContent(
+          ad: served.ad, images: Dictionary(served.images.map { ($0.size, $0.url) }) { first, _ in first },
+          action: served.action, lifetimeMilliseconds: served.lifetimeMilliseconds, isTest: served.isTest,
+          token: served.token, answeredAt: now))
+    }
+  }
+}

@@ -1,0 +1,205 @@
+internal import AdCore
+internal import AdEvents
+internal import Kafka
+internal import Synchronization
+
+/// The sending thread: owns the producer, hands it what waits, and builds another when it fails.
+final class KafkaSender {
+  private let transport: KafkaTransport
+  private var producer: KafkaProducer?
+  private var producerNumber = 0
+  private var backOff: Int64
+  /// No producer is built before this moment.
+  private var buildAt = DeviceClock.monotonic
+  /// When the partition counts are fetched again: topics may grow.
+  private var refreshAt = DeviceClock.monotonic
+
+  private static let topics = [Topic.requests.name, Topic.impressions.name, Topic.clicks.name]
+  /// Report ids from here up are requests', below events' tickets.
+  private static let requestReports: UInt64 = 1 << 63
+  private static let refreshMilliseconds: Int64 = 30_000
+  private static let metadataTimeoutMilliseconds: Int32 = 5_000
+  /// How long a record waits for credit before the sender looks at the rest of its work.
+  private static let creditTimeoutMilliseconds = 100
+
+  init(transport: KafkaTransport) {
+    self.transport = transport
+    backOff = transport.settings.reconnectMilliseconds.lowerBound
+  }
+
+  func run() {
+    while true {
+      let now = DeviceClock.monotonic
+      giveUpAndAskAgain(at: now)
+      let (isClosing, eventsLeft, hasFailed) = transport.state.withLock { state in
+        (state.isClosing, state.events.count, state.failedProducer == producerNumber)
+      }
+      let isOver = now.milliseconds >= transport.closingEnd.load(ordering: .acquiring)
+      if isClosing, eventsLeft == 0 || isOver { break }
+      if producer != nil, hasFailed { dropProducer(at: now) }
+      if producer == nil, now >= buildAt { buildProducer(at: now) }
+      if let producer { sendAll(producer, at: now) }
+      transport.waitForWork(until: nextWake)
+    }
+    producer?.abort()
+  }
+
+  private var nextWake: MonotonicTime? {
+    let requests = transport.state.withLock { $0.requests.nextWake }
+    let end = MonotonicTime(milliseconds: transport.closingEnd.load(ordering: .acquiring))
+    return [requests, producer == nil ? buildAt : nil, end].compactMap { $0 }.min()
+  }
+
+  private func giveUpAndAskAgain(at now: MonotonicTime) {
+    let givenUp = transport.state.withLock { state -> [KafkaTransport.WaitingRequest] in
+      var givenUp: [KafkaTransport.WaitingRequest] = []
+      for due in state.requests.due(at: now) {
+        switch due {
+        case .givenUp(let waiting): givenUp.append(waiting)
+        case .askAgain(_, let waiting, let remaining):
+          var request = waiting.request
+          request.deadlineMilliseconds = remaining
+          state.unsentRequests.append(request)
+        }
+      }
+      return givenUp
+    }
+    for waiting in givenUp { waiting.completion(.noAnswer) }
+  }
+
+  private func buildProducer(at now: MonotonicTime) {
+    producerNumber += 1
+    let number = producerNumber
+    do {
+      let built = try KafkaProducer(
+        configuration: transport.configuration(role: "out"),
+        failed: { [transport] error in
+          transport.state.withLock { state in
+            state.failedProducer = max(state.failedProducer, number)
+            state.counts.lastProblem = error.description
+          }
+          transport.wakeSender()
+        },
+        reports: { [transport] reports in KafkaSender.take(reports, transport) })
+      do {
+        try built.warmUp(topics: KafkaSender.topics, timeoutMilliseconds: KafkaSender.metadataTimeoutMilliseconds)
+      } catch {
+        built.abort()
+        throw error
+      }
+      producer = built
+      refreshAt = now.advanced(byMilliseconds: KafkaSender.refreshMilliseconds)
+    } catch {
+      transport.note("no producer: \(error)")
+      waitLonger(at: now)
+    }
+  }
+
+  private func dropProducer(at now: MonotonicTime) {
+    producer?.abort()
+    producer = nil
+    transport.state.withLock { state in
+      state.events.producerLost()
+      // Requests are not sent again here: they are asked again while their deadline lasts.
+      state.sentRequests.removeAll()
+      if state.hasDelivered { backOff = transport.settings.reconnectMilliseconds.lowerBound }
+      state.hasDelivered = false
+      state.counts.producersLost += 1
+    }
+    waitLonger(at: now)
+  }
+
+  private func waitLonger(at now: MonotonicTime) {
+    buildAt = now.advanced(byMilliseconds: backOff)
+    backOff = min(backOff * 2, transport.settings.reconnectMilliseconds.upperBound)
+  }
+
+  private func sendAll(_ producer: KafkaProducer, at now: MonotonicTime) {
+    if now >= refreshAt {
+      refreshAt = now.advanced(byMilliseconds: KafkaSender.refreshMilliseconds)
+      // Old counts serve as long as new ones are not to be had.
+      try? producer.warmUp(topics: KafkaSender.topics, timeoutMilliseconds: 1_000)
+    }
+    guard sendRequests(producer) else { return }
+    while let (ticket, event) = transport.state.withLock({ $0.events.nextWaiting() }) {
+      switch hand(event.record, reportID: ticket, producer) {
+      case .taken: transport.state.withLock { $0.events.sent(ticket) }
+      case .later: return
+      case .never: KafkaSender.dropUndeliverable(ticket, transport)
+      }
+    }
+  }
+
+  /// False when the producer takes nothing more now.
+  private func sendRequests(_ producer: KafkaProducer) -> Bool {
+    while true {
+      let next = transport.state.withLock { state -> (AdRequest, Int32, UInt64, @Sendable () -> Void)? in
+        guard let partition = state.replyPartition else { return nil }
+        while let request = state.unsentRequests.first {
+          guard let waiting = state.requests.waiting(request.requestID) else {
+            // Answered or given up before it was asked (again).
+            state.unsentRequests.removeFirst()
+            continue
+          }
+          state.requestSerial += 1
+          return (request, partition, state.requestSerial, waiting.acknowledged)
+        }
+        return nil
+      }
+      guard let (request, partition, serial, acknowledged) = next else { return true }
+      let record = EncodedRecord(request, replyPartition: partition, time: DeviceClock.wall)
+      transport.state.withLock { $0.sentRequests[serial] = acknowledged }
+      let outcome = hand(record, reportID: KafkaSender.requestReports | serial, producer)
+      transport.state.withLock { state in
+        if outcome != .taken { state.sentRequests[serial] = nil }
+        // Only this thread takes from the front, but the end of the transport may have emptied it.
+        if outcome != .later, state.unsentRequests.first?.requestID == request.requestID {
+          state.unsentRequests.removeFirst()
+        }
+      }
+      if outcome == .later { return false }
+    }
+  }
+
+  private enum Handing { case taken, later, never }
+
+  private func hand(_ record: EncodedRecord, reportID: UInt64, _ producer: KafkaProducer) -> Handing {
+    do {
+      guard let count = producer.partitionCount(topic: record.topic), count > 0 else { return .later }
+      try producer.send(
+        topic: record.topic, partition: KafkaPartition.of(key: record.partitionKey, count: count),
+        key: Array(record.partitionKey.utf8), value: record.value, headers: record.headers, reportID: reportID,
+        timeoutMilliseconds: KafkaSender.creditTimeoutMilliseconds)
+      return .taken
+    } catch {
+      transport.note("not sent: \(error)")
+      return error.kind == .recordRefused ? .never : .later
+    }
+  }
+
+  /// Delivery reports, on the producer's thread. A success counts whichever producer tells it.
+  private static func take(_ reports: [KafkaDeliveryReport], _ transport: KafkaTransport) {
+    var acknowledged: [@Sendable () -> Void] = []
+    transport.state.withLock { state in
+      for report in reports {
+        if report.reportID >= requestReports {
+          let waiting = state.sentRequests.removeValue(forKey: report.reportID & ~requestReports)
+          if report.error == nil, let waiting { acknowledged.append(waiting) }
+        } else if report.error == nil {
+          state.hasDelivered = true
+          if let event = state.events.settle(report.reportID) { acknowledged.append(event.acknowledged) }
+        } else if report.error?.kind == .recordRefused, state.events.settle(report.reportID) != nil {
+          state.counts.eventsUndeliverable += 1
+        }
+      }
+    }
+    for tell in acknowledged { tell() }
+    transport.wakeSender()
+  }
+
+  private static func dropUndeliverable(_ ticket: UInt64, _ transport: KafkaTransport) {
+    transport.state.withLock { state in
+      if state.events.settle(ticket) != nil { state.counts.eventsUndeliverable += 1 }
+    }
+  }
+}
