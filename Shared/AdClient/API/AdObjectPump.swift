@@ -1,0 +1,69 @@
+internal import Dispatch
+
+/// Brings what happens elsewhere (answers, images, the passing of time) to the actor that an ad object was made on
+/// (D13), in order, and wakes the object when its state machine is due.
+final class AdObjectPump {
+  enum Input: Sendable {
+    case answered(RequestResult, number: Int)
+    case imagesFetched(Bool, number: Int)
+    case wake
+  }
+
+  let inputs: AsyncStream<Input>
+  private let continuation: AsyncStream<Input>.Continuation
+  private var timer: (any DispatchSourceTimer)?
+  private var timerDue: MonotonicTime?
+
+  /// The most inputs that wait for the actor; an object has one request and one timer at a time.
+  private static let inputsMaximum = 64
+  /// An object looks at its state machine at least this often, should the timer's clock stand still in sleep.
+  private static let wakeMillisecondsMaximum: Int64 = 3_600_000
+
+  init() {
+    (inputs, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(AdObjectPump.inputsMaximum))
+  }
+
+  deinit {
+    timer?.cancel()
+    continuation.finish()
+  }
+
+  /// What brings an input here, from any thread.
+  var sink: @Sendable (Input) -> Void {
+    { [continuation] input in continuation.yield(input) }
+  }
+
+  /// Wakes the object at `due`; nil wakes it no more.
+  func wake(at due: MonotonicTime?) {
+    guard due != timerDue else { return }
+    timerDue = due
+    timer?.cancel()
+    guard let due else { return }
+    let milliseconds = max(0, due.milliseconds(since: DeviceClock.monotonic))
+    let timer = DispatchSource.makeTimerSource()
+    timer.setEventHandler { [continuation] in continuation.yield(.wake) }
+    timer.schedule(deadline: .now() + .milliseconds(Int(min(milliseconds, AdObjectPump.wakeMillisecondsMaximum))))
+    timer.activate()
+    self.timer = timer
+  }
+
+  /// The timer has fired; the next `wake(at:)` sets another, also for the same moment.
+  func timerFired() { timerDue = nil }
+}
+
+/// Fetches the image at a URL; false when it cannot be had (error 8).
+public typealias ImageSource = @Sendable (_ url: String) async -> Bool
+
+extension AdObjectPump {
+  /// Fetches all images of an ad; without a source the app's own drawing fetches them, and they count as there.
+  func fetchImages(_ ad: AdContent, from source: ImageSource?, number: Int) {
+    let sink = sink
+    guard let source else { return sink(.imagesFetched(true, number: number)) }
+    Task {
+      for url in ad.images.values {
+        guard await source(url) else { return sink(.imagesFetched(false, number: number)) }
+      }
+      sink(.imagesFetched(true, number: number))
+    }
+  }
+}

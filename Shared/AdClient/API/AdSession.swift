@@ -1,0 +1,128 @@
+package import AdCore
+internal import AdEvents
+
+/// One client's conversation with the network: turns what the state machines want into messages. It is small and has
+/// no thread, so that a fleet can hold thousands over one transport.
+package final class AdSession: Sendable {
+  package let identity: ClientIdentity
+  private let transport: any NetworkTransport
+  private let tally: (@Sendable (AcknowledgedFact) -> Void)?
+
+  /// - Parameter tally: Told each thing that the broker has acknowledged, on the transport's threads.
+  package init(
+    identity: ClientIdentity, transport: any NetworkTransport,
+    tally: (@Sendable (AcknowledgedFact) -> Void)? = nil
+  ) {
+    self.identity = identity
+    self.transport = transport
+    self.tally = tally
+  }
+
+  /// What a request asks for.
+  package struct Wish: Hashable, Sendable {
+    package var placement: PlacementID
+    /// Size identifiers; empty means portrait and landscape (S4).
+    package var requiredSizes: [String]
+    /// Empty means the first required one.
+    package var currentSize: String
+    package var isInterstitial: Bool
+
+    package init(
+      placement: PlacementID, requiredSizes: [String] = [], currentSize: String = "", isInterstitial: Bool = false
+    ) {
+      self.placement = placement
+      self.requiredSizes = requiredSizes
+      self.currentSize = currentSize
+      self.isInterstitial = isInterstitial
+    }
+  }
+
+  /// Asks for an ad; `completion` is called exactly once, on a thread of the transport.
+  ///
+  /// - Returns: The request's id, which errors without an ad are told by (M6).
+  @discardableResult
+  package func request(_ wish: Wish, completion: @escaping @Sendable (RequestResult) -> Void) -> UUIDv7 {
+    let id = DeviceClock.newID()
+    let request = AdRequest(
+      requestID: id, appKey: identity.appKey, app: identity.app, placement: wish.placement,
+      clientID: identity.clientID ?? "", sessionID: identity.sessionID, country: identity.country,
+      device: identity.device, requiredSizes: wish.requiredSizes, currentSize: wish.currentSize,
+      isInterstitial: wish.isInterstitial, deadlineMilliseconds: 0, replyPartition: 0, replyTopic: "",
+      correlationID: [], segments: identity.segments)
+    let placement = wish.placement
+    transport.send(request, acknowledged: { [tally] in tally?(.request(placement: placement)) }, completion: completion)
+    return id
+  }
+
+  /// Tells the network. `requestID` is the request that a report without an ad is about; without one such a report
+  /// has nobody to be about and is left out.
+  ///
+  /// - Returns: False when it was dropped.
+  @discardableResult
+  package func report(_ report: AdReport, placement: PlacementID, requestID: UUIDv7?) -> Bool {
+    let wall = DeviceClock.wall
+    // The event's own identity travels in the headers, made from `id`.
+    let identity = EventIdentity(idHash: 0, time: wall)
+    guard let message = message(report, placement, requestID, identity) else { return false }
+    let event = OutgoingEvent(
+      id: DeviceClock.newID(), time: wall, app: self.identity.app, partitionKey: self.identity.partitionKey,
+      message: message)
+    let fact = AdSession.fact(report, placement)
+    return transport.send(event) { [tally] in tally?(fact) }
+  }
+
+  private func message(
+    _ report: AdReport, _ placement: PlacementID, _ requestID: UUIDv7?, _ identity: EventIdentity
+  ) -> OutgoingEvent.Message? {
+    switch report.subject {
+    case .request:
+      guard case .failed(let error) = report.kind, let requestID else { return nil }
+      return .impression(
+        ImpressionEvent(
+          kind: .failed,
+          subject: .request(
+            requestID, app: self.identity.app, placement: placement, clientID: self.identity.clientID ?? "",
+            sessionID: self.identity.sessionID),
+          age: .unknown, error: error, identity: identity))
+    case .ad(let ad):
+      let age = EventAge.milliseconds(AdSession.age(report, ad))
+      func impression(_ kind: ImpressionEvent.Kind, _ error: AdError? = nil) -> OutgoingEvent.Message {
+        .impression(
+          ImpressionEvent(kind: kind, subject: .serve(token: ad.token), age: age, error: error, identity: identity))
+      }
+      func click(_ kind: ClickEvent.Kind, _ actionMilliseconds: Int64, left: Bool = false) -> OutgoingEvent.Message {
+        .click(
+          ClickEvent(
+            kind: kind, token: ad.token, age: age, actionMilliseconds: actionMilliseconds, leftApplication: left,
+            identity: identity))
+      }
+      return switch report.kind {
+      case .rendered: impression(.rendered)
+      case .viewed: impression(.viewed)
+      case .unloaded: impression(.unloaded)
+      case .failed(let error): impression(.failed, error)
+      case .click(let lasted, let left): click(.click, lasted, left: left)
+      case .blocked: click(.blocked, 0)
+      case .cancelled(let lasted): click(.cancelled, lasted)
+      }
+    }
+  }
+
+  /// Milliseconds since the answer came, on the monotonic clock.
+  private static func age(_ report: AdReport, _ ad: AdContent) -> Int64 {
+    max(0, report.at.milliseconds(since: ad.answeredAt))
+  }
+
+  private static func fact(_ report: AdReport, _ placement: PlacementID) -> AcknowledgedFact {
+    guard case .ad(let ad) = report.subject else { return .other(placement: placement) }
+    switch report.kind {
+    case .viewed:
+      return .impression(ad: ad.ad, placement: placement, isTest: ad.isTest, ageMilliseconds: age(report, ad))
+    case .click(let lasted, let left):
+      return .click(
+        ad: ad.ad, placement: placement, isTest: ad.isTest, ageMilliseconds: age(report, ad),
+        actionMilliseconds: lasted, leftApplication: left)
+    case .rendered, .unloaded, .failed, .blocked, .cancelled: return .other(placement: placement)
+    }
+  }
+}

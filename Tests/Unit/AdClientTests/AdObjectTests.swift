@@ -1,0 +1,143 @@
+import AdCore
+import AdEvents
+import Testing
+
+@testable import AdClient
+
+@MainActor
+private final class RecordingDelegate: @MainActor BannerDelegate, @MainActor InterstitialDelegate {
+  var heard: [String] = []
+  var allowsActions = true
+  var presentsWithinDidLoad = false
+  var presentationError: PresentationError?
+
+  func bannerWillLoad(_ banner: Banner) { heard.append("willLoad") }
+  func bannerDidLoad(_ banner: Banner) { heard.append("didLoad") }
+  func banner(_ banner: Banner, didFail error: AdError) { heard.append("didFail \(error)") }
+  func banner(_ banner: Banner, actionShouldBeginLeavingApplication willLeave: Bool) -> Bool {
+    heard.append("shouldBegin \(willLeave)")
+    return allowsActions
+  }
+  func bannerActionDidFinish(_ banner: Banner) { heard.append("didFinish") }
+
+  func interstitialWillLoad(_ interstitial: Interstitial) { heard.append("willLoad") }
+  func interstitialDidLoad(_ interstitial: Interstitial) {
+    heard.append("didLoad")
+    guard presentsWithinDidLoad else { return }
+    do throws(PresentationError) { try interstitial.presentModally() } catch { presentationError = error }
+  }
+  func interstitial(_ interstitial: Interstitial, didFail error: AdError) { heard.append("didFail \(error)") }
+  func interstitialDidUnload(_ interstitial: Interstitial) { heard.append("didUnload") }
+}
+
+/// The objects as an app uses them, on the main actor, over a network of the test's own.
+@MainActor
+@Suite("Banner and interstitial objects")
+struct AdObjectTests {
+  private func waitForBanner(_ banner: Banner, _ wanted: BannerCallback) async {
+    for await event in banner.events where event == .told(wanted) { return }
+  }
+
+  @Test("D13, D1: the delegate hears everything on the actor where the banner was made, in order")
+  func banner() async throws {
+    let ad = try sampleAd(answeredAt: DeviceClock.monotonic.milliseconds)
+    let transport = FakeTransport { _ in .ad(ad) }
+    let placement = try #require(PlacementID("home"))
+    let client = AdNetworkClient(identity: try sampleIdentity(), transport: transport)
+    let banner = try Banner(client: client, placement: placement)
+    let delegate = RecordingDelegate()
+    banner.delegate = delegate
+    await waitForBanner(banner, .didLoad)
+    #expect(delegate.heard == ["willLoad", "didLoad"])
+    banner.visibleFractionChanged(to: 1)
+    #expect(banner.changeSize(to: "landscape"))
+    #expect(!banner.changeSize(to: "mediumRectangle"), "S4: not a required size")
+    banner.tap()
+    #expect(banner.isActionInProgress)
+    banner.cancelAction()
+    #expect(delegate.heard == ["willLoad", "didLoad", "shouldBegin false", "didFinish"])
+    delegate.allowsActions = false
+    banner.tap()
+    banner.stop()
+    #expect(transport.told == ["rendered", "click", "cancelled", "blocked", "unloaded"])
+    #expect(transport.requests.count == 1, "S4: turning asks for nothing")
+    #expect(Set(transport.events.map(\.id)).count == 5)
+    #expect(transport.events.allSatisfy { $0.partitionKey == "client-1" })
+  }
+
+  @Test("D10: a delegate set to nil hears nothing more, and no delegate means yes (D7)")
+  func noDelegate() async throws {
+    let ad = try sampleAd(answeredAt: DeviceClock.monotonic.milliseconds)
+    let transport = FakeTransport { _ in .ad(ad) }
+    let client = AdNetworkClient(identity: try sampleIdentity(clientID: nil), transport: transport)
+    let banner = try Banner(client: client, placement: try #require(PlacementID("home")))
+    let delegate = RecordingDelegate()
+    banner.delegate = delegate
+    await waitForBanner(banner, .didLoad)
+    banner.delegate = nil
+    banner.visibleFractionChanged(to: 1)
+    banner.tap()
+    #expect(banner.isActionInProgress)
+    banner.actionFinished()
+    #expect(delegate.heard == ["willLoad", "didLoad"])
+    #expect(
+      transport.events.allSatisfy { $0.partitionKey == "session-1" }, "A8: without a client id the session counts")
+  }
+
+  @Test("D10: a banner whose action runs stays alive though the app let go of it")
+  func staysAlive() async throws {
+    let ad = try sampleAd(answeredAt: DeviceClock.monotonic.milliseconds)
+    let transport = FakeTransport { _ in .ad(ad) }
+    let client = AdNetworkClient(identity: try sampleIdentity(), transport: transport)
+    var banner: Banner? = try Banner(client: client, placement: try #require(PlacementID("home")))
+    if let banner { await waitForBanner(banner, .didLoad) }
+    weak let watched = banner
+    banner?.visibleFractionChanged(to: 1)
+    banner?.tap()
+    banner = nil
+    #expect(watched != nil)
+    watched?.actionFinished()
+    #expect(watched == nil)
+    #expect(transport.told.last == "unloaded")
+  }
+
+  @Test("S3: unknown size identifiers are refused when the banner is made")
+  func unknownSize() throws {
+    let client = AdNetworkClient(identity: try sampleIdentity(), transport: FakeTransport { _ in .noAnswer })
+    let placement = try #require(PlacementID("home"))
+    #expect(throws: AdObjectError.self) {
+      try Banner(client: client, placement: placement, requiredSizes: ["728x90"])
+    }
+  }
+
+  @Test("D6: a modal presentation from within didLoad is refused; later it is not")
+  func interstitial() async throws {
+    let ad = try sampleAd(
+      lifetimeMilliseconds: 300_000, sizes: [.padInterstitialPortrait, .padInterstitialLandscape],
+      answeredAt: DeviceClock.monotonic.milliseconds)
+    let transport = FakeTransport { _ in .ad(ad) }
+    let client = AdNetworkClient(identity: try sampleIdentity(device: .pad), transport: transport)
+    let interstitial = try Interstitial(client: client, placement: try #require(PlacementID("between-levels")))
+    let delegate = RecordingDelegate()
+    delegate.presentsWithinDidLoad = true
+    interstitial.delegate = delegate
+    for await event in interstitial.events where event == .told(.didLoad) { break }
+    #expect(delegate.presentationError == .withinDidLoad)
+    try interstitial.presentModally()
+    interstitial.closed()
+    #expect(delegate.heard == ["willLoad", "didLoad", "didUnload"])
+    #expect(transport.requests.map(\.isInterstitial) == [true])
+    #expect(transport.told == ["rendered", "unloaded"])
+  }
+
+  @Test("S5: on a phone an interstitial fails with configurationError and asks nothing")
+  func phone() async throws {
+    let transport = FakeTransport { _ in .noAnswer }
+    let client = AdNetworkClient(identity: try sampleIdentity(), transport: transport)
+    let interstitial = try Interstitial(client: client, placement: try #require(PlacementID("between-levels")))
+    var events: [InterstitialEvent] = []
+    for await event in interstitial.events { events.append(event) }
+    #expect(events == [.told(.didFail(.configurationError))])
+    #expect(transport.requests.isEmpty)
+  }
+}
