@@ -114,7 +114,10 @@ final class KafkaReader {
       if waiting == nil { state.counts.answersDropped += 1 }
       return waiting
     }
-    waiting?.completion(result)
+    guard let waiting else { return }
+    // Whoever has an answer was heard, also when the broker's word for it was lost with a producer.
+    waiting.acknowledged()
+    waiting.completion(result)
   }
 
   static func result(_ response: AdResponse, at now: MonotonicTime) -> RequestResult {

@@ -80,7 +80,8 @@ package final class KafkaTransport: NetworkTransport {
   ) {
     let isTaken = state.withLock { state in
       guard !state.isClosing else { return false }
-      let waiting = WaitingRequest(request: request, acknowledged: acknowledged, completion: completion)
+      let once = OnceOnly(acknowledged)
+      let waiting = WaitingRequest(request: request, acknowledged: { once.call() }, completion: completion)
       guard state.requests.add(waiting, id: request.requestID, at: DeviceClock.monotonic) else { return false }
       var first = request
       first.deadlineMilliseconds = settings.deadlineMilliseconds
@@ -172,5 +173,17 @@ package final class KafkaTransport: NetworkTransport {
     configuration.lingerMilliseconds = settings.lingerMilliseconds
     configuration.properties = settings.properties
     return configuration
+  }
+}
+
+/// A closure that runs the first time it is called: a request asked twice is acknowledged twice, and counts once.
+private final class OnceOnly: Sendable {
+  private let isDone = Atomic(false)
+  private let body: @Sendable () -> Void
+
+  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+  func call() {
+    if !isDone.exchange(true, ordering: .acquiringAndReleasing) { body() }
   }
 }

@@ -65,6 +65,28 @@ struct AdObjectTests {
     #expect(transport.events.allSatisfy { $0.partitionKey == "client-1" })
   }
 
+  @Test("M1, D2: time passes by itself: a banner on screen tells its impression and asks for the next ad")
+  func timers() async throws {
+    var timing = AdTiming()
+    timing.viewableMilliseconds = 30
+    timing.refreshMilliseconds = 60
+    let transport = FakeTransport { _ in
+      (try? sampleAd(answeredAt: DeviceClock.monotonic.milliseconds)).map { .ad($0) } ?? .invalid
+    }
+    let client = AdNetworkClient(identity: try sampleIdentity(), transport: transport, timing: timing)
+    let banner = try Banner(client: client, placement: try #require(PlacementID("home")))
+    await waitForBanner(banner, .didLoad)
+    banner.visibleFractionChanged(to: 1)
+    var seen: [String] = []
+    for await event in transport.arrivals {
+      guard case .impression(let impression) = event.message else { break }
+      seen.append("\(impression.kind)")
+      if seen.count == 5 { break }
+    }
+    #expect(seen == ["rendered", "viewed", "unloaded", "rendered", "viewed"])
+    banner.stop()
+  }
+
   @Test("D10: a delegate set to nil hears nothing more, and no delegate means yes (D7)")
   func noDelegate() async throws {
     let ad = try sampleAd(answeredAt: DeviceClock.monotonic.milliseconds)

@@ -10,7 +10,14 @@ final class FakeTransport: NetworkTransport {
   private let answer: @Sendable (AdRequest) -> RequestResult
   private let log = Mutex<(requests: [AdRequest], events: [OutgoingEvent])>(([], []))
 
-  init(answer: @escaping @Sendable (AdRequest) -> RequestResult) { self.answer = answer }
+  /// Each event as it comes.
+  let arrivals: AsyncStream<OutgoingEvent>
+  private let arrivalSink: AsyncStream<OutgoingEvent>.Continuation
+
+  init(answer: @escaping @Sendable (AdRequest) -> RequestResult) {
+    self.answer = answer
+    (arrivals, arrivalSink) = AsyncStream.makeStream()
+  }
 
   var requests: [AdRequest] { log.withLock { $0.requests } }
   var events: [OutgoingEvent] { log.withLock { $0.events } }
@@ -36,6 +43,7 @@ final class FakeTransport: NetworkTransport {
 
   func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool {
     log.withLock { $0.events.append(event) }
+    arrivalSink.yield(event)
     acknowledged()
     return true
   }

@@ -156,9 +156,14 @@ struct KafkaTransportTests {
     defer { network.stop() }
     let transport = try transport(network, deadline: 20_000, askAgain: 2_000)
     defer { transport.close(timeoutMilliseconds: 1_000) }
-    let (id, result) = try await ask(AdSession(identity: try sampleIdentity(), transport: transport))
+    let facts = Mutex<[AcknowledgedFact]>([])
+    let session = AdSession(identity: try sampleIdentity(), transport: transport) { fact in
+      facts.withLock { $0.append(fact) }
+    }
+    let (id, result) = try await ask(session)
     #expect(result == .error(.loadingThrottled))
     #expect(await network.records(.requests, atLeast: 2).map(\.id) == [id.description, id.description])
+    #expect(facts.withLock { $0.count } == 1, "M1: asked twice, one request")
   }
 
   @Test("E1: a request that nobody answers is given up at its deadline")
