@@ -33,6 +33,15 @@ enum TopicsCommand {
       Command(
         "list", summary: "Shows each topic, its partitions and what it is for; exit 1 while one is missing.",
         examples: [CommandExample("handbill topics list --json", "The same as JSON.")], run: list),
+      Command(
+        "asyncapi", summary: "Writes the topics' description, an AsyncAPI 3.0 document in YAML.",
+        examples: [
+          CommandExample("handbill topics asyncapi > docs/asyncapi.yaml", "Brings the committed one up to date.")
+        ]
+      ) { _ in
+        Terminal.write(AsyncAPI.document(), to: Terminal.standardOutput)
+        return .success
+      },
     ])
 
   private static func settings(_ invocation: Invocation) throws(UsageError) -> (partitions: Int32, apps: [AppID]) {
