@@ -78,7 +78,7 @@ package enum AsyncAPI {
     if case .fixed(let count) = topic.partitionRule { binding.append(("partitions", .number(Int64(count)))) }
     var configuration: [(key: String, value: YAML)] = [("cleanup.policy", .list([.text(topic.cleanup.rawValue)]))]
     if let retention = topic.retentionMilliseconds { configuration.append(("retention.ms", .number(retention))) }
-    configuration.append(("max.message.bytes", .number(Int64(topic.recordBytesMaximum))))
+    configuration.append(("max.message.bytes", .number(Int64(topic.batchBytesMaximum))))
     binding.append(("topicConfiguration", .map(configuration)))
     binding.append(("bindingVersion", .text("0.5.0")))
     return .map(binding)

@@ -78,11 +78,10 @@ package enum Topic: CaseIterable, Hashable, Sendable {
     }
   }
 
-  /// The largest record, in bytes: the largest value with room for key, headers and framing.
-  package var recordBytesMaximum: Int {
-    let room = 8_192
-    return room + (isWrittenByClients ? FieldLimits.clientValueBytesMaximum : FieldLimits.internalValueBytesMaximum)
-  }
+  /// The largest batch of records that the broker takes, in bytes (`max.message.bytes` limits what a producer sends at
+  /// once, not one record): twice what producers make by default, so that a record of 1 MB is rejected by us, with its
+  /// reason, and not by the broker.
+  package var batchBytesMaximum: Int { 2 << 20 }
 
   /// What the record's key says.
   package var keyMeaning: String {

@@ -36,7 +36,7 @@ extension Topic {
   package var configuration: [String: String] {
     var configuration = [
       "cleanup.policy": cleanup.rawValue,
-      "max.message.bytes": String(recordBytesMaximum),
+      "max.message.bytes": String(batchBytesMaximum),
       "message.timestamp.type": isWrittenByClients ? "LogAppendTime" : "CreateTime",
     ]
     if let retentionMilliseconds { configuration["retention.ms"] = String(retentionMilliseconds) }

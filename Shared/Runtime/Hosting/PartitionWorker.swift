@@ -180,8 +180,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
 }
 
 extension RecordIdentity {
-  /// What proves later that the log is still the one that held this record.
-  package init(_ record: KafkaRecord) {
+  init(_ record: KafkaRecord) {
     self.init(
       offset: record.offset, timestamp: record.timestampMilliseconds,
       contentHash: RecordContent.hash(key: record.key, value: record.value))

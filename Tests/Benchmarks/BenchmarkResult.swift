@@ -1,0 +1,68 @@
+import Foundation
+
+/// One measured value beside the limit measured in the same run.
+struct BenchmarkResult: Codable {
+  var name: String
+  var value: Double
+  var unit: String
+  /// What the limit is, in words.
+  var limitName: String?
+  var limit: Double?
+  /// `value / limit`.
+  var ratio: Double?
+
+  init(_ name: String, _ value: Double, _ unit: String, limit: (name: String, value: Double)? = nil) {
+    self.name = name
+    self.value = value
+    self.unit = unit
+    limitName = limit?.name
+    self.limit = limit?.value
+    ratio = limit.map { value / $0.value }
+  }
+}
+
+/// The table that people read and the list that machines read.
+enum BenchmarkReport {
+  static func print(_ results: [BenchmarkResult]) {
+    let rows = results.map { result in
+      [
+        result.name, number(result.value), result.unit, result.limitName ?? "", result.limit.map(number) ?? "",
+        result.ratio.map { String(format: "%.3f", $0) } ?? "",
+      ]
+    }
+    let table = [["what", "value", "unit", "beside", "its value", "ratio"]] + rows
+    let widths = (0..<6).map { column in table.map { $0[column].count }.max() ?? 0 }
+    for row in table {
+      let cells = row.enumerated().map { column, text in
+        column == 1 || column >= 4
+          ? String(repeating: " ", count: widths[column] - text.count) + text
+          : text + String(repeating: " ", count: widths[column] - text.count)
+      }
+      Swift.print(cells.joined(separator: "  "))
+    }
+  }
+
+  static func write(_ results: [BenchmarkResult], to path: String) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try encoder.encode(results).write(to: URL(fileURLWithPath: path))
+  }
+
+  private static func number(_ value: Double) -> String {
+    value >= 1_000 ? String(format: "%.0f", value) : String(format: "%.3f", value)
+  }
+}
+
+/// Seconds that `body` takes on the monotonic clock.
+func seconds(_ body: () throws -> Void) rethrows -> Double {
+  let clock = ContinuousClock()
+  let duration = try clock.measure(body)
+  return Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+}
+
+func median(_ values: [Double]) -> Double {
+  let sorted = values.sorted()
+  return sorted.isEmpty ? 0 : sorted[sorted.count / 2]
+}

@@ -1,0 +1,34 @@
+import Foundation
+import Runtime
+import Supervision
+
+/// Measures on a real Kafka and a real PostgreSQL, each figure beside a limit from the same run.
+@main
+enum BenchmarksMain {
+  static func main() async {
+    do { try await measure() } catch {
+      progress("\(error)")
+      exit(ExitCode.unavailable.rawValue)
+    }
+  }
+
+  private static func measure() async throws {
+    let impressions = ProcessInfo.processInfo.environment["BENCH_IMPRESSIONS"].flatMap(Int.init) ?? 1_000_000
+    progress("starting Kafka and PostgreSQL")
+    let surroundings = try await Surroundings.start()
+    var results: [BenchmarkResult] = []
+    results += try await onThread { try TrackingBenchmark(surroundings: surroundings, impressions: impressions).run() }
+    BenchmarkReport.print(results)
+    try BenchmarkReport.write(results, to: ".build/bench/results.json")
+    try await surroundings.postgres.stop()
+    try await surroundings.kafka.stop()
+  }
+
+  /// Runs what blocks on a thread of its own.
+  private static func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result
+  {
+    try await withCheckedThrowingContinuation { continuation in
+      _ = OwnerThread("benchmark") { continuation.resume(with: Swift.Result { try body() }) }
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import AdCore
+import AdEvents
+import Foundation
+import Kafka
+import Migrations
+import Postgres
+import Supervision
+
+/// A real Kafka and a real PostgreSQL of this run's own, and our executables beside this one.
+struct Surroundings {
+  let kafka: LocalKafka
+  let postgres: PrivatePostgres
+  let databaseURL: String
+  let folder: TemporaryFolder
+  static let partitions: Int32 = 4
+  /// Fixed, because nothing here is worth a secret; services read it from their environment.
+  static let keys = "1:" + Data(repeating: 7, count: 32).base64EncodedString()
+
+  static func start() async throws -> Surroundings {
+    let folder = try TemporaryFolder()
+    // PostgreSQL runs as another user when this is root.
+    try FileManager.default.setAttributes([.posixPermissions: 0o711], ofItemAtPath: folder.path)
+    let kafka = try await LocalKafka.started(
+      .init(folder: folder.path + "/kafka", heapMegabytes: 768))
+    let postgres = try await PrivatePostgres.started(
+      .init(
+        folder: folder.path + "/postgres",
+        settings: ["shared_buffers": "2GB", "wal_buffers": "64MB", "max_wal_size": "8GB"]))
+    let url = try await postgres.createDatabase("benchmark")
+    let connection = try PostgresConnection(PostgresConfiguration(url))
+    _ = try MigrationRunner().up(connection)
+    connection.close()
+    let admin = try KafkaAdmin(configuration: configuration(kafka))
+    for topic in TopicSettings.all {
+      _ = try admin.ensure(topic)
+    }
+    admin.close()
+    return Surroundings(kafka: kafka, postgres: postgres, databaseURL: url, folder: folder)
+  }
+
+  static func configuration(_ kafka: LocalKafka) -> KafkaConfiguration {
+    KafkaConfiguration(bootstrapServers: kafka.bootstrapServers, clientID: "benchmark", environment: .real)
+  }
+
+  var kafkaConfiguration: KafkaConfiguration { Self.configuration(kafka) }
+
+  /// Starts one of our services and waits until it is ready to say so.
+  func service(_ name: String, adminPort: Int, settings: [String: String] = [:]) throws -> ChildProcess {
+    let binary = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/" + name
+    var environment: [String: String?] = [
+      "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrapServers, "HANDBILL_DATABASE_URL": databaseURL,
+      "HANDBILL_TOKEN_KEYS": Self.keys, "HANDBILL_ADMIN_PORT": String(adminPort),
+    ]
+    for (key, value) in settings { environment[key] = value }
+    return try ChildProcess(
+      .init(
+        binary, [], environment: environment, output: .file(folder.path + "/\(name).log"),
+        errorOutput: .file(folder.path + "/\(name).log")))
+  }
+}
+
+extension TopicSettings {
+  static var all: [TopicSettings] { Topic.networkSettings(networkPartitions: Surroundings.partitions) }
+}
+
+extension KafkaAdmin {
+  func ensure(_ topic: TopicSettings) throws(KafkaError) {
+    _ = try ensure(
+      KafkaTopicSpecification(
+        name: topic.name, partitionCount: topic.partitions, replicationFactor: 1, settings: topic.configuration))
+  }
+}
