@@ -20,7 +20,8 @@ extension PartitionPipeline {
     let time = currentWatermark(gates: gates, lastArrivals: lastArrivals)
     let missing = missingSequences(&gates, now: clock.now())
     let isNeeded =
-      time > watermark || !answered.isEmpty || !missing.isEmpty || !outboxDelivered.isEmpty
+      service.publishesWatermarks && time > watermark || !answered.isEmpty || !missing.isEmpty
+      || !outboxDelivered.isEmpty
       || cursors.contains(where: \.isUnkept)
     guard isNeeded else { return }
     let emitted = cursors.map(\.delivered)
