@@ -9,13 +9,15 @@ package struct Command: Sendable {
   package let arguments: [CommandArgument]
   package let examples: [CommandExample]
   package let subcommands: [Command]
+  /// Not listed in the help of the command above it: for programs, not for people. Its own `--help` works.
+  package let isHidden: Bool
   /// What it does; nil for a command that only has subcommands.
   package let run: (@Sendable (Invocation) async throws -> ExitCode)?
 
   package init(
     _ name: String, summary: String, discussion: String = "", options: [CommandOption] = [],
     arguments: [CommandArgument] = [], examples: [CommandExample] = [], subcommands: [Command] = [],
-    run: (@Sendable (Invocation) async throws -> ExitCode)? = nil
+    isHidden: Bool = false, run: (@Sendable (Invocation) async throws -> ExitCode)? = nil
   ) {
     self.name = name
     self.summary = summary
@@ -24,6 +26,7 @@ package struct Command: Sendable {
     self.arguments = arguments
     self.examples = examples
     self.subcommands = subcommands
+    self.isHidden = isHidden
     self.run = run
   }
 }

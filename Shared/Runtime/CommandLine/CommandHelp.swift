@@ -17,8 +17,9 @@ enum CommandHelp {
     guard let command = trail.last else { return "" }
     var sections = [command.summary, "Usage: \(usage(trail))"]
     if !command.discussion.isEmpty { sections.append(command.discussion) }
-    if !command.subcommands.isEmpty {
-      sections.append("Subcommands:\n" + table(command.subcommands.map { ($0.name, $0.summary) }))
+    let listed = command.subcommands.filter { !$0.isHidden }
+    if !listed.isEmpty {
+      sections.append("Subcommands:\n" + table(listed.map { ($0.name, $0.summary) }))
     }
     if !command.arguments.isEmpty {
       sections.append("Arguments:\n" + table(command.arguments.map { ($0.name, $0.help) }))

@@ -180,7 +180,8 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
 }
 
 extension RecordIdentity {
-  init(_ record: KafkaRecord) {
+  /// What proves later that the log is still the one that held this record.
+  package init(_ record: KafkaRecord) {
     self.init(
       offset: record.offset, timestamp: record.timestampMilliseconds,
       contentHash: RecordContent.hash(key: record.key, value: record.value))

@@ -1,0 +1,80 @@
+import AdEvents
+import Pipeline
+import Postgres
+import Runtime
+import Supervision
+
+/// `handbill republish`: has a service publish committed messages again.
+enum RepublishCommand {
+  static let command = Command(
+    "republish", summary: "Has a service publish its committed messages again.",
+    discussion: """
+      Consumers take each sequence once, so publishing again does no harm. The request is a row in the table 'missing'
+      of a consumer, which the producing service answers within a second or two: it sends the messages again from its
+      own rows. By default from the first sequence that some consumer has not taken.
+      """,
+    options: DatabasePlace.options + [
+      .value("partition", "NUMBER", help: "This partition only."),
+      .value("from", "SEQUENCE", help: "From this sequence on."),
+    ],
+    arguments: [
+      CommandArgument(
+        "TOPIC",
+        help: "One of \(PipelineSchema.sequenced.map(\.topic.name).joined(separator: ", ")).")
+    ],
+    examples: [
+      CommandExample("handbill republish ads.impressions.accepted", "All that a consumer has not taken."),
+      CommandExample("handbill republish ads.budgets --partition 2 --from 1", "Everything of one partition."),
+    ]
+  ) { invocation in
+    let name = invocation.argument(0) ?? ""
+    guard let topic = PipelineSchema.sequenced.first(where: { $0.topic.name == name })?.topic else {
+      let names = PipelineSchema.sequenced.map(\.topic.name).joined(separator: ", ")
+      throw UsageError("TOPIC must be one of \(names)")
+    }
+    let partition = try invocation.integer("partition", in: 0...Int(Int32.max)).map { Int32($0) }
+    let from = try invocation.integer("from", in: 1...Int.max).map { Int64($0) }
+    let results = try await onOwnThread {
+      let connection = try DatabasePlace.connect(invocation)
+      defer { connection.close() }
+      return try ask(topic, partition, from, connection)
+    }
+    if invocation.wantsJSON {
+      try JSONOutput.print(results)
+    } else {
+      let rows = results.map {
+        ["\($0.topic)[\($0.partition)]", "from sequence \($0.from)", "asked by \($0.consumer)"]
+      }
+      Terminal.print(rows.isEmpty ? "No consumer has read the topic yet." : TextTable.text(rows))
+    }
+    return .success
+  }
+
+  private struct Asked: Encodable {
+    let topic: String
+    let partition: Int32
+    let from: Int64
+    let consumer: String
+  }
+
+  /// One request for each partition, by the consumer that has taken least.
+  private static func ask(
+    _ topic: Topic, _ partition: Int32?, _ from: Int64?, _ connection: PostgresConnection
+  ) throws -> [Asked] {
+    var least: [Int32: (positions: LogPositions, place: LogPositions.Place)] = [:]
+    for reader in PipelineSchema.readers(of: topic) {
+      let positions = LogPositions(service: reader, connection: connection)
+      for place in try positions.places() where place.topic == topic.name {
+        guard partition == nil || partition == place.partition else { continue }
+        let known = least[place.partition]?.place.position.takenSequence ?? .max
+        if place.position.takenSequence < known { least[place.partition] = (positions, place) }
+      }
+    }
+    return try least.values.sorted { $0.place.partition < $1.place.partition }.map { positions, place in
+      let sequence = from ?? place.position.takenSequence + 1
+      try positions.askAgain(place, from: sequence)
+      return Asked(
+        topic: topic.name, partition: place.partition, from: sequence, consumer: positions.service.service)
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import AdCore
+import AdEvents
+import Foundation
+import Kafka
+import Runtime
+import Supervision
+
+/// `handbill topics`: the network's topics.
+enum TopicsCommand {
+  /// The network's partition count where nothing else is said.
+  static let partitionsDefault: Int32 = 4
+
+  static let command = Command(
+    "topics", summary: "Makes and shows the network's topics.",
+    options: KafkaPlace.options + [
+      .value(
+        "partitions", letter: "p", "COUNT", default: String(partitionsDefault),
+        help: "The network's partition count; it may only grow."),
+      .value("app", "ID", repeats: true, help: "An app that needs a topic for its answers; may be repeated."),
+    ],
+    subcommands: [
+      Command(
+        "create", summary: "Makes the topics that are missing.",
+        discussion: "Each app's answers go to a topic of its own: name the apps by --app.",
+        options: [
+          .value(
+            "replication-factor", "COUNT", default: "-1", help: "Copies of each partition; -1 is the broker's default.")
+        ],
+        examples: [
+          CommandExample(
+            "handbill topics create -p 12 --app chess --app weather", "12 partitions, and topics for two apps.")
+        ], run: create),
+      Command(
+        "list", summary: "Shows each topic, its partitions and what it is for; exit 1 while one is missing.",
+        examples: [CommandExample("handbill topics list --json", "The same as JSON.")], run: list),
+      Command(
+        "asyncapi", summary: "Writes the topics' description, an AsyncAPI 3.0 document in YAML.",
+        examples: [
+          CommandExample("handbill topics asyncapi > docs/asyncapi.yaml", "Brings the committed one up to date.")
+        ]
+      ) { _ in
+        Terminal.write(AsyncAPI.document(), to: Terminal.standardOutput)
+        return .success
+      },
+    ])
+
+  private static func settings(_ invocation: Invocation) throws(UsageError) -> (partitions: Int32, apps: [AppID]) {
+    let range = 1...Int(EmbeddedBroker.partitionsMaximum)
+    let partitions = try invocation.integer("partitions", in: range) ?? Int(partitionsDefault)
+    var apps: [AppID] = []
+    for text in invocation.texts("app") {
+      guard let app = AppID(text) else {
+        throw UsageError("--app must be an app's id: lower-case letters, digits and dashes")
+      }
+      apps.append(app)
+    }
+    return (Int32(partitions), apps)
+  }
+
+  @Sendable private static func create(_ invocation: Invocation) async throws -> ExitCode {
+    let (partitions, apps) = try settings(invocation)
+    let replication = try invocation.integer("replication-factor", in: -1...9) ?? -1
+    let topics = NetworkTopics(place: try KafkaPlace(invocation), partitions: partitions)
+    let results = try await onOwnThread {
+      try topics.make(topics.settings(apps: apps), replicationFactor: Int32(replication))
+    }
+    if invocation.wantsJSON {
+      try JSONOutput.print(results)
+    } else {
+      Terminal.print(TextTable.text(results.map { [$0.topic, "\($0.partitions)", $0.outcome] }))
+    }
+    return .success
+  }
+
+  private struct Listed: Encodable {
+    let topic: String
+    /// Nil while the broker does not have it.
+    let partitions: Int32?
+    let cleanup: String
+    let retentionMilliseconds: String?
+    let summary: String
+  }
+
+  @Sendable private static func list(_ invocation: Invocation) async throws -> ExitCode {
+    let (partitions, apps) = try settings(invocation)
+    let topics = NetworkTopics(place: try KafkaPlace(invocation), partitions: partitions)
+    let wanted = topics.settings(apps: apps)
+    let counts = try await onOwnThread { try topics.counts(wanted) }
+    let rows = wanted.map { topic in
+      let known = Topic.allCases.first { $0.name == topic.name } ?? .responses
+      return Listed(
+        topic: topic.name, partitions: counts[topic.name], cleanup: topic.configuration["cleanup.policy"] ?? "",
+        retentionMilliseconds: topic.configuration["retention.ms"], summary: known.summary)
+    }
+    if invocation.wantsJSON {
+      try JSONOutput.print(rows)
+    } else {
+      Terminal.print(TextTable.text(rows.map { [$0.topic, $0.partitions.map { "\($0)" } ?? "missing", $0.summary] }))
+    }
+    return rows.allSatisfy { $0.partitions != nil } ? .success : .failure
+  }
+}

@@ -1,0 +1,137 @@
+import AdCore
+import Kafka
+import Pipeline
+import Postgres
+import Runtime
+
+/// Where a service stands in the logs of its inputs, and how a person moves it.
+///
+/// Each change is made under the fence, as a batch without records: it raises the epoch, so whoever owns the partition
+/// gives it up and opens it again, and takes the next batch number, so that the change has its place in the order.
+struct LogPositions {
+  /// One input of one partition.
+  struct Place: Sendable {
+    let partition: Int32
+    let topic: String
+    let position: InputPosition
+  }
+
+  /// What was done with one place.
+  struct Result: Encodable, Sendable {
+    let service: String
+    let topic: String
+    let partition: Int32
+    /// `accepted`, `same`, `at the start`, `skipped`.
+    let outcome: String
+    let detail: String
+  }
+
+  let service: PipelineSchema
+  let connection: PostgresConnection
+  private var schema: String { service.schema }
+
+  init(service: PipelineSchema, connection: PostgresConnection) {
+    self.service = service
+    self.connection = connection
+  }
+
+  /// The stored positions, by topic and partition.
+  func places() throws(PostgresError) -> [Place] {
+    let sql = """
+      SELECT partition, topic, next_offset, last_offset, last_timestamp, last_hash, taken_sequence, taken_watermark
+      FROM \(schema).input ORDER BY topic, partition
+      """
+    var places: [Place] = []
+    for row in try connection.query(sql) {
+      var last: RecordIdentity?
+      if let offset: Int64 = try row.decode(3), let timestamp: Int64 = try row.decode(4),
+        let hash: Int64 = try row.decode(5)
+      {
+        last = RecordIdentity(offset: offset, timestamp: timestamp, contentHash: UInt64(bitPattern: hash))
+      }
+      let position = InputPosition(
+        nextOffset: try row.decode(2), last: last, takenSequence: try row.decode(6),
+        takenWatermark: Timestamp(try row.decode(7)))
+      places.append(Place(partition: try row.decode(0), topic: try row.decode(1), position: position))
+    }
+    return places
+  }
+
+  /// Begins the log at `firstOffset`, its beginning. The sequences taken stay; `isSequenced` asks the producing
+  /// service, through the table `missing`, to publish again from the first one not taken.
+  func accept(_ place: Place, firstOffset: Int64, isSequenced: Bool) throws(PostgresError) {
+    try connection.transaction { connection throws(PostgresError) in
+      try move(place, to: firstOffset, in: connection)
+      if isSequenced { try askAgain(place, from: place.position.takenSequence + 1, in: connection) }
+    }
+  }
+
+  /// Asks the producing service to publish `place`'s topic again from `sequence` on.
+  func askAgain(_ place: Place, from sequence: Int64) throws(PostgresError) {
+    try askAgain(place, from: sequence, in: connection)
+  }
+
+  /// Records the offsets as lost and goes on behind them.
+  func skip(_ place: Place, _ offsets: Range<Int64>, detail: String) throws(PostgresError) {
+    try connection.transaction { connection throws(PostgresError) in
+      let number = try move(place, to: offsets.upperBound, in: connection)
+      _ = try connection.execute(
+        sql: """
+          INSERT INTO \(schema).lost_range (partition, topic, first_offset, next_offset, batch_number, detail)
+          VALUES ($1, $2, $3, $4, $5, $6)
+          """,
+        [place.partition, place.topic, offsets.lowerBound, offsets.upperBound, number, detail])
+    }
+  }
+
+  private func askAgain(
+    _ place: Place, from sequence: Int64, in connection: PostgresConnection
+  ) throws(PostgresError) {
+    _ = try connection.execute(
+      sql: "INSERT INTO \(schema).missing (partition, topic, sequence) VALUES ($1, $2, $3)",
+      [place.partition, place.topic, sequence])
+  }
+
+  /// - Returns: the number of the batch that the move is.
+  @discardableResult
+  private func move(
+    _ place: Place, to offset: Int64, in connection: PostgresConnection
+  ) throws(PostgresError) -> Int64 {
+    _ = try connection.execute(sql: "SET LOCAL lock_timeout = '5s'")
+    let rows = try connection.query(
+      """
+      UPDATE \(schema).partition SET epoch = epoch + 1, batch_number = batch_number + 1 WHERE partition = $1
+      RETURNING batch_number
+      """, [place.partition])
+    guard let row = rows.first else { throw PostgresError(.undecodable, "the partition's row is not there") }
+    let number: Int64 = try row.decode(0)
+    // Whoever decided meanwhile has moved the position: then nothing may be changed by what was seen before.
+    let moved = try connection.execute(
+      sql: """
+        UPDATE \(schema).input SET next_offset = $4, last_offset = NULL, last_timestamp = NULL, last_hash = NULL
+        WHERE partition = $1 AND topic = $2 AND next_offset = $3
+        """, [place.partition, place.topic, place.position.nextOffset, offset])
+    guard moved == 1 else {
+      throw PostgresError(.undecodable, "\(place.topic)[\(place.partition)] moved meanwhile; look again")
+    }
+    _ = try connection.execute(sql: addBatch, [place.partition, number])
+    return number
+  }
+
+  /// A batch without records, at the places where everything stands now.
+  private var addBatch: String {
+    """
+    INSERT INTO \(schema).batch (partition, batch_number, committed_at, watermark, input_topics, first_offsets,
+      next_offsets, output_topics, first_sequences, next_sequences, outcomes)
+    SELECT p.partition, $2, clock_timestamp(), p.watermark, i.topics, i.offsets, i.offsets, o.topics, o.sequences,
+      o.sequences, ''
+    FROM \(schema).partition p,
+      (SELECT array_agg(topic ORDER BY topic) AS topics, array_agg(next_offset ORDER BY topic) AS offsets
+       FROM \(schema).input WHERE partition = $1) i,
+      (SELECT coalesce(array_agg(topic ORDER BY topic), '{}') AS topics,
+         coalesce(array_agg(next_sequence ORDER BY topic), '{}') AS sequences
+       FROM \(schema).output WHERE partition = $1) o
+    WHERE p.partition = $1
+    """
+  }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import Postgres
+import Runtime
+
+/// Which database a command works on.
+enum DatabasePlace {
+  /// The option of every command that needs the database.
+  static let options = [PlaceOptions.option(CommonKeys.databaseURL.declaration)]
+
+  /// A connection, opened.
+  ///
+  /// - Throws: `ConfigurationProblems` without an address, `PostgresError` when it does not answer.
+  static func connect(_ invocation: Invocation) throws -> PostgresConnection {
+    try connect(address(invocation))
+  }
+
+  /// The database's address.
+  ///
+  /// - Throws: `ConfigurationProblems` when nothing says it.
+  static func address(_ invocation: Invocation) throws(ConfigurationProblems) -> String {
+    try ConfigurationReader.read(
+      commandLine: invocation.values.compactMapValues(\.last), environment: ProcessInfo.processInfo.environment
+    ) { $0.value(CommonKeys.databaseURL) }
+  }
+
+  /// A connection to the database at `address`, opened.
+  static func connect(_ address: String) throws(PostgresError) -> PostgresConnection {
+    try PostgresConnection(PostgresConfiguration(address, applicationName: "handbill"))
+  }
+}
+
+/// Configuration keys as options.
+enum PlaceOptions {
+  static func option(_ declaration: ConfigurationDeclaration) -> CommandOption {
+    let names = [declaration.name] + declaration.otherNames
+    return .value(
+      declaration.optionName, "VALUE", help: "\(declaration.help) (else from \(names.joined(separator: " or ")))")
+  }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import Kafka
+import Runtime
+
+/// Which Kafka a command works on.
+struct KafkaPlace: Sendable {
+  var bootstrapServers: String
+  var isEmbedded: Bool
+  /// The control socket of an embedded broker: the only way to make topics there.
+  var controlSocket: String?
+  /// Further librdkafka settings.
+  var properties: [String: String] = [:]
+
+  static let controlSocketKey = ConfigurationKey<String>.path(
+    "HANDBILL_KAFKA_CONTROL_SOCKET", help: "The embedded broker's control socket, through which topics are made there."
+  ).optional()
+
+  /// The options of every command that needs Kafka.
+  static let options = [
+    PlaceOptions.option(CommonKeys.kafkaBootstrapServers.declaration),
+    PlaceOptions.option(PipelineSettings.embeddedBroker.declaration),
+    PlaceOptions.option(PipelineSettings.kafkaPropertiesKey.declaration),
+    PlaceOptions.option(controlSocketKey.declaration),
+  ]
+
+  /// - Throws: `ConfigurationProblems` when nothing says where Kafka is.
+  init(_ invocation: Invocation) throws {
+    let commandLine = invocation.values.compactMapValues(\.last)
+    let environment = ProcessInfo.processInfo.environment
+    self = try ConfigurationReader.read(commandLine: commandLine, environment: environment) { reader in
+      let pairs = reader.value(PipelineSettings.kafkaPropertiesKey).compactMap { text -> (String, String)? in
+        let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+        return parts.count == 2 ? (parts[0], parts[1]) : nil
+      }
+      let socket = reader.value(Self.controlSocketKey)
+      return KafkaPlace(
+        bootstrapServers: reader.value(CommonKeys.kafkaBootstrapServers),
+        isEmbedded: reader.value(PipelineSettings.embeddedBroker) || socket != nil, controlSocket: socket,
+        properties: Dictionary(pairs) { $1 })
+    }
+  }
+
+  init(
+    bootstrapServers: String, isEmbedded: Bool, controlSocket: String? = nil, properties: [String: String] = [:]
+  ) {
+    self.bootstrapServers = bootstrapServers
+    self.isEmbedded = isEmbedded
+    self.controlSocket = controlSocket
+    self.properties = properties
+  }
+
+  /// How a client of this command reaches it.
+  func configuration(clientID: String) -> KafkaConfiguration {
+    var configuration = KafkaConfiguration(
+      bootstrapServers: bootstrapServers, clientID: clientID, environment: isEmbedded ? .embedded : .real)
+    configuration.properties = properties
+    return configuration
+  }
+}

@@ -1,0 +1,77 @@
+import AdCore
+import AdEvents
+import Kafka
+import Runtime
+
+/// The network's topics on a broker, made from the topics' table.
+struct NetworkTopics: Sendable {
+  /// One topic and what became of it.
+  struct Result: Encodable, Sendable {
+    let topic: String
+    let partitions: Int32
+    /// `created`, `existed`, `grown`; on an embedded broker, which does not tell, `made`.
+    let outcome: String
+  }
+
+  let place: KafkaPlace
+  /// The network's partition count.
+  let partitions: Int32
+
+  /// All topics of the network with a response topic for each app.
+  func settings(apps: [AppID]) -> [TopicSettings] {
+    Topic.networkSettings(networkPartitions: partitions)
+      + apps.map { Topic.responseSettings(for: $0, networkPartitions: partitions) }
+  }
+
+  /// Makes what is missing; a topic that is there is left as it is, but gets more partitions if it has fewer.
+  ///
+  /// Blocks.
+  func make(_ settings: [TopicSettings], replicationFactor: Int32 = -1) throws -> [Result] {
+    if let socket = place.controlSocket {
+      let control = EmbeddedBrokerControl(socketPath: socket)
+      for topic in settings { try control.createTopic(topic.name, partitions: topic.partitions) }
+      return settings.map { Result(topic: $0.name, partitions: $0.partitions, outcome: "made") }
+    }
+    if place.isEmbedded {
+      throw UsageError("an embedded broker makes topics only through its control socket: give --kafka-control-socket")
+    }
+    let admin = try KafkaAdmin(configuration: place.configuration(clientID: "handbill-topics"))
+    defer { admin.close(timeoutMilliseconds: 1_000) }
+    var results: [Result] = []
+    for topic in settings {
+      let outcome = try admin.ensure(
+        KafkaTopicSpecification(
+          name: topic.name, partitionCount: topic.partitions, replicationFactor: replicationFactor,
+          settings: topic.configuration))
+      results.append(Result(topic, outcome))
+    }
+    return results
+  }
+
+  /// The partition counts as the broker has them; nil for a topic that is not there.
+  ///
+  /// Blocks.
+  func counts(_ settings: [TopicSettings]) throws(KafkaError) -> [String: Int32] {
+    let probe = try KafkaLogProbe(configuration: place.configuration(clientID: "handbill-topics"))
+    defer { probe.close(timeoutMilliseconds: 1_000) }
+    var counts: [String: Int32] = [:]
+    for topic in settings {
+      do throws(KafkaError) {
+        counts[topic.name] = try probe.partitionCount(topic: topic.name, timeoutMilliseconds: 10_000)
+      } catch {
+        guard error.kind == .unknownTopic else { throw error }
+      }
+    }
+    return counts
+  }
+}
+
+extension NetworkTopics.Result {
+  fileprivate init(_ settings: TopicSettings, _ outcome: KafkaTopicOutcome) {
+    switch outcome {
+    case .created: self.init(topic: settings.name, partitions: settings.partitions, outcome: "created")
+    case .existed(let count): self.init(topic: settings.name, partitions: count, outcome: "existed")
+    case .grown(let old, let new): self.init(topic: settings.name, partitions: new, outcome: "grown from \(old)")
+    }
+  }
+}
