@@ -42,7 +42,7 @@ package struct AdRequest: Hashable, Sendable {
   package var isInterstitial: Bool
   /// How long the client waits, from arrival, in milliseconds.
   package var deadlineMilliseconds: Int64
-  /// Where the answer goes; the topic itself is made from the app's id.
+  /// Where the answer goes, 0 where the request names none; the topic itself is made from the app's id.
   package var replyPartition: Int32
   /// The topic named in the request's header, empty when there was none; it must agree with the app's.
   package var replyTopic: String
