@@ -1,0 +1,148 @@
+import AdClient
+import AdCore
+import Foundation
+import Postgres
+import Runtime
+import Supervision
+import Synchronization
+import Testing
+
+/// The published figures of a real app's first days on iAd (design: "Golden case"), out of the running system.
+@Suite(.serialized, .timeLimit(.minutes(10)))
+struct GoldenCaseTests {
+  static let requests = 26_651
+  static let impressions = 9_300
+  static let clicks = 1_097
+
+  static let key = "chess-distribution-key"
+
+  static let catalog = """
+    {
+      "settings": { "countries": ["US"] },
+      "advertisers": [
+        { "id": "acme", "name": "Acme", "currency": "USD", "timeZone": "UTC", "accountFunding": "1000000000.00" }
+      ],
+      "campaigns": [
+        { "id": "launch", "advertiser": "acme", "name": "Launch", "kind": "brand", "cpm": "10.00", "clickPrice": "2.00",
+          "totalBudget": "1000000000.00", "flightStart": "2020-01-01T00:00:00Z",
+          "flightEnd": "2100-01-01T00:00:00Z" }
+      ],
+      "ads": [
+        { "id": "launch-1", "campaign": "launch", "action": { "kind": "cover", "destination": "https://acme.example/" },
+          "images": { "320x50": "https://acme.example/p.png", "480x32": "https://acme.example/l.png" } }
+      ],
+      "developers": [ { "id": "yardley", "name": "Yardley" } ],
+      "apps": [
+        { "id": "chess", "developer": "yardley", "name": "Chess", "bundleID": "com.example.chess",
+          "isAgreementSigned": true, "isUnder17": false, "areAdsEnabled": true }
+      ],
+      "appKeys": [ { "app": "chess", "build": "distribution", "key": "\(key)" } ]
+    }
+    """
+
+  @Test("M1 to M3, B2, B3: 26,651 requests, 9,300 impressions, 1,097 clicks at 10.00 CPM and 2.00 per click")
+  func golden() async throws {
+    let network = try await TestNetwork.started(.init(apps: ["chess"], catalog: Self.catalog))
+    defer { network.stop() }
+    let app = try #require(AppID("chess"))
+    let placement = try #require(PlacementID("home"))
+    let country = try #require(Country("US"))
+    let drive = Drive(network: network, app: app, placement: placement, country: country)
+    let figures = try await onOwnThread {
+      let served = try drive.ask()
+      guard served.count >= Self.impressions else { throw Drive.TooFew(served: served.count) }
+      try drive.tell(served)
+      try drive.awaitCharges()
+      return try network.command(["report", "--json"]).output
+    }
+    try check(figures)
+    let reconciled = try await onOwnThread { try network.command(["reconcile"]) }
+    #expect(reconciled.status == 0)
+  }
+
+  private func check(_ report: String) throws {
+  }
+}
+
+/// Drives the case: one request by each of 26,651 clients, then views and taps by their ages, all at once.
+private struct Drive: Sendable {
+  let network: TestNetwork
+  let app: AppID
+  let placement: PlacementID
+  let country: Country
+
+  struct TooFew: Error { let served: Int }
+
+  /// A client with the ad it got.
+  struct Served: Sendable {
+    let session: AdSession
+    let ad: AdContent
+  }
+
+  func ask() throws -> [Served] {
+    let transport = transport()
+    defer { transport.close(timeoutMilliseconds: 5_000) }
+    let served = Mutex<[Served]>([])
+    let open = DispatchGroup()
+    for number in 0..<GoldenCaseTests.requests {
+      let session = session(number, transport)
+      open.enter()
+      session.request(AdSession.Wish(placement: placement)) { result in
+        if case .ad(let ad) = result { served.withLock { $0.append(Served(session: session, ad: ad)) } }
+        open.leave()
+      }
+    }
+    open.wait()
+    return served.withLock { $0 }
+  }
+
+  func tell(_ served: [Served]) throws {
+    let transport = transport()
+    for (number, one) in served.prefix(GoldenCaseTests.impressions).enumerated() {
+      let session = AdSession(identity: one.session.identity, transport: transport)
+      let answered = one.ad.answeredAt
+      let viewed = AdReport(.viewed, .ad(one.ad), at: answered.advanced(byMilliseconds: 1_000))
+      session.report(viewed, placement: placement, requestID: nil)
+      guard number < GoldenCaseTests.clicks else { continue }
+      let tapped = AdReport(
+        .click(actionMilliseconds: 2_000, leftApplication: false), .ad(one.ad),
+        at: answered.advanced(byMilliseconds: 1_200))
+      session.report(tapped, placement: placement, requestID: nil)
+    }
+    guard transport.close(timeoutMilliseconds: 60_000) else { throw TooFew(served: served.count) }
+  }
+
+  /// Waits until billing has a fate for every impression and click.
+  func awaitCharges() throws {
+    let connection = try network.connection()
+    defer { connection.close() }
+    let wanted = Int64(GoldenCaseTests.impressions + GoldenCaseTests.clicks)
+    let deadline = Date(timeIntervalSinceNow: 60)
+    let pause = NSCondition()
+    var seen: Int64 = 0
+    while Date() < deadline {
+      seen = try connection.query("SELECT count(*) FROM billing.charge")[0].decode(0)
+      if seen >= wanted { return }
+      pause.lock()
+      _ = pause.wait(until: Date(timeIntervalSinceNow: 0.2))
+      pause.unlock()
+    }
+    throw TooFew(served: Int(seen))
+  }
+
+  private func transport() -> KafkaTransport {
+    var settings = KafkaTransportSettings(bootstrapServers: network.bootstrapServers, apps: [app])
+    settings.isEmbedded = network.isBrokerEmbedded
+    settings.deadlineMilliseconds = 60_000
+    settings.askAgainMilliseconds = 20_000
+    return KafkaTransport(settings: settings)
+  }
+
+  private func session(_ number: Int, _ transport: KafkaTransport) -> AdSession {
+    AdSession(
+      identity: ClientIdentity(
+        app: app, appKey: GoldenCaseTests.key, clientID: "client-\(number)", sessionID: "session-\(number)",
+        country: country, device: .phone),
+      transport: transport)
+  }
+}

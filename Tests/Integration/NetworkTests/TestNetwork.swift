@@ -1,0 +1,185 @@
+import Foundation
+import HTTP
+import Kafka
+import Migrations
+import Postgres
+import Runtime
+import Supervision
+import Synchronization
+
+/// A whole network of real processes for one test: its own database, its own broker, our executables.
+///
+/// The broker is a real Kafka where there is one, else the embedded one.
+final class TestNetwork: Sendable {
+  struct Plan: Sendable {
+    var partitions = 4
+    /// Services to start, by the executable's name after `handbill-`.
+    var services = ["ad-selection", "impression-tracking", "click-tracking", "billing", "console"]
+    /// Apps that need a topic for their answers.
+    var apps: [String]
+    /// The catalogue as the file format of `handbill catalog apply`.
+    var catalog: String
+    var settings: [String: String] = [:]
+  }
+
+  static let keys = "1:" + Data(repeating: 9, count: 32).base64EncodedString()
+
+  let plan: Plan
+  let folder: TemporaryFolder
+  let databaseURL: String
+  let environment: [String: String]
+  private let kafka: LocalKafka?
+  private let broker: ChildProcess?
+  private let processes = Mutex<[String: ChildProcess]>([:])
+  private let ports: [String: Int]
+
+  var bootstrapServers: String { environment["HANDBILL_KAFKA_BOOTSTRAP_SERVERS"] ?? "" }
+  var isBrokerEmbedded: Bool { kafka == nil }
+
+  /// Starts everything and returns when all services are ready.
+  static func started(_ plan: Plan) async throws -> TestNetwork {
+    let url = try await SharedPostgres.database(copyOf: "migrated") { url in
+      let connection = try PostgresConnection(PostgresConfiguration(url))
+      defer { connection.close() }
+      _ = try MigrationRunner().up(connection)
+    }
+    return try await onOwnThread { try TestNetwork(plan, databaseURL: url) }
+  }
+
+  private init(_ plan: Plan, databaseURL: String) throws {
+    self.plan = plan
+    self.databaseURL = databaseURL
+    folder = try TemporaryFolder(prefix: "hbn")
+    var environment = [
+      "HANDBILL_DATABASE_URL": databaseURL, "HANDBILL_TOKEN_KEYS": Self.keys, "HANDBILL_LOG_LEVEL": "info",
+      "SWIFT_BACKTRACE": "enable=no",
+    ]
+    if KafkaInstallation.isAvailable {
+      // A broker of its own: the topics have fixed names.
+      let kafka = try LocalKafka(.init(folder: folder.path + "/kafka", heapMegabytes: 384))
+      try kafka.startAndWait()
+      self.kafka = kafka
+      broker = nil
+      environment["HANDBILL_KAFKA_BOOTSTRAP_SERVERS"] = kafka.bootstrapServers
+    } else {
+      kafka = nil
+      let socket = folder.path + "/control"
+      let broker = try ChildProcess(
+        .init(Self.executable("handbill"), ["embedded-broker", "--control-socket", socket], input: .pipe))
+      self.broker = broker
+      let ready = try broker.waitForLine(prefix: "ready ", timeoutMilliseconds: 10_000)
+      environment["HANDBILL_KAFKA_BOOTSTRAP_SERVERS"] = String(ready.dropFirst("ready ".count))
+      environment["HANDBILL_KAFKA_EMBEDDED"] = "true"
+      environment["HANDBILL_KAFKA_CONTROL_SOCKET"] = socket
+    }
+    environment.merge(plan.settings) { $1 }
+    self.environment = environment
+    let free = try FreePort.find(count: plan.services.count)
+    ports = Dictionary(uniqueKeysWithValues: zip(plan.services, free))
+    try prepare()
+  }
+
+  private func prepare() throws {
+    try command(["topics", "create", "-p", "\(plan.partitions)"] + plan.apps.flatMap { ["--app", $0] })
+    let file = folder.path + "/catalog.json"
+    try plan.catalog.write(toFile: file, atomically: true, encoding: .utf8)
+    try command(["catalog", "apply", file])
+    for service in plan.services { try start(service) }
+    for service in plan.services { try waitUntilReady(service) }
+  }
+
+  /// Where the build put an executable: beside the tests.
+  static func executable(_ name: String) -> String {
+    let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path
+    let beside = folder + "/" + name
+    return FileManager.default.isExecutableFile(atPath: beside) ? beside : PackageRoot.path(".build/debug/\(name)")
+  }
+
+  /// Runs the command `handbill` in this network.
+  ///
+  /// - Throws: when its exit code is not among `accepting`.
+  @discardableResult
+  func command(_ arguments: [String], accepting: Set<Int32> = [0]) throws -> (status: Int32, output: String) {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Self.executable("handbill"))
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    let output = Pipe()
+    let errors = folder.path + "/command.log"
+    FileManager.default.createFile(atPath: errors, contents: nil)
+    process.standardOutput = output
+    process.standardError = FileHandle(forWritingAtPath: errors)
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    guard accepting.contains(process.terminationStatus) else {
+      let said = (try? String(contentsOfFile: errors, encoding: .utf8)) ?? ""
+      throw CommandFailure(arguments: arguments, status: process.terminationStatus, said: text + said)
+    }
+    return (process.terminationStatus, text)
+  }
+
+  struct CommandFailure: Error, CustomStringConvertible {
+    let arguments: [String]
+    let status: Int32
+    let said: String
+    var description: String { "handbill \(arguments.joined(separator: " ")): exit \(status): \(said)" }
+  }
+
+  /// Starts a service, also again after it was killed.
+  func start(_ service: String) throws {
+    var environment: [String: String?] = self.environment
+    environment["HANDBILL_ADMIN_PORT"] = "\(ports[service] ?? 0)"
+    if service == "console" { environment["HANDBILL_CONSOLE_PORT"] = "0" }
+    let log = folder.path + "/\(service).log"
+    let process = try ChildProcess(
+      .init(
+        Self.executable("handbill-" + service), [], environment: environment, output: .file(log),
+        errorOutput: .file(log)))
+    processes.withLock { $0[service] = process }
+  }
+
+  func waitUntilReady(_ service: String) throws {
+    let deadline = Date(timeIntervalSinceNow: 60)
+    let pause = NSCondition()
+    var last = "no answer"
+    while Date() < deadline {
+      if let answer = try? HTTPClient.get("http://127.0.0.1:\(ports[service] ?? 0)/readyz?verbose") {
+        if answer.status == 200 { return }
+        last = String(decoding: answer.body, as: UTF8.self)
+      }
+      pause.lock()
+      _ = pause.wait(until: Date(timeIntervalSinceNow: 0.1))
+      pause.unlock()
+    }
+    throw CommandFailure(arguments: [service], status: -1, said: "not ready: \(last)\n\(log(service))")
+  }
+
+  /// kill -9.
+  func kill(_ service: String) {
+    processes.withLock { $0[service] }?.terminate(graceMilliseconds: 0, signal: SIGKILL)
+  }
+
+  /// The last lines of a service's log.
+  func log(_ service: String) -> String {
+    let text = (try? String(contentsOfFile: folder.path + "/\(service).log", encoding: .utf8)) ?? ""
+    return text.split(separator: "\n").suffix(20).joined(separator: "\n")
+  }
+
+  /// Ends all processes in reverse order; the exit code of each service.
+  @discardableResult
+  func stop() -> [String: Int32] {
+    var codes: [String: Int32] = [:]
+    for service in plan.services.reversed() {
+      guard let process = processes.withLock({ $0[service] }) else { continue }
+      if case .exited(let code) = process.terminate(graceMilliseconds: 20_000) { codes[service] = code }
+    }
+    broker?.closeInput()
+    broker?.terminate(graceMilliseconds: 1_000)
+    kafka?.killAndWait()
+    return codes
+  }
+
+  /// A connection to the network's database.
+  func connection() throws -> PostgresConnection { try PostgresConnection(PostgresConfiguration(databaseURL)) }
+}
