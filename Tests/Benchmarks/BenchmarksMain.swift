@@ -13,11 +13,20 @@ enum BenchmarksMain {
   }
 
   private static func measure() async throws {
-    let impressions = ProcessInfo.processInfo.environment["BENCH_IMPRESSIONS"].flatMap(Int.init) ?? 1_000_000
+    let environment = ProcessInfo.processInfo.environment
+    let impressions = environment["BENCH_IMPRESSIONS"].flatMap(Int.init) ?? 1_000_000
+    let parts = Set((environment["BENCH_PARTS"] ?? "tracking,selection").split(separator: ","))
     progress("starting Kafka and PostgreSQL")
     let surroundings = try await Surroundings.start()
     var results: [BenchmarkResult] = []
-    results += try await onThread { try TrackingBenchmark(surroundings: surroundings, impressions: impressions).run() }
+    if parts.contains("tracking") {
+      results += try await onThread {
+        try TrackingBenchmark(surroundings: surroundings, impressions: impressions).run()
+      }
+    }
+    if parts.contains("selection") {
+      results += try await onThread { try SelectionBenchmark(surroundings: surroundings).run() }
+    }
     BenchmarkReport.print(results)
     try BenchmarkReport.write(results, to: ".build/bench/results.json")
     try await surroundings.postgres.stop()

@@ -44,6 +44,18 @@ struct Surroundings {
 
   var kafkaConfiguration: KafkaConfiguration { Self.configuration(kafka) }
 
+  /// Runs the command `handbill` in these surroundings.
+  func command(_ arguments: [String]) throws {
+    let binary = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/handbill"
+    _ = try ChildProcess.run(
+      .init(
+        binary, arguments,
+        environment: [
+          "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrapServers, "HANDBILL_DATABASE_URL": databaseURL,
+          "HANDBILL_TOKEN_KEYS": Self.keys,
+        ]))
+  }
+
   /// Starts one of our services and waits until it is ready to say so.
   func service(_ name: String, adminPort: Int, settings: [String: String] = [:]) throws -> ChildProcess {
     let binary = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/" + name
@@ -69,4 +81,11 @@ extension KafkaAdmin {
       KafkaTopicSpecification(
         name: topic.name, partitionCount: topic.partitions, replicationFactor: 1, settings: topic.configuration))
   }
+}
+
+/// What a process holds in memory.
+func residentMebibytes(_ process: ChildProcess) throws -> Double {
+  let text = try String(contentsOfFile: "/proc/\(process.processIdentifier)/statm", encoding: .ascii)
+  let pages = text.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0
+  return pages * 4_096 / 1_048_576
 }

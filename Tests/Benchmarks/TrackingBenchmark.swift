@@ -122,12 +122,6 @@ struct TrackingBenchmark {
     let time: Double = try row.decode(1)
     return Double(records) / time
   }
-
-  private func residentMebibytes(_ process: ChildProcess) throws -> Double {
-    let text = try String(contentsOfFile: "/proc/\(process.processIdentifier)/statm", encoding: .ascii)
-    let pages = text.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0
-    return pages * 4_096 / 1_048_576
-  }
 }
 
 func progress(_ text: String) { Terminal.note("bench: \(text)") }

@@ -1,0 +1,100 @@
+import AdCore
+import AdEvents
+import Foundation
+import Kafka
+import Runtime
+import Synchronization
+
+/// Sends requests at a fixed rate, whether answered or not, and measures how long each answer takes.
+struct RoundTrip: Sendable {
+  let configuration: KafkaConfiguration
+  let requestTopic: String
+  let responseTopic: String
+  let perSecond: Int
+  let seconds: Int
+  /// One request: its partition, value and headers besides the reply's.
+  let request: @Sendable (_ number: Int) -> (partition: Int32, value: [UInt8], headers: [KafkaHeader])
+
+  struct Latencies {
+    var microseconds: [Int64]
+    var unanswered: Int
+
+    func quantile(_ share: Double) -> Double {
+      let sorted = microseconds.sorted()
+      guard !sorted.isEmpty else { return .nan }
+      return Double(sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]) / 1_000
+    }
+  }
+
+  func measure() throws -> Latencies {
+    let count = perSecond * seconds
+    let sent = SentTimes(count: count)
+    let consumer = try KafkaConsumer(configuration: configuration, groupID: nil, topics: [])
+    try consumer.assign([
+      KafkaTopicPartitionOffset(topic: responseTopic, partition: 0, offset: KafkaTopicPartitionOffset.end)
+    ])
+    // The assignment to the end stands once an answer from before was not read; give it time.
+    _ = try consumer.poll(timeoutMilliseconds: 1_000, recordsMaximum: 1) { _ in }
+    let sender = OwnerThread("sender") { send(count, sent) }
+    var latencies: [Int64] = []
+    latencies.reserveCapacity(count)
+    let clock = SystemClock()
+    let deadline = clock.monotonicMilliseconds + Int64(seconds) * 1_000 + 10_000
+    while latencies.count < count, clock.monotonicMilliseconds < deadline {
+      _ = try consumer.poll(timeoutMilliseconds: 100, recordsMaximum: 1_000) { record in
+        let now = clock.monotonicMicroseconds
+        record.forEachHeader { name, value in
+          guard name.elementsEqual("kafka_correlationId".utf8), let value, value.count == 8 else { return }
+          let number = Int(UInt64(littleEndian: value.loadUnaligned(as: UInt64.self)))
+          if let started = sent.take(number) { latencies.append(now - started) }
+        }
+      }
+    }
+    sender.join()
+    consumer.close(timeoutMilliseconds: 1_000)
+    return Latencies(microseconds: latencies, unanswered: count - latencies.count)
+  }
+
+  private func send(_ count: Int, _ sent: SentTimes) {
+    var configuration = configuration
+    configuration.lingerMilliseconds = 0
+    guard let producer = try? KafkaProducer(configuration: configuration, reports: { _ in }) else { return }
+    defer { producer.close(timeoutMilliseconds: 5_000) }
+    try? producer.warmUp(topics: [requestTopic], timeoutMilliseconds: 5_000)
+    let clock = SystemClock()
+    let start = clock.monotonicMicroseconds
+    let pause = NSCondition()
+    for number in 0..<count {
+      let due = start + Int64(number) * 1_000_000 / Int64(perSecond)
+      while clock.monotonicMicroseconds < due {
+        pause.lock()
+        _ = pause.wait(until: Date(timeIntervalSinceNow: Double(due - clock.monotonicMicroseconds) / 1_000_000))
+        pause.unlock()
+      }
+      let message = request(number)
+      let correlation = withUnsafeBytes(of: UInt64(number).littleEndian) { Array($0) }
+      let reply = CloudEventHeaders.reply(topic: responseTopic, partition: 0, correlationID: correlation)
+      sent.note(number, clock.monotonicMicroseconds)
+      try? producer.send(
+        topic: requestTopic, partition: message.partition, key: nil, value: message.value,
+        headers: message.headers + reply.map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) }, reportID: 0)
+    }
+  }
+}
+
+/// When each request was sent, until its first answer.
+final class SentTimes: Sendable {
+  private let times: Mutex<[Int64]>
+
+  init(count: Int) { times = Mutex(Array(repeating: 0, count: count)) }
+
+  func note(_ number: Int, _ time: Int64) { times.withLock { $0[number] = time } }
+
+  func take(_ number: Int) -> Int64? {
+    times.withLock { times in
+      guard times.indices.contains(number), times[number] > 0 else { return nil }
+      defer { times[number] = 0 }
+      return times[number]
+    }
+  }
+}

@@ -1,0 +1,159 @@
+import AdCore
+import AdEvents
+import Foundation
+import Kafka
+import Runtime
+import Supervision
+import Synchronization
+
+/// The time from request to response through Kafka, of ad selection and of a bare echo beside it.
+struct SelectionBenchmark {
+  let surroundings: Surroundings
+  static let perSecond = 200
+  static let seconds = 20
+  static let app = "bench"
+  static let key = "bench-distribution-key"
+
+  static let catalog = """
+    {
+      "settings": { "countries": ["US"] },
+      "advertisers": [
+        { "id": "acme", "name": "Acme", "currency": "USD", "timeZone": "UTC", "accountFunding": "1000000000.00" }
+      ],
+      "campaigns": [
+        { "id": "launch", "advertiser": "acme", "name": "Launch", "kind": "brand", "cpm": "10.00", "clickPrice": "2.00",
+          "totalBudget": "1000000000.00", "flightStart": "2020-01-01T00:00:00Z",
+          "flightEnd": "2100-01-01T00:00:00Z" }
+      ],
+      "ads": [
+        { "id": "launch-1", "campaign": "launch", "action": { "kind": "cover", "destination": "https://acme.example/" },
+          "images": { "320x50": "https://acme.example/p.png", "480x32": "https://acme.example/l.png" } }
+      ],
+      "developers": [ { "id": "dev", "name": "Dev" } ],
+      "apps": [
+        { "id": "\(app)", "developer": "dev", "name": "Bench", "bundleID": "com.example.bench",
+          "isAgreementSigned": true, "isUnder17": false, "areAdsEnabled": true }
+      ],
+      "appKeys": [ { "app": "\(app)", "build": "distribution", "key": "\(key)" } ]
+    }
+    """
+
+  func run() throws -> [BenchmarkResult] {
+    let echo = try measureEcho()
+    progress("starting ad selection, billing and the console")
+    let services = try startServices()
+    defer { for service in services.reversed() { service.terminate(graceMilliseconds: 10_000) } }
+    _ = try roundTrip(seconds: 10).measure()
+    let selection = try roundTrip(seconds: Self.seconds).measure()
+    var results = [
+      BenchmarkResult("echo, p50", echo.quantile(0.5), "ms"), BenchmarkResult("echo, p99", echo.quantile(0.99), "ms"),
+      BenchmarkResult("ad selection, p50", selection.quantile(0.5), "ms", limit: ("echo, p50", echo.quantile(0.5))),
+      BenchmarkResult("ad selection, p99", selection.quantile(0.99), "ms", limit: ("echo, p99", echo.quantile(0.99))),
+      BenchmarkResult("ad selection, unanswered", Double(selection.unanswered), "requests"),
+    ]
+    for (name, service) in zip(["ad selection", "billing", "console"], services) {
+      results.append(BenchmarkResult("\(name), memory", try residentMebibytes(service), "MiB"))
+    }
+    return results
+  }
+
+  /// A reader that sends every record back at once: what the broker alone costs.
+  private func measureEcho() throws -> RoundTrip.Latencies {
+    let admin = try KafkaAdmin(configuration: surroundings.kafkaConfiguration)
+    for topic in ["echo.requests", "echo.responses"] {
+      _ = try admin.ensure(KafkaTopicSpecification(name: topic, partitionCount: Surroundings.partitions))
+    }
+    admin.close()
+    let echo = try EchoServer(configuration: surroundings.kafkaConfiguration)
+    defer { echo.stop() }
+    let value = [UInt8](repeating: 1, count: 200)
+    func trip(_ seconds: Int) -> RoundTrip {
+      RoundTrip(
+        configuration: surroundings.kafkaConfiguration, requestTopic: "echo.requests", responseTopic: "echo.responses",
+        perSecond: Self.perSecond, seconds: seconds
+      ) { number in (Int32(number) % Surroundings.partitions, value, []) }
+    }
+    progress("measuring a bare echo")
+    _ = try trip(5).measure()
+    return try trip(Self.seconds).measure()
+  }
+
+  private func startServices() throws -> [ChildProcess] {
+    let file = surroundings.folder.path + "/catalog.json"
+    try Self.catalog.write(toFile: file, atomically: true, encoding: .utf8)
+    try surroundings.command(["topics", "create", "-p", "\(Surroundings.partitions)", "--app", Self.app])
+    try surroundings.command(["catalog", "apply", file])
+    let ports = try FreePort.find(count: 4)
+    let names = ["handbill-ad-selection", "handbill-billing", "handbill-console"]
+    return try zip(names, ports).map { name, port in
+      try surroundings.service(name, adminPort: port, settings: ["HANDBILL_CONSOLE_PORT": "\(ports[3])"])
+    }
+  }
+
+  private func roundTrip(seconds: Int) -> RoundTrip {
+    RoundTrip(
+      configuration: surroundings.kafkaConfiguration, requestTopic: Topic.requests.name,
+      responseTopic: Topic.responses.name + Self.app, perSecond: Self.perSecond, seconds: seconds
+    ) { number in
+      let client = "client-\(number)-\(seconds)"
+      let id = UUIDv7(timestamp: SystemClock().now, randomHigh: 0, randomLow: UInt64(number) << 8 | UInt64(seconds))
+      let request = Self.request(id: id, client: client)
+      return (
+        KafkaPartition.of(key: client, count: Surroundings.partitions), request?.encoded() ?? [],
+        Workload.headers(.adRequested, id: id)
+      )
+    }
+  }
+
+  private static func request(id: UUIDv7, client: String) -> AdRequest? {
+    guard let app = AppID(app), let placement = PlacementID("home"), let country = Country("US") else { return nil }
+    return AdRequest(
+      requestID: id, appKey: key, app: app, placement: placement, clientID: client, sessionID: client,
+      country: country, device: .phone, requiredSizes: [], currentSize: "", isInterstitial: false,
+      deadlineMilliseconds: 10_000, replyPartition: 0, replyTopic: "", correlationID: [])
+  }
+}
+
+/// Sends each record's correlation id and value back, as fast as Kafka goes.
+final class EchoServer: Sendable {
+  private let isStopping: StopFlag
+  private let thread: OwnerThread
+
+  init(configuration: KafkaConfiguration) throws {
+    var sending = configuration
+    sending.lingerMilliseconds = 0
+    let producer = try KafkaProducer(configuration: sending) { _ in }
+    try producer.warmUp(topics: ["echo.responses"], timeoutMilliseconds: 5_000)
+    let stopping = StopFlag()
+    isStopping = stopping
+    thread = OwnerThread("echo") {
+      guard let consumer = try? KafkaConsumer(configuration: configuration, groupID: nil, topics: []) else { return }
+      try? consumer.assign(
+        (0..<Surroundings.partitions).map {
+          KafkaTopicPartitionOffset(topic: "echo.requests", partition: $0, offset: KafkaTopicPartitionOffset.end)
+        })
+      while !stopping.isSet {
+        _ = try? consumer.poll(timeoutMilliseconds: 100, recordsMaximum: 1_000) { record in
+          var headers: [KafkaHeader] = []
+          record.forEachHeader { headers.append(KafkaHeader(name: Array($0), value: $1.map { Array($0) })) }
+          try? producer.send(
+            topic: "echo.responses", partition: 0, key: nil, value: record.value, headers: headers, reportID: 0)
+        }
+      }
+      consumer.close(timeoutMilliseconds: 1_000)
+      producer.close(timeoutMilliseconds: 1_000)
+    }
+  }
+
+  func stop() {
+    isStopping.set()
+    thread.join()
+  }
+}
+
+/// A flag that is set once.
+final class StopFlag: Sendable {
+  private let flag = Atomic(false)
+  var isSet: Bool { flag.load(ordering: .relaxed) }
+  func set() { flag.store(true, ordering: .relaxed) }
+}
