@@ -84,6 +84,9 @@ let tests: [Target] = [
     dependencies: ["AdSelectionCore", "BillingCore", "ClickTrackingCore", "ImpressionTrackingCore"] + pure,
     path: "Tests/Simulation"),
   .testTarget(
+    name: "OperationsTests", dependencies: ["Migrations", "Operations", "Supervision"] + everythingShared,
+    path: "Tests/Integration/OperationsTests"),
+  .testTarget(
     name: "NetworkTests", dependencies: ["AdClient", "Migrations", "Operations", "Supervision"] + everythingShared,
     path: "Tests/Integration/NetworkTests"),
   .executableTarget(

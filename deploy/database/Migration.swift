@@ -35,7 +35,7 @@ package struct Migration: Sendable, Hashable {
       }
       migrations.append(migration)
     }
-    return try checked(migrations)
+    return migrations.sorted { $0.version < $1.version }
   }
 
   /// `migrations`, ascending, if their versions are 1, 2, 3, … each once.

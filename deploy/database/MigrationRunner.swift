@@ -64,7 +64,7 @@ package struct MigrationRunner {
     }
     let applied = try compared(connection)
     var versions: [Int32] = []
-    for migration in migrations where Int(migration.version) > applied.count {
+    for migration in migrations.dropFirst(applied.count) {
       try apply(migration, connection)
       versions.append(migration.version)
     }

@@ -1,0 +1,99 @@
+import AdCore
+
+/// A catalogue file: records to be written, and keys of apps to be made. What the file does not name stays as it is.
+package struct CatalogFile: Hashable, Sendable {
+  /// A record, and where in the file it stands.
+  package struct Entry: Hashable, Sendable {
+    package var path: String
+    package var record: CatalogRecord
+  }
+
+  /// A key that is to be made for an app's build, unless it has one.
+  struct NewKey: Hashable, Sendable {
+    var path: String
+    var app: AppID
+    var build: BuildKind
+  }
+
+  package var entries: [Entry] = []
+  var newKeys: [NewKey] = []
+
+  /// The largest file, in bytes.
+  package static let bytesMaximum = 64 * 1_024 * 1_024
+
+  /// Records that a program has made.
+  package init(_ records: [CatalogRecord] = []) {
+    entries = records.map { Entry(path: $0.key, record: $0) }
+  }
+
+  /// Reads a file: all its problems together, or the file.
+  package static func read(_ bytes: [UInt8]) -> Result<CatalogFile, CatalogProblems> {
+    guard bytes.count <= bytesMaximum else {
+      return .failure(
+        CatalogProblems([CatalogProblem("file", "has \(bytes.count) bytes: give at most \(bytesMaximum)")]))
+    }
+    do throws(JSONValue.SyntaxError) {
+      return read(try JSONValue.parse(bytes))
+    } catch {
+      return .failure(CatalogProblems([CatalogProblem("file", error.description)]))
+    }
+  }
+
+  static func read(_ value: JSONValue) -> Result<CatalogFile, CatalogProblems> {
+    let sections = CatalogKind.allCases.map(\.section).joined(separator: ", ")
+    guard case .object(let members) = value else {
+      return .failure(CatalogProblems([CatalogProblem("file", "must be an object with some of \(sections)")]))
+    }
+    var file = CatalogFile()
+    var problems: [CatalogProblem] = []
+    for member in members where member.name != "$schema" {
+      guard let kind = CatalogKind.allCases.first(where: { $0.section == member.name }) else {
+        problems.append(CatalogProblem(String(member.name.prefix(80)), "is none of \(sections): rename or remove it"))
+        continue
+      }
+      if kind == .settings {
+        file.take(member.value, kind, at: kind.section, &problems)
+      } else if let list = member.value.elements {
+        for (index, element) in list.enumerated() {
+          file.take(element, kind, at: "\(kind.section)[\(index)]", &problems)
+        }
+      } else {
+        problems.append(CatalogProblem(kind.section, "must be a list of objects"))
+      }
+    }
+    file.checkRepetitions(&problems)
+    return problems.isEmpty ? .success(file) : .failure(CatalogProblems(problems))
+  }
+
+  private mutating func take(
+    _ value: JSONValue, _ kind: CatalogKind, at path: String, _ problems: inout [CatalogProblem]
+  ) {
+    switch CatalogJSON.read(value, as: kind, at: path, problems: &problems) {
+    case .record(let record): entries.append(Entry(path: path, record: record))
+    case .newKey(let app, let build): newKeys.append(NewKey(path: path, app: app, build: build))
+    case nil: break
+    }
+  }
+
+  private func checkRepetitions(_ problems: inout [CatalogProblem]) {
+    var paths: [String: String] = [:]
+    for entry in entries {
+      if let first = paths[entry.record.key] {
+        problems.append(CatalogProblem(entry.path, "is \(entry.record.key), as \(first) is: leave one of them"))
+      }
+      paths[entry.record.key] = paths[entry.record.key] ?? entry.path
+    }
+  }
+}
+
+/// All that is wrong with a catalogue file or a change; nothing of it was written.
+package struct CatalogProblems: Error, Hashable, Sendable, CustomStringConvertible {
+  package let problems: [CatalogProblem]
+
+  package init(_ problems: [CatalogProblem]) { self.problems = problems }
+
+  package var description: String {
+    let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
+    return "catalogue: \(count), nothing was changed\n" + problems.map { "  \($0)" }.joined(separator: "\n")
+  }
+}

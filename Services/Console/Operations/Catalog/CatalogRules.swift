@@ -1,0 +1,138 @@
+import AdCore
+
+/// What records of the catalogue must agree on with each other. Pure: the store asks it inside its transaction.
+struct CatalogRules {
+  /// One record that is written, with what it replaces.
+  struct Change: Sendable {
+    var path: String
+    /// The live record before; nil for a new one.
+    var old: CatalogRecord?
+    var new: CatalogRecord
+  }
+
+  /// All live records as they will be.
+  let after: [String: CatalogRecord]
+  let changes: [Change]
+  /// Keys that are deleted.
+  let deleted: Set<String>
+  /// Bundle ids that were ever set to under 17.
+  let under17Bundles: Set<String>
+  private var problems: [CatalogProblem] = []
+
+  init(
+    after: [String: CatalogRecord], changes: [Change], deleted: Set<String> = [], under17Bundles: Set<String> = []
+  ) {
+    self.after = after
+    self.changes = changes
+    self.deleted = deleted
+    self.under17Bundles = under17Bundles
+  }
+
+  /// Everything that does not agree; empty when the changes may be written.
+  static func problems(_ rules: CatalogRules) -> [CatalogProblem] {
+    var rules = rules
+    for change in rules.changes { rules.check(change) }
+    if !rules.deleted.isEmpty { rules.checkDeletions() }
+    return rules.problems
+  }
+
+  private mutating func check(_ change: Change) {
+    switch change.new {
+    case .advertiser(let advertiser): check(advertiser, change)
+    case .campaign(let campaign): check(campaign, change)
+    case .ad(let ad): check(ad, change)
+    case .app(let app): check(app, change)
+    case .appKey(let key): check(key, change)
+    case .developer, .settings: break
+    }
+  }
+
+  private mutating func note(_ change: Change, _ field: String, _ advice: String) {
+    problems.append(CatalogProblem("\(change.path).\(CatalogJSON.fileField(field))", advice))
+  }
+
+  private mutating func requireRecord(_ key: String, _ change: Change, _ field: String) {
+    guard after[key] == nil else { return }
+    note(change, field, "there is no \(key): add it to the file, or name one that there is")
+  }
+
+  private mutating func check(_ advertiser: Advertiser, _ change: Change) {
+    guard case .advertiser(let old) = change.old, old.currency != advertiser.currency else { return }
+    note(
+      change, "currency",
+      "it is \(old.currency) and cannot change, since amounts are booked in it: make a new advertiser")
+  }
+
+  private mutating func check(_ campaign: Campaign, _ change: Change) {
+    requireRecord("advertiser/\(campaign.advertiser)", change, "advertiser")
+    if case .campaign(let old) = change.old {
+      if old.advertiser != campaign.advertiser {
+        note(change, "advertiser", "it is \(old.advertiser) and cannot change: make a new campaign")
+      }
+      guard old.kind != campaign.kind else { return }
+      for case .ad(let ad) in after.values.sorted(by: { $0.key < $1.key }) where ad.campaign == campaign.id {
+        // The ad's own change, if there is one, tells it too.
+        guard !changes.contains(where: { $0.new.key == "ad/\(ad.id)" }) else { continue }
+        for fault in ad.faults(in: campaign) {
+          note(change, "kind", "does not suit ad/\(ad.id) (\(fault)): change the ad as well")
+        }
+      }
+    }
+  }
+
+  private mutating func check(_ ad: Ad, _ change: Change) {
+    guard case .campaign(let campaign) = after["campaign/\(ad.campaign)"] else {
+      requireRecord("campaign/\(ad.campaign)", change, "campaign")
+      return
+    }
+    if case .ad(let old) = change.old, old.campaign != ad.campaign {
+      note(change, "campaign", "it is \(old.campaign) and cannot change: make a new ad")
+    }
+    for fault in ad.faults(in: campaign) { note(change, fault.field, fault.advice) }
+  }
+
+  private mutating func check(_ app: App, _ change: Change) {
+    requireRecord("developer/\(app.developer)", change, "developer")
+    for advertiser in app.exclusions.advertisers.sorted() {
+      requireRecord("advertiser/\(advertiser)", change, "exclusions.advertisers")
+    }
+    var old: App?
+    if case .app(let before) = change.old { old = before }
+    // A new app of such a bundle may still be without an answer, as the agreement comes first (A9).
+    let isBundleUnder17 = under17Bundles.contains(app.bundleID) && app.isUnder17 != nil
+    for refusal in PrimaryAudience.refusals(from: old, to: app, isBundleUnder17: isBundleUnder17) {
+      note(change, old?.bundleID ?? app.bundleID == app.bundleID ? "isUnder17" : "bundleID", refusal.description)
+    }
+    guard app.isUnder17 == true else { return }
+    for case .app(let other) in after.values
+    where other.bundleID == app.bundleID && other.id != app.id && other.isUnder17 == false {
+      note(change, "isUnder17", "app/\(other.id) has the same bundle id and says no: answer yes for both (A4)")
+    }
+  }
+
+  private mutating func check(_ key: AppKey, _ change: Change) {
+    requireRecord("app/\(key.app)", change, "app")
+    for case .appKey(let other) in after.values
+    where other.keyHash == key.keyHash && (other.app != key.app || other.build != key.build) {
+      note(change, "key", "app \(other.app) has the same key for \(other.build.name) builds: give each its own (A1)")
+    }
+  }
+
+  private mutating func checkDeletions() {
+    for record in after.values.sorted(by: { $0.key < $1.key }) {
+      let needed: String
+      switch record {
+      case .campaign(let campaign): needed = "advertiser/\(campaign.advertiser)"
+      case .ad(let ad): needed = "campaign/\(ad.campaign)"
+      case .app(let app): needed = "developer/\(app.developer)"
+      case .appKey(let key): needed = "app/\(key.app)"
+      case .advertiser, .developer, .settings: continue
+      }
+      guard deleted.contains(needed) else { continue }
+      problems.append(CatalogProblem(needed, "is needed by \(record.key): delete that first, or both together"))
+    }
+    if deleted.contains("settings") {
+      problems.append(CatalogProblem("settings", "cannot be deleted: ad selection cannot do without them"))
+    }
+  }
+}

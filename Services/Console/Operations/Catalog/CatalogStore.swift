@@ -1,0 +1,179 @@
+import AdCore
+import Crypto
+import Postgres
+
+/// What became of one record.
+package struct CatalogChange: Hashable, Sendable {
+  package enum Kind: String, Sendable {
+    case created
+    case changed
+    case unchanged
+    case deleted
+  }
+
+  package var key: String
+  package var kind: Kind
+  /// The record's version now.
+  package var version: Int64
+}
+
+/// An app's key that was made: shown once, kept as its hash only.
+package struct NewAppKey: Hashable, Sendable {
+  package var app: AppID
+  package var build: BuildKind
+  /// The key that the app's build carries.
+  package var key: String
+}
+
+/// What a change did.
+package struct CatalogApplied: Hashable, Sendable {
+  package var changes: [CatalogChange] = []
+  package var newKeys: [NewAppKey] = []
+}
+
+/// The catalogue's tables: the only way to write them, for the console and the command alike. Blocks the caller.
+///
+/// A change is checked whole, record by record and against all other records, and written whole or not at all. One
+/// change at a time is let through; readers never wait.
+package struct CatalogStore: Sendable {
+  private let pool: PostgresPool
+
+  package init(_ pool: PostgresPool) { self.pool = pool }
+
+  /// Writes the records of a file; what it does not name stays. A record that is as it was keeps its version.
+  package func apply(_ file: CatalogFile) throws(PostgresError) -> Result<CatalogApplied, CatalogProblems> {
+    try change { _ in .success(Plan(entries: file.entries, newKeys: file.newKeys)) }
+  }
+
+  /// The rows in the order of their keys.
+  package func list(
+    kind: CatalogKind? = nil, includesDeleted: Bool = false
+  ) throws(PostgresError) -> [CatalogRow] {
+    let rows = try pool.withConnection { connection throws(PostgresError) in
+      try connection.run(ReadCatalog(after: 0))
+    }
+    return rows.filter { (kind == nil || $0.kind == kind) && (includesDeleted || $0.deletedAt == nil) }
+      .sorted { $0.key < $1.key }
+  }
+
+  /// Changes members of one record, named by paths such as `isPaused` or `targeting.countries`. Values are written as
+  /// in a file without quotes; lists with commas.
+  package func set(
+    key: String, _ members: [(path: String, value: String)]
+  ) throws(PostgresError) -> Result<CatalogApplied, CatalogProblems> {
+    try change { rows in
+      guard let row = rows[key], row.deletedAt == nil, let kind = CatalogKind(key: key) else {
+        return .failure(CatalogProblems([CatalogProblem(key, "there is no such record: see the list")]))
+      }
+      var problems: [CatalogProblem] = []
+      let body = CatalogEdit.apply(members, to: row.body, kind: kind, key: key, problems: &problems)
+      guard problems.isEmpty, case .record(let record) = CatalogJSON.read(body, as: kind, at: key, problems: &problems)
+      else { return .failure(CatalogProblems(problems)) }
+      guard record.key == key else {
+        return .failure(CatalogProblems([CatalogProblem(key, "would become \(record.key): make a new record")]))
+      }
+      return .success(Plan(entries: [CatalogFile.Entry(path: key, record: record)]))
+    }
+  }
+
+  /// Deletes records. Those that others need are refused, unless these go as well.
+  package func delete(keys: [String]) throws(PostgresError) -> Result<CatalogApplied, CatalogProblems> {
+    try change { rows in
+      let missing = keys.filter { key in rows[key].map { $0.deletedAt != nil } ?? true }
+      guard missing.isEmpty else {
+        return .failure(CatalogProblems(missing.map { CatalogProblem($0, "there is no such record: see the list") }))
+      }
+      return .success(Plan(deleted: keys))
+    }
+  }
+
+  private struct Plan {
+    var entries: [CatalogFile.Entry] = []
+    var newKeys: [CatalogFile.NewKey] = []
+    var deleted: [String] = []
+  }
+
+  /// Makes a plan out of what is there, checks it, and carries it out: all in one transaction, one at a time.
+  private func change(
+    _ makePlan: ([String: CatalogRow]) -> Result<Plan, CatalogProblems>
+  ) throws(PostgresError) -> Result<CatalogApplied, CatalogProblems> {
+    try pool.withConnection { connection throws(PostgresError) in
+      try connection.transaction { connection throws(PostgresError) in
+        try connection.execute(LockCatalog())
+        let rows = try connection.run(ReadCatalog(after: 0))
+        let bundles = Set(try connection.run(ReadUnder17Bundles()))
+        let before = Dictionary(rows.map { ($0.key, $0) }) { first, _ in first }
+        switch makePlan(before) {
+        case .failure(let problems): return .failure(problems)
+        case .success(let plan): return try carryOut(plan, before: before, bundles: bundles, in: connection)
+        }
+      }
+    }
+  }
+
+  private func carryOut(
+    _ plan: Plan, before: [String: CatalogRow], bundles: Set<String>, in connection: PostgresConnection
+  ) throws(PostgresError) -> Result<CatalogApplied, CatalogProblems> {
+    var applied = CatalogApplied()
+    let live = before.compactMapValues(\.record)
+    let entries = plan.entries + CatalogStore.makeKeys(plan.newKeys, live: live, &applied)
+    var after = live
+    for key in plan.deleted { after[key] = nil }
+    for entry in entries { after[entry.record.key] = entry.record }
+    let changes = entries.map { entry in
+      CatalogRules.Change(path: entry.path, old: live[entry.record.key], new: entry.record)
+    }
+    let problems = CatalogRules.problems(
+      CatalogRules(after: after, changes: changes, deleted: Set(plan.deleted), under17Bundles: bundles))
+    guard problems.isEmpty else { return .failure(CatalogProblems(problems)) }
+    let written = entries.filter { live[$0.record.key] != $0.record }
+    let versions = try CatalogStore.write(written.map(\.record), deleting: plan.deleted, in: connection)
+    applied.changes = entries.map { entry in
+      let key = entry.record.key
+      guard let version = versions[key] else {
+        return CatalogChange(key: key, kind: .unchanged, version: before[key]?.version ?? 0)
+      }
+      return CatalogChange(key: key, kind: live[key] == nil ? .created : .changed, version: version)
+    }
+    applied.changes += plan.deleted.compactMap { key in
+      versions[key].map { CatalogChange(key: key, kind: .deleted, version: $0) }
+    }
+    return .success(applied)
+  }
+
+  /// Keys for builds that have none that is not revoked.
+  private static func makeKeys(
+    _ wishes: [CatalogFile.NewKey], live: [String: CatalogRecord], _ applied: inout CatalogApplied
+  ) -> [CatalogFile.Entry] {
+    wishes.compactMap { wish in
+      let hasKey = live.values.contains { record in
+        guard case .appKey(let key) = record else { return false }
+        return key.app == wish.app && key.build == wish.build && !key.isRevoked
+      }
+      guard !hasKey else { return nil }
+      let key = "hbk-" + Hexadecimal.text(SecureRandom.bytes(count: 20))
+      applied.newKeys.append(NewAppKey(app: wish.app, build: wish.build, key: key))
+      let record = AppKey(app: wish.app, build: wish.build, keyHash: SHA256.hash(Array(key.utf8)))
+      return CatalogFile.Entry(path: wish.path, record: .appKey(record))
+    }
+  }
+
+  private static func write(
+    _ records: [CatalogRecord], deleting keys: [String], in connection: PostgresConnection
+  ) throws(PostgresError) -> [String: Int64] {
+    guard !records.isEmpty || !keys.isEmpty else { return [:] }
+    let written = records.map { (key: $0.key, kind: CatalogKind(of: $0), body: CatalogJSON.value(of: $0)) }
+    let bundles: [(bundle: String, app: String)] = records.compactMap { record in
+      guard case .app(let app) = record, app.isUnder17 == true else { return nil }
+      return (app.bundleID, app.id.text)
+    }
+    var pipeline = PostgresPipeline()
+    let writing = pipeline.send(WriteRecords(records: written))
+    let deleting = pipeline.send(DeleteRecords(keys: keys))
+    pipeline.send(KeepHistory(keys: records.map(\.key) + keys))
+    pipeline.send(KeepUnder17Bundles(bundles: bundles))
+    let results = try connection.run(pipeline)
+    let rows = try results.rows(writing) + results.rows(deleting)
+    return Dictionary(rows.map { ($0.key, $0.version) }) { _, last in last }
+  }
+}

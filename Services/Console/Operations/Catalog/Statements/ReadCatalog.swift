@@ -1,0 +1,45 @@
+import AdCore
+import Postgres
+import Runtime
+
+/// One row of the catalogue.
+package struct CatalogRow: Sendable, Hashable {
+  package var key: String
+  package var kind: CatalogKind
+  /// As a catalogue file writes it; of a deleted record its last form.
+  package var body: JSONValue
+  package var version: Int64
+  package var changeNumber: Int64
+  package var changedAt: Timestamp
+  package var deletedAt: Timestamp?
+
+  /// The record; nil when it is deleted, or written by a newer program.
+  package var record: CatalogRecord? {
+    deletedAt == nil ? CatalogJSON.record(stored: body, kind: kind) : nil
+  }
+}
+
+/// Rows changed after a number, in the order of the changes; with 0 all, deleted ones included.
+struct ReadCatalog: PostgresStatement {
+  static let sql = """
+    SELECT key, kind, body, version, change_number, changed_at, deleted_at FROM catalog.record
+    WHERE change_number > $1 ORDER BY change_number
+    """
+  let after: Int64
+
+  var parameters: [any PostgresValue] { [after] }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> CatalogRow {
+    let kind = CatalogKind(rawValue: try row.decode(1))
+    let body: PostgresJSON = try row.decode(2)
+    let changedAt: PostgresTimestamp = try row.decode(5)
+    let deletedAt: PostgresTimestamp? = try row.decode(6)
+    let value: JSONValue
+    do throws(JSONValue.SyntaxError) { value = try JSONValue.parse(body.text.utf8) } catch {
+      throw .undecodable(column: 2, error.description)
+    }
+    return CatalogRow(
+      key: try row.decode(0), kind: try TermsColumns.known(kind, 1), body: value, version: try row.decode(3),
+      changeNumber: try row.decode(4), changedAt: Timestamp(changedAt), deletedAt: deletedAt.map { Timestamp($0) })
+  }
+}

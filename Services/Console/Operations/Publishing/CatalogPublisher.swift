@@ -1,0 +1,157 @@
+import AdCore
+import AdEvents
+import Dispatch
+import Kafka
+import Postgres
+import Runtime
+
+/// Publishes the catalogue to its compacted topic: what changed within a second of its commit, everything again every
+/// 30 s, and a heartbeat each second. Several may run at once: readers keep the highest version.
+package final class CatalogPublisher: Sendable {
+  package static let published = MetricDeclaration.counter(
+    "handbill_catalog_published_total", help: "Records sent to the catalogue's topic, heartbeats included.")
+  package static let failures = MetricDeclaration.counter(
+    "handbill_catalog_publish_failures_total",
+    help: "Rounds of publishing the catalogue that failed and were begun again.")
+  /// Every metric that a publisher shows.
+  package static let metrics = [published, failures]
+
+  private static let intervalMilliseconds = 1_000
+  private static let wholeIntervalMilliseconds: Int64 = 30_000
+  private static let warmUpMilliseconds: Int32 = 10_000
+
+  private let pool: PostgresPool
+  private let kafka: KafkaConfiguration
+  private let context: ServiceContext
+  private let stopping = DispatchSemaphore(value: 0)
+
+  private init(pool: PostgresPool, kafka: KafkaConfiguration, context: ServiceContext) {
+    self.pool = pool
+    self.kafka = kafka
+    self.context = context
+  }
+
+  /// Starts publishing on a thread of its own, until the service stops.
+  package static func start(pool: PostgresPool, kafka: KafkaConfiguration, context: ServiceContext) {
+    let publisher = CatalogPublisher(pool: pool, kafka: kafka, context: context)
+    let thread = OwnerThread("catalog") { publisher.run() }
+    context.lifeCycle.onStop("catalog") {
+      publisher.stopping.signal()
+      thread.join()
+    }
+  }
+
+  /// Publishes everything once, with a heartbeat, and waits until it is in the log; returns how many records.
+  ///
+  /// - Throws: `PostgresError`, `KafkaError`, or ``NotDelivered``.
+  @discardableResult
+  package static func publishOnce(
+    pool: PostgresPool, kafka: KafkaConfiguration, now: Timestamp, timeoutMilliseconds: Int32 = 10_000
+  ) throws -> Int {
+    var feed = CatalogFeed()
+    let rows = try pool.withConnection { connection throws(PostgresError) in
+      try connection.run(ReadCatalog(after: 0))
+    }
+    let outputs = feed.outputs(changed: rows, isWhole: true, now: now)
+    let producer = try KafkaProducer(configuration: kafka) { _ in }
+    do {
+      try producer.warmUp(topics: [Topic.catalog.name], timeoutMilliseconds: timeoutMilliseconds)
+      for output in outputs { try send(output, now: now, to: producer) }
+    } catch {
+      producer.abort()
+      throw error
+    }
+    let isDelivered = producer.close(timeoutMilliseconds: timeoutMilliseconds)
+    if let failure = producer.failure { throw failure }
+    guard isDelivered else { throw NotDelivered(timeoutMilliseconds: timeoutMilliseconds) }
+    return outputs.count
+  }
+
+  /// Kafka did not take everything in time. The tables hold the change all the same, and a running console tells it.
+  package struct NotDelivered: Error, Sendable, CustomStringConvertible {
+    package let timeoutMilliseconds: Int32
+    package var description: String { "the catalogue was not taken within \(timeoutMilliseconds) ms" }
+  }
+
+  private func run() {
+    let readiness = context.health.readiness("catalog", until: "the catalogue was not published yet")
+    let logger = context.logger.named("catalog")
+    let published = context.metrics.counter(Self.published)
+    let failures = context.metrics.counter(Self.failures)
+    var session: Session?
+    repeat {
+      do {
+        if session == nil { session = try Session(kafka: kafka) }
+        let count = try session?.publish(from: pool, clock: context.clock) ?? 0
+        published.add(count)
+        readiness.setReady()
+        for key in session?.feed.unreadableKeys.sorted() ?? [] {
+          logger.limited(
+            .error, key: "unreadable-\(key)", "a record of the catalogue was written by a newer program",
+            ["key": .text(key)])
+        }
+      } catch {
+        // What was sent and not delivered is not known: everything is told again.
+        session?.producer.abort()
+        session = nil
+        failures.add()
+        readiness.setNotReady("the catalogue cannot be published")
+        logger.limited(
+          .warning, key: "publish", "the catalogue could not be published", ["error": .text("\(error)")])
+      }
+    } while stopping.wait(timeout: .now() + .milliseconds(Self.intervalMilliseconds)) == .timedOut
+    session?.producer.close(timeoutMilliseconds: 2_000)
+  }
+
+  /// A producer, and what it has been given.
+  private struct Session {
+    let producer: KafkaProducer
+    var feed = CatalogFeed()
+    var lastWhole: Int64?
+
+    init(kafka: KafkaConfiguration) throws(KafkaError) {
+      producer = try KafkaProducer(configuration: kafka) { _ in }
+      do throws(KafkaError) {
+        try producer.warmUp(topics: [Topic.catalog.name], timeoutMilliseconds: CatalogPublisher.warmUpMilliseconds)
+      } catch {
+        producer.abort()
+        throw error
+      }
+    }
+
+    mutating func publish(from pool: PostgresPool, clock: any TimeSource) throws -> Int {
+      if let failure = producer.failure { throw failure }
+      let after = feed.lastChange
+      let rows = try pool.withConnection { connection throws(PostgresError) in
+        try connection.run(ReadCatalog(after: after))
+      }
+      let monotonic = clock.monotonicMilliseconds
+      let isWhole = lastWhole.map { monotonic - $0 >= CatalogPublisher.wholeIntervalMilliseconds } ?? true
+      if isWhole { lastWhole = monotonic }
+      let now = clock.now
+      let outputs = feed.outputs(changed: rows, isWhole: isWhole, now: now)
+      for output in outputs { try CatalogPublisher.send(output, now: now, to: producer) }
+      return outputs.count
+    }
+  }
+
+  private static func send(
+    _ output: CatalogFeed.Output, now: Timestamp, to producer: KafkaProducer
+  ) throws(KafkaError) {
+    switch output {
+    case .tombstone(let key):
+      try producer.send(topic: Topic.catalog.name, partition: 0, key: Array(key.utf8), value: nil, reportID: 0)
+    case .message(let message):
+      let id =
+        switch message {
+        case .record(let record, let version): "\(record.key)@\(version)"
+        case .deleted(let key, let version): "\(key)@\(version)"
+        case .heartbeat(_, _, let time): "\(CatalogMessage.heartbeatKey)@\(time.milliseconds)"
+        }
+      let headers = CloudEventHeaders.make(type: message.eventType, source: "/console", id: id, time: now)
+      try producer.send(
+        topic: Topic.catalog.name, partition: 0, key: Array(message.key.utf8), value: message.encoded(),
+        headers: headers.map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) }, reportID: 0)
+    }
+  }
+}

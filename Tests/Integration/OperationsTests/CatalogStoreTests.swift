@@ -1,0 +1,208 @@
+import AdCore
+import Crypto
+import Postgres
+import Supervision
+import Testing
+
+@testable import Operations
+
+@Suite("The catalogue's tables")
+struct CatalogStoreTests {
+  /// A store with the sample network in it.
+  private func filled() async throws -> (CatalogStore, PostgresPool, CatalogApplied) {
+    let pool = try await TestDatabase.pool()
+    let applied = try await onOwnThread { try CatalogStore(pool).apply(try Samples.read(Samples.file)).get() }
+    return (CatalogStore(pool), pool, applied)
+  }
+
+  private func problems(_ result: Result<CatalogApplied, CatalogProblems>) -> String {
+    if case .failure(let problems) = result { problems.description } else { "none" }
+  }
+
+  @Test("a file is written whole; the same file again changes nothing and makes no key again")
+  func applyTwice() async throws {
+    let (store, _, applied) = try await filled()
+    #expect(applied.changes.count == 8)
+    #expect(applied.changes.allSatisfy { $0.kind == .created && $0.version == 1 })
+    #expect(applied.newKeys.map(\.build) == [.distribution])
+    let again = try await onOwnThread { try store.apply(try Samples.read(Samples.file)).get() }
+    #expect(again.changes.allSatisfy { $0.kind == .unchanged && $0.version == 1 })
+    #expect(again.newKeys.isEmpty)
+    let rows = try await onOwnThread { try store.list() }
+    #expect(rows.count == 8)
+    #expect(rows.allSatisfy { $0.record != nil })
+  }
+
+  @Test("A1: a key is kept as its SHA-256 only, and a made one is told once")
+  func keys() async throws {
+    let (store, pool, applied) = try await filled()
+    let made = try #require(applied.newKeys.first)
+    let rows = try await onOwnThread { try store.list(kind: .appKey) }
+    let hashes = rows.compactMap { row -> [UInt8]? in
+      guard case .appKey(let key)? = row.record else { return nil }
+      return key.keyHash
+    }
+    #expect(Set(hashes) == [SHA256.hash(Array(made.key.utf8)), SHA256.hash(Array("a key of twenty bytes".utf8))])
+    let text = try await onOwnThread {
+      try pool.withConnection { connection throws(PostgresError) in
+        try connection.query("SELECT string_agg(body::text, ' ') FROM catalog.history")[0].decode(0, String.self)
+      }
+    }
+    #expect(!text.contains(made.key) && !text.contains("a key of twenty bytes"))
+  }
+
+  @Test("every change raises the version, also of a record that comes back after its deletion, and is kept")
+  func versions() async throws {
+    let (store, pool, _) = try await filled()
+    let file = try Samples.read(#"{"developers": [{"id": "other", "name": "Other"}]}"#)
+    let steps = try await onOwnThread {
+      [
+        try store.apply(file).get().changes, try store.set(key: "developer/other", [("name", "New")]).get().changes,
+        try store.delete(keys: ["developer/other"]).get().changes, try store.apply(file).get().changes,
+      ]
+    }
+    #expect(steps.map { $0.map(\.version) } == [[1], [2], [3], [4]])
+    #expect(steps.map { $0.map(\.kind) } == [[.created], [.changed], [.deleted], [.created]])
+    let history = try await onOwnThread {
+      try pool.withConnection { connection throws(PostgresError) in
+        try connection.query(
+          "SELECT count(*) FROM catalog.history WHERE key = 'developer/other'")[0].decode(0, Int64.self)
+      }
+    }
+    #expect(history == 4)
+  }
+
+  @Test("of changes made at once, each gets a version of its own")
+  func concurrent() async throws {
+    let (store, _, _) = try await filled()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 1...12 {
+        group.addTask {
+          try await onOwnThread { _ = try store.set(key: "developer/sunny", [("name", "Sunny \(number)")]).get() }
+        }
+      }
+      try await group.waitForAll()
+    }
+    let rows = try await onOwnThread { try store.list(kind: .developer) }
+    #expect(rows.map(\.version) == [13])
+  }
+
+  @Test("what others need is asked for, and nothing is written when one thing is wrong")
+  func crossRecord() async throws {
+    let store = CatalogStore(try await TestDatabase.pool())
+    let text = """
+      {"developers": [{"id": "fine", "name": "Fine"}],
+       "apps": [{"id": "a", "developer": "nobody", "name": "A", "bundleID": "com.a",
+         "exclusions": {"advertisers": ["nobody"]}}],
+       "appKeys": [{"app": "nowhere", "build": "ad-hoc", "key": "0123456789abcdef"}],
+       "ads": [{"id": "x", "campaign": "none", "images": {"320x50": "https://a.example/x"},
+         "action": {"kind": "cover", "destination": "https://a.example/"}}]}
+      """
+    let result = try await onOwnThread { try store.apply(try Samples.read(text)) }
+    let told = problems(result)
+    for expected in [
+      "4 problems", "apps[0].developer: there is no developer/nobody",
+      "apps[0].exclusions.advertisers: there is no advertiser/nobody", "appKeys[0].app: there is no app/nowhere",
+      "ads[0].campaign: there is no campaign/none",
+    ] { #expect(told.contains(expected), "\(told)") }
+    #expect(try await onOwnThread { try store.list().isEmpty })
+  }
+
+  @Test("D11: an ad's action suits its campaign's kind, whichever of them changes")
+  func actions() async throws {
+    let (store, _, _) = try await filled()
+    let (ad, campaign) = try await onOwnThread {
+      (
+        try store.set(key: "ad/summer-1", [("action.kind", "leave")]),
+        try store.set(key: "campaign/acme-summer", [("kind", "developer"), ("cpm", "0")])
+      )
+    }
+    #expect(problems(ad).contains("action.kind: an ad of a brand campaign covers (D11)"))
+    #expect(problems(campaign).contains("campaign/acme-summer.kind: does not suit ad/summer-1"))
+  }
+
+  @Test("A4: under 17 cannot be taken back for a bundle id, not by deleting the app either")
+  func under17() async throws {
+    let (store, pool, _) = try await filled()
+    let app: @Sendable (String, String) -> String = { id, answer in
+      #"""
+      {"apps": [{"id": "\#(id)", "developer": "sunny", "name": "Kids", "bundleID": "com.sunny.kids",
+        "isAgreementSigned": true, "isUnder17": \#(answer)}]}
+      """#
+    }
+    let results = try await onOwnThread {
+      [
+        try store.apply(try Samples.read(app("kids", "true"))),
+        try store.set(key: "app/kids", [("isUnder17", "false")]),
+        try store.set(key: "app/kids", [("bundleID", "com.sunny.other")]), try store.delete(keys: ["app/kids"]),
+        try store.apply(try Samples.read(app("kids-2", "false"))),
+        try store.apply(try Samples.read(app("kids-3", "null"))),
+      ]
+    }
+    #expect(problems(results[0]) == "none")
+    #expect(problems(results[1]).contains("isUnder17: A4: com.sunny.kids was set to under 17"))
+    #expect(problems(results[2]).contains("bundleID: A4: the bundle id of an app cannot change"))
+    #expect(problems(results[3]) == "none")
+    #expect(problems(results[4]).contains("isUnder17: A4: com.sunny.kids was set to under 17"))
+    #expect(problems(results[5]) == "none", "the agreement comes first, so an app without an answer may begin (A9)")
+    let error = await #expect(throws: PostgresError.self) {
+      try await onOwnThread {
+        try pool.withConnection { connection throws(PostgresError) in
+          _ = try connection.execute(sql: "DELETE FROM catalog.under_17_bundle")
+        }
+      }
+    }
+    #expect(error?.isDataRefused == true)
+  }
+
+  @Test("A9: each step of setting up is refused before the one before it")
+  func setUp() async throws {
+    let (store, _, _) = try await filled()
+    let steps: [(String, String, String)] = [
+      ("isUnder17", "false", "the agreement comes before the primary audience (A9)"),
+      ("areAdsEnabled", "true", "come before enabling ads (A9)"), ("isAgreementSigned", "true", "none"),
+      ("areAdsEnabled", "true", "come before enabling ads (A9)"), ("isUnder17", "false", "none"),
+      ("areAdsEnabled", "true", "none"),
+    ]
+    let told = try await onOwnThread {
+      let new = #"{"apps": [{"id": "new", "developer": "sunny", "name": "New", "bundleID": "com.sunny.new"}]}"#
+      _ = try store.apply(try Samples.read(new)).get()
+      return try steps.map { try store.set(key: "app/new", [($0.0, $0.1)]) }
+    }
+    for (step, result) in zip(steps, told) {
+      #expect(problems(result).contains(step.2), "\(step): \(problems(result))")
+    }
+  }
+
+  @Test(
+    "single members are set by their paths, and a mistake says what there is",
+    arguments: [
+      ("isPaused", "true", "none"), ("targeting.countries", "US,JP", "none"), ("targeting.countries", "", "none"),
+      ("dailyBudget", "null", "none"), ("totalBudget", "12.5", "none"), ("isPaused", "yes", "give true or false"),
+      ("targeting", "US", "name one of its members"), ("colour", "red", "is no member here"),
+      ("id", "other", "would become campaign/other"), ("advertiser", "nobody", "there is no advertiser/nobody"),
+      ("totalBudget", "much", "must be an amount"),
+    ])
+  func set(path: String, value: String, expected: String) async throws {
+    let (store, _, _) = try await filled()
+    let result = try await onOwnThread { try store.set(key: "campaign/acme-summer", [(path, value)]) }
+    #expect(problems(result).contains(expected), "\(problems(result))")
+  }
+
+  @Test("what is needed by others is not deleted alone, and a currency stays")
+  func references() async throws {
+    let (store, _, _) = try await filled()
+    let results = try await onOwnThread {
+      [
+        try store.delete(keys: ["advertiser/acme"]), try store.delete(keys: ["developer/none"]),
+        try store.delete(keys: ["settings"]), try store.set(key: "advertiser/acme", [("currency", "EUR")]),
+        try store.delete(keys: ["advertiser/acme", "campaign/acme-summer", "ad/summer-1"]),
+      ]
+    }
+    let expected = [
+      "is needed by campaign/acme-summer", "there is no such record", "cannot be deleted", "make a new advertiser",
+      "none",
+    ]
+    for (result, text) in zip(results, expected) { #expect(problems(result).contains(text), "\(problems(result))") }
+  }
+}
