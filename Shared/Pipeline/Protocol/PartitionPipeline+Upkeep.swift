@@ -50,17 +50,24 @@ extension PartitionPipeline {
     let context = context(number: batchNumber + 1, gates: gates, lastArrivals: lastArrivals)
     let decision = decider.decide([], knowing: nil, context: context)
     for range in lost { inputs[range.input].nextOffset = range.offsets.upperBound }
+    // What a timer made due in this batch has its sequences too; it is published with the backlog.
+    var next = cursors.map(\.next)
+    for message in decision.messages { next[message.output] = message.sequence + 1 }
     let commit = CommitBatch<Service>(
       partition: partition, epoch: epoch, number: context.batchNumber, committedAt: context.now,
       inputs: inputs.map { InputCommit(firstOffset: $0.nextOffset, position: $0) },
-      outputs: cursors.map {
+      outputs: cursors.indices.map {
         OutputCommit(
-          firstSequence: $0.next, position: OutputPosition(nextSequence: $0.next, emittedSequence: $0.delivered))
+          firstSequence: cursors[$0].next,
+          position: OutputPosition(nextSequence: next[$0], emittedSequence: cursors[$0].delivered))
       },
       watermark: watermark, outcomes: [], arrivals: nil, effects: decision.effects, rejections: [], outbox: [],
       deliveredOutbox: [], missing: [], lost: lost)
-    decider.committed(try store.commit(commit))
+    let result = try store.commit(commit)
+    decider.committed(result)
     batchNumber = commit.number
     self.decider = decider
+    for output in cursors.indices { cursors[output].committed(next: next[output]) }
+    for message in result.messages { cursors[message.output].committed(next: message.sequence + 1) }
   }
 }

@@ -46,16 +46,11 @@ package struct AllotmentBook: Hashable, Sendable {
   /// at most one per ``Limits/askIntervalMilliseconds``. Asking again for an ordinal does no harm: it is granted once.
   package mutating func asks(for wants: [AllotmentWant], now: Timestamp) -> [AllotmentAsk] {
     wants.compactMap { want in
+      guard isAskDue(for: want, now: now) else { return nil }
       // Taken out while it changes, so that its arrays are not copied.
       var account = accounts.removeValue(forKey: want.campaign) ?? AllotmentAccount()
       defer { accounts[want.campaign] = account }
-      if let last = account.lastAsk[want.budgetDay],
-        (0..<limits.askIntervalMilliseconds).contains(now.milliseconds(since: last))
-      {
-        return nil
-      }
       let used = account.recentUse.total(at: now)
-      guard needsMore(account, want: want, usedLastMinute: used, now: now) else { return nil }
       let (ordinal, overflow) = account.highestOrdinal(of: want.budgetDay).addingReportingOverflow(1)
       guard !overflow else { return nil }
       // Only the current day is asked for: earlier days' moments are of no more use.
@@ -64,6 +59,21 @@ package struct AllotmentBook: Hashable, Sendable {
         campaign: want.campaign, advertiser: want.advertiser, budgetDay: want.budgetDay, ordinal: ordinal,
         usedLastMinute: Nanos(used), fullPrice: want.fullPrice, currency: want.currency)
     }
+  }
+
+  /// Whether ``asks(for:now:)`` would ask for any of `wants`.
+  package func isAskDue(for wants: [AllotmentWant], now: Timestamp) -> Bool {
+    wants.contains { isAskDue(for: $0, now: now) }
+  }
+
+  private func isAskDue(for want: AllotmentWant, now: Timestamp) -> Bool {
+    guard let account = accounts[want.campaign] else { return true }
+    if let last = account.lastAsk[want.budgetDay],
+      (0..<limits.askIntervalMilliseconds).contains(now.milliseconds(since: last))
+    {
+      return false
+    }
+    return needsMore(account, want: want, usedLastMinute: account.recentUse.total(at: now), now: now)
   }
 
   /// Ahead of need: half of a minute's use, and at least one ad, should be left for the time that a grant takes.
@@ -136,6 +146,9 @@ package struct AllotmentBook: Hashable, Sendable {
   }
 
   // MARK: Close
+
+  /// Whether ``close(now:)`` has something to do.
+  package func isCloseDue(now: Timestamp) -> Bool { now >= nextEnd }
 
   /// Closes what has reached its serve-until, in the order of the allotments' ids: rows to be stored, whose `used` is to
   /// be reported to billing. Forgets what closed two days ago.

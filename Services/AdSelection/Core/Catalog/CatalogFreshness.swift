@@ -58,6 +58,9 @@ package struct CatalogFreshness: Hashable, Sendable {
     }
   }
 
+  /// When the last heartbeat was sent; nil before the first.
+  package var heartbeatAt: Timestamp? { lastHeartbeat?.at }
+
   /// What may be served at `now`.
   package func state(at now: Timestamp) -> State {
     guard hasEverAgreed, let last = lastHeartbeat else { return .incomplete }

@@ -75,9 +75,12 @@ struct EligibilityIndex: Sendable {
     }
   }
 
+  /// Whether no flight has begun or ended since the index was built.
+  func isCurrent(at now: Timestamp) -> Bool { flights.from <= now && now < flights.until }
+
   /// The flights as of `now`: at hand unless one has begun or ended since the index was built.
   func flights(at now: Timestamp) -> Flights {
-    flights.from <= now && now < flights.until ? flights : Flights(candidates: candidates, now: now)
+    isCurrent(at: now) ? flights : Flights(candidates: candidates, now: now)
   }
 }
 

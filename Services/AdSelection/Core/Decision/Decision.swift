@@ -37,16 +37,19 @@ package struct Serve: Hashable, Sendable {
   package var lifetimeMilliseconds: Int64
   /// What it was sold from; nil for test and house ads.
   package var reservation: Reservation?
+  /// What the impression is expected to bring, in millionths of a nano; 0 for test ads, which no auction chose.
+  package var expectedValue: Int128
 
   package init(
     terms: ServedTerms, images: [ServedAd.Image], action: AdAction, lifetimeMilliseconds: Int64,
-    reservation: Reservation?
+    reservation: Reservation?, expectedValue: Int128 = 0
   ) {
     self.terms = terms
     self.images = images
     self.action = action
     self.lifetimeMilliseconds = lifetimeMilliseconds
     self.reservation = reservation
+    self.expectedValue = expectedValue
   }
 
   /// The ad as the client gets it.
@@ -105,13 +108,6 @@ package struct Decision: Hashable, Sendable {
     }
   }
 
-  /// Whether it counts for throttling: what is to be noted again when the throttle is rebuilt from stored decisions.
-  package var countsForThrottle: Bool {
-    switch reason {
-    case .served, .servedHouse, .servedTest, .noEligibleAd, .noAllotment, .paidAdsSuspended, .testUnfilled,
-      .testError:
-      true
-    default: false
-    }
-  }
+  /// Whether it counts for throttling.
+  package var countsForThrottle: Bool { reason.countsForThrottle }
 }

@@ -47,3 +47,40 @@ package enum DecisionReason: UInt8, CaseIterable, Sendable {
   /// A test request that gets an error which did not happen (A2).
   case testError = 40
 }
+
+extension DecisionReason {
+  /// Whether an ad was served.
+  package var isFill: Bool {
+    switch self {
+    case .served, .servedHouse, .servedTest: true
+    default: false
+    }
+  }
+
+  /// Whether the same request again gets this decision. Past its deadline, or without a catalogue, nothing was decided:
+  /// it may be asked again.
+  package var isRemembered: Bool {
+    switch self {
+    case .duplicate, .deadlinePassed, .catalogIncomplete: false
+    default: true
+    }
+  }
+
+  /// Whether it counts for throttling: what is to be noted again when the throttle is rebuilt from stored decisions.
+  package var countsForThrottle: Bool {
+    switch self {
+    case .served, .servedHouse, .servedTest, .noEligibleAd, .noAllotment, .paidAdsSuspended, .testUnfilled,
+      .testError, .countryNotServed:
+      true
+    default: false
+    }
+  }
+
+  /// Whether it moved its client's sequence of test requests on.
+  package var countsForTestSequence: Bool {
+    switch self {
+    case .servedTest, .testUnfilled, .testError: true
+    default: false
+    }
+  }
+}

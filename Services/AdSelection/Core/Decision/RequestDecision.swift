@@ -26,9 +26,9 @@ package enum RequestDecision {
       return facts.decision(outcome, .duplicate)
     }
     let decision = decideAnew(&facts, key: key, state: &state, context: context)
-    // Past its deadline, or without a catalogue, nothing was decided: the same request may be asked again.
-    let isDecided = decision.reason != .deadlinePassed && decision.reason != .catalogIncomplete
-    if isDecided, let answer = decision.answer { state.recent.note(answer, for: arrived.key, at: now) }
+    if decision.reason.isRemembered, let answer = decision.answer {
+      state.recent.note(answer, for: arrived.key, at: now)
+    }
     return decision
   }
 

@@ -31,7 +31,7 @@ struct ServeBuilder {
       lifetimeMilliseconds: life, isTest: false)
     return Serve(
       terms: terms, images: images { candidate.ad.images[$0] }, action: candidate.ad.action,
-      lifetimeMilliseconds: life, reservation: reservation)
+      lifetimeMilliseconds: life, reservation: reservation, expectedValue: candidate.expectedValue)
   }
 
   /// A test ad (A2): nobody's money, never from a paid campaign. Nil only if its built-in names were invalid.

@@ -53,6 +53,11 @@ package struct TestSequence: Hashable, Sendable {
 
   package init() {}
 
+  /// The sequence after a restart: how many test requests each client had made.
+  package init(restoring counts: [UInt64: UInt64]) {
+    if counts.count <= TestSequence.clientsMaximum { self.counts = counts }
+  }
+
   /// The number of `client`'s next test request, from 0.
   package mutating func next(for client: UInt64) -> UInt64 {
     if counts.count >= TestSequence.clientsMaximum, counts[client] == nil { counts = [:] }

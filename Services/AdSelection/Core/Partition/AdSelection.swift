@@ -1,0 +1,74 @@
+package import AdCore
+package import AdEvents
+package import Crypto
+package import Pipeline
+
+/// Ad selection, as the pipeline runs it: `ads.requests` and `ads.budgets` in, `ads.usage` and the apps' answers out.
+package struct AdSelection: PipelineService {
+  package typealias Event = SelectionInput
+  package typealias Decider = SelectionDecider
+  /// A partition's state is all in memory: nothing is looked up before a batch.
+  package typealias Query = Never
+  package typealias Knowledge = Never
+  package typealias Effects = SelectionEffects
+  package typealias Decoder = SelectionDecoder
+
+  package static let name = "ad-selection"
+  static let source = "/ad-selection"
+  static let requestsInput = 0
+  /// `ads.usage`: the reports of closed allotments have sequences; asks have none.
+  static let usageOutput = 0
+
+  package let inputs = [
+    InputDeclaration(topic: Topic.requests.name, isSequenced: false),
+    InputDeclaration(topic: Topic.budgets.name, isSequenced: true),
+  ]
+  package let outputs = [Topic.usage.name]
+  package let publishesWatermarks = false
+  package let ring: KeyRing
+
+  private static let asks = MessageMaker(topic: Topic.usage.name, type: .allotmentAsked, source: source)
+  private static let reports = MessageMaker(topic: Topic.usage.name, type: .allotmentReported, source: source)
+
+  /// - Throws: `CryptoError` where libcrypto lacks what tokens and marks need.
+  package init(ring: KeyRing) throws(CryptoError) {
+    _ = try SelectionCrypto(ring: ring)
+    _ = try ClientHasher(ring: ring)
+    self.ring = ring
+  }
+
+  package func makeDecoder() -> SelectionDecoder { SelectionDecoder(ring: ring) }
+
+  /// Never sent: ``publishesWatermarks`` is false.
+  package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage {
+    OutgoingMessage(topic: outputs[output], partition: partition, key: nil, value: nil, headers: [])
+  }
+
+  /// An ask; asked again for the same ordinal it is the same event.
+  static func message(_ ask: AllotmentAsk, partition: Int32, now: Timestamp) -> OutgoingMessage {
+    asks.message(
+      UsageRecord.ask(ask), id: "\(partition)/ask/\(ask.campaign)/\(ask.budgetDay)/\(ask.ordinal)", time: now,
+      partition: partition, key: Array(ask.campaign.text.utf8))
+  }
+
+  /// The report of a closed allotment; made again from its row it is the same.
+  package static func message(
+    _ report: AllotmentReport, campaign: CampaignID, sequence: Int64, partition: Int32
+  ) -> OutgoingMessage {
+    reports.message(
+      UsageRecord.report(sequence: sequence, report), id: "\(partition)/\(sequence)", time: report.closedAt,
+      partition: partition, key: Array(campaign.text.utf8))
+  }
+}
+
+/// What a partition signs and verifies with. For one thread at a time.
+package struct SelectionCrypto {
+  let signer: ServeTokenSigner
+  let forwarding: ForwardingMark
+
+  /// - Throws: `CryptoError` where libcrypto has no HMAC-SHA-256: fatal.
+  package init(ring: KeyRing) throws(CryptoError) {
+    signer = try ServeTokenSigner(ring: ring)
+    forwarding = try ForwardingMark(ring: ring)
+  }
+}

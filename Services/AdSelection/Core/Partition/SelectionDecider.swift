@@ -1,0 +1,218 @@
+internal import AdCore
+internal import AdEvents
+package import Pipeline
+
+/// Decides the requests of one partition, and keeps its allotments: asks for them, sells from them, closes them.
+///
+/// Grants and reports follow from the tables; a decision is a fact, read back and never made again.
+package struct SelectionDecider: PartitionDecider {
+  package typealias Service = AdSelection
+
+  private let catalog: CatalogSource
+  private let settings: SelectionSettings
+  private let crypto: SelectionCrypto
+  /// Makes serve ids that nobody can guess.
+  private var random: any RandomNumberGenerator
+  private var answers = AnswerMaker()
+  package private(set) var state: PartitionState
+
+  package init(
+    stored: StoredState, catalog: CatalogSource, settings: SelectionSettings, crypto: SelectionCrypto,
+    random: any RandomNumberGenerator
+  ) {
+    self.catalog = catalog
+    self.settings = settings
+    self.crypto = crypto
+    self.random = random
+    state = PartitionState(restoring: stored, throttle: settings.throttle, allotments: settings.allotments)
+  }
+
+  package mutating func decide(
+    _ records: [InputRecord<SelectionInput>], knowing knowledge: Never?, context: BatchContext
+  ) -> Pipeline.Decision<SelectionEffects> {
+    var batch = Pipeline.Decision(
+      outcomes: Array(repeating: Outcome.noted, count: records.count), effects: SelectionEffects())
+    let view = catalog.view(at: context.now)
+    var decisionContext = DecisionContext(
+      snapshot: view.snapshot, freshness: view.freshness, now: context.now, seed: settings.seed,
+      serveIDRandom: (high: 0, low: 0), windows: settings.windows)
+    for (index, record) in records.enumerated() {
+      switch record.event {
+      case .rejected(let rejection): batch.reject(index, rejection.reason, rejection.detail)
+      case .watermark: break
+      case .grant(let grant): take(grant, at: index, context: context, into: &batch)
+      case .request(let incoming):
+        decisionContext.serveIDRandom = (high: random.next(), low: random.next())
+        let arrival = max(record.arrival, context.committedWatermark)
+        decide(
+          incoming, at: index, arrival: arrival, decisionContext: decisionContext, context: context, into: &batch)
+      }
+    }
+    // Nothing was read: a timer's batch.
+    if records.isEmpty { keepAllotments(view, context: context, into: &batch) }
+    return batch
+  }
+
+  // MARK: Requests
+
+  private mutating func decide(
+    _ incoming: IncomingRequest, at index: Int, arrival: Timestamp, decisionContext: DecisionContext,
+    context: BatchContext, into batch: inout Pipeline.Decision<SelectionEffects>
+  ) {
+    if let detail = replyProblem(incoming.request, context: context) {
+      batch.reject(index, .invalidReply, detail)
+      return
+    }
+    if let partition = otherPartition(of: incoming, arrival: arrival, context: context) {
+      forward(incoming, at: index, to: partition, context: context, into: &batch)
+      return
+    }
+    let arrived = ArrivedRequest(
+      request: incoming.request, appKeyHash: incoming.appKeyHash, clientHash: incoming.clientHash,
+      partition: context.partition, arrival: arrival)
+    if context.isRefused {
+      batch.outcomes[index] = .refused(.unknown)
+      let answer = Answer.error(.unknown, detail: "the decision could not be stored")
+      send(answer, to: arrived.request, context: decisionContext, into: &batch)
+      return
+    }
+    let decision = RequestDecision.decide(arrived, state: &state, context: decisionContext)
+    let outcome = Outcome(decision.outcome)
+    batch.outcomes[index] = outcome
+    if let answer = decision.answer {
+      send(answer, to: arrived.request, context: decisionContext, into: &batch)
+    }
+    guard decision.reason != .duplicate else { return }
+    let random = decisionContext.serveIDRandom
+    let id = ServeID(timestamp: context.now, randomHigh: random.high, randomLow: random.low)
+    batch.effects.add(DecidedRequest(id: id, arrived: arrived, decision: decision, outcome: outcome))
+  }
+
+  /// What is wrong with where the answer is to go. The topic is the app's own, whatever the header says; so the header
+  /// must not say anything else.
+  private func replyProblem(_ request: AdRequest, context: BatchContext) -> String? {
+    if !request.replyTopic.isEmpty, request.replyTopic != Topic.responses(for: request.app) {
+      return "kafka_replyTopic is not the topic of the app's answers"
+    }
+    // A producer that names a partition which does not exist must never come about.
+    guard (0..<context.partitionCount).contains(request.replyPartition) else {
+      return "kafka_replyPartition is not one of \(context.partitionCount)"
+    }
+    return nil
+  }
+
+  /// The partition that must decide the request where it is not this one. One that was forwarded here under our mark is
+  /// decided here, whatever the partition count is by now, so nothing can loop.
+  private func otherPartition(of incoming: IncomingRequest, arrival: Timestamp, context: BatchContext) -> Int32? {
+    let partition = incoming.partition(count: context.partitionCount)
+    guard partition != context.partition else { return nil }
+    let isForwarded =
+      !incoming.mark.isEmpty
+      && incoming.mark.withUnsafeBytes { mark in
+        incoming.payload.withUnsafeBytes { payload in
+          crypto.forwarding.verifies(mark, payload: payload, partition: context.partition, now: arrival)
+        }
+      }
+    return isForwarded ? nil : partition
+  }
+
+  private func forward(
+    _ incoming: IncomingRequest, at index: Int, to partition: Int32, context: BatchContext,
+    into batch: inout Pipeline.Decision<SelectionEffects>
+  ) {
+    let mark = incoming.payload.withUnsafeBytes {
+      crypto.forwarding.mark(payload: $0, partition: partition, now: context.now)
+    }
+    batch.outcomes[index] = .forwarded
+    batch.forwards.append(
+      .init(
+        record: index, topic: Topic.requests.name, partition: partition,
+        headers: [RecordHeader("handbill_forwarded", mark)]))
+  }
+
+  /// An app that is not registered has no topic for answers: it gets none, so nobody can make us write to topics of any
+  /// name.
+  private mutating func send(
+    _ answer: Answer, to request: AdRequest, context: DecisionContext,
+    into batch: inout Pipeline.Decision<SelectionEffects>
+  ) {
+    guard context.snapshot.apps[request.app] != nil else { return }
+    let outcome: AdResponse.Outcome =
+      switch answer {
+      // The same terms give the same token: a duplicate's answer is the first one's.
+      case .ad(let serve): .ad(serve.servedAd(token: crypto.signer.sign(serve.terms)))
+      case .error(let error, let detail): .error(error, detail: detail)
+      }
+    batch.answers.append(answers.message(outcome, to: request, now: context.now))
+  }
+
+  // MARK: Allotments
+
+  private mutating func take(
+    _ grant: AllotmentGrant, at index: Int, context: BatchContext,
+    into batch: inout Pipeline.Decision<SelectionEffects>
+  ) {
+    if context.isRefused {
+      batch.reject(index, .refusedByDatabase, "the database refused this allotment")
+      return
+    }
+    switch state.allotments.apply(grant) {
+    case .opened(let row):
+      batch.effects.opened.append(row)
+      batch.outcomes[index] = .accepted
+    case .known: batch.outcomes[index] = .duplicate
+    case .invalid: batch.reject(index, .invalidInternal, "an allotment of no amount")
+    }
+  }
+
+  /// Closes what has reached its end, and asks for what is running out.
+  private mutating func keepAllotments(
+    _ view: CatalogSource.View, context: BatchContext, into batch: inout Pipeline.Decision<SelectionEffects>
+  ) {
+    for row in state.allotments.close(now: context.now) {
+      guard let report = AllotmentBook.report(of: row) else { continue }
+      let sequence = context.nextSequences[AdSelection.usageOutput] + Int64(batch.effects.closed.count)
+      batch.effects.closed.append(.init(row: row, sequence: sequence))
+      batch.messages.append(
+        NumberedMessage(
+          output: AdSelection.usageOutput, sequence: sequence,
+          message: AdSelection.message(
+            report, campaign: row.campaign, sequence: sequence, partition: context.partition)))
+    }
+    guard view.freshness == .complete else { return }
+    for ask in state.allotments.asks(for: catalog.wants(at: context.now), now: context.now) {
+      batch.answers.append(AdSelection.message(ask, partition: context.partition, now: context.now))
+    }
+  }
+
+  package func isTimerDue(_ context: BatchContext) -> Bool {
+    if state.allotments.isCloseDue(now: context.now) { return true }
+    guard catalog.state(at: context.now) == .complete else { return false }
+    return state.allotments.isAskDue(for: catalog.wants(at: context.now), now: context.now)
+  }
+}
+
+extension SelectionEffects {
+  /// Adds a decision with what it counts and uses.
+  mutating func add(_ decided: DecidedRequest) {
+    decisions.append(decided)
+    let serve = decided.serve
+    let key = SelectionCountKey(
+      request: decided.decision.countKey, campaign: serve?.terms.campaign, ad: serve?.terms.ad)
+    counts[key, default: 0] += 1
+    if let reservation = serve?.reservation { used[reservation.allotment] = reservation.usedAfterwards }
+  }
+}
+
+extension Outcome {
+  /// The byte that a batch keeps for a request.
+  init(_ outcome: DecisionOutcome) {
+    switch outcome {
+    case .served: self = .accepted
+    case .noAd(let error, _): self = .refused(error)
+    case .refused: self = .refused(.configurationError)
+    case .duplicate: self = .duplicate
+    case .expiredDeadline: self = .pastDeadline
+    }
+  }
+}

@@ -1,0 +1,51 @@
+package import AdCore
+internal import AdEvents
+internal import Crypto
+package import Pipeline
+
+/// Reads records of `ads.requests` and `ads.budgets`.
+package struct SelectionDecoder: RecordDecoder {
+  package typealias Event = SelectionInput
+
+  private let hasher: ClientHasher?
+  private var headers = RecordHeaders()
+
+  init(ring: KeyRing) {
+    // The service checked that this works.
+    hasher = try? ClientHasher(ring: ring)
+  }
+
+  package mutating func begin() { headers = RecordHeaders() }
+
+  package mutating func header(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
+    headers.add(name: name, value: value)
+  }
+
+  package mutating func decode(
+    input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
+  ) -> (event: SelectionInput, mark: SequenceMark) {
+    input == AdSelection.requestsInput
+      ? (request(value, arrival: arrival), .unnumbered) : budget(value)
+  }
+
+  private func request(_ value: UnsafeRawBufferPointer?, arrival: Timestamp) -> SelectionInput {
+    switch AdRequest.decode(value: value, headers: headers) {
+    case .failure(let rejection): return .rejected(rejection)
+    case .success(let request):
+      let clientHash = hasher?.hash(
+        app: request.app, clientID: request.clientID, sessionID: request.sessionID, now: arrival)
+      return .request(
+        IncomingRequest(
+          request: request, appKeyHash: SHA256.hash(request.appKey.utf8), clientHash: clientHash ?? 0,
+          payload: value.map(Array.init) ?? [], mark: headers.forwardedMark))
+    }
+  }
+
+  private func budget(_ value: UnsafeRawBufferPointer?) -> (event: SelectionInput, mark: SequenceMark) {
+    switch Sequenced<AllotmentGrant>.decode(value: value, headers: headers) {
+    case .success(.record(let sequence, let grant)): (.grant(grant), .number(sequence))
+    case .success(.watermark(let watermark)): (.watermark, .watermark(watermark))
+    case .failure(let rejection): (.rejected(rejection), .unnumbered)
+    }
+  }
+}

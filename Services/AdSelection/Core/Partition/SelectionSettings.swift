@@ -1,0 +1,21 @@
+package import AdCore
+
+/// What decides besides catalogue and state; the same for all partitions.
+package struct SelectionSettings: Hashable, Sendable {
+  package var windows: Windows
+  package var throttle: Throttle.Limits
+  package var allotments: AllotmentBook.Limits
+  /// For draws among equals, and for test ads (A2): the same seed gives a client the same sequence of test answers.
+  package var seed: UInt64
+
+  package init(
+    windows: Windows = Windows(), throttle: Throttle.Limits = Throttle.Limits(),
+    allotments: AllotmentBook.Limits = AllotmentBook.Limits(), seed: UInt64 = 1
+  ) {
+    self.windows = windows
+    self.throttle = throttle
+    self.throttle.refreshMilliseconds = windows.bannerRefreshMilliseconds
+    self.allotments = allotments
+    self.seed = seed
+  }
+}

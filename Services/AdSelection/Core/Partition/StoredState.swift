@@ -1,0 +1,64 @@
+package import AdCore
+internal import AdEvents
+
+/// A decision of the last minute as its row tells it: what throttling and repeated requests need to know of it.
+package struct StoredDecision: Hashable, Sendable {
+  package var key: RequestKey
+  package var placement: PlacementID
+  package var decidedAt: Timestamp
+  package var reason: DecisionReason
+  package var answer: Answer
+
+  package init(
+    key: RequestKey, placement: PlacementID, decidedAt: Timestamp, reason: DecisionReason, answer: Answer
+  ) {
+    self.key = key
+    self.placement = placement
+    self.decidedAt = decidedAt
+    self.reason = reason
+    self.answer = answer
+  }
+
+  /// What the row of `decided` tells; nil for one without an answer, which has no row.
+  package init?(_ decided: DecidedRequest) {
+    guard let answer = decided.decision.answer else { return nil }
+    self.init(
+      key: decided.arrived.key, placement: decided.arrived.request.placement, decidedAt: decided.id.timestamp,
+      reason: decided.decision.reason, answer: answer)
+  }
+}
+
+/// What a partition's tables hold of its state.
+package struct StoredState: Sendable {
+  /// Those not closed, and those that ended within the book's memory.
+  package var allotments: [AllotmentRow] = []
+  /// Those of the last ``memoryMilliseconds(throttle:)``, oldest first.
+  package var decisions: [StoredDecision] = []
+  /// How many test requests each client has made.
+  package var testRequests: [UInt64: UInt64] = [:]
+
+  package init() {}
+
+  /// How far back decisions are read: as long as a request is remembered, and as throttling looks back.
+  package static func memoryMilliseconds(throttle: Throttle.Limits) -> Int64 {
+    max(RecentRequests<Answer>().memoryMilliseconds, 2 * max(throttle.refreshMilliseconds, throttle.windowMilliseconds))
+  }
+}
+
+extension PartitionState {
+  /// The state as its tables tell it, so that a partition goes on after a restart as if there had been none. What was
+  /// used in the last minute begins at nothing: the next allotments may be small.
+  package init(restoring stored: StoredState, throttle: Throttle.Limits, allotments: AllotmentBook.Limits) {
+    self.init(
+      allotments: AllotmentBook(restoring: stored.allotments, limits: allotments), throttle: Throttle(limits: throttle),
+      testSequence: TestSequence(restoring: stored.testRequests))
+    for decision in stored.decisions {
+      if decision.reason.countsForThrottle {
+        self.throttle.note(client: decision.key.client, placement: decision.placement, at: decision.decidedAt)
+      }
+      if decision.reason.isRemembered {
+        recent.note(decision.answer, for: decision.key, at: decision.decidedAt)
+      }
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import AdCore
+import AdSelectionCore
+import Pipeline
+import Runtime
+
+@main
+enum AdSelectionMain: Service {
+  struct Configuration: Sendable {
+    var pipeline: PipelineSettings
+    var ring: KeyRing?
+    var selection: SelectionSettings
+    var clickRates: ClickRates
+    var freshness: CatalogFreshness
+    var retentionDays: Int
+  }
+
+  static let name = "handbill-ad-selection"
+  static let summary = "Answers each request with an ad, or says why there is none."
+  /// A batch is whatever has arrived: nobody waits for others' requests.
+  static let lingerMilliseconds = 0
+  static let configurationKeys =
+    PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
+    + [NetworkKeys.ring.declaration, DayTables.retentionDays.declaration] + WindowSettings.declarations
+    + SelectionKeys.declarations
+  static let metrics = HostMetrics.declarations + SelectionMetrics.declarations
+
+  static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
+    let pipeline = PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds)
+    let windows = WindowSettings.windows(reader: &reader)
+    return Configuration(
+      pipeline: pipeline, ring: reader.value(NetworkKeys.ring),
+      selection: SelectionKeys.settings(&reader, windows: windows), clickRates: SelectionKeys.clickRates(&reader),
+      freshness: SelectionKeys.freshness(&reader), retentionDays: reader.value(DayTables.retentionDays))
+  }
+
+  static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
+    guard let ring = configuration.ring else { throw ExitCode.configuration }
+    let service = try AdSelection(ring: ring)
+    let database = try configuration.pipeline.database(applicationName: name)
+    try Startup.wait(for: "database", context: context) {
+      try DayTables.keep(
+        ["ad_selection.decision"], database: database, retentionDays: configuration.retentionDays, context: context)
+    }
+    let source = CatalogSource(freshness: configuration.freshness, clickRates: configuration.clickRates)
+    let kafka = configuration.pipeline.kafka(clientID: "\(AdSelection.name)-catalog")
+    try CatalogWatch(source: source, kafka: kafka, context: context).waitUntilComplete()
+    try ServiceHost.start(
+      service: service,
+      tables: SelectionTables(
+        ring: ring, catalog: source, settings: configuration.selection,
+        metrics: SelectionMetrics(registry: context.metrics, clock: context.clock)),
+      settings: configuration.pipeline, producerLingerMilliseconds: 0, context: context)
+  }
+
+  static func main() { ServiceMain.run(Self.self) }
+}

@@ -1,0 +1,65 @@
+import AdCore
+import AdSelectionCore
+import Runtime
+
+/// Ad selection's own configuration.
+enum SelectionKeys {
+  static let testSeed = ConfigurationKey<Int>.integer(
+    "HANDBILL_TEST_SEED", in: 0...Int.max, default: 1,
+    help: "Test ads follow from it (A2), and draws among ads of the same value.")
+  static let burstRequests = ConfigurationKey<Int>.integer(
+    "HANDBILL_BURST_REQUESTS", in: 1...100_000, default: 10,
+    help: "Requests of one client within the burst window, whatever their placements (D3).")
+  static let burstWindow = ConfigurationKey<Int>.milliseconds(
+    "HANDBILL_BURST_WINDOW", in: 1_000...3_600_000, default: 30_000, help: "The burst window (D3).")
+  static let priorClicks = ConfigurationKey<Int>.integer(
+    "HANDBILL_PRIOR_CLICKS", in: 0...1_000_000, default: 2, help: "Clicks that every ad is taken to have had.")
+  static let priorImpressions = ConfigurationKey<Int>.integer(
+    "HANDBILL_PRIOR_IMPRESSIONS", in: 1...100_000_000, default: 200,
+    help: "Impressions that every ad is taken to have had.")
+  static let scarceClicks = ConfigurationKey<Int>.integer(
+    "HANDBILL_SCARCE_CLICKS", in: 0...1_000_000, default: 20,
+    help: "Below so many clicks' worth of free budget an ad reserves its full click price.")
+  static let askInterval = ConfigurationKey<Int>.milliseconds(
+    "HANDBILL_ASK_INTERVAL", in: 100...60_000, default: 1_000,
+    help: "Between two asks for budget of one campaign and partition.")
+  static let askLead = ConfigurationKey<Int>.milliseconds(
+    "HANDBILL_ASK_LEAD", in: 0...600_000, default: 3_000,
+    help: "How long before an allotment's end the next is asked for.")
+  static let catalogGrace = ConfigurationKey<Int>.milliseconds(
+    "HANDBILL_CATALOG_GRACE", in: 0...600_000, default: 5_000,
+    help: "How long the catalogue read may disagree with its heartbeat before requests get an error.")
+  static let catalogHeartbeat = ConfigurationKey<Int>.milliseconds(
+    "HANDBILL_CATALOG_HEARTBEAT", in: 1_000...600_000, default: 10_000,
+    help: "Without a heartbeat for so long no paid ads are served.")
+
+  static let declarations = [
+    testSeed.declaration, burstRequests.declaration, burstWindow.declaration, priorClicks.declaration,
+    priorImpressions.declaration, scarceClicks.declaration, askInterval.declaration, askLead.declaration,
+    catalogGrace.declaration, catalogHeartbeat.declaration,
+  ]
+
+  static func settings(_ reader: inout ConfigurationReader, windows: Windows) -> SelectionSettings {
+    var throttle = Throttle.Limits()
+    throttle.requestsPerWindow = reader.value(burstRequests)
+    throttle.windowMilliseconds = Int64(reader.value(burstWindow))
+    var allotments = AllotmentBook.Limits()
+    allotments.scarceClicks = Int64(reader.value(scarceClicks))
+    allotments.askIntervalMilliseconds = Int64(reader.value(askInterval))
+    allotments.leadMilliseconds = Int64(reader.value(askLead))
+    return SelectionSettings(
+      windows: windows, throttle: throttle, allotments: allotments, seed: UInt64(reader.value(testSeed)))
+  }
+
+  static func clickRates(_ reader: inout ConfigurationReader) -> ClickRates {
+    ClickRates(
+      prior: ClickRateEstimate(
+        priorClicks: Int64(reader.value(priorClicks)), priorImpressions: Int64(reader.value(priorImpressions))))
+  }
+
+  static func freshness(_ reader: inout ConfigurationReader) -> CatalogFreshness {
+    CatalogFreshness(
+      graceMilliseconds: Int64(reader.value(catalogGrace)),
+      heartbeatMilliseconds: Int64(reader.value(catalogHeartbeat)))
+  }
+}

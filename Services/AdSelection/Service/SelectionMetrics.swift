@@ -1,0 +1,60 @@
+import AdCore
+import AdSelectionCore
+import Runtime
+
+/// What ad selection measures besides what every service does.
+struct SelectionMetrics: Sendable {
+  static let decisions = MetricDeclaration.counter(
+    "handbill_decisions_total", help: "Requests decided, by reason; test traffic apart.", labels: ["reason", "test"])
+  static let answerSeconds = MetricDeclaration.histogram(
+    "handbill_answer_seconds", bounds: MetricDeclaration.secondsBounds,
+    help: "From a request's arrival to the commit of its decision, after which it is answered at once.")
+  static let allotmentsOpened = MetricDeclaration.counter(
+    "handbill_allotments_opened_total", help: "Allotments taken from ads.budgets.")
+  static let allotmentsClosed = MetricDeclaration.counter(
+    "handbill_allotments_closed_total", help: "Allotments closed and reported, used up or not.", labels: ["used_up"])
+  static let catalogAge = MetricDeclaration.gauge(
+    "handbill_catalog_age_seconds", help: "How long ago the catalogue's last heartbeat was sent; -1 before the first.")
+  static let catalogState = MetricDeclaration.gauge(
+    "handbill_catalog_state", help: "0 incomplete, 1 complete, 2 without heartbeat: no paid ads.")
+  static let catalogRefused = MetricDeclaration.counter(
+    "handbill_catalog_refused_total", help: "Records of the catalogue that were not taken.")
+  static let declarations = [
+    decisions, answerSeconds, allotmentsOpened, allotmentsClosed, catalogAge, catalogState, catalogRefused,
+  ]
+
+  let registry: MetricsRegistry
+  let clock: any TimeSource
+  private let answerSeconds: Histogram
+
+  init(registry: MetricsRegistry, clock: any TimeSource) {
+    self.registry = registry
+    self.clock = clock
+    answerSeconds = registry.histogram(Self.answerSeconds)
+  }
+
+  /// After a commit.
+  func note(_ effects: SelectionEffects) {
+    let now = clock.now
+    var counts: [SelectionCount: Int] = [:]
+    for decided in effects.decisions {
+      let key = decided.decision.countKey
+      counts[SelectionCount(reason: key.reason, isTest: key.isTest), default: 0] += 1
+      answerSeconds.observe(milliseconds: max(0, now.milliseconds(since: decided.arrived.arrival)))
+    }
+    for (count, number) in counts {
+      let labels: KeyValuePairs = ["reason": "\(count.reason)", "test": String(count.isTest)]
+      registry.counter(Self.decisions, labels).add(number)
+    }
+    if !effects.opened.isEmpty { registry.counter(Self.allotmentsOpened).add(effects.opened.count) }
+    for closed in effects.closed {
+      let isUsedUp = closed.row.used == closed.row.amount
+      registry.counter(Self.allotmentsClosed, ["used_up": String(isUsedUp)]).add()
+    }
+  }
+
+  private struct SelectionCount: Hashable {
+    let reason: DecisionReason
+    let isTest: Bool
+  }
+}

@@ -1,0 +1,74 @@
+import AdCore
+import AdEvents
+import AdSelectionCore
+import Crypto
+import Pipeline
+import Postgres
+import Runtime
+
+/// Ad selection's own tables.
+struct SelectionTables: ServiceTables {
+  typealias Service = AdSelection
+
+  let ring: KeyRing
+  let catalog: CatalogSource
+  let settings: SelectionSettings
+  let metrics: SelectionMetrics
+  let consumers = ["billing"]
+
+  func load(
+    _ partition: Int32, now: Timestamp, from connection: PostgresConnection
+  ) throws(PostgresError) -> SelectionDecider {
+    var stored = StoredState()
+    let memory = settings.allotments.memoryMilliseconds
+    stored.allotments = try connection.run(
+      ReadAllotments(partition: partition, since: now.advanced(byMilliseconds: -memory)))
+    let since = now.advanced(byMilliseconds: -StoredState.memoryMilliseconds(throttle: settings.throttle))
+    stored.decisions = try connection.run(ReadRecentDecisions(partition: partition, since: since))
+    for count in try connection.run(CountTestRequests(partition: partition)) {
+      stored.testRequests[count.client] = count.requests
+    }
+    return SelectionDecider(
+      stored: stored, catalog: catalog, settings: settings, crypto: try crypto(), random: SecureRandom())
+  }
+
+  private func crypto() throws(PostgresError) -> SelectionCrypto {
+    do throws(CryptoError) { return try SelectionCrypto(ring: ring) } catch {
+      // The service tried it before it started.
+      throw PostgresError(.misuse, "libcrypto cannot sign any more: \(error)")
+    }
+  }
+
+  func look(
+    up query: Never, partition: Int32, in connection: PostgresConnection
+  ) throws(PostgresError) -> Never {}
+
+  func copy(_ batch: CommitBatch<AdSelection>, into connection: PostgresConnection) throws(PostgresError) {
+    if !batch.effects.decisions.isEmpty { try DecisionRows.copy(batch, into: connection) }
+  }
+
+  func finish(_ batch: CommitBatch<AdSelection>, with pipeline: inout PostgresPipeline) -> CommitReader {
+    let effects = batch.effects
+    if !effects.opened.isEmpty {
+      pipeline.send(OpenAllotments(partition: batch.partition, batchNumber: batch.number, rows: effects.opened))
+    }
+    if !effects.used.isEmpty { pipeline.send(UseAllotments(partition: batch.partition, used: effects.used)) }
+    if !effects.closed.isEmpty { pipeline.send(CloseAllotments(partition: batch.partition, closed: effects.closed)) }
+    if !effects.counts.isEmpty { pipeline.send(AddMinuteCounts(partition: batch.partition, counts: effects.counts)) }
+    return { [metrics] (_: PostgresPipelineResults) throws(PostgresError) -> CommitResult in
+      metrics.note(effects)
+      return CommitResult()
+    }
+  }
+
+  func messages(
+    partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection
+  ) throws(PostgresError) -> [NumberedMessage] {
+    try connection.run(ReadReports(partition: partition, from: sequence, limit: limit)).map {
+      NumberedMessage(
+        output: output, sequence: $0.sequence,
+        message: AdSelection.message(
+          $0.report, campaign: $0.campaign, sequence: $0.sequence, partition: partition))
+    }
+  }
+}

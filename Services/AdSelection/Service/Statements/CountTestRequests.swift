@@ -1,0 +1,22 @@
+import AdSelectionCore
+import Postgres
+
+/// How many test requests each client of a partition has made, of at most so many clients.
+struct CountTestRequests: PostgresStatement {
+  static let sql = """
+    SELECT client_hash, count(*) FROM ad_selection.decision
+    WHERE partition = $1 AND is_test AND reason = ANY ($2) GROUP BY client_hash LIMIT $3
+    """
+  let partition: Int32
+
+  var parameters: [any PostgresValue] {
+    let reasons = DecisionReason.allCases.filter(\.countsForTestSequence).map { Int16($0.rawValue) }
+    return [partition, reasons, Int64(TestSequence.clientsMaximum)]
+  }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> (client: UInt64, requests: UInt64) {
+    let client: Int64 = try row.decode(0)
+    let requests: Int64 = try row.decode(1)
+    return (UInt64(bitPattern: client), UInt64(clamping: requests))
+  }
+}

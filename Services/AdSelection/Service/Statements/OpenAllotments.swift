@@ -1,0 +1,25 @@
+import AdCore
+import AdSelectionCore
+import Postgres
+import Runtime
+
+/// Stores allotments that were granted to the partition.
+struct OpenAllotments: PostgresStatement {
+  static let sql = """
+    INSERT INTO ad_selection.allotment (partition, batch_number, id, ordinal, campaign, budget_day, amount,
+      serve_until, campaign_free)
+    SELECT $1, $2, granted.* FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::int[], $7::bigint[],
+      $8::timestamptz[], $9::bigint[]) AS granted
+    """
+  let partition: Int32
+  let batchNumber: Int64
+  let rows: [AllotmentRow]
+
+  var parameters: [any PostgresValue] {
+    [
+      partition, batchNumber, rows.map { Int64(bitPattern: $0.allotment) }, rows.map(\.ordinal),
+      rows.map(\.campaign.text), rows.map(\.budgetDay), rows.map(\.amount.value), rows.map(\.serveUntil.postgres),
+      rows.map(\.campaignFree.value),
+    ]
+  }
+}

@@ -1,0 +1,32 @@
+import AdCore
+import AdEvents
+import Postgres
+import Runtime
+
+/// Reports of closed allotments from a sequence on, in order.
+struct ReadReports: PostgresStatement {
+  struct Report {
+    let sequence: Int64
+    let campaign: CampaignID
+    let report: AllotmentReport
+  }
+
+  static let sql = """
+    SELECT report_sequence, campaign, id, used, closed_at FROM ad_selection.allotment
+    WHERE partition = $1 AND report_sequence >= $2 ORDER BY report_sequence LIMIT $3
+    """
+  let partition: Int32
+  let from: Int64
+  let limit: Int
+
+  var parameters: [any PostgresValue] { [partition, from, Int64(limit)] }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> Report {
+    let id: Int64 = try row.decode(2)
+    let closedAt: PostgresTimestamp = try row.decode(4)
+    return Report(
+      sequence: try row.decode(0), campaign: try TermsColumns.known(CampaignID(row.decode(1)), 1),
+      report: AllotmentReport(
+        allotment: UInt64(bitPattern: id), used: Nanos(try row.decode(3)), closedAt: Timestamp(closedAt)))
+  }
+}

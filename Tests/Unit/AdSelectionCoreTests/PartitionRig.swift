@@ -1,0 +1,136 @@
+import AdCore
+import AdEvents
+import Testing
+
+@testable import AdSelectionCore
+@testable import Pipeline
+
+/// Numbers that a decider and its successor after a restart draw from one after the other.
+final class SharedGenerator: RandomNumberGenerator {
+  private var generator: SeededGenerator
+
+  init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+  func next() -> UInt64 { generator.next() }
+}
+
+/// One partition with a small network, run batch by batch; keeps what a database would.
+struct PartitionRig {
+  typealias Batch = Pipeline.Decision<SelectionEffects>
+
+  static let partitionCount: Int32 = 4
+  static let partition: Int32 = 2
+
+  let samples: Samples
+  let catalog = CatalogSource()
+  let ring: KeyRing
+  let settings: SelectionSettings
+  let random = SharedGenerator(seed: 1)
+  var decider: SelectionDecider
+  var stored = StoredState()
+  var number: Int64 = 0
+  var nextSequence: Int64 = 1
+  private var nextOffset: Int64 = 0
+
+  init(_ samples: Samples? = nil, settings: SelectionSettings = SelectionSettings()) throws {
+    self.samples = try samples ?? Samples()
+    self.settings = settings
+    ring = try KeyRing(keys: [try KeyRing.Key(id: 1, secret: [UInt8](repeating: 7, count: 32))])
+    decider = SelectionDecider(
+      stored: StoredState(), catalog: catalog, settings: settings, crypto: try SelectionCrypto(ring: ring),
+      random: random)
+    beat(at: Samples.now)
+  }
+
+  /// The catalogue with its heartbeat.
+  func beat(at now: Timestamp) {
+    let state = samples.catalog
+    let records = state.entries.values.compactMap(\.record).map {
+      CatalogSource.Item.message(.record($0, version: 1))
+    }
+    catalog.apply(
+      records + [
+        .message(.heartbeat(records: state.recordCount, versionSum: state.versionSum, at: now))
+      ], now: now)
+  }
+
+  /// A new decider from what was stored.
+  mutating func restart() throws {
+    decider = SelectionDecider(
+      stored: stored, catalog: catalog, settings: settings, crypto: try SelectionCrypto(ring: ring), random: random)
+  }
+
+  /// The numbers of clients that belong to this partition.
+  static let clients: [UInt64] = (0..<400).filter {
+    KafkaPartition.of(key: "client-\($0)", count: partitionCount) == partition
+  }
+
+  func incoming(
+    _ client: UInt64, key: [UInt8] = Samples.liveKey, at arrival: Timestamp = Samples.now, mark: [UInt8] = [],
+    change: (inout AdRequest) -> Void = { _ in }
+  ) throws -> IncomingRequest {
+    let arrived = try samples.request(client, key: key, arrival: arrival) {
+      $0.replyPartition = 1
+      $0.correlationID = [1, 2, 3]
+      change(&$0)
+    }
+    return IncomingRequest(
+      request: arrived.request, appKeyHash: key, clientHash: client, payload: [UInt8](arrived.request.clientID.utf8),
+      mark: mark)
+  }
+
+  /// Decides a batch at `now`, which is also when its records arrived unless said otherwise, and stores its effects as
+  /// the tables do.
+  mutating func run(
+    _ events: [SelectionInput], at now: Timestamp = Samples.now, arrival: Timestamp? = nil, isRefused: Bool = false
+  ) -> Batch {
+    number += 1
+    let records = events.map { event in
+      nextOffset += 1
+      let isRequest = if case .request = event { true } else { false }
+      return InputRecord(
+        input: isRequest ? 0 : 1, offset: nextOffset, timestamp: 0, arrival: arrival ?? now, mark: .unnumbered,
+        event: event,
+        contentHash: 0, raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0))
+    }
+    let batch = decider.decide(records, knowing: nil, context: context(at: now, isRefused: isRefused))
+    nextSequence += Int64(batch.messages.count)
+    store(batch.effects)
+    return batch
+  }
+
+  func context(at now: Timestamp, isRefused: Bool = false) -> BatchContext {
+    BatchContext(
+      partition: PartitionRig.partition, partitionCount: PartitionRig.partitionCount, now: now, batchNumber: number,
+      nextSequences: [nextSequence], committedWatermark: Timestamp(milliseconds: 0),
+      watermark: Timestamp(milliseconds: 0), takenWatermarks: [], isRefused: isRefused, isDuplicateSuspected: false)
+  }
+
+  private mutating func store(_ effects: SelectionEffects) {
+    stored.allotments += effects.opened
+    for index in stored.allotments.indices {
+      if let used = effects.used[stored.allotments[index].allotment] { stored.allotments[index].used = used }
+      if let closed = effects.closed.first(where: { $0.row.allotment == stored.allotments[index].allotment }) {
+        stored.allotments[index].closedAt = closed.row.closedAt
+      }
+    }
+    stored.decisions += effects.decisions.compactMap(StoredDecision.init)
+    for decided in effects.decisions where decided.decision.reason.countsForTestSequence {
+      stored.testRequests[decided.arrived.clientHash, default: 0] += 1
+    }
+  }
+
+  /// An ample allotment for each campaign.
+  mutating func grantAll() {
+    for (index, campaign) in samples.campaigns.enumerated() where campaign.kind != .house {
+      _ = run([.grant(Samples.grant(UInt64(index + 1), campaign: campaign.id))])
+    }
+  }
+
+  static func response(_ message: OutgoingMessage) throws -> AdResponse {
+    var headers = RecordHeaders()
+    for header in message.headers {
+      header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { headers.add(name: name, value: $0) } }
+    }
+    return try (message.value ?? []).withUnsafeBytes { try AdResponse.decode(value: $0, headers: headers).get() }
+  }
+}

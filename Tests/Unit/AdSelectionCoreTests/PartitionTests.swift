@@ -1,0 +1,171 @@
+import AdCore
+import AdEvents
+import Testing
+
+@testable import AdSelectionCore
+@testable import Pipeline
+
+@Suite("A partition's requests")
+struct PartitionTests {
+  private let client = PartitionRig.clients[0]
+
+  @Test("an ad is answered on the app's own topic with its token, echoing the correlation id")
+  func answers() throws {
+    var rig = try PartitionRig()
+    rig.grantAll()
+    let batch = rig.run([.request(try rig.incoming(client))])
+    #expect(batch.outcomes == [.accepted])
+    let message = try #require(batch.answers.first)
+    #expect(message.topic == "ads.responses.weather")
+    #expect(message.partition == 1)
+    #expect(message.headers.contains(RecordHeader("kafka_correlationId", [1, 2, 3])))
+    guard case .ad(let ad) = try PartitionRig.response(message).outcome else {
+      Issue.record("no ad")
+      return
+    }
+    let decided = try #require(batch.effects.decisions.first)
+    let terms = try #require(decided.serve?.terms)
+    #expect(try ServeTokenVerifier(ring: rig.ring).verify(ad.token, now: Samples.now) == .valid(terms))
+    #expect(decided.id == terms.serveID)
+    #expect(decided.id.timestamp == Samples.now)
+    #expect(terms.partition == PartitionRig.partition)
+    #expect(batch.effects.used == [1: try #require(decided.serve?.reservation?.usedAfterwards)])
+  }
+
+  @Test("the same request again gets the same token while its deadline runs, and is neither stored nor counted")
+  func duplicates() throws {
+    var rig = try PartitionRig()
+    rig.grantAll()
+    let request = SelectionInput.request(try rig.incoming(client))
+    let first = rig.run([request])
+    let again = rig.run([request], at: Samples.now.advanced(byMilliseconds: 1_500))
+    #expect(again.outcomes == [.duplicate])
+    #expect(again.answers.map(\.value) == first.answers.map(\.value))
+    #expect(again.effects.decisions.isEmpty && again.effects.counts.isEmpty && again.effects.used.isEmpty)
+  }
+
+  @Test("a duplicate whose own deadline is over is not answered")
+  func lateDuplicate() throws {
+    var rig = try PartitionRig()
+    rig.grantAll()
+    _ = rig.run([.request(try rig.incoming(client))])
+    let now = Samples.now.advanced(byMilliseconds: 2_001)
+    let batch = rig.run([.request(try rig.incoming(client))], at: now, arrival: Samples.now)
+    #expect(batch.outcomes == [.duplicate])
+    #expect(batch.answers.isEmpty)
+  }
+
+  @Test("a request of another partition is forwarded there with a mark, and nothing is decided")
+  func forwards() throws {
+    var rig = try PartitionRig()
+    let other = try #require((0..<100).first { !PartitionRig.clients.contains($0) })
+    let incoming = try rig.incoming(other)
+    let batch = rig.run([.request(incoming)])
+    #expect(batch.outcomes == [.forwarded])
+    #expect(batch.answers.isEmpty && batch.effects.decisions.isEmpty && batch.effects.counts.isEmpty)
+    let forward = try #require(batch.forwards.first)
+    #expect(forward.topic == "ads.requests")
+    #expect(forward.partition == incoming.partition(count: PartitionRig.partitionCount))
+    let mark = try #require(forward.headers.first).value
+    let isOurs = mark.withUnsafeBytes { mark in
+      incoming.payload.withUnsafeBytes { payload in
+        let marks = try? ForwardingMark(ring: rig.ring)
+        return marks?.verifies(mark, payload: payload, partition: forward.partition, now: Samples.now)
+      }
+    }
+    #expect(isOurs == true)
+  }
+
+  @Test("a request forwarded here under our mark is decided here, whatever its hash says")
+  func decidesForwarded() throws {
+    var rig = try PartitionRig()
+    rig.grantAll()
+    let other = try #require((0..<100).first { !PartitionRig.clients.contains($0) })
+    let mark = try mark(of: try rig.incoming(other), for: PartitionRig.partition, rig: rig)
+    let batch = rig.run([.request(try rig.incoming(other, mark: mark))])
+    #expect(batch.outcomes == [.accepted])
+    #expect(batch.forwards.isEmpty)
+  }
+
+  @Test("a mark that is not ours, or is for another partition, counts for nothing", arguments: [true, false])
+  func invalidMarks(isForged: Bool) throws {
+    var rig = try PartitionRig()
+    let other = try #require((0..<100).first { !PartitionRig.clients.contains($0) })
+    var mark = try mark(of: try rig.incoming(other), for: isForged ? PartitionRig.partition : 0, rig: rig)
+    if isForged { mark[5] ^= 1 }
+    let batch = rig.run([.request(try rig.incoming(other, mark: mark))])
+    #expect(batch.outcomes == [.forwarded])
+  }
+
+  private func mark(of incoming: IncomingRequest, for partition: Int32, rig: PartitionRig) throws -> [UInt8] {
+    let marks = try ForwardingMark(ring: rig.ring)
+    return incoming.payload.withUnsafeBytes { marks.mark(payload: $0, partition: partition, now: Samples.now) }
+  }
+
+  @Test("an answer goes nowhere but to the app's own topic and a partition that it has")
+  func replies() throws {
+    var rig = try PartitionRig()
+    let requests = [
+      try rig.incoming(client) { $0.replyTopic = "ads.responses.other" },
+      try rig.incoming(client) { $0.replyPartition = PartitionRig.partitionCount },
+    ]
+    let batch = rig.run(requests.map(SelectionInput.request))
+    #expect(batch.outcomes == [.rejected(.invalidReply), .rejected(.invalidReply)])
+    #expect(batch.rejections.map(\.reason) == [.invalidReply, .invalidReply])
+    #expect(batch.answers.isEmpty && batch.effects.decisions.isEmpty)
+    let own = try rig.incoming(client) { $0.replyTopic = "ads.responses.weather" }
+    #expect(rig.run([.request(own)]).answers.count == 1)
+  }
+
+  @Test("A1: an app that is not registered has no topic: its request is stored and counted, and not answered")
+  func unregistered() throws {
+    var rig = try PartitionRig()
+    let stranger = try #require(AppID("stranger"))
+    let batch = rig.run([.request(try rig.incoming(client, key: [9]) { $0.app = stranger })])
+    #expect(batch.outcomes == [.refused(.configurationError)])
+    #expect(batch.answers.isEmpty)
+    #expect(batch.effects.decisions.map(\.decision.reason) == [.unknownKey])
+    #expect(batch.effects.counts.values.reduce(0, +) == 1)
+  }
+
+  @Test("a request past its deadline is recorded, and no auction is held")
+  func pastDeadline() throws {
+    var rig = try PartitionRig()
+    rig.grantAll()
+    let request = try rig.incoming(client) { $0.deadlineMilliseconds = 10 }
+    let now = Samples.now.advanced(byMilliseconds: 11)
+    let batch = rig.run([.request(request)], at: now, arrival: Samples.now)
+    #expect(batch.outcomes == [.pastDeadline])
+    #expect(batch.effects.decisions.map(\.decision.reason) == [.deadlinePassed])
+    #expect(batch.effects.decisions.first?.decision.explanation == .empty)
+    #expect(batch.effects.used.isEmpty)
+  }
+
+  @Test("what the database refuses alone is answered with unknown, and leaves no row and no use")
+  func refusedByDatabase() throws {
+    var rig = try PartitionRig()
+    rig.grantAll()
+    let before = rig.decider.state
+    let batch = rig.run([.request(try rig.incoming(client))], isRefused: true)
+    #expect(batch.outcomes == [.refused(.unknown)])
+    #expect(
+      try PartitionRig.response(try #require(batch.answers.first)).outcome
+        == .error(.unknown, detail: "the decision could not be stored"))
+    #expect(batch.effects.decisions.isEmpty && batch.effects.used.isEmpty && batch.effects.counts.isEmpty)
+    #expect(rig.decider.state == before)
+  }
+
+  @Test("before the catalogue is complete every request gets serverFailure, and may be asked again")
+  func incompleteCatalog() throws {
+    let rig = try PartitionRig()
+    let stale = Samples.now.advanced(byMilliseconds: 1_000)
+    rig.catalog.apply([.message(.heartbeat(records: 99, versionSum: 99, at: stale))], now: stale)
+    var late = rig
+    let now = stale.advanced(byMilliseconds: 5_001)
+    let request = SelectionInput.request(try late.incoming(client, at: now))
+    #expect(late.run([request], at: now).outcomes == [.refused(.serverFailure)])
+    late.beat(at: now)
+    _ = late.run([.grant(Samples.grant(1, campaign: late.samples.campaigns[0].id))])
+    #expect(late.run([request], at: now).outcomes == [.accepted])
+  }
+}
