@@ -47,11 +47,8 @@ let services: [Target] = [
   .executableTarget(
     name: "ClickTracking", dependencies: ["ClickTrackingCore"] + everythingShared,
     path: "Services/ClickTracking/Service"),
-  .target(
-    name: "BillingTables", dependencies: ["BillingCore"] + everythingShared, path: "Services/Billing/Tables"),
   .executableTarget(
-    name: "Billing", dependencies: ["BillingCore", "BillingTables"] + everythingShared,
-    path: "Services/Billing/Service"),
+    name: "Billing", dependencies: ["BillingCore"] + everythingShared, path: "Services/Billing/Service"),
   .plugin(
     name: "EmbedMigrations", capability: .buildTool(), dependencies: ["MigrationEmbedder"],
     path: "Plugins/EmbedMigrations"),
@@ -81,10 +78,6 @@ let tests: [Target] = [
   .testTarget(
     name: "PostgresTests", dependencies: ["Postgres", "Supervision", "Migrations"],
     path: "Tests/Integration/PostgresTests"),
-  .testTarget(
-    name: "BillingTests",
-    dependencies: ["BillingCore", "BillingTables", "Migrations", "Supervision"] + everythingShared,
-    path: "Tests/Integration/BillingTests"),
   .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], path: "Tests/Integration/SupervisionTests"),
   .testTarget(
     name: "SimulationTests",

@@ -16,7 +16,8 @@ enum HandbillMain {
       CommandExample("handbill reconcile", "Compares all accounts; exit 1 on any difference."),
     ],
     subcommands: [
-      MigrateCommand.command, TopicsCommand.command, LogCommand.command, RepublishCommand.command,
+      DemoCommand.demo, DemoCommand.up, CatalogCommand.command, SeedCommand.command, SimulateCommand.command,
+      TopicsCommand.command, MigrateCommand.command, LogCommand.command, RepublishCommand.command,
       EmbeddedBrokerCommand.command,
     ])
 

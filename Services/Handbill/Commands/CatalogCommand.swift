@@ -1,0 +1,141 @@
+import AdCore
+import Foundation
+import Operations
+import Postgres
+import Runtime
+import Supervision
+
+/// `handbill catalog`: advertisers, campaigns, ads, developers, apps, keys and settings.
+enum CatalogCommand {
+  static let command = Command(
+    "catalog", summary: "Shows and changes advertisers, campaigns, ads, apps, keys and settings.",
+    discussion: "A running console publishes each change within a second.", options: DatabasePlace.options,
+    subcommands: [
+      Command(
+        "apply", summary: "Writes the records of a file; what it does not name stays.",
+        discussion: """
+          The file is JSON, with the schema of 'handbill catalog schema'. It is written whole or not at all; everything
+          that is wrong with it is told at once. App keys that have to be made are shown once.
+          """,
+        arguments: [CommandArgument("FILE", help: "The file; - for standard input.")],
+        examples: [CommandExample("handbill catalog apply network.json", "Writes what the file says.")], run: apply),
+      Command(
+        "list", summary: "Shows the records, as a catalogue file writes them.",
+        options: [
+          .value(
+            "kind", "KIND",
+            help: "Only \(CatalogKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+        ],
+        examples: [CommandExample("handbill catalog list --kind campaign", "All campaigns.")], run: list),
+      Command(
+        "set", summary: "Changes members of one record.",
+        discussion: "Values are written as in a file, without quotes; lists with commas.",
+        arguments: [
+          CommandArgument("KEY", help: "The record's key, such as campaign/ferry-summer."),
+          CommandArgument("MEMBER=VALUE", repeats: true, help: "Such as isPaused=true or targeting.countries=DE,FR."),
+        ],
+        examples: [
+          CommandExample("handbill catalog set campaign/ferry-summer isPaused=true", "Stops a campaign."),
+          CommandExample("handbill catalog set settings countries=DE,FR,JP", "Opens and closes countries (A5)."),
+        ], run: set),
+      Command(
+        "schema", summary: "Writes the JSON schema of catalogue files.",
+        examples: [CommandExample("handbill catalog schema > catalog.schema.json", "For an editor.")]
+      ) { _ in
+        Terminal.print(CatalogSchema.document.prettyText)
+        return .success
+      },
+    ])
+
+  /// The largest catalogue file that is read, in bytes.
+  private static let fileBytesMaximum = CatalogFile.bytesMaximum
+
+  /// Calls `body` with the catalogue's tables. Blocks.
+  static func withStore<Result>(_ databaseURL: String, _ body: (CatalogStore) throws -> Result) throws -> Result {
+    let configuration = try PostgresConfiguration(databaseURL, applicationName: "handbill-catalog")
+    let pool = PostgresPool(configuration, size: 1)
+    defer { pool.close() }
+    return try body(CatalogStore(pool))
+  }
+
+  @Sendable private static func apply(_ invocation: Invocation) async throws -> ExitCode {
+    let path = invocation.argument(0) ?? "-"
+    let applied = try await onOwnThread {
+      let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
+      guard let handle else { throw UsageError("FILE \(path) cannot be read") }
+      let bytes = try handle.read(upToCount: fileBytesMaximum + 1) ?? Data()
+      let file = try CatalogFile.read(Array(bytes)).get()
+      return try withStore(DatabasePlace.address(invocation)) { store in try store.apply(file).get() }
+    }
+    try CatalogOutput.show(applied, invocation)
+    return .success
+  }
+
+  @Sendable private static func list(_ invocation: Invocation) async throws -> ExitCode {
+    var kind: CatalogKind?
+    if let text = invocation.text("kind") {
+      kind = CatalogKind(rawValue: text)
+      guard kind != nil else {
+        throw UsageError("--kind must be one of \(CatalogKind.allCases.map(\.rawValue).joined(separator: ", "))")
+      }
+    }
+    let rows = try await onOwnThread { [kind] in
+      try withStore(DatabasePlace.address(invocation)) { store in try store.list(kind: kind) }
+    }
+    if invocation.wantsJSON {
+      let records = rows.map { row in
+        JSONValue.object([
+          JSONValue.Member("key", .text(row.key)), JSONValue.Member("version", .integer(row.version)),
+          JSONValue.Member("record", row.body),
+        ])
+      }
+      Terminal.print(JSONValue.list(records).prettyText)
+    } else {
+      for row in rows { Terminal.print("\(row.key) version \(row.version)\n  \(row.body.compactText)") }
+    }
+    return .success
+  }
+
+  @Sendable private static func set(_ invocation: Invocation) async throws -> ExitCode {
+    let key = invocation.argument(0) ?? ""
+    var members: [(path: String, value: String)] = []
+    for text in invocation.arguments.dropFirst() {
+      let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      guard parts.count == 2 else { throw UsageError("write MEMBER=VALUE, not “\(TextSafety.singleLine(text))”") }
+      members.append((parts[0], parts[1]))
+    }
+    let applied = try await onOwnThread { [members] in
+      try withStore(DatabasePlace.address(invocation)) { store in try store.set(key: key, members).get() }
+    }
+    try CatalogOutput.show(applied, invocation)
+    return .success
+  }
+}
+
+/// What a change of the catalogue did, for people and programs.
+enum CatalogOutput {
+  static func show(_ applied: CatalogApplied, _ invocation: Invocation) throws {
+    if invocation.wantsJSON {
+      let changes = applied.changes.map { change in
+        JSONValue.object([
+          JSONValue.Member("key", .text(change.key)), JSONValue.Member("change", .text(change.kind.rawValue)),
+          JSONValue.Member("version", .integer(change.version)),
+        ])
+      }
+      let keys = applied.newKeys.map { key in
+        JSONValue.object([
+          JSONValue.Member("app", .text(key.app.text)), JSONValue.Member("build", .text(key.build.name)),
+          JSONValue.Member("key", .text(key.key)),
+        ])
+      }
+      Terminal.print(
+        JSONValue.object([JSONValue.Member("changes", .list(changes)), JSONValue.Member("newKeys", .list(keys))])
+          .prettyText)
+      return
+    }
+    let changed = applied.changes.filter { $0.kind != .unchanged }
+    for change in changed { Terminal.print("\(change.kind.rawValue) \(change.key), version \(change.version)") }
+    Terminal.print("\(changed.count) records changed, \(applied.changes.count - changed.count) are as they were.")
+    for key in applied.newKeys { Terminal.print("key of \(key.app) (\(key.build.name)), shown once: \(key.key)") }
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Runtime
+import Supervision
+
+/// `handbill demo` and `handbill up`: a whole network on this machine.
+enum DemoCommand {
+  static let demo = Command(
+    "demo", summary: "Shows a living network on this machine for half a minute, and its accounts.",
+    discussion: """
+      Starts a broker, a PostgreSQL of its own and all services, fills the catalogue, and drives simulated devices. At
+      the end every record must be decided within 15 s, and the accounts must agree with each other and with the devices'
+      own tally: else it exits with 1. Nothing is left running, whatever ends it.
+      """,
+    options: LocalNetworkSettings.options + SimulationOptions.options + [
+      .value("seconds", "COUNT", help: "How long devices come (else DEMO_SECONDS, else 30)."),
+      .flag("chaos", help: "Kills services at random (kill -9); they are started again."),
+    ],
+    examples: [
+      CommandExample("handbill demo", "The whole network for 30 seconds."),
+      CommandExample(
+        "handbill demo --kafka embedded --seconds 60 --rate 300", "More of it, with the broker in memory."),
+      CommandExample("handbill demo --chaos --seed 7", "Services die and come back; nothing may be lost."),
+    ]
+  ) { invocation in
+    let seconds = try invocation.integer("seconds", in: 1...86_400) ?? environmentSeconds()
+    return try await run(invocation, length: .seconds(seconds), isChaotic: invocation.has("chaos"))
+  }
+
+  static let up = Command(
+    "up", summary: "Starts the same network and stays, with devices that use it.",
+    discussion: "Prints where to look: console, metrics, broker, database. Ctrl-C ends it in order.",
+    options: LocalNetworkSettings.options + SimulationOptions.options,
+    examples: [
+      CommandExample("handbill up --rate 20", "A quiet network to look at."),
+      CommandExample(". .demo/environment; handbill report", "In another terminal: its report."),
+    ]
+  ) { invocation in
+    try await run(invocation, length: .untilStopped, isChaotic: false)
+  }
+
+  private static func environmentSeconds() throws(UsageError) -> Int {
+    guard let text = ProcessInfo.processInfo.environment["DEMO_SECONDS"], !text.isEmpty else { return 30 }
+    guard let seconds = Int(text), (1...86_400).contains(seconds) else {
+      throw UsageError("DEMO_SECONDS must be a whole number, 1 to 86400")
+    }
+    return seconds
+  }
+
+  private static func run(
+    _ invocation: Invocation, length: NetworkRun.Length, isChaotic: Bool
+  ) async throws -> ExitCode {
+    let settings = try LocalNetworkSettings(invocation)
+    let simulation = try SimulationOptions.settings(invocation)
+    return try await onOwnThread {
+      let stop = StopRequest()
+      let signals = stop.listen()
+      defer { signals.cancel() }
+      let run = NetworkRun(
+        settings: settings, simulation: simulation, length: length, isChaotic: isChaotic, stop: stop)
+      do {
+        return try run.run()
+      } catch is StopRequest.Stopped {
+        Terminal.note("Stopped; nothing is left running.")
+        return .failure
+      }
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import AdCore
+import Operations
+import Postgres
+import Runtime
+import Supervision
+
+/// `handbill seed`: fills the catalogue with a small network.
+enum SeedCommand {
+  static let command = Command(
+    "seed", summary: "Fills the catalogue with a small, plausible network.",
+    discussion: """
+      Four developers with seven apps (one for users under 17, one not set up yet), five advertisers with brand,
+      developer and house campaigns. Its app keys are known to everybody: for demos and tests only. Applied again it
+      changes nothing.
+      """,
+    options: DatabasePlace.options,
+    examples: [CommandExample("handbill seed && handbill catalog list", "Fills the catalogue and shows it.")]
+  ) { invocation in
+    let seed = SeedNetwork(now: SystemClock().now)
+    let applied = try await onOwnThread {
+      try apply(seed, databaseURL: DatabasePlace.address(invocation))
+    }
+    try CatalogOutput.show(applied, invocation)
+    if !invocation.wantsJSON {
+      for app in seed.apps { Terminal.print("app \(app.id): key \(SeedNetwork.key(app.id, .distribution))") }
+    }
+    return .success
+  }
+
+  /// Writes the network into the catalogue; what is there already and equal stays untouched. Blocks.
+  @discardableResult
+  static func apply(_ seed: SeedNetwork, databaseURL: String) throws -> CatalogApplied {
+    try CatalogCommand.withStore(databaseURL) { store in try store.apply(CatalogFile(seed.records)).get() }
+  }
+}

@@ -1,0 +1,64 @@
+import AdCore
+import Foundation
+import Runtime
+import Supervision
+
+/// `handbill simulate`: devices that use the SDK.
+enum SimulateCommand {
+  private static let settleMilliseconds = 15_000
+
+  static let command = Command(
+    "simulate", summary: "Drives virtual devices that use the client SDK.",
+    discussion: """
+      The network must have been filled by 'handbill seed': the devices carry the keys of its apps. They ask for ads,
+      show them, tap, send things twice, late and out of order, and somebody writes garbage. At the end the devices' own
+      tally is written, which 'handbill reconcile --tally FILE' compares with the tables.
+      """,
+    options: KafkaPlace.options + SimulationOptions.options + [
+      .value("duration", "TIME", default: "30s", help: "How long visits begin."),
+      .value("tally", "FILE", help: "Where the devices' tally goes, as JSON."),
+    ],
+    examples: [
+      CommandExample("handbill simulate --duration 2m --rate 300 --tally tally.json", "36,000 visits in two minutes.")
+    ]
+  ) { invocation in
+    let settings = try SimulationOptions.settings(invocation)
+    let place = try KafkaPlace(invocation)
+    let duration = try invocation.milliseconds("duration", in: 100...30 * 86_400_000) ?? 30_000
+    let (tally, isComplete) = try await onOwnThread {
+      try run(place: place, settings: settings, milliseconds: duration)
+    }
+    let text = try JSONOutput.text(tally)
+    if let path = invocation.text("tally") {
+      try (text + "\n").write(toFile: path, atomically: true, encoding: .utf8)
+    }
+    Terminal.print(invocation.wantsJSON || invocation.text("tally") == nil ? text : "\(tally.requests) requests")
+    if !isComplete { Terminal.note("handbill simulate: not everything was acknowledged by the broker") }
+    return isComplete ? .success : .failure
+  }
+
+  private static func run(
+    place: KafkaPlace, settings: SimulationSettings, milliseconds: Int
+  ) throws -> (DeviceTally, Bool) {
+    let stop = StopRequest()
+    let signals = stop.listen()
+    defer { signals.cancel() }
+    let clock = SystemClock()
+    let apps = SeedNetwork(now: clock.now).apps.map(\.id)
+    let fleet = try DeviceFleet(place: place, apps: apps, settings: settings, startedAt: clock.now)
+    let progress = ProgressLine()
+    fleet.start()
+    let end = clock.monotonicMilliseconds + Int64(milliseconds)
+    while true {
+      let left = end - clock.monotonicMilliseconds
+      guard left > 0, !stop.wait(milliseconds: Int(min(left, 250))) else { break }
+      let tally = fleet.tally.current
+      progress.show(
+        "\(left / 1_000) s left; \(tally.requests) requests, \(tally.impressions.live) impressions "
+          + "\(fleet.lastProblem)")
+    }
+    progress.finish()
+    let (tally, isComplete) = fleet.stop(timeoutMilliseconds: settleMilliseconds)
+    return (tally, isComplete)
+  }
+}

@@ -1,0 +1,88 @@
+import AdCore
+import Foundation
+import Postgres
+import Runtime
+
+/// The network's state in a few numbers, for the live table.
+struct LiveFigures: Sendable {
+  var requests: Int64 = 0
+  var filled: Int64 = 0
+  var impressions: Int64 = 0
+  var clicks: Int64 = 0
+  /// Nanos.
+  var spend: Int128 = 0
+  /// Nanos.
+  var earnings: Int128 = 0
+  /// Records in the logs that are not decided yet; nil while no service says.
+  var lag: Int64?
+  var restarts = 0
+
+  static let columns = ["time", "requests", "fill", "impressions", "CTR", "spend", "earnings", "lag"]
+
+  /// One row of the table.
+  func cells(seconds: Int) -> [String] {
+    [
+      "\(seconds) s", "\(requests)", percentage(filled, of: requests), "\(impressions)",
+      percentage(clicks, of: impressions), money(spend), money(earnings), lag.map { "\($0)" } ?? "-",
+    ]
+  }
+
+  private func percentage(_ part: Int64, of whole: Int64) -> String {
+    guard whole > 0 else { return "-" }
+    let hundredths = part * 10_000 / whole
+    let rest = hundredths % 100
+    return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest) %"
+  }
+
+  private func money(_ nanos: Int128) -> String {
+    let hundredths = nanos / 10_000_000
+    let rest = hundredths % 100
+    return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)"
+  }
+}
+
+/// Reads the live figures from the database and from the services' metrics.
+struct LiveReader {
+  private let connection: PostgresConnection
+  private let services: [ServiceProcess]
+  /// What was there before this run, so that the table counts from nothing.
+  private var start: LiveFigures?
+
+  init(databaseURL: String, services: [ServiceProcess]) throws(PostgresError) {
+    connection = try DatabasePlace.connect(databaseURL)
+    self.services = services
+  }
+
+  func close() { connection.close() }
+
+  /// The figures since the first call.
+  mutating func read() throws(PostgresError) -> LiveFigures {
+    var figures = LiveFigures()
+    if let row = try connection.run(ReadLiveFigures()).first { figures = row }
+    let first = start ?? figures
+    start = first
+    figures.requests -= first.requests
+    figures.filled -= first.filled
+    figures.impressions -= first.impressions
+    figures.clicks -= first.clicks
+    figures.spend -= first.spend
+    figures.earnings -= first.earnings
+    figures.lag = lag()
+    figures.restarts = services.reduce(0) { $0 + $1.restarts }
+    return figures
+  }
+
+  private func lag() -> Int64? {
+    var sum: Int64?
+    for service in services {
+      guard let metrics = service.get("/metrics")?.text else { continue }
+      for line in metrics.split(separator: "\n") where line.hasPrefix(Self.lagMetric) {
+        guard let value = line.split(separator: " ").last.flatMap({ Double($0) }) else { continue }
+        sum = (sum ?? 0) + Int64(value)
+      }
+    }
+    return sum
+  }
+
+  private static let lagMetric = "handbill_consumer_lag_records{"
+}

@@ -1,0 +1,179 @@
+import AdCore
+import Foundation
+import Kafka
+import Migrations
+import Postgres
+import Runtime
+import Supervision
+
+/// A whole network on this machine: broker, database, schema, topics, catalogue and services, started in this order and
+/// stopped in reverse. Whatever happens to this process, nothing of it is left running.
+final class LocalNetwork: Sendable {
+  let settings: LocalNetworkSettings
+  let folder: DemoFolder
+  let kafka: KafkaPlace
+  let databaseURL: String
+  let services: [ServiceProcess]
+  let apps: [AppID]
+  /// Where people look.
+  let consoleURL: String?
+  private let supervisor: Supervisor
+
+  private init(
+    settings: LocalNetworkSettings, folder: DemoFolder, kafka: KafkaPlace, databaseURL: String,
+    services: [ServiceProcess], apps: [AppID], consoleURL: String?, supervisor: Supervisor
+  ) {
+    self.settings = settings
+    self.folder = folder
+    self.kafka = kafka
+    self.databaseURL = databaseURL
+    self.services = services
+    self.apps = apps
+    self.consoleURL = consoleURL
+    self.supervisor = supervisor
+  }
+
+  /// Stops everything in order. Blocks.
+  func stop() { supervisor.stopAllAndWait() }
+
+  /// The environment in which other commands work on this network.
+  var environment: [String: String] {
+    var environment = [
+      "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrapServers, "HANDBILL_DATABASE_URL": databaseURL,
+    ]
+    if kafka.isEmbedded { environment["HANDBILL_KAFKA_EMBEDDED"] = "true" }
+    environment["HANDBILL_KAFKA_CONTROL_SOCKET"] = kafka.controlSocket
+    return environment
+  }
+
+  /// Starts all and returns when every service is ready. Blocks.
+  ///
+  /// - Parameter tell: is told each step, and whatever happens to the services later.
+  /// - Throws: whatever failed; what was started is stopped again.
+  static func start(
+    _ settings: LocalNetworkSettings, stop: StopRequest, tell: @escaping @Sendable (String) -> Void
+  ) throws -> LocalNetwork {
+    let supervisor = Supervisor()
+    do {
+      return try Builder(settings: settings, stop: stop, tell: tell, supervisor: supervisor).build()
+    } catch {
+      supervisor.stopAllAndWait()
+      throw error
+    }
+  }
+}
+
+extension LocalNetwork {
+  /// The steps of a start.
+  private struct Builder {
+    let settings: LocalNetworkSettings
+    let stop: StopRequest
+    let tell: @Sendable (String) -> Void
+    let supervisor: Supervisor
+
+    private static let readyMilliseconds: Int64 = 90_000
+    private static let brokerStartMilliseconds = 10_000
+
+    func build() throws -> LocalNetwork {
+      let folder = try DemoFolder(settings.folder)
+      let programs = try ServicePrograms.find()
+      let kafka = try startKafka(folder)
+      try stop.check()
+      let databaseURL = try startDatabase(folder)
+      try stop.check()
+      let connection = try DatabasePlace.connect(databaseURL)
+      let applied = try MigrationRunner().up(connection)
+      connection.close()
+      tell(applied.isEmpty ? "the schema is up to date" : "applied \(applied.count) migrations")
+      let seed = SeedNetwork(now: SystemClock().now)
+      let apps = seed.apps.map(\.id)
+      let topics = NetworkTopics(place: kafka, partitions: settings.partitions)
+      let made = try topics.make(topics.settings(apps: apps))
+      tell("\(made.count) topics with \(settings.partitions) partitions")
+      try acceptLogs(folder, kafka, databaseURL)
+      try SeedCommand.apply(seed, databaseURL: databaseURL)
+      try stop.check()
+      let services = try programs.start(
+        kafka: kafka, databaseURL: databaseURL, folder: folder, supervisor: supervisor, tell: tell)
+      try awaitReadiness(services)
+      return LocalNetwork(
+        settings: settings, folder: folder, kafka: kafka, databaseURL: databaseURL, services: services.processes,
+        apps: apps, consoleURL: services.consoleURL, supervisor: supervisor)
+    }
+
+    private func startKafka(_ folder: DemoFolder) throws -> KafkaPlace {
+      switch settings.kafka {
+      case .external(let servers):
+        tell("Kafka at \(servers)")
+        return KafkaPlace(bootstrapServers: servers, isEmbedded: false)
+      case .local:
+        let broker = try LocalKafka(LocalKafka.Configuration(folder: folder.file("kafka")))
+        supervisor.add("kafka") { broker.stopAndWait() }
+        try broker.startAndWait()
+        tell("Kafka at \(broker.bootstrapServers), started in \(folder.file("kafka"))")
+        return KafkaPlace(bootstrapServers: broker.bootstrapServers, isEmbedded: false)
+      case .embedded:
+        // A socket's path may have 107 bytes, and the folder's may be longer.
+        let short = try TemporaryFolder(prefix: "hbd")
+        let socket = short.path("broker")
+        let child = try supervisor.start(
+          "broker",
+          ChildProcess.Command(
+            ServicePrograms.ownPath, ["embedded-broker", "--control-socket", socket], input: .pipe,
+            errorOutput: .lines(alsoTo: folder.file("logs/broker.log"))))
+        // Kept as long as the broker's member of the supervisor.
+        supervisor.add("broker's socket") { short.remove() }
+        let line = try child.waitForLine(prefix: "ready ", timeoutMilliseconds: Self.brokerStartMilliseconds)
+        let servers = String(line.dropFirst("ready ".count))
+        tell("the embedded broker at \(servers)")
+        return KafkaPlace(bootstrapServers: servers, isEmbedded: true, controlSocket: socket)
+      }
+    }
+
+    private func startDatabase(_ folder: DemoFolder) throws -> String {
+      if let url = settings.databaseURL {
+        tell("the PostgreSQL of DATABASE_URL")
+        return url
+      }
+      let port = try FreePort.find()
+      let server = try PrivatePostgres(PrivatePostgres.Configuration(folder: folder.file("postgres"), port: port))
+      supervisor.add("postgres") { server.stopAndWait() }
+      try server.startAndWait()
+      let exists = try server.executeAndWait("SELECT 1 FROM pg_database WHERE datname = 'handbill'")
+      if exists.isEmpty { _ = try server.createDatabaseAndWait("handbill") }
+      tell("a PostgreSQL of our own in \(folder.file("postgres"))")
+      return server.url(database: "handbill")
+    }
+
+    /// A new broker has new logs: the positions of an earlier run belong to others.
+    private func acceptLogs(_ folder: DemoFolder, _ kafka: KafkaPlace, _ databaseURL: String) throws {
+      let description =
+        switch settings.kafka {
+        case .embedded: "embedded \(kafka.bootstrapServers) \(SystemClock().now)"
+        case .local: "local"
+        case .external(let servers): servers
+        }
+      guard try folder.isBrokerNew(description) else { return }
+      let results = try LogAcceptance(place: kafka, databaseURL: databaseURL).accept(PipelineSchema.all)
+      let count = results.count { $0.outcome == "accepted" }
+      if count > 0 { tell("\(count) logs of an earlier broker begin anew") }
+    }
+
+    private func awaitReadiness(_ services: ServicePrograms.Started) throws {
+      let clock = SystemClock()
+      let end = clock.monotonicMilliseconds + Self.readyMilliseconds
+      for service in services.processes {
+        while service.get("/readyz")?.status != 200 {
+          try stop.check()
+          guard !service.isGivenUp, clock.monotonicMilliseconds < end else {
+            let reason = service.get("/readyz").map { ": \($0.text.prefix(300))" } ?? ""
+            throw DemoFailure(
+              "\(service.name) did not get ready; see \(settings.path("logs/\(service.name).log"))\(reason)")
+          }
+          stop.wait(milliseconds: 100)
+        }
+        tell("\(service.name) is ready")
+      }
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import Runtime
+
+/// A network of this machine with devices that use it, from the start to the last account.
+struct NetworkRun {
+  /// How a run ends.
+  enum Length: Sendable {
+    case seconds(Int)
+    /// Until somebody ends it.
+    case untilStopped
+  }
+
+  let settings: LocalNetworkSettings
+  let simulation: SimulationSettings
+  let length: Length
+  /// Whether services are killed at random.
+  let isChaotic: Bool
+  let stop: StopRequest
+
+  private static let settleMilliseconds = 15_000
+  private static let acknowledgeMilliseconds = 15_000
+  private static let lookMilliseconds: Int64 = 1_000
+
+  /// Runs it. Blocks.
+  func run() throws -> ExitCode {
+    let table = LiveTable()
+    let tell: @Sendable (String) -> Void = { text in
+      table.finish()
+      Terminal.note("  \(text)")
+    }
+    let network = try LocalNetwork.start(settings, stop: stop, tell: tell)
+    defer { network.stop() }
+    try network.folder.write(NetworkPlaces.script(network), to: network.folder.file("environment"))
+    if case .untilStopped = length { NetworkPlaces.show(network) }
+    let (tally, isAcknowledged) = try drive(network, table, tell)
+    try network.folder.write(JSONOutput.text(tally) + "\n", to: network.folder.file("tally.json"))
+    if case .untilStopped = length { return .success }
+    try stop.check()
+    return try end(network, tally, isAcknowledged: isAcknowledged)
+  }
+
+  /// Devices come and go, and the figures are shown.
+  private func drive(
+    _ network: LocalNetwork, _ table: LiveTable, _ tell: @escaping @Sendable (String) -> Void
+  ) throws -> (DeviceTally, Bool) {
+    let clock = SystemClock()
+    var reader = try LiveReader(databaseURL: network.databaseURL, services: network.services)
+    defer { reader.close() }
+    _ = try reader.read()
+    let fleet = try DeviceFleet(
+      place: network.kafka, apps: network.apps, settings: simulation, startedAt: clock.now)
+    fleet.start()
+    let chaos = isChaotic ? Chaos(services: network.services, seed: simulation.seed, tell: tell) : nil
+    let startedAt = clock.monotonicMilliseconds
+    var nextLook = startedAt + Self.lookMilliseconds
+    while true {
+      let now = clock.monotonicMilliseconds
+      if case .seconds(let seconds) = length, now - startedAt >= Int64(seconds) * 1_000 { break }
+      if let lost = network.services.first(where: \.isGivenUp) {
+        throw DemoFailure("\(lost.name) does not run any more")
+      }
+      if stop.wait(milliseconds: Int(max(1, nextLook - now))) { break }
+      nextLook += Self.lookMilliseconds
+      do {
+        let figures = try reader.read()
+        table.show(figures, seconds: Int((clock.monotonicMilliseconds - startedAt) / 1_000))
+      } catch { tell("the figures cannot be read: \(error)") }
+    }
+    chaos?.stop()
+    table.finish()
+    return fleet.stop(timeoutMilliseconds: stop.isRequested ? 1_000 : Self.acknowledgeMilliseconds)
+  }
+
+  /// Everything is to be decided, counted and equal.
+  private func end(_ network: LocalNetwork, _ tally: DeviceTally, isAcknowledged: Bool) throws -> ExitCode {
+    guard isAcknowledged else {
+      Terminal.note("The broker did not acknowledge everything that the devices sent.")
+      return .failure
+    }
+    let settlement = try Settlement(
+      place: network.kafka, databaseURL: network.databaseURL, partitions: network.settings.partitions)
+    defer { settlement.close() }
+    let left = try settlement.wait(timeoutMilliseconds: Self.settleMilliseconds, stop: stop)
+    try stop.check()
+    guard left.isEmpty else {
+      Terminal.note("Not everything was decided within \(Self.settleMilliseconds / 1_000) s:")
+      for line in left { Terminal.note("  \(line)") }
+      return .failure
+    }
+    return try Accounts.show(databaseURL: network.databaseURL, tally: tally)
+  }
+}
+
+/// Where to look at a network of this machine.
+enum NetworkPlaces {
+  /// A shell script that makes other commands work on the network.
+  static func script(_ network: LocalNetwork) -> String {
+    network.environment.sorted { $0.key < $1.key }.map { name, value in
+      "export \(name)='\(value.replacingOccurrences(of: "'", with: "'\\''"))'\n"
+    }.joined()
+  }
+
+  static func show(_ network: LocalNetwork) {
+    var rows = [["console", network.consoleURL ?? "-"]]
+    for service in network.services {
+      rows.append(["\(service.name)", "http://127.0.0.1:\(service.adminPort)/metrics"])
+    }
+    rows += [
+      ["broker", network.kafka.bootstrapServers], ["database", network.databaseURL],
+      ["logs", network.folder.file("logs")],
+      ["other commands", ". \(network.folder.file("environment")); handbill report"],
+    ]
+    Terminal.print(TextTable.text(rows) + "\n\nCtrl-C ends it.")
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Runtime
+import Supervision
+
+/// What `demo` and `up` start, and where.
+struct LocalNetworkSettings: Sendable {
+  /// Which Kafka is used.
+  enum KafkaChoice: Sendable, Equatable {
+    case embedded
+    /// The Kafka of this machine, started for the run.
+    case local
+    /// One that runs already.
+    case external(bootstrapServers: String)
+  }
+
+  /// Everything of the run that lasts: data, logs, keys.
+  var folder: String
+  var kafka: KafkaChoice
+  /// Nil for a PostgreSQL of our own.
+  var databaseURL: String?
+  var partitions: Int32
+
+  static let options: [CommandOption] = [
+    .value("folder", "PATH", help: "Where data, logs and keys are kept (else DEMO_DIR, else .demo)."),
+    .value(
+      "kafka", "embedded|local",
+      help: "The broker in memory, or the Kafka of KAFKA_HOME; by default KAFKA_BOOTSTRAP_SERVERS says where one runs, "
+        + "else a Kafka in KAFKA_HOME or ../shared/kafka is started, else the one in memory."),
+    .value(
+      "partitions", letter: "p", "COUNT", default: String(TopicsCommand.partitionsDefault),
+      help: "The network's partition count."),
+  ]
+
+  init(_ invocation: Invocation) throws(UsageError) {
+    let environment = ProcessInfo.processInfo.environment
+    func variable(_ names: String...) -> String? {
+      names.compactMap { environment[$0] }.first { !$0.isEmpty }
+    }
+    let path = invocation.text("folder") ?? variable("DEMO_DIR") ?? ".demo"
+    folder = URL(fileURLWithPath: path).standardizedFileURL.path
+    databaseURL = variable("HANDBILL_DATABASE_URL", "DATABASE_URL")
+    partitions = Int32(try invocation.integer("partitions", in: 1...64) ?? Int(TopicsCommand.partitionsDefault))
+    switch invocation.text("kafka") {
+    case "embedded": kafka = .embedded
+    case "local": kafka = .local
+    case nil:
+      if let servers = variable("HANDBILL_KAFKA_BOOTSTRAP_SERVERS", "KAFKA_BOOTSTRAP_SERVERS") {
+        kafka = .external(bootstrapServers: servers)
+      } else {
+        kafka = KafkaInstallation.isAvailable ? .local : .embedded
+      }
+    case .some: throw UsageError("--kafka must be embedded or local")
+    }
+  }
+
+  func path(_ name: String) -> String { "\(folder)/\(name)" }
+}

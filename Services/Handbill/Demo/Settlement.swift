@@ -1,0 +1,77 @@
+import AdEvents
+import Kafka
+import Pipeline
+import Postgres
+import Runtime
+
+/// Whether everything that was written has been decided: each input of each service is at its end, and every sequence
+/// that was given has been taken by its consumers.
+struct Settlement {
+  private let place: KafkaPlace
+  private let connection: PostgresConnection
+  private let probe: KafkaLogProbe
+  private let partitions: Int32
+
+  /// - Throws: `PostgresError`, `KafkaError`.
+  init(place: KafkaPlace, databaseURL: String, partitions: Int32) throws {
+    self.place = place
+    self.partitions = partitions
+    connection = try DatabasePlace.connect(databaseURL)
+    probe = try KafkaLogProbe(configuration: place.configuration(clientID: "handbill-settlement"))
+  }
+
+  func close() {
+    connection.close()
+    probe.close(timeoutMilliseconds: 1_000)
+  }
+
+  /// Looks again until nothing is left or the time is over. Blocks.
+  ///
+  /// - Returns: what is left, a line for each partition; empty when everything is settled.
+  func wait(timeoutMilliseconds: Int, stop: StopRequest) throws -> [String] {
+    let clock = SystemClock()
+    let end = clock.monotonicMilliseconds + Int64(timeoutMilliseconds)
+    while true {
+      let left = try unsettled()
+      if left.isEmpty || clock.monotonicMilliseconds >= end { return left }
+      if stop.wait(milliseconds: 200) { return left }
+    }
+  }
+
+  /// What is not decided yet, a line for each partition.
+  func unsettled() throws -> [String] {
+    var lines: [String] = []
+    let sequenced = PipelineSchema.sequenced.map(\.topic)
+    var given: [String: Int64] = [:]
+    for service in PipelineSchema.all {
+      for row in try connection.query("SELECT topic, partition, next_sequence FROM \(service.schema).output") {
+        let topic: String = try row.decode(0)
+        let partition: Int32 = try row.decode(1)
+        given["\(topic)[\(partition)]"] = try row.decode(2)
+      }
+    }
+    for service in PipelineSchema.all {
+      let places = try LogPositions(service: service, connection: connection).places()
+      let known = Dictionary(places.map { ("\($0.topic)[\($0.partition)]", $0.position) }) { $1 }
+      for topic in Topic.allCases
+      where PipelineSchema.readers(of: topic).contains(where: { $0.service == service.service }) {
+        guard topic != .catalog, topic != .responses else { continue }
+        for partition in 0..<partitions {
+          let name = "\(topic.name)[\(partition)]"
+          if sequenced.contains(topic) {
+            let last = (given[name] ?? 1) - 1
+            let taken = known[name]?.takenSequence ?? 0
+            if taken < last {
+              lines.append("\(service.service): \(name): \(last - taken) sequences not taken, up to \(last)")
+            }
+          } else {
+            let bounds = try probe.bounds(topic: topic.name, partition: partition, timeoutMilliseconds: 5_000)
+            let next = known[name]?.nextOffset ?? bounds.first
+            if next < bounds.end { lines.append("\(service.service): \(name): at \(next), the end is \(bounds.end)") }
+          }
+        }
+      }
+    }
+    return lines
+  }
+}

@@ -1,0 +1,63 @@
+import AdClient
+import AdCore
+
+/// Who visits which app with what: drawn from the seed network's apps.
+struct DevicePopulation: Sendable {
+  /// One visit: who comes, and what for.
+  struct Visitor: Sendable {
+    let identity: ClientIdentity
+    let wish: AdSession.Wish
+    let build: BuildKind
+  }
+
+  private let apps: [(value: AppID, weight: Int)]
+  private let settings: SimulationSettings
+  /// Two of them are countries where the seed network does not operate (A5).
+  private static let countries: [(value: Country, weight: Int)] = [
+    ("DE", 30), ("US", 30), ("GB", 15), ("FR", 15), ("JP", 5), ("SE", 5),
+  ].compactMap { code, weight in Country(code).map { ($0, weight) } }
+  private static let builds: [(value: BuildKind, weight: Int)] = [(.developer, 1), (.adHoc, 2)]
+
+  init(apps: [AppID], settings: SimulationSettings) {
+    // A few apps have most of the users; one that is not set up has few.
+    self.apps = apps.enumerated().map { index, app in (app, max(2, 24 / (index + 1))) }
+    self.settings = settings
+  }
+
+  /// The next visit. A device keeps its country, kind and client id over its visits (its app's reset aside).
+  ///
+  /// Client ids are new in each run, or the network would remember the taps of an earlier one.
+  func visitor(_ chance: inout SeededGenerator) -> Visitor? {
+    let device = Int.random(in: 0..<max(1, settings.deviceCount), using: &chance)
+    var own = SeededGenerator(seed: settings.seed &+ UInt64(device) &* 0x1_0001)
+    var names = SeededGenerator(seed: settings.run &+ UInt64(device) &* 0x1_0001)
+    let country = own.choose(Self.countries)
+    let kind: Device = own.chance(7_500) ? .phone : .pad
+    let limitsTracking = own.chance(1_000)
+    let clientID = names.hexadecimal(digits: 24)
+    let build = own.chance(settings.testBuildBasisPoints) ? own.choose(Self.builds) : .distribution
+    let app = chance.choose(apps)
+    var sessions = SeededGenerator(seed: settings.run ^ chance.next())
+    let identity = ClientIdentity(
+      app: app, appKey: SeedNetwork.key(app, build), clientID: limitsTracking ? nil : clientID,
+      sessionID: sessions.hexadecimal(digits: 24), country: country, device: kind)
+    guard let wish = wish(kind, &chance) else { return nil }
+    return Visitor(identity: identity, wish: wish, build: build)
+  }
+
+  private func wish(_ device: Device, _ chance: inout SeededGenerator) -> AdSession.Wish? {
+    if device == .pad, chance.chance(2_000) {
+      return Self.fullScreen.map { AdSession.Wish(placement: $0, isInterstitial: true) }
+    }
+    if chance.chance(1_500) {
+      return Self.list.map {
+        AdSession.Wish(placement: $0, requiredSizes: ["mediumRectangle"], currentSize: "mediumRectangle")
+      }
+    }
+    return Self.main.map { AdSession.Wish(placement: $0) }
+  }
+
+  private static let main = PlacementID("main")
+  private static let list = PlacementID("list")
+  private static let fullScreen = PlacementID("between-levels")
+}

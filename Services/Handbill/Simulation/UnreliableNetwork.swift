@@ -1,0 +1,74 @@
+import AdClient
+import AdCore
+import AdEvents
+import Synchronization
+
+/// The way from a device to the broker as it is: some events go twice, some are held back and arrive after later ones,
+/// and somebody alters a token now and then.
+final class UnreliableNetwork: NetworkTransport {
+  private let transport: any NetworkTransport
+  private let settings: SimulationSettings
+  private let agenda: Agenda
+  private let tally: TallyCounter
+  private let chance: Mutex<SeededGenerator>
+  private static let delayMilliseconds: ClosedRange<Int64> = 200...2_500
+
+  init(_ transport: any NetworkTransport, settings: SimulationSettings, agenda: Agenda, tally: TallyCounter) {
+    self.transport = transport
+    self.settings = settings
+    self.agenda = agenda
+    self.tally = tally
+    chance = Mutex(SeededGenerator(seed: settings.seed ^ 0x6E65_7477_6F72_6B))
+  }
+
+  func send(
+    _ request: AdRequest, acknowledged: @escaping @Sendable () -> Void,
+    completion: @escaping @Sendable (RequestResult) -> Void
+  ) {
+    transport.send(request, acknowledged: acknowledged, completion: completion)
+  }
+
+  func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool {
+    let (isForged, isRepeated, delay) = chance.withLock { chance in
+      (
+        chance.chance(settings.forgedBasisPoints), chance.chance(settings.duplicateBasisPoints),
+        chance.chance(settings.lateBasisPoints) ? chance.milliseconds(Self.delayMilliseconds) : 0
+      )
+    }
+    if isForged, let forged = Self.forged(event) {
+      transport.send(forged) { [tally] in tally.change { $0.forgedEvents += 1 } }
+    }
+    if isRepeated {
+      let later = DeviceClock.monotonic.advanced(byMilliseconds: delay / 2)
+      agenda.add(at: later) { [transport, tally] in
+        transport.send(event) { tally.change { $0.repeatedEvents += 1 } }
+      }
+    }
+    guard delay > 0 else { return transport.send(event, acknowledged: acknowledged) }
+    agenda.add(at: DeviceClock.monotonic.advanced(byMilliseconds: delay)) { [transport] in
+      transport.send(event, acknowledged: acknowledged)
+    }
+    return true
+  }
+
+  /// The same event by another hand: an id of its own, and a token with one bit turned.
+  private static func forged(_ event: OutgoingEvent) -> OutgoingEvent? {
+    func altered(_ token: [UInt8]) -> [UInt8] {
+      var token = token
+      if !token.isEmpty { token[token.count / 2] ^= 1 }
+      return token
+    }
+    let message: OutgoingEvent.Message
+    switch event.message {
+    case .impression(var impression):
+      guard case .serve(let token) = impression.subject else { return nil }
+      impression.subject = .serve(token: altered(token))
+      message = .impression(impression)
+    case .click(var click):
+      click.token = altered(click.token)
+      message = .click(click)
+    }
+    return OutgoingEvent(
+      id: DeviceClock.newID(), time: event.time, app: event.app, partitionKey: event.partitionKey, message: message)
+  }
+}
