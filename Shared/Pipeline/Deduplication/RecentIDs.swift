@@ -84,16 +84,13 @@ package struct RecentIDs: Sendable {
       rebuild(slots: 2 * (mask + 1), from: horizon, keepingAll: true)
       return
     }
-    // Full: forget the older half of the time it spans.
-    var oldest = Timestamp(milliseconds: .max)
-    var newest = horizon
-    for slot in 0...mask where words[2 * slot] != 0 {
-      let time = Timestamp(milliseconds: Int64(words[2 * slot] >> 16))
-      oldest = min(oldest, time)
-      newest = max(newest, time)
-    }
-    let middle = oldest.milliseconds / 2 + newest.milliseconds / 2
-    let raised = Timestamp(milliseconds: middle + 1)
+    // Full: forget the older half of the ids. By number and not by time, because a client may choose the times of some
+    // and so could have all be looked through for each id.
+    var times: [UInt64] = []
+    times.reserveCapacity(count)
+    for slot in 0...mask where words[2 * slot] != 0 { times.append(words[2 * slot] >> 16) }
+    times.sort()
+    let raised = Timestamp(milliseconds: Int64(times[times.count / 2]) + 1)
     rebuild(slots: mask + 1, from: raised, keepingAll: false)
     horizon = max(horizon, raised)
   }

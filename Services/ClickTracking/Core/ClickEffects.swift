@@ -1,0 +1,97 @@
+import AdCore
+import AdEvents
+import Pipeline
+
+/// What a batch of click tracking writes.
+package struct ClickEffects: Sendable {
+  package var clicks: [Click] = []
+  /// Clicks that begin to wait for their impression and still wait when the batch ends.
+  package var parked: [ServeID: [ParkedClick]] = [:]
+  /// Serves whose parked clicks, stored by earlier batches, wait no more.
+  package var released: [ServeID] = []
+  package var impressions: [Impression] = []
+  package var stoppedActions: [StoppedAction] = []
+  /// How many events each minute, by the dimensions of M6.
+  package var counts: [MinuteKey: Int64] = [:]
+
+  package init() {}
+
+  /// A click with its verdict, and its sequence on `ads.clicks.accepted`.
+  package struct Click: Sendable {
+    package var sequence: Int64
+    package var accepted: AcceptedClick
+    /// Its record's outcome was `parked`.
+    package var wasParked: Bool
+  }
+
+  /// When a served ad was shown.
+  package struct Impression: Hashable, Sendable {
+    package var serveID: ServeID
+    package var shownAt: Timestamp
+  }
+
+  /// An action that the app blocked or cancelled (A7, D7, D9).
+  package struct StoppedAction: Sendable {
+    package var kind: ClickEvent.Kind
+    package var idHash: UInt64
+    package var terms: ServedTerms
+    package var eventTime: Timestamp
+  }
+}
+
+/// A click whose verdict waits for its impression (M5): all that the verdict then needs.
+package struct ParkedClick: Hashable, Sendable {
+  package var terms: ServedTerms
+  package var idHash: UInt64
+  package var eventTime: Timestamp
+  package var arrival: Timestamp
+  /// The action was over too soon (M7).
+  package var isAccidental: Bool
+  /// Batch and offset are the order in which clicks of one serve came.
+  package var batchNumber: Int64
+  package var offset: Int64
+
+  package init(
+    terms: ServedTerms, idHash: UInt64, eventTime: Timestamp, arrival: Timestamp, isAccidental: Bool,
+    batchNumber: Int64, offset: Int64
+  ) {
+    self.terms = terms
+    self.idHash = idHash
+    self.eventTime = eventTime
+    self.arrival = arrival
+    self.isAccidental = isAccidental
+    self.batchNumber = batchNumber
+    self.offset = offset
+  }
+}
+
+/// The key of a count per minute.
+package struct MinuteKey: Hashable, Sendable {
+  /// Minutes since 1970, of the event time.
+  package var minute: Int64
+  package var kind: ClickEvent.Kind
+  /// Nil for a stopped action.
+  package var verdict: ClickVerdict?
+  package var app: AppID
+  package var campaign: CampaignID
+  package var ad: AdID
+  package var placement: PlacementID
+  package var country: Country
+  package var size: AdSize
+  package var device: Device
+  package var isTest: Bool
+
+  init(kind: ClickEvent.Kind, verdict: ClickVerdict?, terms: ServedTerms, time: Timestamp) {
+    minute = time.milliseconds / 60_000
+    self.kind = kind
+    self.verdict = verdict
+    app = terms.app
+    campaign = terms.campaign
+    ad = terms.ad
+    placement = terms.placement
+    country = terms.country
+    size = terms.size
+    device = terms.device
+    isTest = terms.isTest
+  }
+}

@@ -1,0 +1,102 @@
+import AdCore
+import AdEvents
+import Crypto
+import Pipeline
+
+/// Click tracking, as the pipeline runs it: `ads.clicks` and `ads.impressions.accepted` in, `ads.clicks.accepted` out.
+package struct ClickTracking: PipelineService {
+  package typealias Event = ClickInput
+  package typealias Decider = ClickDecider
+  package typealias Query = ClickQuery
+  package typealias Knowledge = ClickKnowledge
+  package typealias Effects = ClickEffects
+  package typealias Decoder = ClickDecoder
+
+  package static let name = "click-tracking"
+  /// Where the inputs stand in ``inputs``.
+  static let clicksInput = 0
+  static let impressionsInput = 1
+
+  package let inputs = [
+    InputDeclaration(topic: Topic.clicks.name, isSequenced: false),
+    InputDeclaration(topic: Topic.acceptedImpressions.name, isSequenced: true),
+  ]
+  package let outputs = [Topic.acceptedClicks.name]
+  package let publishesWatermarks = true
+  package let ring: KeyRing
+  private let watermarks = MessageMaker(
+    topic: Topic.acceptedClicks.name, type: .watermarkPassed, source: "/click-tracking")
+  static let accepted = MessageMaker(
+    topic: Topic.acceptedClicks.name, type: .clickAccepted, source: "/click-tracking")
+
+  /// - Throws: `CryptoError` where libcrypto lacks what the tokens need.
+  package init(ring: KeyRing) throws(CryptoError) {
+    _ = try ServeTokenVerifier(ring: ring)
+    self.ring = ring
+  }
+
+  package func makeDecoder() -> ClickDecoder { ClickDecoder(ring: ring) }
+
+  package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage {
+    watermarks.message(
+      Sequenced<AcceptedClick>.watermark(watermark),
+      id: "\(partition)/watermark/\(watermark.time.milliseconds)/\(watermark.sequence)", time: watermark.time,
+      partition: partition, key: nil)
+  }
+
+  /// The message of a decided click; made again from its row it is the same.
+  package static func message(_ click: AcceptedClick, sequence: Int64) -> OutgoingMessage {
+    accepted.message(
+      Sequenced.record(sequence: sequence, click), id: "\(click.terms.partition)/\(sequence)", time: click.eventTime,
+      partition: click.terms.partition, key: click.terms.serveID.bytes)
+  }
+}
+
+/// Reads records of `ads.clicks`, and checks their tokens, and of `ads.impressions.accepted`.
+package struct ClickDecoder: RecordDecoder {
+  private let verifier: ServeTokenVerifier?
+  private var headers = RecordHeaders()
+
+  init(ring: KeyRing) {
+    // The service checked that this works; without a verifier no token would be valid.
+    verifier = try? ServeTokenVerifier(ring: ring)
+  }
+
+  package mutating func begin() { headers = RecordHeaders() }
+
+  package mutating func header(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
+    headers.add(name: name, value: value)
+  }
+
+  package mutating func decode(
+    input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
+  ) -> (event: ClickInput, mark: SequenceMark) {
+    if input == ClickTracking.impressionsInput { return impression(value) }
+    let decoded = ClickEvent.withDecoded(value: value, headers: headers) { view in action(view, arrival: arrival) }
+    switch decoded {
+    case .success(let event): return (event, .unnumbered)
+    case .failure(let rejection): return (.rejected(rejection), .unnumbered)
+    }
+  }
+
+  /// What does not decode has no number: the hole behind it is noticed, and the record is published again.
+  private func impression(_ value: UnsafeRawBufferPointer?) -> (event: ClickInput, mark: SequenceMark) {
+    switch Sequenced<AcceptedImpression>.decode(value: value, headers: headers) {
+    case .success(.record(let sequence, let impression)): (.impression(impression), .number(sequence))
+    case .success(.watermark(let watermark)): (.watermark, .watermark(watermark))
+    case .failure(let rejection): (.rejected(rejection), .unnumbered)
+    }
+  }
+
+  private func action(_ view: ClickEventView, arrival: Timestamp) -> ClickInput {
+    switch verifier?.verify(view.token, now: arrival) ?? .unknownKey {
+    case .valid(let terms):
+      .action(
+        ActionEvent(
+          kind: view.kind, terms: terms, age: view.age, claimedTime: view.identity.time, idHash: view.identity.idHash,
+          actionMilliseconds: view.actionMilliseconds, leftApplication: view.leftApplication))
+    case .forged: .rejected(Rejection(.tokenForged, "the serve token is not ours or was altered"))
+    case .unknownKey: .rejected(Rejection(.tokenKeyUnknown, "the serve token's key is unknown or past its time"))
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import AdCore
+import ClickTrackingCore
+import Pipeline
+import Runtime
+
+@main
+enum ClickTrackingMain: Service {
+  struct Configuration: Sendable {
+    var pipeline: PipelineSettings
+    var ring: KeyRing?
+    var windows: Windows
+    var retentionDays: Int
+  }
+
+  static let name = "handbill-click-tracking"
+  static let summary = "Decides which clicks count: one for each served ad, with its impression, within the limits."
+  static let lingerMilliseconds = 20
+  static let configurationKeys =
+    PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
+    + [NetworkKeys.ring.declaration, DayTables.retentionDays.declaration] + WindowSettings.declarations
+  static let metrics = HostMetrics.declarations
+
+  static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
+    Configuration(
+      pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
+      ring: reader.value(NetworkKeys.ring), windows: WindowSettings.windows(reader: &reader),
+      retentionDays: reader.value(DayTables.retentionDays))
+  }
+
+  static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
+    guard let ring = configuration.ring else { throw ExitCode.configuration }
+    let service = try ClickTracking(ring: ring)
+    let database = try configuration.pipeline.database(applicationName: name)
+    try Startup.wait(for: "database", context: context) {
+      try DayTables.keep(
+        ["click_tracking.impression", "click_tracking.click", "click_tracking.stopped_action"], database: database,
+        retentionDays: configuration.retentionDays, context: context)
+    }
+    try ServiceHost.start(
+      service: service, tables: ClickTables(windows: configuration.windows), settings: configuration.pipeline,
+      context: context)
+  }
+
+  static func main() { ServiceMain.run(Self.self) }
+}

@@ -1,0 +1,20 @@
+import AdCore
+import Postgres
+import Runtime
+
+/// The lowest and highest of some ids: which days' tables are looked into.
+struct IDBounds {
+  let lowest: PostgresUUID
+  let highest: PostgresUUID
+
+  init(_ ids: [UUIDv7]) {
+    lowest = ids.min()?.postgres ?? PostgresUUID(high: 0, low: 0)
+    highest = ids.max()?.postgres ?? PostgresUUID(high: 0, low: 0)
+  }
+
+  /// Everything that can have been made from `first` to `last`.
+  init(from first: Timestamp, to last: Timestamp) {
+    lowest = UUIDv7(timestamp: first, randomHigh: 0, randomLow: 0).postgres
+    highest = UUIDv7(timestamp: last, randomHigh: .max, randomLow: .max).postgres
+  }
+}

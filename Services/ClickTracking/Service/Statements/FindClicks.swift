@@ -1,0 +1,32 @@
+import AdCore
+import AdEvents
+import ClickTrackingCore
+import Postgres
+import Runtime
+
+/// Which of these clicks are decided already. The bounds of the serves spare the tables of other days; the limit of one
+/// row keeps the plan at one look into the index for each click.
+struct FindClicks: PostgresStatement {
+  static let sql = """
+    SELECT asked.serve_id, asked.id_hash FROM unnest($1::uuid[], $2::bigint[]) AS asked (serve_id, id_hash),
+    LATERAL (
+      SELECT FROM click_tracking.click AS stored
+      WHERE stored.serve_id = asked.serve_id AND stored.id_hash = asked.id_hash AND stored.serve_id BETWEEN $3 AND $4
+      LIMIT 1
+    ) AS found
+    """
+  let identities: [ActionIdentity]
+
+  var parameters: [any PostgresValue] {
+    let bounds = IDBounds(identities.map(\.serveID))
+    return [
+      identities.map(\.serveID.postgres), identities.map { Int64(bitPattern: $0.idHash) }, bounds.lowest,
+      bounds.highest,
+    ]
+  }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> ActionIdentity {
+    let hash: Int64 = try row.decode(1)
+    return ActionIdentity(serveID: try row.id(0), kind: .click, idHash: UInt64(bitPattern: hash))
+  }
+}

@@ -1,0 +1,23 @@
+import AdCore
+import ClickTrackingCore
+import Postgres
+import Runtime
+
+/// When these ads were shown, where they were.
+struct FindImpressions: PostgresStatement {
+  static let sql = """
+    SELECT serve_id, shown_at FROM click_tracking.impression
+    WHERE serve_id = ANY ($1) AND serve_id BETWEEN $2 AND $3
+    """
+  let ids: [ServeID]
+
+  var parameters: [any PostgresValue] {
+    let bounds = IDBounds(ids)
+    return [ids.map(\.postgres), bounds.lowest, bounds.highest]
+  }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> (serveID: ServeID, shownAt: Timestamp) {
+    let time: PostgresTimestamp = try row.decode(1)
+    return (try row.id(0), Timestamp(time))
+  }
+}

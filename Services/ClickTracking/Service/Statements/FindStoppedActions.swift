@@ -1,0 +1,36 @@
+import AdCore
+import AdEvents
+import ClickTrackingCore
+import Postgres
+import Runtime
+
+/// Which of these blocked and cancelled actions are stored.
+struct FindStoppedActions: PostgresStatement {
+  static let sql = """
+    SELECT asked.serve_id, asked.kind, asked.id_hash
+    FROM unnest($1::uuid[], $2::smallint[], $3::bigint[]) AS asked (serve_id, kind, id_hash),
+    LATERAL (
+      SELECT FROM click_tracking.stopped_action AS stored
+      WHERE stored.serve_id = asked.serve_id AND stored.kind = asked.kind AND stored.id_hash = asked.id_hash
+        AND stored.serve_id BETWEEN $4 AND $5
+      LIMIT 1
+    ) AS found
+    """
+  let identities: [ActionIdentity]
+
+  var parameters: [any PostgresValue] {
+    let bounds = IDBounds(identities.map(\.serveID))
+    return [
+      identities.map(\.serveID.postgres), identities.map { Int16($0.kind.rawValue) },
+      identities.map { Int64(bitPattern: $0.idHash) }, bounds.lowest, bounds.highest,
+    ]
+  }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> ActionIdentity {
+    let kind: Int16 = try row.decode(1)
+    let hash: Int64 = try row.decode(2)
+    return ActionIdentity(
+      serveID: try row.id(0), kind: try TermsColumns.known(ClickEvent.Kind(rawValue: UInt8(clamping: kind)), 1),
+      idHash: UInt64(bitPattern: hash))
+  }
+}

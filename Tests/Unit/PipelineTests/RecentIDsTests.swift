@@ -1,0 +1,118 @@
+import AdCore
+import Testing
+
+@testable import Pipeline
+
+@Suite("The table of recent ids")
+struct RecentIDsTests {
+  private static let start: Int64 = 1_768_478_400_000
+
+  private func id(_ milliseconds: Int64, _ number: UInt64) -> UUIDv7 {
+    UUIDv7(
+      timestamp: Timestamp(milliseconds: Self.start + milliseconds), randomHigh: number, randomLow: number &* 0x9E37)
+  }
+
+  @Test("M4: an id is new once, and new again after it was taken back")
+  func once() {
+    var table = RecentIDs(horizon: Timestamp(milliseconds: Self.start))
+    #expect(!table.contains(id(0, 1)))
+    #expect(table.insert(id(0, 1)) == true)
+    #expect(table.insert(id(0, 1)) == false)
+    #expect(table.insert(id(0, 2)) == true)
+    table.remove(id(0, 1))
+    table.remove(id(0, 9))
+    #expect(!table.contains(id(0, 1)))
+    #expect(table.contains(id(0, 2)))
+    #expect(table.count == 1)
+    #expect(table.insert(id(0, 1)) == true)
+  }
+
+  @Test("The table is complete for ids made at or after its horizon", arguments: [(-1, false), (0, true), (1, true)])
+  func horizon(milliseconds: Int64, isComplete: Bool) {
+    let table = RecentIDs(horizon: Timestamp(milliseconds: Self.start))
+    #expect(table.isComplete(for: id(milliseconds, 1)) == isComplete)
+  }
+
+  @Test("Whatever is put in and taken out, it answers as a set does", arguments: 1...8 as ClosedRange<UInt64>)
+  func model(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    var table = RecentIDs(horizon: Timestamp(milliseconds: Self.start), idsMaximum: 100_000)
+    var model: Set<UUIDv7> = []
+    // Few different ids, so that each is put in and taken out often; times enough for ids to lie close together.
+    let range = Int64.random(in: 100...3_000, using: &random)
+    var differences = 0
+    for _ in 0..<20_000 {
+      let number = Int64.random(in: 0..<range, using: &random)
+      let id = id(number / 7, UInt64(number))
+      switch Int.random(in: 0..<5, using: &random) {
+      case 0, 1: if table.insert(id) != model.insert(id).inserted { differences += 1 }
+      case 2, 3:
+        table.remove(id)
+        model.remove(id)
+      default: break
+      }
+      if table.contains(id) != model.contains(id) || table.count != model.count { differences += 1 }
+    }
+    #expect(differences == 0)
+    #expect((0..<range).allSatisfy { table.contains(id($0 / 7, UInt64($0))) == model.contains(id($0 / 7, UInt64($0))) })
+    #expect(table.horizon == Timestamp(milliseconds: Self.start))
+  }
+
+  @Test("It grows without forgetting until its limit")
+  func growth() {
+    var table = RecentIDs(horizon: Timestamp(milliseconds: Self.start), idsMaximum: 5_000)
+    for number in 0..<4_000 as Range<Int64> { #expect(table.insert(id(number, UInt64(number))) == true) }
+    #expect(table.count == 4_000)
+    #expect((0..<4_000).allSatisfy { table.contains(id($0, UInt64($0))) })
+    #expect(table.horizon == Timestamp(milliseconds: Self.start))
+  }
+
+  @Test("Full, it forgets the oldest and moves its horizon up, and above the horizon it stays complete")
+  func full() {
+    var random = SeededGenerator(seed: 17)
+    var table = RecentIDs(horizon: Timestamp(milliseconds: Self.start), idsMaximum: 64)
+    var model: Set<UUIDv7> = []
+    var largest = 0
+    for number in 0..<20_000 as Range<Int64> {
+      // Ids come nearly in the order of their making.
+      let id = id(number - Int64.random(in: 0...20, using: &random), UInt64(number))
+      #expect(table.insert(id) == true)
+      model.insert(id)
+      largest = max(largest, table.count)
+      if number % 500 == 0 {
+        #expect(model.allSatisfy { !table.isComplete(for: $0) || table.contains($0) })
+      }
+    }
+    #expect(table.horizon > Timestamp(milliseconds: Self.start))
+    #expect(largest <= 128)
+    #expect(model.contains { table.isComplete(for: $0) })
+    #expect(model.contains { !table.contains($0) })
+  }
+
+  @Test(
+    "Ids of one moment beyond the limit are forgotten all together, and none of them counts as complete",
+    arguments: [0, 1] as [Int64])
+  func oneMoment(milliseconds: Int64) {
+    var table = RecentIDs(horizon: Timestamp(milliseconds: Self.start), idsMaximum: 64)
+    for number in 0..<1_000 as Range<UInt64> { #expect(table.insert(id(milliseconds, number)) == true) }
+    #expect(!table.isComplete(for: id(milliseconds, 1)))
+    #expect(table.isComplete(for: id(milliseconds + 1, 1)))
+    #expect(table.count < 1_000)
+  }
+
+  @Test("Full, it forgets half, however the times of its ids are spread")
+  func spread() {
+    var table = RecentIDs(horizon: Timestamp(milliseconds: Self.start), idsMaximum: 1_000)
+    var forgotten = 0
+    for number in 0..<10_000 as Range<Int64> {
+      let before = table.count
+      // Every second id is older than all others: half of the time they span would be one of them.
+      #expect(table.insert(id(number % 2 == 0 ? -1_000_000 - number : number, UInt64(number))) == true)
+      if table.count < before {
+        forgotten += 1
+        #expect(table.count <= before / 2 + 1)
+      }
+    }
+    #expect((10...25).contains(forgotten))
+  }
+}

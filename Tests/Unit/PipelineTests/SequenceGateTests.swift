@@ -1,0 +1,86 @@
+import AdCore
+import AdEvents
+import Testing
+
+@testable import Pipeline
+
+private func moment(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds: milliseconds) }
+
+@Suite("Which records of an input with sequences are taken")
+struct SequenceGateTests {
+  private func gate(taken: Int64 = 5, watermark: Int64 = 1_000) -> SequenceGate {
+    var position = InputPosition.start
+    position.takenSequence = taken
+    position.takenWatermark = moment(watermark)
+    return SequenceGate(position)
+  }
+
+  @Test(
+    "Not higher is a duplicate, the next is taken, one further on is ahead",
+    arguments: [
+      (-1, .duplicate, 5), (0, .duplicate, 5), (4, .duplicate, 5), (5, .duplicate, 5), (6, nil, 6), (7, .ahead, 5),
+      (.max, .ahead, 5),
+    ] as [(Int64, Outcome?, Int64)])
+  func sequences(sequence: Int64, outcome: Outcome?, taken: Int64) {
+    var gate = gate()
+    #expect(gate.admit(.number(sequence)) == outcome)
+    #expect(gate.takenSequence == taken)
+  }
+
+  @Test("A record without a number passes and changes nothing")
+  func unnumbered() {
+    var gate = gate()
+    #expect(gate.admit(.unnumbered) == nil)
+    #expect(gate == self.gate())
+  }
+
+  @Test(
+    "A watermark holds once its sequence is taken, and never goes back",
+    arguments: [(2_000, 5, 2_000), (2_000, 4, 2_000), (900, 5, 1_000), (2_000, 6, 1_000)] as [(Int64, Int64, Int64)])
+  func watermarks(time: Int64, sequence: Int64, taken: Int64) {
+    var gate = gate()
+    #expect(gate.admit(.watermark(Watermark(time: moment(time), sequence: sequence))) == .noted)
+    #expect(gate.takenWatermark == moment(taken))
+    #expect(gate.takenSequence == 5)
+  }
+
+  @Test(
+    "A hole is told at once, by whatever shows it",
+    arguments: [
+      SequenceMark.number(7), .watermark(Watermark(time: Timestamp(milliseconds: 0), sequence: 6)),
+    ])
+  func holes(mark: SequenceMark) {
+    var gate = gate()
+    #expect(gate.notice(now: moment(0)) == nil)
+    _ = gate.admit(mark)
+    #expect(gate.notice(now: moment(0)) == 6)
+  }
+
+  @Test("A hole that stays is told again after a while; one that is closed is not")
+  func again() {
+    let interval = SequenceGate.noticeIntervalMilliseconds
+    var gate = gate()
+    _ = gate.admit(.number(9))
+    #expect(gate.notice(now: moment(10_000)) == 6)
+    #expect(gate.notice(now: moment(10_000 + interval - 1)) == nil)
+    #expect(gate.notice(now: moment(10_000 + interval)) == 6)
+    #expect(gate.admit(.number(6)) == nil)
+    #expect(gate.notice(now: moment(90_000)) == nil)
+    _ = gate.admit(.number(9))
+    #expect(gate.notice(now: moment(90_001)) == 7)
+  }
+
+  @Test("However records are repeated and mixed, each sequence is taken once and in order")
+  func anyOrder() {
+    var random = SeededGenerator(seed: 3)
+    for _ in 0..<50 {
+      var gate = SequenceGate(.start)
+      var taken: [Int64] = []
+      while gate.takenSequence < 30 {
+        let sequence = Int64.random(in: max(1, gate.takenSequence - 2)...gate.takenSequence + 3, using: &random)
+        if gate.admit(.number(sequence)) == nil { taken.append(sequence) }
+      }
+      #expect(taken == Array(1...30))
+    }
+  }
+}
