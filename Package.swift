@@ -78,6 +78,10 @@ let tests: [Target] = [
   .testTarget(
     name: "PostgresTests", dependencies: ["Postgres", "Supervision", "Migrations"],
     path: "Tests/Integration/PostgresTests"),
+  .testTarget(
+    name: "ClickTrackingTests",
+    dependencies: ["ClickTracking", "ClickTrackingCore", "Migrations", "Supervision"] + everythingShared,
+    path: "Tests/Integration/ClickTrackingTests"),
   .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], path: "Tests/Integration/SupervisionTests"),
   .testTarget(
     name: "SimulationTests",

@@ -164,11 +164,13 @@ package struct InputBatch<Event: Sendable>: Sendable {
 /// A fast 64-bit hash (multiply and fold) over bytes: identifies a record's content within one log; no protection
 /// against somebody who wants a collision, and none is needed.
 package func contentHash(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
-  var state = seed ^ 0x9E37_79B9_7F4A_7C15 ^ UInt64(bytes.count)
+  var state: UInt64 = 0x9E37_79B9_7F4A_7C15
   func mix(_ word: UInt64) {
     let product = (state ^ word).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
     state = product.high ^ product.low
   }
+  // A round of their own for seed and length: else a bit of the content could stand in for them.
+  mix(seed)
   var position = 0
   while position + 8 <= bytes.count {
     mix(bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self).littleEndian)
@@ -180,5 +182,6 @@ package func contentHash(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> U
     position += 1
   }
   mix(tail)
+  mix(UInt64(bytes.count))
   return state
 }

@@ -1,0 +1,156 @@
+import AdCore
+import AdEvents
+import ClickTrackingCore
+import Pipeline
+import Postgres
+import Runtime
+import Testing
+
+@testable import ClickTracking
+
+@Suite("Click tracking's tables")
+struct ClickTablesTests {
+  private func terms(serve: UInt64, client: UInt64, now: Timestamp) throws -> ServedTerms {
+    let issuedAt = now.advanced(byMilliseconds: -3_600_000)
+    return ServedTerms(
+      serveID: UUIDv7(timestamp: issuedAt, randomHigh: 0, randomLow: serve), partition: Partition.number,
+      issuedAt: issuedAt, expiresAt: issuedAt.advanced(byMilliseconds: 900_000), app: try #require(AppID("weather")),
+      developer: try #require(DeveloperID("sunny-apps")), advertiser: try #require(AdvertiserID("acme")),
+      campaign: try #require(CampaignID("acme-summer")), ad: try #require(AdID("acme-summer-1")),
+      placement: try #require(PlacementID("home")), country: try #require(Country("US")), device: .phone,
+      size: .phoneBannerPortrait, impressionPrice: Nanos(10_000_000), clickPrice: Nanos(2_000_000_000),
+      currency: try #require(Currency("USD")), shareBasisPoints: 6_000, allotment: .max, budgetDay: 20_468,
+      clientHash: .max - client, isTest: client == 3)
+  }
+
+  private func event(
+    _ terms: ServedTerms, id: UInt64, age: Int64, left: Bool = true, kind: ClickEvent.Kind = .click
+  ) -> ClickInput {
+    .action(
+      ActionEvent(
+        kind: kind, terms: terms, age: .milliseconds(age), claimedTime: nil, idHash: .max - id, actionMilliseconds: 0,
+        leftApplication: left))
+  }
+
+  private func impression(_ terms: ServedTerms) -> ClickInput {
+    .impression(
+      AcceptedImpression(
+        terms: terms, eventTime: terms.issuedAt.advanced(byMilliseconds: 1_000), arrival: terms.issuedAt))
+  }
+
+  /// Five serves with up to seven clicks each, repeated ones, accidents and blocked actions among them.
+  private func events(now: Timestamp) throws -> (impressions: [ClickInput], actions: [ClickInput]) {
+    let serves = try (1...5).map { try terms(serve: $0, client: $0, now: now) }
+    var actions: [ClickInput] = []
+    for round in 1...9 as ClosedRange<UInt64> {
+      for (index, serve) in serves.enumerated() where (round + UInt64(index)) % 3 != 0 {
+        let id = round % 7
+        actions.append(
+          event(
+            serve, id: id, age: 1_500 + Int64(id) * 30_000, left: (id + UInt64(index)) % 3 != 0,
+            kind: id == 5 ? .blocked : id == 6 ? .cancelled : .click))
+      }
+    }
+    return (serves.map(impression), actions)
+  }
+
+  /// The day's tables stand around today.
+  private let now = SystemClock().now
+
+  @Test("M5: whether impressions come first, last or among the clicks, the tables hold the same clicks and counts")
+  func sameRows() async throws {
+    let first = try await Partition(now: now)
+    let last = try await Partition(now: now)
+    let mixed = try await Partition(now: now)
+    let (impressions, actions) = try events(now: now)
+    try first.run(impressions)
+    try first.run(actions)
+    for action in actions { try last.run([action]) }
+    try last.takeOver()
+    #expect(try last.count("SELECT count(*) FROM click_tracking.parked") > 10)
+    try last.run(impressions)
+    var rest = actions[...]
+    for impression in impressions {
+      try mixed.run(Array(rest.prefix(5)) + [impression])
+      rest = rest.dropFirst(5)
+      try mixed.takeOver()
+    }
+    try mixed.run(Array(rest))
+
+    let clicks = try first.clicks()
+    let counts = try first.counts()
+    #expect(clicks.count > 15)
+    #expect(try first.count("SELECT count(DISTINCT verdict) FROM click_tracking.click") == 3)
+    for other in [last, mixed] {
+      #expect(try other.clicks() == clicks)
+      #expect(try other.counts() == counts)
+      #expect(try other.count("SELECT count(*) FROM click_tracking.parked") == 0)
+      #expect(try other.count("SELECT count(*) FROM click_tracking.impression") == 5)
+      #expect(
+        try other.count("SELECT count(*) FROM click_tracking.stopped_action")
+          == first.count("SELECT count(*) FROM click_tracking.stopped_action"))
+    }
+  }
+
+  @Test("What was published is made again from the rows, to the last byte")
+  func republished() async throws {
+    let partition = try await Partition(now: now)
+    let (impressions, actions) = try events(now: now)
+    for (index, action) in actions.enumerated() {
+      try partition.run(index < impressions.count ? [action, impressions[index]] : [action])
+    }
+    let published = partition.writer.messages
+    #expect(published.count == (try partition.clicks().count))
+    try partition.takeOver()
+    #expect(partition.writer.messages == published)
+  }
+
+  @Test("M5: what has no impression ends with its watermark")
+  func noImpression() async throws {
+    let partition = try await Partition(now: now)
+    let (_, actions) = try events(now: now)
+    try partition.run(actions)
+    let parked = try partition.count("SELECT count(*) FROM click_tracking.parked")
+    #expect(parked > 10)
+    try partition.tick()
+    #expect(try partition.count("SELECT count(*) FROM click_tracking.parked") == parked)
+    try partition.takeOver()
+    try partition.run([.watermark])
+    try partition.tick()
+    #expect(try partition.count("SELECT count(*) FROM click_tracking.parked") == 0)
+    #expect(try partition.count("SELECT count(*) FROM click_tracking.click WHERE verdict = 7 AND was_parked") == parked)
+    #expect(
+      try partition.count(
+        "SELECT sum(events)::bigint FROM click_tracking.minute_count WHERE kind = 1 AND verdict = 7") == parked)
+  }
+
+  @Test("I3: events sent again are duplicates, whatever became of the first one")
+  func duplicates() async throws {
+    let partition = try await Partition(now: now)
+    let (impressions, actions) = try events(now: now)
+    try partition.run(actions + [impressions[0]])
+    let clicks = try partition.clicks()
+    let counts = try partition.counts()
+    let summary = try partition.run(actions)
+    #expect(summary.outcomes[Int(Outcome.duplicate.rawValue)] == actions.count)
+    #expect(try partition.clicks() == clicks)
+    #expect(try partition.counts() == counts)
+  }
+
+  @Test("Click limits hold across batches and owners")
+  func limits() async throws {
+    let partition = try await Partition(now: now)
+    var verdicts: [Int64] = []
+    // One client, a click each 30 s: one a minute, three in ten minutes.
+    for number in 1...30 as ClosedRange<UInt64> {
+      let ad = try terms(serve: number, client: 1, now: now)
+      try partition.run([impression(ad), event(ad, id: number, age: 2_000 + Int64(number) * 30_000)])
+      if number % 7 == 0 { try partition.takeOver() }
+      verdicts.append(
+        try partition.count("SELECT verdict::bigint FROM click_tracking.click ORDER BY sequence DESC LIMIT 1"))
+    }
+    let billable = verdicts.indices.filter { verdicts[$0] == 1 }
+    #expect(billable == [0, 2, 4, 20, 22, 24])
+    #expect(verdicts.allSatisfy { $0 == 1 || $0 == 6 })
+  }
+}

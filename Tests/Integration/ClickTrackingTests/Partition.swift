@@ -1,0 +1,127 @@
+import AdCore
+import AdEvents
+import ClickTrackingCore
+import Migrations
+import Pipeline
+import Postgres
+import Runtime
+import Supervision
+import Testing
+
+@testable import ClickTracking
+
+/// One partition of click tracking over a real database, its log in memory.
+final class Partition {
+  static let number: Int32 = 7
+  /// When everything of the test arrives.
+  let now: Timestamp
+  let database: PostgresConfiguration
+  let connection: PostgresConnection
+  let writer = MemoryWriter()
+  private let windows = Windows()
+  private var pipeline: PartitionPipeline<PostgresPipelineStore<ClickTables>, MemoryWriter>
+  private var offsets: [Int64] = [0, 0]
+  private var impressions: Int64 = 0
+
+  init(now: Timestamp) async throws {
+    self.now = now
+    let url = try await SharedPostgres.database(copyOf: "migrated") { url in
+      let connection = try PostgresConnection(try PostgresConfiguration(url, applicationName: "test"))
+      defer { connection.close() }
+      _ = try MigrationRunner().up(connection)
+    }
+    database = try PostgresConfiguration(url, applicationName: "test")
+    connection = try PostgresConnection(database)
+    pipeline = try Partition.makePipeline(database, windows: windows, writer: writer, now: now)
+    try open()
+  }
+
+  private static func makePipeline(
+    _ database: PostgresConfiguration, windows: Windows, writer: MemoryWriter, now: Timestamp
+  ) throws -> PartitionPipeline<PostgresPipelineStore<ClickTables>, MemoryWriter> {
+    let service = try ClickTrackingCore.ClickTracking(
+      ring: try KeyRing(keys: [KeyRing.Key(id: 1, secret: Array(repeating: 7, count: 32))]))
+    let store = PostgresPipelineStore(
+      tables: ClickTables(windows: windows), service: service, configuration: database)
+    return PartitionPipeline(
+      service: service, partition: number, partitionCount: 12, store: store, writer: writer,
+      clock: FixedClock(time: now))
+  }
+
+  private func open() throws {
+    let offsets = offsets
+    _ = try pipeline.open { input, lastOffset in
+      LogProbe(
+        firstOffset: 0, endOffset: offsets[input],
+        record: lastOffset.map { RecordIdentity(offset: $0, timestamp: 1, contentHash: 0) })
+    }
+  }
+
+  /// Another owner takes the partition over, and publishes again what nobody said was delivered.
+  func takeOver() throws {
+    writer.messages.removeAll()
+    pipeline = try Partition.makePipeline(database, windows: windows, writer: writer, now: now)
+    try open()
+  }
+
+  /// Decides and commits one batch.
+  @discardableResult
+  func run(_ events: [ClickInput]) throws -> BatchSummary {
+    var batch = InputBatch<ClickInput>(inputCount: 2)
+    for event in events {
+      var input = 1
+      var mark = SequenceMark.unnumbered
+      switch event {
+      case .impression:
+        impressions += 1
+        mark = .number(impressions)
+      case .watermark:
+        mark = .watermark(Watermark(time: now.advanced(byMilliseconds: 172_800_000), sequence: impressions))
+      case .action, .rejected: input = 0
+      }
+      batch.append(
+        InputRecord(
+          input: input, offset: offsets[input], timestamp: 1, arrival: now, mark: mark, event: event, contentHash: 0,
+          raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0)))
+      offsets[input] += 1
+    }
+    return try pipeline.process(batch)
+  }
+
+  func tick() throws { _ = try pipeline.tick() }
+
+  /// A number that the database answers.
+  func count(_ sql: String) throws -> Int64 { try connection.query(sql)[0].decode(0) }
+
+  /// Each decided click as text, without its sequence and the way there.
+  func clicks() throws -> Set<String> {
+    Set(
+      try connection.query(
+        """
+        SELECT (to_jsonb(c) - ARRAY['sequence', 'batch_number', 'was_parked'])::text FROM click_tracking.click AS c
+        """
+      ).map { try $0.decode(0, String.self) })
+  }
+
+  /// Each count per minute as text.
+  func counts() throws -> Set<String> {
+    Set(
+      try connection.query("SELECT to_jsonb(c)::text FROM click_tracking.minute_count AS c").map {
+        try $0.decode(0, String.self)
+      })
+  }
+}
+
+struct FixedClock: Clock {
+  let time: Timestamp
+  func now() -> Timestamp { time }
+}
+
+/// Keeps what is published, and never says that it was delivered.
+final class MemoryWriter: LogWriter {
+  var messages: [OutgoingMessage] = []
+
+  func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {
+    if receipt != nil { messages.append(message) }
+  }
+}
