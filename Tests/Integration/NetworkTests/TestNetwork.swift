@@ -106,7 +106,7 @@ final class TestNetwork: Sendable {
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let output = Pipe()
     let errors = folder.path + "/command.log"
-    FileManager.default.createFile(atPath: errors, contents: nil)
+    _ = FileManager.default.createFile(atPath: errors, contents: nil)
     process.standardOutput = output
     process.standardError = FileHandle(forWritingAtPath: errors)
     try process.run()
