@@ -1,0 +1,186 @@
+import AdCore
+import AdEvents
+import BillingCore
+import Pipeline
+import Postgres
+import Runtime
+import Supervision
+import Synchronization
+import Testing
+
+@Suite("Budgets in the database")
+struct BudgetTests {
+  @Test(
+    "a grant is what a minute uses, at least one ad, more while there is plenty; it lasts as the budget allows",
+    arguments: [
+      // free, used, granted, seconds; four partitions, and an ad costs 10.
+      (10_000, 0, 125, 3_600), (801, 0, 10, 3_600), (800, 0, 10, 60), (40, 0, 10, 60), (39, 0, 10, 5), (10, 0, 10, 5),
+      (9, 0, 0, 0), (10_000, 500, 500, 60), (300, 500, 300, 5), (10_000_000, 0, 10_000, 3_600),
+    ] as [(Int128, Int64, Int128, Int128)])
+  func grantRule(free: Int128, used: Int64, granted: Int128, seconds: Int128) async throws {
+    let network = try await TestNetwork()
+    try network.fund(free)
+    try TestPartition(network).process([network.ask(1, used: used, fullPrice: 10)])
+    let found = try network.numbers(
+      """
+      SELECT coalesce(sum(granted), 0), trunc(coalesce(sum(extract(epoch FROM serve_until - granted_at)), 0))::bigint,
+        coalesce(sum(campaign_free), 0), (SELECT allotted FROM billing.campaign) FROM billing.allotment
+      """)
+    // A day that is about to end shortens it.
+    let left = Int128(network.today.end.milliseconds(since: network.now)) / 1_000
+    let expected = min(seconds, left)
+    #expect(found == [granted, expected, granted == 0 ? 0 : free - granted, granted])
+  }
+
+  @Test("each ordinal is granted once, and published again, the same, after a crash")
+  func askedAgain() async throws {
+    let network = try await TestNetwork()
+    try network.fund(1_000_000_000_000)
+    let first = try TestPartition(network)
+    try first.process([network.ask(1), network.ask(1)])
+    try first.process([network.ask(1), network.ask(2)])
+    #expect(first.grants.map(\.ordinal) == [1, 2])
+    #expect(first.grants.map(\.allotment) == [1, 2])
+    // Nothing was delivered: whoever takes over publishes all of it again.
+    let second = try TestPartition(network)
+    #expect(second.published.messages.withLock { $0 } == first.published.messages.withLock { $0 })
+    try second.process([network.ask(2), network.ask(3)])
+    #expect(second.grants.map(\.ordinal) == [1, 2, 3])
+    #expect(throws: PipelineError.fenced) { try first.process([network.ask(4)]) }
+  }
+
+  @Test("B4: a day's budget bounds the day, and counts what the day has had when it is changed")
+  func dailyBudget() async throws {
+    let network = try await TestNetwork()
+    try network.fund(1_000, daily: 100)
+    let partition = try TestPartition(network)
+    try partition.process([network.ask(1, fullPrice: 60), network.ask(2, fullPrice: 60)])
+    #expect(partition.grants.map(\.amount.value) == [60])
+    try network.fund(1_000, daily: 130, version: 2)
+    try partition.process([network.ask(2, fullPrice: 60), network.ask(3, fullPrice: 60)])
+    #expect(partition.grants.map(\.amount.value) == [60, 60])
+    try network.fund(1_000, version: 3)
+    try partition.process([network.ask(3, fullPrice: 60)])
+    #expect(partition.grants.count == 3)
+  }
+
+  @Test("a lowered budget takes effect as far as possible, and further as allotments return")
+  func lowered() async throws {
+    let network = try await TestNetwork()
+    try network.fund(1_000)
+    let partition = try TestPartition(network)
+    try partition.process([network.ask(1, used: 800, fullPrice: 10)])
+    let grant = try #require(partition.grants.first)
+    #expect(grant.amount == Nanos(800))
+    try network.fund(100, version: 2)
+    let funded = "SELECT funded FROM billing.campaign UNION ALL SELECT funded FROM billing.campaign_day ORDER BY 1 DESC"
+    #expect(try network.numbers(funded) == [800])
+    try partition.process([
+      .report(AllotmentReport(allotment: grant.allotment, used: Nanos(300), closedAt: network.now)),
+      network.ask(2, fullPrice: 10),
+    ])
+    #expect(try network.numbers(funded) == [300])
+    #expect(partition.grants.count == 1)
+    try partition.process([partition.impression(grant.allotment, price: 30)])
+    try partition.pass(network.now.advanced(byMilliseconds: 86_400_000))
+    #expect(try network.numbers(funded) == [100])
+    #expect(try network.numbers("SELECT charged, allotted FROM billing.campaign") == [30, 0])
+    try partition.process([network.ask(2, fullPrice: 71), network.ask(2, fullPrice: 70)])
+    #expect(partition.grants.map(\.amount.value) == [800, 70])
+  }
+
+  @Test("B4: partitions that race for one campaign never exceed its budget, and use all of it")
+  func race() async throws {
+    let network = try await TestNetwork()
+    try network.fund(1_000)
+    async let first = onOwnThread { try Self.draw(network, partition: 0) }
+    async let second = onOwnThread { try Self.draw(network, partition: 1) }
+    _ = try await (first, second)
+    // 7 goes 142 times into 1,000, and of 200 draws the others are unfunded.
+    #expect(try network.numbers("SELECT charged, allotted FROM billing.campaign") == [994, 0])
+    #expect(
+      try network.numbers(
+        """
+        SELECT count(*) FILTER (WHERE fate = 1), count(*) FILTER (WHERE fate = 2), count(*), count(DISTINCT draw_version)
+        FROM billing.charge
+        """) == [142, 58, 200, 200])
+    try expectSound(network)
+  }
+
+  private static func draw(_ network: TestNetwork, partition: Int32) throws {
+    let partition = try TestPartition(network, partition)
+    for _ in 0..<20 { try partition.process((0..<5).map { _ in try partition.click(0, price: 7) }) }
+  }
+
+  @Test("I5, I6: whatever happens, in whatever order, every nano is accounted for", arguments: [UInt64(1), 2, 3])
+  func random(seed: UInt64) async throws {
+    let network = try await TestNetwork(funding: 3_000)
+    try network.fund(5_000, daily: 2_500)
+    var numbers = SeededNumbers(state: seed)
+    let partition = try TestPartition(network)
+    var ordinal: Int64 = 0
+    for version in Int64(2)..<40 {
+      var events: [BillingInput] = []
+      for _ in 0..<Int.random(in: 1...30, using: &numbers) {
+        let allotment = partition.grants.randomElement(using: &numbers)?.allotment ?? 0
+        switch Int.random(in: 0..<10, using: &numbers) {
+        case 0:
+          ordinal += 1
+          events.append(try network.ask(ordinal, used: .random(in: 0...300, using: &numbers), fullPrice: 10))
+        case 1:
+          let used = Nanos(.random(in: 0...300, using: &numbers))
+          events.append(.report(AllotmentReport(allotment: allotment, used: used, closedAt: network.now)))
+        case 2...5: events.append(try partition.click(allotment, price: .random(in: 0...40, using: &numbers)))
+        default: events.append(try partition.impression(allotment, price: .random(in: 0...3, using: &numbers)))
+        }
+      }
+      try partition.process(events)
+      if Int.random(in: 0..<12, using: &numbers) == 0 {
+        try partition.pass(network.now.advanced(byMilliseconds: version * 86_400_000))
+      }
+      if Int.random(in: 0..<4, using: &numbers) == 0 {
+        try network.fund(.random(in: 0...6_000, using: &numbers), daily: 2_500, version: version)
+      }
+      try expectSound(network)
+    }
+    try partition.pass(network.now.advanced(byMilliseconds: 100 * 86_400_000))
+    try expectSound(network)
+    #expect(try network.numbers("SELECT allotted FROM billing.account") == [0])
+    #expect(try network.numbers("SELECT count(DISTINCT fate) FROM billing.charge")[0] >= 2)
+  }
+
+  /// That shared rows, allotments, fates and the ledger say the same (I5, I6, B3).
+  private func expectSound(_ network: TestNetwork) throws {
+    let sums = try network.numbers(
+      """
+      WITH allotment AS (SELECT sum(amount) FILTER (WHERE state < 3) AS open,
+          sum(charged) FILTER (WHERE state < 3) AS pending, sum(charged) FILTER (WHERE state = 3) AS ended
+        FROM billing.allotment),
+      charge AS (SELECT sum(amount) AS amount, sum(amount) FILTER (WHERE draw_version IS NOT NULL) AS drawn,
+          sum(developer_amount) AS developer FROM billing.charge),
+      ledger AS (SELECT sum(debit) FILTER (WHERE account LIKE 'advertiser:%') AS advertiser,
+          sum(credit) FILTER (WHERE account LIKE 'developer:%') AS developer, sum(debit) - sum(credit) AS difference
+        FROM billing.posting)
+      SELECT a.allotted - coalesce(t.open, 0), a.charged - coalesce(t.ended, 0) - coalesce(c.drawn, 0),
+        a.allotted - m.allotted, a.charged - m.charged, a.allotted - coalesce(d.allotted, 0), a.charged - coalesce(d.charged, 0),
+        coalesce(c.amount, 0) - coalesce(l.advertiser, 0), coalesce(c.developer, 0) - coalesce(l.developer, 0),
+        coalesce(l.difference, 0), a.charged + coalesce(t.pending, 0) - coalesce(l.advertiser, 0),
+        coalesce((SELECT sum(debit) - sum(credit) FROM billing.balance), 0),
+        coalesce((SELECT sum(gross) FROM billing.minute_revenue), 0) - coalesce(c.amount, 0),
+        (SELECT count(*) FROM billing.charge WHERE fate = 0)
+      FROM billing.account a CROSS JOIN billing.campaign m LEFT JOIN billing.campaign_day d ON true
+        CROSS JOIN allotment t CROSS JOIN charge c CROSS JOIN ledger l
+      """)
+    #expect(sums == Array(repeating: 0, count: 13))
+  }
+}
+
+/// Numbers that look random and are the same in every run.
+struct SeededNumbers: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return (state >> 33) ^ (state << 31)
+  }
+}

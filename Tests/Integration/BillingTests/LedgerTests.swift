@@ -1,0 +1,125 @@
+import AdCore
+import AdEvents
+import BillingCore
+import Pipeline
+import Postgres
+import Testing
+
+@Suite("Charges and the ledger in the database")
+struct LedgerTests {
+  @Test("golden case: 2,287.00 for the advertiser, 1,372.20 for the developer, and then not a nano more")
+  func golden() async throws {
+    let network = try await TestNetwork()
+    let budget: Int64 = 2_287_000_000_000
+    try network.fund(Int128(budget))
+    let partition = try TestPartition(network, partitionCount: 1)
+    try partition.process([network.ask(1, used: budget)])
+    let grant = try #require(partition.grants.first)
+    #expect(grant.amount == Nanos(budget))
+    #expect(grant.campaignFree == .zero)
+    try partition.process((0..<9_300).map { _ in try partition.impression(grant.allotment) })
+    try partition.process((0..<1_097).map { _ in try partition.click(grant.allotment) })
+    #expect(try network.numbers(balances) == [2_287_000_000_000, 1_372_200_000_000, 914_800_000_000, 0])
+    // The network pays for what no budget is left for; the developer is paid all the same.
+    try partition.process([partition.click(grant.allotment)])
+    #expect(try network.numbers(balances) == [2_287_000_000_000, 1_373_400_000_000, 914_800_000_000, 1_200_000_000])
+    try partition.process([
+      .report(AllotmentReport(allotment: grant.allotment, used: grant.amount, closedAt: network.now))
+    ])
+    try partition.pass(network.now.advanced(byMilliseconds: 86_400_000))
+    // After the end nobody pays and nobody is paid.
+    try partition.process([partition.click(grant.allotment)])
+    #expect(try network.numbers(balances) == [2_287_000_000_000, 1_373_400_000_000, 914_800_000_000, 1_200_000_000])
+    let shared = "SELECT charged, allotted, funded FROM billing."
+    for table in ["campaign", "campaign_day"] {
+      #expect(try network.numbers(shared + table) == [Int128(budget), 0, Int128(budget)])
+    }
+    #expect(
+      try network.numbers(
+        """
+        SELECT count(*) FILTER (WHERE fate = 1), count(*) FILTER (WHERE fate = 2), count(*) FILTER (WHERE fate = 3),
+          (SELECT sum(events) FROM billing.minute_revenue) FROM billing.charge
+        """) == [10_397, 1, 1, 10_399])
+  }
+
+  private let balances = """
+    SELECT coalesce(sum(debit) FILTER (WHERE account = 'advertiser:acme'), 0),
+      coalesce(sum(credit) FILTER (WHERE account = 'developer:sunny'), 0),
+      coalesce(sum(credit) FILTER (WHERE account = 'network:revenue'), 0),
+      coalesce(sum(debit) FILTER (WHERE account = 'network:unfunded'), 0) FROM billing.balance
+    """
+
+  @Test("an event after the end is charged while there is free budget")
+  func lateButFunded() async throws {
+    let network = try await TestNetwork()
+    try network.fund(2_010_000_000)
+    let partition = try TestPartition(network)
+    try partition.process([network.ask(1)])
+    let grant = try #require(partition.grants.first)
+    try partition.pass(network.now.advanced(byMilliseconds: 86_400_000))
+    #expect(try network.numbers("SELECT charged, allotted FROM billing.campaign") == [0, 0])
+    try partition.process([partition.click(grant.allotment), partition.click(grant.allotment)])
+    #expect(try network.numbers("SELECT charged, allotted FROM billing.campaign") == [2_000_000_000, 0])
+    #expect(try network.numbers("SELECT min(fate), max(fate) FROM billing.charge") == [1, 3])
+  }
+
+  @Test("an event that the database refuses goes into suspense, and the others are charged")
+  func suspense() async throws {
+    let network = try await TestNetwork()
+    try network.fund(1_000_000_000_000)
+    let partition = try TestPartition(network)
+    var events = try (0..<6).map { _ in try partition.impression(0) }
+    // No table has been kept for a day that long ago.
+    events.insert(
+      try partition.impression(0, issuedAt: network.now.advanced(byMilliseconds: -90 * 86_400_000)), at: 3)
+    let summary = try partition.process(events)
+    #expect(summary.outcomes[Int(Outcome.suspense.rawValue)] == 1)
+    #expect(summary.outcomes[Int(Outcome.accepted.rawValue)] == 6)
+    #expect(
+      try network.numbers("SELECT count(*), (SELECT min(sequence) FROM billing.suspense) FROM billing.charge") == [
+        6, 4,
+      ])
+  }
+
+  @Test(
+    "the database itself is the judge",
+    arguments: [
+      ("UPDATE billing.campaign SET charged = funded + 1", "23514"),
+      ("UPDATE billing.account SET allotted = funded - charged + 1", "23514"),
+      ("UPDATE billing.campaign_day SET charged = funded + 1", "23514"),
+      ("UPDATE billing.allotment SET charged = amount + 1", "23514"),
+      ("UPDATE billing.charge SET network_amount = network_amount + 1", "23514"),
+      ("UPDATE billing.posting SET debit = debit + 1", "HB003"),
+      ("DELETE FROM billing.posting", "HB003"), ("TRUNCATE billing.posting", "HB003"),
+      ("INSERT INTO billing.posting VALUES (0, 99, 'advertiser:acme', 'USD', 1, 0)", "HB004"),
+      // Two currencies do not make up for each other.
+      ("INSERT INTO billing.posting VALUES (0, 99, 'a', 'USD', 1, 0), (0, 99, 'b', 'EUR', 0, 1)", "HB004"),
+      // A sum that does not fit is an error with a name (B3).
+      ("UPDATE billing.account SET requested = requested * 10 ^ 37", "22003"),
+    ])
+  func constraints(sql: String, state: String) async throws {
+    let network = try await TestNetwork()
+    try network.fund(1_000_000_000_000)
+    let partition = try TestPartition(network)
+    try partition.process([network.ask(1), partition.impression(0)])
+    let connection = try network.connect()
+    defer { connection.close() }
+    let error = #expect(throws: PostgresError.self) { try connection.executeScript(sql) }
+    #expect(error?.sqlState == state)
+  }
+
+  @Test("B3: a balance that would not fit any more stops the batch with its name, and changes nothing")
+  func overflow() async throws {
+    let network = try await TestNetwork()
+    try network.fund(1_000_000_000_000)
+    let partition = try TestPartition(network)
+    try partition.process([partition.impression(0)])
+    let connection = try network.connect()
+    defer { connection.close() }
+    try connection.executeScript("UPDATE billing.balance SET debit = repeat('9', 38)::numeric WHERE debit > 0")
+    let summary = try partition.process([partition.impression(0)])
+    #expect(summary.outcomes[Int(Outcome.suspense.rawValue)] == 1)
+    #expect(try network.numbers("SELECT charged FROM billing.campaign") == [10_000_000])
+    #expect(try network.numbers("SELECT count(*) FROM billing.posting WHERE batch_number > 1") == [0])
+  }
+}

@@ -1,0 +1,207 @@
+import AdCore
+import AdEvents
+import BillingCore
+import BillingTables
+import Migrations
+import Pipeline
+import Postgres
+import Runtime
+import Supervision
+import Synchronization
+import Testing
+
+/// Billing's tables in a database of their own, with one advertiser and one campaign.
+struct TestNetwork: Sendable {
+  static let partitionCount: Int32 = 4
+
+  let configuration: PostgresConfiguration
+  let catalog = BudgetCatalog()
+  let advertiser: Advertiser
+  let now: Timestamp
+  let today: BudgetDay
+
+  init(funding: Int128 = 1_000_000_000_000_000) async throws {
+    let url = try await SharedPostgres.database(copyOf: "billing") { url in
+      let connection = try PostgresConnection(try PostgresConfiguration(url, applicationName: "migrate"))
+      defer { connection.close() }
+      _ = try MigrationRunner().up(connection)
+    }
+    configuration = try PostgresConfiguration(url, applicationName: "test")
+    now = SystemClock().now
+    today = try #require(BudgetCalendar(timeZone: "UTC")).day(of: now)
+    advertiser = Advertiser(
+      id: try #require(AdvertiserID("acme")), name: "Acme", currency: try #require(Currency("USD")), timeZone: "UTC",
+      accountFunding: funding)
+    try publish(.record(.advertiser(advertiser), version: 1))
+  }
+
+  func connect() throws -> PostgresConnection { try PostgresConnection(configuration) }
+
+  func publish(_ message: CatalogMessage) throws {
+    let connection = try connect()
+    defer { connection.close() }
+    try catalog.apply(message, in: connection)
+  }
+
+  /// Publishes the campaign `summer` with these budgets.
+  func fund(_ total: Int128, daily: Int128? = nil, version: Int64 = 1) throws {
+    let campaign = Campaign(
+      id: try #require(CampaignID("summer")), advertiser: advertiser.id, name: "Summer", kind: .brand,
+      impressionPrice: Nanos(10_000_000), clickPrice: Nanos(2_000_000_000), totalBudget: total, dailyBudget: daily,
+      flightStart: now.advanced(byMilliseconds: -1_000), flightEnd: now.advanced(byMilliseconds: 30 * 86_400_000),
+      isPaused: false, targeting: Targeting())
+    try publish(.record(.campaign(campaign), version: version))
+  }
+
+  func terms(_ number: UInt64, partition: Int32, issuedAt: Timestamp? = nil) throws -> ServedTerms {
+    let issuedAt = issuedAt ?? now
+    return ServedTerms(
+      serveID: ServeID(timestamp: issuedAt, randomHigh: UInt64(partition), randomLow: number), partition: partition,
+      issuedAt: issuedAt, expiresAt: issuedAt, app: try #require(AppID("weather")),
+      developer: try #require(DeveloperID("sunny")), advertiser: advertiser.id,
+      campaign: try #require(CampaignID("summer")), ad: try #require(AdID("summer-1")),
+      placement: try #require(PlacementID("top")), country: try #require(Country("US")), device: .phone,
+      size: .phoneBannerPortrait, impressionPrice: Nanos(10_000_000), clickPrice: Nanos(2_000_000_000),
+      currency: advertiser.currency, shareBasisPoints: 6_000, allotment: 0, budgetDay: today.number, clientHash: 0,
+      isTest: false)
+  }
+
+  func ask(_ ordinal: Int64, used: Int64 = 0, fullPrice: Int64 = 2_010_000_000) throws -> BillingInput {
+    .ask(
+      AllotmentAsk(
+        campaign: try #require(CampaignID("summer")), advertiser: advertiser.id, budgetDay: today.number,
+        ordinal: ordinal, usedLastMinute: Nanos(used), fullPrice: Nanos(fullPrice), currency: advertiser.currency))
+  }
+
+  /// The numbers of the first row of an answer.
+  func numbers(_ sql: String) throws -> [Int128] {
+    let connection = try connect()
+    defer { connection.close() }
+    let row = try #require(try connection.query(sql).first)
+    var numbers: [Int128] = []
+    for column in 0..<row.columnCount { numbers.append(try row.decode(column)) }
+    return numbers
+  }
+}
+
+/// One partition of billing on the real database, fed by hand; it keeps what it publishes. Used by one thread.
+final class TestPartition {
+  let network: TestNetwork
+  let partition: Int32
+  let published: KeptMessages
+  private let pipeline: PartitionPipeline<PostgresPipelineStore<BillingTables>, KeptMessages>
+  private var offsets: [Int64]
+  private var sequences: [Int64] = [0, 0, 0]
+  private var events: UInt64 = 0
+
+  init(
+    _ network: TestNetwork, _ partition: Int32 = 0, settings: BillingSettings = BillingSettings(),
+    partitionCount: Int32 = TestNetwork.partitionCount
+  ) throws {
+    self.network = network
+    self.partition = partition
+    published = KeptMessages()
+    let logger = Logger(name: "test", service: "billing", format: .json, sink: NoSink())
+    let service = BillingService()
+    pipeline = PartitionPipeline(
+      service: service, partition: partition, partitionCount: partitionCount,
+      store: PostgresPipelineStore(
+        tables: BillingTables(settings: settings, catalog: network.catalog, logger: logger), service: service,
+        configuration: network.configuration),
+      writer: published, clock: FixedClock(time: network.now))
+    offsets = try pipeline.open { _, lastOffset in
+      LogProbe(
+        firstOffset: 0, endOffset: 1 << 40,
+        record: lastOffset.map { RecordIdentity(offset: $0, timestamp: 0, contentHash: 0) })
+    }
+  }
+
+  /// What was granted so far, as its messages say.
+  var grants: [AllotmentGrant] {
+    published.messages.withLock { $0 }.compactMap { message in
+      (message.value ?? []).withUnsafeBytes { bytes in
+        guard case .record(_, let grant)? = try? Sequenced<AllotmentGrant>.read(bytes, headers: RecordHeaders()) else {
+          return nil
+        }
+        return grant
+      }
+    }
+  }
+
+  func impression(_ allotment: UInt64, price: Int64 = 10_000_000, issuedAt: Timestamp? = nil) throws -> BillingInput {
+    var terms = try nextTerms(allotment, issuedAt: issuedAt)
+    terms.impressionPrice = Nanos(price)
+    return .event(AcceptedEvent(AcceptedImpression(terms: terms, eventTime: network.now, arrival: network.now)))
+  }
+
+  func click(_ allotment: UInt64, price: Int64 = 2_000_000_000) throws -> BillingInput {
+    var terms = try nextTerms(allotment, issuedAt: nil)
+    terms.clickPrice = Nanos(price)
+    return .event(
+      AcceptedEvent(
+        AcceptedClick(terms: terms, idHash: 1, eventTime: network.now, arrival: network.now, verdict: .billable)))
+  }
+
+  private func nextTerms(_ allotment: UInt64, issuedAt: Timestamp?) throws -> ServedTerms {
+    events += 1
+    var terms = try network.terms(events, partition: partition, issuedAt: issuedAt)
+    terms.allotment = allotment
+    return terms
+  }
+
+  @discardableResult
+  func process(_ events: [BillingInput]) throws -> BatchSummary {
+    var batch = InputBatch<BillingInput>(inputCount: 3)
+    for event in events {
+      var input = 2
+      if case .event(let accepted) = event { input = accepted.kind == .impression ? 0 : 1 }
+      var mark = SequenceMark.unnumbered
+      if case .ask = event {
+      } else {
+        sequences[input] += 1
+        mark = .number(sequences[input])
+      }
+      append(event, input: input, mark: mark, to: &batch)
+    }
+    return try pipeline.process(batch)
+  }
+
+  /// Both trackers say that everything before `time` is decided; then a second passes.
+  func pass(_ time: Timestamp) throws {
+    var batch = InputBatch<BillingInput>(inputCount: 3)
+    for input in 0...1 {
+      let mark = SequenceMark.watermark(Watermark(time: time, sequence: sequences[input]))
+      append(.watermark, input: input, mark: mark, to: &batch)
+    }
+    _ = try pipeline.process(batch)
+    _ = try pipeline.tick()
+  }
+
+  private func append(
+    _ event: BillingInput, input: Int, mark: SequenceMark, to batch: inout InputBatch<BillingInput>
+  ) {
+    batch.append(
+      InputRecord(
+        input: input, offset: offsets[input], timestamp: 0, arrival: network.now, mark: mark, event: event,
+        contentHash: 0, raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0)))
+    offsets[input] += 1
+  }
+}
+
+/// A writer that delivers nothing and keeps everything.
+final class KeptMessages: LogWriter, Sendable {
+  let messages = Mutex<[OutgoingMessage]>([])
+
+  func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {
+    messages.withLock { $0.append(message) }
+  }
+}
+
+struct FixedClock: Clock {
+  let time: Timestamp
+  func now() -> Timestamp { time }
+}
+
+struct NoSink: LogSink {
+  func write(_ line: String) {}
+}
