@@ -47,8 +47,11 @@ let services: [Target] = [
   .executableTarget(
     name: "ClickTracking", dependencies: ["ClickTrackingCore"] + everythingShared,
     path: "Services/ClickTracking/Service"),
+  .target(
+    name: "BillingTables", dependencies: ["BillingCore"] + everythingShared, path: "Services/Billing/Tables"),
   .executableTarget(
-    name: "Billing", dependencies: ["BillingCore"] + everythingShared, path: "Services/Billing/Service"),
+    name: "Billing", dependencies: ["BillingCore", "BillingTables"] + everythingShared,
+    path: "Services/Billing/Service"),
   .plugin(
     name: "EmbedMigrations", capability: .buildTool(), dependencies: ["MigrationEmbedder"],
     path: "Plugins/EmbedMigrations"),
@@ -80,9 +83,15 @@ let tests: [Target] = [
     name: "PostgresTests", dependencies: ["Postgres", "Supervision", "Migrations"],
     path: "Tests/Integration/PostgresTests"),
   .testTarget(
+<<<<<<< ours
     name: "ClickTrackingTests",
     dependencies: ["ClickTracking", "ClickTrackingCore", "Migrations", "Supervision"] + everythingShared,
     path: "Tests/Integration/ClickTrackingTests"),
+=======
+    name: "BillingTests",
+    dependencies: ["BillingCore", "BillingTables", "Migrations", "Supervision"] + everythingShared,
+    path: "Tests/Integration/BillingTests"),
+>>>>>>> theirs
   .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], path: "Tests/Integration/SupervisionTests"),
   .testTarget(
     name: "SimulationTests",

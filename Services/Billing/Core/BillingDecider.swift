@@ -1,0 +1,213 @@
+import AdCore
+import AdEvents
+import Pipeline
+
+/// Decides what each accepted event of one partition is paid from, and which asks may be granted.
+///
+/// An event is charged to its allotment, a row that no other partition touches, when it fits there. What does not fit
+/// draws on free budget; asks, closes and ends move it. All of that the database decides at the commit, because the free
+/// budget is shared.
+package struct BillingDecider: PartitionDecider {
+  package typealias Service = BillingService
+
+  /// The most allotments that one batch ends.
+  static let endsMaximum = 5_000
+  private static let impressions = 0
+  private static let clicks = 1
+
+  private let settings: BillingSettings
+  /// Allotments of the partition that have not ended.
+  package private(set) var open: [UInt64: OpenAllotment]
+  /// The asks of the batch being committed: where a grant's campaign belongs.
+  private var asked: [BillingEffects.Ask] = []
+
+  /// - Parameter open: every allotment of the partition that has not ended, as the tables say.
+  package init(settings: BillingSettings, open: [OpenAllotment]) {
+    self.settings = settings
+    self.open = Dictionary(open.map { ($0.id, $0) }) { first, _ in first }
+  }
+
+  package func query(for records: [InputRecord<BillingInput>], context: BatchContext) -> Set<CampaignID>? {
+    var campaigns: Set<CampaignID> = []
+    for record in records { if case .ask(let ask) = record.event { campaigns.insert(ask.campaign) } }
+    return campaigns.isEmpty ? nil : campaigns
+  }
+
+  package mutating func decide(
+    _ records: [InputRecord<BillingInput>], knowing knowledge: [CampaignID: CampaignTerms]?, context: BatchContext
+  ) -> Decision<BillingEffects> {
+    asked.removeAll(keepingCapacity: true)
+    var decision = Decision(
+      outcomes: Array(repeating: .noted, count: records.count),
+      effects: BillingEffects(settings: settings, partitionCount: context.partitionCount))
+    for (index, record) in records.enumerated() {
+      if context.isRefused {
+        putAside(record, at: index, into: &decision)
+        continue
+      }
+      switch record.event {
+      case .event(let event):
+        decision.outcomes[index] = decide(
+          event, sequence: record.mark.sequence, context: context, into: &decision.effects)
+      case .ask(let ask):
+        decide(ask, campaign: knowledge?[ask.campaign], now: context.now, into: &decision.effects)
+      case .report(let report):
+        decide(report, into: &decision.effects)
+      case .watermark:
+        break
+      case .rejected(let rejection):
+        decision.reject(index, rejection.reason, rejection.detail)
+      }
+    }
+    // Only in a timer's batch: should the database refuse an end, events are decided all the same.
+    if records.isEmpty { end(context: context, into: &decision.effects) }
+    asked = decision.effects.asks
+    return decision
+  }
+
+  /// What cannot be undone row by row is read again from the tables.
+  package mutating func revert() -> Bool { false }
+
+  package mutating func committed(_ result: CommitResult) {
+    for message in result.messages {
+      guard let grant = BillingService.grant(of: message.message),
+        let ask = asked.first(where: {
+          $0.place.campaign == grant.campaign && $0.place.day == grant.budgetDay && $0.ordinal == grant.ordinal
+        })
+      else { continue }
+      open[grant.allotment] = OpenAllotment(
+        id: grant.allotment, place: ask.place, amount: grant.amount.value, charged: 0, serveUntil: grant.serveUntil,
+        isClosed: false)
+    }
+    asked.removeAll(keepingCapacity: true)
+  }
+
+  package func isTimerDue(_ context: BatchContext) -> Bool {
+    let limit = endLimit(context)
+    return open.values.contains { $0.serveUntil < limit }
+  }
+
+  // MARK: Events
+
+  private mutating func decide(
+    _ event: AcceptedEvent, sequence: Int64, context: BatchContext, into effects: inout BillingEffects
+  ) -> Outcome {
+    // Test traffic is never billed (A2): its sequence is taken, and nothing else is written (I8).
+    if event.terms.isTest { return .accepted }
+    guard let share = RevenueShare(basisPoints: event.terms.shareBasisPoints), event.price.value >= 0 else {
+      effects.suspended.append(.init(event: event, sequence: sequence))
+      return .suspense
+    }
+    if event.verdict != .billable {
+      record(event, sequence: sequence, fate: .free(event.verdict), into: &effects)
+      return .free(event.verdict)
+    }
+    if pay(event, into: &effects) {
+      let parts = share.split(event.price)
+      effects.journal.charge(parts, terms: event.terms)
+      record(event, sequence: sequence, fate: .charged, parts: parts, into: &effects)
+      return .accepted
+    }
+    effects.draws.append(
+      .init(
+        charge: effects.charges.count, place: BudgetPlace(event.terms),
+        developer: share.split(event.price).developer, isLate: hasEnded(event.terms.allotment, context: context)))
+    effects.charges.append(.init(event: event, sequence: sequence, fate: .drawing, parts: nil))
+    return .accepted
+  }
+
+  /// Whether the event costs nothing, or fits its allotment, which then is charged.
+  private mutating func pay(_ event: AcceptedEvent, into effects: inout BillingEffects) -> Bool {
+    if event.price == .zero { return true }
+    let id = event.terms.allotment
+    guard open[id]?.place == BudgetPlace(event.terms), open[id]?.charge(event.price) == true else { return false }
+    // No more than the allotment's amount in all, so it fits.
+    effects.allotmentCharges[id, default: 0] += event.price.value
+    return true
+  }
+
+  /// An allotment that was granted to this partition and is no longer kept has ended. One that was never granted cannot
+  /// have: what names it is owed to the developer as if it were open.
+  private func hasEnded(_ id: UInt64, context: BatchContext) -> Bool {
+    guard open[id] == nil, AllotmentID.partition(of: id) == UInt64(UInt32(bitPattern: context.partition)) else {
+      return false
+    }
+    return (1..<max(context.nextSequences[0], 1)).contains(AllotmentID.sequence(of: id))
+  }
+
+  private func record(
+    _ event: AcceptedEvent, sequence: Int64, fate: ChargeFate, parts: RevenueShare.Parts? = nil,
+    into effects: inout BillingEffects
+  ) {
+    effects.charges.append(.init(event: event, sequence: sequence, fate: fate, parts: parts))
+    var sums = effects.revenue[RevenueMinute(event, fate: fate)] ?? RevenueSums()
+    sums.events += 1
+    if let parts {
+      sums.gross += Int128(parts.developer.value) + Int128(parts.network.value)
+      sums.developer += Int128(parts.developer.value)
+      sums.network += Int128(parts.network.value)
+    }
+    effects.revenue[RevenueMinute(event, fate: fate)] = sums
+  }
+
+  /// The database refuses this record: an event goes into suspense, anything else is left out.
+  private func putAside(
+    _ record: InputRecord<BillingInput>, at index: Int, into decision: inout Decision<BillingEffects>
+  ) {
+    switch record.event {
+    case .event(let event):
+      decision.outcomes[index] = .suspense
+      decision.effects.suspended.append(.init(event: event, sequence: record.mark.sequence))
+    case .rejected:
+      decision.reject(index, .refusedByDatabase, "the database refused this record")
+    case .ask, .report, .watermark:
+      decision.outcomes[index] = .suspense
+    }
+  }
+
+  // MARK: Allotments
+
+  /// Leaves to the database what may be granted now: a live campaign of this account, on its budget day of today.
+  private func decide(
+    _ ask: AllotmentAsk, campaign: CampaignTerms?, now: Timestamp, into effects: inout BillingEffects
+  ) {
+    guard let campaign, campaign.advertiser == ask.advertiser, campaign.currency == ask.currency,
+      let endsAt = campaign.servesUntil(day: ask.budgetDay, now: now), ask.fullPrice.value > 0,
+      ask.usedLastMinute.value >= 0
+    else { return }
+    let place = BudgetPlace(
+      advertiser: ask.advertiser, currency: ask.currency, campaign: ask.campaign, day: ask.budgetDay)
+    effects.asks.append(
+      .init(
+        place: place, ordinal: ask.ordinal, fullPrice: ask.fullPrice, usedLastMinute: ask.usedLastMinute,
+        endsAt: endsAt))
+  }
+
+  /// Once, by the allotment's state: a report that comes again changes nothing.
+  private mutating func decide(_ report: AllotmentReport, into effects: inout BillingEffects) {
+    guard let allotment = open[report.allotment], !allotment.isClosed, report.used.value >= 0 else { return }
+    open[report.allotment]?.close(used: report.used)
+    effects.closes.append(
+      .init(allotment: report.allotment, used: report.used, closedAt: report.closedAt, place: allotment.place))
+  }
+
+  /// Ends what both watermarks have passed: nothing that was sold from it can come any more in time.
+  private mutating func end(context: BatchContext, into effects: inout BillingEffects) {
+    let limit = endLimit(context)
+    let due = open.values.filter { $0.serveUntil < limit }.sorted { $0.id < $1.id }.prefix(Self.endsMaximum)
+    for allotment in due {
+      effects.ends.append(.init(allotment: allotment.id, place: allotment.place))
+      open[allotment.id] = nil
+    }
+  }
+
+  private func endLimit(_ context: BatchContext) -> Timestamp {
+    min(context.takenWatermarks[Self.impressions], context.takenWatermarks[Self.clicks])
+      .advanced(byMilliseconds: -settings.endDelayMilliseconds)
+  }
+}
+
+extension SequenceMark {
+  /// The record's number; 0 where it has none.
+  var sequence: Int64 { if case .number(let sequence) = self { sequence } else { 0 } }
+}

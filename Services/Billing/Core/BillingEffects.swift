@@ -1,0 +1,76 @@
+import AdCore
+import AdEvents
+
+/// What a batch of billing writes.
+package struct BillingEffects: Sendable {
+  /// One for each live event, those that draw included.
+  package var charges: [Charge] = []
+  /// What is charged to allotments, in nanos.
+  package var allotmentCharges: [UInt64: Int64] = [:]
+  package var closes: [Close] = []
+  package var ends: [End] = []
+  /// Events that draw on free budget: indices into ``charges``, in order.
+  package var draws: [Draw] = []
+  package var asks: [Ask] = []
+  package var suspended: [Suspended] = []
+  /// Of what is charged already; what draws come to, the database adds.
+  package var journal = Journal()
+  package var revenue: [RevenueMinute: RevenueSums] = [:]
+  package var settings: BillingSettings
+  package var partitionCount: Int32
+
+  package init(settings: BillingSettings, partitionCount: Int32) {
+    self.settings = settings
+    self.partitionCount = partitionCount
+  }
+
+  /// An event and its fate.
+  package struct Charge: Hashable, Sendable {
+    package var event: AcceptedEvent
+    package var sequence: Int64
+    package var fate: ChargeFate
+    /// What the advertiser pays is the sum of both; nil where nobody pays, or the database decides.
+    package var parts: RevenueShare.Parts?
+  }
+
+  /// An event that no allotment can pay.
+  package struct Draw: Hashable, Sendable {
+    /// Which of the charges.
+    package var charge: Int
+    package var place: BudgetPlace
+    /// What the developer gets if the event is charged or unfunded.
+    package var developer: Nanos
+    /// It came after its allotment's end: without free budget nobody pays and nobody is paid.
+    package var isLate: Bool
+  }
+
+  /// An allotment that is sold from no more, and what was used of it.
+  package struct Close: Hashable, Sendable {
+    package var allotment: UInt64
+    package var used: Nanos
+    package var closedAt: Timestamp
+    package var place: BudgetPlace
+  }
+
+  /// An allotment for which nothing can come any more.
+  package struct End: Hashable, Sendable {
+    package var allotment: UInt64
+    package var place: BudgetPlace
+  }
+
+  /// An ask that may be granted.
+  package struct Ask: Hashable, Sendable {
+    package var place: BudgetPlace
+    package var ordinal: Int64
+    package var fullPrice: Nanos
+    package var usedLastMinute: Nanos
+    /// The end of the budget day or of the flight: nothing is served beyond.
+    package var endsAt: Timestamp
+  }
+
+  /// An event that the database refused as a charge.
+  package struct Suspended: Hashable, Sendable {
+    package var event: AcceptedEvent
+    package var sequence: Int64
+  }
+}

@@ -1,0 +1,21 @@
+import AdCore
+
+/// How long allotments are served from and waited for; all of it settings.
+package struct BillingSettings: Hashable, Sendable {
+  package var windows: Windows
+  /// How long an allotment serves while all partitions together hold little of the free budget.
+  package var quietServeMilliseconds: Int64 = 3_600_000
+  /// How long it serves otherwise.
+  package var usualServeMilliseconds: Int64 = 60_000
+  /// How long it serves when the free budget cannot serve all partitions: they take turns.
+  package var scarceServeMilliseconds: Int64 = 5_000
+  /// How much longer than the last possible event an allotment is kept.
+  package var endMarginMilliseconds: Int64 = 600_000
+
+  package init(windows: Windows = Windows()) { self.windows = windows }
+
+  /// How long after its serve-until an allotment ends: the longest token life, the longest tap delay, and a margin.
+  package var endDelayMilliseconds: Int64 {
+    windows.longestTokenLifeMilliseconds + windows.tapDelayMilliseconds.upperBound + endMarginMilliseconds
+  }
+}

@@ -1,0 +1,83 @@
+import AdCore
+import BillingCore
+import BillingTables
+import Pipeline
+import Runtime
+
+@main
+enum BillingMain: Service {
+  struct Configuration: Sendable {
+    var pipeline: PipelineSettings
+    var billing: BillingSettings
+    var retentionDays: Int
+  }
+
+  static let name = "handbill-billing"
+  static let summary = "Grants pieces of budget, charges what was seen and tapped, and keeps the ledger."
+  static let lingerMilliseconds = 20
+  static let configurationKeys =
+    PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
+    + [DayTables.retentionDays.declaration] + AllotmentKeys.declarations + WindowSettings.declarations
+  static let metrics = HostMetrics.declarations
+
+  static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
+    Configuration(
+      pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
+      billing: AllotmentKeys.settings(reader: &reader), retentionDays: reader.value(DayTables.retentionDays))
+  }
+
+  static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
+    let database = try configuration.pipeline.database(applicationName: name)
+    try Startup.wait(for: "database", context: context) {
+      try DayTables.keep(
+        ["billing.charge"], database: database, retentionDays: configuration.retentionDays, context: context)
+    }
+    let catalog = BudgetCatalog()
+    let funding = BudgetFunding(catalog: catalog, database: database, logger: context.logger.named("funding"))
+    CatalogFollower.start(
+      kafka: configuration.pipeline.kafka(clientID: "\(BillingService.name)-catalog"), context: context
+    ) { items in
+      funding.take(items)
+    }
+    try ServiceHost.start(
+      service: BillingService(),
+      tables: BillingTables(
+        settings: configuration.billing, catalog: catalog, logger: context.logger.named("suspense")),
+      settings: configuration.pipeline, context: context)
+  }
+
+  static func main() { ServiceMain.run(Self.self) }
+}
+
+/// How long allotments serve, as configuration.
+enum AllotmentKeys {
+  private static let defaults = BillingSettings()
+  private static let longest = 24 * 3_600_000
+
+  static let quiet = key(
+    "HANDBILL_ALLOTMENT_QUIET", defaults.quietServeMilliseconds,
+    "How long an allotment serves while all partitions together hold little of the free budget.")
+  static let usual = key(
+    "HANDBILL_ALLOTMENT_USUAL", defaults.usualServeMilliseconds, "How long an allotment serves otherwise.")
+  static let scarce = key(
+    "HANDBILL_ALLOTMENT_SCARCE", defaults.scarceServeMilliseconds,
+    "How long an allotment serves when the free budget cannot serve all partitions.")
+  static let endMargin = key(
+    "HANDBILL_ALLOTMENT_END_MARGIN", defaults.endMarginMilliseconds,
+    "How much longer than the last possible event an allotment is kept.")
+
+  static let declarations = [quiet, usual, scarce, endMargin].map(\.declaration)
+
+  static func settings(reader: inout ConfigurationReader) -> BillingSettings {
+    var settings = BillingSettings(windows: WindowSettings.windows(reader: &reader))
+    settings.quietServeMilliseconds = Int64(reader.value(quiet))
+    settings.usualServeMilliseconds = Int64(reader.value(usual))
+    settings.scarceServeMilliseconds = Int64(reader.value(scarce))
+    settings.endMarginMilliseconds = Int64(reader.value(endMargin))
+    return settings
+  }
+
+  private static func key(_ name: String, _ milliseconds: Int64, _ help: String) -> ConfigurationKey<Int> {
+    .milliseconds(name, in: 1...longest, default: Int(milliseconds), help: help)
+  }
+}

@@ -1,0 +1,74 @@
+import AdCore
+import BillingCore
+import Pipeline
+import Postgres
+import Runtime
+
+/// Billing's own tables.
+package struct BillingTables: ServiceTables {
+  package typealias Service = BillingService
+
+  private let settings: BillingSettings
+  private let catalog: BudgetCatalog
+  private let logger: Logger
+
+  package let consumers = ["ad_selection"]
+
+  package init(settings: BillingSettings, catalog: BudgetCatalog, logger: Logger) {
+    self.settings = settings
+    self.catalog = catalog
+    self.logger = logger
+  }
+
+  package func load(
+    _ partition: Int32, now: Timestamp, from connection: PostgresConnection
+  ) throws(PostgresError) -> BillingDecider {
+    BillingDecider(settings: settings, open: try connection.run(ReadOpenAllotments(partition: partition)))
+  }
+
+  /// The catalogue is in memory; what it says is in the tables already.
+  package func look(
+    up query: Set<CampaignID>, partition: Int32, in connection: PostgresConnection
+  ) throws(PostgresError) -> [CampaignID: CampaignTerms] {
+    catalog.terms(of: query)
+  }
+
+  package func copy(
+    _ batch: CommitBatch<BillingService>, into connection: PostgresConnection
+  ) throws(PostgresError) {
+    if !batch.effects.charges.isEmpty { try ChargeRows.copy(batch, into: connection) }
+  }
+
+  package func finish(
+    _ batch: CommitBatch<BillingService>, with pipeline: inout PostgresPipeline
+  ) -> CommitReader {
+    for suspended in batch.effects.suspended {
+      pipeline.send(Suspend(partition: batch.partition, batchNumber: batch.number, suspended: suspended))
+    }
+    if !batch.effects.revenue.isEmpty {
+      pipeline.send(AddRevenue(partition: batch.partition, revenue: batch.effects.revenue))
+    }
+    let settle = Settle(batch)
+    let ticket = settle.isNeeded ? pipeline.send(settle) : nil
+    let partition = batch.partition
+    let suspended = batch.effects.suspended
+    return { [logger] (results: PostgresPipelineResults) throws(PostgresError) -> CommitResult in
+      let messages = if let ticket { try results.rows(ticket) } else { [NumberedMessage]() }
+      for event in suspended {
+        logger.critical(
+          "an accepted event could not be charged and is in suspense",
+          [
+            "partition": .init(Int(partition)), "serve_id": .init(event.event.terms.serveID.description),
+            "sequence": .init(Int(event.sequence)),
+          ])
+      }
+      return CommitResult(messages: messages)
+    }
+  }
+
+  package func messages(
+    partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection
+  ) throws(PostgresError) -> [NumberedMessage] {
+    try connection.run(ReadGrants(partition: partition, from: sequence, limit: limit))
+  }
+}

@@ -1,0 +1,16 @@
+import AdCore
+import Postgres
+
+/// What an account may be charged in all; a version that is known changes nothing.
+struct FundAccount: PostgresStatement {
+  static let sql = "SELECT billing.fund_account($1, $2, $3, $4)"
+  let advertiser: Advertiser
+  let version: Int64
+
+  var parameters: [any PostgresValue] {
+    [advertiser.id.text, advertiser.currency.text, advertiser.accountFunding, version]
+  }
+
+  /// Whether the version was new.
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> Bool { try row.decode(0) }
+}

@@ -1,0 +1,42 @@
+import AdCore
+import AdEvents
+import BillingCore
+import Pipeline
+import Postgres
+import Runtime
+
+/// A partition's grants from a sequence on, in order: their ids are a range.
+struct ReadGrants: PostgresStatement {
+  static let sql = """
+    SELECT id, ordinal, campaign, budget_day, granted, serve_until, campaign_free, granted_at
+    FROM billing.allotment WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3
+    """
+  let partition: Int32
+  let from: Int64
+  let limit: Int
+
+  var parameters: [any PostgresValue] {
+    [
+      Int64(bitPattern: AllotmentID.make(partition: partition, sequence: from)),
+      Int64(bitPattern: AllotmentID.make(partition: partition + 1, sequence: 0)), Int64(limit),
+    ]
+  }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> NumberedMessage { try GrantRow.message(row) }
+}
+
+/// A grant as a row of these columns: id, ordinal, campaign, budget day, amount, serve-until, campaign's free budget, when
+/// it was granted.
+enum GrantRow {
+  static func message(_ row: PostgresRow) throws(PostgresError) -> NumberedMessage {
+    let id = UInt64(bitPattern: try row.decode(0))
+    let serveUntil: PostgresTimestamp = try row.decode(5)
+    let grantedAt: PostgresTimestamp = try row.decode(7)
+    let grant = AllotmentGrant(
+      allotment: id, ordinal: try row.decode(1), campaign: try TermsColumns.known(CampaignID(row.decode(2)), 2),
+      budgetDay: try row.decode(3), amount: Nanos(try row.decode(4)), serveUntil: Timestamp(serveUntil),
+      campaignFree: Nanos(try row.decode(6)))
+    return BillingService.message(
+      grant, partition: Int32(truncatingIfNeeded: AllotmentID.partition(of: id)), grantedAt: Timestamp(grantedAt))
+  }
+}

@@ -1,0 +1,26 @@
+import AdCore
+import BillingCore
+import Postgres
+import Runtime
+
+/// Puts an accepted event aside that the database refused as a charge.
+struct Suspend: PostgresStatement {
+  static let sql = """
+    INSERT INTO billing.suspense (partition, batch_number, kind, sequence, serve_id, id_hash, event_time, arrival, price,
+      allotment, app, advertiser, campaign, currency)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+    """
+  let partition: Int32
+  let batchNumber: Int64
+  let suspended: BillingEffects.Suspended
+
+  var parameters: [any PostgresValue] {
+    let event = suspended.event
+    return [
+      partition, batchNumber, event.kind.rawValue, suspended.sequence, event.terms.serveID.postgres,
+      Int64(bitPattern: event.idHash), event.eventTime.postgres, event.arrival.postgres, event.price.value,
+      Int64(bitPattern: event.terms.allotment), event.terms.app.text, event.terms.advertiser.text,
+      event.terms.campaign.text, event.terms.currency.text,
+    ]
+  }
+}

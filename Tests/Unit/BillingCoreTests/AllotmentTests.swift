@@ -1,0 +1,131 @@
+import AdCore
+import AdEvents
+import BillingCore
+import Pipeline
+import Testing
+
+@Suite("Allotments")
+struct AllotmentTests {
+  @Test("an ask is passed on with its place and the end of its budget day or flight")
+  func ask() throws {
+    let samples = try Samples()
+    var decider = samples.decider()
+    let decision = decider.decide([samples.ask()], knowing: try samples.campaign())
+    let ask = try #require(decision.effects.asks.first)
+    #expect(ask.place == samples.place)
+    // Midnight after 2026-01-15, UTC.
+    #expect(ask.endsAt == Timestamp(milliseconds: Int64(Samples.day + 1) * 86_400_000))
+    #expect(decision.outcomes == [.noted])
+    let flightEnd = Samples.now.advanced(byMilliseconds: 1)
+    let short = try samples.campaign { $0.flightEnd = flightEnd }
+    #expect(decider.decide([samples.ask()], knowing: short).effects.asks.map(\.endsAt) == [flightEnd])
+  }
+
+  @Test("B4: nothing is granted on another day, outside of the flight, to a paused campaign, from another's account")
+  func refusedAsks() throws {
+    let samples = try Samples()
+    let other = try #require(AdvertiserID("other"))
+    let euro = try #require(Currency("EUR"))
+    let asks = [
+      samples.ask { $0.budgetDay += 1 }, samples.ask { $0.budgetDay -= 1 }, samples.ask { $0.advertiser = other },
+      samples.ask { $0.currency = euro }, samples.ask { $0.fullPrice = .zero },
+    ]
+    var decider = samples.decider()
+    #expect(decider.decide(asks, knowing: try samples.campaign()).effects.asks.isEmpty)
+    let campaigns = [
+      [:], try samples.campaign { $0.isPaused = true }, try samples.campaign { $0.flightEnd = Samples.now },
+      try samples.campaign { $0.flightStart = Samples.now.advanced(byMilliseconds: 1) },
+    ]
+    for campaign in campaigns {
+      #expect(decider.decide([samples.ask()], knowing: campaign).effects.asks.isEmpty)
+    }
+  }
+
+  @Test("a report closes its allotment once, and leaves what is used or charged already")
+  func close() throws {
+    let samples = try Samples()
+    let id = samples.terms.allotment
+    var decider = samples.decider(samples.allotment(amount: 100, charged: 30))
+    let report = BillingInput.report(AllotmentReport(allotment: id, used: Nanos(40), closedAt: Samples.now))
+    let lower = BillingInput.report(AllotmentReport(allotment: id, used: Nanos(10), closedAt: Samples.now))
+    let decision = decider.decide([report, lower, report])
+    #expect(decision.effects.closes.map(\.used.value) == [40])
+    #expect(decision.outcomes == [.noted, .noted, .noted])
+    #expect(decider.open[id]?.amount == 40)
+    var charged = samples.decider(samples.allotment(amount: 100, charged: 30))
+    _ = charged.decide([lower])
+    #expect(charged.open[id]?.amount == 30)
+  }
+
+  @Test("what was sold from a closed allotment is charged to it, as far as it goes")
+  func chargeClosed() throws {
+    let samples = try Samples()
+    let price = Samples.cpm10.value
+    var decider = samples.decider(samples.allotment(amount: price * 10))
+    let report = BillingInput.report(
+      AllotmentReport(allotment: samples.terms.allotment, used: Nanos(price), closedAt: Samples.now))
+    let decision = decider.decide([report, samples.impression(), samples.impression()])
+    #expect(decision.effects.charges.map(\.fate) == [.charged, .drawing])
+    #expect(decision.effects.draws.map(\.isLate) == [false])
+  }
+
+  @Test(
+    "an allotment ends once both watermarks have passed the last event that could come",
+    arguments: [(1, 1, true), (0, 1, false), (1, 0, false)])
+  func end(impressions: Int64, clicks: Int64, isDue: Bool) throws {
+    let samples = try Samples()
+    let settings = BillingSettings()
+    // 20 min of token life, 1 h of tap delay, 10 min of margin.
+    #expect(settings.endDelayMilliseconds == 90 * 60_000)
+    let last = Samples.now.advanced(byMilliseconds: settings.endDelayMilliseconds)
+    let watermarks = (
+      impressions: last.advanced(byMilliseconds: impressions), clicks: last.advanced(byMilliseconds: clicks)
+    )
+    var decider = samples.decider(samples.allotment(amount: Samples.cpm10.value * 2))
+    #expect(decider.isTimerDue(.sample(watermarks: watermarks)) == isDue)
+    // Never beside records: what the database thinks of an end must not stop them.
+    #expect(decider.decide([samples.impression()], watermarks: watermarks).effects.ends.isEmpty)
+    let ends = decider.decide([], watermarks: watermarks).effects.ends
+    #expect(ends.map(\.allotment) == (isDue ? [samples.terms.allotment] : []))
+    let after = decider.decide([samples.impression()]).effects.draws
+    #expect(after.map(\.isLate) == (isDue ? [true] : []))
+  }
+
+  @Test("a grant that was committed can be charged; its message is the same when it is made again")
+  func grant() throws {
+    let samples = try Samples()
+    var decider = samples.decider()
+    _ = decider.decide([samples.ask()], knowing: try samples.campaign(), nextGrant: 1)
+    let grant = AllotmentGrant(
+      allotment: samples.terms.allotment, ordinal: 1, campaign: samples.place.campaign, budgetDay: Samples.day,
+      amount: Samples.cpm10, serveUntil: Samples.now, campaignFree: .zero)
+    let message = BillingService.message(grant, partition: 3, grantedAt: Samples.now)
+    #expect(message.sequence == 1)
+    #expect(message == BillingService.message(grant, partition: 3, grantedAt: Samples.now))
+    decider.committed(CommitResult(messages: [message]))
+    #expect(decider.open[grant.allotment]?.place == samples.place)
+    let decision = decider.decide([samples.impression(), samples.impression()], nextGrant: 2)
+    #expect(decision.effects.charges.map(\.fate) == [.charged, .drawing])
+  }
+
+  @Test("places are locked once each, ascending (account, campaign, day)")
+  func levels() throws {
+    let samples = try Samples()
+    func place(_ advertiser: String, _ campaign: String, _ day: Int32) throws -> BudgetPlace {
+      BudgetPlace(
+        advertiser: try #require(AdvertiserID(advertiser)), currency: samples.place.currency,
+        campaign: try #require(CampaignID(campaign)), day: day)
+    }
+    let places = [
+      try place("b", "a", 1), try place("a", "z", 2), try place("a", "z", 1), try place("a", "c", 9),
+    ]
+    let levels = BudgetLevels(Set(places))
+    #expect(levels.advertisers.map(\.text) == ["a", "b"])
+    #expect(levels.campaigns.map(\.text) == ["c", "z", "a"])
+    #expect(levels.campaignAccounts == [1, 1, 2])
+    #expect(levels.days == [9, 1, 2, 1])
+    #expect(levels.dayCampaigns == [1, 2, 2, 3])
+    #expect(places.map(levels.index) == [4, 3, 2, 1])
+    #expect(levels.index(of: samples.place) == 0)
+  }
+}

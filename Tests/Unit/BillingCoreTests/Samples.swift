@@ -1,0 +1,134 @@
+import AdCore
+import AdEvents
+import BillingCore
+import Testing
+
+@testable import Pipeline
+
+/// What the tests of billing's decisions begin with.
+struct Samples {
+  /// 2026-01-15T12:00:00Z.
+  static let now = Timestamp(milliseconds: 1_768_478_400_000)
+  static let day: Int32 = 20_468
+  static let cpm10 = Nanos(10_000_000)
+  static let click2 = Nanos(2_000_000_000)
+
+  let place: BudgetPlace
+  var terms: ServedTerms
+
+  init() throws {
+    place = BudgetPlace(
+      advertiser: try #require(AdvertiserID("acme")), currency: try #require(Currency("USD")),
+      campaign: try #require(CampaignID("summer")), day: Samples.day)
+    terms = ServedTerms(
+      serveID: ServeID(timestamp: Samples.now, randomHigh: 0, randomLow: 0), partition: 3, issuedAt: Samples.now,
+      expiresAt: Samples.now.advanced(byMilliseconds: 900_000), app: try #require(AppID("weather")),
+      developer: try #require(DeveloperID("sunny")), advertiser: place.advertiser, campaign: place.campaign,
+      ad: try #require(AdID("summer-1")), placement: try #require(PlacementID("top")),
+      country: try #require(Country("US")), device: .phone, size: .phoneBannerPortrait,
+      impressionPrice: Samples.cpm10, clickPrice: Samples.click2, currency: place.currency, shareBasisPoints: 6_000,
+      allotment: AllotmentID.make(partition: 3, sequence: 1), budgetDay: Samples.day, clientHash: 7, isTest: false)
+  }
+
+  /// An allotment of the sample's place, by the sequence of its grant.
+  func allotment(
+    _ sequence: Int64 = 1, amount: Int64, charged: Int64 = 0, isClosed: Bool = false
+  ) -> OpenAllotment {
+    OpenAllotment(
+      id: AllotmentID.make(partition: 3, sequence: sequence), place: place, amount: amount, charged: charged,
+      serveUntil: Samples.now, isClosed: isClosed)
+  }
+
+  func decider(_ allotments: OpenAllotment...) -> BillingDecider {
+    BillingDecider(settings: BillingSettings(), open: allotments)
+  }
+
+  func impression(_ change: (inout ServedTerms) -> Void = { _ in }) -> BillingInput {
+    var terms = terms
+    change(&terms)
+    return .event(
+      AcceptedEvent(AcceptedImpression(terms: terms, eventTime: Samples.now, arrival: Samples.now)))
+  }
+
+  func click(_ verdict: ClickVerdict = .billable, _ change: (inout ServedTerms) -> Void = { _ in }) -> BillingInput {
+    var terms = terms
+    change(&terms)
+    return .event(
+      AcceptedEvent(
+        AcceptedClick(terms: terms, idHash: 9, eventTime: Samples.now, arrival: Samples.now, verdict: verdict)))
+  }
+
+  func ask(_ change: (inout AllotmentAsk) -> Void = { _ in }) -> BillingInput {
+    var ask = AllotmentAsk(
+      campaign: place.campaign, advertiser: place.advertiser, budgetDay: Samples.day, ordinal: 1,
+      usedLastMinute: .zero, fullPrice: Nanos(2_010_000_000), currency: place.currency)
+    change(&ask)
+    return .ask(ask)
+  }
+
+  func campaign(_ change: (inout CampaignTerms) -> Void = { _ in }) throws -> [CampaignID: CampaignTerms] {
+    var terms = CampaignTerms(
+      advertiser: place.advertiser, currency: place.currency,
+      calendar: try #require(BudgetCalendar(timeZone: "UTC")),
+      flightStart: Samples.now.advanced(byMilliseconds: -1_000),
+      flightEnd: Samples.now.advanced(byMilliseconds: 10 * 86_400_000), isPaused: false)
+    change(&terms)
+    return [place.campaign: terms]
+  }
+}
+
+extension BillingInput {
+  func record(_ number: Int) -> InputRecord<BillingInput> {
+    var mark = SequenceMark.number(Int64(number))
+    var input = 0
+    switch self {
+    case .event(let event): input = event.kind == .impression ? 0 : 1
+    case .report: input = 2
+    case .ask, .watermark, .rejected: (input, mark) = (2, .unnumbered)
+    }
+    return InputRecord(
+      input: input, offset: Int64(number), timestamp: 0, arrival: Samples.now, mark: mark, event: self,
+      contentHash: 0, raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0))
+  }
+}
+
+extension BillingDecider {
+  /// Decides a batch in which nothing is wrong.
+  mutating func decide(
+    _ events: [BillingInput], knowing knowledge: [CampaignID: CampaignTerms]? = nil, nextGrant: Int64 = 10,
+    watermarks: (impressions: Timestamp, clicks: Timestamp) = (Timestamp(milliseconds: 0), Timestamp(milliseconds: 0)),
+    isRefused: Bool = false
+  ) -> Decision<BillingEffects> {
+    let records = events.enumerated().map { $0.element.record($0.offset + 1) }
+    return decide(
+      records, knowing: knowledge,
+      context: .sample(nextGrant: nextGrant, watermarks: watermarks, isRefused: isRefused))
+  }
+}
+
+extension BatchContext {
+  static func sample(
+    nextGrant: Int64 = 10,
+    watermarks: (impressions: Timestamp, clicks: Timestamp) = (Timestamp(milliseconds: 0), Timestamp(milliseconds: 0)),
+    isRefused: Bool = false
+  ) -> BatchContext {
+    BatchContext(
+      partition: 3, partitionCount: 8, now: Samples.now, batchNumber: 1, nextSequences: [nextGrant],
+      committedWatermark: Timestamp(milliseconds: 0), watermark: Timestamp(milliseconds: 0),
+      takenWatermarks: [watermarks.impressions, watermarks.clicks, Timestamp(milliseconds: 0)], isRefused: isRefused,
+      isDuplicateSuspected: false)
+  }
+}
+
+/// Numbers that look random and are the same in every run.
+struct SeededNumbers: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ mixed >> 31
+  }
+}
