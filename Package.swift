@@ -83,15 +83,13 @@ let tests: [Target] = [
     name: "PostgresTests", dependencies: ["Postgres", "Supervision", "Migrations"],
     path: "Tests/Integration/PostgresTests"),
   .testTarget(
-<<<<<<< ours
     name: "ClickTrackingTests",
     dependencies: ["ClickTracking", "ClickTrackingCore", "Migrations", "Supervision"] + everythingShared,
     path: "Tests/Integration/ClickTrackingTests"),
-=======
+  .testTarget(
     name: "BillingTests",
     dependencies: ["BillingCore", "BillingTables", "Migrations", "Supervision"] + everythingShared,
     path: "Tests/Integration/BillingTests"),
->>>>>>> theirs
   .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], path: "Tests/Integration/SupervisionTests"),
   .testTarget(
     name: "SimulationTests",
