@@ -90,6 +90,10 @@ let tests: [Target] = [
     name: "BillingTests",
     dependencies: ["BillingCore", "BillingTables", "Migrations", "Supervision"] + everythingShared,
     path: "Tests/Integration/BillingTests"),
+  .testTarget(
+    name: "AdSelectionTests",
+    dependencies: ["AdSelection", "AdSelectionCore", "Migrations", "Supervision"] + everythingShared,
+    path: "Tests/Integration/AdSelectionTests"),
   .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], path: "Tests/Integration/SupervisionTests"),
   .testTarget(
     name: "SimulationTests",

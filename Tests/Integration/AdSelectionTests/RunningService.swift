@@ -1,0 +1,148 @@
+import AdCore
+import AdEvents
+import Crypto
+import Foundation
+import Kafka
+import Pipeline
+import Runtime
+import Synchronization
+import Testing
+
+@testable import AdSelection
+@testable import Runtime
+
+/// Throws away what is logged.
+struct NoSink: LogSink {
+  func write(_ line: String) {}
+}
+
+/// Ad selection as its executable runs it, in this process, with a broker of its own; the test plays console, billing
+/// and client.
+final class RunningService {
+  static let partitionCount: Int32 = 2
+  private static let waitMilliseconds: Int64 = 30_000
+
+  let network: Network
+  let metrics = MetricsRegistry(AdSelectionMain.metrics)
+  let health = Health()
+  private let broker: EmbeddedBroker
+  private let kafka: KafkaConfiguration
+  private let producer: KafkaProducer
+  private let consumer: KafkaConsumer
+  private let lifeCycle: LifeCycle
+  private let thread: OwnerThread
+  private let clock = SystemClock()
+  private var received: [OutgoingMessage] = []
+  private var nextHeartbeat: Int64 = 0
+
+  init(databaseURL: String) throws {
+    network = try Network()
+    broker = try EmbeddedBroker()
+    for topic in Topic.networkSettings(networkPartitions: Self.partitionCount) {
+      try broker.createTopic(topic.name, partitions: topic.partitions)
+    }
+    let answers = Topic.responses(for: network.app.id)
+    try broker.createTopic(answers, partitions: Self.partitionCount)
+    kafka = KafkaConfiguration(
+      bootstrapServers: broker.bootstrapServers, clientID: "test", environment: .embedded)
+    producer = try KafkaProducer(configuration: kafka) { _ in }
+    consumer = try KafkaConsumer(configuration: kafka, groupID: nil, topics: [])
+    try consumer.assign(
+      [Topic.usage.name, answers].flatMap { topic in
+        (0..<Self.partitionCount).map {
+          KafkaTopicPartitionOffset(topic: topic, partition: $0, offset: KafkaTopicPartitionOffset.beginning)
+        }
+      })
+    let configuration = try ConfigurationReader.read(environment: [
+      "HANDBILL_DATABASE_URL": databaseURL, "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": broker.bootstrapServers,
+      "HANDBILL_KAFKA_EMBEDDED": "true",
+      "HANDBILL_TOKEN_KEYS": "1:\(Data(repeating: 5, count: 32).base64EncodedString())",
+    ]) { AdSelectionMain.configuration(&$0) }
+    let logger = Logger(name: "test", service: "test", format: .json, sink: NoSink())
+    lifeCycle = LifeCycle(logger: logger)
+    let context = ServiceContext(
+      logger: logger, metrics: metrics, health: health, lifeCycle: lifeCycle, clock: SystemClock())
+    thread = OwnerThread("start") { [lifeCycle] in
+      do { try AdSelectionMain.start(configuration, context) } catch { lifeCycle.requestStop("\(error)") }
+    }
+  }
+
+  func stop() {
+    lifeCycle.requestStop("the test is over")
+    thread.join()
+    #expect(lifeCycle.stopAll(timeoutMilliseconds: 20_000))
+    producer.close(timeoutMilliseconds: 5_000)
+    consumer.close(timeoutMilliseconds: 5_000)
+    broker.stop()
+  }
+
+  var isReady: Bool {
+    let conditions = health.readiness()
+    return !conditions.isEmpty && conditions.allSatisfy { $0.problem == nil }
+  }
+
+  func publishCatalog() throws {
+    for record in try network.records {
+      try send(CatalogMessage.record(record, version: 1), to: .catalog, partition: 0)
+    }
+  }
+
+  func grant(_ grant: AllotmentGrant, partition: Int32) throws {
+    try send(Sequenced.record(sequence: 1, grant), to: .budgets, partition: partition)
+  }
+
+  /// Sends a request to `partition`, whether it belongs there or not.
+  func ask(_ request: AdRequest, partition: Int32) throws {
+    try send(
+      request, to: .requests, partition: partition,
+      headers: [
+        RecordHeader("kafka_replyTopic", Array(request.replyTopic.utf8)),
+        RecordHeader("kafka_replyPartition", withUnsafeBytes(of: request.replyPartition.bigEndian) { Array($0) }),
+        RecordHeader("kafka_correlationId", request.correlationID),
+      ])
+  }
+
+  private func send(
+    _ message: some EventMessage, to topic: Topic, partition: Int32, headers: [RecordHeader] = []
+  ) throws {
+    let all = ClientHeaders.cloudEvent(of: message, id: "\(clock.monotonicMicroseconds)") + headers
+    try producer.send(
+      topic: topic.name, partition: partition, key: nil, value: message.encoded(),
+      headers: all.map { KafkaHeader(name: $0.name, value: $0.value) }, reportID: 0)
+  }
+
+  /// Reads until `find` finds something, sending the catalogue's heartbeat meanwhile; nil when the time runs out.
+  func find<Found>(_ find: (OutgoingMessage) throws -> Found?) throws -> Found? {
+    var found: Found?
+    _ = try wait(until: {
+      while found == nil, !received.isEmpty { found = try find(received.removeFirst()) }
+      return found != nil
+    })
+    return found
+  }
+
+  /// The same until a condition holds; false when the time runs out.
+  func wait(until isTrue: () throws -> Bool) throws -> Bool {
+    let end = clock.monotonicMilliseconds + Self.waitMilliseconds
+    while clock.monotonicMilliseconds < end {
+      try beat()
+      let topics = consumer.topics
+      _ = try consumer.poll(timeoutMilliseconds: 50, recordsMaximum: 100) { record in
+        let copy = record.copy(topic: topics[record.topicIndex])
+        received.append(
+          OutgoingMessage(
+            topic: copy.topic, partition: copy.partition, key: copy.key, value: copy.value,
+            headers: copy.headers.map { RecordHeader(name: $0.name, value: $0.value ?? []) }))
+      }
+      if try isTrue() { return true }
+    }
+    return false
+  }
+
+  private func beat() throws {
+    guard clock.monotonicMilliseconds >= nextHeartbeat else { return }
+    nextHeartbeat = clock.monotonicMilliseconds + 500
+    let count = Int64(try network.records.count)
+    try send(CatalogMessage.heartbeat(records: count, versionSum: count, at: clock.now), to: .catalog, partition: 0)
+  }
+}

@@ -1,0 +1,69 @@
+import AdCore
+import AdEvents
+import Pipeline
+import Postgres
+import Runtime
+import Supervision
+import Testing
+
+@testable import AdSelection
+
+@Suite("The service on a broker and a database", .timeLimit(.minutes(3)))
+struct ServiceTests {
+  @Test("it waits for the catalogue, asks for budget, and answers a request that came to the wrong partition")
+  func answers() async throws {
+    let url = try await TestDatabase.migratedURL()
+    try await onOwnThread {
+      let service = try RunningService(databaseURL: url)
+      defer { service.stop() }
+      #expect(!service.isReady)
+      try service.publishCatalog()
+      let now = SystemClock().now
+      let number = try #require((0..<50).first { KafkaPartition.of(key: "client-\($0)", count: 2) == 1 })
+      // Only partition 1 has budget: it must be the one that decides.
+      let ask = try service.find { message -> AllotmentAsk? in
+        guard message.topic == Topic.usage.name, message.partition == 1,
+          case .ask(let ask) = try ClientHeaders.decode(UsageRecord.self, message)
+        else { return nil }
+        return ask
+      }
+      let wanted = try #require(ask)
+      #expect(wanted.ordinal == 1 && wanted.campaign == service.network.campaign.id)
+      let grant = service.network.grant(
+        3, amount: 9_000_000_000, until: now.advanced(byMilliseconds: 600_000), day: wanted.budgetDay)
+      try service.grant(grant, partition: 1)
+      try answersOnce(service, number: UInt64(number), at: now)
+    }
+    let database = try PostgresConnection(try PostgresConfiguration(url, applicationName: "test"))
+    let forwarded = try database.query(
+      "SELECT count(*) FROM ad_selection.batch WHERE position('\\x03' IN outcomes) > 0")
+    #expect(try #require(forwarded.first).decode(0) == Int64(1))
+    let served = try database.query("SELECT count(*) FROM ad_selection.decision WHERE reason = 1 AND partition = 1")
+    #expect(try #require(served.first).decode(0) == Int64(1))
+  }
+
+  /// Asks once the grant has arrived.
+  private func answersOnce(_ service: RunningService, number: UInt64, at now: Timestamp) throws {
+    let request = try service.network.request(number, at: now) {
+      $0.deadlineMilliseconds = 60_000
+      $0.replyPartition = 1
+    }
+    #expect(
+      try service.wait(until: { service.metrics.exposition().contains("handbill_allotments_opened_total 1") }))
+    try service.ask(request, partition: 0)
+    let answer = try service.find { message -> (AdResponse, Int32)? in
+      guard message.topic == Topic.responses(for: service.network.app.id) else { return nil }
+      return (try ClientHeaders.decode(AdResponse.self, message), message.partition)
+    }
+    let (response, partition) = try #require(answer)
+    #expect(response.requestID == request.requestID && partition == 1)
+    guard case .ad(let ad) = response.outcome,
+      case .valid(let terms) = try ServeTokenVerifier(ring: service.network.ring).verify(ad.token, now: now)
+    else {
+      Issue.record("\(response)")
+      return
+    }
+    #expect(terms.partition == 1 && terms.campaign == service.network.campaign.id)
+    #expect(service.isReady)
+  }
+}

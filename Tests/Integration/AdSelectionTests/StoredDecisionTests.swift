@@ -1,0 +1,120 @@
+import AdCore
+import AdEvents
+import AdSelectionCore
+import Pipeline
+import Postgres
+import Testing
+
+@testable import AdSelection
+@testable import Runtime
+
+@Suite("Decisions in the database")
+struct StoredDecisionTests {
+  private func count(_ partition: StoredPartition, _ condition: String) throws -> Int64 {
+    let rows = try partition.database.query("SELECT count(*) FROM ad_selection.\(condition)")
+    return try #require(rows.first).decode(0)
+  }
+
+  @Test("I7: a served ad has one row with the terms that its token says; a restart answers the same request alike")
+  func served() async throws {
+    let partition = try StoredPartition(try await TestDatabase.migrated())
+    let until = partition.clock.now.advanced(byMilliseconds: 60_000)
+    let grant = partition.network.grant(1 << 63, amount: 9_000_000_000, until: until, day: partition.budgetDay)
+    try partition.grant([(1, grant)])
+    let request = try partition.network.request(1, at: partition.clock.now)
+    let answers = try partition.ask([request])
+    guard case .ad(let ad)? = answers.first?.outcome else {
+      Issue.record("\(answers)")
+      return
+    }
+    #expect(ad.ad.text == "summer-1" && ad.images.count == 2)
+    guard
+      case .valid(let terms) = try ServeTokenVerifier(ring: partition.network.ring)
+        .verify(ad.token, now: partition.clock.now)
+    else {
+      Issue.record("the token is not valid")
+      return
+    }
+    let rows = try partition.database.query(
+      "SELECT \(TermsColumns.list), reserved FROM ad_selection.decision WHERE reason = 1")
+    #expect(try rows.map { row in try TermsColumns.decode(row, from: 0) } == [terms])
+    let reserved: Int64 = try #require(rows.first).decode(TermsColumns.names.count)
+    #expect(try count(partition, "allotment WHERE used = \(reserved) AND closed_at IS NULL") == 1)
+    #expect(try count(partition, "minute_count WHERE requests = 1 AND fills = 1 AND campaign = 'summer'") == 1)
+
+    try partition.restart()
+    #expect(try partition.ask([request]) == answers)
+    #expect(try count(partition, "decision") == 1)
+    #expect(try count(partition, "minute_count WHERE requests = 1") == 1)
+  }
+
+  @Test("M1: requests without an ad have rows and counts that say why")
+  func refused() async throws {
+    let partition = try StoredPartition(try await TestDatabase.migrated())
+    let now = partition.clock.now
+    let network = partition.network
+    let requests = [
+      try network.request(1, at: now), try network.request(2, at: now, key: "wrong"),
+      try network.request(3, at: now, country: "DE"), try network.request(4, at: now, key: "test"),
+      try network.request(5, at: now) { $0.requiredSizes = ["huge"] },
+      try network.request(6, at: now) { $0.replyTopic = "ads.responses.other" },
+    ]
+    let answers = try partition.ask(requests)
+    #expect(answers.map(\.requestID) == requests.prefix(5).map(\.requestID))
+    #expect(try count(partition, "decision WHERE reason = 34 AND error = 3 AND excluded_reasons = '{5,16}'") == 1)
+    #expect(try count(partition, "decision WHERE reason = 16 AND error = 4 AND candidates = 0") == 1)
+    #expect(try count(partition, "decision WHERE reason = 2 AND campaign = 'own' AND expected_value = 0") == 1)
+    #expect(try count(partition, "decision WHERE reason = 3 AND is_test AND array_length(image_urls, 1) = 2") == 1)
+    #expect(try count(partition, "decision WHERE reason = 23 AND size IS NULL AND detail LIKE 'S3%'") == 1)
+    #expect(try count(partition, "rejected WHERE reason = 81") == 1)
+    #expect(try count(partition, "decision") == 5)
+    #expect(try count(partition, "minute_count WHERE requests = 1") == 5)
+    #expect(try count(partition, "minute_count WHERE fills = 1") == 2)
+
+    // After a restart each is still known, and test ads go on where they were.
+    try partition.restart()
+    #expect(try partition.ask(Array(requests.prefix(5))).map(\.outcome) == answers.map(\.outcome))
+    #expect(try count(partition, "decision") == 5)
+  }
+
+  @Test("an allotment is asked for, closed once with a report in sequence, and never used afterwards")
+  func allotments() async throws {
+    let partition = try StoredPartition(try await TestDatabase.migrated())
+    _ = try partition.pipeline.tick()
+    let ask = try #require(partition.published.take("ads.usage").first)
+    guard case .ask(let wanted) = try ClientHeaders.decode(UsageRecord.self, ask) else {
+      Issue.record("no ask")
+      return
+    }
+    #expect(wanted.campaign == partition.network.campaign.id && wanted.ordinal == 1)
+    #expect(wanted.budgetDay == partition.budgetDay && wanted.fullPrice == Nanos(2_010_000_000))
+
+    let until = partition.clock.now.advanced(byMilliseconds: 5_000)
+    let grant = partition.network.grant(7, amount: 9_000_000_000, until: until, day: partition.budgetDay)
+    try partition.grant([(1, grant), (2, grant)])
+    _ = try partition.ask([try partition.network.request(1, at: partition.clock.now)])
+    partition.clock.advance(byMilliseconds: 5_000)
+    try partition.beat()
+    _ = try partition.pipeline.tick()
+    let reports = try partition.published.take("ads.usage").compactMap { message -> AllotmentReport? in
+      guard case .report(1, let report) = try ClientHeaders.decode(UsageRecord.self, message) else { return nil }
+      return report
+    }
+    #expect(reports.map(\.allotment) == [7])
+    let used = try #require(reports.first).used.value
+    #expect(used > 0)
+    #expect(try count(partition, "allotment WHERE used = \(used) AND report_sequence = 1") == 1)
+    #expect(throws: PostgresError.self) {
+      try partition.database.execute(sql: "UPDATE ad_selection.allotment SET used = used + 1")
+    }
+    #expect(throws: PostgresError.self) {
+      try partition.database.execute(
+        sql: "INSERT INTO ad_selection.allotment SELECT 9, 0, 2, campaign, budget_day, amount, amount + 1, "
+          + "serve_until, campaign_free, batch_number, NULL, NULL FROM ad_selection.allotment")
+    }
+    // Nothing was reported as delivered: the next owner sends the report again, made from its row.
+    try partition.restart()
+    let again = try #require(partition.published.take("ads.usage").first)
+    #expect(try ClientHeaders.decode(UsageRecord.self, again) == .report(sequence: 1, try #require(reports.first)))
+  }
+}

@@ -1,0 +1,144 @@
+import AdCore
+import AdEvents
+import AdSelectionCore
+import Pipeline
+import Postgres
+import Testing
+
+@testable import AdSelection
+@testable import Runtime
+
+/// A partition on a real database, without a broker: its only one, so that every request belongs to it.
+final class StoredPartition {
+  typealias Pipeline = PartitionPipeline<PostgresPipelineStore<SelectionTables>, Publications>
+
+  let network: Network
+  let clock: SetClock
+  let published = Publications()
+  let catalog = CatalogSource()
+  let metrics = MetricsRegistry(SelectionMetrics.declarations)
+  let database: PostgresConnection
+  private let configuration: PostgresConfiguration
+  private let service: AdSelection
+  private(set) var pipeline: Pipeline
+  private var offsets: [Int64] = [0, 0]
+
+  init(_ configuration: PostgresConfiguration) throws {
+    network = try Network()
+    // The tables of days are made around today.
+    clock = SetClock(SystemClock().now)
+    self.configuration = configuration
+    database = try PostgresConnection(configuration)
+    service = try AdSelection(ring: network.ring)
+    pipeline = StoredPartition.makePipeline(service, network, catalog, clock, metrics, configuration, published)
+    try beat()
+    try open()
+  }
+
+  private static func makePipeline(
+    _ service: AdSelection, _ network: Network, _ catalog: CatalogSource, _ clock: SetClock,
+    _ metrics: MetricsRegistry, _ configuration: PostgresConfiguration, _ published: Publications
+  ) -> Pipeline {
+    let tables = SelectionTables(
+      ring: network.ring, catalog: catalog, settings: SelectionSettings(),
+      metrics: SelectionMetrics(registry: metrics, clock: clock))
+    return Pipeline(
+      service: service, partition: 0, partitionCount: 1,
+      store: PostgresPipelineStore(tables: tables, service: service, configuration: configuration),
+      writer: published, clock: PipelineTime(clock: clock))
+  }
+
+  /// The catalogue with its heartbeat.
+  func beat() throws {
+    let records = try network.records
+    catalog.apply(
+      records.map { .message(.record($0, version: 1)) } + [
+        .message(.heartbeat(records: Int64(records.count), versionSum: Int64(records.count), at: clock.now))
+      ], now: clock.now)
+  }
+
+  /// Another process takes the partition over.
+  func restart() throws {
+    pipeline = StoredPartition.makePipeline(service, network, catalog, clock, metrics, configuration, published)
+    try open()
+  }
+
+  private func open() throws {
+    let ends = offsets
+    // The logs are as they were: the last record is still there.
+    _ = try pipeline.open { input, last throws(PipelineError) in
+      LogProbe(
+        firstOffset: 0, endOffset: ends[input],
+        record: last.map { RecordIdentity(offset: $0, timestamp: 0, contentHash: UInt64($0)) })
+    }
+  }
+
+  var budgetDay: Int32 {
+    BudgetCalendar(timeZone: "Europe/Berlin")?.day(of: clock.now).number ?? 0
+  }
+
+  /// Decides one batch of requests; what was answered.
+  func ask(_ requests: [AdRequest]) throws -> [AdResponse] {
+    try process(requests.map { (input: 0, message: StoredPartition.incoming($0, decoder: service, at: clock.now)) })
+    return try published.take("ads.responses.").map(StoredPartition.response)
+  }
+
+  func grant(_ grants: [(sequence: Int64, grant: AllotmentGrant)]) throws {
+    try process(grants.map { (input: 1, message: (.grant($0.grant), .number($0.sequence))) })
+  }
+
+  private func process(_ events: [(input: Int, message: (SelectionInput, SequenceMark))]) throws {
+    var batch = InputBatch<SelectionInput>(inputCount: 2)
+    for event in events {
+      batch.raw.begin(key: nil, value: nil)
+      batch.append(
+        InputRecord(
+          input: event.input, offset: offsets[event.input], timestamp: 0, arrival: clock.now, mark: event.message.1,
+          event: event.message.0, contentHash: UInt64(offsets[event.input]), raw: batch.raw.finish()))
+      offsets[event.input] += 1
+    }
+    _ = try pipeline.process(batch)
+  }
+
+  /// A request on its way through the wire format and the service's own decoder.
+  private static func incoming(
+    _ request: AdRequest, decoder service: AdSelection, at now: Timestamp
+  ) -> (SelectionInput, SequenceMark) {
+    var decoder = service.makeDecoder()
+    decoder.begin()
+    var headers = ClientHeaders.cloudEvent(of: request, id: request.requestID.description)
+    headers += [
+      RecordHeader("kafka_replyTopic", Array(request.replyTopic.utf8)),
+      RecordHeader("kafka_replyPartition", withUnsafeBytes(of: request.replyPartition.bigEndian) { Array($0) }),
+      RecordHeader("kafka_correlationId", request.correlationID),
+    ]
+    for header in headers {
+      header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { decoder.header(name: name, value: $0) } }
+    }
+    return request.encoded().withUnsafeBytes { decoder.decode(input: 0, value: $0, arrival: now) }
+  }
+
+  private static func response(_ message: OutgoingMessage) throws -> AdResponse {
+    try ClientHeaders.decode(AdResponse.self, message)
+  }
+}
+
+/// Envelopes as a client writes and reads them.
+enum ClientHeaders {
+  static func cloudEvent(of message: some EventMessage, id: String) -> [RecordHeader] {
+    [
+      RecordHeader("content-type", Array("application/protobuf".utf8)),
+      RecordHeader("ce_specversion", Array("1.0".utf8)),
+      RecordHeader("ce_type", message.eventType.name.withUTF8Buffer { Array($0) }),
+      RecordHeader("ce_source", Array("/test".utf8)), RecordHeader("ce_id", Array(id.utf8)),
+    ]
+  }
+
+  static func decode<Message: EventMessage>(_: Message.Type, _ message: OutgoingMessage) throws -> Message {
+    var headers = RecordHeaders()
+    for header in message.headers {
+      header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { headers.add(name: name, value: $0) } }
+    }
+    return try (message.value ?? []).withUnsafeBytes { try Message.decode(value: $0, headers: headers).get() }
+  }
+}
