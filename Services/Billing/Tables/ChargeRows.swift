@@ -12,22 +12,34 @@ enum ChargeRows {
     "developer", "advertiser", "campaign", "ad", "placement", "country", "device", "size", "currency",
   ]
 
+  /// Copies the events whose fate is decided, and those that draw on free budget into the table where they wait for it.
   static func copy(_ batch: CommitBatch<BillingService>, into connection: PostgresConnection) throws(PostgresError) {
-    let buffer = CopyBuffer(capacity: batch.effects.charges.count * 360)
-    for charge in batch.effects.charges {
-      buffer.beginRow(columnCount: Int16(columns.count))
-      append(charge, batch: batch, to: buffer)
-      append(charge.event.terms, to: buffer)
+    let effects = batch.effects
+    let decided = CopyBuffer(capacity: (effects.charges.count - effects.draws.count) * 360)
+    for charge in effects.charges where charge.fate != .drawing {
+      decided.beginRow(columnCount: Int16(columns.count))
+      append(charge, developer: charge.parts?.developer, network: charge.parts?.network, batch: batch, to: decided)
+      append(charge.event.terms, to: decided)
     }
-    _ = try connection.copy(into: "billing.charge", columns: columns, buffer)
+    if !decided.isEmpty { _ = try connection.copy(into: "billing.charge", columns: columns, decided) }
+    let drawing = CopyBuffer(capacity: effects.draws.count * 360)
+    for (index, draw) in effects.draws.enumerated() {
+      let charge = effects.charges[draw.charge]
+      drawing.beginRow(columnCount: Int16(columns.count + 1))
+      append(charge, developer: draw.developer, network: nil, batch: batch, to: drawing)
+      append(charge.event.terms, to: drawing)
+      drawing.append(int32: Int32(index + 1))
+    }
+    if !drawing.isEmpty { _ = try connection.copy(into: "billing.draw", columns: columns + ["position"], drawing) }
   }
 
   private static func append(
-    _ charge: BillingEffects.Charge, batch: CommitBatch<BillingService>, to buffer: CopyBuffer
+    _ charge: BillingEffects.Charge, developer: Nanos?, network: Nanos?, batch: CommitBatch<BillingService>,
+    to buffer: CopyBuffer
   ) {
     let event = charge.event
-    let developer = charge.parts?.developer.value ?? 0
-    let network = charge.parts?.network.value ?? 0
+    let developer = developer?.value ?? 0
+    let network = network?.value ?? 0
     buffer.append(uuidHigh: event.terms.serveID.high, low: event.terms.serveID.low)
     buffer.append(int16: event.kind.rawValue)
     buffer.append(int64: Int64(bitPattern: event.idHash))

@@ -111,10 +111,9 @@ CREATE TABLE billing.charge (
   sequence bigint NOT NULL,
   event_time timestamptz NOT NULL,
   arrival timestamptz NOT NULL,
-  -- 0 being decided (never seen outside a transaction), 1 charged, 2 unfunded, 3 free because late;
-  -- 16 and up: free by the click's verdict, 18 repeat, 19 accidental, 20 too early, 21 too late, 22 limited,
-  -- 23 no impression
-  fate smallint NOT NULL,
+  -- 1 charged, 2 unfunded, 3 free because late; 16 and up: free by the click's verdict, 18 repeat, 19 accidental,
+  -- 20 too early, 21 too late, 22 limited, 23 no impression
+  fate smallint NOT NULL CHECK (fate > 0),
   -- What the token says this event costs.
   price bigint NOT NULL CHECK (price >= 0),
   -- What the advertiser pays, and how it is split (B2); an unfunded event costs the network what the developer gets.
@@ -140,6 +139,14 @@ CREATE TABLE billing.charge (
   CONSTRAINT parts_add_up CHECK (amount = developer_amount + network_amount)
 ) PARTITION BY RANGE (serve_id);
 CREATE INDEX charge_batch ON billing.charge USING brin (batch_number) WITH (pages_per_range = 32);
+
+-- Events that draw on free budget, between their COPY and their fate in the same transaction: empty for everybody else,
+-- and no loss after a crash. developer_amount is what the developer gets if the event is charged or unfunded.
+CREATE UNLOGGED TABLE billing.draw (
+  LIKE billing.charge,
+  position int NOT NULL,
+  PRIMARY KEY (partition, batch_number, position)
+);
 
 -- Accepted events that the database refused to take as a charge. Each raises an alarm and waits for a person.
 CREATE TABLE billing.suspense (
@@ -293,26 +300,30 @@ $function$;
 
 -- Settling --------------------------------------------------------------------------------------------------------------
 
--- Writes the fates of a batch's draws, what they add to the minutes, and the batch's one journal: what the caller
--- decided by itself (p_posting_...) and what the draws come to.
+-- Writes the rows of a batch's draws with their fates, what they add to the minutes, and the batch's one journal: what the
+-- caller decided by itself (p_posting_...) and what the draws come to.
 CREATE FUNCTION billing.write_journal(
-  p_partition int, p_batch_number bigint,
-  p_draw_serves uuid[], p_draw_kinds smallint[], p_draw_hashes bigint[], p_draw_developer_amounts bigint[],
-  p_draw_fates smallint[], p_draw_versions bigint[],
+  p_partition int, p_batch_number bigint, p_draw_fates smallint[], p_draw_versions bigint[],
   p_posting_accounts text[], p_posting_currencies text[], p_posting_debits numeric[], p_posting_credits numeric[]
 ) RETURNS void LANGUAGE plpgsql AS $function$
 DECLARE
   written bigint;
 BEGIN
-  WITH settled AS (
-    UPDATE billing.charge c SET fate = d.fate, draw_version = d.version,
-      amount = CASE WHEN d.fate = 1 THEN c.price ELSE 0 END,
-      developer_amount = CASE WHEN d.fate IN (1, 2) THEN d.developer_amount ELSE 0 END,
-      network_amount = CASE d.fate WHEN 1 THEN c.price - d.developer_amount WHEN 2 THEN -d.developer_amount ELSE 0 END
-    FROM unnest(p_draw_serves, p_draw_kinds, p_draw_hashes, p_draw_developer_amounts, p_draw_fates, p_draw_versions)
-      AS d (serve_id, kind, id_hash, developer_amount, fate, version)
-    WHERE c.serve_id = d.serve_id AND c.kind = d.kind AND c.id_hash = d.id_hash AND c.fate = 0
-    RETURNING c.*
+  WITH drawn AS (
+    DELETE FROM billing.draw WHERE partition = p_partition AND batch_number = p_batch_number RETURNING *
+  ), settled AS (
+    INSERT INTO billing.charge (serve_id, kind, id_hash, partition, batch_number, sequence, event_time, arrival, fate,
+      price, amount, developer_amount, network_amount, allotment, budget_day, draw_version, share_basis_points, app,
+      developer, advertiser, campaign, ad, placement, country, device, size, currency)
+    SELECT d.serve_id, d.kind, d.id_hash, d.partition, d.batch_number, d.sequence, d.event_time, d.arrival, f.fate,
+      d.price, CASE WHEN f.fate = 1 THEN d.price ELSE 0 END,
+      CASE WHEN f.fate IN (1, 2) THEN d.developer_amount ELSE 0 END,
+      CASE f.fate WHEN 1 THEN d.price - d.developer_amount WHEN 2 THEN -d.developer_amount ELSE 0 END,
+      d.allotment, d.budget_day, f.version, d.share_basis_points, d.app, d.developer, d.advertiser, d.campaign, d.ad,
+      d.placement, d.country, d.device, d.size, d.currency
+    FROM drawn d
+    CROSS JOIN LATERAL (SELECT p_draw_fates[d.position], p_draw_versions[d.position]) AS f (fate, version)
+    RETURNING *
   ), counted AS (
     INSERT INTO billing.minute_revenue AS m (partition, minute, kind, fate, app, developer, advertiser, campaign, ad,
       placement, country, device, size, currency, events, gross, developer_amount, network_amount)
@@ -344,8 +355,8 @@ BEGIN
     DO UPDATE SET debit = b.debit + excluded.debit, credit = b.credit + excluded.credit
   )
   SELECT count(*) INTO written FROM settled;
-  IF written <> cardinality(p_draw_serves) THEN
-    RAISE EXCEPTION '% draws are to be settled, % wait for it', cardinality(p_draw_serves), written
+  IF written <> cardinality(p_draw_fates) THEN
+    RAISE EXCEPTION '% draws are to be settled, % wait for it', cardinality(p_draw_fates), written
       USING ERRCODE = 'HB002';
   END IF;
 END
@@ -355,7 +366,7 @@ $function$;
 -- COMMIT. It locks ascending (account, campaign, day), so nobody waits in a circle, and nobody waits for a client.
 --
 -- Accounts, campaigns and days are given once each; a campaign names its account, a day its campaign, and everything
--- else its day, by index from 1. In this order: charges to allotments of the partition's own; closes and ends, which
+-- else its day, by index from 1; draws lie in billing.draw in their order. In this order: charges to allotments of the partition's own; closes and ends, which
 -- return what is free again; draws of events that no allotment could pay, in the batch's order (B4: what finds no free
 -- budget is unfunded, or free when it came after its allotment's end); grants. Returns the grants.
 CREATE FUNCTION billing.settle(
@@ -366,8 +377,7 @@ CREATE FUNCTION billing.settle(
   p_charge_allotments bigint[], p_charge_amounts bigint[],
   p_close_allotments bigint[], p_close_used bigint[], p_close_times timestamptz[], p_close_days int[],
   p_end_allotments bigint[], p_end_days int[],
-  p_draw_serves uuid[], p_draw_kinds smallint[], p_draw_hashes bigint[], p_draw_prices bigint[],
-  p_draw_developer_amounts bigint[], p_draw_are_late boolean[], p_draw_days int[],
+  p_draw_prices bigint[], p_draw_are_late boolean[], p_draw_days int[],
   p_ask_ordinals bigint[], p_ask_full_prices bigint[], p_ask_used bigint[], p_ask_ends timestamptz[], p_ask_days int[],
   p_posting_accounts text[], p_posting_currencies text[], p_posting_debits numeric[], p_posting_credits numeric[],
   p_topic text, p_next_sequence bigint, p_partition_count int, p_quiet_ms bigint, p_usual_ms bigint, p_scarce_ms bigint
@@ -385,8 +395,8 @@ DECLARE
   -- What the batch adds to each day's row, and so to its campaign's and account's.
   day_allotted numeric[] := array_fill(0::numeric, ARRAY[cardinality(p_days)]);
   day_charged numeric[] := array_fill(0::numeric, ARRAY[cardinality(p_days)]);
-  draw_fates smallint[] := array_fill(0::smallint, ARRAY[cardinality(p_draw_serves)]);
-  draw_versions bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_draw_serves)]);
+  draw_fates smallint[] := array_fill(0::smallint, ARRAY[cardinality(p_draw_prices)]);
+  draw_versions bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_draw_prices)]);
   locked record;
   day_index int;
   campaign_index int;
@@ -485,7 +495,7 @@ BEGIN
   END LOOP;
 
   -- Draws: charged whole or not at all.
-  FOR i IN 1..cardinality(p_draw_serves) LOOP
+  FOR i IN 1..cardinality(p_draw_prices) LOOP
     day_index := p_draw_days[i];
     campaign_index := p_day_campaigns[day_index];
     account_index := p_campaign_accounts[campaign_index];
@@ -563,10 +573,9 @@ BEGIN
     UPDATE billing.batch b SET next_sequences = ARRAY[sequence]
     WHERE b.partition = p_partition AND b.batch_number = p_batch_number;
   END IF;
-  IF cardinality(p_draw_serves) + cardinality(p_posting_accounts) > 0 THEN
-    PERFORM billing.write_journal(p_partition, p_batch_number, p_draw_serves, p_draw_kinds, p_draw_hashes,
-      p_draw_developer_amounts, draw_fates, draw_versions, p_posting_accounts, p_posting_currencies, p_posting_debits,
-      p_posting_credits);
+  IF cardinality(p_draw_prices) + cardinality(p_posting_accounts) > 0 THEN
+    PERFORM billing.write_journal(p_partition, p_batch_number, draw_fates, draw_versions, p_posting_accounts,
+      p_posting_currencies, p_posting_debits, p_posting_credits);
   END IF;
 END
 $function$;

@@ -10,7 +10,7 @@ struct Settle: PostgresStatement {
   static let sql = """
     SELECT id, ordinal, campaign, budget_day, amount, serve_until, campaign_free, granted_at FROM billing.settle(
       $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-      $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39)
+      $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35)
     """
   let partition: Int32
   let batchNumber: Int64
@@ -59,11 +59,10 @@ struct Settle: PostgresStatement {
     ]
   }
 
+  /// The events themselves are rows of `billing.draw` by now.
   private var draws: [any PostgresValue] {
-    let events = effects.draws.map { effects.charges[$0.charge].event }
-    return [
-      events.map(\.terms.serveID.postgres), events.map(\.kind.rawValue), events.map { Int64(bitPattern: $0.idHash) },
-      events.map(\.price.value), effects.draws.map(\.developer.value), effects.draws.map(\.isLate),
+    [
+      effects.draws.map { effects.charges[$0.charge].event.price.value }, effects.draws.map(\.isLate),
       effects.draws.map { levels.index(of: $0.place) },
     ]
   }
