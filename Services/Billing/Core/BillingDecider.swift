@@ -5,8 +5,8 @@ import Pipeline
 /// Decides what each accepted event of one partition is paid from, and which asks may be granted.
 ///
 /// An event is charged to its allotment, a row that no other partition touches, when it fits there. What does not fit
-/// draws on free budget; asks, closes and ends move it. All of that the database decides at the commit, because the free
-/// budget is shared.
+/// draws on free budget; asks, closes and ends move it. All of that the database decides at the commit, because the
+/// free budget is shared.
 package struct BillingDecider: PartitionDecider {
   package typealias Service = BillingService
 

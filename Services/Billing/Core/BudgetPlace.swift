@@ -29,8 +29,8 @@ package struct BudgetPlace: Hashable, Comparable, Sendable {
   }
 }
 
-/// The places of a batch as the database locks them: each account, campaign and day once, ascending, each naming what it
-/// belongs to by its index from 1.
+/// The places of a batch as the database locks them: each account, campaign and day once, ascending, each naming what
+/// it belongs to by its index from 1.
 package struct BudgetLevels: Hashable, Sendable {
   package private(set) var advertisers: [AdvertiserID] = []
   package private(set) var currencies: [Currency] = []

@@ -20,8 +20,8 @@ package enum LedgerAccount: Hashable, Sendable {
   }
 }
 
-/// The entries that a batch makes in the ledger, added up by account and currency (B5). Each charge adds as much debit as
-/// credit, so the sums agree in every currency, always (I6).
+/// The entries that a batch makes in the ledger, added up by account and currency (B5). Each charge adds as much debit
+/// as credit, so the sums agree in every currency, always (I6).
 package struct Journal: Hashable, Sendable {
   package struct Key: Hashable, Sendable {
     package var account: LedgerAccount

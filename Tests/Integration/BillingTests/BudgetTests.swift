@@ -101,7 +101,8 @@ struct BudgetTests {
     #expect(
       try network.numbers(
         """
-        SELECT count(*) FILTER (WHERE fate = 1), count(*) FILTER (WHERE fate = 2), count(*), count(DISTINCT draw_version)
+        SELECT count(*) FILTER (WHERE fate = 1), count(*) FILTER (WHERE fate = 2), count(*),
+          count(DISTINCT draw_version)
         FROM billing.charge
         """) == [142, 58, 200, 200])
     try expectSound(network)
@@ -162,7 +163,8 @@ struct BudgetTests {
           sum(credit) FILTER (WHERE account LIKE 'developer:%') AS developer, sum(debit) - sum(credit) AS difference
         FROM billing.posting)
       SELECT a.allotted - coalesce(t.open, 0), a.charged - coalesce(t.ended, 0) - coalesce(c.drawn, 0),
-        a.allotted - m.allotted, a.charged - m.charged, a.allotted - coalesce(d.allotted, 0), a.charged - coalesce(d.charged, 0),
+        a.allotted - m.allotted, a.charged - m.charged,
+        a.allotted - coalesce(d.allotted, 0), a.charged - coalesce(d.charged, 0),
         coalesce(c.amount, 0) - coalesce(l.advertiser, 0), coalesce(c.developer, 0) - coalesce(l.developer, 0),
         coalesce(l.difference, 0), a.charged + coalesce(t.pending, 0) - coalesce(l.advertiser, 0),
         coalesce((SELECT sum(debit) - sum(credit) FROM billing.balance), 0),

@@ -1,7 +1,7 @@
 -- Billing: budgets and the allotments cut from them, each event's fate, the ledger, and revenue per minute. Amounts are
 -- nanos, 10^-9 of the currency's unit: one event's are bigint, sums numeric(38,0). Test traffic has no place here (I8).
 
--- Budgets ---------------------------------------------------------------------------------------------------------------
+-- Budgets -------------------------------------------------------------------------------------------------------------
 
 -- The shared rows: the only ones that several partitions change, and only by billing.settle and the two functions that
 -- fund them. requested: what the catalogue says. funded: the same, but never less than what is charged or allotted
@@ -97,7 +97,7 @@ CREATE TABLE billing.allotment (
 ) WITH (fillfactor = 50);
 CREATE INDEX allotment_not_ended ON billing.allotment (partition) WHERE state < 3;
 
--- Fates -----------------------------------------------------------------------------------------------------------------
+-- Fates ---------------------------------------------------------------------------------------------------------------
 
 -- One row for each accepted live event: what became of it (B5, I3), for ever.
 CREATE TABLE billing.charge (
@@ -192,7 +192,7 @@ CREATE TABLE billing.minute_revenue (
     size, currency)
 );
 
--- Ledger ----------------------------------------------------------------------------------------------------------------
+-- Ledger --------------------------------------------------------------------------------------------------------------
 
 -- Double entry, one journal for each batch. Accounts: advertiser:ID, developer:ID, network:revenue, network:unfunded.
 CREATE TABLE billing.posting (
@@ -244,10 +244,11 @@ $function$;
 CREATE TRIGGER journal_balances AFTER INSERT ON billing.posting REFERENCING NEW TABLE AS written
   FOR EACH STATEMENT EXECUTE FUNCTION billing.check_journal();
 
--- Funding ---------------------------------------------------------------------------------------------------------------
+-- Funding -------------------------------------------------------------------------------------------------------------
 
 -- What an account may be charged in all, as the catalogue says at a version. Lowering takes effect as far as what is
--- charged and allotted allows, and further as allotments return. False: this version, or a later one, was there already.
+-- charged and allotted allows, and further as allotments return. False: this version, or a later one, was there
+-- already.
 CREATE FUNCTION billing.fund_account(
   p_advertiser text, p_currency text, p_requested numeric, p_record_version bigint
 ) RETURNS boolean LANGUAGE plpgsql AS $function$
@@ -298,10 +299,10 @@ BEGIN
 END
 $function$;
 
--- Settling --------------------------------------------------------------------------------------------------------------
+-- Settling ------------------------------------------------------------------------------------------------------------
 
--- Writes the rows of a batch's draws with their fates, what they add to the minutes, and the batch's one journal: what the
--- caller decided by itself (p_posting_...) and what the draws come to.
+-- Writes the rows of a batch's draws with their fates, what they add to the minutes, and the batch's one journal: what
+-- the caller decided by itself (p_posting_...) and what the draws come to.
 CREATE FUNCTION billing.write_journal(
   p_partition int, p_batch_number bigint, p_draw_fates smallint[], p_draw_versions bigint[],
   p_posting_accounts text[], p_posting_currencies text[], p_posting_debits numeric[], p_posting_credits numeric[]
@@ -362,13 +363,14 @@ BEGIN
 END
 $function$;
 
--- Everything that a batch does to budgets: the only way in which shared rows change (besides funding), called last, with
--- COMMIT. It locks ascending (account, campaign, day), so nobody waits in a circle, and nobody waits for a client.
+-- Everything that a batch does to budgets: the only way in which shared rows change (besides funding), called last,
+-- with COMMIT. It locks ascending (account, campaign, day), so nobody waits in a circle, and nobody waits for a client.
 --
 -- Accounts, campaigns and days are given once each; a campaign names its account, a day its campaign, and everything
--- else its day, by index from 1; draws lie in billing.draw in their order. In this order: charges to allotments of the partition's own; closes and ends, which
--- return what is free again; draws of events that no allotment could pay, in the batch's order (B4: what finds no free
--- budget is unfunded, or free when it came after its allotment's end); grants. Returns the grants.
+-- else its day, by index from 1; draws lie in billing.draw, in their order. In this order: charges to allotments of the
+-- partition's own; closes and ends, which return what is free again; draws of events that no allotment could pay, in
+-- the batch's order (B4: what finds no free budget is unfunded, or free when it came after its allotment's end);
+-- grants, which it returns.
 CREATE FUNCTION billing.settle(
   p_partition int, p_batch_number bigint, p_now timestamptz,
   p_account_advertisers text[], p_account_currencies text[],
@@ -382,8 +384,8 @@ CREATE FUNCTION billing.settle(
   p_posting_accounts text[], p_posting_currencies text[], p_posting_debits numeric[], p_posting_credits numeric[],
   p_topic text, p_next_sequence bigint, p_partition_count int, p_quiet_ms bigint, p_usual_ms bigint, p_scarce_ms bigint
 ) RETURNS TABLE (
-  id bigint, ordinal bigint, campaign text, budget_day int, amount bigint, serve_until timestamptz, campaign_free bigint,
-  granted_at timestamptz
+  id bigint, ordinal bigint, campaign text, budget_day int, amount bigint, serve_until timestamptz,
+  campaign_free bigint, granted_at timestamptz
 ) LANGUAGE plpgsql AS $function$
 #variable_conflict use_column
 DECLARE
@@ -513,8 +515,8 @@ BEGIN
     END IF;
   END LOOP;
 
-  -- Grants: what the partition uses in a minute, at least one ad's full price; while there is plenty, more to start with,
-  -- though for all partitions together never more than a twentieth of what is free.
+  -- Grants: what the partition uses in a minute, at least one ad's full price; while there is plenty, more to start
+  -- with, though for all partitions together never more than a twentieth of what is free.
   FOR i IN 1..cardinality(p_ask_ordinals) LOOP
     day_index := p_ask_days[i];
     campaign_index := p_day_campaigns[day_index];
@@ -546,7 +548,8 @@ BEGIN
     sequence := sequence + 1;
   END LOOP;
 
-  -- The shared rows. funded only ever falls here: that charged + allotted stays below it is for the constraints to judge.
+  -- The shared rows. funded only ever falls here: that charged + allotted stays below it is for the constraints to
+  -- judge.
   UPDATE billing.campaign_day d SET allotted = d.allotted + k.allotted, charged = d.charged + k.charged,
     funded = least(d.funded, greatest(d.requested, d.allotted + k.allotted + d.charged + k.charged))
   FROM unnest(p_days, p_day_campaigns, day_allotted, day_charged) AS k (day, campaign, allotted, charged)

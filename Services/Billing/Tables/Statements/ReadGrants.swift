@@ -25,8 +25,8 @@ struct ReadGrants: PostgresStatement {
   static func decode(_ row: PostgresRow) throws(PostgresError) -> NumberedMessage { try GrantRow.message(row) }
 }
 
-/// A grant as a row of these columns: id, ordinal, campaign, budget day, amount, serve-until, campaign's free budget, when
-/// it was granted.
+/// A grant as a row of these columns: id, ordinal, campaign, budget day, amount, serve-until, campaign's free budget,
+/// when it was granted.
 enum GrantRow {
   static func message(_ row: PostgresRow) throws(PostgresError) -> NumberedMessage {
     let id = UInt64(bitPattern: try row.decode(0))

@@ -6,8 +6,8 @@ import Runtime
 /// Puts an accepted event aside that the database refused as a charge.
 struct Suspend: PostgresStatement {
   static let sql = """
-    INSERT INTO billing.suspense (partition, batch_number, kind, sequence, serve_id, id_hash, event_time, arrival, price,
-      allotment, app, advertiser, campaign, currency)
+    INSERT INTO billing.suspense (partition, batch_number, kind, sequence, serve_id, id_hash, event_time, arrival,
+      price, allotment, app, advertiser, campaign, currency)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
     """
   let partition: Int32
