@@ -35,7 +35,7 @@ package struct Migration: Sendable, Hashable {
       }
       migrations.append(migration)
     }
-    return migrations.sorted { $0.version < $1.version }
+    return try checked(migrations)
   }
 
   /// `migrations`, ascending, if their versions are 1, 2, 3, … each once.

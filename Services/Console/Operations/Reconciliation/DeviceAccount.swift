@@ -1,0 +1,108 @@
+import AdCore
+import Postgres
+import Runtime
+
+/// What devices know to have happened: things that the broker has acknowledged, each once however often it was sent.
+package struct DeviceAccount: Hashable, Sendable {
+  /// Things of live ads, and of test ads (A2).
+  package struct Kinds: Hashable, Sendable {
+    package var live: Int64
+    package var test: Int64
+
+    package init(live: Int64, test: Int64) {
+      self.live = live
+      self.test = test
+    }
+  }
+
+  /// Every id of the run was made at this moment or later: what is older is not counted.
+  package var startedAt: Timestamp
+  package var requests: Int64
+  package var impressions: Kinds
+  /// Taps that earn (M7).
+  package var clicks: Kinds
+  /// Taps whose action was over within 2 s without leaving (M7).
+  package var accidentalClicks: Kinds
+  /// Events with an altered token and pieces of garbage: all must be rejected (I1).
+  package var badRecords: Int64
+
+  package init(
+    startedAt: Timestamp, requests: Int64, impressions: Kinds, clicks: Kinds, accidentalClicks: Kinds,
+    badRecords: Int64
+  ) {
+    self.startedAt = startedAt
+    self.requests = requests
+    self.impressions = impressions
+    self.clicks = clicks
+    self.accidentalClicks = accidentalClicks
+    self.badRecords = badRecords
+  }
+
+  /// Reads the simulator's file; nil with the name of what is missing in it.
+  package static func read(_ value: JSONValue) -> Result<DeviceAccount, CatalogProblem> {
+    func number(_ names: String...) throws(CatalogProblem) -> Int64 {
+      let found = names.reduce(Optional(value)) { $0?[$1] }
+      guard let number = found?.integerValue, number >= 0 else {
+        throw CatalogProblem(names.joined(separator: "."), "must be a number of 0 or more")
+      }
+      return number
+    }
+    func kinds(_ name: String) throws(CatalogProblem) -> Kinds {
+      Kinds(live: try number(name, "live"), test: try number(name, "test"))
+    }
+    do throws(CatalogProblem) {
+      return .success(
+        DeviceAccount(
+          startedAt: Timestamp(milliseconds: try number("startedAtMilliseconds")), requests: try number("requests"),
+          impressions: try kinds("impressions"), clicks: try kinds("clicks"),
+          accidentalClicks: try kinds("accidentalClicks"),
+          badRecords: try number("forgedEvents") + number("garbage")))
+    } catch { return .failure(error) }
+  }
+
+  /// The devices' numbers beside those of the tables.
+  func checks(in connection: PostgresConnection) throws(PostgresError) -> [ReconciliationCheck] {
+    let first = UUIDv7(timestamp: startedAt, randomHigh: 0, randomLow: 0).postgres
+    let tables = try tableNumbers(first, connection)
+    let pairs: [(String, Int64)] = [
+      ("requests", requests), ("live impressions", impressions.live), ("test impressions", impressions.test),
+      ("live taps that earn", clicks.live), ("test taps that earn", clicks.test),
+      ("live accidental taps", accidentalClicks.live), ("test accidental taps", accidentalClicks.test),
+      ("bad records, each rejected", badRecords),
+    ]
+    return zip(pairs, tables).map { pair, stored in
+      ReconciliationCheck(
+        rule: "devices", name: "devices' own tally: \(pair.0)", compared: max(pair.1, stored),
+        differences: abs(pair.1 - stored),
+        examples: pair.1 == stored ? [] : ["the devices say \(pair.1), the tables \(stored)"])
+    }
+  }
+
+  /// A tap that earns may come beyond its client's limit: it is decided all the same, and its verdict says so.
+  private func tableNumbers(
+    _ first: PostgresUUID, _ connection: PostgresConnection
+  ) throws(PostgresError) -> [Int64] {
+    let sql = """
+      WITH clicks AS (
+        SELECT verdict, is_test, count(*) AS rows FROM click_tracking.click WHERE serve_id >= $1 GROUP BY 1, 2
+      ), impressions AS (
+        SELECT is_test, count(*) AS rows FROM impression_tracking.impression WHERE serve_id >= $1 GROUP BY 1
+      ), rejections AS (
+        SELECT topic, arrival FROM ad_selection.rejected
+        UNION ALL SELECT topic, arrival FROM impression_tracking.rejected
+        UNION ALL SELECT topic, arrival FROM click_tracking.rejected
+      )
+      SELECT ARRAY[
+        (SELECT count(DISTINCT request_id) FROM ad_selection.decision WHERE request_id >= $1),
+        (SELECT coalesce(sum(rows), 0) FROM impressions WHERE NOT is_test),
+        (SELECT coalesce(sum(rows), 0) FROM impressions WHERE is_test),
+        (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict IN (1, 6) AND NOT is_test),
+        (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict IN (1, 6) AND is_test),
+        (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict = 3 AND NOT is_test),
+        (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict = 3 AND is_test),
+        (SELECT count(*) FROM rejections WHERE arrival >= $2 AND topic IN ('ads.requests', 'ads.impressions', 'ads.clicks'))
+      ]::bigint[]
+      """
+    return try connection.query(sql, [first, startedAt.postgres]).first?.decode(0) ?? []
+  }
+}

@@ -1,0 +1,93 @@
+import AdCore
+import Postgres
+import Runtime
+
+/// Compares all accounts in one snapshot of the database. Blocks the caller.
+package struct Reconciler: Sendable {
+  private let pool: PostgresPool
+  private let lateArrivalMilliseconds: Int64
+
+  /// - Parameter windows: after which time nothing can arrive for a served ad any more.
+  package init(_ pool: PostgresPool, windows: Windows = Windows()) {
+    self.pool = pool
+    lateArrivalMilliseconds = windows.lateArrivalMilliseconds
+  }
+
+  /// - Parameter tally: what the devices know to have happened, where somebody counted it.
+  package func reconcile(tally: DeviceAccount? = nil) throws(PostgresError) -> Reconciliation {
+    try pool.snapshot { connection throws(PostgresError) in
+      var checks: [ReconciliationCheck] = []
+      for statement in PipelineChecks.all + MoneyChecks.all + TrafficChecks.all {
+        checks.append(try statement.check(in: connection))
+      }
+      let finality = try finality(connection)
+      checks.append(
+        ReconciliationCheck(
+          rule: "I7c", name: "final serves = impressions + expired", compared: finality.final,
+          differences: abs(finality.final - finality.impressions - finality.expired)))
+      if let tally { checks += try tally.checks(in: connection) }
+      return Reconciliation(
+        checks: checks, notTaken: try notTaken(connection),
+        parked: try count("SELECT count(*) FROM click_tracking.parked", connection),
+        suspense: try count("SELECT count(*) FROM billing.suspense", connection),
+        reserved: try reserved(connection), finality: finality)
+    }
+  }
+
+  private func count(_ sql: String, _ connection: PostgresConnection) throws(PostgresError) -> Int64 {
+    try connection.query(sql).first?.decode(0) ?? 0
+  }
+
+  private func reserved(
+    _ connection: PostgresConnection
+  ) throws(PostgresError) -> [(currency: String, nanos: Int128)] {
+    let sql = """
+      SELECT currency, sum(amount - charged) FROM billing.allotment WHERE state < 3 GROUP BY currency ORDER BY currency
+      """
+    var reserved: [(currency: String, nanos: Int128)] = []
+    for row in try connection.query(sql) { reserved.append((currency: try row.decode(0), nanos: try row.decode(1))) }
+    return reserved
+  }
+
+  /// Producer and consumer of each topic with sequences.
+  private func notTaken(_ connection: PostgresConnection) throws(PostgresError) -> [NotTaken] {
+    let edges = [
+      ("ads.impressions.accepted", "impression_tracking", "click_tracking"),
+      ("ads.impressions.accepted", "impression_tracking", "billing"),
+      ("ads.clicks.accepted", "click_tracking", "billing"), ("ads.usage", "ad_selection", "billing"),
+      ("ads.budgets", "billing", "ad_selection"),
+    ]
+    var list: [NotTaken] = []
+    for (topic, producer, consumer) in edges {
+      let sql = """
+        SELECT coalesce(sum(o.next_sequence - 1 - coalesce(i.taken_sequence, 0)), 0)::bigint FROM \(producer).output o
+        LEFT JOIN \(consumer).input i ON i.partition = o.partition AND i.topic = o.topic WHERE o.topic = $1
+        """
+      let sequences: Int64 = try connection.query(sql, [topic]).first?.decode(0) ?? 0
+      list.append(NotTaken(topic: topic, consumer: consumer, sequences: sequences))
+    }
+    return list
+  }
+
+  /// A serve is final once the watermark of impressions has passed the last moment at which one could arrive.
+  private func finality(_ connection: PostgresConnection) throws(PostgresError) -> Finality {
+    let sql = """
+      WITH serves AS (
+        SELECT d.serve_id, d.expires_at + $1 * interval '1 millisecond' AS final_at,
+          d.expires_at + $1 * interval '1 millisecond' <= coalesce(p.watermark, 'epoch') AS is_final,
+          EXISTS (SELECT FROM impression_tracking.impression i WHERE i.serve_id = d.serve_id) AS is_seen
+        FROM ad_selection.decision d LEFT JOIN impression_tracking.partition p USING (partition)
+        WHERE d.reason IN (1, 2) AND NOT d.is_test
+      )
+      SELECT count(*), count(*) FILTER (WHERE is_final), count(*) FILTER (WHERE is_final AND is_seen),
+        count(*) FILTER (WHERE is_final AND NOT is_seen), max(final_at) FILTER (WHERE NOT is_final) FROM serves
+      """
+    guard let row = try connection.query(sql, [lateArrivalMilliseconds]).first else {
+      return Finality(serves: 0, final: 0, impressions: 0, expired: 0, finalBy: nil)
+    }
+    let finalBy: PostgresTimestamp? = try row.decode(4)
+    return Finality(
+      serves: try row.decode(0), final: try row.decode(1), impressions: try row.decode(2), expired: try row.decode(3),
+      finalBy: finalBy.map { Timestamp($0) })
+  }
+}

@@ -1,0 +1,118 @@
+import AdCore
+
+/// One comparison between tables that must agree.
+package struct ReconciliationCheck: Hashable, Sendable {
+  /// The invariant, such as `I7a`.
+  package var rule: String
+  /// What is compared, in words.
+  package var name: String
+  /// How many rows were compared.
+  package var compared: Int64
+  package var differences: Int64
+  /// Some of the differences, in words.
+  package var examples: [String]
+
+  package init(rule: String, name: String, compared: Int64, differences: Int64, examples: [String] = []) {
+    self.rule = rule
+    self.name = name
+    self.compared = compared
+    self.differences = differences
+    self.examples = examples
+  }
+
+  /// Nothing compared says nothing: it is not "0 differences".
+  var verdict: String { compared == 0 && differences == 0 ? "nothing compared" : TextTable.grouped(differences) }
+}
+
+/// What a service has published and a consumer has not taken yet.
+package struct NotTaken: Hashable, Sendable {
+  package var topic: String
+  package var consumer: String
+  package var sequences: Int64
+}
+
+/// How much can still change (I7c).
+package struct Finality: Hashable, Sendable {
+  /// Live served ads.
+  package var serves: Int64
+  /// Those for which nothing can arrive any more.
+  package var final: Int64
+  package var impressions: Int64
+  package var expired: Int64
+  /// When the last of the others is final; nil when none is in flight.
+  package var finalBy: Timestamp?
+
+  package var inFlight: Int64 { serves - final }
+
+  package var text: String {
+    let start = "final: \(TextTable.grouped(final)) of \(TextTable.grouped(serves)) serves"
+    guard inFlight > 0 else { return start }
+    return start
+      + "; \(TextTable.grouped(inFlight)) in flight, final by \(finalBy?.utcText ?? "a moment not yet known")"
+  }
+}
+
+/// The comparison of all accounts (I3, I5, I6, I7, I8), made in one snapshot.
+package struct Reconciliation: Sendable {
+  package var checks: [ReconciliationCheck]
+  package var notTaken: [NotTaken]
+  /// Clicks that wait for their impression.
+  package var parked: Int64
+  /// Accepted events that the database refused as a charge.
+  package var suspense: Int64
+  /// Budget in allotments that have not ended, not yet charged: by currency, in nanos.
+  package var reserved: [(currency: String, nanos: Int128)]
+  package var finality: Finality
+
+  package var differences: Int64 { checks.reduce(0) { $0 + $1.differences } }
+  /// True when something was compared and nothing differs.
+  package var isClean: Bool { differences == 0 && checks.contains { $0.compared > 0 } }
+  package var sequencesNotTaken: Int64 { notTaken.reduce(0) { $0 + $1.sequences } }
+
+  package var json: JSONValue {
+    [
+      "isClean": .flag(isClean), "differences": .integer(differences),
+      "checks": .list(
+        checks.map { check in
+          [
+            "rule": .text(check.rule), "name": .text(check.name), "compared": .integer(check.compared),
+            "differences": check.compared == 0 && check.differences == 0 ? .null : .integer(check.differences),
+            "examples": .texts(check.examples),
+          ]
+        }),
+      "sequencesNotTaken": .list(
+        notTaken.map {
+          ["topic": .text($0.topic), "consumer": .text($0.consumer), "sequences": .integer($0.sequences)]
+        }),
+      "parkedClicks": .integer(parked), "suspense": .integer(suspense),
+      "reserved": .list(
+        reserved.map { ["currency": .text($0.currency), "amount": .text(MoneyText.format($0.nanos))] }),
+      "finality": [
+        "serves": .integer(finality.serves), "final": .integer(finality.final),
+        "inFlight": .integer(finality.inFlight), "impressions": .integer(finality.impressions),
+        "expired": .integer(finality.expired), "finalBy": .optional(finality.finalBy?.utcText),
+      ],
+    ]
+  }
+
+  /// For a terminal.
+  package var text: String {
+    var table = TextTable(["rule", "what is compared", "rows", "differences"], rightAligned: [2, 3])
+    for check in checks {
+      table.rows.append([check.rule, check.name, TextTable.grouped(check.compared), check.verdict])
+    }
+    var lines = table.text
+    for check in checks where !check.examples.isEmpty {
+      lines += "\n\(check.rule) \(check.name):\n" + check.examples.map { "  \($0)\n" }.joined()
+    }
+    let waiting = notTaken.filter { $0.sequences > 0 }
+      .map { "\(TextTable.grouped($0.sequences)) of \($0.topic) by \($0.consumer)" }
+    let money = reserved.map { "\($0.currency) \(MoneyText.format($0.nanos))" }
+    lines += "\nsequences not yet taken: \(waiting.isEmpty ? "0" : waiting.joined(separator: ", "))\n"
+    lines += "parked clicks: \(TextTable.grouped(parked)); in suspense: \(TextTable.grouped(suspense)); "
+    lines += "reserved budget: \(money.isEmpty ? "none" : money.joined(separator: ", "))\n"
+    lines += finality.text + "\n"
+    return lines
+      + (isClean ? "0 differences\n" : differences == 0 ? "nothing compared\n" : "\(differences) differences\n")
+  }
+}

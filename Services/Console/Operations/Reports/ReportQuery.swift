@@ -1,0 +1,100 @@
+import AdCore
+
+/// A way of looking at the figures (M6).
+package enum ReportDimension: String, CaseIterable, Sendable {
+  case app
+  case campaign
+  case ad
+  case country
+  case size
+  case device
+  case placement
+  /// In UTC.
+  case day
+  /// In UTC.
+  case hour
+}
+
+/// What a report is asked for.
+package struct ReportQuery: Hashable, Sendable {
+  /// One row for each combination; none gives the total only.
+  package var grouping: [ReportDimension]
+  /// Only what has these values.
+  package var filter: [ReportDimension: String]
+  /// From this minute on, and before that one; of requests their arrival counts, of everything else the event's time.
+  package var from: Timestamp?
+  package var until: Timestamp?
+  /// Test traffic in place of live traffic (A2).
+  package var isTest: Bool
+  /// The most rows; a report with more is cut, and says so.
+  package var rowsMaximum: Int
+
+  /// The most rows of any report.
+  package static let rowsLimit = 10_000
+  package static let rowsDefault = 1_000
+
+  package init(
+    grouping: [ReportDimension] = [], filter: [ReportDimension: String] = [:], from: Timestamp? = nil,
+    until: Timestamp? = nil, isTest: Bool = false, rowsMaximum: Int = ReportQuery.rowsDefault
+  ) {
+    self.grouping = grouping
+    self.filter = filter
+    self.from = from
+    self.until = until
+    self.isTest = isTest
+    self.rowsMaximum = min(max(1, rowsMaximum), ReportQuery.rowsLimit)
+  }
+
+  /// Reads the words of a command or a URL: `group=app,day`, a filter for each dimension, `from`, `until`, `traffic`,
+  /// `limit`. All that is wrong is told together.
+  package static func read(
+    _ words: [(name: String, value: String)]
+  ) -> Result<ReportQuery, ReportMistakes> {
+    var query = ReportQuery()
+    var mistakes: [String] = []
+    for (name, value) in words {
+      switch name {
+      case "group":
+        let names = value.split(separator: ",").map(String.init)
+        for name in names where ReportDimension(rawValue: name) == nil {
+          mistakes.append("group: “\(name.prefix(40))” is none of \(dimensionNames)")
+        }
+        query.grouping = names.compactMap(ReportDimension.init(rawValue:))
+      case "from": query.from = moment(name, value, &mistakes)
+      case "until": query.until = moment(name, value, &mistakes)
+      case "traffic":
+        if !["live", "test"].contains(value) { mistakes.append("traffic: give live or test") }
+        query.isTest = value == "test"
+      case "limit":
+        guard let rows = Int(value), (1...rowsLimit).contains(rows) else {
+          mistakes.append("limit: give 1 to \(rowsLimit)")
+          continue
+        }
+        query.rowsMaximum = rows
+      default:
+        guard let dimension = ReportDimension(rawValue: name), value.utf8.count <= 200 else {
+          mistakes.append("\(name.prefix(40)): is none of group, from, until, traffic, limit, \(dimensionNames)")
+          continue
+        }
+        query.filter[dimension] = value
+      }
+    }
+    return mistakes.isEmpty ? .success(query) : .failure(ReportMistakes(mistakes: mistakes))
+  }
+
+  private static let dimensionNames = ReportDimension.allCases.map(\.rawValue).joined(separator: ", ")
+
+  private static func moment(_ name: String, _ value: String, _ mistakes: inout [String]) -> Timestamp? {
+    let moment = Timestamp(utcText: value) ?? Timestamp(utcText: value + "T00:00:00Z")
+    if moment == nil {
+      mistakes.append("\(name): give a day such as 2026-07-01 or a moment such as 2026-07-01T12:00:00Z")
+    }
+    return moment
+  }
+}
+
+/// What is wrong with the words of a report.
+package struct ReportMistakes: Error, Sendable, CustomStringConvertible {
+  package let mistakes: [String]
+  package var description: String { mistakes.joined(separator: "\n") }
+}

@@ -1,0 +1,185 @@
+import AdCore
+import Postgres
+import Supervision
+import Testing
+
+@testable import Operations
+
+@Suite("Reconciliation")
+struct ReconciliationTests {
+  private static let serve = "01983b0a-0000-7000-8000-000000000001"
+  private static let terms = """
+    '2030-01-01 00:15Z', 'app', 'dev', 'adv', 'camp', 'ad', 'home', 'US', 1::smallint, 1::smallint, 10000000, 2000000000,
+    'USD', 6000, 5, 14611, 77, false
+    """
+
+  /// One served ad with its impression and its click, from the decision to the ledger, as the services write it.
+  private static let served = """
+    SELECT public.keep_days(t::regclass, '2025-07-24', 1, 1, 400000) FROM unnest(ARRAY['ad_selection.decision',
+      'impression_tracking.impression', 'impression_tracking.delivery', 'click_tracking.click', 'billing.charge']) AS t;
+    INSERT INTO ad_selection.decision (serve_id, partition, expires_at, app, developer, advertiser, campaign, ad, placement,
+      country, device, size, impression_price, click_price, currency, share_basis_points, allotment, budget_day,
+      client_hash, is_test, batch_number, request_id, arrival, deadline, outcome, reason, lifetime_milliseconds, image_sizes,
+      image_urls, action, destination, reserved, expected_value, candidates, outbid, excluded_reasons, excluded_counts)
+    SELECT '\(serve)', 0, \(terms), 1, '\(serve)', '2030-01-01Z', '2030-01-01Z', 1, 1, 900000, '{1}', '{u}', 1, 'd', 1, 7, 1,
+      0, '{}', '{}';
+    INSERT INTO impression_tracking.impression (serve_id, partition, batch_number, sequence, event_time, arrival, expires_at,
+      app, developer, advertiser, campaign, ad, placement, country, device, size, impression_price, click_price, currency,
+      share_basis_points, allotment, budget_day, client_hash, is_test)
+    SELECT '\(serve)', 0, 1, 1, '2030-01-01 00:01Z', '2030-01-01 00:01Z', \(terms);
+    INSERT INTO click_tracking.click (serve_id, id_hash, partition, batch_number, sequence, verdict, was_parked, event_time,
+      arrival, expires_at, app, developer, advertiser, campaign, ad, placement, country, device, size, impression_price,
+      click_price, currency, share_basis_points, allotment, budget_day, client_hash, is_test)
+    SELECT '\(serve)', 9, 0, 1, 1, 1, false, '2030-01-01 00:02Z', '2030-01-01 00:02Z', \(terms);
+    INSERT INTO ad_selection.minute_count VALUES
+      (0, '2030-01-01Z', 1, 'app', 'home', 'camp', 'ad', 'US', 1, 1, false, 1, 1);
+    INSERT INTO impression_tracking.minute_count (partition, minute, kind, error, app, campaign, ad, placement, country,
+      size, device, is_test, events) VALUES (0, '2030-01-01Z', 2, -1, 'app', 'camp', 'ad', 'home', 'US', 1, 1, false, 1);
+    INSERT INTO click_tracking.minute_count (partition, minute, kind, verdict, app, campaign, ad, placement, country, size,
+      device, is_test, events) VALUES (0, '2030-01-01Z', 1, 1, 'app', 'camp', 'ad', 'home', 'US', 1, 1, false, 1);
+    INSERT INTO impression_tracking.output VALUES (0, 'ads.impressions.accepted', 2, 1);
+    INSERT INTO click_tracking.output VALUES (0, 'ads.clicks.accepted', 2, 1);
+    INSERT INTO impression_tracking.partition (partition, batch_number) VALUES (0, 1);
+    INSERT INTO impression_tracking.input (partition, topic, next_offset) VALUES (0, 'ads.impressions', 3);
+    INSERT INTO impression_tracking.batch (partition, batch_number, committed_at, watermark, input_topics, first_offsets,
+      next_offsets, output_topics, first_sequences, next_sequences, outcomes)
+    VALUES (0, 1, now(), now(), '{ads.impressions}', '{0}', '{3}', '{ads.impressions.accepted}', '{1}', '{2}', '\\x010240');
+    INSERT INTO billing.input (partition, topic, next_offset, taken_sequence) VALUES
+      (0, 'ads.impressions.accepted', 1, 1), (0, 'ads.clicks.accepted', 1, 1);
+    INSERT INTO billing.account (advertiser, currency, requested, funded, allotted) VALUES
+      ('adv', 'USD', 5000000000, 5000000000, 2010000000);
+    INSERT INTO billing.campaign (campaign, advertiser, currency, requested, funded, allotted) VALUES
+      ('camp', 'adv', 'USD', 5000000000, 5000000000, 2010000000);
+    INSERT INTO billing.campaign_day (campaign, day, requested, funded, allotted) VALUES
+      ('camp', 14611, 5000000000, 5000000000, 2010000000);
+    INSERT INTO billing.allotment (id, partition, ordinal, campaign, advertiser, currency, budget_day, granted, amount,
+      charged, campaign_free, serve_until, batch_number, granted_at, grant_version)
+    VALUES (5, 0, 1, 'camp', 'adv', 'USD', 14611, 2010000000, 2010000000, 2010000000, 0, now(), 1, now(), 1);
+    INSERT INTO billing.charge (serve_id, kind, id_hash, partition, batch_number, sequence, event_time, arrival, fate, price,
+      amount, developer_amount, network_amount, allotment, budget_day, share_basis_points, app, developer, advertiser,
+      campaign, ad, placement, country, device, size, currency) VALUES
+      ('\(serve)', 1, 0, 0, 1, 1, '2030-01-01 00:01Z', now(), 1, 10000000, 10000000, 6000000, 4000000, 5, 14611, 6000, 'app',
+        'dev', 'adv', 'camp', 'ad', 'home', 'US', 1, 1, 'USD'),
+      ('\(serve)', 2, 9, 0, 1, 1, '2030-01-01 00:02Z', now(), 1, 2000000000, 2000000000, 1200000000, 800000000, 5, 14611,
+        6000, 'app', 'dev', 'adv', 'camp', 'ad', 'home', 'US', 1, 1, 'USD');
+    INSERT INTO billing.minute_revenue SELECT partition, date_trunc('minute', event_time), kind, fate, app, developer,
+      advertiser, campaign, ad, placement, country, device, size, currency, 1, amount, developer_amount, network_amount
+      FROM billing.charge;
+    INSERT INTO billing.posting VALUES (0, 1, 'advertiser:adv', 'USD', 2010000000, 0),
+      (0, 1, 'developer:dev', 'USD', 0, 1206000000), (0, 1, 'network:revenue', 'USD', 0, 804000000);
+    INSERT INTO billing.balance SELECT partition, account, currency, debit, credit FROM billing.posting;
+    """
+
+  private func reconcile(after change: String = "") async throws -> Reconciliation {
+    let pool = try await TestDatabase.pool()
+    return try await onOwnThread {
+      try pool.withConnection { connection throws(PostgresError) in
+        try connection.executeScript(Self.served)
+        if !change.isEmpty { try connection.executeScript(change) }
+      }
+      return try Reconciler(pool).reconcile()
+    }
+  }
+
+  @Test("tables that agree have no differences, and it says what is still in flight")
+  func clean() async throws {
+    let result = try await reconcile()
+    #expect(result.differences == 0, "\(result.text)")
+    #expect(result.isClean)
+    #expect(result.finality.text == "final: 0 of 1 serves; 1 in flight, final by 2030-01-02T00:15:00Z")
+    #expect(result.text.hasSuffix("0 differences\n"))
+    #expect(result.json["isClean"] == true)
+  }
+
+  @Test("an empty database compares nothing, which is not 0 differences")
+  func nothing() async throws {
+    let pool = try await TestDatabase.pool()
+    let result = try await onOwnThread { try Reconciler(pool).reconcile() }
+    #expect(!result.isClean)
+    #expect(result.text.hasSuffix("nothing compared\n"))
+    #expect(result.json["checks"]?.elements?.allSatisfy { $0["differences"] == .null } == true)
+  }
+
+  @Test(
+    "each thing that was tampered with is found, by the rule that it breaks",
+    arguments: [
+      ("I3", "UPDATE impression_tracking.input SET next_offset = 4"),
+      ("I3", "UPDATE impression_tracking.batch SET outcomes = '\\x01'"),
+      ("I3", "UPDATE impression_tracking.partition SET batch_number = 2"),
+      ("I3", "UPDATE impression_tracking.output SET next_sequence = 3"),
+      ("I5", "UPDATE billing.account SET allotted = 1"), ("I5", "UPDATE billing.campaign SET charged = 1"),
+      ("I5", "UPDATE billing.campaign_day SET allotted = 0"),
+      ("I5", "UPDATE billing.allotment SET charged = charged - 1"),
+      ("I6", "UPDATE billing.balance SET credit = credit + 1 WHERE account = 'developer:dev'"),
+      ("I6", "INSERT INTO billing.posting VALUES (0, 2, 'advertiser:adv', 'USD', 1, 0), (0, 2, 'x', 'USD', 0, 1)"),
+      ("I7a", "DELETE FROM billing.charge WHERE kind = 1"), ("I7a", "DELETE FROM click_tracking.click"),
+      ("I7a", "UPDATE billing.charge SET price = price + 1 WHERE kind = 2"),
+      ("I7b", "DELETE FROM ad_selection.decision"),
+      ("I7b", "UPDATE impression_tracking.impression SET client_hash = 78"),
+      ("M5", "UPDATE impression_tracking.impression SET event_time = '2031-01-01Z'"),
+      ("I8", "UPDATE ad_selection.decision SET is_test = true, impression_price = 0, click_price = 0, allotment = 0"),
+      ("M6", "UPDATE impression_tracking.minute_count SET events = 2"),
+      ("M6", "UPDATE billing.minute_revenue SET gross = gross + 1 WHERE kind = 1"),
+    ])
+  func tampered(rule: String, change: String) async throws {
+    let result = try await reconcile(after: change)
+    let broken = result.checks.filter { $0.differences > 0 }
+    #expect(broken.contains { $0.rule == rule }, "\(result.text)")
+    #expect(broken.allSatisfy { !$0.examples.isEmpty })
+    #expect(!result.isClean)
+  }
+
+  @Test("a lost range and a log that was accepted anew are no gap")
+  func lost() async throws {
+    let result = try await reconcile(
+      after: """
+        INSERT INTO impression_tracking.lost_range VALUES (0, 'ads.impressions', 3, 7, 2, 'skipped');
+        INSERT INTO impression_tracking.batch (partition, batch_number, committed_at, watermark, input_topics, first_offsets,
+          next_offsets, output_topics, first_sequences, next_sequences, outcomes) VALUES
+          (0, 2, now(), now(), '{ads.impressions}', '{7}', '{7}', '{}', '{}', '{}', ''),
+          (0, 3, now(), now(), '{ads.impressions}', '{0}', '{0}', '{}', '{}', '{}', ''),
+          (0, 4, now(), now(), '{ads.impressions}', '{0}', '{1}', '{}', '{}', '{}', '\\x02');
+        UPDATE impression_tracking.partition SET batch_number = 4;
+        UPDATE impression_tracking.input SET next_offset = 1;
+        """)
+    #expect(result.differences == 0, "\(result.text)")
+  }
+
+  @Test("the devices' own tally is compared with the tables")
+  func devices() async throws {
+    let pool = try await TestDatabase.pool()
+    let text = """
+      {"startedAtMilliseconds": 1700000000000, "requests": 2, "impressions": {"live": 1, "test": 0},
+       "clicks": {"live": 1, "test": 0}, "accidentalClicks": {"live": 0, "test": 0}, "forgedEvents": 0, "garbage": 0}
+      """
+    let account = try DeviceAccount.read(try JSONValue.parse(text.utf8)).get()
+    let result = try await onOwnThread {
+      try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(Self.served) }
+      return try Reconciler(pool).reconcile(tally: account)
+    }
+    let devices = result.checks.filter { $0.rule == "devices" }
+    #expect(devices.filter { $0.differences > 0 }.flatMap(\.examples) == ["the devices say 2, the tables 1"])
+    #expect(devices.count == 8)
+  }
+
+  @Test("B5: a served ad is explained from its decision to the ledger, and an unknown one is said to be unknown")
+  func explain() async throws {
+    let pool = try await TestDatabase.pool()
+    let id = try #require(UUIDv7(Self.serve))
+    let (before, after) = try await onOwnThread {
+      let before = try Explain(pool).serve(id)
+      try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(Self.served) }
+      return (before, try Explain(pool).serve(id))
+    }
+    #expect(!before.isKnown)
+    #expect(before.text.contains("Nothing is known"))
+    #expect(after.json["decision"]?.elements?.first?["reason"] == "1: a paid ad was served")
+    #expect(after.json["impression"]?.elements?.first?["impression_price"] == "0.01")
+    #expect(after.json["clicks"]?.elements?.first?["verdict"] == "1: billable")
+    #expect(after.json["charges"]?.elements?.map { $0["amount"]?.textValue } == ["0.01", "2.00"])
+    #expect(after.json["postings"]?.elements?.count == 3)
+    #expect(after.json["allotment"]?.elements?.first?["state"] == "1: open")
+    #expect(after.json["batches"]?.elements?.first?["inputs"]?.elements?.first?["next_offset"] == 3)
+    #expect(after.text.contains("Postings of the journals"))
+  }
+}

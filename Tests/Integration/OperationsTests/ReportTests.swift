@@ -1,0 +1,177 @@
+import AdCore
+import Postgres
+import Supervision
+import Testing
+
+@testable import Operations
+
+@Suite("Reports")
+struct ReportTests {
+  /// Counts as the services write them: the golden case, a test app, and another currency.
+  private static let counts = """
+    INSERT INTO ad_selection.minute_count (partition, minute, reason, app, placement, campaign, ad, country, device, size,
+      is_test, requests, fills) VALUES
+      (0, '2010-07-01 00:00Z', 1, 'golden', 'home', 'brand', 'one', 'US', 1, 1, false, 10000, 10000),
+      (1, '2010-07-02 13:00Z', 33, 'golden', 'home', '', '', 'US', 1, 1, false, 16000, 0),
+      (1, '2010-07-02 13:00Z', 36, 'golden', 'home', '', '', 'US', 1, 1, false, 651, 0),
+      (1, '2010-07-02 13:00Z', 22, 'idle', 'home', '', '', 'JP', 2, 0, false, 3, 0),
+      (1, '2010-07-02 13:00Z', 3, 'golden', 'home', 'test', 'test', 'US', 1, 1, true, 7, 7);
+    INSERT INTO impression_tracking.minute_count (partition, minute, kind, error, app, campaign, ad, placement, country,
+      size, device, is_test, events) VALUES
+      (0, '2010-07-01 00:00Z', 1, -1, 'golden', 'brand', 'one', 'home', 'US', 1, 1, false, 9900),
+      (0, '2010-07-01 00:00Z', 2, -1, 'golden', 'brand', 'one', 'home', 'US', 1, 1, false, 9000),
+      (1, '2010-07-01 00:01Z', 2, -1, 'golden', 'brand', 'one', 'home', 'US', 1, 1, false, 300),
+      (1, '2010-07-01 00:01Z', 4, 5, 'golden', '', '', 'home', '', 0, 0, false, 2),
+      (1, '2010-07-01 00:01Z', 2, -1, 'golden', 'test', 'test', 'home', 'US', 1, 1, true, 5);
+    INSERT INTO click_tracking.minute_count (partition, minute, kind, verdict, app, campaign, ad, placement, country, size,
+      device, is_test, events) VALUES
+      (0, '2010-07-01 00:00Z', 1, 1, 'golden', 'brand', 'one', 'home', 'US', 1, 1, false, 1097),
+      (0, '2010-07-01 00:00Z', 1, 3, 'golden', 'brand', 'one', 'home', 'US', 1, 1, false, 40),
+      (0, '2010-07-01 00:00Z', 2, 0, 'golden', 'brand', 'one', 'home', 'US', 1, 1, false, 6);
+    INSERT INTO billing.minute_revenue (partition, minute, kind, fate, app, developer, advertiser, campaign, ad, placement,
+      country, device, size, currency, events, gross, developer_amount, network_amount) VALUES
+      (0, '2010-07-01 00:00Z', 1, 1, 'golden', 'dev', 'adv', 'brand', 'one', 'home', 'US', 1, 1, 'USD', 9300,
+        93000000000, 55800000000, 37200000000),
+      (0, '2010-07-01 00:00Z', 2, 1, 'golden', 'dev', 'adv', 'brand', 'one', 'home', 'US', 1, 1, 'USD', 1097,
+        2194000000000, 1316400000000, 877600000000);
+    """
+
+  private func pool() async throws -> PostgresPool {
+    let pool = try await TestDatabase.pool()
+    try await onOwnThread {
+      try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(Self.counts) }
+    }
+    return pool
+  }
+
+  private func report(_ words: [(name: String, value: String)]) async throws -> Report {
+    let pool = try await pool()
+    return try await onOwnThread { try Reports(pool).report(try ReportQuery.read(words).get()) }
+  }
+
+  @Test("M1 to M3: the golden case comes out to the last digit")
+  func golden() async throws {
+    let report = try await report([("group", "app")])
+    let golden = try #require(report.rows.first { $0.values == ["golden"] }).figures.json
+    #expect(golden["requests"] == 26_651)
+    #expect(golden["impressions"] == 9_300)
+    #expect(golden["clicks"] == 1_097)
+    #expect(golden["fillRate"] == "34.90")
+    #expect(golden["clickThroughRate"] == "11.80")
+    let money = try #require(golden["revenue"]?.elements?.first)
+    #expect(money["gross"] == "2287.00")
+    #expect(money["developer"] == "1372.20")
+    #expect(money["network"] == "914.80")
+    #expect(money["ecpm"] == "147.55")
+    #expect(money["grossEcpm"] == "245.91")
+    #expect(golden["errors"] == ["2": 651, "3": 16_000, "5": 2])
+    #expect(report.text.contains("26,651") && report.text.contains("34.90 %"))
+  }
+
+  @Test("M6: a ratio with a zero denominator is absent, and money of nobody is none")
+  func absent() async throws {
+    let report = try await report([("group", "app"), ("app", "idle")])
+    let idle = try #require(report.rows.first).figures.json
+    #expect(idle["fillRate"] == "0.00")
+    #expect(idle["clickThroughRate"] == .null)
+    #expect(idle["revenue"] == .list([]))
+    #expect(idle["errors"] == ["4": 3])
+    let nothing = try await self.report([("app", "nobody")])
+    #expect(nothing.total.json["fillRate"] == .null)
+  }
+
+  @Test("A2: test traffic is in no live report, and has its own")
+  func test() async throws {
+    let report = try await report([("traffic", "test")])
+    #expect(report.total.requests == 7)
+    #expect(report.total.impressions == 5)
+    #expect(report.total.revenue.isEmpty)
+  }
+
+  @Test(
+    "M6: every way of grouping adds up to the same total",
+    arguments: ReportDimension.allCases.map { [$0] } + [[.day, .app, .device], []])
+  func groupings(grouping: [ReportDimension]) async throws {
+    let report = try await report([("group", grouping.map(\.rawValue).joined(separator: ","))])
+    #expect(report.total.requests == 26_654)
+    #expect(report.total.impressions == 9_300)
+    #expect(report.total.revenue.map(\.gross) == [2_287_000_000_000])
+    #expect(report.rows.allSatisfy { $0.values.count == grouping.count })
+    #expect(report.rows.isEmpty == grouping.isEmpty)
+  }
+
+  @Test("times and filters choose; days and hours are in UTC")
+  func filters() async throws {
+    let first = try await report([("group", "hour"), ("until", "2010-07-02")])
+    #expect(first.rows.map(\.values) == [["2010-07-01T00:00:00Z"]])
+    let second = try await report([("group", "day"), ("from", "2010-07-02T00:00:00Z"), ("country", "US")])
+    #expect(second.rows.map(\.values) == [["2010-07-02"]])
+    #expect(second.total.requests == 16_651)
+  }
+
+  @Test("a report that is asked for wrongly says everything that is wrong")
+  func mistakes() {
+    let words = [("group", "app,colour"), ("from", "soon"), ("traffic", "all"), ("limit", "0"), ("taste", "sweet")]
+    guard case .failure(let mistakes) = ReportQuery.read(words.map { (name: $0.0, value: $0.1) }) else {
+      Issue.record("it was read")
+      return
+    }
+    #expect(mistakes.mistakes.count == 5)
+  }
+
+  @Test("the views for dashboards say the same, each column has a comment, and the role reads them alone")
+  func views() async throws {
+    let pool = try await pool()
+    try await onOwnThread {
+      try pool.withConnection { connection throws(PostgresError) in
+        let golden = try connection.query(
+          """
+          SELECT fill_rate::text, click_through_rate::text, trim_scale(gross)::text, trim_scale(developer)::text, ecpm::text,
+            gross_ecpm::text, errors::text FROM reporting.by_app WHERE app = 'golden'
+          """)
+        #expect(golden.count == 1)
+        let expected = ["34.90", "11.80", "2287", "1372.2", "147.55", "245.91", #"{"2": 651, "3": 16000, "5": 2}"#]
+        for (column, text) in expected.enumerated() { #expect(try golden[0].decode(column, String.self) == text) }
+        let idle = try connection.query("SELECT click_through_rate::text FROM reporting.by_app WHERE app = 'idle'")
+        #expect(try idle[0].decode(0, String?.self) == nil)
+        let silent = try connection.query(
+          """
+          SELECT c.relname || '.' || a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+          WHERE c.relnamespace = 'reporting'::regnamespace AND c.relkind = 'v'
+            AND col_description(c.oid, a.attnum) IS NULL
+          """)
+        #expect(silent.isEmpty, "columns without a comment: \(silent.map { try? $0.decode(0, String.self) })")
+        try connection.executeScript("SET ROLE handbill_reporting")
+        #expect(try connection.query("SELECT * FROM reporting.by_day").count == 2)
+        #expect(throws: PostgresError.self) { try connection.query("SELECT * FROM billing.balance") }
+        try connection.executeScript("RESET ROLE; SET ROLE handbill_console")
+        #expect(try connection.query("SELECT * FROM billing.balance").isEmpty)
+        #expect(throws: PostgresError.self) { try connection.execute(sql: "DELETE FROM billing.balance") }
+      }
+    }
+  }
+
+  @Test("the database's names of sizes and devices are the program's", arguments: AdSize.allCases)
+  func names(size: AdSize) async throws {
+    let pool = try await TestDatabase.pool()
+    let name = try await onOwnThread {
+      try pool.withConnection { connection throws(PostgresError) in
+        try connection.query("SELECT reporting.size_name($1)", [Int16(size.rawValue)])[0].decode(0, String.self)
+      }
+    }
+    #expect(name == size.name)
+  }
+
+  @Test(
+    "the database rounds a half up, as the program does", arguments: [(1, 3), (2, 3), (5, 1_000), (-5, 1_000), (7, 0)])
+  func rounding(dividend: Int64, divisor: Int64) async throws {
+    let pool = try await TestDatabase.pool()
+    let text = try await onOwnThread {
+      try pool.withConnection { connection throws(PostgresError) in
+        try connection.query("SELECT reporting.hundredths($1, $2)::text", [Int128(dividend), Int128(divisor)])[0]
+          .decode(0, String?.self)
+      }
+    }
+    #expect(text == Hundredths.perThousand(revenue: Int128(dividend) * 1_000_000, impressions: divisor)?.description)
+  }
+}
