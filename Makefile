@@ -29,6 +29,22 @@ test: install-tests lint ## check the format, build, and run all tests
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build
 
+# The command, and what it starts: it looks for them beside itself.
+PROGRAMS := handbill handbill-ad-selection handbill-impression-tracking handbill-click-tracking handbill-billing \
+  $(if $(wildcard Services/Console/Service/*.swift),handbill-console)
+
+.PHONY: release
+release: install ## build the command and the services, optimised
+	@for program in $(PROGRAMS); do $(SWIFT) build -c release --product $$program || exit 1; done
+
+.PHONY: demo
+demo: release ## show a living network for DEMO_SECONDS (30), with its accounts at the end
+	@exec "$$($(SWIFT) build -c release --show-bin-path)/handbill" demo $(DEMO_ARGUMENTS)
+
+.PHONY: up
+up: release ## start the same network and stay, until Ctrl-C
+	@exec "$$($(SWIFT) build -c release --show-bin-path)/handbill" up $(DEMO_ARGUMENTS)
+
 .PHONY: lint
 lint: ## check the format of all Swift sources
 	$(SWIFT) format lint --strict --recursive --parallel $(SOURCES)

@@ -16,7 +16,8 @@ enum HandbillMain {
       CommandExample("handbill reconcile", "Compares all accounts; exit 1 on any difference."),
     ],
     subcommands: [
-      DemoCommand.demo, DemoCommand.up, CatalogCommand.command, SeedCommand.command, SimulateCommand.command,
+      DemoCommand.demo, DemoCommand.up, ReportCommand.command, ExplainCommand.command,
+      ReconcileCommand.command, CatalogCommand.command, SeedCommand.command, SimulateCommand.command,
       TopicsCommand.command, MigrateCommand.command, LogCommand.command, RepublishCommand.command,
       EmbeddedBrokerCommand.command,
     ])

@@ -39,6 +39,11 @@ enum CatalogCommand {
           CommandExample("handbill catalog set settings countries=DE,FR,JP", "Opens and closes countries (A5)."),
         ], run: set),
       Command(
+        "publish", summary: "Publishes the whole catalogue once, with a heartbeat, where no console does.",
+        options: KafkaPlace.options,
+        examples: [CommandExample("handbill catalog publish", "After a change while the console was away.")],
+        run: publish),
+      Command(
         "schema", summary: "Writes the JSON schema of catalogue files.",
         examples: [CommandExample("handbill catalog schema > catalog.schema.json", "For an editor.")]
       ) { _ in
@@ -93,6 +98,18 @@ enum CatalogCommand {
     } else {
       for row in rows { Terminal.print("\(row.key) version \(row.version)\n  \(row.body.compactText)") }
     }
+    return .success
+  }
+
+  @Sendable private static func publish(_ invocation: Invocation) async throws -> ExitCode {
+    let kafka = try KafkaPlace(invocation).configuration(clientID: "handbill-catalog")
+    let count = try await onOwnThread {
+      let database = try PostgresConfiguration(DatabasePlace.address(invocation), applicationName: "handbill-catalog")
+      let pool = PostgresPool(database, size: 1)
+      defer { pool.close() }
+      return try CatalogPublisher.publishOnce(pool: pool, kafka: kafka, now: SystemClock().now)
+    }
+    Terminal.print(invocation.wantsJSON ? "{\"published\": \(count)}" : "\(count) records published.")
     return .success
   }
 

@@ -1,0 +1,110 @@
+import AdCore
+import Operations
+import Postgres
+import Runtime
+import Supervision
+
+/// `handbill report`: what was asked, shown, tapped, paid and earned (M6).
+enum ReportCommand {
+  static let command = Command(
+    "report", summary: "Shows requests, fills, impressions, clicks and revenue.",
+    discussion: """
+      By any of \(dimensions), for any time. Ratios are exact, with two decimals; money is in units of the currency.
+      """,
+    options: DatabasePlace.options + [
+      .value("group", "NAMES", help: "A line for each value of these, divided by commas, such as app,day."),
+      .value(
+        "where", "NAME=VALUE", repeats: true,
+        help: "Only what has this value, such as campaign=ferry-summer; may be repeated."),
+      .value("from", "TIME", help: "From this day or moment in UTC on."),
+      .value("until", "TIME", help: "Up to this day or moment in UTC, which is left out."),
+      .value("limit", "COUNT", help: "The most lines."),
+      .flag("test", help: "Test traffic (A2) in place of live traffic."),
+    ],
+    examples: [
+      CommandExample("handbill report", "Everything, in one line."),
+      CommandExample("handbill report --group app,day --where country=DE", "Germany by app and day."),
+      CommandExample("handbill report --json --group campaign", "For a program."),
+    ]
+  ) { invocation in
+    var words: [(name: String, value: String)] = ["group", "from", "until", "limit"].compactMap { name in
+      invocation.text(name).map { (name, $0) }
+    }
+    for text in invocation.texts("where") {
+      let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+      guard parts.count == 2 else { throw UsageError("--where must be NAME=VALUE") }
+      words.append((parts[0], parts[1]))
+    }
+    if invocation.has("test") { words.append(("traffic", "test")) }
+    let query = try ReportQuery.read(words).mapError { UsageError("\($0)") }.get()
+    let report = try await onOwnThread {
+      try withPool(DatabasePlace.address(invocation)) { try Reports($0).report(query) }
+    }
+    Terminal.print(invocation.wantsJSON ? report.json.prettyText : report.text)
+    return .success
+  }
+
+  private static let dimensions = ReportDimension.allCases.map(\.rawValue).joined(separator: ", ")
+
+  /// Calls `body` with a pool of one connection. Blocks.
+  static func withPool<Result>(_ databaseURL: String, _ body: (PostgresPool) throws -> Result) throws -> Result {
+    let pool = PostgresPool(try PostgresConfiguration(databaseURL, applicationName: "handbill-accounts"), size: 1)
+    defer { pool.close() }
+    return try body(pool)
+  }
+}
+
+/// `handbill explain`: everything known of one served ad.
+enum ExplainCommand {
+  static let command = Command(
+    "explain", summary: "Tells everything known of one served ad, from its request to the ledger.",
+    options: DatabasePlace.options,
+    arguments: [CommandArgument("SERVE-ID", help: "The serve's id, as tables and logs show it.")],
+    examples: [
+      CommandExample("handbill explain 0197e4a2-8c1b-7d3e-9f00-3a5b7c9d1e2f", "Why it was served, shown and charged.")
+    ]
+  ) { invocation in
+    guard let id = ServeID(invocation.argument(0) ?? "") else {
+      throw UsageError("SERVE-ID must be a UUID of version 7")
+    }
+    let explanation = try await onOwnThread {
+      try ReportCommand.withPool(DatabasePlace.address(invocation)) { try Explain($0).serve(id) }
+    }
+    Terminal.print(invocation.wantsJSON ? explanation.json.prettyText : explanation.text)
+    return explanation.isKnown ? .success : .failure
+  }
+}
+
+/// `handbill reconcile`: compares all accounts.
+enum ReconcileCommand {
+  static let command = Command(
+    "reconcile", summary: "Compares all accounts with each other; exit 1 on any difference.",
+    discussion: """
+      Every record has one outcome (I3), budgets hold (I5), the ledger balances (I6), accepted events, charges and
+      served ads agree (I7), and no test traffic is charged (I8): all in one snapshot, while everything goes on.
+      """,
+    options: DatabasePlace.options + [
+      .value("tally", "FILE", help: "What devices know to have happened, as 'handbill simulate --tally' writes it.")
+    ],
+    examples: [
+      CommandExample("handbill reconcile", "The network's accounts among themselves."),
+      CommandExample("handbill reconcile --tally .demo/tally.json", "And with the devices' own count."),
+    ]
+  ) { invocation in
+    let reconciliation = try await onOwnThread {
+      let account = try invocation.text("tally").map(account)
+      return try ReportCommand.withPool(DatabasePlace.address(invocation)) {
+        try Reconciler($0).reconcile(tally: account)
+      }
+    }
+    Terminal.print(invocation.wantsJSON ? reconciliation.json.prettyText : reconciliation.text)
+    return reconciliation.differences == 0 ? .success : .failure
+  }
+
+  private static func account(_ path: String) throws -> DeviceAccount {
+    let bytes: [UInt8]
+    guard let text = ConfigurationReader.textOfFile(path) else { throw UsageError("--tally \(path) cannot be read") }
+    bytes = Array(text.utf8)
+    return try DeviceAccount.read(JSONValue.parse(bytes)).get()
+  }
+}
