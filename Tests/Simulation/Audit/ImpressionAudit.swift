@@ -1,0 +1,152 @@
+import AdCore
+import AdEvents
+import Pipeline
+
+/// What impression tracking must have made of what the devices did.
+struct ImpressionAudit {
+  let world: World
+
+  /// Accepted once for each ad and kind of event (M4).
+  private struct Seen: Hashable {
+    var serveID: UUIDv7
+    var kind: UInt8
+  }
+
+  private struct Accepted: Equatable {
+    var sequence: Int64
+    var terms: ServedTerms
+    var eventTime: Int64
+    var arrival: Int64
+  }
+
+  func audit() {
+    for partition in 0..<world.plan.partitions { audit(partition) }
+  }
+
+  private func audit(_ partition: Int32) {
+    let place = LogPlace(topic: Topic.impressions.name, partition: partition)
+    let row = world.impressions.row(partition)
+    let records = Dictionary(
+      uniqueKeysWithValues: world.log[place].records.map { ($0.offset, $0) })
+    var seen = Set<Seen>()
+    var accepted: [Accepted] = []
+    var counted = 0
+    var rejected: [Int64: UInt8] = [:]
+    for batch in row.batches {
+      for (index, outcome) in Auditor.outcomes(of: batch, input: 0).enumerated() {
+        let offset = batch.inputs[0].firstOffset + Int64(index)
+        guard let record = records[offset] else { continue }
+        // A record never counts as earlier than what was said to be decided.
+        let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
+        if world.plan.timestampRegression == 0, arrival != record.timestamp {
+          world.fail("\(place): offset \(offset) arrived before the watermark \(batch.watermarkBefore)")
+        }
+        guard let event = event(of: record) else {
+          world.fail("\(place): nobody knows the record at \(offset)")
+          continue
+        }
+        let expected = expect(event, arrival: arrival, partition: partition, seen: seen)
+        if expected.outcome != outcome {
+          world.fail(
+            "\(place): offset \(offset) has outcome \(outcome), \(expected.outcome) was due at \(arrival): \(event.summary)"
+          )
+        }
+        if expected.outcome >= 64 { rejected[offset] = expected.outcome }
+        if expected.outcome == 3 { auditForwarded(record, of: event, from: place) }
+        guard expected.outcome == 1, let key = expected.key else { continue }
+        seen.insert(key)
+        counted += 1
+        if case .impression(.viewed, _) = event.content, let terms = event.terms {
+          accepted.append(
+            Accepted(
+              sequence: Int64(accepted.count + 1), terms: terms, eventTime: expected.time, arrival: arrival))
+        }
+      }
+    }
+    compare(accepted, partition)
+    compareRejected(rejected, row, place)
+    let stored = world.impressions.tables.counts[partition]?.values.reduce(0, +) ?? 0
+    if stored != Int64(counted) { world.fail("\(place): \(stored) events are counted per minute, not \(counted)") }
+  }
+
+  private func compare(_ accepted: [Accepted], _ partition: Int32) {
+    let stored = (world.impressions.tables.bySequence[partition] ?? []).map {
+      Accepted(
+        sequence: $0.sequence, terms: $0.accepted.terms, eventTime: $0.accepted.eventTime.milliseconds,
+        arrival: $0.accepted.arrival.milliseconds)
+    }
+    if stored != accepted {
+      world.fail("[\(partition)]: impressions \(stored.map(\.sequence)) are stored, not \(accepted.map(\.sequence))")
+    }
+  }
+
+  private func compareRejected(_ expected: [Int64: UInt8], _ row: PartitionRow, _ place: LogPlace) {
+    var stored: [Int64: UInt8] = [:]
+    for entry in row.rejected {
+      if stored.updateValue(entry.row.reason, forKey: entry.row.offset) != nil {
+        world.fail("\(place): offset \(entry.row.offset) is rejected twice")
+      }
+    }
+    if stored != expected { world.fail("\(place): rejected are \(stored), not \(expected)") }
+    let told = LogPlace(topic: Topic.rejected.name, partition: place.partition)
+    let ids = Set(world.log[told].records.compactMap { Self.id(of: $0.message) })
+    for offset in expected.keys where !ids.contains("\(place.topic)/\(place.partition)/\(offset)") {
+      world.fail("\(place): nobody was told that offset \(offset) was rejected")
+    }
+  }
+
+  private static func id(of message: OutgoingMessage) -> String? {
+    let name = Array("ce_id".utf8)
+    return message.headers.first { $0.name == name }.map { String(decoding: $0.value, as: UTF8.self) }
+  }
+
+  private func event(of record: LogRecord) -> DeviceEvent? {
+    (record.event ?? Devices.event(of: record.message)).map { world.devices.events[$0] }
+  }
+
+  private func auditForwarded(_ record: LogRecord, of event: DeviceEvent, from place: LogPlace) {
+    guard let terms = event.terms else { return }
+    let target = LogPlace(topic: place.topic, partition: terms.partition)
+    let arrived = world.log[target].records.contains {
+      $0.event == nil && $0.message.value == record.message.value && $0.message.headers == record.message.headers
+    }
+    if !arrived { world.fail("\(place): offset \(record.offset) was not forwarded to \(target)") }
+  }
+
+  /// What must become of an event that lies in `partition` since `arrival`.
+  private func expect(
+    _ event: DeviceEvent, arrival: Int64, partition: Int32, seen: Set<Seen>
+  ) -> (outcome: UInt8, time: Int64, key: Seen?) {
+    switch event.form {
+    case .garbage(let reason): return (reason, 0, nil)
+    case .forged: return (74, 0, nil)
+    case .unknownKey: return (75, 0, nil)
+    case .sound: break
+    }
+    if case .failure(let id, let error) = event.content {
+      let key = Seen(serveID: id, kind: 100 + error.rawValue)
+      return (seen.contains(key) ? 2 : 1, arrival, key)
+    }
+    guard let terms = event.terms, case .impression(let kind, _) = event.content else { return (0, 0, nil) }
+    if terms.partition != partition {
+      return ((0..<world.plan.partitions).contains(terms.partition) ? 3 : 80, 0, nil)
+    }
+    let issued = terms.issuedAt.milliseconds
+    let hour: Int64 = 3_600_000
+    if issued < arrival - 26 * hour || issued > arrival + 5_000 { return (77, 0, nil) }
+    var time = arrival
+    if let age = event.age {
+      time = issued + age
+    } else if let claimed = event.claimedTime {
+      time = min(max(claimed, issued), max(issued, arrival))
+    }
+    if event.age == nil { time = max(time, issued) }
+    if time > issued + Devices.tokenLife { return (76, 0, nil) }
+    if time > arrival + 5_000 { return (78, 0, nil) }
+    if time < arrival - 24 * hour { return (79, 0, nil) }
+    let key = Seen(serveID: terms.serveID, kind: kind.rawValue)
+    if seen.contains(key) { return (2, 0, nil) }
+    if kind == .viewed, Devices.isRefused(terms) { return (82, 0, nil) }
+    return (1, time, key)
+  }
+}

@@ -1,0 +1,36 @@
+import AdCore
+import AdEvents
+import Pipeline
+
+/// What a device did, as it knows itself: the truth that the auditor starts from.
+struct DeviceEvent {
+  /// What the bytes are worth before anything else is looked at.
+  enum Form: Hashable {
+    case sound
+    case forged
+    case unknownKey
+    /// Not a message at all, and the number of the reason.
+    case garbage(reason: UInt8)
+  }
+
+  enum Content: Hashable {
+    case impression(ImpressionEvent.Kind, AdError?)
+    /// A failure without an ad, by request id.
+    case failure(UUIDv7, AdError)
+  }
+
+  var number: Int
+  var form: Form
+  var content: Content
+  /// The ad; nil for a failure without one.
+  var terms: ServedTerms?
+  var age: Int64?
+  var claimedTime: Int64?
+  var message: OutgoingMessage
+
+  /// For a person who reads a failure.
+  var summary: String {
+    "event \(number): \(form), \(content), partition \(terms?.partition ?? -1), "
+      + "issued \(terms?.issuedAt.milliseconds ?? 0), age \(age ?? -1), claimed \(claimedTime ?? 0)"
+  }
+}

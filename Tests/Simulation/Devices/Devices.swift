@@ -1,0 +1,207 @@
+import AdCore
+import AdEvents
+import Pipeline
+
+/// All devices: they were served ads, and tell what became of them, sometimes twice, late, early, or wrongly.
+final class Devices {
+  static let tokenLife: Int64 = 15 * 60_000
+  private static let hour: Int64 = 3_600_000
+
+  private let fixture: Fixture
+  private let partitions: Int32
+  private(set) var events: [DeviceEvent] = []
+  private var served: [ServedTerms] = []
+  private(set) var sentCount = 0
+
+  init(fixture: Fixture, partitions: Int32) {
+    self.fixture = fixture
+    self.partitions = partitions
+  }
+
+  /// The database refuses the rows of some ads, for a reason nobody foresaw.
+  static func isRefused(_ terms: ServedTerms) -> Bool { terms.budgetDay == 13 }
+
+  /// One device does something.
+  func act(in world: World) {
+    if world.random.chance(200), !events.isEmpty {
+      resend(in: world)
+      return
+    }
+    let event = make(in: world)
+    events.append(event)
+    sentCount += 1
+    note(event, in: world)
+    world.log.append(event.message, event: event.number, timestamp: nextArrival, using: &world.random)
+  }
+
+  /// The arrival that the event was made for, where it was made for one.
+  private var nextArrival: Int64?
+
+  private func note(_ event: DeviceEvent, in world: World) {
+    switch event.form {
+    case .sound: break
+    case .forged: world.coverage.note(.clientForged)
+    case .unknownKey: world.coverage.note(.clientUnknownKey)
+    case .garbage: world.coverage.note(.clientGarbage)
+    }
+    guard let terms = event.terms else { return }
+    if !(0..<partitions).contains(terms.partition) {
+      world.coverage.note(.unknownPartition)
+    } else if terms.partition != event.message.partition {
+      world.coverage.note(.wrongPartition)
+    }
+  }
+
+  /// The same bytes again, perhaps to another partition.
+  private func resend(in world: World) {
+    world.coverage.note(.clientResend)
+    let event = world.random.pick(events)
+    var message = event.message
+    // A failure without an ad belongs nowhere: its second copy elsewhere is a duplicate in whatever order they come.
+    if event.terms != nil, world.random.chance(200) {
+      message.partition = Int32(world.random.number(0...Int(partitions) - 1))
+    }
+    world.log.append(message, event: event.number, using: &world.random)
+  }
+
+  private func make(in world: World) -> DeviceEvent {
+    let sentTo = Int32(world.random.number(0...Int(partitions) - 1))
+    let place = LogPlace(topic: Topic.impressions.name, partition: sentTo)
+    nextArrival = nil
+    if world.random.chance(80) { return garbage(sentTo, in: world) }
+    if world.random.chance(80) { return failureWithoutAd(sentTo, in: world) }
+    let (terms, age) = timing(arrival: world.log.nextTimestamp(place), sentTo: sentTo, in: world)
+    var claimed: Int64?
+    if age == nil, world.random.chance(700) {
+      claimed = terms.issuedAt.milliseconds + world.random.milliseconds(-5_000...100_000)
+    }
+    let kind: ImpressionEvent.Kind =
+      world.random.chance(700) ? .viewed : world.random.pick([.rendered, .unloaded, .failed])
+    let error: AdError? = kind == .failed ? .unknown : nil
+    var form = DeviceEvent.Form.sound
+    var token = fixture.signer.sign(terms)
+    if world.random.chance(40) {
+      form = .forged
+      token[world.random.number(3...token.count - 1)] ^= UInt8(1 << world.random.number(0...7))
+    } else if world.random.chance(20) {
+      form = .unknownKey
+      token = fixture.foreignSigner.sign(terms)
+    } else {
+      served.append(terms)
+    }
+    let value = ImpressionEvent(
+      kind: kind, subject: .serve(token: token), age: age.map(EventAge.milliseconds) ?? .unknown, error: error,
+      identity: EventIdentity(idHash: 0, time: nil))
+    return DeviceEvent(
+      number: events.count, form: form, content: .impression(kind, error), terms: terms, age: age,
+      claimedTime: claimed, message: message(value, to: sentTo, claimed: claimed))
+  }
+
+  /// An ad and an age: most of them ordinary, some exactly at a border or a millisecond beyond.
+  private func timing(arrival: Int64, sentTo: Int32, in world: World) -> (ServedTerms, Int64?) {
+    let life = Self.tokenLife
+    if world.random.chance(700) {
+      if !served.isEmpty, world.random.chance(350) {
+        let terms = world.random.pick(served)
+        return (terms, world.random.milliseconds(0...2_000))
+      }
+      let issued = min(arrival, world.slowestClock + 5_000) - world.random.milliseconds(0...60_000)
+      let age = world.random.chance(150) ? nil : world.random.milliseconds(0...max(0, arrival - issued))
+      return (makeTerms(issuedAt: issued, sentTo: sentTo, in: world), age)
+    }
+    world.coverage.note(.borderEvent)
+    if world.plan.timestampRegression == 0 { nextArrival = arrival }
+    let beyond = world.random.milliseconds(0...1)
+    let issued: Int64
+    let age: Int64
+    switch world.random.number(0...4) {
+    case 0:
+      issued = arrival - life - world.random.milliseconds(0...1_000)
+      age = life + beyond
+    case 1:
+      age = world.random.milliseconds(0...life)
+      issued = arrival - 24 * Self.hour - beyond - age
+    case 2:
+      age = world.random.milliseconds(0...life)
+      issued = arrival - 26 * Self.hour - beyond
+    case 3:
+      age = 0
+      issued = min(arrival, world.slowestClock) + 5_000 + beyond
+    default:
+      age = 6_000 + beyond
+      issued = arrival - 1_000
+    }
+    return (makeTerms(issuedAt: issued, sentTo: sentTo, in: world), age)
+  }
+
+  private func makeTerms(issuedAt: Int64, sentTo: Int32, in world: World) -> ServedTerms {
+    var partition = sentTo
+    if world.random.chance(100) { partition = Int32(world.random.number(0...Int(partitions))) }
+    let issued = Timestamp(milliseconds: issuedAt)
+    var terms = Samples.terms
+    terms.serveID = ServeID(timestamp: issued, randomHigh: world.random.next(), randomLow: world.random.next())
+    terms.partition = partition
+    terms.issuedAt = issued
+    terms.expiresAt = issued.advanced(byMilliseconds: Self.tokenLife)
+    terms.clientHash = UInt64(world.random.number(1...6))
+    terms.isTest = world.random.chance(100)
+    if world.random.chance(30) { terms.budgetDay = 13 }
+    return terms
+  }
+
+  private func failureWithoutAd(_ partition: Int32, in world: World) -> DeviceEvent {
+    let made = world.time.milliseconds - world.random.milliseconds(-20_000...100_000)
+    let id = UUIDv7(timestamp: Timestamp(milliseconds: made), randomHigh: 1, randomLow: world.random.next())
+    let value = ImpressionEvent(
+      kind: .failed,
+      subject: .request(
+        id, app: Samples.terms.app, placement: Samples.terms.placement, clientID: "client", sessionID: "session"),
+      age: .unknown, error: .inventoryUnavailable, identity: EventIdentity(idHash: 0, time: nil))
+    return DeviceEvent(
+      number: events.count, form: .sound, content: .failure(id, .inventoryUnavailable), terms: nil, age: nil,
+      claimedTime: nil, message: message(value, to: partition, claimed: nil))
+  }
+
+  private func garbage(_ partition: Int32, in world: World) -> DeviceEvent {
+    let value = ImpressionEvent(
+      kind: .viewed, subject: .serve(token: [1, 2, 3]), age: .unknown, error: nil,
+      identity: EventIdentity(idHash: 0, time: nil))
+    var message = message(value, to: partition, claimed: nil)
+    let reason: UInt8 = world.random.pick([64, 65, 67, 68, 72, 73])
+    switch reason {
+    case 64: message.value = nil
+    case 65: message.value = []
+    case 67: message.headers.removeAll { $0.name == Array("content-type".utf8) }
+    case 68: message.value = [0xFF, 0xFF, 0xFF]
+    case 72: message.headers.removeAll { $0.name == Array("ce_id".utf8) }
+    default:
+      let name = Array("ce_type".utf8)
+      for index in message.headers.indices where message.headers[index].name == name {
+        message.headers[index].value = Array("org.handbill.nonsense.v9".utf8)
+      }
+    }
+    return DeviceEvent(
+      number: events.count, form: .garbage(reason: reason), content: .impression(.viewed, nil), terms: nil, age: nil,
+      claimedTime: nil, message: message)
+  }
+
+  private func message(_ value: ImpressionEvent, to partition: Int32, claimed: Int64?) -> OutgoingMessage {
+    var headers = [
+      RecordHeader("content-type", Array("application/protobuf".utf8)),
+      RecordHeader("ce_specversion", Array("1.0".utf8)), RecordHeader("ce_source", Array("/device".utf8)),
+      RecordHeader("ce_type", value.eventType.name.withUTF8Buffer { Array($0) }),
+      RecordHeader("ce_id", Array("event-\(events.count)".utf8)),
+    ]
+    if let claimed { headers.append(RecordHeader("ce_time", InternetTime.bytes(Timestamp(milliseconds: claimed)))) }
+    return OutgoingMessage(
+      topic: Topic.impressions.name, partition: partition, key: nil, value: value.encoded(), headers: headers)
+  }
+
+  /// Which event a record carries, by its `ce_id`.
+  static func event(of message: OutgoingMessage) -> Int? {
+    let name = Array("ce_id".utf8)
+    guard let header = message.headers.first(where: { $0.name == name }) else { return nil }
+    let text = String(decoding: header.value, as: UTF8.self)
+    return text.hasPrefix("event-") ? Int(text.dropFirst(6)) : nil
+  }
+}

@@ -1,0 +1,162 @@
+import AdCore
+import Pipeline
+
+/// One connection of one instance to a service's tables: the twin of the PostgreSQL store.
+final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
+  typealias Service = Tables.Service
+
+  private let books: Books<Tables>
+  private let context: InstanceContext
+
+  init(books: Books<Tables>, context: InstanceContext) {
+    self.books = books
+    self.context = context
+  }
+
+  /// Goes to the tables and back; either way may fail.
+  private func call<Result>(
+    _ port: PortCall, _ body: () throws(PipelineError) -> Result
+  ) throws(PipelineError) -> Result {
+    let fate = try context.fate(of: port)
+    let result = try body()
+    switch fate {
+    case .fine, .crashBefore, .lostBefore:
+      return result
+    case .crashAfter:
+      context.world.coverage.note(port == .commit ? .crashAfterCommit : .crashAfterCall)
+      context.isDead = true
+      throw .storeUnavailable("crashed")
+    case .lostAfter:
+      context.world.coverage.note(port == .commit ? .commitAnswerLost : .connectionLost)
+      throw .storeUnavailable("the connection was lost after \(port)")
+    }
+  }
+
+  func acquire(_ partition: Int32) throws(PipelineError) -> PartitionPosition {
+    try call(.acquire) { () throws(PipelineError) in
+      var row = books.row(partition)
+      row.epoch += 1
+      books.partitions[partition] = row
+      var outputs = row.outputs
+      if context.world.sabotage == .dropRepublishing {
+        for output in outputs.indices { outputs[output].emittedSequence = outputs[output].nextSequence - 1 }
+      }
+      return PartitionPosition(
+        epoch: row.epoch, batchNumber: row.batchNumber, watermark: row.watermark, inputs: row.inputs, outputs: outputs,
+        outboxID: row.outboxID)
+    }
+  }
+
+  func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider {
+    try call(.load) { () throws(PipelineError) in books.tables.load(partition, now: now) }
+  }
+
+  func look(up query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge {
+    try call(.look) { () throws(PipelineError) in books.tables.look(up: query, partition: partition) }
+  }
+
+  private func checkFence(_ row: PartitionRow, epoch: Int64, batchNumber: Int64) throws(PipelineError) {
+    guard context.world.sabotage != .skipFence else { return }
+    guard row.epoch == epoch, row.batchNumber == batchNumber else {
+      context.world.coverage.note(.zombieFenced)
+      throw .fenced
+    }
+  }
+
+  func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> CommitResult {
+    if context.world.sabotage == .publishBeforeCommit {
+      for message in books.tables.messages(of: batch) { try? context.writer.send(message.message, receipt: nil) }
+    }
+    return try call(.commit) { () throws(PipelineError) in
+      var row = books.row(batch.partition)
+      try checkFence(row, epoch: batch.epoch, batchNumber: batch.number - 1)
+      if let violation = books.tables.violation(of: batch) {
+        if case .duplicateFound = violation { context.world.coverage.note(.oldIDReplayed) }
+        if case .dataRefused = violation { context.world.coverage.note(.rowRefused) }
+        throw violation
+      }
+      if batch.outbox.contains(where: { $0.id <= row.outboxID }) { books.anomalies.append("an outbox id came twice") }
+      row.batches.append(
+        BatchRow(
+          number: batch.number, committedAt: batch.committedAt, watermarkBefore: row.watermark,
+          watermark: batch.watermark, inputs: batch.inputs, incarnations: row.incarnations, outputs: batch.outputs,
+          outcomes: batch.outcomes, lost: batch.lost))
+      row.batchNumber = batch.number
+      if context.world.sabotage != .forgetPosition || !context.random.chance(100) {
+        row.inputs = batch.inputs.map(\.position)
+      }
+      row.watermark = batch.watermark
+      row.outboxID = max(row.outboxID, batch.outbox.last?.id ?? 0)
+      row.outputs = batch.outputs.map(\.position)
+      row.rejected += batch.rejections.map { (batch.number, $0, row.incarnations[$0.input]) }
+      row.outbox += batch.outbox
+      settle(&row, delivered: batch.deliveredOutbox, missing: batch.missing)
+      let result = books.tables.apply(batch)
+      for message in result.messages {
+        row.outputs[message.output].nextSequence = max(
+          row.outputs[message.output].nextSequence, message.sequence + 1)
+      }
+      books.partitions[batch.partition] = row
+      return result
+    }
+  }
+
+  private func settle(_ row: inout PartitionRow, delivered: [Int64], missing: [MissingSequence]) {
+    let gone = Set(delivered)
+    if !gone.isEmpty { row.outbox.removeAll { gone.contains($0.id) } }
+    books.addMissing(missing, to: &row)
+    for output in row.outputs where output.emittedSequence >= output.nextSequence {
+      books.anomalies.append("\(books.name): more was emitted than there is")
+    }
+  }
+
+  func keep(_ upkeep: Upkeep) throws(PipelineError) {
+    try call(.keep) { () throws(PipelineError) in
+      var row = books.row(upkeep.partition)
+      try checkFence(row, epoch: upkeep.epoch, batchNumber: upkeep.batchNumber)
+      row.watermark = upkeep.watermark
+      for (output, emitted) in upkeep.emitted.enumerated() { row.outputs[output].emittedSequence = emitted }
+      for (input, time) in upkeep.takenWatermarks.enumerated() { row.inputs[input].takenWatermark = time }
+      settle(&row, delivered: upkeep.deliveredOutbox, missing: upkeep.missing)
+      for notice in upkeep.answeredMissing {
+        context.world.coverage.note(.missingAnswered)
+        var answered = row.answered[notice.consumer] ?? row.outputs.map { _ in 0 }
+        answered[notice.output] = max(answered[notice.output], notice.number)
+        row.answered[notice.consumer] = answered
+      }
+      books.partitions[upkeep.partition] = row
+    }
+  }
+
+  func messages(
+    partition: Int32, output: Int, from sequence: Int64, limit: Int
+  ) throws(PipelineError) -> [NumberedMessage] {
+    try call(.messages) { () throws(PipelineError) in
+      if context.world.sabotage == .dropRepublishing { return [] }
+      return books.tables.messages(partition: partition, output: output, from: sequence, limit: min(limit, 8))
+    }
+  }
+
+  func outbox(_ partition: Int32) throws(PipelineError) -> [OutboxEntry] {
+    try call(.outbox) { () throws(PipelineError) in books.row(partition).outbox }
+  }
+
+  func missing(_ partition: Int32) throws(PipelineError) -> [MissingNotice] {
+    try call(.missing) { () throws(PipelineError) in
+      guard context.world.sabotage != .ignoreMissing, context.world.sabotage != .dropRepublishing else { return [] }
+      let row = books.row(partition)
+      var notices: [MissingNotice] = []
+      for consumer in books.consumers {
+        for missing in consumer.partitions[partition]?.missing ?? [] {
+          guard let output = books.outputTopics.firstIndex(of: consumer.inputTopics[missing.input]),
+            missing.number > row.answered[consumer.name]?[output] ?? 0
+          else { continue }
+          notices.append(
+            MissingNotice(
+              consumer: consumer.name, number: missing.number, output: output, sequence: missing.sequence))
+        }
+      }
+      return notices
+    }
+  }
+}

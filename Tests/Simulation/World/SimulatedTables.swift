@@ -1,0 +1,115 @@
+import AdCore
+import Pipeline
+
+/// A service's own tables in memory: the twin of its half of the database, small and honest.
+protocol SimulatedTables<Service> {
+  associatedtype Service: PipelineService
+
+  func load(_ partition: Int32, now: Timestamp) -> Service.Decider
+  func look(up query: Service.Query, partition: Int32) -> Service.Knowledge
+  /// What the constraints say against the batch; nothing has been changed then.
+  func violation(of batch: CommitBatch<Service>) -> PipelineError?
+  mutating func apply(_ batch: CommitBatch<Service>) -> CommitResult
+  func messages(partition: Int32, output: Int, from sequence: Int64, limit: Int) -> [NumberedMessage]
+  /// The messages that the batch will make.
+  func messages(of batch: CommitBatch<Service>) -> [NumberedMessage]
+}
+
+/// What the bookkeeping of every service can be asked, whatever the service.
+protocol ServiceBooks: AnyObject {
+  var name: String { get }
+  var inputTopics: [String] { get }
+  var outputTopics: [String] { get }
+  var partitions: [Int32: PartitionRow] { get }
+  /// A person accepts that the log was replaced: it is read from its beginning.
+  func acceptLog(_ partition: Int32, input: Int, incarnation: Int)
+}
+
+/// One partition's rows of bookkeeping.
+struct PartitionRow {
+  var epoch: Int64 = 0
+  var batchNumber: Int64 = 0
+  var watermark = Timestamp(milliseconds: 0)
+  var outboxID: Int64 = 0
+  var inputs: [InputPosition]
+  var outputs: [OutputPosition]
+  /// Per input: how often a replaced log was accepted.
+  var incarnations: [Int]
+  var outbox: [OutboxEntry] = []
+  var batches: [BatchRow] = []
+  var rejected: [(batch: Int64, row: RejectedRecord, incarnation: Int)] = []
+  var missing: [MissingRow] = []
+  /// By consumer and output: the highest row answered.
+  var answered: [String: [Int64]] = [:]
+}
+
+struct MissingRow {
+  var number: Int64
+  var input: Int
+  var sequence: Int64
+}
+
+/// One row for each batch.
+struct BatchRow {
+  var number: Int64
+  var committedAt: Timestamp
+  /// The partition's watermark before the batch: no record counts as having arrived earlier.
+  var watermarkBefore: Timestamp
+  var watermark: Timestamp
+  var inputs: [InputCommit]
+  var incarnations: [Int]
+  var outputs: [OutputCommit]
+  var outcomes: [UInt8]
+  var lost: [LostRange]
+}
+
+/// The tables of one service, all partitions.
+final class Books<Tables: SimulatedTables>: ServiceBooks {
+  let name: String
+  let inputTopics: [String]
+  let outputTopics: [String]
+  var partitions: [Int32: PartitionRow] = [:]
+  var tables: Tables
+  /// Services that may say what they miss.
+  var consumers: [any ServiceBooks] = []
+  /// Broken rules that the tables themselves saw.
+  var anomalies: [String] = []
+  private var missingNumber: Int64 = 0
+
+  init(service: Tables.Service, tables: Tables) {
+    name = Tables.Service.name
+    inputTopics = service.inputs.map(\.topic)
+    outputTopics = service.outputs
+    self.tables = tables
+  }
+
+  func row(_ partition: Int32) -> PartitionRow {
+    partitions[partition]
+      ?? PartitionRow(
+        inputs: inputTopics.map { _ in .start }, outputs: outputTopics.map { _ in .start },
+        incarnations: inputTopics.map { _ in 0 })
+  }
+
+  func acceptLog(_ partition: Int32, input: Int, incarnation: Int) {
+    var row = row(partition)
+    row.inputs[input].nextOffset = 0
+    row.inputs[input].last = nil
+    row.incarnations[input] = incarnation
+    row.epoch += 1
+    partitions[partition] = row
+  }
+
+  /// A position that rests on no record belongs to whatever log there is.
+  func begin(_ partition: Int32, input: Int, incarnation: Int) {
+    guard var row = partitions[partition], row.inputs[input].last == nil else { return }
+    row.incarnations[input] = incarnation
+    partitions[partition] = row
+  }
+
+  func addMissing(_ missing: [MissingSequence], to row: inout PartitionRow) {
+    for sequence in missing {
+      missingNumber += 1
+      row.missing.append(MissingRow(number: missingNumber, input: sequence.input, sequence: sequence.sequence))
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import Pipeline
+
+/// One instance's producer: what is sent becomes records later, in order for each partition; reports come later still.
+/// When it fails, a prefix of what was in flight may have become records, and nobody is told.
+final class SimulatedWriter: LogWriter {
+  struct InFlight {
+    var message: OutgoingMessage
+    var receipt: Receipt?
+  }
+
+  private let context: InstanceContext
+  private var inFlight: [LogPlace: [InFlight]] = [:]
+  private var reports: [Receipt] = []
+  private(set) var isDown = false
+  /// Rebuilt, and the partitions have not been told yet.
+  private(set) var isUntold = false
+
+  init(context: InstanceContext) { self.context = context }
+
+  func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {
+    let fate = try context.fate(of: .send)
+    guard !isDown else { throw .logUnavailable("the producer is being rebuilt") }
+    if isUntold { context.world.coverage.note(.sentBeforeTold) }
+    let place = LogPlace(topic: message.topic, partition: message.partition)
+    inFlight[place, default: []].append(InFlight(message: message, receipt: receipt))
+    if case .crashAfter = fate { context.isDead = true }
+  }
+
+  var isIdle: Bool { inFlight.isEmpty && reports.isEmpty && !isDown && !isUntold }
+
+  /// Some of what is in flight becomes records.
+  func progress(everything: Bool = false) {
+    for place in inFlight.keys.sorted() {
+      let waiting = inFlight[place] ?? []
+      let count = everything ? waiting.count : context.random.number(0...waiting.count)
+      deliver(waiting.prefix(count), isReported: true)
+      inFlight[place] = count == waiting.count ? nil : Array(waiting.dropFirst(count))
+    }
+  }
+
+  private func deliver(_ messages: ArraySlice<InFlight>, isReported: Bool) {
+    for item in messages {
+      context.world.append(item.message)
+      if isReported, let receipt = item.receipt { reports.append(receipt) }
+      if !isReported { context.world.coverage.note(.deliveredButUnreported) }
+    }
+  }
+
+  /// Reports that have come by now.
+  func takeReports(everything: Bool = false) -> [Receipt] {
+    let count = everything ? reports.count : context.random.number(0...reports.count)
+    let taken = Array(reports.prefix(count))
+    reports.removeFirst(count)
+    return taken
+  }
+
+  /// The producer fails: of each partition's messages a prefix arrived, and no report of it comes any more.
+  func fail() {
+    guard !isDown else { return }
+    context.world.coverage.note(.producerFailed)
+    loseInFlight()
+    isDown = true
+    isUntold = false
+  }
+
+  /// What was in flight arrives in part, later than its sender lived.
+  func loseInFlight() {
+    for place in inFlight.keys.sorted() {
+      let waiting = inFlight[place] ?? []
+      let count = context.random.number(0...waiting.count)
+      deliver(waiting.prefix(count), isReported: false)
+      if count < waiting.count { context.world.coverage.note(.droppedInFlight, waiting.count - count) }
+    }
+    inFlight = [:]
+    reports = context.random.chance(500) ? [] : reports
+  }
+
+  func rebuild() {
+    guard isDown else { return }
+    isDown = false
+    isUntold = true
+  }
+
+  func told() { isUntold = false }
+
+  /// What is in flight when the instance dies: the broker may still get it.
+  func takeInFlight() -> [OutgoingMessage] {
+    defer { inFlight = [:] }
+    return inFlight.keys.sorted().flatMap { place in (inFlight[place] ?? []).map(\.message) }
+  }
+}
