@@ -45,6 +45,11 @@ demo: release ## show a living network for DEMO_SECONDS (30), with its accounts 
 up: release ## start the same network and stay, until Ctrl-C
 	@exec "$$($(SWIFT) build -c release --show-bin-path)/handbill" up $(DEMO_ARGUMENTS)
 
+.PHONY: simulate
+SEEDS ?= 10000
+simulate: ## run simulated worlds under SEEDS=n seeds; SEED=n in the environment replays one
+	SIMULATION_SEEDS=$(SEEDS) $(SWIFT) test --filter SimulationTests.SimulationTests/worlds
+
 .PHONY: lint
 lint: ## check the format of all Swift sources
 	$(SWIFT) format lint --strict --recursive --parallel $(SOURCES)

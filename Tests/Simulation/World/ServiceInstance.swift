@@ -119,7 +119,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     do throws(PipelineError) {
       let offsets = try pipeline.open { input, lastOffset throws(PipelineError) in
         _ = try context.fate(of: .probe)
-        books.begin(partition, input: input, incarnation: world.log[place(input, partition)].incarnation)
+        books.begin(partition, input: input, in: world.log[place(input, partition)])
         return world.log.probe(place(input, partition), lastOffset: lastOffset)
       }
       openings[partition] = Opening(

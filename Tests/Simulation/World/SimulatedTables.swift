@@ -99,10 +99,10 @@ final class Books<Tables: SimulatedTables>: ServiceBooks {
     partitions[partition] = row
   }
 
-  /// A position that rests on no record belongs to whatever log there is.
-  func begin(_ partition: Int32, input: Int, incarnation: Int) {
-    guard var row = partitions[partition], row.inputs[input].last == nil else { return }
-    row.incarnations[input] = incarnation
+  /// A position that rests on no record, or on one that retention removed, belongs to whatever log there is.
+  func begin(_ partition: Int32, input: Int, in log: PartitionLog) {
+    guard var row = partitions[partition], row.inputs[input].last?.offset ?? -1 < log.firstOffset else { return }
+    row.incarnations[input] = log.incarnation
     partitions[partition] = row
   }
 
