@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import ClickTrackingCore
 import Pipeline
 
 /// Works out from what the devices did, and from what the broker holds, what the tables must hold; and compares. Its
@@ -9,8 +10,9 @@ struct Auditor {
 
   func audit() {
     for fleet in world.fleets { auditOutcomes(fleet.books) }
-    for anomaly in world.impressions.anomalies + world.ledger.anomalies { world.fail(anomaly) }
+    for anomaly in world.impressions.anomalies + world.clicks.anomalies + world.ledger.anomalies { world.fail(anomaly) }
     ImpressionAudit(world: world).audit()
+    ClickAudit(world: world).audit()
     auditTaken()
   }
 
@@ -74,7 +76,8 @@ struct Auditor {
   /// Downstream has taken each sequence once, in order, and what it took is what the rows say.
   private func auditTaken() {
     for partition in 0..<world.plan.partitions {
-      let taken = world.ledger.tables.entries[partition] ?? []
+      let entries = world.ledger.tables.entries[partition] ?? []
+      let taken = entries.filter { $0.impression != nil }
       let produced = world.impressions.tables.bySequence[partition] ?? []
       if taken.map(\.sequence) != produced.map(\.sequence) {
         world.fail("[\(partition)]: taken \(taken.map(\.sequence)), produced \(produced.map(\.sequence))")
@@ -82,6 +85,24 @@ struct Auditor {
       for (one, other) in zip(taken, produced) where one.impression != other.accepted {
         world.fail("[\(partition)]: sequence \(one.sequence) was taken as another impression")
       }
+      let takenClicks = entries.filter { $0.click != nil }.map(\.sequence)
+      let decided = world.clicks.tables.bySequence[partition] ?? []
+      if takenClicks != decided.map(\.sequence) {
+        world.fail("[\(partition)]: clicks taken \(takenClicks), decided \(decided.map(\.sequence))")
+      }
+      for click in decided { note(click.accepted.verdict, wasParked: click.wasParked) }
+    }
+  }
+}
+
+extension Auditor {
+  private func note(_ verdict: ClickVerdict, wasParked: Bool) {
+    if wasParked { world.coverage.note(.clickBeforeImpression) }
+    switch verdict {
+    case .limited: world.coverage.note(.clickLimited)
+    case .repeat: world.coverage.note(.clickRepeated)
+    case .noImpression: world.coverage.note(.clickWithoutImpression)
+    default: break
     }
   }
 }
@@ -89,22 +110,35 @@ struct Auditor {
 extension World {
   /// What may appear in a topic at all: only what is committed.
   func audit(_ message: OutgoingMessage, appendedTo place: LogPlace) {
-    guard place.topic == Topic.acceptedImpressions.name else { return }
-    guard let value = message.value else { return fail("a null value in \(place)") }
+    if place.topic == Topic.acceptedImpressions.name {
+      let rows = impressions.tables.bySequence[place.partition] ?? []
+      audit(message, place, row: impressions.row(place.partition)) { sequence in
+        rows.first { $0.sequence == sequence }?.accepted
+      }
+    }
+    if place.topic == Topic.acceptedClicks.name {
+      let rows = clicks.tables.bySequence[place.partition] ?? []
+      audit(message, place, row: clicks.row(place.partition)) { sequence in
+        rows.first { $0.sequence == sequence }?.accepted
+      }
+    }
+  }
+
+  private func audit<Content: SequencedContent>(
+    _ message: OutgoingMessage, _ place: LogPlace, row: PartitionRow, stored: (Int64) -> Content?
+  ) {
     var headers = RecordHeaders()
     for header in message.headers {
       header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { headers.add(name: name, value: $0) } }
     }
-    let decoded = value.withUnsafeBytes { Sequenced<AcceptedImpression>.decode(value: $0, headers: headers) }
-    let rows = impressions.tables.bySequence[place.partition] ?? []
+    let decoded = (message.value ?? []).withUnsafeBytes { Sequenced<Content>.decode(value: $0, headers: headers) }
     switch decoded {
-    case .success(.record(let sequence, let impression)):
-      guard let row = rows.first(where: { $0.sequence == sequence }) else {
+    case .success(.record(let sequence, let content)):
+      guard let committed = stored(sequence) else {
         return fail("\(place): sequence \(sequence) was published before it was committed")
       }
-      if row.accepted != impression { fail("\(place): sequence \(sequence) is not what its row says") }
+      if committed != content { fail("\(place): sequence \(sequence) is not what its row says") }
     case .success(.watermark(let watermark)):
-      let row = impressions.row(place.partition)
       if watermark.sequence >= row.outputs[0].nextSequence || watermark.time > row.watermark {
         fail("\(place): the watermark \(watermark) was published before it was committed")
       }

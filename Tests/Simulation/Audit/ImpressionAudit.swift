@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import ImpressionTrackingCore
 import Pipeline
 
 /// What impression tracking must have made of what the devices did.
@@ -131,22 +132,40 @@ struct ImpressionAudit {
     if terms.partition != partition {
       return ((0..<world.plan.partitions).contains(terms.partition) ? 3 : 80, 0, nil)
     }
-    let issued = terms.issuedAt.milliseconds
-    let hour: Int64 = 3_600_000
-    if issued < arrival - 26 * hour || issued > arrival + 5_000 { return (77, 0, nil) }
-    var time = arrival
-    if let age = event.age {
-      time = issued + age
-    } else if let claimed = event.claimedTime {
-      time = min(max(claimed, issued), max(issued, arrival))
+    let time: Int64
+    switch event.judgedTime(arrival: arrival, lastAfterIssue: Devices.tokenLife) {
+    case .rejected(let reason): return (reason, 0, nil)
+    case .at(let found): time = found
     }
-    if event.age == nil { time = max(time, issued) }
-    if time > issued + Devices.tokenLife { return (76, 0, nil) }
-    if time > arrival + 5_000 { return (78, 0, nil) }
-    if time < arrival - 24 * hour { return (79, 0, nil) }
     let key = Seen(serveID: terms.serveID, kind: kind.rawValue)
     if seen.contains(key) { return (2, 0, nil) }
     if kind == .viewed, Devices.isRefused(terms) { return (82, 0, nil) }
     return (1, time, key)
+  }
+}
+
+/// When an event happened, or the number of the reason why its time is not accepted.
+enum JudgedTime {
+  case at(Int64)
+  case rejected(UInt8)
+}
+
+extension DeviceEvent {
+  /// - Parameter lastAfterIssue: how long after the ad was issued such an event may still happen.
+  func judgedTime(arrival: Int64, lastAfterIssue: Int64) -> JudgedTime {
+    let hour: Int64 = 3_600_000
+    let issued = terms?.issuedAt.milliseconds ?? 0
+    if issued < arrival - 26 * hour || issued > arrival + 5_000 { return .rejected(77) }
+    var time = arrival
+    if let age {
+      time = issued + age
+    } else if let claimedTime {
+      time = min(max(claimedTime, issued), max(issued, arrival))
+    }
+    time = max(time, issued)
+    if time > issued + lastAfterIssue { return .rejected(76) }
+    if time > arrival + 5_000 { return .rejected(78) }
+    if time < arrival - 24 * hour { return .rejected(79) }
+    return .at(time)
   }
 }

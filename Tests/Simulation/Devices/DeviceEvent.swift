@@ -15,6 +15,8 @@ struct DeviceEvent {
 
   enum Content: Hashable {
     case impression(ImpressionEvent.Kind, AdError?)
+    /// A tap: what it was, how long its action had lasted, whether the user left the application.
+    case click(ClickEvent.Kind, Int64, Bool)
     /// A failure without an ad, by request id.
     case failure(UUIDv7, AdError)
   }

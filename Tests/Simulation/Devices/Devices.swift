@@ -10,7 +10,8 @@ final class Devices {
   private let fixture: Fixture
   private let partitions: Int32
   private(set) var events: [DeviceEvent] = []
-  private var served: [ServedTerms] = []
+  /// Ads with genuine tokens, and the age that was told last for each.
+  private var served: [(terms: ServedTerms, age: Int64?)] = []
   private(set) var sentCount = 0
 
   init(fixture: Fixture, partitions: Int32) {
@@ -66,9 +67,11 @@ final class Devices {
 
   private func make(in world: World) -> DeviceEvent {
     let sentTo = Int32(world.random.number(0...Int(partitions) - 1))
-    let place = LogPlace(topic: Topic.impressions.name, partition: sentTo)
+    let topic: Topic = world.random.chance(400) ? .clicks : .impressions
+    let place = LogPlace(topic: topic.name, partition: sentTo)
     nextArrival = nil
-    if world.random.chance(80) { return garbage(sentTo, in: world) }
+    if world.random.chance(80) { return garbage(topic, sentTo, in: world) }
+    if topic == .clicks { return tap(place, in: world) }
     if world.random.chance(80) { return failureWithoutAd(sentTo, in: world) }
     let (terms, age) = timing(arrival: world.log.nextTimestamp(place), sentTo: sentTo, in: world)
     var claimed: Int64?
@@ -78,23 +81,49 @@ final class Devices {
     let kind: ImpressionEvent.Kind =
       world.random.chance(700) ? .viewed : world.random.pick([.rendered, .unloaded, .failed])
     let error: AdError? = kind == .failed ? .unknown : nil
-    var form = DeviceEvent.Form.sound
-    var token = fixture.signer.sign(terms)
-    if world.random.chance(40) {
-      form = .forged
-      token[world.random.number(3...token.count - 1)] ^= UInt8(1 << world.random.number(0...7))
-    } else if world.random.chance(20) {
-      form = .unknownKey
-      token = fixture.foreignSigner.sign(terms)
-    } else {
-      served.append(terms)
-    }
+    let (form, token) = sign(terms, in: world)
+    if form == .sound { served.append((terms, age)) }
     let value = ImpressionEvent(
       kind: kind, subject: .serve(token: token), age: age.map(EventAge.milliseconds) ?? .unknown, error: error,
       identity: EventIdentity(idHash: 0, time: nil))
     return DeviceEvent(
       number: events.count, form: form, content: .impression(kind, error), terms: terms, age: age,
-      claimedTime: claimed, message: message(value, to: sentTo, claimed: claimed))
+      claimedTime: claimed, message: message(value, on: .impressions, to: sentTo, claimed: claimed))
+  }
+
+  /// The token of an ad; some are forged, some signed with a key that nobody knows.
+  private func sign(_ terms: ServedTerms, in world: World) -> (DeviceEvent.Form, [UInt8]) {
+    if world.random.chance(40) {
+      var token = fixture.signer.sign(terms)
+      token[world.random.number(3...token.count - 1)] ^= UInt8(1 << world.random.number(0...7))
+      return (.forged, token)
+    }
+    if world.random.chance(20) { return (.unknownKey, fixture.foreignSigner.sign(terms)) }
+    return (.sound, fixture.signer.sign(terms))
+  }
+
+  /// A tap on an ad that was shown, or whose showing is told only later.
+  private func tap(_ place: LogPlace, in world: World) -> DeviceEvent {
+    let arrival = world.log.nextTimestamp(place)
+    var (terms, age) = timing(arrival: arrival, sentTo: place.partition, in: world)
+    if !served.isEmpty, world.random.chance(750) {
+      let shown = world.random.pick(served)
+      terms = shown.terms
+      age = (shown.age ?? 0) + world.random.pick([99, 100, 3_600_000, 3_600_001, 200, 800, 2_000, 61_000])
+      nextArrival = nil
+    } else {
+      served.append((terms, age))
+    }
+    let kind: ClickEvent.Kind = world.random.chance(850) ? .click : world.random.pick([.blocked, .cancelled])
+    let lasted: Int64 = world.random.pick([1_999, 2_000, 5_000, 9_000])
+    let hasLeft = world.random.chance(400)
+    let (form, token) = sign(terms, in: world)
+    let value = ClickEvent(
+      kind: kind, token: token, age: age.map(EventAge.milliseconds) ?? .unknown, actionMilliseconds: lasted,
+      leftApplication: hasLeft, identity: EventIdentity(idHash: 0, time: nil))
+    return DeviceEvent(
+      number: events.count, form: form, content: .click(kind, lasted, hasLeft), terms: terms, age: age,
+      claimedTime: nil, message: message(value, on: .clicks, to: place.partition, claimed: nil))
   }
 
   /// An ad and an age: most of them ordinary, some exactly at a border or a millisecond beyond.
@@ -102,8 +131,9 @@ final class Devices {
     let life = Self.tokenLife
     if world.random.chance(700) {
       if !served.isEmpty, world.random.chance(350) {
-        let terms = world.random.pick(served)
-        return (terms, world.random.milliseconds(0...2_000))
+        let terms = world.random.pick(served).terms
+        let isOld = terms.issuedAt.milliseconds < arrival - Self.hour
+        return (terms, world.random.milliseconds(0...(isOld ? life : 2_000)))
       }
       let issued = min(arrival, world.slowestClock + 5_000) - world.random.milliseconds(0...60_000)
       let age = world.random.chance(150) ? nil : world.random.milliseconds(0...max(0, arrival - issued))
@@ -143,7 +173,7 @@ final class Devices {
     terms.partition = partition
     terms.issuedAt = issued
     terms.expiresAt = issued.advanced(byMilliseconds: Self.tokenLife)
-    terms.clientHash = UInt64(world.random.number(1...6))
+    terms.clientHash = UInt64(clamping: partition) * 10 + UInt64(world.random.number(1...4))
     terms.isTest = world.random.chance(100)
     if world.random.chance(30) { terms.budgetDay = 13 }
     return terms
@@ -159,14 +189,22 @@ final class Devices {
       age: .unknown, error: .inventoryUnavailable, identity: EventIdentity(idHash: 0, time: nil))
     return DeviceEvent(
       number: events.count, form: .sound, content: .failure(id, .inventoryUnavailable), terms: nil, age: nil,
-      claimedTime: nil, message: message(value, to: partition, claimed: nil))
+      claimedTime: nil, message: message(value, on: .impressions, to: partition, claimed: nil))
   }
 
-  private func garbage(_ partition: Int32, in world: World) -> DeviceEvent {
-    let value = ImpressionEvent(
-      kind: .viewed, subject: .serve(token: [1, 2, 3]), age: .unknown, error: nil,
-      identity: EventIdentity(idHash: 0, time: nil))
-    var message = message(value, to: partition, claimed: nil)
+  private func garbage(_ topic: Topic, _ partition: Int32, in world: World) -> DeviceEvent {
+    let nothing = EventIdentity(idHash: 0, time: nil)
+    let token: [UInt8] = [1, 2, 3]
+    var message: OutgoingMessage
+    if topic == .clicks {
+      let value = ClickEvent(
+        kind: .click, token: token, age: .unknown, actionMilliseconds: 0, leftApplication: false, identity: nothing)
+      message = self.message(value, on: topic, to: partition, claimed: nil)
+    } else {
+      let value = ImpressionEvent(
+        kind: .viewed, subject: .serve(token: token), age: .unknown, error: nil, identity: nothing)
+      message = self.message(value, on: topic, to: partition, claimed: nil)
+    }
     let reason: UInt8 = world.random.pick([64, 65, 67, 68, 72, 73])
     switch reason {
     case 64: message.value = nil
@@ -185,16 +223,29 @@ final class Devices {
       claimedTime: nil, message: message)
   }
 
-  private func message(_ value: ImpressionEvent, to partition: Int32, claimed: Int64?) -> OutgoingMessage {
+  private func message(
+    _ value: some EventMessage, on topic: Topic, to partition: Int32, claimed: Int64?
+  ) -> OutgoingMessage {
     var headers = [
       RecordHeader("content-type", Array("application/protobuf".utf8)),
       RecordHeader("ce_specversion", Array("1.0".utf8)), RecordHeader("ce_source", Array("/device".utf8)),
       RecordHeader("ce_type", value.eventType.name.withUTF8Buffer { Array($0) }),
-      RecordHeader("ce_id", Array("event-\(events.count)".utf8)),
+      RecordHeader("ce_id", Array(Self.id(of: events.count).utf8)),
     ]
     if let claimed { headers.append(RecordHeader("ce_time", InternetTime.bytes(Timestamp(milliseconds: claimed)))) }
     return OutgoingMessage(
-      topic: Topic.impressions.name, partition: partition, key: nil, value: value.encoded(), headers: headers)
+      topic: topic.name, partition: partition, key: nil, value: value.encoded(), headers: headers)
+  }
+
+  private static func id(of event: Int) -> String { "event-\(event)" }
+
+  /// The hash by which an event is known.
+  static func idHash(of event: Int) -> UInt64 {
+    var headers = RecordHeaders()
+    var name = "ce_id"
+    var id = id(of: event)
+    name.withUTF8 { name in id.withUTF8 { headers.add(name: .init(name), value: .init($0)) } }
+    return headers.idHash ?? 0
   }
 
   /// Which event a record carries, by its `ce_id`.

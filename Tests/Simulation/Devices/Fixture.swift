@@ -1,4 +1,5 @@
 import AdCore
+import ClickTrackingCore
 import ImpressionTrackingCore
 
 /// What all worlds of one thread share because it costs time to make: keys and services.
@@ -8,6 +9,7 @@ final class Fixture {
   /// Signs with a key that nobody else knows.
   let foreignSigner: ServeTokenSigner
   let impressionTracking: ImpressionTracking
+  let clickTracking: ClickTracking
 
   init() throws {
     ring = try KeyRing(keys: [KeyRing.Key(id: 1, secret: Array(repeating: 7, count: 32))])
@@ -15,5 +17,6 @@ final class Fixture {
     signer = try ServeTokenSigner(ring: ring)
     foreignSigner = try ServeTokenSigner(ring: foreign)
     impressionTracking = try ImpressionTracking(ring: ring, windows: Windows())
+    clickTracking = try ClickTracking(ring: ring)
   }
 }

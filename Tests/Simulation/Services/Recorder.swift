@@ -2,7 +2,7 @@ import AdCore
 import AdEvents
 import Pipeline
 
-/// The simplest consumer of accepted impressions there can be: it writes down each one that it takes.
+/// The simplest consumer of accepted events there can be: it writes down each one that it takes.
 struct Recorder: PipelineService {
   typealias Event = Taken
   typealias Decider = RecorderDecider
@@ -16,17 +16,22 @@ struct Recorder: PipelineService {
 
   enum Taken: Sendable {
     case impression(sequence: Int64, AcceptedImpression)
+    case click(sequence: Int64, AcceptedClick)
     case watermark
     case rejected(Rejection)
   }
 
   struct Entry: Sendable {
     var sequence: Int64
-    var impression: AcceptedImpression
+    var impression: AcceptedImpression?
+    var click: AcceptedClick?
   }
 
   static let name = "recorder"
-  let inputs = [InputDeclaration(topic: Topic.acceptedImpressions.name, isSequenced: true)]
+  let inputs = [
+    InputDeclaration(topic: Topic.acceptedImpressions.name, isSequenced: true),
+    InputDeclaration(topic: Topic.acceptedClicks.name, isSequenced: true),
+  ]
   let outputs: [String] = []
   let publishesWatermarks = false
 
@@ -49,7 +54,14 @@ struct RecorderDecoder: RecordDecoder {
   mutating func decode(
     input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
   ) -> (event: Recorder.Taken, mark: SequenceMark) {
-    switch Sequenced<AcceptedImpression>.decode(value: value, headers: headers) {
+    if input == 1 {
+      return switch Sequenced<AcceptedClick>.decode(value: value, headers: headers) {
+      case .success(.record(let sequence, let click)): (.click(sequence: sequence, click), .number(sequence))
+      case .success(.watermark(let watermark)): (.watermark, .watermark(watermark))
+      case .failure(let rejection): (.rejected(rejection), .unnumbered)
+      }
+    }
+    return switch Sequenced<AcceptedImpression>.decode(value: value, headers: headers) {
     case .success(.record(let sequence, let impression)):
       (.impression(sequence: sequence, impression), .number(sequence))
     case .success(.watermark(let watermark)): (.watermark, .watermark(watermark))
@@ -70,6 +82,8 @@ struct RecorderDecider: PartitionDecider {
       switch record.event {
       case .impression(let sequence, let impression):
         decision.effects.append(.init(sequence: sequence, impression: impression))
+      case .click(let sequence, let click):
+        decision.effects.append(.init(sequence: sequence, click: click))
       case .watermark: decision.outcomes[index] = .noted
       case .rejected(let rejection): decision.reject(index, rejection.reason, rejection.detail)
       }

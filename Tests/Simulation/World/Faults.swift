@@ -13,6 +13,7 @@ enum Fault: String, CaseIterable {
   case borderEvent, clockSkew, timestampRegression, clockJump
   case oldIDReplayed, rowRefused, batchHalved, partitionUnreadable
   case staleEnd
+  case clickBeforeImpression, clickLimited, clickRepeated, clickWithoutImpression
 }
 
 /// How often each fault happened.
@@ -54,6 +55,8 @@ enum Sabotage: String, CaseIterable, Sendable {
   case stretchWindows
   /// Results are committed, the position is not.
   case forgetPosition
+  /// A consumer of watermarks takes its own clock instead: what waits ends by the wall clock.
+  case wallClock
   /// A sequence that a consumer misses is never sent again.
   case ignoreMissing
 }

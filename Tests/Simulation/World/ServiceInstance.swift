@@ -7,7 +7,6 @@ final class InstanceContext {
   unowned let world: World
   let clock: SkewedClock
   var isDead = false
-  private(set) var store: AnyObject?
   private var producer: SimulatedWriter?
 
   init(world: World, clock: SkewedClock) {
@@ -212,6 +211,9 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     let decoded = withOptionalBytes(message.value) { decoder.decode(input: input, value: $0, arrival: arrival) }
     var mark = decoded.mark
     if world.sabotage == .takeAhead, case .number = mark { mark = .unnumbered }
+    if world.sabotage == .wallClock, case .watermark = mark {
+      mark = .watermark(Watermark(time: context.clock.now(), sequence: 0))
+    }
     batch.append(
       InputRecord(
         input: input, offset: record.offset, timestamp: record.timestamp, arrival: arrival, mark: mark,

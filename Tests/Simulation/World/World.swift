@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import ClickTrackingCore
 import ImpressionTrackingCore
 import Pipeline
 
@@ -17,6 +18,8 @@ struct WorldPlan {
   /// In thousandths of all steps.
   var worldFaultPermille: Int
   var idsMaximum: Int
+  /// The end comes only after the last click that waits could have been decided.
+  var waitsForParked: Bool
 
   init(using random: inout SeededRandom) {
     partitions = Int32(random.number(1...3))
@@ -31,6 +34,7 @@ struct WorldPlan {
     timestampRegression = isSkewed && random.chance(400) ? 2_500 - abs(brokerSkew) : 0
     worldFaultPermille = random.pick([0, 80, 150, 250])
     idsMaximum = random.chance(300) ? 64 : 1_024
+    waitsForParked = random.chance(500)
   }
 }
 
@@ -49,6 +53,7 @@ final class World {
   private(set) var failures: [String] = []
 
   let impressions: Books<ImpressionTables>
+  let clicks: Books<ClickTables>
   let ledger: Books<RecorderTables>
   private(set) var fleets: [Fleet] = []
   /// What dead or failed processes had in flight: the broker may still get it.
@@ -82,12 +87,15 @@ final class World {
     let tracking = fixture.impressionTracking
     impressions = Books(
       service: tracking, tables: ImpressionTables(windows: windows, idsMaximum: plan.idsMaximum))
+    let clickTracking = fixture.clickTracking
+    clicks = Books(service: clickTracking, tables: ClickTables(windows: windows))
     ledger = Books(service: Recorder(), tables: RecorderTables())
-    impressions.consumers = [ledger]
+    impressions.consumers = [clicks, ledger]
+    clicks.consumers = [ledger]
     log.skewMilliseconds = plan.brokerSkew
     log.regressionMilliseconds = plan.timestampRegression
     log.holePermille = plan.holePermille
-    for topic in [Topic.impressions, .acceptedImpressions, .rejected] {
+    for topic in [Topic.impressions, .clicks, .acceptedImpressions, .acceptedClicks, .rejected] {
       log.create(topic.name, partitions: plan.partitions)
     }
     if plan.clockSkews.count > 1 { coverage.note(.clockSkew) }
@@ -95,6 +103,9 @@ final class World {
     fleets = [
       Fleet(books: impressions) { [unowned self] in
         ServiceInstance(service: tracking, books: impressions, context: makeContext())
+      },
+      Fleet(books: clicks) { [unowned self] in
+        ServiceInstance(service: clickTracking, books: clicks, context: makeContext())
       },
       Fleet(books: ledger) { [unowned self] in
         ServiceInstance(service: Recorder(), books: ledger, context: makeContext())
@@ -131,6 +142,10 @@ final class World {
     log.holePermille = 0
     coverage.note(.offsetHole, log.holeCount)
     drain()
+    if plan.waitsForParked, failures.isEmpty {
+      time.advance(byMilliseconds: 27 * 3_600_000)
+      drain()
+    }
     if failures.isEmpty { Auditor(world: self).audit() }
   }
 
@@ -232,23 +247,24 @@ final class World {
 
   /// The broker has an old record once more, behind newer ones.
   private func repeatRecord() {
-    let place = place(.acceptedImpressions)
+    let place = place(random.pick([.acceptedImpressions, .acceptedClicks]))
     guard !log[place].records.isEmpty else { return }
     coverage.note(.recordAppendedTwice)
     log.append(random.pick(log[place].records).message, using: &random)
   }
 
   private func retain() {
-    let place = place(.acceptedImpressions)
+    let place = place(random.pick([.acceptedImpressions, .acceptedClicks]))
     let end = log[place].endOffset
     guard end > 0 else { return }
     log.removeBefore(random.milliseconds(0...end), in: place)
-    let next = ledger.row(place.partition).inputs[0].nextOffset
+    let input = place.topic == Topic.acceptedImpressions.name ? 0 : 1
+    let next = ledger.row(place.partition).inputs[input].nextOffset
     if next < log[place].firstOffset { coverage.note(.retentionPassedConsumer) }
   }
 
   private func replaceLog() {
-    let place = place(.acceptedImpressions)
+    let place = place(random.pick([.acceptedImpressions, .acceptedClicks]))
     guard log[place].endOffset > 0, random.chance(300) else { return }
     log.replace(place)
   }
@@ -301,7 +317,10 @@ final class World {
   /// Everything that was produced was taken.
   private var isEverythingTaken: Bool {
     (0..<plan.partitions).allSatisfy {
-      ledger.row($0).inputs[0].takenSequence == impressions.row($0).outputs[0].nextSequence - 1
+      let shown = impressions.row($0).outputs[0].nextSequence - 1
+      let clicked = clicks.row($0).outputs[0].nextSequence - 1
+      let taken = ledger.row($0).inputs.map(\.takenSequence)
+      return taken == [shown, clicked] && clicks.row($0).inputs[1].takenSequence == shown
     }
   }
 
