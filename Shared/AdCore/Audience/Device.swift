@@ -30,6 +30,13 @@ public struct Country: Hashable, Comparable, Sendable, CustomStringConvertible {
     self.code = code
   }
 
-  public var description: String { String(decoding: [UInt8(code >> 8), UInt8(code & 0xFF)], as: UTF8.self) }
+  public var description: String { withBytes { String(decoding: $0, as: UTF8.self) } }
   public static func < (left: Country, right: Country) -> Bool { left.code < right.code }
+}
+
+extension Country: InlineText {
+  @inlinable
+  public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    withUnsafeBytes(of: code.bigEndian, body)
+  }
 }

@@ -4,30 +4,61 @@ public struct Slug: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The longest slug, in bytes (and characters: all are ASCII).
   public static let bytesMaximum = 40
 
-  public let text: String
+  /// The bytes in their order, padded with zeros. No memory of its own: terms with six slugs are copied as they lie,
+  /// without an allocation or a reference count.
+  @usableFromInline
+  var words: (UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0)
 
   /// Nil unless `text` keeps the rules above.
   public init?(_ text: String) {
-    guard Slug.isValid(text.utf8) else { return nil }
-    self.text = text
+    var text = text
+    guard let slug = text.withUTF8({ Slug(bytes: UnsafeRawBufferPointer($0)) }) else { return nil }
+    self = slug
   }
 
   /// The same from raw bytes; nil unless they keep the rules above.
   public init?(bytes: UnsafeRawBufferPointer) {
     guard Slug.isValid(bytes) else { return nil }
-    text = String(decoding: bytes, as: UTF8.self)
+    withUnsafeMutableBytes(of: &words) { $0.copyMemory(from: bytes) }
   }
 
+  public var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
   public var description: String { text }
-  public static func < (left: Slug, right: Slug) -> Bool { left.text < right.text }
 
-  private static func isValid(_ bytes: some Collection<UInt8>) -> Bool {
-    guard (1...bytesMaximum).contains(bytes.count), bytes.first != UInt8(ascii: "-") else { return false }
+  public static func == (left: Slug, right: Slug) -> Bool { left.words == right.words }
+
+  public static func < (left: Slug, right: Slug) -> Bool { left.ordered < right.ordered }
+
+  /// The words as numbers whose order is that of the texts.
+  private var ordered: (UInt64, UInt64, UInt64, UInt64, UInt64) {
+    (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian, words.4.bigEndian)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    // Most slugs are short: the words that are zero need not be hashed.
+    hasher.combine(words.0)
+    if words.1 != 0 { hasher.combine(words.1) }
+    if words.2 != 0 {
+      withUnsafeBytes(of: words) { hasher.combine(bytes: UnsafeRawBufferPointer(rebasing: $0[16...])) }
+    }
+  }
+
+  private static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard (1...bytesMaximum).contains(bytes.count), bytes[0] != UInt8(ascii: "-") else { return false }
     return bytes.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
       default: false
       }
+    }
+  }
+}
+
+extension Slug: InlineText {
+  @inlinable
+  public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    withUnsafeBytes(of: words) { words in
+      body(UnsafeRawBufferPointer(rebasing: words[..<(words.firstIndex(of: 0) ?? words.count)]))
     }
   }
 }
@@ -47,6 +78,17 @@ public struct Identifier<Entity>: Hashable, Comparable, Sendable, CustomStringCo
   public var text: String { slug.text }
   public var description: String { slug.text }
   public static func < (left: Self, right: Self) -> Bool { left.slug < right.slug }
+}
+
+extension Identifier: InlineText {
+  @inlinable
+  public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { slug.withBytes(body) }
+}
+
+/// A short ASCII text that lies in the value itself: writing it takes no string.
+public protocol InlineText {
+  /// Calls `body` with the bytes of the text, valid only there.
+  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result
 }
 
 public enum AppEntity {}

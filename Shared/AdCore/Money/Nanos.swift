@@ -33,14 +33,15 @@ public struct Nanos: Hashable, Comparable, Sendable {
 
 /// A currency by its ISO 4217 code: three upper-case letters.
 public struct Currency: Hashable, Comparable, Sendable, CustomStringConvertible {
-  public let text: String
+  /// The three ASCII letters, the first in the highest of the lower three bytes.
+  @usableFromInline
+  let code: UInt32
 
   /// Nil unless `text` is three letters `A-Z`.
   public init?(_ text: String) {
-    guard text.utf8.count == 3, text.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }) else {
-      return nil
-    }
-    self.text = text
+    var text = text
+    guard let currency = text.withUTF8({ Currency(bytes: UnsafeRawBufferPointer($0)) }) else { return nil }
+    self = currency
   }
 
   /// The same from raw bytes.
@@ -48,9 +49,17 @@ public struct Currency: Hashable, Comparable, Sendable, CustomStringConvertible 
     guard bytes.count == 3, bytes.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }) else {
       return nil
     }
-    text = String(decoding: bytes, as: UTF8.self)
+    code = bytes.reduce(0) { $0 << 8 | UInt32($1) }
   }
 
+  public var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
   public var description: String { text }
-  public static func < (left: Currency, right: Currency) -> Bool { left.text < right.text }
+  public static func < (left: Currency, right: Currency) -> Bool { left.code < right.code }
+}
+
+extension Currency: InlineText {
+  @inlinable
+  public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    withUnsafeBytes(of: code.bigEndian) { body(UnsafeRawBufferPointer(rebasing: $0[1...])) }
+  }
 }

@@ -37,7 +37,7 @@ package enum ServeToken {
     output.append(terms.device.rawValue)
     output.append(terms.size.rawValue)
     output.append(terms.isTest ? testFlag : 0)
-    output.append(contentsOf: terms.currency.text.utf8)
+    terms.currency.withBytes { output.append(contentsOf: $0) }
     append(terms.app.slug, to: &output)
     append(terms.developer.slug, to: &output)
     append(terms.advertiser.slug, to: &output)
@@ -82,8 +82,10 @@ package enum ServeToken {
   }
 
   private static func append(_ slug: Slug, to output: inout [UInt8]) {
-    output.append(UInt8(truncatingIfNeeded: slug.text.utf8.count))
-    output.append(contentsOf: slug.text.utf8)
+    slug.withBytes { text in
+      output.append(UInt8(truncatingIfNeeded: text.count))
+      output.append(contentsOf: text)
+    }
   }
 
   /// Walks over names that each begin with their length.

@@ -1,3 +1,5 @@
+package import AdCore
+
 /// Writes the protobuf wire format by appending to an array: fields in ascending order, proto3's defaults left out. So
 /// equal values give equal bytes, and a writer that is kept allocates nothing.
 package struct WireWriter {
@@ -53,6 +55,15 @@ package struct WireWriter {
     if !value.utf8.isEmpty { presentText(field, value) }
   }
 
+  /// `string`, from a text that is never empty.
+  package mutating func text(_ field: UInt32, _ value: some InlineText) {
+    value.withBytes { bytes in
+      tag(field, .bytes)
+      varint(UInt64(bytes.count))
+      output.append(contentsOf: bytes)
+    }
+  }
+
   /// `string` in a repeated field: written even when empty.
   package mutating func presentText(_ field: UInt32, _ value: String) {
     tag(field, .bytes)
@@ -79,9 +90,21 @@ package struct WireWriter {
     if length < 0x80 {
       output[lengthPosition] = UInt8(length)
     } else {
-      var prefix = WireWriter()
-      prefix.varint(UInt64(length))
-      output.replaceSubrange(lengthPosition...lengthPosition, with: prefix.output)
+      insertLength(length, at: lengthPosition)
+    }
+  }
+
+  /// Makes room for a length of several bytes where one byte was left for it.
+  private mutating func insertLength(_ length: Int, at position: Int) {
+    let byteCount = (UInt64(length).bitWidth - length.leadingZeroBitCount + 6) / 7
+    output.append(contentsOf: repeatElement(0, count: byteCount - 1))
+    output.withUnsafeMutableBytes { bytes in
+      let content = UnsafeRawBufferPointer(rebasing: bytes[position + 1..<position + 1 + length])
+      UnsafeMutableRawBufferPointer(rebasing: bytes[(position + byteCount)...]).copyMemory(from: content)
+      for index in 0..<byteCount {
+        let hasMore: UInt8 = index < byteCount - 1 ? 0x80 : 0
+        bytes[position + index] = UInt8(length >> (7 * index) & 0x7F) | hasMore
+      }
     }
   }
 

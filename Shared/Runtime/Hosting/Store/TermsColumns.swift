@@ -18,18 +18,18 @@ package enum TermsColumns {
     buffer.append(uuidHigh: terms.serveID.high, low: terms.serveID.low)
     buffer.append(int32: terms.partition)
     buffer.append(timestampMicroseconds: terms.expiresAt.milliseconds &* 1_000)
-    buffer.append(text: terms.app.text)
-    buffer.append(text: terms.developer.text)
-    buffer.append(text: terms.advertiser.text)
-    buffer.append(text: terms.campaign.text)
-    buffer.append(text: terms.ad.text)
-    buffer.append(text: terms.placement.text)
-    buffer.append(text: CollectionOfOne(UInt8(terms.country.code >> 8)) + [UInt8(terms.country.code & 0xFF)])
+    buffer.append(text: terms.app)
+    buffer.append(text: terms.developer)
+    buffer.append(text: terms.advertiser)
+    buffer.append(text: terms.campaign)
+    buffer.append(text: terms.ad)
+    buffer.append(text: terms.placement)
+    buffer.append(text: terms.country)
     buffer.append(int16: Int16(terms.device.rawValue))
     buffer.append(int16: Int16(terms.size.rawValue))
     buffer.append(int64: terms.impressionPrice.value)
     buffer.append(int64: terms.clickPrice.value)
-    buffer.append(text: terms.currency.text)
+    buffer.append(text: terms.currency)
     buffer.append(int32: Int32(terms.shareBasisPoints))
     buffer.append(int64: Int64(bitPattern: terms.allotment))
     buffer.append(int32: terms.budgetDay)
@@ -70,4 +70,9 @@ package enum TermsColumns {
     guard let value else { throw .undecodable(column: column, "the value is none that this program writes") }
     return value
   }
+}
+
+extension CopyBuffer {
+  /// Appends a field of a text type.
+  package func append(text: some InlineText) { text.withBytes { append(raw: $0) } }
 }
