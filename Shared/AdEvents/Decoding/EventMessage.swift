@@ -43,6 +43,7 @@ extension EventMessage {
   /// The protobuf form.
   package func encoded() -> [UInt8] {
     var writer = WireWriter()
+    writer.output.reserveCapacity(EventMessageLimits.usualBytes)
     write(to: &writer)
     return writer.output
   }
@@ -54,6 +55,11 @@ extension EventMessage {
     write(to: &writer)
     swap(&writer.output, &output)
   }
+}
+
+private enum EventMessageLimits {
+  /// Most messages need no more memory than this.
+  static let usualBytes = 384
 }
 
 /// From a record to checked protobuf bytes: size, content type and CloudEvents' attributes.

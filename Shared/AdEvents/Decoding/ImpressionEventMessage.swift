@@ -17,20 +17,21 @@ package struct ImpressionEventView {
 
 extension ImpressionEvent: EventMessage {
   package static var schemaName: String { "handbill.v1.ImpressionEvent" }
-  package static var eventTypes: [EventType] {
-    [.impressionViewed, .impressionRendered, .impressionUnloaded, .impressionFailed]
-  }
+  package static let eventTypes: [EventType] = [
+    .impressionViewed, .impressionRendered, .impressionUnloaded, .impressionFailed,
+  ]
   package static var isWrittenByClients: Bool { true }
   package var eventType: EventType { kind.eventType }
 
-  /// Like `decode`, with the token in place: `body` gets the event while the record's memory is there.
-  package static func withDecoded<Outcome>(
-    value: UnsafeRawBufferPointer?, headers: RecordHeaders, _ body: (ImpressionEventView) -> Outcome
-  ) -> Result<Outcome, Rejection> {
+  /// Like `decode`, with the token in place: `body` gets the event while the record's memory is there. Not generic over
+  /// what `body` makes of it, so that all of it is compiled for this one event.
+  package static func withDecoded(
+    value: UnsafeRawBufferPointer?, headers: RecordHeaders, _ body: (ImpressionEventView) -> Void
+  ) -> Result<Void, Rejection> {
     Envelope.withProtobuf(of: Self.self, value: value, headers: headers) { bytes, headers throws(Rejection) in
       let view = try view(bytes, headers)
       try Envelope.check(type: view.kind.eventType, headers)
-      return body(view)
+      body(view)
     }
   }
 

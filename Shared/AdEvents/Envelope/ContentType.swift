@@ -29,7 +29,22 @@ extension UnsafeRawBufferPointer {
   /// Whether these are the bytes of `text`, compared in place.
   @inline(__always)
   func equals(_ text: StaticString) -> Bool {
-    guard count == text.utf8CodeUnitCount else { return false }
-    return text.withUTF8Buffer { elementsEqual($0) }
+    count == text.utf8CodeUnitCount && equals(UnsafeRawBufferPointer(start: text.utf8Start, count: count))
+  }
+
+  /// Whether these are the same bytes as `other`, which has as many. Every header of every event comes by here: eight
+  /// bytes at a time.
+  private func equals(_ other: UnsafeRawBufferPointer) -> Bool {
+    var position = 0
+    while position + 8 <= count {
+      let left = loadUnaligned(fromByteOffset: position, as: UInt64.self)
+      guard left == other.loadUnaligned(fromByteOffset: position, as: UInt64.self) else { return false }
+      position += 8
+    }
+    while position < count {
+      guard self[position] == other[position] else { return false }
+      position += 1
+    }
+    return true
   }
 }

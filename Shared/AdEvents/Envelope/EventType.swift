@@ -48,7 +48,10 @@ package enum EventType: UInt8, CaseIterable, Sendable {
 
   /// The type that `bytes` name; nil if there is none.
   init?(bytes: UnsafeRawBufferPointer) {
-    guard let type = EventType.allCases.first(where: { bytes.equals($0.name) }) else { return nil }
+    guard let type = EventType.known.first(where: { bytes.equals($0.name) }) else { return nil }
     self = type
   }
+
+  /// Made once: `allCases` is a new array each time.
+  private static let known = allCases
 }

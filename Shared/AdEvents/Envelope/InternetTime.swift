@@ -33,26 +33,28 @@ package enum InternetTime {
     let milliseconds = min(max(timestamp.milliseconds, 0), FieldLimits.timestampMaximum)
     let (dayCount, ofDay) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
     let (year, month, day) = civil(dayCount)
-    var text: [UInt8] = []
-    text.reserveCapacity(24)
-    append(year, 4, "-", &text)
-    append(month, 2, "-", &text)
-    append(day, 2, "T", &text)
-    append(ofDay / 3_600_000, 2, ":", &text)
-    append(ofDay / 60_000 % 60, 2, ":", &text)
-    append(ofDay / 1_000 % 60, 2, ".", &text)
-    append(ofDay % 1_000, 3, "Z", &text)
-    return text
+    return [UInt8](unsafeUninitializedCapacity: 24) { text, count in
+      put(year, 4, "-", at: 0, &text)
+      put(month, 2, "-", at: 5, &text)
+      put(day, 2, "T", at: 8, &text)
+      put(ofDay / 3_600_000, 2, ":", at: 11, &text)
+      put(ofDay / 60_000 % 60, 2, ":", at: 14, &text)
+      put(ofDay / 1_000 % 60, 2, ".", at: 17, &text)
+      put(ofDay % 1_000, 3, "Z", at: 20, &text)
+      count = 24
+    }
   }
 
-  private static func append(_ value: Int64, _ digits: Int, _ end: Unicode.Scalar, _ text: inout [UInt8]) {
-    var divisor: Int64 = 1
-    for _ in 1..<digits { divisor *= 10 }
-    while divisor > 0 {
-      text.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
-      divisor /= 10
+  private static func put(
+    _ value: Int64, _ digits: Int, _ separator: Unicode.Scalar, at start: Int,
+    _ text: inout UnsafeMutableBufferPointer<UInt8>
+  ) {
+    var rest = value
+    for position in (start..<start + digits).reversed() {
+      text[position] = UInt8(ascii: "0") + UInt8(rest % 10)
+      rest /= 10
     }
-    text.append(UInt8(ascii: end))
+    text[start + digits] = UInt8(ascii: separator)
   }
 
   private static func number(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ count: Int) -> Int64? {

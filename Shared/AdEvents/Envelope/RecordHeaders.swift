@@ -13,7 +13,7 @@ package struct RecordHeaders: Hashable, Sendable {
   }
 
   package var contentType = ContentType.absent
-  /// The first 8 bytes of SHA-256 over `ce_id`, big-endian; nil without a valid `ce_id`.
+  /// The first 8 bytes of SHA-256 over `ce_id`, big-endian; nil without a valid `ce_id`, 0 where it is not asked for.
   package var idHash: UInt64?
   package var type = TypeHeader.absent
   /// Whether there is a `ce_source`.
@@ -33,7 +33,11 @@ package struct RecordHeaders: Hashable, Sendable {
   /// The first header that is invalid in itself.
   package var problem: Rejection?
 
-  package init() {}
+  private let hashesID: Bool
+
+  /// - Parameter hashesID: whether ``idHash`` is needed. What is known by another id, such as an impression by its serve,
+  ///   only has to have a `ce_id`; hashing it would cost as much as checking the token.
+  package init(hashesID: Bool = true) { self.hashesID = hashesID }
 
   /// Takes one header. Names that nobody knows are ignored; of two with one name the later counts.
   package mutating func add(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
@@ -59,7 +63,7 @@ package struct RecordHeaders: Hashable, Sendable {
       problem = problem ?? Rejection(.invalidEnvelope, "ce_id is empty or too long")
       return
     }
-    idHash = SHA256.hash64(value)
+    idHash = hashesID ? SHA256.hash64(value) : 0
   }
 
   private mutating func addReplyHeader(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {

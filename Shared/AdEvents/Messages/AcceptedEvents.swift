@@ -1,4 +1,4 @@
-package import AdCore
+public import AdCore
 
 /// A record of a topic with sequences: dense from 1 per topic and partition; a watermark stands between them.
 package enum Sequenced<Content: Hashable & Sendable>: Hashable, Sendable {
@@ -7,11 +7,11 @@ package enum Sequenced<Content: Hashable & Sendable>: Hashable, Sendable {
 }
 
 /// "Everything that arrived before `time` is decided, up to `sequence`."
-package struct Watermark: Hashable, Sendable {
-  package var time: Timestamp
-  package var sequence: Int64
+public struct Watermark: Hashable, Sendable {
+  public var time: Timestamp
+  public var sequence: Int64
 
-  package init(time: Timestamp, sequence: Int64) {
+  public init(time: Timestamp, sequence: Int64) {
     self.time = time
     self.sequence = sequence
   }
