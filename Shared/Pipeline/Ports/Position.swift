@@ -62,13 +62,14 @@ package struct OutputPosition: Hashable, Sendable {
 }
 
 /// Which record, in which log: the same offset in another log has another timestamp or other content.
-package struct RecordIdentity: Hashable, Sendable {
-  package var offset: Int64
+public struct RecordIdentity: Hashable, Sendable {
+  public var offset: Int64
   /// Milliseconds since 1970, as the log says; 0 on a log that says none.
-  package var timestamp: Int64
-  package var contentHash: UInt64
+  public var timestamp: Int64
+  public var contentHash: UInt64
 
-  package init(offset: Int64, timestamp: Int64, contentHash: UInt64) {
+  @inlinable
+  public init(offset: Int64, timestamp: Int64, contentHash: UInt64) {
     self.offset = offset
     self.timestamp = timestamp
     self.contentHash = contentHash

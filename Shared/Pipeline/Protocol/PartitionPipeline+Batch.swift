@@ -94,7 +94,7 @@ extension PartitionPipeline {
     var admittedIndices: [Int]?
     /// One for each record.
     var outcomes: [Outcome]
-    var records: ArraySlice<InputRecord<Service.Event>>
+    var heads: ArraySlice<RecordHead>
     var positions: [InputPosition]
     var arrivals: ClosedRange<Timestamp>?
   }
@@ -104,20 +104,20 @@ extension PartitionPipeline {
   ) -> Draft {
     var draft = Draft(
       gates: gates, lastArrivals: lastArrivals, admitted: [], admittedIndices: nil,
-      outcomes: Array(repeating: .absent, count: records.count), records: records, positions: inputs, arrivals: nil)
+      outcomes: Array(repeating: .absent, count: records.count), heads: batch.heads[records.indices],
+      positions: inputs, arrivals: nil)
     let hasSequences = service.inputs.contains(where: \.isSequenced)
     var indices: [Int] = []
-    for (index, record) in records.enumerated() {
+    for (index, head) in draft.heads.enumerated() {
       // A record never counts as earlier than what was already said to be decided.
-      let arrival = max(record.arrival, watermark)
-      draft.lastArrivals[record.input] = arrival
+      let arrival = max(head.arrival, watermark)
+      draft.lastArrivals[head.input] = arrival
       draft.arrivals =
         draft.arrivals.map { min($0.lowerBound, arrival)...max($0.upperBound, arrival) } ?? arrival...arrival
-      draft.positions[record.input].nextOffset = record.offset + 1
-      draft.positions[record.input].last = RecordIdentity(
-        offset: record.offset, timestamp: record.timestamp, contentHash: record.contentHash)
+      draft.positions[head.input].nextOffset = head.identity.offset + 1
+      draft.positions[head.input].last = head.identity
       guard hasSequences else { continue }
-      if let outcome = draft.gates[record.input].admit(record.mark) {
+      if let outcome = draft.gates[head.input].admit(head.mark) {
         draft.outcomes[index] = outcome
       } else {
         indices.append(index)
@@ -144,8 +144,10 @@ extension PartitionPipeline {
   private func commitBatch(
     draft: inout Draft, decision: Decision<Service.Effects>, batch: InputBatch<Service.Event>, context: BatchContext
   ) -> CommitBatch<Service> {
-    for (index, outcome) in decision.outcomes.enumerated() {
-      draft.outcomes[draft.admittedIndices?[index] ?? index] = outcome
+    if let indices = draft.admittedIndices {
+      for (index, outcome) in zip(indices, decision.outcomes) { draft.outcomes[index] = outcome }
+    } else {
+      draft.outcomes = decision.outcomes
     }
     var entries: [OutboxEntry] = []
     var rejected: [RejectedRecord] = []
@@ -182,8 +184,8 @@ extension PartitionPipeline {
       total += Int(draft.positions[input].nextOffset - inputs[input].nextOffset)
     }
     var bytes = [UInt8](repeating: Outcome.absent.rawValue, count: total)
-    for (index, record) in draft.records.enumerated() {
-      bytes[starts[record.input] + Int(record.offset - inputs[record.input].nextOffset)] =
+    for (index, head) in draft.heads.enumerated() {
+      bytes[starts[head.input] + Int(head.identity.offset - inputs[head.input].nextOffset)] =
         draft.outcomes[index].rawValue
     }
     return bytes

@@ -41,7 +41,7 @@ package protocol PipelineService: Sendable {
 }
 
 /// Turns bytes into events; pure but for what it caches. One is used by one thread.
-package protocol RecordDecoder<Event> {
+public protocol RecordDecoder<Event> {
   associatedtype Event: Sendable
 
   mutating func begin()
@@ -49,6 +49,39 @@ package protocol RecordDecoder<Event> {
   mutating func decode(
     input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
   ) -> (event: Event, mark: SequenceMark)
+
+  /// Decodes a record and appends it. There is one way to do that, below; it is a requirement so that it is compiled
+  /// where the event's type is known.
+  mutating func decode(_ record: UndecodedRecord, value: UnsafeRawBufferPointer?, into batch: inout InputBatch<Event>)
+}
+
+/// A record whose headers were handed to the decoder.
+public struct UndecodedRecord: Hashable, Sendable {
+  public var input: Int
+  public var arrival: Timestamp
+  public var identity: RecordIdentity
+  public var raw: RawRange
+
+  public init(input: Int, arrival: Timestamp, identity: RecordIdentity, raw: RawRange) {
+    self.input = input
+    self.arrival = arrival
+    self.identity = identity
+    self.raw = raw
+  }
+}
+
+extension RecordDecoder {
+  @inlinable
+  public mutating func decode(
+    _ record: UndecodedRecord, value: UnsafeRawBufferPointer?, into batch: inout InputBatch<Event>
+  ) {
+    let decoded = decode(input: record.input, value: value, arrival: record.arrival)
+    batch.append(
+      InputRecord(
+        input: record.input, offset: record.identity.offset, timestamp: record.identity.timestamp,
+        arrival: record.arrival, mark: decoded.mark, event: decoded.event, contentHash: record.identity.contentHash,
+        raw: record.raw))
+  }
 }
 
 /// The decisions of one partition: state in memory and pure functions of (state, batch, what the database knows, now).

@@ -2,7 +2,7 @@ import AdCore
 import AdEvents
 
 /// Where a record stands in a stream that numbers its records.
-package enum SequenceMark: Hashable, Sendable {
+public enum SequenceMark: Hashable, Sendable {
   /// The record has no number: a client's event, an ask.
   case unnumbered
   /// The record's place: dense from 1.
@@ -11,23 +11,27 @@ package enum SequenceMark: Hashable, Sendable {
   case watermark(Watermark)
 }
 
-/// One record, decoded. `Event` is the service's own union of what its inputs can say, a rejection included.
-package struct InputRecord<Event: Sendable>: Sendable {
-  /// Which of the service's inputs it came from: an index into ``PipelineService/inputs``.
-  package var input: Int
-  package var offset: Int64
-  /// The log's own timestamp, in milliseconds; with offset and content it identifies the log.
-  package var timestamp: Int64
-  /// When the broker appended it (or, where the broker does not say, when it was read).
-  package var arrival: Timestamp
-  package var mark: SequenceMark
-  package var event: Event
-  /// ``contentHash(_:seed:)`` of key and value.
-  package var contentHash: UInt64
-  /// Where the original bytes lie in the batch.
-  package var raw: RawRange
+// What stands here with `public` is used by services as `package` is elsewhere: only what is public can be inlined into
+// another module, and a record is built where the service's event type is known, or else field by field at run time.
 
-  package init(
+/// One record, decoded. `Event` is the service's own union of what its inputs can say, a rejection included.
+public struct InputRecord<Event: Sendable>: Sendable {
+  /// Which of the service's inputs it came from: an index into ``PipelineService/inputs``.
+  public var input: Int
+  public var offset: Int64
+  /// The log's own timestamp, in milliseconds; with offset and content it identifies the log.
+  public var timestamp: Int64
+  /// When the broker appended it (or, where the broker does not say, when it was read).
+  public var arrival: Timestamp
+  public var mark: SequenceMark
+  public var event: Event
+  /// ``contentHash(_:seed:)`` of key and value.
+  public var contentHash: UInt64
+  /// Where the original bytes lie in the batch.
+  public var raw: RawRange
+
+  @inlinable
+  public init(
     input: Int, offset: Int64, timestamp: Int64, arrival: Timestamp, mark: SequenceMark, event: Event,
     contentHash: UInt64, raw: RawRange
   ) {
@@ -42,16 +46,33 @@ package struct InputRecord<Event: Sendable>: Sendable {
   }
 }
 
-/// The place of one record's original bytes in ``RawBytes``.
-package struct RawRange: Hashable, Sendable {
-  package var start: Int
-  /// -1 for a record without a key.
-  package var keyCount: Int
-  /// -1 for a null value.
-  package var valueCount: Int
-  package var headersCount: Int
+/// What the pipeline itself needs of a record. It lies apart from the event, whose size only the service knows, so that
+/// the pipeline's loops run over plain memory.
+public struct RecordHead: Hashable, Sendable {
+  public var input: Int
+  public var arrival: Timestamp
+  public var mark: SequenceMark
+  public var identity: RecordIdentity
 
-  package init(start: Int, keyCount: Int, valueCount: Int, headersCount: Int) {
+  @inlinable
+  public init(input: Int, arrival: Timestamp, mark: SequenceMark, identity: RecordIdentity) {
+    self.input = input
+    self.arrival = arrival
+    self.mark = mark
+    self.identity = identity
+  }
+}
+
+/// The place of one record's original bytes in ``RawBytes``.
+public struct RawRange: Hashable, Sendable {
+  public var start: Int
+  /// -1 for a record without a key.
+  public var keyCount: Int
+  /// -1 for a null value.
+  public var valueCount: Int
+  public var headersCount: Int
+
+  public init(start: Int, keyCount: Int, valueCount: Int, headersCount: Int) {
     self.start = start
     self.keyCount = keyCount
     self.valueCount = valueCount
@@ -77,28 +98,28 @@ package struct RecordHeader: Hashable, Sendable {
 
 /// The original bytes of a batch's records, one after the other in one buffer: a rejected record is kept as it came and
 /// a forwarded one is sent on as it came.
-package struct RawBytes: Sendable {
-  private var bytes: [UInt8] = []
+public struct RawBytes: Sendable {
+  /// Filled up to `count`; what lies behind is room.
+  private var bytes: [UInt8]
+  package private(set) var count = 0
   private var open = RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0)
 
-  package init() {}
-
-  package var count: Int { bytes.count }
+  package init(capacity: Int = 0) { bytes = Array(repeating: 0, count: capacity) }
 
   /// Starts a record; its headers follow, then ``finish()``.
   package mutating func begin(key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?) {
-    open = RawRange(start: bytes.count, keyCount: key?.count ?? -1, valueCount: value?.count ?? -1, headersCount: 0)
-    if let key { bytes.append(contentsOf: key) }
-    if let value { bytes.append(contentsOf: value) }
+    open = RawRange(start: count, keyCount: key?.count ?? -1, valueCount: value?.count ?? -1, headersCount: 0)
+    if let key { append(key) }
+    if let value { append(value) }
   }
 
   package mutating func addHeader(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
-    let start = bytes.count
+    let start = count
     append(length: name.count)
-    bytes.append(contentsOf: name)
+    append(name)
     append(length: value?.count ?? 0)
-    if let value { bytes.append(contentsOf: value) }
-    open.headersCount += bytes.count - start
+    if let value { append(value) }
+    open.headersCount += count - start
   }
 
   package mutating func finish() -> RawRange { open }
@@ -125,7 +146,16 @@ package struct RawBytes: Sendable {
   }
 
   private mutating func append(length: Int) {
-    withUnsafeBytes(of: UInt32(length).littleEndian) { bytes.append(contentsOf: $0) }
+    withUnsafeBytes(of: UInt32(length).littleEndian) { append($0) }
+  }
+
+  private mutating func append(_ source: UnsafeRawBufferPointer) {
+    let end = count + source.count
+    if end > bytes.count { bytes.append(contentsOf: repeatElement(0, count: max(end, 2 * bytes.count) - bytes.count)) }
+    bytes.withUnsafeMutableBytes { bytes in
+      UnsafeMutableRawBufferPointer(rebasing: bytes[count..<end]).copyMemory(from: source)
+    }
+    count = end
   }
 
   private func field(at position: inout Int) -> [UInt8] {
@@ -136,28 +166,46 @@ package struct RawBytes: Sendable {
 }
 
 /// What one partition has to decide next: records of its inputs, in the order in which they were read.
-package struct InputBatch<Event: Sendable>: Sendable {
-  package var records: [InputRecord<Event>]
-  package var raw: RawBytes
+public struct InputBatch<Event: Sendable>: Sendable {
+  public var records: [InputRecord<Event>]
+  /// One for each record.
+  public var heads: [RecordHead]
+  public var raw: RawBytes
   /// Per input: the offset after the last one read, holes included, where it moved; nil where nothing was read.
-  package var nextOffsets: [Int64?]
+  public var nextOffsets: [Int64?]
   /// Per input: whether the log's end was reached behind the last record.
-  package var isAtEnd: [Bool]
+  public var isAtEnd: [Bool]
 
-  package init(inputCount: Int) {
+  /// - Parameter like: a batch whose memory this one is likely to need, too.
+  public init(inputCount: Int, like other: InputBatch? = nil) {
     records = []
-    raw = RawBytes()
+    heads = []
+    raw = RawBytes(capacity: other?.raw.count ?? 0)
+    records.reserveCapacity(other?.records.count ?? 0)
+    heads.reserveCapacity(other?.records.count ?? 0)
     nextOffsets = Array(repeating: nil, count: inputCount)
     isAtEnd = Array(repeating: false, count: inputCount)
   }
 
-  package var isEmpty: Bool { records.isEmpty && nextOffsets.allSatisfy { $0 == nil } }
+  public var isEmpty: Bool { records.isEmpty && nextOffsets.allSatisfy { $0 == nil } }
 
-  /// Appends a decoded record and moves its input's next offset.
-  package mutating func append(_ record: InputRecord<Event>) {
-    nextOffsets[record.input] = record.offset + 1
-    isAtEnd[record.input] = false
+  /// Appends a decoded record and moves its input's next offset. Inlinable, so that where the event's type is known
+  /// the record is built in its place.
+  @inlinable
+  public mutating func append(_ record: InputRecord<Event>) {
+    append(
+      RecordHead(
+        input: record.input, arrival: record.arrival, mark: record.mark,
+        identity: RecordIdentity(
+          offset: record.offset, timestamp: record.timestamp, contentHash: record.contentHash)))
     records.append(record)
+  }
+
+  @usableFromInline
+  mutating func append(_ head: RecordHead) {
+    nextOffsets[head.input] = head.identity.offset + 1
+    isAtEnd[head.input] = false
+    heads.append(head)
   }
 }
 

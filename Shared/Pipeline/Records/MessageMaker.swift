@@ -6,6 +6,8 @@ import AdEvents
 package struct MessageMaker: Sendable {
   private let topic: String
   private let constant: [RecordHeader]
+  private let idName = Array("ce_id".utf8)
+  private let timeName = Array("ce_time".utf8)
 
   /// - Parameter source: which service, such as `/impression-tracking`.
   package init(topic: String, type: EventType, source: String) {
@@ -27,8 +29,8 @@ package struct MessageMaker: Sendable {
     var headers: [RecordHeader] = []
     headers.reserveCapacity(constant.count + 2)
     headers.append(contentsOf: constant)
-    headers.append(RecordHeader("ce_id", Array(id.utf8)))
-    headers.append(RecordHeader("ce_time", InternetTime.bytes(time)))
+    headers.append(RecordHeader(name: idName, value: Array(id.utf8)))
+    headers.append(RecordHeader(name: timeName, value: InternetTime.bytes(time)))
     return OutgoingMessage(
       topic: topic, partition: partition, key: key, value: content.encoded(), headers: headers)
   }

@@ -49,7 +49,7 @@ final class PartitionIntake<Service: PipelineService> {
 
   func takeBatch() -> InputBatch<Service.Event> {
     let full = batch
-    batch = InputBatch(inputCount: readOffsets.count)
+    batch = InputBatch(inputCount: readOffsets.count, like: full)
     batchesAtWorker += 1
     return full
   }

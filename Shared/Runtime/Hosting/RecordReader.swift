@@ -93,22 +93,30 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
       record.offset >= intake.readOffsets[record.topicIndex]
     else { return }
     if intake.batch.isEmpty { intake.batchStarted = clock.monotonicMilliseconds }
-    decoder.begin()
-    intake.batch.raw.begin(key: record.key, value: record.value)
-    record.forEachHeader { name, value in
-      decoder.header(name: name, value: value)
-      intake.batch.raw.addHeader(name: name, value: value)
-    }
     let arrival =
       settings.isBrokerEmbedded || record.timestampType == .notAvailable
       ? clock.now : Timestamp(milliseconds: record.timestampMilliseconds)
-    let decoded = decoder.decode(input: record.topicIndex, value: record.value, arrival: arrival)
-    intake.batch.append(
-      InputRecord(
-        input: record.topicIndex, offset: record.offset, timestamp: record.timestampMilliseconds, arrival: arrival,
-        mark: decoded.mark, event: decoded.event,
-        contentHash: RecordContent.hash(key: record.key, value: record.value), raw: intake.batch.raw.finish()))
+    Self.append(record, arrival: arrival, to: &intake.batch, with: &decoder)
     intake.readOffsets[record.topicIndex] = record.offset + 1
+  }
+
+  /// Apart, so that batch and decoder are borrowed once for a record and not once for each header.
+  private static func append(
+    _ record: borrowing KafkaRecordView, arrival: Timestamp, to batch: inout InputBatch<Service.Event>,
+    with decoder: inout Service.Decoder
+  ) {
+    decoder.begin()
+    batch.raw.begin(key: record.key, value: record.value)
+    record.forEachHeader { name, value in
+      decoder.header(name: name, value: value)
+      batch.raw.addHeader(name: name, value: value)
+    }
+    let identity = RecordIdentity(
+      offset: record.offset, timestamp: record.timestampMilliseconds,
+      contentHash: RecordContent.hash(key: record.key, value: record.value))
+    decoder.decode(
+      UndecodedRecord(input: record.topicIndex, arrival: arrival, identity: identity, raw: batch.raw.finish()),
+      value: record.value, into: &batch)
   }
 
   private func handOver() throws(KafkaError) {

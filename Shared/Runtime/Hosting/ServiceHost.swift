@@ -59,7 +59,7 @@ package enum ServiceHost {
         let all = workers.withLock { $0 }
         guard !all.isEmpty else { return }
         let shares = Dictionary(grouping: receipts) { Int($0.partition) % all.count }
-        for (index, share) in shares { all[index].mailbox.put(.delivered(Receipts.latest(share))) }
+        for (index, share) in shares { all[index].mailbox.put(.delivered(share)) }
       },
       rebuilt: { for worker in workers.withLock({ $0 }) { worker.mailbox.put(.writerRebuilt) } })
     return KafkaLogWriter(
@@ -116,24 +116,5 @@ package enum ServiceHost {
       reader.stop()
       readerThread.join()
     }
-  }
-}
-
-/// What a set of receipts comes to.
-enum Receipts {
-  /// Of the numbered ones the highest of each output says it all: deliveries are a prefix of what was sent.
-  static func latest(_ receipts: [Receipt]) -> [Receipt] {
-    var highest: [Int64: Receipt] = [:]
-    var others: [Receipt] = []
-    for receipt in receipts {
-      guard case .numbered(let output, let sequence) = receipt.content else {
-        others.append(receipt)
-        continue
-      }
-      let key = Int64(receipt.partition) << 8 | Int64(output)
-      if case .numbered(_, let known)? = highest[key]?.content, known >= sequence { continue }
-      highest[key] = receipt
-    }
-    return others + highest.values
   }
 }

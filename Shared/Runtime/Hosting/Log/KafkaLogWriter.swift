@@ -127,7 +127,7 @@ package final class KafkaLogWriter: LogWriter, Sendable {
   }
 
   private func take(_ reports: [KafkaDeliveryReport], generation: UInt64) {
-    let receipts = reports.compactMap { $0.error == nil ? ReceiptCode.decode($0.reportID) : nil }
+    let receipts = ReceiptCode.latest(reports.lazy.filter { $0.error == nil }.map { $0.reportID })
     if !receipts.isEmpty { listener.delivered(receipts) }
   }
 
@@ -196,6 +196,27 @@ enum ReceiptCode {
     case .outbox(let id):
       return place | outboxOutput << 44 | UInt64(bitPattern: id) & numberMask
     }
+  }
+
+  /// What these codes come to: of numbered messages the highest of each output says it all, because deliveries are a
+  /// prefix of what was sent.
+  static func latest(_ codes: some Sequence<UInt64>) -> [Receipt] {
+    var others: [UInt64] = []
+    var highest: [UInt64: UInt64] = [:]
+    // Reports come in long runs of one output: the run's highest is kept here, the others' in the dictionary.
+    var run = none
+    for code in codes where code != none {
+      if code >> 44 & 15 == outboxOutput {
+        others.append(code)
+      } else if code >> 44 == run >> 44 {
+        run = max(run, code)
+      } else {
+        if run != none { highest[run >> 44] = run }
+        run = max(code, highest[code >> 44] ?? 0)
+      }
+    }
+    if run != none { highest[run >> 44] = run }
+    return (others + highest.values).compactMap(decode)
   }
 
   static func decode(_ code: UInt64) -> Receipt? {
