@@ -9,6 +9,7 @@ let systemLibraries: [Target] = [
   .systemLibrary(name: "CLibpq", path: "Shared/C/Libpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
   .systemLibrary(
     name: "CLibcrypto", path: "Shared/C/Libcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+  .systemLibrary(name: "CMalloc", path: "Shared/C/Malloc"),
   .target(name: "CLibmicrohttpd", path: "Shared/C/Libmicrohttpd", linkerSettings: [.linkedLibrary("microhttpd")]),
   .target(name: "CEventSchema", path: "Shared/C/EventSchema", linkerSettings: [.linkedLibrary("protobuf-c")]),
 ]
@@ -23,7 +24,8 @@ let shared: [Target] = [
   .target(name: "HTTP", dependencies: ["CLibmicrohttpd"], path: "Shared/HTTP"),
   .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto"], path: "Shared/Pipeline"),
   .target(
-    name: "Runtime", dependencies: ["AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres"],
+    name: "Runtime",
+    dependencies: ["AdCore", "AdEvents", "CMalloc", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres"],
     path: "Shared/Runtime"),
   .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka"], path: "Shared/AdClient"),
   .target(name: "Supervision", path: "Shared/Supervision"),

@@ -111,6 +111,7 @@ package enum ServiceMain {
   private static func serve<S: Service>(
     _ service: S.Type, _ values: [String: String], _ environment: [String: String]
   ) -> ExitCode {
+    ProcessMemory.keepForBatches()
     var reader = ConfigurationReader(commandLine: values, environment: environment)
     let configuration = service.configuration(&reader)
     let common = readCommon(&reader)

@@ -1,0 +1,16 @@
+import CMalloc
+
+/// How the process keeps memory.
+enum ProcessMemory {
+  /// Below this size memory comes from the allocator's own pools, which it keeps: 32 MiB, the highest that glibc takes.
+  private static let pooledBytesMaximum: Int32 = 32 << 20
+  /// What the pools keep at their end when it is free.
+  private static let keptBytes: Int32 = 128 << 20
+
+  /// Keeps what batches used for the next batches. By default glibc gives their arrays back to the system and takes
+  /// them anew, page by page: that was a quarter of the processor time of impression tracking.
+  static func keepForBatches() {
+    mallopt(M_MMAP_THRESHOLD, pooledBytesMaximum)
+    mallopt(M_TRIM_THRESHOLD, keptBytes)
+  }
+}
