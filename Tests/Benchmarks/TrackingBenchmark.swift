@@ -17,19 +17,28 @@ struct TrackingBenchmark {
     progress("copying the same rows without a service")
     var bare: [Double] = []
     var keyed: [Double] = []
-    for _ in 0..<3 {
-      bare.append(try copyRate(terms, withKey: false))
-      keyed.append(try copyRate(terms, withKey: true))
-    }
+    let copying = ProcessorTime(surroundings.postgres.processIdentifier ?? 0)
+    for _ in 0..<3 { bare.append(try copyRate(terms, withKey: false)) }
+    let copied = copying.microseconds / Double(3 * impressions)
+    for _ in 0..<3 { keyed.append(try copyRate(terms, withKey: true)) }
     progress("starting impression tracking")
     let port = try FreePort.find(count: 1)[0]
     let service = try surroundings.service("handbill-impression-tracking", adminPort: port)
+    let used = [
+      ("the service", ProcessorTime(service.processIdentifier)),
+      ("PostgreSQL", ProcessorTime(surroundings.postgres.processIdentifier ?? 0)),
+      ("Kafka", ProcessorTime(surroundings.kafka.processIdentifier ?? 0)),
+    ]
     let rate = try trackedRate()
+    let costs = used.map { name, time in
+      BenchmarkResult("tracking, processor time of \(name)", time.microseconds / Double(impressions), "us/event")
+    }
     let memory = try residentMebibytes(service)
     service.terminate(graceMilliseconds: 10_000)
     let bareRate = median(bare)
     let keyedRate = median(keyed)
-    return [
+    return costs + [
+      BenchmarkResult("COPY, processor time of PostgreSQL", copied, "us/row"),
       BenchmarkResult("COPY, same rows, no index", bareRate, "rows/s"),
       BenchmarkResult("COPY, same rows, primary key", keyedRate, "rows/s", limit: ("COPY, no index", bareRate)),
       BenchmarkResult("impressions tracked", rate, "events/s", limit: ("COPY, no index", bareRate)),

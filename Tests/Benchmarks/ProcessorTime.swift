@@ -1,0 +1,32 @@
+import Foundation
+import Supervision
+
+/// Processor time that a process and its children used, ended children included: what a figure costs, whoever else
+/// keeps the machine busy meanwhile.
+struct ProcessorTime {
+  private let processIdentifier: Int32
+  private let start: Double
+
+  /// Counts from now on.
+  init(_ processIdentifier: Int32) {
+    self.processIdentifier = processIdentifier
+    start = Self.seconds(processIdentifier)
+  }
+
+  /// Since the start of counting.
+  var microseconds: Double { (Self.seconds(processIdentifier) - start) * 1e6 }
+
+  private static func seconds(_ processIdentifier: Int32) -> Double {
+    let family = [processIdentifier] + ProcessTable.descendants(of: processIdentifier).map(\.processIdentifier)
+    return family.reduce(0) { $0 + ticks($1) } / Double(sysconf(Int32(_SC_CLK_TCK)))
+  }
+
+  /// User and system time of the process and of its children that have ended.
+  private static func ticks(_ processIdentifier: Int32) -> Double {
+    guard let text = try? String(contentsOfFile: "/proc/\(processIdentifier)/stat", encoding: .utf8),
+      let bracket = text.lastIndex(of: ")")
+    else { return 0 }
+    let fields = text[text.index(after: bracket)...].split(separator: " ")
+    return fields.dropFirst(11).prefix(4).reduce(0) { $0 + (Double($1) ?? 0) }
+  }
+}
