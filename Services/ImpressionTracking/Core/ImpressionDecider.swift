@@ -16,18 +16,24 @@ package struct ImpressionDecider: PartitionDecider {
   private let horizon: Timestamp
   private let idsMaximum: Int
   private var suspicion = 0
-  /// What the last decision put into the tables, to take it out again.
-  private var journal: [TakenID] = []
+  /// What the last decision put into the tables and the counts, to take it out again.
+  private var journal: [(id: TakenID, counted: MinuteKey)] = []
+  private var counts: UnwrittenCounts
 
   private enum TakenID {
     case event(ImpressionEvent.Kind, UUIDv7)
     case failure(AdError, UUIDv7)
   }
 
-  /// - Parameter now: the time of the assignment: what was decided before is known to the database alone.
-  package init(windows: Windows, now: Timestamp, idsMaximum: Int = RecentIDs.idsMaximumDefault) {
+  /// - Parameters:
+  ///   - now: the time of the assignment: what was decided before is known to the database alone.
+  ///   - counts: of the batches whose counts no table has yet.
+  package init(
+    windows: Windows, now: Timestamp, counts: [MinuteKey: Int64] = [:], idsMaximum: Int = RecentIDs.idsMaximumDefault
+  ) {
     self.windows = windows
     self.idsMaximum = idsMaximum
+    self.counts = UnwrittenCounts(counts, now: now)
     let horizon = now.advanced(byMilliseconds: windows.clockToleranceMilliseconds)
     self.horizon = horizon
     recent = Dictionary(
@@ -84,6 +90,7 @@ package struct ImpressionDecider: PartitionDecider {
         decide(event, at: index, arrival: arrival, known: known, context: context, into: &decision)
       }
     }
+    decision.effects.counts = counts.due(now: context.now)
     return decision
   }
 
@@ -112,7 +119,9 @@ package struct ImpressionDecider: PartitionDecider {
       decision.outcomes[index] = .duplicate
       return
     }
-    journal.append(.event(event.kind, terms.serveID))
+    let counted = MinuteKey(event, time: time)
+    counts.add(counted)
+    journal.append((.event(event.kind, terms.serveID), counted))
     if event.kind == .viewed {
       let accepted = AcceptedImpression(terms: terms, eventTime: time, arrival: arrival)
       let sequence = context.nextSequences[0] + Int64(decision.effects.impressions.count)
@@ -123,7 +132,6 @@ package struct ImpressionDecider: PartitionDecider {
     } else {
       decision.effects.deliveries.append(.init(kind: event.kind, terms: terms, eventTime: time, error: event.error))
     }
-    decision.effects.counts[MinuteKey(event, time: time), default: 0] += 1
   }
 
   /// The signed partition decides, so nothing can loop.
@@ -155,36 +163,25 @@ package struct ImpressionDecider: PartitionDecider {
       decision.outcomes[index] = .duplicate
       return
     }
-    journal.append(.failure(failure.error, failure.requestID))
+    let counted = MinuteKey(failure, arrival: arrival)
+    counts.add(counted)
+    journal.append((.failure(failure.error, failure.requestID), counted))
     decision.effects.failures.append(.init(failure: failure, arrival: arrival))
-    decision.effects.counts[MinuteKey(failure, arrival: arrival), default: 0] += 1
   }
 
   package mutating func revert() -> Bool {
-    for taken in journal {
-      switch taken {
+    for entry in journal {
+      switch entry.id {
       case .event(let kind, let id): recent[kind]?.remove(id)
       case .failure(let error, let id): failures[error]?.remove(id)
       }
+      counts.remove(entry.counted)
     }
     journal.removeAll()
     return true
   }
-}
 
-extension MinuteKey {
-  init(_ event: ServedEvent, time: Timestamp) {
-    let terms = event.terms
-    self.init(
-      minute: time.milliseconds / 60_000, kind: event.kind, error: event.error, app: terms.app,
-      served: Served(
-        campaign: terms.campaign, ad: terms.ad, country: terms.country, size: terms.size, device: terms.device),
-      placement: terms.placement, isTest: terms.isTest)
-  }
+  package mutating func committed(_ result: CommitResult) { counts.committed() }
 
-  init(_ failure: RequestFailure, arrival: Timestamp) {
-    self.init(
-      minute: arrival.milliseconds / 60_000, kind: .failed, error: failure.error, app: failure.app, served: nil,
-      placement: failure.placement, isTest: false)
-  }
+  package func isTimerDue(_ context: BatchContext) -> Bool { counts.isDue(now: context.now) }
 }

@@ -7,7 +7,8 @@ package struct ImpressionEffects: Sendable {
   package var impressions: [Impression] = []
   package var deliveries: [Delivery] = []
   package var failures: [Failure] = []
-  /// How many events each minute, by the dimensions of M6.
+  /// Events by minute and the dimensions of M6: everything up to this batch that no table has yet. Empty in most
+  /// batches: see ``UnwrittenCounts``.
   package var counts: [MinuteKey: Int64] = [:]
 
   package init() {}
@@ -29,27 +30,6 @@ package struct ImpressionEffects: Sendable {
   package struct Failure: Sendable {
     package var failure: RequestFailure
     package var arrival: Timestamp
-  }
-}
-
-/// The key of a count per minute.
-package struct MinuteKey: Hashable, Sendable {
-  /// Minutes since 1970, of the event time.
-  package var minute: Int64
-  package var kind: ImpressionEvent.Kind
-  package var error: AdError?
-  package var app: AppID
-  /// Nil for a failure without an ad.
-  package var served: Served?
-  package var placement: PlacementID
-  package var isTest: Bool
-
-  package struct Served: Hashable, Sendable {
-    package var campaign: CampaignID
-    package var ad: AdID
-    package var country: Country
-    package var size: AdSize
-    package var device: Device
   }
 }
 

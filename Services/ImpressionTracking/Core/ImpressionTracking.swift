@@ -50,14 +50,15 @@ package struct ImpressionTracking: PipelineService {
 /// Reads records of `ads.impressions` and checks their tokens.
 package struct ImpressionDecoder: RecordDecoder {
   private let verifier: ServeTokenVerifier?
-  private var headers = RecordHeaders()
+  // The serve id says which event it is (M4); a failure's request id does.
+  private var headers = RecordHeaders(hashesID: false)
 
   init(ring: KeyRing) {
     // The service checked that this works; without a verifier no token would be valid.
     verifier = try? ServeTokenVerifier(ring: ring)
   }
 
-  package mutating func begin() { headers = RecordHeaders() }
+  package mutating func begin() { headers = RecordHeaders(hashesID: false) }
 
   package mutating func header(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
     headers.add(name: name, value: value)
@@ -66,18 +67,17 @@ package struct ImpressionDecoder: RecordDecoder {
   package mutating func decode(
     input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
   ) -> (event: ImpressionInput, mark: SequenceMark) {
+    var input = ImpressionInput.rejected(Rejection(.malformed, "the event is empty"))
     let decoded = ImpressionEvent.withDecoded(value: value, headers: headers) { view in
       switch view.subject {
-      case .serve(let token): served(view, token: token, arrival: arrival)
+      case .serve(let token): input = served(view, token: token, arrival: arrival)
       case .request(let id, let app, let placement, _, _):
-        ImpressionInput.failure(
+        input = .failure(
           RequestFailure(requestID: id, app: app, placement: placement, error: view.error ?? .unknown))
       }
     }
-    switch decoded {
-    case .success(let event): return (event, .unnumbered)
-    case .failure(let rejection): return (.rejected(rejection), .unnumbered)
-    }
+    if case .failure(let rejection) = decoded { input = .rejected(rejection) }
+    return (input, .unnumbered)
   }
 
   private func served(

@@ -27,7 +27,8 @@ enum ImpressionRows {
 /// Rendered, unloaded and failed ads, as rows.
 enum DeliveryRows {
   static let columns = [
-    "serve_id", "kind", "error", "partition", "batch_number", "event_time", "app", "campaign", "is_test",
+    "serve_id", "kind", "error", "partition", "batch_number", "event_time", "app", "campaign", "ad", "placement",
+    "country", "size", "device", "is_test",
   ]
 
   static func copy(_ batch: CommitBatch<ImpressionTracking>, into connection: PostgresConnection) throws(PostgresError)
@@ -41,8 +42,13 @@ enum DeliveryRows {
       buffer.append(int32: batch.partition)
       buffer.append(int64: batch.number)
       buffer.append(timestampMicroseconds: delivery.eventTime.milliseconds &* 1_000)
-      buffer.append(text: delivery.terms.app.text)
-      buffer.append(text: delivery.terms.campaign.text)
+      buffer.append(text: delivery.terms.app)
+      buffer.append(text: delivery.terms.campaign)
+      buffer.append(text: delivery.terms.ad)
+      buffer.append(text: delivery.terms.placement)
+      buffer.append(text: delivery.terms.country)
+      buffer.append(int16: Int16(delivery.terms.size.rawValue))
+      buffer.append(int16: Int16(delivery.terms.device.rawValue))
       buffer.append(bool: delivery.terms.isTest)
     }
     _ = try connection.copy(into: "impression_tracking.delivery", columns: columns, buffer)
@@ -63,8 +69,8 @@ enum FailureRows {
       buffer.append(int32: batch.partition)
       buffer.append(int64: batch.number)
       buffer.append(timestampMicroseconds: row.arrival.milliseconds &* 1_000)
-      buffer.append(text: row.failure.app.text)
-      buffer.append(text: row.failure.placement.text)
+      buffer.append(text: row.failure.app)
+      buffer.append(text: row.failure.placement)
     }
     _ = try connection.copy(into: "impression_tracking.failure", columns: columns, buffer)
   }

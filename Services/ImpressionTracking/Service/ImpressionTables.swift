@@ -15,8 +15,10 @@ struct ImpressionTables: ServiceTables {
   func load(
     _ partition: Int32, now: Timestamp, from connection: PostgresConnection
   ) throws(PostgresError) -> ImpressionDecider {
-    // What was decided before is asked from the tables when a doubt comes up: nothing to read.
-    ImpressionDecider(windows: windows, now: now)
+    // Ids that were taken before are asked from the tables when a doubt comes up; only counts are read.
+    let rows = try connection.run(CountUnwritten(partition: partition))
+    return ImpressionDecider(
+      windows: windows, now: now, counts: Dictionary(rows.map { ($0.key, $0.events) }, uniquingKeysWith: +))
   }
 
   func look(
@@ -45,7 +47,8 @@ struct ImpressionTables: ServiceTables {
     _ batch: CommitBatch<ImpressionTracking>, with pipeline: inout PostgresPipeline
   ) -> CommitReader {
     if !batch.effects.counts.isEmpty {
-      _ = pipeline.send(AddMinuteCounts(partition: batch.partition, counts: batch.effects.counts))
+      _ = pipeline.send(
+        AddMinuteCounts(partition: batch.partition, batchNumber: batch.number, counts: batch.effects.counts))
     }
     return { (_: PostgresPipelineResults) throws(PostgresError) -> CommitResult in CommitResult() }
   }

@@ -40,9 +40,15 @@ CREATE TABLE impression_tracking.delivery (
   event_time timestamptz NOT NULL,
   app text NOT NULL,
   campaign text NOT NULL,
+  ad text NOT NULL,
+  placement text NOT NULL,
+  country text NOT NULL,
+  size smallint NOT NULL,
+  device smallint NOT NULL,
   is_test boolean NOT NULL,
   PRIMARY KEY (serve_id, kind)
 ) PARTITION BY RANGE (serve_id);
+CREATE INDEX delivery_batch ON impression_tracking.delivery USING brin (batch_number) WITH (pages_per_range = 32);
 
 -- Errors that happened without an ad (E1, E5, E6), by request id.
 CREATE TABLE impression_tracking.failure (
@@ -55,6 +61,7 @@ CREATE TABLE impression_tracking.failure (
   placement text NOT NULL,
   PRIMARY KEY (request_id, error)
 ) PARTITION BY RANGE (request_id);
+CREATE INDEX failure_batch ON impression_tracking.failure USING brin (batch_number) WITH (pages_per_range = 32);
 
 -- Counts per minute of the event time. The partition is in the key, so no two instances wait for one row; views add up.
 CREATE TABLE impression_tracking.minute_count (
@@ -74,6 +81,13 @@ CREATE TABLE impression_tracking.minute_count (
   is_test boolean NOT NULL,
   events bigint NOT NULL,
   PRIMARY KEY (partition, minute, kind, error, app, campaign, ad, placement, country, size, device, is_test)
+);
+
+-- Up to which batch a partition's events are in minute_count. Later ones are counted by the process that decided them,
+-- and from the rows above by its successor.
+CREATE TABLE impression_tracking.counted (
+  partition int PRIMARY KEY,
+  batch_number bigint NOT NULL
 );
 
 SELECT public.keep_days(parent::regclass, current_date, 2, 3, 400)

@@ -1,0 +1,61 @@
+import AdCore
+import AdEvents
+
+/// The key of a count per minute.
+package struct MinuteKey: Hashable, Sendable {
+  /// Minutes since 1970, of the event time.
+  package var minute: Int64
+  package var kind: ImpressionEvent.Kind
+  package var error: AdError?
+  package var app: AppID
+  /// Nil for a failure without an ad.
+  package var served: Served?
+  package var placement: PlacementID
+  package var isTest: Bool
+
+  package init(
+    minute: Int64, kind: ImpressionEvent.Kind, error: AdError?, app: AppID, served: Served?, placement: PlacementID,
+    isTest: Bool
+  ) {
+    self.minute = minute
+    self.kind = kind
+    self.error = error
+    self.app = app
+    self.served = served
+    self.placement = placement
+    self.isTest = isTest
+  }
+
+  package struct Served: Hashable, Sendable {
+    package var campaign: CampaignID
+    package var ad: AdID
+    package var country: Country
+    package var size: AdSize
+    package var device: Device
+
+    package init(campaign: CampaignID, ad: AdID, country: Country, size: AdSize, device: Device) {
+      self.campaign = campaign
+      self.ad = ad
+      self.country = country
+      self.size = size
+      self.device = device
+    }
+  }
+}
+
+extension MinuteKey {
+  init(_ event: ServedEvent, time: Timestamp) {
+    let terms = event.terms
+    self.init(
+      minute: time.milliseconds / 60_000, kind: event.kind, error: event.error, app: terms.app,
+      served: Served(
+        campaign: terms.campaign, ad: terms.ad, country: terms.country, size: terms.size, device: terms.device),
+      placement: terms.placement, isTest: terms.isTest)
+  }
+
+  init(_ failure: RequestFailure, arrival: Timestamp) {
+    self.init(
+      minute: arrival.milliseconds / 60_000, kind: .failed, error: failure.error, app: failure.app, served: nil,
+      placement: failure.placement, isTest: false)
+  }
+}

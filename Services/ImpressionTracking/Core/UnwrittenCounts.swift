@@ -1,0 +1,51 @@
+import AdCore
+
+/// A partition's counts per minute that no table has yet.
+///
+/// Most keys come again in the next batch, and changing a row costs PostgreSQL several times what inserting the
+/// impression does. So counts are collected here and written with the batch that finds them old enough, or too many.
+/// They are lost with the process: at assignment they are counted again from the rows of the batches since the last one
+/// that wrote them.
+struct UnwrittenCounts {
+  /// A count is in its table so long after its events, at most, or a tick later where nothing arrives.
+  static let intervalMilliseconds: Int64 = 10_000
+  /// Bounds the memory: about 8 MiB for each partition.
+  static let keysMaximum = 1 << 15
+
+  private var counts: [MinuteKey: Int64]
+  private var writtenAt: Timestamp
+  /// When the batch at work writes them: its time.
+  private var writing: Timestamp?
+
+  init(_ counts: [MinuteKey: Int64], now: Timestamp) {
+    self.counts = counts
+    writtenAt = now
+  }
+
+  mutating func add(_ key: MinuteKey) { counts[key, default: 0] += 1 }
+
+  /// Takes back one event of a batch that was not committed.
+  mutating func remove(_ key: MinuteKey) {
+    guard let count = counts[key] else { return }
+    counts[key] = count > 1 ? count - 1 : nil
+  }
+
+  func isDue(now: Timestamp) -> Bool {
+    counts.count >= Self.keysMaximum
+      || !counts.isEmpty && now.milliseconds(since: writtenAt) >= Self.intervalMilliseconds
+  }
+
+  /// What the batch at work is to write; nothing while they are not due.
+  mutating func due(now: Timestamp) -> [MinuteKey: Int64] {
+    writing = isDue(now: now) ? now : nil
+    return writing == nil ? [:] : counts
+  }
+
+  /// The batch at work was committed.
+  mutating func committed() {
+    guard let writing else { return }
+    counts.removeAll(keepingCapacity: true)
+    writtenAt = writing
+    self.writing = nil
+  }
+}

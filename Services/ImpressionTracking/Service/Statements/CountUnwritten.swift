@@ -1,0 +1,56 @@
+import AdCore
+import AdEvents
+import ImpressionTrackingCore
+import Postgres
+import Runtime
+
+/// Counts the rows of a partition's batches that came after the last one that wrote its counts.
+struct CountUnwritten: PostgresStatement {
+  static let sql = """
+    WITH counted AS (
+      SELECT coalesce(max(batch_number), 0) AS last FROM impression_tracking.counted WHERE partition = $1
+    ), event AS (
+      SELECT event_time AS time, 2::smallint AS kind, NULL::smallint AS error, app, campaign, ad, placement, country,
+        size, device, is_test
+      FROM impression_tracking.impression, counted WHERE partition = $1 AND batch_number > counted.last
+      UNION ALL
+      SELECT event_time, kind, error, app, campaign, ad, placement, country, size, device, is_test
+      FROM impression_tracking.delivery, counted WHERE partition = $1 AND batch_number > counted.last
+      UNION ALL
+      SELECT arrival, 4, error, app, NULL, NULL, placement, NULL, NULL, NULL, false
+      FROM impression_tracking.failure, counted WHERE partition = $1 AND batch_number > counted.last
+    )
+    SELECT date_bin('1 minute', time, 'epoch') AS minute, kind, error, app, placement, is_test, campaign, ad, country,
+      size, device, count(*)
+    FROM event GROUP BY minute, kind, error, app, placement, is_test, campaign, ad, country, size, device
+    """
+  let partition: Int32
+
+  var parameters: [any PostgresValue] { [partition] }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> (key: MinuteKey, events: Int64) {
+    let minute: PostgresTimestamp = try row.decode(0)
+    let kind: Int16 = try row.decode(1)
+    let error: Int16? = try row.decode(2)
+    let key = MinuteKey(
+      minute: minute.microseconds / 60_000_000,
+      kind: try TermsColumns.known(ImpressionEvent.Kind(rawValue: UInt8(clamping: kind)), 1),
+      error: try error.map { code throws(PostgresError) in
+        try TermsColumns.known(AdError(rawValue: UInt8(clamping: code)), 2)
+      },
+      app: try TermsColumns.known(AppID(row.decode(3)), 3), served: try served(row),
+      placement: try TermsColumns.known(PlacementID(row.decode(4)), 4), isTest: try row.decode(5))
+    return (key, try row.decode(11))
+  }
+
+  private static func served(_ row: PostgresRow) throws(PostgresError) -> MinuteKey.Served? {
+    guard let campaign: String = try row.decode(6) else { return nil }
+    let size: Int16 = try row.decode(9)
+    let device: Int16 = try row.decode(10)
+    return MinuteKey.Served(
+      campaign: try TermsColumns.known(CampaignID(campaign), 6), ad: try TermsColumns.known(AdID(row.decode(7)), 7),
+      country: try TermsColumns.known(Country(row.decode(8)), 8),
+      size: try TermsColumns.known(AdSize(rawValue: UInt8(clamping: size)), 9),
+      device: try TermsColumns.known(Device(rawValue: UInt8(clamping: device)), 10))
+  }
+}
