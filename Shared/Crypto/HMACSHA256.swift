@@ -6,26 +6,43 @@ package enum CryptoError: Error, Equatable {
   case unavailable(algorithm: String)
 }
 
-/// HMAC-SHA-256 (RFC 2104) under one key. The context is made once; each MAC starts it again without the cost of a new
-/// key. For one thread at a time: it is not `Sendable`.
+/// HMAC-SHA-256 (RFC 2104) under one key. What the key does to the two hashes is computed once; each MAC goes on from
+/// there.
+///
+/// On SHA256_Update and its like, which OpenSSL 3 would have replaced by EVP_MAC: that allocates and frees its contexts
+/// for each MAC, which takes longer than the hashing, and every event has a token to check.
 package final class HMACSHA256 {
   /// The length of a MAC.
   package static let byteCount = 32
+  private static let blockBytes = 64
 
-  private let context: OpaquePointer
+  /// SHA-256 after its first block: the key with the inner and the outer padding.
+  private var inner: SHA256_CTX
+  private var outer: SHA256_CTX
 
   /// A context for `key`, of any length but 0.
   package init(key: [UInt8]) throws(CryptoError) {
-    guard !key.isEmpty, let algorithm = EVP_MAC_fetch(nil, "HMAC", nil) else {
-      throw CryptoError.unavailable(algorithm: "HMAC")
-    }
-    defer { EVP_MAC_free(algorithm) }
-    guard let context = EVP_MAC_CTX_new(algorithm) else { throw CryptoError.unavailable(algorithm: "HMAC") }
-    self.context = context
-    guard HMACSHA256.start(context, key: key) else { throw CryptoError.unavailable(algorithm: "HMAC-SHA-256") }
+    guard !key.isEmpty else { throw CryptoError.unavailable(algorithm: "HMAC") }
+    let key = key.count > HMACSHA256.blockBytes ? SHA256.hash(key) : key
+    inner = HMACSHA256.start(key, padding: 0x36)
+    outer = HMACSHA256.start(key, padding: 0x5C)
   }
 
-  deinit { EVP_MAC_CTX_free(context) }
+  deinit {
+    // Whoever has these states can make MACs.
+    OPENSSL_cleanse(&inner, MemoryLayout.size(ofValue: inner))
+    OPENSSL_cleanse(&outer, MemoryLayout.size(ofValue: outer))
+  }
+
+  private static func start(_ key: [UInt8], padding: UInt8) -> SHA256_CTX {
+    var block = [UInt8](repeating: padding, count: blockBytes)
+    for (index, byte) in key.enumerated() { block[index] ^= byte }
+    var context = SHA256_CTX()
+    SHA256_Init(&context)
+    SHA256_Update(&context, block, block.count)
+    OPENSSL_cleanse(&block, block.count)
+    return context
+  }
 
   /// Writes the MAC of `bytes` into the first 32 bytes of `output`, which must be at least that long. Allocates nothing.
   package func authenticate(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) {
@@ -38,12 +55,15 @@ package final class HMACSHA256 {
     _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) {
     precondition(output.count >= HMACSHA256.byteCount, "An HMAC-SHA-256 needs 32 bytes.")
-    var length = 0
-    // With the key in place none of these can fail but for want of memory, and a wrong MAC must not be used.
-    let done =
-      EVP_MAC_init(context, nil, 0, nil) == 1 && update(first) && update(second)
-      && EVP_MAC_final(context, output.baseAddress?.assumingMemoryBound(to: UInt8.self), &length, output.count) == 1
-    precondition(done && length == HMACSHA256.byteCount, "libcrypto could not compute an HMAC-SHA-256.")
+    let code = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    // None of these can fail: they compute in the context that they are given.
+    var hash = inner
+    SHA256_Update(&hash, first.baseAddress, first.count)
+    SHA256_Update(&hash, second.baseAddress, second.count)
+    SHA256_Final(code, &hash)
+    hash = outer
+    SHA256_Update(&hash, code, HMACSHA256.byteCount)
+    SHA256_Final(code, &hash)
   }
 
   /// The MAC of `bytes` as an array.
@@ -67,21 +87,6 @@ package final class HMACSHA256 {
     withUnsafeTemporaryAllocation(byteCount: HMACSHA256.byteCount, alignment: 8) { expected in
       authenticate(first, second, into: expected)
       return ConstantTime.areEqual(mac, UnsafeRawBufferPointer(expected))
-    }
-  }
-
-  private func update(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard let address = bytes.baseAddress, !bytes.isEmpty else { return true }
-    return EVP_MAC_update(context, address.assumingMemoryBound(to: UInt8.self), bytes.count) == 1
-  }
-
-  private static func start(_ context: OpaquePointer, key: [UInt8]) -> Bool {
-    var digest = Array("SHA256".utf8CString)
-    return digest.withUnsafeMutableBufferPointer { name in
-      var parameters = [
-        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name.baseAddress, 0), OSSL_PARAM_construct_end(),
-      ]
-      return EVP_MAC_init(context, key, key.count, &parameters) == 1
     }
   }
 }
