@@ -36,51 +36,49 @@ package final class CopyBuffer {
 
   /// Begins the next row of `columnCount` fields.
   package func beginRow(columnCount: Int16) {
-    reserve(2)
-    put(columnCount)
+    put(columnCount, at: extend(by: 2))
     rowCount += 1
   }
 
   /// Appends NULL, for a column of any type.
   package func null() {
-    reserve(4)
-    put(Int32(-1))
+    put(Int32(-1), at: extend(by: 4))
   }
 
   /// Appends a field of type `boolean`.
   package func append(bool value: Bool) {
-    reserve(5)
-    put(Int32(1))
-    put(UInt8(value ? 1 : 0))
+    let field = extend(by: 5)
+    put(Int32(1), at: field)
+    put(UInt8(value ? 1 : 0), at: field + 4)
   }
 
   /// Appends a field of type `smallint`.
   package func append(int16 value: Int16) {
-    reserve(6)
-    put(Int32(2))
-    put(value)
+    let field = extend(by: 6)
+    put(Int32(2), at: field)
+    put(value, at: field + 4)
   }
 
   /// Appends a field of type `integer`.
   package func append(int32 value: Int32) {
-    reserve(8)
-    put(Int32(4))
-    put(value)
+    let field = extend(by: 8)
+    put(Int32(4), at: field)
+    put(value, at: field + 4)
   }
 
   /// Appends a field of type `bigint`.
   package func append(int64 value: Int64) {
-    reserve(12)
-    put(Int32(8))
-    put(value)
+    let field = extend(by: 12)
+    put(Int32(8), at: field)
+    put(value, at: field + 4)
   }
 
   /// Appends a field of type `uuid`, from its big-endian halves.
   package func append(uuidHigh high: UInt64, low: UInt64) {
-    reserve(20)
-    put(Int32(16))
-    put(high)
-    put(low)
+    let field = extend(by: 20)
+    put(Int32(16), at: field)
+    put(high, at: field + 4)
+    put(low, at: field + 12)
   }
 
   /// Appends a field of type `timestamptz`: microseconds since 1970-01-01 00:00 UTC.
@@ -97,9 +95,9 @@ package final class CopyBuffer {
   package func append(numeric value: Int128) {
     let digits = NumericDigits(value)
     let count = digits.byteCount
-    reserve(4 + count)
-    put(Int32(truncatingIfNeeded: count))
-    for index in 0..<count / 2 { put(digits.word(index)) }
+    let field = extend(by: 4 + count)
+    put(Int32(truncatingIfNeeded: count), at: field)
+    for index in 0..<count / 2 { put(digits.word(index), at: field + 4 + 2 * index) }
   }
 
   /// Appends a field of a text type.
@@ -116,11 +114,9 @@ package final class CopyBuffer {
 
   /// Appends a field of type `bytea` or text from memory of the caller.
   package func append(raw bytes: UnsafeRawBufferPointer) {
-    reserve(4 + bytes.count)
-    put(Int32(truncatingIfNeeded: bytes.count))
-    guard let start = bytes.baseAddress else { return }
-    (storage + byteCount).copyMemory(from: start, byteCount: bytes.count)
-    byteCount += bytes.count
+    let field = extend(by: 4 + bytes.count)
+    put(Int32(truncatingIfNeeded: bytes.count), at: field)
+    if let start = bytes.baseAddress { (field + 4).copyMemory(from: start, byteCount: bytes.count) }
   }
 
   private func append(_ bytes: some Collection<UInt8>) {
@@ -129,14 +125,17 @@ package final class CopyBuffer {
   }
 
   @inline(__always)
-  private func put(_ value: some FixedWidthInteger) {
-    storage.storeBytes(of: value.bigEndian, toByteOffset: byteCount, as: type(of: value.bigEndian))
-    byteCount += value.bitWidth / 8
+  private func put(_ value: some FixedWidthInteger, at place: UnsafeMutableRawPointer) {
+    place.storeBytes(of: value.bigEndian, as: type(of: value.bigEndian))
   }
 
+  /// Makes room for `count` bytes and says where; a whole field at once, since each look at this object is checked.
   @inline(__always)
-  private func reserve(_ count: Int) {
-    if byteCount + count > capacity { grow(count) }
+  private func extend(by count: Int) -> UnsafeMutableRawPointer {
+    let start = byteCount
+    if start + count > capacity { grow(count) }
+    byteCount = start + count
+    return storage + start
   }
 
   private func grow(_ count: Int) {
@@ -152,7 +151,7 @@ package final class CopyBuffer {
   func withBytes<Result>(
     _ body: (UnsafeRawBufferPointer) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
-    reserve(2)
+    if byteCount + 2 > capacity { grow(2) }
     storage.storeBytes(of: 0xFFFF, toByteOffset: byteCount, as: UInt16.self)
     return try body(UnsafeRawBufferPointer(start: storage, count: byteCount + 2))
   }
