@@ -17,7 +17,7 @@ package struct ImpressionDecider: PartitionDecider {
   private let idsMaximum: Int
   private var suspicion = 0
   /// What the last decision put into the tables and the counts, to take it out again.
-  private var journal: [(id: TakenID, counted: MinuteKey)] = []
+  private var journal: [(id: TakenID, countedAt: Int)] = []
   private var counts: UnwrittenCounts
 
   private enum TakenID {
@@ -119,9 +119,7 @@ package struct ImpressionDecider: PartitionDecider {
       decision.outcomes[index] = .duplicate
       return
     }
-    let counted = MinuteKey(event, time: time)
-    counts.add(counted)
-    journal.append((.event(event.kind, terms.serveID), counted))
+    journal.append((.event(event.kind, terms.serveID), counts.add(MinuteKey(event, time: time))))
     if event.kind == .viewed {
       let accepted = AcceptedImpression(terms: terms, eventTime: time, arrival: arrival)
       let sequence = context.nextSequences[0] + Int64(decision.effects.impressions.count)
@@ -163,9 +161,7 @@ package struct ImpressionDecider: PartitionDecider {
       decision.outcomes[index] = .duplicate
       return
     }
-    let counted = MinuteKey(failure, arrival: arrival)
-    counts.add(counted)
-    journal.append((.failure(failure.error, failure.requestID), counted))
+    journal.append((.failure(failure.error, failure.requestID), counts.add(MinuteKey(failure, arrival: arrival))))
     decision.effects.failures.append(.init(failure: failure, arrival: arrival))
   }
 
@@ -175,7 +171,7 @@ package struct ImpressionDecider: PartitionDecider {
       case .event(let kind, let id): recent[kind]?.remove(id)
       case .failure(let error, let id): failures[error]?.remove(id)
       }
-      counts.remove(entry.counted)
+      counts.remove(at: entry.countedAt)
     }
     journal.removeAll()
     return true

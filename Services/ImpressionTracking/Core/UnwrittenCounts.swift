@@ -12,23 +12,36 @@ struct UnwrittenCounts {
   /// Bounds the memory: about 8 MiB for each partition.
   static let keysMaximum = 1 << 15
 
-  private var counts: [MinuteKey: Int64]
+  private var places: [MinuteKey: Int] = [:]
+  /// By the places above; 0 where batches were taken back.
+  private var counts: [Int64] = []
   private var writtenAt: Timestamp
   /// When the batch at work writes them: its time.
   private var writing: Timestamp?
 
   init(_ counts: [MinuteKey: Int64], now: Timestamp) {
-    self.counts = counts
     writtenAt = now
+    for (key, count) in counts { self.counts[place(of: key)] = count }
   }
 
-  mutating func add(_ key: MinuteKey) { counts[key, default: 0] += 1 }
+  /// Counts one event and returns the key's place, to take it back by.
+  mutating func add(_ key: MinuteKey) -> Int {
+    let place = place(of: key)
+    counts[place] += 1
+    return place
+  }
+
+  private mutating func place(of key: MinuteKey) -> Int {
+    let place = places[key, default: counts.count]
+    if place == counts.count {
+      places[key] = place
+      counts.append(0)
+    }
+    return place
+  }
 
   /// Takes back one event of a batch that was not committed.
-  mutating func remove(_ key: MinuteKey) {
-    guard let count = counts[key] else { return }
-    counts[key] = count > 1 ? count - 1 : nil
-  }
+  mutating func remove(at place: Int) { counts[place] -= 1 }
 
   func isDue(now: Timestamp) -> Bool {
     counts.count >= Self.keysMaximum
@@ -38,12 +51,14 @@ struct UnwrittenCounts {
   /// What the batch at work is to write; nothing while they are not due.
   mutating func due(now: Timestamp) -> [MinuteKey: Int64] {
     writing = isDue(now: now) ? now : nil
-    return writing == nil ? [:] : counts
+    guard writing != nil else { return [:] }
+    return places.compactMapValues { counts[$0] > 0 ? counts[$0] : nil }
   }
 
   /// The batch at work was committed.
   mutating func committed() {
     guard let writing else { return }
+    places.removeAll(keepingCapacity: true)
     counts.removeAll(keepingCapacity: true)
     writtenAt = writing
     self.writing = nil
