@@ -114,20 +114,8 @@ private struct Drive: Sendable {
 
   /// Waits until billing has a fate for every impression and click.
   func awaitCharges() throws {
-    let connection = try network.connection()
-    defer { connection.close() }
-    let wanted = Int64(GoldenCaseTests.impressions + GoldenCaseTests.clicks)
-    let deadline = Date(timeIntervalSinceNow: 60)
-    let pause = NSCondition()
-    var seen: Int64 = 0
-    while Date() < deadline {
-      seen = try connection.query("SELECT count(*) FROM billing.charge")[0].decode(0)
-      if seen >= wanted { return }
-      pause.lock()
-      _ = pause.wait(until: Date(timeIntervalSinceNow: 0.2))
-      pause.unlock()
-    }
-    throw TooFew(served: Int(seen))
+    try network.awaitCount(
+      "SELECT count(*) FROM billing.charge", GoldenCaseTests.impressions + GoldenCaseTests.clicks)
   }
 
   private func transport() -> KafkaTransport {

@@ -180,6 +180,26 @@ final class TestNetwork: Sendable {
     return codes
   }
 
+  struct CountFailure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// Waits until a query that counts gives `wanted`.
+  func awaitCount(_ sql: String, _ wanted: Int, seconds: Double = 60) throws {
+    let connection = try connection()
+    defer { connection.close() }
+    let deadline = Date(timeIntervalSinceNow: seconds)
+    let pause = NSCondition()
+    while true {
+      let seen: Int64 = try connection.query(sql)[0].decode(0)
+      if seen == Int64(wanted) { return }
+      guard Date() < deadline else { throw CountFailure(description: "\(sql): \(seen) in place of \(wanted)") }
+      pause.lock()
+      _ = pause.wait(until: Date(timeIntervalSinceNow: 0.1))
+      pause.unlock()
+    }
+  }
+
   /// A connection to the network's database.
   func connection() throws -> PostgresConnection { try PostgresConnection(PostgresConfiguration(databaseURL)) }
 }
