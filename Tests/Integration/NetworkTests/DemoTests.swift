@@ -2,48 +2,49 @@ import Foundation
 import Supervision
 import Testing
 
-/// `handbill demo`, as `make demo` runs it: everything real, devices for some seconds, accounts without a difference.
-@Suite(.serialized, .timeLimit(.minutes(10)))
-struct DemoTests {
-  static let needsKafka: Comment = "kill -9 under load is tested on a real Kafka: set KAFKA_HOME"
+extension WholeNetwork {
+  /// `handbill demo`, as `make demo` runs it: everything real, devices for some seconds, accounts without a difference.
+  @Suite struct DemoTests {
+    static let needsKafka: Comment = "kill -9 under load is tested on a real Kafka: set KAFKA_HOME"
 
-  @Test("the demo ends with 0 differences, twice in a row on the same folder, and leaves no process behind")
-  func embedded() async throws {
-    let folder = try TemporaryFolder(prefix: "hbd")
-    try folder.letOthersEnter()
-    for _ in 0..<2 {
-      let demo = try await run(folder, ["--kafka", "embedded", "--seconds", "6", "--seed", "1"])
+    @Test("the demo ends with 0 differences, twice in a row on the same folder, and leaves no process behind")
+    func embedded() async throws {
+      let folder = try TemporaryFolder(prefix: "hbd")
+      try folder.letOthersEnter()
+      for _ in 0..<2 {
+        let demo = try await run(folder, ["--kafka", "embedded", "--seconds", "6", "--seed", "1"])
+        #expect(demo.status == 0, "\(demo.said)")
+        #expect(demo.said.contains("0 differences"), "\(demo.said)")
+      }
+    }
+
+    @Test(
+      "B6: services are killed with -9 in the middle of the demo and started again; nothing is lost or counted twice",
+      .enabled(if: KafkaInstallation.isAvailable, needsKafka))
+    func chaos() async throws {
+      let folder = try TemporaryFolder(prefix: "hbd")
+      try folder.letOthersEnter()
+      let demo = try await run(folder, ["--kafka", "local", "--seconds", "15", "--seed", "7", "--chaos"])
       #expect(demo.status == 0, "\(demo.said)")
       #expect(demo.said.contains("0 differences"), "\(demo.said)")
     }
-  }
 
-  @Test(
-    "B6: services are killed with -9 in the middle of the demo and started again; nothing is lost or counted twice",
-    .enabled(if: KafkaInstallation.isAvailable, needsKafka))
-  func chaos() async throws {
-    let folder = try TemporaryFolder(prefix: "hbd")
-    try folder.letOthersEnter()
-    let demo = try await run(folder, ["--kafka", "local", "--seconds", "15", "--seed", "7", "--chaos"])
-    #expect(demo.status == 0, "\(demo.said)")
-    #expect(demo.said.contains("0 differences"), "\(demo.said)")
-  }
-
-  private func run(_ folder: TemporaryFolder, _ arguments: [String]) async throws -> (status: Int32, said: String) {
-    try await onOwnThread {
-      let process = try ChildProcess(
-        .init(
-          TestNetwork.executable("handbill"), ["demo", "--folder", folder.path + "/demo"] + arguments,
-          environment: ["SWIFT_BACKTRACE": "enable=no"]))
-      let identifier = process.processIdentifier
-      let status = process.waitForExit(timeoutMilliseconds: 240_000)
-      let said = process.lastLines.joined(separator: "\n")
-      #expect(ProcessTable.descendants(of: identifier).isEmpty)
-      guard case .exited(let code)? = status else {
-        process.terminate(graceMilliseconds: 0)
-        return (-1, said)
+    private func run(_ folder: TemporaryFolder, _ arguments: [String]) async throws -> (status: Int32, said: String) {
+      try await onOwnThread {
+        let process = try ChildProcess(
+          .init(
+            TestNetwork.executable("handbill"), ["demo", "--folder", folder.path + "/demo"] + arguments,
+            environment: ["SWIFT_BACKTRACE": "enable=no"]))
+        let identifier = process.processIdentifier
+        let status = process.waitForExit(timeoutMilliseconds: 240_000)
+        let said = process.lastLines.joined(separator: "\n")
+        #expect(ProcessTable.descendants(of: identifier).isEmpty)
+        guard case .exited(let code)? = status else {
+          process.terminate(graceMilliseconds: 0)
+          return (-1, said)
+        }
+        return (code, said)
       }
-      return (code, said)
     }
   }
 }

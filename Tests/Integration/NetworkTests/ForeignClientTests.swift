@@ -7,66 +7,67 @@ import Runtime
 import Supervision
 import Testing
 
-/// Clients that are not ours: kafka-python with the CloudEvents SDK, and a person with kcat.
-@Suite(.serialized, .timeLimit(.minutes(10)))
-struct ForeignClientTests {
-  static let needsKafka: Comment = """
-    kafka-python speaks to a real Kafka only: set KAFKA_HOME, and let pip install Tests/Conformance/requirements.txt
-    """
+extension WholeNetwork {
+  /// Clients that are not ours: kafka-python with the CloudEvents SDK, and a person with kcat.
+  @Suite struct ForeignClientTests {
+    static let needsKafka: Comment = """
+      kafka-python speaks to a real Kafka only: set KAFKA_HOME, and let pip install Tests/Conformance/requirements.txt
+      """
 
-  @Test(
-    "kafka-python and the CloudEvents SDK ask for ads, read the answers, report views and taps, and are billed",
-    .enabled(if: KafkaInstallation.isAvailable && Python.path != nil, needsKafka))
-  func foreignClient() async throws {
-    let python = try #require(Python.path)
-    let network = try await TestNetwork.started(.init(apps: ["chess"], catalog: GoldenCaseTests.catalog))
-    defer { network.stop() }
-    try await onOwnThread {
-      let descriptors = network.folder.path + "/descriptors"
-      let schema = PackageRoot.path("Shared/AdEvents/Schema")
-      let files = try FileManager.default.contentsOfDirectory(atPath: schema + "/handbill/v1").sorted()
-      try Shell.run(
-        "protoc",
-        ["-I", schema, "-I", "/usr/include", "--include_imports", "--descriptor_set_out=\(descriptors)"]
-          + files.map { "handbill/v1/\($0)" })
-      let said = try Shell.run(
-        python,
-        [
-          PackageRoot.path("Tests/Conformance/foreign_client.py"), network.bootstrapServers, "chess",
-          GoldenCaseTests.key, "20", descriptors,
-        ])
-      let outcome = try JSONDecoder().decode([String: Int].self, from: Data(said.utf8))
-      let ads = try #require(outcome["ads"])
-      #expect(outcome["unanswered"] == 0)
-      #expect(ads > 0, "\(said)")
-      try network.awaitCount("SELECT count(*) FROM billing.charge", 2 * ads)
-      try network.awaitCount("SELECT count(*) FROM billing.charge WHERE kind = 1 AND amount = 10000000", ads)
-      try network.awaitCount("SELECT count(*) FROM billing.charge WHERE kind = 2 AND amount = 2000000000", ads)
-      #expect(try network.command(["reconcile"]).status == 0)
-    }
-  }
-
-  @Test("README: a person feeds a topic by hand with kcat and JSON, to whatever partition")
-  func kcat() async throws {
-    let network = try await TestNetwork.started(.init(apps: ["chess"], catalog: GoldenCaseTests.catalog))
-    defer { network.stop() }
-    try await onOwnThread {
-      let now = SystemClock().now
-      var ids: [UUIDv7] = []
-      for number in 0..<12 {
-        let id = UUIDv7(timestamp: now, randomHigh: 1, randomLow: UInt64(number))
-        ids.append(id)
-        let request = """
-          {"requestId":"\(Data(id.bytes).base64EncodedString())","appKey":"\(GoldenCaseTests.key)","app":"chess",\
-          "placement":"home","clientId":"by-hand-\(number)","sessionId":"by-hand-\(number)","country":"US",\
-          "device":"DEVICE_PHONE","deadlineMilliseconds":"30000"}
-          """
+    @Test(
+      "kafka-python and the CloudEvents SDK ask for ads, read the answers, report views and taps, and are billed",
+      .enabled(if: KafkaInstallation.isAvailable && Python.path != nil, needsKafka))
+    func foreignClient() async throws {
+      let python = try #require(Python.path)
+      let network = try await TestNetwork.started(.init(apps: ["chess"], catalog: WholeNetwork.GoldenCaseTests.catalog))
+      defer { network.stop() }
+      try await onOwnThread {
+        let descriptors = network.folder.path + "/descriptors"
+        let schema = PackageRoot.path("Shared/AdEvents/Schema")
+        let files = try FileManager.default.contentsOfDirectory(atPath: schema + "/handbill/v1").sorted()
         try Shell.run(
-          "kcat", ["-b", network.bootstrapServers, "-P", "-t", Topic.requests.name, "-p", "\(number % 4)"],
-          input: request)
+          "protoc",
+          ["-I", schema, "-I", "/usr/include", "--include_imports", "--descriptor_set_out=\(descriptors)"]
+            + files.map { "handbill/v1/\($0)" })
+        let said = try Shell.run(
+          python,
+          [
+            PackageRoot.path("Tests/Conformance/foreign_client.py"), network.bootstrapServers, "chess",
+            WholeNetwork.GoldenCaseTests.key, "20", descriptors,
+          ])
+        let outcome = try JSONDecoder().decode([String: Int].self, from: Data(said.utf8))
+        let ads = try #require(outcome["ads"])
+        #expect(outcome["unanswered"] == 0)
+        #expect(ads > 0, "\(said)")
+        try network.awaitCount("SELECT count(*) FROM billing.charge", 2 * ads)
+        try network.awaitCount("SELECT count(*) FROM billing.charge WHERE kind = 1 AND amount = 10000000", ads)
+        try network.awaitCount("SELECT count(*) FROM billing.charge WHERE kind = 2 AND amount = 2000000000", ads)
+        #expect(try network.command(["reconcile"]).status == 0)
       }
-      try network.awaitCount(
-        "SELECT count(*) FROM ad_selection.decision WHERE placement = 'home' AND NOT is_test", ids.count)
+    }
+
+    @Test("README: a person feeds a topic by hand with kcat and JSON, to whatever partition")
+    func kcat() async throws {
+      let network = try await TestNetwork.started(.init(apps: ["chess"], catalog: WholeNetwork.GoldenCaseTests.catalog))
+      defer { network.stop() }
+      try await onOwnThread {
+        let now = SystemClock().now
+        var ids: [UUIDv7] = []
+        for number in 0..<12 {
+          let id = UUIDv7(timestamp: now, randomHigh: 1, randomLow: UInt64(number))
+          ids.append(id)
+          let request = """
+            {"requestId":"\(Data(id.bytes).base64EncodedString())","appKey":"\(WholeNetwork.GoldenCaseTests.key)","app":"chess",\
+            "placement":"home","clientId":"by-hand-\(number)","sessionId":"by-hand-\(number)","country":"US",\
+            "device":"DEVICE_PHONE","deadlineMilliseconds":"30000"}
+            """
+          try Shell.run(
+            "kcat", ["-b", network.bootstrapServers, "-P", "-t", Topic.requests.name, "-p", "\(number % 4)"],
+            input: request)
+        }
+        try network.awaitCount(
+          "SELECT count(*) FROM ad_selection.decision WHERE placement = 'home' AND NOT is_test", ids.count)
+      }
     }
   }
 }

@@ -7,60 +7,75 @@ import Supervision
 import Synchronization
 import Testing
 
-/// The published figures of a real app's first days on iAd (design: "Golden case"), out of the running system.
-@Suite(.serialized, .timeLimit(.minutes(10)))
-struct GoldenCaseTests {
-  static let requests = 26_651
-  static let impressions = 9_300
-  static let clicks = 1_097
+extension WholeNetwork {
+  /// The published figures of a real app's first days on iAd (design: "Golden case"), out of the running system.
+  @Suite struct GoldenCaseTests {
+    static let requests = 26_651
+    static let impressions = 9_300
+    static let clicks = 1_097
 
-  static let key = "chess-distribution-key"
+    static let key = "chess-distribution-key"
 
-  static let catalog = """
-    {
-      "settings": { "countries": ["US"] },
-      "advertisers": [
-        { "id": "acme", "name": "Acme", "currency": "USD", "timeZone": "UTC", "accountFunding": "1000000000.00" }
-      ],
-      "campaigns": [
-        { "id": "launch", "advertiser": "acme", "name": "Launch", "kind": "brand", "cpm": "10.00", "clickPrice": "2.00",
-          "totalBudget": "1000000000.00", "flightStart": "2020-01-01T00:00:00Z",
-          "flightEnd": "2100-01-01T00:00:00Z" }
-      ],
-      "ads": [
-        { "id": "launch-1", "campaign": "launch", "action": { "kind": "cover", "destination": "https://acme.example/" },
-          "images": { "320x50": "https://acme.example/p.png", "480x32": "https://acme.example/l.png" } }
-      ],
-      "developers": [ { "id": "yardley", "name": "Yardley" } ],
-      "apps": [
-        { "id": "chess", "developer": "yardley", "name": "Chess", "bundleID": "com.example.chess",
-          "isAgreementSigned": true, "isUnder17": false, "areAdsEnabled": true }
-      ],
-      "appKeys": [ { "app": "chess", "build": "distribution", "key": "\(key)" } ]
+    static let catalog = """
+      {
+        "settings": { "countries": ["US"] },
+        "advertisers": [
+          { "id": "acme", "name": "Acme", "currency": "USD", "timeZone": "UTC", "accountFunding": "1000000000.00" }
+        ],
+        "campaigns": [
+          { "id": "launch", "advertiser": "acme", "name": "Launch", "kind": "brand", "cpm": "10.00", "clickPrice": "2.00",
+            "totalBudget": "1000000000.00", "flightStart": "2020-01-01T00:00:00Z",
+            "flightEnd": "2100-01-01T00:00:00Z" }
+        ],
+        "ads": [
+          { "id": "launch-1", "campaign": "launch", "action": { "kind": "cover", "destination": "https://acme.example/" },
+            "images": { "320x50": "https://acme.example/p.png", "480x32": "https://acme.example/l.png" } }
+        ],
+        "developers": [ { "id": "yardley", "name": "Yardley" } ],
+        "apps": [
+          { "id": "chess", "developer": "yardley", "name": "Chess", "bundleID": "com.example.chess",
+            "isAgreementSigned": true, "isUnder17": false, "areAdsEnabled": true }
+        ],
+        "appKeys": [ { "app": "chess", "build": "distribution", "key": "\(key)" } ]
+      }
+      """
+
+    @Test("M1 to M3, B2, B3: 26,651 requests, 9,300 impressions, 1,097 clicks at 10.00 CPM and 2.00 per click")
+    func golden() async throws {
+      let network = try await TestNetwork.started(.init(apps: ["chess"], catalog: Self.catalog))
+      defer { network.stop() }
+      let app = try #require(AppID("chess"))
+      let placement = try #require(PlacementID("home"))
+      let country = try #require(Country("US"))
+      let drive = Drive(network: network, app: app, placement: placement, country: country)
+      let figures = try await onOwnThread {
+        let served = try drive.ask()
+        guard served.count >= Self.impressions else { throw Drive.TooFew(served: served.count) }
+        try drive.tell(served)
+        try drive.awaitCharges()
+        return try network.command(["report", "--json"]).output
+      }
+      try check(figures)
+      let reconciled = try await onOwnThread { try network.command(["reconcile"]) }
+      #expect(reconciled.status == 0)
     }
-    """
 
-  @Test("M1 to M3, B2, B3: 26,651 requests, 9,300 impressions, 1,097 clicks at 10.00 CPM and 2.00 per click")
-  func golden() async throws {
-    let network = try await TestNetwork.started(.init(apps: ["chess"], catalog: Self.catalog))
-    defer { network.stop() }
-    let app = try #require(AppID("chess"))
-    let placement = try #require(PlacementID("home"))
-    let country = try #require(Country("US"))
-    let drive = Drive(network: network, app: app, placement: placement, country: country)
-    let figures = try await onOwnThread {
-      let served = try drive.ask()
-      guard served.count >= Self.impressions else { throw Drive.TooFew(served: served.count) }
-      try drive.tell(served)
-      try drive.awaitCharges()
-      return try network.command(["report", "--json"]).output
+    /// Every figure to its last digit.
+    private func check(_ report: String) throws {
+      let total = try JSONDecoder().decode(ReportedTotal.self, from: Data(report.utf8)).total
+      #expect(total.requests == Self.requests)
+      #expect(total.impressions == Self.impressions)
+      #expect(total.clicks == Self.clicks)
+      #expect(total.fillRate == "34.90")
+      #expect(total.clickThroughRate == "11.80")
+      let money = try #require(total.revenue.first)
+      #expect(total.revenue.count == 1)
+      #expect(money.currency == "USD")
+      #expect(money.gross == "2287.00")
+      #expect(money.developer == "1372.20")
+      #expect(money.ecpm == "147.55")
+      #expect(money.grossEcpm == "245.91")
     }
-    try check(figures)
-    let reconciled = try await onOwnThread { try network.command(["reconcile"]) }
-    #expect(reconciled.status == 0)
-  }
-
-  private func check(_ report: String) throws {
   }
 }
 
@@ -84,7 +99,7 @@ private struct Drive: Sendable {
     defer { transport.close(timeoutMilliseconds: 5_000) }
     let served = Mutex<[Served]>([])
     let open = DispatchGroup()
-    for number in 0..<GoldenCaseTests.requests {
+    for number in 0..<WholeNetwork.GoldenCaseTests.requests {
       let session = session(number, transport)
       open.enter()
       session.request(AdSession.Wish(placement: placement)) { result in
@@ -98,12 +113,12 @@ private struct Drive: Sendable {
 
   func tell(_ served: [Served]) throws {
     let transport = transport()
-    for (number, one) in served.prefix(GoldenCaseTests.impressions).enumerated() {
+    for (number, one) in served.prefix(WholeNetwork.GoldenCaseTests.impressions).enumerated() {
       let session = AdSession(identity: one.session.identity, transport: transport)
       let answered = one.ad.answeredAt
       let viewed = AdReport(.viewed, .ad(one.ad), at: answered.advanced(byMilliseconds: 1_000))
       session.report(viewed, placement: placement, requestID: nil)
-      guard number < GoldenCaseTests.clicks else { continue }
+      guard number < WholeNetwork.GoldenCaseTests.clicks else { continue }
       let tapped = AdReport(
         .click(actionMilliseconds: 2_000, leftApplication: false), .ad(one.ad),
         at: answered.advanced(byMilliseconds: 1_200))
@@ -115,7 +130,8 @@ private struct Drive: Sendable {
   /// Waits until billing has a fate for every impression and click.
   func awaitCharges() throws {
     try network.awaitCount(
-      "SELECT count(*) FROM billing.charge", GoldenCaseTests.impressions + GoldenCaseTests.clicks)
+      "SELECT count(*) FROM billing.charge",
+      WholeNetwork.GoldenCaseTests.impressions + WholeNetwork.GoldenCaseTests.clicks)
   }
 
   private func transport() -> KafkaTransport {
@@ -129,8 +145,31 @@ private struct Drive: Sendable {
   private func session(_ number: Int, _ transport: KafkaTransport) -> AdSession {
     AdSession(
       identity: ClientIdentity(
-        app: app, appKey: GoldenCaseTests.key, clientID: "client-\(number)", sessionID: "session-\(number)",
+        app: app, appKey: WholeNetwork.GoldenCaseTests.key, clientID: "client-\(number)",
+        sessionID: "session-\(number)",
         country: country, device: .phone),
       transport: transport)
   }
+}
+
+/// What `handbill report --json` says, as far as the case has figures.
+private struct ReportedTotal: Decodable {
+  struct Figures: Decodable {
+    let requests: Int
+    let impressions: Int
+    let clicks: Int
+    let fillRate: String
+    let clickThroughRate: String
+    let revenue: [Revenue]
+  }
+
+  struct Revenue: Decodable {
+    let currency: String
+    let gross: String
+    let developer: String
+    let ecpm: String
+    let grossEcpm: String
+  }
+
+  let total: Figures
 }
