@@ -29,6 +29,8 @@ package struct ReportFigures: Hashable, Sendable {
   /// By currency, ascending.
   package var revenue: [ReportRevenue] = []
 
+  package init() {}
+
   /// Impressions per request in percent (M1).
   package var fillRate: Hundredths? { .percent(impressions, of: requests) }
   /// Clicks per impression in percent (M2).

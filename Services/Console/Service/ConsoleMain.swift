@@ -1,0 +1,66 @@
+import AdCore
+import HTTP
+import Kafka
+import Operations
+import Postgres
+import Runtime
+
+@main
+enum ConsoleMain: Service {
+  struct Configuration: Sendable {
+    var pipeline: PipelineSettings
+    var windows: Windows
+    var address: String
+    var port: Int
+    var role: String
+  }
+
+  static let name = "handbill-console"
+  static let summary = "Shows the network's figures to people and tools, and publishes the catalogue."
+  static let lingerMilliseconds = 5
+
+  static let address = ConfigurationKey<String>.text(
+    "HANDBILL_CONSOLE_ADDRESS", default: "127.0.0.1",
+    help: "The IP address on which pages and API are served. There is no login: put it behind one that has.")
+  static let port = ConfigurationKey<Int>.integer(
+    "HANDBILL_CONSOLE_PORT", in: 0...65_535, default: 9_300,
+    help: "The port on which pages and API are served; 0 takes a free one and logs it.")
+  static let role = ConfigurationKey<String>.text(
+    "HANDBILL_CONSOLE_ROLE", default: "handbill_console",
+    help: "The database role that the console takes on: it reads everything and writes nothing; 'none' takes on none.")
+
+  static let configurationKeys =
+    PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds) + WindowSettings.declarations
+    + [address.declaration, port.declaration, role.declaration]
+  static let metrics = CatalogPublisher.metrics
+
+  static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
+    Configuration(
+      pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
+      windows: WindowSettings.windows(reader: &reader), address: reader.value(address), port: reader.value(port),
+      role: reader.value(role))
+  }
+
+  static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
+    var database = try configuration.pipeline.database(applicationName: name)
+    // Whatever the address allows, nothing is written from here.
+    database.sessionSettings["default_transaction_read_only"] = "on"
+    if configuration.role != "none" { database.sessionSettings["role"] = configuration.role }
+    let pool = PostgresPool(database)
+    context.lifeCycle.onStop("database") { pool.close() }
+    try Startup.wait(for: "database", context: context) {
+      _ = try Reports(pool).report(ReportQuery())
+    }
+    CatalogPublisher.start(
+      pool: pool, kafka: configuration.pipeline.kafka(clientID: name), context: context)
+    let routes = ConsoleRoutes(pool: pool, windows: configuration.windows)
+    let server = try HTTPServer(
+      address: configuration.address, port: configuration.port, router: routes.router,
+      onFailure: context.logger.named("http").httpFailure)
+    context.lifeCycle.onStop("http") { server.stop() }
+    context.logger.notice(
+      "the console can be seen", ["url": .text("http://\(server.address):\(server.port)/")])
+  }
+
+  static func main() { ServiceMain.run(Self.self) }
+}

@@ -1,0 +1,156 @@
+import AdCore
+import HTTP
+import Operations
+
+/// The page that shows the figures: what matters most above, then a table for each way of looking.
+struct DashboardPage {
+  /// One for each dimension, all of the same traffic.
+  let reports: [Report]
+  let isTest: Bool
+
+  private var total: ReportFigures { reports.first?.total ?? ReportFigures() }
+
+  var html: HTML {
+    HTML.element("html", [.named("lang", "en")]) {
+      HTML.element("head") {
+        HTML.element("meta", [.named("charset", "utf-8")])
+        HTML.element("meta", [.named("name", "viewport"), .named("content", "width=device-width, initial-scale=1")])
+        HTML.element("meta", [.named("http-equiv", "refresh"), .named("content", "10")])
+        HTML.element("title") { "Handbill" }
+        HTML.element("link", [.named("rel", "stylesheet"), .href("/style.css")])
+      }
+      HTML.element("body") {
+        header
+        HTML.element("main") {
+          HTML.element("section", [.class("cards"), .named("aria-label", "Summary")]) {
+            for card in cards { card }
+          }
+          for report in reports { table(report) }
+        }
+        footer
+      }
+    }
+  }
+
+  private var header: HTML {
+    HTML.element("header") {
+      HTML.element("h1") { "Handbill" }
+      HTML.element("nav") {
+        tab("Live traffic", "/", isChosen: !isTest)
+        tab("Test traffic", "/?traffic=test", isChosen: isTest)
+      }
+      HTML.element("p", [.class("watermark")]) { watermark }
+    }
+  }
+
+  private func tab(_ title: String, _ address: String, isChosen: Bool) -> HTML {
+    HTML.element("a", [.href(address)] + (isChosen ? [.named("aria-current", "page")] : [])) { title }
+  }
+
+  private var watermark: String {
+    let until = reports.first?.completeUntilAll?.utcText
+    return until.map { "Complete up to \($0)" } ?? "Complete up to: not yet known"
+  }
+
+  private var cards: [HTML] {
+    let counts = [
+      card("Requests", TextTable.grouped(total.requests), "\(TextTable.grouped(total.fills)) answered with an ad"),
+      card("Impressions", TextTable.grouped(total.impressions), "fill rate \(percent(total.fillRate))"),
+      card("Clicks", TextTable.grouped(total.clicks), "click-through rate \(percent(total.clickThroughRate))"),
+    ]
+    return counts
+      + total.revenue.flatMap { money in
+        [
+          card(
+            "Advertisers pay", MoneyText.format(money.gross), "gross eCPM \(figure(total.grossECPM(money)))",
+            unit: money.currency),
+          card(
+            "Developers earn", MoneyText.format(money.developer), "eCPM \(figure(total.ecpm(money)))",
+            unit: money.currency),
+          card("Network keeps", MoneyText.format(money.network), "of what advertisers pay", unit: money.currency),
+        ]
+      }
+  }
+
+  private func card(_ title: String, _ value: String, _ note: String, unit: String = "") -> HTML {
+    HTML.element("div", [.class("card")]) {
+      HTML.element("h2") { title }
+      HTML.element("p", [.class("figure")]) {
+        if !unit.isEmpty { HTML.element("span", [.class("unit")]) { unit } }
+        value
+      }
+      HTML.element("p", [.class("note")]) { note }
+    }
+  }
+
+  private func table(_ report: Report) -> HTML {
+    let name = report.query.grouping.first?.rawValue ?? ""
+    return HTML.element("section") {
+      HTML.element("h2") { "By \(name)" }
+      HTML.element("div", [.class("scroll")]) {
+        HTML.element("table") {
+          HTML.element("thead") {
+            HTML.element("tr") {
+              HTML.element("th", [.named("scope", "col")]) { name.prefix(1).uppercased() + name.dropFirst() }
+              for title in titles { HTML.element("th", [.named("scope", "col"), .class("number")]) { title } }
+            }
+          }
+          HTML.element("tbody") {
+            for row in report.rows { tableRow(row) }
+            if report.rows.isEmpty {
+              HTML.element("tr") {
+                HTML.element("td", [.named("colspan", "\(titles.count + 1)"), .class("nothing")]) { "Nothing yet." }
+              }
+            }
+          }
+        }
+      }
+      if report.isCut { HTML.element("p", [.class("note")]) { "The first \(report.rows.count) rows." } }
+    }
+  }
+
+  private var titles: [String] {
+    ["Requests", "Fills", "Impressions", "Fill rate", "Clicks", "CTR"]
+      + (isTest ? [] : ["Gross", "Developer", "eCPM", "Gross eCPM"]) + ["Errors"]
+  }
+
+  private func tableRow(_ row: ReportRow) -> HTML {
+    let figures = row.figures
+    let name = row.values.first ?? ""
+    var cells = [
+      TextTable.grouped(figures.requests), TextTable.grouped(figures.fills), TextTable.grouped(figures.impressions),
+      percent(figures.fillRate), TextTable.grouped(figures.clicks), percent(figures.clickThroughRate),
+    ]
+    if !isTest {
+      let money = figures.revenue
+      cells += [
+        money.map { "\($0.currency) \(MoneyText.format($0.gross))" },
+        money.map { "\($0.currency) \(MoneyText.format($0.developer))" }, money.map { figure(figures.ecpm($0)) },
+        money.map { figure(figures.grossECPM($0)) },
+      ].map { $0.isEmpty ? "–" : $0.joined(separator: " · ") }
+    }
+    let errors = figures.errors.sorted { $0.key < $1.key }
+    cells.append(
+      errors.isEmpty ? "–" : errors.map { "\($0.key): \(TextTable.grouped($0.value))" }.joined(separator: ", "))
+    return HTML.element("tr") {
+      HTML.element("th", [.named("scope", "row")]) { name.isEmpty ? "no ad" : name }
+      for cell in cells { HTML.element("td", [.class("number")]) { cell } }
+    }
+  }
+
+  private var footer: HTML {
+    HTML.element("footer") {
+      HTML.element("p") {
+        "The same as JSON: "
+        for address in ["/api/reports/app", "/api/reports/campaign", "/api/reconciliation", "/api/catalog"] {
+          HTML.element("a", [.href(address)]) { address }
+          " "
+        }
+      }
+      HTML.element("p") { "A dash stands for a ratio without a denominator. Times are in UTC." }
+    }
+  }
+
+  private func percent(_ ratio: Hundredths?) -> String { ratio.map { "\($0) %" } ?? "–" }
+  private func figure(_ figure: Hundredths?) -> String { figure?.description ?? "–" }
+}

@@ -1,0 +1,44 @@
+/// The page's looks, served as a file of its own so that the content security policy needs no exception.
+enum Stylesheet {
+  static let text = """
+    :root {
+      --ink: #1b2430; --soft: #5c6877; --line: #dfe4ea; --paper: #f5f7f9; --card: #fff; --accent: #1a56b0;
+      color-scheme: light dark;
+    }
+    @media (prefers-color-scheme: dark) {
+      :root { --ink: #e8ecf1; --soft: #9aa7b6; --line: #303a46; --paper: #12171d; --card: #1b222b; --accent: #7fb0f5; }
+    }
+    * { box-sizing: border-box; }
+    body {
+      margin: 0; background: var(--paper); color: var(--ink);
+      font: 15px/1.5 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif;
+    }
+    header, main, footer { max-width: 1280px; margin: 0 auto; padding: 0 24px; }
+    header { display: flex; flex-wrap: wrap; align-items: center; gap: 8px 28px; padding-top: 22px; }
+    h1 { margin: 0; font-size: 24px; letter-spacing: -0.01em; }
+    nav { display: flex; gap: 6px; }
+    nav a { padding: 5px 14px; border-radius: 999px; color: var(--soft); text-decoration: none; }
+    nav a:hover { color: var(--ink); }
+    nav a[aria-current] { background: var(--accent); color: var(--card); }
+    .watermark { margin: 0 0 0 auto; color: var(--soft); font-size: 14px; }
+    .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(180px, 1fr)); gap: 14px; margin: 22px 0 30px; }
+    .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 14px 18px; }
+    .card h2 { margin: 0; font-size: 13px; font-weight: 600; color: var(--soft); }
+    .figure { margin: 2px 0; font-size: 25px; font-weight: 650; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+    .unit { margin-right: 6px; font-size: 14px; font-weight: 500; color: var(--soft); }
+    .note { margin: 0; color: var(--soft); font-size: 13px; }
+    section > h2 { margin: 0 0 8px; font-size: 16px; }
+    .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 10px;
+      margin-bottom: 26px; }
+    table { width: 100%; border-collapse: collapse; font-size: 14px; }
+    th, td { padding: 8px 14px; text-align: left; white-space: nowrap; }
+    thead th { color: var(--soft); font-weight: 600; font-size: 13px; border-bottom: 1px solid var(--line); }
+    tbody tr + tr > * { border-top: 1px solid var(--line); }
+    tbody th { font-weight: 600; }
+    .number { text-align: right; font-variant-numeric: tabular-nums; }
+    .nothing { color: var(--soft); text-align: center; padding: 22px; }
+    footer { padding-bottom: 28px; color: var(--soft); font-size: 13px; }
+    footer p { margin: 4px 0; }
+    a { color: var(--accent); }
+    """
+}
