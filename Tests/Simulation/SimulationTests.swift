@@ -63,6 +63,8 @@ struct SimulationTests {
     let report = try await Simulation.run(seeds: 1..<count + 1)
     print("\(count) seeds; faults that happened:\n\(report.coverage.table)")
     #expect(report.failures.isEmpty, "\(report.failures.joined(separator: "\n"))")
+    // A few seeds cannot show everything.
+    guard count >= Self.smokeSeeds else { return }
     #expect(report.coverage.absent.isEmpty, "these faults never happened: \(report.coverage.absent)")
   }
 
