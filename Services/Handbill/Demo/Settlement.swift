@@ -38,9 +38,17 @@ struct Settlement {
     }
   }
 
+  /// Impressions whose counts per minute are not written yet: impression tracking writes them every few seconds.
+  private static let uncounted = """
+    SELECT (SELECT count(*) FROM impression_tracking.impression)::bigint
+      - (SELECT coalesce(sum(events), 0) FROM impression_tracking.minute_count WHERE kind = 2)::bigint
+    """
+
   /// What is not decided yet, a line for each partition.
   func unsettled() throws -> [String] {
     var lines: [String] = []
+    let uncounted: Int64 = try connection.query(Self.uncounted).first?.decode(0) ?? 0
+    if uncounted > 0 { lines.append("impression-tracking: \(uncounted) impressions not yet counted per minute") }
     let sequenced = PipelineSchema.sequenced.map(\.topic)
     var given: [String: Int64] = [:]
     for service in PipelineSchema.all {
