@@ -85,6 +85,10 @@ let tests: [Target] = [
     name: "PostgresTests", dependencies: ["Postgres", "Supervision", "Migrations"],
     path: "Tests/Integration/PostgresTests"),
   .testTarget(
+    name: "ImpressionTrackingTests",
+    dependencies: ["ImpressionTracking", "ImpressionTrackingCore", "Migrations", "Supervision"] + everythingShared,
+    path: "Tests/Integration/ImpressionTrackingTests"),
+  .testTarget(
     name: "ClickTrackingTests",
     dependencies: ["ClickTracking", "ClickTrackingCore", "Migrations", "Supervision"] + everythingShared,
     path: "Tests/Integration/ClickTrackingTests"),

@@ -66,7 +66,9 @@ struct ImpressionAudit {
     }
     compare(accepted, partition)
     compareRejected(rejected, row, place)
-    let stored = world.impressions.tables.counts[partition]?.values.reduce(0, +) ?? 0
+    let tables = world.impressions.tables
+    let stored = [tables.counts, tables.uncounted].reduce(0) { $0 + ($1[partition]?.values.reduce(0, +) ?? 0) }
+    if tables.wrongCounts > 0 { world.fail("\(place): \(tables.wrongCounts) batches wrote wrong counts") }
     if stored != Int64(counted) { world.fail("\(place): \(stored) events are counted per minute, not \(counted)") }
   }
 

@@ -31,6 +31,10 @@ struct ImpressionTables: SimulatedTables {
   private(set) var deliveries: [DeliveryKey: ImpressionEffects.Delivery] = [:]
   private(set) var failures: Set<FailureKey> = []
   private(set) var counts: [Int32: [MinuteKey: Int64]] = [:]
+  /// Counted from the rows since the batch that last wrote counts.
+  private(set) var uncounted: [Int32: [MinuteKey: Int64]] = [:]
+  /// How often a batch wrote other counts than its partition's rows since then have.
+  private(set) var wrongCounts = 0
 
   init(windows: Windows, idsMaximum: Int) {
     self.windows = windows
@@ -38,7 +42,7 @@ struct ImpressionTables: SimulatedTables {
   }
 
   func load(_ partition: Int32, now: Timestamp) -> ImpressionDecider {
-    ImpressionDecider(windows: windows, now: now, idsMaximum: idsMaximum)
+    ImpressionDecider(windows: windows, now: now, counts: uncounted[partition] ?? [:], idsMaximum: idsMaximum)
   }
 
   func look(up query: ImpressionIDs, partition: Int32) -> ImpressionIDs {
@@ -87,8 +91,36 @@ struct ImpressionTables: SimulatedTables {
     for row in batch.effects.failures {
       failures.insert(FailureKey(requestID: row.failure.requestID, error: row.failure.error))
     }
-    for (key, events) in batch.effects.counts { counts[batch.partition, default: [:]][key, default: 0] += events }
+    count(batch)
     return CommitResult()
+  }
+
+  private mutating func count(_ batch: CommitBatch<ImpressionTracking>) {
+    let effects = batch.effects
+    let keys =
+      effects.impressions.map {
+        Self.key(.viewed, nil, $0.accepted.terms, $0.accepted.eventTime)
+      } + effects.deliveries.map { Self.key($0.kind, $0.error, $0.terms, $0.eventTime) }
+      + effects.failures.map { row in
+        MinuteKey(
+          minute: row.arrival.milliseconds / 60_000, kind: .failed, error: row.failure.error, app: row.failure.app,
+          served: nil, placement: row.failure.placement, isTest: false)
+      }
+    for key in keys { uncounted[batch.partition, default: [:]][key, default: 0] += 1 }
+    guard !effects.counts.isEmpty else { return }
+    if effects.counts != uncounted[batch.partition] { wrongCounts += 1 }
+    uncounted[batch.partition] = nil
+    counts[batch.partition, default: [:]].merge(effects.counts, uniquingKeysWith: +)
+  }
+
+  private static func key(
+    _ kind: ImpressionEvent.Kind, _ error: AdError?, _ terms: ServedTerms, _ time: Timestamp
+  ) -> MinuteKey {
+    MinuteKey(
+      minute: time.milliseconds / 60_000, kind: kind, error: error, app: terms.app,
+      served: MinuteKey.Served(
+        campaign: terms.campaign, ad: terms.ad, country: terms.country, size: terms.size, device: terms.device),
+      placement: terms.placement, isTest: terms.isTest)
   }
 
   func messages(partition: Int32, output: Int, from sequence: Int64, limit: Int) -> [NumberedMessage] {

@@ -1,0 +1,156 @@
+import AdCore
+import AdEvents
+import ImpressionTrackingCore
+import Migrations
+import Pipeline
+import Postgres
+import Runtime
+import Supervision
+import Synchronization
+import Testing
+
+@testable import ImpressionTracking
+
+@Suite struct CountsTests {
+  @Test("M6: counts that no table has yet are counted again, from the rows, by the partition's next owner")
+  func countsOfTheNextOwner() async throws {
+    let partition = try await ImpressionPartition()
+    try partition.run([partition.event(.viewed, 1), partition.event(.viewed, 2), partition.event(.viewed, 2)])
+    try partition.run([partition.event(.rendered, 1), partition.event(.failed, 3, error: .serverFailure)])
+    try partition.run([partition.failure(4)])
+    #expect(try partition.counts() == [])
+    try partition.takeOver()
+    try partition.run([partition.event(.viewed, 5)])
+    try partition.later(seconds: 11)
+    let counts = ["1 -1 summer 1", "2 -1 summer 3", "4 1 summer 1", "4 6  1"]
+    #expect(try partition.counts() == counts)
+    try partition.takeOver()
+    try partition.later(seconds: 11)
+    #expect(try partition.counts() == counts)
+  }
+
+  @Test("M6: events of a minute that was written before are added to its counts")
+  func countsAreAdded() async throws {
+    let partition = try await ImpressionPartition()
+    try partition.run([partition.event(.viewed, 1)])
+    try partition.later(seconds: 11)
+    try partition.run([partition.event(.viewed, 2)])
+    try partition.later(seconds: 11)
+    #expect(try partition.counts() == ["2 -1 summer 2"])
+  }
+}
+
+/// One partition of impression tracking over a real database, its log in memory.
+final class ImpressionPartition {
+  private let start: Timestamp
+  private let clock: SettableClock
+  private let database: PostgresConfiguration
+  private let connection: PostgresConnection
+  private var pipeline: PartitionPipeline<PostgresPipelineStore<ImpressionTables>, SilentWriter>
+  private var offset: Int64 = 0
+
+  init() async throws {
+    let url = try await SharedPostgres.database(copyOf: "migrated") { url in
+      let connection = try PostgresConnection(try PostgresConfiguration(url, applicationName: "test"))
+      defer { connection.close() }
+      _ = try MigrationRunner().up(connection)
+    }
+    database = try PostgresConfiguration(url, applicationName: "test")
+    connection = try PostgresConnection(database)
+    // The tables of days reach two days back from today.
+    start = Timestamp(milliseconds: SystemClock().now.milliseconds / 60_000 * 60_000)
+    clock = SettableClock(start)
+    pipeline = try Self.makePipeline(database, clock: clock)
+    try open()
+  }
+
+  private static func makePipeline(
+    _ database: PostgresConfiguration, clock: SettableClock
+  ) throws -> PartitionPipeline<PostgresPipelineStore<ImpressionTables>, SilentWriter> {
+    let service = try ImpressionTrackingCore.ImpressionTracking(
+      ring: try KeyRing(keys: [KeyRing.Key(id: 1, secret: Array(repeating: 7, count: 32))]), windows: Windows())
+    let store = PostgresPipelineStore(
+      tables: ImpressionTables(windows: Windows()), service: service, configuration: database)
+    return PartitionPipeline(
+      service: service, partition: 7, partitionCount: 12, store: store, writer: SilentWriter(), clock: clock)
+  }
+
+  private func open() throws {
+    let end = offset
+    _ = try pipeline.open { _, lastOffset in
+      LogProbe(
+        firstOffset: 0, endOffset: end,
+        record: lastOffset.map { RecordIdentity(offset: $0, timestamp: 1, contentHash: 0) })
+    }
+  }
+
+  /// Another owner takes the partition over.
+  func takeOver() throws {
+    pipeline = try Self.makePipeline(database, clock: clock)
+    try open()
+  }
+
+  /// Time passes and nothing arrives.
+  func later(seconds: Int64) throws {
+    clock.time.withLock { $0 = $0.advanced(byMilliseconds: seconds * 1_000) }
+    _ = try pipeline.tick()
+  }
+
+  /// Decides and commits one batch.
+  func run(_ events: [ImpressionInput]) throws {
+    var batch = InputBatch<ImpressionInput>(inputCount: 1)
+    for event in events {
+      batch.append(
+        InputRecord(
+          input: 0, offset: offset, timestamp: 1, arrival: start.advanced(byMilliseconds: 2_000), mark: .unnumbered,
+          event: event, contentHash: 0,
+          raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0)))
+      offset += 1
+    }
+    _ = try pipeline.process(batch)
+  }
+
+  /// An event of the serve with this number, one second after its decision.
+  func event(_ kind: ImpressionEvent.Kind, _ serve: UInt64, error: AdError? = nil) throws -> ImpressionInput {
+    let terms = ServedTerms(
+      serveID: ServeID(timestamp: start, randomHigh: 1, randomLow: serve), partition: 7, issuedAt: start,
+      expiresAt: start.advanced(byMilliseconds: 900_000), app: try #require(AppID("weather")),
+      developer: try #require(DeveloperID("sunny")), advertiser: try #require(AdvertiserID("acme")),
+      campaign: try #require(CampaignID("summer")), ad: try #require(AdID("summer-1")),
+      placement: try #require(PlacementID("home")), country: try #require(Country("US")), device: .phone,
+      size: .phoneBannerPortrait, impressionPrice: Nanos(10_000_000), clickPrice: Nanos(0),
+      currency: try #require(Currency("USD")), shareBasisPoints: 6_000, allotment: 1, budgetDay: 20_000,
+      clientHash: 1, isTest: false)
+    return .event(ServedEvent(kind: kind, terms: terms, age: .milliseconds(1_000), claimedTime: nil, error: error))
+  }
+
+  /// A failure without an ad.
+  func failure(_ request: UInt64) throws -> ImpressionInput {
+    .failure(
+      RequestFailure(
+        requestID: UUIDv7(timestamp: start, randomHigh: 2, randomLow: request), app: try #require(AppID("weather")),
+        placement: try #require(PlacementID("home")), error: .applicationInactive))
+  }
+
+  /// Kind, error, campaign and number of events of each count, in order.
+  func counts() throws -> [String] {
+    try connection.query(
+      """
+      SELECT concat_ws(' ', kind, error, campaign, events) FROM impression_tracking.minute_count
+      ORDER BY kind, error, campaign
+      """
+    ).map { try $0.decode(0, String.self) }
+  }
+}
+
+/// Stands until it is set.
+final class SettableClock: Clock {
+  let time: Mutex<Timestamp>
+  init(_ time: Timestamp) { self.time = Mutex(time) }
+  func now() -> Timestamp { time.withLock { $0 } }
+}
+
+/// Takes what is published and says nothing.
+struct SilentWriter: LogWriter {
+  func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {}
+}
