@@ -100,6 +100,9 @@ let tests: [Target] = [
     name: "AdSelectionTests",
     dependencies: ["AdSelection", "AdSelectionCore", "Migrations", "Supervision"] + everythingShared,
     path: "Tests/Integration/AdSelectionTests"),
+  .testTarget(
+    name: "DeployTests", dependencies: ["Migrations", "Postgres", "Supervision"],
+    path: "Tests/Integration/DeployTests"),
   .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], path: "Tests/Integration/SupervisionTests"),
   .testTarget(
     name: "SimulationTests",

@@ -40,6 +40,8 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   private let clock = SystemClock()
   private var probe: KafkaLogProbe?
   private var pipelines: [Int32: (pipeline: Pipeline, generation: UInt64)] = [:]
+  /// Partitions that wait for a person.
+  private var stopped: Set<Int32> = []
   private let heartbeat: @Sendable () -> Void
 
   static var tickMilliseconds: Int64 { 1_000 }
@@ -108,6 +110,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       attemptAll { pipeline throws(PipelineError) in try pipeline.writerRebuilt() }
     case .close(let partition):
       pipelines[partition] = nil
+      note(partition, isStopped: false)
       meters.partitionsOpen(pipelines.count)
       tell(.closed(partition))
     case .stop:
@@ -124,6 +127,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
         try look(input: input, partition: partition, lastOffset: lastOffset)
       }
       pipelines[partition] = (pipeline, generation)
+      note(partition, isStopped: false)
       meters.partitionsOpen(pipelines.count)
       tell(.opened(partition, offsets: offsets, generation: generation))
     } catch {
@@ -171,8 +175,14 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     }
   }
 
+  private func note(_ partition: Int32, isStopped: Bool) {
+    if isStopped { stopped.insert(partition) } else { stopped.remove(partition) }
+    meters.partitionsStopped(stopped.count)
+  }
+
   private func report(_ error: PipelineError, partition: Int32) {
     meters.reopening(error)
+    note(partition, isStopped: error.isForPerson)
     logger.limited(
       error.isForPerson ? .error : .warning, key: "partition-\(partition)-\(error.label)",
       "a partition was given up and is opened again", ["partition": .init(Int(partition)), "reason": .init("\(error)")])

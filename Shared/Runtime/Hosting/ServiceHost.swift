@@ -28,13 +28,15 @@ package enum ServiceHost {
       configuration: kafka, groupID: "handbill-\(Service.name)", topics: service.inputs.map(\.topic))
     let waker = consumer.waker
     let open = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.partitionsOpen)) { $0.reduce(0, +) }
+    let stopped = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.partitionsStopped)) { $0.reduce(0, +) }
     let ages = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.watermarkAge)) { $0.max() ?? 0 }
     for index in 0..<settings.workers {
       let heartbeat = context.health.heartbeat("worker-\(index)")
       let worker = PartitionWorker(
         service: service, tables: tables, database: database, kafka: kafka, writer: writer,
         logger: context.logger.named("worker-\(index)"),
-        meters: WorkerMeters(registry: context.metrics, worker: index, open: open, watermarkAge: ages),
+        meters: WorkerMeters(
+          registry: context.metrics, worker: index, open: open, stopped: stopped, watermarkAge: ages),
         heartbeat: { heartbeat.beat() },
         tell: {
           news.put($0)

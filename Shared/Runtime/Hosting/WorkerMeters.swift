@@ -6,6 +6,7 @@ final class WorkerMeters: Sendable {
   private let registry: MetricsRegistry
   private let worker: Int
   private let open: Shares
+  private let stopped: Shares
   private let batches: Counter
   private let batchRecords: Histogram
   private let batchSeconds: Histogram
@@ -34,10 +35,11 @@ final class WorkerMeters: Sendable {
 
   private let watermarkAge: Shares
 
-  init(registry: MetricsRegistry, worker: Int, open: Shares, watermarkAge: Shares) {
+  init(registry: MetricsRegistry, worker: Int, open: Shares, stopped: Shares, watermarkAge: Shares) {
     self.registry = registry
     self.worker = worker
     self.open = open
+    self.stopped = stopped
     self.watermarkAge = watermarkAge
     batches = registry.counter(HostMetrics.batches)
     batchRecords = registry.histogram(HostMetrics.batchRecords)
@@ -61,6 +63,8 @@ final class WorkerMeters: Sendable {
   }
 
   func partitionsOpen(_ count: Int) { open.set(Double(count), of: worker) }
+
+  func partitionsStopped(_ count: Int) { stopped.set(Double(count), of: worker) }
 
   func reopening(_ error: PipelineError) {
     registry.counter(HostMetrics.reopenings, ["reason": error.label]).add()

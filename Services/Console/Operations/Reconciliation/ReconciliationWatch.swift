@@ -1,0 +1,117 @@
+import AdCore
+import Dispatch
+import Postgres
+import Runtime
+import Synchronization
+
+/// Reconciles again and again while the console runs, and exports what it finds (I7).
+package final class ReconciliationWatch: Sendable {
+  package static let differences = MetricDeclaration.gauge(
+    "handbill_reconciliation_difference",
+    help: "Rows that must agree and do not, by the rule that they break; 0 when all is well.", labels: ["rule"])
+  package static let completed = MetricDeclaration.gauge(
+    "handbill_reconciliation_completed_timestamp_seconds",
+    help: "When the last reconciliation came to its end, in seconds since 1970.")
+  package static let notTaken = MetricDeclaration.gauge(
+    "handbill_sequences_not_taken", help: "Published and not taken yet.", labels: ["topic", "consumer"])
+  package static let parked = MetricDeclaration.gauge(
+    "handbill_parked_clicks", help: "Clicks that wait for their impression.")
+  package static let suspense = MetricDeclaration.gauge(
+    "handbill_suspense_events", help: "Accepted events that could not be charged and wait for a person.")
+  package static let unfunded = MetricDeclaration.gauge(
+    "handbill_unfunded_events", help: "Events so far that no budget could pay: the network's loss (B4).")
+  /// Every metric that a watch shows.
+  package static let metrics = [differences, completed, notTaken, parked, suspense, unfunded]
+
+  package static let interval = ConfigurationKey<Int>.milliseconds(
+    "HANDBILL_RECONCILIATION_INTERVAL", in: 1_000...86_400_000, default: 60_000,
+    help: "Between the end of one reconciliation and the begin of the next.")
+
+  /// What the metrics without labels show; nil before the first round, so that a new process does not say 0.
+  private struct Figures: Sendable {
+    var completed: Timestamp
+    var parked: Int64
+    var suspense: Int64
+    var unfunded: Int64
+  }
+
+  private let pool: PostgresPool
+  private let windows: Windows
+  private let intervalMilliseconds: Int
+  private let context: ServiceContext
+  private let stopping = DispatchSemaphore(value: 0)
+  private let figures = Mutex<Figures?>(nil)
+
+  private init(pool: PostgresPool, windows: Windows, intervalMilliseconds: Int, context: ServiceContext) {
+    self.pool = pool
+    self.windows = windows
+    self.intervalMilliseconds = intervalMilliseconds
+    self.context = context
+  }
+
+  /// Starts watching on a thread of its own, until the service stops.
+  package static func start(
+    pool: PostgresPool, windows: Windows, intervalMilliseconds: Int, context: ServiceContext
+  ) {
+    let watch = ReconciliationWatch(
+      pool: pool, windows: windows, intervalMilliseconds: intervalMilliseconds, context: context)
+    watch.showFigures()
+    let thread = OwnerThread("reconciliation") { watch.run() }
+    context.lifeCycle.onStop("reconciliation") {
+      watch.stopping.signal()
+      thread.join()
+    }
+  }
+
+  private func showFigures() {
+    let metrics = context.metrics
+    metrics.sample(Self.completed) { [self] in figure { Double($0.completed.milliseconds) / 1_000 } }
+    metrics.sample(Self.parked) { [self] in figure { Double($0.parked) } }
+    metrics.sample(Self.suspense) { [self] in figure { Double($0.suspense) } }
+    metrics.sample(Self.unfunded) { [self] in figure { Double($0.unfunded) } }
+  }
+
+  private func figure(_ read: (Figures) -> Double) -> Double? { figures.withLock { $0.map(read) } }
+
+  private func run() {
+    let logger = context.logger.named("reconciliation")
+    repeat {
+      do throws(PostgresError) {
+        show(try Reconciler(pool, windows: windows).reconcile(), unfunded: try countUnfunded(), logger: logger)
+      } catch {
+        logger.limited(
+          .warning, key: "reconcile", "the accounts could not be compared", ["error": .text(error.description)])
+      }
+    } while stopping.wait(timeout: .now() + .milliseconds(intervalMilliseconds)) == .timedOut
+  }
+
+  /// Fate 2 is unfunded (`ChargeFate`).
+  private func countUnfunded() throws(PostgresError) -> Int64 {
+    try pool.withConnection { connection throws(PostgresError) in
+      let sql = "SELECT coalesce(sum(events), 0)::bigint FROM billing.minute_revenue WHERE fate = 2"
+      return try connection.query(sql).first?.decode(0) ?? 0
+    }
+  }
+
+  private func show(_ result: Reconciliation, unfunded: Int64, logger: Logger) {
+    for (rule, checks) in Dictionary(grouping: result.checks, by: \.rule) {
+      let sum = checks.reduce(0) { $0 + $1.differences }
+      context.metrics.gauge(Self.differences, ["rule": rule]).set(Double(sum))
+    }
+    for check in result.checks where check.differences > 0 {
+      logger.limited(
+        .error, key: "difference-\(check.rule)", "accounts that must agree differ",
+        [
+          "rule": .text(check.rule), "check": .text(check.name), "differences": LogValue(Int(check.differences)),
+          "examples": .text(check.examples.joined(separator: "; ")),
+        ])
+    }
+    for edge in result.notTaken {
+      context.metrics.gauge(Self.notTaken, ["topic": edge.topic, "consumer": edge.consumer])
+        .set(Double(edge.sequences))
+    }
+    let figures = Figures(
+      completed: context.clock.now, parked: result.parked, suspense: result.suspense, unfunded: unfunded)
+    self.figures.withLock { $0 = figures }
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Supervision
+import Testing
+
+/// Debian's package `prometheus` brings promtool; `make install-tests` installs it.
+private let hasPromtool = FileManager.default.isExecutableFile(atPath: "/usr/bin/promtool")
+
+@Suite("Prometheus")
+struct PrometheusTests {
+  private struct Rule {
+    var name: String
+    var expression: String
+    var runbook: String
+  }
+
+  /// Alerts as the file has them: `alert:`, `expr:` (in one line or folded) and `runbook:`.
+  private static func rules() throws -> [Rule] {
+    try PackageText.text("deploy/prometheus/alerts.yml").components(separatedBy: "- alert: ").dropFirst().map { part in
+      let lines = part.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+      let start = try #require(lines.firstIndex { $0.hasPrefix("expr:") })
+      let end = try #require(lines[(start + 1)...].firstIndex { $0.hasPrefix("for:") || $0.hasPrefix("labels:") })
+      let runbook = try #require(lines.first { $0.hasPrefix("runbook: ") })
+      return Rule(
+        name: lines[0], expression: lines[start..<end].joined(separator: " ").replacing("expr:", with: ""),
+        runbook: String(runbook.dropFirst("runbook: ".count)))
+    }
+  }
+
+  private static func promtool(_ arguments: [String], input: ChildProcess.Input = .empty) async throws -> [String] {
+    try await onOwnThread {
+      try ChildProcess.run(
+        ChildProcess.Command(
+          "promtool", arguments, workingDirectory: PackageRoot.path("deploy/prometheus"), input: input))
+    }
+  }
+
+  @Test("promtool accepts configuration and rules", .enabled(if: hasPromtool, "promtool is not installed"))
+  func check() async throws {
+    _ = try await Self.promtool(["check", "config", "--syntax-only", "prometheus.yml"])
+    #expect(try await Self.promtool(["check", "rules", "alerts.yml"]).contains { $0.contains("SUCCESS") })
+  }
+
+  @Test("Every alert fires when it must and not else", .enabled(if: hasPromtool, "promtool is not installed"))
+  func alertTests() async throws {
+    #expect(try await Self.promtool(["test", "rules", "alerts_test.yml"]).contains { $0.contains("SUCCESS") })
+  }
+
+  @Test("Every alert has a test in which it fires and one in which it does not")
+  func everyAlertIsTested() throws {
+    let tests = try PackageText.text("deploy/prometheus/alerts_test.yml")
+    let rules = try Self.rules()
+    #expect(rules.count > 10)
+    for rule in rules {
+      #expect(tests.contains("- name: \(rule.name) fires\n"), "\(rule.name)")
+      #expect(tests.contains("- name: \(rule.name) stays quiet\n"), "\(rule.name)")
+    }
+  }
+
+  @Test("Every alert has its entry in the runbooks, and each entry an alert")
+  func runbooks() throws {
+    let headings = try PackageText.text("docs/runbooks.md").split(separator: "\n")
+      .filter { $0.hasPrefix("## ") }.map { String($0.dropFirst(3)) }
+    let rules = try Self.rules()
+    #expect(headings == rules.map(\.name))
+    for rule in rules { #expect(rule.runbook == "docs/runbooks.md#\(rule.name.lowercased())") }
+  }
+
+  @Test("The commands that the runbooks name exist")
+  func commands() throws {
+    let sources = try PackageText.paths(in: "Services/Handbill", ending: ".swift").map(PackageText.text)
+    let declared = Set(
+      sources.flatMap { $0.matches(of: /Command\(\s*"([a-z-]+)"/).map { String($0.output.1) } })
+    let runbooks = try PackageText.text("docs/runbooks.md")
+    let named = Set(runbooks.matches(of: /`handbill ([a-z-]+)/).map { String($0.output.1) })
+    #expect(!named.isEmpty)
+    #expect(named.subtracting(declared).isEmpty)
+  }
+
+  @Test("Every metric that an alert names is one that a service declares")
+  func metricNames() throws {
+    let known = Set(try DeclaredMetric.all().flatMap(\.storedNames)).union(PromQL.foreign)
+    for rule in try Self.rules() {
+      let names = PromQL.metricNames(rule.expression)
+      #expect(!names.isEmpty, "\(rule.name)")
+      #expect(names.subtracting(known).isEmpty, "\(rule.name)")
+    }
+  }
+
+  @Test("Every metric's name passes promtool's check", .enabled(if: hasPromtool, "promtool is not installed"))
+  func metrics() async throws {
+    let folder = try TemporaryFolder()
+    let file = folder.path + "/metrics"
+    let declared = try DeclaredMetric.all()
+    #expect(declared.count > 20)
+    let text = declared.sorted { $0.name < $1.name }.map { metric in
+      let head = "# HELP \(metric.name) What it says.\n# TYPE \(metric.name) \(metric.kind)\n"
+      return metric.kind == "histogram"
+        ? head + "\(metric.name)_bucket{le=\"+Inf\"} 1\n\(metric.name)_sum 1\n\(metric.name)_count 1\n"
+        : head + "\(metric.name) 1\n"
+    }
+    try text.joined().write(toFile: file, atomically: true, encoding: .utf8)
+    #expect(try await Self.promtool(["check", "metrics"], input: .file(file)).isEmpty)
+  }
+}
