@@ -1,0 +1,155 @@
+import Foundation
+import Supervision
+import Testing
+
+/// One service of compose.yaml: its lines, without indentation.
+private struct ComposeService {
+  var name: String
+  var lines: [String]
+
+  /// What stands behind `key:`.
+  func value(_ key: String) -> String? {
+    lines.first { $0.hasPrefix("\(key): ") }.map { String($0.dropFirst(key.count + 2)) }
+  }
+
+  /// The program of ours that runs in it.
+  var program: String? {
+    value("image")?.firstMatch(of: /\$\{IMAGE_PREFIX:-localhost\}\/([a-z-]+):/).map { String($0.output.1) }
+  }
+
+  /// The names of our settings.
+  var settings: [String] {
+    lines.compactMap { $0.firstMatch(of: /^(HANDBILL_[A-Z_]+):/).map { String($0.output.1) } }
+  }
+
+  static func all() throws -> [ComposeService] {
+    var services: [ComposeService] = []
+    var isInside = false
+    for line in try PackageText.text("deploy/compose.yaml").split(separator: "\n") {
+      if !line.hasPrefix(" "), !line.hasPrefix("#") { isInside = line == "services:" }
+      guard isInside, line.hasPrefix("  ") else { continue }
+      if let match = line.firstMatch(of: /^  ([a-z-]+):$/) {
+        services.append(ComposeService(name: String(match.output.1), lines: []))
+      } else if !services.isEmpty {
+        services[services.count - 1].lines.append(line.trimmingCharacters(in: .whitespaces))
+      }
+    }
+    return services
+  }
+}
+
+private let binaries = PackageRoot.path(".build/debug")
+private let areProgramsBuilt = FileManager.default.isExecutableFile(atPath: binaries + "/handbill-billing")
+
+@Suite("Containers")
+struct ComposeTests {
+  private static let programs = [
+    "handbill-ad-selection", "handbill-impression-tracking", "handbill-click-tracking", "handbill-billing",
+    "handbill-console", "handbill",
+  ]
+
+  @Test("Every program of ours runs in a container, and the servers that it needs")
+  func services() throws {
+    let services = try ComposeService.all()
+    #expect(Set(services.compactMap(\.program)) == Set(Self.programs))
+    for name in ["kafka", "postgres", "migrate", "topics", "prometheus", "grafana", "seed", "devices"] {
+      #expect(services.contains { $0.name == name }, "\(name)")
+    }
+  }
+
+  @Test("Every container has a profile, a limit of memory and a rule for starting again")
+  func limits() throws {
+    for service in try ComposeService.all() {
+      #expect(
+        ["[core]", "[observability]", "[demo]", "[tools]"].contains(service.value("profiles")), "\(service.name)")
+      let isOurs = service.value("<<") == "*program"
+      #expect(isOurs || service.value("mem_limit") != nil, "\(service.name)")
+      #expect(service.value("restart") != nil || service.value("<<") == "*always", "\(service.name)")
+      #expect(isOurs == (service.program != nil), "\(service.name)")
+    }
+  }
+
+  @Test("Ports are on loopback unless somebody says otherwise")
+  func ports() throws {
+    let ports = try ComposeService.all().compactMap { $0.value("ports") }
+    #expect(ports.count >= 4)
+    for port in ports { #expect(port.hasPrefix("[\"${BIND_ADDRESS:-127.0.0.1}:"), "\(port)") }
+    #expect(try PackageText.text("deploy/.env").contains("\nBIND_ADDRESS=127.0.0.1\n"))
+  }
+
+  @Test("Secrets come as files, which deploy/secrets makes")
+  func secrets() throws {
+    let compose = try PackageText.text("deploy/compose.yaml")
+    let script = try PackageText.text("deploy/secrets")
+    let names = compose.matches(of: /\{ file: \.secrets\/([a-z_]+) \}/).map { String($0.output.1) }
+    #expect(names.count >= 4)
+    for name in names {
+      #expect(script.contains("\nkeep \(name) "), "\(name)")
+      #expect(compose.contains("/run/secrets/\(name)"), "\(name)")
+    }
+    for service in try ComposeService.all() {
+      let used = service.lines.compactMap { $0.firstMatch(of: /: \/run\/secrets\/([a-z_]+)$/).map(\.output.1) }
+      let given = (service.value("secrets") ?? "[]").dropFirst().dropLast().split(separator: ", ")
+      #expect(Set(given).isSuperset(of: used), "\(service.name)")
+    }
+  }
+
+  @Test("Prometheus asks every service where compose.yaml runs it")
+  func targets() throws {
+    let scraped = try PackageText.text("deploy/prometheus/prometheus.yml")
+    for service in try ComposeService.all() where service.settings.contains("HANDBILL_ADMIN_ADDRESS") {
+      let job = "job_name: \(service.program ?? "")\n"
+      let target = "    static_configs:\n      - targets: [\"\(service.name):9400\"]\n"
+      #expect(scraped.contains(job + target), "\(service.name)")
+    }
+  }
+
+  @Test(
+    "Every setting is one that the program's --help lists",
+    .enabled(if: areProgramsBuilt, "the programs are not built for debugging"))
+  func settings() async throws {
+    for service in try ComposeService.all() {
+      guard let program = service.program else { continue }
+      let help = try await onOwnThread { try Self.help(program, service) }
+      let known = Set(help.matches(of: /HANDBILL_[A-Z_]+/).map { String($0.output) })
+      for name in service.settings {
+        let isKnown = known.contains(name) || name.hasSuffix("_FILE") && known.contains(String(name.dropLast(5)))
+        #expect(isKnown, "\(service.name): \(name)")
+      }
+    }
+  }
+
+  /// `--help` of the program, or of each command that the container runs. The service `handbill` runs any of them.
+  private static func help(_ program: String, _ service: ComposeService) throws -> String {
+    var arguments: [String] = []
+    if service.name == "handbill" {
+      arguments = ["topics", "create"]
+    } else if program == "handbill", let command = service.value("command") {
+      arguments = command.dropFirst().dropLast().split(separator: ", ").map(String.init).prefix { !$0.hasPrefix("-") }
+        .map { $0 }
+    }
+    var text = try run(program, arguments + ["--help"])
+    if service.name == "handbill" { text += try run(program, ["reconcile", "--help"]) }
+    return text
+  }
+
+  /// What it prints, by a file: help is longer than what is kept of a child's lines.
+  private static func run(_ program: String, _ arguments: [String]) throws -> String {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/help"
+    try ChildProcess.run(ChildProcess.Command("\(binaries)/\(program)", arguments, output: .file(path)))
+    return try String(contentsOfFile: path, encoding: .utf8)
+  }
+
+  @Test("The images' file has a stage for each program, with its health check")
+  func dockerfile() throws {
+    let text = try PackageText.text("deploy/Dockerfile")
+    for program in Self.programs {
+      #expect(text.contains("FROM common AS \(program)\n"))
+      #expect(text.contains("ENTRYPOINT [\"/usr/bin/\(program)\"]"))
+      #expect(program == "handbill" || text.contains("CMD [\"/usr/bin/\(program)\", \"--healthcheck\"]"))
+    }
+    #expect(text.contains("FROM scratch AS common"))
+    #expect(text.contains("USER 10001:10001"))
+  }
+}
