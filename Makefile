@@ -58,6 +58,14 @@ lint: ## check the format of all Swift sources
 format: ## bring all Swift sources into the format
 	$(SWIFT) format --in-place --recursive --parallel $(SOURCES)
 
+.PHONY: images
+images: install ## build the container images, by podman, buildah or docker; needs no base image
+	@deploy/images
+
+.PHONY: test-containers
+test-containers: ## try the images on a real Kafka and PostgreSQL; skipped, visibly, without podman or images
+	@deploy/test-containers
+
 .PHONY: clean
 clean: ## remove everything that was built
 	rm -rf .build

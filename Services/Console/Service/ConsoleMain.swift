@@ -13,6 +13,7 @@ enum ConsoleMain: Service {
     var address: String
     var port: Int
     var role: String
+    var reconciliationMilliseconds: Int
   }
 
   static let name = "handbill-console"
@@ -31,14 +32,14 @@ enum ConsoleMain: Service {
 
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds) + WindowSettings.declarations
-    + [address.declaration, port.declaration, role.declaration]
-  static let metrics = CatalogPublisher.metrics
+    + [address.declaration, port.declaration, role.declaration, ReconciliationWatch.interval.declaration]
+  static let metrics = CatalogPublisher.metrics + ReconciliationWatch.metrics
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(
       pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
       windows: WindowSettings.windows(reader: &reader), address: reader.value(address), port: reader.value(port),
-      role: reader.value(role))
+      role: reader.value(role), reconciliationMilliseconds: reader.value(ReconciliationWatch.interval))
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
@@ -53,6 +54,9 @@ enum ConsoleMain: Service {
     }
     CatalogPublisher.start(
       pool: pool, kafka: configuration.pipeline.kafka(clientID: name), context: context)
+    ReconciliationWatch.start(
+      pool: pool, windows: configuration.windows, intervalMilliseconds: configuration.reconciliationMilliseconds,
+      context: context)
     let routes = ConsoleRoutes(pool: pool, windows: configuration.windows)
     let server = try HTTPServer(
       address: configuration.address, port: configuration.port, router: routes.router,
