@@ -129,12 +129,10 @@ struct DashboardPage {
         money.map { figure(figures.grossECPM($0)) },
       ].map { $0.isEmpty ? "–" : $0.joined(separator: " · ") }
     }
-    let errors = figures.errors.sorted { $0.key < $1.key }
-    cells.append(
-      errors.isEmpty ? "–" : errors.map { "\($0.key): \(TextTable.grouped($0.value))" }.joined(separator: ", "))
     return HTML.element("tr") {
       HTML.element("th", [.named("scope", "row")]) { name.isEmpty ? "no ad" : name }
       for cell in cells { HTML.element("td", [.class("number")]) { cell } }
+      HTML.element("td", [.class("number errors")]) { errorsText(figures) }
     }
   }
 
@@ -147,8 +145,21 @@ struct DashboardPage {
           " "
         }
       }
+      HTML.element("p") { "Errors by code: \(errorNames)." }
+      HTML.element("p") { "A campaign's requests are those that got an ad of it." }
       HTML.element("p") { "A dash stands for a ratio without a denominator. Times are in UTC." }
     }
+  }
+
+  /// Codes of rules E with their counts; a line breaks between two, never within one.
+  private func errorsText(_ figures: ReportFigures) -> String {
+    let errors = figures.errors.sorted { $0.key < $1.key }
+    guard !errors.isEmpty else { return "–" }
+    return errors.map { "\($0.key):\u{A0}\(TextTable.grouped($0.value))" }.joined(separator: ", ")
+  }
+
+  private var errorNames: String {
+    AdError.allCases.map { "\($0.rawValue) \($0)" }.joined(separator: ", ")
   }
 
   private func percent(_ ratio: Hundredths?) -> String { ratio.map { "\($0) %" } ?? "–" }

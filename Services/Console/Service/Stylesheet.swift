@@ -31,7 +31,8 @@ enum Stylesheet {
     .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 10px;
       margin-bottom: 26px; }
     table { width: 100%; border-collapse: collapse; font-size: 14px; }
-    th, td { padding: 8px 14px; text-align: left; white-space: nowrap; }
+    th, td { padding: 8px 11px; text-align: left; white-space: nowrap; }
+    td.errors { min-width: 120px; white-space: normal; }
     thead th { color: var(--soft); font-weight: 600; font-size: 13px; border-bottom: 1px solid var(--line); }
     tbody tr + tr > * { border-top: 1px solid var(--line); }
     tbody th { font-weight: 600; }
