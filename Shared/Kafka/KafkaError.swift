@@ -100,6 +100,14 @@ package struct KafkaError: Error, Equatable, Sendable, CustomStringConvertible {
     if code != RD_KAFKA_RESP_ERR_NO_ERROR { throw KafkaError(code: code, partition: partition) }
   }
 
+  /// Whether only this record, or records of its topic, cannot be delivered.
+  var concernsRecordAlone: Bool {
+    switch kind {
+    case .unknownTopic, .unknownPartition, .notAuthorized, .recordRefused, .configuration: !isFatal
+    default: false
+    }
+  }
+
   static let closed = KafkaError(.closed, "the client is closed")
 
   private static func kind(of code: rd_kafka_resp_err_t) -> Kind {

@@ -26,19 +26,23 @@ package final class KafkaProducer: Sendable {
   private let state: Monitor<ProducerState>
   private let reports: @Sendable ([KafkaDeliveryReport]) -> Void
   private let failed: @Sendable (KafkaError) -> Void
+  private let isExpendable: @Sendable (UInt64) -> Bool
   private let recordsInFlightMaximum: Int
   private let bytesInFlightMaximum: Int
 
   /// `reports` gets batches of reports, and `failed` the first error, once; both on the producer's own thread, where
-  /// they must neither block for long nor call `close`.
+  /// they must neither block for long nor call `close`. `isExpendable` says for a report's number that nobody relies on
+  /// that record: it alone is lost when its topic is not there, closed to us, or refuses it.
   package init(
     configuration: KafkaConfiguration, failed: @escaping @Sendable (KafkaError) -> Void = { _ in },
+    isExpendable: @escaping @Sendable (UInt64) -> Bool = { _ in false },
     reports: @escaping @Sendable ([KafkaDeliveryReport]) -> Void
   ) throws(KafkaError) {
     client = try ClientHandle(configuration, role: .producer)
     state = Monitor(ProducerState())
     self.reports = reports
     self.failed = failed
+    self.isExpendable = isExpendable
     recordsInFlightMaximum = max(configuration.recordsInFlightMaximum, 1)
     bytesInFlightMaximum = max(configuration.bytesInFlightMaximum, 1)
     let thread = Thread { [self] in serve() }
@@ -137,6 +141,7 @@ package final class KafkaProducer: Sendable {
     let now = Monotonic.milliseconds
     let isDue = try state.withLock { (state) throws(KafkaError) -> Bool in
       guard state.takesRecords else { throw state.failure == nil ? .closed : KafkaError(.producerFailed, "failed") }
+      if let missed = state.missed[topic], now - missed.at < ProducerState.refreshMilliseconds { throw missed.error }
       if let asked = state.asked[topic], now - asked < ProducerState.refreshMilliseconds, state.topics[topic] != nil {
         return false
       }
@@ -147,8 +152,15 @@ package final class KafkaProducer: Sendable {
     guard isDue else { return }
     // Outside the lock, so that others go on sending; the owner thread waits for the call before it ends the client.
     defer { state.update { $0.metadataCalls -= 1 } }
-    let count = try client.partitionCount(of: topic, timeoutMilliseconds: max(timeoutMilliseconds, 1))
+    let count: Int32
+    do throws(KafkaError) {
+      count = try client.partitionCount(of: topic, timeoutMilliseconds: max(timeoutMilliseconds, 1))
+    } catch {
+      state.withLock { $0.missed[topic] = (Monotonic.milliseconds, error) }
+      throw error
+    }
     try state.withLock { (state) throws(KafkaError) in
+      state.missed[topic] = nil
       if state.topics[topic] == nil {
         guard let handle = rd_kafka_topic_new(client.pointer, topic, nil) else {
           throw KafkaError(code: rd_kafka_last_error())
@@ -246,8 +258,8 @@ extension KafkaProducer {
     while let message = rd_kafka_event_message_next(event)?.pointee {
       bytes += message.len + message.key_len
       let error = message.err == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code: message.err)
-      firstError = firstError ?? error
       let reportID = UInt64(UInt(bitPattern: message._private))
+      if let error, !(error.concernsRecordAlone && isExpendable(reportID)) { firstError = firstError ?? error }
       batch.append(KafkaDeliveryReport(reportID: reportID, offset: error == nil ? message.offset : -1, error: error))
     }
     // Failed before the reports are told, so that nobody who hears of a hole can still send behind it.

@@ -14,6 +14,9 @@ struct ProducerState {
   var topics: [String: Topic] = [:]
   /// When each topic's metadata was last asked for, on the monotonic clock.
   var asked: [String: Int] = [:]
+  /// Topics whose metadata could not be had, when that was, and why: for a while it is not asked for again, so that
+  /// many records for a topic that is not there do not cost a call each.
+  var missed: [String: (at: Int, error: KafkaError)] = [:]
   /// In flight: sent, and not yet reported.
   var records = 0
   var bytes = 0

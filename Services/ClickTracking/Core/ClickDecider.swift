@@ -81,7 +81,7 @@ package struct ClickDecider: PartitionDecider {
       for click in serve.parked { draft.known.identities.insert(click.identity) }
     }
     for client in draft.known.counted.keys { draft.known.counted[client]?.sort() }
-    if records.isEmpty, knowledge != nil { giveUp(expiredServes(context), in: &draft) }
+    if records.isEmpty { giveUp(knowledge == nil ? [] : expiredServes(context), in: &draft) }
     for (index, record) in records.enumerated() {
       if context.isRefused {
         draft.decision.reject(index, .refusedByDatabase, "the database refused this record")

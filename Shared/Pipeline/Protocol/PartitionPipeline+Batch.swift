@@ -70,7 +70,8 @@ extension PartitionPipeline {
     let query = decider.query(for: draft.admitted, context: context)
     var knowledge: Service.Knowledge?
     if let query { knowledge = try store.look(up: query, partition: partition) }
-    let decision = decider.decide(draft.admitted, knowing: knowledge, context: context)
+    var decision = decider.decide(draft.admitted, knowing: knowledge, context: context)
+    decision.refuseLargeForwards(of: draft.admitted)
     let commit = commitBatch(draft: &draft, decision: decision, batch: batch, context: context)
     do {
       let result = try store.commit(commit)

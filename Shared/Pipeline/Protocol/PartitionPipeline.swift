@@ -167,6 +167,9 @@ package enum PipelineLimits {
   package static let clockErrorMilliseconds: Int64 = 5_000
   /// Messages read back from the database at once for publishing again.
   package static let backlogMessagesMaximum = 5_000
+  /// Key, value and headers of a record that is sent on, in bytes: far below what a producer takes, which more headers
+  /// than an event needs could exceed.
+  package static let forwardedBytesMaximum = 64 << 10
   /// Outbox entries kept in memory until delivered; a batch that would exceed it waits for deliveries.
   package static let outboxEntriesMaximum = 100_000
 }

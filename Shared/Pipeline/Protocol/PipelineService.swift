@@ -188,4 +188,19 @@ package struct Decision<Effects: Sendable>: Sendable {
     outcomes[index] = .rejected(reason)
     rejections.append(Rejection(record: index, reason: reason, detail: detail))
   }
+
+  /// Rejects what is too large to be sent on: a record that no producer takes could never leave the outbox.
+  mutating func refuseLargeForwards<Event>(of records: [InputRecord<Event>]) {
+    func isTooLarge(_ forward: Forward) -> Bool {
+      records[forward.record].raw.byteCount > PipelineLimits.forwardedBytesMaximum
+    }
+    guard forwards.contains(where: isTooLarge) else { return }
+    let refused = forwards.filter(isTooLarge)
+    forwards.removeAll(where: isTooLarge)
+    for forward in refused {
+      reject(
+        forward.record, .tooLarge,
+        "with key and headers it has more than \(PipelineLimits.forwardedBytesMaximum) bytes; it cannot be sent on")
+    }
+  }
 }

@@ -78,6 +78,9 @@ public struct RawRange: Hashable, Sendable {
     self.valueCount = valueCount
     self.headersCount = headersCount
   }
+
+  /// Bytes of key, value and headers together.
+  package var byteCount: Int { max(keyCount, 0) + max(valueCount, 0) + headersCount }
 }
 
 /// A header of a record.

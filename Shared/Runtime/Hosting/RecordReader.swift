@@ -93,8 +93,9 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
       record.offset >= intake.readOffsets[record.topicIndex]
     else { return }
     if intake.batch.isEmpty { intake.batchStarted = clock.monotonicMilliseconds }
+    // Only the broker's own time: any other is the client's word, and arrivals move watermarks, which never go back.
     let arrival =
-      settings.isBrokerEmbedded || record.timestampType == .notAvailable
+      settings.isBrokerEmbedded || record.timestampType != .logAppendTime
       ? clock.now : Timestamp(milliseconds: record.timestampMilliseconds)
     Self.append(record, arrival: arrival, to: &intake.batch, with: &decoder)
     intake.readOffsets[record.topicIndex] = record.offset + 1
@@ -159,6 +160,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
       logger.limited(.debug, key: "commit", "offsets were not committed", ["error": .init(error.description)])
     }
     ends.watch(intakes.filter { $0.value.phase == .open }.mapValues { Watched(done: $0.doneOffsets) })
+    reopenGrown()
   }
 
   // MARK: Assignment
@@ -215,6 +217,16 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     guard let intake = intakes[partition] else { return }
     isAssignmentStale = true
     open(partition, partitionCount: intake.partitionCount)
+  }
+
+  /// The group may tell of new partitions before the ends' watcher has counted them. A partition must not go on with
+  /// the old count: it says where requests belong and which partitions a token may name.
+  private func reopenGrown() {
+    guard let count = ends.partitionCount(of: service.inputs[0].topic) else { return }
+    for (partition, intake) in intakes where intake.phase == .open && intake.partitionCount < count {
+      isAssignmentStale = true
+      open(partition, partitionCount: count)
+    }
   }
 
   private func reopenWaiting() {

@@ -111,6 +111,27 @@ struct ProducerTests {
     #expect(failures.withLock { $0.count } == 1)
   }
 
+  @Test("A refused record that nobody relies on is lost alone: the producer goes on")
+  func expendable() throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.stop() }
+    try broker.createTopic("answers", partitions: 1)
+    try broker.createTopic("events", partitions: 1)
+    let reports = Reports()
+    let producer = try KafkaProducer(
+      configuration: .embedded(broker), isExpendable: { $0 == 100 }, reports: { reports.add($0) })
+    try producer.sendNumbers(0..<5, topic: "events", partition: 0)
+    #expect(reports.wait(count: 5).count == 5)
+    broker.pushFaults(.produce, [.messageTooLarge])
+    try producer.sendNumbers(100..<101, topic: "answers", partition: 0)
+    #expect(reports.wait(count: 6).last?.error?.kind == .recordRefused)
+    try producer.sendNumbers(5..<10, topic: "events", partition: 0)
+    try producer.sendNumbers(100..<101, topic: "answers", partition: 0)
+    #expect(reports.wait(count: 12).filter { $0.error == nil }.count == 11)
+    #expect(producer.failure == nil)
+    #expect(producer.close(timeoutMilliseconds: 20_000))
+  }
+
   @Test("Retriable faults of the broker are overcome without a hole")
   func retriable() throws {
     let broker = try EmbeddedBroker()

@@ -105,6 +105,18 @@ struct ClickDeciderTests {
     #expect(!tables.decider.isTimerDue(tables.context()))
   }
 
+  @Test("Parked clicks whose impression came do not keep the timer due for ever")
+  func timerRests() throws {
+    var tables = MemoryTables()
+    let terms = try Samples.terms()
+    tables.run([Samples.click(terms, id: 1, age: 3_000)])
+    tables.run([Samples.impression(terms, age: 1_000)])
+    #expect(tables.parked.isEmpty)
+    tables.takenWatermark = Samples.now.advanced(byMilliseconds: 30 * 3_600_000)
+    tables.run([])
+    #expect(!tables.decider.isTimerDue(tables.context()))
+  }
+
   @Test("One batch of the timer gives up a bounded number of serves, the next ones follow")
   func boundedTimer() throws {
     var tables = MemoryTables()

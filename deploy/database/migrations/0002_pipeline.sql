@@ -124,7 +124,8 @@ CREATE FUNCTION public.first_uuid_of_day(day date) RETURNS uuid LANGUAGE sql IMM
   SELECT (lpad(to_hex((day - date '1970-01-01')::bigint * 86400000), 12, '0') || repeat('0', 20))::uuid
 $function$;
 
--- Makes the tables of the days from `back` days ago to `ahead` days on, and drops those older than `retention_days`.
+-- Makes the tables of the days from `back` days ago, or from the last day that has one, to `ahead` days on, and drops
+-- those older than `retention_days`. So whoever was away for long leaves no gap, in which events still wait in the log.
 -- Safe to call from several instances at once.
 CREATE FUNCTION public.keep_days(parent regclass, today date, back int, ahead int, retention_days int)
 RETURNS void LANGUAGE plpgsql AS $function$
@@ -132,12 +133,18 @@ DECLARE
   schema_name text;
   table_name text;
   day date;
+  last_day date;
   old record;
 BEGIN
   SELECT n.nspname, c.relname INTO schema_name, table_name
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = parent;
   PERFORM pg_advisory_xact_lock(hashtext('keep_days'), parent::oid::int);
-  FOR day IN SELECT generate_series(today - back, today + ahead, interval '1 day')::date LOOP
+  SELECT max(to_date(right(c.relname, 8), 'YYYYMMDD')) INTO last_day
+  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = parent;
+  FOR day IN SELECT generate_series(
+    least(today - back, greatest(coalesce(last_day + 1, today), today - greatest(retention_days, back))),
+    today + ahead, interval '1 day')::date
+  LOOP
     EXECUTE format(
       'CREATE TABLE IF NOT EXISTS %I.%I PARTITION OF %s FOR VALUES FROM (%L) TO (%L)',
       schema_name, table_name || '_' || to_char(day, 'YYYYMMDD'), parent,

@@ -553,7 +553,12 @@ BEGIN
   UPDATE billing.campaign_day d SET allotted = d.allotted + k.allotted, charged = d.charged + k.charged,
     funded = least(d.funded, greatest(d.requested, d.allotted + k.allotted + d.charged + k.charged))
   FROM unnest(p_days, p_day_campaigns, day_allotted, day_charged) AS k (day, campaign, allotted, charged)
-  WHERE d.campaign = p_campaigns[k.campaign] AND d.day = k.day;
+  WHERE d.campaign = p_campaigns[k.campaign] AND d.day = k.day
+    -- A campaign may be named with an account that is not its own: that has no budget, and must not hide the real one.
+    AND EXISTS (
+      SELECT FROM billing.campaign c WHERE c.campaign = d.campaign
+        AND c.advertiser = p_account_advertisers[p_campaign_accounts[k.campaign]]
+        AND c.currency = p_account_currencies[p_campaign_accounts[k.campaign]]);
   UPDATE billing.campaign c SET allotted = c.allotted + k.allotted, charged = c.charged + k.charged,
     funded = least(c.funded, greatest(c.requested, c.allotted + k.allotted + c.charged + k.charged))
   FROM (

@@ -20,6 +20,11 @@ package final class KafkaLogWriter: LogWriter, Sendable {
     }
   }
 
+  /// How long an answer's topic may take to be known: an answer that comes later is of no use, and all partitions of
+  /// the thread wait meanwhile.
+  private static let answerMilliseconds = 1_000
+  private static let sendMilliseconds = 10_000
+
   private enum Phase {
     case up(KafkaProducer, generation: UInt64)
     case down
@@ -63,7 +68,8 @@ package final class KafkaLogWriter: LogWriter, Sendable {
         try producer.send(
           topic: message.topic, partition: message.partition, key: message.key, value: message.value,
           headers: message.headers.map { KafkaHeader(name: $0.name, value: $0.value) },
-          reportID: receipt.map(ReceiptCode.encode) ?? ReceiptCode.none)
+          reportID: receipt.map(ReceiptCode.encode) ?? ReceiptCode.none,
+          timeoutMilliseconds: receipt == nil ? Self.answerMilliseconds : Self.sendMilliseconds)
         return
       } catch {
         // Too much in flight: wait on, so that what is committed is never faster than what is delivered.
@@ -85,8 +91,14 @@ package final class KafkaLogWriter: LogWriter, Sendable {
     logger.limited(
       .warning, key: "send-\(message.topic)", "a message could not be sent",
       ["topic": .init(message.topic), "partition": .init(Int(message.partition)), "error": .init(error.description)])
-    guard receipt != nil else {
+    guard let receipt else {
       unsent.add()
+      return
+    }
+    if error.kind == .recordRefused, case .outbox = receipt.content {
+      // It can never be sent, and kept it would end one producer after the other. Its outcome is recorded.
+      unsent.add()
+      listener.delivered([receipt])
       return
     }
     fail(generation: generation)
@@ -113,7 +125,8 @@ package final class KafkaLogWriter: LogWriter, Sendable {
         self?.logger.warning("the producer failed and is rebuilt", ["error": .init(error.description)])
         self?.fail(generation: generation)
       },
-      reports: { [weak self] reports in self?.take(reports, generation: generation) })
+      isExpendable: { $0 == ReceiptCode.none },
+      reports: { [weak self] reports in self?.take(reports) })
     do throws(KafkaError) { try producer.warmUp(topics: topics, timeoutMilliseconds: 10_000) } catch {
       producer.abort()
       throw error
@@ -126,7 +139,12 @@ package final class KafkaLogWriter: LogWriter, Sendable {
     if !isKept { producer.abort() }
   }
 
-  private func take(_ reports: [KafkaDeliveryReport], generation: UInt64) {
+  private func take(_ reports: [KafkaDeliveryReport]) {
+    for report in reports {
+      guard let error = report.error, error.kind != .purged else { continue }
+      unsent.add()
+      logger.limited(.warning, key: "report", "a message was not delivered", ["error": .init(error.description)])
+    }
     let receipts = ReceiptCode.latest(reports.lazy.filter { $0.error == nil }.map { $0.reportID })
     if !receipts.isEmpty { listener.delivered(receipts) }
   }

@@ -33,11 +33,11 @@ struct PipelineStatements: Sendable {
   }
 
   /// The first statement of every transaction: nothing happens unless epoch and batch number are what this owner last
-  /// wrote.
+  /// wrote. The backend is another one after a reconnection: it is the one to be terminated should it stop.
   var fence: String {
     """
     UPDATE \(schema).partition
-    SET batch_number = $4, watermark = $5, outbox_id = greatest(outbox_id, $6)
+    SET batch_number = $4, watermark = $5, outbox_id = greatest(outbox_id, $6), backend_pid = pg_backend_pid()
     WHERE partition = $1 AND epoch = $2 AND batch_number = $3
     """
   }
