@@ -58,13 +58,14 @@ final class EndWatcher: Sendable {
 
   func run() {
     var probe: KafkaLogProbe?
+    var shown: Set<Int32> = []
     while !isStopping.withLock({ $0 }) {
       do throws(KafkaError) {
         let current: KafkaLogProbe
         if let probe { current = probe } else { current = try KafkaLogProbe(configuration: configuration) }
         probe = current
         try refreshCounts(current)
-        try look(with: current)
+        try look(with: current, shown: &shown)
       } catch {
         logger.limited(
           .warning, key: "ends", "the ends of the inputs cannot be seen", ["error": .init(error.description)])
@@ -74,9 +75,17 @@ final class EndWatcher: Sendable {
     probe?.close(timeoutMilliseconds: 1_000)
   }
 
-  private func look(with probe: KafkaLogProbe) throws(KafkaError) {
+  /// - Parameter shown: the partitions whose lag is shown; those that went to another instance are its to show.
+  private func look(with probe: KafkaLogProbe, shown: inout Set<Int32>) throws(KafkaError) {
     let clock = SystemClock()
-    for (partition, state) in watched.withLock({ $0 }) {
+    let watched = watched.withLock { $0 }
+    for partition in shown.subtracting(watched.keys) {
+      for input in inputs {
+        metrics.remove(HostMetrics.lag, ["topic": input.topic, "partition": String(partition)])
+      }
+    }
+    shown = Set(watched.keys)
+    for (partition, state) in watched {
       for (input, declaration) in inputs.enumerated() {
         // Taken before the question: what arrives after it is not meant.
         let asked = clock.now

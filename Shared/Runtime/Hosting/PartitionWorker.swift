@@ -79,7 +79,9 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       if clock.monotonicMilliseconds >= nextTick {
         attemptAll { [meters] pipeline throws(PipelineError) in meters.add(try pipeline.tick()) }
         nextTick = clock.monotonicMilliseconds + Self.tickMilliseconds
-        meters.watermarks(pipelines.values.map(\.pipeline.committedWatermark), now: clock.now)
+        // Without readers a watermark moves with batches only: its age would say nothing on a quiet network.
+        let watermarks = service.publishesWatermarks ? pipelines.values.map(\.pipeline.committedWatermark) : []
+        meters.watermarks(watermarks, now: clock.now)
       }
     }
   }
