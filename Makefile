@@ -27,11 +27,12 @@ build: install ## build everything, for debugging
 .PHONY: test
 test: install-tests lint ## check the format, build, and run all tests
 	$(SWIFT) build --build-tests
-	$(SWIFT) test --skip-build
+	$(SWIFT) test --skip-build --skip WholeNetwork
+	$(SWIFT) test --skip-build --filter WholeNetwork
 
 # The command, and what it starts: it looks for them beside itself.
 PROGRAMS := handbill handbill-ad-selection handbill-impression-tracking handbill-click-tracking handbill-billing \
-  $(if $(wildcard Services/Console/Service/*.swift),handbill-console)
+  handbill-console
 
 .PHONY: release
 release: install ## build the command and the services, optimised
@@ -44,6 +45,11 @@ demo: release ## show a living network for DEMO_SECONDS (30), with its accounts 
 .PHONY: up
 up: release ## start the same network and stay, until Ctrl-C
 	@exec "$$($(SWIFT) build -c release --show-bin-path)/handbill" up $(DEMO_ARGUMENTS)
+
+.PHONY: bench
+bench: release install-tests ## measure on a real Kafka (KAFKA_HOME) and PostgreSQL, each figure beside its limit
+	$(SWIFT) build -c release --product Benchmarks
+	@"$$($(SWIFT) build -c release --show-bin-path)/Benchmarks"
 
 .PHONY: simulate
 SEEDS ?= 10000

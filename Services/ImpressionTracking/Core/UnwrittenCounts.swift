@@ -8,7 +8,7 @@ import AdCore
 /// that wrote them.
 struct UnwrittenCounts {
   /// A count is in its table so long after its events, at most, or a tick later where nothing arrives.
-  static let intervalMilliseconds: Int64 = 10_000
+  static let intervalMilliseconds: Int64 = 1_000
   /// Bounds the memory: about 8 MiB for each partition.
   static let keysMaximum = 1 << 15
 

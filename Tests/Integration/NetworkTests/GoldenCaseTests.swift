@@ -127,11 +127,14 @@ private struct Drive: Sendable {
     guard transport.close(timeoutMilliseconds: 60_000) else { throw TooFew(served: served.count) }
   }
 
-  /// Waits until billing has a fate for every impression and click.
+  /// Waits until billing has a fate for every impression and click, and every impression is counted.
   func awaitCharges() throws {
     try network.awaitCount(
-      "SELECT count(*) FROM billing.charge",
-      WholeNetwork.GoldenCaseTests.impressions + WholeNetwork.GoldenCaseTests.clicks)
+      """
+      SELECT count(*) + (SELECT coalesce(sum(events), 0) FROM impression_tracking.minute_count WHERE kind = 2)::bigint
+      FROM billing.charge
+      """,
+      2 * WholeNetwork.GoldenCaseTests.impressions + WholeNetwork.GoldenCaseTests.clicks)
   }
 
   private func transport() -> KafkaTransport {

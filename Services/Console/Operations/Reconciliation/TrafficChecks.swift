@@ -6,9 +6,15 @@ enum TrafficChecks {
     decisions("impressions", rows: "impression_tracking.impression"),
     decisions("clicks", rows: "click_tracking.click"), lives, testTraffic,
     counts("requests", "ad_selection.minute_count", "requests", "ad_selection.decision", "true"),
-    counts("impressions", "impression_tracking.minute_count", "events", "impression_tracking.impression", "kind = 2"),
+    counts("impressions", "impression_tracking.minute_count", "events", countedImpressions, "kind = 2"),
     counts("clicks", "click_tracking.minute_count", "events", "click_tracking.click", "kind = 1"),
   ]
+
+  /// Impressions of the batches that impression tracking has counted: it writes counts every second, not with each batch.
+  private static let countedImpressions = """
+    (SELECT i.partition, i.app, i.is_test FROM impression_tracking.impression i
+      JOIN impression_tracking.counted c USING (partition) WHERE i.batch_number <= c.batch_number) AS counted_impressions
+    """
 
   /// What billing has taken has one fate each: charged, unfunded, free (why) or suspense, and nothing else has one.
   private static func fates(

@@ -1,0 +1,110 @@
+import AdCore
+import AdEvents
+import ImpressionTrackingCore
+import Pipeline
+import Testing
+
+@Suite struct ImpressionDeciderTests {
+  static let now = Timestamp(milliseconds: 1_790_000_000_000)
+
+  @Test("M4: the same served ad counts once, in one batch and over batches")
+  func once() throws {
+    var decider = ImpressionDecider(windows: Windows(), now: Self.now)
+    let terms = try Sample.terms()
+    let first = Sample.decide(&decider, [.viewed(terms), .viewed(terms)])
+    #expect(first.outcomes == [.accepted, .duplicate])
+    #expect(first.effects.impressions.map(\.sequence) == [7])
+    #expect(first.messages.map(\.sequence) == [7])
+    #expect(Sample.decide(&decider, [.viewed(terms)]).outcomes == [.duplicate])
+  }
+
+  @Test("M4: a batch that was not committed leaves nothing behind")
+  func reverted() throws {
+    var decider = ImpressionDecider(windows: Windows(), now: Self.now)
+    let terms = try Sample.terms()
+    #expect(Sample.decide(&decider, [.viewed(terms)]).outcomes == [.accepted])
+    let isReverted = decider.revert()
+    #expect(isReverted)
+    #expect(Sample.decide(&decider, [.viewed(terms)]).outcomes == [.accepted])
+  }
+
+  @Test("M4: an old id is taken in good faith, and asked for once one was found twice")
+  func oldIDs() throws {
+    var decider = ImpressionDecider(windows: Windows(), now: Self.now)
+    let terms = try Sample.terms(issuedMillisecondsAgo: 60_000)
+    let records = Sample.records([.viewed(terms)])
+    #expect(decider.query(for: records, context: Sample.context()) == nil)
+    var suspected = Sample.context()
+    suspected.isDuplicateSuspected = true
+    let query = try #require(decider.query(for: records, context: suspected))
+    #expect(query.impressions == [terms.serveID])
+    let decision = decider.decide(records, knowing: query, context: suspected)
+    #expect(decision.outcomes == [.duplicate])
+    let other = Sample.records([.viewed(try Sample.terms(number: 2, issuedMillisecondsAgo: 60_000))])
+    #expect(decider.query(for: other, context: Sample.context()) != nil)
+  }
+
+  /// An age, how long after the issue the event arrived, and why it is rejected.
+  struct Moment: Sendable {
+    let age: Int64
+    let sinceIssue: Int64
+    let reason: RejectionReason?
+  }
+
+  static let moments = [
+    Moment(age: 1_000, sinceIssue: 2_000, reason: nil),
+    Moment(age: 900_000, sinceIssue: 902_000, reason: nil),
+    Moment(age: 900_001, sinceIssue: 902_000, reason: .tokenExpired),
+    Moment(age: 8_001, sinceIssue: 3_000, reason: .eventInFuture),
+    Moment(age: 8_000, sinceIssue: 3_000, reason: nil),
+    Moment(age: 1_000, sinceIssue: 86_401_001, reason: .tooLateArrival),
+    Moment(age: 1_000, sinceIssue: 93_600_001, reason: .tokenOutOfTime),
+  ]
+
+  @Test("I1: an event outside its token's life or its own time is rejected with its reason", arguments: moments)
+  func timing(moment: Moment) throws {
+    var decider = ImpressionDecider(windows: Windows(), now: Self.now)
+    let terms = try Sample.terms(issuedMillisecondsAgo: moment.sinceIssue)
+    let decision = Sample.decide(&decider, [.viewed(terms, age: moment.age)])
+    #expect(decision.outcomes == [moment.reason.map(Outcome.rejected) ?? .accepted])
+    #expect(decision.rejections.map(\.reason) == (moment.reason.map { [$0] } ?? []))
+  }
+
+  @Test("an event of another partition is forwarded where its token says; to one that is not there it is rejected")
+  func otherPartition() throws {
+    var decider = ImpressionDecider(windows: Windows(), now: Self.now)
+    let decision = Sample.decide(
+      &decider, [.viewed(try Sample.terms(partition: 3)), .viewed(try Sample.terms(number: 2, partition: 4))])
+    #expect(decision.outcomes == [.forwarded, .rejected(.unknownPartition)])
+    #expect(decision.forwards.map(\.partition) == [3])
+    #expect(decision.effects.impressions.isEmpty)
+  }
+
+  @Test("M6: what else is told of an ad counts once for each kind, and each error without an ad once for its request")
+  func others() throws {
+    var decider = ImpressionDecider(windows: Windows(), now: Self.now)
+    let terms = try Sample.terms()
+    let failure = try Sample.failure()
+    let decision = Sample.decide(
+      &decider,
+      [
+        .event(terms, .rendered), .event(terms, .viewed), .event(terms, .unloaded), .event(terms, .rendered), failure,
+        failure,
+      ])
+    #expect(decision.outcomes == [.accepted, .accepted, .accepted, .duplicate, .accepted, .duplicate])
+    #expect(decision.effects.impressions.count == 1)
+    #expect(decision.effects.deliveries.map(\.kind) == [.rendered, .unloaded])
+    #expect(decision.effects.failures.count == 1)
+    #expect(decision.effects.counts.values.reduce(0, +) == 4)
+  }
+
+  @Test("a record that the database refuses alone is put aside as such")
+  func refused() throws {
+    var decider = ImpressionDecider(windows: Windows(), now: Self.now)
+    var context = Sample.context()
+    context.isRefused = true
+    let decision = decider.decide(Sample.records([.viewed(try Sample.terms())]), knowing: nil, context: context)
+    #expect(decision.outcomes == [.rejected(.refusedByDatabase)])
+    #expect(decision.messages.isEmpty)
+  }
+}

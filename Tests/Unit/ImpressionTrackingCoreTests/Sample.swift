@@ -1,0 +1,64 @@
+import AdCore
+import AdEvents
+import ImpressionTrackingCore
+import Testing
+
+@testable import Pipeline
+
+/// Values for the tests.
+enum Sample {
+  static let partition: Int32 = 1
+
+  static func terms(
+    number: UInt64 = 1, partition: Int32 = partition, issuedMillisecondsAgo: Int64 = 2_000
+  ) throws -> ServedTerms {
+    let issuedAt = ImpressionDeciderTests.now.advanced(byMilliseconds: -issuedMillisecondsAgo)
+    return ServedTerms(
+      serveID: ServeID(timestamp: issuedAt, randomHigh: 0, randomLow: number), partition: partition,
+      issuedAt: issuedAt, expiresAt: issuedAt.advanced(byMilliseconds: 15 * 60_000), app: try #require(AppID("app")),
+      developer: try #require(DeveloperID("dev")), advertiser: try #require(AdvertiserID("adv")),
+      campaign: try #require(CampaignID("campaign")), ad: try #require(AdID("ad")),
+      placement: try #require(PlacementID("home")), country: try #require(Country("US")), device: .phone,
+      size: .phoneBannerPortrait, impressionPrice: Nanos(10), clickPrice: Nanos(20),
+      currency: try #require(Currency("USD")), shareBasisPoints: 6_000, allotment: 1, budgetDay: 1, clientHash: 1,
+      isTest: false)
+  }
+
+  static func failure() throws -> ImpressionInput {
+    .failure(
+      RequestFailure(
+        requestID: UUIDv7(timestamp: ImpressionDeciderTests.now, randomHigh: 0, randomLow: 9),
+        app: try #require(AppID("app")), placement: try #require(PlacementID("home")), error: .serverFailure))
+  }
+
+  static func context() -> BatchContext {
+    BatchContext(
+      partition: partition, partitionCount: 4, now: ImpressionDeciderTests.now, batchNumber: 1, nextSequences: [7],
+      committedWatermark: Timestamp(milliseconds: 0), watermark: Timestamp(milliseconds: 0), takenWatermarks: [],
+      isRefused: false, isDuplicateSuspected: false)
+  }
+
+  static func records(_ inputs: [ImpressionInput]) -> [InputRecord<ImpressionInput>] {
+    inputs.enumerated().map { offset, event in
+      InputRecord(
+        input: 0, offset: Int64(offset), timestamp: 0, arrival: ImpressionDeciderTests.now, mark: .unnumbered,
+        event: event, contentHash: 0, raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0))
+    }
+  }
+
+  static func decide(
+    _ decider: inout ImpressionDecider, _ inputs: [ImpressionInput]
+  ) -> Decision<ImpressionEffects> {
+    decider.decide(records(inputs), knowing: nil, context: context())
+  }
+}
+
+extension ImpressionInput {
+  static func viewed(_ terms: ServedTerms, age: Int64 = 1_000) -> ImpressionInput {
+    .event(ServedEvent(kind: .viewed, terms: terms, age: .milliseconds(age), claimedTime: nil, error: nil))
+  }
+
+  static func event(_ terms: ServedTerms, _ kind: ImpressionEvent.Kind) -> ImpressionInput {
+    .event(ServedEvent(kind: kind, terms: terms, age: .milliseconds(1_000), claimedTime: nil, error: nil))
+  }
+}
