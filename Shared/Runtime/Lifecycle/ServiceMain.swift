@@ -157,7 +157,10 @@ package enum ServiceMain {
           "version": .text(BuildInformation.current.text), "admin_address": .text(admin.address),
           "admin_port": LogValue(admin.port),
         ])
+      // Conditions come up while it starts: without this one it would look ready in between.
+      let started = context.health.readiness("start")
       try service.start(configuration, context)
+      started.setReady()
       context.logger.info("started")
       return context.lifeCycle.waitForRequest()
     } catch let code as ExitCode {

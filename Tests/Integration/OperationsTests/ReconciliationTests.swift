@@ -40,6 +40,7 @@ struct ReconciliationTests {
     INSERT INTO impression_tracking.output VALUES (0, 'ads.impressions.accepted', 2, 1);
     INSERT INTO click_tracking.output VALUES (0, 'ads.clicks.accepted', 2, 1);
     INSERT INTO impression_tracking.partition (partition, batch_number) VALUES (0, 1);
+    INSERT INTO impression_tracking.counted VALUES (0, 1);
     INSERT INTO impression_tracking.input (partition, topic, next_offset) VALUES (0, 'ads.impressions', 3);
     INSERT INTO impression_tracking.batch (partition, batch_number, committed_at, watermark, input_topics, first_offsets,
       next_offsets, output_topics, first_sequences, next_sequences, outcomes)

@@ -95,7 +95,11 @@ import Testing
     #expect(decision.effects.impressions.count == 1)
     #expect(decision.effects.deliveries.map(\.kind) == [.rendered, .unloaded])
     #expect(decision.effects.failures.count == 1)
-    #expect(decision.effects.counts.values.reduce(0, +) == 4)
+    decider.committed(CommitResult())
+    var later = Sample.context()
+    later.now = later.now.advanced(byMilliseconds: 1_000)
+    let written = decider.decide([], knowing: nil, context: later)
+    #expect(written.effects.counts.values.reduce(0, +) == 4)
   }
 
   @Test("a record that the database refuses alone is put aside as such")
