@@ -77,7 +77,8 @@ let tests: [Target] = [
   unitTest("Pipeline", ["AdCore", "AdEvents"]),
   unitTest("Runtime", ["AdCore", "HTTP"]), unitTest("AdClient", ["AdCore", "AdEvents", "Kafka"]),
   unitTest("AdSelectionCore", pure),
-  unitTest("ImpressionTrackingCore", ["Crypto"] + pure), unitTest("ClickTrackingCore", pure), unitTest("BillingCore", pure),
+  unitTest("ImpressionTrackingCore", ["Crypto"] + pure), unitTest("ClickTrackingCore", pure),
+  unitTest("BillingCore", pure),
   .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
   .testTarget(name: "KafkaTests", dependencies: ["CLibrdkafka", "Kafka"], path: "Tests/Integration/KafkaTests"),
   .testTarget(
