@@ -1,6 +1,7 @@
 import AdClient
 import AdCore
 import Foundation
+import HTTP
 import Postgres
 import Runtime
 import Supervision
@@ -53,9 +54,10 @@ extension WholeNetwork {
         guard served.count >= Self.impressions else { throw Drive.TooFew(served: served.count) }
         try drive.tell(served)
         try drive.awaitCharges()
-        return try network.command(["report", "--json"]).output
+        let console = try HTTPClient.get("http://127.0.0.1:\(network.consolePort)/api/reports")
+        return [try network.command(["report", "--json"]).output, String(decoding: console.body, as: UTF8.self)]
       }
-      try check(figures)
+      for report in figures { try check(report) }
       let reconciled = try await onOwnThread { try network.command(["reconcile"]) }
       #expect(reconciled.status == 0)
     }

@@ -32,6 +32,8 @@ final class TestNetwork: Sendable {
   private let broker: ChildProcess?
   private let processes = Mutex<[String: ChildProcess]>([:])
   private let ports: [String: Int]
+  /// Where the console answers.
+  let consolePort: Int
 
   var bootstrapServers: String { environment["HANDBILL_KAFKA_BOOTSTRAP_SERVERS"] ?? "" }
   var isBrokerEmbedded: Bool { kafka == nil }
@@ -74,7 +76,8 @@ final class TestNetwork: Sendable {
     }
     environment.merge(plan.settings) { $1 }
     self.environment = environment
-    let free = try FreePort.find(count: plan.services.count)
+    let free = try FreePort.find(count: plan.services.count + 1)
+    consolePort = free[plan.services.count]
     ports = Dictionary(uniqueKeysWithValues: zip(plan.services, free))
     try prepare()
   }
@@ -130,7 +133,7 @@ final class TestNetwork: Sendable {
   func start(_ service: String) throws {
     var environment: [String: String?] = self.environment
     environment["HANDBILL_ADMIN_PORT"] = "\(ports[service] ?? 0)"
-    if service == "console" { environment["HANDBILL_CONSOLE_PORT"] = "0" }
+    environment["HANDBILL_CONSOLE_PORT"] = "\(consolePort)"
     let log = folder.path + "/\(service).log"
     let process = try ChildProcess(
       .init(
