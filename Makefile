@@ -27,7 +27,9 @@ build: install ## build everything, for debugging
 .PHONY: test
 test: install-tests lint ## check the format, build, and run all tests
 	$(SWIFT) build --build-tests
-	$(SWIFT) test --skip-build --skip WholeNetwork
+	# Apart, because the simulated worlds use all cores, and a whole network wants them for itself.
+	$(SWIFT) test --skip-build --skip SimulationTests --skip WholeNetwork
+	$(SWIFT) test --skip-build --filter SimulationTests
 	$(SWIFT) test --skip-build --filter WholeNetwork
 
 # The command, and what it starts: it looks for them beside itself.

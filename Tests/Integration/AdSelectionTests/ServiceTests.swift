@@ -8,7 +8,7 @@ import Testing
 
 @testable import AdSelection
 
-@Suite("The service on a broker and a database", .timeLimit(.minutes(3)))
+@Suite("The service on a broker and a database", .timeLimit(.minutes(10)))
 struct ServiceTests {
   @Test("once it has the catalogue it asks for budget, and answers a request that came to the wrong partition")
   func answers() async throws {

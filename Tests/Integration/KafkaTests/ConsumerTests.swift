@@ -3,7 +3,7 @@ import Testing
 
 @testable import Kafka
 
-@Suite("A consumer", .timeLimit(.minutes(2)))
+@Suite("A consumer", .timeLimit(.minutes(10)))
 struct ConsumerTests {
   private func place(_ topic: String, _ partition: Int32, _ offset: Int64) -> KafkaTopicPartitionOffset {
     KafkaTopicPartitionOffset(topic: topic, partition: partition, offset: offset)

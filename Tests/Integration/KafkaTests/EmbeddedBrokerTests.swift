@@ -3,7 +3,7 @@ import Testing
 
 @testable import Kafka
 
-@Suite("The embedded broker's process", .timeLimit(.minutes(1)))
+@Suite("The embedded broker's process", .timeLimit(.minutes(10)))
 struct EmbeddedBrokerTests {
   @Test("Its lines and its control socket make topics, and it ends with its standard input")
   func lines() throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Kafka
 
-@Suite("A producer", .timeLimit(.minutes(2)))
+@Suite("A producer", .timeLimit(.minutes(10)))
 struct ProducerTests {
   @Test("A partition that does not exist is an error, with headers too, and the producer goes on")
   func unknownPartition() throws {

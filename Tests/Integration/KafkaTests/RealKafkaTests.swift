@@ -5,7 +5,7 @@ import Testing
 
 @Suite(
   "Against a real Kafka", .enabled(if: RealKafka.home != nil, "no Kafka in KAFKA_HOME or ../shared/kafka"),
-  WithRealKafka(), .serialized, .timeLimit(.minutes(3)))
+  WithRealKafka(), .serialized, .timeLimit(.minutes(10)))
 struct RealKafkaTests {
   private let kafka: RealKafka
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Kafka
 
-@Suite("Records go to the embedded broker and come back", .timeLimit(.minutes(2)))
+@Suite("Records go to the embedded broker and come back", .timeLimit(.minutes(10)))
 struct RoundTripTests {
   @Test("keys, values and headers come back as they were sent; null and empty are different")
   func roundTrip() throws {
