@@ -27,10 +27,11 @@ build: install ## build everything, for debugging
 .PHONY: test
 test: install-tests lint ## check the format, build, and run all tests
 	$(SWIFT) build --build-tests
-	# Apart, because the simulated worlds use all cores, and a whole network wants them for itself.
-	$(SWIFT) test --skip-build --skip SimulationTests --skip WholeNetwork
-	$(SWIFT) test --skip-build --filter SimulationTests
-	$(SWIFT) test --skip-build --filter WholeNetwork
+	# One after the other: many tests have servers of their own, the simulated worlds use all cores, and a whole network
+	# wants them for itself.
+	$(SWIFT) test --skip-build --no-parallel --skip SimulationTests --skip WholeNetwork
+	$(SWIFT) test --skip-build --no-parallel --filter SimulationTests
+	$(SWIFT) test --skip-build --no-parallel --filter WholeNetwork
 
 # The command, and what it starts: it looks for them beside itself.
 PROGRAMS := handbill handbill-ad-selection handbill-impression-tracking handbill-click-tracking handbill-billing \
