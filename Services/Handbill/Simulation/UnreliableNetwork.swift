@@ -38,12 +38,16 @@ final class UnreliableNetwork: NetworkTransport {
     if isForged, let forged = Self.forged(event) {
       transport.send(forged) { [tally] in tally.change { $0.forgedEvents += 1 } }
     }
-    if isRepeated {
-      let later = DeviceClock.monotonic.advanced(byMilliseconds: delay / 2)
-      agenda.add(at: later) { [transport, tally] in
-        transport.send(event) { tally.change { $0.repeatedEvents += 1 } }
-      }
-    }
+    guard isRepeated else { return send(event, after: delay, acknowledged: acknowledged) }
+    // Whichever copy the broker has first is the event; the run may end before the other one is sent.
+    let note = CopyNote(first: acknowledged) { [tally] in tally.change { $0.repeatedEvents += 1 } }
+    _ = send(event, after: delay / 2, acknowledged: note.acknowledge)
+    return send(event, after: delay, acknowledged: note.acknowledge)
+  }
+
+  private func send(
+    _ event: OutgoingEvent, after delay: Int64, acknowledged: @escaping @Sendable () -> Void
+  ) -> Bool {
     guard delay > 0 else { return transport.send(event, acknowledged: acknowledged) }
     agenda.add(at: DeviceClock.monotonic.advanced(byMilliseconds: delay)) { [transport] in
       transport.send(event, acknowledged: acknowledged)
@@ -70,5 +74,21 @@ final class UnreliableNetwork: NetworkTransport {
     }
     return OutgoingEvent(
       id: DeviceClock.newID(), time: event.time, app: event.app, partitionKey: event.partitionKey, message: message)
+  }
+}
+
+/// Tells the copies of one event apart by their acknowledgements: the first is the event, any other a repetition.
+private final class CopyNote: Sendable {
+  private let isTold = Atomic(false)
+  private let first: @Sendable () -> Void
+  private let repeated: @Sendable () -> Void
+
+  init(first: @escaping @Sendable () -> Void, repeated: @escaping @Sendable () -> Void) {
+    self.first = first
+    self.repeated = repeated
+  }
+
+  @Sendable func acknowledge() {
+    if isTold.exchange(true, ordering: .relaxed) { repeated() } else { first() }
   }
 }
