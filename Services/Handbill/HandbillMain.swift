@@ -17,7 +17,8 @@ enum HandbillMain {
     ],
     subcommands: [
       DemoCommand.demo, DemoCommand.up, ReportCommand.command, ExplainCommand.command,
-      ReconcileCommand.command, CatalogCommand.command, SeedCommand.command, SimulateCommand.command,
+      ReconcileCommand.command, SettleCommand.command, CatalogCommand.command, SeedCommand.command,
+      SimulateCommand.command,
       TopicsCommand.command, MigrateCommand.command, LogCommand.command, RepublishCommand.command,
       EmbeddedBrokerCommand.command,
     ])

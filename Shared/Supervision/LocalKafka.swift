@@ -18,11 +18,14 @@ package final class LocalKafka: Sendable {
     package var heapMegabytes: Int
     /// How long a start may take, recovery after a crash included.
     package var startTimeoutMilliseconds: Int
+    /// Its place among several brokers; nil for a broker alone.
+    package var membership: LocalKafkaCluster.Membership?
 
     package init(
       folder: String, port: Int? = nil, settings: [String: String] = [:], heapMegabytes: Int = 512,
-      startTimeoutMilliseconds: Int = 60_000
+      startTimeoutMilliseconds: Int = 60_000, membership: LocalKafkaCluster.Membership? = nil
     ) {
+      self.membership = membership
       self.folder = folder
       self.port = port
       self.settings = settings
@@ -46,7 +49,7 @@ package final class LocalKafka: Sendable {
     installation = try KafkaInstallation.find()
     let ports = try FreePort.find(count: 2)
     port = configuration.port ?? ports[0]
-    controllerPort = ports[1]
+    controllerPort = configuration.membership?.controllerPort ?? ports[1]
   }
 
   deinit { stopAndWait() }
@@ -70,6 +73,9 @@ package final class LocalKafka: Sendable {
   package var processIdentifier: Int32? {
     broker.withLock { $0.flatMap { $0.isRunning ? $0.processIdentifier : nil } }
   }
+
+  /// Sends the broker a signal, such as SIGSTOP; nothing happens if it does not run.
+  package func signal(_ number: Int32) { broker.withLock { $0?.kill(number) } }
 
   /// Starts the broker and returns when it answers; nothing happens if it runs.
   ///
@@ -154,9 +160,7 @@ extension LocalKafka {
         what: configuration.folder, hint: "it cannot be written: \(error.localizedDescription)")
     }
     guard !manager.fileExists(atPath: "\(dataPath)/meta.properties") else { return }
-    // A cluster id is 16 bytes in base64 without padding, so the last of its 22 letters carries two bits only.
-    let letters = "abcdefghijklmnopqrstuvwxyz0123456789"
-    let identifier = "handbill" + String((0..<13).compactMap { _ in letters.randomElement() }) + "A"
+    let identifier = configuration.membership?.clusterIdentifier ?? LocalKafkaCluster.newIdentifier()
     try ChildProcess.run(
       ChildProcess.Command(
         installation.script("kafka-storage.sh"), ["format", "--cluster-id", identifier, "--config", propertiesPath],
@@ -169,6 +173,7 @@ extension LocalKafka {
     settings["listeners"] = "PLAINTEXT://127.0.0.1:\(port),CONTROLLER://127.0.0.1:\(controllerPort)"
     settings["advertised.listeners"] = "PLAINTEXT://127.0.0.1:\(port)"
     settings["log.dirs"] = dataPath
+    settings.merge(configuration.membership?.settings ?? [:]) { $1 }
     settings.merge(configuration.settings) { $1 }
     return settings.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)\n" }.joined()
   }

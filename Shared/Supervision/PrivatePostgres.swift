@@ -78,6 +78,9 @@ package final class PrivatePostgres: Sendable {
     "postgresql:///\(database)?host=\(socketFolder)&port=\(socketPort)&user=\(Self.administrator)"
   }
 
+  /// The unix socket itself, for a proxy; it stays the same over restarts.
+  package var socketPath: String { "\(socketFolder)/.s.PGSQL.\(socketPort)" }
+
   /// The URL of a database by TCP through `port`, which may be that of a proxy; nil without a TCP port.
   package func tcpURL(database: String = "postgres", port: Int? = nil) -> String? {
     guard let own = configuration.port else { return nil }

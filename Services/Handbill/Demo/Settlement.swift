@@ -44,11 +44,17 @@ struct Settlement {
       - (SELECT coalesce(sum(events), 0) FROM impression_tracking.minute_count WHERE kind = 2)::bigint
     """
 
-  /// What is not decided yet, a line for each partition.
+  /// What is not decided or not counted yet, a line for each partition.
   func unsettled() throws -> [String] {
-    var lines: [String] = []
     let uncounted: Int64 = try connection.query(Self.uncounted).first?.decode(0) ?? 0
-    if uncounted > 0 { lines.append("impression-tracking: \(uncounted) impressions not yet counted per minute") }
+    let lines = try undecided()
+    return uncounted > 0
+      ? lines + ["impression-tracking: \(uncounted) impressions not yet counted per minute"] : lines
+  }
+
+  /// What is not decided yet, a line for each partition.
+  private func undecided() throws -> [String] {
+    var lines: [String] = []
     let sequenced = PipelineSchema.sequenced.map(\.topic)
     var given: [String: Int64] = [:]
     for service in PipelineSchema.all {

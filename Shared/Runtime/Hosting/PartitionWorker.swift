@@ -87,6 +87,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   }
 
   private func end() {
+    Failpoint.reach(.duringStop)
     pipelines.removeAll()
     store.close()
     probe?.close(timeoutMilliseconds: 1_000)

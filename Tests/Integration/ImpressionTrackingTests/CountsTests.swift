@@ -44,12 +44,13 @@ import Testing
 final class ImpressionPartition {
   private let start: Timestamp
   private let clock: SettableClock
-  private let database: PostgresConfiguration
+  private var database: PostgresConfiguration
   private let connection: PostgresConnection
   private var pipeline: PartitionPipeline<PostgresPipelineStore<ImpressionTables>, SilentWriter>
   private var offset: Int64 = 0
 
-  init() async throws {
+  /// - Parameter proxy: the way to the database; nil for the straight one.
+  init(through proxy: PostgresProxy? = nil) async throws {
     let url = try await SharedPostgres.database(copyOf: "migrated") { url in
       let connection = try PostgresConnection(try PostgresConfiguration(url, applicationName: "test"))
       defer { connection.close() }
@@ -57,6 +58,10 @@ final class ImpressionPartition {
     }
     database = try PostgresConfiguration(url, applicationName: "test")
     connection = try PostgresConnection(database)
+    if let proxy {
+      let name: String = try #require(try connection.query("SELECT current_database()").first).decode(0)
+      database = try PostgresConfiguration(proxy.url(database: name), applicationName: "test")
+    }
     // The tables of days reach two days back from today.
     start = Timestamp(milliseconds: SystemClock().now.milliseconds / 60_000 * 60_000)
     clock = SettableClock(start)
@@ -75,13 +80,23 @@ final class ImpressionPartition {
       service: service, partition: 7, partitionCount: 12, store: store, writer: SilentWriter(), clock: clock)
   }
 
-  private func open() throws {
+  @discardableResult
+  private func open() throws -> Int64 {
     let end = offset
-    _ = try pipeline.open { _, lastOffset in
+    return try pipeline.open { _, lastOffset in
       LogProbe(
         firstOffset: 0, endOffset: end,
         record: lastOffset.map { RecordIdentity(offset: $0, timestamp: 1, contentHash: 0) })
-    }
+    }[0]
+  }
+
+  /// The same owner opens the partition again after a failure.
+  ///
+  /// - Returns: the offset at which it reads on; what lies behind it is to be given again.
+  func reopen() throws -> Int64 {
+    let next = try open()
+    offset = next
+    return next
   }
 
   /// Another owner takes the partition over.
@@ -130,6 +145,18 @@ final class ImpressionPartition {
       RequestFailure(
         requestID: UUIDv7(timestamp: start, randomHigh: 2, randomLow: request), app: try #require(AppID("weather")),
         placement: try #require(PlacementID("home")), error: .applicationInactive))
+  }
+
+  /// The last part of each accepted impression's serve id, in order.
+  func impressions() throws -> [Int64] {
+    try connection.query("SELECT serve_id FROM impression_tracking.impression").map { row in
+      Int64(try row.decode(0, PostgresUUID.self).low & 0xFFFF)
+    }.sorted()
+  }
+
+  /// How many batches were committed.
+  func batches() throws -> Int64 {
+    try #require(try connection.query("SELECT count(*) FROM impression_tracking.batch").first).decode(0)
   }
 
   /// Kind, error, campaign and number of events of each count, in order.

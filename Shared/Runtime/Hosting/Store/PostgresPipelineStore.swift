@@ -41,6 +41,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         owner = try raiseEpoch(partition, in: connection)
       }
       guard let owner else { throw PostgresError(.undecodable, "the partition's row is not there") }
+      Failpoint.reach(.afterFence)
       return PartitionPosition(
         epoch: try owner.decode(0), batchNumber: try owner.decode(1), watermark: Timestamp(try owner.decode(2)),
         inputs: try inputPositions(partition, in: connection), outputs: try outputPositions(partition, in: connection),
@@ -91,7 +92,9 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
 
   package func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider {
     try perform { connection throws(PostgresError) in
-      try tables.load(partition, now: now, from: connection)
+      let decider = try tables.load(partition, now: now, from: connection)
+      Failpoint.reach(.duringLoad)
+      return decider
     }
   }
 
@@ -104,7 +107,8 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   // MARK: Batches
 
   package func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> CommitResult {
-    try perform { connection throws(PostgresError) in
+    Failpoint.reach(.afterDecide)
+    return try perform { connection throws(PostgresError) in
       do throws(PostgresError) {
         var opening = PostgresPipeline()
         opening.begin()
@@ -115,7 +119,10 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         keepBooks(batch, with: &closing)
         let read = tables.finish(batch, with: &closing)
         closing.commit()
-        return try read(connection.run(closing))
+        Failpoint.reach(.beforeCommit)
+        let results = try connection.run(closing)
+        Failpoint.reach(.afterCommit)
+        return try read(results)
       } catch {
         if connection.isUsable, connection.isInTransaction { try connection.rollback() }
         throw error
@@ -205,6 +212,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   }
 
   package func keep(_ upkeep: Upkeep) throws(PipelineError) {
+    Failpoint.reach(.afterPublish)
     try perform { connection throws(PostgresError) in
       do throws(PostgresError) {
         var opening = PostgresPipeline()

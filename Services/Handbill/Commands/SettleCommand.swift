@@ -1,0 +1,45 @@
+import AdEvents
+import Kafka
+import Runtime
+import Supervision
+
+/// `handbill settle`: waits until everything that was written is decided.
+enum SettleCommand {
+  private static let timeoutDefault = 15_000
+
+  static let command = Command(
+    "settle", summary: "Waits until everything that was written is decided; exit 1 if something is left.",
+    discussion: """
+      Every input of every service is at its end, every sequence that was given is taken, and every impression is
+      counted. While devices go on this may never be so.
+      """,
+    options: KafkaPlace.options + DatabasePlace.options + [
+      .value("timeout", "TIME", default: "15s", help: "How long it waits.")
+    ],
+    examples: [CommandExample("handbill settle && handbill reconcile", "The accounts once all is decided.")]
+  ) { invocation in
+    let place = try KafkaPlace(invocation)
+    let timeout = try invocation.milliseconds("timeout", in: 0...3_600_000) ?? timeoutDefault
+    let left = try await onOwnThread {
+      let stop = StopRequest()
+      let signals = stop.listen()
+      defer { signals.cancel() }
+      let settlement = try Settlement(
+        place: place, databaseURL: DatabasePlace.address(invocation), partitions: try partitions(place))
+      defer { settlement.close() }
+      return try settlement.wait(timeoutMilliseconds: timeout, stop: stop)
+    }
+    if invocation.wantsJSON {
+      try JSONOutput.print(["left": left])
+    } else {
+      Terminal.print(left.isEmpty ? "Everything is decided." : left.joined(separator: "\n"))
+    }
+    return left.isEmpty ? .success : .failure
+  }
+
+  private static func partitions(_ place: KafkaPlace) throws(KafkaError) -> Int32 {
+    let probe = try KafkaLogProbe(configuration: place.configuration(clientID: "handbill-settlement"))
+    defer { probe.close(timeoutMilliseconds: 1_000) }
+    return try probe.partitionCount(topic: Topic.requests.name, timeoutMilliseconds: 10_000)
+  }
+}
