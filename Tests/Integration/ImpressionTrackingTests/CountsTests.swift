@@ -42,6 +42,8 @@ import Testing
 
 /// One partition of impression tracking over a real database, its log in memory.
 final class ImpressionPartition {
+  /// The database, without any proxy.
+  let databaseURL: String
   private let start: Timestamp
   private let clock: SettableClock
   private var database: PostgresConfiguration
@@ -56,6 +58,7 @@ final class ImpressionPartition {
       defer { connection.close() }
       _ = try MigrationRunner().up(connection)
     }
+    databaseURL = url
     database = try PostgresConfiguration(url, applicationName: "test")
     connection = try PostgresConnection(database)
     if let proxy {
@@ -69,15 +72,26 @@ final class ImpressionPartition {
     try open()
   }
 
+  static let number: Int32 = 7
+
+  static func service() throws -> ImpressionTrackingCore.ImpressionTracking {
+    try ImpressionTrackingCore.ImpressionTracking(
+      ring: try KeyRing(keys: [KeyRing.Key(id: 1, secret: Array(repeating: 7, count: 32))]), windows: Windows())
+  }
+
+  static func makeStore(
+    _ service: ImpressionTrackingCore.ImpressionTracking, _ database: PostgresConfiguration
+  ) -> PostgresPipelineStore<ImpressionTables> {
+    PostgresPipelineStore(tables: ImpressionTables(windows: Windows()), service: service, configuration: database)
+  }
+
   private static func makePipeline(
     _ database: PostgresConfiguration, clock: SettableClock
   ) throws -> PartitionPipeline<PostgresPipelineStore<ImpressionTables>, SilentWriter> {
-    let service = try ImpressionTrackingCore.ImpressionTracking(
-      ring: try KeyRing(keys: [KeyRing.Key(id: 1, secret: Array(repeating: 7, count: 32))]), windows: Windows())
-    let store = PostgresPipelineStore(
-      tables: ImpressionTables(windows: Windows()), service: service, configuration: database)
+    let service = try service()
     return PartitionPipeline(
-      service: service, partition: 7, partitionCount: 12, store: store, writer: SilentWriter(), clock: clock)
+      service: service, partition: number, partitionCount: 12, store: makeStore(service, database),
+      writer: SilentWriter(), clock: clock)
   }
 
   @discardableResult

@@ -3,8 +3,12 @@
 struct PipelineStatements: Sendable {
   let schema: String
 
+  /// Looks first: ON CONFLICT alone would wait for whoever is changing the row, a stopped zombie included.
   var ensurePartition: String {
-    "INSERT INTO \(schema).partition (partition) VALUES ($1) ON CONFLICT DO NOTHING"
+    """
+    INSERT INTO \(schema).partition (partition)
+    SELECT $1 WHERE NOT EXISTS (SELECT FROM \(schema).partition WHERE partition = $1) ON CONFLICT DO NOTHING
+    """
   }
 
   var raiseEpoch: String {

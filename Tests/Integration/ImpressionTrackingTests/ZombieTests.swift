@@ -1,0 +1,40 @@
+import AdEvents
+import Dispatch
+import ImpressionTrackingCore
+import Pipeline
+import Postgres
+import Runtime
+import Supervision
+import Testing
+
+@Suite struct ZombieTests {
+  @Test("a partition whose owner stands still in the middle of a COPY is taken over at once, and the owner is fenced")
+  func frozenInCopy() async throws {
+    let proxy = try PostgresProxy(to: try await SharedPostgres.shared().socketPath)
+    defer { proxy.close() }
+    let partition = try await ImpressionPartition(through: proxy)
+    try partition.run([partition.event(.viewed, 1)])
+    let isInCopy = DispatchSemaphore(value: 0)
+    let goOn = DispatchSemaphore(value: 0)
+    proxy.atCopy {
+      isInCopy.signal()
+      goOn.wait()
+    }
+    let database = partition.databaseURL
+    // Another owner, on a thread of its own, while the first one waits for the answer to its COPY.
+    let epoch = Task {
+      try await onOwnThread {
+        defer { goOn.signal() }
+        isInCopy.wait()
+        let service = try ImpressionPartition.service()
+        let store = try ImpressionPartition.makeStore(service, PostgresConfiguration(database))
+        defer { store.close() }
+        return try store.acquire(ImpressionPartition.number).epoch
+      }
+    }
+    #expect(throws: PipelineError.self) { try partition.run([partition.event(.viewed, 2)]) }
+    #expect(try await epoch.value == 2)
+    #expect(try partition.impressions() == [1])
+    #expect(try partition.reopen() == 1)
+  }
+}
