@@ -70,7 +70,8 @@ extension KafkaConfiguration {
     case .consumer(let groupID): settings += consumerSettings(groupID: groupID)
     case .producer: settings += producerSettings
     // Consumer-like, as only a consumer's metadata requests may say that they must not create topics.
-    case .admin: settings += [("allow.auto.create.topics", "false")]
+    // It asks for logs' ends too: with read_committed these would be where a transaction that somebody left open begins.
+    case .admin: settings += [("allow.auto.create.topics", "false"), ("isolation.level", "read_uncommitted")]
     }
     return settings + properties.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }

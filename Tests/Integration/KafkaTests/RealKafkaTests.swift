@@ -141,10 +141,11 @@ struct RealKafkaTests {
     let consumer = try KafkaConsumer(configuration: kafka.configuration, groupID: nil, topics: ["held"])
     try consumer.assign([KafkaTopicPartitionOffset(topic: "held", partition: 0, offset: 0)])
     #expect(try consumer.read(count: 3).map(\.number) == [0, 1, 2])
-    try foreign.commit()
-    // The broker writes the marker after it has answered.
     let probe = try KafkaLogProbe(configuration: kafka.configuration)
     defer { probe.close(timeoutMilliseconds: 5_000) }
+    #expect(try probe.bounds(topic: "held", partition: 0, timeoutMilliseconds: 10_000).end == 3)
+    try foreign.commit()
+    // The broker writes the marker after it has answered.
     let deadline = Deadline(afterMilliseconds: 20_000)
     var end: Int64 = 0
     while end < 4, !deadline.isOver {
