@@ -59,6 +59,13 @@ SEEDS ?= 10000
 simulate: ## run simulated worlds under SEEDS=n seeds; SEED=n in the environment replays one
 	SIMULATION_SEEDS=$(SEEDS) $(SWIFT) test --filter SimulationTests.SimulationTests/worlds
 
+.PHONY: faults
+faults: SEEDS := 1,2,3
+faults: release install-tests ## make faults with real processes under SEEDS=1,2,3; FAULTS=NAMES makes only these
+	$(SWIFT) build -c release --product Faults
+	@exec "$$($(SWIFT) build -c release --show-bin-path)/Faults" --seeds $(SEEDS) \
+	  $(if $(FAULTS),--only $(FAULTS)) $(FAULT_ARGUMENTS)
+
 .PHONY: lint
 lint: ## check the format of all Swift sources
 	$(SWIFT) format lint --strict --recursive --parallel $(SOURCES)

@@ -117,6 +117,8 @@ let tests: [Target] = [
   .executableTarget(
     name: "Benchmarks", dependencies: ["AdSelectionCore", "Supervision", "Migrations"] + everythingShared,
     path: "Tests/Benchmarks"),
+  .executableTarget(
+    name: "Faults", dependencies: ["AdClient", "CLibrdkafka", "Supervision"] + everythingShared, path: "Tests/Fault"),
 ]
 
 let package = Package(

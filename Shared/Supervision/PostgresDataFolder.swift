@@ -64,7 +64,21 @@ struct PostgresDataFolder: Sendable {
     }
   }
 
-  private func makeFolder() throws {
+  /// Makes the folder for data, empty, for the server's user.
+  func makeDataFolder() throws {
+    guard mkdir(dataPath, 0o700) == 0 else {
+      throw SupervisionError.system(operation: "making \(dataPath)", code: errno)
+    }
+    try giveToServer(dataPath)
+  }
+
+  /// A copy of another server's data has its passwords too.
+  func copyPassword(of other: PostgresDataFolder) throws {
+    let password = FileManager.default.contents(atPath: other.passwordPath) ?? Data()
+    try write(String(decoding: password, as: UTF8.self), to: passwordPath)
+  }
+
+  func makeFolder() throws {
     do {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     } catch {

@@ -131,7 +131,8 @@ extension PrivatePostgres {
       let child = try ChildProcess(command)
       do {
         try child.waitForLine(timeoutMilliseconds: configuration.startTimeoutMilliseconds) {
-          $0.contains("database system is ready to accept connections")
+          // A standby says that its connections are read-only.
+          $0.contains("database system is ready to accept")
         }
       } catch {
         child.terminate(signal: SIGQUIT)

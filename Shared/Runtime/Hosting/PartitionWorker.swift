@@ -108,6 +108,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     case .confirmEnd(let partition, let input, let offset, let asked):
       pipelines[partition]?.pipeline.confirmEnd(input: input, offset: offset, asked: asked)
     case .delivered(let receipts):
+      Failpoint.reach(.afterPublish)
       for receipt in receipts { pipelines[receipt.partition]?.pipeline.delivered(receipt) }
     case .writerRebuilt:
       attemptAll { pipeline throws(PipelineError) in try pipeline.writerRebuilt() }

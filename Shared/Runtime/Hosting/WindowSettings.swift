@@ -18,6 +18,19 @@ package enum WindowSettings {
       "HANDBILL_INTERSTITIAL_TOKEN_EXTRA", defaults.interstitialTokenExtraMilliseconds,
       "An interstitial's token lives its content's life and this much longer."
     ) { $0.interstitialTokenExtraMilliseconds = $1 },
+    entry(
+      "HANDBILL_CONTENT_LIFE_MINIMUM", defaults.contentLifeMilliseconds.lowerBound,
+      "The shortest life that a response names for its content (D5)."
+    ) {
+      $0.contentLifeMilliseconds =
+        min($1, $0.contentLifeMilliseconds.upperBound)...$0.contentLifeMilliseconds.upperBound
+    },
+    entry(
+      "HANDBILL_CONTENT_LIFE_MAXIMUM", defaults.contentLifeMilliseconds.upperBound,
+      "The longest life that a response names for its content (D5)."
+    ) {
+      $0.contentLifeMilliseconds = min($1, $0.contentLifeMilliseconds.lowerBound)...$1
+    },
     entry("HANDBILL_TAP_DELAY_MINIMUM", defaults.tapDelayMilliseconds.lowerBound, "From impression to tap at least.") {
       $0.tapDelayMilliseconds = min($1, $0.tapDelayMilliseconds.upperBound)...$0.tapDelayMilliseconds.upperBound
     },

@@ -212,7 +212,6 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   }
 
   package func keep(_ upkeep: Upkeep) throws(PipelineError) {
-    Failpoint.reach(.afterPublish)
     try perform { connection throws(PostgresError) in
       do throws(PostgresError) {
         var opening = PostgresPipeline()

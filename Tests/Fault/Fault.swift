@@ -1,0 +1,71 @@
+/// Something that goes wrong with real processes. Whatever it is, afterwards all accounts agree.
+///
+/// To add one: a type in `Faults/` with this protocol, and its name in ``Faults/all``. Devices are busy all the while;
+/// when `make` returns, the fault is over, and the runner measures how long everything takes to be decided, stops the
+/// devices, and compares all accounts with each other and with the devices' own.
+protocol Fault: Sendable {
+  /// As people name it on the command line: `commit-cut-before`.
+  var name: String { get }
+  /// What goes wrong, in a few words.
+  var summary: String { get }
+  /// What is at stake, by the design's numbers. (All of them are checked.)
+  var invariants: [String] { get }
+  /// Where it can be made.
+  var needs: NetworkNeeds { get }
+  /// How busy the devices are; nil for as busy as usual.
+  var visitsPerSecond: Int? { get }
+  /// Why this machine cannot make it; nil where it can.
+  var reasonSkipped: String? { get }
+  /// Makes the fault. Everything that depends on chance takes it from `chance`.
+  ///
+  /// - Throws: when the fault could not be made, or something did not behave as it must.
+  func make(in network: FaultNetwork, _ chance: inout Chance) throws
+}
+
+extension Fault {
+  var needs: NetworkNeeds { NetworkNeeds() }
+  var visitsPerSecond: Int? { nil }
+  var reasonSkipped: String? { nil }
+}
+
+/// What a fault needs of the network around it. Faults with the same needs follow each other in one network.
+struct NetworkNeeds: Hashable, Sendable {
+  var brokers = 1
+  /// Of every topic.
+  var partitions: Int32 = 4
+  /// PostgreSQL has a synchronous standby.
+  var hasStandby = false
+  /// Megabytes of a file system of its own for PostgreSQL's data.
+  var databaseMegabytes: Int?
+  /// Megabytes of a file system of its own for Kafka's data.
+  var brokerMegabytes: Int?
+  /// Further settings of the services.
+  var settings: [String: String] = [:]
+  /// Processes of ad selection.
+  var selections = 1
+  /// The network is of no more use afterwards.
+  var isUsedUp = false
+}
+
+/// Something did not behave as it must, or a fault could not be made.
+struct FaultFailure: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}
+
+/// Chance that can be had again: SplitMix64.
+struct Chance: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+
+  mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
+}

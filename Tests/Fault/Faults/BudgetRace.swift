@@ -1,0 +1,190 @@
+import AdClient
+import AdCore
+import Dispatch
+import Foundation
+import Postgres
+import Runtime
+import Supervision
+import Synchronization
+
+/// A budget for exactly so many impressions, sold by four processes of ad selection on sixteen partitions to a hundred
+/// times as many requests; every ad is viewed, many things happen twice, and services are killed. What is charged in
+/// the end is the budget: not one impression more, and not one less.
+struct BudgetRace: Fault {
+  let name = "budget-race"
+  let summary = "budget for K impressions, 16 partitions, 4 ad selections, 100 K requests, duplicates, kills"
+  let invariants = ["I2", "I3", "I5", "I6"]
+  let visitsPerSecond: Int? = 4
+  let needs = NetworkNeeds(
+    partitions: 16,
+    settings: [
+      "HANDBILL_BANNER_TOKEN_LIFE": "4s", "HANDBILL_INTERSTITIAL_TOKEN_EXTRA": "0s",
+      "HANDBILL_CONTENT_LIFE_MINIMUM": "1s", "HANDBILL_CONTENT_LIFE_MAXIMUM": "4s",
+      "HANDBILL_TAP_DELAY_MAXIMUM": "1s", "HANDBILL_ALLOTMENT_QUIET": "3s", "HANDBILL_ALLOTMENT_USUAL": "3s",
+      "HANDBILL_ALLOTMENT_SCARCE": "2s", "HANDBILL_ALLOTMENT_END_MARGIN": "1s",
+    ], selections: 4, isUsedUp: true)
+
+  private static let impressions = 60...120
+  private static let requestsPerImpression = 100
+  private static let kills = 6
+  private static let endMilliseconds: Int64 = 90_000
+
+  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+    let wanted = chance.number(Self.impressions)
+    try applyCatalog(impressions: wanted, in: network)
+    let buyers = try RaceBuyers(network, requests: wanted * Self.requestsPerImpression)
+    buyers.start()
+    defer { buyers.stop() }
+    for _ in 0..<Self.kills {
+      network.pause(milliseconds: chance.number(1_000...5_000))
+      let services = network.deciders
+      services[chance.number(0...services.count - 1)].kill()
+    }
+    try buyers.finish(timeoutMilliseconds: 180_000)
+    try network.wait(
+      "\(wanted) impressions to be charged and all allotments to end", milliseconds: Self.endMilliseconds
+    ) {
+      try RaceAccounts(network).isEnded
+    }
+    let accounts = try RaceAccounts(network)
+    network.note(
+      "budget for \(wanted), \(buyers.requests) requests: \(accounts.charged) charged, \(accounts.unfunded) unfunded, "
+        + "\(accounts.late) late; \(buyers.viewed) viewed")
+    guard accounts.charged == wanted else { throw FaultFailure("\(accounts.charged) charged in place of \(wanted)") }
+  }
+
+  private func applyCatalog(impressions: Int, in network: FaultNetwork) throws {
+    // 100.00 for a thousand: one impression costs 0.10.
+    let cents = impressions * 10
+    let budget = "\(cents / 100).\(cents % 100 < 10 ? "0" : "")\(cents % 100)"
+    let catalog = """
+      {
+        "advertisers": [
+          { "id": "race", "name": "Race", "currency": "USD", "timeZone": "UTC", "accountFunding": "1000000.00" } ],
+        "campaigns": [
+          { "id": "race", "advertiser": "race", "name": "Race", "kind": "brand", "cpm": "100.00",
+            "totalBudget": "\(budget)", "flightStart": "2020-01-01T00:00:00Z", "flightEnd": "2100-01-01T00:00:00Z",
+            "targeting": { "appCategories": ["race"] } } ],
+        "ads": [
+          { "id": "race-1", "campaign": "race", "action": { "kind": "cover", "destination": "https://race.example/" },
+            "images": { "320x50": "https://race.example/p.png", "480x32": "https://race.example/l.png" } } ],
+        "developers": [ { "id": "race", "name": "Race" } ],
+        "apps": [
+          { "id": "race", "developer": "race", "name": "Race", "bundleID": "com.example.race",
+            "isAgreementSigned": true, "isUnder17": false, "areAdsEnabled": true, "categories": ["race"] } ],
+        "appKeys": [ { "app": "race", "build": "distribution", "key": "\(RaceBuyers.appKey)" } ]
+      }
+      """
+    let file = "\(network.path)/race.json"
+    try catalog.write(toFile: file, atomically: true, encoding: .utf8)
+    try network.command(["topics", "create", "-p", "\(network.needs.partitions)", "--app", RaceBuyers.app])
+    try network.command(["catalog", "apply", file])
+    // The catalogue is published within seconds; a request before that only finds no ad.
+    network.pause(milliseconds: 3_000)
+  }
+}
+
+/// What became of the race's budget.
+struct RaceAccounts {
+  let charged: Int64
+  let unfunded: Int64
+  let late: Int64
+  /// Whether no allotment of the race is open any more, so that what was charged cannot change by what is there.
+  let isEnded: Bool
+
+  init(_ network: FaultNetwork) throws {
+    let connection = try network.connection()
+    defer { connection.close() }
+    let sql = """
+      SELECT count(*) FILTER (WHERE fate = 1), count(*) FILTER (WHERE fate = 2), count(*) FILTER (WHERE fate = 3),
+        (SELECT count(*) FROM billing.allotment WHERE campaign = 'race' AND state < 3),
+        (SELECT charged = funded FROM billing.campaign WHERE campaign = 'race')
+      FROM billing.charge WHERE campaign = 'race'
+      """
+    guard let row = try connection.query(sql).first else { throw FaultFailure("no accounts of the race") }
+    charged = try row.decode(0)
+    unfunded = try row.decode(1)
+    late = try row.decode(2)
+    isEnded = try row.decode(3, Int64.self) == 0 && row.decode(4, Bool?.self) == true
+  }
+}
+
+/// Clients that ask for ads, one request each, and view every ad they get, some of them twice.
+final class RaceBuyers: Sendable {
+  static let app = "race"
+  static let appKey = "race-distribution-key"
+  private static let perSecond = 250
+  private static let viewedAfterMilliseconds: Int64 = 100
+
+  /// How many requests they make.
+  let requests: Int
+  private let transport: KafkaTransport
+  private let app: AppID
+  private let placement: PlacementID
+  private let country: Country
+  private let open = DispatchGroup()
+  private let views = Mutex(0)
+  private let isStopping = Mutex(false)
+  private let thread = Mutex<OwnerThread?>(nil)
+
+  /// Ads of the race that were viewed.
+  var viewed: Int { views.withLock { $0 } }
+
+  init(_ network: FaultNetwork, requests: Int) throws {
+    guard let app = AppID(Self.app), let placement = PlacementID("home"), let country = Country("US") else {
+      throw FaultFailure("the race's names are none")
+    }
+    (self.app, self.placement, self.country, self.requests) = (app, placement, country, requests)
+    var settings = KafkaTransportSettings(bootstrapServers: network.kafka.bootstrapServers, apps: [app])
+    settings.askAgainMilliseconds = 1_000
+    settings.deadlineMilliseconds = 30_000
+    transport = KafkaTransport(settings: settings)
+  }
+
+  /// Begins to ask, evenly.
+  func start() {
+    let thread = OwnerThread("buyers") { [self] in
+      for number in 0..<requests {
+        if isStopping.withLock({ $0 }) { return }
+        ask(number)
+        if number % 25 == 24 { poll(nil, 0, Int32(25_000 / Self.perSecond)) }
+      }
+    }
+    self.thread.withLock { $0 = thread }
+  }
+
+  /// Waits until every request was made and answered, and the broker has every view.
+  func finish(timeoutMilliseconds: Int) throws {
+    thread.withLock { $0 }?.join()
+    guard open.wait(timeout: .now() + .milliseconds(timeoutMilliseconds)) == .success,
+      transport.close(timeoutMilliseconds: 30_000)
+    else { throw FaultFailure("not every request of the race was answered") }
+  }
+
+  /// Ends early.
+  func stop() {
+    isStopping.withLock { $0 = true }
+    thread.withLock { $0 }?.join()
+    _ = transport.close(timeoutMilliseconds: 1_000)
+  }
+
+  private func ask(_ number: Int) {
+    let session = AdSession(
+      identity: ClientIdentity(
+        app: app, appKey: Self.appKey, clientID: "buyer-\(number)", sessionID: "session-\(number)", country: country,
+        device: .phone), transport: transport)
+    open.enter()
+    session.request(AdSession.Wish(placement: placement)) { [self] result in
+      if case .ad(let ad) = result { view(ad, session, isTwice: number % 3 == 0) }
+      open.leave()
+    }
+  }
+
+  private func view(_ ad: AdContent, _ session: AdSession, isTwice: Bool) {
+    if ad.ad.text.hasPrefix("race") { views.withLock { $0 += 1 } }
+    let at = ad.answeredAt.advanced(byMilliseconds: Self.viewedAfterMilliseconds)
+    for _ in 0..<(isTwice ? 2 : 1) {
+      session.report(AdReport(.viewed, .ad(ad), at: at), placement: placement, requestID: nil)
+    }
+  }
+}

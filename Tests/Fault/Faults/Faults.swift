@@ -1,0 +1,20 @@
+import Foundation
+import Supervision
+
+/// Every fault, in the order in which they are made.
+enum Faults {
+  /// Whether waiting may take as long as the longest of anybody's timeouts.
+  private static let isLong = ProcessInfo.processInfo.environment["FAULTS_LONG"] == "1"
+
+  static let all: [any Fault] =
+    [
+      CommitCut(.beforeServerSees), CommitCut(.afterServerCommitted), FailpointKills(), KillStorm(),
+      TerminationUnderLoad(), FrozenOwner(), FrozenInCopy(), RebalanceStorm(),
+      DatabaseStop(), BrokerRestart(), BrokerUpdate(), OpenTransaction(), WholeReplay(), TopicMadeAgain(),
+      RetentionPastConsumer(), LongWithoutLeader(isLong: isLong), PartitionGrowth(), LeaderLoss(), QuorumLoss(),
+      FrozenBroker(), Failover(), DatabaseDiskFull(), BrokerDiskFull(), BudgetRace(),
+    ]
+
+  /// Those that every test run makes.
+  static let smoke: Set<String> = ["commit-cut-before", "commit-cut-after", "sigterm", "frozen-in-copy"]
+}

@@ -1,0 +1,165 @@
+import Foundation
+import HTTP
+import Runtime
+import Supervision
+import Synchronization
+
+/// One process of a service. It is started again whenever it ends, as whoever runs a network would do.
+final class ServiceInstance: Sendable {
+  private struct State: Sendable {
+    var child: ChildProcess
+    /// False between the end of one process and the start of the next.
+    var isThere = true
+    /// Set while somebody ends it on purpose.
+    var isEndExpected = false
+    var isClosing = false
+    /// The failpoint of the running process, and that of the next one.
+    var failpoint: String?
+    var nextFailpoint: String?
+    var failpointEnds = 0
+    /// Ends that nobody asked for.
+    var unexpectedEnds: [String] = []
+    var starts = 1
+  }
+
+  /// Such as `billing`.
+  let service: String
+  let adminPort: Int
+  let logPath: String
+  private let command: ChildProcess.Command
+  private let state: Mutex<State>
+  private let watcher = Mutex<OwnerThread?>(nil)
+  private static let pauseMilliseconds: Int32 = 200
+  private static let graceMilliseconds = 20_000
+
+  init(service: String, executable: String, environment: [String: String?], logPath: String) throws {
+    self.service = service
+    self.logPath = logPath
+    adminPort = try FreePort.find()
+    var environment = environment
+    environment["HANDBILL_ADMIN_PORT"] = "\(adminPort)"
+    environment["SWIFT_BACKTRACE"] = "enable=no"
+    command = ChildProcess.Command(
+      executable, environment: environment, output: .file(logPath), errorOutput: .file(logPath))
+    state = Mutex(State(child: try ChildProcess(command)))
+    let thread = OwnerThread("watch-\(service)") { [self] in while watch() {} }
+    watcher.withLock { $0 = thread }
+  }
+
+  var processIdentifier: Int32 { state.withLock { $0.child.processIdentifier } }
+  /// Ends that nobody asked for, in words.
+  var unexpectedEnds: [String] { state.withLock { $0.unexpectedEnds } }
+  /// How often it was started.
+  var starts: Int { state.withLock { $0.starts } }
+
+  /// kill -9; it is started again.
+  func kill() { expectEnd(by: SIGKILL) }
+
+  /// SIGSTOP: the process stands still and keeps everything it has.
+  func freeze() { state.withLock { $0.child }.kill(SIGSTOP) }
+
+  /// SIGCONT.
+  func thaw() { state.withLock { $0.child }.kill(SIGCONT) }
+
+  /// Ends it at once and starts it with a failpoint; when it has ended there it is started without.
+  func arm(_ failpoint: String) {
+    state.withLock { $0.nextFailpoint = failpoint }
+    kill()
+  }
+
+  /// Whether the process with the failpoint has ended there, and another runs.
+  var hasFailed: Bool {
+    state.withLock { $0.isThere && $0.failpointEnds > 0 && $0.failpoint == nil && $0.nextFailpoint == nil }
+  }
+
+  /// The process stands still, as after SIGSTOP.
+  var isFrozen: Bool {
+    let stat = (try? String(contentsOfFile: "/proc/\(processIdentifier)/stat", encoding: .utf8)) ?? ""
+    // After the name, which may hold anything in its parentheses.
+    return stat.split(separator: ")").last?.split(separator: " ").first == "T"
+  }
+
+  /// Forgets failpoints that were reached, for the next fault.
+  func forgetFailpoints() { state.withLock { $0.failpointEnds = 0 } }
+
+  /// SIGTERM; it is started again.
+  ///
+  /// - Returns: how it ended, and after how many milliseconds; nil when it had not within the time.
+  func terminate(timeoutMilliseconds: Int) -> (status: ExitStatus, milliseconds: Int64)? {
+    let clock = SystemClock()
+    let began = clock.monotonicMilliseconds
+    let child = expectEnd(by: SIGTERM)
+    guard let status = child.waitForExit(timeoutMilliseconds: timeoutMilliseconds) else { return nil }
+    return (status, clock.monotonicMilliseconds - began)
+  }
+
+  /// Ends it for good. Blocks.
+  func close() {
+    let child = state.withLock { state in
+      state.isClosing = true
+      return state.child
+    }
+    child.kill(SIGCONT)
+    child.terminate(graceMilliseconds: Self.graceMilliseconds)
+    watcher.withLock { $0 }?.join()
+    state.withLock { $0.child }.terminate(graceMilliseconds: Self.graceMilliseconds)
+  }
+
+  /// Whether it says that it is ready.
+  var isReady: Bool {
+    (try? HTTPClient.get("http://127.0.0.1:\(adminPort)/readyz", timeoutMilliseconds: 1_000))?.status == 200
+  }
+
+  /// The last lines of its log.
+  func lastWords(_ count: Int) -> [String] {
+    let text = (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? ""
+    return text.split(separator: "\n").suffix(count).map(String.init)
+  }
+
+  @discardableResult
+  private func expectEnd(by signal: Int32) -> ChildProcess {
+    while true {
+      let child = state.withLock { state -> ChildProcess? in
+        guard state.isThere else { return nil }
+        state.isEndExpected = true
+        return state.child
+      }
+      if let child {
+        child.kill(signal)
+        return child
+      }
+      // Between two processes: a signal would reach neither.
+      poll(nil, 0, 20)
+    }
+  }
+
+  /// Waits for one end and starts the next process; false when there is nothing more to watch.
+  private func watch() -> Bool {
+    let status = state.withLock { $0.child }.waitForExit()
+    let next = state.withLock { state -> String?? in
+      if state.isClosing { return nil }
+      state.isThere = false
+      if state.isEndExpected {
+        state.isEndExpected = false
+      } else if state.failpoint != nil, status == .signalled(SIGKILL) {
+        state.failpointEnds += 1
+      } else {
+        state.unexpectedEnds.append("\(service) \(status)")
+      }
+      state.failpoint = state.nextFailpoint
+      state.nextFailpoint = nil
+      return .some(state.failpoint)
+    }
+    guard let failpoint = next else { return false }
+    poll(nil, 0, Self.pauseMilliseconds)
+    var command = command
+    command.environment[Failpoint.variable] = failpoint
+    guard let child = try? ChildProcess(command) else { return false }
+    state.withLock { state in
+      state.child = child
+      state.isThere = true
+      state.starts += 1
+    }
+    return true
+  }
+}

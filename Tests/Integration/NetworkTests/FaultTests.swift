@@ -1,0 +1,48 @@
+import Foundation
+import Supervision
+import Testing
+
+extension WholeNetwork {
+  /// A few of the faults that `make faults` makes.
+  @Suite struct FaultTests {
+    static let needsKafka: Comment = "faults are made with a real Kafka: set KAFKA_HOME"
+
+    private struct Result: Decodable {
+      let name: String
+      let verdict: String
+      let reason: String
+      let compared: Int?
+      let differences: Int?
+    }
+
+    @Test(
+      """
+      I3 to I8 hold when connections are cut in mid-COMMIT both ways, services end by SIGTERM, and one stands still in \
+      the middle of a COPY
+      """, .enabled(if: KafkaInstallation.isAvailable, needsKafka))
+    func smoke() async throws {
+      let (status, said, told) = try await onOwnThread {
+        let folder = try TemporaryFolder(prefix: "hbf")
+        let output = folder.path("results.json")
+        let process = try ChildProcess(
+          .init(
+            TestNetwork.executable("Faults"), ["--smoke", "--json"], environment: ["SWIFT_BACKTRACE": "enable=no"],
+            output: .file(output)))
+        let identifier = process.processIdentifier
+        let status = process.waitForExit(timeoutMilliseconds: 300_000)
+        if status == nil { process.terminate(graceMilliseconds: 0) }
+        #expect(ProcessTable.descendants(of: identifier).isEmpty)
+        let said = FileManager.default.contents(atPath: output) ?? Data()
+        return (status, said, process.lastLines.joined(separator: "\n"))
+      }
+      #expect(status == .exited(0), "\(told)")
+      let results = try JSONDecoder().decode([Result].self, from: said)
+      #expect(results.count >= 4)
+      for result in results {
+        #expect(result.verdict == "passed", "\(result.name): \(result.reason)")
+        #expect(result.differences == 0)
+        #expect(result.compared.map { $0 > 0 } == true)
+      }
+    }
+  }
+}
