@@ -85,6 +85,9 @@ let tests: [Target] = [
     name: "PostgresTests", dependencies: ["Postgres", "Supervision", "Migrations"],
     path: "Tests/Integration/PostgresTests"),
   .testTarget(
+    name: "HostingTests", dependencies: ["ImpressionTracking", "Migrations", "Supervision"] + everythingShared,
+    path: "Tests/Integration/HostingTests"),
+  .testTarget(
     name: "ImpressionTrackingTests",
     dependencies: ["ImpressionTracking", "ImpressionTrackingCore", "Migrations", "Supervision"] + everythingShared,
     path: "Tests/Integration/ImpressionTrackingTests"),

@@ -19,6 +19,7 @@ final class EndWatcher: Sendable {
   private let counts = Locked<[String: Int32]>([:])
   private let isStopping = Locked(false)
   private let bell = Mailbox<Void>()
+  private static let questionMilliseconds: Int32 = 5_000
 
   init(
     inputs: [(topic: String, isSequenced: Bool)], configuration: KafkaConfiguration, logger: Logger,
@@ -46,7 +47,7 @@ final class EndWatcher: Sendable {
 
   private func refreshCounts(_ probe: KafkaLogProbe) throws(KafkaError) {
     for input in inputs {
-      let count = try probe.partitionCount(topic: input.topic, timeoutMilliseconds: 10_000)
+      let count = try probe.partitionCount(topic: input.topic, timeoutMilliseconds: Self.questionMilliseconds)
       counts.withLock { $0[input.topic] = count }
     }
   }
@@ -86,10 +87,11 @@ final class EndWatcher: Sendable {
     }
     shown = Set(watched.keys)
     for (partition, state) in watched {
-      for (input, declaration) in inputs.enumerated() {
+      for (input, declaration) in inputs.enumerated() where !isStopping.withLock({ $0 }) {
         // Taken before the question: what arrives after it is not meant.
         let asked = clock.now
-        let bounds = try probe.bounds(topic: declaration.topic, partition: partition, timeoutMilliseconds: 5_000)
+        let bounds = try probe.bounds(
+          topic: declaration.topic, partition: partition, timeoutMilliseconds: Self.questionMilliseconds)
         if !declaration.isSequenced { confirm(partition, input, bounds.end, asked) }
         metrics.gauge(HostMetrics.lag, ["topic": declaration.topic, "partition": String(partition)])
           .set(max(0, bounds.end - state.done[input]))

@@ -69,4 +69,6 @@ enum IntakeLimits {
   /// A partition that another instance took is asked for again only after this time.
   static let fencedMilliseconds: Int64 = 15_000
   static let commitMilliseconds: Int64 = 1_000
+  /// How long leaving the group may take.
+  static let closeMilliseconds: Int32 = 3_000
 }

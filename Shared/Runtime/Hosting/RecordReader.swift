@@ -61,7 +61,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
       try step()
     }
     closeAll()
-    consumer.close(timeoutMilliseconds: 5_000)
+    consumer.close(timeoutMilliseconds: IntakeLimits.closeMilliseconds)
   }
 
   private func step() throws(KafkaError) {

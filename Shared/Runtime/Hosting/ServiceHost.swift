@@ -4,6 +4,9 @@ import Postgres
 
 /// Runs one service of the pipeline in this process: a reader, its workers, the producer, the watcher of ends.
 package enum ServiceHost {
+  /// How long a stop waits for deliveries: what has no report by then is published again after the next start.
+  private static let flushMilliseconds: Int32 = 4_000
+
   /// Starts everything and tells the life cycle how it stops: reading first, then the batches at work, then the
   /// producer.
   ///
@@ -23,7 +26,7 @@ package enum ServiceHost {
       try ends.readCounts()
       try writer.start()
     }
-    context.lifeCycle.onStop("producer") { writer.close(timeoutMilliseconds: 5_000) }
+    context.lifeCycle.onStop("producer") { writer.close(timeoutMilliseconds: flushMilliseconds) }
     let consumer = try KafkaConsumer(
       configuration: kafka, groupID: "handbill-\(Service.name)", topics: service.inputs.map(\.topic))
     let waker = consumer.waker
@@ -50,6 +53,8 @@ package enum ServiceHost {
         service: service, consumer: consumer, workers: all, settings: settings, news: news, ends: ends,
         context: context),
       workers: all, ends: ends, context: context)
+    // First of all at the end, so that no worker waits for a broker that is away.
+    context.lifeCycle.onStop("sending") { writer.beginStopping() }
   }
 
   private static func makeWriter<Tables: ServiceTables>(
@@ -116,6 +121,8 @@ package enum ServiceHost {
     }
     context.lifeCycle.onStop("reader") {
       reader.stop()
+      // Its questions to a broker that is away run out meanwhile.
+      ends.stop()
       readerThread.join()
     }
   }

@@ -3,12 +3,13 @@ import Kafka
 import Pipeline
 import Synchronization
 
-/// The writer of a service: one idempotent producer for all its partitions, made again whenever it fails.
+/// The writer of a service: one idempotent producer for all its partitions, made again whenever it fails. Workers send
+/// through a ``WorkerLogWriter`` each.
 ///
 /// A producer that failed to deliver one record delivers none after it, and is not asked to: it is thrown away, a new
 /// one is built, and each partition sends again what was not reported. So what is delivered is always a prefix of what
 /// was sent, and a delivery timeout can leave no hole.
-package final class KafkaLogWriter: LogWriter, Sendable {
+package final class KafkaLogWriter: Sendable {
   /// Tells a partition's thread about deliveries, or that the writer was made again.
   package struct Listener: Sendable {
     package var delivered: @Sendable ([Receipt]) -> Void
@@ -23,7 +24,8 @@ package final class KafkaLogWriter: LogWriter, Sendable {
   /// How long an answer's topic may take to be known: an answer that comes later is of no use, and all partitions of
   /// the thread wait meanwhile.
   private static let answerMilliseconds = 1_000
-  private static let sendMilliseconds = 10_000
+  /// How long one try waits for credit: after it a stop is seen.
+  private static let sendMilliseconds = 1_000
 
   private enum Phase {
     case up(KafkaProducer, generation: UInt64)
@@ -34,6 +36,7 @@ package final class KafkaLogWriter: LogWriter, Sendable {
   private struct State {
     var phase = Phase.down
     var generation: UInt64 = 0
+    var isStopping = false
   }
 
   private let configuration: KafkaConfiguration
@@ -59,8 +62,17 @@ package final class KafkaLogWriter: LogWriter, Sendable {
   /// Builds the first producer. Throws when the topics cannot be seen.
   package func start() throws(KafkaError) { try build() }
 
-  package func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {
-    guard case .up(let producer, let generation) = state.withLock({ $0.phase }) else {
+  /// Which producer there is; nil while there is none.
+  var currentGeneration: UInt64? {
+    if case .up(_, let generation) = state.withLock({ $0.phase }) { generation } else { nil }
+  }
+
+  /// Nothing waits for credit any more: what is committed and was not taken is published after the next start.
+  package func beginStopping() { state.withLock { $0.isStopping = true } }
+
+  /// - Parameter known: the producer that the sender's partitions know of.
+  func send(_ message: OutgoingMessage, receipt: Receipt?, generation known: UInt64?) throws(PipelineError) {
+    guard case .up(let producer, let generation) = state.withLock({ $0.phase }), generation == known else {
       throw .logUnavailable("the producer is being rebuilt")
     }
     while true {
@@ -73,7 +85,10 @@ package final class KafkaLogWriter: LogWriter, Sendable {
         return
       } catch {
         // Too much in flight: wait on, so that what is committed is never faster than what is delivered.
-        if error.kind == .noCredit { continue }
+        if error.kind == .noCredit {
+          if state.withLock({ $0.isStopping }) { throw .logUnavailable("the service stops, and too much is in flight") }
+          continue
+        }
         try giveUp(error, message: message, receipt: receipt, generation: generation)
         return
       }
