@@ -23,17 +23,55 @@ struct ThrottleTests {
     #expect(admit(30_000, interstitial: true) == .admitted)
   }
 
-  @Test("D3: the eleventh request of a client within 30 s is refused, another client's is not")
+  @Test("D3: the eleventh request of a client within its 30 s is refused, another client's is not")
   func manyAtOnce() throws {
     var throttle = Throttle()
+    // Its windows begin a millisecond before each half minute.
+    let begin = 29_999 - Samples.now.milliseconds % 30_000
     func admit(_ number: Int, client: UInt64 = 1, at milliseconds: Int64) throws -> Throttle.Verdict {
       let placement = try #require(PlacementID("banner-\(number)"))
-      return throttle.admit(client: client, placement: placement, isInterstitial: false, now: at(milliseconds))
+      return throttle.admit(
+        client: client, placement: placement, isInterstitial: false, now: at(begin + milliseconds))
     }
     for number in 0..<10 { #expect(try admit(number, at: Int64(number)) == .admitted) }
     #expect(try admit(10, at: 29_999) == .tooManyAtOnce)
     #expect(try admit(10, client: 2, at: 29_999) == .admitted)
     #expect(try admit(10, at: 30_000) == .admitted)
+  }
+
+  @Test("D2, D3: a throttle made again from the last minute's requests judges as the one before it", arguments: 1...20)
+  func madeAgain(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let placements = try (0..<16).map { try #require(PlacementID("banner-\($0)")) }
+    var throttle = Throttle()
+    var admitted: [(client: UInt64, placement: PlacementID, at: Timestamp)] = []
+    var now: Int64 = 0
+    func ask(_ throttle: inout Throttle, client: UInt64, placement: PlacementID, at milliseconds: Int64)
+      -> Throttle.Verdict
+    {
+      throttle.admit(client: client, placement: placement, isInterstitial: false, now: at(milliseconds))
+    }
+    for _ in 0..<3_000 {
+      now += Int64.random(in: 0...200, using: &random)
+      let client = UInt64.random(in: 1...5, using: &random)
+      let placement = try #require(placements.randomElement(using: &random))
+      if ask(&throttle, client: client, placement: placement, at: now) == .admitted {
+        admitted.append((client, placement, at(now)))
+      }
+    }
+    var again = Throttle()
+    let memory = StoredState.memoryMilliseconds(throttle: again.limits)
+    for entry in admitted where at(now).milliseconds(since: entry.at) <= memory {
+      again.note(client: entry.client, placement: entry.placement, at: entry.at)
+    }
+    for _ in 0..<500 {
+      now += Int64.random(in: 0...200, using: &random)
+      let client = UInt64.random(in: 1...5, using: &random)
+      let placement = try #require(placements.randomElement(using: &random))
+      #expect(
+        ask(&again, client: client, placement: placement, at: now)
+          == ask(&throttle, client: client, placement: placement, at: now))
+    }
   }
 
   @Test("memory is bounded under a flood of clients, and what is rebuilt judges alike")

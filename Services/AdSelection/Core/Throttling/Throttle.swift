@@ -9,9 +9,9 @@ package struct Throttle: Hashable, Sendable {
     package var refreshMilliseconds: Int64 = 30_000
     /// How much sooner a request may arrive than the client's clock meant it to, in milliseconds.
     package var jitterMilliseconds: Int64 = 1_000
-    /// How many requests one client may make within the window, whatever their placements (D3).
+    /// How many requests one client may make within a window, whatever their placements (D3).
     package var requestsPerWindow: Int = 10
-    /// That window, in milliseconds.
+    /// The length of the windows into which each client's time is cut, in milliseconds.
     package var windowMilliseconds: Int64 = 30_000
     /// The most (client, placement) pairs of one generation.
     package var pairsMaximum: Int = 500_000
@@ -64,8 +64,8 @@ package struct Throttle: Hashable, Sendable {
     {
       return .tooSoon
     }
-    if let window = current.windows[client] ?? previous.windows[client],
-      now.milliseconds(since: window.start) < limits.windowMilliseconds, window.count >= limits.requestsPerWindow
+    if let window = current.windows[client] ?? previous.windows[client], window.start == windowStart(client, at: now),
+      window.count >= limits.requestsPerWindow
     {
       return .tooManyAtOnce
     }
@@ -77,12 +77,20 @@ package struct Throttle: Hashable, Sendable {
   package mutating func note(client: UInt64, placement: PlacementID, at moment: Timestamp) {
     turn(now: moment)
     current.lastRequest[Pair(client: client, placement: placement)] = moment
-    var window = current.windows[client] ?? previous.windows[client] ?? Window(start: moment, count: 0)
-    if moment.milliseconds(since: window.start) >= limits.windowMilliseconds {
-      window = Window(start: moment, count: 0)
-    }
+    let start = windowStart(client, at: moment)
+    var window = current.windows[client] ?? previous.windows[client] ?? Window(start: start, count: 0)
+    if window.start != start { window = Window(start: start, count: 0) }
     window.count += 1
     current.windows[client] = window
+  }
+
+  /// Windows lie where the clock and the client say, not where its first request was: so they are the same after a
+  /// restart, which knows recent requests only. Each client has its own, or all would be let through at one moment.
+  private func windowStart(_ client: UInt64, at moment: Timestamp) -> Timestamp {
+    let length = max(1, limits.windowMilliseconds)
+    let phase = Int64(client % UInt64(length))
+    let into = (moment.milliseconds &+ phase) % length
+    return moment.advanced(byMilliseconds: into < 0 ? -into - length : -into)
   }
 
   private mutating func turn(now: Timestamp) {
