@@ -194,8 +194,8 @@ package struct BillingDecider: PartitionDecider {
   /// Ends what both watermarks have passed: nothing that was sold from it can come any more in time.
   private mutating func end(context: BatchContext, into effects: inout BillingEffects) {
     let limit = endLimit(context)
-    let due = open.values.filter { $0.serveUntil < limit }.sorted { $0.id < $1.id }.prefix(Self.endsMaximum)
-    for allotment in due {
+    let due = open.values.filter { $0.serveUntil < limit }.sorted { $0.id < $1.id }
+    for allotment in context.timer.of(due, most: Self.endsMaximum) {
       effects.ends.append(.init(allotment: allotment.id, place: allotment.place))
       open[allotment.id] = nil
     }

@@ -27,7 +27,7 @@ package struct BillingService: PipelineService {
 
   package func makeDecoder() -> BillingDecoder { BillingDecoder() }
 
-  package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage {
+  package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {
     Self.watermarks.message(
       Sequenced<AllotmentGrant>.watermark(watermark),
       id: "\(partition)/watermark/\(watermark.time.milliseconds)/\(watermark.sequence)", time: watermark.time,

@@ -64,7 +64,7 @@ package struct ClickDecider: PartitionDecider {
   private func expiredServes(_ context: BatchContext) -> [ServeID] {
     guard isTimerDue(context) else { return [] }
     let expired = parked.filter { isExpired($0.value, context) }.keys.sorted()
-    return Array(expired.prefix(Self.expiredServesMaximum))
+    return Array(context.timer.of(expired, most: Self.expiredServesMaximum))
   }
 
   // MARK: Decisions

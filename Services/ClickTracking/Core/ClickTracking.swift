@@ -37,7 +37,7 @@ package struct ClickTracking: PipelineService {
 
   package func makeDecoder() -> ClickDecoder { ClickDecoder(ring: ring) }
 
-  package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage {
+  package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {
     watermarks.message(
       Sequenced<AcceptedClick>.watermark(watermark),
       id: "\(partition)/watermark/\(watermark.time.milliseconds)/\(watermark.sequence)", time: watermark.time,

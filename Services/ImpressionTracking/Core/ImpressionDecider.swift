@@ -51,7 +51,10 @@ package struct ImpressionDecider: PartitionDecider {
       switch record.event {
       case .event(let event):
         let id = event.terms.serveID
-        guard let table = recent[event.kind], !table.isComplete(for: id), !table.contains(id) else { continue }
+        // Once an id was found twice, the horizon proves nothing either: a clock may be further off than it may.
+        guard let table = recent[event.kind], !table.contains(id),
+          context.isDuplicateSuspected || !table.isComplete(for: id)
+        else { continue }
         if event.kind == .viewed {
           ids.impressions.insert(id)
         } else {

@@ -32,7 +32,7 @@ package struct ImpressionTracking: PipelineService {
 
   package func makeDecoder() -> ImpressionDecoder { ImpressionDecoder(ring: ring) }
 
-  package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage {
+  package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {
     watermarks.message(
       Sequenced<AcceptedImpression>.watermark(watermark),
       id: "\(partition)/watermark/\(watermark.time.milliseconds)/\(watermark.sequence)", time: watermark.time,

@@ -49,6 +49,8 @@ enum CommonFields {
       switch reader.field {
       case 1: watermark.time = try reader.timestamp("watermark.time_milliseconds")
       case 2: watermark.sequence = try reader.integer("watermark.sequence", in: 0...Int64.max)
+      case 3:
+        watermark.firstLostSequence = try reader.integer("watermark.first_lost_sequence", in: 0...Int64.max)
       default: try reader.skip()
       }
     }
@@ -58,5 +60,6 @@ enum CommonFields {
   static func write(_ watermark: Watermark, to writer: inout WireWriter) {
     writer.signed(1, watermark.time.milliseconds)
     writer.signed(2, watermark.sequence)
+    writer.signed(3, watermark.firstLostSequence)
   }
 }

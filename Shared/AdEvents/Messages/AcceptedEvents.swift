@@ -10,10 +10,13 @@ package enum Sequenced<Content: Hashable & Sendable>: Hashable, Sendable {
 public struct Watermark: Hashable, Sendable {
   public var time: Timestamp
   public var sequence: Int64
+  /// Where it is not 0: the records from this sequence to ``sequence`` are lost; nobody can publish them any more.
+  public var firstLostSequence: Int64
 
-  public init(time: Timestamp, sequence: Int64) {
+  public init(time: Timestamp, sequence: Int64, firstLostSequence: Int64 = 0) {
     self.time = time
     self.sequence = sequence
+    self.firstLostSequence = firstLostSequence
   }
 }
 

@@ -97,6 +97,18 @@ package struct CommitBatch<Service: PipelineService> {
   package var missing: [MissingSequence]
   /// Offsets that the log had removed before they were read.
   package var lost: [LostRange]
+  package var lostSequences: [LostSequences]
+}
+
+/// Sequences of an output that will never be published: retention removed their rows.
+package struct LostSequences: Hashable, Sendable {
+  package var output: Int
+  package var sequences: Range<Int64>
+
+  package init(output: Int, sequences: Range<Int64>) {
+    self.output = output
+    self.sequences = sequences
+  }
 }
 
 /// Offsets that will never be decided, and why.
@@ -166,6 +178,7 @@ package struct Upkeep: Hashable, Sendable {
   package var deliveredOutbox: [Int64]
   package var missing: [MissingSequence]
   package var answeredMissing: [MissingNotice]
+  package var lostSequences: [LostSequences]
 }
 
 /// A rejected record, as the table of rejected events keeps it.

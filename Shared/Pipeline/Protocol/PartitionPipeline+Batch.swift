@@ -9,6 +9,7 @@ extension PartitionPipeline {
   /// exist already are looked up, and the batch is decided again.
   package func process(_ batch: InputBatch<Service.Event>) throws(PipelineError) -> BatchSummary {
     var summary = BatchSummary()
+    let batch = batch.ordered(by: service.inputs)
     try process(batch.records[...], of: batch, endsBatch: true, into: &summary)
     return summary
   }
@@ -54,16 +55,17 @@ extension PartitionPipeline {
   }
 
   /// One transaction for `records`. On an error nothing was committed and the state is as before.
-  private func attempt(
+  func attempt(
     _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool,
-    isRefused: Bool, isSuspected: Bool, into summary: inout BatchSummary
+    isRefused: Bool = false, isSuspected: Bool = false, timer: TimerShare = .nothing, into summary: inout BatchSummary
   ) throws(PipelineError) {
-    var draft = draft(records, of: batch, endsBatch: endsBatch)
+    var draft = try draft(records, of: batch, endsBatch: endsBatch)
     let context = context(
       number: batchNumber + 1, gates: draft.gates, lastArrivals: draft.lastArrivals, isRefused: isRefused,
-      isDuplicateSuspected: isSuspected)
+      isDuplicateSuspected: isSuspected, timer: timer)
     guard var decider else { throw .storeUnavailable("the partition is not open") }
     self.decider = nil  // so that the state below is the only copy and changes in place
+    let limitBefore = rejectionLimit
     var isCommitted = false
     defer { if !isCommitted, self.decider == nil { self.decider = decider } }
 
@@ -81,6 +83,7 @@ extension PartitionPipeline {
       try finish(commit, decision: decision, result: result, draft: draft, summary: &summary)
     } catch {
       if isCommitted { throw error }
+      rejectionLimit = limitBefore
       if !decider.revert() { try reloadDecider() }
       throw error
     }
@@ -102,7 +105,7 @@ extension PartitionPipeline {
 
   private func draft(
     _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool
-  ) -> Draft {
+  ) throws(PipelineError) -> Draft {
     var draft = Draft(
       gates: gates, lastArrivals: lastArrivals, admitted: [], admittedIndices: nil,
       outcomes: Array(repeating: .absent, count: records.count), heads: batch.heads[records.indices],
@@ -112,6 +115,11 @@ extension PartitionPipeline {
     for (index, head) in draft.heads.enumerated() {
       // A record never counts as earlier than what was already said to be decided.
       let arrival = max(head.arrival, watermark)
+      guard head.identity.offset >= draft.positions[head.input].nextOffset else {
+        throw .storeUnavailable(
+          "\(service.inputs[head.input].topic)[\(partition)]: offset \(head.identity.offset) was read at the position "
+            + "\(draft.positions[head.input].nextOffset)")
+      }
       draft.lastArrivals[head.input] = arrival
       draft.arrivals =
         draft.arrivals.map { min($0.lowerBound, arrival)...max($0.upperBound, arrival) } ?? arrival...arrival
@@ -173,7 +181,7 @@ extension PartitionPipeline {
       },
       watermark: context.watermark, outcomes: outcomeBytes(draft), arrivals: draft.arrivals, effects: decision.effects,
       rejections: rejected, outbox: entries, deliveredOutbox: outboxDelivered,
-      missing: missingSequences(&draft.gates, now: context.now), lost: [])
+      missing: missingSequences(&draft.gates, now: context.now), lost: [], lostSequences: lostSequences)
   }
 
   /// One byte for each offset, input after input; offsets that no record had stay absent.
@@ -209,6 +217,7 @@ extension PartitionPipeline {
     gates = draft.gates
     lastArrivals = draft.lastArrivals
     outboxDelivered.removeAll()
+    lostSequences.removeAll()
     for output in cursors.indices {
       cursors[output].kept(emitted: commit.outputs[output].position.emittedSequence)
       cursors[output].committed(next: commit.outputs[output].position.nextSequence)

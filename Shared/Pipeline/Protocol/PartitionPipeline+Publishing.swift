@@ -16,11 +16,31 @@ extension PartitionPipeline {
       let waiting = try store.messages(
         partition: partition, output: output, from: cursors[output].sent + 1,
         limit: PipelineLimits.backlogMessagesMaximum)
-      for message in waiting where cursors[output].isDue(message.sequence) {
-        guard send(message) else { return }
+      for message in waiting where message.sequence > cursors[output].sent {
+        guard stepOver(output, to: message.sequence), send(message) else { return }
       }
+      if waiting.isEmpty, !stepOver(output, to: cursors[output].next) { return }
     }
   }
+
+  /// Retention took the rows of the sequences before `next` that were not sent: nobody can ever send them. Consumers are
+  /// told, or they would wait for them for ever.
+  private func stepOver(_ output: Int, to next: Int64) -> Bool {
+    let first = cursors[output].sent + 1
+    guard first < next else { return true }
+    let mark = Watermark(time: Timestamp(milliseconds: 0), sequence: next - 1, firstLostSequence: first)
+    if let message = service.watermarkMessage(mark, output: output, partition: partition) {
+      guard send(NumberedMessage(output: output, sequence: next - 1, message: message)) else { return false }
+    } else {
+      cursors[output].sending(next - 1)
+    }
+    lostSequences.append(LostSequences(output: output, sequences: first..<next))
+    alarm(.lostSequences(topic: service.outputs[output], sequences: first..<next))
+    return true
+  }
+
+  /// Whether so much waits to be delivered that nothing more may be read.
+  package var isOutboxFull: Bool { outboxPending.count >= PipelineLimits.outboxEntriesMaximum }
 
   /// Whether committed messages still wait to be sent.
   package var hasBacklog: Bool { !isWriterDown && cursors.contains(where: \.isBehind) }

@@ -5,9 +5,7 @@ extension PartitionPipeline {
   /// Once a second: what timers make due, what consumers miss, what was delivered, the watermark.
   package func tick() throws(PipelineError) -> BatchSummary {
     var summary = BatchSummary()
-    if let decider, decider.isTimerDue(context(number: batchNumber + 1, gates: gates, lastArrivals: lastArrivals)) {
-      summary = try process(InputBatch(inputCount: inputs.count))
-    }
+    try runTimer(into: &summary)
     let answered = try store.missing(partition)
     for notice in answered { cursors[notice.output].missing(notice.sequence) }
     try keep(answered: answered)
@@ -16,21 +14,46 @@ extension PartitionPipeline {
     return summary
   }
 
+  /// A batch without records for what is due. What the database refuses is found by doing less and less at once, and is
+  /// then passed over until the partition is opened again: it stays as it is, and the rest goes on.
+  private func runTimer(into summary: inout BatchSummary) throws(PipelineError) {
+    let due = context(number: batchNumber + 1, gates: gates, lastArrivals: lastArrivals, timer: timer.share)
+    guard let decider, due.now >= timer.restsUntil, decider.isTimerDue(due) else { return }
+    let batch = InputBatch<Service.Event>(inputCount: inputs.count)
+    while true {
+      let refusal: String
+      do {
+        try attempt(batch.records[...], of: batch, endsBatch: true, timer: timer.share, into: &summary)
+        timer.succeeded()
+        return
+      } catch .dataRefused(let detail) {
+        refusal = detail
+      } catch .duplicateFound {
+        refusal = "a row of it exists already"
+      }
+      summary.halvings += 1
+      guard timer.refused(now: due.now) else { continue }
+      alarm(.timerRefused(detail: refusal))
+      return
+    }
+  }
+
   private func keep(answered: [MissingNotice]) throws(PipelineError) {
     let time = currentWatermark(gates: gates, lastArrivals: lastArrivals)
     let missing = missingSequences(&gates, now: clock.now())
     let isNeeded =
       service.publishesWatermarks && time > watermark || !answered.isEmpty || !missing.isEmpty
       || !outboxDelivered.isEmpty
-      || cursors.contains(where: \.isUnkept)
+      || cursors.contains(where: \.isUnkept) || !lostSequences.isEmpty
     guard isNeeded else { return }
     let emitted = cursors.map(\.delivered)
     try store.keep(
       Upkeep(
         partition: partition, epoch: epoch, batchNumber: batchNumber, watermark: time, emitted: emitted,
         takenWatermarks: gates.map(\.takenWatermark), deliveredOutbox: outboxDelivered, missing: missing,
-        answeredMissing: answered))
+        answeredMissing: answered, lostSequences: lostSequences))
     watermark = time
+    lostSequences.removeAll()
     outboxDelivered.removeAll()
     for output in cursors.indices { cursors[output].kept(emitted: emitted[output]) }
   }
@@ -40,7 +63,8 @@ extension PartitionPipeline {
     guard service.publishesWatermarks, !isWriterDown else { return }
     for output in cursors.indices where !cursors[output].isBehind {
       let mark = Watermark(time: watermark, sequence: cursors[output].next - 1)
-      sendUnreceipted(service.watermarkMessage(mark, output: output, partition: partition))
+      guard let message = service.watermarkMessage(mark, output: output, partition: partition) else { continue }
+      sendUnreceipted(message)
     }
   }
 
@@ -50,7 +74,7 @@ extension PartitionPipeline {
     let context = context(number: batchNumber + 1, gates: gates, lastArrivals: lastArrivals)
     let decision = decider.decide([], knowing: nil, context: context)
     for range in lost { inputs[range.input].nextOffset = range.offsets.upperBound }
-    // What a timer made due in this batch has its sequences too; it is published with the backlog.
+    // What the decider makes of an empty batch has its sequences too; it is published with the backlog.
     var next = cursors.map(\.next)
     for message in decision.messages { next[message.output] = message.sequence + 1 }
     let commit = CommitBatch<Service>(
@@ -62,11 +86,14 @@ extension PartitionPipeline {
           position: OutputPosition(nextSequence: next[$0], emittedSequence: cursors[$0].delivered))
       },
       watermark: watermark, outcomes: [], arrivals: nil, effects: decision.effects, rejections: [], outbox: [],
-      deliveredOutbox: [], missing: [], lost: lost)
+      deliveredOutbox: [], missing: [], lost: lost, lostSequences: [])
     let result = try store.commit(commit)
     decider.committed(result)
     batchNumber = commit.number
     self.decider = decider
+    for range in lost {
+      alarm(.lostOffsets(topic: service.inputs[range.input].topic, offsets: range.offsets, detail: range.detail))
+    }
     for output in cursors.indices { cursors[output].committed(next: next[output]) }
     for message in result.messages { cursors[message.output].committed(next: message.sequence + 1) }
   }

@@ -34,6 +34,11 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
   var rejectionLimit = RejectionLimit()
   var decider: Service.Decider?
   var isWriterDown = false
+  var timer = TimerState()
+  /// Sequences found lost and not yet recorded as such.
+  var lostSequences: [LostSequences] = []
+  /// Told of what a person should know.
+  package var alarm: (PipelineAlarm) -> Void = { _ in }
 
   package init(
     service: Service, partition: Int32, partitionCount: Int32, store: Store, writer: Writer, clock: any Clock
@@ -67,6 +72,8 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
     outboxPending = [:]
     outboxDelivered = []
     isWriterDown = false
+    timer = TimerState()
+    lostSequences = []
     let lost = try checkLogs(probe)
     decider = try store.load(partition, now: clock.now())
     if !lost.isEmpty { try commitLost(lost) }
@@ -81,10 +88,6 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
     var lost: [LostRange] = []
     for input in inputs.indices {
       let found = try probe(input, inputs[input].last?.offset)
-      if inputs[input] == .start {
-        inputs[input].nextOffset = found.firstOffset
-        continue
-      }
       switch LogIdentity.check(inputs[input], against: found) {
       case .same:
         break
@@ -151,13 +154,14 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
 
   func context(
     number: Int64, gates: [SequenceGate], lastArrivals: [Timestamp?], isRefused: Bool = false,
-    isDuplicateSuspected: Bool = false
+    isDuplicateSuspected: Bool = false, timer: TimerShare = .nothing
   ) -> BatchContext {
     BatchContext(
       partition: partition, partitionCount: partitionCount, now: clock.now(), batchNumber: number,
       nextSequences: cursors.map(\.next), committedWatermark: watermark,
       watermark: currentWatermark(gates: gates, lastArrivals: lastArrivals),
-      takenWatermarks: gates.map(\.takenWatermark), isRefused: isRefused, isDuplicateSuspected: isDuplicateSuspected)
+      takenWatermarks: gates.map(\.takenWatermark), isRefused: isRefused, isDuplicateSuspected: isDuplicateSuspected,
+      timer: timer)
   }
 }
 
@@ -170,6 +174,10 @@ package enum PipelineLimits {
   /// Key, value and headers of a record that is sent on, in bytes: far below what a producer takes, which more headers
   /// than an event needs could exceed.
   package static let forwardedBytesMaximum = 64 << 10
-  /// Outbox entries kept in memory until delivered; a batch that would exceed it waits for deliveries.
-  package static let outboxEntriesMaximum = 100_000
+  /// Outbox entries kept in memory until delivered; with so many nothing more is read before some are.
+  package static let outboxEntriesMaximum = 20_000
+  /// Things that a timer does in one batch once the database refused one of them.
+  static let timerItemsAfterRefusal = 1_024
+  /// How long a timer rests after it passed one over.
+  static let timerRestMilliseconds: Int64 = 10_000
 }

@@ -27,6 +27,8 @@ package protocol PipelineService: Sendable {
 
   /// The service's name: its schema in the database (with `_` for `-`), its consumer group, its logs.
   static var name: String { get }
+  /// In a batch, records of inputs with sequences are decided before those of others, and input after input: so the
+  /// order of a batch's records follows from the ranges that its row keeps (I4).
   var inputs: [InputDeclaration] { get }
   /// Topics with sequences that the service writes.
   var outputs: [String] { get }
@@ -36,8 +38,8 @@ package protocol PipelineService: Sendable {
   /// A decoder for one reading thread.
   func makeDecoder() -> Decoder
 
-  /// The watermark message of an output.
-  func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage
+  /// The watermark message of an output; nil where the topic has none.
+  func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage?
 }
 
 /// Turns bytes into events; pure but for what it caches. One is used by one thread.
@@ -132,6 +134,28 @@ package struct BatchContext: Sendable {
   package var isRefused: Bool
   /// Ids of this batch exist already: ask for all of them.
   package var isDuplicateSuspected: Bool
+  /// Which of the things that are due without a record this batch may do.
+  package var timer = TimerShare()
+}
+
+/// Of what is due without a record, in its fixed order: how many things are passed over, because the database refused
+/// them, and how many may be done at most. Less than everything only after a refusal.
+package struct TimerShare: Hashable, Sendable {
+  package var skipped = 0
+  package var maximum = Int.max
+
+  /// Nothing: the batch is not a timer's.
+  package static let nothing = TimerShare(skipped: 0, maximum: 0)
+
+  package init(skipped: Int = 0, maximum: Int = .max) {
+    self.skipped = skipped
+    self.maximum = maximum
+  }
+
+  /// This share of `due`, and no more than `most` of it.
+  package func of<Items: RandomAccessCollection>(_ due: Items, most: Int = .max) -> Items.SubSequence {
+    due.dropFirst(skipped).prefix(min(maximum, most))
+  }
 }
 
 /// What a partition decided about a batch.

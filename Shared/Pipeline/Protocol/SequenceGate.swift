@@ -4,17 +4,20 @@ import AdEvents
 /// Decides which records of an input with sequences are taken: each sequence once, in order, none left out.
 ///
 /// Not higher than the last taken is a duplicate; the next is taken; one further on shows a hole and is not taken: it
-/// comes again once the producing service was told what is missing.
+/// comes again once the producing service was told what is missing. What that service says is lost is stepped over.
 package struct SequenceGate: Hashable, Sendable {
-  /// A hole that stays is told again after this time.
+  /// A hole that stays is told again after this time, then after twice that, and so on up to the longest: each time
+  /// everything behind it is published again, and that may take a while to come.
   package static let noticeIntervalMilliseconds: Int64 = 5_000
+  package static let noticeIntervalMillisecondsMaximum: Int64 = 640_000
 
   package private(set) var takenSequence: Int64
   package private(set) var takenWatermark: Timestamp
   /// Shown by a record or a watermark, and not closed since.
   private var isHoleOpen = false
   private var noticedSequence: Int64 = 0
-  private var noticedAt = Timestamp(milliseconds: .min)
+  private var nextNotice = Timestamp(milliseconds: .min)
+  private var noticeInterval = Self.noticeIntervalMilliseconds
 
   package init(_ position: InputPosition) {
     takenSequence = position.takenSequence
@@ -28,7 +31,7 @@ package struct SequenceGate: Hashable, Sendable {
       return nil
     case .number(let sequence):
       if sequence <= takenSequence { return .duplicate }
-      guard sequence == takenSequence + 1 else {
+      guard sequence - 1 == takenSequence else {
         isHoleOpen = true
         return .ahead
       }
@@ -36,6 +39,11 @@ package struct SequenceGate: Hashable, Sendable {
       isHoleOpen = false
       return nil
     case .watermark(let watermark):
+      let lost = watermark.firstLostSequence
+      if lost > 0, lost - 1 <= takenSequence, watermark.sequence > takenSequence {
+        takenSequence = watermark.sequence
+        isHoleOpen = false
+      }
       if watermark.sequence <= takenSequence {
         takenWatermark = max(takenWatermark, watermark.time)
       } else {
@@ -47,11 +55,17 @@ package struct SequenceGate: Hashable, Sendable {
 
   /// The sequence to tell as missing now, if there is one: at once for a new hole, and again while it stays.
   package mutating func notice(now: Timestamp) -> Int64? {
-    guard isHoleOpen else { return nil }
+    guard isHoleOpen, takenSequence < .max else { return nil }
     let missing = takenSequence + 1
-    if missing == noticedSequence, now.milliseconds(since: noticedAt) < Self.noticeIntervalMilliseconds { return nil }
+    if missing != noticedSequence {
+      noticeInterval = Self.noticeIntervalMilliseconds
+    } else if now < nextNotice {
+      return nil
+    } else {
+      noticeInterval = min(2 * noticeInterval, Self.noticeIntervalMillisecondsMaximum)
+    }
     noticedSequence = missing
-    noticedAt = now
+    nextNotice = now.advanced(byMilliseconds: noticeInterval)
     return missing
   }
 }

@@ -204,6 +204,20 @@ public struct InputBatch<Event: Sendable>: Sendable {
     records.append(record)
   }
 
+  /// The same records, those of inputs with sequences first, then input after input.
+  func ordered(by inputs: [InputDeclaration]) -> InputBatch {
+    guard inputs.count > 1 else { return self }
+    let order = inputs.indices.sorted { (inputs[$0].isSequenced ? 0 : 1, $0) < (inputs[$1].isSequenced ? 0 : 1, $1) }
+    var ranks = inputs.map { _ in 0 }
+    for (rank, input) in order.enumerated() { ranks[input] = rank }
+    guard zip(heads, heads.dropFirst()).contains(where: { ranks[$0.input] > ranks[$1.input] }) else { return self }
+    let indices = order.flatMap { input in heads.indices.filter { heads[$0].input == input } }
+    var ordered = self
+    ordered.records = indices.map { records[$0] }
+    ordered.heads = indices.map { heads[$0] }
+    return ordered
+  }
+
   @usableFromInline
   mutating func append(_ head: RecordHead) {
     nextOffsets[head.input] = head.identity.offset + 1

@@ -2,7 +2,8 @@ import AdCore
 import Foundation
 import Postgres
 
-/// Keeps the tables of days: at start and hourly, from two days back to three ahead, besides retention.
+/// Keeps the tables of days, at start and hourly, from two days back to three ahead, besides retention; and removes
+/// what is older of a service's batches.
 package enum DayTables {
   package static let retentionDays = ConfigurationKey<Int>.integer(
     "HANDBILL_RETENTION_DAYS", in: 3...36_500, default: 400, help: "How many days of events are kept.")
@@ -10,6 +11,8 @@ package enum DayTables {
   private static let daysBack: Int32 = 2
   private static let daysAhead: Int32 = 3
   private static let intervalSeconds = 3_600.0
+  /// Batches of each partition that one transaction removes.
+  private static let batchesMaximum: Int32 = 5_000
 
   /// Keeps `tables` once, now, and then hourly on a thread of its own.
   ///
@@ -46,6 +49,17 @@ package enum DayTables {
       _ = try connection.query(
         "SELECT public.keep_days($1::text::regclass, $2, $3, $4, $5)",
         [table, today, daysBack, daysAhead, Int32(retentionDays)])
+    }
+    // A day later than their rows, so that every row has its batch.
+    let oldest = now.advanced(byMilliseconds: -(Int64(retentionDays) + 1) * 86_400_000)
+    for schema in Set(tables.map { String($0.prefix { $0 != "." }) }) {
+      var removed: Int64 = 1
+      while removed > 0 {
+        removed =
+          try connection.query(
+            "SELECT public.forget_batches($1, $2, $3)", [schema, oldest.postgres, batchesMaximum]
+          ).first?.decode(0) ?? 0
+      }
     }
   }
 }

@@ -33,8 +33,15 @@ package enum HostMetrics {
   package static let unsentAnswers = MetricDeclaration.counter(
     "handbill_unsent_answers_total", help: "Answers that no topic could take.")
 
+  package static let lost = MetricDeclaration.counter(
+    "handbill_lost_records_total",
+    help: "Records that retention took: of a topic before they were read, or rows before they were published.",
+    labels: ["topic"])
+  package static let timerRefusals = MetricDeclaration.counter(
+    "handbill_timer_refusals_total", help: "Things due without a record that the database refused and that were left.")
+
   package static let declarations = [
     records, batches, batchRecords, batchSeconds, duplicateRounds, halvings, reopenings, partitionsOpen,
-    partitionsStopped, lag, watermarkAge, producerRebuilds, unsentAnswers,
+    partitionsStopped, lag, watermarkAge, producerRebuilds, unsentAnswers, lost, timerRefusals,
   ]
 }

@@ -32,7 +32,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   let mailbox = Mailbox<WorkerCommand<Service.Event>>()
   private let service: Service
   private let store: PostgresPipelineStore<Tables>
-  private let writer: KafkaLogWriter
+  private let writer: WorkerLogWriter
   private let probeConfiguration: KafkaConfiguration
   private let tell: @Sendable (WorkerNews) -> Void
   private let logger: Logger
@@ -40,6 +40,8 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   private let clock = SystemClock()
   private var probe: KafkaLogProbe?
   private var pipelines: [Int32: (pipeline: Pipeline, generation: UInt64)] = [:]
+  /// Batches that were finished, of partitions that may read no more until some of their outbox is delivered.
+  private var withheld: [Int32: Int] = [:]
   /// Partitions that wait for a person.
   private var stopped: Set<Int32> = []
   private let heartbeat: @Sendable () -> Void
@@ -53,7 +55,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   ) {
     self.service = service
     store = PostgresPipelineStore(tables: tables, service: service, configuration: database)
-    self.writer = writer
+    self.writer = WorkerLogWriter(writer)
     probeConfiguration = kafka
     self.logger = logger
     self.meters = meters
@@ -103,14 +105,20 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
         let started = clock.monotonicMicroseconds
         let summary = try pipeline.process(batch)
         meters.add(summary, microseconds: clock.monotonicMicroseconds - started)
-        tell(.finishedBatch(partition, nextOffsets: pipeline.nextOffsets, generation: generation))
+        if pipeline.isOutboxFull {
+          withheld[partition, default: 0] += 1
+        } else {
+          tell(.finishedBatch(partition, nextOffsets: pipeline.nextOffsets, generation: generation))
+        }
       }
     case .confirmEnd(let partition, let input, let offset, let asked):
       pipelines[partition]?.pipeline.confirmEnd(input: input, offset: offset, asked: asked)
     case .delivered(let receipts):
       Failpoint.reach(.afterPublish)
       for receipt in receipts { pipelines[receipt.partition]?.pipeline.delivered(receipt) }
+      if !withheld.isEmpty { tellWithheld() }
     case .writerRebuilt:
+      guard writer.adopt() else { return }
       attemptAll { pipeline throws(PipelineError) in try pipeline.writerRebuilt() }
     case .close(let partition):
       pipelines[partition] = nil
@@ -122,10 +130,31 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     }
   }
 
+  /// Tells of batches finished while the outbox was full, where it no longer is: only then more is handed over.
+  private func tellWithheld() {
+    for (partition, count) in withheld {
+      if let entry = pipelines[partition] {
+        guard !entry.pipeline.isOutboxFull else { continue }
+        for _ in 0..<count {
+          tell(
+            .finishedBatch(partition, nextOffsets: entry.pipeline.nextOffsets, generation: entry.generation))
+        }
+      }
+      withheld[partition] = nil
+    }
+  }
+
   private func open(_ partition: Int32, partitionCount: Int32, generation: UInt64) {
     let pipeline = PartitionPipeline(
       service: service, partition: partition, partitionCount: partitionCount, store: store, writer: writer,
       clock: PipelineClock())
+    pipeline.alarm = { [meters, logger] alarm in
+      meters.count(alarm)
+      logger.limited(
+        .error, key: "alarm-\(partition)", alarm.message,
+        ["partition": .init(Int(partition)), "detail": .init(alarm.detail)])
+    }
+    withheld[partition] = nil
     do throws(PipelineError) {
       let offsets = try pipeline.open { input, lastOffset throws(PipelineError) in
         try look(input: input, partition: partition, lastOffset: lastOffset)
@@ -160,7 +189,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     }
   }
 
-  private typealias Pipeline = PartitionPipeline<PostgresPipelineStore<Tables>, KafkaLogWriter>
+  private typealias Pipeline = PartitionPipeline<PostgresPipelineStore<Tables>, WorkerLogWriter>
 
   private func attemptAll(_ body: (Pipeline) throws(PipelineError) -> Void) {
     for partition in pipelines.keys.sorted() { attempt(partition, body) }
@@ -220,6 +249,24 @@ enum RecordContent {
 struct PipelineClock: Clock {
   private let clock = SystemClock()
   func now() -> Timestamp { clock.now }
+}
+
+extension PipelineAlarm {
+  var message: String {
+    switch self {
+    case .lostOffsets: "records were lost: the log had removed them before they were read"
+    case .lostSequences: "records were lost: retention took their rows before they were published"
+    case .timerRefused: "the database refuses something that is due; it is left until the partition is opened again"
+    }
+  }
+
+  var detail: String {
+    switch self {
+    case .lostOffsets(let topic, let offsets, let detail): "\(topic), offsets \(offsets): \(detail)"
+    case .lostSequences(let topic, let sequences): "\(topic), sequences \(sequences)"
+    case .timerRefused(let detail): detail
+    }
+  }
 }
 
 extension PipelineError {

@@ -62,6 +62,15 @@ final class WorkerMeters: Sendable {
     }
   }
 
+  func count(_ alarm: PipelineAlarm) {
+    switch alarm {
+    case .lostOffsets(let topic, let range, _), .lostSequences(let topic, let range):
+      registry.counter(HostMetrics.lost, ["topic": topic]).add(range.count)
+    case .timerRefused:
+      registry.counter(HostMetrics.timerRefusals).add()
+    }
+  }
+
   func partitionsOpen(_ count: Int) { open.set(Double(count), of: worker) }
 
   func partitionsStopped(_ count: Int) { stopped.set(Double(count), of: worker) }

@@ -44,11 +44,12 @@ import Testing
 final class ImpressionPartition {
   /// The database, without any proxy.
   let databaseURL: String
-  private let start: Timestamp
+  let start: Timestamp
+  let connection: PostgresConnection
+  let writer = MemoryWriter()
   private let clock: SettableClock
   private var database: PostgresConfiguration
-  private let connection: PostgresConnection
-  private var pipeline: PartitionPipeline<PostgresPipelineStore<ImpressionTables>, SilentWriter>
+  private var pipeline: PartitionPipeline<PostgresPipelineStore<ImpressionTables>, MemoryWriter>
   private var offset: Int64 = 0
 
   /// - Parameter proxy: the way to the database; nil for the straight one.
@@ -68,7 +69,7 @@ final class ImpressionPartition {
     // The tables of days reach two days back from today.
     start = Timestamp(milliseconds: SystemClock().now.milliseconds / 60_000 * 60_000)
     clock = SettableClock(start)
-    pipeline = try Self.makePipeline(database, clock: clock)
+    pipeline = try Self.makePipeline(database, clock: clock, writer: writer)
     try open()
   }
 
@@ -86,12 +87,12 @@ final class ImpressionPartition {
   }
 
   private static func makePipeline(
-    _ database: PostgresConfiguration, clock: SettableClock
-  ) throws -> PartitionPipeline<PostgresPipelineStore<ImpressionTables>, SilentWriter> {
+    _ database: PostgresConfiguration, clock: SettableClock, writer: MemoryWriter
+  ) throws -> PartitionPipeline<PostgresPipelineStore<ImpressionTables>, MemoryWriter> {
     let service = try service()
     return PartitionPipeline(
-      service: service, partition: number, partitionCount: 12, store: makeStore(service, database),
-      writer: SilentWriter(), clock: clock)
+      service: service, partition: number, partitionCount: 12, store: makeStore(service, database), writer: writer,
+      clock: clock)
   }
 
   @discardableResult
@@ -115,8 +116,14 @@ final class ImpressionPartition {
 
   /// Another owner takes the partition over.
   func takeOver() throws {
-    pipeline = try Self.makePipeline(database, clock: clock)
+    pipeline = try Self.makePipeline(database, clock: clock, writer: writer)
     try open()
+  }
+
+  /// Another owner takes the partition over, at this time by its clock.
+  func takeOver(at time: Timestamp) throws {
+    clock.time.withLock { $0 = time }
+    try takeOver()
   }
 
   /// Time passes and nothing arrives.
@@ -126,7 +133,8 @@ final class ImpressionPartition {
   }
 
   /// Decides and commits one batch.
-  func run(_ events: [ImpressionInput]) throws {
+  @discardableResult
+  func run(_ events: [ImpressionInput]) throws -> BatchSummary {
     var batch = InputBatch<ImpressionInput>(inputCount: 1)
     for event in events {
       batch.append(
@@ -136,7 +144,7 @@ final class ImpressionPartition {
           raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0)))
       offset += 1
     }
-    _ = try pipeline.process(batch)
+    return try pipeline.process(batch)
   }
 
   /// An event of the serve with this number, one second after its decision.
@@ -191,7 +199,27 @@ final class SettableClock: Clock {
   func now() -> Timestamp { time.withLock { $0 } }
 }
 
-/// Takes what is published and says nothing.
-struct SilentWriter: LogWriter {
-  func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {}
+/// Keeps what is published, and says nothing of it.
+final class MemoryWriter: LogWriter {
+  var messages: [OutgoingMessage] = []
+
+  func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) { messages.append(message) }
+
+  /// What of `ads.impressions.accepted` was published: sequences, and ranges that are lost.
+  var published: [String] {
+    messages.map { message in
+      var headers = RecordHeaders()
+      for header in message.headers {
+        header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { headers.add(name: name, value: $0) } }
+      }
+      let record = (message.value ?? []).withUnsafeBytes {
+        Sequenced<AcceptedImpression>.decode(value: $0, headers: headers)
+      }
+      return switch record {
+      case .success(.record(let sequence, _)): "\(sequence)"
+      case .success(.watermark(let mark)): "lost \(mark.firstLostSequence)-\(mark.sequence)"
+      case .failure(let rejection): "\(rejection)"
+      }
+    }
+  }
 }

@@ -109,24 +109,28 @@ extension Auditor {
 
 extension World {
   /// What may appear in a topic at all: only what is committed.
-  func audit(_ message: OutgoingMessage, appendedTo place: LogPlace) {
+  ///
+  /// - Returns: its sequence, where it has one.
+  @discardableResult
+  func audit(_ message: OutgoingMessage, appendedTo place: LogPlace) -> Int64? {
     if place.topic == Topic.acceptedImpressions.name {
       let rows = impressions.tables.bySequence[place.partition] ?? []
-      audit(message, place, row: impressions.row(place.partition)) { sequence in
+      return audit(message, place, row: impressions.row(place.partition)) { sequence in
         rows.first { $0.sequence == sequence }?.accepted
       }
     }
     if place.topic == Topic.acceptedClicks.name {
       let rows = clicks.tables.bySequence[place.partition] ?? []
-      audit(message, place, row: clicks.row(place.partition)) { sequence in
+      return audit(message, place, row: clicks.row(place.partition)) { sequence in
         rows.first { $0.sequence == sequence }?.accepted
       }
     }
+    return nil
   }
 
   private func audit<Content: SequencedContent>(
     _ message: OutgoingMessage, _ place: LogPlace, row: PartitionRow, stored: (Int64) -> Content?
-  ) {
+  ) -> Int64? {
     var headers = RecordHeaders()
     for header in message.headers {
       header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { headers.add(name: name, value: $0) } }
@@ -135,14 +139,17 @@ extension World {
     switch decoded {
     case .success(.record(let sequence, let content)):
       guard let committed = stored(sequence) else {
-        return fail("\(place): sequence \(sequence) was published before it was committed")
+        fail("\(place): sequence \(sequence) was published before it was committed")
+        return nil
       }
       if committed != content { fail("\(place): sequence \(sequence) is not what its row says") }
+      return sequence
     case .success(.watermark(let watermark)):
       if watermark.sequence >= row.outputs[0].nextSequence || watermark.time > row.watermark {
         fail("\(place): the watermark \(watermark) was published before it was committed")
       }
     case .failure(let rejection): fail("\(place): a message that does not decode: \(rejection)")
     }
+    return nil
   }
 }

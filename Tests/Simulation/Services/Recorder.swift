@@ -37,9 +37,7 @@ struct Recorder: PipelineService {
 
   func makeDecoder() -> RecorderDecoder { RecorderDecoder() }
 
-  func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage {
-    OutgoingMessage(topic: "", partition: partition, key: nil, value: nil, headers: [])
-  }
+  func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? { nil }
 }
 
 struct RecorderDecoder: RecordDecoder {

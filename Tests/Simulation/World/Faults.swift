@@ -7,7 +7,7 @@ enum Fault: String, CaseIterable {
   case connectionLost, commitAnswerLost
   case restart, handover, zombieFenced
   case producerFailed, deliveredButUnreported, droppedInFlight, sentBeforeTold
-  case lateRecordOfZombie, recordAppendedTwice
+  case lateRecordOfZombie, recordAppendedTwice, recordCorrupted
   case offsetHole, retentionPassedConsumer, logReplaced, sequenceAhead, missingAnswered
   case clientResend, clientForged, clientUnknownKey, clientGarbage, wrongPartition, unknownPartition
   case borderEvent, clockSkew, timestampRegression, clockJump

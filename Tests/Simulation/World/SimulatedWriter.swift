@@ -20,7 +20,10 @@ final class SimulatedWriter: LogWriter {
   func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {
     let fate = try context.fate(of: .send)
     guard !isDown else { throw .logUnavailable("the producer is being rebuilt") }
-    if isUntold { context.world.coverage.note(.sentBeforeTold) }
+    if isUntold {
+      context.world.coverage.note(.sentBeforeTold)
+      throw .logUnavailable("the partitions do not know of the producer that was made anew")
+    }
     let place = LogPlace(topic: message.topic, partition: message.partition)
     inFlight[place, default: []].append(InFlight(message: message, receipt: receipt))
     if case .crashAfter = fate { context.isDead = true }
@@ -40,7 +43,7 @@ final class SimulatedWriter: LogWriter {
 
   private func deliver(_ messages: ArraySlice<InFlight>, isReported: Bool) {
     for item in messages {
-      context.world.append(item.message)
+      context.world.deliver(item.message)
       if isReported, let receipt = item.receipt { reports.append(receipt) }
       if !isReported { context.world.coverage.note(.deliveredButUnreported) }
     }

@@ -51,6 +51,10 @@ final class World {
   /// Faults happen only before the drain.
   private(set) var isFaulty = true
   private(set) var failures: [String] = []
+  /// What is being appended was audited as it was sent.
+  private var isAudited = false
+  /// The highest sequence in each log of ours.
+  private var highestSequences: [LogPlace: (incarnation: Int, sequence: Int64)] = [:]
 
   let impressions: Books<ImpressionTables>
   let clicks: Books<ClickTables>
@@ -115,7 +119,20 @@ final class World {
       for _ in 0..<random.number(1...2) { fleet.instances.append(fleet.start()) }
       for partition in 0..<plan.partitions { assign(partition, in: fleet) }
     }
-    log.willAppend = { [unowned self] place, message in audit(message, appendedTo: place) }
+    log.willAppend = { [unowned self] place, message in
+      if !isAudited { audit(message, appendedTo: place) }
+    }
+  }
+
+  /// Whoever publishes leaves no sequence out.
+  private func auditOrder(_ sequence: Int64, in place: LogPlace) {
+    let incarnation = log[place].incarnation
+    if let known = highestSequences[place], known.incarnation == incarnation {
+      if sequence > known.sequence + 1 { fail("\(place): sequence \(sequence) came after \(known.sequence)") }
+      highestSequences[place] = (incarnation, max(known.sequence, sequence))
+    } else {
+      highestSequences[place] = (incarnation, sequence)
+    }
   }
 
   private func makeContext() -> InstanceContext {
@@ -126,6 +143,24 @@ final class World {
   func fail(_ message: String) { if failures.count < 20 { failures.append(message) } }
 
   func append(_ message: OutgoingMessage) { log.append(message, using: &random) }
+
+  /// What a producer sent comes into the log; of our own topics seldom as something that does not decode.
+  func deliver(_ message: OutgoingMessage) {
+    let place = LogPlace(topic: message.topic, partition: message.partition)
+    if let sequence = audit(message, appendedTo: place) { auditOrder(sequence, in: place) }
+    var message = message
+    if isFaulty, isSequenced(place), random.chance(15) {
+      coverage.note(.recordCorrupted)
+      message.value = message.value.map { Array($0.prefix($0.count / 2)) }
+    }
+    isAudited = true
+    append(message)
+    isAudited = false
+  }
+
+  private func isSequenced(_ place: LogPlace) -> Bool {
+    [Topic.acceptedImpressions.name, Topic.acceptedClicks.name].contains(place.topic)
+  }
 
   /// The least of all clocks: no id may be made more than 5 s after it.
   var slowestClock: Int64 { time.milliseconds + min(plan.clockSkews.min() ?? 0, plan.brokerSkew) }
@@ -250,7 +285,9 @@ final class World {
     let place = place(random.pick([.acceptedImpressions, .acceptedClicks]))
     guard !log[place].records.isEmpty else { return }
     coverage.note(.recordAppendedTwice)
+    isAudited = true
     log.append(random.pick(log[place].records).message, using: &random)
+    isAudited = false
   }
 
   private func retain() {

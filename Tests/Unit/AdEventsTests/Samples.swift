@@ -108,7 +108,12 @@ struct SampleMaker {
   }
 
   mutating func sequenced<Content>(_ content: Content) -> Sequenced<Content> {
-    if flip() { return .watermark(Watermark(time: timestamp(), sequence: flip() ? 0 : number(0...Int64.max))) }
+    if flip() {
+      return .watermark(
+        Watermark(
+          time: timestamp(), sequence: flip() ? 0 : number(0...Int64.max),
+          firstLostSequence: flip() ? 0 : number(0...Int64.max)))
+    }
     return .record(sequence: number(1...Int64.max), content)
   }
 

@@ -56,6 +56,33 @@ struct SequenceGateTests {
     #expect(gate.notice(now: moment(0)) == 6)
   }
 
+  @Test("A hole that stays is told less and less often, for each time everything behind it is published again")
+  func seldom() {
+    var gate = gate()
+    _ = gate.admit(.number(9))
+    let hour: Int64 = 3_600_000
+    let told = stride(from: 0, to: 4 * hour, by: 1_000).filter { gate.notice(now: moment($0)) != nil }
+    #expect(told.prefix(5) == [0, 5_000, 15_000, 35_000, 75_000])
+    #expect(told.count < 35)
+    let longest = zip(told, told.dropFirst()).map { $1 - $0 }.max()
+    #expect(longest == SequenceGate.noticeIntervalMillisecondsMaximum)
+  }
+
+  @Test(
+    "What the producing service says is lost is stepped over, from where it begins on",
+    arguments: [(6, 9, 9), (3, 9, 9), (7, 9, 5), (6, 5, 5), (1, 4, 5), (6, .max, .max), (0, 9, 5)]
+      as [(Int64, Int64, Int64)])
+  func lost(first: Int64, last: Int64, taken: Int64) {
+    var gate = gate()
+    _ = gate.admit(.number(8))
+    let mark = Watermark(time: moment(0), sequence: last, firstLostSequence: first)
+    #expect(gate.admit(.watermark(mark)) == .noted)
+    #expect(gate.takenSequence == taken)
+    #expect(gate.takenWatermark == moment(1_000))
+    #expect((gate.notice(now: moment(0)) == nil) == (taken > 5))
+    #expect(gate.admit(.number(.max)) != nil)
+  }
+
   @Test("A hole that stays is told again after a while; one that is closed is not")
   func again() {
     let interval = SequenceGate.noticeIntervalMilliseconds

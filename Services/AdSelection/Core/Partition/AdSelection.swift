@@ -39,10 +39,8 @@ package struct AdSelection: PipelineService {
 
   package func makeDecoder() -> SelectionDecoder { SelectionDecoder(ring: ring) }
 
-  /// Never sent: ``publishesWatermarks`` is false.
-  package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage {
-    OutgoingMessage(topic: outputs[output], partition: partition, key: nil, value: nil, headers: [])
-  }
+  /// Usage has no watermarks.
+  package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? { nil }
 
   /// An ask; asked again for the same ordinal it is the same event.
   static func message(_ ask: AllotmentAsk, partition: Int32, now: Timestamp) -> OutgoingMessage {

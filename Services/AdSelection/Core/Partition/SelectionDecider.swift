@@ -49,7 +49,7 @@ package struct SelectionDecider: PartitionDecider {
       }
     }
     // Nothing was read: a timer's batch.
-    if records.isEmpty { keepAllotments(view, context: context, into: &batch) }
+    if records.isEmpty, context.timer.maximum > 0 { keepAllotments(view, context: context, into: &batch) }
     return batch
   }
 

@@ -16,7 +16,7 @@ struct ReadImpressions: PostgresStatement {
       SELECT min(batch_number) AS first, max(batch_number) AS last FROM (
         SELECT batch_number FROM impression_tracking.batch
         WHERE partition = $1 AND next_sequences[1] > $2 AND next_sequences[1] > first_sequences[1]
-        ORDER BY batch_number LIMIT $3
+        ORDER BY next_sequences[1] LIMIT $3
       ) AS batches
     )
     SELECT sequence, event_time, arrival, \(TermsColumns.list)

@@ -115,6 +115,14 @@ struct PipelineStatements: Sendable {
     """
   }
 
+  /// Found again after a restart it is the same row.
+  var addLostSequences: String {
+    """
+    INSERT INTO \(schema).lost_sequence (partition, topic, first_sequence, next_sequence) VALUES ($1, $2, $3, $4)
+    ON CONFLICT DO NOTHING
+    """
+  }
+
   var addMissing: String { "INSERT INTO \(schema).missing (partition, topic, sequence) VALUES ($1, $2, $3)" }
 
   var answerMissing: String {

@@ -194,12 +194,12 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     }
     addNotices(
       partition: batch.partition, missing: batch.missing, delivered: batch.deliveredOutbox, answered: [],
-      with: &pipeline)
+      lost: batch.lostSequences, with: &pipeline)
   }
 
   private func addNotices(
     partition: Int32, missing: [MissingSequence], delivered: [Int64], answered: [MissingNotice],
-    with pipeline: inout PostgresPipeline
+    lost: [LostSequences], with pipeline: inout PostgresPipeline
   ) {
     if !delivered.isEmpty { _ = pipeline.send(sql: sql.removeOutbox, [partition, delivered]) }
     for sequence in missing {
@@ -208,6 +208,11 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     for notice in answered {
       _ = pipeline.send(
         sql: sql.answerMissing, [notice.consumer, partition, outputTopics[notice.output], notice.number])
+    }
+    for range in lost {
+      _ = pipeline.send(
+        sql: sql.addLostSequences,
+        [partition, outputTopics[range.output], range.sequences.lowerBound, range.sequences.upperBound])
     }
   }
 
@@ -226,7 +231,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         _ = closing.send(sql: sql.keepEmitted, [upkeep.partition, outputTopics, upkeep.emitted])
         addNotices(
           partition: upkeep.partition, missing: upkeep.missing, delivered: upkeep.deliveredOutbox,
-          answered: upkeep.answeredMissing, with: &closing)
+          answered: upkeep.answeredMissing, lost: upkeep.lostSequences, with: &closing)
         closing.commit()
         _ = try connection.run(closing)
       } catch {

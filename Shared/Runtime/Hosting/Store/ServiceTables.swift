@@ -24,7 +24,8 @@ package protocol ServiceTables<Service>: Sendable {
   /// reads their answers.
   func finish(_ batch: CommitBatch<Service>, with pipeline: inout PostgresPipeline) -> CommitReader
 
-  /// Messages of an output from `sequence` on, in order, at most `limit`, made from the rows between the batches given.
+  /// Messages of an output from `sequence` on, in order, at most `limit`, made from the rows. None only where there is
+  /// no such row any more: the pipeline then takes all that is left as lost.
   func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection
   ) throws(PostgresError) -> [NumberedMessage]
@@ -39,6 +40,31 @@ extension ServiceTables {
   /// Nothing but the rows.
   package func finish(_ batch: CommitBatch<Service>, with pipeline: inout PostgresPipeline) -> CommitReader {
     { (_: PostgresPipelineResults) throws(PostgresError) -> CommitResult in CommitResult() }
+  }
+}
+
+extension ServiceTables {
+  /// Rows that `read` finds by the batches that hold a sequence. Where retention took the rows of the batches that it
+  /// looked into, it looks into the next ones.
+  package func rows<Row>(
+    partition: Int32, from sequence: Int64, limit: Int, in connection: PostgresConnection,
+    read: (_ from: Int64) throws(PostgresError) -> [Row]
+  ) throws(PostgresError) -> [Row] {
+    var from = sequence
+    while true {
+      let rows = try read(from)
+      guard rows.isEmpty else { return rows }
+      let next = try connection.query(
+        """
+        SELECT max(next) FROM (
+          SELECT next_sequences[1] AS next FROM \(Service.schema).batch
+          WHERE partition = $1 AND next_sequences[1] > $2 AND next_sequences[1] > first_sequences[1]
+          ORDER BY next_sequences[1] LIMIT $3
+        ) AS batches
+        """, [partition, from, Int64(limit)])
+      guard let end: Int64 = try next.first?.decode(0) ?? nil, end > from else { return [] }
+      from = end
+    }
   }
 }
 

@@ -274,7 +274,7 @@ const ProtobufCMessageDescriptor handbill__v1__ad_image__descriptor =
   (ProtobufCMessageInit) handbill__v1__ad_image__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor handbill__v1__watermark__field_descriptors[2] =
+static const ProtobufCFieldDescriptor handbill__v1__watermark__field_descriptors[3] =
 {
   {
     "time_milliseconds",
@@ -300,15 +300,28 @@ static const ProtobufCFieldDescriptor handbill__v1__watermark__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "first_lost_sequence",
+    3,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_INT64,
+    0,   /* quantifier_offset */
+    offsetof(Handbill__V1__Watermark, first_lost_sequence),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned handbill__v1__watermark__field_indices_by_name[] = {
+  2,   /* field[2] = first_lost_sequence */
   1,   /* field[1] = sequence */
   0,   /* field[0] = time_milliseconds */
 };
 static const ProtobufCIntRange handbill__v1__watermark__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 2 }
+  { 0, 3 }
 };
 const ProtobufCMessageDescriptor handbill__v1__watermark__descriptor =
 {
@@ -318,7 +331,7 @@ const ProtobufCMessageDescriptor handbill__v1__watermark__descriptor =
   "Handbill__V1__Watermark",
   "handbill.v1",
   sizeof(Handbill__V1__Watermark),
-  2,
+  3,
   handbill__v1__watermark__field_descriptors,
   handbill__v1__watermark__field_indices_by_name,
   1,  handbill__v1__watermark__number_ranges,

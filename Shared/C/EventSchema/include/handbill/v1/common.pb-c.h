@@ -110,10 +110,14 @@ struct  Handbill__V1__Watermark
   ProtobufCMessage base;
   int64_t time_milliseconds;
   int64_t sequence;
+  /*
+   * Where it is not 0: the records from this sequence to the one above are lost, nobody can publish them any more.
+   */
+  int64_t first_lost_sequence;
 };
 #define HANDBILL__V1__WATERMARK__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&handbill__v1__watermark__descriptor) \
-    , 0, 0 }
+    , 0, 0, 0 }
 
 
 /* Handbill__V1__AdAction methods */

@@ -1,0 +1,207 @@
+import AdCore
+import AdEvents
+import Synchronization
+
+@testable import Pipeline
+
+/// The simplest service that uses everything of the protocol: it writes down what it is told, in order.
+struct Echo: PipelineService {
+  enum Event: Hashable, Sendable {
+    case line(String)
+    /// Makes a message with a sequence.
+    case publish
+    case forward
+    case reject
+    /// The database refuses its row.
+    case refused
+  }
+
+  typealias Decider = EchoDecider
+  typealias Query = Never
+  typealias Knowledge = Never
+  typealias Decoder = EchoDecoder
+
+  struct Effects: Sendable {
+    var lines: [String] = []
+    var isRefused = false
+    /// Timers that were done.
+    var timers: [Int] = []
+  }
+
+  static let name = "echo"
+  static let plain = 0
+  static let numbered = 1
+  let inputs = [
+    InputDeclaration(topic: "plain", isSequenced: false), InputDeclaration(topic: "numbered", isSequenced: true),
+  ]
+  let outputs = ["echoes"]
+  let publishesWatermarks = true
+
+  func makeDecoder() -> EchoDecoder { EchoDecoder() }
+
+  func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {
+    let text = "\(watermark.firstLostSequence)-\(watermark.sequence)"
+    return Self.message(watermark.firstLostSequence > 0 ? "lost \(text)" : "watermark")
+  }
+
+  static func message(_ text: String) -> OutgoingMessage {
+    OutgoingMessage(topic: "echoes", partition: 0, key: nil, value: Array(text.utf8), headers: [])
+  }
+}
+
+struct EchoDecoder: RecordDecoder {
+  mutating func begin() {}
+  mutating func header(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {}
+  mutating func decode(
+    input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
+  ) -> (event: Echo.Event, mark: SequenceMark) { (.line(""), .unnumbered) }
+}
+
+struct EchoDecider: PartitionDecider {
+  typealias Service = Echo
+
+  var due: [Int]
+
+  mutating func decide(
+    _ records: [InputRecord<Echo.Event>], knowing knowledge: Never?, context: BatchContext
+  ) -> Decision<Echo.Effects> {
+    var decision = Decision(
+      outcomes: Array(repeating: Outcome.accepted, count: records.count), effects: Echo.Effects())
+    for (index, record) in records.enumerated() {
+      if context.isRefused {
+        decision.reject(index, .refusedByDatabase, "")
+        continue
+      }
+      switch record.event {
+      case .line(let text): decision.effects.lines.append(text)
+      case .publish:
+        let sequence = context.nextSequences[0] + Int64(decision.messages.count)
+        decision.messages.append(
+          NumberedMessage(output: 0, sequence: sequence, message: Echo.message("\(sequence)")))
+      case .forward:
+        decision.outcomes[index] = .forwarded
+        decision.forwards.append(.init(record: index, topic: "plain", partition: 1, headers: []))
+      case .reject: decision.reject(index, .malformed, "")
+      case .refused: decision.effects.isRefused = true
+      }
+    }
+    if records.isEmpty {
+      decision.effects.timers = Array(context.timer.of(due))
+      due.removeAll { decision.effects.timers.contains($0) }
+    }
+    return decision
+  }
+
+  func isTimerDue(_ context: BatchContext) -> Bool { !due.isEmpty }
+}
+
+/// The echo's tables in memory.
+final class EchoStore: PipelineStore {
+  typealias Service = Echo
+
+  var position = PartitionPosition(
+    epoch: 0, batchNumber: 0, watermark: Timestamp(milliseconds: 0), inputs: [.start, .start], outputs: [.start],
+    outboxID: 0)
+  /// Rows of messages by sequence.
+  var rows: Set<Int64> = []
+  var due: [Int] = []
+  var refusedTimers: Set<Int> = []
+  private(set) var batches: [CommitBatch<Echo>] = []
+  private(set) var lostSequences: [LostSequences] = []
+
+  var lines: [String] { batches.flatMap(\.effects.lines) }
+  var timersDone: [Int] { batches.flatMap(\.effects.timers) }
+
+  func acquire(_ partition: Int32) throws(PipelineError) -> PartitionPosition { position }
+  func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> EchoDecider { EchoDecider(due: due) }
+  func look(up query: Never, partition: Int32) throws(PipelineError) -> Never {}
+
+  func commit(_ batch: CommitBatch<Echo>) throws(PipelineError) -> CommitResult {
+    if batch.effects.isRefused || !refusedTimers.isDisjoint(with: batch.effects.timers) {
+      throw .dataRefused("a row is refused")
+    }
+    due.removeAll { batch.effects.timers.contains($0) }
+    batches.append(batch)
+    lostSequences += batch.lostSequences
+    return CommitResult()
+  }
+
+  func keep(_ upkeep: Upkeep) throws(PipelineError) { lostSequences += upkeep.lostSequences }
+
+  func messages(
+    partition: Int32, output: Int, from sequence: Int64, limit: Int
+  ) throws(PipelineError) -> [NumberedMessage] {
+    rows.filter { $0 >= sequence }.sorted().prefix(limit).map {
+      NumberedMessage(output: output, sequence: $0, message: Echo.message("\($0)"))
+    }
+  }
+
+  func outbox(_ partition: Int32) throws(PipelineError) -> [OutboxEntry] { [] }
+  func missing(_ partition: Int32) throws(PipelineError) -> [MissingNotice] { [] }
+}
+
+/// Keeps what is published.
+final class EchoWriter: LogWriter {
+  private(set) var sent: [(text: String, receipt: Receipt?)] = []
+
+  var texts: [String] { sent.map(\.text) }
+
+  func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {
+    sent.append((String(decoding: message.value ?? [], as: UTF8.self), receipt))
+  }
+}
+
+/// Stands until it is set.
+final class EchoClock: Clock {
+  private let milliseconds = Mutex<Int64>(1_000_000)
+  func advance(milliseconds: Int64) { self.milliseconds.withLock { $0 += milliseconds } }
+  func now() -> Timestamp { Timestamp(milliseconds: milliseconds.withLock { $0 }) }
+}
+
+/// One partition of the echo.
+final class EchoPartition {
+  let store = EchoStore()
+  let writer = EchoWriter()
+  let clock = EchoClock()
+  let pipeline: PartitionPipeline<EchoStore, EchoWriter>
+  private(set) var alarms: [PipelineAlarm] = []
+  private var offsets: [Int64] = [0, 0]
+
+  init() {
+    pipeline = PartitionPipeline(
+      service: Echo(), partition: 0, partitionCount: 2, store: store, writer: writer, clock: clock)
+    pipeline.alarm = { [unowned self] in alarms.append($0) }
+  }
+
+  @discardableResult
+  func open(firstOffset: Int64 = 0) throws -> [Int64] {
+    offsets = try pipeline.open { _, _ in LogProbe(firstOffset: firstOffset, endOffset: firstOffset, record: nil) }
+    return offsets
+  }
+
+  /// A batch of these events, read in this order.
+  func batch(_ events: [(input: Int, event: Echo.Event)], valueCount: Int = 0) -> InputBatch<Echo.Event> {
+    var batch = InputBatch<Echo.Event>(inputCount: 2)
+    let value = [UInt8](repeating: 1, count: valueCount)
+    for (input, event) in events {
+      value.withUnsafeBytes { batch.raw.begin(key: nil, value: $0) }
+      batch.append(
+        InputRecord(
+          input: input, offset: offsets[input], timestamp: 1, arrival: clock.now(), mark: .unnumbered, event: event,
+          contentHash: 0, raw: batch.raw.finish()))
+      offsets[input] += 1
+    }
+    return batch
+  }
+
+  @discardableResult
+  func process(_ events: [(input: Int, event: Echo.Event)], valueCount: Int = 0) throws -> BatchSummary {
+    try pipeline.process(batch(events, valueCount: valueCount))
+  }
+
+  /// Time passes, and nothing arrives.
+  func later(seconds: Int64) throws {
+    clock.advance(milliseconds: seconds * 1_000)
+    _ = try pipeline.tick()
+  }
+}

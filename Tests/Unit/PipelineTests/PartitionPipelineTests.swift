@@ -1,0 +1,131 @@
+import AdCore
+import Testing
+
+@testable import Pipeline
+
+@Suite("One partition, whatever its tables and its log hold")
+struct PartitionPipelineTests {
+  @Test(
+    "Sequences whose rows retention took are stepped over: told in their place, recorded, and nothing waits for them",
+    arguments: [
+      ([], ["lost 3-7"], [3..<8]),
+      ([7], ["lost 3-6", "7"], [3..<7]),
+      ([3, 5, 6], ["3", "lost 4-4", "5", "6", "lost 7-7"], [4..<5, 7..<8]),
+      ([3, 4, 5, 6, 7], ["3", "4", "5", "6", "7"], []),
+    ] as [(Set<Int64>, [String], [Range<Int64>])])
+  func lostRows(rows: Set<Int64>, sent: [String], lost: [Range<Int64>]) throws {
+    let partition = EchoPartition()
+    partition.store.position.outputs = [OutputPosition(nextSequence: 8, emittedSequence: 2)]
+    partition.store.rows = rows
+    try partition.open()
+    while partition.pipeline.hasBacklog {
+      let before = partition.writer.sent.count
+      try partition.pipeline.continueBacklog()
+      try #require(partition.writer.sent.count > before, "it spins")
+    }
+    #expect(partition.writer.texts == sent)
+    #expect(partition.alarms == lost.map { .lostSequences(topic: "echoes", sequences: $0) })
+    for (_, receipt) in partition.writer.sent { partition.pipeline.delivered(try #require(receipt)) }
+    try partition.later(seconds: 1)
+    #expect(partition.store.lostSequences.map(\.sequences) == lost)
+    try partition.later(seconds: 1)
+    #expect(partition.store.lostSequences.count == lost.count)
+  }
+
+  @Test("A loss that is not recorded yet is recorded with the next batch")
+  func lossWithBatch() throws {
+    let partition = EchoPartition()
+    partition.store.position.outputs = [OutputPosition(nextSequence: 3, emittedSequence: 0)]
+    try partition.open()
+    try partition.process([(Echo.plain, .publish)])
+    #expect(partition.store.lostSequences == [LostSequences(output: 0, sequences: 1..<3)])
+    #expect(partition.writer.texts == ["lost 1-2", "3"])
+  }
+
+  @Test("With too many undelivered entries the outbox is full, until one is delivered")
+  func outboxLimit() throws {
+    let partition = EchoPartition()
+    try partition.open()
+    let forwards = Array(repeating: (input: Echo.plain, event: Echo.Event.forward), count: 10_000)
+    for batch in 1...PipelineLimits.outboxEntriesMaximum / forwards.count {
+      #expect(!partition.pipeline.isOutboxFull, "batch \(batch)")
+      try partition.process(forwards)
+    }
+    #expect(partition.pipeline.isOutboxFull)
+    partition.pipeline.delivered(try #require(partition.writer.sent.first?.receipt))
+    #expect(!partition.pipeline.isOutboxFull)
+  }
+
+  @Test("What a timer makes due and the database refuses is left, with an alarm; everything else goes on")
+  func refusedTimer() throws {
+    let partition = EchoPartition()
+    partition.store.due = Array(0..<10)
+    partition.store.refusedTimers = [3, 7]
+    try partition.open()
+    for round in 0..<60 {
+      try partition.later(seconds: 1)
+      try partition.process([(Echo.plain, .line("\(round)"))])
+    }
+    #expect(partition.store.timersDone.sorted() == [0, 1, 2, 4, 5, 6, 8, 9])
+    #expect(partition.alarms == Array(repeating: .timerRefused(detail: "a row is refused"), count: 2))
+    #expect(partition.store.lines == (0..<60).map { "\($0)" })
+  }
+
+  @Test("Offsets that move without a record make no timer's batch")
+  func holes() throws {
+    let partition = EchoPartition()
+    partition.store.due = [1]
+    partition.store.refusedTimers = [1]
+    try partition.open()
+    var batch = InputBatch<Echo.Event>(inputCount: 2)
+    batch.nextOffsets[Echo.plain] = 5
+    _ = try partition.pipeline.process(batch)
+    #expect(partition.pipeline.nextOffsets == [5, 0])
+  }
+
+  @Test("A record below the position ends the opening, and nothing traps")
+  func belowPosition() throws {
+    let partition = EchoPartition()
+    try partition.open()
+    let batch = partition.batch([(Echo.plain, .line("once"))])
+    _ = try partition.pipeline.process(batch)
+    let error = #expect(throws: PipelineError.self) { _ = try partition.pipeline.process(batch) }
+    #expect(error.map { if case .storeUnavailable = $0 { true } else { false } } == true)
+    #expect(partition.store.lines == ["once"])
+  }
+
+  @Test("I3: records that a log had removed before it was first read are recorded as lost")
+  func firstOpening() throws {
+    let partition = EchoPartition()
+    #expect(try partition.open(firstOffset: 500) == [500, 500])
+    let lost = try #require(partition.store.batches.first?.lost)
+    #expect(lost.map(\.input) == [0, 1])
+    #expect(lost.map(\.offsets) == [0..<500, 0..<500])
+    #expect(partition.alarms.count == 2)
+  }
+
+  @Test("Bytes of rejected records count once against their limit, however often a batch is halved")
+  func rejectionLimit() throws {
+    let partition = EchoPartition()
+    try partition.open()
+    // 62 of the 64 values that a minute may keep.
+    let rejected = Array(repeating: (input: Echo.plain, event: Echo.Event.reject), count: 62)
+    let summary = try partition.process(
+      rejected + [(Echo.plain, .refused)], valueCount: RejectionLimit.bytesPerRecordMaximum)
+    #expect(summary.halvings > 1)
+    let kept = partition.store.batches.flatMap(\.rejections).filter { $0.value != nil }
+    #expect(kept.count == 63)
+  }
+
+  @Test("I4: a batch's records are decided in an order that its row tells: inputs with sequences first")
+  func order() throws {
+    let partition = EchoPartition()
+    try partition.open()
+    try partition.process([
+      (Echo.plain, .line("p0")), (Echo.numbered, .line("n0")), (Echo.plain, .line("p1")), (Echo.numbered, .line("n1")),
+    ])
+    #expect(partition.store.lines == ["n0", "n1", "p0", "p1"])
+    let batch = try #require(partition.store.batches.first)
+    #expect(batch.inputs.map(\.position.nextOffset) == [2, 2])
+  }
+}
