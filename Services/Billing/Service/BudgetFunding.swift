@@ -1,3 +1,4 @@
+import AdCore
 import AdEvents
 import BillingTables
 import Postgres
@@ -40,6 +41,14 @@ final class BudgetFunding: Sendable {
       let connection = try PostgresConnection(database)
       defer { connection.close() }
       while let message = rest.first {
+        if let change = catalog.currencyChange(message) {
+          logger.error(
+            "an advertiser's currency was changed: what is booked stays in an account of its own",
+            [
+              "advertiser": .init(change.advertiser.text), "before": .init("\(change.before)"),
+              "after": .init("\(change.after)"),
+            ])
+        }
         do throws(PostgresError) {
           try catalog.apply(message, in: connection)
         } catch {

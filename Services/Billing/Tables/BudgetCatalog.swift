@@ -42,6 +42,17 @@ package final class BudgetCatalog: Sendable {
     }
   }
 
+  /// Whether this message changes an advertiser's currency. The console refuses that, because amounts are booked in the
+  /// old one: its account stays as it is, beside a new one.
+  package func currencyChange(
+    _ message: CatalogMessage
+  ) -> (advertiser: AdvertiserID, before: Currency, after: Currency)? {
+    guard case .record(.advertiser(let advertiser), _) = message, !knows(message),
+      let before = state.withLock({ $0.advertisers[advertiser.id]?.value.currency }), before != advertiser.currency
+    else { return nil }
+    return (advertiser.id, before, advertiser.currency)
+  }
+
   /// Whether a message says nothing new to billing.
   package func knows(_ message: CatalogMessage) -> Bool {
     state.withLock { state in

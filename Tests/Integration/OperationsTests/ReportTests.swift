@@ -68,6 +68,25 @@ struct ReportTests {
     #expect(report.text.contains("26,651") && report.text.contains("34.90 %"))
   }
 
+  @Test("A2: errors that were injected are shown with their codes, in test traffic only")
+  func injectedErrors() async throws {
+    let pool = try await pool()
+    try await onOwnThread {
+      try pool.withConnection { connection throws(PostgresError) in
+        try connection.executeScript(
+          """
+          INSERT INTO ad_selection.minute_count (partition, minute, reason, app, placement, campaign, ad, country, device,
+            size, is_test, injected_error, requests, fills)
+          SELECT 0, '2010-07-01 00:00Z', 40, 'golden', 'home', '', '', 'US', 1, 1, true, code, code + 1, 0
+          FROM unnest(ARRAY[0, 2, 5]) AS code
+          """)
+      }
+      let report = try Reports(pool).report(try ReportQuery.read([("group", "app"), ("traffic", "test")]).get())
+      let golden = try #require(report.rows.first { $0.values == ["golden"] }).figures.json
+      #expect(golden["errors"] == ["0": 1, "2": 3, "5": 6])
+    }
+  }
+
   @Test("M6: a ratio with a zero denominator is absent, and money of nobody is none")
   func absent() async throws {
     let report = try await report([("group", "app"), ("app", "idle")])

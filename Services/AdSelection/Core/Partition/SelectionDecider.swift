@@ -197,8 +197,13 @@ extension SelectionEffects {
   mutating func add(_ decided: DecidedRequest) {
     decisions.append(decided)
     let serve = decided.serve
+    var injectedError: AdError?
+    if decided.decision.reason == .testError, case .noAd(let error, _) = decided.decision.outcome {
+      injectedError = error
+    }
     let key = SelectionCountKey(
-      request: decided.decision.countKey, campaign: serve?.terms.campaign, ad: serve?.terms.ad)
+      request: decided.decision.countKey, campaign: serve?.terms.campaign, ad: serve?.terms.ad,
+      injectedError: injectedError)
     counts[key, default: 0] += 1
     if let reservation = serve?.reservation { used[reservation.allotment] = reservation.usedAfterwards }
   }

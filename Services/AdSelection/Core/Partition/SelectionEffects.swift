@@ -52,10 +52,13 @@ package struct SelectionCountKey: Hashable, Sendable {
   /// What was served; nil for a request that was not filled.
   package var campaign: CampaignID?
   package var ad: AdID?
+  /// The error that a test request got although nothing had failed (A2); of other requests the reason says it.
+  package var injectedError: AdError?
 
-  package init(request: MinuteCountKey, campaign: CampaignID?, ad: AdID?) {
+  package init(request: MinuteCountKey, campaign: CampaignID?, ad: AdID?, injectedError: AdError?) {
     self.request = request
     self.campaign = campaign
     self.ad = ad
+    self.injectedError = injectedError
   }
 }
