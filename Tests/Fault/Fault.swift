@@ -12,8 +12,8 @@ protocol Fault: Sendable {
   var invariants: [String] { get }
   /// Where it can be made.
   var needs: NetworkNeeds { get }
-  /// How busy the devices are; nil for as busy as usual.
-  var visitsPerSecond: Int? { get }
+  /// Whether it brings devices of its own, and hands their tally to the network; then nobody else is there.
+  var bringsDevices: Bool { get }
   /// Why this machine cannot make it; nil where it can.
   var reasonSkipped: String? { get }
   /// Makes the fault. Everything that depends on chance takes it from `chance`.
@@ -24,7 +24,7 @@ protocol Fault: Sendable {
 
 extension Fault {
   var needs: NetworkNeeds { NetworkNeeds() }
-  var visitsPerSecond: Int? { nil }
+  var bringsDevices: Bool { false }
   var reasonSkipped: String? { nil }
 }
 

@@ -64,8 +64,9 @@ final class FaultRunner {
     let network = try network(for: fault)
     uses += 1
     var chance = Chance(seed: seed &* 0x1_0001 ^ UInt64(truncatingIfNeeded: contentHash(fault.name)))
-    let devices = try Devices(
-      in: network, number: uses, seed: seed, visitsPerSecond: fault.visitsPerSecond ?? settings.visitsPerSecond)
+    let devices =
+      fault.bringsDevices
+      ? nil : try Devices(in: network, number: uses, seed: seed, visitsPerSecond: settings.visitsPerSecond)
     network.pause(milliseconds: settings.warmUpMilliseconds + chance.number(0...1_000))
     say("\(fault.name): \(fault.summary)")
     let began = clock.monotonicMilliseconds
@@ -73,9 +74,9 @@ final class FaultRunner {
     result.faultMilliseconds = clock.monotonicMilliseconds - began
     result.recoveryMilliseconds = try RecoveryWatch(network: network).measure(
       timeoutMilliseconds: settings.recoveryMilliseconds)
-    try devices.stop()
-    let accounts = try Accounts.close(
-      network, tallyPath: devices.tallyPath, timeoutSeconds: settings.settleSeconds)
+    try devices?.stop()
+    guard let tally = devices?.tallyPath ?? network.tallyOfOwnDevices else { throw FaultFailure("there is no tally") }
+    let accounts = try Accounts.close(network, tallyPath: tally, timeoutSeconds: settings.settleSeconds)
     result.compared = accounts.compared
     result.differences = accounts.differences
     guard accounts.differences == 0 else { throw FaultFailure(accounts.examples.joined(separator: "\n")) }

@@ -40,6 +40,10 @@ struct DatabaseDiskFull: Fault {
   func make(in network: FaultNetwork, _ chance: inout Chance) throws {
     let disk = try network.disk()
     try disk.fill()
+    try network.wait("a service to find the disk full", milliseconds: 20_000) {
+      // disk_full, in PostgreSQL's numbers.
+      network.deciders.contains { $0.lastWords(50).contains { $0.contains("PostgreSQL 53100") } }
+    }
     network.pause(milliseconds: chance.number(4_000...12_000))
     network.note("PostgreSQL \(network.postgres.isRunning ? "still runs" : "has ended")")
     disk.free()

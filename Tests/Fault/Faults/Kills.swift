@@ -30,6 +30,24 @@ struct FailpointKills: Fault {
         }
       }
     }
+    try killStopping(network)
+  }
+
+  /// Told to end in order, each is killed before it has finished that.
+  private func killStopping(_ network: FaultNetwork) throws {
+    for service in FaultNetwork.services {
+      let instance = try network.instance(service)
+      instance.forgetFailpoints()
+      instance.arm("\(Failpoint.duringStop.rawValue):kill@1")
+      try network.wait("\(service) to be there again", milliseconds: Self.milliseconds) {
+        instance.isArmed && instance.isReady
+      }
+      instance.interrupt()
+    }
+    for service in FaultNetwork.services {
+      let instance = try network.instance(service)
+      try network.wait("\(service) to end while it stops", milliseconds: Self.milliseconds) { instance.hasFailed }
+    }
   }
 
   private func popRound(_ orders: inout [[Failpoint]]) -> [Failpoint]? {

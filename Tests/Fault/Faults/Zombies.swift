@@ -32,7 +32,7 @@ struct FrozenInCopy: Fault {
   let name = "frozen-in-copy"
   let summary = "SIGSTOP of a service in the middle of a COPY while another takes over"
   let invariants = ["I3", "I4", "I5"]
-  private static let copyMilliseconds = 20_000
+  private static let copyMilliseconds: Int64 = 20_000
   private static let takeOverMilliseconds: Int64 = 40_000
 
   func make(in network: FaultNetwork, _ chance: inout Chance) throws {
@@ -40,9 +40,11 @@ struct FrozenInCopy: Fault {
     let owner = try network.instance(service)
     let epochs = try Partitions(network, service).epochs()
     network.proxy.atCopy(application: "handbill-\(service)", skipping: chance.number(0...10)) { owner.freeze() }
-    try network.wait("\(service) to stand still in a COPY", milliseconds: 20_000) { owner.isFrozen }
-    try network.wait("a COPY of \(service) to wait for its rows", milliseconds: 2_000) {
-      try Partitions(network, service).copiesWaiting() > 0
+    try network.wait("\(service) to stand still in a COPY", milliseconds: Self.copyMilliseconds) { owner.isFrozen }
+    network.pause(milliseconds: 100)
+    let partitions = Partitions(network, service)
+    guard try partitions.copiesWaiting() > 0 else {
+      throw FaultFailure("no COPY of \(service) stands still: \(try partitions.sessions())")
     }
     let other = try network.startAnother(service)
     defer { network.end(other) }
@@ -98,6 +100,18 @@ struct Partitions {
       epochs[try row.decode(0)] = try row.decode(1)
     }
     return epochs
+  }
+
+  /// What the service's sessions do.
+  func sessions() throws -> String {
+    let connection = try network.connection()
+    defer { connection.close() }
+    let sql = """
+      SELECT concat_ws(' ', pid, state, wait_event_type, wait_event, left(query, 60)) FROM pg_stat_activity
+      WHERE application_name = $1
+      """
+    return try connection.query(sql, ["handbill-\(service)"]).map { try $0.decode(0, String.self) }.joined(
+      separator: "; ")
   }
 
   /// COPYs of the service that wait for their client.

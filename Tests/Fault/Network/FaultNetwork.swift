@@ -115,6 +115,25 @@ final class FaultNetwork: Sendable {
   /// For the log of this run.
   func note(_ text: String) { say(text) }
 
+  /// Where the tally of a fault's own devices lies.
+  var tallyOfOwnDevices: String? {
+    let path = "\(path)/own-tally.json"
+    return FileManager.default.fileExists(atPath: path) ? path : nil
+  }
+
+  /// Keeps what a fault's own devices know to have happened since `startedAt`: requests, and ads viewed.
+  func keepTally(startedAt: Timestamp, requests: Int, viewed: Int) throws {
+    let none = #"{ "live": 0, "test": 0 }"#
+    let tally = """
+      {
+        "startedAtMilliseconds": \(startedAt.milliseconds), "requests": \(requests),
+        "impressions": { "live": \(viewed), "test": 0 }, "clicks": \(none), "accidentalClicks": \(none),
+        "forgedEvents": 0, "garbage": 0
+      }
+      """
+    try tally.write(toFile: "\(path)/own-tally.json", atomically: true, encoding: .utf8)
+  }
+
   var apps: [String] { seededApps.withLock { $0 } }
 
   /// Somebody else than the devices wrote so many records that must be rejected.

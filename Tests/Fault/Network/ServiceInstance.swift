@@ -31,6 +31,7 @@ final class ServiceInstance: Sendable {
   private let watcher = Mutex<OwnerThread?>(nil)
   private static let pauseMilliseconds: Int32 = 200
   private static let graceMilliseconds = 20_000
+  private static let freezeMilliseconds = 5_000
 
   init(service: String, executable: String, environment: [String: String?], logPath: String) throws {
     self.service = service
@@ -55,8 +56,12 @@ final class ServiceInstance: Sendable {
   /// kill -9; it is started again.
   func kill() { expectEnd(by: SIGKILL) }
 
-  /// SIGSTOP: the process stands still and keeps everything it has.
-  func freeze() { state.withLock { $0.child }.kill(SIGSTOP) }
+  /// SIGSTOP: the process stands still and keeps everything it has. Blocks until it does.
+  func freeze() {
+    state.withLock { $0.child }.kill(SIGSTOP)
+    // On a busy machine its threads go on for a while.
+    for _ in 0..<Self.freezeMilliseconds where !isFrozen { poll(nil, 0, 1) }
+  }
 
   /// SIGCONT.
   func thaw() { state.withLock { $0.child }.kill(SIGCONT) }
@@ -67,16 +72,27 @@ final class ServiceInstance: Sendable {
     kill()
   }
 
+  /// SIGTERM to a process that is to end at its failpoint.
+  func interrupt() { state.withLock { $0.child }.kill(SIGTERM) }
+
+  /// Whether the process with a failpoint runs.
+  var isArmed: Bool { state.withLock { $0.isThere && $0.failpoint != nil && $0.nextFailpoint == nil } }
+
   /// Whether the process with the failpoint has ended there, and another runs.
   var hasFailed: Bool {
     state.withLock { $0.isThere && $0.failpointEnds > 0 && $0.failpoint == nil && $0.nextFailpoint == nil }
   }
 
-  /// The process stands still, as after SIGSTOP.
+  /// Every thread of the process stands still, as some time after SIGSTOP.
   var isFrozen: Bool {
-    let stat = (try? String(contentsOfFile: "/proc/\(processIdentifier)/stat", encoding: .utf8)) ?? ""
-    // After the name, which may hold anything in its parentheses.
-    return stat.split(separator: ")").last?.split(separator: " ").first == "T"
+    let tasks = "/proc/\(processIdentifier)/task"
+    let threads = (try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []
+    return !threads.isEmpty
+      && threads.allSatisfy { thread in
+        let stat = (try? String(contentsOfFile: "\(tasks)/\(thread)/stat", encoding: .utf8)) ?? ""
+        // After the name, which may hold anything in its parentheses.
+        return stat.split(separator: ")").last?.split(separator: " ").first == "T"
+      }
   }
 
   /// Forgets failpoints that were reached, for the next fault.
