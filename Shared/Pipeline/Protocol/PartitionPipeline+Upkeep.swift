@@ -18,7 +18,7 @@ extension PartitionPipeline {
   /// then passed over until the partition is opened again: it stays as it is, and the rest goes on.
   private func runTimer(into summary: inout BatchSummary) throws(PipelineError) {
     let due = context(number: batchNumber + 1, gates: gates, lastArrivals: lastArrivals, timer: timer.share)
-    guard let decider, due.now >= timer.restsUntil, decider.isTimerDue(due) else { return }
+    guard due.now >= timer.restsUntil, decider?.isTimerDue(due) ?? false else { return }
     let batch = InputBatch<Service.Event>(inputCount: inputs.count)
     while true {
       let refusal: String

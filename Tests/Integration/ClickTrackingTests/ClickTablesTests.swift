@@ -124,6 +124,28 @@ struct ClickTablesTests {
         "SELECT sum(events)::bigint FROM click_tracking.minute_count WHERE kind = 1 AND verdict = 7") == parked)
   }
 
+  @Test("M5: a waiting click whose verdict the database refuses is left, with an alarm; the others get theirs")
+  func refusedVerdict() async throws {
+    let partition = try await Partition(now: now)
+    let (_, actions) = try events(now: now)
+    try partition.run(actions)
+    let refused = try terms(serve: 3, client: 3, now: now).serveID
+    try partition.connection.executeScript(
+      "ALTER TABLE click_tracking.click ADD CONSTRAINT refuses_one CHECK (serve_id <> '\(refused)')")
+    try partition.run([.watermark])
+    let alarms = try partition.passMinute()
+    #expect(alarms.count == 1)
+    #expect(
+      alarms.allSatisfy { if case .timerRefused(let detail) = $0 { detail.contains("refuses_one") } else { false } })
+    #expect(try partition.count("SELECT count(DISTINCT serve_id) FROM click_tracking.parked") == 1)
+    #expect(try partition.count("SELECT count(DISTINCT serve_id) FROM click_tracking.click WHERE verdict = 7") == 4)
+    // Mended, and opened again.
+    try partition.connection.executeScript("ALTER TABLE click_tracking.click DROP CONSTRAINT refuses_one")
+    try partition.takeOver()
+    #expect(try partition.passMinute().isEmpty)
+    #expect(try partition.count("SELECT count(*) FROM click_tracking.parked") == 0)
+  }
+
   @Test("I3: events sent again are duplicates, whatever became of the first one")
   func duplicates() async throws {
     let partition = try await Partition(now: now)

@@ -6,6 +6,7 @@ import Pipeline
 import Postgres
 import Runtime
 import Supervision
+import Synchronization
 import Testing
 
 @testable import ClickTracking
@@ -18,6 +19,7 @@ final class Partition {
   let database: PostgresConfiguration
   let connection: PostgresConnection
   let writer = MemoryWriter()
+  private let clock: SettableClock
   private let windows = Windows()
   private var pipeline: PartitionPipeline<PostgresPipelineStore<ClickTables>, MemoryWriter>
   private var offsets: [Int64] = [0, 0]
@@ -32,20 +34,20 @@ final class Partition {
     }
     database = try PostgresConfiguration(url, applicationName: "test")
     connection = try PostgresConnection(database)
-    pipeline = try Partition.makePipeline(database, windows: windows, writer: writer, now: now)
+    clock = SettableClock(now)
+    pipeline = try Partition.makePipeline(database, windows: windows, writer: writer, clock: clock)
     try open()
   }
 
   private static func makePipeline(
-    _ database: PostgresConfiguration, windows: Windows, writer: MemoryWriter, now: Timestamp
+    _ database: PostgresConfiguration, windows: Windows, writer: MemoryWriter, clock: SettableClock
   ) throws -> PartitionPipeline<PostgresPipelineStore<ClickTables>, MemoryWriter> {
     let service = try ClickTrackingCore.ClickTracking(
       ring: try KeyRing(keys: [KeyRing.Key(id: 1, secret: Array(repeating: 7, count: 32))]))
     let store = PostgresPipelineStore(
       tables: ClickTables(windows: windows), service: service, configuration: database)
     return PartitionPipeline(
-      service: service, partition: number, partitionCount: 12, store: store, writer: writer,
-      clock: FixedClock(time: now))
+      service: service, partition: number, partitionCount: 12, store: store, writer: writer, clock: clock)
   }
 
   private func open() throws {
@@ -60,7 +62,7 @@ final class Partition {
   /// Another owner takes the partition over, and publishes again what nobody said was delivered.
   func takeOver() throws {
     writer.messages.removeAll()
-    pipeline = try Partition.makePipeline(database, windows: windows, writer: writer, now: now)
+    pipeline = try Partition.makePipeline(database, windows: windows, writer: writer, clock: clock)
     try open()
   }
 
@@ -90,6 +92,20 @@ final class Partition {
 
   func tick() throws { _ = try pipeline.tick() }
 
+  /// Lets a minute pass in which nothing arrives.
+  ///
+  /// - Returns: what a person was told meanwhile.
+  func passMinute() throws -> [PipelineAlarm] {
+    var alarms: [PipelineAlarm] = []
+    pipeline.alarm = { alarms.append($0) }
+    defer { pipeline.alarm = { _ in } }
+    for _ in 0..<60 {
+      clock.time.withLock { $0 = $0.advanced(byMilliseconds: 1_000) }
+      try tick()
+    }
+    return alarms
+  }
+
   /// A number that the database answers.
   func count(_ sql: String) throws -> Int64 { try connection.query(sql)[0].decode(0) }
 
@@ -112,9 +128,11 @@ final class Partition {
   }
 }
 
-struct FixedClock: Clock {
-  let time: Timestamp
-  func now() -> Timestamp { time }
+/// Stands until it is set.
+final class SettableClock: Clock {
+  let time: Mutex<Timestamp>
+  init(_ time: Timestamp) { self.time = Mutex(time) }
+  func now() -> Timestamp { time.withLock { $0 } }
 }
 
 /// Keeps what is published, and never says that it was delivered.
