@@ -59,6 +59,8 @@ enum Sabotage: String, CaseIterable, Sendable {
   case wallClock
   /// A sequence that a consumer misses is never sent again.
   case ignoreMissing
+  /// A producer made anew takes messages before its partitions know that the older one lost some.
+  case sendBeforeTold
 }
 
 /// The calls through which the pipeline reaches the world.

@@ -22,7 +22,9 @@ final class SimulatedWriter: LogWriter {
     guard !isDown else { throw .logUnavailable("the producer is being rebuilt") }
     if isUntold {
       context.world.coverage.note(.sentBeforeTold)
-      throw .logUnavailable("the partitions do not know of the producer that was made anew")
+      if context.world.sabotage != .sendBeforeTold {
+        throw .logUnavailable("the partitions do not know of the producer that was made anew")
+      }
     }
     let place = LogPlace(topic: message.topic, partition: message.partition)
     inFlight[place, default: []].append(InFlight(message: message, receipt: receipt))
