@@ -16,5 +16,5 @@ enum Faults {
     ]
 
   /// Those that every test run makes.
-  static let smoke: Set<String> = ["commit-cut-before", "commit-cut-after", "sigterm", "frozen-in-copy"]
+  static let smoke: Set<String> = ["commit-cut-before", "commit-cut-after", "frozen-in-copy"]
 }
