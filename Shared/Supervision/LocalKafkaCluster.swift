@@ -27,6 +27,9 @@ package final class LocalKafkaCluster: Sendable {
     }
   }
 
+  /// Several that start at once on a busy machine take their time.
+  private static let startTimeoutMilliseconds = 180_000
+
   /// By node, from 1.
   package let brokers: [LocalKafka]
 
@@ -43,7 +46,7 @@ package final class LocalKafkaCluster: Sendable {
       try LocalKafka(
         LocalKafka.Configuration(
           folder: "\(folder)/broker-\(node)", port: ports[count + node - 1], settings: settings,
-          heapMegabytes: heapMegabytes,
+          heapMegabytes: heapMegabytes, startTimeoutMilliseconds: Self.startTimeoutMilliseconds,
           membership: Membership(
             node: node, controllerPorts: Array(ports.prefix(count)), clusterIdentifier: identifier)))
     }
