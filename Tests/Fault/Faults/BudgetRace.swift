@@ -27,6 +27,7 @@ struct BudgetRace: Fault {
   private static let impressions = 60...120
   private static let requestsPerImpression = 100
   private static let kills = 6
+  private static let soldMilliseconds: Int64 = 240_000
   private static let endMilliseconds: Int64 = 90_000
 
   func make(in network: FaultNetwork, _ chance: inout Chance) throws {
@@ -41,7 +42,11 @@ struct BudgetRace: Fault {
       let services = network.deciders
       services[chance.number(0...services.count - 1)].kill()
     }
-    try buyers.finish(timeoutMilliseconds: 180_000)
+    // What an ad that nobody got to see had reserved comes back late: somebody must still be there to buy it.
+    try network.wait("\(wanted) impressions to be charged", milliseconds: Self.soldMilliseconds) {
+      try buyers.requests >= wanted * Self.requestsPerImpression && RaceAccounts(network).charged >= wanted
+    }
+    try buyers.finish(timeoutMilliseconds: 60_000)
     try network.keepTally(startedAt: startedAt, requests: buyers.requests, viewed: buyers.viewed)
     try network.wait(
       "\(wanted) impressions to be charged and all allotments to end", milliseconds: Self.endMilliseconds
@@ -111,15 +116,16 @@ struct RaceAccounts {
   }
 }
 
-/// Clients that ask for ads, one request each, and view every ad they get, some of them twice.
+/// Clients that ask for ads until they are told to stop, one request each, and view every ad they get, some of them twice.
 final class RaceBuyers: Sendable {
   static let app = "race"
   static let appKey = "race-distribution-key"
   private static let perSecond = 250
   private static let viewedAfterMilliseconds: Int64 = 100
 
-  /// How many requests they make.
-  let requests: Int
+  /// So many requests are made fast, and then one now and then.
+  private let fast: Int
+  private let asked = Mutex(0)
   private let transport: KafkaTransport
   private let app: AppID
   private let placement: PlacementID
@@ -129,6 +135,9 @@ final class RaceBuyers: Sendable {
   private let isStopping = Mutex(false)
   private let thread = Mutex<OwnerThread?>(nil)
 
+  /// How many requests they have made.
+  var requests: Int { asked.withLock { $0 } }
+
   /// Ads that were viewed, each counted once; some were of others, once the race's budget was gone.
   var viewed: Int { views.withLock { $0 } }
 
@@ -136,7 +145,7 @@ final class RaceBuyers: Sendable {
     guard let app = AppID(Self.app), let placement = PlacementID("home"), let country = Country("US") else {
       throw FaultFailure("the race's names are none")
     }
-    (self.app, self.placement, self.country, self.requests) = (app, placement, country, requests)
+    (self.app, self.placement, self.country, fast) = (app, placement, country, requests)
     var settings = KafkaTransportSettings(bootstrapServers: network.kafka.bootstrapServers, apps: [app])
     settings.askAgainMilliseconds = 1_000
     settings.deadlineMilliseconds = 30_000
@@ -146,17 +155,21 @@ final class RaceBuyers: Sendable {
   /// Begins to ask, evenly.
   func start() {
     let thread = OwnerThread("buyers") { [self] in
-      for number in 0..<requests {
-        if isStopping.withLock({ $0 }) { return }
+      while !isStopping.withLock({ $0 }) {
+        let number = asked.withLock { asked in
+          defer { asked += 1 }
+          return asked
+        }
         ask(number)
-        if number % 25 == 24 { poll(nil, 0, Int32(25_000 / Self.perSecond)) }
+        if number >= fast || number % 25 == 24 { poll(nil, 0, Int32(25_000 / Self.perSecond)) }
       }
     }
     self.thread.withLock { $0 = thread }
   }
 
-  /// Waits until every request was made and answered, and the broker has every view.
+  /// Asks no more, and waits until every request is answered and the broker has every view.
   func finish(timeoutMilliseconds: Int) throws {
+    isStopping.withLock { $0 = true }
     thread.withLock { $0 }?.join()
     guard open.wait(timeout: .now() + .milliseconds(timeoutMilliseconds)) == .success,
       transport.close(timeoutMilliseconds: 30_000)
