@@ -56,8 +56,9 @@ bench: release install-tests ## measure on a real Kafka (KAFKA_HOME) and Postgre
 
 .PHONY: simulate
 SEEDS ?= 10000
-simulate: ## run simulated worlds under SEEDS=n seeds; SEED=n in the environment replays one
-	SIMULATION_SEEDS=$(SEEDS) $(SWIFT) test --filter SimulationTests.SimulationTests/worlds
+simulate: install ## run SEEDS=n simulated worlds and count the faults they went through; SEED=n replays one
+	$(SWIFT) build -c release --product Simulator
+	@SEEDS=$(SEEDS) "$$($(SWIFT) build -c release --show-bin-path)/Simulator"
 
 .PHONY: faults
 faults: SEEDS := 1,2,3

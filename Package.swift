@@ -107,10 +107,13 @@ let tests: [Target] = [
     name: "DeployTests", dependencies: ["Migrations", "Postgres", "Supervision"],
     path: "Tests/Integration/DeployTests"),
   .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], path: "Tests/Integration/SupervisionTests"),
-  .testTarget(
-    name: "SimulationTests",
+  .target(
+    name: "Simulation",
     dependencies: ["AdSelectionCore", "BillingCore", "ClickTrackingCore", "ImpressionTrackingCore"] + pure,
-    path: "Tests/Simulation"),
+    path: "Tests/Simulation/Worlds"),
+  .executableTarget(name: "Simulator", dependencies: ["Simulation"], path: "Tests/Simulation/Run"),
+  .testTarget(
+    name: "SimulationTests", dependencies: ["Simulation"], path: "Tests/Simulation/Tests"),
   .testTarget(
     name: "OperationsTests", dependencies: ["Migrations", "Operations", "Supervision"] + everythingShared,
     path: "Tests/Integration/OperationsTests"),

@@ -89,6 +89,7 @@ package struct BillingDecoder: RecordDecoder {
     switch decoded {
     case .success(.ask(let ask)): (.ask(ask), .unnumbered)
     case .success(.report(let sequence, let report)): (.report(report), .number(sequence))
+    case .success(.watermark(let watermark)): (.watermark, .watermark(watermark))
     case .failure(let rejection): (.rejected(rejection), .unnumbered)
     }
   }

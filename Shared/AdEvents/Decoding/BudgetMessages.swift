@@ -45,13 +45,14 @@ extension AllotmentGrant: SequencedContent {
 
 extension UsageRecord: EventMessage {
   package static var schemaName: String { "handbill.v1.UsageRecord" }
-  package static var eventTypes: [EventType] { [.allotmentAsked, .allotmentReported] }
+  package static var eventTypes: [EventType] { [.allotmentAsked, .allotmentReported, .watermarkPassed] }
   package static var isWrittenByClients: Bool { false }
 
   package var eventType: EventType {
     switch self {
     case .ask: .allotmentAsked
     case .report: .allotmentReported
+    case .watermark: .watermarkPassed
     }
   }
 
@@ -61,20 +62,25 @@ extension UsageRecord: EventMessage {
     var sequence: Int64 = 0
     var ask: AllotmentAsk?
     var report: AllotmentReport?
+    var watermark: Watermark?
     var reader = WireReader(bytes)
     while try reader.next() {
       switch reader.field {
       case 1: sequence = try reader.integer("sequence", in: 0...Int64.max)
       case 2:
         ask = try readAsk(try reader.bytes())
-        report = nil
+        (report, watermark) = (nil, nil)
       case 3:
         report = try readReport(try reader.bytes())
-        ask = nil
+        (ask, watermark) = (nil, nil)
+      case 4:
+        watermark = try CommonFields.watermark(try reader.bytes())
+        (ask, report) = (nil, nil)
       default: try reader.skip()
       }
     }
     if let ask { return .ask(ask) }
+    if let watermark { return .watermark(watermark) }
     let checked = try FieldValue.required(report, "content")
     guard sequence > 0 else { throw Rejection(.missingField, "sequence is missing") }
     return .report(sequence: sequence, checked)
@@ -142,6 +148,8 @@ extension UsageRecord: EventMessage {
         writer.signed(2, report.used.value)
         writer.signed(3, report.closedAt.milliseconds)
       }
+    case .watermark(let watermark):
+      writer.message(4) { CommonFields.write(watermark, to: &$0) }
     }
   }
 }

@@ -6,6 +6,8 @@ package enum UsageRecord: Hashable, Sendable {
   case ask(AllotmentAsk)
   /// An allotment is closed. Has a sequence.
   case report(sequence: Int64, AllotmentReport)
+  /// Says how many reports there are, so that one that was lost is missed even if none follows.
+  case watermark(Watermark)
 }
 
 package struct AllotmentAsk: Hashable, Sendable {

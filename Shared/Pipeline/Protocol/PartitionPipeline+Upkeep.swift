@@ -60,7 +60,7 @@ extension PartitionPipeline {
 
   /// "Everything that arrived before T is decided, up to sequence n", after everything up to n was sent.
   private func publishWatermarks() {
-    guard service.publishesWatermarks, !isWriterDown else { return }
+    guard !isWriterDown else { return }
     for output in cursors.indices where !cursors[output].isBehind {
       let mark = Watermark(time: watermark, sequence: cursors[output].next - 1)
       guard let message = service.watermarkMessage(mark, output: output, partition: partition) else { continue }

@@ -32,7 +32,8 @@ package protocol PipelineService: Sendable {
   var inputs: [InputDeclaration] { get }
   /// Topics with sequences that the service writes.
   var outputs: [String] { get }
-  /// Publishes watermarks on its outputs.
+  /// The watermarks on its outputs tell a time. Without, they tell the last sequence alone, so that a lost record is
+  /// missed even if none follows.
   var publishesWatermarks: Bool { get }
 
   /// A decoder for one reading thread.

@@ -127,6 +127,7 @@ struct SampleMaker {
   }
 
   mutating func usage() -> UsageRecord {
+    if number(1...8) == 1 { return .watermark(Watermark(time: timestamp(), sequence: number(0...Int64.max))) }
     if flip() {
       return .ask(
         AllotmentAsk(

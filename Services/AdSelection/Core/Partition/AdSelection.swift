@@ -29,6 +29,7 @@ package struct AdSelection: PipelineService {
 
   private static let asks = MessageMaker(topic: Topic.usage.name, type: .allotmentAsked, source: source)
   private static let reports = MessageMaker(topic: Topic.usage.name, type: .allotmentReported, source: source)
+  private static let watermarks = MessageMaker(topic: Topic.usage.name, type: .watermarkPassed, source: source)
 
   /// - Throws: `CryptoError` where libcrypto lacks what tokens and marks need.
   package init(ring: KeyRing) throws(CryptoError) {
@@ -39,8 +40,12 @@ package struct AdSelection: PipelineService {
 
   package func makeDecoder() -> SelectionDecoder { SelectionDecoder(ring: ring) }
 
-  /// Usage has no watermarks.
-  package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? { nil }
+  package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {
+    Self.watermarks.message(
+      UsageRecord.watermark(watermark),
+      id: "\(partition)/watermark/\(watermark.time.milliseconds)/\(watermark.sequence)", time: watermark.time,
+      partition: partition, key: nil)
+  }
 
   /// An ask; asked again for the same ordinal it is the same event.
   static func message(_ ask: AllotmentAsk, partition: Int32, now: Timestamp) -> OutgoingMessage {

@@ -412,7 +412,7 @@ const ProtobufCMessageDescriptor handbill__v1__allotment_report__descriptor =
   (ProtobufCMessageInit) handbill__v1__allotment_report__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor handbill__v1__usage_record__field_descriptors[3] =
+static const ProtobufCFieldDescriptor handbill__v1__usage_record__field_descriptors[4] =
 {
   {
     "sequence",
@@ -450,16 +450,29 @@ static const ProtobufCFieldDescriptor handbill__v1__usage_record__field_descript
     0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "watermark",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Handbill__V1__UsageRecord, content_case),
+    offsetof(Handbill__V1__UsageRecord, watermark),
+    &handbill__v1__watermark__descriptor,
+    NULL,
+    0 | PROTOBUF_C_FIELD_FLAG_ONEOF,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned handbill__v1__usage_record__field_indices_by_name[] = {
   1,   /* field[1] = ask */
   2,   /* field[2] = report */
   0,   /* field[0] = sequence */
+  3,   /* field[3] = watermark */
 };
 static const ProtobufCIntRange handbill__v1__usage_record__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor handbill__v1__usage_record__descriptor =
 {
@@ -469,7 +482,7 @@ const ProtobufCMessageDescriptor handbill__v1__usage_record__descriptor =
   "Handbill__V1__UsageRecord",
   "handbill.v1",
   sizeof(Handbill__V1__UsageRecord),
-  3,
+  4,
   handbill__v1__usage_record__field_descriptors,
   handbill__v1__usage_record__field_indices_by_name,
   1,  handbill__v1__usage_record__number_ranges,

@@ -74,7 +74,8 @@ struct  Handbill__V1__AllotmentReport
 typedef enum {
   HANDBILL__V1__USAGE_RECORD__CONTENT__NOT_SET = 0,
   HANDBILL__V1__USAGE_RECORD__CONTENT_ASK = 2,
-  HANDBILL__V1__USAGE_RECORD__CONTENT_REPORT = 3
+  HANDBILL__V1__USAGE_RECORD__CONTENT_REPORT = 3,
+  HANDBILL__V1__USAGE_RECORD__CONTENT_WATERMARK = 4
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(HANDBILL__V1__USAGE_RECORD__CONTENT__CASE)
 } Handbill__V1__UsageRecord__ContentCase;
 
@@ -85,13 +86,14 @@ struct  Handbill__V1__UsageRecord
 {
   ProtobufCMessage base;
   /*
-   * 0 for an ask.
+   * 0 for an ask and for a watermark.
    */
   int64_t sequence;
   Handbill__V1__UsageRecord__ContentCase content_case;
   union {
     Handbill__V1__AllotmentAsk *ask;
     Handbill__V1__AllotmentReport *report;
+    Handbill__V1__Watermark *watermark;
   };
 };
 #define HANDBILL__V1__USAGE_RECORD__INIT \

@@ -20,3 +20,10 @@ struct SkewedClock: Clock {
 
   func now() -> Timestamp { Timestamp(milliseconds: time.milliseconds + skewMilliseconds) }
 }
+
+/// A clock that stands.
+struct FixedClock: Clock {
+  let time: Timestamp
+
+  func now() -> Timestamp { time }
+}

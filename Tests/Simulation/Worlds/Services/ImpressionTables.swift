@@ -7,7 +7,7 @@ import Pipeline
 struct ImpressionTables: SimulatedTables {
   typealias Service = ImpressionTracking
 
-  struct Row {
+  struct Row: Equatable {
     var partition: Int32
     var batch: Int64
     var sequence: Int64
@@ -41,7 +41,7 @@ struct ImpressionTables: SimulatedTables {
     self.idsMaximum = idsMaximum
   }
 
-  func load(_ partition: Int32, now: Timestamp) -> ImpressionDecider {
+  func load(_ partition: Int32, now: Timestamp, for context: InstanceContext) -> ImpressionDecider {
     ImpressionDecider(windows: windows, now: now, counts: uncounted[partition] ?? [:], idsMaximum: idsMaximum)
   }
 
@@ -78,7 +78,7 @@ struct ImpressionTables: SimulatedTables {
     return nil
   }
 
-  mutating func apply(_ batch: CommitBatch<ImpressionTracking>) -> CommitResult {
+  mutating func apply(_ batch: CommitBatch<ImpressionTracking>, for context: InstanceContext) -> CommitResult {
     for row in batch.effects.impressions {
       let stored = Row(
         partition: batch.partition, batch: batch.number, sequence: row.sequence, accepted: row.accepted)

@@ -1,4 +1,5 @@
 import AdCore
+import AdSelectionCore
 import Pipeline
 
 /// One connection of one instance to a service's tables: the twin of the PostgreSQL store.
@@ -48,7 +49,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   }
 
   func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider {
-    try call(.load) { () throws(PipelineError) in books.tables.load(partition, now: now) }
+    try call(.load) { () throws(PipelineError) in try books.tables.load(partition, now: now, for: context) }
   }
 
   func look(up query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge {
@@ -68,11 +69,13 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
       for message in books.tables.messages(of: batch) { try? context.writer.send(message.message, receipt: nil) }
     }
     return try call(.commit) { () throws(PipelineError) in
+      context.world.rebalanceInMidBatch(books.name, batch.partition, from: context)
       var row = books.row(batch.partition)
       try checkFence(row, epoch: batch.epoch, batchNumber: batch.number - 1)
       if let violation = books.tables.violation(of: batch) {
         if case .duplicateFound = violation { context.world.coverage.note(.oldIDReplayed) }
         if case .dataRefused = violation { context.world.coverage.note(.rowRefused) }
+        if case .storeUnavailable(let detail) = violation { books.anomalies.append("\(books.name): \(detail)") }
         throw violation
       }
       if batch.outbox.contains(where: { $0.id <= row.outboxID }) { books.anomalies.append("an outbox id came twice") }
@@ -80,7 +83,8 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
         BatchRow(
           number: batch.number, committedAt: batch.committedAt, watermarkBefore: row.watermark,
           watermark: batch.watermark, inputs: batch.inputs, incarnations: row.incarnations, outputs: batch.outputs,
-          outcomes: batch.outcomes, lost: batch.lost))
+          outcomes: batch.outcomes, lost: batch.lost, partitionCount: context.partitionCounts[batch.partition] ?? 0,
+          freshness: context.catalog?.source.state(at: batch.committedAt)))
       row.batchNumber = batch.number
       if context.world.sabotage != .forgetPosition || !context.random.chance(100) {
         row.inputs = batch.inputs.map(\.position)
@@ -91,7 +95,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
       row.rejected += batch.rejections.map { (batch.number, $0, row.incarnations[$0.input]) }
       row.outbox += batch.outbox
       settle(&row, delivered: batch.deliveredOutbox, missing: batch.missing)
-      let result = books.tables.apply(batch)
+      let result = books.tables.apply(batch, for: context)
       for message in result.messages {
         row.outputs[message.output].nextSequence = max(
           row.outputs[message.output].nextSequence, message.sequence + 1)

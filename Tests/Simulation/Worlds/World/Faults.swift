@@ -2,32 +2,36 @@ import AdCore
 import Pipeline
 
 /// Everything that can go wrong in a simulated world; each must really happen within the smoke's seeds.
-enum Fault: String, CaseIterable {
+package enum Fault: String, CaseIterable, Sendable {
   case crashBeforeCall, crashAfterCommit, crashAfterCall
   case connectionLost, commitAnswerLost
-  case restart, handover, zombieFenced
+  case restart, handover, zombieFenced, rebalanceInMidBatch
   case producerFailed, deliveredButUnreported, droppedInFlight, sentBeforeTold
-  case lateRecordOfZombie, recordAppendedTwice, recordCorrupted
-  case offsetHole, retentionPassedConsumer, logReplaced, sequenceAhead, missingAnswered
+  case lateRecordOfZombie, recordAppendedTwice, recordCorrupted, topicReplayed, inputsReordered
+  case offsetHole, retentionPastConsumer, retentionPastClients, logReplaced, clientTopicReplaced
+  case sequenceAhead, missingAnswered, topicGrown, sentToPartitionOfLater
   case clientResend, clientForged, clientUnknownKey, clientGarbage, wrongPartition, unknownPartition
-  case borderEvent, clockSkew, timestampRegression, clockJump
+  case borderEvent, lateEvent, earlyEvent, expiredEvent, clockSkew, timestampRegression, clockJump
   case oldIDReplayed, rowRefused, batchHalved, partitionUnreadable
   case staleEnd
   case clickBeforeImpression, clickLimited, clickRepeated, clickWithoutImpression
+  case requestRepeated, requestForwarded, requestThrottled, requestPastDeadline, requestOfTestBuild, replyRefused
+  case catalogWithoutHeartbeat, priceChanged, budgetLowered, budgetExhausted, noAllotment
+  case allotmentClosed, allotmentEnded, chargedToAllotment, drawnOnFreeBudget, unfunded, lateForBilling, inSuspense
 }
 
 /// How often each fault happened.
-struct Coverage: Sendable {
-  private(set) var counts: [Fault: Int] = [:]
+package struct Coverage: Sendable {
+  package private(set) var counts: [Fault: Int] = [:]
 
   mutating func note(_ fault: Fault, _ times: Int = 1) { counts[fault, default: 0] += times }
 
   mutating func merge(_ other: Coverage) { counts.merge(other.counts, uniquingKeysWith: +) }
 
   /// Faults that never happened.
-  var absent: [Fault] { Fault.allCases.filter { counts[$0, default: 0] == 0 } }
+  package var absent: [Fault] { Fault.allCases.filter { counts[$0, default: 0] == 0 } }
 
-  var table: String {
+  package var table: String {
     Fault.allCases.map { fault in
       let name = fault.rawValue.padding(to: 24)
       return "  \(name) \(counts[fault, default: 0])"
@@ -42,7 +46,7 @@ extension String {
 }
 
 /// A step of the protocol that is left out or done wrongly on purpose: the auditor must see it.
-enum Sabotage: String, CaseIterable, Sendable {
+package enum Sabotage: String, CaseIterable, Sendable {
   /// A store whose fence lets everybody through.
   case skipFence
   /// Messages go out before the transaction that makes them.
@@ -61,6 +65,26 @@ enum Sabotage: String, CaseIterable, Sendable {
   case ignoreMissing
   /// A producer made anew takes messages before its partitions know that the older one lost some.
   case sendBeforeTold
+  /// What an allotment has not used is returned twice.
+  case returnTwice
+  /// A grant is not held to the free budget.
+  case grantUnbounded
+  /// An ask that comes again is granted again.
+  case grantTwice
+  /// What comes after its allotment's end is charged although nothing is free.
+  case chargeAfterEnd
+  /// The developer's share is rounded down.
+  case roundShareDown
+  /// What was sold from an allotment is not stored with the decision.
+  case forgetUse
+
+  /// Whether the tables' constraints stand: without them only the auditor is left.
+  var keepsConstraints: Bool {
+    switch self {
+    case .returnTwice, .grantUnbounded, .grantTwice, .chargeAfterEnd: false
+    default: true
+    }
+  }
 }
 
 /// The calls through which the pipeline reaches the world.

@@ -5,18 +5,39 @@ import Pipeline
 /// All devices: they were served ads, and tell what became of them, sometimes twice, late, early, or wrongly.
 final class Devices {
   static let tokenLife: Int64 = 15 * 60_000
-  private static let hour: Int64 = 3_600_000
+  static let hour: Int64 = 3_600_000
 
-  private let fixture: Fixture
-  private let partitions: Int32
+  let fixture: Fixture
   private(set) var events: [DeviceEvent] = []
   /// Ads with genuine tokens, and the age that was told last for each.
   private var served: [(terms: ServedTerms, age: Int64?)] = []
+  /// Ads that ad selection has answered with and that nobody has seen yet. All others were served by networks of which
+  /// only their tokens are known here: so events may lie exactly where they are wanted.
+  private var fresh: [ServedTerms] = []
   private(set) var sentCount = 0
 
-  init(fixture: Fixture, partitions: Int32) {
-    self.fixture = fixture
-    self.partitions = partitions
+  init(fixture: Fixture) { self.fixture = fixture }
+
+  /// An answer arrives at its device, most of the time.
+  func receive(_ message: OutgoingMessage, in world: World) {
+    guard message.topic == Topic.responses(for: Samples.terms.app), let terms = token(in: message) else { return }
+    if world.random.chance(900) { fresh.append(terms) }
+  }
+
+  /// What the token in an answer says; nil for an answer without an ad.
+  func token(in message: OutgoingMessage) -> ServedTerms? {
+    guard case .success(let response) = Self.response(in: message), case .ad(let ad) = response.outcome,
+      case .valid(let terms) = fixture.verifier.verify(ad.token, now: Timestamp(milliseconds: VirtualTime.start))
+    else { return nil }
+    return terms
+  }
+
+  static func response(in message: OutgoingMessage) -> Result<AdResponse, Rejection> {
+    var headers = RecordHeaders()
+    for header in message.headers {
+      header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { headers.add(name: name, value: $0) } }
+    }
+    return (message.value ?? []).withUnsafeBytes { AdResponse.decode(value: $0, headers: headers) }
   }
 
   /// The database refuses the rows of some ads, for a reason nobody foresaw.
@@ -32,7 +53,7 @@ final class Devices {
     events.append(event)
     sentCount += 1
     note(event, in: world)
-    world.log.append(event.message, event: event.number, timestamp: nextArrival, using: &world.random)
+    world.append(event.message, event: event.number, timestamp: nextArrival)
   }
 
   /// The arrival that the event was made for, where it was made for one.
@@ -46,7 +67,7 @@ final class Devices {
     case .garbage: world.coverage.note(.clientGarbage)
     }
     guard let terms = event.terms else { return }
-    if !(0..<partitions).contains(terms.partition) {
+    if !(0..<world.partitionCount).contains(terms.partition) {
       world.coverage.note(.unknownPartition)
     } else if terms.partition != event.message.partition {
       world.coverage.note(.wrongPartition)
@@ -59,19 +80,21 @@ final class Devices {
     let event = world.random.pick(events)
     var message = event.message
     // A failure without an ad belongs nowhere: its second copy elsewhere is a duplicate in whatever order they come.
-    if event.terms != nil, world.random.chance(200) {
-      message.partition = Int32(world.random.number(0...Int(partitions) - 1))
+    if event.hasPlace, world.random.chance(200) {
+      message.partition = Int32(world.random.number(0...Int(world.log.partitionCount(message.topic)) - 1))
     }
-    world.log.append(message, event: event.number, using: &world.random)
+    world.append(message, event: event.number)
   }
 
   private func make(in world: World) -> DeviceEvent {
-    let sentTo = Int32(world.random.number(0...Int(partitions) - 1))
-    let topic: Topic = world.random.chance(400) ? .clicks : .impressions
+    let topic: Topic = world.random.pick([.requests, .requests, .impressions, .impressions, .clicks])
+    let sentTo = Int32(world.random.number(0...Int(world.log.partitionCount(topic.name)) - 1))
     let place = LogPlace(topic: topic.name, partition: sentTo)
     nextArrival = nil
     if world.random.chance(80) { return garbage(topic, sentTo, in: world) }
+    if topic == .requests { return request(in: world) }
     if topic == .clicks { return tap(place, in: world) }
+    if !fresh.isEmpty, world.random.chance(700) { return view(in: world) }
     if world.random.chance(80) { return failureWithoutAd(sentTo, in: world) }
     let (terms, age) = timing(arrival: world.log.nextTimestamp(place), sentTo: sentTo, in: world)
     var claimed: Int64?
@@ -166,17 +189,42 @@ final class Devices {
 
   private func makeTerms(issuedAt: Int64, sentTo: Int32, in world: World) -> ServedTerms {
     var partition = sentTo
-    if world.random.chance(100) { partition = Int32(world.random.number(0...Int(partitions))) }
+    if world.random.chance(100) { partition = Int32(world.random.number(0...Int(world.partitionCount))) }
+    let campaign = world.random.pick(world.catalogPlan.campaigns)
     let issued = Timestamp(milliseconds: issuedAt)
     var terms = Samples.terms
     terms.serveID = ServeID(timestamp: issued, randomHigh: world.random.next(), randomLow: world.random.next())
     terms.partition = partition
     terms.issuedAt = issued
     terms.expiresAt = issued.advanced(byMilliseconds: Self.tokenLife)
-    terms.clientHash = UInt64(clamping: partition) * 10 + UInt64(world.random.number(1...4))
+    terms.clientHash = UInt64(clamping: partition) * 10 + UInt64(world.random.number(1...3))
     terms.isTest = world.random.chance(100)
+    terms.campaign = campaign.id
+    terms.impressionPrice = campaign.impressionPrice
+    terms.clickPrice = campaign.clickPrice
+    terms.shareBasisPoints = world.catalogPlan.app.shareBasisPoints
+    terms.budgetDay = Int32(issuedAt / (24 * Self.hour))
+    if world.random.chance(200) {
+      terms.allotment = UInt64(clamping: partition) << 40 | UInt64(world.random.number(1...8))
+    }
     if world.random.chance(30) { terms.budgetDay = 13 }
+    if world.random.chance(20) { terms.ad = Samples.cursedAd }
     return terms
+  }
+
+  /// The first event of an ad that ad selection has served: it is seen, now or later.
+  private func view(in world: World) -> DeviceEvent {
+    let terms = fresh.remove(at: world.random.number(0...fresh.count - 1))
+    let age = world.random.milliseconds(0...min(Self.tokenLife, max(0, world.log.now - terms.issuedAt.milliseconds)))
+    served.append((terms, age))
+    let hasPartition = terms.partition < world.log.partitionCount(Topic.impressions.name)
+    let value = ImpressionEvent(
+      kind: .viewed, subject: .serve(token: fixture.signer.sign(terms)), age: .milliseconds(age), error: nil,
+      identity: EventIdentity(idHash: 0, time: nil))
+    return DeviceEvent(
+      number: events.count, form: .sound, content: .impression(.viewed, nil), terms: terms, age: age,
+      claimedTime: nil,
+      message: message(value, on: .impressions, to: hasPartition ? terms.partition : 0, claimed: nil))
   }
 
   private func failureWithoutAd(_ partition: Int32, in world: World) -> DeviceEvent {
@@ -196,7 +244,9 @@ final class Devices {
     let nothing = EventIdentity(idHash: 0, time: nil)
     let token: [UInt8] = [1, 2, 3]
     var message: OutgoingMessage
-    if topic == .clicks {
+    if topic == .requests {
+      message = self.message(sample(in: world).value, on: topic, to: partition, claimed: nil)
+    } else if topic == .clicks {
       let value = ClickEvent(
         kind: .click, token: token, age: .unknown, actionMilliseconds: 0, leftApplication: false, identity: nothing)
       message = self.message(value, on: topic, to: partition, claimed: nil)
@@ -223,7 +273,7 @@ final class Devices {
       claimedTime: nil, message: message)
   }
 
-  private func message(
+  func message(
     _ value: some EventMessage, on topic: Topic, to partition: Int32, claimed: Int64?
   ) -> OutgoingMessage {
     var headers = [

@@ -27,6 +27,13 @@ final class SimulatedWriter: LogWriter {
       }
     }
     let place = LogPlace(topic: message.topic, partition: message.partition)
+    if !context.world.log.has(place) {
+      // A partition that the topic does not have yet: what must arrive ends the producer and is sent again.
+      guard receipt != nil else { return }
+      context.world.coverage.note(.sentToPartitionOfLater)
+      fail()
+      throw .logUnavailable("there is no \(place)")
+    }
     inFlight[place, default: []].append(InFlight(message: message, receipt: receipt))
     if case .crashAfter = fate { context.isDead = true }
   }

@@ -1,15 +1,16 @@
 import AdCore
+import AdSelectionCore
 import Pipeline
 
 /// A service's own tables in memory: the twin of its half of the database, small and honest.
 protocol SimulatedTables<Service> {
   associatedtype Service: PipelineService
 
-  func load(_ partition: Int32, now: Timestamp) -> Service.Decider
+  func load(_ partition: Int32, now: Timestamp, for context: InstanceContext) throws(PipelineError) -> Service.Decider
   func look(up query: Service.Query, partition: Int32) -> Service.Knowledge
   /// What the constraints say against the batch; nothing has been changed then.
   func violation(of batch: CommitBatch<Service>) -> PipelineError?
-  mutating func apply(_ batch: CommitBatch<Service>) -> CommitResult
+  mutating func apply(_ batch: CommitBatch<Service>, for context: InstanceContext) -> CommitResult
   func messages(partition: Int32, output: Int, from sequence: Int64, limit: Int) -> [NumberedMessage]
   /// The messages that the batch will make.
   func messages(of batch: CommitBatch<Service>) -> [NumberedMessage]
@@ -21,6 +22,10 @@ protocol ServiceBooks: AnyObject {
   var inputTopics: [String] { get }
   var outputTopics: [String] { get }
   var partitions: [Int32: PartitionRow] { get }
+  /// Broken rules that the tables themselves saw.
+  var anomalies: [String] { get }
+  /// Why a partition was not opened last, when nothing should go wrong any more.
+  var lastError: String? { get }
   /// A person accepts that the log was replaced: it is read from its beginning.
   func acceptLog(_ partition: Int32, input: Int, incarnation: Int)
 }
@@ -61,6 +66,13 @@ struct BatchRow {
   var outputs: [OutputCommit]
   var outcomes: [UInt8]
   var lost: [LostRange]
+  /// How many partitions the topics had for whoever decided.
+  var partitionCount: Int32
+  /// Whether the catalogue was complete for whoever decided.
+  var freshness: CatalogFreshness.State?
+
+  /// What timers made due, and nothing else.
+  var isOfTimer: Bool { outcomes.isEmpty && lost.isEmpty }
 }
 
 /// The tables of one service, all partitions.
@@ -74,6 +86,7 @@ final class Books<Tables: SimulatedTables>: ServiceBooks {
   var consumers: [any ServiceBooks] = []
   /// Broken rules that the tables themselves saw.
   var anomalies: [String] = []
+  var lastError: String?
   private var missingNumber: Int64 = 0
 
   init(service: Tables.Service, tables: Tables) {

@@ -6,12 +6,17 @@ import Pipeline
 final class InstanceContext {
   unowned let world: World
   let clock: SkewedClock
+  /// The catalogue as the process has read it; nil for services that read none.
+  let catalog: CatalogReader?
   var isDead = false
+  /// How many partitions the topics had when a partition was opened.
+  var partitionCounts: [Int32: Int32] = [:]
   private var producer: SimulatedWriter?
 
-  init(world: World, clock: SkewedClock) {
+  init(world: World, clock: SkewedClock, catalog: CatalogReader?) {
     self.world = world
     self.clock = clock
+    self.catalog = catalog
   }
 
   var random: SeededRandom {
@@ -64,6 +69,8 @@ protocol SimulatedInstance: AnyObject {
   func tellRebuilt()
   func drop(_ partition: Int32)
   func isCaughtUp(_ partition: Int32) -> Bool
+  /// Learns how many partitions there are; what is open with another count is opened again.
+  func refreshCounts()
 }
 
 final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
@@ -91,6 +98,8 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
   private let store: SimulatedStore<Tables>
   private var decoder: Service.Decoder
   private var openings: [Int32: Opening] = [:]
+  /// How many partitions the first input has, as far as is known here.
+  private var partitionCount: Int32
   var assigned: Set<Int32> = []
 
   init(service: Service, books: Books<Tables>, context: InstanceContext) {
@@ -99,6 +108,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     self.context = context
     store = SimulatedStore(books: books, context: context)
     decoder = service.makeDecoder()
+    partitionCount = context.world.log.partitionCount(service.inputs[0].topic)
   }
 
   var serviceName: String { Service.name }
@@ -113,8 +123,9 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
 
   func open(_ partition: Int32) {
     let pipeline = Pipeline(
-      service: service, partition: partition, partitionCount: world.plan.partitions, store: store,
-      writer: context.writer, clock: context.clock)
+      service: service, partition: partition, partitionCount: partitionCount, store: store, writer: context.writer,
+      clock: context.clock)
+    context.partitionCounts[partition] = partitionCount
     do throws(PipelineError) {
       let offsets = try pipeline.open { input, lastOffset throws(PipelineError) in
         _ = try context.fate(of: .probe)
@@ -125,6 +136,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
         pipeline: pipeline, readOffsets: offsets,
         incarnations: service.inputs.indices.map { world.log[place($0, partition)].incarnation })
     } catch {
+      if !world.isFaulty { books.lastError = "\(error)" }
       guard case .logReplaced(let topic, _, _) = error else { return }
       guard let input = service.inputs.firstIndex(where: { $0.topic == topic }) else { return }
       // A person looks and accepts the new log.
@@ -138,6 +150,13 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
   }
 
   func drop(_ partition: Int32) { openings[partition] = nil }
+
+  func refreshCounts() {
+    let count = world.log.partitionCount(service.inputs[0].topic)
+    guard count != partitionCount else { return }
+    partitionCount = count
+    openings = [:]
+  }
 
   /// Runs `body`; whatever it throws ends this opening of the partition.
   private func attempt(_ partition: Int32, _ body: (Opening) throws(PipelineError) -> Void) {
@@ -157,7 +176,10 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     guard let opening = openings[partition] else { return }
     var batch = InputBatch<Service.Event>(inputCount: service.inputs.count)
     var order = Array(service.inputs.indices)
-    if world.random.chance(500) { order.reverse() }
+    if world.random.chance(500) {
+      order.reverse()
+      if order.count > 1 { world.coverage.note(.inputsReordered) }
+    }
     for input in order where !read(input, partition, recordsMaximum, of: opening, into: &batch) {
       openings[partition] = nil
       return
@@ -194,30 +216,11 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
   }
 
   private func append(_ record: LogRecord, input: Int, of opening: Opening, to batch: inout InputBatch<Service.Event>) {
-    let message = record.message
-    let arrival = Timestamp(milliseconds: record.timestamp)
-    decoder.begin()
-    withOptionalBytes(message.key) { key in
-      withOptionalBytes(message.value) { batch.raw.begin(key: key, value: $0) }
+    batch.append(record, input: input, with: &decoder) { [world, context] mark in
+      if world.sabotage == .takeAhead, case .number = mark { return .unnumbered }
+      guard world.sabotage == .wallClock, case .watermark = mark else { return mark }
+      return .watermark(Watermark(time: context.clock.now(), sequence: 0))
     }
-    for header in message.headers {
-      header.name.withUnsafeBytes { name in
-        header.value.withUnsafeBytes { value in
-          decoder.header(name: name, value: value)
-          batch.raw.addHeader(name: name, value: value)
-        }
-      }
-    }
-    let decoded = withOptionalBytes(message.value) { decoder.decode(input: input, value: $0, arrival: arrival) }
-    var mark = decoded.mark
-    if world.sabotage == .takeAhead, case .number = mark { mark = .unnumbered }
-    if world.sabotage == .wallClock, case .watermark = mark {
-      mark = .watermark(Watermark(time: context.clock.now(), sequence: 0))
-    }
-    batch.append(
-      InputRecord(
-        input: input, offset: record.offset, timestamp: record.timestamp, arrival: arrival, mark: mark,
-        event: decoded.event, contentHash: record.contentHash, raw: batch.raw.finish()))
     opening.readOffsets[input] = record.offset + 1
   }
 
@@ -264,6 +267,34 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     let row = books.row(partition)
     return isRead && !opening.pipeline.hasBacklog && row.outbox.isEmpty
       && row.outputs.allSatisfy { $0.emittedSequence == $0.nextSequence - 1 }
+  }
+}
+
+extension InputBatch {
+  /// Appends a record of the log as a reader does.
+  ///
+  /// - Parameter change: what a sabotaged reader makes of the record's mark.
+  mutating func append(
+    _ record: LogRecord, input: Int, with decoder: inout some RecordDecoder<Event>,
+    change: (SequenceMark) -> SequenceMark = { $0 }
+  ) {
+    let message = record.message
+    let arrival = Timestamp(milliseconds: record.timestamp)
+    decoder.begin()
+    withOptionalBytes(message.key) { key in withOptionalBytes(message.value) { raw.begin(key: key, value: $0) } }
+    for header in message.headers {
+      header.name.withUnsafeBytes { name in
+        header.value.withUnsafeBytes { value in
+          decoder.header(name: name, value: value)
+          raw.addHeader(name: name, value: value)
+        }
+      }
+    }
+    let decoded = withOptionalBytes(message.value) { decoder.decode(input: input, value: $0, arrival: arrival) }
+    append(
+      InputRecord(
+        input: input, offset: record.offset, timestamp: record.timestamp, arrival: arrival, mark: change(decoded.mark),
+        event: decoded.event, contentHash: record.contentHash, raw: raw.finish()))
   }
 }
 

@@ -17,7 +17,7 @@ struct ClickTables: SimulatedTables {
 
   init(windows: Windows) { self.windows = windows }
 
-  func load(_ partition: Int32, now: Timestamp) -> ClickDecider {
+  func load(_ partition: Int32, now: Timestamp, for context: InstanceContext) -> ClickDecider {
     let own = parked.filter { $0.value.contains { $0.terms.partition == partition } }
     return ClickDecider(windows: windows, parked: own.compactMapValues { $0.map(\.terms.expiresAt).max() })
   }
@@ -71,7 +71,7 @@ struct ClickTables: SimulatedTables {
     return nil
   }
 
-  mutating func apply(_ batch: CommitBatch<ClickTracking>) -> CommitResult {
+  mutating func apply(_ batch: CommitBatch<ClickTracking>, for context: InstanceContext) -> CommitResult {
     let effects = batch.effects
     for impression in effects.impressions { impressions[impression.serveID] = impression.shownAt }
     for click in effects.clicks {

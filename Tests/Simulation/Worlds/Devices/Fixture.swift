@@ -1,21 +1,33 @@
 import AdCore
+import AdSelectionCore
+import BillingCore
 import ClickTrackingCore
+import Crypto
 import ImpressionTrackingCore
 
 /// What all worlds of one thread share because it costs time to make: keys and services.
 final class Fixture {
   let ring: KeyRing
   let signer: ServeTokenSigner
+  let verifier: ServeTokenVerifier
   /// Signs with a key that nobody else knows.
   let foreignSigner: ServeTokenSigner
+  let hasher: ClientHasher
+  let liveKeyHash = SHA256.hash(CatalogPlan.liveKey.utf8)
+  let testKeyHash = SHA256.hash(CatalogPlan.testKey.utf8)
+  let adSelection: AdSelection
   let impressionTracking: ImpressionTracking
   let clickTracking: ClickTracking
+  let billing = BillingService()
 
   init() throws {
     ring = try KeyRing(keys: [KeyRing.Key(id: 1, secret: Array(repeating: 7, count: 32))])
     let foreign = try KeyRing(keys: [KeyRing.Key(id: 9, secret: Array(repeating: 8, count: 32))])
     signer = try ServeTokenSigner(ring: ring)
+    verifier = try ServeTokenVerifier(ring: ring)
     foreignSigner = try ServeTokenSigner(ring: foreign)
+    hasher = try ClientHasher(ring: ring)
+    adSelection = try AdSelection(ring: ring)
     impressionTracking = try ImpressionTracking(ring: ring, windows: Windows())
     clickTracking = try ClickTracking(ring: ring)
   }

@@ -21,22 +21,22 @@ struct ImpressionAudit {
   }
 
   func audit() {
-    for partition in 0..<world.plan.partitions { audit(partition) }
+    for partition in 0..<world.partitionCount { audit(partition) }
   }
 
   private func audit(_ partition: Int32) {
     let place = LogPlace(topic: Topic.impressions.name, partition: partition)
     let row = world.impressions.row(partition)
-    let records = Dictionary(
-      uniqueKeysWithValues: world.log[place].records.map { ($0.offset, $0) })
+    let records = Auditor.Records(world.log[place])
     var seen = Set<Seen>()
     var accepted: [Accepted] = []
     var counted = 0
-    var rejected: [Int64: UInt8] = [:]
+    var rejected: [RejectedPlace: UInt8] = [:]
     for batch in row.batches {
+      let incarnation = batch.incarnations[0]
       for (index, outcome) in Auditor.outcomes(of: batch, input: 0).enumerated() {
         let offset = batch.inputs[0].firstOffset + Int64(index)
-        guard let record = records[offset] else { continue }
+        guard let record = records[incarnation, offset] else { continue }
         // A record never counts as earlier than what was said to be decided.
         let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
         if world.plan.timestampRegression == 0, arrival != record.timestamp {
@@ -46,13 +46,16 @@ struct ImpressionAudit {
           world.fail("\(place): nobody knows the record at \(offset)")
           continue
         }
-        let expected = expect(event, arrival: arrival, partition: partition, seen: seen)
+        let expected = expect(event, arrival: arrival, partition: partition, count: batch.partitionCount, seen: seen)
         if expected.outcome != outcome {
           world.fail(
             "\(place): offset \(offset) has outcome \(outcome), \(expected.outcome) was due at \(arrival): \(event.summary)"
           )
         }
-        if expected.outcome >= 64 { rejected[offset] = expected.outcome }
+        if expected.outcome >= 64 {
+          rejected[RejectedPlace(incarnation: incarnation, offset: offset)] = expected.outcome
+        }
+        world.noteTiming(expected.outcome)
         if expected.outcome == 3 { auditForwarded(record, of: event, from: place) }
         guard expected.outcome == 1, let key = expected.key else { continue }
         seen.insert(key)
@@ -83,18 +86,24 @@ struct ImpressionAudit {
     }
   }
 
-  private func compareRejected(_ expected: [Int64: UInt8], _ row: PartitionRow, _ place: LogPlace) {
-    var stored: [Int64: UInt8] = [:]
+  private struct RejectedPlace: Hashable {
+    var incarnation: Int
+    var offset: Int64
+  }
+
+  private func compareRejected(_ expected: [RejectedPlace: UInt8], _ row: PartitionRow, _ place: LogPlace) {
+    var stored: [RejectedPlace: UInt8] = [:]
     for entry in row.rejected {
-      if stored.updateValue(entry.row.reason, forKey: entry.row.offset) != nil {
-        world.fail("\(place): offset \(entry.row.offset) is rejected twice")
+      let place = RejectedPlace(incarnation: entry.incarnation, offset: entry.row.offset)
+      if stored.updateValue(entry.row.reason, forKey: place) != nil {
+        world.fail("\(place): offset \(entry.row.offset) of \(place) is rejected twice")
       }
     }
     if stored != expected { world.fail("\(place): rejected are \(stored), not \(expected)") }
     let told = LogPlace(topic: Topic.rejected.name, partition: place.partition)
     let ids = Set(world.log[told].records.compactMap { Self.id(of: $0.message) })
-    for offset in expected.keys where !ids.contains("\(place.topic)/\(place.partition)/\(offset)") {
-      world.fail("\(place): nobody was told that offset \(offset) was rejected")
+    for rejected in expected.keys where !ids.contains("\(place.topic)/\(place.partition)/\(rejected.offset)") {
+      world.fail("\(place): nobody was told that offset \(rejected.offset) was rejected")
     }
   }
 
@@ -110,7 +119,7 @@ struct ImpressionAudit {
   private func auditForwarded(_ record: LogRecord, of event: DeviceEvent, from place: LogPlace) {
     guard let terms = event.terms else { return }
     let target = LogPlace(topic: place.topic, partition: terms.partition)
-    let arrived = world.log[target].records.contains {
+    let arrived = Auditor.allRecords(world.log[target]).contains {
       $0.event == nil && $0.message.value == record.message.value && $0.message.headers == record.message.headers
     }
     if !arrived { world.fail("\(place): offset \(record.offset) was not forwarded to \(target)") }
@@ -118,7 +127,7 @@ struct ImpressionAudit {
 
   /// What must become of an event that lies in `partition` since `arrival`.
   private func expect(
-    _ event: DeviceEvent, arrival: Int64, partition: Int32, seen: Set<Seen>
+    _ event: DeviceEvent, arrival: Int64, partition: Int32, count: Int32, seen: Set<Seen>
   ) -> (outcome: UInt8, time: Int64, key: Seen?) {
     switch event.form {
     case .garbage(let reason): return (reason, 0, nil)
@@ -127,12 +136,13 @@ struct ImpressionAudit {
     case .sound: break
     }
     if case .failure(let id, let error) = event.content {
+      if abs(arrival - id.timestamp.milliseconds) > 26 * 3_600_000 { return (70, 0, nil) }
       let key = Seen(serveID: id, kind: 100 + error.rawValue)
       return (seen.contains(key) ? 2 : 1, arrival, key)
     }
     guard let terms = event.terms, case .impression(let kind, _) = event.content else { return (0, 0, nil) }
     if terms.partition != partition {
-      return ((0..<world.plan.partitions).contains(terms.partition) ? 3 : 80, 0, nil)
+      return ((0..<count).contains(terms.partition) ? 3 : 80, 0, nil)
     }
     let time: Int64
     switch event.judgedTime(arrival: arrival, lastAfterIssue: Devices.tokenLife) {

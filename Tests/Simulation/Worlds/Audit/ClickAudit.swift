@@ -26,8 +26,8 @@ struct ClickAudit {
   }
 
   func audit() {
-    for partition in 0..<world.plan.partitions { audit(partition) }
-    if world.plan.waitsForParked, let serve = world.clicks.tables.parked.keys.first {
+    for partition in 0..<world.partitionCount { audit(partition) }
+    if world.plan.waitsForEnds, let serve = world.clicks.tables.parked.keys.first {
       world.fail("clicks of \(serve) still wait although no impression can come any more")
     }
   }
@@ -35,19 +35,23 @@ struct ClickAudit {
   private func audit(_ partition: Int32) {
     let place = LogPlace(topic: Topic.clicks.name, partition: partition)
     let row = world.clicks.row(partition)
-    let records = Dictionary(uniqueKeysWithValues: world.log[place].records.map { ($0.offset, $0) })
+    let records = Auditor.Records(world.log[place])
     var seen = Set<Identity>()
     var clicksOfServe: [UUIDv7: Int] = [:]
     var due: [UInt64: Due] = [:]
     for batch in row.batches {
       for (index, outcome) in Auditor.outcomes(of: batch, input: 0).enumerated() {
         let offset = batch.inputs[0].firstOffset + Int64(index)
-        guard let record = records[offset], let number = record.event ?? Devices.event(of: record.message) else {
+        guard let record = records[batch.incarnations[0], offset],
+          let number = record.event ?? Devices.event(of: record.message)
+        else {
           continue
         }
         let event = world.devices.events[number]
         let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
-        let judged = judge(event, arrival: arrival, partition: partition, seen: seen)
+        let judged = judge(
+          event, arrival: arrival, partition: partition, count: batch.partitionCount, seen: seen)
+        world.noteTiming(judged.outcome)
         if let key = judged.key { seen.insert(key) }
         if let time = judged.clickTime, let terms = event.terms, case .click(_, let lasted, let left) = event.content {
           let ordinal = clicksOfServe[terms.serveID, default: 0] + 1
@@ -123,7 +127,7 @@ struct ClickAudit {
 
   /// What must become of an event, or, for a click that gets a verdict, its time.
   private func judge(
-    _ event: DeviceEvent, arrival: Int64, partition: Int32, seen: Set<Identity>
+    _ event: DeviceEvent, arrival: Int64, partition: Int32, count: Int32, seen: Set<Identity>
   ) -> (outcome: UInt8, key: Identity?, clickTime: Int64?) {
     switch event.form {
     case .garbage(let reason): return (reason, nil, nil)
@@ -133,7 +137,7 @@ struct ClickAudit {
     }
     guard let terms = event.terms, case .click(let kind, _, _) = event.content else { return (0, nil, nil) }
     if terms.partition != partition {
-      return ((0..<world.plan.partitions).contains(terms.partition) ? 3 : 80, nil, nil)
+      return ((0..<count).contains(terms.partition) ? 3 : 80, nil, nil)
     }
     let time: Int64
     switch event.judgedTime(arrival: arrival, lastAfterIssue: Devices.tokenLife + 3_600_000) {

@@ -57,14 +57,21 @@ final class SimulatedLog {
   var holePermille = 0
   private(set) var holeCount = 0
   private(set) var logs: [LogPlace: PartitionLog] = [:]
+  private var counts: [String: Int32] = [:]
   /// Told of each record, before it is there.
   var willAppend: (LogPlace, OutgoingMessage) -> Void = { _, _ in }
 
   init(time: VirtualTime) { self.time = time }
 
+  /// Makes a topic, or more partitions of one.
   func create(_ topic: String, partitions: Int32) {
-    for partition in 0..<partitions { logs[LogPlace(topic: topic, partition: partition)] = PartitionLog() }
+    for partition in partitionCount(topic)..<partitions {
+      logs[LogPlace(topic: topic, partition: partition)] = PartitionLog()
+    }
+    counts[topic] = partitions
   }
+
+  func partitionCount(_ topic: String) -> Int32 { counts[topic] ?? 0 }
 
   func has(_ place: LogPlace) -> Bool { logs[place] != nil }
 

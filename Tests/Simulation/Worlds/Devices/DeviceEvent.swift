@@ -19,6 +19,23 @@ struct DeviceEvent {
     case click(ClickEvent.Kind, Int64, Bool)
     /// A failure without an ad, by request id.
     case failure(UUIDv7, AdError)
+    case request(Request)
+  }
+
+  /// What an app asks for, as far as it differs from one to the other.
+  struct Request: Hashable {
+    enum Key: Hashable { case live, test, unknown }
+    enum Reply: Hashable { case sound, otherTopic, absurdPartition }
+
+    var id: UUIDv7
+    /// The client id, else the session id: where the request belongs follows from it.
+    var client: String
+    var clientHash: UInt64
+    var placement: PlacementID
+    var key: Key
+    var deadline: Int64
+    var reply: Reply
+    var replyPartition: Int32
   }
 
   var number: Int

@@ -1,0 +1,22 @@
+import Simulation
+import Testing
+
+@Suite("Simulated worlds")
+struct SimulationTests {
+  /// How many seeds the smoke runs; `make simulate` runs more.
+  static let smokeSeeds: UInt64 = 1_000
+
+  @Test("I1 to I8, M4: whatever goes wrong, the tables and the ledger hold what the devices did")
+  func worlds() async throws {
+    let report = try await Simulation.run(seeds: 1..<Self.smokeSeeds + 1)
+    print("\(report.seeds) seeds; faults that happened:\n\(report.coverage.table)")
+    #expect(report.failures.isEmpty, "\(report.failures.joined(separator: "\n"))")
+    #expect(report.coverage.absent.isEmpty, "these faults never happened: \(report.coverage.absent)")
+  }
+
+  @Test("A protocol that is broken on purpose is caught", arguments: Sabotage.allCases)
+  func sabotage(_ sabotage: Sabotage) async throws {
+    let report = try await Simulation.run(seeds: 1..<2_000, sabotage: sabotage, failuresMaximum: 1)
+    #expect(!report.failures.isEmpty, "nobody noticed \(sabotage)")
+  }
+}

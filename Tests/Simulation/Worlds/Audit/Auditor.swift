@@ -1,0 +1,235 @@
+import AdCore
+import AdEvents
+import AdSelectionCore
+import BillingCore
+import ClickTrackingCore
+import Pipeline
+
+/// Works out from what the devices did, and from what the broker holds, what the tables must hold; and compares. Its
+/// rules are its own, written from the design, none of the services' code.
+struct Auditor {
+  let world: World
+
+  func audit() {
+    for fleet in world.fleets {
+      auditOutcomes(fleet.books)
+      for anomaly in fleet.books.anomalies { world.fail(anomaly) }
+    }
+    ImpressionAudit(world: world).audit()
+    ClickAudit(world: world).audit()
+    SelectionAudit(world: world).audit()
+    MoneyAudit(world: world).audit()
+    auditServes()
+    if world.plan.isReplayed, world.failures.isEmpty { ReplayAudit(world: world).audit() }
+  }
+
+  /// I3: every offset of every input has exactly one recorded outcome; batches are dense and never overlap.
+  private func auditOutcomes(_ books: any ServiceBooks) {
+    for (partition, row) in books.partitions.sorted(by: { $0.key < $1.key }) {
+      for (index, batch) in row.batches.enumerated() where batch.number != Int64(index + 1) {
+        world.fail("\(books.name)[\(partition)]: batch \(batch.number) stands at place \(index + 1)")
+        return
+      }
+      for (input, topic) in books.inputTopics.enumerated() {
+        auditInput(row, input: input, place: LogPlace(topic: topic, partition: partition))
+      }
+    }
+  }
+
+  private func auditInput(_ row: PartitionRow, input: Int, place: LogPlace) {
+    var next: [Int: Int64] = [:]
+    for batch in row.batches {
+      let incarnation = batch.incarnations[input]
+      let log = Self.records(world.log[place], incarnation: incarnation)
+      for range in batch.lost where range.input == input {
+        if range.offsets.lowerBound != next[incarnation, default: 0] {
+          world.fail("\(place): offsets \(range.offsets) are lost, but \(next[incarnation, default: 0]) was next")
+        }
+        next[incarnation] = range.offsets.upperBound
+      }
+      let first = batch.inputs[input].firstOffset
+      let end = batch.inputs[input].position.nextOffset
+      guard end > first else { continue }
+      // The first batch of all begins where the log began then.
+      if let expected = next[incarnation], expected != first {
+        world.fail("\(place): batch \(batch.number) begins at \(first), \(expected) was next")
+      }
+      next[incarnation] = end
+      let outcomes = Self.outcomes(of: batch, input: input)
+      let offsets = Set(log.filter { $0.offset >= first && $0.offset < end }.map(\.offset))
+      for (index, outcome) in outcomes.enumerated() where (outcome != 0) != offsets.contains(first + Int64(index)) {
+        world.fail("\(place): offset \(first + Int64(index)) has outcome \(outcome)")
+      }
+    }
+    let log = world.log[place]
+    let read = next[log.incarnation] ?? log.firstOffset
+    if read < (log.records.last?.offset ?? -1) + 1 { world.fail("\(place): read to \(read) of \(log.endOffset)") }
+  }
+
+  static func records(_ log: PartitionLog, incarnation: Int) -> [LogRecord] {
+    incarnation == log.incarnation ? log.records : log.past[incarnation].records
+  }
+
+  /// The bytes of one input's offsets in a batch.
+  static func outcomes(of batch: BatchRow, input: Int) -> ArraySlice<UInt8>.SubSequence {
+    var start = 0
+    for other in 0..<input {
+      start += Int(batch.inputs[other].position.nextOffset - batch.inputs[other].firstOffset)
+    }
+    let count = Int(batch.inputs[input].position.nextOffset - batch.inputs[input].firstOffset)
+    return ArraySlice(batch.outcomes[start..<start + count])
+  }
+
+  /// I7: whatever was accepted of an ad that was served here says what its decision says, and nothing else was served.
+  private func auditServes() {
+    for (id, row) in world.impressions.tables.impressions {
+      guard let decided = world.selection.tables.served[id], let serve = decided.serve else { continue }
+      if serve.terms != row.accepted.terms { world.fail("impression \(id) has other terms than its decision") }
+    }
+    for click in world.clicks.tables.clicks.values {
+      note(click.verdict)
+      guard let serve = world.selection.tables.served[click.terms.serveID]?.serve else { continue }
+      if serve.terms != click.terms {
+        world.fail("a click of \(click.terms.serveID) has other terms than its decision")
+      }
+    }
+    for clicks in world.clicks.tables.bySequence.values {
+      world.coverage.note(.clickBeforeImpression, clicks.count(where: \.wasParked))
+    }
+  }
+
+  private func note(_ verdict: ClickVerdict) {
+    switch verdict {
+    case .limited: world.coverage.note(.clickLimited)
+    case .repeat: world.coverage.note(.clickRepeated)
+    case .noImpression: world.coverage.note(.clickWithoutImpression)
+    default: break
+    }
+  }
+}
+
+extension Auditor {
+  /// The records of a log by incarnation and offset.
+  struct Records {
+    private let incarnations: [[Int64: LogRecord]]
+
+    init(_ log: PartitionLog) {
+      incarnations = (log.past.map(\.records) + [log.records]).map { records in
+        Dictionary(uniqueKeysWithValues: records.map { ($0.offset, $0) })
+      }
+    }
+
+    subscript(incarnation: Int, offset: Int64) -> LogRecord? { incarnations[incarnation][offset] }
+  }
+
+  /// Everything that ever was in a log.
+  static func allRecords(_ log: PartitionLog) -> [LogRecord] { log.past.flatMap(\.records) + log.records }
+}
+
+extension World {
+  /// Late, early and expired events are counted by what became of them.
+  func noteTiming(_ outcome: UInt8) {
+    switch outcome {
+    case 76: coverage.note(.expiredEvent)
+    case 77, 79: coverage.note(.lateEvent)
+    case 78: coverage.note(.earlyEvent)
+    default: break
+    }
+  }
+
+  /// What may appear in a topic at all: only what is committed.
+  ///
+  /// - Returns: its sequence, where it has one.
+  @discardableResult
+  func audit(_ message: OutgoingMessage, appendedTo place: LogPlace) -> Int64? {
+    let partition = place.partition
+    switch place.topic {
+    case Topic.acceptedImpressions.name:
+      let rows = impressions.tables.bySequence[partition] ?? []
+      return audit(message, place, row: impressions.row(partition)) { sequence in
+        rows.first { $0.sequence == sequence }?.accepted
+      }
+    case Topic.acceptedClicks.name:
+      let rows = clicks.tables.bySequence[partition] ?? []
+      return audit(message, place, row: clicks.row(partition)) { sequence in
+        rows.first { $0.sequence == sequence }?.accepted
+      }
+    case Topic.budgets.name:
+      return audit(message, place, row: billing.row(partition)) { (sequence: Int64) -> AllotmentGrant? in
+        let id = UInt64(partition) << 40 | UInt64(sequence)
+        return billing.tables.budgets.allotments[id].map { row in
+          AllotmentGrant(
+            allotment: id, ordinal: row.ordinal, campaign: row.place.campaign, budgetDay: row.place.day,
+            amount: Nanos(row.granted), serveUntil: row.serveUntil, campaignFree: Nanos(row.campaignFree))
+        }
+      }
+    case Topic.usage.name: return auditUsage(message, place)
+    default:
+      if place.topic == Topic.responses(for: Samples.terms.app) { auditAnswer(message, place) }
+      return nil
+    }
+  }
+
+  private func auditUsage(_ message: OutgoingMessage, _ place: LogPlace) -> Int64? {
+    let decoded = (message.value ?? []).withUnsafeBytes {
+      UsageRecord.decode(value: $0, headers: Self.headers(of: message))
+    }
+    guard case .success(let usage) = decoded else {
+      fail("\(place): a message that does not decode")
+      return nil
+    }
+    if case .watermark(let watermark) = usage,
+      watermark.sequence >= selection.row(place.partition).outputs[0].nextSequence
+    {
+      fail("\(place): the watermark \(watermark) was published before it was committed")
+    }
+    guard case .report(let sequence, let report) = usage else { return nil }
+    let row = selection.tables.allotments[report.allotment]
+    if row?.reportSequence != sequence || row?.row.used != report.used || row?.row.closedAt != report.closedAt {
+      fail("\(place): report \(sequence) is not what the row of allotment \(report.allotment) says")
+    }
+    return sequence
+  }
+
+  /// A token that is in the world has its decision row.
+  private func auditAnswer(_ message: OutgoingMessage, _ place: LogPlace) {
+    guard case .success = Devices.response(in: message) else {
+      return fail("\(place): an answer that does not decode")
+    }
+    guard let terms = devices.token(in: message) else { return }
+    if selection.tables.served[terms.serveID]?.serve?.terms != terms {
+      fail("\(place): the answer with \(terms.serveID) has no decision, or another")
+    }
+  }
+
+  private static func headers(of message: OutgoingMessage) -> RecordHeaders {
+    var headers = RecordHeaders()
+    for header in message.headers {
+      header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { headers.add(name: name, value: $0) } }
+    }
+    return headers
+  }
+
+  private func audit<Content: SequencedContent>(
+    _ message: OutgoingMessage, _ place: LogPlace, row: PartitionRow, stored: (Int64) -> Content?
+  ) -> Int64? {
+    let decoded = (message.value ?? []).withUnsafeBytes {
+      Sequenced<Content>.decode(value: $0, headers: Self.headers(of: message))
+    }
+    switch decoded {
+    case .success(.record(let sequence, let content)):
+      guard let committed = stored(sequence) else {
+        fail("\(place): sequence \(sequence) was published before it was committed")
+        return nil
+      }
+      if committed != content { fail("\(place): sequence \(sequence) is not what its row says") }
+      return sequence
+    case .success(.watermark(let watermark)):
+      if watermark.sequence >= row.outputs[0].nextSequence || watermark.time > row.watermark {
+        fail("\(place): the watermark \(watermark) was published before it was committed")
+      }
+    case .failure(let rejection): fail("\(place): a message that does not decode: \(rejection)")
+    }
+    return nil
+  }
+}

@@ -1,0 +1,324 @@
+import AdCore
+import AdEvents
+import AdSelectionCore
+import BillingCore
+import ClickTrackingCore
+import ImpressionTrackingCore
+import Pipeline
+
+/// Where every nano must be: worked out event by event from what the trackers accepted, and from the order of batches.
+struct MoneyAudit {
+  let world: World
+
+  /// The audit's own books.
+  private struct Account {
+    var requested: Int128 = 0
+    var limit: Int128 = 0
+    var allotted: Int128 = 0
+    var charged: Int128 = 0
+    var free: Int128 { requested - allotted - charged }
+  }
+
+  private struct Piece {
+    var partition: Int32
+    var campaign: CampaignID
+    var day: Int32
+    var amount: Int128
+    var charged: Int128 = 0
+    var isClosed = false
+    var isEnded = false
+    var serveUntil: Int64
+  }
+
+  private struct Entry: Hashable {
+    var account: String
+    var isDebit: Bool
+  }
+
+  private struct State {
+    var funding = Account()
+    var campaigns: [CampaignID: Account] = [:]
+    var days: [String: Account] = [:]
+    var daily: [CampaignID: Int128] = [:]
+    var flightEnds: [CampaignID: Int64] = [:]
+    var pieces: [UInt64: Piece] = [:]
+    var ordinals: Set<String> = []
+    var taken: [Int32: [Int]] = [:]
+    var ledger: [Entry: Int128] = [:]
+    var rowCount = 0
+    var suspended: [Int32: Int] = [:]
+  }
+
+  /// An event that no piece of budget could pay.
+  private struct Draw {
+    var event: Event
+    var isLate: Bool
+  }
+
+  private struct Event {
+    var kind: ChargeKind
+    var sequence: Int64
+    var terms: ServedTerms
+    var idHash: UInt64
+    var verdict: UInt8
+    var price: Int128 { Int128(kind == .impression ? terms.impressionPrice.value : terms.clickPrice.value) }
+  }
+
+  func audit() {
+    var state = State()
+    for step in world.billing.tables.steps {
+      switch step {
+      case .funded(let message, let now): fund(message, now.milliseconds, &state)
+      case .batch(let partition, let number): audit(partition, number, &state)
+      }
+      checkLimits(&state)
+      if world.failures.count > 5 { return }
+    }
+    compare(state)
+  }
+
+  private func fund(_ message: CatalogMessage, _ now: Int64, _ state: inout State) {
+    func request(_ amount: Int128, _ account: inout Account) {
+      account.requested = amount
+      account.limit = max(amount, account.allotted + account.charged)
+    }
+    guard case .record(let record, _) = message else { return }
+    if case .advertiser(let advertiser) = record { request(advertiser.accountFunding, &state.funding) }
+    guard case .campaign(let campaign) = record, campaign.kind != .house else { return }
+    request(campaign.totalBudget, &state.campaigns[campaign.id, default: Account()])
+    state.daily[campaign.id] = campaign.dailyBudget
+    state.flightEnds[campaign.id] = campaign.flightEnd.milliseconds
+    for day in Int32(now / 86_400_000) - 1...Int32(now / 86_400_000) + 3 {
+      let key = "\(campaign.id)/\(day)"
+      guard var account = state.days[key] else { continue }
+      request(campaign.dailyBudget ?? campaign.totalBudget, &account)
+      state.days[key] = account
+    }
+  }
+
+  // MARK: One batch
+
+  private func audit(_ partition: Int32, _ number: Int64, _ state: inout State) {
+    let batch = world.billing.row(partition).batches[Int(number) - 1]
+    let before = state.taken[partition] ?? [0, 0, 0]
+    let after = batch.inputs.map { Int($0.position.takenSequence) }
+    state.taken[partition] = after
+    var draws: [Draw] = []
+    for event in events(partition, from: before, to: after) {
+      if let draw = pay(event, partition, number, &state) { draws.append(draw) }
+    }
+    for report in taken(world.selection.tables.reports(partition), before[2], after[2]) { close(report.row, &state) }
+    if batch.isOfTimer { end(partition, batch, &state) }
+    for draw in draws { settle(draw, partition, number, &state) }
+    let granted = world.billing.tables.budgets.allotments.filter {
+      $0.value.partition == partition && $0.value.batch == number
+    }
+    for (id, row) in granted.sorted(by: { $0.key < $1.key }) { grant(id, row, batch, &state) }
+  }
+
+  /// The rows whose sequences a batch took: those behind `before`, up to `after`.
+  private func taken<Row>(_ rows: [Row], _ before: Int, _ after: Int) -> ArraySlice<Row> {
+    guard before <= after, after <= rows.count else {
+      world.fail("billing took sequences \(before + 1) to \(after) of \(rows.count)")
+      return []
+    }
+    return rows[before..<after]
+  }
+
+  /// What the trackers accepted in these sequences: impressions first, as inputs are decided one after the other.
+  private func events(_ partition: Int32, from before: [Int], to after: [Int]) -> [Event] {
+    let shown = taken(world.impressions.tables.bySequence[partition] ?? [], before[0], after[0]).map {
+      Event(kind: .impression, sequence: $0.sequence, terms: $0.accepted.terms, idHash: 0, verdict: 1)
+    }
+    let tapped = taken(world.clicks.tables.bySequence[partition] ?? [], before[1], after[1]).map {
+      Event(
+        kind: .click, sequence: $0.sequence, terms: $0.accepted.terms, idHash: $0.accepted.idHash,
+        verdict: $0.accepted.verdict.rawValue)
+    }
+    return shown + tapped
+  }
+
+  /// Nil where the event's fate is known at once.
+  private func pay(_ event: Event, _ partition: Int32, _ batch: Int64, _ state: inout State) -> Draw? {
+    // I8: test traffic leaves no trace.
+    if event.terms.isTest { return nil }
+    if event.terms.ad == Samples.cursedAd {
+      world.coverage.note(.inSuspense)
+      let stored = world.billing.tables.suspended[partition] ?? []
+      let index = state.suspended[partition, default: 0]
+      state.suspended[partition] = index + 1
+      let isThere =
+        index < stored.count && stored[index].sequence == event.sequence && stored[index].event.kind == event.kind
+      if !isThere { world.fail("billing[\(partition)]: \(event.kind) \(event.sequence) is not in suspense") }
+      return nil
+    }
+    if event.verdict != 1 {
+      compare(event, partition, batch, fate: 16 + Int16(event.verdict), &state)
+      return nil
+    }
+    let id = event.terms.allotment
+    let piece = state.pieces[id]
+    let isOwn =
+      piece?.partition == partition && piece?.campaign == event.terms.campaign && piece?.day == event.terms.budgetDay
+    if event.price == 0 {
+      compare(event, partition, batch, fate: 1, &state)
+    } else if let piece, isOwn, !piece.isEnded, piece.charged + event.price <= piece.amount {
+      world.coverage.note(.chargedToAllotment)
+      state.pieces[id]?.charged += event.price
+      compare(event, partition, batch, fate: 1, &state)
+    } else {
+      return Draw(event: event, isLate: piece.map { $0.isEnded && $0.partition == partition } ?? false)
+    }
+    return nil
+  }
+
+  private func settle(_ draw: Draw, _ partition: Int32, _ batch: Int64, _ state: inout State) {
+    let terms = draw.event.terms
+    openDay(terms.campaign, terms.budgetDay, &state)
+    if draw.event.price <= free(terms.campaign, terms.budgetDay, state) {
+      world.coverage.note(.drawnOnFreeBudget)
+      move(terms.campaign, terms.budgetDay, charged: draw.event.price, &state)
+      compare(draw.event, partition, batch, fate: 1, &state)
+    } else {
+      world.coverage.note(draw.isLate ? .lateForBilling : .unfunded)
+      compare(draw.event, partition, batch, fate: draw.isLate ? 3 : 2, &state)
+    }
+  }
+
+  private func close(_ report: AllotmentRow, _ state: inout State) {
+    guard let piece = state.pieces[report.allotment], !piece.isClosed, !piece.isEnded else { return }
+    world.coverage.note(.allotmentClosed)
+    let kept = min(piece.amount, max(Int128(report.used.value), piece.charged))
+    state.pieces[report.allotment]?.isClosed = true
+    state.pieces[report.allotment]?.amount = kept
+    move(piece.campaign, piece.day, allotted: kept - piece.amount, &state)
+  }
+
+  /// Nothing that was sold from it can come any more: 20 min of token, 1 h to the tap, 10 min of patience.
+  private func end(_ partition: Int32, _ batch: BatchRow, _ state: inout State) {
+    let passed = min(
+      batch.inputs[0].position.takenWatermark.milliseconds, batch.inputs[1].position.takenWatermark.milliseconds)
+    let limit = passed - 90 * 60_000
+    for (id, piece) in state.pieces where piece.partition == partition && !piece.isEnded && piece.serveUntil < limit {
+      world.coverage.note(.allotmentEnded)
+      state.pieces[id]?.isEnded = true
+      move(piece.campaign, piece.day, allotted: -piece.amount, charged: piece.charged, &state)
+    }
+  }
+
+  private func grant(_ id: UInt64, _ row: Budgets.Allotment, _ batch: BatchRow, _ state: inout State) {
+    let now = batch.committedAt.milliseconds
+    let campaign = row.place.campaign
+    openDay(campaign, row.place.day, &state)
+    let dayEnd = Int64(row.place.day + 1) * 86_400_000
+    let isNew = state.ordinals.insert("\(row.partition)/\(campaign)/\(row.place.day)/\(row.ordinal)").inserted
+    let until = row.serveUntil.milliseconds
+    if row.granted < 1 || Int128(row.granted) > free(campaign, row.place.day, state) || !isNew || until <= now
+      || until > min(now + 3_600_000, dayEnd, state.flightEnds[campaign] ?? 0)
+    {
+      world.fail("billing[\(row.partition)]: the grant \(id) of \(row.granted) should not have been made")
+    }
+    state.pieces[id] = Piece(
+      partition: row.partition, campaign: campaign, day: row.place.day, amount: Int128(row.granted), serveUntil: until)
+    move(campaign, row.place.day, allotted: Int128(row.granted), &state)
+  }
+
+  // MARK: Books
+
+  private func openDay(_ campaign: CampaignID, _ day: Int32, _ state: inout State) {
+    let key = "\(campaign)/\(day)"
+    guard state.days[key] == nil, let whole = state.campaigns[campaign] else { return }
+    let limit = state.daily[campaign] ?? whole.requested
+    state.days[key] = Account(requested: limit, limit: limit)
+  }
+
+  private func free(_ campaign: CampaignID, _ day: Int32, _ state: State) -> Int128 {
+    min(state.funding.free, state.campaigns[campaign]?.free ?? 0, state.days["\(campaign)/\(day)"]?.free ?? 0)
+  }
+
+  private func move(
+    _ campaign: CampaignID, _ day: Int32, allotted: Int128 = 0, charged: Int128 = 0, _ state: inout State
+  ) {
+    func add(_ account: inout Account) {
+      account.allotted += allotted
+      account.charged += charged
+    }
+    add(&state.funding)
+    add(&state.campaigns[campaign, default: Account()])
+    add(&state.days["\(campaign)/\(day)", default: Account()])
+  }
+
+  /// I5: never more set aside and charged than there is; what is lowered comes down as money returns.
+  private func checkLimits(_ state: inout State) {
+    func check(_ name: String, _ account: inout Account) {
+      let spent = account.allotted + account.charged
+      account.limit = min(account.limit, max(account.requested, spent))
+      if spent > account.limit { world.fail("\(name): \(spent) is spent of \(account.limit)") }
+    }
+    check("the account", &state.funding)
+    for id in state.campaigns.keys { check("campaign \(id)", &state.campaigns[id, default: Account()]) }
+    for key in state.days.keys { check("day \(key)", &state.days[key, default: Account()]) }
+  }
+
+  /// The row of an event must say its fate, and the ledger what that comes to.
+  private func compare(_ event: Event, _ partition: Int32, _ batch: Int64, fate: Int16, _ state: inout State) {
+    state.rowCount += 1
+    let name = "billing[\(partition)]: \(event.kind) \(event.sequence) of \(event.terms.serveID)"
+    let key = BillingTables.EventKey(serveID: event.terms.serveID, kind: event.kind, idHash: event.idHash)
+    guard let row = world.billing.tables.charges[key] else { return world.fail("\(name) has no fate") }
+    let share = (event.price * Int128(event.terms.shareBasisPoints) * 2 + 10_000) / 20_000
+    let developer = fate == 1 || fate == 2 ? share : 0
+    let network = fate == 1 ? event.price - share : -developer
+    if row.fate.number != fate || row.partition != partition || row.batch != batch || row.sequence != event.sequence {
+      world.fail("\(name) has fate \(row.fate) in batch \(row.batch), \(fate) in batch \(batch) was due")
+    }
+    if Int128(row.developer) != developer || Int128(row.network) != network {
+      world.fail("\(name) pays \(row.developer) and \(row.network), not \(developer) and \(network)")
+    }
+    state.ledger[Entry(account: "advertiser:\(event.terms.advertiser)", isDebit: true), default: 0] +=
+      developer + network
+    state.ledger[Entry(account: "developer:\(event.terms.developer)", isDebit: false), default: 0] += developer
+    state.ledger[Entry(account: "network:revenue", isDebit: false), default: 0] += max(network, 0)
+    state.ledger[Entry(account: "network:unfunded", isDebit: true), default: 0] += max(-network, 0)
+  }
+
+  // MARK: The end
+
+  private func compare(_ state: State) {
+    let budgets = world.billing.tables.budgets
+    for (key, level) in budgets.levels {
+      let account =
+        switch key {
+        case .account: state.funding
+        case .campaign(let id): state.campaigns[id] ?? Account()
+        case .day(let id, let day): state.days["\(id)/\(day)"] ?? Account()
+        }
+      if level.allotted != account.allotted || level.charged != account.charged {
+        world.fail("\(key): \(level), not \(account)")
+      }
+      if world.plan.waitsForEnds, level.allotted != 0 { world.fail("\(key): \(level.allotted) never returned") }
+    }
+    if world.billing.tables.charges.count != state.rowCount {
+      world.fail("there are \(world.billing.tables.charges.count) fates of \(state.rowCount) events")
+    }
+    compareLedger(state)
+  }
+
+  /// I6, and that the ledger says what the events cost.
+  private func compareLedger(_ state: State) {
+    var posted: [Entry: Int128] = [:]
+    var balances: [String: Int128] = [:]
+    for posting in world.billing.tables.postings {
+      posted[Entry(account: posting.account, isDebit: true), default: 0] += posting.debit
+      posted[Entry(account: posting.account, isDebit: false), default: 0] += posting.credit
+      balances["\(posting.partition)/\(posting.batch)/\(posting.currency)", default: 0] +=
+        posting.debit - posting.credit
+    }
+    for (journal, difference) in balances where difference != 0 {
+      world.fail("I6: journal \(journal) is off by \(difference)")
+    }
+    if posted.filter({ $0.value != 0 }) != state.ledger.filter({ $0.value != 0 }) {
+      world.fail("the ledger says \(posted), not \(state.ledger)")
+    }
+  }
+}

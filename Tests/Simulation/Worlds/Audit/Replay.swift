@@ -1,0 +1,128 @@
+import AdCore
+import AdEvents
+import Pipeline
+
+/// I4: a service run again over the records of its batches, in the order in which they were committed, on empty tables,
+/// with a crash between any two of them: each batch must decide the same.
+final class Replay<Tables: SimulatedTables>: PipelineStore, LogWriter {
+  typealias Service = Tables.Service
+
+  private let service: Service
+  private let recorded: Books<Tables>
+  private let context: InstanceContext
+  private(set) var tables: Tables
+  /// The batch that is decided again, and what came of it.
+  private var batch: BatchRow?
+  private var committed: CommitBatch<Service>?
+  private var taken: [Int32: [InputPosition]] = [:]
+
+  init(_ service: Service, _ recorded: Books<Tables>, empty: Tables, in world: World) {
+    self.service = service
+    self.recorded = recorded
+    tables = empty
+    context = InstanceContext(
+      world: world, clock: SkewedClock(time: world.time, skewMilliseconds: 0), catalog: nil)
+  }
+
+  private var world: World { context.world }
+
+  /// All batches of a service whose partitions share nothing.
+  func run() {
+    for (partition, row) in recorded.partitions.sorted(by: { $0.key < $1.key }) {
+      for batch in row.batches { run(batch, of: partition) }
+    }
+  }
+
+  func change(_ body: (inout Tables) -> Void) { body(&tables) }
+
+  /// Decides a batch again from what the log and the batch's row hold.
+  func run(_ batch: BatchRow, of partition: Int32) {
+    self.batch = batch
+    committed = nil
+    let pipeline = PartitionPipeline(
+      service: service, partition: partition, partitionCount: batch.partitionCount, store: self, writer: self,
+      clock: FixedClock(time: batch.committedAt))
+    do throws(PipelineError) {
+      _ = try pipeline.open { input, _ in
+        let lost = batch.lost.first { $0.input == input }
+        let first = lost?.offsets.upperBound ?? batch.inputs[input].firstOffset
+        return LogProbe(firstOffset: first, endOffset: .max, record: nil)
+      }
+      if batch.isOfTimer {
+        _ = try pipeline.tick()
+      } else if batch.lost.isEmpty {
+        _ = try pipeline.process(records(of: batch, partition))
+      }
+    } catch {
+      return world.fail("I4: \(recorded.name)[\(partition)]: batch \(batch.number) cannot be repeated: \(error)")
+    }
+    guard let committed, committed.number == batch.number, committed.outcomes == batch.outcomes,
+      committed.inputs.map(\.position.takenSequence) == batch.inputs.map(\.position.takenSequence)
+    else {
+      return world.fail(
+        "I4: \(recorded.name)[\(partition)]: batch \(batch.number) has outcomes \(batch.outcomes), repeated "
+          + "\(committed?.outcomes ?? [])")
+    }
+  }
+
+  private func records(of batch: BatchRow, _ partition: Int32) -> InputBatch<Service.Event> {
+    var again = InputBatch<Service.Event>(inputCount: service.inputs.count)
+    var decoder = service.makeDecoder()
+    for (input, declaration) in service.inputs.enumerated() {
+      let commit = batch.inputs[input]
+      guard commit.isMoved else { continue }
+      let log = world.log[LogPlace(topic: declaration.topic, partition: partition)]
+      let range = commit.firstOffset..<commit.position.nextOffset
+      for record in Auditor.records(log, incarnation: batch.incarnations[input]) where range.contains(record.offset) {
+        again.append(record, input: input, with: &decoder)
+      }
+      again.nextOffsets[input] = commit.position.nextOffset
+    }
+    return again
+  }
+
+  // MARK: What the pipeline is given
+
+  func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {}
+
+  func acquire(_ partition: Int32) throws(PipelineError) -> PartitionPosition {
+    guard let batch else { throw .storeUnavailable("there is no batch") }
+    var inputs = taken[partition] ?? service.inputs.map { _ in .start }
+    for input in inputs.indices {
+      let lost = batch.lost.first { $0.input == input }
+      inputs[input].nextOffset = lost?.offsets.lowerBound ?? batch.inputs[input].firstOffset
+      inputs[input].last = lost.map { RecordIdentity(offset: $0.offsets.lowerBound - 1, timestamp: 0, contentHash: 0) }
+    }
+    return PartitionPosition(
+      epoch: 1, batchNumber: batch.number - 1, watermark: batch.watermarkBefore, inputs: inputs,
+      outputs: batch.outputs.map {
+        OutputPosition(nextSequence: $0.firstSequence, emittedSequence: $0.firstSequence - 1)
+      },
+      outboxID: 0)
+  }
+
+  func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider {
+    try tables.load(partition, now: now, for: context)
+  }
+
+  func look(up query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge {
+    tables.look(up: query, partition: partition)
+  }
+
+  func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> CommitResult {
+    if let violation = tables.violation(of: batch) { throw violation }
+    committed = batch
+    taken[batch.partition] = batch.inputs.map(\.position)
+    return tables.apply(batch, for: context)
+  }
+
+  func keep(_ upkeep: Upkeep) throws(PipelineError) {}
+
+  func messages(
+    partition: Int32, output: Int, from sequence: Int64, limit: Int
+  ) throws(PipelineError) -> [NumberedMessage] { [] }
+
+  func outbox(_ partition: Int32) throws(PipelineError) -> [OutboxEntry] { [] }
+
+  func missing(_ partition: Int32) throws(PipelineError) -> [MissingNotice] { [] }
+}

@@ -1,0 +1,175 @@
+import AdCore
+import AdEvents
+import AdSelectionCore
+import BillingCore
+import Pipeline
+
+/// What ad selection must have made of what apps asked. Which ad won is a fact; that it was there to be sold, at its
+/// price, from an allotment that had room, and that each request got one decision, is not.
+struct SelectionAudit {
+  let world: World
+
+  private struct Asked: Hashable {
+    var id: UUIDv7
+    var client: UInt64
+  }
+
+  private struct Pair: Hashable {
+    var client: UInt64
+    var placement: PlacementID
+  }
+
+  /// What one partition remembers of the last minute.
+  private struct Memory {
+    var decided: [Asked: Int64] = [:]
+    var admitted: [Pair: Int64] = [:]
+  }
+
+  private enum Due {
+    case outcome(UInt8, hasRow: Bool, isRemembered: Bool)
+    /// A test ad, none, or an error that did not happen (A2).
+    case test
+    case auction
+  }
+
+  func audit() {
+    for partition in 0..<world.partitionCount { audit(partition) }
+    auditAllotments()
+  }
+
+  private func audit(_ partition: Int32) {
+    let place = LogPlace(topic: Topic.requests.name, partition: partition)
+    let records = Auditor.Records(world.log[place])
+    let rows = Dictionary(grouping: world.selection.tables.decisions[partition] ?? [], by: \.batch)
+    var memory = Memory()
+    for batch in world.selection.row(partition).batches {
+      var left = (rows[batch.number] ?? [])[...]
+      for (index, outcome) in Auditor.outcomes(of: batch, input: 0).enumerated() {
+        let offset = batch.inputs[0].firstOffset + Int64(index)
+        guard let record = records[batch.incarnations[0], offset],
+          let number = record.event ?? Devices.event(of: record.message)
+        else { continue }
+        let event = world.devices.events[number]
+        let due = expect(event, record, batch, partition: partition, memory: &memory)
+        let row = hasRow(due) ? left.popFirst() : nil
+        if let complaint = check(due, outcome: outcome, row: row?.decided, event: event, batch: batch) {
+          world.fail("\(place): offset \(offset) has outcome \(outcome): \(complaint); \(event.summary)")
+        }
+      }
+      if !left.isEmpty { world.fail("\(place): batch \(batch.number) has \(left.count) decisions nobody asked for") }
+    }
+  }
+
+  private func hasRow(_ due: Due) -> Bool { if case .outcome(_, let hasRow, _) = due { hasRow } else { true } }
+
+  private func expect(
+    _ event: DeviceEvent, _ record: LogRecord, _ batch: BatchRow, partition: Int32, memory: inout Memory
+  ) -> Due {
+    if case .garbage(let reason) = event.form { return .outcome(reason, hasRow: false, isRemembered: false) }
+    guard case .request(let request) = event.content else { return .outcome(0, hasRow: false, isRemembered: false) }
+    // The reply's partition must exist as far as the decider knew.
+    if request.reply != .sound || request.replyPartition >= batch.partitionCount {
+      world.coverage.note(.replyRefused)
+      return .outcome(81, hasRow: false, isRemembered: false)
+    }
+    // What the service itself sent on is decided where it lies.
+    let home = KafkaPartition.of(key: request.client, count: batch.partitionCount)
+    if home != partition, record.event != nil { return .outcome(3, hasRow: false, isRemembered: false) }
+    if request.placement == Samples.cursedPlacement { return .outcome(32, hasRow: false, isRemembered: false) }
+    let now = batch.committedAt.milliseconds
+    let asked = Asked(id: request.id, client: request.clientHash)
+    if let earlier = memory.decided[asked], now - earlier < 60_000 {
+      return .outcome(2, hasRow: false, isRemembered: false)
+    }
+    let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
+    if now > arrival + request.deadline { return .outcome(48, hasRow: true, isRemembered: false) }
+    if batch.freshness == .incomplete { return .outcome(33, hasRow: true, isRemembered: false) }
+    memory.decided[asked] = now
+    if request.key == .unknown { return .outcome(36, hasRow: true, isRemembered: true) }
+    let pair = Pair(client: request.clientHash, placement: request.placement)
+    if let last = memory.admitted[pair], now - last < 29_000 { return .outcome(34, hasRow: true, isRemembered: true) }
+    memory.admitted[pair] = now
+    return request.key == .test ? .test : .auction
+  }
+
+  /// What is wrong; nil for nothing.
+  private func check(
+    _ due: Due, outcome: UInt8, row: DecidedRequest?, event: DeviceEvent, batch: BatchRow
+  ) -> String? {
+    switch due {
+    case .outcome(let expected, let hasRow, _):
+      note(expected)
+      if outcome != expected { return "\(expected) was due" }
+      return hasRow && row?.outcome.rawValue != outcome ? "its row says another" : nil
+    case .test:
+      world.coverage.note(.requestOfTestBuild)
+      guard let row, row.outcome.rawValue == outcome else { return "its row says another" }
+      guard let serve = row.serve else { return (32...42).contains(outcome) ? nil : "no test answer" }
+      let terms = serve.terms
+      let isFree = terms.impressionPrice == .zero && terms.clickPrice == .zero && terms.allotment == 0
+      return terms.isTest && isFree && outcome == 1 ? nil : "a test ad costs something"
+    case .auction:
+      guard let row, row.outcome.rawValue == outcome, outcome == 1 || outcome == 35 else { return "no auction" }
+      if row.decision.reason == .noAllotment { world.coverage.note(.noAllotment) }
+      if batch.freshness == .withoutHeartbeat { world.coverage.note(.catalogWithoutHeartbeat) }
+      return row.serve.flatMap { check($0, of: row, event: event, batch: batch) }
+    }
+  }
+
+  private func check(_ serve: Serve, of row: DecidedRequest, event: DeviceEvent, batch: BatchRow) -> String? {
+    let terms = serve.terms
+    guard case .request(let request) = event.content else { return "nobody asked" }
+    if terms.clientHash != request.clientHash || terms.placement != request.placement || terms.isTest
+      || terms.issuedAt != batch.committedAt || terms.serveID != row.id
+      || terms.expiresAt.milliseconds != terms.issuedAt.milliseconds + Devices.tokenLife
+      || terms.shareBasisPoints != world.catalogPlan.app.shareBasisPoints
+    {
+      return "its terms are not those of the request"
+    }
+    guard row.decision.reason == .served else { return terms.allotment == 0 ? nil : "a house ad costs something" }
+    if batch.freshness != .complete { return "a paid ad without a catalogue" }
+    let wasOffered = world.catalog.campaigns.contains {
+      $0.id == terms.campaign && !$0.isPaused && $0.clickPrice == terms.clickPrice
+        && terms.impressionPrice == ($0.kind == .brand ? $0.impressionPrice : .zero)
+    }
+    if !wasOffered { return "nobody ever offered campaign \(terms.campaign) at this price" }
+    guard let allotment = world.selection.tables.allotments[terms.allotment], let reservation = serve.reservation,
+      allotment.partition == terms.partition, allotment.row.campaign == terms.campaign,
+      allotment.row.budgetDay == terms.budgetDay, allotment.row.serveUntil > batch.committedAt
+    else { return "it was sold from no allotment of its own" }
+    return reservation.amount.value >= terms.impressionPrice.value ? nil : "it reserved less than an impression"
+  }
+
+  /// Each allotment has used what was sold from it, and never more than it had; billing granted it so.
+  private func auditAllotments() {
+    var sold: [UInt64: Int128] = [:]
+    for row in world.selection.tables.served.values {
+      if let reservation = row.serve?.reservation {
+        sold[reservation.allotment, default: 0] += Int128(reservation.amount.value)
+      }
+    }
+    for (id, stored) in world.selection.tables.allotments {
+      let row = stored.row
+      if Int128(row.used.value) != sold[id, default: 0] || row.used.value > row.amount.value {
+        world.fail("allotment \(id) of \(row.amount) has used \(row.used), \(sold[id, default: 0]) was sold")
+      }
+      guard let granted = world.billing.tables.budgets.allotments[id], granted.granted == row.amount.value,
+        granted.place.campaign == row.campaign, granted.place.day == row.budgetDay
+      else {
+        world.fail("allotment \(id) was never granted so")
+        continue
+      }
+      if world.plan.waitsForEnds, row.closedAt == nil { world.fail("allotment \(id) was never closed") }
+    }
+  }
+
+  private func note(_ outcome: UInt8) {
+    switch outcome {
+    case 2: world.coverage.note(.requestRepeated)
+    case 3: world.coverage.note(.requestForwarded)
+    case 34: world.coverage.note(.requestThrottled)
+    case 48: world.coverage.note(.requestPastDeadline)
+    default: break
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import AdCore
+import AdEvents
+import BillingCore
+import Pipeline
+
+/// Billing's tables in memory.
+struct BillingTables: SimulatedTables {
+  typealias Service = BillingService
+
+  /// An event with its fate.
+  struct ChargeRow: Equatable {
+    var partition: Int32
+    var batch: Int64
+    var sequence: Int64
+    var event: AcceptedEvent
+    var fate: ChargeFate
+    var developer: Int64
+    var network: Int64
+  }
+
+  struct EventKey: Hashable {
+    var serveID: ServeID
+    var kind: ChargeKind
+    var idHash: UInt64
+  }
+
+  struct Posting: Hashable {
+    var partition: Int32
+    var batch: Int64
+    var account: String
+    var currency: Currency
+    var debit: Int128
+    var credit: Int128
+  }
+
+  /// What changed budgets, in the order of their locks: what a rebuild follows.
+  enum Step {
+    case batch(partition: Int32, number: Int64)
+    case funded(CatalogMessage, Timestamp)
+  }
+
+  let settings = BillingSettings()
+  let sabotage: Sabotage?
+  private(set) var budgets = Budgets()
+  private(set) var charges: [EventKey: ChargeRow] = [:]
+  private(set) var suspended: [Int32: [BillingEffects.Suspended]] = [:]
+  private(set) var postings: [Posting] = []
+  private(set) var steps: [Step] = []
+  private var campaigns: [CampaignID: Campaign] = [:]
+  private var advertisers: [AdvertiserID: Advertiser] = [:]
+
+  init(sabotage: Sabotage?) { self.sabotage = sabotage }
+
+  /// The catalogue says what may be spent.
+  mutating func fund(_ message: CatalogMessage, now: Timestamp) {
+    switch message {
+    case .record(.advertiser(let advertiser), _): advertisers[advertiser.id] = advertiser
+    case .record(.campaign(let campaign), _) where campaign.kind != .house: campaigns[campaign.id] = campaign
+    default: return
+    }
+    budgets.fund(message, currency: Samples.terms.currency, now: now)
+    steps.append(.funded(message, now))
+  }
+
+  func load(_ partition: Int32, now: Timestamp, for context: InstanceContext) -> BillingDecider {
+    let open = budgets.allotments.filter { $0.value.partition == partition && $0.value.state < 3 }
+    return BillingDecider(
+      settings: settings,
+      open: open.map { id, row in
+        OpenAllotment(
+          id: id, place: row.place, amount: row.amount, charged: row.charged, serveUntil: row.serveUntil,
+          isClosed: row.state == 2)
+      })
+  }
+
+  func look(up query: Set<CampaignID>, partition: Int32) -> [CampaignID: CampaignTerms] {
+    var terms: [CampaignID: CampaignTerms] = [:]
+    for id in query {
+      guard let campaign = campaigns[id], let advertiser = advertisers[campaign.advertiser],
+        let calendar = BudgetCalendar(timeZone: advertiser.timeZone)
+      else { continue }
+      terms[id] = CampaignTerms(
+        advertiser: advertiser.id, currency: advertiser.currency, calendar: calendar,
+        flightStart: campaign.flightStart, flightEnd: campaign.flightEnd, isPaused: campaign.isPaused)
+    }
+    return terms
+  }
+
+  func violation(of batch: CommitBatch<BillingService>) -> PipelineError? {
+    let effects = batch.effects
+    if effects.charges.contains(where: { $0.event.terms.ad == Samples.cursedAd }) {
+      return .dataRefused("the row of a charge is refused")
+    }
+    var keys = Set<EventKey>()
+    for charge in effects.charges {
+      let key = EventKey(charge.event)
+      if charges[key] != nil || !keys.insert(key).inserted { return .duplicateFound }
+    }
+    do throws(Budgets.Broken) {
+      _ = try settled(batch)
+      return nil
+    } catch {
+      return .storeUnavailable(error.detail)
+    }
+  }
+
+  mutating func apply(_ batch: CommitBatch<BillingService>, for context: InstanceContext) -> CommitResult {
+    guard let settlement = try? settled(batch) else { return CommitResult() }
+    budgets = settlement.budgets
+    for row in settlement.rows { charges[EventKey(row.event)] = row }
+    suspended[batch.partition, default: []] += batch.effects.suspended
+    post(settlement.rows, of: batch)
+    steps.append(.batch(partition: batch.partition, number: batch.number))
+    for place in settlement.exhausted where batch.effects.asks.contains(where: { $0.place == place }) {
+      context.world.coverage.note(.budgetExhausted)
+    }
+    return CommitResult(messages: settlement.grants)
+  }
+
+  /// One journal for each batch (I6).
+  private mutating func post(_ rows: [ChargeRow], of batch: CommitBatch<BillingService>) {
+    func post(_ account: LedgerAccount, _ currency: Currency, debit: Int128 = 0, credit: Int128 = 0) {
+      guard debit != 0 || credit != 0 else { return }
+      postings.append(
+        Posting(
+          partition: batch.partition, batch: batch.number, account: account.text, currency: currency, debit: debit,
+          credit: credit))
+    }
+    for (key, sums) in batch.effects.journal.entries {
+      post(key.account, key.currency, debit: sums.debit, credit: sums.credit)
+    }
+    for draw in batch.effects.draws {
+      guard let row = rows.first(where: { $0.event == batch.effects.charges[draw.charge].event }) else { continue }
+      let terms = row.event.terms
+      post(.advertiser(terms.advertiser), terms.currency, debit: Int128(row.developer + row.network))
+      post(.developer(terms.developer), terms.currency, credit: Int128(row.developer))
+      post(.networkRevenue, terms.currency, credit: Int128(max(row.network, 0)))
+      post(.networkUnfunded, terms.currency, debit: Int128(max(-row.network, 0)))
+    }
+  }
+
+  func messages(partition: Int32, output: Int, from sequence: Int64, limit: Int) -> [NumberedMessage] {
+    budgets.allotments.filter {
+      $0.value.partition == partition && AllotmentID.sequence(of: $0.key) >= sequence
+    }.sorted { $0.key < $1.key }.prefix(limit).map { Self.message($0.key, $0.value) }
+  }
+
+  static func message(_ id: UInt64, _ row: Budgets.Allotment) -> NumberedMessage {
+    BillingService.message(
+      AllotmentGrant(
+        allotment: id, ordinal: row.ordinal, campaign: row.place.campaign, budgetDay: row.place.day,
+        amount: Nanos(row.granted), serveUntil: row.serveUntil, campaignFree: Nanos(row.campaignFree)),
+      partition: row.partition, grantedAt: row.grantedAt)
+  }
+
+  func messages(of batch: CommitBatch<BillingService>) -> [NumberedMessage] { (try? settled(batch))?.grants ?? [] }
+}
+
+extension BillingTables.EventKey {
+  init(_ event: AcceptedEvent) {
+    self.init(serveID: event.terms.serveID, kind: event.kind, idHash: event.idHash)
+  }
+}

@@ -1,0 +1,107 @@
+import AdCore
+import AdEvents
+import BillingCore
+
+/// Billing's budgets in memory: the twin of `billing.settle` and its tables, with the same constraints (I5).
+struct Budgets: Equatable {
+  /// A shared row.
+  struct Level: Equatable {
+    var requested: Int128
+    var funded: Int128
+    var allotted: Int128 = 0
+    var charged: Int128 = 0
+
+    init(requested: Int128) {
+      self.requested = requested
+      funded = requested
+    }
+
+    var free: Int128 { requested - charged - allotted }
+
+    mutating func request(_ amount: Int128) {
+      requested = amount
+      funded = max(amount, charged + allotted)
+    }
+  }
+
+  enum Key: Hashable {
+    case account(AdvertiserID, Currency)
+    case campaign(CampaignID)
+    case day(CampaignID, Int32)
+  }
+
+  struct Allotment: Equatable {
+    var partition: Int32
+    var ordinal: Int64
+    var place: BudgetPlace
+    var granted: Int64
+    var amount: Int64
+    var charged: Int64 = 0
+    var used: Int64?
+    var campaignFree: Int64
+    var serveUntil: Timestamp
+    /// 1 open, 2 closed, 3 ended.
+    var state = 1
+    var batch: Int64
+    var grantedAt: Timestamp
+  }
+
+  /// A rule of the tables that a batch would break.
+  struct Broken: Error {
+    var detail: String
+  }
+
+  var levels: [Key: Level] = [:]
+  var daily: [CampaignID: Int128] = [:]
+  var allotments: [UInt64: Allotment] = [:]
+
+  static func keys(_ place: BudgetPlace) -> [Key] {
+    [
+      .account(place.advertiser, place.currency), .campaign(place.campaign), .day(place.campaign, place.day),
+    ]
+  }
+
+  /// What may still be set aside or charged; nothing where a row is not there.
+  func free(_ place: BudgetPlace) -> Int128 { Self.keys(place).map { levels[$0]?.free ?? 0 }.min() ?? 0 }
+
+  mutating func openDay(_ place: BudgetPlace) {
+    let key = Key.day(place.campaign, place.day)
+    guard levels[key] == nil, let campaign = levels[.campaign(place.campaign)] else { return }
+    levels[key] = Level(requested: daily[place.campaign] ?? campaign.requested)
+  }
+
+  mutating func move(_ place: BudgetPlace, allotted: Int128 = 0, charged: Int128 = 0) {
+    for key in Self.keys(place) {
+      levels[key]?.allotted += allotted
+      levels[key]?.charged += charged
+    }
+  }
+
+  /// Lowers what is funded to what is asked for, as far as what is spent allows, and checks I5.
+  mutating func check(_ place: BudgetPlace) throws(Broken) {
+    for key in Self.keys(place) {
+      guard let level = levels[key] else { continue }
+      let spent = level.allotted + level.charged
+      levels[key]?.funded = min(level.funded, max(level.requested, spent))
+      if spent > level.funded || level.allotted < 0 || level.charged < 0 {
+        throw Broken(detail: "\(key) has \(level.charged) charged, \(level.allotted) allotted of \(level.funded)")
+      }
+    }
+  }
+
+  mutating func fund(_ message: CatalogMessage, currency: Currency, now: Timestamp) {
+    switch message {
+    case .record(.advertiser(let advertiser), _):
+      let key = Key.account(advertiser.id, advertiser.currency)
+      levels[key, default: Level(requested: 0)].request(advertiser.accountFunding)
+    case .record(.campaign(let campaign), _) where campaign.kind != .house:
+      levels[.campaign(campaign.id), default: Level(requested: 0)].request(campaign.totalBudget)
+      daily[campaign.id] = campaign.dailyBudget
+      let first = Int32(now.milliseconds / 86_400_000) - 1
+      for case .day(campaign.id, let day) in levels.keys where day >= first {
+        levels[.day(campaign.id, day)]?.request(campaign.dailyBudget ?? campaign.totalBudget)
+      }
+    default: break
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import AdCore
+import AdEvents
+import AdSelectionCore
+import Pipeline
+
+/// Ad selection's tables in memory.
+struct SelectionTables: SimulatedTables {
+  typealias Service = AdSelection
+
+  struct Row {
+    var batch: Int64
+    var decided: DecidedRequest
+  }
+
+  /// An allotment with its row's further columns.
+  struct Allotment {
+    var partition: Int32
+    var row: AllotmentRow
+    var reportSequence: Int64?
+  }
+
+  private struct Ordinal: Hashable {
+    var partition: Int32
+    var campaign: CampaignID
+    var day: Int32
+    var ordinal: Int64
+  }
+
+  let settings = SelectionSettings()
+  let ring: KeyRing
+  let sabotage: Sabotage?
+  private(set) var decisions: [Int32: [Row]] = [:]
+  private(set) var served: [ServeID: DecidedRequest] = [:]
+  private(set) var allotments: [UInt64: Allotment] = [:]
+  private var ordinals: Set<Ordinal> = []
+
+  init(ring: KeyRing, sabotage: Sabotage?) {
+    self.ring = ring
+    self.sabotage = sabotage
+  }
+
+  func load(_ partition: Int32, now: Timestamp, for context: InstanceContext) throws(PipelineError) -> SelectionDecider
+  {
+    guard let catalog = context.catalog, let crypto = try? SelectionCrypto(ring: ring) else {
+      throw .storeUnavailable("no catalogue, or no crypto")
+    }
+    var stored = StoredState()
+    let since = now.advanced(byMilliseconds: -settings.allotments.memoryMilliseconds)
+    stored.allotments = allotments.values.filter {
+      $0.partition == partition && ($0.row.closedAt == nil || $0.row.serveUntil > since)
+    }.map(\.row)
+    let from = now.advanced(byMilliseconds: -StoredState.memoryMilliseconds(throttle: settings.throttle))
+    let rows = (decisions[partition] ?? []).map(\.decided)
+    stored.decisions = rows.filter { $0.id.timestamp >= from }.sorted { $0.id < $1.id }.compactMap(StoredDecision.init)
+    for decided in rows where decided.decision.reason.countsForTestSequence {
+      stored.testRequests[decided.arrived.clientHash, default: 0] += 1
+    }
+    return SelectionDecider(
+      stored: stored, catalog: catalog.source, settings: settings, crypto: crypto,
+      random: SeededRandom(seed: context.random.next()))
+  }
+
+  func look(up query: Never, partition: Int32) -> Never {}
+
+  func violation(of batch: CommitBatch<AdSelection>) -> PipelineError? {
+    let effects = batch.effects
+    if effects.decisions.contains(where: { $0.arrived.request.placement == Samples.cursedPlacement }) {
+      return .dataRefused("the row of a decision is refused")
+    }
+    if effects.decisions.contains(where: { $0.serve != nil && served[$0.id] != nil }) { return .duplicateFound }
+    for row in effects.opened {
+      if allotments[row.allotment] != nil || ordinals.contains(ordinal(row, batch.partition)) {
+        return .storeUnavailable("allotment \(row.allotment) is there already")
+      }
+    }
+    let opened = Dictionary(effects.opened.map { ($0.allotment, $0) }) { first, _ in first }
+    for (id, used) in effects.used {
+      guard let row = allotments[id]?.row ?? opened[id] else {
+        return .storeUnavailable("allotment \(id) is not there")
+      }
+      if used > row.amount || row.closedAt != nil { return .storeUnavailable("allotment \(id) is overused, or closed") }
+    }
+    for closed in effects.closed where allotments[closed.row.allotment]?.row.closedAt != nil {
+      return .storeUnavailable("allotment \(closed.row.allotment) is closed twice")
+    }
+    return nil
+  }
+
+  mutating func apply(_ batch: CommitBatch<AdSelection>, for context: InstanceContext) -> CommitResult {
+    let effects = batch.effects
+    for decided in effects.decisions {
+      decisions[batch.partition, default: []].append(Row(batch: batch.number, decided: decided))
+      if decided.serve != nil { served[decided.id] = decided }
+    }
+    for row in effects.opened {
+      allotments[row.allotment] = Allotment(partition: batch.partition, row: row)
+      ordinals.insert(ordinal(row, batch.partition))
+    }
+    if sabotage != .forgetUse {
+      for (id, used) in effects.used { allotments[id]?.row.used = used }
+    }
+    for closed in effects.closed {
+      allotments[closed.row.allotment]?.row.closedAt = closed.row.closedAt
+      allotments[closed.row.allotment]?.reportSequence = closed.sequence
+    }
+    return CommitResult()
+  }
+
+  private func ordinal(_ row: AllotmentRow, _ partition: Int32) -> Ordinal {
+    Ordinal(partition: partition, campaign: row.campaign, day: row.budgetDay, ordinal: row.ordinal)
+  }
+
+  /// The reports of a partition, in sequence.
+  func reports(_ partition: Int32) -> [Allotment] {
+    allotments.values.filter { $0.partition == partition && $0.reportSequence != nil }.sorted {
+      $0.reportSequence ?? 0 < $1.reportSequence ?? 0
+    }
+  }
+
+  func messages(partition: Int32, output: Int, from sequence: Int64, limit: Int) -> [NumberedMessage] {
+    reports(partition).lazy.filter { $0.reportSequence ?? 0 >= sequence }.prefix(limit).compactMap { stored in
+      guard let sequence = stored.reportSequence, let report = AllotmentBook.report(of: stored.row) else { return nil }
+      return NumberedMessage(
+        output: 0, sequence: sequence,
+        message: AdSelection.message(
+          report, campaign: stored.row.campaign, sequence: sequence, partition: partition))
+    }
+  }
+
+  /// Answers that the batch will give are what an unsafe service would send too early.
+  func messages(of batch: CommitBatch<AdSelection>) -> [NumberedMessage] {
+    batch.effects.closed.compactMap { closed in
+      guard let report = AllotmentBook.report(of: closed.row) else { return nil }
+      return NumberedMessage(
+        output: 0, sequence: closed.sequence,
+        message: AdSelection.message(
+          report, campaign: closed.row.campaign, sequence: closed.sequence, partition: batch.partition))
+    }
+  }
+}

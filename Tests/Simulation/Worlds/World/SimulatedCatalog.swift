@@ -1,0 +1,121 @@
+import AdCore
+import AdEvents
+import AdSelectionCore
+
+/// What the console keeps, and its topic: every message ever published, in order.
+final class SimulatedCatalog {
+  private(set) var records: [String: (record: CatalogRecord, version: Int64)] = [:]
+  private(set) var published: [CatalogMessage] = []
+
+  /// Changes a record: a version more.
+  func put(_ record: CatalogRecord) {
+    let version = (records[record.key]?.version ?? 0) + 1
+    records[record.key] = (record, version)
+    published.append(.record(record, version: version))
+  }
+
+  /// Says how many records there are, and the sum of their versions.
+  func beat(at moment: Timestamp) {
+    let sum = records.values.reduce(0) { $0 + $1.version }
+    published.append(.heartbeat(records: Int64(records.count), versionSum: sum, at: moment))
+  }
+
+  /// Changes a campaign as it stands now.
+  func change(_ id: CampaignID, _ body: (inout Campaign) -> Void) {
+    for case .campaign(var campaign) in records.values.map(\.record) where campaign.id == id {
+      body(&campaign)
+      put(.campaign(campaign))
+    }
+  }
+
+  func change(_ id: AdvertiserID, _ body: (inout Advertiser) -> Void) {
+    for case .advertiser(var advertiser) in records.values.map(\.record) where advertiser.id == id {
+      body(&advertiser)
+      put(.advertiser(advertiser))
+    }
+  }
+
+  /// Every campaign as it ever was.
+  var campaigns: [Campaign] {
+    published.compactMap { if case .record(.campaign(let campaign), _) = $0 { campaign } else { nil } }
+  }
+}
+
+/// One process that follows the catalogue, now and then.
+final class CatalogReader {
+  let source = CatalogSource()
+  private let catalog: SimulatedCatalog
+  private var position = 0
+
+  /// A service does not begin before its catalogue is complete.
+  init(_ catalog: SimulatedCatalog, now: Timestamp) {
+    self.catalog = catalog
+    follow(now: now)
+  }
+
+  func follow(limit: Int = .max, now: Timestamp) {
+    let end = min(catalog.published.count, limit == .max ? .max : position + limit)
+    source.apply(catalog.published[position..<end].map { .message($0) }, now: now)
+    position = end
+  }
+}
+
+/// The catalogue that a world begins with: one advertiser, three campaigns of which one is soon out of budget, one app.
+struct CatalogPlan {
+  static let liveKey = "live-key"
+  static let testKey = "test-key"
+
+  let app: App
+  let advertiser: Advertiser
+  /// The first has plenty, the second next to nothing, the third pays for clicks only.
+  let campaigns: [Campaign]
+  let hasHouseAds: Bool
+
+  init(using random: inout SeededRandom) {
+    let terms = Samples.terms
+    app = App(
+      id: terms.app, developer: terms.developer, name: "Weather", bundleID: "example.weather", isAgreementSigned: true,
+      isUnder17: false, areAdsEnabled: true, shareBasisPoints: random.pick([6_000, 6_000, 3_333, 0, 10_000]))
+    let impression = Int64(random.number(1...20_000_001))
+    let click = Int64(random.number(1...2_000_000_003))
+    let full = Int128(impression + click)
+    let plenty = full * Int128(random.number(100...5_000))
+    let hot = full * Int128(random.number(1...5)) + Int128(random.number(0...Int(impression)))
+    advertiser = Advertiser(
+      id: terms.advertiser, name: "Acme", currency: terms.currency, timeZone: "UTC",
+      accountFunding: random.chance(250) ? hot + full : plenty * 3)
+    let isDaily = random.chance(300)
+    let id = terms.advertiser
+    func campaign(_ name: CampaignID, _ kind: Campaign.Kind, _ impression: Int64, _ total: Int128) -> Campaign {
+      Campaign(
+        id: name, advertiser: id, name: name.text, kind: kind, impressionPrice: Nanos(impression),
+        clickPrice: Nanos(click), totalBudget: total, dailyBudget: isDaily ? total / 2 + 1 : nil,
+        flightStart: Timestamp(milliseconds: VirtualTime.start - 86_400_000),
+        flightEnd: Timestamp(milliseconds: VirtualTime.start + 10 * 86_400_000), isPaused: false,
+        targeting: Targeting())
+    }
+    campaigns = [
+      campaign(Samples.spring, .brand, impression, plenty), campaign(Samples.hot, .brand, impression + 1, hot),
+      campaign(Samples.promo, .developer, 0, plenty),
+    ]
+    hasHouseAds = random.chance(200)
+  }
+
+  func publish(into catalog: SimulatedCatalog, fixture: Fixture) {
+    catalog.put(.advertiser(advertiser))
+    for campaign in campaigns {
+      catalog.put(.campaign(campaign))
+      catalog.put(.ad(Samples.ad(of: campaign.id)))
+    }
+    if hasHouseAds, var house = campaigns.first {
+      house.id = Samples.house
+      house.kind = .house
+      catalog.put(.campaign(house))
+      catalog.put(.ad(Samples.ad(of: house.id)))
+    }
+    catalog.put(.app(app))
+    catalog.put(.appKey(AppKey(app: app.id, build: .distribution, keyHash: fixture.liveKeyHash)))
+    catalog.put(.appKey(AppKey(app: app.id, build: .developer, keyHash: fixture.testKeyHash)))
+    catalog.put(.settings(NetworkSettings(countries: [Samples.terms.country])))
+  }
+}

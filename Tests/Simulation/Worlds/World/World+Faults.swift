@@ -1,0 +1,179 @@
+import AdCore
+import AdEvents
+import Pipeline
+
+/// What goes wrong outside the calls of one instance.
+extension World {
+  func makeFault() {
+    switch random.number(0...12) {
+    case 0...2:
+      let fleet = random.pick(fleets)
+      coverage.note(.handover)
+      let partition = Int32(random.number(0...Int(partitionCount) - 1))
+      guard isAssignable(partition, in: fleet) else { return }
+      if random.chance(500) { fleet.instances.append(fleet.start()) }
+      assign(partition, in: fleet)
+      if fleet.instances.count > 3 { kill(fleet.instances[0]) }
+    case 3: randomInstance().context.writer.fail()
+    case 4: kill(randomInstance())
+    case 5:
+      if !ghosts.isEmpty {
+        coverage.note(.lateRecordOfZombie)
+        append(ghosts.remove(at: random.number(0...ghosts.count - 1)))
+      }
+    case 6: repeatRecords()
+    case 7: retain()
+    case 8: replaceLog()
+    case 9: grow()
+    case 10: consoleActs()
+    default:
+      coverage.note(.clockJump)
+      time.advance(byMilliseconds: random.milliseconds(10_000...3_600_000))
+    }
+  }
+
+  private func kill(_ instance: any SimulatedInstance) {
+    instance.context.isDead = true
+    restart(instance)
+  }
+
+  /// Another instance opens the partition between what a batch looked up and its commit.
+  func rebalanceInMidBatch(_ service: String, _ partition: Int32, from context: InstanceContext) {
+    guard isFaulty, random.chance(plan.callFaultPermille),
+      let fleet = fleets.first(where: { $0.books.name == service }),
+      let other = fleet.instances.first(where: { $0.context !== context })
+    else { return }
+    coverage.note(.rebalanceInMidBatch)
+    for instance in fleet.instances { instance.assigned.remove(partition) }
+    other.assigned.insert(partition)
+    other.drop(partition)
+    other.open(partition)
+  }
+
+  // MARK: The log
+
+  private static let internalTopics = [Topic.acceptedImpressions, .acceptedClicks, .usage, .budgets]
+  private static let clientTopics = [Topic.requests, .impressions, .clicks]
+
+  private func place(_ topics: [Topic]) -> LogPlace {
+    let topic = random.pick(topics).name
+    return LogPlace(topic: topic, partition: Int32(random.number(0...Int(log.partitionCount(topic)) - 1)))
+  }
+
+  /// What a producer sent comes into the log; of our own topics seldom as something that does not decode.
+  func deliver(_ message: OutgoingMessage) {
+    let place = LogPlace(topic: message.topic, partition: message.partition)
+    if let sequence = audit(message, appendedTo: place) { auditOrder(sequence, in: place) }
+    var message = message
+    if isFaulty, Self.internalTopics.contains(where: { $0.name == place.topic }), random.chance(15) {
+      coverage.note(.recordCorrupted)
+      message.value = message.value.map { Array($0.prefix($0.count / 2)) }
+    }
+    isAudited = true
+    append(message)
+    isAudited = false
+  }
+
+  /// Whoever publishes leaves no sequence out.
+  private func auditOrder(_ sequence: Int64, in place: LogPlace) {
+    let incarnation = log[place].incarnation
+    if let known = highestSequences[place], known.incarnation == incarnation {
+      if sequence > known.sequence + 1 { fail("\(place): sequence \(sequence) came after \(known.sequence)") }
+      highestSequences[place] = (incarnation, max(known.sequence, sequence))
+    } else {
+      highestSequences[place] = (incarnation, sequence)
+    }
+  }
+
+  /// The broker has an old record once more behind newer ones, or the whole topic.
+  private func repeatRecords() {
+    let place = place(Self.internalTopics)
+    let records = log[place].records
+    guard !records.isEmpty else { return }
+    coverage.note(.recordAppendedTwice)
+    isAudited = true
+    defer { isAudited = false }
+    if random.chance(300), records.count < 20 {
+      coverage.note(.topicReplayed)
+      for record in records { append(record.message) }
+    } else {
+      append(random.pick(records).message)
+    }
+  }
+
+  /// Retention removes records, read or not. What clients told is gone then, and is recorded as lost.
+  private func retain() {
+    let isOfClients = random.chance(250)
+    let place = place(isOfClients ? Self.clientTopics : Self.internalTopics)
+    let end = log[place].endOffset
+    guard end > 0 else { return }
+    log.removeBefore(random.milliseconds(0...end), in: place)
+    for fleet in fleets {
+      guard let input = fleet.books.inputTopics.firstIndex(of: place.topic),
+        fleet.books.partitions[place.partition]?.inputs[input].nextOffset ?? 0 < log[place].firstOffset
+      else { continue }
+      coverage.note(isOfClients ? .retentionPastClients : .retentionPastConsumer)
+    }
+  }
+
+  /// A topic was deleted and made again.
+  private func replaceLog() {
+    let isOfClients = random.chance(250)
+    let place = place(isOfClients ? Self.clientTopics : Self.internalTopics)
+    guard log[place].endOffset > 0, random.chance(300) else { return }
+    if isOfClients { coverage.note(.clientTopicReplaced) }
+    log.replace(place)
+  }
+
+  // MARK: Growth
+
+  /// The network gets more partitions, one topic after the other.
+  private func grow() {
+    guard let count = plan.grownPartitions else { return }
+    if topicsToGrow.isEmpty, partitionCount < count { topicsToGrow = Self.topics.shuffled(using: &random) }
+    if !topicsToGrow.isEmpty { growNext() }
+  }
+
+  func growNext() {
+    guard let count = plan.grownPartitions, let topic = topicsToGrow.popLast() else { return }
+    coverage.note(.topicGrown)
+    log.create(topic, partitions: count)
+    for fleet in fleets where fleet.books.inputTopics.contains(topic) {
+      for partition in plan.partitions..<count where isAssignable(partition, in: fleet) {
+        assign(partition, in: fleet)
+      }
+    }
+  }
+
+  /// Nobody decides on part of a set: a partition number is owned only where every input has it.
+  private func isAssignable(_ partition: Int32, in fleet: Fleet) -> Bool {
+    fleet.books.inputTopics.allSatisfy { partition < log.partitionCount($0) }
+  }
+
+  // MARK: The console
+
+  /// Somebody changes a budget, a price, or pauses a campaign; billing and ad selection hear of it when they do.
+  func consoleActs() {
+    switch random.number(0...9) {
+    case 0:
+      coverage.note(.budgetLowered)
+      let campaign = random.pick(catalogPlan.campaigns)
+      catalog.change(campaign.id) { $0.totalBudget = $0.totalBudget / 2 }
+    case 1:
+      let campaign = random.pick(catalogPlan.campaigns)
+      catalog.change(campaign.id) { $0.totalBudget += campaign.totalBudget }
+    case 2:
+      coverage.note(.priceChanged)
+      let campaign = random.pick(catalogPlan.campaigns)
+      catalog.change(campaign.id) { $0.clickPrice = Nanos($0.clickPrice.value + 1) }
+    case 3:
+      catalog.change(catalogPlan.advertiser.id) { $0.accountFunding = $0.accountFunding * 3 / 4 }
+    case 4:
+      let campaign = random.pick(catalogPlan.campaigns)
+      catalog.change(campaign.id) { $0.isPaused.toggle() }
+    case 5: break
+    default: beat()
+    }
+    fundBilling(limit: random.number(0...4))
+  }
+}

@@ -1,0 +1,280 @@
+import AdCore
+import AdEvents
+import AdSelectionCore
+import BillingCore
+import ClickTrackingCore
+import ImpressionTrackingCore
+import Pipeline
+
+/// A network in memory under one seed: log, clocks, tables, instances, devices, and what goes wrong.
+final class World {
+  let seed: UInt64
+  let sabotage: Sabotage?
+  var random: SeededRandom
+  let plan: WorldPlan
+  let catalogPlan: CatalogPlan
+  let fixture: Fixture
+  let time = VirtualTime()
+  let log: SimulatedLog
+  let catalog = SimulatedCatalog()
+  let devices: Devices
+  var coverage = Coverage()
+  /// Faults happen only before the drain.
+  private(set) var isFaulty = true
+  private(set) var failures: [String] = []
+  /// What is being appended was audited as it was sent.
+  var isAudited = false
+  /// The highest sequence in each log of ours.
+  var highestSequences: [LogPlace: (incarnation: Int, sequence: Int64)] = [:]
+
+  let selection: Books<SelectionTables>
+  let impressions: Books<ImpressionTables>
+  let clicks: Books<ClickTables>
+  let billing: Books<BillingTables>
+  private(set) var fleets: [Fleet] = []
+  /// What dead or failed processes had in flight: the broker may still get it.
+  var ghosts: [OutgoingMessage] = []
+  /// Topics that have not grown yet while the network grows.
+  var topicsToGrow: [String] = []
+  /// How far billing has followed the catalogue.
+  private var fundedCount = 0
+
+  /// All instances of one service.
+  final class Fleet {
+    let books: any ServiceBooks
+    let start: () -> any SimulatedInstance
+    var instances: [any SimulatedInstance] = []
+
+    init(books: any ServiceBooks, start: @escaping () -> any SimulatedInstance) {
+      self.books = books
+      self.start = start
+    }
+  }
+
+  init(seed: UInt64, sabotage: Sabotage?, fixture: Fixture) {
+    self.seed = seed
+    self.sabotage = sabotage
+    self.fixture = fixture
+    random = SeededRandom(seed: seed)
+    plan = WorldPlan(using: &random)
+    catalogPlan = CatalogPlan(using: &random)
+    log = SimulatedLog(time: time)
+    devices = Devices(fixture: fixture)
+    var windows = Windows()
+    if sabotage == .stretchWindows {
+      windows.lateArrivalMilliseconds += 1
+      windows.issuedBeforeArrivalMilliseconds += 1
+      windows.clockToleranceMilliseconds += 1
+    }
+    selection = Books(
+      service: fixture.adSelection, tables: SelectionTables(ring: fixture.ring, sabotage: sabotage))
+    impressions = Books(
+      service: fixture.impressionTracking, tables: ImpressionTables(windows: windows, idsMaximum: plan.idsMaximum))
+    clicks = Books(service: fixture.clickTracking, tables: ClickTables(windows: windows))
+    billing = Books(service: fixture.billing, tables: BillingTables(sabotage: sabotage))
+    selection.consumers = [billing]
+    impressions.consumers = [clicks, billing]
+    clicks.consumers = [billing]
+    billing.consumers = [selection]
+    log.skewMilliseconds = plan.brokerSkew
+    log.regressionMilliseconds = plan.timestampRegression
+    log.holePermille = plan.holePermille
+    for topic in Self.topics { log.create(topic, partitions: plan.partitions) }
+    if plan.clockSkews.count > 1 { coverage.note(.clockSkew) }
+    if plan.timestampRegression > 0 { coverage.note(.timestampRegression) }
+    catalogPlan.publish(into: catalog, fixture: fixture)
+    beat()
+    fundBilling()
+    startFleets()
+    log.willAppend = { [unowned self] place, message in
+      if !isAudited { audit(message, appendedTo: place) }
+    }
+  }
+
+  static let topics =
+    [
+      Topic.requests, .impressions, .clicks, .acceptedImpressions, .acceptedClicks, .usage, .budgets, .rejected,
+    ].map(\.name) + [Topic.responses(for: Samples.terms.app)]
+
+  private func startFleets() {
+    fleets = [
+      fleet(fixture.adSelection, selection, readsCatalog: true), fleet(fixture.impressionTracking, impressions),
+      fleet(fixture.clickTracking, clicks), fleet(fixture.billing, billing),
+    ]
+    for fleet in fleets {
+      for _ in 0..<random.number(1...2) { fleet.instances.append(fleet.start()) }
+      for partition in 0..<plan.partitions { assign(partition, in: fleet) }
+    }
+  }
+
+  private func fleet<Tables: SimulatedTables>(
+    _ service: Tables.Service, _ books: Books<Tables>, readsCatalog: Bool = false
+  ) -> Fleet {
+    Fleet(books: books) { [unowned self] in
+      let clock = SkewedClock(time: time, skewMilliseconds: random.pick(plan.clockSkews))
+      let reader = readsCatalog ? CatalogReader(catalog, now: clock.now()) : nil
+      return ServiceInstance(
+        service: service, books: books, context: InstanceContext(world: self, clock: clock, catalog: reader))
+    }
+  }
+
+  func fail(_ message: String) { if failures.count < 20 { failures.append(message) } }
+
+  /// - Parameters:
+  ///   - event: which device's event it is.
+  ///   - timestamp: the arrival, where the message was made for one.
+  func append(_ message: OutgoingMessage, event: Int? = nil, timestamp: Int64? = nil) {
+    log.append(message, event: event, timestamp: timestamp, using: &random)
+    devices.receive(message, in: self)
+  }
+
+  /// The least of all clocks: no id may be made more than 5 s after it.
+  var slowestClock: Int64 { time.milliseconds + min(plan.clockSkews.min() ?? 0, plan.brokerSkew) }
+
+  /// As many partitions as the topic of requests has.
+  var partitionCount: Int32 { log.partitionCount(Topic.requests.name) }
+
+  // MARK: The catalogue
+
+  /// The console says that it lives.
+  func beat() { catalog.beat(at: Timestamp(milliseconds: time.milliseconds + random.pick(plan.clockSkews))) }
+
+  /// Billing takes what the catalogue has said until now, or some of it.
+  func fundBilling(limit: Int = .max) {
+    let end = limit == .max ? catalog.published.count : min(catalog.published.count, fundedCount + limit)
+    for message in catalog.published[fundedCount..<end] {
+      billing.tables.fund(message, now: Timestamp(milliseconds: time.milliseconds))
+    }
+    fundedCount = end
+  }
+
+  // MARK: The run
+
+  func run() {
+    everybodyWorks()
+    everybodyWorks()
+    for _ in 0..<plan.steps {
+      if !failures.isEmpty { return }
+      step()
+    }
+    sendRest()
+    isFaulty = false
+    log.holePermille = 0
+    coverage.note(.offsetHole, log.holeCount)
+    endCampaigns()
+    drain()
+    if plan.waitsForEnds, failures.isEmpty {
+      time.advance(byMilliseconds: 27 * 3_600_000)
+      drain()
+      // What is told of ads from budget that has ended comes late.
+      let lateCount = random.pick([0, 0, 8])
+      for _ in 0..<lateCount { devices.act(in: self) }
+      if lateCount > 0 {
+        drain()
+        time.advance(byMilliseconds: 27 * 3_600_000)
+        drain()
+      }
+    }
+    if failures.isEmpty { Auditor(world: self).audit() }
+  }
+
+  private func step() {
+    if random.chance(plan.worldFaultPermille) { makeFault() }
+    switch random.number(0...19) {
+    case 0...5: devices.act(in: self)
+    case 6...7: time.advance(byMilliseconds: random.milliseconds(1...1_500))
+    case 8: everybodyWorks()
+    case 9: consoleActs()
+    default: stepInstance(randomInstance())
+    }
+  }
+
+  func randomInstance() -> any SimulatedInstance { random.pick(fleets.flatMap(\.instances)) }
+
+  private func stepInstance(_ instance: any SimulatedInstance) {
+    reopen(instance)
+    if let catalog = instance.context.catalog, random.chance(300) {
+      catalog.follow(limit: random.number(1...6), now: instance.context.clock.now())
+    }
+    guard let partition = instance.openPartitions.isEmpty ? nil : random.pick(instance.openPartitions) else { return }
+    switch random.number(0...9) {
+    case 0...3: instance.work(partition, recordsMaximum: random.number(1...8))
+    case 4...5: instance.tick(partition)
+    case 6: instance.watchEnds(partition)
+    case 7: instance.context.writer.progress()
+    case 8: instance.takeReports(everything: false)
+    default:
+      instance.refreshCounts()
+      rebuild(instance)
+    }
+    if instance.isDead { restart(instance) }
+  }
+
+  /// A second in which everybody gets to do something, as on a quiet day; faults happen all the same.
+  private func everybodyWorks() {
+    time.advance(byMilliseconds: random.milliseconds(200...1_200))
+    beat()
+    for fleet in fleets {
+      for instance in fleet.instances {
+        reopen(instance)
+        instance.context.catalog?.follow(now: instance.context.clock.now())
+        for partition in instance.openPartitions {
+          instance.work(partition, recordsMaximum: random.number(1...20))
+          instance.tick(partition)
+        }
+        instance.context.writer.progress()
+        instance.takeReports(everything: false)
+        rebuild(instance)
+        if instance.isDead { restart(instance) }
+      }
+    }
+  }
+
+  private func rebuild(_ instance: any SimulatedInstance) {
+    if instance.context.writer.isDown {
+      instance.context.writer.rebuild()
+      // Told at once, or a while after the new producer already takes messages.
+      if random.chance(500) { instance.tellRebuilt() }
+    } else if instance.context.writer.isUntold {
+      instance.tellRebuilt()
+    }
+  }
+
+  /// A failed partition is opened again where the group still has it.
+  private func reopen(_ instance: any SimulatedInstance) {
+    let closed = instance.assigned.subtracting(instance.openPartitions).sorted()
+    if !closed.isEmpty { instance.open(random.pick(closed)) }
+    if instance.isDead { restart(instance) }
+  }
+
+  func restart(_ instance: any SimulatedInstance) {
+    guard let fleet = fleets.first(where: { $0.instances.contains { $0 === instance } }) else { return }
+    coverage.note(.restart)
+    ghosts += instance.context.writer.takeInFlight().filter { _ in random.chance(700) }
+    fleet.instances.removeAll { $0 === instance }
+    let fresh = fleet.start()
+    fleet.instances.append(fresh)
+    for partition in instance.assigned.sorted() { assign(partition, in: fleet) }
+  }
+
+  /// The group gives the partition to one instance; whoever had it may not know yet.
+  func assign(_ partition: Int32, in fleet: Fleet) {
+    for instance in fleet.instances { instance.assigned.remove(partition) }
+    random.pick(fleet.instances).assigned.insert(partition)
+  }
+
+  /// Everything is sent, nothing new goes wrong from here on.
+  private func sendRest() {
+    while !topicsToGrow.isEmpty { growNext() }
+    while devices.sentCount < plan.clientMessages { devices.act(in: self) }
+    for instance in fleets.flatMap(\.instances) where instance.isDead { restart(instance) }
+    for ghost in ghosts { append(ghost) }
+    ghosts = []
+  }
+
+  /// Nothing is sold any more, so asks come to an end.
+  private func endCampaigns() {
+    for campaign in catalogPlan.campaigns { catalog.change(campaign.id) { $0.isPaused = true } }
+    fundBilling()
+  }
+}

@@ -1,0 +1,42 @@
+/// How large a world is and how badly things go in it; made from the seed.
+struct WorldPlan {
+  /// At the beginning.
+  var partitions: Int32
+  /// As many as the topics get, one topic after the other; nil where they stay.
+  var grownPartitions: Int32?
+  var steps: Int
+  /// Requests and events that devices send.
+  var clientMessages: Int
+  /// In thousandths of all port calls.
+  var callFaultPermille: Int
+  var holePermille: Int
+  var clockSkews: [Int64]
+  var brokerSkew: Int64
+  var timestampRegression: Int64
+  /// In thousandths of all steps.
+  var worldFaultPermille: Int
+  var idsMaximum: Int
+  /// The end comes only after the last click that waits could have been decided, and the last allotment has ended.
+  var waitsForEnds: Bool
+  /// The trackers and billing are run again over what was recorded (I4).
+  var isReplayed: Bool
+
+  init(using random: inout SeededRandom) {
+    partitions = Int32(random.number(1...3))
+    if random.chance(120) { grownPartitions = partitions * 2 }
+    if random.chance(10) { (partitions, grownPartitions) = (4, 8) }
+    steps = random.number(60...140)
+    clientMessages = random.number(10...40)
+    callFaultPermille = random.pick([0, 2, 6, 20])
+    holePermille = random.pick([0, 0, 100, 300])
+    // Any two of our clocks, the broker's included, lie at most 5 s apart.
+    let isSkewed = random.chance(500)
+    clockSkews = isSkewed ? (0..<8).map { _ in random.milliseconds(-2_500...2_500) } : [0]
+    brokerSkew = isSkewed ? random.milliseconds(-2_500...2_500) : 0
+    timestampRegression = isSkewed && random.chance(400) ? 2_500 - abs(brokerSkew) : 0
+    worldFaultPermille = random.pick([0, 80, 150, 250])
+    idsMaximum = random.chance(300) ? 64 : 1_024
+    waitsForEnds = random.chance(500)
+    isReplayed = random.chance(250)
+  }
+}
