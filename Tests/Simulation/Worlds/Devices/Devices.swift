@@ -204,7 +204,7 @@ final class Devices {
     terms.clickPrice = campaign.clickPrice
     terms.shareBasisPoints = world.catalogPlan.app.shareBasisPoints
     terms.budgetDay = Int32(issuedAt / (24 * Self.hour))
-    if world.random.chance(200) {
+    if world.random.chance(world.isFaulty ? 200 : 700) {
       terms.allotment = UInt64(clamping: partition) << 40 | UInt64(world.random.number(1...8))
     }
     if world.random.chance(30) { terms.budgetDay = 13 }

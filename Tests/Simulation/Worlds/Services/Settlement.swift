@@ -24,7 +24,7 @@ extension BillingTables {
     var fates: [Int: (fate: ChargeFate, draw: BillingEffects.Draw)] = [:]
     for draw in effects.draws {
       let price = Int128(effects.charges[draw.charge].event.price.value)
-      let isPaid = price <= settlement.budgets.free(draw.place) || sabotage == .chargeAfterEnd && draw.isLate
+      let isPaid = price <= settlement.budgets.free(draw.place) || sabotage == .chargeBeyondBudget
       if isPaid { settlement.budgets.move(draw.place, charged: price) }
       fates[draw.charge] = (isPaid ? .charged : draw.isLate ? .late : .unfunded, draw)
     }

@@ -71,8 +71,8 @@ package enum Sabotage: String, CaseIterable, Sendable {
   case grantUnbounded
   /// An ask that comes again is granted again.
   case grantTwice
-  /// What comes after its allotment's end is charged although nothing is free.
-  case chargeAfterEnd
+  /// What no allotment can pay is charged although nothing is free.
+  case chargeBeyondBudget
   /// The developer's share is rounded down.
   case roundShareDown
   /// What was sold from an allotment is not stored with the decision.
@@ -81,7 +81,7 @@ package enum Sabotage: String, CaseIterable, Sendable {
   /// Whether the tables' constraints stand: without them only the auditor is left.
   var keepsConstraints: Bool {
     switch self {
-    case .returnTwice, .grantUnbounded, .grantTwice, .chargeAfterEnd: false
+    case .returnTwice, .grantUnbounded, .grantTwice, .chargeBeyondBudget: false
     default: true
     }
   }

@@ -168,6 +168,10 @@ final class World {
       drain()
       // What is told of ads from budget that has ended comes late.
       let lateCount = random.pick([0, 0, 8])
+      if random.chance(700) {
+        for campaign in catalogPlan.campaigns { catalog.change(campaign.id) { $0.totalBudget = 0 } }
+        fundBilling()
+      }
       for _ in 0..<lateCount { devices.act(in: self) }
       if lateCount > 0 {
         drain()
