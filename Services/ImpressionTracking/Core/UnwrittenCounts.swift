@@ -7,8 +7,13 @@ import AdCore
 /// They are lost with the process: at assignment they are counted again from the rows of the batches since the last one
 /// that wrote them.
 struct UnwrittenCounts {
-  /// A count is in its table so long after its events, at most, or a tick later where nothing arrives.
+  /// A count is in its table so long after its events, or a tick later where nothing arrives, while there are at most
+  /// a thousand.
   static let intervalMilliseconds: Int64 = 1_000
+  /// With more counts they wait longer, so that a partition never changes more than a thousand a second ...
+  static let countsPerMillisecond: Int64 = 1
+  /// ... but no longer than so.
+  static let longestIntervalMilliseconds: Int64 = 10_000
   /// Bounds the memory: about 8 MiB for each partition.
   static let keysMaximum = 1 << 15
 
@@ -44,8 +49,10 @@ struct UnwrittenCounts {
   mutating func remove(at place: Int) { counts[place] -= 1 }
 
   func isDue(now: Timestamp) -> Bool {
-    counts.count >= Self.keysMaximum
-      || !counts.isEmpty && now.milliseconds(since: writtenAt) >= Self.intervalMilliseconds
+    guard !counts.isEmpty, counts.count < Self.keysMaximum else { return !counts.isEmpty }
+    let wanted = Int64(counts.count) / Self.countsPerMillisecond
+    return now.milliseconds(since: writtenAt)
+      >= min(max(wanted, Self.intervalMilliseconds), Self.longestIntervalMilliseconds)
   }
 
   /// What the batch at work is to write; nothing while they are not due.
