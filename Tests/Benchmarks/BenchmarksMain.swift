@@ -15,17 +15,19 @@ enum BenchmarksMain {
   private static func measure() async throws {
     let environment = ProcessInfo.processInfo.environment
     let impressions = environment["BENCH_IMPRESSIONS"].flatMap(Int.init) ?? 1_000_000
-    let parts = Set((environment["BENCH_PARTS"] ?? "tracking,selection").split(separator: ","))
+    let parts = Set((environment["BENCH_PARTS"] ?? "tracking,decisions,selection").split(separator: ","))
     progress("starting Kafka and PostgreSQL")
     let surroundings = try await Surroundings.start()
     var results: [BenchmarkResult] = []
+    if parts.contains("decisions") { results += try await onThread { try DecisionBenchmark().run() } }
+    // Before tracking, whose accepted impressions keep billing busy.
+    if parts.contains("selection") {
+      results += try await onThread { try SelectionBenchmark(surroundings: surroundings).run() }
+    }
     if parts.contains("tracking") {
       results += try await onThread {
         try TrackingBenchmark(surroundings: surroundings, impressions: impressions).run()
       }
-    }
-    if parts.contains("selection") {
-      results += try await onThread { try SelectionBenchmark(surroundings: surroundings).run() }
     }
     BenchmarkReport.print(results)
     try BenchmarkReport.write(results, to: ".build/bench/results.json")

@@ -1,0 +1,147 @@
+import AdCore
+import AdEvents
+import AdSelectionCore
+import Crypto
+import Kafka
+import Pipeline
+
+/// Decisions per second in process, on one thread: requests decoded, decided among a thousand campaigns, tokens signed
+/// and answers made, as for a partition's batches; beside signing the tokens alone, without which no ad is served.
+struct DecisionBenchmark {
+  static let campaigns = 1_000
+  static let requests = 200_000
+  static let batchRecords = 200
+  private static let headers = Workload.headers(.adRequested, id: UUIDv7(timestamp: now, randomHigh: 0, randomLow: 0))
+  private static let key = "bench-distribution-key"
+  private static let now = Timestamp(milliseconds: 1_790_000_000_000)
+  private static let day: Int64 = 86_400_000
+
+  func run() throws -> [BenchmarkResult] {
+    progress("deciding in process")
+    let ring = try KeyRing(configuration: Surroundings.keys)
+    let service = try AdSelection(ring: ring)
+    let catalog = try Self.catalog()
+    var decider = SelectionDecider(
+      stored: StoredState(), catalog: catalog, settings: SelectionSettings(), crypto: try SelectionCrypto(ring: ring),
+      random: SplitMix(state: 1))
+    var decoder = service.makeDecoder()
+    var grants: [SelectionInput] = []
+    for number in 0..<Self.campaigns { grants.append(.grant(try Self.grant(number))) }
+    _ = decider.decide(Self.records(grants), knowing: nil, context: Self.context())
+    let payloads = try (0..<Self.requests).map { try Self.request($0).encoded() }
+    var served = 0
+    let time = seconds {
+      for start in stride(from: 0, to: payloads.count, by: Self.batchRecords) {
+        let batch = payloads[start..<min(start + Self.batchRecords, payloads.count)]
+        let inputs = batch.map { Self.decode($0, with: &decoder) }
+        let decision = decider.decide(Self.records(inputs), knowing: nil, context: Self.context())
+        served += decision.effects.decisions.count { $0.serve != nil }
+        decider.committed(CommitResult())
+      }
+    }
+    let rate = Double(Self.requests) / time
+    return [
+      BenchmarkResult(
+        "decisions in process, \(Self.campaigns) campaigns", rate, "decisions/s",
+        limit: ("tokens signed", try signingRate(ring))),
+      BenchmarkResult("decisions in process, served", Double(served) / Double(Self.requests) * 100, "%"),
+    ]
+  }
+
+  private func signingRate(_ ring: KeyRing) throws -> Double {
+    var workload = try Workload(partitions: 1, ring: ring, seed: 1)
+    guard let terms = workload.terms(issuedAt: Self.now) else { return .nan }
+    var bytes = 0
+    let time = seconds { for _ in 0..<Self.requests { bytes += workload.token(terms).count } }
+    return bytes > 0 ? Double(Self.requests) / time : .nan
+  }
+
+  private static func decode(_ payload: [UInt8], with decoder: inout SelectionDecoder) -> SelectionInput {
+    decoder.begin()
+    for header in headers {
+      header.name.withUnsafeBytes { name in header.value?.withUnsafeBytes { decoder.header(name: name, value: $0) } }
+    }
+    return payload.withUnsafeBytes { decoder.decode(input: 0, value: $0, arrival: now).event }
+  }
+
+  private static func records(_ inputs: [SelectionInput]) -> [InputRecord<SelectionInput>] {
+    inputs.enumerated().map { offset, event in
+      InputRecord(
+        input: 0, offset: Int64(offset), timestamp: 0, arrival: now, mark: .unnumbered, event: event, contentHash: 0,
+        raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0))
+    }
+  }
+
+  private static func context() -> BatchContext {
+    BatchContext(
+      partition: 0, partitionCount: 1, now: now, batchNumber: 1, nextSequences: [1], committedWatermark: now,
+      watermark: now, takenWatermarks: [], isRefused: false, isDuplicateSuspected: false)
+  }
+
+  private static func request(_ number: Int) throws -> AdRequest {
+    let client = "client-\(number)"
+    return AdRequest(
+      requestID: UUIDv7(timestamp: now, randomHigh: 0, randomLow: UInt64(number)), appKey: key,
+      app: try known(AppID("bench")), placement: try known(PlacementID("home")), clientID: client, sessionID: client,
+      country: try known(Country("US")), device: .phone, requiredSizes: [], currentSize: "", isInterstitial: false,
+      deadlineMilliseconds: 10_000, replyPartition: 0, replyTopic: "", correlationID: [])
+  }
+
+  private static func grant(_ number: Int) throws -> AllotmentGrant {
+    AllotmentGrant(
+      allotment: UInt64(number + 1), ordinal: 1, campaign: try known(CampaignID("camp-\(number)")),
+      budgetDay: Int32(now.milliseconds / day), amount: Nanos(1_000_000_000_000_000),
+      serveUntil: now.advanced(byMilliseconds: 3_600_000), campaignFree: Nanos(1_000_000_000_000_000_000))
+  }
+
+  private static func catalog() throws -> CatalogSource {
+    let app = try known(AppID("bench"))
+    let advertiser = try known(AdvertiserID("acme"))
+    var records: [CatalogRecord] = [
+      .settings(NetworkSettings(countries: [try known(Country("US"))])),
+      .advertiser(
+        Advertiser(
+          id: advertiser, name: "Acme", currency: try known(Currency("USD")), timeZone: "UTC",
+          accountFunding: 1_000_000_000_000_000_000)),
+      .app(
+        App(
+          id: app, developer: try known(DeveloperID("dev")), name: "Bench", bundleID: "com.example.bench",
+          isAgreementSigned: true, isUnder17: false, areAdsEnabled: true, categories: [])),
+      .appKey(AppKey(app: app, build: .distribution, keyHash: SHA256.hash(key.utf8))),
+    ]
+    for number in 0..<campaigns {
+      let campaign = try known(CampaignID("camp-\(number)"))
+      records.append(
+        .campaign(
+          Campaign(
+            id: campaign, advertiser: advertiser, name: "Campaign", kind: .brand,
+            impressionPrice: Nanos(10_000_000 + Int64(number % 97)), clickPrice: Nanos(2_000_000_000),
+            totalBudget: 1_000_000_000_000_000_000, dailyBudget: nil,
+            flightStart: now.advanced(byMilliseconds: -day), flightEnd: now.advanced(byMilliseconds: day),
+            isPaused: false, targeting: Targeting())))
+      records.append(
+        .ad(
+          Ad(
+            id: try known(AdID("ad-\(number)")), campaign: campaign,
+            images: [
+              .phoneBannerPortrait: "https://images.example/p.png",
+              .phoneBannerLandscape: "https://images.example/l.png",
+            ],
+            action: AdAction(kind: .cover, destination: "https://acme.example/"), lifetimeMilliseconds: 600_000,
+            categories: [], keywords: [])))
+    }
+    let source = CatalogSource()
+    let heartbeat = CatalogMessage.heartbeat(records: Int64(records.count), versionSum: Int64(records.count), at: now)
+    source.apply(
+      records.map { .message(.record($0, version: 1)) } + [.message(heartbeat)], now: now)
+    return source
+  }
+
+  /// A value of ours that is well-formed; where it is not, the benchmark is wrong and says so.
+  private static func known<Value>(_ value: Value?) throws -> Value {
+    guard let value else { throw MalformedSample() }
+    return value
+  }
+
+  struct MalformedSample: Error {}
+}
