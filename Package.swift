@@ -121,7 +121,7 @@ let tests: [Target] = [
     name: "NetworkTests", dependencies: ["AdClient", "Migrations", "Operations", "Supervision"] + everythingShared,
     path: "Tests/Integration/NetworkTests"),
   .executableTarget(
-    name: "Benchmarks", dependencies: ["AdSelectionCore", "Supervision", "Migrations"] + everythingShared,
+    name: "Benchmarks", dependencies: ["AdSelectionCore", "Migrations", "Supervision"] + everythingShared,
     path: "Tests/Benchmarks"),
   .executableTarget(
     name: "Faults", dependencies: ["AdClient", "CLibrdkafka", "Supervision"] + everythingShared, path: "Tests/Fault"),

@@ -7,17 +7,19 @@ import Runtime
 
 /// Decisions, as rows.
 enum DecisionRows {
-  static let columns =
+  static let columns = TableColumns(
+    "ad_selection.decision",
     TermsColumns.names + [
       "batch_number", "request_id", "arrival", "deadline", "outcome", "reason", "error", "detail",
       "lifetime_milliseconds", "image_sizes", "image_urls", "action", "destination", "reserved", "expected_value",
       "candidates", "outbid", "excluded_reasons", "excluded_counts",
-    ]
+    ])
 
-  static func copy(_ batch: CommitBatch<AdSelection>, into connection: PostgresConnection) throws(PostgresError) {
-    let buffer = CopyBuffer(capacity: batch.effects.decisions.count * 768)
+  static func rows(_ batch: CommitBatch<AdSelection>) -> TableRows {
+    let rows = TableRows(columns, capacity: batch.effects.decisions.count * 768)
+    let buffer = rows.buffer
     for decided in batch.effects.decisions {
-      buffer.beginRow(columnCount: Int16(columns.count))
+      rows.begin()
       if let serve = decided.serve {
         TermsColumns.append(serve.terms, to: buffer)
       } else {
@@ -32,7 +34,7 @@ enum DecisionRows {
       appendAnswer(of: decided, to: buffer)
       appendExplanation(decided.decision.explanation, to: buffer)
     }
-    _ = try connection.copy(into: "ad_selection.decision", columns: columns, buffer)
+    return rows
   }
 
   /// The columns of the terms, as far as a request without an ad has them.

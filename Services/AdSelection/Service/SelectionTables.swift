@@ -43,9 +43,7 @@ struct SelectionTables: ServiceTables {
     up query: Never, partition: Int32, in connection: PostgresConnection
   ) throws(PostgresError) -> Never {}
 
-  func copy(_ batch: CommitBatch<AdSelection>, into connection: PostgresConnection) throws(PostgresError) {
-    if !batch.effects.decisions.isEmpty { try DecisionRows.copy(batch, into: connection) }
-  }
+  func rows(_ batch: CommitBatch<AdSelection>) -> [TableRows] { [DecisionRows.rows(batch)] }
 
   func finish(_ batch: CommitBatch<AdSelection>, with pipeline: inout PostgresPipeline) -> CommitReader {
     let effects = batch.effects

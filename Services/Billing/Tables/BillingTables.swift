@@ -33,11 +33,7 @@ package struct BillingTables: ServiceTables {
     catalog.terms(of: query)
   }
 
-  package func copy(
-    _ batch: CommitBatch<BillingService>, into connection: PostgresConnection
-  ) throws(PostgresError) {
-    if !batch.effects.charges.isEmpty { try ChargeRows.copy(batch, into: connection) }
-  }
+  package func rows(_ batch: CommitBatch<BillingService>) -> [TableRows] { ChargeRows.rows(batch) }
 
   package func finish(
     _ batch: CommitBatch<BillingService>, with pipeline: inout PostgresPipeline

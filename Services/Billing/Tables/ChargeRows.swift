@@ -6,31 +6,33 @@ import Postgres
 
 /// Accepted events with their fates, as rows.
 enum ChargeRows {
-  static let columns = [
+  private static let names = [
     "serve_id", "kind", "id_hash", "partition", "batch_number", "sequence", "event_time", "arrival", "fate", "price",
     "amount", "developer_amount", "network_amount", "allotment", "budget_day", "share_basis_points", "app",
     "developer", "advertiser", "campaign", "ad", "placement", "country", "device", "size", "currency",
   ]
+  private static let charges = TableColumns("billing.charge", names)
+  private static let draws = TableColumns("billing.draw", names + ["position"])
 
-  /// Copies the events whose fate is decided, and those that draw on free budget into the table where they wait for it.
-  static func copy(_ batch: CommitBatch<BillingService>, into connection: PostgresConnection) throws(PostgresError) {
+  /// The events whose fate is decided, and, for the table where they wait for it, those that draw on free budget.
+  static func rows(_ batch: CommitBatch<BillingService>) -> [TableRows] {
     let effects = batch.effects
-    let decided = CopyBuffer(capacity: (effects.charges.count - effects.draws.count) * 360)
+    let decided = TableRows(charges, capacity: (effects.charges.count - effects.draws.count) * 360)
     for charge in effects.charges where charge.fate != .drawing {
-      decided.beginRow(columnCount: Int16(columns.count))
-      append(charge, developer: charge.parts?.developer, network: charge.parts?.network, batch: batch, to: decided)
-      append(charge.event.terms, to: decided)
+      decided.begin()
+      append(
+        charge, developer: charge.parts?.developer, network: charge.parts?.network, batch: batch, to: decided.buffer)
+      append(charge.event.terms, to: decided.buffer)
     }
-    if !decided.isEmpty { _ = try connection.copy(into: "billing.charge", columns: columns, decided) }
-    let drawing = CopyBuffer(capacity: effects.draws.count * 360)
+    let drawing = TableRows(draws, capacity: effects.draws.count * 360)
     for (index, draw) in effects.draws.enumerated() {
       let charge = effects.charges[draw.charge]
-      drawing.beginRow(columnCount: Int16(columns.count + 1))
-      append(charge, developer: draw.developer, network: nil, batch: batch, to: drawing)
-      append(charge.event.terms, to: drawing)
-      drawing.append(int32: Int32(index + 1))
+      drawing.begin()
+      append(charge, developer: draw.developer, network: nil, batch: batch, to: drawing.buffer)
+      append(charge.event.terms, to: drawing.buffer)
+      drawing.buffer.append(int32: Int32(index + 1))
     }
-    if !drawing.isEmpty { _ = try connection.copy(into: "billing.draw", columns: columns + ["position"], drawing) }
+    return [decided, drawing]
   }
 
   private static func append(

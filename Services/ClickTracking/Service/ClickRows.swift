@@ -7,13 +7,15 @@ import Runtime
 
 /// Decided clicks, as rows.
 enum ClickRows {
-  static let columns =
-    TermsColumns.names + ["batch_number", "sequence", "id_hash", "verdict", "was_parked", "event_time", "arrival"]
+  static let columns = TableColumns(
+    "click_tracking.click",
+    TermsColumns.names + ["batch_number", "sequence", "id_hash", "verdict", "was_parked", "event_time", "arrival"])
 
-  static func copy(_ batch: CommitBatch<ClickTracking>, into connection: PostgresConnection) throws(PostgresError) {
-    let buffer = CopyBuffer(capacity: batch.effects.clicks.count * 352)
+  static func rows(_ batch: CommitBatch<ClickTracking>) -> TableRows {
+    let rows = TableRows(columns, capacity: batch.effects.clicks.count * 352)
+    let buffer = rows.buffer
     for click in batch.effects.clicks {
-      buffer.beginRow(columnCount: Int16(columns.count))
+      rows.begin()
       TermsColumns.append(click.accepted.terms, to: buffer)
       buffer.append(int64: batch.number)
       buffer.append(int64: click.sequence)
@@ -23,19 +25,21 @@ enum ClickRows {
       buffer.append(timestampMicroseconds: click.accepted.eventTime.milliseconds &* 1_000)
       buffer.append(timestampMicroseconds: click.accepted.arrival.milliseconds &* 1_000)
     }
-    _ = try connection.copy(into: "click_tracking.click", columns: columns, buffer)
+    return rows
   }
 }
 
 /// Clicks that begin to wait, as rows.
 enum ParkedRows {
-  static let columns =
-    TermsColumns.names + ["batch_number", "record_offset", "id_hash", "is_accidental", "event_time", "arrival"]
+  static let columns = TableColumns(
+    "click_tracking.parked",
+    TermsColumns.names + ["batch_number", "record_offset", "id_hash", "is_accidental", "event_time", "arrival"])
 
-  static func copy(_ batch: CommitBatch<ClickTracking>, into connection: PostgresConnection) throws(PostgresError) {
-    let buffer = CopyBuffer(capacity: batch.effects.parked.count * 384)
+  static func rows(_ batch: CommitBatch<ClickTracking>) -> TableRows {
+    let rows = TableRows(columns, capacity: batch.effects.parked.count * 384)
+    let buffer = rows.buffer
     for click in batch.effects.parked.values.joined() {
-      buffer.beginRow(columnCount: Int16(columns.count))
+      rows.begin()
       TermsColumns.append(click.terms, to: buffer)
       buffer.append(int64: click.batchNumber)
       buffer.append(int64: click.offset)
@@ -44,37 +48,43 @@ enum ParkedRows {
       buffer.append(timestampMicroseconds: click.eventTime.milliseconds &* 1_000)
       buffer.append(timestampMicroseconds: click.arrival.milliseconds &* 1_000)
     }
-    _ = try connection.copy(into: "click_tracking.parked", columns: columns, buffer)
+    return rows
   }
 }
 
 /// When ads were shown, as rows.
 enum ImpressionRows {
-  static let columns = ["serve_id", "shown_at", "partition", "batch_number"]
+  static let columns = TableColumns(
+    "click_tracking.impression",
+    ["serve_id", "shown_at", "partition", "batch_number"])
 
-  static func copy(_ batch: CommitBatch<ClickTracking>, into connection: PostgresConnection) throws(PostgresError) {
-    let buffer = CopyBuffer(capacity: batch.effects.impressions.count * 56)
+  static func rows(_ batch: CommitBatch<ClickTracking>) -> TableRows {
+    let rows = TableRows(columns, capacity: batch.effects.impressions.count * 56)
+    let buffer = rows.buffer
     for impression in batch.effects.impressions {
-      buffer.beginRow(columnCount: Int16(columns.count))
+      rows.begin()
       buffer.append(uuidHigh: impression.serveID.high, low: impression.serveID.low)
       buffer.append(timestampMicroseconds: impression.shownAt.milliseconds &* 1_000)
       buffer.append(int32: batch.partition)
       buffer.append(int64: batch.number)
     }
-    _ = try connection.copy(into: "click_tracking.impression", columns: columns, buffer)
+    return rows
   }
 }
 
 /// Blocked and cancelled actions, as rows.
 enum StoppedActionRows {
-  static let columns = [
-    "serve_id", "kind", "id_hash", "partition", "batch_number", "event_time", "app", "campaign", "is_test",
-  ]
+  static let columns = TableColumns(
+    "click_tracking.stopped_action",
+    [
+      "serve_id", "kind", "id_hash", "partition", "batch_number", "event_time", "app", "campaign", "is_test",
+    ])
 
-  static func copy(_ batch: CommitBatch<ClickTracking>, into connection: PostgresConnection) throws(PostgresError) {
-    let buffer = CopyBuffer(capacity: batch.effects.stoppedActions.count * 128)
+  static func rows(_ batch: CommitBatch<ClickTracking>) -> TableRows {
+    let rows = TableRows(columns, capacity: batch.effects.stoppedActions.count * 128)
+    let buffer = rows.buffer
     for action in batch.effects.stoppedActions {
-      buffer.beginRow(columnCount: Int16(columns.count))
+      rows.begin()
       buffer.append(uuidHigh: action.terms.serveID.high, low: action.terms.serveID.low)
       buffer.append(int16: Int16(action.kind.rawValue))
       buffer.append(int64: Int64(bitPattern: action.idHash))
@@ -85,6 +95,6 @@ enum StoppedActionRows {
       buffer.append(text: action.terms.campaign.text)
       buffer.append(bool: action.terms.isTest)
     }
-    _ = try connection.copy(into: "click_tracking.stopped_action", columns: columns, buffer)
+    return rows
   }
 }

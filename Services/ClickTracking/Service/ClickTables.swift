@@ -58,11 +58,8 @@ struct ClickTables: ServiceTables {
     return known
   }
 
-  func copy(_ batch: CommitBatch<ClickTracking>, into connection: PostgresConnection) throws(PostgresError) {
-    if !batch.effects.impressions.isEmpty { try ImpressionRows.copy(batch, into: connection) }
-    if !batch.effects.clicks.isEmpty { try ClickRows.copy(batch, into: connection) }
-    if !batch.effects.parked.isEmpty { try ParkedRows.copy(batch, into: connection) }
-    if !batch.effects.stoppedActions.isEmpty { try StoppedActionRows.copy(batch, into: connection) }
+  func rows(_ batch: CommitBatch<ClickTracking>) -> [TableRows] {
+    [ImpressionRows.rows(batch), ClickRows.rows(batch), ParkedRows.rows(batch), StoppedActionRows.rows(batch)]
   }
 
   func finish(

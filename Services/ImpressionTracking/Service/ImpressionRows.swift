@@ -7,35 +7,39 @@ import Runtime
 
 /// Accepted impressions, as rows.
 enum ImpressionRows {
-  static let columns = TermsColumns.names + ["batch_number", "sequence", "event_time", "arrival"]
+  static let columns = TableColumns(
+    "impression_tracking.impression",
+    TermsColumns.names + ["batch_number", "sequence", "event_time", "arrival"])
 
-  static func copy(_ batch: CommitBatch<ImpressionTracking>, into connection: PostgresConnection) throws(PostgresError)
-  {
-    let buffer = CopyBuffer(capacity: batch.effects.impressions.count * 320)
+  static func rows(_ batch: CommitBatch<ImpressionTracking>) -> TableRows {
+    let rows = TableRows(columns, capacity: batch.effects.impressions.count * 320)
+    let buffer = rows.buffer
     for impression in batch.effects.impressions {
-      buffer.beginRow(columnCount: Int16(columns.count))
+      rows.begin()
       TermsColumns.append(impression.accepted.terms, to: buffer)
       buffer.append(int64: batch.number)
       buffer.append(int64: impression.sequence)
       buffer.append(timestampMicroseconds: impression.accepted.eventTime.milliseconds &* 1_000)
       buffer.append(timestampMicroseconds: impression.accepted.arrival.milliseconds &* 1_000)
     }
-    _ = try connection.copy(into: "impression_tracking.impression", columns: columns, buffer)
+    return rows
   }
 }
 
 /// Rendered, unloaded and failed ads, as rows.
 enum DeliveryRows {
-  static let columns = [
-    "serve_id", "kind", "error", "partition", "batch_number", "event_time", "app", "campaign", "ad", "placement",
-    "country", "size", "device", "is_test",
-  ]
+  static let columns = TableColumns(
+    "impression_tracking.delivery",
+    [
+      "serve_id", "kind", "error", "partition", "batch_number", "event_time", "app", "campaign", "ad", "placement",
+      "country", "size", "device", "is_test",
+    ])
 
-  static func copy(_ batch: CommitBatch<ImpressionTracking>, into connection: PostgresConnection) throws(PostgresError)
-  {
-    let buffer = CopyBuffer(capacity: batch.effects.deliveries.count * 128)
+  static func rows(_ batch: CommitBatch<ImpressionTracking>) -> TableRows {
+    let rows = TableRows(columns, capacity: batch.effects.deliveries.count * 128)
+    let buffer = rows.buffer
     for delivery in batch.effects.deliveries {
-      buffer.beginRow(columnCount: Int16(columns.count))
+      rows.begin()
       buffer.append(uuidHigh: delivery.terms.serveID.high, low: delivery.terms.serveID.low)
       buffer.append(int16: Int16(delivery.kind.rawValue))
       if let error = delivery.error { buffer.append(int16: Int16(error.rawValue)) } else { buffer.null() }
@@ -51,19 +55,21 @@ enum DeliveryRows {
       buffer.append(int16: Int16(delivery.terms.device.rawValue))
       buffer.append(bool: delivery.terms.isTest)
     }
-    _ = try connection.copy(into: "impression_tracking.delivery", columns: columns, buffer)
+    return rows
   }
 }
 
 /// Failures without an ad, as rows.
 enum FailureRows {
-  static let columns = ["request_id", "error", "partition", "batch_number", "arrival", "app", "placement"]
+  static let columns = TableColumns(
+    "impression_tracking.failure",
+    ["request_id", "error", "partition", "batch_number", "arrival", "app", "placement"])
 
-  static func copy(_ batch: CommitBatch<ImpressionTracking>, into connection: PostgresConnection) throws(PostgresError)
-  {
-    let buffer = CopyBuffer(capacity: batch.effects.failures.count * 96)
+  static func rows(_ batch: CommitBatch<ImpressionTracking>) -> TableRows {
+    let rows = TableRows(columns, capacity: batch.effects.failures.count * 96)
+    let buffer = rows.buffer
     for row in batch.effects.failures {
-      buffer.beginRow(columnCount: Int16(columns.count))
+      rows.begin()
       buffer.append(uuidHigh: row.failure.requestID.high, low: row.failure.requestID.low)
       buffer.append(int16: Int16(row.failure.error.rawValue))
       buffer.append(int32: batch.partition)
@@ -72,6 +78,6 @@ enum FailureRows {
       buffer.append(text: row.failure.app)
       buffer.append(text: row.failure.placement)
     }
-    _ = try connection.copy(into: "impression_tracking.failure", columns: columns, buffer)
+    return rows
   }
 }

@@ -35,12 +35,8 @@ struct ImpressionTables: ServiceTables {
     return known
   }
 
-  func copy(
-    _ batch: CommitBatch<ImpressionTracking>, into connection: PostgresConnection
-  ) throws(PostgresError) {
-    if !batch.effects.impressions.isEmpty { try ImpressionRows.copy(batch, into: connection) }
-    if !batch.effects.deliveries.isEmpty { try DeliveryRows.copy(batch, into: connection) }
-    if !batch.effects.failures.isEmpty { try FailureRows.copy(batch, into: connection) }
+  func rows(_ batch: CommitBatch<ImpressionTracking>) -> [TableRows] {
+    [ImpressionRows.rows(batch), DeliveryRows.rows(batch), FailureRows.rows(batch)]
   }
 
   func finish(

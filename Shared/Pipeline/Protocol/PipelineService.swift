@@ -136,7 +136,25 @@ package struct BatchContext: Sendable {
   /// Ids of this batch exist already: ask for all of them.
   package var isDuplicateSuspected: Bool
   /// Which of the things that are due without a record this batch may do.
-  package var timer = TimerShare()
+  package var timer: TimerShare
+
+  package init(
+    partition: Int32, partitionCount: Int32, now: Timestamp, batchNumber: Int64, nextSequences: [Int64],
+    committedWatermark: Timestamp, watermark: Timestamp, takenWatermarks: [Timestamp], isRefused: Bool,
+    isDuplicateSuspected: Bool, timer: TimerShare = TimerShare()
+  ) {
+    self.partition = partition
+    self.partitionCount = partitionCount
+    self.now = now
+    self.batchNumber = batchNumber
+    self.nextSequences = nextSequences
+    self.committedWatermark = committedWatermark
+    self.watermark = watermark
+    self.takenWatermarks = takenWatermarks
+    self.isRefused = isRefused
+    self.isDuplicateSuspected = isDuplicateSuspected
+    self.timer = timer
+  }
 }
 
 /// Of what is due without a record, in its fixed order: how many things are passed over, because the database refused

@@ -33,6 +33,23 @@ struct EncodedParameters {
     bytes.append(0)
   }
 
+  /// For fields whose types the statement's own columns say.
+  init(fieldCount: Int) {
+    // An empty value still needs an address that is not null.
+    bytes.append(0)
+    types.reserveCapacity(fieldCount)
+    offsets.reserveCapacity(fieldCount)
+    lengths.reserveCapacity(fieldCount)
+  }
+
+  /// Appends a field in its type's binary form; nil is NULL.
+  mutating func append(field: UnsafeRawBufferPointer?) {
+    types.append(0)
+    offsets.append(bytes.count)
+    lengths.append(field.map { Int32(truncatingIfNeeded: $0.count) } ?? -1)
+    if let field { bytes.append(contentsOf: field) }
+  }
+
   var count: Int { types.count }
 
   /// Calls `body` with what libpq's send functions take: the addresses, lengths and formats (1: binary).

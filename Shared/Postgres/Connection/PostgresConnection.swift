@@ -115,6 +115,7 @@ package final class PostgresConnection {
 }
 
 /// What a prepared statement is remembered by.
-struct PreparedKey: Hashable {
-  let type: ObjectIdentifier
+enum PreparedKey: Hashable {
+  case type(ObjectIdentifier)
+  case text(String)
 }

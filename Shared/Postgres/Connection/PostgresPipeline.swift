@@ -26,9 +26,16 @@ package struct PostgresPipeline {
   /// Adds a statement; the ticket finds its answer.
   @discardableResult
   package mutating func send<Statement: PostgresStatement>(_ statement: Statement) -> PostgresTicket<Statement> {
-    let key = PreparedKey(type: ObjectIdentifier(Statement.self))
+    let key = PreparedKey.type(ObjectIdentifier(Statement.self))
     return PostgresTicket(
       index: append(key, Statement.sql, statement.parameters, "\(Statement.self)"))
+  }
+
+  /// Adds a statement that is used often, prepared and remembered by its text; returns its place. The texts are few:
+  /// each stays prepared as long as the session.
+  @discardableResult
+  package mutating func send(prepared sql: String, _ parameters: [any PostgresValue]) -> Int {
+    append(.text(sql), sql, parameters, nil)
   }
 
   /// Adds a statement that is used rarely and not prepared; returns its place.
@@ -55,19 +62,36 @@ package struct PostgresPipeline {
     let index = entries.count
     guard failure == nil else { return index }
     do throws(PostgresError) {
-      guard index < Self.maximumStatements else {
-        throw PostgresError(.misuse, "a pipeline has at most \(Self.maximumStatements) statements")
-      }
-      guard !hasCommit else { throw PostgresError(.misuse, "COMMIT is the last statement of a pipeline") }
-      guard !sql.utf8.contains(0) else { throw PostgresError(.misuse, "the statement has a NUL character") }
-      let encoded = try EncodedParameters(parameters)
-      entries.append(Entry(key: key, sql: sql, parameters: encoded, name: name, isCommit: isCommit))
+      return append(key, sql, name, try EncodedParameters(parameters), isCommit: isCommit)
     } catch {
-      failure = error
-      failure?.statementIndex = index
-      failure?.statement = name
+      fail(error, name)
+      return index
+    }
+  }
+
+  /// Adds a statement whose parameters are encoded already.
+  @discardableResult
+  mutating func append(
+    _ key: PreparedKey?, _ sql: String, _ name: String?, _ parameters: EncodedParameters, isCommit: Bool = false
+  ) -> Int {
+    let index = entries.count
+    guard failure == nil else { return index }
+    if index >= Self.maximumStatements {
+      fail(PostgresError(.misuse, "a pipeline has at most \(Self.maximumStatements) statements"), name)
+    } else if hasCommit {
+      fail(PostgresError(.misuse, "COMMIT is the last statement of a pipeline"), name)
+    } else if sql.utf8.contains(0) {
+      fail(PostgresError(.misuse, "the statement has a NUL character"), name)
+    } else {
+      entries.append(Entry(key: key, sql: sql, parameters: parameters, name: name, isCommit: isCommit))
     }
     return index
+  }
+
+  private mutating func fail(_ error: PostgresError, _ name: String?) {
+    failure = error
+    failure?.statementIndex = entries.count
+    failure?.statement = name
   }
 }
 

@@ -147,6 +147,24 @@ package final class CopyBuffer {
     capacity = larger
   }
 
+  /// Calls `body` for each row with its fields: each its length, -1 for NULL, and its bytes.
+  func forEachRow(_ body: (EncodedParameters) -> Void) {
+    var place = Self.header.count
+    while place < byteCount {
+      let columnCount = Int(Int16(bigEndian: storage.loadUnaligned(fromByteOffset: place, as: Int16.self)))
+      place += 2
+      var fields = EncodedParameters(fieldCount: columnCount)
+      for _ in 0..<columnCount {
+        let length = Int32(bigEndian: storage.loadUnaligned(fromByteOffset: place, as: Int32.self))
+        place += 4
+        let bytes = UnsafeRawBufferPointer(start: storage + place, count: max(Int(length), 0))
+        fields.append(field: length < 0 ? nil : bytes)
+        place += bytes.count
+      }
+      body(fields)
+    }
+  }
+
   /// Calls `body` with all bytes, from the header to the trailer (a row of -1 columns).
   func withBytes<Result>(
     _ body: (UnsafeRawBufferPointer) throws(PostgresError) -> Result

@@ -4,28 +4,33 @@ extension PostgresConnection {
   /// So much goes to libpq at once, then it is sent before more follows.
   private static let copyChunkBytes = 128 << 10
 
-  /// Copies the rows of `buffer` into `table` (`name` or `schema.name`) by `COPY … FROM STDIN (FORMAT binary)` and
-  /// returns their number. The buffer is left as it is. An error of the server leaves the connection usable and, in a
-  /// transaction, the transaction failed. Several may follow each other in one transaction; none in a pipeline.
+  /// Copies the rows into their table by `COPY … FROM STDIN (FORMAT binary)` and returns their number. The buffer is
+  /// left as it is. An error of the server leaves the connection usable and, in a transaction, the transaction failed.
+  /// Several may follow each other in one transaction; none in a pipeline.
   @discardableResult
-  package func copy(into table: String, columns: [String], _ buffer: CopyBuffer) throws(PostgresError) -> Int {
-    guard !buffer.isEmpty else { return 0 }
-    let path = table.split(separator: ".").map { Self.quoted(String($0)) }.joined(separator: ".")
-    let sql = "COPY \(path) (\(columns.map(Self.quoted).joined(separator: ", "))) FROM STDIN (FORMAT binary)"
+  package func copy(_ rows: TableRows) throws(PostgresError) -> Int {
+    guard !rows.buffer.isEmpty else { return 0 }
+    let sql = rows.columns.copySQL
     guard !sql.utf8.contains(0) else { throw PostgresError(.misuse, "a name has a NUL character") }
     do {
       return try withSession { session throws(PostgresError) in
         guard PQsendQuery(session.handle, sql) == 1 else { throw session.lost() }
         try Self.beginCopy(session)
-        try buffer.withBytes { bytes throws(PostgresError) in try Self.stream(bytes, to: session) }
+        try rows.buffer.withBytes { bytes throws(PostgresError) in try Self.stream(bytes, to: session) }
         guard let result = try session.finishSimple() else { throw session.lost() }
         return result.affectedRows
       }
     } catch {
       var error = error
-      error.statement = "COPY \(table)"
+      error.statement = "COPY \(rows.columns.table)"
       throw error
     }
+  }
+
+  /// Copies the rows of `buffer` into `table` (`name` or `schema.name`).
+  @discardableResult
+  package func copy(into table: String, columns: [String], _ buffer: CopyBuffer) throws(PostgresError) -> Int {
+    try copy(TableRows(TableColumns(table, columns), buffer))
   }
 
   private static func beginCopy(_ session: Session) throws(PostgresError) {

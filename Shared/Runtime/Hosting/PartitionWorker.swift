@@ -49,12 +49,12 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   static var tickMilliseconds: Int64 { 1_000 }
 
   init(
-    service: Service, tables: Tables, database: PostgresConfiguration, kafka: KafkaConfiguration,
+    service: Service, store: PostgresPipelineStore<Tables>, kafka: KafkaConfiguration,
     writer: KafkaLogWriter, logger: Logger, meters: WorkerMeters, heartbeat: @escaping @Sendable () -> Void,
     tell: @escaping @Sendable (WorkerNews) -> Void
   ) {
     self.service = service
-    store = PostgresPipelineStore(tables: tables, service: service, configuration: database)
+    self.store = store
     self.writer = WorkerLogWriter(writer)
     probeConfiguration = kafka
     self.logger = logger

@@ -36,7 +36,11 @@ package enum ServiceHost {
     for index in 0..<settings.workers {
       let heartbeat = context.health.heartbeat("worker-\(index)")
       let worker = PartitionWorker(
-        service: service, tables: tables, database: database, kafka: kafka, writer: writer,
+        service: service,
+        store: PostgresPipelineStore(
+          tables: tables, service: service, configuration: database,
+          insertedRowsMaximum: settings.insertedRowsMaximum),
+        kafka: kafka, writer: writer,
         logger: context.logger.named("worker-\(index)"),
         meters: WorkerMeters(
           registry: context.metrics, worker: index, open: open, stopped: stopped, watermarkAge: ages),

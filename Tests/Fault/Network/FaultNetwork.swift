@@ -169,6 +169,8 @@ final class FaultNetwork: Sendable {
     environment["HANDBILL_TOKEN_KEYS"] = keys
     environment["HANDBILL_LOG_LEVEL"] = "info"
     environment["HANDBILL_WORKERS"] = "1"
+    // Every batch by COPY, so that there is one to stand still in; single INSERTs are in all other networks.
+    environment["HANDBILL_INSERTED_ROWS"] = "0"
     // So that budget goes out, comes back and is settled all the time, not once an hour.
     for kind in ["QUIET", "USUAL"] { environment["HANDBILL_ALLOTMENT_\(kind)"] = "4s" }
     environment["HANDBILL_CONSOLE_PORT"] = "\(try FreePort.find())"

@@ -32,7 +32,9 @@ import Testing
         return try store.acquire(ImpressionPartition.number).epoch
       }
     }
-    #expect(throws: PipelineError.self) { try partition.run([partition.event(.viewed, 2)]) }
+    // More rows than would go as INSERTs.
+    let many = try (2..<100).map { try partition.event(.viewed, $0) }
+    #expect(throws: PipelineError.self) { try partition.run(many) }
     #expect(try await epoch.value == 2)
     #expect(try partition.impressions() == [1])
     #expect(try partition.reopen() == 1)

@@ -23,6 +23,22 @@ struct ConnectionTests {
     #expect(names == [1])
   }
 
+  @Test("a text that is used often is prepared once, whatever its parameters say, and again by a new session")
+  func preparedText() async throws {
+    let connection = try await TestServer.connect()
+    for _ in 0..<2 {
+      for addend: Int64? in [3, nil] {
+        var pipeline = PostgresPipeline()
+        let index = pipeline.send(prepared: "SELECT 2 + coalesce($1, 1)", [addend])
+        let row = try #require(try connection.run(pipeline).rows(at: index).first)
+        #expect(try row.decode(0, Int64.self) == 2 + (addend ?? 1))
+      }
+      let rows = try connection.query("SELECT count(*) FROM pg_prepared_statements")
+      #expect(try rows.first?.decode(0, Int64.self) == 1)
+      try connection.reconnect()
+    }
+  }
+
   @Test(
     "every session has its settings",
     arguments: [

@@ -36,16 +36,17 @@ struct CopyTests {
     #expect(try connection.copy(into: "fact", columns: Self.columns, buffer) == 0)
   }
 
-  @Test("every type arrives as it was appended")
-  func types() async throws {
+  @Test("every type arrives as it was appended, by COPY and as an INSERT", arguments: [true, false])
+  func types(isCopied: Bool) async throws {
     let connection = try await TestServer.connect()
     try connection.executeScript(
       """
       CREATE TABLE every (a boolean, b smallint, c integer, d bigint, e uuid, f text, g text, h bytea, i timestamptz,
         j date, k numeric(38, 0), l bigint)
       """)
-    let buffer = CopyBuffer()
-    buffer.beginRow(columnCount: 12)
+    let rows = TableRows(TableColumns("public.every", "abcdefghijkl".map { String($0) }), capacity: 0)
+    let buffer = rows.buffer
+    rows.begin()
     buffer.append(bool: true)
     buffer.append(int16: .min)
     buffer.append(int32: .min)
@@ -58,8 +59,13 @@ struct CopyTests {
     buffer.append(dateDays: -1)
     buffer.append(numeric: -99_999_999_999_999_999_999_999_999_999_999_999_999)
     buffer.null()
-    let names = "abcdefghijkl".map { String($0) }
-    #expect(try connection.copy(into: "every", columns: names, buffer) == 1)
+    if isCopied {
+      #expect(try connection.copy(rows) == 1)
+    } else {
+      var pipeline = PostgresPipeline()
+      pipeline.insert(rows)
+      #expect(try connection.run(pipeline).affectedRows(at: 0) == 1)
+    }
     let row = try #require(try connection.query("SELECT * FROM every").first)
     #expect(try row.decode(0, Bool.self))
     #expect(try row.decode(1, Int16.self) == .min)

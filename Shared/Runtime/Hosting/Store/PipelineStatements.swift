@@ -36,13 +36,18 @@ struct PipelineStatements: Sendable {
     "SELECT topic, next_sequence, emitted_sequence FROM \(schema).output WHERE partition = $1"
   }
 
-  /// The first statement of every transaction: nothing happens unless epoch and batch number are what this owner last
-  /// wrote. The backend is another one after a reconnection: it is the one to be terminated should it stop.
+  /// The first statement of every transaction, and an error (``PostgresError/isFence``) unless epoch and batch number
+  /// are what this owner last wrote: so what follows in the same pipeline does not happen. The backend is another one
+  /// after a reconnection: it is the one to be terminated should it stop.
   var fence: String {
     """
-    UPDATE \(schema).partition
-    SET batch_number = $4, watermark = $5, outbox_id = greatest(outbox_id, $6), backend_pid = pg_backend_pid()
-    WHERE partition = $1 AND epoch = $2 AND batch_number = $3
+    WITH owned AS (
+      UPDATE \(schema).partition
+      SET batch_number = $4, watermark = $5, outbox_id = greatest(outbox_id, $6), backend_pid = pg_backend_pid()
+      WHERE partition = $1 AND epoch = $2 AND batch_number = $3
+      RETURNING 1
+    )
+    SELECT public.hold_fence(count(*)) FROM owned
     """
   }
 

@@ -12,10 +12,16 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   private let outputTopics: [String]
   private let sql = PipelineStatements(schema: Service.schema)
   private let configuration: PostgresConfiguration
+  private let insertedRowsMaximum: Int
   private var connection: PostgresConnection?
 
-  package init(tables: Tables, service: Service, configuration: PostgresConfiguration) {
+  /// - Parameter insertedRowsMaximum: a batch with more rows than this sends them by COPY.
+  package init(
+    tables: Tables, service: Service, configuration: PostgresConfiguration,
+    insertedRowsMaximum: Int = PipelineDefaults.insertedRowsMaximum
+  ) {
     self.tables = tables
+    self.insertedRowsMaximum = insertedRowsMaximum
     self.configuration = configuration
     inputTopics = service.inputs.map(\.topic)
     outputTopics = service.outputs
@@ -110,17 +116,22 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     Failpoint.reach(.afterDecide)
     return try perform { connection throws(PostgresError) in
       do throws(PostgresError) {
-        var opening = PostgresPipeline()
-        opening.begin()
-        let fence = opening.send(sql: sql.fence, fenceParameters(batch))
-        guard try connection.run(opening).affectedRows(at: fence) == 1 else { throw PostgresError.fenced }
-        try tables.copy(batch, into: connection)
-        var closing = PostgresPipeline()
-        keepBooks(batch, with: &closing)
-        let read = tables.finish(batch, with: &closing)
-        closing.commit()
+        let rows = tables.rows(batch)
+        var pipeline = PostgresPipeline()
+        pipeline.begin()
+        pipeline.send(prepared: sql.fence, fenceParameters(batch))
+        if rows.reduce(0, { $0 + $1.count }) <= insertedRowsMaximum {
+          for table in rows { pipeline.insert(table) }
+        } else {
+          _ = try connection.run(pipeline)
+          for table in rows { try connection.copy(table) }
+          pipeline = PostgresPipeline()
+        }
+        keepBooks(batch, with: &pipeline)
+        let read = tables.finish(batch, with: &pipeline)
+        pipeline.commit()
         Failpoint.reach(.beforeCommit)
-        let results = try connection.run(closing)
+        let results = try connection.run(pipeline)
         Failpoint.reach(.afterCommit)
         return try read(results)
       } catch {
@@ -140,7 +151,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   private func keepBooks(_ batch: CommitBatch<Service>, with pipeline: inout PostgresPipeline) {
     let partition = batch.partition
     _ = pipeline.send(
-      sql: sql.keepInputs,
+      prepared: sql.keepInputs,
       [
         partition, inputTopics, batch.inputs.map(\.position.nextOffset), batch.inputs.map(\.position.last?.offset),
         batch.inputs.map(\.position.last?.timestamp),
@@ -149,14 +160,14 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
       ])
     if !outputTopics.isEmpty {
       _ = pipeline.send(
-        sql: sql.keepOutputs,
+        prepared: sql.keepOutputs,
         [
           partition, outputTopics, batch.outputs.map(\.position.nextSequence),
           batch.outputs.map(\.position.emittedSequence),
         ])
     }
     _ = pipeline.send(
-      sql: sql.addBatch,
+      prepared: sql.addBatch,
       [
         partition, batch.number, batch.committedAt.postgres, batch.watermark.postgres,
         batch.arrivals?.lowerBound.postgres, batch.arrivals?.upperBound.postgres, inputTopics,
@@ -219,21 +230,19 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   package func keep(_ upkeep: Upkeep) throws(PipelineError) {
     try perform { connection throws(PostgresError) in
       do throws(PostgresError) {
-        var opening = PostgresPipeline()
-        opening.begin()
-        let fence = opening.send(
-          sql: sql.fence,
+        var pipeline = PostgresPipeline()
+        pipeline.begin()
+        pipeline.send(
+          prepared: sql.fence,
           [upkeep.partition, upkeep.epoch, upkeep.batchNumber, upkeep.batchNumber, upkeep.watermark.postgres, Int64(0)])
-        guard try connection.run(opening).affectedRows(at: fence) == 1 else { throw PostgresError.fenced }
-        var closing = PostgresPipeline()
-        _ = closing.send(
-          sql: sql.keepWatermarks, [upkeep.partition, inputTopics, upkeep.takenWatermarks.map(\.postgres)])
-        _ = closing.send(sql: sql.keepEmitted, [upkeep.partition, outputTopics, upkeep.emitted])
+        pipeline.send(
+          prepared: sql.keepWatermarks, [upkeep.partition, inputTopics, upkeep.takenWatermarks.map(\.postgres)])
+        pipeline.send(prepared: sql.keepEmitted, [upkeep.partition, outputTopics, upkeep.emitted])
         addNotices(
           partition: upkeep.partition, missing: upkeep.missing, delivered: upkeep.deliveredOutbox,
-          answered: upkeep.answeredMissing, lost: upkeep.lostSequences, with: &closing)
-        closing.commit()
-        _ = try connection.run(closing)
+          answered: upkeep.answeredMissing, lost: upkeep.lostSequences, with: &pipeline)
+        pipeline.commit()
+        _ = try connection.run(pipeline)
       } catch {
         if connection.isUsable, connection.isInTransaction { try connection.rollback() }
         throw error
@@ -310,9 +319,6 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
 }
 
 extension PostgresError {
-  /// The SQLSTATE that we give to a fence that did not hold.
-  private static let fenceState = "HB001"
-
-  fileprivate static let fenced = PostgresError(.server, "the partition has another owner", sqlState: fenceState)
-  fileprivate var isFence: Bool { sqlState == Self.fenceState }
+  /// The SQLSTATE that `hold_fence` gives to a fence that did not hold.
+  fileprivate var isFence: Bool { sqlState == "HB001" }
 }

@@ -17,8 +17,8 @@ package protocol ServiceTables<Service>: Sendable {
   func look(up query: Service.Query, partition: Int32, in connection: PostgresConnection) throws(PostgresError)
     -> Service.Knowledge
 
-  /// Copies a batch's rows, inside the transaction and after its fence.
-  func copy(_ batch: CommitBatch<Service>, into connection: PostgresConnection) throws(PostgresError)
+  /// A batch's rows, table by table; stored inside the transaction, after its fence.
+  func rows(_ batch: CommitBatch<Service>) -> [TableRows]
 
   /// Adds the statements that go with COMMIT in one round trip, changes of shared rows last; the returned function
   /// reads their answers.

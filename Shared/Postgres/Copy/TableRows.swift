@@ -1,0 +1,47 @@
+/// Columns of a table that get rows, and the SQL for it; made once.
+package struct TableColumns: Sendable {
+  /// `name` or `schema.name`.
+  let table: String
+  let count: Int16
+  let copySQL: String
+  let insertSQL: String
+
+  /// - Parameter table: `name` or `schema.name`.
+  package init(_ table: String, _ columns: [String]) {
+    self.table = table
+    count = Int16(clamping: columns.count)
+    let path = table.split(separator: ".").map { PostgresConnection.quoted(String($0)) }.joined(separator: ".")
+    let target = "\(path) (\(columns.map(PostgresConnection.quoted).joined(separator: ", ")))"
+    copySQL = "COPY \(target) FROM STDIN (FORMAT binary)"
+    insertSQL = "INSERT INTO \(target) VALUES (\(columns.indices.map { "$\($0 + 1)" }.joined(separator: ", ")))"
+  }
+}
+
+/// Rows for one table, encoded once and sent in the way that suits their number: many by `PostgresConnection.copy(_:)`,
+/// few by `PostgresPipeline.insert(_:)`, which costs no round trip of its own.
+package struct TableRows {
+  package let columns: TableColumns
+  package let buffer: CopyBuffer
+
+  /// - Parameter capacity: bytes that the rows are likely to need.
+  package init(_ columns: TableColumns, capacity: Int) { self.init(columns, CopyBuffer(capacity: capacity)) }
+
+  init(_ columns: TableColumns, _ buffer: CopyBuffer) {
+    self.columns = columns
+    self.buffer = buffer
+  }
+
+  package var count: Int { buffer.rowCount }
+
+  /// Begins the next row: its fields are appended to `buffer`, one for each column.
+  package func begin() { buffer.beginRow(columnCount: columns.count) }
+}
+
+extension PostgresPipeline {
+  /// Adds a prepared INSERT for each row. Their parameters are the fields of COPY: both are the types' binary form.
+  package mutating func insert(_ rows: TableRows) {
+    rows.buffer.forEachRow { fields in
+      append(.text(rows.columns.insertSQL), rows.columns.insertSQL, "INSERT INTO \(rows.columns.table)", fields)
+    }
+  }
+}
