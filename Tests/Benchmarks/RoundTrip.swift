@@ -19,6 +19,11 @@ struct RoundTrip: Sendable {
     var microseconds: [Int64]
     var unanswered: Int
 
+    mutating func add(_ other: Latencies) {
+      microseconds += other.microseconds
+      unanswered += other.unanswered
+    }
+
     func quantile(_ share: Double) -> Double {
       let sorted = microseconds.sorted()
       guard !sorted.isEmpty else { return .nan }
