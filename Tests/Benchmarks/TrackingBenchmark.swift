@@ -81,23 +81,24 @@ struct TrackingBenchmark {
       \(withKey ? "ALTER TABLE bare ADD PRIMARY KEY (serve_id);" : "")
       CHECKPOINT;
       """)
-    let columns = TermsColumns.names + ["batch_number", "sequence", "event_time", "arrival"]
-    let buffers = stride(from: 0, to: terms.count, by: 20_000).map { start in
-      let buffer = CopyBuffer()
+    let columns = TableColumns("bare", TermsColumns.names + ["batch_number", "sequence", "event_time", "arrival"])
+    let batches = stride(from: 0, to: terms.count, by: 20_000).map { start in
+      let rows = TableRows(columns, capacity: 20_000 * 320)
+      let buffer = rows.buffer
       for (index, row) in terms[start..<min(start + 20_000, terms.count)].enumerated() {
-        buffer.beginRow(columnCount: Int16(columns.count))
+        rows.begin()
         TermsColumns.append(row, to: buffer)
         buffer.append(int64: Int64(start / 20_000))
         buffer.append(int64: Int64(start + index))
         buffer.append(timestampMicroseconds: row.issuedAt.milliseconds * 1_000 + 1_000_000)
         buffer.append(timestampMicroseconds: row.issuedAt.milliseconds * 1_000 + 2_000_000)
       }
-      return buffer
+      return rows
     }
     let time = try seconds {
-      for buffer in buffers {
+      for rows in batches {
         try connection.begin()
-        _ = try connection.copy(into: "bare", columns: columns, buffer)
+        _ = try connection.copy(rows)
         try connection.commit()
       }
     }

@@ -16,12 +16,12 @@ final class LocalNetwork: Sendable {
   let services: [ServiceProcess]
   let apps: [AppID]
   /// Where people look.
-  let consoleURL: String?
+  let consoleURL: String
   private let supervisor: Supervisor
 
   private init(
     settings: LocalNetworkSettings, folder: DemoFolder, kafka: KafkaPlace, databaseURL: String,
-    services: [ServiceProcess], apps: [AppID], consoleURL: String?, supervisor: Supervisor
+    services: [ServiceProcess], apps: [AppID], consoleURL: String, supervisor: Supervisor
   ) {
     self.settings = settings
     self.folder = folder

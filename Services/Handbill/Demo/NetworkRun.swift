@@ -101,7 +101,7 @@ enum NetworkPlaces {
   }
 
   static func show(_ network: LocalNetwork) {
-    var rows = [["console", network.consoleURL ?? "-"]]
+    var rows = [["console", network.consoleURL]]
     for service in network.services {
       rows.append(["\(service.name)", "http://127.0.0.1:\(service.adminPort)/metrics"])
     }

@@ -27,12 +27,6 @@ extension PostgresConnection {
     }
   }
 
-  /// Copies the rows of `buffer` into `table` (`name` or `schema.name`).
-  @discardableResult
-  package func copy(into table: String, columns: [String], _ buffer: CopyBuffer) throws(PostgresError) -> Int {
-    try copy(TableRows(TableColumns(table, columns), buffer))
-  }
-
   private static func beginCopy(_ session: Session) throws(PostgresError) {
     guard let answer = try session.nextResult() else { throw session.lost() }
     if answer.status == PGRES_COPY_IN { return }

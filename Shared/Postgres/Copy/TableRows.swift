@@ -24,11 +24,9 @@ package struct TableRows {
   package let buffer: CopyBuffer
 
   /// - Parameter capacity: bytes that the rows are likely to need.
-  package init(_ columns: TableColumns, capacity: Int) { self.init(columns, CopyBuffer(capacity: capacity)) }
-
-  init(_ columns: TableColumns, _ buffer: CopyBuffer) {
+  package init(_ columns: TableColumns, capacity: Int) {
     self.columns = columns
-    self.buffer = buffer
+    buffer = CopyBuffer(capacity: capacity)
   }
 
   package var count: Int { buffer.rowCount }

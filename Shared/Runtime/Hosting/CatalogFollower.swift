@@ -25,7 +25,7 @@ package enum CatalogFollower {
     let heartbeat = context.health.heartbeat("catalog")
     let isStopping = Locked(false)
     let thread = OwnerThread("catalog") {
-      var delays = RebuildDelays()
+      var retry = Retry(baseMilliseconds: 100)
       while !isStopping.withLock({ $0 }) {
         do throws(KafkaError) {
           try follow(kafka: kafka, logger: logger, isStopping: { isStopping.withLock { $0 } }) { items in
@@ -38,7 +38,7 @@ package enum CatalogFollower {
             ["error": .init(error.description)])
           heartbeat.beat()
           handle([])
-          delays.wait()
+          retry.wait()
         }
       }
     }

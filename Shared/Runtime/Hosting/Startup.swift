@@ -1,5 +1,3 @@
-import Foundation
-
 /// Waiting for what a service needs and does not start itself: a database, migrated; Kafka, with its topics.
 package enum Startup {
   /// Tries until it works or the service is told to stop; readiness says what it waits for.
@@ -9,7 +7,7 @@ package enum Startup {
     for what: String, context: ServiceContext, _ body: () throws -> Result
   ) throws -> Result {
     let readiness = context.health.readiness(what, until: "waiting for \(what)")
-    var delays = RebuildDelays()
+    var retry = Retry(baseMilliseconds: 100)
     while true {
       do {
         let result = try body()
@@ -19,7 +17,7 @@ package enum Startup {
         if context.lifeCycle.isStopRequested { throw ExitCode.unavailable }
         context.logger.limited(
           .warning, key: "startup-\(what)", "waiting for \(what)", ["error": .init("\(error)")])
-        delays.wait()
+        retry.wait()
       }
     }
   }

@@ -1,7 +1,7 @@
 import Glibc
 import Supervision
 
-/// The only broker goes away and comes back: in order, then like by a power cut.
+/// The only broker ends like by a power cut and comes back, twice.
 struct BrokerRestart: Fault {
   let name = "broker-restart"
   let summary = "the broker is killed and started again, twice"

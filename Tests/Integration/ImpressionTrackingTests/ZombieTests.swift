@@ -39,4 +39,20 @@ import Testing
     #expect(try partition.impressions() == [1])
     #expect(try partition.reopen() == 1)
   }
+
+  @Test(
+    "an owner whose partition was taken over stores nothing, whether its rows go as INSERTs or by COPY",
+    arguments: [1, 100] as [UInt64])
+  func fence(rows: UInt64) async throws {
+    let partition = try await ImpressionPartition()
+    try partition.run([partition.event(.viewed, 1)])
+    let store = ImpressionPartition.makeStore(
+      try ImpressionPartition.service(), try PostgresConfiguration(partition.databaseURL))
+    defer { store.close() }
+    #expect(try store.acquire(ImpressionPartition.number).epoch == 2)
+    let events = try (2..<2 + rows).map { try partition.event(.viewed, $0) }
+    #expect(throws: PipelineError.fenced) { try partition.run(events) }
+    #expect(try partition.impressions() == [1])
+    #expect(try partition.batches() == 1)
+  }
 }

@@ -4,22 +4,20 @@ import Testing
 
 @Suite("COPY")
 struct CopyTests {
-  private static let columns = ["id", "n"]
-
   private func connectionWithTable() async throws -> PostgresConnection {
     let connection = try await TestServer.connect()
     try connection.executeScript("CREATE TABLE fact (id uuid PRIMARY KEY, n bigint NOT NULL)")
     return connection
   }
 
-  private func rows(_ range: Range<UInt64>) -> CopyBuffer {
-    let buffer = CopyBuffer(capacity: 1)
+  private func rows(_ range: Range<UInt64>, into table: String = "fact") -> TableRows {
+    let rows = TableRows(TableColumns(table, ["id", "n"]), capacity: 1)
     for number in range {
-      buffer.beginRow(columnCount: 2)
-      buffer.append(uuidHigh: 7, low: number)
-      buffer.append(int64: Int64(number))
+      rows.begin()
+      rows.buffer.append(uuidHigh: 7, low: number)
+      rows.buffer.append(int64: Int64(number))
     }
-    return buffer
+    return rows
   }
 
   private func sum(_ connection: PostgresConnection) throws -> Int128 {
@@ -29,11 +27,11 @@ struct CopyTests {
   @Test("100,000 rows arrive, from a buffer that is used again")
   func large() async throws {
     let connection = try await connectionWithTable()
-    let buffer = rows(0..<100_000)
-    #expect(try connection.copy(into: "public.fact", columns: Self.columns, buffer) == 100_000)
+    let rows = rows(0..<100_000, into: "public.fact")
+    #expect(try connection.copy(rows) == 100_000)
     #expect(try sum(connection) == 4_999_950_000)
-    buffer.removeAll()
-    #expect(try connection.copy(into: "fact", columns: Self.columns, buffer) == 0)
+    rows.buffer.removeAll()
+    #expect(try connection.copy(rows) == 0)
   }
 
   @Test("every type arrives as it was appended, by COPY and as an INSERT", arguments: [true, false])
@@ -85,9 +83,9 @@ struct CopyTests {
   func uniqueViolation() async throws {
     let connection = try await connectionWithTable()
     try connection.begin()
-    #expect(try connection.copy(into: "fact", columns: Self.columns, rows(0..<10)) == 10)
+    #expect(try connection.copy(rows(0..<10)) == 10)
     let error = #expect(throws: PostgresError.self) {
-      try connection.copy(into: "fact", columns: Self.columns, rows(9..<100_000))
+      try connection.copy(rows(9..<100_000))
     }
     #expect(error?.isUniqueViolation == true)
     #expect(error?.constraint == "fact_pkey")
@@ -102,8 +100,8 @@ struct CopyTests {
     let connection = try await connectionWithTable()
     try connection.executeScript("CREATE TABLE other (id uuid, n bigint)")
     try connection.begin()
-    try connection.copy(into: "fact", columns: Self.columns, rows(0..<10))
-    try connection.copy(into: "other", columns: Self.columns, rows(0..<5))
+    try connection.copy(rows(0..<10))
+    try connection.copy(rows(0..<5, into: "other"))
     try connection.pipeline { pipeline in
       pipeline.send(sql: "UPDATE other SET n = n + 1")
       pipeline.commit()
@@ -115,7 +113,7 @@ struct CopyTests {
   func missingTable() async throws {
     let connection = try await connectionWithTable()
     let error = #expect(throws: PostgresError.self) {
-      try connection.copy(into: "fact\"; DROP TABLE fact; --", columns: Self.columns, rows(0..<10))
+      try connection.copy(rows(0..<10, into: "fact\"; DROP TABLE fact; --"))
     }
     #expect(error?.sqlState == "42P01")
     #expect(try sum(connection) == 0)
@@ -132,7 +130,7 @@ struct CopyTests {
       CREATE TRIGGER die BEFORE INSERT ON fact FOR EACH ROW EXECUTE FUNCTION die();
       """)
     let error = #expect(throws: PostgresError.self) {
-      try connection.copy(into: "fact", columns: Self.columns, rows(0..<100_000))
+      try connection.copy(rows(0..<100_000))
     }
     #expect(error?.kind == .connectionLost(commitUnknown: false))
     #expect(!connection.isUsable)
@@ -151,7 +149,7 @@ struct CopyTests {
         FOR EACH ROW EXECUTE FUNCTION die();
       """)
     try connection.begin()
-    try connection.copy(into: "fact", columns: Self.columns, rows(0..<1))
+    try connection.copy(rows(0..<1))
     let error = #expect(throws: PostgresError.self) { try connection.commit() }
     #expect(error?.isCommitUnknown == true)
     #expect(error?.isRetriable == false)

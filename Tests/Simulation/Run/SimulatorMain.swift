@@ -10,10 +10,11 @@ enum SimulatorMain {
   private static let seedsOfFullCoverage = 1_000
 
   static func main() async throws {
-    let only = Simulation.setting("SEED")
-    let count = only == nil ? Simulation.setting("SEEDS") ?? 10_000 : 1
-    let first = only ?? Simulation.setting("FIRST_SEED") ?? 1
-    let sabotage = ProcessInfo.processInfo.environment["SABOTAGE"].flatMap(Sabotage.init)
+    let only = setting("SEED", "a number") { UInt64($0) }
+    let count = only == nil ? setting("SEEDS", "a number") { UInt64($0) } ?? 10_000 : 1
+    let first = only ?? setting("FIRST_SEED", "a number") { UInt64($0) } ?? 1
+    let names = Sabotage.allCases.map(\.rawValue).joined(separator: ", ")
+    let sabotage = setting("SABOTAGE", "one of \(names)") { Sabotage(rawValue: $0) }
     let progress = Progress(total: count)
     let report = try await Simulation.run(seeds: first..<first + count, sabotage: sabotage) {
       progress.note(isFailure: $0)
@@ -24,6 +25,15 @@ enum SimulatorMain {
     if !absent.isEmpty { print("these faults never happened: \(absent)") }
     print(report.failures.isEmpty && absent.isEmpty ? "no differences" : "FAILED")
     if !report.failures.isEmpty || !absent.isEmpty { exit(1) }
+  }
+
+  /// From the environment; nil where it is not set. A run that was meant to be another must not pass: what cannot be
+  /// read ends it with exit code 64.
+  private static func setting<Value>(_ name: String, _ what: String, read: (String) -> Value?) -> Value? {
+    guard let text = ProcessInfo.processInfo.environment[name], !text.isEmpty else { return nil }
+    if let value = read(text) { return value }
+    FileHandle.standardError.write(Data("\(name)=\(text): it must be \(what)\n".utf8))
+    exit(64)
   }
 
   private static func seed(of failure: String) -> Substring {

@@ -50,9 +50,4 @@ package enum Simulation {
     }
     return report
   }
-
-  /// From the environment, as a number.
-  package static func setting(_ name: String) -> UInt64? {
-    ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
-  }
 }

@@ -10,7 +10,7 @@ enum TrafficChecks {
     counts("clicks", "click_tracking.minute_count", "events", "click_tracking.click", "kind = 1"),
   ]
 
-  /// Impressions of the batches that impression tracking has counted: it writes counts every second, not with each batch.
+  /// Impressions of the batches that impression tracking has counted: it writes counts later than batches.
   private static let countedImpressions = """
     (SELECT i.partition, i.app, i.is_test FROM impression_tracking.impression i
       JOIN impression_tracking.counted c USING (partition) WHERE i.batch_number <= c.batch_number) AS counted_impressions

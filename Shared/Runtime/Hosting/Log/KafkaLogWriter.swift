@@ -182,7 +182,7 @@ package final class KafkaLogWriter: Sendable {
   }
 
   private func rebuild() {
-    var delays = RebuildDelays()
+    var retry = Retry(baseMilliseconds: 100)
     while true {
       if case .closed = state.withLock({ $0.phase }) { return }
       do throws(KafkaError) {
@@ -191,26 +191,9 @@ package final class KafkaLogWriter: Sendable {
         return
       } catch {
         logger.limited(.warning, key: "rebuild", "no producer yet", ["error": .init(error.description)])
-        delays.wait()
+        retry.wait()
       }
     }
-  }
-}
-
-/// Pauses between tries of something that failed: 0.1 s, doubling to 5 s.
-struct RebuildDelays {
-  static let first = 0.1
-  static let maximum = 5.0
-  private var next = first
-  private let condition = NSCondition()
-
-  mutating func reset() { next = Self.first }
-
-  mutating func wait() {
-    condition.lock()
-    _ = condition.wait(until: Date(timeIntervalSinceNow: next))
-    condition.unlock()
-    next = min(2 * next, Self.maximum)
   }
 }
 

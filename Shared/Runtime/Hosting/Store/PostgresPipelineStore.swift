@@ -18,7 +18,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   /// - Parameter insertedRowsMaximum: a batch with more rows than this sends them by COPY.
   package init(
     tables: Tables, service: Service, configuration: PostgresConfiguration,
-    insertedRowsMaximum: Int = PipelineDefaults.insertedRowsMaximum
+    insertedRowsMaximum: Int = PipelineSettings.insertedRowsMaximumDefault
   ) {
     self.tables = tables
     self.insertedRowsMaximum = insertedRowsMaximum
