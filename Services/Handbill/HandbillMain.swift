@@ -20,6 +20,7 @@ enum HandbillMain {
       ReconcileCommand.command, SettleCommand.command, CatalogCommand.command, SeedCommand.command,
       SimulateCommand.command,
       TopicsCommand.command, MigrateCommand.command, LogCommand.command, RepublishCommand.command,
+      RejectedCommand.command,
       EmbeddedBrokerCommand.command,
     ])
 

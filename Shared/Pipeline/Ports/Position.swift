@@ -194,10 +194,15 @@ package struct RejectedRecord: Hashable, Sendable {
   package var valueLength: Int64
   /// SHA-256 of the original value.
   package var valueHash: [UInt8]
+  /// The original key; nil where there was none, or where ``headers`` is nil.
+  package var key: [UInt8]?
+  /// The original headers, in their order; nil where key, value and headers together were beyond a limit. Where they
+  /// are kept, the whole record is, and can be sent again as it came.
+  package var headers: [RecordHeader]?
 
   package init(
     input: Int, offset: Int64, arrival: Timestamp, reason: UInt8, detail: String, value: [UInt8]?, valueLength: Int64,
-    valueHash: [UInt8]
+    valueHash: [UInt8], key: [UInt8]?, headers: [RecordHeader]?
   ) {
     self.input = input
     self.offset = offset
@@ -207,5 +212,7 @@ package struct RejectedRecord: Hashable, Sendable {
     self.value = value
     self.valueLength = valueLength
     self.valueHash = valueHash
+    self.key = key
+    self.headers = headers
   }
 }

@@ -92,12 +92,16 @@ extension PartitionPipeline {
     _ rejection: Decision<Service.Effects>.Rejection, record: InputRecord<Service.Event>, raw: RawBytes, now: Timestamp
   ) -> RejectedRecord {
     let value = raw.value(record.raw)
-    let kept = rejectionLimit.allow(value?.count ?? 0, now: now)
+    let bytes = record.raw.byteCount
+    let kept = rejectionLimit.allow(bytes, now: now)
+    // A part of the headers would be worth nothing: who reads it could not tell what is missing.
+    let isWhole = kept == bytes
     return RejectedRecord(
       input: record.input, offset: record.offset, arrival: max(record.arrival, watermark),
       reason: rejection.reason.rawValue, detail: rejection.detail,
       value: value.flatMap { kept == 0 && !$0.isEmpty ? nil : Array($0.prefix(kept)) },
-      valueLength: Int64(value?.count ?? -1), valueHash: SHA256.hash(value ?? []))
+      valueLength: Int64(value?.count ?? -1), valueHash: SHA256.hash(value ?? []),
+      key: isWhole ? raw.key(record.raw) : nil, headers: isWhole ? raw.headers(record.raw) : nil)
   }
 
   func rejectionEntry(_ row: RejectedRecord, reason: RejectionReason, count: Int) -> OutboxEntry {

@@ -1,7 +1,7 @@
 import AdCore
 
-/// How many original bytes of rejected records a partition keeps in a minute; beyond it records are counted and keep
-/// only length and hash, so that a flood of garbage adds bounded bytes to the disk.
+/// How many original bytes of rejected records (key, value and headers) a partition keeps in a minute; beyond it records
+/// are counted and keep only length and hash, so that a flood of garbage adds bounded bytes to the disk.
 package struct RejectionLimit: Hashable, Sendable {
   package static let bytesPerMinuteMaximum = 4 << 20
   /// The most that is kept of one record.

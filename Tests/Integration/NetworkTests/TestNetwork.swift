@@ -102,11 +102,13 @@ final class TestNetwork: Sendable {
   ///
   /// - Throws: when its exit code is not among `accepting`.
   @discardableResult
-  func command(_ arguments: [String], accepting: Set<Int32> = [0]) throws -> (status: Int32, output: String) {
+  func command(
+    _ arguments: [String], accepting: Set<Int32> = [0], settings: [String: String] = [:]
+  ) throws -> (status: Int32, output: String) {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: Self.executable("handbill"))
     process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }.merging(settings) { $1 }
     let output = Pipe()
     let errors = folder.path + "/command.log"
     _ = FileManager.default.createFile(atPath: errors, contents: nil)
@@ -129,9 +131,9 @@ final class TestNetwork: Sendable {
     var description: String { "handbill \(arguments.joined(separator: " ")): exit \(status): \(said)" }
   }
 
-  /// Starts a service, also again after it was killed.
-  func start(_ service: String) throws {
-    var environment: [String: String?] = self.environment
+  /// Starts a service, also again after it was killed; with other settings than the network's if need be.
+  func start(_ service: String, settings: [String: String] = [:]) throws {
+    var environment: [String: String?] = self.environment.merging(settings) { $1 }
     environment["HANDBILL_ADMIN_PORT"] = "\(ports[service] ?? 0)"
     environment["HANDBILL_CONSOLE_PORT"] = "\(consolePort)"
     let log = folder.path + "/\(service).log"

@@ -99,8 +99,8 @@ struct PipelineStatements: Sendable {
   var addRejected: String {
     """
     INSERT INTO \(schema).rejected (partition, topic, record_offset, batch_number, arrival, reason, detail, value,
-      value_length, value_hash)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+      value_length, value_hash, record_key, header_names, header_values)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
     """
   }
 

@@ -183,7 +183,8 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         sql: sql.addRejected,
         [
           batch.partition, inputTopics[row.input], row.offset, batch.number, row.arrival.postgres, Int16(row.reason),
-          row.detail, row.value, row.valueLength, row.valueHash,
+          row.detail, row.value, row.valueLength, row.valueHash, row.key, row.headers?.map(\.name),
+          row.headers?.map(\.value),
         ])
     }
     for entry in batch.outbox {

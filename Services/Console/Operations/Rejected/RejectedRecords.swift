@@ -1,0 +1,69 @@
+import AdCore
+import AdEvents
+import Pipeline
+import Postgres
+import Runtime
+
+/// Reads what the services rejected, from the table `rejected` of each. Blocks the caller.
+package struct RejectedRecords: Sendable {
+  /// The services that reject, as a reference names them.
+  package static let services = ["ad-selection", "impression-tracking", "click-tracking", "billing"]
+
+  private let pool: PostgresPool
+
+  package init(_ pool: PostgresPool) { self.pool = pool }
+
+  /// The latest records of the query, latest first.
+  ///
+  /// - Parameter withValues: whether their bytes are read.
+  package func list(_ query: RejectedQuery, withValues: Bool) throws(PostgresError) -> [KeptRecord] {
+    try pool.snapshot { connection throws(PostgresError) in
+      try connection.run(ReadRejected(query: query, withValues: withValues))
+    }
+  }
+
+  /// How many there are for each reason, most first.
+  package func counts(_ query: RejectedQuery) throws(PostgresError) -> [RejectedCount] {
+    try pool.snapshot { connection throws(PostgresError) in
+      try connection.run(CountRejected(query: query))
+    }
+  }
+
+  /// The batch that rejected a record; nil where retention took it.
+  package func batch(of record: KeptRecord) throws(PostgresError) -> RejectingBatch? {
+    try pool.snapshot { connection throws(PostgresError) in
+      try connection.run(ReadRejectingBatch(record: record)).first
+    }
+  }
+}
+
+/// What every statement about rejected records is given.
+struct RejectedParameters: Sendable {
+  let query: RejectedQuery
+
+  /// `$1` to `$5` narrow by service, topic, reason and time; `$6` to `$9` are the references.
+  var values: [any PostgresValue] {
+    [
+      query.service, query.topic, query.reasons.isEmpty ? nil : query.reasons.map { Int16($0.rawValue) },
+      query.since.map(\.postgres), query.until.map(\.postgres),
+      query.references.isEmpty ? nil : query.references.map(\.service), query.references.map(\.topic),
+      query.references.map(\.partition), query.references.map(\.offset),
+    ]
+  }
+
+  static let source =
+    "("
+    + RejectedRecords.services.map { service in
+      "SELECT '\(service)' AS service, * FROM \(service.replacing("-", with: "_")).rejected"
+    }.joined(separator: " UNION ALL ") + ") AS r"
+
+  static let condition = """
+    ($1::text IS NULL OR service = $1) AND ($2::text IS NULL OR topic = $2)
+      AND ($3::smallint[] IS NULL OR reason = ANY ($3)) AND ($4::timestamptz IS NULL OR arrival >= $4)
+      AND ($5::timestamptz IS NULL OR arrival < $5)
+      AND ($6::text[] IS NULL OR (service, topic, partition, record_offset) IN (
+        SELECT * FROM unnest($6::text[], $7::text[], $8::int[], $9::bigint[])))
+    """
+
+  static let isWhole = "(header_names IS NOT NULL AND coalesce(octet_length(value), 0) = greatest(value_length, 0))"
+}

@@ -1,0 +1,14 @@
+import AdCore
+import Postgres
+import Runtime
+
+/// Whether a failure without an ad is stored already.
+struct FindReplayedFailure: PostgresStatement {
+  static let sql = "SELECT EXISTS (SELECT FROM impression_tracking.failure WHERE request_id = $1 AND error = $2)"
+  let requestID: UUIDv7
+  let error: AdError
+
+  var parameters: [any PostgresValue] { [requestID.postgres, Int16(error.rawValue)] }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> Bool { try row.decode(0) }
+}

@@ -1,0 +1,163 @@
+import AdCore
+import AdEvents
+import Foundation
+import Kafka
+import Operations
+import Postgres
+import Runtime
+import Supervision
+import Testing
+
+extension WholeNetwork {
+  /// What was rejected can be looked at, and sent again once its reason is gone.
+  @Suite struct RejectedTests {
+    private static let newKey = "2:" + Data(repeating: 7, count: 32).base64EncodedString()
+    private static let bothKeys = ["HANDBILL_TOKEN_KEYS": TestNetwork.keys + "," + newKey]
+    private static let services = ["impression-tracking", "click-tracking"]
+
+    @Test("M4: a view and a tap rejected for an unknown key, and replayed twice after it was added, count once each")
+    func replay() async throws {
+      let network = try await TestNetwork.started(
+        .init(partitions: 2, services: Self.services, apps: ["chess"], catalog: WholeNetwork.GoldenCaseTests.catalog))
+      defer { network.stop() }
+      try await onOwnThread {
+        try send(network)
+        try network.awaitCount(Self.rejectedRows, 5)
+        try look(network)
+        #expect(try outlooks(network, ["--reason", "75"], settings: [:]) == ["rejected", "rejected"])
+
+        for service in Self.services {
+          network.kill(service)
+          try network.start(service, settings: Self.bothKeys)
+        }
+        for service in Self.services { try network.waitUntilReady(service) }
+        #expect(try outlooks(network, ["--reason", "75"], settings: Self.bothKeys) == ["taken", "taken"])
+        try replay(network, recordsBefore: 5)
+        try network.awaitCount(Self.counted, 2)
+        #expect(try outlooks(network, ["--reason", "75"], settings: Self.bothKeys) == ["duplicate", "duplicate"])
+
+        try replay(network, recordsBefore: 7)
+        try network.awaitCount(Self.decidedRecords, 9)
+        try network.awaitCount(Self.counted, 2)
+        try network.awaitCount(Self.rejectedRows, 5)
+      }
+    }
+
+    private static let rejectedRows = """
+      SELECT (SELECT count(*) FROM impression_tracking.rejected) + (SELECT count(*) FROM click_tracking.rejected)
+      """
+    private static let counted = """
+      SELECT (SELECT count(*) FROM impression_tracking.impression) + (SELECT count(*) FROM click_tracking.click
+        WHERE verdict = 1)
+      """
+    /// Of what clients write: every record up to the position is decided.
+    private static let decidedRecords = """
+      SELECT coalesce(sum(next_offset), 0)::bigint FROM (
+        SELECT next_offset FROM impression_tracking.input WHERE topic = 'ads.impressions'
+        UNION ALL SELECT next_offset FROM click_tracking.input WHERE topic = 'ads.clicks') AS i
+      """
+
+    // MARK: Steps
+
+    /// A view and a tap under the new key, and garbage: a piece of a message, and much more than is kept.
+    private func send(_ network: TestNetwork) throws {
+      var configuration = KafkaConfiguration(
+        bootstrapServers: network.bootstrapServers, clientID: "rejected",
+        environment: network.isBrokerEmbedded ? .embedded : .real)
+      configuration.properties["message.max.bytes"] = "2000000"
+      let producer = try KafkaProducer(configuration: configuration) { _ in }
+      try producer.warmUp(topics: [Topic.impressions.name, Topic.clicks.name], timeoutMilliseconds: 10_000)
+      let token = try token()
+      let identity = EventIdentity(idHash: 0, time: nil)
+      let viewed = ImpressionEvent(
+        kind: .viewed, subject: .serve(token: token), age: .milliseconds(1_000), error: nil, identity: identity)
+      let tapped = ClickEvent(
+        kind: .click, token: token, age: .milliseconds(1_500), actionMilliseconds: 2_000, leftApplication: false,
+        identity: identity)
+      func send(_ type: EventType, _ value: [UInt8]?) throws {
+        let topic: Topic = type == .clickTapped ? .clicks : .impressions
+        let headers = CloudEventHeaders.make(
+          type: type, source: "/test", id: "one", time: SystemClock().now)
+        try producer.send(
+          topic: topic.name, partition: 1, key: Array("somebody".utf8), value: value,
+          headers: headers.map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) }, reportID: 0)
+      }
+      try send(.impressionViewed, viewed.encoded())
+      try send(.impressionViewed, [8])
+      try send(.impressionViewed, Array(repeating: 65, count: 100_000))
+      try send(.impressionViewed, nil)
+      try send(.clickTapped, tapped.encoded())
+      try #require(producer.close(timeoutMilliseconds: 20_000))
+    }
+
+    private func token() throws -> [UInt8] {
+      let issued = SystemClock().now.advanced(byMilliseconds: -60_000)
+      let terms = ServedTerms(
+        serveID: ServeID(timestamp: issued, randomHigh: 1, randomLow: 2), partition: 1, issuedAt: issued,
+        expiresAt: issued.advanced(byMilliseconds: 900_000), app: try #require(AppID("chess")),
+        developer: try #require(DeveloperID("yardley")), advertiser: try #require(AdvertiserID("acme")),
+        campaign: try #require(CampaignID("launch")), ad: try #require(AdID("launch-1")),
+        placement: try #require(PlacementID("home")), country: try #require(Country("US")), device: .phone,
+        size: .phoneBannerPortrait, impressionPrice: Nanos(10_000_000), clickPrice: Nanos(2_000_000_000),
+        currency: try #require(Currency("USD")), shareBasisPoints: 6_000, allotment: 1, budgetDay: 20_000,
+        clientHash: 1, isTest: false)
+      return try ServeTokenSigner(ring: KeyRing(configuration: Self.newKey)).sign(terms)
+    }
+
+    private func look(_ network: TestNetwork) throws {
+      let summary = try json(network, ["list", "--summary", "--topic", "ads.impressions"])
+      let counts = (summary.elements ?? []).compactMap { row -> String? in
+        guard let name = row["reasonName"]?.textValue, let records = row["records"]?.integerValue,
+          let whole = row["whole"]?.integerValue
+        else { return nil }
+        return "\(name) \(records) \(whole)"
+      }
+      #expect(counts == ["nullValue 1 1", "tooLarge 1 0", "malformed 1 1", "tokenKeyUnknown 1 1"])
+
+      let list = try json(network, ["list", "--reason", "token-key-unknown", "--service", "click-tracking"])
+      #expect(list.elements?.count == 1)
+      let reference = try #require(list.elements?.first?["reference"]?.textValue)
+      #expect(reference == "click-tracking/ads.clicks/1/0")
+      let story = try json(network, ["show", reference], settings: Self.bothKeys)
+      #expect(story["reason"]?["number"]?.integerValue == 75)
+      #expect(story["headers"]?["ce_id"]?.textValue == "one")
+      #expect(story["key"]?.textValue == "somebody")
+      #expect(story["event"]?["kind"]?.textValue == "KIND_CLICK")
+      #expect(story["token"]?["app"]?.textValue == "chess")
+      #expect(story["batch"]?["firstOffset"]?.integerValue == 0)
+      #expect(story["replay"]?["outlook"]?.textValue == "taken")
+      let text = try network.command(["rejected", "show", reference]).output
+      #expect(text.contains("click-tracking/ads.clicks/1/0") && text.contains("tokenKeyUnknown"))
+      #expect(try network.command(["rejected", "list"]).output.contains("tooLarge"))
+      #expect(try network.command(["rejected", "show", "billing/ads.usage/0/0"], accepting: [1]).status == 1)
+
+      // What is not whole is not sent, and that is a failure; without --yes nothing is.
+      let kept = try network.command(
+        ["rejected", "replay", "--dry-run", "--json", "impression-tracking/ads.impressions/1/2"], accepting: [1])
+      #expect(kept.output.contains("impossible"))
+      #expect(try network.command(["rejected", "replay", "--reason", "75"], accepting: [64]).status == 64)
+      #expect(try network.command(["rejected", "replay", "--yes"], accepting: [64]).status == 64)
+    }
+
+    private func json(
+      _ network: TestNetwork, _ words: [String], settings: [String: String] = [:], accepting: Set<Int32> = [0]
+    ) throws -> JSONValue {
+      let said = try network.command(["rejected"] + words + ["--json"], accepting: accepting, settings: settings)
+      return try JSONValue.parse(said.output.utf8)
+    }
+
+    private func outlooks(
+      _ network: TestNetwork, _ words: [String], settings: [String: String]
+    ) throws -> [String] {
+      let plan = try json(network, ["replay", "--dry-run"] + words, settings: settings)
+      return (plan["records"]?.elements ?? []).compactMap { $0["outlook"]?.textValue }
+    }
+
+    /// Sends both again, and waits until they are decided.
+    private func replay(_ network: TestNetwork, recordsBefore: Int) throws {
+      let sent = try json(network, ["replay", "--yes", "--reason", "75"], settings: Self.bothKeys)
+      #expect(sent["sent"]?.integerValue == 2)
+      try network.awaitCount(Self.decidedRecords, recordsBefore + 2)
+    }
+  }
+}
