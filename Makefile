@@ -67,6 +67,11 @@ faults: release install-tests ## make faults with real processes under SEEDS=1,2
 	@exec "$$($(SWIFT) build -c release --show-bin-path)/Faults" --seeds $(SEEDS) \
 	  $(if $(FAULTS),--only $(FAULTS)) $(FAULT_ARGUMENTS)
 
+.PHONY: fuzz
+fuzz: install ## feed every decoder with FUZZ_SECONDS (60) of inputs that reach new code; FUZZ_TARGETS=NAMES for some
+	FUZZING=1 $(SWIFT) build -c release --product Fuzzer --scratch-path .build/fuzz
+	@Tests/Fuzz/fuzz .build/fuzz/release/Fuzzer
+
 .PHONY: lint
 lint: ## check the format of all Swift sources
 	$(SWIFT) format lint --strict --recursive --parallel $(SOURCES)

@@ -9,6 +9,7 @@ let systemLibraries: [Target] = [
   .systemLibrary(
     name: "CLibcrypto", path: "Shared/C/Libcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
   .systemLibrary(name: "CMalloc", path: "Shared/C/Malloc"),
+  .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/C"),
   .target(name: "CLibmicrohttpd", path: "Shared/C/Libmicrohttpd", linkerSettings: [.linkedLibrary("microhttpd")]),
   .target(name: "CEventSchema", path: "Shared/C/EventSchema", linkerSettings: [.linkedLibrary("protobuf-c")]),
 ]
@@ -72,7 +73,12 @@ func unitTest(_ module: String, _ others: [Target.Dependency] = []) -> Target {
 }
 
 let tests: [Target] = [
-  unitTest("Crypto"), unitTest("AdCore", ["Crypto"]), unitTest("AdEvents", ["AdCore", "CEventSchema", "Crypto"]),
+  .target(
+    name: "FuzzTargets", dependencies: ["Operations"] + everythingShared, path: "Tests/Fuzz/Targets"),
+  .executableTarget(name: "Fuzzer", dependencies: ["CFuzzer", "FuzzTargets", "Runtime"], path: "Tests/Fuzz/Run"),
+  .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Tests"),
+  unitTest("Crypto"), unitTest("AdCore", ["Crypto"]),
+  unitTest("AdEvents", ["AdCore", "CEventSchema", "Crypto", "FuzzTargets"]),
   unitTest("HTTP"),
   unitTest("Pipeline", ["AdCore", "AdEvents"]),
   unitTest("Runtime", ["AdCore", "HTTP"]), unitTest("AdClient", ["AdCore", "AdEvents", "Kafka"]),
@@ -149,4 +155,14 @@ for target in package.targets where target.type != .system && target.type != .pl
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
   ]
+}
+
+// Only `make fuzz` sets it: every branch taken is counted, and libFuzzer is linked in. Tools of the build stay as they
+// are.
+if Context.environment["FUZZING"] != nil {
+  let counting = SwiftSetting.unsafeFlags(["-sanitize=fuzzer"])
+  for target in package.targets where target.swiftSettings != nil && target.name != "MigrationEmbedder" {
+    target.swiftSettings?.append(contentsOf: [counting, .define("FUZZING")])
+    if target.name == "Fuzzer" { target.linkerSettings = [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])] }
+  }
 }

@@ -75,9 +75,9 @@ package struct Router: Sendable {
 }
 
 /// Percent escapes of RFC 3986.
-enum PercentEncoding {
+package enum PercentEncoding {
   /// Nil for an incomplete escape, for bytes that are no UTF-8, and for control characters, which no path of ours has.
-  static func decode(_ text: some StringProtocol) -> String? {
+  package static func decode(_ text: some StringProtocol) -> String? {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]
     while let byte = rest.popFirst() {

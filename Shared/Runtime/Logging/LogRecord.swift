@@ -68,6 +68,18 @@ package struct LogRecord: Sendable {
   package let service: String
   package let message: String
   package let metadata: [(name: String, value: LogValue)]
+
+  package init(
+    time: Timestamp, level: LogLevel, logger: String, service: String, message: String,
+    metadata: [(name: String, value: LogValue)]
+  ) {
+    self.time = time
+    self.level = level
+    self.logger = logger
+    self.service = service
+    self.message = message
+    self.metadata = metadata
+  }
 }
 
 /// How records become lines.

@@ -1,5 +1,5 @@
 /// Prometheus' text format 0.0.4.
-enum MetricsText {
+package enum MetricsText {
   static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
   static func appendHead(_ declaration: MetricDeclaration, to output: inout String) {
@@ -42,7 +42,7 @@ enum MetricsText {
   }
 
   /// Backslash, line end and, in labels, the quotation mark are all that the format escapes.
-  static func escape(_ text: String, quotes: Bool) -> String {
+  package static func escape(_ text: String, quotes: Bool) -> String {
     var output = ""
     for scalar in text.unicodeScalars {
       switch scalar {

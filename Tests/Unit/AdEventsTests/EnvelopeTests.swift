@@ -1,5 +1,6 @@
 import AdCore
 import Crypto
+import FuzzTargets
 import Testing
 
 @testable import AdEvents

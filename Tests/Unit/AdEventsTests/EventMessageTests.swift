@@ -1,4 +1,5 @@
 import AdCore
+import FuzzTargets
 import Testing
 
 @testable import AdEvents

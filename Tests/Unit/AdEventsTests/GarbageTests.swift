@@ -1,4 +1,5 @@
 import CEventSchema
+import FuzzTargets
 import Testing
 
 @testable import AdEvents

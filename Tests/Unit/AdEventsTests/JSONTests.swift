@@ -1,5 +1,6 @@
 import AdCore
 import Foundation
+import FuzzTargets
 import Testing
 
 @testable import AdEvents

@@ -60,6 +60,7 @@ package struct ReportQuery: Hashable, Sendable {
           mistakes.append("group: “\(name.prefix(40))” is none of \(dimensionNames)")
         }
         query.grouping = names.compactMap(ReportDimension.init(rawValue:))
+        if Set(names).count < names.count { mistakes.append("group: a dimension stands twice") }
       case "from": query.from = moment(name, value, &mistakes)
       case "until": query.until = moment(name, value, &mistakes)
       case "traffic":

@@ -1,14 +1,13 @@
 import AdCore
-
-@testable import AdEvents
+import AdEvents
 
 /// A seeded generator (SplitMix64): the same values in every run.
-struct SeededGenerator: RandomNumberGenerator {
+package struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
-  init(seed: UInt64) { state = seed }
+  package init(seed: UInt64) { state = seed }
 
-  mutating func next() -> UInt64 {
+  package mutating func next() -> UInt64 {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
     mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
@@ -18,55 +17,55 @@ struct SeededGenerator: RandomNumberGenerator {
 }
 
 /// Random valid values of every message, reproducible by their seed.
-struct SampleMaker {
+package struct SampleMaker {
   private var generator: SeededGenerator
 
-  init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+  package init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
-  mutating func number(_ range: ClosedRange<Int64>) -> Int64 { Int64.random(in: range, using: &generator) }
-  mutating func flip() -> Bool { Bool.random(using: &generator) }
-  mutating func word() -> UInt64 { generator.next() }
+  package mutating func number(_ range: ClosedRange<Int64>) -> Int64 { Int64.random(in: range, using: &generator) }
+  package mutating func flip() -> Bool { Bool.random(using: &generator) }
+  package mutating func word() -> UInt64 { generator.next() }
 
-  mutating func bytes(_ range: ClosedRange<Int64>) -> [UInt8] {
+  package mutating func bytes(_ range: ClosedRange<Int64>) -> [UInt8] {
     let count = number(range)
     return (0..<count).map { _ in UInt8(truncatingIfNeeded: word()) }
   }
 
-  mutating func slug<Entity>(_: Entity.Type = Entity.self) -> Identifier<Entity> {
+  package mutating func slug<Entity>(_: Entity.Type = Entity.self) -> Identifier<Entity> {
     let letters = Array("abcdefghijklmnopqrstuvwxyz0123456789".unicodeScalars)
     var text = ""
     for _ in 0..<number(1...40) { text.unicodeScalars.append(letters[Int(number(0...35))]) }
     return Identifier(text) ?? Identifier(Slug("a")!)
   }
 
-  mutating func text(_ range: ClosedRange<Int64> = 1...12) -> String {
+  package mutating func text(_ range: ClosedRange<Int64> = 1...12) -> String {
     let characters: [Character] = ["a", "Z", "9", " ", "ä", "東", "\u{1F600}", "\"", "\\", "/", "\n", "<", "\u{7F}"]
     return String((0..<number(range)).map { _ in characters[Int(number(0...Int64(characters.count - 1)))] })
   }
 
-  mutating func texts() -> Set<String> { Set((0..<number(0...4)).map { _ in text() }) }
-  mutating func uuid() -> UUIDv7 {
+  package mutating func texts() -> Set<String> { Set((0..<number(0...4)).map { _ in text() }) }
+  package mutating func uuid() -> UUIDv7 {
     UUIDv7(timestamp: timestamp(), randomHigh: word(), randomLow: word())
   }
-  mutating func timestamp() -> Timestamp { Timestamp(milliseconds: number(0...4_102_444_800_000)) }
-  mutating func nanos() -> Nanos { Nanos(flip() ? 0 : number(0...Int64.max)) }
-  mutating func any<Value: CaseIterable>(_: Value.Type = Value.self) -> Value {
+  package mutating func timestamp() -> Timestamp { Timestamp(milliseconds: number(0...4_102_444_800_000)) }
+  package mutating func nanos() -> Nanos { Nanos(flip() ? 0 : number(0...Int64.max)) }
+  package mutating func any<Value: CaseIterable>(_: Value.Type = Value.self) -> Value {
     Value.allCases.randomElement(using: &generator)!
   }
-  mutating func some<Value: CaseIterable & Hashable>(_: Value.Type = Value.self) -> Set<Value> {
+  package mutating func some<Value: CaseIterable & Hashable>(_: Value.Type = Value.self) -> Set<Value> {
     Set((0..<number(0...3)).map { _ in any() })
   }
-  mutating func country() -> Country {
+  package mutating func country() -> Country {
     Country(code: UInt16(number(65...90)) << 8 | UInt16(number(65...90)))!
   }
-  mutating func currency() -> Currency {
+  package mutating func currency() -> Currency {
     ["USD", "EUR", "JPY"].randomElement(using: &generator).flatMap { Currency($0) }!
   }
-  mutating func amount() -> Int128 { flip() ? Int128(number(0...Int64.max)) * 1_000_000_007 : 0 }
-  mutating func identity() -> EventIdentity { EventIdentity(idHash: 0, time: nil) }
-  mutating func age() -> EventAge { flip() ? .milliseconds(flip() ? 0 : number(0...Int64.max)) : .unknown }
+  package mutating func amount() -> Int128 { flip() ? Int128(number(0...Int64.max)) * 1_000_000_007 : 0 }
+  package mutating func identity() -> EventIdentity { EventIdentity(idHash: 0, time: nil) }
+  package mutating func age() -> EventAge { flip() ? .milliseconds(flip() ? 0 : number(0...Int64.max)) : .unknown }
 
-  mutating func request() -> AdRequest {
+  package mutating func request() -> AdRequest {
     AdRequest(
       requestID: uuid(), appKey: text(), app: slug(), placement: slug(), clientID: flip() ? "" : text(),
       sessionID: text(), country: country(), device: any(), requiredSizes: Array(texts()),
@@ -74,7 +73,7 @@ struct SampleMaker {
       replyPartition: 3, replyTopic: "ads.responses.app", correlationID: [1, 2, 3], segments: Array(texts()))
   }
 
-  mutating func response() -> AdResponse {
+  package mutating func response() -> AdResponse {
     let images = (0..<number(0...4)).map { _ in ServedAd.Image(size: any(), url: text()) }
     let ad = ServedAd(
       ad: slug(), token: bytes(1...300), images: images, action: AdAction(kind: any(), destination: text()),
@@ -82,7 +81,7 @@ struct SampleMaker {
     return AdResponse(requestID: uuid(), outcome: flip() ? .ad(ad) : .error(any(), detail: text(0...9)))
   }
 
-  mutating func impression() -> ImpressionEvent {
+  package mutating func impression() -> ImpressionEvent {
     let kind: ImpressionEvent.Kind = any()
     let subject: ImpressionEvent.Subject =
       kind == .failed && flip()
@@ -92,13 +91,13 @@ struct SampleMaker {
       kind: kind, subject: subject, age: age(), error: kind == .failed ? any() : nil, identity: identity())
   }
 
-  mutating func click() -> ClickEvent {
+  package mutating func click() -> ClickEvent {
     ClickEvent(
       kind: any(), token: bytes(1...300), age: age(), actionMilliseconds: number(0...5_000),
       leftApplication: flip(), identity: identity())
   }
 
-  mutating func terms() -> ServedTerms {
+  package mutating func terms() -> ServedTerms {
     ServedTerms(
       serveID: uuid(), partition: Int32(number(0...Int64(Int32.max))), issuedAt: timestamp(),
       expiresAt: timestamp(), app: slug(), developer: slug(), advertiser: slug(), campaign: slug(), ad: slug(),
@@ -107,7 +106,7 @@ struct SampleMaker {
       budgetDay: Int32(number(-800_000...800_000)), clientHash: flip() ? 0 : word(), isTest: flip())
   }
 
-  mutating func sequenced<Content>(_ content: Content) -> Sequenced<Content> {
+  package mutating func sequenced<Content>(_ content: Content) -> Sequenced<Content> {
     if flip() {
       return .watermark(
         Watermark(
@@ -117,16 +116,16 @@ struct SampleMaker {
     return .record(sequence: number(1...Int64.max), content)
   }
 
-  mutating func acceptedImpression() -> Sequenced<AcceptedImpression> {
+  package mutating func acceptedImpression() -> Sequenced<AcceptedImpression> {
     sequenced(AcceptedImpression(terms: terms(), eventTime: timestamp(), arrival: timestamp()))
   }
 
-  mutating func acceptedClick() -> Sequenced<AcceptedClick> {
+  package mutating func acceptedClick() -> Sequenced<AcceptedClick> {
     sequenced(
       AcceptedClick(terms: terms(), idHash: word(), eventTime: timestamp(), arrival: timestamp(), verdict: any()))
   }
 
-  mutating func usage() -> UsageRecord {
+  package mutating func usage() -> UsageRecord {
     if number(1...8) == 1 { return .watermark(Watermark(time: timestamp(), sequence: number(0...Int64.max))) }
     if flip() {
       return .ask(
@@ -139,7 +138,7 @@ struct SampleMaker {
       AllotmentReport(allotment: word() | 1, used: nanos(), closedAt: timestamp()))
   }
 
-  mutating func budget() -> Sequenced<AllotmentGrant> {
+  package mutating func budget() -> Sequenced<AllotmentGrant> {
     sequenced(
       AllotmentGrant(
         allotment: word() | 1, ordinal: number(1...Int64.max), campaign: slug(),
@@ -147,14 +146,14 @@ struct SampleMaker {
         campaignFree: Nanos(number(Int64.min...Int64.max))))
   }
 
-  mutating func rejected() -> RejectedEvent {
+  package mutating func rejected() -> RejectedEvent {
     RejectedEvent(
       reason: any(), detail: text(0...20), topic: "ads.clicks", partition: Int32(number(0...99)),
       offset: number(0...Int64.max), service: "/click-tracking", arrival: timestamp(), value: bytes(0...200),
       valueLength: number(-1...999), valueHash: bytes(32...32))
   }
 
-  mutating func catalog() -> CatalogMessage {
+  package mutating func catalog() -> CatalogMessage {
     switch number(0...8) {
     case 0: .deleted(key: text(), version: number(1...Int64.max))
     case 1: .heartbeat(records: number(0...999), versionSum: number(0...Int64.max), at: timestamp())
