@@ -151,13 +151,16 @@ package struct ClickDecider: PartitionDecider {
     return verdict == .billable ? .accepted : .free(verdict)
   }
 
-  /// What a click is worth whose impression is known. The reasons stand in the order in which they prevail: what the
-  /// tap itself says, then M5, then M4, and the client's limits last.
+  /// What a click is worth whose impression is known. The reasons stand in the order in which they prevail: what cannot
+  /// be (B8), what the tap itself says, then M5, then M4, and the client's limits last.
   private func judge(
     _ click: ParkedClick, of serve: ServeClicks, shownAt: Timestamp, in draft: ClickDraft
   ) -> ClickVerdict {
+    let timing = windows.tapTiming(impressionAt: shownAt, tapAt: click.eventTime)
+    if timing == .impossible { return .impossible }
     if click.isAccidental { return .accidental }
-    switch windows.tapTiming(impressionAt: shownAt, tapAt: click.eventTime) {
+    switch timing {
+    case .impossible: return .impossible
     case .tooEarly: return .tooEarly
     case .tooLate: return .tooLate
     case .inTime: break

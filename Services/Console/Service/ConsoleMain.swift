@@ -14,6 +14,8 @@ enum ConsoleMain: Service {
     var port: Int
     var role: String
     var reconciliationMilliseconds: Int
+    var anomalyLimits: AnomalyLimits
+    var anomalyMilliseconds: Int
   }
 
   static let name = "handbill-console"
@@ -28,25 +30,31 @@ enum ConsoleMain: Service {
     help: "The port on which pages and API are served; 0 takes a free one and logs it.")
   static let role = ConfigurationKey<String>.text(
     "HANDBILL_CONSOLE_ROLE", default: "handbill_console",
-    help: "The database role that the console takes on: it reads everything and writes nothing; 'none' takes on none.")
+    help: "The database role that the console takes on: it reads everything and writes only marks of anomalies; 'none' "
+      + "takes on none.")
 
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds) + WindowSettings.declarations
     + [address.declaration, port.declaration, role.declaration, ReconciliationWatch.interval.declaration]
-  static let metrics = CatalogPublisher.metrics + ReconciliationWatch.metrics
+    + [AnomalyWatch.interval.declaration] + AnomalyLimits.declarations
+  static let metrics = CatalogPublisher.metrics + ReconciliationWatch.metrics + [AnomalyWatch.markedApps]
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(
       pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
       windows: WindowSettings.windows(reader: &reader), address: reader.value(address), port: reader.value(port),
-      role: reader.value(role), reconciliationMilliseconds: reader.value(ReconciliationWatch.interval))
+      role: reader.value(role), reconciliationMilliseconds: reader.value(ReconciliationWatch.interval),
+      anomalyLimits: AnomalyLimits(reader: &reader), anomalyMilliseconds: reader.value(AnomalyWatch.interval))
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     var database = try configuration.pipeline.database(applicationName: name)
-    // Whatever the address allows, nothing is written from here.
-    database.sessionSettings["default_transaction_read_only"] = "on"
     if configuration.role != "none" { database.sessionSettings["role"] = configuration.role }
+    // Marks are all that the console writes, by a connection of their own.
+    let markers = PostgresPool(database, size: 1)
+    context.lifeCycle.onStop("marks") { markers.close() }
+    // Whatever the address allows, nothing else is written from here.
+    database.sessionSettings["default_transaction_read_only"] = "on"
     let pool = PostgresPool(database)
     context.lifeCycle.onStop("database") { pool.close() }
     try Startup.wait(for: "database", context: context) {
@@ -56,6 +64,9 @@ enum ConsoleMain: Service {
       pool: pool, kafka: configuration.pipeline.kafka(clientID: name), context: context)
     ReconciliationWatch.start(
       pool: pool, windows: configuration.windows, intervalMilliseconds: configuration.reconciliationMilliseconds,
+      context: context)
+    AnomalyWatch.start(
+      pool: markers, limits: configuration.anomalyLimits, intervalMilliseconds: configuration.anomalyMilliseconds,
       context: context)
     let routes = ConsoleRoutes(pool: pool, windows: configuration.windows)
     let server = try HTTPServer(

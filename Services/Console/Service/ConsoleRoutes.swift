@@ -26,6 +26,9 @@ struct ConsoleRoutes: Sendable {
       }
       return json(try report([(name: "group", value: dimension)] + request.query).json)
     }
+    router.get("/api/anomalies") { request in
+      json(.list(try Anomalies(pool).list(try query(request.query)).map(\.json)))
+    }
     router.get("/api/explain/:id") { request in
       guard let id = UUIDv7(request.parameters["id"] ?? "") else {
         throw HTTPProblem(400, "A serve id is a UUID of version 7.")
@@ -44,8 +47,12 @@ struct ConsoleRoutes: Sendable {
   }
 
   private func report(_ words: [(name: String, value: String)]) throws -> Report {
+    try Reports(pool).report(try query(words))
+  }
+
+  private func query(_ words: [(name: String, value: String)]) throws -> ReportQuery {
     switch ReportQuery.read(words) {
-    case .success(let query): return try Reports(pool).report(query)
+    case .success(let query): return query
     case .failure(let mistakes): throw HTTPProblem(400, mistakes.description)
     }
   }

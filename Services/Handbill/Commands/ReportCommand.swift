@@ -20,11 +20,14 @@ enum ReportCommand {
       .value("until", "TIME", help: "Up to this day or moment in UTC, which is left out."),
       .value("limit", "COUNT", help: "The most lines."),
       .flag("test", help: "Test traffic (A2) in place of live traffic."),
+      .flag(
+        "anomalies", help: "In place of figures: apps' hours that the console marked, by --where app, --from, --until."),
     ],
     examples: [
       CommandExample("handbill report", "Everything, in one line."),
       CommandExample("handbill report --group app,day --where country=DE", "Germany by app and day."),
       CommandExample("handbill report --json --group campaign", "For a program."),
+      CommandExample("handbill report --anomalies --from 2026-07-01", "Whose traffic was unusual, and how."),
     ]
   ) { invocation in
     var words: [(name: String, value: String)] = ["group", "from", "until", "limit"].compactMap { name in
@@ -37,6 +40,15 @@ enum ReportCommand {
     }
     if invocation.has("test") { words.append(("traffic", "test")) }
     let query = try ReportQuery.read(words).mapError { UsageError("\($0)") }.get()
+    if invocation.has("anomalies") {
+      let marks = try await onOwnThread {
+        try withPool(DatabasePlace.address(invocation)) { try Anomalies($0).list(query) }
+      }
+      Terminal.write(
+        invocation.wantsJSON ? JSONValue.list(marks.map(\.json)).prettyText + "\n" : Anomaly.table(marks),
+        to: Terminal.standardOutput)
+      return .success
+    }
     let report = try await onOwnThread {
       try withPool(DatabasePlace.address(invocation)) { try Reports($0).report(query) }
     }

@@ -10,8 +10,8 @@ package struct ImpressionDecider: PartitionDecider {
   static let suspicionBatches = 1_000
 
   private let windows: Windows
-  /// What was taken lately: impressions, then rendered, unloaded and failed ads.
-  private var recent: [ImpressionEvent.Kind: RecentIDs]
+  /// What was taken lately: impressions, then rendered, unloaded and failed ads, and impossible views.
+  private var recent: [RecordedKind: RecentIDs]
   private var failures: [AdError: RecentIDs] = [:]
   private let horizon: Timestamp
   private let idsMaximum: Int
@@ -21,7 +21,7 @@ package struct ImpressionDecider: PartitionDecider {
   private var counts: UnwrittenCounts
 
   private enum TakenID {
-    case event(ImpressionEvent.Kind, UUIDv7)
+    case event(RecordedKind, UUIDv7)
     case failure(AdError, UUIDv7)
   }
 
@@ -37,7 +37,7 @@ package struct ImpressionDecider: PartitionDecider {
     let horizon = now.advanced(byMilliseconds: windows.clockToleranceMilliseconds)
     self.horizon = horizon
     recent = Dictionary(
-      uniqueKeysWithValues: ImpressionEvent.Kind.allCases.map {
+      uniqueKeysWithValues: RecordedKind.allCases.map {
         ($0, RecentIDs(horizon: horizon, idsMaximum: $0 == .viewed ? idsMaximum : idsMaximum / 4))
       })
   }
@@ -52,13 +52,14 @@ package struct ImpressionDecider: PartitionDecider {
       case .event(let event):
         let id = event.terms.serveID
         // Once an id was found twice, the horizon proves nothing either: a clock may be further off than it may.
-        guard let table = recent[event.kind], !table.contains(id),
+        let kind = recordedKind(event)
+        guard let table = recent[kind], !table.contains(id),
           context.isDuplicateSuspected || !table.isComplete(for: id)
         else { continue }
-        if event.kind == .viewed {
+        if kind == .viewed {
           ids.impressions.insert(id)
         } else {
-          ids.deliveries[event.kind, default: []].insert(id)
+          ids.deliveries[kind, default: []].insert(id)
         }
       case .failure(let failure):
         // A client made this id, so its time proves nothing about its age.
@@ -115,15 +116,16 @@ package struct ImpressionDecider: PartitionDecider {
       decision.reject(index, reason, detail)
       return
     }
+    let kind = recordedKind(event)
     let wasStored =
-      event.kind == .viewed
-      ? known.impressions.contains(terms.serveID) : known.deliveries[event.kind]?.contains(terms.serveID) ?? false
-    guard !wasStored, recent[event.kind]?.insert(terms.serveID) ?? false else {
+      kind == .viewed
+      ? known.impressions.contains(terms.serveID) : known.deliveries[kind]?.contains(terms.serveID) ?? false
+    guard !wasStored, recent[kind]?.insert(terms.serveID) ?? false else {
       decision.outcomes[index] = .duplicate
       return
     }
-    journal.append((.event(event.kind, terms.serveID), counts.add(MinuteKey(event, time: time))))
-    if event.kind == .viewed {
+    journal.append((.event(kind, terms.serveID), counts.add(MinuteKey(event, kind: kind, time: time))))
+    if kind == .viewed {
       let accepted = AcceptedImpression(terms: terms, eventTime: time, arrival: arrival)
       let sequence = context.nextSequences[0] + Int64(decision.effects.impressions.count)
       decision.effects.impressions.append(.init(sequence: sequence, accepted: accepted))
@@ -131,8 +133,17 @@ package struct ImpressionDecider: PartitionDecider {
         NumberedMessage(
           output: 0, sequence: sequence, message: ImpressionTracking.message(accepted, sequence: sequence)))
     } else {
-      decision.effects.deliveries.append(.init(kind: event.kind, terms: terms, eventTime: time, error: event.error))
+      decision.effects.deliveries.append(.init(kind: kind, terms: terms, eventTime: time, error: event.error))
+      if kind == .impossibleView { decision.outcomes[index] = .impossible }
     }
+  }
+
+  /// Each event is judged by what it says itself, and not by others of its ad: so the order in which they come changes
+  /// nothing, and a second, possible view of the same ad still counts.
+  private func recordedKind(_ event: ServedEvent) -> RecordedKind {
+    guard event.kind == .viewed, case .milliseconds(let age) = event.age, windows.isImpossibleView(ageMilliseconds: age)
+    else { return RecordedKind(event.kind) }
+    return .impossibleView
   }
 
   /// The signed partition decides, so nothing can loop.

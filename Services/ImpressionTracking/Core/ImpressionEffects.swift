@@ -19,9 +19,9 @@ package struct ImpressionEffects: Sendable {
     package var accepted: AcceptedImpression
   }
 
-  /// Rendered, unloaded or failed.
+  /// Rendered, unloaded or failed, or an impossible view.
   package struct Delivery: Sendable {
-    package var kind: ImpressionEvent.Kind
+    package var kind: RecordedKind
     package var terms: ServedTerms
     package var eventTime: Timestamp
     package var error: AdError?
@@ -36,7 +36,7 @@ package struct ImpressionEffects: Sendable {
 /// The ids that a batch wants to know from the tables, by table.
 package struct ImpressionIDs: Hashable, Sendable {
   package var impressions: Set<UUIDv7> = []
-  package var deliveries: [ImpressionEvent.Kind: Set<UUIDv7>] = [:]
+  package var deliveries: [RecordedKind: Set<UUIDv7>] = [:]
   package var failures: [AdError: Set<UUIDv7>] = [:]
 
   package init() {}

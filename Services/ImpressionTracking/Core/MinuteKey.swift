@@ -5,7 +5,7 @@ import AdEvents
 package struct MinuteKey: Hashable, Sendable {
   /// Minutes since 1970, of the event time.
   package var minute: Int64
-  package var kind: ImpressionEvent.Kind
+  package var kind: RecordedKind
   package var error: AdError?
   package var app: AppID
   /// Nil for a failure without an ad.
@@ -14,7 +14,7 @@ package struct MinuteKey: Hashable, Sendable {
   package var isTest: Bool
 
   package init(
-    minute: Int64, kind: ImpressionEvent.Kind, error: AdError?, app: AppID, served: Served?, placement: PlacementID,
+    minute: Int64, kind: RecordedKind, error: AdError?, app: AppID, served: Served?, placement: PlacementID,
     isTest: Bool
   ) {
     self.minute = minute
@@ -44,10 +44,10 @@ package struct MinuteKey: Hashable, Sendable {
 }
 
 extension MinuteKey {
-  init(_ event: ServedEvent, time: Timestamp) {
+  init(_ event: ServedEvent, kind: RecordedKind, time: Timestamp) {
     let terms = event.terms
     self.init(
-      minute: time.milliseconds / 60_000, kind: event.kind, error: event.error, app: terms.app,
+      minute: time.milliseconds / 60_000, kind: kind, error: event.error, app: terms.app,
       served: Served(
         campaign: terms.campaign, ad: terms.ad, country: terms.country, size: terms.size, device: terms.device),
       placement: terms.placement, isTest: terms.isTest)

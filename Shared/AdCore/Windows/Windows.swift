@@ -6,6 +6,9 @@ public struct Windows: Hashable, Sendable {
   public var interstitialTokenExtraMilliseconds: Int64 = 5 * 60_000
   /// The content's life that a response may name (D5).
   public var contentLifeMilliseconds: ClosedRange<Int64> = 5 * 60_000...15 * 60_000
+  /// How long an ad is on screen before it counts as seen (M1). A device that says that it showed one sooner after the
+  /// answer, or that it was tapped so long before it was seen, says what cannot be.
+  public var viewMilliseconds: Int64 = 1_000
   /// From an impression to a tap that earns (M5).
   public var tapDelayMilliseconds: ClosedRange<Int64> = 100...3_600_000
   /// An action over sooner than this, without leaving the application, was an accident (M7).
@@ -64,9 +67,14 @@ public struct Windows: Hashable, Sendable {
     !leftApplication && actionMilliseconds < accidentalActionMilliseconds
   }
 
+  /// Whether an ad cannot have been seen at this age, by the device's own clock: it must be on screen for a second
+  /// first, and that begins no sooner than its answer came (M1, B8).
+  public func isImpossibleView(ageMilliseconds: Int64) -> Bool { ageMilliseconds < viewMilliseconds }
+
   /// Judges the time from an impression to a tap, both by event time (M5).
   public func tapTiming(impressionAt: Timestamp, tapAt: Timestamp) -> TapTiming {
     let delay = tapAt.milliseconds(since: impressionAt)
+    if delay < -viewMilliseconds { return .impossible }
     if delay < tapDelayMilliseconds.lowerBound { return .tooEarly }
     return delay > tapDelayMilliseconds.upperBound ? .tooLate : .inTime
   }
@@ -79,6 +87,8 @@ public struct Windows: Hashable, Sendable {
 /// How a tap lies to its impression.
 public enum TapTiming: Hashable, Sendable {
   case inTime
+  /// Before the second on screen that made the impression: the ad was not there yet.
+  case impossible
   /// Less than 100 ms after it, or before it.
   case tooEarly
   /// More than 1 h after it.

@@ -66,4 +66,6 @@ package enum ClickVerdict: UInt8, CaseIterable, Sendable {
   case limited = 6
   /// No impression came for it (M5).
   case noImpression = 7
+  /// Before the ad was on screen, by the device's own ages (B8).
+  case impossible = 8
 }

@@ -25,6 +25,8 @@ package struct Outcome: RawRepresentable, Hashable, Sendable {
   package static let noted = Outcome(rawValue: 6)
   /// Could not be processed by the database; put aside with an alarm (billing).
   package static let suspense = Outcome(rawValue: 7)
+  /// Understood, and it cannot be true: recorded and counted, without any effect (B8).
+  package static let impossible = Outcome(rawValue: 8)
   /// The request came after its deadline: no auction.
   package static let pastDeadline = Outcome(rawValue: 48)
 

@@ -31,6 +31,10 @@ package enum WindowSettings {
     ) {
       $0.contentLifeMilliseconds = min($1, $0.contentLifeMilliseconds.lowerBound)...$1
     },
+    entry(
+      "HANDBILL_VIEW_TIME", defaults.viewMilliseconds,
+      "How long an ad is on screen before it counts as seen; a device that says sooner is not believed."
+    ) { $0.viewMilliseconds = $1 },
     entry("HANDBILL_TAP_DELAY_MINIMUM", defaults.tapDelayMilliseconds.lowerBound, "From impression to tap at least.") {
       $0.tapDelayMilliseconds = min($1, $0.tapDelayMilliseconds.upperBound)...$0.tapDelayMilliseconds.upperBound
     },

@@ -43,7 +43,10 @@ extension WholeNetwork {
 
     @Test("M1 to M3, B2, B3: 26,651 requests, 9,300 impressions, 1,097 clicks at 10.00 CPM and 2.00 per click")
     func golden() async throws {
-      let network = try await TestNetwork.started(.init(apps: ["chess"], catalog: Self.catalog))
+      // So that the console marks the case's click rate.
+      let settings = ["HANDBILL_ANOMALY_CLICK_RATE": "1000", "HANDBILL_ANOMALY_INTERVAL": "1s"]
+      let network = try await TestNetwork.started(
+        .init(apps: ["chess"], catalog: Self.catalog, settings: settings))
       defer { network.stop() }
       let app = try #require(AppID("chess"))
       let placement = try #require(PlacementID("home"))
@@ -58,6 +61,11 @@ extension WholeNetwork {
         return [try network.command(["report", "--json"]).output, String(decoding: console.body, as: UTF8.self)]
       }
       for report in figures { try check(report) }
+      let marks = try await onOwnThread {
+        try network.awaitCount("SELECT least(count(*), 1) FROM console.anomaly WHERE app = 'chess' AND kind = 1", 1)
+        return try network.command(["report", "--anomalies", "--json"]).output
+      }
+      #expect(marks.contains("clickRate") && !marks.contains("repeats"))
       let reconciled = try await onOwnThread { try network.command(["reconcile"]) }
       #expect(reconciled.status == 0)
     }
@@ -68,6 +76,9 @@ extension WholeNetwork {
       #expect(total.requests == Self.requests)
       #expect(total.impressions == Self.impressions)
       #expect(total.clicks == Self.clicks)
+      // Nothing of it is invalid: gross is net (B8).
+      #expect(total.grossImpressions == Self.impressions)
+      #expect(total.grossClicks == Self.clicks)
       #expect(total.fillRate == "34.90")
       #expect(total.clickThroughRate == "11.80")
       let money = try #require(total.revenue.first)
@@ -163,6 +174,8 @@ private struct ReportedTotal: Decodable {
     let requests: Int
     let impressions: Int
     let clicks: Int
+    let grossImpressions: Int
+    let grossClicks: Int
     let fillRate: String
     let clickThroughRate: String
     let revenue: [Revenue]

@@ -68,6 +68,85 @@ struct ReportTests {
     #expect(report.text.contains("26,651") && report.text.contains("34.90 %"))
   }
 
+  @Test("B8: gross and net are both in the report, and the difference by reason")
+  func grossAndNet() async throws {
+    let pool = try await pool()
+    try await onOwnThread {
+      try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(Self.invalid) }
+      let report = try Reports(pool).report(try ReportQuery.read([("group", "app"), ("app", "golden")]).get())
+      let golden = try #require(report.rows.first).figures.json
+      #expect(golden["impressions"] == 9_300 && golden["grossImpressions"] == 9_307)
+      #expect(golden["clicks"] == 1_097 && golden["grossClicks"] == 1_195)
+      #expect(golden["invalid"]?["impressions"] == ["impossible": 7])
+      #expect(golden["invalid"]?["clicks"] == ["accidental": 40, "impossible": 8, "repeat": 50])
+      #expect(golden["clickThroughRate"] == "11.80" && golden["fillRate"] == "34.90")
+      #expect(report.text.contains("accidental:40 impossible:15 repeat:50"))
+      let quality = try pool.withConnection { connection throws(PostgresError) in
+        try connection.query(
+          """
+          SELECT sum(gross_impressions)::bigint, sum(net_impressions)::bigint, sum(gross_clicks)::bigint,
+            sum(net_clicks)::bigint
+          FROM reporting.traffic_quality WHERE app = 'golden' AND NOT is_test
+          """
+        ).first.map { row throws(PostgresError) in
+          try (0..<4).map { column throws(PostgresError) in try row.decode(column, Int64.self) }
+        }
+      }
+      #expect(quality == [9_307, 9_300, 1_195, 1_097])
+    }
+  }
+
+  /// Views and taps that cannot be, and repeats, of one hour; some of test traffic.
+  private static let invalid = """
+    INSERT INTO impression_tracking.minute_count (partition, minute, kind, error, app, campaign, ad, placement, country,
+      size, device, is_test, events) VALUES
+      (0, '2010-07-01 00:00Z', 5, -1, 'golden', 'brand', 'one', 'home', 'US', 1, 1, false, 7),
+      (0, '2010-07-01 00:00Z', 5, -1, 'golden', 'brand', 'one', 'home', 'US', 1, 1, true, 9);
+    INSERT INTO click_tracking.minute_count (partition, minute, kind, verdict, app, campaign, ad, placement, country, size,
+      device, is_test, events) VALUES
+      (0, '2010-07-01 00:00Z', 1, 8, 'golden', 'brand', 'one', 'home', 'US', 1, 1, false, 8),
+      (1, '2010-07-01 00:00Z', 1, 2, 'golden', 'brand', 'one', 'home', 'US', 1, 1, false, 50);
+    """
+
+  @Test("B8: an app's hour beyond a limit is marked; the mark follows the counts, and stays when the limit is raised")
+  func anomalies() async throws {
+    let pool = try await pool()
+    try await onOwnThread {
+      try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(Self.invalid) }
+      let anomalies = Anomalies(pool)
+      func marks(_ words: [(name: String, value: String)] = []) throws -> [String] {
+        try anomalies.list(try ReportQuery.read(words).get()).map {
+          "\($0.hour.utcText) \($0.app) \($0.kind) \($0.events)/\($0.ofEvents) \($0.percent) of \($0.limitPercent)"
+        }
+      }
+      let start = try #require(Timestamp(utcText: "2010-07-01T00:00:00Z"))
+      // 50 of 1,195 taps, 15 of 10,502 events, 40 of 1,195; the click rate is the golden case's 11.80 %.
+      try anomalies.mark(since: start, limits: AnomalyLimits())
+      #expect(try marks().isEmpty)
+      let strict = AnomalyLimits(basisPoints: [.repeats: 400, .impossible: 14, .accidental: 335, .clickRate: 1_180])
+      try anomalies.mark(since: start.advanced(byMilliseconds: 3_600_000), limits: strict)
+      #expect(try marks().isEmpty)
+      try anomalies.mark(since: start, limits: strict)
+      let expected = [
+        "2010-07-01T00:00:00Z golden impossible 15/10502 0.14 of 0.14",
+        "2010-07-01T00:00:00Z golden repeats 50/1195 4.18 of 4.00",
+      ]
+      #expect(try marks() == expected)
+      #expect(try marks([("app", "idle")]).isEmpty)
+      #expect(try anomalies.markedApps(since: start) == ["repeats": 1, "impossible": 1])
+      try pool.withConnection { connection throws(PostgresError) in
+        try connection.executeScript("UPDATE click_tracking.minute_count SET events = events + 1 WHERE verdict = 2")
+      }
+      try anomalies.mark(since: start, limits: strict)
+      try anomalies.mark(since: start, limits: AnomalyLimits())
+      #expect(try marks([("from", "2010-07-01")]).last == "2010-07-01T00:00:00Z golden repeats 51/1196 4.26 of 4.00")
+      #expect(try marks([("until", "2010-07-01")]).isEmpty)
+      let few = AnomalyLimits(basisPoints: [.repeats: 0], eventsMinimum: 1_197)
+      try anomalies.mark(since: start.advanced(byMilliseconds: -1), limits: few)
+      #expect(try marks().count == 2)
+    }
+  }
+
   @Test("A2: errors that were injected are shown with their codes, in test traffic only")
   func injectedErrors() async throws {
     let pool = try await pool()

@@ -115,11 +115,16 @@ struct WindowRuleTests {
     #expect(windows.lastClickArrival(expiresAt: moment(0)) == moment(25 * hour))
   }
 
+  @Test("B8: nobody has seen an ad that was answered less than a second ago", arguments: [(999, true), (1_000, false)])
+  func views(age: Int64, isImpossible: Bool) {
+    #expect(windows.isImpossibleView(ageMilliseconds: age) == isImpossible)
+  }
+
   @Test(
-    "M5: a tap earns from 100 ms to 1 h after the impression",
+    "M5, B8: a tap earns from 100 ms to 1 h after the impression; before its second on screen it cannot be",
     arguments: [
       (99, TapTiming.tooEarly), (100, .inTime), (hour, .inTime), (hour + 1, .tooLate), (-1, .tooEarly),
-      (.min, .tooEarly), (.max, .tooLate),
+      (-1_000, .tooEarly), (-1_001, .impossible), (.min, .impossible), (.max, .tooLate),
     ] as [(Int64, TapTiming)])
   func taps(delay: Int64, timing: TapTiming) {
     #expect(windows.tapTiming(impressionAt: moment(0), tapAt: moment(delay)) == timing)

@@ -9,6 +9,7 @@ import Testing
 struct ClickDeciderTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
+    var viewAge: Int64 = 1_000
     var tapAge: Int64 = 3_000
     var actionMilliseconds: Int64 = 0
     var leftApplication = true
@@ -28,6 +29,11 @@ struct ClickDeciderTests {
     Case(testDescription: "100 ms after the impression", tapAge: 1_100, verdict: .billable),
     Case(testDescription: "99 ms after the impression", tapAge: 1_099, verdict: .tooEarly),
     Case(testDescription: "before the impression", tapAge: 500, verdict: .tooEarly),
+    Case(testDescription: "B8: before its second on screen", viewAge: 9_000, tapAge: 7_999, verdict: .impossible),
+    Case(
+      testDescription: "B8 comes before M7", viewAge: 9_000, tapAge: 7_999, actionMilliseconds: 0,
+      leftApplication: false, verdict: .impossible),
+    Case(testDescription: "within that second", viewAge: 9_000, tapAge: 8_000, verdict: .tooEarly),
     Case(testDescription: "1 h after the impression", tapAge: 3_601_000, verdict: .billable),
     Case(testDescription: "later than that", tapAge: 3_601_001, verdict: .tooLate),
   ]
@@ -37,7 +43,7 @@ struct ClickDeciderTests {
     let terms = try Samples.terms()
     let click = Samples.click(
       terms, id: 1, age: example.tapAge, action: example.actionMilliseconds, left: example.leftApplication)
-    let shown = Samples.impression(terms, age: 1_000)
+    let shown = Samples.impression(terms, age: example.viewAge)
     for batches in [[[shown], [click]], [[shown, click]], [[click, shown]], [[click], [shown]]] {
       var tables = MemoryTables()
       tables.arrival = Samples.now.advanced(byMilliseconds: 3_700_000)

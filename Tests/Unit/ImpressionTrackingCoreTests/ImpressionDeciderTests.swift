@@ -111,4 +111,27 @@ import Testing
     #expect(decision.outcomes == [.rejected(.refusedByDatabase)])
     #expect(decision.messages.isEmpty)
   }
+
+  @Test("B8: seen sooner than can be is recorded once and counts nowhere, in whatever order the views come")
+  func impossibleView() throws {
+    for ages in [[999, 1_000, 998], [1_000, 0, 999]] as [[Int64]] {
+      var decider = ImpressionDecider(windows: Windows(), now: Self.now)
+      let terms = try Sample.terms()
+      let decision = Sample.decide(&decider, ages.map { .viewed(terms, age: $0) })
+      #expect(
+        decision.outcomes
+          == (ages[0] < 1_000 ? [.impossible, .accepted, .duplicate] : [.accepted, .impossible, .duplicate]))
+      #expect(decision.messages.map(\.sequence) == [7])
+      #expect(decision.effects.impressions.map(\.accepted.terms) == [terms])
+      #expect(decision.effects.deliveries.map(\.kind) == [.impossibleView])
+    }
+  }
+
+  @Test("B8: without an age there is no clock of the device, and nothing is impossible")
+  func unknownAge() throws {
+    var decider = ImpressionDecider(windows: Windows(), now: Self.now)
+    let terms = try Sample.terms()
+    let event = ServedEvent(kind: .viewed, terms: terms, age: .unknown, claimedTime: terms.issuedAt, error: nil)
+    #expect(Sample.decide(&decider, [.event(event)]).outcomes == [.accepted])
+  }
 }

@@ -12,7 +12,7 @@ import Testing
     let event = ServedEvent(
       kind: .viewed, terms: try Sample.terms(), age: .milliseconds(0), claimedTime: nil, error: nil)
     for minute in 0..<keys {
-      _ = counts.add(MinuteKey(event, time: start.advanced(byMilliseconds: Int64(minute) * 60_000)))
+      _ = counts.add(MinuteKey(event, kind: .viewed, time: start.advanced(byMilliseconds: Int64(minute) * 60_000)))
     }
     return counts
   }

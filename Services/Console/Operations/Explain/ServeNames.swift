@@ -18,7 +18,8 @@ enum ServeNames {
   }
 
   static func deliveryKind(_ number: Int64) -> String? {
-    [1: "rendered", 2: "viewed", 3: "unloaded", 4: "failed"][number]
+    [1: "rendered", 2: "viewed", 3: "unloaded", 4: "failed", 5: "viewed sooner than can be: not an impression (B8)"][
+      number]
   }
 
   static func stoppedKind(_ number: Int64) -> String? { [2: "blocked (D7)", 3: "cancelled (D9)"][number] }
@@ -35,6 +36,7 @@ enum ServeNames {
     case .tooLate: "free: too late"
     case .limited: "free: the client's click limit"
     case .noImpression: "free: no impression (M5)"
+    case .impossible: "free: before the ad was on screen (B8)"
     }
   }
 

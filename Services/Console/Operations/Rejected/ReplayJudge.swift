@@ -83,10 +83,15 @@ package struct ReplayJudge {
   private func judge(_ event: KeptEvent, _ terms: ServedTerms, now: Timestamp) throws(PostgresError) -> ReplayOutlook {
     let timing: EventTiming
     let isStored: Bool
+    var isImpossible = false
     switch event {
     case .impression(let event):
       timing = time(.impression, terms, event.age, event.identity, now: now)
-      isStored = try exists(FindReplayedImpression(serveID: terms.serveID, kind: event.kind))
+      if event.kind == .viewed, case .milliseconds(let age) = event.age {
+        isImpossible = windows.isImpossibleView(ageMilliseconds: age)
+      }
+      let kind = isImpossible ? FindReplayedImpression.impossibleView : Int16(event.kind.rawValue)
+      isStored = try exists(FindReplayedImpression(serveID: terms.serveID, kind: kind))
     case .click(let event):
       timing = time(.click, terms, event.age, event.identity, now: now)
       isStored = try exists(FindReplayedClick(serveID: terms.serveID, kind: event.kind, idHash: event.identity.idHash))
@@ -97,8 +102,9 @@ package struct ReplayJudge {
       return rejected(reason, detail)
     }
     if isStored { return ReplayOutlook(kind: .duplicate, detail: "it is taken already and would count nowhere (M4)") }
+    let effect = isImpossible ? "recorded as seen sooner than can be (B8)" : "taken"
     return ReplayOutlook(
-      kind: .taken, detail: "it would be taken, as of \(time.utcText), in partition \(terms.partition)")
+      kind: .taken, detail: "it would be \(effect), as of \(time.utcText), in partition \(terms.partition)")
   }
 
   /// A failure without an ad carries no token.

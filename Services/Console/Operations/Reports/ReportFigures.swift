@@ -16,20 +16,28 @@ package struct ReportFigures: Hashable, Sendable {
   package var requests: Int64 = 0
   package var fills: Int64 = 0
   package var rendered: Int64 = 0
+  /// Net: those that count (M1, M4).
   package var impressions: Int64 = 0
   package var unloaded: Int64 = 0
-  /// All taps whose action began, free ones too.
+  /// Gross: all taps whose action began, free ones too.
   package var taps: Int64 = 0
-  /// Taps that count.
+  /// Net: taps that count.
   package var clicks: Int64 = 0
   /// Actions that the app blocked or cancelled (A7).
   package var stoppedActions: Int64 = 0
+  /// Told and not billed, by reason (B8); `impossible` is the only one.
+  package var invalidImpressions: [String: Int64] = [:]
+  /// Taps that are free, by their verdict (M4 to M7, B8).
+  package var invalidClicks: [String: Int64] = [:]
   /// How often each error code of rules E occurred.
   package var errors: [Int16: Int64] = [:]
   /// By currency, ascending.
   package var revenue: [ReportRevenue] = []
 
   package init() {}
+
+  /// All impressions that were told and understood, each once: those that count and those that cannot be.
+  package var grossImpressions: Int64 { invalidImpressions.values.reduce(impressions, +) }
 
   /// Impressions per request in percent (M1).
   package var fillRate: Hundredths? { .percent(impressions, of: requests) }
@@ -44,12 +52,21 @@ package struct ReportFigures: Hashable, Sendable {
     .perThousand(revenue: revenue.gross, impressions: impressions)
   }
 
-  /// Exact: money and ratios are texts, absent ratios null (M6).
+  private static func json(_ counts: [String: Int64]) -> JSONValue {
+    .object(counts.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .integer($0.value)) })
+  }
+
+  /// Exact: money and ratios are texts, absent ratios null (M6). Gross figures are all that was told, net ones
+  /// (`impressions`, `clicks`) what counts; the difference stands under `invalid` by reason.
   package var json: JSONValue {
     [
       "requests": .integer(requests), "fills": .integer(fills), "impressions": .integer(impressions),
       "fillRate": .optional(fillRate?.description), "clicks": .integer(clicks),
       "clickThroughRate": .optional(clickThroughRate?.description), "taps": .integer(taps),
+      "grossImpressions": .integer(grossImpressions), "grossClicks": .integer(taps),
+      "invalid": [
+        "impressions": ReportFigures.json(invalidImpressions), "clicks": ReportFigures.json(invalidClicks),
+      ],
       "rendered": .integer(rendered), "unloaded": .integer(unloaded), "stoppedActions": .integer(stoppedActions),
       "revenue": .list(
         revenue.map { money in

@@ -14,20 +14,29 @@ package struct Reports: Sendable {
       let counts = pipeline.send(ReadCounts(query: query))
       let revenue = pipeline.send(ReadRevenue(query: query))
       let errors = pipeline.send(ReadErrors(query: query))
+      let invalid = pipeline.send(ReadInvalid(query: query))
       let completeness = pipeline.send(ReadCompleteness())
       let results = try connection.run(pipeline)
       let groups = Reports.groups(
-        try results.rows(counts), try results.rows(revenue), try results.rows(errors))
+        try results.rows(counts), try results.rows(revenue), try results.rows(errors), try results.rows(invalid))
       return Reports.assemble(query, groups: groups, completeness: try results.rows(completeness))
     }
   }
 
   private static func groups(
-    _ counts: [ReadCounts.Counts], _ revenue: [ReadRevenue.Revenue], _ errors: [ReadErrors.Errors]
+    _ counts: [ReadCounts.Counts], _ revenue: [ReadRevenue.Revenue], _ errors: [ReadErrors.Errors],
+    _ invalid: [ReadInvalid.Invalid]
   ) -> [[String?]: ReportFigures] {
     var groups = Dictionary(counts.map { ($0.group, $0.figures) }) { first, _ in first }
     for row in revenue { groups[row.group, default: ReportFigures()].revenue.append(row.revenue) }
     for row in errors { groups[row.group, default: ReportFigures()].errors[row.code, default: 0] += row.count }
+    for row in invalid {
+      if row.kind == "impression" {
+        groups[row.group, default: ReportFigures()].invalidImpressions[row.reason, default: 0] += row.events
+      } else {
+        groups[row.group, default: ReportFigures()].invalidClicks[row.reason, default: 0] += row.events
+      }
+    }
     return groups
   }
 
@@ -57,6 +66,8 @@ extension ReportFigures {
     clicks += other.clicks
     stoppedActions += other.stoppedActions
     errors.merge(other.errors) { $0 + $1 }
+    invalidImpressions.merge(other.invalidImpressions) { $0 + $1 }
+    invalidClicks.merge(other.invalidClicks) { $0 + $1 }
     for money in other.revenue {
       if let index = revenue.firstIndex(where: { $0.currency == money.currency }) {
         revenue[index].gross += money.gross

@@ -49,10 +49,10 @@ extension Report {
     let names = query.grouping.map(\.rawValue)
     let figures = [
       "requests", "fills", "impressions", "fill rate", "clicks", "CTR", "gross", "developer", "network", "eCPM",
-      "gross eCPM", "errors",
+      "gross eCPM", "errors", "not billed",
     ]
     var table = TextTable(
-      names + figures, rightAligned: Set(names.count..<(names.count + figures.count - 1)))
+      names + figures, rightAligned: Set(names.count..<(names.count + figures.count - 2)))
     for row in rows { table.rows += Report.lines(row.values, row.figures) }
     table.rows += Report.lines(names.isEmpty ? [] : ["total"] + names.dropFirst().map { _ in "" }, total)
     let until = completeUntil.map { "\($0.figures) \($0.moment?.utcText ?? "not yet known")" }
@@ -70,12 +70,14 @@ extension Report {
         figures.clickThroughRate.map { "\($0) %" } ?? "–",
       ]
     let errors = figures.errors.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: " ")
-    guard !figures.revenue.isEmpty else { return [counts + Array(repeating: "–", count: 5) + [errors]] }
+    let invalid = figures.invalidImpressions.merging(figures.invalidClicks, uniquingKeysWith: +)
+      .sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: " ")
+    guard !figures.revenue.isEmpty else { return [counts + Array(repeating: "–", count: 5) + [errors, invalid]] }
     return figures.revenue.enumerated().map { index, money in
       let amounts = [money.gross, money.developer, money.network].map { "\(money.currency) \(MoneyText.format($0))" }
       let rates = [figures.ecpm(money)?.description ?? "–", figures.grossECPM(money)?.description ?? "–"]
       return (index == 0 ? counts : Array(repeating: "", count: counts.count)) + amounts + rates
-        + [index == 0 ? errors : ""]
+        + (index == 0 ? [errors, invalid] : ["", ""])
     }
   }
 }

@@ -34,7 +34,7 @@ struct CountUnwritten: PostgresStatement {
     let error: Int16? = try row.decode(2)
     let key = MinuteKey(
       minute: minute.microseconds / 60_000_000,
-      kind: try TermsColumns.known(ImpressionEvent.Kind(rawValue: UInt8(clamping: kind)), 1),
+      kind: try TermsColumns.known(RecordedKind(rawValue: UInt8(clamping: kind)), 1),
       error: try error.map { code throws(PostgresError) in
         try TermsColumns.known(AdError(rawValue: UInt8(clamping: code)), 2)
       },

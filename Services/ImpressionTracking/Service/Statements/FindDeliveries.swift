@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import ImpressionTrackingCore
 import Postgres
 import Runtime
 
@@ -7,7 +8,7 @@ import Runtime
 struct FindDeliveries: PostgresStatement {
   static let sql = "SELECT serve_id FROM impression_tracking.delivery WHERE serve_id = ANY ($1) AND kind = $2"
   let ids: Set<UUIDv7>
-  let kind: ImpressionEvent.Kind
+  let kind: RecordedKind
   var parameters: [any PostgresValue] { [ids.map(\.postgres), Int16(kind.rawValue)] }
   static func decode(_ row: PostgresRow) throws(PostgresError) -> UUIDv7 { try row.id(0) }
 }

@@ -104,6 +104,7 @@ struct Auditor {
     case .limited: world.coverage.note(.clickLimited)
     case .repeat: world.coverage.note(.clickRepeated)
     case .noImpression: world.coverage.note(.clickWithoutImpression)
+    case .impossible: world.coverage.note(.impossibleClick)
     default: break
     }
   }

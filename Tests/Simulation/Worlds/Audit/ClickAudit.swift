@@ -111,8 +111,9 @@ struct ClickAudit {
   private func verdict(_ click: Due, isBillable: Bool, counted: [Int64]) -> UInt8 {
     if click.ordinal > 4 { return 2 }
     guard let shown = world.impressions.tables.impressions[click.terms.serveID] else { return 7 }
-    if click.isAccidental { return 3 }
     let delay = click.time - shown.accepted.eventTime.milliseconds
+    if delay < -Devices.viewTime { return 8 }
+    if click.isAccidental { return 3 }
     if delay < 100 { return 4 }
     if delay > 3_600_000 { return 5 }
     if isBillable { return 2 }

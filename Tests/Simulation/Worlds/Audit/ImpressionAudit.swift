@@ -57,9 +57,13 @@ struct ImpressionAudit {
         }
         world.noteTiming(expected.outcome)
         if expected.outcome == 3 { auditForwarded(record, of: event, from: place) }
-        guard expected.outcome == 1, let key = expected.key else { continue }
+        guard expected.outcome == 1 || expected.outcome == 8, let key = expected.key else { continue }
         seen.insert(key)
         counted += 1
+        if expected.outcome == 8 {
+          world.coverage.note(.impossibleView)
+          continue
+        }
         if case .impression(.viewed, _) = event.content, let terms = event.terms {
           accepted.append(
             Accepted(
@@ -149,10 +153,12 @@ struct ImpressionAudit {
     case .rejected(let reason): return (reason, 0, nil)
     case .at(let found): time = found
     }
-    let key = Seen(serveID: terms.serveID, kind: kind.rawValue)
+    // B8: seen sooner after the answer than it can have been, whatever else is told of that ad.
+    let isImpossible = kind == .viewed && event.age.map { $0 < Devices.viewTime } ?? false
+    let key = Seen(serveID: terms.serveID, kind: isImpossible ? 5 : kind.rawValue)
     if seen.contains(key) { return (2, 0, nil) }
-    if kind == .viewed, Devices.isRefused(terms) { return (82, 0, nil) }
-    return (1, time, key)
+    if kind == .viewed, !isImpossible, Devices.isRefused(terms) { return (82, 0, nil) }
+    return (isImpossible ? 8 : 1, time, key)
   }
 }
 

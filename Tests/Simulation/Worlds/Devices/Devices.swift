@@ -5,6 +5,8 @@ import Pipeline
 /// All devices: they were served ads, and tell what became of them, sometimes twice, late, early, or wrongly.
 final class Devices {
   static let tokenLife: Int64 = 15 * 60_000
+  /// How long an ad must be on screen to be seen, in milliseconds (B8).
+  static let viewTime: Int64 = 200
   static let hour: Int64 = 3_600_000
 
   let fixture: Fixture
@@ -132,7 +134,10 @@ final class Devices {
     if !served.isEmpty, world.random.chance(750) {
       let shown = world.random.pick(served)
       terms = shown.terms
-      age = (shown.age ?? 0) + world.random.pick([99, 100, 3_600_000, 3_600_001, 200, 800, 2_000, 61_000])
+      let delays: [Int64] = [
+        99, 100, 3_600_000, 3_600_001, 200, 800, 2_000, 61_000, -Self.viewTime, -Self.viewTime - 1,
+      ]
+      age = max(0, (shown.age ?? 0) + world.random.pick(delays))
       nextArrival = nil
     } else {
       served.append((terms, age))

@@ -20,6 +20,13 @@ final class Fixture {
   let clickTracking: ClickTracking
   let billing = BillingService()
 
+  /// The defaults, but an ad is seen after a fifth of a second: else most views of these devices could not be.
+  static let windows = {
+    var windows = Windows()
+    windows.viewMilliseconds = Devices.viewTime
+    return windows
+  }()
+
   init() throws {
     ring = try KeyRing(keys: [KeyRing.Key(id: 1, secret: Array(repeating: 7, count: 32))])
     let foreign = try KeyRing(keys: [KeyRing.Key(id: 9, secret: Array(repeating: 8, count: 32))])
@@ -28,7 +35,7 @@ final class Fixture {
     foreignSigner = try ServeTokenSigner(ring: foreign)
     hasher = try ClientHasher(ring: ring)
     adSelection = try AdSelection(ring: ring)
-    impressionTracking = try ImpressionTracking(ring: ring, windows: Windows())
+    impressionTracking = try ImpressionTracking(ring: ring, windows: Self.windows)
     clickTracking = try ClickTracking(ring: ring)
   }
 }

@@ -15,7 +15,7 @@ struct ImpressionTables: SimulatedTables {
   }
 
   struct DeliveryKey: Hashable {
-    var kind: ImpressionEvent.Kind
+    var kind: RecordedKind
     var serveID: ServeID
   }
 
@@ -114,7 +114,7 @@ struct ImpressionTables: SimulatedTables {
   }
 
   private static func key(
-    _ kind: ImpressionEvent.Kind, _ error: AdError?, _ terms: ServedTerms, _ time: Timestamp
+    _ kind: RecordedKind, _ error: AdError?, _ terms: ServedTerms, _ time: Timestamp
   ) -> MinuteKey {
     MinuteKey(
       minute: time.milliseconds / 60_000, kind: kind, error: error, app: terms.app,

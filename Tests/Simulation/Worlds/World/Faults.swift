@@ -14,7 +14,7 @@ package enum Fault: String, CaseIterable, Sendable {
   case borderEvent, lateEvent, earlyEvent, expiredEvent, clockSkew, timestampRegression, clockJump
   case oldIDReplayed, rowRefused, batchHalved, partitionUnreadable
   case staleEnd
-  case clickBeforeImpression, clickLimited, clickRepeated, clickWithoutImpression
+  case clickBeforeImpression, clickLimited, clickRepeated, clickWithoutImpression, impossibleClick, impossibleView
   case requestRepeated, requestForwarded, requestThrottled, requestPastDeadline, requestOfTestBuild, replyRefused
   case catalogWithoutHeartbeat, priceChanged, budgetLowered, budgetExhausted, noAllotment
   case allotmentClosed, allotmentEnded, chargedToAllotment, drawnOnFreeBudget, unfunded, lateForBilling, inSuspense

@@ -60,7 +60,7 @@ final class World {
     catalogPlan = CatalogPlan(using: &random)
     log = SimulatedLog(time: time)
     devices = Devices(fixture: fixture)
-    var windows = Windows()
+    var windows = Fixture.windows
     if sabotage == .stretchWindows {
       windows.lateArrivalMilliseconds += 1
       windows.issuedBeforeArrivalMilliseconds += 1

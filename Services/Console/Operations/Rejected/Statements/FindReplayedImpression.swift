@@ -1,5 +1,4 @@
 import AdCore
-import AdEvents
 import Postgres
 import Runtime
 
@@ -10,9 +9,13 @@ struct FindReplayedImpression: PostgresStatement {
       ELSE EXISTS (SELECT FROM impression_tracking.delivery WHERE serve_id = $1 AND kind = $2) END
     """
   let serveID: ServeID
-  let kind: ImpressionEvent.Kind
+  /// As in `impression_tracking.delivery`; 2 for an impression.
+  let kind: Int16
 
-  var parameters: [any PostgresValue] { [serveID.postgres, Int16(kind.rawValue)] }
+  /// The kind of a view that cannot be.
+  static let impossibleView: Int16 = 5
+
+  var parameters: [any PostgresValue] { [serveID.postgres, kind] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> Bool { try row.decode(0) }
 }

@@ -812,7 +812,7 @@ const ProtobufCMessageDescriptor handbill__v1__accepted_click_record__descriptor
   (ProtobufCMessageInit) handbill__v1__accepted_click_record__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCEnumValue handbill__v1__click_verdict__enum_values_by_number[8] =
+static const ProtobufCEnumValue handbill__v1__click_verdict__enum_values_by_number[9] =
 {
   { "CLICK_VERDICT_UNSPECIFIED", "HANDBILL__V1__CLICK_VERDICT__CLICK_VERDICT_UNSPECIFIED", 0 },
   { "CLICK_VERDICT_BILLABLE", "HANDBILL__V1__CLICK_VERDICT__CLICK_VERDICT_BILLABLE", 1 },
@@ -822,14 +822,16 @@ static const ProtobufCEnumValue handbill__v1__click_verdict__enum_values_by_numb
   { "CLICK_VERDICT_TOO_LATE", "HANDBILL__V1__CLICK_VERDICT__CLICK_VERDICT_TOO_LATE", 5 },
   { "CLICK_VERDICT_LIMITED", "HANDBILL__V1__CLICK_VERDICT__CLICK_VERDICT_LIMITED", 6 },
   { "CLICK_VERDICT_NO_IMPRESSION", "HANDBILL__V1__CLICK_VERDICT__CLICK_VERDICT_NO_IMPRESSION", 7 },
+  { "CLICK_VERDICT_IMPOSSIBLE", "HANDBILL__V1__CLICK_VERDICT__CLICK_VERDICT_IMPOSSIBLE", 8 },
 };
 static const ProtobufCIntRange handbill__v1__click_verdict__value_ranges[] = {
-{0, 0},{0, 8}
+{0, 0},{0, 9}
 };
-static const ProtobufCEnumValueIndex handbill__v1__click_verdict__enum_values_by_name[8] =
+static const ProtobufCEnumValueIndex handbill__v1__click_verdict__enum_values_by_name[9] =
 {
   { "CLICK_VERDICT_ACCIDENTAL", 3 },
   { "CLICK_VERDICT_BILLABLE", 1 },
+  { "CLICK_VERDICT_IMPOSSIBLE", 8 },
   { "CLICK_VERDICT_LIMITED", 6 },
   { "CLICK_VERDICT_NO_IMPRESSION", 7 },
   { "CLICK_VERDICT_REPEAT", 2 },
@@ -844,9 +846,9 @@ const ProtobufCEnumDescriptor handbill__v1__click_verdict__descriptor =
   "ClickVerdict",
   "Handbill__V1__ClickVerdict",
   "handbill.v1",
-  8,
+  9,
   handbill__v1__click_verdict__enum_values_by_number,
-  8,
+  9,
   handbill__v1__click_verdict__enum_values_by_name,
   1,
   handbill__v1__click_verdict__value_ranges,

@@ -1,0 +1,34 @@
+import AdCore
+import Postgres
+import Runtime
+
+/// Marks apps' hours, and reads the marks. Blocks the caller.
+package struct Anomalies: Sendable {
+  private let pool: PostgresPool
+
+  package init(_ pool: PostgresPool) { self.pool = pool }
+
+  /// Marks every hour since `since` in which a share is beyond its limit. A mark stays, whatever comes later; while it
+  /// is beyond the limit its figures follow.
+  package func mark(since: Timestamp, limits: AnomalyLimits) throws(PostgresError) {
+    try pool.withConnection { connection throws(PostgresError) in
+      _ = try connection.run(MarkAnomalies(since: since, limits: limits))
+    }
+  }
+
+  /// For each kind, how many apps are marked in an hour that began at `since` or later.
+  package func markedApps(since: Timestamp) throws(PostgresError) -> [String: Int64] {
+    try pool.withConnection { connection throws(PostgresError) in
+      let rows = try connection.query(
+        "SELECT kind, count(DISTINCT app) FROM reporting.anomaly WHERE hour >= $1 GROUP BY 1", [since.postgres])
+      var apps: [String: Int64] = [:]
+      for row in rows { apps[try row.decode(0)] = try row.decode(1) }
+      return apps
+    }
+  }
+
+  /// The marks of a report's app and time, the latest first.
+  package func list(_ query: ReportQuery) throws(PostgresError) -> [Anomaly] {
+    try pool.snapshot { connection throws(PostgresError) in try connection.run(ReadAnomalies(query: query)) }
+  }
+}

@@ -1,0 +1,69 @@
+import AdCore
+import Dispatch
+import Postgres
+import Runtime
+
+/// Marks apps' hours again and again while the console runs, and exports how many apps are marked.
+package final class AnomalyWatch: Sendable {
+  package static let markedApps = MetricDeclaration.gauge(
+    "handbill_anomalous_apps", help: "Apps with a mark of unusual traffic in the last three hours.", labels: ["kind"])
+
+  package static let interval = ConfigurationKey<Int>.milliseconds(
+    "HANDBILL_ANOMALY_INTERVAL", in: 1_000...86_400_000, default: 300_000,
+    help: "Between two looks at apps' traffic of the last 26 hours, for marks of what is unusual.")
+
+  /// An event may come a day late, and so change an hour of that long ago.
+  private static let hoursLookedAt: Int64 = 26
+  private static let hoursShown: Int64 = 3
+  private static let hourMilliseconds: Int64 = 3_600_000
+
+  private let anomalies: Anomalies
+  private let limits: AnomalyLimits
+  private let intervalMilliseconds: Int
+  private let context: ServiceContext
+  private let stopping = DispatchSemaphore(value: 0)
+
+  private init(anomalies: Anomalies, limits: AnomalyLimits, intervalMilliseconds: Int, context: ServiceContext) {
+    self.anomalies = anomalies
+    self.limits = limits
+    self.intervalMilliseconds = intervalMilliseconds
+    self.context = context
+  }
+
+  /// Starts watching on a thread of its own, until the service stops.
+  ///
+  /// - Parameter pool: connections that may write `console.anomaly`.
+  package static func start(
+    pool: PostgresPool, limits: AnomalyLimits, intervalMilliseconds: Int, context: ServiceContext
+  ) {
+    let watch = AnomalyWatch(
+      anomalies: Anomalies(pool), limits: limits, intervalMilliseconds: intervalMilliseconds, context: context)
+    let thread = OwnerThread("anomalies") { watch.run() }
+    context.lifeCycle.onStop("anomalies") {
+      watch.stopping.signal()
+      thread.join()
+    }
+  }
+
+  private func run() {
+    let logger = context.logger.named("anomalies")
+    repeat {
+      do throws(PostgresError) {
+        try anomalies.mark(since: hour(ago: Self.hoursLookedAt), limits: limits)
+        let apps = try anomalies.markedApps(since: hour(ago: Self.hoursShown))
+        for kind in AnomalyKind.allCases {
+          context.metrics.gauge(Self.markedApps, ["kind": "\(kind)"]).set(Double(apps["\(kind)"] ?? 0))
+        }
+      } catch {
+        logger.limited(
+          .warning, key: "anomalies", "apps' traffic could not be looked at", ["error": .text(error.description)])
+      }
+    } while stopping.wait(timeout: .now() + .milliseconds(intervalMilliseconds)) == .timedOut
+  }
+
+  /// The beginning of the hour that lies so many hours back.
+  private func hour(ago hours: Int64) -> Timestamp {
+    let current = context.clock.now.milliseconds / Self.hourMilliseconds
+    return Timestamp(milliseconds: (current - hours) * Self.hourMilliseconds)
+  }
+}

@@ -1,0 +1,35 @@
+import AdCore
+import Postgres
+import Runtime
+
+/// Marks the hours in which a share is beyond its limit, from the counts per minute. Of live traffic only: test ads are
+/// tapped by developers.
+struct MarkAnomalies: PostgresStatement {
+  static let sql = """
+    INSERT INTO console.anomaly AS known (app, hour, kind, events, of_events, limit_basis_points)
+    SELECT q.app, q.hour, s.kind, s.events, s.of_events, l.basis_points
+    FROM reporting.traffic_quality q
+    CROSS JOIN LATERAL (VALUES
+      (1::smallint, q.net_clicks, q.net_impressions), (2, q.repeats, q.gross_clicks), (3, q.too_early, q.gross_clicks),
+      (4, q.accidental, q.gross_clicks), (5, q.limited, q.gross_clicks),
+      (6, q.impossible_views + q.impossible_clicks, q.gross_impressions + q.gross_clicks)
+    ) AS s (kind, events, of_events)
+    JOIN unnest($2::smallint[], $3::int[]) AS l (kind, basis_points) ON l.kind = s.kind
+    WHERE NOT q.is_test AND q.hour >= $1 AND s.of_events >= $4
+      AND s.events::numeric * 10000 > s.of_events::numeric * l.basis_points
+    ON CONFLICT (hour, app, kind) DO UPDATE SET events = excluded.events, of_events = excluded.of_events,
+      limit_basis_points = excluded.limit_basis_points, changed_at = now()
+    WHERE (known.events, known.of_events, known.limit_basis_points)
+      IS DISTINCT FROM (excluded.events, excluded.of_events, excluded.limit_basis_points)
+    """
+  let since: Timestamp
+  let limits: AnomalyLimits
+
+  var parameters: [any PostgresValue] {
+    let kinds = limits.basisPoints.keys.sorted { $0.rawValue < $1.rawValue }
+    return [
+      since.postgres, kinds.map(\.rawValue), kinds.map { Int32(clamping: limits.basisPoints[$0] ?? 0) },
+      Int64(limits.eventsMinimum),
+    ]
+  }
+}
