@@ -112,9 +112,12 @@ final class Books<Tables: SimulatedTables>: ServiceBooks {
     partitions[partition] = row
   }
 
-  /// A position that rests on no record, or on one that retention removed, belongs to whatever log there is.
+  /// A position that rests on no record, or on one that retention removed, belongs to whatever log there is, if that
+  /// reaches so far.
   func begin(_ partition: Int32, input: Int, in log: PartitionLog) {
-    guard var row = partitions[partition], row.inputs[input].last?.offset ?? -1 < log.firstOffset else { return }
+    guard var row = partitions[partition], row.inputs[input].last?.offset ?? -1 < log.firstOffset,
+      row.inputs[input].nextOffset <= log.endOffset
+    else { return }
     row.incarnations[input] = log.incarnation
     partitions[partition] = row
   }

@@ -24,8 +24,8 @@ final class World {
   private(set) var failures: [String] = []
   /// What is being appended was audited as it was sent.
   var isAudited = false
-  /// The highest sequence in each log of ours.
-  var highestSequences: [LogPlace: (incarnation: Int, sequence: Int64)] = [:]
+  /// The highest sequence that ever came into each place of ours.
+  var highestSequences: [LogPlace: Int64] = [:]
 
   let selection: Books<SelectionTables>
   let impressions: Books<ImpressionTables>
