@@ -2,11 +2,13 @@ import AdCore
 import AdEvents
 import Foundation
 import Kafka
+import Postgres
 import Runtime
 import Supervision
 import Synchronization
 
-/// The time from request to response through Kafka, of ad selection and of a bare echo beside it.
+/// The time from request to response through Kafka, of ad selection and, beside it, of a bare echo and of an echo that
+/// commits one changed row before it answers: what nothing that keeps its decisions can do without.
 struct SelectionBenchmark {
   let surroundings: Surroundings
   static let perSecond = 200
@@ -43,48 +45,63 @@ struct SelectionBenchmark {
     """
 
   func run() throws -> [BenchmarkResult] {
-    let server = try startEcho()
-    defer { server.stop() }
+    let servers = try [Self.bare, Self.committing].map { try startEcho($0, commits: $0 == Self.committing) }
+    defer { for server in servers { server.stop() } }
     progress("starting ad selection, billing and the console")
     let services = try startServices()
     defer { for service in services.reversed() { service.terminate(graceMilliseconds: 10_000) } }
     progress("warming up")
-    _ = try echoTrip(seconds: Self.warmUpSeconds).measure()
+    _ = try echoTrip(Self.bare, seconds: Self.warmUpSeconds).measure()
     _ = try selectionTrip(round: 0, seconds: Self.warmUpSeconds).measure()
     var echo = RoundTrip.Latencies(microseconds: [], unanswered: 0)
+    var committed = echo
     var selection = echo
     for round in 1...Self.rounds {
       progress("measuring, round \(round) of \(Self.rounds)")
-      echo.add(try echoTrip(seconds: Self.seconds).measure())
+      echo.add(try echoTrip(Self.bare, seconds: Self.seconds).measure())
+      committed.add(try echoTrip(Self.committing, seconds: Self.seconds).measure())
       selection.add(try selectionTrip(round: round, seconds: Self.seconds).measure())
     }
-    var results = [
-      BenchmarkResult("echo, p50", echo.quantile(0.5), "ms"), BenchmarkResult("echo, p99", echo.quantile(0.99), "ms"),
-      BenchmarkResult("ad selection, p50", selection.quantile(0.5), "ms", limit: ("echo, p50", echo.quantile(0.5))),
-      BenchmarkResult("ad selection, p99", selection.quantile(0.99), "ms", limit: ("echo, p99", echo.quantile(0.99))),
-      BenchmarkResult("ad selection, unanswered", Double(selection.unanswered), "requests"),
-    ]
+    var results: [BenchmarkResult] = []
+    for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
+      let bare = ("echo, \(name)", echo.quantile(share))
+      let committing = ("committing echo, \(name)", committed.quantile(share))
+      results += [
+        BenchmarkResult(bare.0, bare.1, "ms"), BenchmarkResult(committing.0, committing.1, "ms", limit: bare),
+        BenchmarkResult("ad selection, \(name)", selection.quantile(share), "ms", limit: bare),
+        BenchmarkResult("ad selection, \(name)", selection.quantile(share), "ms", limit: committing),
+      ]
+    }
+    results.append(BenchmarkResult("ad selection, unanswered", Double(selection.unanswered), "requests"))
     for (name, service) in zip(["ad selection", "billing", "console"], services) {
       results.append(BenchmarkResult("\(name), memory", try residentMebibytes(service), "MiB"))
     }
     return results
   }
 
-  /// A reader that sends every record back at once: what the broker alone costs.
-  private func startEcho() throws -> EchoServer {
+  private static let bare = "echo"
+  private static let committing = "committed"
+
+  /// A reader that sends every record back: what the broker alone costs, or the broker and one commit.
+  private func startEcho(_ name: String, commits: Bool) throws -> EchoServer {
     let admin = try KafkaAdmin(configuration: surroundings.kafkaConfiguration)
-    for topic in ["echo.requests", "echo.responses"] {
+    for topic in ["\(name).requests", "\(name).responses"] {
       _ = try admin.ensure(KafkaTopicSpecification(name: topic, partitionCount: Surroundings.partitions))
     }
     admin.close()
-    return try EchoServer(configuration: surroundings.kafkaConfiguration)
+    guard commits else { return try EchoServer(name, configuration: surroundings.kafkaConfiguration, database: nil) }
+    let database = try PostgresConfiguration(surroundings.databaseURL)
+    let connection = try PostgresConnection(database)
+    try connection.executeScript("CREATE TABLE echo (commits bigint NOT NULL); INSERT INTO echo VALUES (0)")
+    connection.close()
+    return try EchoServer(name, configuration: surroundings.kafkaConfiguration, database: database)
   }
 
-  private func echoTrip(seconds: Int) -> RoundTrip {
+  private func echoTrip(_ name: String, seconds: Int) -> RoundTrip {
     let value = [UInt8](repeating: 1, count: 200)
     return RoundTrip(
-      configuration: surroundings.kafkaConfiguration, requestTopic: "echo.requests", responseTopic: "echo.responses",
-      perSecond: Self.perSecond, seconds: seconds
+      configuration: surroundings.kafkaConfiguration, requestTopic: "\(name).requests",
+      responseTopic: "\(name).responses", perSecond: Self.perSecond, seconds: seconds
     ) { number in (Int32(number) % Surroundings.partitions, value, []) }
   }
 
@@ -125,34 +142,47 @@ struct SelectionBenchmark {
   }
 }
 
-/// Sends each record's correlation id and value back, as fast as Kafka goes.
+/// Sends each record's correlation id and value back, as fast as Kafka goes, and the database where there is one.
 final class EchoServer: Sendable {
   private let isStopping: StopFlag
   private let thread: OwnerThread
 
-  init(configuration: KafkaConfiguration) throws {
+  /// - Parameter database: where a row is changed, and the change committed, before records read together are answered.
+  init(_ name: String, configuration: KafkaConfiguration, database: PostgresConfiguration?) throws {
     var sending = configuration
     sending.lingerMilliseconds = 0
     let producer = try KafkaProducer(configuration: sending) { _ in }
-    try producer.warmUp(topics: ["echo.responses"], timeoutMilliseconds: 5_000)
+    try producer.warmUp(topics: ["\(name).responses"], timeoutMilliseconds: 5_000)
     let stopping = StopFlag()
     isStopping = stopping
-    thread = OwnerThread("echo") {
+    thread = OwnerThread(name) {
       guard let consumer = try? KafkaConsumer(configuration: configuration, groupID: nil, topics: []) else { return }
+      let connection = database.flatMap { try? PostgresConnection($0) }
+      if database != nil, connection == nil { return }
       try? consumer.assign(
         (0..<Surroundings.partitions).map {
-          KafkaTopicPartitionOffset(topic: "echo.requests", partition: $0, offset: KafkaTopicPartitionOffset.end)
+          KafkaTopicPartitionOffset(topic: "\(name).requests", partition: $0, offset: KafkaTopicPartitionOffset.end)
         })
       while !stopping.isSet {
+        var answers: [(value: [UInt8], headers: [KafkaHeader])] = []
         _ = try? consumer.poll(timeoutMilliseconds: 100, recordsMaximum: 1_000) { record in
           var headers: [KafkaHeader] = []
           record.forEachHeader { headers.append(KafkaHeader(name: Array($0), value: $1.map { Array($0) })) }
+          answers.append((record.value.map { Array($0) } ?? [], headers))
+        }
+        let update = "UPDATE echo SET commits = commits + 1"
+        if !answers.isEmpty, let connection, (try? connection.pipeline { $0.send(prepared: update, []) }) == nil {
+          continue
+        }
+        for answer in answers {
           try? producer.send(
-            topic: "echo.responses", partition: 0, key: nil, value: record.value, headers: headers, reportID: 0)
+            topic: "\(name).responses", partition: 0, key: nil, value: answer.value, headers: answer.headers,
+            reportID: 0)
         }
       }
       consumer.close(timeoutMilliseconds: 1_000)
       producer.close(timeoutMilliseconds: 1_000)
+      connection?.close()
     }
   }
 

@@ -279,10 +279,16 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   }
 
   package func missing(_ partition: Int32) throws(PipelineError) -> [MissingNotice] {
-    try perform { connection throws(PostgresError) in
-      var notices: [MissingNotice] = []
+    guard !tables.consumers.isEmpty else { return [] }
+    return try perform { connection throws(PostgresError) in
+      var pipeline = PostgresPipeline()
       for consumer in tables.consumers {
-        for row in try connection.query(sql.missing(of: consumer), [consumer, partition, outputTopics]) {
+        pipeline.send(prepared: sql.missing(of: consumer), [consumer, partition, outputTopics])
+      }
+      let results = try connection.run(pipeline)
+      var notices: [MissingNotice] = []
+      for (index, consumer) in tables.consumers.enumerated() {
+        for row in try results.rows(at: index) {
           let topic: String = try row.decode(0)
           guard let output = outputTopics.firstIndex(of: topic) else { continue }
           notices.append(
