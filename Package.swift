@@ -130,7 +130,8 @@ let tests: [Target] = [
     name: "Benchmarks", dependencies: ["AdSelectionCore", "Migrations", "Supervision"] + everythingShared,
     path: "Tests/Benchmarks"),
   .executableTarget(
-    name: "Faults", dependencies: ["AdClient", "CLibrdkafka", "Supervision"] + everythingShared, path: "Tests/Fault"),
+    name: "Faults", dependencies: ["AdClient", "CLibrdkafka", "FuzzTargets", "Supervision"] + everythingShared,
+    path: "Tests/Fault"),
 ]
 
 let package = Package(

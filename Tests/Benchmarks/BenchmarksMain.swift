@@ -15,7 +15,7 @@ enum BenchmarksMain {
   private static func measure() async throws {
     let environment = ProcessInfo.processInfo.environment
     let impressions = environment["BENCH_IMPRESSIONS"].flatMap(Int.init) ?? 1_000_000
-    let parts = Set((environment["BENCH_PARTS"] ?? "tracking,decisions,selection").split(separator: ","))
+    let parts = Set((environment["BENCH_PARTS"] ?? "tracking,decisions,selection,replays").split(separator: ","))
     progress("starting Kafka and PostgreSQL")
     let surroundings = try await Surroundings.start()
     var results: [BenchmarkResult] = []
@@ -27,6 +27,11 @@ enum BenchmarksMain {
     if parts.contains("tracking") {
       results += try await onThread {
         try TrackingBenchmark(surroundings: surroundings, impressions: impressions).run()
+      }
+    }
+    if parts.contains("replays") {
+      results += try await onThread {
+        try ReplayBenchmark(surroundings: surroundings, impressions: min(impressions, 400_000)).run()
       }
     }
     BenchmarkReport.print(results)

@@ -92,6 +92,8 @@ package struct CommitBatch<Service: PipelineService> {
   package var arrivals: ClosedRange<Timestamp>?
   package var effects: Service.Effects
   package var rejections: [RejectedRecord]
+  /// Rejected records beyond ``RejectionLimit``: their outcome is all that is kept of them.
+  package var rejectedNotKept: Int64
   package var outbox: [OutboxEntry]
   package var deliveredOutbox: [Int64]
   package var missing: [MissingSequence]

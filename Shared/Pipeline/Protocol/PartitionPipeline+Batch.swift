@@ -165,7 +165,8 @@ extension PartitionPipeline {
         forwardEntry(forward, record: draft.admitted[forward.record], raw: batch.raw, count: entries.count))
     }
     for rejection in decision.rejections {
-      let row = rejectedRecord(rejection, record: draft.admitted[rejection.record], raw: batch.raw, now: context.now)
+      let record = draft.admitted[rejection.record]
+      guard let row = rejectedRecord(rejection, record: record, raw: batch.raw, now: context.now) else { continue }
       rejected.append(row)
       entries.append(rejectionEntry(row, reason: rejection.reason, count: entries.count))
     }
@@ -180,7 +181,8 @@ extension PartitionPipeline {
           position: OutputPosition(nextSequence: next[$0], emittedSequence: cursors[$0].delivered))
       },
       watermark: context.watermark, outcomes: outcomeBytes(draft), arrivals: draft.arrivals, effects: decision.effects,
-      rejections: rejected, outbox: entries, deliveredOutbox: outboxDelivered,
+      rejections: rejected, rejectedNotKept: Int64(decision.rejections.count - rejected.count), outbox: entries,
+      deliveredOutbox: outboxDelivered,
       missing: missingSequences(&draft.gates, now: context.now), lost: [], lostSequences: lostSequences)
   }
 

@@ -88,12 +88,13 @@ extension PartitionPipeline {
     return OutboxEntry(id: outboxID + Int64(count) + 1, message: message)
   }
 
+  /// The row of a rejected record; nil where it is only to be counted.
   func rejectedRecord(
     _ rejection: Decision<Service.Effects>.Rejection, record: InputRecord<Service.Event>, raw: RawBytes, now: Timestamp
-  ) -> RejectedRecord {
+  ) -> RejectedRecord? {
     let value = raw.value(record.raw)
     let bytes = record.raw.byteCount
-    let kept = rejectionLimit.allow(bytes, now: now)
+    guard let kept = rejectionLimit.allow(bytes, now: now) else { return nil }
     // A part of the headers would be worth nothing: who reads it could not tell what is missing.
     let isWhole = kept == bytes
     return RejectedRecord(

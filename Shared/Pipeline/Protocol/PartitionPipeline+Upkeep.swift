@@ -85,7 +85,8 @@ extension PartitionPipeline {
           firstSequence: cursors[$0].next,
           position: OutputPosition(nextSequence: next[$0], emittedSequence: cursors[$0].delivered))
       },
-      watermark: watermark, outcomes: [], arrivals: nil, effects: decision.effects, rejections: [], outbox: [],
+      watermark: watermark, outcomes: [], arrivals: nil, effects: decision.effects, rejections: [], rejectedNotKept: 0,
+      outbox: [],
       deliveredOutbox: [], missing: [], lost: lost, lostSequences: [])
     let result = try store.commit(commit)
     decider.committed(result)

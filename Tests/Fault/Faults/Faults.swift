@@ -6,6 +6,10 @@ enum Faults {
   /// Whether waiting may take as long as the longest of anybody's timeouts.
   private static let isLong = ProcessInfo.processInfo.environment["FAULTS_LONG"] == "1"
 
+  /// How many records strangers write; a million takes minutes.
+  private static let fuzzedMessages =
+    ProcessInfo.processInfo.environment["FUZZED_MESSAGES"].flatMap { Int($0) } ?? 4_000
+
   static let all: [any Fault] =
     [
       CommitCut(.beforeServerSees), CommitCut(.afterServerCommitted), FailpointKills(), KillStorm(),
@@ -13,8 +17,9 @@ enum Faults {
       DatabaseStop(), BrokerRestart(), BrokerUpdate(), OpenTransaction(), WholeReplay(), TopicMadeAgain(),
       RetentionPastConsumer(), LongWithoutLeader(isLong: isLong), PartitionGrowth(), LeaderLoss(), QuorumLoss(),
       FrozenBroker(), Failover(), DatabaseDiskFull(), BrokerDiskFull(), BudgetRace(),
+      FuzzedMessages(count: fuzzedMessages),
     ]
 
   /// Those that every test run makes.
-  static let smoke: Set<String> = ["commit-cut-before", "commit-cut-after", "frozen-in-copy"]
+  static let smoke: Set<String> = ["commit-cut-before", "commit-cut-after", "frozen-in-copy", "fuzzed-messages"]
 }

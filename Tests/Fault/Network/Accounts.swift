@@ -40,6 +40,7 @@ struct Accounts: Sendable {
     let settled = try network.command(["settle", "--timeout", "\(timeoutSeconds)s"], accepting: [0, 1])
     guard settled.status == 0 else { throw FaultFailure("not everything was decided: \(settled.output)") }
     try addBadRecords(network.takeBadRecords(), to: tallyPath)
+    if network.takeStrangers() { try StrangerShare.add(network, to: tallyPath) }
     let said = try network.command(["reconcile", "--json", "--tally", tallyPath], accepting: [0, 1])
     let accounts = try Accounts(json: said.output)
     for rule in ["I3", "devices"] where (accounts.rules[rule]?.compared ?? 0) == 0 {

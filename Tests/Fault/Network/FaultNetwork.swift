@@ -29,6 +29,8 @@ final class FaultNetwork: Sendable {
   private let supervisor = Supervisor()
   /// Bad records of others than the devices, since the devices began.
   private let badRecords = Mutex(0)
+  /// Whether strangers have written, since the devices began, what may count.
+  private let hasStrangers = Mutex(false)
   /// The apps that devices carry.
   private let seededApps = Mutex<[String]>([])
   private let say: @Sendable (String) -> Void
@@ -144,6 +146,17 @@ final class FaultNetwork: Sendable {
     badRecords.withLock { count in
       defer { count = 0 }
       return count
+    }
+  }
+
+  /// Strangers write, at a placement of their own, what may count.
+  func expectStrangers() { hasStrangers.withLock { $0 = true } }
+
+  /// Whether they did since the last time that somebody asked.
+  func takeStrangers() -> Bool {
+    hasStrangers.withLock { hasStrangers in
+      defer { hasStrangers = false }
+      return hasStrangers
     }
   }
 

@@ -1,4 +1,5 @@
 import AdCore
+import AdEvents
 import Testing
 
 @testable import Pipeline
@@ -115,6 +116,21 @@ struct PartitionPipelineTests {
     #expect(summary.halvings > 1)
     let kept = partition.store.batches.flatMap(\.rejections).filter { $0.value != nil }
     #expect(kept.count == 63)
+  }
+
+  @Test("Rejected records beyond their limit make neither rows nor messages: they are counted, and have their outcome")
+  func rejectedFlood() throws {
+    let partition = EchoPartition()
+    try partition.open()
+    let most = RejectionLimit.recordsPerMinuteMaximum
+    for count in [most - 10, 15] {
+      try partition.process(Array(repeating: (input: Echo.plain, event: Echo.Event.reject), count: count))
+    }
+    let batches = partition.store.batches.suffix(2)
+    #expect(batches.map(\.rejections.count) == [most - 10, 10])
+    #expect(batches.map(\.rejectedNotKept) == [0, 5])
+    #expect(batches.map(\.outbox.count) == [most - 10, 10])
+    #expect(batches.last?.outcomes.count { $0 >= RejectionReason.nullValue.rawValue } == 15)
   }
 
   @Test("I4: a batch's records are decided in an order that its row tells: inputs with sequences first")

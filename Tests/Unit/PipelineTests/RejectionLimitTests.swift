@@ -36,9 +36,19 @@ struct RejectionLimitTests {
     var limit = RejectionLimit()
     let records = RejectionLimit.bytesPerMinuteMaximum / RejectionLimit.bytesPerRecordMaximum
     for _ in 1..<records { _ = limit.allow(.max, now: start) }
-    #expect(limit.allow(RejectionLimit.bytesPerRecordMaximum - 10, now: start) > 0)
+    let most = RejectionLimit.bytesPerRecordMaximum - 10
+    #expect(limit.allow(most, now: start) == most)
     #expect(limit.allow(11, now: start) == 0)
     #expect(limit.allow(10, now: start) == 10)
     #expect(limit.allow(1, now: start) == 0)
+  }
+
+  @Test("Of so many records in a minute rows are made; those beyond are counted, until the next minute")
+  func records() {
+    var limit = RejectionLimit()
+    for _ in 0..<RejectionLimit.recordsPerMinuteMaximum { #expect(limit.allow(1, now: start) == 1) }
+    #expect(limit.allow(1, now: start.advanced(byMilliseconds: 59_999)) == nil)
+    #expect(limit.allow(0, now: start) == nil)
+    #expect(limit.allow(1, now: start.advanced(byMilliseconds: 60_000)) == 1)
   }
 }

@@ -91,6 +91,10 @@ package struct DeviceAccount: Hashable, Sendable {
         SELECT topic, arrival FROM ad_selection.rejected
         UNION ALL SELECT topic, arrival FROM impression_tracking.rejected
         UNION ALL SELECT topic, arrival FROM click_tracking.rejected
+      ), floods AS (
+        SELECT last_arrival, rejected_not_kept AS records FROM ad_selection.batch
+        UNION ALL SELECT last_arrival, rejected_not_kept FROM impression_tracking.batch
+        UNION ALL SELECT last_arrival, rejected_not_kept FROM click_tracking.batch
       )
       SELECT ARRAY[
         (SELECT count(DISTINCT request_id) FROM ad_selection.decision WHERE request_id >= $1),
@@ -101,6 +105,7 @@ package struct DeviceAccount: Hashable, Sendable {
         (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict = 3 AND NOT is_test),
         (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict = 3 AND is_test),
         (SELECT count(*) FROM rejections WHERE arrival >= $2 AND topic IN ('ads.requests', 'ads.impressions', 'ads.clicks'))
+          + (SELECT coalesce(sum(records), 0) FROM floods WHERE last_arrival >= $2 AND records > 0)
       ]::bigint[]
       """
     return try connection.query(sql, [first, startedAt.postgres]).first?.decode(0) ?? []

@@ -173,6 +173,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         batch.arrivals?.lowerBound.postgres, batch.arrivals?.upperBound.postgres, inputTopics,
         batch.inputs.map(\.firstOffset), batch.inputs.map(\.position.nextOffset), outputTopics,
         batch.outputs.map(\.firstSequence), batch.outputs.map(\.position.nextSequence), batch.outcomes,
+        batch.rejectedNotKept,
       ])
     addRareRows(batch, with: &pipeline)
   }

@@ -1,0 +1,54 @@
+import AdClient
+import AdCore
+import Foundation
+import Runtime
+import Supervision
+import Synchronization
+
+/// Asks for ads like a proper device, for the tokens of the answers.
+final class GenuineTokens: Sendable {
+  private let transport: KafkaTransport
+  private let tokens = Mutex<[[UInt8]]>([])
+  private let isStopping = Mutex(false)
+  private let thread = Mutex<OwnerThread?>(nil)
+  private static let kept = 1_000
+  private static let pauseMilliseconds: Int32 = 50
+
+  /// The last ones.
+  var last: [[UInt8]] { tokens.withLock { $0 } }
+
+  init(_ network: FaultNetwork) throws {
+    guard let app = AppID(StrangerMessages.app), let placement = PlacementID(StrangerMessages.placement),
+      let country = Country("US")
+    else { throw FaultFailure("the strangers' names are none") }
+    let transport = KafkaTransport(
+      settings: KafkaTransportSettings(bootstrapServers: network.kafka.bootstrapServers, apps: [app]))
+    self.transport = transport
+    let thread = OwnerThread("genuine-tokens") { [self] in
+      var number = 0
+      while !isStopping.withLock({ $0 }) {
+        number += 1
+        let session = AdSession(
+          identity: ClientIdentity(
+            app: app, appKey: StrangerMessages.appKey, clientID: "asker-\(number)", sessionID: "asker-\(number)",
+            country: country, device: .phone), transport: transport)
+        session.request(AdSession.Wish(placement: placement)) { [self] result in
+          guard case .ad(let ad) = result else { return }
+          tokens.withLock { tokens in
+            if tokens.count >= Self.kept { tokens.removeFirst(Self.kept / 2) }
+            tokens.append(ad.token)
+          }
+        }
+        poll(nil, 0, Self.pauseMilliseconds)
+      }
+    }
+    self.thread.withLock { $0 = thread }
+  }
+
+  /// Asks no more, and waits until the broker has what was asked.
+  func stop() throws {
+    isStopping.withLock { $0 = true }
+    thread.withLock { $0 }?.join()
+    guard transport.close(timeoutMilliseconds: 30_000) else { throw FaultFailure("not every request was written") }
+  }
+}

@@ -1,0 +1,38 @@
+import AdEvents
+import Kafka
+
+/// What the decoder alone says of a record: where it refuses it, so must the service.
+enum StrangerExpectation {
+  /// The reason; nil where more than decoding decides.
+  static func reason(of record: StrangerRecord) -> RejectionReason? {
+    var headers = RecordHeaders()
+    // Later ones are handed to nobody.
+    for header in record.headers.prefix(KafkaRecordView.headersMaximum) {
+      header.name.withUnsafeBytes { name in
+        guard let value = header.value else { return headers.add(name: name, value: nil) }
+        value.withUnsafeBytes { headers.add(name: name, value: $0) }
+      }
+    }
+    return switch record.topic {
+    case .requests: reason(AdRequest.self, record.value, headers)
+    case .impressions: reason(ImpressionEvent.self, record.value, headers)
+    case .clicks: reason(ClickEvent.self, record.value, headers)
+    case .acceptedImpressions: reason(Sequenced<AcceptedImpression>.self, record.value, headers)
+    case .acceptedClicks: reason(Sequenced<AcceptedClick>.self, record.value, headers)
+    case .usage: reason(UsageRecord.self, record.value, headers)
+    case .budgets: reason(Sequenced<AllotmentGrant>.self, record.value, headers)
+    case .catalog: reason(CatalogMessage.self, record.value, headers)
+    default: nil
+    }
+  }
+
+  private static func reason<Message: EventMessage>(
+    _: Message.Type, _ value: [UInt8]?, _ headers: RecordHeaders
+  ) -> RejectionReason? {
+    let outcome =
+      value?.withUnsafeBytes { Message.decode(value: $0, headers: headers) }
+      ?? Message.decode(value: nil, headers: headers)
+    guard case .failure(let rejection) = outcome else { return nil }
+    return rejection.reason
+  }
+}
