@@ -103,7 +103,7 @@ let tests: [Target] = [
     path: "Tests/Integration/ClickTrackingTests"),
   .testTarget(
     name: "BillingTests",
-    dependencies: ["BillingCore", "BillingTables", "Migrations", "Supervision"] + everythingShared,
+    dependencies: ["BillingCore", "BillingTables", "Migrations", "Simulation", "Supervision"] + everythingShared,
     path: "Tests/Integration/BillingTests"),
   .testTarget(
     name: "AdSelectionTests",

@@ -44,13 +44,16 @@ struct TestNetwork: Sendable {
   }
 
   /// Publishes the campaign `summer` with these budgets.
-  func fund(_ total: Int128, daily: Int128? = nil, version: Int64 = 1) throws {
+  @discardableResult
+  func fund(_ total: Int128, daily: Int128? = nil, version: Int64 = 1) throws -> CatalogMessage {
     let campaign = Campaign(
       id: try #require(CampaignID("summer")), advertiser: advertiser.id, name: "Summer", kind: .brand,
       impressionPrice: Nanos(10_000_000), clickPrice: Nanos(2_000_000_000), totalBudget: total, dailyBudget: daily,
       flightStart: now.advanced(byMilliseconds: -1_000), flightEnd: now.advanced(byMilliseconds: 30 * 86_400_000),
       isPaused: false, targeting: Targeting())
-    try publish(.record(.campaign(campaign), version: version))
+    let message = CatalogMessage.record(.campaign(campaign), version: version)
+    try publish(message)
+    return message
   }
 
   func terms(_ number: UInt64, partition: Int32, issuedAt: Timestamp? = nil) throws -> ServedTerms {
@@ -89,14 +92,15 @@ final class TestPartition {
   let network: TestNetwork
   let partition: Int32
   let published: KeptMessages
-  private let pipeline: PartitionPipeline<PostgresPipelineStore<BillingTables>, KeptMessages>
+  private let pipeline: PartitionPipeline<PostgresPipelineStore<TappedTables>, KeptMessages>
   private var offsets: [Int64]
   private var sequences: [Int64] = [0, 0, 0]
   private var events: UInt64 = 0
 
   init(
     _ network: TestNetwork, _ partition: Int32 = 0, settings: BillingSettings = BillingSettings(),
-    partitionCount: Int32 = TestNetwork.partitionCount
+    partitionCount: Int32 = TestNetwork.partitionCount,
+    tap: @escaping @Sendable (CommitBatch<BillingService>) -> Void = { _ in }
   ) throws {
     self.network = network
     self.partition = partition
@@ -106,8 +110,9 @@ final class TestPartition {
     pipeline = PartitionPipeline(
       service: service, partition: partition, partitionCount: partitionCount,
       store: PostgresPipelineStore(
-        tables: BillingTables(settings: settings, catalog: network.catalog, logger: logger), service: service,
-        configuration: network.configuration),
+        tables: TappedTables(
+          tables: BillingTables(settings: settings, catalog: network.catalog, logger: logger), tap: tap),
+        service: service, configuration: network.configuration),
       writer: published, clock: FixedClock(time: network.now))
     offsets = try pipeline.open { _, lastOffset in
       LogProbe(
@@ -185,6 +190,41 @@ final class TestPartition {
         input: input, offset: offsets[input], timestamp: 0, arrival: network.now, mark: mark, event: event,
         contentHash: 0, raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0)))
     offsets[input] += 1
+  }
+}
+
+/// Billing's tables, which tell of each batch as it goes to the database.
+struct TappedTables: ServiceTables {
+  typealias Service = BillingService
+
+  let tables: BillingTables
+  let tap: @Sendable (CommitBatch<BillingService>) -> Void
+
+  var consumers: [String] { tables.consumers }
+
+  func load(
+    _ partition: Int32, now: Timestamp, from connection: PostgresConnection
+  ) throws(PostgresError) -> BillingDecider {
+    try tables.load(partition, now: now, from: connection)
+  }
+
+  func look(
+    up query: Set<CampaignID>, partition: Int32, in connection: PostgresConnection
+  ) throws(PostgresError) -> [CampaignID: CampaignTerms] {
+    try tables.look(up: query, partition: partition, in: connection)
+  }
+
+  func rows(_ batch: CommitBatch<BillingService>) -> [TableRows] { tables.rows(batch) }
+
+  func finish(_ batch: CommitBatch<BillingService>, with pipeline: inout PostgresPipeline) -> CommitReader {
+    tap(batch)
+    return tables.finish(batch, with: &pipeline)
+  }
+
+  func messages(
+    partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection
+  ) throws(PostgresError) -> [NumberedMessage] {
+    try tables.messages(partition: partition, output: output, from: sequence, limit: limit, in: connection)
   }
 }
 

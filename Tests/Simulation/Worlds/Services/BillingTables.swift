@@ -106,15 +106,19 @@ struct BillingTables: SimulatedTables {
 
   mutating func apply(_ batch: CommitBatch<BillingService>, for context: InstanceContext) -> CommitResult {
     guard let settlement = try? settled(batch) else { return CommitResult() }
+    keep(settlement, of: batch)
+    for place in settlement.exhausted where batch.effects.asks.contains(where: { $0.place == place }) {
+      context.world.coverage.note(.budgetExhausted)
+    }
+    return CommitResult(messages: settlement.grants)
+  }
+
+  mutating func keep(_ settlement: Settlement, of batch: CommitBatch<BillingService>) {
     budgets = settlement.budgets
     for row in settlement.rows { charges[EventKey(row.event)] = row }
     suspended[batch.partition, default: []] += batch.effects.suspended
     post(settlement.rows, of: batch)
     steps.append(.batch(partition: batch.partition, number: batch.number))
-    for place in settlement.exhausted where batch.effects.asks.contains(where: { $0.place == place }) {
-      context.world.coverage.note(.budgetExhausted)
-    }
-    return CommitResult(messages: settlement.grants)
   }
 
   /// One journal for each batch (I6).

@@ -1,0 +1,157 @@
+import AdCore
+import AdEvents
+import BillingCore
+import Pipeline
+import Postgres
+import Simulation
+import Supervision
+import Synchronization
+import Testing
+
+@Suite("Billing in the database and its twin in the simulation")
+struct TwinTests {
+  @Test(
+    "I4, I5: the same grants, draws, returns and ends give the same fates, budgets, allotments and journals",
+    arguments: [UInt64(1), 2])
+  func alike(seed: UInt64) async throws {
+    let network = try await TestNetwork(funding: 6_000)
+    try await onOwnThread {
+      var race = try Race(network, seed: seed)
+      while race.steps < 2_000 { try race.step() }
+      // Everything ends.
+      try race.pass(days: 200)
+      try race.compare()
+      let fates = Set(try race.stored().fates.values.map { $0[0] })
+      #expect(fates.isSuperset(of: [1, 2, 3]), "a race in which nothing happens proves nothing: \(fates)")
+    }
+  }
+}
+
+/// Two partitions of the real billing that spend the same budgets, and the twin that is given each of their batches.
+private struct Race {
+  private let network: TestNetwork
+  private let partitions: [TestPartition]
+  private let batches: BatchTap
+  private var twin = BudgetTwin()
+  private var numbers: SeededNumbers
+  private var ordinals: [Int64] = [0, 0]
+  private var version: Int64 = 1
+  private var day: Int64 = 0
+  private var batchCount = 0
+  /// How much has happened.
+  private(set) var steps = 0
+
+  init(_ network: TestNetwork, seed: UInt64) throws {
+    self.network = network
+    numbers = SeededNumbers(state: seed)
+    let tap = BatchTap()
+    batches = tap
+    partitions = try [0, 1].map { number in
+      try TestPartition(network, Int32(number)) { batch in tap.batches.withLock { $0.append(batch) } }
+    }
+    twin.fund(.record(.advertiser(network.advertiser), version: 1), now: network.now)
+    twin.fund(try network.fund(4_000, daily: 3_000), now: network.now)
+  }
+
+  mutating func step() throws {
+    let which = Int.random(in: 0...1, using: &numbers)
+    var events: [BillingInput] = []
+    for _ in 0..<Int.random(in: 1...30, using: &numbers) { events.append(try event(which)) }
+    try partitions[which].process(events)
+    steps += events.count
+    try settle()
+    if Int.random(in: 0..<6, using: &numbers) == 0 {
+      version += 1
+      let total = Int128.random(in: 0...8_000, using: &numbers)
+      let daily = Bool.random(using: &numbers) ? Int128.random(in: 0...5_000, using: &numbers) : nil
+      twin.fund(try network.fund(total, daily: daily, version: version), now: network.now)
+      steps += 1
+    }
+    if Int.random(in: 0..<10, using: &numbers) == 0 {
+      day += 1
+      try pass(days: day)
+    }
+    batchCount += 1
+    if batchCount.isMultiple(of: 5) { try compare() }
+  }
+
+  private mutating func event(_ which: Int) throws -> BillingInput {
+    let partition = partitions[which]
+    let allotment = partition.grants.suffix(6).randomElement(using: &numbers)?.allotment ?? 0
+    switch Int.random(in: 0..<10, using: &numbers) {
+    case 0, 1:
+      ordinals[which] += 1
+      // Now and then an ordinal again.
+      let ordinal = Bool.random(using: &numbers) ? ordinals[which] : max(1, ordinals[which] - 1)
+      return try network.ask(ordinal, used: .random(in: 0...200, using: &numbers), fullPrice: 10)
+    case 2:
+      let used = Nanos(.random(in: 0...200, using: &numbers))
+      return .report(AllotmentReport(allotment: allotment, used: used, closedAt: network.now))
+    case 3...6: return try partition.click(allotment, price: .random(in: 0...60, using: &numbers))
+    default: return try partition.impression(allotment, price: .random(in: 0...9, using: &numbers))
+    }
+  }
+
+  /// So much later everything that was open is over.
+  mutating func pass(days: Int64) throws {
+    for partition in partitions {
+      try partition.pass(network.now.advanced(byMilliseconds: days * 86_400_000))
+      try settle()
+    }
+    steps += 1
+  }
+
+  /// Gives the twin what the database has had.
+  private mutating func settle() throws {
+    for batch in batches.take() { _ = try twin.commit(batch) }
+  }
+
+  func compare() throws {
+    let (real, twin) = (try stored(), twin.accounts)
+    try #require(real.levels == twin.levels)
+    try #require(real.allotments == twin.allotments)
+    try #require(real.fates == twin.fates)
+    try #require(real.postings == twin.postings)
+  }
+
+  func stored() throws -> BudgetTwin.Accounts {
+    let connection = try network.connect()
+    defer { connection.close() }
+    var accounts = BudgetTwin.Accounts()
+    for row in try connection.query(
+      """
+      SELECT advertiser || ' ' || currency, ARRAY[requested, funded, allotted, charged] FROM billing.account
+      UNION ALL SELECT campaign, ARRAY[requested, funded, allotted, charged] FROM billing.campaign
+      UNION ALL SELECT campaign || ' ' || day, ARRAY[requested, funded, allotted, charged] FROM billing.campaign_day
+      """)
+    { accounts.levels[try row.decode(0)] = try row.decode(1) }
+    for row in try connection.query(
+      """
+      SELECT id, ARRAY[partition, ordinal, granted, amount, charged, coalesce(used, -1), campaign_free, state]
+      FROM billing.allotment
+      """)
+    { accounts.allotments[try row.decode(0)] = try row.decode(1) }
+    for row in try connection.query(
+      "SELECT concat_ws(' ', serve_id, kind, id_hash), ARRAY[fate, developer_amount, network_amount] FROM billing.charge"
+    ) { accounts.fates[try row.decode(0)] = try row.decode(1) }
+    for row in try connection.query(
+      """
+      SELECT concat_ws(' ', batch_number, account, currency), ARRAY[sum(debit), sum(credit)]
+      FROM billing.posting GROUP BY 1
+      """)
+    { accounts.postings[try row.decode(0)] = try row.decode(1) }
+    return accounts
+  }
+}
+
+/// Batches as they went to the database.
+private final class BatchTap: Sendable {
+  let batches = Mutex<[CommitBatch<BillingService>]>([])
+
+  func take() -> [CommitBatch<BillingService>] {
+    batches.withLock { batches in
+      defer { batches = [] }
+      return batches
+    }
+  }
+}
