@@ -16,7 +16,8 @@ struct SelectionMetrics: Sendable {
   static let catalogAge = MetricDeclaration.gauge(
     "handbill_catalog_age_seconds", help: "How long ago the catalogue's last heartbeat was sent; -1 before the first.")
   static let catalogState = MetricDeclaration.gauge(
-    "handbill_catalog_state", help: "0 incomplete, 1 complete, 2 without heartbeat: no paid ads.")
+    "handbill_catalog_state",
+    help: "0 incomplete, 1 complete, 2 without heartbeat: no paid ads, 3 stopped: no paid ads.")
   static let catalogRefused = MetricDeclaration.counter(
     "handbill_catalog_refused_total", help: "Records of the catalogue that were not taken.")
   static let declarations = [

@@ -16,6 +16,9 @@ enum ConsoleMain: Service {
     var reconciliationMilliseconds: Int
     var anomalyLimits: AnomalyLimits
     var anomalyMilliseconds: Int
+    var lookMilliseconds: Int
+    var breaker: CircuitBreaker.Limits
+    var isBreakerObeyed: Bool
   }
 
   static let name = "handbill-console"
@@ -35,16 +38,22 @@ enum ConsoleMain: Service {
 
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds) + WindowSettings.declarations
-    + [address.declaration, port.declaration, role.declaration, ReconciliationWatch.interval.declaration]
-    + [AnomalyWatch.interval.declaration] + AnomalyLimits.declarations
-  static let metrics = CatalogPublisher.metrics + ReconciliationWatch.metrics + [AnomalyWatch.markedApps]
+    + [
+      address.declaration, port.declaration, role.declaration, ReconciliationWatch.interval.declaration,
+      OnlineReconciliation.interval.declaration, AnomalyWatch.interval.declaration,
+    ] + AnomalyLimits.declarations + BillingBreaker.declarations
+  static let metrics =
+    CatalogPublisher.metrics + ReconciliationWatch.metrics + OnlineReconciliation.metrics + BillingBreaker.metrics
+    + [AnomalyWatch.markedApps]
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(
       pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
       windows: WindowSettings.windows(reader: &reader), address: reader.value(address), port: reader.value(port),
       role: reader.value(role), reconciliationMilliseconds: reader.value(ReconciliationWatch.interval),
-      anomalyLimits: AnomalyLimits(reader: &reader), anomalyMilliseconds: reader.value(AnomalyWatch.interval))
+      anomalyLimits: AnomalyLimits(reader: &reader), anomalyMilliseconds: reader.value(AnomalyWatch.interval),
+      lookMilliseconds: reader.value(OnlineReconciliation.interval), breaker: BillingBreaker.limits(&reader),
+      isBreakerObeyed: reader.value(BillingBreaker.isObeyed))
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
@@ -60,8 +69,13 @@ enum ConsoleMain: Service {
     try Startup.wait(for: "database", context: context) {
       _ = try Reports(pool).report(ReportQuery())
     }
+    let breaker = BillingBreaker(
+      limits: configuration.breaker, isObeyed: configuration.isBreakerObeyed, context: context)
+    OnlineReconciliation.start(
+      OnlineReconciler(pool, windows: configuration.windows), breaker: breaker,
+      intervalMilliseconds: configuration.lookMilliseconds, context: context)
     CatalogPublisher.start(
-      pool: pool, kafka: configuration.pipeline.kafka(clientID: name), context: context)
+      pool: pool, kafka: configuration.pipeline.kafka(clientID: name), breaker: breaker, context: context)
     ReconciliationWatch.start(
       pool: pool, windows: configuration.windows, intervalMilliseconds: configuration.reconciliationMilliseconds,
       context: context)

@@ -1,7 +1,7 @@
 /// Why an ad was not served for a request: the first rule it breaks, in the order of the numbers. They are public and
 /// stored: a number never changes meaning.
 public enum NoServeReason: UInt8, CaseIterable, Sendable {
-  /// Without the catalogue's heartbeat no paid ads are served.
+  /// Without the catalogue's heartbeat, or while the billing circuit breaker is open, no paid ads are served.
   case paidAdsSuspended = 1
   /// The campaign or the ad is paused.
   case paused = 2

@@ -81,16 +81,23 @@ extension CatalogMessage: EventMessage {
     var records: Int64 = 0
     var versionSum: Int64 = 0
     var time = Timestamp(milliseconds: 0)
+    var stop: PaidAdsStop?
     var reader = WireReader(bytes)
     while try reader.next() {
       switch reader.field {
       case 1: records = try reader.integer("records", in: 0...Int64.max)
       case 2: versionSum = try reader.integer("version_sum", in: 0...Int64.max)
       case 3: time = try reader.timestamp("at_milliseconds")
+      case 4: stop = paidAdsStop(try reader.unsigned())
       default: try reader.skip()
       }
     }
-    return .heartbeat(records: records, versionSum: versionSum, at: time)
+    return .heartbeat(records: records, versionSum: versionSum, at: time, stop: stop)
+  }
+
+  /// A number that this program does not know is a stop as well.
+  private static func paidAdsStop(_ number: UInt64) -> PaidAdsStop? {
+    number == 0 ? nil : UInt8(exactly: number).flatMap(PaidAdsStop.init(rawValue:)) ?? .unknown
   }
 
   package func write(to writer: inout WireWriter) {
@@ -105,11 +112,12 @@ extension CatalogMessage: EventMessage {
         writer.text(1, key)
         writer.signed(2, version)
       }
-    case .heartbeat(let records, let versionSum, let time):
+    case .heartbeat(let records, let versionSum, let time, let stop):
       writer.message(3) { writer in
         writer.signed(1, records)
         writer.signed(2, versionSum)
         writer.signed(3, time.milliseconds)
+        writer.unsigned(4, UInt64(stop?.rawValue ?? 0))
       }
     }
   }

@@ -81,8 +81,23 @@ package enum CatalogMessage: Hashable, Sendable {
   case record(CatalogRecord, version: Int64)
   /// The record is deleted at this version.
   case deleted(key: String, version: Int64)
-  /// How many records (deleted ones included) there are, and the sum of their versions.
-  case heartbeat(records: Int64, versionSum: Int64, at: Timestamp)
+  /// How many records (deleted ones included) there are, and the sum of their versions; and whether paid ads are stopped.
+  case heartbeat(records: Int64, versionSum: Int64, at: Timestamp, stop: PaidAdsStop? = nil)
+}
+
+/// Why no paid ads are to be served: the billing circuit breaker is open. Numbered and public: a number never changes
+/// meaning, and the lowest one that holds is told.
+package enum PaidAdsStop: UInt8, CaseIterable, Sendable {
+  /// Accounts that must agree differ (I6, I7).
+  case difference = 1
+  /// What is decided or charged is too far behind.
+  case lag = 2
+  /// Clocks of the network differ too much.
+  case clockError = 3
+  /// Nobody could compare the accounts for too long.
+  case reconciliationStale = 4
+  /// A reason of a newer console. Never written.
+  case unknown = 255
 }
 
 /// A rejected record, for `ads.rejected`.

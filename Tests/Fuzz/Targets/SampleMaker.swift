@@ -156,7 +156,10 @@ package struct SampleMaker {
   package mutating func catalog() -> CatalogMessage {
     switch number(0...8) {
     case 0: .deleted(key: text(), version: number(1...Int64.max))
-    case 1: .heartbeat(records: number(0...999), versionSum: number(0...Int64.max), at: timestamp())
+    case 1:
+      .heartbeat(
+        records: number(0...999), versionSum: number(0...Int64.max), at: timestamp(),
+        stop: PaidAdsStop(rawValue: UInt8(number(0...4))))
     default: .record(catalogRecord(), version: number(1...Int64.max))
     }
   }

@@ -16,7 +16,7 @@ struct CatalogPublishingTests {
   }
 
   private func heartbeat(_ outputs: [CatalogFeed.Output]) -> [Int64] {
-    guard case .message(.heartbeat(let records, let sum, _))? = outputs.last else { return [] }
+    guard case .message(.heartbeat(let records, let sum, _, _))? = outputs.last else { return [] }
     return [records, sum]
   }
 

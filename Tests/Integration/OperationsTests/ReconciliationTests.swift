@@ -7,14 +7,14 @@ import Testing
 
 @Suite("Reconciliation")
 struct ReconciliationTests {
-  private static let serve = "01983b0a-0000-7000-8000-000000000001"
+  static let serve = "01983b0a-0000-7000-8000-000000000001"
   private static let terms = """
     '2030-01-01 00:15Z', 'app', 'dev', 'adv', 'camp', 'ad', 'home', 'US', 1::smallint, 1::smallint, 10000000, 2000000000,
     'USD', 6000, 5, 14611, 77, false
     """
 
   /// One served ad with its impression and its click, from the decision to the ledger, as the services write it.
-  private static let served = """
+  static let served = """
     SELECT public.keep_days(t::regclass, '2025-07-24', 1, 1, 400000) FROM unnest(ARRAY['ad_selection.decision',
       'impression_tracking.impression', 'impression_tracking.delivery', 'click_tracking.click', 'billing.charge']) AS t;
     INSERT INTO ad_selection.decision (serve_id, partition, expires_at, app, developer, advertiser, campaign, ad, placement,
@@ -144,6 +144,38 @@ struct ReconciliationTests {
         UPDATE impression_tracking.input SET next_offset = 1;
         """)
     #expect(result.differences == 0, "\(result.text)")
+  }
+
+  @Test("I3: sequences may have gaps where retention dropped days, and nowhere else")
+  func border() async throws {
+    // By partition: the sequences that are left, with the day of January 2030 on which each arrived, and whether that is
+    // a fault. Days before the 1st were dropped.
+    let partitions: [(rows: [(sequence: Int, day: Int)], isFault: Bool)] = [
+      ([(2, 1), (4, 1), (5, 2), (7, 2), (8, 3)], false), ([(2, 1), (3, 3), (5, 3)], true), ([(1, 1), (3, 1)], true),
+      ([(3, 1), (4, 4), (5, 4)], false), ([(2, 1), (5, 1), (5, 1)], true),
+    ]
+    var script = """
+      DO $$ DECLARE day regclass; BEGIN
+        FOR day IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'impression_tracking.impression'::regclass
+        LOOP EXECUTE format('DROP TABLE %s', day); END LOOP;
+      END $$;
+      SELECT public.keep_days('impression_tracking.impression', '2030-01-01', 0, 3, 400);
+      """
+    for (index, partition) in partitions.enumerated() {
+      for (place, row) in partition.rows.enumerated() {
+        script += """
+          INSERT INTO impression_tracking.impression SELECT (lpad(to_hex(1893456000000 + \(index * 10 + place)), 12, '0') ||
+            '70008000000000000001')::uuid, \(index + 1), 1, \(row.sequence), '2030-01-01Z', '2030-01-0\(row.day) 12:00Z',
+            \(Self.terms);
+          """
+      }
+      let next = 1 + (partition.rows.last?.sequence ?? 0)
+      script += "INSERT INTO impression_tracking.output VALUES (\(index + 1), 'ads.impressions.accepted', \(next), 1);"
+    }
+    let result = try await reconcile(after: script)
+    let check = try #require(result.checks.first { $0.name.hasPrefix("ads.impressions.accepted: accepted rows") })
+    let faults = partitions.enumerated().filter { $0.element.isFault }.map { $0.offset + 1 }
+    #expect(check.examples.map { $0.prefix(11) } == faults.map { "partition \($0)" }, "\(check)")
   }
 
   @Test("the devices' own tally is compared with the tables")

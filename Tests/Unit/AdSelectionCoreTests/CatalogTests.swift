@@ -105,6 +105,32 @@ struct CatalogFreshnessTests {
     #expect(freshness.state(at: at(6_500)) == .complete)
   }
 
+  @Test("a heartbeat's stop holds for 3 s after the last one that tells it, whatever another console says")
+  func stop() throws {
+    let catalog = try Samples().catalog
+    var freshness = CatalogFreshness()
+    func beat(_ moment: Int64, _ stop: PaidAdsStop?) {
+      freshness.noteHeartbeat(
+        records: catalog.recordCount, versionSum: catalog.versionSum, at: at(moment), stop: stop, own: catalog,
+        now: at(moment))
+    }
+    beat(0, nil)
+    #expect(freshness.state(at: at(0)) == .complete)
+    beat(1_000, .lag)
+    beat(1_500, nil)
+    #expect(freshness.state(at: at(1_500)) == .stopped)
+    beat(2_000, .difference)
+    beat(2_500, nil)
+    #expect(freshness.stop(at: at(4_999)) == .difference)
+    #expect(freshness.state(at: at(4_999)) == .stopped)
+    #expect(freshness.state(at: at(5_000)) == .complete)
+    #expect(freshness.stop(at: at(5_000)) == nil)
+    // Nobody beats any more: that is the reason then.
+    beat(6_000, .unknown)
+    #expect(freshness.state(at: at(8_999)) == .stopped)
+    #expect(freshness.state(at: at(16_000)) == .withoutHeartbeat)
+  }
+
   @Test("without a heartbeat for 10 s paid ads are suspended, until the next")
   func heartbeat() throws {
     let catalog = try Samples().catalog

@@ -167,12 +167,14 @@ struct DecisionTests {
     #expect(try decide(4, after: 30_000).reason == .served)
   }
 
-  @Test("a paid ad suspended for want of a heartbeat gives way to a house ad")
-  func houseWhilePaidAdsAreSuspended() throws {
+  @Test(
+    "a paid ad suspended for want of a heartbeat, or by the billing circuit breaker, gives way to a house ad",
+    arguments: [CatalogFreshness.State.withoutHeartbeat, .stopped])
+  func houseWhilePaidAdsAreSuspended(freshness: CatalogFreshness.State) throws {
     var samples = try Samples()
     try samples.add(campaign: "own", ad: "own-1", kind: .house)
     #expect(samples.decide(try samples.request()).reason == .served)
-    samples.freshness = .withoutHeartbeat
+    samples.freshness = freshness
     let decision = samples.decide(try samples.request())
     #expect(decision.reason == .servedHouse)
     #expect(decision.explanation[.paidAdsSuspended] == 1)

@@ -79,6 +79,9 @@ struct NoFill: Sendable, CustomTestStringConvertible {
     NoFill("No heartbeat for 10 s, and no house ad", [.paidAdsSuspended: 3], reason: .paidAdsSuspended) {
       $0.freshness = .withoutHeartbeat
     },
+    NoFill("The billing circuit breaker is open, and no house ad", [.paidAdsSuspended: 3], reason: .paidAdsStopped) {
+      $0.freshness = .stopped
+    },
     NoFill("A5: the network does not operate there", [:], reason: .countryNotServed) { $0.settings?.countries = [] },
     NoFill("The catalogue is not complete", [:], error: .serverFailure, reason: .catalogIncomplete) {
       $0.freshness = .incomplete

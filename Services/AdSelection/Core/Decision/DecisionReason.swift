@@ -46,6 +46,8 @@ package enum DecisionReason: UInt8, CaseIterable, Sendable {
   case testUnfilled = 39
   /// A test request that gets an error which did not happen (A2).
   case testError = 40
+  /// The billing circuit breaker is open, so paid ads are stopped, and no house ad is eligible.
+  case paidAdsStopped = 41
 }
 
 extension DecisionReason {
@@ -69,8 +71,8 @@ extension DecisionReason {
   /// Whether it counts for throttling: what is to be noted again when the throttle is rebuilt from stored decisions.
   package var countsForThrottle: Bool {
     switch self {
-    case .served, .servedHouse, .servedTest, .noEligibleAd, .noAllotment, .paidAdsSuspended, .testUnfilled,
-      .testError, .countryNotServed:
+    case .served, .servedHouse, .servedTest, .noEligibleAd, .noAllotment, .paidAdsSuspended,
+      .paidAdsStopped, .testUnfilled, .testError, .countryNotServed:
       true
     default: false
     }

@@ -97,7 +97,7 @@ package enum RequestDecision {
     guard context.snapshot.settings?.isServed(request.country) ?? false else {
       return facts.noAd(.inventoryUnavailable, .countryNotServed)
     }
-    let isSuspended = context.freshness == .withoutHeartbeat
+    let isSuspended = context.freshness == .withoutHeartbeat || context.freshness == .stopped
     let query = AdEligibility.Request(
       country: request.country, device: request.device, requiredSizes: requiredSizes,
       segments: Set(request.segments))
@@ -108,7 +108,7 @@ package enum RequestDecision {
     guard let winner = result.winner, let builder else {
       let reason: DecisionReason =
         if isSuspended && result.explanation[.paidAdsSuspended] > 0 {
-          .paidAdsSuspended
+          context.freshness == .stopped ? .paidAdsStopped : .paidAdsSuspended
         } else if result.explanation[.noAllotment] > 0 {
           .noAllotment
         } else {

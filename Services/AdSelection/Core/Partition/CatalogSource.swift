@@ -57,9 +57,9 @@ package final class CatalogSource: Sendable {
       for item in items {
         let change: CatalogState.Change
         switch item {
-        case .message(.heartbeat(let records, let versionSum, let at)):
+        case .message(.heartbeat(let records, let versionSum, let at, let stop)):
           reading.freshness.noteHeartbeat(
-            records: records, versionSum: versionSum, at: at, own: reading.catalog, now: now)
+            records: records, versionSum: versionSum, at: at, stop: stop, own: reading.catalog, now: now)
           change = .heartbeat
         case .message(let message): change = reading.catalog.apply(message)
         case .tombstone(let key): change = reading.catalog.applyTombstone(key: key)
@@ -97,6 +97,9 @@ package final class CatalogSource: Sendable {
   package func state(at now: Timestamp) -> CatalogFreshness.State {
     published.withLock { $0.freshness.state(at: now) }
   }
+
+  /// Why the billing circuit breaker is open at `now`; nil while it is closed.
+  package func stop(at now: Timestamp) -> PaidAdsStop? { published.withLock { $0.freshness.stop(at: now) } }
 
   /// How long before `now` the last heartbeat was sent, in milliseconds; nil before the first.
   package func heartbeatAgeMilliseconds(at now: Timestamp) -> Int64? {

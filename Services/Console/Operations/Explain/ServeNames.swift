@@ -10,9 +10,9 @@ enum ServeNames {
       4: "the same request within 60 s", 5: "its deadline had passed", 16: "unknown app key (A1)",
       17: "revoked app key (A1)", 18: "key of another app (A1)", 19: "unknown app", 20: "agreement unsigned (A3)",
       21: "audience unanswered (A9)", 22: "ads not enabled (A3)", 23: "sizes refused (S3, S4, S5)",
-      32: "country not served (A5)", 33: "no eligible ad", 34: "no allotment", 35: "paid ads suspended",
+      32: "country not served (A5)", 33: "no eligible ad", 34: "no allotment", 35: "paid ads suspended: no heartbeat",
       36: "too soon (D2)", 37: "too many at once (D3)", 38: "catalogue incomplete", 39: "test request, not filled (A2)",
-      40: "test request, injected error (A2)",
+      40: "test request, injected error (A2)", 41: "paid ads stopped: billing circuit breaker",
     ]
     return names[number]
   }

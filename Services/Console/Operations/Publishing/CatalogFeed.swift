@@ -33,8 +33,12 @@ package struct CatalogFeed: Sendable {
 
   /// Takes rows changed after ``lastChange`` and answers with what is to be published, the heartbeat last.
   ///
-  /// - Parameter isWhole: publish everything again.
-  package mutating func outputs(changed rows: [CatalogRow], isWhole: Bool, now: Timestamp) -> [Output] {
+  /// - Parameters:
+  ///   - isWhole: publish everything again.
+  ///   - stop: why no paid ads are to be served, for the heartbeat; nil while they are.
+  package mutating func outputs(
+    changed rows: [CatalogRow], isWhole: Bool, stop: PaidAdsStop? = nil, now: Timestamp
+  ) -> [Output] {
     var outputs: [Output] = []
     for row in rows {
       lastChange = max(lastChange, row.changeNumber)
@@ -48,7 +52,7 @@ package struct CatalogFeed: Sendable {
     }
     outputs += takeTombstones(now: now)
     if isWhole { outputs += entries.sorted { $0.key < $1.key }.map { .message($0.value.message) } }
-    outputs.append(.message(heartbeat(now: now)))
+    outputs.append(.message(heartbeat(stop: stop, now: now)))
     return outputs
   }
 
@@ -60,10 +64,11 @@ package struct CatalogFeed: Sendable {
     return due.keys.sorted().map { .tombstone(key: $0) }
   }
 
-  private func heartbeat(now: Timestamp) -> CatalogMessage {
+  private func heartbeat(stop: PaidAdsStop?, now: Timestamp) -> CatalogMessage {
     // A version rises by one with each change that a person makes: the sum is far from overflow.
     .heartbeat(
-      records: Int64(entries.count), versionSum: entries.values.reduce(0) { $0 &+ $1.version }, at: now)
+      records: Int64(entries.count), versionSum: entries.values.reduce(0) { $0 &+ $1.version }, at: now,
+      stop: stop)
   }
 
   private static func message(of row: CatalogRow) -> CatalogMessage? {

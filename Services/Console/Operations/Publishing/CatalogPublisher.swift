@@ -22,18 +22,24 @@ package final class CatalogPublisher: Sendable {
 
   private let pool: PostgresPool
   private let kafka: KafkaConfiguration
+  private let breaker: BillingBreaker
   private let context: ServiceContext
   private let stopping = DispatchSemaphore(value: 0)
 
-  private init(pool: PostgresPool, kafka: KafkaConfiguration, context: ServiceContext) {
+  private init(
+    pool: PostgresPool, kafka: KafkaConfiguration, breaker: BillingBreaker, context: ServiceContext
+  ) {
     self.pool = pool
     self.kafka = kafka
+    self.breaker = breaker
     self.context = context
   }
 
-  /// Starts publishing on a thread of its own, until the service stops.
-  package static func start(pool: PostgresPool, kafka: KafkaConfiguration, context: ServiceContext) {
-    let publisher = CatalogPublisher(pool: pool, kafka: kafka, context: context)
+  /// Starts publishing on a thread of its own, until the service stops. Each heartbeat says whether the breaker is open.
+  package static func start(
+    pool: PostgresPool, kafka: KafkaConfiguration, breaker: BillingBreaker, context: ServiceContext
+  ) {
+    let publisher = CatalogPublisher(pool: pool, kafka: kafka, breaker: breaker, context: context)
     let thread = OwnerThread("catalog") { publisher.run() }
     context.lifeCycle.onStop("catalog") {
       publisher.stopping.signal()
@@ -41,7 +47,8 @@ package final class CatalogPublisher: Sendable {
     }
   }
 
-  /// Publishes everything once, with a heartbeat, and waits until it is in the log; returns how many records.
+  /// Publishes everything once, with a heartbeat that stops nothing, and waits until it is in the log; returns how many
+  /// records. A stop that a console has told goes on nevertheless: readers hold it for a while.
   ///
   /// - Throws: `PostgresError`, `KafkaError`, or ``NotDelivered``.
   @discardableResult
@@ -82,7 +89,7 @@ package final class CatalogPublisher: Sendable {
     repeat {
       do {
         if session == nil { session = try Session(kafka: kafka) }
-        let count = try session?.publish(from: pool, clock: context.clock) ?? 0
+        let count = try session?.publish(from: pool, stop: breaker.stop, clock: context.clock) ?? 0
         published.add(count)
         readiness.setReady()
         for key in session?.feed.unreadableKeys.sorted() ?? [] {
@@ -119,7 +126,7 @@ package final class CatalogPublisher: Sendable {
       }
     }
 
-    mutating func publish(from pool: PostgresPool, clock: any TimeSource) throws -> Int {
+    mutating func publish(from pool: PostgresPool, stop: PaidAdsStop?, clock: any TimeSource) throws -> Int {
       if let failure = producer.failure { throw failure }
       let after = feed.lastChange
       let rows = try pool.withConnection { connection throws(PostgresError) in
@@ -129,7 +136,7 @@ package final class CatalogPublisher: Sendable {
       let isWhole = lastWhole.map { monotonic - $0 >= CatalogPublisher.wholeIntervalMilliseconds } ?? true
       if isWhole { lastWhole = monotonic }
       let now = clock.now
-      let outputs = feed.outputs(changed: rows, isWhole: isWhole, now: now)
+      let outputs = feed.outputs(changed: rows, isWhole: isWhole, stop: stop, now: now)
       for output in outputs { try CatalogPublisher.send(output, now: now, to: producer) }
       return outputs.count
     }
@@ -146,7 +153,7 @@ package final class CatalogPublisher: Sendable {
         switch message {
         case .record(let record, let version): "\(record.key)@\(version)"
         case .deleted(let key, let version): "\(key)@\(version)"
-        case .heartbeat(_, _, let time): "\(CatalogMessage.heartbeatKey)@\(time.milliseconds)"
+        case .heartbeat(_, _, let time, _): "\(CatalogMessage.heartbeatKey)@\(time.milliseconds)"
         }
       let headers = CloudEventHeaders.make(type: message.eventType, source: "/console", id: id, time: now)
       try producer.send(

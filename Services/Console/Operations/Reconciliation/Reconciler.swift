@@ -17,14 +17,14 @@ package struct Reconciler: Sendable {
   package func reconcile(tally: DeviceAccount? = nil) throws(PostgresError) -> Reconciliation {
     try pool.snapshot { connection throws(PostgresError) in
       var checks: [ReconciliationCheck] = []
-      for statement in PipelineChecks.all + MoneyChecks.all + TrafficChecks.all {
+      for statement in PipelineChecks.all + MoneyChecks.all {
         checks.append(try statement.check(in: connection))
       }
+      let everything = ServeRange.everything.parameters
+      for statement in TrafficChecks.ofServes { checks.append(try statement.check(everything, in: connection)) }
+      for statement in TrafficChecks.all { checks.append(try statement.check(in: connection)) }
+      checks.append(try TrafficChecks.finals.check(everything + [lateArrivalMilliseconds], in: connection))
       let finality = try finality(connection)
-      checks.append(
-        ReconciliationCheck(
-          rule: "I7c", name: "final serves = impressions + expired", compared: finality.final,
-          differences: abs(finality.final - finality.impressions - finality.expired)))
       if let tally { checks += try tally.checks(in: connection) }
       return Reconciliation(
         checks: checks, notTaken: try notTaken(connection),

@@ -4,11 +4,16 @@ import Postgres
 import Runtime
 import Synchronization
 
-/// Reconciles again and again while the console runs, and exports what it finds (I7).
+/// Compares everything again and again while the console runs, and exports what it finds. Between two such comparisons
+/// ``OnlineReconciliation`` looks at what is new.
 package final class ReconciliationWatch: Sendable {
   package static let differences = MetricDeclaration.gauge(
     "handbill_reconciliation_difference",
-    help: "Rows that must agree and do not, by the rule that they break; 0 when all is well.", labels: ["rule"])
+    help: """
+      Rows that must agree and do not, by the rule that they break; 0 when all is well. Scope recent: what the looks \
+      find all the time among serves whose events can still arrive; scope all: the comparison of everything.
+      """,
+    labels: ["rule", "scope"])
   package static let completed = MetricDeclaration.gauge(
     "handbill_reconciliation_completed_timestamp_seconds",
     help: "When the last reconciliation came to its end, in seconds since 1970.")
@@ -25,7 +30,9 @@ package final class ReconciliationWatch: Sendable {
 
   package static let interval = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_RECONCILIATION_INTERVAL", in: 1_000...86_400_000, default: 60_000,
-    help: "Between the end of one reconciliation and the begin of the next.")
+    help: "Between two comparisons of everything; longer where one takes long.")
+  /// It rests so many times as long as it took, so that large tables are not read all the time.
+  private static let restFactor: Int64 = 9
 
   /// What the metrics without labels show; nil before the first round, so that a new process does not say 0.
   private struct Figures: Sendable {
@@ -75,14 +82,18 @@ package final class ReconciliationWatch: Sendable {
 
   private func run() {
     let logger = context.logger.named("reconciliation")
+    let clock = context.clock
+    var rest: Int64
     repeat {
+      let begin = clock.monotonicMilliseconds
       do throws(PostgresError) {
         show(try Reconciler(pool, windows: windows).reconcile(), unfunded: try countUnfunded(), logger: logger)
       } catch {
         logger.limited(
           .warning, key: "reconcile", "the accounts could not be compared", ["error": .text(error.description)])
       }
-    } while stopping.wait(timeout: .now() + .milliseconds(intervalMilliseconds)) == .timedOut
+      rest = max(Int64(intervalMilliseconds), (clock.monotonicMilliseconds - begin) * Self.restFactor)
+    } while stopping.wait(timeout: .now() + .milliseconds(Int(clamping: rest))) == .timedOut
   }
 
   /// Fate 2 is unfunded (`ChargeFate`).
@@ -96,7 +107,7 @@ package final class ReconciliationWatch: Sendable {
   private func show(_ result: Reconciliation, unfunded: Int64, logger: Logger) {
     for (rule, checks) in Dictionary(grouping: result.checks, by: \.rule) {
       let sum = checks.reduce(0) { $0 + $1.differences }
-      context.metrics.gauge(Self.differences, ["rule": rule]).set(Double(sum))
+      context.metrics.gauge(Self.differences, ["rule": rule, "scope": "all"]).set(Double(sum))
     }
     for check in result.checks where check.differences > 0 {
       logger.limited(

@@ -1,10 +1,16 @@
 /// I7 and I8: accepted events, charges and served ads agree, and test traffic is nobody's money.
 enum TrafficChecks {
-  static let all = [
+  /// Of a range of serves: $1 and $2 as ``ServeRange`` says.
+  static let ofServes = [
     fates("impressions", kind: 1, rows: "impression_tracking.impression", hash: "0::bigint", price: "impression_price"),
     fates("clicks", kind: 2, rows: "click_tracking.click", hash: "id_hash", price: "click_price"),
     decisions("impressions", rows: "impression_tracking.impression"),
-    decisions("clicks", rows: "click_tracking.click"), lives, testTraffic,
+    decisions("clicks", rows: "click_tracking.click"),
+  ]
+
+  /// Of everything there is.
+  static let all = [
+    lives, testTraffic,
     counts("requests", "ad_selection.minute_count", "requests", "ad_selection.decision", "true"),
     counts("impressions", "impression_tracking.minute_count", "events", countedImpressions, "kind = 2"),
     counts("clicks", "click_tracking.minute_count", "events", "click_tracking.click", "kind = 1"),
@@ -26,10 +32,12 @@ enum TrafficChecks {
         WITH accepted AS (
           SELECT a.serve_id, a.\(price) AS price, \(hash) AS id_hash FROM \(rows) a
           JOIN billing.input i ON i.partition = a.partition AND i.topic = 'ads.\(name).accepted'
-          WHERE NOT a.is_test AND a.sequence <= i.taken_sequence
+          WHERE NOT a.is_test AND a.sequence <= i.taken_sequence AND a.serve_id >= $1 AND a.serve_id < $2
         ), fates AS (
-          SELECT serve_id, id_hash, price, fate FROM billing.charge WHERE kind = \(kind)
-          UNION ALL SELECT serve_id, id_hash, price, 4 FROM billing.suspense WHERE kind = \(kind)
+          SELECT serve_id, id_hash, price, fate FROM billing.charge
+          WHERE kind = \(kind) AND serve_id >= $1 AND serve_id < $2
+          UNION ALL SELECT serve_id, id_hash, price, 4 FROM billing.suspense
+          WHERE kind = \(kind) AND serve_id >= $1 AND serve_id < $2
         ), compared AS (
           SELECT serve_id, a.price, f.price AS charged_price, f.fate
           FROM accepted a FULL JOIN fates f USING (serve_id, id_hash)
@@ -61,6 +69,8 @@ enum TrafficChecks {
         WITH compared AS (
           SELECT a.serve_id, d.serve_id IS NULL AS is_missing, (\(accepted)) IS DISTINCT FROM (\(decided)) AS differs
           FROM \(rows) a LEFT JOIN ad_selection.decision d ON d.serve_id = a.serve_id AND d.reason IN (1, 2, 3)
+            AND d.serve_id >= $1 AND d.serve_id < $2
+          WHERE a.serve_id >= $1 AND a.serve_id < $2
         ), faults AS (
           SELECT format('%s %s', serve_id, CASE WHEN is_missing THEN 'has no decision' ELSE 'has other terms' END) AS example
           FROM compared WHERE is_missing OR differs
@@ -69,6 +79,30 @@ enum TrafficChecks {
           ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
         """)
   }
+
+  /// Of the serves in a range whose impression can no longer arrive ($3: how late one may come, in milliseconds): each
+  /// was seen or has expired. The three numbers are counted apart.
+  static let finals = ReconciliationStatement(
+    rule: "I7c", name: "final serves = impressions + expired",
+    sql: """
+      WITH marks AS (
+        SELECT partition, watermark - $3 * interval '1 millisecond' AS mark FROM impression_tracking.partition
+      ), served AS (
+        SELECT d.serve_id FROM ad_selection.decision d JOIN marks m USING (partition)
+        WHERE d.serve_id >= $1 AND d.serve_id < $2 AND d.reason IN (1, 2) AND NOT d.is_test AND d.expires_at <= m.mark
+      ), counts AS (
+        SELECT (SELECT count(*) FROM served) AS served, (
+          SELECT count(*) FROM impression_tracking.impression i JOIN marks m USING (partition)
+          WHERE i.serve_id >= $1 AND i.serve_id < $2 AND NOT i.is_test AND i.expires_at <= m.mark
+        ) AS seen, (
+          SELECT count(*) FROM served s WHERE NOT EXISTS (
+            SELECT FROM impression_tracking.impression i
+            WHERE i.serve_id = s.serve_id AND i.serve_id >= $1 AND i.serve_id < $2)
+        ) AS expired
+      )
+      SELECT served, abs(served - seen - expired), CASE WHEN served = seen + expired THEN '{}'::text[] ELSE
+        ARRAY[format('%s served and final, %s seen, %s expired', served, seen, expired)] END FROM counts
+      """)
 
   /// No impression lies after its ad's life, and no billable click is without its impression (M5).
   private static let lives = ReconciliationStatement(

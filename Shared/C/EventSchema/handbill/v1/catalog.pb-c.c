@@ -1793,7 +1793,7 @@ const ProtobufCMessageDescriptor handbill__v1__catalog_deletion__descriptor =
   (ProtobufCMessageInit) handbill__v1__catalog_deletion__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor handbill__v1__catalog_heartbeat__field_descriptors[3] =
+static const ProtobufCFieldDescriptor handbill__v1__catalog_heartbeat__field_descriptors[4] =
 {
   {
     "records",
@@ -1831,16 +1831,29 @@ static const ProtobufCFieldDescriptor handbill__v1__catalog_heartbeat__field_des
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "paid_ads_stop",
+    4,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_ENUM,
+    0,   /* quantifier_offset */
+    offsetof(Handbill__V1__CatalogHeartbeat, paid_ads_stop),
+    &handbill__v1__paid_ads_stop__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned handbill__v1__catalog_heartbeat__field_indices_by_name[] = {
   2,   /* field[2] = at_milliseconds */
+  3,   /* field[3] = paid_ads_stop */
   0,   /* field[0] = records */
   1,   /* field[1] = version_sum */
 };
 static const ProtobufCIntRange handbill__v1__catalog_heartbeat__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 3 }
+  { 0, 4 }
 };
 const ProtobufCMessageDescriptor handbill__v1__catalog_heartbeat__descriptor =
 {
@@ -1850,7 +1863,7 @@ const ProtobufCMessageDescriptor handbill__v1__catalog_heartbeat__descriptor =
   "Handbill__V1__CatalogHeartbeat",
   "handbill.v1",
   sizeof(Handbill__V1__CatalogHeartbeat),
-  3,
+  4,
   handbill__v1__catalog_heartbeat__field_descriptors,
   handbill__v1__catalog_heartbeat__field_indices_by_name,
   1,  handbill__v1__catalog_heartbeat__number_ranges,
@@ -1920,4 +1933,38 @@ const ProtobufCMessageDescriptor handbill__v1__catalog_message__descriptor =
   1,  handbill__v1__catalog_message__number_ranges,
   (ProtobufCMessageInit) handbill__v1__catalog_message__init,
   NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCEnumValue handbill__v1__paid_ads_stop__enum_values_by_number[5] =
+{
+  { "PAID_ADS_STOP_NONE", "HANDBILL__V1__PAID_ADS_STOP__PAID_ADS_STOP_NONE", 0 },
+  { "PAID_ADS_STOP_DIFFERENCE", "HANDBILL__V1__PAID_ADS_STOP__PAID_ADS_STOP_DIFFERENCE", 1 },
+  { "PAID_ADS_STOP_LAG", "HANDBILL__V1__PAID_ADS_STOP__PAID_ADS_STOP_LAG", 2 },
+  { "PAID_ADS_STOP_CLOCK_ERROR", "HANDBILL__V1__PAID_ADS_STOP__PAID_ADS_STOP_CLOCK_ERROR", 3 },
+  { "PAID_ADS_STOP_RECONCILIATION_STALE", "HANDBILL__V1__PAID_ADS_STOP__PAID_ADS_STOP_RECONCILIATION_STALE", 4 },
+};
+static const ProtobufCIntRange handbill__v1__paid_ads_stop__value_ranges[] = {
+{0, 0},{0, 5}
+};
+static const ProtobufCEnumValueIndex handbill__v1__paid_ads_stop__enum_values_by_name[5] =
+{
+  { "PAID_ADS_STOP_CLOCK_ERROR", 3 },
+  { "PAID_ADS_STOP_DIFFERENCE", 1 },
+  { "PAID_ADS_STOP_LAG", 2 },
+  { "PAID_ADS_STOP_NONE", 0 },
+  { "PAID_ADS_STOP_RECONCILIATION_STALE", 4 },
+};
+const ProtobufCEnumDescriptor handbill__v1__paid_ads_stop__descriptor =
+{
+  PROTOBUF_C__ENUM_DESCRIPTOR_MAGIC,
+  "handbill.v1.PaidAdsStop",
+  "PaidAdsStop",
+  "Handbill__V1__PaidAdsStop",
+  "handbill.v1",
+  5,
+  handbill__v1__paid_ads_stop__enum_values_by_number,
+  5,
+  handbill__v1__paid_ads_stop__enum_values_by_name,
+  1,
+  handbill__v1__paid_ads_stop__value_ranges,
+  NULL,NULL,NULL,NULL   /* reserved[1234] */
 };

@@ -53,6 +53,30 @@ typedef enum _Handbill__V1__AppKey__Build {
   HANDBILL__V1__APP_KEY__BUILD__BUILD_DISTRIBUTION = 3
     PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(HANDBILL__V1__APP_KEY__BUILD)
 } Handbill__V1__AppKey__Build;
+/*
+ * Why no paid ads are to be served: the billing circuit breaker is open. A number never changes meaning; one that a
+ * reader does not know stops paid ads as well.
+ */
+typedef enum _Handbill__V1__PaidAdsStop {
+  HANDBILL__V1__PAID_ADS_STOP__PAID_ADS_STOP_NONE = 0,
+  /*
+   * Accounts that must agree differ.
+   */
+  HANDBILL__V1__PAID_ADS_STOP__PAID_ADS_STOP_DIFFERENCE = 1,
+  /*
+   * What is decided or charged is too far behind.
+   */
+  HANDBILL__V1__PAID_ADS_STOP__PAID_ADS_STOP_LAG = 2,
+  /*
+   * Clocks of the network differ too much.
+   */
+  HANDBILL__V1__PAID_ADS_STOP__PAID_ADS_STOP_CLOCK_ERROR = 3,
+  /*
+   * Nobody could compare the accounts for too long.
+   */
+  HANDBILL__V1__PAID_ADS_STOP__PAID_ADS_STOP_RECONCILIATION_STALE = 4
+    PROTOBUF_C__FORCE_ENUM_TO_BE_INT_SIZE(HANDBILL__V1__PAID_ADS_STOP)
+} Handbill__V1__PaidAdsStop;
 
 /* --- messages --- */
 
@@ -296,10 +320,11 @@ struct  Handbill__V1__CatalogHeartbeat
   int64_t records;
   int64_t version_sum;
   int64_t at_milliseconds;
+  Handbill__V1__PaidAdsStop paid_ads_stop;
 };
 #define HANDBILL__V1__CATALOG_HEARTBEAT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&handbill__v1__catalog_heartbeat__descriptor) \
-    , 0, 0, 0 }
+    , 0, 0, 0, HANDBILL__V1__PAID_ADS_STOP__PAID_ADS_STOP_NONE }
 
 
 typedef enum {
@@ -619,6 +644,7 @@ typedef void (*Handbill__V1__CatalogMessage_Closure)
 
 /* --- descriptors --- */
 
+extern const ProtobufCEnumDescriptor    handbill__v1__paid_ads_stop__descriptor;
 extern const ProtobufCMessageDescriptor handbill__v1__advertiser__descriptor;
 extern const ProtobufCMessageDescriptor handbill__v1__targeting__descriptor;
 extern const ProtobufCMessageDescriptor handbill__v1__campaign__descriptor;

@@ -1,0 +1,43 @@
+import AdCore
+import Postgres
+import Runtime
+
+/// How far the services are, and what the database's clock says: one row for each step of the flow. A partition that has
+/// not told yet ('epoch') is nobody's lag, but nothing is complete before it has.
+struct ReadVitals: Sendable {
+  struct Step: Sendable {
+    let name: String
+    /// The database's clock.
+    let now: Timestamp
+    /// Of the partition furthest behind, and of the one furthest on; nil when none has told.
+    let least: Timestamp?
+    let greatest: Timestamp?
+    let hasEveryPartitionTold: Bool
+  }
+
+  static let sql = """
+    SELECT name, clock_timestamp(), min(nullif(told, 'epoch')), max(nullif(told, 'epoch')),
+      coalesce(bool_and(told > 'epoch'), false)
+    FROM (
+      SELECT 'impressions' AS name, watermark AS told FROM impression_tracking.partition
+      UNION ALL SELECT 'clicks', watermark FROM click_tracking.partition
+      UNION ALL SELECT 'revenue', taken_watermark FROM billing.input
+        WHERE topic IN ('ads.impressions.accepted', 'ads.clicks.accepted')
+    ) AS partitions RIGHT JOIN unnest(ARRAY['impressions', 'clicks', 'revenue']) AS step (name) USING (name)
+    GROUP BY name ORDER BY name
+    """
+
+  static func read(in connection: PostgresConnection) throws(PostgresError) -> [Step] {
+    var steps: [Step] = []
+    for row in try connection.query(sql) {
+      let now: PostgresTimestamp = try row.decode(1)
+      let least: PostgresTimestamp? = try row.decode(2)
+      let greatest: PostgresTimestamp? = try row.decode(3)
+      steps.append(
+        Step(
+          name: try row.decode(0), now: Timestamp(now), least: least.map { Timestamp($0) },
+          greatest: greatest.map { Timestamp($0) }, hasEveryPartitionTold: try row.decode(4)))
+    }
+    return steps
+  }
+}

@@ -1,0 +1,129 @@
+import AdClient
+import AdCore
+import Foundation
+import Postgres
+import Runtime
+import Supervision
+import Synchronization
+import Testing
+
+extension WholeNetwork {
+  /// The billing circuit breaker in the running network.
+  @Suite struct BreakerTests {
+    static let catalog = """
+      {
+        "settings": { "countries": ["US"], "testFillBasisPoints": 10000, "testErrorBasisPoints": 0 },
+        "advertisers": [
+          { "id": "acme", "name": "Acme", "currency": "USD", "timeZone": "UTC", "accountFunding": "1000000.00" }
+        ],
+        "campaigns": [
+          { "id": "launch", "advertiser": "acme", "name": "Launch", "kind": "brand", "cpm": "10.00",
+            "totalBudget": "1000000.00", "flightStart": "2020-01-01T00:00:00Z", "flightEnd": "2100-01-01T00:00:00Z" },
+          { "id": "own", "advertiser": "acme", "name": "Own", "kind": "house", "totalBudget": "0.00",
+            "flightStart": "2020-01-01T00:00:00Z", "flightEnd": "2100-01-01T00:00:00Z" }
+        ],
+        "ads": [
+          { "id": "launch-1", "campaign": "launch", "action": { "kind": "cover", "destination": "https://acme.example/" },
+            "images": { "320x50": "https://acme.example/p.png", "480x32": "https://acme.example/l.png" } },
+          { "id": "own-1", "campaign": "own", "action": { "kind": "cover", "destination": "https://own.example/" },
+            "images": { "320x50": "https://own.example/p.png", "480x32": "https://own.example/l.png" } }
+        ],
+        "developers": [ { "id": "yardley", "name": "Yardley" } ],
+        "apps": [
+          { "id": "chess", "developer": "yardley", "name": "Chess", "bundleID": "com.example.chess",
+            "isAgreementSigned": true, "isUnder17": false, "areAdsEnabled": true }
+        ],
+        "appKeys": [
+          { "app": "chess", "build": "distribution", "key": "chess-live-app-key" },
+          { "app": "chess", "build": "developer", "key": "chess-test-app-key" }
+        ]
+      }
+      """
+
+    @Test("I6: a difference stops paid ads; house and test ads go on; it heals by itself when the difference is gone")
+    func difference() async throws {
+      let network = try await TestNetwork.started(
+        .init(
+          partitions: 2, apps: ["chess"], catalog: Self.catalog,
+          settings: [
+            "HANDBILL_RECONCILIATION_LOOK_INTERVAL": "200ms", "HANDBILL_BREAKER_CLEAN_LOOKS": "3",
+            "HANDBILL_RECONCILIATION_INTERVAL": "60s",
+          ]))
+      defer { network.stop() }
+      let devices = AskingDevices(network: network, app: try #require(AppID("chess")))
+      let thread = OwnerThread("devices") { devices.run() }
+      defer {
+        devices.stop()
+        thread.join()
+      }
+      try await onOwnThread {
+        let connection = try network.connection()
+        defer { connection.close() }
+        try awaitDecision(network, "reason = 1", since: "'epoch'")
+        try connection.executeScript(
+          "INSERT INTO billing.balance VALUES (0, 'advertiser:nobody', 'USD', 1, 0)")
+        // The first house ad says that paid ads have stopped.
+        try awaitDecision(network, "reason = 2", since: "'epoch'")
+        let stopped: String = try connection.query("SELECT clock_timestamp()::text")[0].decode(0)
+        try awaitDecision(network, "reason = 2", since: "timestamptz '\(stopped)' + interval '2 s'")
+        try awaitDecision(network, "reason = 3", since: "timestamptz '\(stopped)' + interval '2 s'")
+        let paid: Int64 = try connection.query(
+          "SELECT count(*) FROM ad_selection.decision WHERE reason = 1 AND arrival > '\(stopped)'::timestamptz")[0]
+          .decode(0)
+        #expect(paid == 0)
+        #expect(network.log("console").contains("the billing circuit breaker is open"), "\(network.log("console"))")
+        #expect(network.log("ad-selection").contains("paid ads are stopped by the billing circuit breaker"))
+
+        try connection.executeScript("DELETE FROM billing.balance WHERE account = 'advertiser:nobody'")
+        let mended: String = try connection.query("SELECT clock_timestamp()::text")[0].decode(0)
+        try awaitDecision(network, "reason = 1", since: "'\(mended)'::timestamptz")
+        #expect(network.log("ad-selection").contains("paid ads are served again"))
+      }
+    }
+
+    /// Waits for a decision that arrived after a moment.
+    private func awaitDecision(_ network: TestNetwork, _ condition: String, since moment: String) throws {
+      try network.awaitCount(
+        """
+        SELECT EXISTS (SELECT FROM ad_selection.decision WHERE \(condition) AND arrival > \(moment))::int::bigint
+        """, 1, seconds: 30)
+    }
+  }
+}
+
+/// Devices that ask for an ad ten times a second, each once: a live one and one with a test build in turn.
+private final class AskingDevices: Sendable {
+  private let network: TestNetwork
+  private let app: AppID
+  private let stopping = DispatchSemaphore(value: 0)
+
+  init(network: TestNetwork, app: AppID) {
+    self.network = network
+    self.app = app
+  }
+
+  func stop() { stopping.signal() }
+
+  func run() {
+    var settings = KafkaTransportSettings(bootstrapServers: network.bootstrapServers, apps: [app])
+    settings.isEmbedded = network.isBrokerEmbedded
+    let transport = KafkaTransport(settings: settings)
+    defer { transport.close(timeoutMilliseconds: 2_000) }
+    guard let placement = PlacementID("home"), let country = Country("US") else { return }
+    var number = 0
+    while stopping.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
+      number += 1
+      let session = AdSession(
+        identity: ClientIdentity(
+          app: app, appKey: number.isMultiple(of: 2) ? "chess-live-app-key" : "chess-test-app-key",
+          clientID: "client-\(number)",
+          sessionID: "session-\(number)", country: country, device: .phone),
+        transport: transport)
+      session.request(AdSession.Wish(placement: placement)) { result in
+        guard case .ad(let ad) = result else { return }
+        let seen = AdReport(.viewed, .ad(ad), at: ad.answeredAt.advanced(byMilliseconds: 1_000))
+        session.report(seen, placement: placement, requestID: nil)
+      }
+    }
+  }
+}
