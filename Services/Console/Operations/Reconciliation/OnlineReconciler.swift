@@ -46,8 +46,7 @@ package struct OnlineReconciler: Sendable {
   package mutating func look(clock: any TimeSource) throws(PostgresError) -> Finding {
     var (sweep, ledger) = (self.sweep, self.ledger)
     let finding = try pool.snapshot { connection throws(PostgresError) in
-      // Compiling statements takes longer than running them on a range.
-      try connection.execute(sql: "SET LOCAL jit = off")
+      try ReconciliationStatement.choosePlans(connection)
       let begin = clock.monotonicMilliseconds
       let vitals = try ReadVitals.read(in: connection)
       let own = clock.now

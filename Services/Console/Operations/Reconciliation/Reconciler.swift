@@ -16,6 +16,7 @@ package struct Reconciler: Sendable {
   /// - Parameter tally: what the devices know to have happened, where somebody counted it.
   package func reconcile(tally: DeviceAccount? = nil) throws(PostgresError) -> Reconciliation {
     try pool.snapshot { connection throws(PostgresError) in
+      try ReconciliationStatement.choosePlans(connection)
       var checks: [ReconciliationCheck] = []
       for statement in PipelineChecks.all + MoneyChecks.all {
         checks.append(try statement.check(in: connection))
