@@ -3,10 +3,10 @@ import AdEvents
 /// Decides whether paid ads may be served, from what looks at the accounts find. Pure: looks and times come in.
 ///
 /// Transitions: `open(reconciliationStale)` at first; the first look without a fault closes it at once, unless one before
-/// it saw a difference: a network that starts is behind, and nothing more. `closed` becomes `open` with a reason that holds in ``Limits/confirmations`` looks in a row, and with
-/// `reconciliationStale` when no look came for ``Limits/staleMilliseconds``. `open` becomes `open` with the lowest
-/// reason of a look that finds one, and `closed` after ``Limits/cleanLooks`` looks in a row that find none. So a
-/// transient neither opens nor closes it.
+/// it saw a difference: a network that starts is behind, and nothing more. `closed` becomes `open` with a reason that
+/// holds in ``Limits/confirmations`` looks in a row, and with `reconciliationStale` when no look came for
+/// ``Limits/staleMilliseconds``. `open` becomes `open` with the lowest reason of a look that finds one, and `closed` after
+/// ``Limits/cleanLooks`` looks in a row that find none. So a transient neither opens nor closes it.
 package struct CircuitBreaker: Hashable, Sendable {
   package struct Limits: Hashable, Sendable {
     /// Looks in a row that must find a reason before it opens: 1 or more.
