@@ -15,7 +15,7 @@ struct ReplayBenchmark {
   let surroundings: Surroundings
   /// Of one feed.
   let impressions: Int
-  private static let rounds = 3
+  private static let rounds = 4
   /// In each partition every so many records one is a replay: several in each full batch.
   private static let replayEvery = 2_000
 
@@ -26,13 +26,19 @@ struct ReplayBenchmark {
     var clean: [Double] = []
     var replayed: [Double] = []
     _ = try rate(records: impressions)
+    // Whichever comes first in a round has a rested machine: they take turns.
     for round in 0..<Self.rounds {
       progress("replays, round \(round + 1) of \(Self.rounds)")
-      let next = try feed(&workload, replayed: [])
-      clean.append(try rate(records: impressions))
-      _ = try feed(&workload, replayed: old)
-      replayed.append(try rate(records: impressions + impressions / Self.replayEvery))
-      old = next
+      for isClean in [round % 2 == 0, round % 2 == 1] {
+        let next = try feed(&workload, replayed: isClean ? [] : old)
+        let records = impressions + (isClean ? 0 : impressions / Self.replayEvery)
+        if isClean { clean.append(try rate(records: records)) } else { replayed.append(try rate(records: records)) }
+        old = next
+      }
+    }
+    let duplicates = try duplicateCount()
+    guard duplicates == Self.rounds * (impressions / Self.replayEvery) else {
+      throw SupervisionError.unavailable(what: "replays", hint: "\(duplicates) were told as duplicates")
     }
     return [
       BenchmarkResult(
@@ -80,6 +86,16 @@ struct ReplayBenchmark {
       poll(nil, 0, 250)
     }
     throw SupervisionError.unavailable(what: "\(records) records", hint: "they were not tracked within 300 s")
+  }
+
+  /// How many records were duplicates.
+  private func duplicateCount() throws -> Int {
+    let connection = try PostgresConnection(PostgresConfiguration(surroundings.databaseURL))
+    defer { connection.close() }
+    let batches = try connection.query("SELECT outcomes FROM impression_tracking.batch WHERE length(outcomes) > 0")
+    return try batches.reduce(0) { count, row in
+      count + (try row.decode(0, [UInt8].self)).count { $0 == Outcome.duplicate.rawValue }
+    }
   }
 
   /// Of the batches since a moment: their records, those per second, and the last one's moment in microseconds.
@@ -131,7 +147,7 @@ struct ReplayBenchmark {
     return [
       BenchmarkResult("garbage rejected", rate, "records/s"),
       BenchmarkResult(
-        "what that flood of \(Self.floodRecords * Self.garbageBytes >> 20) MiB added to the disk",
+        "what that flood of \((Self.floodRecords * Self.garbageBytes) >> 20) MiB added to the disk",
         Double(added) / 1_048_576,
         "MiB", limit: ("its bound", Double(bound) / 1_048_576)),
     ]

@@ -13,4 +13,10 @@ enum ProcessMemory {
     mallopt(M_MMAP_THRESHOLD, pooledBytesMaximum)
     mallopt(M_TRIM_THRESHOLD, keptBytes)
   }
+
+  /// What was taken from the allocator and not given back, in bytes.
+  static var bytesInUse: Int {
+    let all = mallinfo2()
+    return all.uordblks + all.hblkhd
+  }
 }

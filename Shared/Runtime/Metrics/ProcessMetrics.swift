@@ -6,6 +6,8 @@ package enum ProcessMetrics {
     "process_cpu_seconds_total", help: "Processor time used, in user and system mode, in seconds.")
   package static let residentMemory = MetricDeclaration.gauge(
     "process_resident_memory_bytes", help: "Resident memory in bytes.")
+  package static let heap = MetricDeclaration.gauge(
+    "handbill_heap_bytes", help: "Memory in use, without what is kept free for the next batch, in bytes.")
   package static let openDescriptors = MetricDeclaration.gauge(
     "process_open_fds", help: "File descriptors that are open.")
   package static let startTime = MetricDeclaration.gauge(
@@ -14,12 +16,13 @@ package enum ProcessMetrics {
     "handbill_build_info", help: "Always 1; the labels say what was built.",
     labels: ["service", "version", "revision"])
 
-  package static let declarations = [cpuSeconds, residentMemory, openDescriptors, startTime, buildInformation]
+  package static let declarations = [cpuSeconds, residentMemory, heap, openDescriptors, startTime, buildInformation]
 
   /// Makes `registry` show them.
   package static func register(in registry: MetricsRegistry, service: String, build: BuildInformation = .current) {
     registry.sample(cpuSeconds) { processorSeconds() }
     registry.sample(residentMemory) { residentBytes() }
+    registry.sample(heap) { Double(ProcessMemory.bytesInUse) }
     registry.sample(openDescriptors) {
       let entries = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
       return entries.map { Double($0.count) }

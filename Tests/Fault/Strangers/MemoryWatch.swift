@@ -1,20 +1,42 @@
 import Foundation
+import HTTP
 import Runtime
 import Synchronization
 
 /// What the services hold in memory, looked at every second.
+///
+/// What is resident tells little of what stays: the services keep the memory of their largest batch for the next ones.
+/// What is in use between batches tells it: its least in a quarter of the time is what does not go away.
 final class MemoryWatch: Sendable {
-  private let samples = Mutex<[String: [Int]]>([:])
+  /// Of one service, by quarters of the time, in bytes.
+  struct Memory: Sendable {
+    let service: String
+    /// The most that was resident.
+    let resident: [Int]
+    /// The least that was in use.
+    let used: [Int]
+
+    var text: String {
+      "\(service): KiB in use, the least of each quarter: \(used.map { $0 >> 10 }); MiB resident, the most of each: "
+        + "\(resident.map { $0 >> 20 })"
+    }
+  }
+
+  private struct Sample: Sendable {
+    let resident: Int
+    let used: Int
+  }
+
+  private let samples = Mutex<[String: [Sample]]>([:])
   private let isStopping = Mutex(false)
   private let thread = Mutex<OwnerThread?>(nil)
-  private static let pageBytes = 4_096
 
   init(_ network: FaultNetwork) {
     let thread = OwnerThread("memory") { [self] in
       while !isStopping.withLock({ $0 }) {
         for instance in network.deciders {
-          guard let bytes = Self.residentBytes(instance.processIdentifier) else { continue }
-          samples.withLock { $0[instance.service, default: []].append(bytes) }
+          guard let sample = Self.sample(instance.adminPort) else { continue }
+          samples.withLock { $0[instance.service, default: []].append(sample) }
         }
         poll(nil, 0, 1_000)
       }
@@ -22,20 +44,28 @@ final class MemoryWatch: Sendable {
     self.thread.withLock { $0 = thread }
   }
 
-  /// Ends it and returns, of each service, the most of each quarter of the time, in bytes.
-  func stop() -> [(service: String, quarters: [Int])] {
+  /// Ends it and returns what there was.
+  func stop() -> [Memory] {
     isStopping.withLock { $0 = true }
     thread.withLock { $0 }?.join()
     return samples.withLock { $0 }.sorted { $0.key < $1.key }.map { service, samples in
-      let quarters = (0..<4).map { quarter in
-        samples[samples.count * quarter / 4..<samples.count * (quarter + 1) / 4].max() ?? 0
-      }
-      return (service, quarters)
+      let quarters = (0..<4).map { samples[samples.count * $0 / 4..<samples.count * ($0 + 1) / 4] }
+      return Memory(
+        service: service, resident: quarters.map { $0.map(\.resident).max() ?? 0 },
+        used: quarters.map { $0.map(\.used).min() ?? 0 })
     }
   }
 
-  private static func residentBytes(_ process: Int32) -> Int? {
-    let text = try? String(contentsOfFile: "/proc/\(process)/statm", encoding: .ascii)
-    return text?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * pageBytes }
+  private static func sample(_ port: Int) -> Sample? {
+    guard let answer = try? HTTPClient.get("http://127.0.0.1:\(port)/metrics", timeoutMilliseconds: 500) else {
+      return nil
+    }
+    let lines = String(decoding: answer.body, as: UTF8.self).split(separator: "\n")
+    func value(_ metric: MetricDeclaration) -> Int? {
+      lines.first { $0.hasPrefix(metric.name + " ") }
+        .flatMap { Double($0.dropFirst(metric.name.count + 1)) }.map { Int($0) }
+    }
+    guard let resident = value(ProcessMetrics.residentMemory), let used = value(ProcessMetrics.heap) else { return nil }
+    return Sample(resident: resident, used: used)
   }
 }
