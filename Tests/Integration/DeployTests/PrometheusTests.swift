@@ -30,7 +30,9 @@ struct PrometheusTests {
     try await onOwnThread {
       try ChildProcess.run(
         ChildProcess.Command(
-          "promtool", arguments, workingDirectory: PackageRoot.path("deploy/prometheus"), input: input))
+          "promtool", arguments, workingDirectory: PackageRoot.path("deploy/prometheus"), input: input),
+        // All alerts' tests need 15 s of a processor that may be busy with others.
+        timeoutMilliseconds: 300_000)
     }
   }
 
