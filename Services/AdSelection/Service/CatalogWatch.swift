@@ -1,24 +1,28 @@
 import AdCore
 import AdEvents
 import AdSelectionCore
-import Foundation
+import Dispatch
 import Kafka
 import Runtime
+import Synchronization
 
 /// Follows the catalogue for ``CatalogSource``, says in readiness and metrics how it stands, and lets the start wait
 /// until it is complete: before that nothing may be answered.
-///
-/// `@unchecked Sendable` holds because `isComplete` and `lastStop` are only touched under the condition's lock; the rest
-/// is constant.
-final class CatalogWatch: @unchecked Sendable {
-  private static let waitSeconds = 0.25
+final class CatalogWatch: Sendable {
+  private static let waitMilliseconds = 250
+
+  private struct State {
+    var wasComplete = false
+    /// What was last said of the billing circuit breaker.
+    var stop: PaidAdsStop?
+  }
 
   private let source: CatalogSource
   private let context: ServiceContext
   private let readiness: Readiness
-  private let condition = NSCondition()
-  private var isComplete = false
-  private var lastStop: PaidAdsStop?
+  private let state = Mutex(State())
+  /// Signalled once, when the catalogue is complete for the first time.
+  private let completed = DispatchSemaphore(value: 0)
 
   init(source: CatalogSource, kafka: KafkaConfiguration, context: ServiceContext) {
     self.source = source
@@ -44,18 +48,20 @@ final class CatalogWatch: @unchecked Sendable {
     } else {
       readiness.setReady()
     }
-    condition.lock()
-    isComplete = state == .complete || state == .stopped
-    if isComplete { condition.broadcast() }
-    condition.unlock()
+    guard state == .complete || state == .stopped else { return }
+    let isFirst = self.state.withLock { state in
+      defer { state.wasComplete = true }
+      return !state.wasComplete
+    }
+    if isFirst { completed.signal() }
   }
 
   /// Says once that paid ads stop, and once that they start again.
   private func noteStop(_ stop: PaidAdsStop?) {
-    condition.lock()
-    let isNews = lastStop != stop
-    lastStop = stop
-    condition.unlock()
+    let isNews = state.withLock { state in
+      defer { state.stop = stop }
+      return state.stop != stop
+    }
     guard isNews else { return }
     if let stop {
       context.logger.warning("paid ads are stopped by the billing circuit breaker", ["reason": .text("\(stop)")])
@@ -66,11 +72,8 @@ final class CatalogWatch: @unchecked Sendable {
 
   /// - Throws: `ExitCode.unavailable` when the service is told to stop before the catalogue was complete.
   func waitUntilComplete() throws(ExitCode) {
-    condition.lock()
-    defer { condition.unlock() }
-    while !isComplete {
+    while completed.wait(timeout: .now() + .milliseconds(Self.waitMilliseconds)) == .timedOut {
       if context.lifeCycle.isStopRequested { throw .unavailable }
-      _ = condition.wait(until: Date(timeIntervalSinceNow: Self.waitSeconds))
     }
   }
 }

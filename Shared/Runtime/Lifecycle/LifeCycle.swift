@@ -25,6 +25,19 @@ package final class LifeCycle: Sendable {
     state.withLock { $0.parts.append(Part(name: name, stop: stop)) }
   }
 
+  /// Runs `body`, which works in rounds, on a thread of its own. Between two rounds it calls what it is given, with how
+  /// long to rest in milliseconds; false says that the service stops, and that `body` is to return.
+  package func startRounds(_ name: String, _ body: @escaping @Sendable (_ rest: (Int64) -> Bool) -> Void) {
+    let stopping = DispatchSemaphore(value: 0)
+    let thread = OwnerThread(name) {
+      body { stopping.wait(timeout: .now() + .milliseconds(Int(clamping: $0))) == .timedOut }
+    }
+    onStop(name) {
+      stopping.signal()
+      thread.join()
+    }
+  }
+
   /// Asks for an ordered stop, from any thread. The first reason decides how the process exits.
   package func requestStop(_ reason: String, exitCode: ExitCode = .success) {
     let isFirst = state.withLock { state in

@@ -1,5 +1,4 @@
 import AdCore
-import Dispatch
 import Postgres
 import Runtime
 
@@ -21,7 +20,6 @@ package final class AnomalyWatch: Sendable {
   private let limits: AnomalyLimits
   private let intervalMilliseconds: Int
   private let context: ServiceContext
-  private let stopping = DispatchSemaphore(value: 0)
 
   private init(anomalies: Anomalies, limits: AnomalyLimits, intervalMilliseconds: Int, context: ServiceContext) {
     self.anomalies = anomalies
@@ -38,14 +36,10 @@ package final class AnomalyWatch: Sendable {
   ) {
     let watch = AnomalyWatch(
       anomalies: Anomalies(pool), limits: limits, intervalMilliseconds: intervalMilliseconds, context: context)
-    let thread = OwnerThread("anomalies") { watch.run() }
-    context.lifeCycle.onStop("anomalies") {
-      watch.stopping.signal()
-      thread.join()
-    }
+    context.lifeCycle.startRounds("anomalies") { watch.run(rest: $0) }
   }
 
-  private func run() {
+  private func run(rest: (Int64) -> Bool) {
     let logger = context.logger.named("anomalies")
     repeat {
       do throws(PostgresError) {
@@ -58,7 +52,7 @@ package final class AnomalyWatch: Sendable {
         logger.limited(
           .warning, key: "anomalies", "apps' traffic could not be looked at", ["error": .text(error.description)])
       }
-    } while stopping.wait(timeout: .now() + .milliseconds(intervalMilliseconds)) == .timedOut
+    } while rest(Int64(intervalMilliseconds))
   }
 
   /// The beginning of the hour that lies so many hours back.

@@ -1,6 +1,5 @@
 import AdCore
 import AdEvents
-import Dispatch
 import Kafka
 import Postgres
 import Runtime
@@ -16,7 +15,7 @@ package final class CatalogPublisher: Sendable {
   /// Every metric that a publisher shows.
   package static let metrics = [published, failures]
 
-  private static let intervalMilliseconds = 1_000
+  private static let intervalMilliseconds: Int64 = 1_000
   private static let wholeIntervalMilliseconds: Int64 = 30_000
   private static let warmUpMilliseconds: Int32 = 10_000
 
@@ -24,7 +23,6 @@ package final class CatalogPublisher: Sendable {
   private let kafka: KafkaConfiguration
   private let breaker: BillingBreaker
   private let context: ServiceContext
-  private let stopping = DispatchSemaphore(value: 0)
 
   private init(
     pool: PostgresPool, kafka: KafkaConfiguration, breaker: BillingBreaker, context: ServiceContext
@@ -40,11 +38,7 @@ package final class CatalogPublisher: Sendable {
     pool: PostgresPool, kafka: KafkaConfiguration, breaker: BillingBreaker, context: ServiceContext
   ) {
     let publisher = CatalogPublisher(pool: pool, kafka: kafka, breaker: breaker, context: context)
-    let thread = OwnerThread("catalog") { publisher.run() }
-    context.lifeCycle.onStop("catalog") {
-      publisher.stopping.signal()
-      thread.join()
-    }
+    context.lifeCycle.startRounds("catalog") { publisher.run(rest: $0) }
   }
 
   /// Publishes everything once, with a heartbeat that stops nothing, and waits until it is in the log; returns how many
@@ -80,7 +74,7 @@ package final class CatalogPublisher: Sendable {
     package var description: String { "the catalogue was not taken within \(timeoutMilliseconds) ms" }
   }
 
-  private func run() {
+  private func run(rest: (Int64) -> Bool) {
     let readiness = context.health.readiness("catalog", until: "the catalogue was not published yet")
     let logger = context.logger.named("catalog")
     let published = context.metrics.counter(Self.published)
@@ -106,7 +100,7 @@ package final class CatalogPublisher: Sendable {
         logger.limited(
           .warning, key: "publish", "the catalogue could not be published", ["error": .text("\(error)")])
       }
-    } while stopping.wait(timeout: .now() + .milliseconds(Self.intervalMilliseconds)) == .timedOut
+    } while rest(Self.intervalMilliseconds)
     session?.producer.close(timeoutMilliseconds: 2_000)
   }
 

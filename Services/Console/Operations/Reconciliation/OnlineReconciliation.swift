@@ -1,5 +1,4 @@
 import AdCore
-import Dispatch
 import Postgres
 import Runtime
 import Synchronization
@@ -30,7 +29,6 @@ package final class OnlineReconciliation: Sendable {
   private let breaker: BillingBreaker
   private let intervalMilliseconds: Int64
   private let context: ServiceContext
-  private let stopping = DispatchSemaphore(value: 0)
   private let lastComplete = Mutex<Timestamp?>(nil)
 
   private init(breaker: BillingBreaker, intervalMilliseconds: Int, context: ServiceContext) {
@@ -50,16 +48,10 @@ package final class OnlineReconciliation: Sendable {
       watch.lastComplete.withLock { $0.map { Double($0.milliseconds) / 1_000 } }
     }
     var first = reconciler
-    let firstRest = watch.look(&first)
-    let thread = OwnerThread("looks") { [first] in
-      var (reconciler, rest) = (first, firstRest)
-      while watch.stopping.wait(timeout: .now() + .milliseconds(Int(rest))) == .timedOut {
-        rest = watch.look(&reconciler)
-      }
-    }
-    context.lifeCycle.onStop("looks") {
-      watch.stopping.signal()
-      thread.join()
+    let firstPause = watch.look(&first)
+    context.lifeCycle.startRounds("looks") { [first] rest in
+      var (reconciler, pause) = (first, firstPause)
+      while rest(pause) { pause = watch.look(&reconciler) }
     }
   }
 
@@ -84,13 +76,7 @@ package final class OnlineReconciliation: Sendable {
       context.metrics.gauge(ReconciliationWatch.differences, ["rule": check.rule, "scope": "recent"])
         .set(Double(check.differences))
       context.metrics.counter(Self.rows, ["rule": check.rule]).add(Int(clamping: check.compared))
-      guard check.differences > 0 else { continue }
-      logger.limited(
-        .error, key: "look-difference-\(check.rule)", "accounts that must agree differ",
-        [
-          "rule": .text(check.rule), "check": .text(check.name), "differences": LogValue(Int(check.differences)),
-          "examples": .text(check.examples.joined(separator: "; ")),
-        ])
+      check.tellDifference(to: logger, scope: "recent")
     }
     for lag in finding.lags {
       context.metrics.gauge(Self.lag, ["step": lag.step]).set(Double(lag.milliseconds) / 1_000)

@@ -1,4 +1,5 @@
 import AdCore
+import Runtime
 
 /// One comparison between tables that must agree.
 package struct ReconciliationCheck: Hashable, Sendable {
@@ -22,6 +23,19 @@ package struct ReconciliationCheck: Hashable, Sendable {
 
   /// Nothing compared says nothing: it is not "0 differences".
   var verdict: String { compared == 0 && differences == 0 ? "nothing compared" : TextTable.grouped(differences) }
+
+  /// Logs what differs, if anything does.
+  ///
+  /// - Parameter scope: who compared, as in the metric's label.
+  func tellDifference(to logger: Logger, scope: String) {
+    guard differences > 0 else { return }
+    logger.limited(
+      .error, key: "difference-\(scope)-\(rule)", "accounts that must agree differ",
+      [
+        "rule": .text(rule), "check": .text(name), "scope": .text(scope), "differences": LogValue(Int(differences)),
+        "examples": .text(examples.joined(separator: "; ")),
+      ])
+  }
 }
 
 /// What a service has published and a consumer has not taken yet.

@@ -1,5 +1,4 @@
 import AdCore
-import Dispatch
 import Postgres
 import Runtime
 import Synchronization
@@ -46,7 +45,6 @@ package final class ReconciliationWatch: Sendable {
   private let windows: Windows
   private let intervalMilliseconds: Int
   private let context: ServiceContext
-  private let stopping = DispatchSemaphore(value: 0)
   private let figures = Mutex<Figures?>(nil)
 
   private init(pool: PostgresPool, windows: Windows, intervalMilliseconds: Int, context: ServiceContext) {
@@ -63,11 +61,7 @@ package final class ReconciliationWatch: Sendable {
     let watch = ReconciliationWatch(
       pool: pool, windows: windows, intervalMilliseconds: intervalMilliseconds, context: context)
     watch.showFigures()
-    let thread = OwnerThread("reconciliation") { watch.run() }
-    context.lifeCycle.onStop("reconciliation") {
-      watch.stopping.signal()
-      thread.join()
-    }
+    context.lifeCycle.startRounds("reconciliation") { watch.run(rest: $0) }
   }
 
   private func showFigures() {
@@ -80,10 +74,10 @@ package final class ReconciliationWatch: Sendable {
 
   private func figure(_ read: (Figures) -> Double) -> Double? { figures.withLock { $0.map(read) } }
 
-  private func run() {
+  private func run(rest: (Int64) -> Bool) {
     let logger = context.logger.named("reconciliation")
     let clock = context.clock
-    var rest: Int64
+    var pause: Int64
     repeat {
       let begin = clock.monotonicMilliseconds
       do throws(PostgresError) {
@@ -92,8 +86,8 @@ package final class ReconciliationWatch: Sendable {
         logger.limited(
           .warning, key: "reconcile", "the accounts could not be compared", ["error": .text(error.description)])
       }
-      rest = max(Int64(intervalMilliseconds), (clock.monotonicMilliseconds - begin) * Self.restFactor)
-    } while stopping.wait(timeout: .now() + .milliseconds(Int(clamping: rest))) == .timedOut
+      pause = max(Int64(intervalMilliseconds), (clock.monotonicMilliseconds - begin) * Self.restFactor)
+    } while rest(pause)
   }
 
   /// Fate 2 is unfunded (`ChargeFate`).
@@ -109,14 +103,7 @@ package final class ReconciliationWatch: Sendable {
       let sum = checks.reduce(0) { $0 + $1.differences }
       context.metrics.gauge(Self.differences, ["rule": rule, "scope": "all"]).set(Double(sum))
     }
-    for check in result.checks where check.differences > 0 {
-      logger.limited(
-        .error, key: "difference-\(check.rule)", "accounts that must agree differ",
-        [
-          "rule": .text(check.rule), "check": .text(check.name), "differences": LogValue(Int(check.differences)),
-          "examples": .text(check.examples.joined(separator: "; ")),
-        ])
-    }
+    for check in result.checks { check.tellDifference(to: logger, scope: "all") }
     for edge in result.notTaken {
       context.metrics.gauge(Self.notTaken, ["topic": edge.topic, "consumer": edge.consumer])
         .set(Double(edge.sequences))

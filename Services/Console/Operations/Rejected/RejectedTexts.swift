@@ -87,8 +87,8 @@ package struct RejectedStory: Sendable {
             headers.map { .init(String(decoding: $0.name, as: UTF8.self), RejectedStory.bytes($0.value)) })
         } ?? .null),
       .init("valueLength", .integer(record.valueLength)), .init("keptBytes", .integer(record.keptBytes)),
-      .init("valueSHA256", .text(RejectedStory.hex(record.valueHash))),
-      .init("value", record.value.map { .text(RejectedStory.hex($0)) } ?? .null),
+      .init("valueSHA256", .text(Hexadecimal.text(record.valueHash))),
+      .init("value", record.value.map { .text(Hexadecimal.text($0)) } ?? .null),
     ]
     if let text = record.value.flatMap(RejectedStory.plainText) { members.append(.init("valueText", .text(text))) }
     members.append(.init("event", event.json ?? .null))
@@ -127,7 +127,7 @@ package struct RejectedStory: Sendable {
 
   /// Text where it is plain, else hexadecimal digits behind `0x`.
   private static func bytes(_ bytes: [UInt8]) -> JSONValue {
-    .text(plainText(bytes) ?? "0x" + hex(bytes))
+    .text(plainText(bytes) ?? "0x" + Hexadecimal.text(bytes))
   }
 
   /// The text, if it is UTF-8 without controls but line ends and tabs.
@@ -137,11 +137,6 @@ package struct RejectedStory: Sendable {
       $0 == "\n" || $0 == "\t" || $0.properties.generalCategory != .control
     }
     return isPlain ? text : nil
-  }
-
-  private static func hex(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 
   private static func outline(_ value: JSONValue, indent: String) -> String {
