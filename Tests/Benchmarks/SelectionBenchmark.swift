@@ -12,9 +12,9 @@ import Synchronization
 struct SelectionBenchmark {
   let surroundings: Surroundings
   static let perSecond = 200
-  /// Echo and ad selection take turns, so that the machine's moods meet both.
-  static let rounds = 4
-  static let seconds = 8
+  /// Echoes and ad selection take short turns, so that the machine's moods meet all of them.
+  static let rounds = 12
+  static let seconds = 3
   /// So long the same is done before each measurement: the broker's compiler takes a good part of two cores until then.
   static let warmUpSeconds = 30
   static let app = "bench"

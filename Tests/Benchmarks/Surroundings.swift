@@ -25,10 +25,13 @@ struct Surroundings {
     let postgres = try await PrivatePostgres.started(
       .init(
         folder: folder.path + "/postgres",
-        settings: ["shared_buffers": "2GB", "wal_buffers": "64MB", "max_wal_size": "8GB"]))
+        settings: [
+          "shared_buffers": "2GB", "wal_buffers": "64MB", "min_wal_size": "\(usedLogMebibytes)MB", "max_wal_size": "8GB",
+        ]))
     let url = try await postgres.createDatabase("benchmark")
     let connection = try PostgresConnection(PostgresConfiguration(url))
     _ = try MigrationRunner().up(connection)
+    try useLog(connection)
     connection.close()
     let admin = try KafkaAdmin(configuration: configuration(kafka))
     for topic in TopicSettings.all {
@@ -36,6 +39,17 @@ struct Surroundings {
     }
     admin.close()
     return Surroundings(kafka: kafka, postgres: postgres, databaseURL: url, folder: folder)
+  }
+
+  private static let usedLogMebibytes = 1_024
+
+  /// A server that has run for a while uses the files of its log again. A new one makes each, 16 MiB of zeros, while all
+  /// commits wait.
+  private static func useLog(_ connection: PostgresConnection) throws {
+    for _ in 0..<usedLogMebibytes / 16 {
+      try connection.executeScript("SELECT pg_logical_emit_message(false, '', ''); SELECT pg_switch_wal()")
+    }
+    try connection.executeScript("CHECKPOINT")
   }
 
   static func configuration(_ kafka: LocalKafka) -> KafkaConfiguration {
