@@ -26,7 +26,8 @@ struct Surroundings {
       .init(
         folder: folder.path + "/postgres",
         settings: [
-          "shared_buffers": "2GB", "wal_buffers": "64MB", "min_wal_size": "\(usedLogMebibytes)MB", "max_wal_size": "8GB",
+          "shared_buffers": "2GB", "wal_buffers": "64MB", "min_wal_size": "\(usedLogMebibytes)MB",
+          "max_wal_size": "8GB",
         ]))
     let url = try await postgres.createDatabase("benchmark")
     let connection = try PostgresConnection(PostgresConfiguration(url))
