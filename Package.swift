@@ -21,11 +21,18 @@ let shared: [Target] = [
     name: "AdEvents", dependencies: ["AdCore", "CEventSchema", "Crypto"], path: "Shared/AdEvents", exclude: ["Schema"]),
   .target(name: "Kafka", dependencies: ["CLibrdkafka"], path: "Shared/Kafka"),
   .target(name: "Postgres", dependencies: ["CLibpq"], path: "Shared/Postgres"),
+  .plugin(
+    name: "EmbedMigrations", capability: .buildTool(), dependencies: ["MigrationEmbedder"],
+    path: "Plugins/EmbedMigrations"),
+  .executableTarget(name: "MigrationEmbedder", path: "Plugins/MigrationEmbedder"),
+  .target(
+    name: "Migrations", dependencies: ["Crypto", "Postgres"], path: "deploy/database", exclude: ["migrations"],
+    plugins: ["EmbedMigrations"]),
   .target(name: "HTTP", dependencies: ["CLibmicrohttpd"], path: "Shared/HTTP"),
   .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto"], path: "Shared/Pipeline"),
   .target(
     name: "Runtime",
-    dependencies: ["AdCore", "AdEvents", "CMalloc", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres"],
+    dependencies: ["AdCore", "AdEvents", "CMalloc", "Crypto", "HTTP", "Kafka", "Migrations", "Pipeline", "Postgres"],
     path: "Shared/Runtime"),
   .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka"], path: "Shared/AdClient"),
   .target(name: "Supervision", path: "Shared/Supervision"),
@@ -54,13 +61,6 @@ let services: [Target] = [
   .executableTarget(
     name: "Billing", dependencies: ["BillingCore", "BillingTables"] + everythingShared,
     path: "Services/Billing/Service"),
-  .plugin(
-    name: "EmbedMigrations", capability: .buildTool(), dependencies: ["MigrationEmbedder"],
-    path: "Plugins/EmbedMigrations"),
-  .executableTarget(name: "MigrationEmbedder", path: "Plugins/MigrationEmbedder"),
-  .target(
-    name: "Migrations", dependencies: ["Crypto", "Postgres"], path: "deploy/database", exclude: ["migrations"],
-    plugins: ["EmbedMigrations"]),
   .target(name: "Operations", dependencies: everythingShared, path: "Services/Console/Operations"),
   .executableTarget(name: "Console", dependencies: ["Operations"] + everythingShared, path: "Services/Console/Service"),
   .executableTarget(

@@ -27,7 +27,7 @@ enum ImportRules {
     Rule("Shared/Kafka", ["CLibrdkafka"]),
     Rule("Shared/Postgres", ["CLibpq"]),
     Rule("Shared/HTTP", ["CLibmicrohttpd"]),
-    Rule("Shared/Runtime", everythingShared.subtracting(["Runtime"]).union(["CMalloc"])),
+    Rule("Shared/Runtime", everythingShared.subtracting(["Runtime"]).union(["CMalloc", "Migrations"])),
     Rule("Shared/AdClient", ["AdCore", "AdEvents", "Crypto", "Kafka"]),
     Rule("Shared/Supervision", []),
     Rule("Services/AdSelection/Core", pure, isPure: true),

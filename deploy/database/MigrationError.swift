@@ -22,9 +22,9 @@ package enum MigrationError: Error, Sendable, CustomStringConvertible {
       "migration \(version) (\(name)) was edited after it had been applied to this database; "
         + "put the file back as it was, and make the change in a new migration"
     case .tooNew(let applied, let required):
-      "the database has migration \(applied), this program knows only \(required): use the newer program"
+      "the database has migration \(applied), this program knows only \(required): start the newer program"
     case .tooOld(let applied, let required):
-      "the database has migration \(applied), this program needs \(required): run 'handbill migrate'"
+      "the database has migration \(applied), this program needs \(required): run 'handbill migrate up'"
     case .failed(let version, let name, let error):
       "migration \(version) (\(name)) failed and was rolled back: \(error)"
     case .database(let error): "\(error)"

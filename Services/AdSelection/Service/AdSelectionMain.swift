@@ -36,7 +36,7 @@ enum AdSelectionMain: Service {
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let service = try AdSelection(ring: ring)
-    let database = try configuration.pipeline.database(applicationName: name)
+    let database = try configuration.pipeline.migratedDatabase(applicationName: name, context: context)
     try Startup.wait(for: "database", context: context) {
       try DayTables.keep(
         ["ad_selection.decision"], database: database, retentionDays: configuration.retentionDays, context: context)

@@ -27,7 +27,7 @@ enum BillingMain: Service {
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
-    let database = try configuration.pipeline.database(applicationName: name)
+    let database = try configuration.pipeline.migratedDatabase(applicationName: name, context: context)
     try Startup.wait(for: "database", context: context) {
       try DayTables.keep(
         ["billing.charge"], database: database, retentionDays: configuration.retentionDays, context: context)

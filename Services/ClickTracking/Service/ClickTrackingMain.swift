@@ -30,7 +30,7 @@ enum ClickTrackingMain: Service {
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let service = try ClickTracking(ring: ring)
-    let database = try configuration.pipeline.database(applicationName: name)
+    let database = try configuration.pipeline.migratedDatabase(applicationName: name, context: context)
     try Startup.wait(for: "database", context: context) {
       try DayTables.keep(
         ["click_tracking.impression", "click_tracking.click", "click_tracking.stopped_action"], database: database,

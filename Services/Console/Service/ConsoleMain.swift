@@ -57,7 +57,7 @@ enum ConsoleMain: Service {
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
-    var database = try configuration.pipeline.database(applicationName: name)
+    var database = try configuration.pipeline.migratedDatabase(applicationName: name, context: context)
     if configuration.role != "none" { database.sessionSettings["role"] = configuration.role }
     // Marks are all that the console writes, by a connection of their own.
     let markers = PostgresPool(database, size: 1)

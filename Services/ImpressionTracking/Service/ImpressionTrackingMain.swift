@@ -30,7 +30,7 @@ enum ImpressionTrackingMain: Service {
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let service = try ImpressionTracking(ring: ring, windows: configuration.windows)
-    let database = try configuration.pipeline.database(applicationName: name)
+    let database = try configuration.pipeline.migratedDatabase(applicationName: name, context: context)
     try Startup.wait(for: "database", context: context) {
       try DayTables.keep(
         ["impression_tracking.impression", "impression_tracking.delivery", "impression_tracking.failure"],

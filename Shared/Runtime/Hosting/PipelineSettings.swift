@@ -1,4 +1,5 @@
 import Kafka
+import Migrations
 import Postgres
 
 /// How a service of the pipeline runs; every key with its unit, range and default.
@@ -11,6 +12,7 @@ package struct PipelineSettings: Sendable {
   package var batchRecordsMaximum: Int
   package var insertedRowsMaximum: Int
   package var batchLingerMilliseconds: Int
+  package var isNewerSchemaAllowed: Bool
 
   package static let embeddedBroker = ConfigurationKey<Bool>.flag(
     "HANDBILL_KAFKA_EMBEDDED", default: false,
@@ -31,6 +33,10 @@ package struct PipelineSettings: Sendable {
     "HANDBILL_INSERTED_ROWS", in: 0...1_000, default: insertedRowsMaximumDefault,
     help: "A batch with more rows than this sends them by COPY, which begins dearer and costs less a row.")
 
+  package static let newerSchemaKey = ConfigurationKey<Bool>.flag(
+    "HANDBILL_NEWER_SCHEMA", default: false,
+    help: "Start although the database was migrated by a newer release: to go back to this one, if its notes allow it.")
+
   /// How long a batch waits for more records.
   package static func lingerKey(default milliseconds: Int) -> ConfigurationKey<Int> {
     .milliseconds(
@@ -41,7 +47,7 @@ package struct PipelineSettings: Sendable {
     [
       CommonKeys.kafkaBootstrapServers.declaration, embeddedBroker.declaration, kafkaPropertiesKey.declaration,
       CommonKeys.databaseURL.declaration, workersKey.declaration, batchRecordsKey.declaration,
-      insertedRowsKey.declaration, lingerKey(default: lingerMilliseconds).declaration,
+      insertedRowsKey.declaration, lingerKey(default: lingerMilliseconds).declaration, newerSchemaKey.declaration,
     ]
   }
 
@@ -54,6 +60,25 @@ package struct PipelineSettings: Sendable {
     batchRecordsMaximum = reader.value(Self.batchRecordsKey)
     insertedRowsMaximum = reader.value(Self.insertedRowsKey)
     batchLingerMilliseconds = reader.value(Self.lingerKey(default: lingerMilliseconds))
+    isNewerSchemaAllowed = reader.value(Self.newerSchemaKey)
+  }
+
+  /// The database, once it answers and has the schema that this program knows.
+  ///
+  /// - Throws: what ``Startup/wait(for:context:isHopeless:_:)`` throws.
+  package func migratedDatabase(applicationName: String, context: ServiceContext) throws -> PostgresConfiguration {
+    let database = try database(applicationName: applicationName)
+    try Startup.wait(for: "schema", context: context, isHopeless: Startup.cannotMendItself) {
+      let connection = try PostgresConnection(database)
+      defer { connection.close() }
+      do throws(MigrationError) {
+        try MigrationRunner().check(connection)
+      } catch {
+        guard case .tooNew = error, isNewerSchemaAllowed else { throw error }
+        context.logger.warning("the schema is a newer release's", ["detail": .text("\(error)")])
+      }
+    }
+    return database
   }
 
   /// - Throws: `PostgresError` when the address is none.

@@ -1,4 +1,6 @@
 import Foundation
+import Migrations
+import Postgres
 import Supervision
 import Testing
 
@@ -16,16 +18,40 @@ extension WholeNetwork {
     ) {
       let folder = try TemporaryFolder(prefix: "hbc")
       let output = folder.path("output")
+      let process = try start(service, environment, output: .file(output))
+      let status = process.waitForExit(timeoutMilliseconds: 20_000)
+      if status == nil { process.terminate(graceMilliseconds: 0) }
+      return (status, try String(contentsOfFile: output, encoding: .utf8))
+    }
+
+    private func start(
+      _ service: String, _ environment: [String: String?], output: ChildProcess.Output
+    ) throws -> ChildProcess {
       // Nothing of whoever runs the tests.
       var all: [String: String?] = Dictionary(
         ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("HANDBILL_") || $0 == "DATABASE_URL" }
           .map { ($0, nil) }, uniquingKeysWith: { first, _ in first })
       all.merge(environment) { $1 }
-      let process = try ChildProcess(
-        .init(TestNetwork.executable(service), environment: all, output: .file(output), errorOutput: .file(output)))
-      let status = process.waitForExit(timeoutMilliseconds: 20_000)
-      if status == nil { process.terminate(graceMilliseconds: 0) }
-      return (status, try String(contentsOfFile: output, encoding: .utf8))
+      return try ChildProcess(
+        .init(TestNetwork.executable(service), environment: all, output: output, errorOutput: output))
+    }
+
+    /// All that a service needs to know, with a broker that is away.
+    private func settings(database: String) -> [String: String?] {
+      [
+        "HANDBILL_DATABASE_URL": database, "HANDBILL_TOKEN_KEYS": TestNetwork.keys, "HANDBILL_ADMIN_PORT": "0",
+        "HANDBILL_CONSOLE_PORT": "0", "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1", "SWIFT_BACKTRACE": "enable=no",
+      ]
+    }
+
+    private static func migratedDatabase() async throws -> String {
+      try await SharedPostgres.database(copyOf: "migrated") { try migrate($0) }
+    }
+
+    private static func migrate(_ url: String) throws {
+      let connection = try PostgresConnection(PostgresConfiguration(url))
+      defer { connection.close() }
+      _ = try MigrationRunner().up(connection)
     }
 
     @Test("Everything wrong is named at once, exit 78, and no secret is shown", arguments: services)
@@ -50,6 +76,55 @@ extension WholeNetwork {
       let (status, told) = try run(service, ["HANDBILL_ADMIN_PORT": "0"])
       #expect(status == .exited(78), "\(told)")
       #expect(told.contains("HANDBILL_DATABASE_URL") && told.contains("is required"))
+    }
+
+    @Test("A database user or name that is refused: exit 78, and the log says what to check", arguments: services)
+    func refused(_ service: String) async throws {
+      let url = try await Self.migratedDatabase()
+      for (wrong, advice) in [
+        (url + (url.contains("?") ? "&" : "?") + "user=nobody-of-this-name", "Check the user and the password"),
+        (url + (url.contains("?") ? "&" : "?") + "dbname=no-database-of-this-name", "Create the database"),
+      ] {
+        let (status, told) = try run(service, settings(database: wrong))
+        #expect(status == .exited(78), "\(told)")
+        #expect(told.contains(advice), "\(told)")
+      }
+    }
+
+    @Test("A schema of a newer release: exit 78, unless it is allowed", arguments: services)
+    func tooNew(_ service: String) async throws {
+      let url = try await Self.migratedDatabase()
+      let connection = try PostgresConnection(PostgresConfiguration(url))
+      try connection.executeScript(
+        """
+        INSERT INTO public.schema_migration (version, name, checksum, applied_at)
+        SELECT max(version) + 1, 'of tomorrow', decode(repeat('00', 32), 'hex'), now() FROM public.schema_migration
+        """)
+      connection.close()
+      var settings = settings(database: url)
+      let (status, told) = try run(service, settings)
+      #expect(status == .exited(78), "\(told)")
+      #expect(told.contains("start the newer program"), "\(told)")
+      settings["HANDBILL_NEWER_SCHEMA"] = "true"
+      let process = try start(service, settings, output: .lines())
+      defer { process.terminate(graceMilliseconds: 0) }
+      _ = try process.waitForLine(timeoutMilliseconds: 20_000) { $0.contains("the schema is a newer release's") }
+    }
+
+    @Test(
+      "A database that is not migrated yet is waited for, and the log says what to do",
+      arguments: ["handbill-billing", "handbill-console"])
+    func unmigrated(_ service: String) async throws {
+      let url = try await SharedPostgres.database()
+      let process = try start(service, settings(database: url), output: .lines())
+      defer { process.terminate(graceMilliseconds: 0) }
+      _ = try process.waitForLine(timeoutMilliseconds: 20_000) { $0.contains("run 'handbill migrate up'") }
+      try Self.migrate(url)
+      // What it does next: the console serves its pages, the others wait for Kafka.
+      _ = try process.waitForLine(timeoutMilliseconds: 20_000) {
+        $0.contains("waiting for kafka") || $0.contains("the console can be seen")
+      }
+      #expect(process.terminate(graceMilliseconds: 20_000) == .exited(service == "handbill-console" ? 0 : 69))
     }
   }
 }

@@ -8,7 +8,7 @@ final class SimulatedWriter: LogWriter {
     var receipt: Receipt?
   }
 
-  private let context: InstanceContext
+  private unowned let context: InstanceContext
   private var inFlight: [LogPlace: [InFlight]] = [:]
   private var reports: [Receipt] = []
   private(set) var isDown = false

@@ -91,6 +91,12 @@ final class World {
     }
   }
 
+  /// Services read each other's tables: in a circle, which nothing else would free.
+  deinit {
+    selection.consumers = []
+    billing.consumers = []
+  }
+
   static let topics =
     [
       Topic.requests, .impressions, .clicks, .acceptedImpressions, .acceptedClicks, .usage, .budgets, .rejected,
