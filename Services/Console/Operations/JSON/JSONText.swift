@@ -1,3 +1,5 @@
+import Runtime
+
 extension JSONValue {
   /// The JSON text without spaces.
   package var compactText: String {
@@ -44,21 +46,8 @@ extension JSONValue {
     output += close
   }
 
+  /// What turns a terminal's direction of writing around is escaped, too; nothing is cut.
   private static func quote(_ text: String, to output: inout String) {
-    output += "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": output += "\\\""
-      case "\\": output += "\\\\"
-      case "\n": output += "\\n"
-      case "\r": output += "\\r"
-      case "\t": output += "\\t"
-      case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-        let digits = String(scalar.value, radix: 16)
-        output += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: output.unicodeScalars.append(scalar)
-      }
-    }
-    output += "\""
+    TextSafety.appendJSON(text, to: &output, bytesMaximum: .max)
   }
 }
