@@ -1,3 +1,4 @@
+import Operations
 import Pipeline
 import Postgres
 import Runtime

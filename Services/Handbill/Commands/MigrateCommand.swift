@@ -1,5 +1,6 @@
 import AdCore
 import Migrations
+import Operations
 import Postgres
 import Runtime
 import Supervision

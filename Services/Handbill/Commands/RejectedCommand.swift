@@ -76,12 +76,15 @@ enum RejectedCommand {
     let query = try query(invocation)
     let address = try DatabasePlace.address(invocation)
     if invocation.has("summary") {
-      let counts = try await onOwnThread {
-        try ReportCommand.withPool(address) { try RejectedRecords($0).counts(query) }
+      let (counts, notKept) = try await onOwnThread {
+        try ReportCommand.withPool(address) { try (RejectedRecords($0).counts(query), RejectedRecords($0).notKept(query)) }
       }
       Terminal.write(
         invocation.wantsJSON ? JSONValue.list(counts.map(\.json)).prettyText + "\n" : RejectedCount.table(counts),
         to: Terminal.standardOutput)
+      if notKept > 0 {
+        Terminal.note("\(TextTable.grouped(notKept)) more of that time, of any topic and reason, were only counted")
+      }
       return .success
     }
     let records = try await onOwnThread {

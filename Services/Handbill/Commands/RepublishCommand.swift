@@ -1,4 +1,5 @@
 import AdEvents
+import Operations
 import Pipeline
 import Postgres
 import Runtime

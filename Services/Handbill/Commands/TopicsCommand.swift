@@ -2,6 +2,7 @@ import AdCore
 import AdEvents
 import Foundation
 import Kafka
+import Operations
 import Runtime
 import Supervision
 

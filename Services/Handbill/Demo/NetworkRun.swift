@@ -1,4 +1,5 @@
 import Foundation
+import Operations
 import Runtime
 
 /// A network of this machine with devices that use it, from the start to the last account.

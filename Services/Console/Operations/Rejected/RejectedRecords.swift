@@ -29,6 +29,12 @@ package struct RejectedRecords: Sendable {
     }
   }
 
+  /// How many were only counted, because there were too many in a minute: of the query's service and time, whatever their
+  /// topic and reason, which nothing keeps.
+  package func notKept(_ query: RejectedQuery) throws(PostgresError) -> Int64 {
+    try pool.snapshot { connection throws(PostgresError) in try connection.run(CountNotKept(query: query)).first ?? 0 }
+  }
+
   /// The batch that rejected a record; nil where retention took it.
   package func batch(of record: KeptRecord) throws(PostgresError) -> RejectingBatch? {
     try pool.snapshot { connection throws(PostgresError) in

@@ -14,21 +14,32 @@ package struct TextTable: Sendable {
 
   /// The lines, each with its line end.
   package var text: String {
-    let lines = [header] + rows
-    let widths = header.indices.map { column in
+    let widths = TextTable.widths(of: [header] + rows)
+    let rule = widths.map { String(repeating: "─", count: $0) }
+    return ([header, rule] + rows).map { line($0, widths) + "\n" }.joined()
+  }
+
+  /// Rows without a header; no line end behind the last.
+  package static func text(_ rows: [[String]]) -> String {
+    let widths = widths(of: rows)
+    return rows.map { TextTable([]).line($0, widths) }.joined(separator: "\n")
+  }
+
+  private static func widths(of lines: [[String]]) -> [Int] {
+    (0..<(lines.map(\.count).max() ?? 0)).map { column in
       lines.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
     }
-    let rule = widths.map { String(repeating: "─", count: $0) }
-    return ([header, rule] + rows).map { cells in
-      var line = ""
-      for (column, width) in widths.enumerated() {
-        let cell = cells.indices.contains(column) ? cells[column] : ""
-        let room = String(repeating: " ", count: width - cell.count)
-        line += (column > 0 ? "  " : "") + (rightAligned.contains(column) ? room + cell : cell + room)
-      }
-      while line.last == " " { line.removeLast() }
-      return line + "\n"
-    }.joined()
+  }
+
+  private func line(_ cells: [String], _ widths: [Int]) -> String {
+    var line = ""
+    for (column, width) in widths.enumerated() {
+      let cell = cells.indices.contains(column) ? cells[column] : ""
+      let room = String(repeating: " ", count: width - cell.count)
+      line += (column > 0 ? "  " : "") + (rightAligned.contains(column) ? room + cell : cell + room)
+    }
+    while line.last == " " { line.removeLast() }
+    return line
   }
 
   /// A number with commas between its thousands.
