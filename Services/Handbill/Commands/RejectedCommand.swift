@@ -77,7 +77,9 @@ enum RejectedCommand {
     let address = try DatabasePlace.address(invocation)
     if invocation.has("summary") {
       let (counts, notKept) = try await onOwnThread {
-        try ReportCommand.withPool(address) { try (RejectedRecords($0).counts(query), RejectedRecords($0).notKept(query)) }
+        try ReportCommand.withPool(address) { pool in
+          (try RejectedRecords(pool).counts(query), try RejectedRecords(pool).notKept(query))
+        }
       }
       Terminal.write(
         invocation.wantsJSON ? JSONValue.list(counts.map(\.json)).prettyText + "\n" : RejectedCount.table(counts),
