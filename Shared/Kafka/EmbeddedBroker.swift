@@ -112,6 +112,11 @@ package final class EmbeddedBroker: Sendable {
     withCluster { rd_kafka_mock_push_request_errors_array($0, request.rawValue, codes.count, codes) }
   }
 
+  /// Forgets what ``pushFaults(_:_:)`` has put in wait.
+  package func clearFaults(_ request: Request) {
+    withCluster { rd_kafka_mock_clear_request_errors($0, request.rawValue) }
+  }
+
   /// Takes a broker (from 1) off the network, and back.
   package func setBroker(_ broker: Int32, isUp: Bool) {
     withCluster { cluster in

@@ -40,7 +40,7 @@ extension PartitionPipeline {
   }
 
   /// Whether so much waits to be delivered that nothing more may be read.
-  package var isOutboxFull: Bool { outboxPending.count >= PipelineLimits.outboxEntriesMaximum }
+  package var isOutboxFull: Bool { outboxPending.count >= outboxEntriesMaximum }
 
   /// Whether committed messages still wait to be sent.
   package var hasBacklog: Bool { !isWriterDown && cursors.contains(where: \.isBehind) }

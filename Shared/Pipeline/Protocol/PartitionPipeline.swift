@@ -37,6 +37,8 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
   var timer = TimerState()
   /// Sequences found lost and not yet recorded as such.
   var lostSequences: [LostSequences] = []
+  /// With so many undelivered entries of the outbox it is full.
+  package var outboxEntriesMaximum = PipelineLimits.outboxEntriesMaximum
   /// Told of what a person should know.
   package var alarm: (PipelineAlarm) -> Void = { _ in }
 

@@ -37,6 +37,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   private let tell: @Sendable (WorkerNews) -> Void
   private let logger: Logger
   private let meters: WorkerMeters
+  private let outboxEntriesMaximum: Int
   private let clock = SystemClock()
   private var probe: KafkaLogProbe?
   private var pipelines: [Int32: (pipeline: Pipeline, generation: UInt64)] = [:]
@@ -50,8 +51,8 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
 
   init(
     service: Service, store: PostgresPipelineStore<Tables>, kafka: KafkaConfiguration,
-    writer: KafkaLogWriter, logger: Logger, meters: WorkerMeters, heartbeat: @escaping @Sendable () -> Void,
-    tell: @escaping @Sendable (WorkerNews) -> Void
+    writer: KafkaLogWriter, logger: Logger, meters: WorkerMeters, outboxEntriesMaximum: Int,
+    heartbeat: @escaping @Sendable () -> Void, tell: @escaping @Sendable (WorkerNews) -> Void
   ) {
     self.service = service
     self.store = store
@@ -59,6 +60,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     probeConfiguration = kafka
     self.logger = logger
     self.meters = meters
+    self.outboxEntriesMaximum = outboxEntriesMaximum
     self.heartbeat = heartbeat
     self.tell = tell
   }
@@ -148,6 +150,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     let pipeline = PartitionPipeline(
       service: service, partition: partition, partitionCount: partitionCount, store: store, writer: writer,
       clock: PipelineClock())
+    pipeline.outboxEntriesMaximum = outboxEntriesMaximum
     pipeline.alarm = { [meters, logger] alarm in
       meters.count(alarm)
       logger.limited(

@@ -1,5 +1,6 @@
 import Kafka
 import Migrations
+import Pipeline
 import Postgres
 
 /// How a service of the pipeline runs; every key with its unit, range and default.
@@ -13,6 +14,8 @@ package struct PipelineSettings: Sendable {
   package var insertedRowsMaximum: Int
   package var batchLingerMilliseconds: Int
   package var isNewerSchemaAllowed: Bool
+  /// Of one partition, undelivered; no key: what is kept in memory has one bound.
+  package var outboxEntriesMaximum = PipelineLimits.outboxEntriesMaximum
 
   package static let embeddedBroker = ConfigurationKey<Bool>.flag(
     "HANDBILL_KAFKA_EMBEDDED", default: false,
@@ -24,7 +27,8 @@ package struct PipelineSettings: Sendable {
     "HANDBILL_WORKERS", in: 1...64, default: 2,
     help: "Threads that decide and commit, each with a database connection.")
   package static let batchRecordsKey = ConfigurationKey<Int>.integer(
-    "HANDBILL_BATCH_RECORDS", in: 1...100_000, default: 10_000, help: "The most records in one batch.")
+    "HANDBILL_BATCH_RECORDS", in: 1...100_000, default: 10_000,
+    help: "A batch with so many records waits for no more; what was read with the last of them, it takes as well.")
 
   /// Rows of a batch that go as prepared INSERTs, the whole transaction in one round trip. A COPY begins dearer
   /// (measured: 0.4 ms) and costs less a row.

@@ -69,7 +69,8 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     reopenWaiting()
     if isAssignmentStale { try assignOpen() }
     let events = try consumer.poll(
-      timeoutMilliseconds: pollWait, recordsMaximum: IntakeLimits.pollRecordsMaximum, receive: receive)
+      timeoutMilliseconds: pollWait,
+      recordsMaximum: min(IntakeLimits.pollRecordsMaximum, settings.batchRecordsMaximum), receive: receive)
     for event in events { try handle(event) }
     takeNews()
     try handOver()

@@ -44,6 +44,7 @@ package enum ServiceHost {
         logger: context.logger.named("worker-\(index)"),
         meters: WorkerMeters(
           registry: context.metrics, worker: index, open: open, stopped: stopped, watermarkAge: ages),
+        outboxEntriesMaximum: settings.outboxEntriesMaximum,
         heartbeat: { heartbeat.beat() },
         tell: {
           news.put($0)

@@ -31,6 +31,9 @@ struct FuzzedMessages: Fault {
 
   func make(in network: FaultNetwork, _ chance: inout Chance) throws {
     network.expectStrangers()
+    let connection = try network.connection()
+    defer { connection.close() }
+    let before = try StrangerOutcomes.lastBatches(connection)
     let genuine = try GenuineTokens(network)
     try network.wait("tokens", milliseconds: 30_000) { genuine.last.count >= 20 }
     let memory = MemoryWatch(network)
@@ -43,7 +46,7 @@ struct FuzzedMessages: Fault {
     let memories = memory.stop()
     network.note("\(written.count) written and decided in \(seconds) s: \(Int64(written.count) / seconds) a second")
     for memory in memories { network.note(memory.text) }
-    try check(written, in: network)
+    try check(written, StrangerOutcomes(connection, after: before), in: network)
     guard count >= Self.judgedCount else { return }
     for memory in memories {
       guard memory.used[3] <= max(memory.used[1] * Self.flatPercent / 100, memory.used[1] + Self.flatBytes),
@@ -111,10 +114,7 @@ struct FuzzedMessages: Fault {
     return try connection.query(sql)[0].decode(0)
   }
 
-  private func check(_ written: [Written], in network: FaultNetwork) throws {
-    let connection = try network.connection()
-    defer { connection.close() }
-    let outcomes = try StrangerOutcomes(connection)
+  private func check(_ written: [Written], _ outcomes: StrangerOutcomes, in network: FaultNetwork) throws {
     var refused = 0
     let unwritten = written.count { $0.offset < 0 }
     guard unwritten * 50 <= written.count else { throw FaultFailure("\(unwritten) records were not written") }

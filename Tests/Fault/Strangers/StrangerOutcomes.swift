@@ -14,16 +14,32 @@ struct StrangerOutcomes {
   /// Whether a service keeps outcomes of a topic.
   static func isKept(_ topic: Topic) -> Bool { readers.contains { $0.topic == topic } }
 
-  /// Reads all of them, and throws where an offset has two.
-  init(_ connection: PostgresConnection) throws {
+  /// The last batch of each service's partition, by schema and partition.
+  typealias Batches = [String: Int64]
+
+  static func lastBatches(_ connection: PostgresConnection) throws -> Batches {
+    var batches: Batches = [:]
+    for schema in Set(readers.map(\.schema)) {
+      for row in try connection.query("SELECT partition, batch_number FROM \(schema).partition") {
+        let partition: Int32 = try row.decode(0)
+        batches["\(schema)/\(partition)"] = try row.decode(1)
+      }
+    }
+    return batches
+  }
+
+  /// Reads those of later batches (before them a topic may have been another log), and throws where an offset has two.
+  init(_ connection: PostgresConnection, after batches: Batches) throws {
     for (schema, topics) in Dictionary(grouping: Self.readers, by: \.schema) {
       let names = topics.map(\.topic.name)
       let sql = """
-        SELECT partition, input_topics, first_offsets, next_offsets, outcomes FROM \(schema).batch
+        SELECT partition, input_topics, first_offsets, next_offsets, outcomes, batch_number FROM \(schema).batch
         WHERE length(outcomes) > 0 ORDER BY partition, batch_number
         """
       for row in try connection.query(sql) {
         let partition: Int32 = try row.decode(0)
+        let number: Int64 = try row.decode(5)
+        guard number > batches["\(schema)/\(partition)"] ?? 0 else { continue }
         let inputs: [String] = try row.decode(1)
         let first: [Int64] = try row.decode(2)
         let next: [Int64] = try row.decode(3)

@@ -12,7 +12,7 @@ import Supervision
 final class RunningTracking {
   let broker: EmbeddedBroker
   let lifeCycle: LifeCycle
-  private let configuration: ImpressionTrackingMain.Configuration
+  var configuration: ImpressionTrackingMain.Configuration
   private let health = Health()
   private let logger = Logger(name: "test", service: "test", format: .json, sink: NoSink())
 

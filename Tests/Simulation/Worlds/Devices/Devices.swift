@@ -51,11 +51,39 @@ final class Devices {
       resend(in: world)
       return
     }
+    if world.random.chance(40), world.plan.timestampRegression == 0 {
+      tapAndLastMoment(in: world)
+      return
+    }
     let event = make(in: world)
+    send(event, in: world, arrival: nextArrival)
+  }
+
+  private func send(_ event: DeviceEvent, in world: World, arrival: Int64?) {
     events.append(event)
     sentCount += 1
     note(event, in: world)
-    world.append(event.message, event: event.number, timestamp: nextArrival)
+    world.append(event.message, event: event.number, timestamp: arrival)
+  }
+
+  /// A tap, and its ad's impression at the last moment at which one counts, behind garbage of the same moment: a
+  /// watermark may come between these two, and the tap must not be given up for it.
+  private func tapAndLastMoment(in world: World) {
+    world.coverage.note(.impressionAtLastMoment)
+    let partition = Int32(world.random.number(0...Int(world.partitionCount) - 1))
+    let arrival = world.log.nextTimestamp(LogPlace(topic: Topic.impressions.name, partition: partition))
+    var terms = makeTerms(issuedAt: arrival - 24 * Self.hour - Self.tokenLife, sentTo: partition, in: world)
+    terms.partition = partition
+    let tap = ClickEvent(
+      kind: .click, token: fixture.signer.sign(terms), age: .milliseconds(Self.tokenLife + 200),
+      actionMilliseconds: 5_000, leftApplication: false, identity: EventIdentity(idHash: 0, time: nil))
+    send(
+      DeviceEvent(
+        number: events.count, form: .sound, content: .click(.click, 5_000, false), terms: terms,
+        age: Self.tokenLife + 200, claimedTime: nil, message: message(tap, on: .clicks, to: partition, claimed: nil)),
+      in: world, arrival: nil)
+    send(garbage(.impressions, partition, in: world), in: world, arrival: arrival)
+    send(seen(terms, age: Self.tokenLife, sentTo: partition), in: world, arrival: arrival)
   }
 
   /// The arrival that the event was made for, where it was made for one.
@@ -223,13 +251,16 @@ final class Devices {
     let age = world.random.milliseconds(0...min(Self.tokenLife, max(0, world.log.now - terms.issuedAt.milliseconds)))
     served.append((terms, age))
     let hasPartition = terms.partition < world.log.partitionCount(Topic.impressions.name)
+    return seen(terms, age: age, sentTo: hasPartition ? terms.partition : 0)
+  }
+
+  private func seen(_ terms: ServedTerms, age: Int64, sentTo partition: Int32) -> DeviceEvent {
     let value = ImpressionEvent(
       kind: .viewed, subject: .serve(token: fixture.signer.sign(terms)), age: .milliseconds(age), error: nil,
       identity: EventIdentity(idHash: 0, time: nil))
     return DeviceEvent(
       number: events.count, form: .sound, content: .impression(.viewed, nil), terms: terms, age: age,
-      claimedTime: nil,
-      message: message(value, on: .impressions, to: hasPartition ? terms.partition : 0, claimed: nil))
+      claimedTime: nil, message: message(value, on: .impressions, to: partition, claimed: nil))
   }
 
   private func failureWithoutAd(_ partition: Int32, in world: World) -> DeviceEvent {

@@ -11,7 +11,8 @@ package enum Fault: String, CaseIterable, Sendable {
   case offsetHole, retentionPastConsumer, retentionPastClients, logReplaced, clientTopicReplaced
   case sequenceAhead, missingAnswered, topicGrown, sentToPartitionOfLater
   case clientResend, clientForged, clientUnknownKey, clientGarbage, wrongPartition, unknownPartition
-  case borderEvent, lateEvent, earlyEvent, expiredEvent, clockSkew, timestampRegression, clockJump
+  case borderEvent, impressionAtLastMoment, lateEvent, earlyEvent, expiredEvent, clockSkew, timestampRegression,
+    clockJump
   case oldIDReplayed, rowRefused, batchHalved, partitionUnreadable
   case staleEnd
   case clickBeforeImpression, clickLimited, clickRepeated, clickWithoutImpression, impossibleClick, impossibleView

@@ -1,0 +1,94 @@
+import AdCore
+import AdEvents
+import Kafka
+import Postgres
+import Runtime
+import Supervision
+import Testing
+
+@testable import ImpressionTracking
+
+@Suite("The outbox", .timeLimit(.minutes(5)))
+struct OutboxTests {
+  private static let records = 2_000
+  private static let batchRecords = 50
+  private static let entriesMaximum = 200
+
+  @Test("While nothing can be sent on, no more is decided than the outbox holds; then all is, and nothing is lost")
+  func backPressure() async throws {
+    let url = try await RunningTracking.database()
+    try await onOwnThread {
+      let service = try RunningTracking(
+        databaseURL: url, environment: ["HANDBILL_BATCH_RECORDS": "\(Self.batchRecords)"])
+      defer { service.stop() }
+      service.configuration.pipeline.outboxEntriesMaximum = Self.entriesMaximum
+      try sendMisdirected(service)
+      service.broker.pushFaults(.produce, Array(repeating: .notEnoughReplicas, count: 10_000))
+      try service.start()
+      let connection = try PostgresConnection(PostgresConfiguration(url))
+      defer { connection.close() }
+      let isFull = try RunningTracking.wait { try waiting(connection) >= Self.entriesMaximum }
+      #expect(isFull)
+      // Batches that had been handed over before it was full, each of what two reads may bring.
+      RunningTracking.pause(seconds: 1)
+      let (entries, position) = (try waiting(connection), try decided(connection))
+      #expect(entries <= Int64(Self.entriesMaximum + 3 * 2 * Self.batchRecords))
+      RunningTracking.pause(seconds: 2)
+      #expect(try waiting(connection) == entries)
+      #expect(try decided(connection) == position)
+      service.broker.clearFaults(.produce)
+      let isDecided = try RunningTracking.wait { try decided(connection) == Self.records }
+      let isEmpty = try RunningTracking.wait { try waiting(connection) == 0 }
+      let isSentOn = try RunningTracking.wait { try decided(connection, partition: 1) == Self.records }
+      #expect(isDecided && isEmpty && isSentOn, "each once")
+    }
+  }
+
+  /// Events of a served ad of partition 1, in partition 0.
+  private func sendMisdirected(_ service: RunningTracking) throws {
+    let issued = SystemClock().now
+    let terms = ServedTerms(
+      serveID: ServeID(timestamp: issued, randomHigh: 1, randomLow: 2), partition: 1, issuedAt: issued,
+      expiresAt: issued.advanced(byMilliseconds: 900_000), app: try #require(AppID("chess")),
+      developer: try #require(DeveloperID("yardley")), advertiser: try #require(AdvertiserID("acme")),
+      campaign: try #require(CampaignID("launch")), ad: try #require(AdID("launch-1")),
+      placement: try #require(PlacementID("home")), country: try #require(Country("US")), device: .phone,
+      size: .phoneBannerPortrait, impressionPrice: Nanos(10_000_000), clickPrice: Nanos(2_000_000_000),
+      currency: try #require(Currency("USD")), shareBasisPoints: 6_000, allotment: 1, budgetDay: 20_000,
+      clientHash: 1, isTest: false)
+    let ring = try #require(service.configuration.ring)
+    let event = ImpressionEvent(
+      kind: .viewed, subject: .serve(token: try ServeTokenSigner(ring: ring).sign(terms)), age: .milliseconds(1_000),
+      error: nil, identity: EventIdentity(idHash: 0, time: nil)
+    ).encoded()
+    let producer = try KafkaProducer(
+      configuration: KafkaConfiguration(
+        bootstrapServers: service.broker.bootstrapServers, clientID: "test", environment: .embedded)
+    ) { _ in }
+    try producer.warmUp(topics: [Topic.impressions.name], timeoutMilliseconds: 10_000)
+    let headers = [
+      KafkaHeader("content-type", "application/protobuf"), KafkaHeader("ce_specversion", "1.0"),
+      KafkaHeader("ce_type", "\(EventType.impressionViewed.name)"), KafkaHeader("ce_source", "/test"),
+      KafkaHeader("ce_id", "1"),
+    ]
+    for _ in 0..<Self.records {
+      try producer.send(
+        topic: Topic.impressions.name, partition: 0, key: nil, value: event, headers: headers, reportID: 0)
+    }
+    try #require(producer.close(timeoutMilliseconds: 20_000))
+  }
+
+  private func waiting(_ connection: PostgresConnection) throws -> Int64 {
+    try number(connection, "SELECT count(*) FROM impression_tracking.outbox WHERE partition = $1", partition: 0)
+  }
+
+  /// How many records of a partition are decided.
+  private func decided(_ connection: PostgresConnection, partition: Int32 = 0) throws -> Int64 {
+    try number(
+      connection, "SELECT next_offset FROM impression_tracking.input WHERE partition = $1", partition: partition)
+  }
+
+  private func number(_ connection: PostgresConnection, _ sql: String, partition: Int32) throws -> Int64 {
+    try connection.query(sql, [partition]).first?.decode(0) ?? 0
+  }
+}
