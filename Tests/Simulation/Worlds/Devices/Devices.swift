@@ -69,11 +69,11 @@ final class Devices {
   /// A tap, and its ad's impression at the last moment at which one counts, behind garbage of the same moment: a
   /// watermark may come between these two, and the tap must not be given up for it.
   private func tapAndLastMoment(in world: World) {
-    world.coverage.note(.impressionAtLastMoment)
     let partition = Int32(world.random.number(0...Int(world.partitionCount) - 1))
     let arrival = world.log.nextTimestamp(LogPlace(topic: Topic.impressions.name, partition: partition))
-    var terms = makeTerms(issuedAt: arrival - 24 * Self.hour - Self.tokenLife, sentTo: partition, in: world)
-    terms.partition = partition
+    let terms = makeTerms(issuedAt: arrival - 24 * Self.hour - Self.tokenLife, sentTo: partition, in: world)
+    guard terms.partition == partition else { return }
+    world.coverage.note(.impressionAtLastMoment)
     let tap = ClickEvent(
       kind: .click, token: fixture.signer.sign(terms), age: .milliseconds(Self.tokenLife + 200),
       actionMilliseconds: 5_000, leftApplication: false, identity: EventIdentity(idHash: 0, time: nil))
