@@ -120,9 +120,11 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
     try publishBacklog()
   }
 
-  /// The log of an input ended at `offset` at the moment `asked`.
+  /// The log of an input ended at `offset` at the moment `asked`: where that is exactly our position, everything until
+  /// then is decided. An end before our position is either old, and then a later record has told more, or that of a
+  /// topic made again, of which we have decided nothing.
   package func confirmEnd(input: Int, offset: Int64, asked: Timestamp) {
-    if inputs[input].nextOffset >= offset { endsConfirmedAt[input] = asked }
+    if inputs[input].nextOffset == offset { endsConfirmedAt[input] = asked }
   }
 
   /// The position as it stands: what was committed last.

@@ -43,6 +43,20 @@ struct PartitionPipelineTests {
     #expect(partition.writer.texts == ["lost 1-2", "3"])
   }
 
+  @Test("An end tells that everything is decided where it is our position: not before it, not in a topic made again")
+  func confirmedEnds() throws {
+    let partition = EchoPartition()
+    try partition.open()
+    try partition.process(Array(repeating: (Echo.plain, .line("a")), count: 3))
+    let asked = partition.clock.now()
+    for elsewhere in [Int64(0), 2, 4] {
+      partition.pipeline.confirmEnd(input: Echo.plain, offset: elsewhere, asked: asked)
+      #expect(partition.pipeline.endsConfirmedAt[Echo.plain] == nil, "an end at \(elsewhere)")
+    }
+    partition.pipeline.confirmEnd(input: Echo.plain, offset: 3, asked: asked)
+    #expect(partition.pipeline.endsConfirmedAt[Echo.plain] == asked)
+  }
+
   @Test("With too many undelivered entries the outbox is full, until one is delivered")
   func outboxLimit() throws {
     let partition = EchoPartition()
