@@ -22,10 +22,10 @@ struct FuzzedMessages: Fault {
   private static let judgedCount = 200_000
   /// What stays in use in the last quarter is at most so many hundredths of what stayed in the second, when every buffer
   /// of a fixed size had been used already, or so much more: tables by client and serve still fill with the good
-  /// devices' traffic. Between those quarters a service reads about a sixth of all messages: a pointer kept for each would
-  /// be more, for a million.
+  /// devices' traffic. A service reads about a third of all messages: of a million, 16 bytes kept of each that came
+  /// between those quarters would be more.
   private static let flatPercent = 110
-  private static let flatBytes = 1 << 20
+  private static let flatBytes = 2 << 20
   /// The most that may be resident: 128 MiB are kept for the next batch, and as much may be in the batches at work.
   private static let residentBytesMaximum = 256 << 20
 
