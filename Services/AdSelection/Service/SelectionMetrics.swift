@@ -27,25 +27,30 @@ struct SelectionMetrics: Sendable {
   let registry: MetricsRegistry
   let clock: any TimeSource
   private let answerSeconds: Histogram
+  /// One for each reason from the start, so that a rate sees the first decision of its kind too.
+  private let decisions: [SelectionCount: Counter]
 
   init(registry: MetricsRegistry, clock: any TimeSource) {
     self.registry = registry
     self.clock = clock
     answerSeconds = registry.histogram(Self.answerSeconds)
+    var decisions: [SelectionCount: Counter] = [:]
+    for reason in DecisionReason.allCases {
+      for isTest in [false, true] {
+        decisions[SelectionCount(reason: reason, isTest: isTest)] = registry.counter(
+          Self.decisions, ["reason": "\(reason)", "test": "\(isTest)"])
+      }
+    }
+    self.decisions = decisions
   }
 
   /// After a commit.
   func note(_ effects: SelectionEffects) {
     let now = clock.now
-    var counts: [SelectionCount: Int] = [:]
     for decided in effects.decisions {
       let key = decided.decision.countKey
-      counts[SelectionCount(reason: key.reason, isTest: key.isTest), default: 0] += 1
+      decisions[SelectionCount(reason: key.reason, isTest: key.isTest)]?.add()
       answerSeconds.observe(milliseconds: max(0, now.milliseconds(since: decided.arrived.arrival)))
-    }
-    for (count, number) in counts {
-      let labels: KeyValuePairs = ["reason": "\(count.reason)", "test": String(count.isTest)]
-      registry.counter(Self.decisions, labels).add(number)
     }
     if !effects.opened.isEmpty { registry.counter(Self.allotmentsOpened).add(effects.opened.count) }
     for closed in effects.closed {

@@ -50,7 +50,7 @@ struct SelectionTables: ServiceTables {
     if !effects.opened.isEmpty {
       pipeline.send(OpenAllotments(partition: batch.partition, batchNumber: batch.number, rows: effects.opened))
     }
-    if !effects.used.isEmpty { pipeline.send(UseAllotments(partition: batch.partition, used: effects.used)) }
+    for (id, used) in effects.used { pipeline.send(UseAllotment(partition: batch.partition, id: id, used: used)) }
     if !effects.closed.isEmpty { pipeline.send(CloseAllotments(partition: batch.partition, closed: effects.closed)) }
     if !effects.counts.isEmpty { pipeline.send(AddMinuteCounts(partition: batch.partition, counts: effects.counts)) }
     return { [metrics] (_: PostgresPipelineResults) throws(PostgresError) -> CommitResult in
