@@ -130,10 +130,13 @@ package struct LostRange: Hashable, Sendable {
 package struct InputCommit: Hashable, Sendable {
   package var firstOffset: Int64
   package var position: InputPosition
+  /// Whether the position must be written: it is not the one that was committed last, or nobody knows.
+  package var isChanged: Bool
 
-  package init(firstOffset: Int64, position: InputPosition) {
+  package init(firstOffset: Int64, position: InputPosition, isChanged: Bool) {
     self.firstOffset = firstOffset
     self.position = position
+    self.isChanged = isChanged
   }
 
   package var isMoved: Bool { position.nextOffset != firstOffset }
@@ -143,10 +146,13 @@ package struct InputCommit: Hashable, Sendable {
 package struct OutputCommit: Hashable, Sendable {
   package var firstSequence: Int64
   package var position: OutputPosition
+  /// Whether the position must be written: it is not the one that was committed last, or nobody knows.
+  package var isChanged: Bool
 
-  package init(firstSequence: Int64, position: OutputPosition) {
+  package init(firstSequence: Int64, position: OutputPosition, isChanged: Bool) {
     self.firstSequence = firstSequence
     self.position = position
+    self.isChanged = isChanged
   }
 }
 

@@ -174,16 +174,26 @@ extension PartitionPipeline {
     for message in decision.messages { next[message.output] = message.sequence + 1 }
     return CommitBatch(
       partition: partition, epoch: epoch, number: context.batchNumber, committedAt: context.now,
-      inputs: inputs.indices.map { InputCommit(firstOffset: inputs[$0].nextOffset, position: draft.positions[$0]) },
-      outputs: cursors.indices.map {
-        OutputCommit(
-          firstSequence: cursors[$0].next,
-          position: OutputPosition(nextSequence: next[$0], emittedSequence: cursors[$0].delivered))
+      inputs: inputs.indices.map {
+        InputCommit(
+          firstOffset: inputs[$0].nextOffset, position: draft.positions[$0],
+          isChanged: !arePositionsWritten || draft.positions[$0] != inputs[$0])
       },
+      outputs: outputCommits(next: next),
       watermark: context.watermark, outcomes: outcomeBytes(draft), arrivals: draft.arrivals, effects: decision.effects,
       rejections: rejected, rejectedNotKept: Int64(decision.rejections.count - rejected.count), outbox: entries,
       deliveredOutbox: outboxDelivered,
       missing: missingSequences(&draft.gates, now: context.now), lost: [], lostSequences: lostSequences)
+  }
+
+  /// The outputs as they are once `next` are the sequences that their next messages get.
+  func outputCommits(next: [Int64]) -> [OutputCommit] {
+    cursors.indices.map {
+      OutputCommit(
+        firstSequence: cursors[$0].next,
+        position: OutputPosition(nextSequence: next[$0], emittedSequence: cursors[$0].delivered),
+        isChanged: !arePositionsWritten || next[$0] != cursors[$0].next || cursors[$0].isUnkept)
+    }
   }
 
   /// One byte for each offset, input after input; offsets that no record had stay absent.
@@ -214,6 +224,7 @@ extension PartitionPipeline {
     summary: inout BatchSummary
   ) throws(PipelineError) {
     batchNumber = commit.number
+    arePositionsWritten = true
     watermark = commit.watermark
     inputs = commit.inputs.map(\.position)
     gates = draft.gates

@@ -79,15 +79,9 @@ extension PartitionPipeline {
     for message in decision.messages { next[message.output] = message.sequence + 1 }
     let commit = CommitBatch<Service>(
       partition: partition, epoch: epoch, number: context.batchNumber, committedAt: context.now,
-      inputs: inputs.map { InputCommit(firstOffset: $0.nextOffset, position: $0) },
-      outputs: cursors.indices.map {
-        OutputCommit(
-          firstSequence: cursors[$0].next,
-          position: OutputPosition(nextSequence: next[$0], emittedSequence: cursors[$0].delivered))
-      },
-      watermark: watermark, outcomes: [], arrivals: nil, effects: decision.effects, rejections: [], rejectedNotKept: 0,
-      outbox: [],
-      deliveredOutbox: [], missing: [], lost: lost, lostSequences: [])
+      inputs: inputs.map { InputCommit(firstOffset: $0.nextOffset, position: $0, isChanged: true) },
+      outputs: outputCommits(next: next), watermark: watermark, outcomes: [], arrivals: nil, effects: decision.effects,
+      rejections: [], rejectedNotKept: 0, outbox: [], deliveredOutbox: [], missing: [], lost: lost, lostSequences: [])
     let result = try store.commit(commit)
     decider.committed(result)
     batchNumber = commit.number

@@ -150,21 +150,20 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
 
   private func keepBooks(_ batch: CommitBatch<Service>, with pipeline: inout PostgresPipeline) {
     let partition = batch.partition
-    _ = pipeline.send(
-      prepared: sql.keepInputs,
-      [
-        partition, inputTopics, batch.inputs.map(\.position.nextOffset), batch.inputs.map(\.position.last?.offset),
-        batch.inputs.map(\.position.last?.timestamp),
-        batch.inputs.map { $0.position.last.map { Int64(bitPattern: $0.contentHash) } },
-        batch.inputs.map(\.position.takenSequence), batch.inputs.map(\.position.takenWatermark.postgres),
-      ])
-    if !outputTopics.isEmpty {
-      _ = pipeline.send(
-        prepared: sql.keepOutputs,
+    for (input, commit) in batch.inputs.enumerated() where commit.isChanged {
+      let position = commit.position
+      pipeline.send(
+        prepared: sql.keepInput,
         [
-          partition, outputTopics, batch.outputs.map(\.position.nextSequence),
-          batch.outputs.map(\.position.emittedSequence),
+          partition, inputTopics[input], position.nextOffset, position.last?.offset, position.last?.timestamp,
+          position.last.map { Int64(bitPattern: $0.contentHash) }, position.takenSequence,
+          position.takenWatermark.postgres,
         ])
+    }
+    for (output, commit) in batch.outputs.enumerated() where commit.isChanged {
+      pipeline.send(
+        prepared: sql.keepOutput,
+        [partition, outputTopics[output], commit.position.nextSequence, commit.position.emittedSequence])
     }
     _ = pipeline.send(
       prepared: sql.addBatch,

@@ -87,11 +87,13 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
           freshness: context.catalog?.source.state(at: batch.committedAt)))
       row.batchNumber = batch.number
       if context.world.sabotage != .forgetPosition || !context.random.chance(100) {
-        row.inputs = batch.inputs.map(\.position)
+        for (input, commit) in batch.inputs.enumerated() where commit.isChanged { row.inputs[input] = commit.position }
       }
       row.watermark = batch.watermark
       row.outboxID = max(row.outboxID, batch.outbox.last?.id ?? 0)
-      row.outputs = batch.outputs.map(\.position)
+      for (output, commit) in batch.outputs.enumerated() where commit.isChanged {
+        row.outputs[output] = commit.position
+      }
       row.rejected += batch.rejections.map { (batch.number, $0, row.incarnations[$0.input]) }
       row.outbox += batch.outbox
       settle(&row, delivered: batch.deliveredOutbox, missing: batch.missing)
