@@ -17,7 +17,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   private let consumer: KafkaConsumer
   private let workers: [PartitionWorker<Tables>]
   private let settings: PipelineSettings
-  private let news: Mailbox<WorkerNews>
+  private let news: NewsBox
   private let logger: Logger
   private let ends: EndWatcher
   private let clock = SystemClock()
@@ -32,7 +32,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
 
   init(
     service: Service, consumer: KafkaConsumer, workers: [PartitionWorker<Tables>], settings: PipelineSettings,
-    news: Mailbox<WorkerNews>, ends: EndWatcher, logger: Logger, heartbeat: @escaping @Sendable () -> Void,
+    news: NewsBox, ends: EndWatcher, logger: Logger, heartbeat: @escaping @Sendable () -> Void,
     ready: @escaping @Sendable (Bool) -> Void
   ) {
     self.service = service
@@ -137,6 +137,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
         try setPaused(partition, true)
       }
     }
+    news.readerWaits(intakes.values.contains { !$0.batch.isEmpty })
   }
 
   private func setPaused(_ partition: Int32, _ isPaused: Bool) throws(KafkaError) {

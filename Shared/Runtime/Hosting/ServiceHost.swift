@@ -20,7 +20,6 @@ package enum ServiceHost {
     let database = try settings.database(applicationName: "handbill-\(Service.name)")
     let workers = Locked<[PartitionWorker<Tables>]>([])
     let writer = makeWriter(service: service, kafka: kafka, workers: workers, context: context)
-    let news = Mailbox<WorkerNews>()
     let ends = makeEnds(service: service, tables: tables, kafka: kafka, workers: workers, context: context)
     try Startup.wait(for: "kafka", context: context) {
       try ends.readCounts()
@@ -29,7 +28,7 @@ package enum ServiceHost {
     context.lifeCycle.onStop("producer") { writer.close(timeoutMilliseconds: flushMilliseconds) }
     let consumer = try KafkaConsumer(
       configuration: kafka, groupID: "handbill-\(Service.name)", topics: service.inputs.map(\.topic))
-    let waker = consumer.waker
+    let news = NewsBox(waker: consumer.waker)
     let open = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.partitionsOpen)) { $0.reduce(0, +) }
     let stopped = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.partitionsStopped)) { $0.reduce(0, +) }
     let ages = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.watermarkAge)) { $0.max() ?? 0 }
@@ -46,10 +45,7 @@ package enum ServiceHost {
           registry: context.metrics, worker: index, open: open, stopped: stopped, watermarkAge: ages),
         outboxEntriesMaximum: settings.outboxEntriesMaximum,
         heartbeat: { heartbeat.beat() },
-        tell: {
-          news.put($0)
-          waker.wakeUp()
-        })
+        tell: { news.tell($0) })
       workers.withLock { $0.append(worker) }
     }
     let all = workers.withLock { $0 }
@@ -95,7 +91,7 @@ package enum ServiceHost {
 
   private static func makeReader<Tables: ServiceTables>(
     service: Tables.Service, consumer: KafkaConsumer, workers: [PartitionWorker<Tables>], settings: PipelineSettings,
-    news: Mailbox<WorkerNews>, ends: EndWatcher, context: ServiceContext
+    news: NewsBox, ends: EndWatcher, context: ServiceContext
   ) -> RecordReader<Tables> {
     let heartbeat = context.health.heartbeat("reader")
     let readiness = context.health.readiness("assignment", until: "no partitions are assigned yet")

@@ -1,0 +1,26 @@
+import Foundation
+import Kafka
+import Synchronization
+
+/// What workers tell the reader, who sleeps in the consumer's `poll` meanwhile.
+final class NewsBox: Sendable {
+  private let mailbox = Mailbox<WorkerNews>()
+  private let waker: KafkaWaker
+  private let isReaderWaiting = Atomic(false)
+
+  init(waker: KafkaWaker) { self.waker = waker }
+
+  /// Wakes the reader, but not for a finished batch while none waits for its end: waking costs more than telling.
+  func tell(_ news: WorkerNews) {
+    mailbox.put(news)
+    if case .finishedBatch = news, !isReaderWaiting.load(ordering: .sequentiallyConsistent) { return }
+    waker.wakeUp()
+  }
+
+  /// Whether records wait until a worker is done with earlier ones. The reader says it before it takes its news for the
+  /// last time and sleeps: what is told between the two is taken, and what is told later wakes.
+  func readerWaits(_ isWaiting: Bool) { isReaderWaiting.store(isWaiting, ordering: .sequentiallyConsistent) }
+
+  /// Everything that was told; waits for something until `deadline`.
+  func takeAll(until deadline: Date) -> [WorkerNews] { mailbox.takeAll(until: deadline) }
+}
