@@ -30,3 +30,21 @@ struct ProcessorTime {
     return fields.dropFirst(11).prefix(4).reduce(0) { $0 + (Double($1) ?? 0) }
   }
 }
+
+/// The share of this machine's processor time that its host gave to others.
+struct StolenTime {
+  private let start = Self.ticks()
+
+  /// Since the start of counting, from 0 to 1; 0 where nothing is known of a host.
+  var share: Double {
+    let end = Self.ticks()
+    return end.all > start.all ? (end.stolen - start.stolen) / (end.all - start.all) : 0
+  }
+
+  private static func ticks() -> (stolen: Double, all: Double) {
+    let line = (try? String(contentsOfFile: "/proc/stat", encoding: .utf8))?.split(separator: "\n").first ?? ""
+    // user, nice, system, idle, iowait, irq, softirq, steal
+    let fields = line.split(separator: " ").dropFirst().prefix(8).map { Double($0) ?? 0 }
+    return (fields.count == 8 ? fields[7] : 0, fields.reduce(0, +))
+  }
+}

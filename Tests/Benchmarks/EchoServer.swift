@@ -1,0 +1,61 @@
+import Kafka
+import Postgres
+import Runtime
+import Synchronization
+
+/// Sends each record's correlation id and value back, as fast as Kafka goes, and the database where there is one.
+final class EchoServer: Sendable {
+  private let isStopping: StopFlag
+  private let thread: OwnerThread
+
+  /// - Parameter database: where a row is changed, and the change committed, before records read together are answered.
+  init(_ name: String, configuration: KafkaConfiguration, database: PostgresConfiguration?) throws {
+    var sending = configuration
+    sending.lingerMilliseconds = 0
+    let producer = try KafkaProducer(configuration: sending) { _ in }
+    try producer.warmUp(topics: ["\(name).responses"], timeoutMilliseconds: 5_000)
+    let stopping = StopFlag()
+    isStopping = stopping
+    thread = OwnerThread(name) {
+      guard let consumer = try? KafkaConsumer(configuration: configuration, groupID: nil, topics: []) else { return }
+      let connection = database.flatMap { try? PostgresConnection($0) }
+      if database != nil, connection == nil { return }
+      try? consumer.assign(
+        (0..<Surroundings.partitions).map {
+          KafkaTopicPartitionOffset(topic: "\(name).requests", partition: $0, offset: KafkaTopicPartitionOffset.end)
+        })
+      while !stopping.isSet {
+        var answers: [(value: [UInt8], headers: [KafkaHeader])] = []
+        _ = try? consumer.poll(timeoutMilliseconds: 100, recordsMaximum: 1_000) { record in
+          var headers: [KafkaHeader] = []
+          record.forEachHeader { headers.append(KafkaHeader(name: Array($0), value: $1.map { Array($0) })) }
+          answers.append((record.value.map { Array($0) } ?? [], headers))
+        }
+        let update = "UPDATE echo SET commits = commits + 1"
+        if !answers.isEmpty, let connection, (try? connection.pipeline { $0.send(prepared: update, []) }) == nil {
+          continue
+        }
+        for answer in answers {
+          try? producer.send(
+            topic: "\(name).responses", partition: 0, key: nil, value: answer.value, headers: answer.headers,
+            reportID: 0)
+        }
+      }
+      consumer.close(timeoutMilliseconds: 1_000)
+      producer.close(timeoutMilliseconds: 1_000)
+      connection?.close()
+    }
+  }
+
+  func stop() {
+    isStopping.set()
+    thread.join()
+  }
+}
+
+/// A flag that is set once.
+final class StopFlag: Sendable {
+  private let flag = Atomic(false)
+  var isSet: Bool { flag.load(ordering: .relaxed) }
+  func set() { flag.store(true, ordering: .relaxed) }
+}
