@@ -130,7 +130,7 @@ package struct LostRange: Hashable, Sendable {
 package struct InputCommit: Hashable, Sendable {
   package var firstOffset: Int64
   package var position: InputPosition
-  /// Whether the position must be written: it is not the one that was committed last, or nobody knows.
+  /// Whether the position must be written: it is not the one that was committed last, or it may have no row yet.
   package var isChanged: Bool
 
   package init(firstOffset: Int64, position: InputPosition, isChanged: Bool) {
@@ -146,7 +146,7 @@ package struct InputCommit: Hashable, Sendable {
 package struct OutputCommit: Hashable, Sendable {
   package var firstSequence: Int64
   package var position: OutputPosition
-  /// Whether the position must be written: it is not the one that was committed last, or nobody knows.
+  /// Whether the position must be written: it is not the one that was committed last, or it may have no row yet.
   package var isChanged: Bool
 
   package init(firstSequence: Int64, position: OutputPosition, isChanged: Bool) {

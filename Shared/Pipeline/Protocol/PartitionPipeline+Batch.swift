@@ -170,8 +170,6 @@ extension PartitionPipeline {
       rejected.append(row)
       entries.append(rejectionEntry(row, reason: rejection.reason, count: entries.count))
     }
-    var next = cursors.map(\.next)
-    for message in decision.messages { next[message.output] = message.sequence + 1 }
     return CommitBatch(
       partition: partition, epoch: epoch, number: context.batchNumber, committedAt: context.now,
       inputs: inputs.indices.map {
@@ -179,16 +177,18 @@ extension PartitionPipeline {
           firstOffset: inputs[$0].nextOffset, position: draft.positions[$0],
           isChanged: !arePositionsWritten || draft.positions[$0] != inputs[$0])
       },
-      outputs: outputCommits(next: next),
+      outputs: outputCommits(adding: decision.messages),
       watermark: context.watermark, outcomes: outcomeBytes(draft), arrivals: draft.arrivals, effects: decision.effects,
       rejections: rejected, rejectedNotKept: Int64(decision.rejections.count - rejected.count), outbox: entries,
       deliveredOutbox: outboxDelivered,
       missing: missingSequences(&draft.gates, now: context.now), lost: [], lostSequences: lostSequences)
   }
 
-  /// The outputs as they are once `next` are the sequences that their next messages get.
-  func outputCommits(next: [Int64]) -> [OutputCommit] {
-    cursors.indices.map {
+  /// The outputs as they are with `messages`, in the order of their sequences.
+  func outputCommits(adding messages: [NumberedMessage]) -> [OutputCommit] {
+    var next = cursors.map(\.next)
+    for message in messages { next[message.output] = message.sequence + 1 }
+    return cursors.indices.map {
       OutputCommit(
         firstSequence: cursors[$0].next,
         position: OutputPosition(nextSequence: next[$0], emittedSequence: cursors[$0].delivered),

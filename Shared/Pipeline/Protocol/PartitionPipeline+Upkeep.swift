@@ -75,13 +75,12 @@ extension PartitionPipeline {
     let decision = decider.decide([], knowing: nil, context: context)
     for range in lost { inputs[range.input].nextOffset = range.offsets.upperBound }
     // What the decider makes of an empty batch has its sequences too; it is published with the backlog.
-    var next = cursors.map(\.next)
-    for message in decision.messages { next[message.output] = message.sequence + 1 }
     let commit = CommitBatch<Service>(
       partition: partition, epoch: epoch, number: context.batchNumber, committedAt: context.now,
       inputs: inputs.map { InputCommit(firstOffset: $0.nextOffset, position: $0, isChanged: true) },
-      outputs: outputCommits(next: next), watermark: watermark, outcomes: [], arrivals: nil, effects: decision.effects,
-      rejections: [], rejectedNotKept: 0, outbox: [], deliveredOutbox: [], missing: [], lost: lost, lostSequences: [])
+      outputs: outputCommits(adding: decision.messages), watermark: watermark, outcomes: [], arrivals: nil,
+      effects: decision.effects, rejections: [], rejectedNotKept: 0, outbox: [], deliveredOutbox: [], missing: [],
+      lost: lost, lostSequences: [])
     let result = try store.commit(commit)
     decider.committed(result)
     batchNumber = commit.number
@@ -89,7 +88,9 @@ extension PartitionPipeline {
     for range in lost {
       alarm(.lostOffsets(topic: service.inputs[range.input].topic, offsets: range.offsets, detail: range.detail))
     }
-    for output in cursors.indices { cursors[output].committed(next: next[output]) }
+    for output in cursors.indices {
+      cursors[output].committed(next: commit.outputs[output].position.nextSequence)
+    }
     for message in result.messages { cursors[message.output].committed(next: message.sequence + 1) }
   }
 }

@@ -80,7 +80,7 @@ package struct PostgresPipeline {
       fail(PostgresError(.misuse, "a pipeline has at most \(Self.maximumStatements) statements"), name)
     } else if hasCommit {
       fail(PostgresError(.misuse, "COMMIT is the last statement of a pipeline"), name)
-    } else if sql.utf8.withContiguousStorageIfAvailable({ $0.contains(0) }) ?? sql.utf8.contains(0) {
+    } else if sql.utf8.contains(0) {
       fail(PostgresError(.misuse, "the statement has a NUL character"), name)
     } else {
       entries.append(Entry(key: key, sql: sql, parameters: parameters, name: name, isCommit: isCommit))

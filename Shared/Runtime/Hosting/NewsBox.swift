@@ -1,20 +1,20 @@
 import Foundation
-import Kafka
 import Synchronization
 
 /// What workers tell the reader, who sleeps in the consumer's `poll` meanwhile.
 final class NewsBox: Sendable {
   private let mailbox = Mailbox<WorkerNews>()
-  private let waker: KafkaWaker
+  private let wake: @Sendable () -> Void
   private let isReaderWaiting = Atomic(false)
 
-  init(waker: KafkaWaker) { self.waker = waker }
+  /// - Parameter wake: ends the reader's `poll`.
+  init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
   /// Wakes the reader, but not for a finished batch while none waits for its end: waking costs more than telling.
   func tell(_ news: WorkerNews) {
     mailbox.put(news)
     if case .finishedBatch = news, !isReaderWaiting.load(ordering: .sequentiallyConsistent) { return }
-    waker.wakeUp()
+    wake()
   }
 
   /// Whether records wait until a worker is done with earlier ones. The reader says it before it takes its news for the

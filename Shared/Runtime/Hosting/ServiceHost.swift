@@ -28,7 +28,8 @@ package enum ServiceHost {
     context.lifeCycle.onStop("producer") { writer.close(timeoutMilliseconds: flushMilliseconds) }
     let consumer = try KafkaConsumer(
       configuration: kafka, groupID: "handbill-\(Service.name)", topics: service.inputs.map(\.topic))
-    let news = NewsBox(waker: consumer.waker)
+    let waker = consumer.waker
+    let news = NewsBox { waker.wakeUp() }
     let open = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.partitionsOpen)) { $0.reduce(0, +) }
     let stopped = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.partitionsStopped)) { $0.reduce(0, +) }
     let ages = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.watermarkAge)) { $0.max() ?? 0 }

@@ -70,6 +70,13 @@ struct StoredDecisionTests {
     #expect(try count(partition, "decision") == 5)
     #expect(try count(partition, "minute_count WHERE requests = 1") == 5)
     #expect(try count(partition, "minute_count WHERE fills = 1") == 2)
+    let metrics = partition.metrics.exposition()
+    for line in [
+      #"{reason="servedHouse",test="false"} 1"#, #"{reason="servedTest",test="true"} 1"#,
+      #"{reason="served",test="false"} 0"#,
+    ] {
+      #expect(metrics.contains("handbill_decisions_total\(line)\n"))
+    }
 
     // After a restart each is still known, and test ads go on where they were.
     try partition.restart()
