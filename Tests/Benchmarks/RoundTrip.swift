@@ -5,24 +5,26 @@ import Kafka
 import Runtime
 import Synchronization
 
-/// Sends requests at a fixed rate, whether answered or not, and measures how long each answer takes.
+/// Sends requests at a fixed rate, whether answered or not, to several parties in turn, and measures how long each
+/// answer takes: whatever the machine does meanwhile, it does to all of them.
 struct RoundTrip: Sendable {
+  /// Who answers requests.
+  struct Party: Sendable {
+    let requestTopic: String
+    let responseTopic: String
+    /// One request: its partition, value and headers besides the reply's.
+    let request: @Sendable (_ number: Int) -> (partition: Int32, value: [UInt8], headers: [KafkaHeader])
+  }
+
   let configuration: KafkaConfiguration
-  let requestTopic: String
-  let responseTopic: String
+  let parties: [Party]
+  /// Of all parties together.
   let perSecond: Int
   let seconds: Int
-  /// One request: its partition, value and headers besides the reply's.
-  let request: @Sendable (_ number: Int) -> (partition: Int32, value: [UInt8], headers: [KafkaHeader])
 
   struct Latencies {
-    var microseconds: [Int64]
-    var unanswered: Int
-
-    mutating func add(_ other: Latencies) {
-      microseconds += other.microseconds
-      unanswered += other.unanswered
-    }
+    var microseconds: [Int64] = []
+    var unanswered = 0
 
     func quantile(_ share: Double) -> Double {
       let sorted = microseconds.sorted()
@@ -31,33 +33,38 @@ struct RoundTrip: Sendable {
     }
   }
 
-  func measure() throws -> Latencies {
+  /// Each party's latencies.
+  func measure() throws -> [Latencies] {
     let count = perSecond * seconds
     let sent = SentTimes(count: count)
     let consumer = try KafkaConsumer(configuration: configuration, groupID: nil, topics: [])
-    try consumer.assign([
-      KafkaTopicPartitionOffset(topic: responseTopic, partition: 0, offset: KafkaTopicPartitionOffset.end)
-    ])
+    try consumer.assign(
+      parties.map {
+        KafkaTopicPartitionOffset(topic: $0.responseTopic, partition: 0, offset: KafkaTopicPartitionOffset.end)
+      })
     // The assignment to the end stands once an answer from before was not read; give it time.
     _ = try consumer.poll(timeoutMilliseconds: 1_000, recordsMaximum: 1) { _ in }
     let sender = OwnerThread("sender") { send(count, sent) }
-    var latencies: [Int64] = []
-    latencies.reserveCapacity(count)
+    var latencies = Array(repeating: Latencies(), count: parties.count)
+    var answered = 0
     let clock = SystemClock()
     let deadline = clock.monotonicMilliseconds + Int64(seconds) * 1_000 + 10_000
-    while latencies.count < count, clock.monotonicMilliseconds < deadline {
+    while answered < count, clock.monotonicMilliseconds < deadline {
       _ = try consumer.poll(timeoutMilliseconds: 100, recordsMaximum: 1_000) { record in
         let now = clock.monotonicMicroseconds
         record.forEachHeader { name, value in
           guard name.elementsEqual("kafka_correlationId".utf8), let value, value.count == 8 else { return }
           let number = Int(UInt64(littleEndian: value.loadUnaligned(as: UInt64.self)))
-          if let started = sent.take(number) { latencies.append(now - started) }
+          guard let started = sent.take(number) else { return }
+          latencies[number % parties.count].microseconds.append(now - started)
+          answered += 1
         }
       }
     }
     sender.join()
     consumer.close(timeoutMilliseconds: 1_000)
-    return Latencies(microseconds: latencies, unanswered: count - latencies.count)
+    for number in sent.rest { latencies[number % parties.count].unanswered += 1 }
+    return latencies
   }
 
   private func send(_ count: Int, _ sent: SentTimes) {
@@ -65,7 +72,7 @@ struct RoundTrip: Sendable {
     configuration.lingerMilliseconds = 0
     guard let producer = try? KafkaProducer(configuration: configuration, reports: { _ in }) else { return }
     defer { producer.close(timeoutMilliseconds: 5_000) }
-    try? producer.warmUp(topics: [requestTopic], timeoutMilliseconds: 5_000)
+    try? producer.warmUp(topics: parties.map(\.requestTopic), timeoutMilliseconds: 5_000)
     let clock = SystemClock()
     let start = clock.monotonicMicroseconds
     let pause = NSCondition()
@@ -76,12 +83,13 @@ struct RoundTrip: Sendable {
         _ = pause.wait(until: Date(timeIntervalSinceNow: Double(due - clock.monotonicMicroseconds) / 1_000_000))
         pause.unlock()
       }
-      let message = request(number)
+      let party = parties[number % parties.count]
+      let message = party.request(number)
       let correlation = withUnsafeBytes(of: UInt64(number).littleEndian) { Array($0) }
-      let reply = CloudEventHeaders.reply(topic: responseTopic, partition: 0, correlationID: correlation)
+      let reply = CloudEventHeaders.reply(topic: party.responseTopic, partition: 0, correlationID: correlation)
       sent.note(number, clock.monotonicMicroseconds)
       try? producer.send(
-        topic: requestTopic, partition: message.partition, key: nil, value: message.value,
+        topic: party.requestTopic, partition: message.partition, key: nil, value: message.value,
         headers: message.headers + reply.map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) }, reportID: 0)
     }
   }
@@ -95,10 +103,13 @@ final class SentTimes: Sendable {
 
   func note(_ number: Int, _ time: Int64) { times.withLock { $0[number] = time } }
 
+  /// The numbers that have no answer.
+  var rest: [Int] { times.withLock { times in times.indices.filter { times[$0] >= 0 } } }
+
   func take(_ number: Int) -> Int64? {
     times.withLock { times in
       guard times.indices.contains(number), times[number] > 0 else { return nil }
-      defer { times[number] = 0 }
+      defer { times[number] = -1 }
       return times[number]
     }
   }

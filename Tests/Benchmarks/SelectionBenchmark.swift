@@ -10,14 +10,11 @@ import Supervision
 /// commits one changed row before it answers: what nothing that keeps its decisions can do without.
 struct SelectionBenchmark {
   let surroundings: Surroundings
+  /// Of all parties together.
   static let perSecond = 200
-  /// Echoes and ad selection take short turns, so that the machine's moods meet all of them. The half of the rounds
-  /// counts in which the host of a virtual machine took least of the processors for others: what it takes is no
-  /// party's doing, and it hits the longest way most.
-  static let rounds = 24
-  static let seconds = 3
-  /// So long the same is done before each measurement: the broker's compiler takes a good part of two cores until then.
-  static let warmUpSeconds = 30
+  static let seconds = 120
+  /// So long each party is asked alone before: the broker's compiler takes a good part of two cores until then.
+  static let secondsAlone = 30
   static let app = "bench"
   static let key = "bench-distribution-key"
 
@@ -51,57 +48,49 @@ struct SelectionBenchmark {
     progress("starting ad selection, billing and the console")
     let services = try startServices()
     defer { for service in services.reversed() { service.terminate(graceMilliseconds: 10_000) } }
-    progress("warming up")
-    _ = try echoTrip(Self.bare, seconds: Self.warmUpSeconds).measure()
-    _ = try selectionTrip(round: 0, seconds: Self.warmUpSeconds).measure()
-    var rounds: [Round] = []
-    for number in 1...Self.rounds {
-      let round = try round(number, service: services[0])
-      progress("round \(number) of \(Self.rounds): \(round.summary)")
-      rounds.append(round)
-    }
-    var results = Self.results(of: rounds.sorted { $0.stolenShare < $1.stolenShare }.prefix(Self.rounds / 2))
+    progress("warming up, and what a request costs: each alone, \(Self.secondsAlone) s")
+    _ = try trip([echo(Self.bare)], seconds: Self.secondsAlone).measure()
+    let committed = try cost(of: echo(Self.committing), service: services[0])
+    let selected = try cost(of: selection(round: 0), service: services[0])
+    progress("asking all in turn for \(Self.seconds) s")
+    let stolen = StolenTime()
+    let parties = [echo(Self.bare), echo(Self.committing), selection(round: 1)]
+    var results = Self.results(try trip(parties, seconds: Self.seconds).measure())
+    results += [
+      BenchmarkResult("processors taken by the host", 100 * stolen.share, "%"),
+      BenchmarkResult("ad selection, processor time", selected.service, "us/request"),
+      BenchmarkResult(
+        "ad selection, processor time of PostgreSQL", selected.postgres, "us/request",
+        limit: ("committing echo", committed.postgres)),
+    ]
     for (name, service) in zip(["ad selection", "billing", "console"], services) {
       results.append(BenchmarkResult("\(name), memory", try residentMebibytes(service), "MiB"))
     }
     return results
   }
 
-  private func round(_ number: Int, service: ChildProcess) throws -> Round {
-    func measure(_ trip: RoundTrip) throws -> Trip {
-      try Trip(of: trip, postgres: surroundings.postgres.processIdentifier, service: service.processIdentifier)
-    }
-    return Round(
-      echo: try measure(echoTrip(Self.bare, seconds: Self.seconds)),
-      committed: try measure(echoTrip(Self.committing, seconds: Self.seconds)),
-      selection: try measure(selectionTrip(round: number, seconds: Self.seconds)))
+  /// The processor time of a request to `party`, in microseconds.
+  private func cost(of party: RoundTrip.Party, service: ChildProcess) throws -> (service: Double, postgres: Double) {
+    let times = [service.processIdentifier, surroundings.postgres.processIdentifier ?? 0].map { ProcessorTime($0) }
+    let answered = try trip([party], seconds: Self.secondsAlone).measure()[0].microseconds.count
+    let costs = times.map { $0.microseconds / Double(answered) }
+    return (costs[0], costs[1])
   }
 
-  private static func results(of rounds: ArraySlice<Round>) -> [BenchmarkResult] {
-    let echo = Trip(rounds.map(\.echo))
-    let committed = Trip(rounds.map(\.committed))
-    let selection = Trip(rounds.map(\.selection))
+  /// - Parameter latencies: of the echo, of the committing echo and of ad selection.
+  private static func results(_ latencies: [RoundTrip.Latencies]) -> [BenchmarkResult] {
     var results: [BenchmarkResult] = []
     for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
-      let bare = ("echo, \(name)", echo.latencies.quantile(share))
-      let committing = ("committing echo, \(name)", committed.latencies.quantile(share))
-      let selected = selection.latencies.quantile(share)
+      let bare = ("echo, \(name)", latencies[0].quantile(share))
+      let committing = ("committing echo, \(name)", latencies[1].quantile(share))
+      let selected = latencies[2].quantile(share)
       results += [
         BenchmarkResult(bare.0, bare.1, "ms"), BenchmarkResult(committing.0, committing.1, "ms", limit: bare),
         BenchmarkResult("ad selection, \(name)", selected, "ms", limit: bare),
         BenchmarkResult("ad selection, \(name)", selected, "ms", limit: committing),
       ]
     }
-    let committing = ("committing echo", committed.perRequest(committed.postgresMicroseconds))
-    return results + [
-      BenchmarkResult("ad selection, unanswered", Double(selection.latencies.unanswered), "requests"),
-      BenchmarkResult(
-        "ad selection, processor time", selection.perRequest(selection.serviceMicroseconds), "us/request"),
-      BenchmarkResult(
-        "ad selection, processor time of PostgreSQL", selection.perRequest(selection.postgresMicroseconds),
-        "us/request", limit: committing),
-      BenchmarkResult("processors taken by the host", 100 * (rounds.map(\.stolenShare).max() ?? 0), "% at most"),
-    ]
+    return results + [BenchmarkResult("ad selection, unanswered", Double(latencies[2].unanswered), "requests")]
   }
 
   private static let bare = "echo"
@@ -122,12 +111,16 @@ struct SelectionBenchmark {
     return try EchoServer(name, configuration: surroundings.kafkaConfiguration, database: database)
   }
 
-  private func echoTrip(_ name: String, seconds: Int) -> RoundTrip {
+  private func trip(_ parties: [RoundTrip.Party], seconds: Int) -> RoundTrip {
+    RoundTrip(
+      configuration: surroundings.kafkaConfiguration, parties: parties, perSecond: Self.perSecond, seconds: seconds)
+  }
+
+  private func echo(_ name: String) -> RoundTrip.Party {
     let value = [UInt8](repeating: 1, count: 200)
-    return RoundTrip(
-      configuration: surroundings.kafkaConfiguration, requestTopic: "\(name).requests",
-      responseTopic: "\(name).responses", perSecond: Self.perSecond, seconds: seconds
-    ) { number in (Int32(number) % Surroundings.partitions, value, []) }
+    return RoundTrip.Party(requestTopic: "\(name).requests", responseTopic: "\(name).responses") { number in
+      (Int32(number) % Surroundings.partitions, value, [])
+    }
   }
 
   private func startServices() throws -> [ChildProcess] {
@@ -143,11 +136,8 @@ struct SelectionBenchmark {
   }
 
   /// - Parameter round: each has clients of its own, who are not throttled.
-  private func selectionTrip(round: Int, seconds: Int) -> RoundTrip {
-    RoundTrip(
-      configuration: surroundings.kafkaConfiguration, requestTopic: Topic.requests.name,
-      responseTopic: Topic.responses.name + Self.app, perSecond: Self.perSecond, seconds: seconds
-    ) { number in
+  private func selection(round: Int) -> RoundTrip.Party {
+    RoundTrip.Party(requestTopic: Topic.requests.name, responseTopic: Topic.responses.name + Self.app) { number in
       let client = "client-\(number)-\(round)"
       let id = UUIDv7(timestamp: SystemClock().now, randomHigh: 0, randomLow: UInt64(number) << 8 | UInt64(round))
       let request = Self.request(id: id, client: client)
