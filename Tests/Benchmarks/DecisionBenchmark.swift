@@ -23,7 +23,7 @@ struct DecisionBenchmark {
     let catalog = try Self.catalog()
     var decider = SelectionDecider(
       stored: StoredState(), catalog: catalog, settings: SelectionSettings(), crypto: try SelectionCrypto(ring: ring),
-      random: SplitMix(state: 1))
+      random: SplitMix(state: 1), now: Self.now)
     var decoder = service.makeDecoder()
     var grants: [SelectionInput] = []
     for number in 0..<Self.campaigns { grants.append(.grant(try Self.grant(number))) }

@@ -28,8 +28,11 @@ struct SelectionTables: ServiceTables {
     for count in try connection.run(CountTestRequests(partition: partition)) {
       stored.testRequests[count.client] = count.requests
     }
+    for unwritten in try connection.run(CountUnwritten(partition: partition)) {
+      stored.counts[unwritten.key, default: 0] += unwritten.requests
+    }
     return SelectionDecider(
-      stored: stored, catalog: catalog, settings: settings, crypto: try crypto(), random: SecureRandom())
+      stored: stored, catalog: catalog, settings: settings, crypto: try crypto(), random: SecureRandom(), now: now)
   }
 
   private func crypto() throws(PostgresError) -> SelectionCrypto {
@@ -52,7 +55,9 @@ struct SelectionTables: ServiceTables {
     }
     for (id, used) in effects.used { pipeline.send(UseAllotment(partition: batch.partition, id: id, used: used)) }
     if !effects.closed.isEmpty { pipeline.send(CloseAllotments(partition: batch.partition, closed: effects.closed)) }
-    if !effects.counts.isEmpty { pipeline.send(AddMinuteCounts(partition: batch.partition, counts: effects.counts)) }
+    if !effects.counts.isEmpty {
+      pipeline.send(AddMinuteCounts(partition: batch.partition, batchNumber: batch.number, counts: effects.counts))
+    }
     return { [metrics] (_: PostgresPipelineResults) throws(PostgresError) -> CommitResult in
       metrics.note(effects)
       return CommitResult()

@@ -38,18 +38,23 @@ struct Settlement {
     }
   }
 
-  /// Impressions whose counts per minute are not written yet: impression tracking writes them every few seconds.
+  /// Requests and impressions whose counts per minute are not written yet: that is done every few seconds.
   private static let uncounted = """
-    SELECT (SELECT count(*) FROM impression_tracking.impression)::bigint
-      - (SELECT coalesce(sum(events), 0) FROM impression_tracking.minute_count WHERE kind = 2)::bigint
+    SELECT (SELECT count(*) FROM ad_selection.decision)::bigint
+        - (SELECT coalesce(sum(requests), 0) FROM ad_selection.minute_count)::bigint,
+      (SELECT count(*) FROM impression_tracking.impression)::bigint
+        - (SELECT coalesce(sum(events), 0) FROM impression_tracking.minute_count WHERE kind = 2)::bigint
     """
 
   /// What is not decided or not counted yet, a line for each partition.
   func unsettled() throws -> [String] {
-    let uncounted: Int64 = try connection.query(Self.uncounted).first?.decode(0) ?? 0
-    let lines = try undecided()
-    return uncounted > 0
-      ? lines + ["impression-tracking: \(uncounted) impressions not yet counted per minute"] : lines
+    var lines = try undecided()
+    guard let uncounted = try connection.query(Self.uncounted).first else { return lines }
+    for (column, name) in ["ad-selection: requests", "impression-tracking: impressions"].enumerated() {
+      let number: Int64 = try uncounted.decode(column)
+      if number > 0 { lines.append("\(name) not yet counted per minute: \(number)") }
+    }
+    return lines
   }
 
   /// What is not decided yet, a line for each partition.

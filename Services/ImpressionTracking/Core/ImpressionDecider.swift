@@ -18,7 +18,7 @@ package struct ImpressionDecider: PartitionDecider {
   private var suspicion = 0
   /// What the last decision put into the tables and the counts, to take it out again.
   private var journal: [(id: TakenID, countedAt: Int)] = []
-  private var counts: UnwrittenCounts
+  private var counts: UnwrittenCounts<MinuteKey>
 
   private enum TakenID {
     case event(RecordedKind, UUIDv7)

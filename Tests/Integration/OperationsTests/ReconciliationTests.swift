@@ -120,6 +120,8 @@ struct ReconciliationTests {
       ("M5", "UPDATE impression_tracking.impression SET event_time = '2031-01-01Z'"),
       ("I8", "UPDATE ad_selection.decision SET is_test = true, impression_price = 0, click_price = 0, allotment = 0"),
       ("M6", "UPDATE impression_tracking.minute_count SET events = 2"),
+      ("M6", "UPDATE ad_selection.minute_count SET requests = 2"),
+      ("M6", "DELETE FROM ad_selection.minute_count"),
       ("M6", "UPDATE billing.minute_revenue SET gross = gross + 1 WHERE kind = 1"),
     ])
   func tampered(rule: String, change: String) async throws {

@@ -13,6 +13,8 @@ struct PartitionHistoryTests {
     var rig = try PartitionRig()
     rig.grantAll()
     var now = Samples.now
+    var decisions = 0
+    var counted: Int64 = 0
     for _ in 0..<40 {
       now = now.advanced(byMilliseconds: 3_000)
       rig.beat(at: now)
@@ -24,9 +26,12 @@ struct PartitionHistoryTests {
       #expect(batch.outcomes.filter { $0 == .forwarded }.count == batch.forwards.count)
       let duplicates = batch.outcomes.filter { $0 == .duplicate }.count
       #expect(batch.effects.decisions.count == requests.count - unanswered - duplicates)
-      #expect(Int(batch.effects.counts.values.reduce(0, +)) == batch.effects.decisions.count)
       #expect(!batch.outcomes.contains(.noted))
+      decisions += batch.effects.decisions.count
+      counted += batch.effects.counts.values.reduce(0, +)
     }
+    counted += rig.countsOfQuietTime(after: now).values.reduce(0, +)
+    #expect(counted == Int64(decisions))
   }
 
   private func randomRequest(

@@ -37,7 +37,7 @@ struct PartitionRig {
     ring = try KeyRing(keys: [try KeyRing.Key(id: 1, secret: [UInt8](repeating: 7, count: 32))])
     decider = SelectionDecider(
       stored: StoredState(), catalog: catalog, settings: settings, crypto: try SelectionCrypto(ring: ring),
-      random: random)
+      random: random, now: Samples.now)
     beat(at: Samples.now)
   }
 
@@ -53,10 +53,11 @@ struct PartitionRig {
       ], now: now)
   }
 
-  /// A new decider from what was stored.
-  mutating func restart() throws {
+  /// A new decider from what was stored, at `now`.
+  mutating func restart(at now: Timestamp = Samples.now) throws {
     decider = SelectionDecider(
-      stored: stored, catalog: catalog, settings: settings, crypto: try SelectionCrypto(ring: ring), random: random)
+      stored: stored, catalog: catalog, settings: settings, crypto: try SelectionCrypto(ring: ring), random: random,
+      now: now)
   }
 
   /// The numbers of clients that belong to this partition.
@@ -95,7 +96,13 @@ struct PartitionRig {
     let batch = decider.decide(records, knowing: nil, context: context(at: now, isRefused: isRefused))
     nextSequence += Int64(batch.messages.count)
     store(batch.effects)
+    decider.committed(CommitResult())
     return batch
+  }
+
+  /// What is written to the counts per minute once no more requests have come for long enough.
+  mutating func countsOfQuietTime(after now: Timestamp = Samples.now) -> [SelectionCountKey: Int64] {
+    run([], at: now.advanced(byMilliseconds: 11_000)).effects.counts
   }
 
   func context(at now: Timestamp, isRefused: Bool = false) -> BatchContext {
@@ -114,6 +121,8 @@ struct PartitionRig {
       }
     }
     stored.decisions += effects.decisions.compactMap(StoredDecision.init)
+    for decided in effects.decisions { stored.counts[decided.countKey, default: 0] += 1 }
+    if !effects.counts.isEmpty { stored.counts = [:] }
     for decided in effects.decisions where decided.decision.reason.countsForTestSequence {
       stored.testRequests[decided.arrived.clientHash, default: 0] += 1
     }

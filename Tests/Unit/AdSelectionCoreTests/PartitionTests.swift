@@ -41,7 +41,26 @@ struct PartitionTests {
     let again = rig.run([request], at: Samples.now.advanced(byMilliseconds: 1_500))
     #expect(again.outcomes == [.duplicate])
     #expect(again.answers.map(\.value) == first.answers.map(\.value))
-    #expect(again.effects.decisions.isEmpty && again.effects.counts.isEmpty && again.effects.used.isEmpty)
+    #expect(again.effects.decisions.isEmpty && again.effects.used.isEmpty)
+    #expect(Array(again.effects.counts.values) == [1])
+  }
+
+  @Test("M6: counts wait for a second, and a new owner goes on from the decisions whose counts no table has")
+  func counts() throws {
+    var rig = try PartitionRig()
+    rig.grantAll()
+    let requests = try PartitionRig.clients.prefix(3).map { SelectionInput.request(try rig.incoming($0)) }
+    let moments = [0, 600, 1_200].map { Samples.now.advanced(byMilliseconds: $0) }
+    #expect(rig.run([requests[0]], at: moments[0]).effects.counts.isEmpty)
+    try rig.restart(at: moments[1])
+    #expect(rig.run([requests[1]], at: moments[1]).effects.counts.isEmpty)
+    #expect(!rig.decider.isTimerDue(rig.context(at: moments[2])))
+    #expect(rig.run([requests[2]], at: moments[2]).effects.counts.isEmpty)
+    let later = Samples.now.advanced(byMilliseconds: 1_600)
+    #expect(rig.decider.isTimerDue(rig.context(at: later)))
+    let counts = rig.run([], at: later).effects.counts
+    #expect(counts.values.reduce(0, +) == 3 && counts.keys.allSatisfy { $0.request.reason == .served })
+    #expect(rig.countsOfQuietTime().isEmpty)
   }
 
   @Test("a duplicate whose own deadline is over is not answered")
@@ -62,7 +81,7 @@ struct PartitionTests {
     let incoming = try rig.incoming(other)
     let batch = rig.run([.request(incoming)])
     #expect(batch.outcomes == [.forwarded])
-    #expect(batch.answers.isEmpty && batch.effects.decisions.isEmpty && batch.effects.counts.isEmpty)
+    #expect(batch.answers.isEmpty && batch.effects.decisions.isEmpty && rig.countsOfQuietTime().isEmpty)
     let forward = try #require(batch.forwards.first)
     #expect(forward.topic == "ads.requests")
     #expect(forward.partition == incoming.partition(count: PartitionRig.partitionCount))
@@ -125,7 +144,7 @@ struct PartitionTests {
     #expect(batch.outcomes == [.refused(.configurationError)])
     #expect(batch.answers.isEmpty)
     #expect(batch.effects.decisions.map(\.decision.reason) == [.unknownKey])
-    #expect(batch.effects.counts.values.reduce(0, +) == 1)
+    #expect(Array(rig.countsOfQuietTime().values) == [1])
   }
 
   @Test("a request past its deadline is recorded, and no auction is held")
@@ -151,8 +170,9 @@ struct PartitionTests {
     #expect(
       try PartitionRig.response(try #require(batch.answers.first)).outcome
         == .error(.unknown, detail: "the decision could not be stored"))
-    #expect(batch.effects.decisions.isEmpty && batch.effects.used.isEmpty && batch.effects.counts.isEmpty)
+    #expect(batch.effects.decisions.isEmpty && batch.effects.used.isEmpty)
     #expect(rig.decider.state == before)
+    #expect(rig.countsOfQuietTime().isEmpty)
   }
 
   @Test("before the catalogue is complete every request gets serverFailure, and may be asked again")

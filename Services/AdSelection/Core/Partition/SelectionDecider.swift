@@ -1,4 +1,4 @@
-internal import AdCore
+package import AdCore
 internal import AdEvents
 package import Pipeline
 
@@ -15,16 +15,19 @@ package struct SelectionDecider: PartitionDecider {
   private var random: any RandomNumberGenerator
   private var answers = AnswerMaker()
   package private(set) var state: PartitionState
+  private var counts: UnwrittenCounts<SelectionCountKey>
 
+  /// - Parameter now: the time of the assignment.
   package init(
     stored: StoredState, catalog: CatalogSource, settings: SelectionSettings, crypto: SelectionCrypto,
-    random: any RandomNumberGenerator
+    random: any RandomNumberGenerator, now: Timestamp
   ) {
     self.catalog = catalog
     self.settings = settings
     self.crypto = crypto
     self.random = random
     state = PartitionState(restoring: stored, throttle: settings.throttle, allotments: settings.allotments)
+    counts = UnwrittenCounts(stored.counts, now: now)
   }
 
   package mutating func decide(
@@ -50,6 +53,7 @@ package struct SelectionDecider: PartitionDecider {
     }
     // Nothing was read: a timer's batch.
     if records.isEmpty, context.timer.maximum > 0 { keepAllotments(view, context: context, into: &batch) }
+    batch.effects.counts = counts.due(now: context.now)
     return batch
   }
 
@@ -85,7 +89,9 @@ package struct SelectionDecider: PartitionDecider {
     guard decision.reason != .duplicate else { return }
     let random = decisionContext.serveIDRandom
     let id = ServeID(timestamp: context.now, randomHigh: random.high, randomLow: random.low)
-    batch.effects.add(DecidedRequest(id: id, arrived: arrived, decision: decision, outcome: outcome))
+    let decided = DecidedRequest(id: id, arrived: arrived, decision: decision, outcome: outcome)
+    counts.add(decided.countKey)
+    batch.effects.add(decided)
   }
 
   /// What is wrong with where the answer is to go. The topic is the app's own, whatever the header says; so the header
@@ -185,27 +191,20 @@ package struct SelectionDecider: PartitionDecider {
     }
   }
 
+  package mutating func committed(_ result: CommitResult) { counts.committed() }
+
   package func isTimerDue(_ context: BatchContext) -> Bool {
-    if state.allotments.isCloseDue(now: context.now) { return true }
+    if counts.isDue(now: context.now) || state.allotments.isCloseDue(now: context.now) { return true }
     guard catalog.state(at: context.now) == .complete else { return false }
     return state.allotments.isAskDue(for: catalog.wants(at: context.now), now: context.now)
   }
 }
 
 extension SelectionEffects {
-  /// Adds a decision with what it counts and uses.
+  /// Adds a decision with what it uses.
   mutating func add(_ decided: DecidedRequest) {
     decisions.append(decided)
-    let serve = decided.serve
-    var injectedError: AdError?
-    if decided.decision.reason == .testError, case .noAd(let error, _) = decided.decision.outcome {
-      injectedError = error
-    }
-    let key = SelectionCountKey(
-      request: decided.decision.countKey, campaign: serve?.terms.campaign, ad: serve?.terms.ad,
-      injectedError: injectedError)
-    counts[key, default: 0] += 1
-    if let reservation = serve?.reservation { used[reservation.allotment] = reservation.usedAfterwards }
+    if let reservation = decided.serve?.reservation { used[reservation.allotment] = reservation.usedAfterwards }
   }
 }
 

@@ -5,7 +5,8 @@ package import Pipeline
 package struct SelectionEffects: Sendable {
   /// One for each request that was decided; duplicates and what was forwarded or rejected have none.
   package var decisions: [DecidedRequest] = []
-  /// How many requests each minute, by the dimensions of M6. Duplicates do not count.
+  /// How many requests each minute, by the dimensions of M6, of this batch and of those before it whose counts no table
+  /// has yet; empty in batches that write none. Duplicates do not count.
   package var counts: [SelectionCountKey: Int64] = [:]
   /// Allotments granted, as they were when granted.
   package var opened: [AllotmentRow] = []
@@ -44,6 +45,14 @@ package struct DecidedRequest: Hashable, Sendable {
 
   /// The ad served; nil for every other outcome.
   package var serve: Serve? { if case .served(let serve) = decision.outcome { serve } else { nil } }
+
+  /// What it is counted by.
+  package var countKey: SelectionCountKey {
+    var injectedError: AdError?
+    if decision.reason == .testError, case .noAd(let error, _) = decision.outcome { injectedError = error }
+    return SelectionCountKey(
+      request: decision.countKey, campaign: serve?.terms.campaign, ad: serve?.terms.ad, injectedError: injectedError)
+  }
 }
 
 /// The key of a count per minute.

@@ -3,24 +3,29 @@ import AdSelectionCore
 import Postgres
 import Runtime
 
-/// Adds a batch's counts to its partition's rows: nobody else writes those.
+/// Adds counts to their partition's rows, which nobody else writes, and keeps up to which batch everything is counted.
 struct AddMinuteCounts: PostgresStatement {
   static let sql = """
+    WITH counted AS (
+      UPDATE ad_selection.counted SET batch_number = $2 WHERE partition = $1
+    )
     INSERT INTO ad_selection.minute_count AS stored (partition, minute, reason, app, placement, campaign, ad, country,
       device, size, is_test, injected_error, requests, fills)
-    SELECT $1, counted.* FROM unnest($2::timestamptz[], $3::smallint[], $4::text[], $5::text[], $6::text[], $7::text[],
-      $8::text[], $9::smallint[], $10::smallint[], $11::boolean[], $12::smallint[], $13::bigint[],
-      $14::bigint[]) AS counted
+    SELECT $1, added.* FROM unnest($3::timestamptz[], $4::smallint[], $5::text[], $6::text[], $7::text[], $8::text[],
+      $9::text[], $10::smallint[], $11::smallint[], $12::boolean[], $13::smallint[], $14::bigint[],
+      $15::bigint[]) AS added
     ON CONFLICT (partition, minute, reason, app, placement, campaign, ad, country, device, size, is_test, injected_error)
     DO UPDATE SET requests = stored.requests + excluded.requests, fills = stored.fills + excluded.fills
     """
   let partition: Int32
+  let batchNumber: Int64
   let counts: [SelectionCountKey: Int64]
 
   var parameters: [any PostgresValue] {
     let rows = Array(counts)
     return [
-      partition, rows.map(\.key.request.minute.postgres), rows.map { Int16($0.key.request.reason.rawValue) },
+      partition, batchNumber, rows.map(\.key.request.minute.postgres),
+      rows.map { Int16($0.key.request.reason.rawValue) },
       rows.map(\.key.request.app.text), rows.map(\.key.request.placement.text),
       rows.map { $0.key.campaign?.text ?? "" },
       rows.map { $0.key.ad?.text ?? "" }, rows.map(\.key.request.country.description),

@@ -11,12 +11,20 @@ enum TrafficChecks {
   /// Of everything there is.
   static let all = [
     lives, testTraffic,
-    counts("requests", "ad_selection.minute_count", "requests", "ad_selection.decision", "true"),
+    counts("requests", "ad_selection.minute_count", "requests", countedRequests, "true"),
     counts("impressions", "impression_tracking.minute_count", "events", countedImpressions, "kind = 2"),
     counts("clicks", "click_tracking.minute_count", "events", "click_tracking.click", "kind = 1"),
   ]
 
-  /// Impressions of the batches that impression tracking has counted: it writes counts later than batches.
+  /// Requests of the batches that ad selection has counted: it writes counts later than batches. Where it does not say
+  /// how far it has come, nobody has owned the partition since a release that counted with each batch.
+  private static let countedRequests = """
+    (SELECT d.partition, d.app, d.is_test FROM ad_selection.decision d
+      LEFT JOIN ad_selection.counted c USING (partition)
+      WHERE c.batch_number IS NULL OR d.batch_number <= c.batch_number) AS counted_requests
+    """
+
+  /// Impressions of the batches that impression tracking has counted.
   private static let countedImpressions = """
     (SELECT i.partition, i.app, i.is_test FROM impression_tracking.impression i
       JOIN impression_tracking.counted c USING (partition) WHERE i.batch_number <= c.batch_number) AS counted_impressions

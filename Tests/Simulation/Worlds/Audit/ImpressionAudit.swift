@@ -73,10 +73,8 @@ struct ImpressionAudit {
     }
     compare(accepted, partition)
     compareRejected(rejected, row, place)
-    let tables = world.impressions.tables
-    let stored = [tables.counts, tables.uncounted].reduce(0) { $0 + ($1[partition]?.values.reduce(0, +) ?? 0) }
-    if tables.wrongCounts > 0 { world.fail("\(place): \(tables.wrongCounts) batches wrote wrong counts") }
-    if stored != Int64(counted) { world.fail("\(place): \(stored) events are counted per minute, not \(counted)") }
+    let complaint = world.impressions.tables.counts.complaint(rows: counted, partition: partition)
+    if let complaint { world.fail("\(place): \(complaint)") }
   }
 
   private func compare(_ accepted: [Accepted], _ partition: Int32) {

@@ -58,6 +58,9 @@ struct SelectionAudit {
       }
       if !left.isEmpty { world.fail("\(place): batch \(batch.number) has \(left.count) decisions nobody asked for") }
     }
+    let decisions = rows.values.reduce(0) { $0 + $1.count }
+    let complaint = world.selection.tables.counts.complaint(rows: decisions, partition: partition)
+    if let complaint { world.fail("\(place): \(complaint)") }
   }
 
   private func hasRow(_ due: Due) -> Bool { if case .outcome(_, let hasRow, _) = due { hasRow } else { true } }

@@ -30,11 +30,7 @@ struct ImpressionTables: SimulatedTables {
   private(set) var bySequence: [Int32: [Row]] = [:]
   private(set) var deliveries: [DeliveryKey: ImpressionEffects.Delivery] = [:]
   private(set) var failures: Set<FailureKey> = []
-  private(set) var counts: [Int32: [MinuteKey: Int64]] = [:]
-  /// Counted from the rows since the batch that last wrote counts.
-  private(set) var uncounted: [Int32: [MinuteKey: Int64]] = [:]
-  /// How often a batch wrote other counts than its partition's rows since then have.
-  private(set) var wrongCounts = 0
+  private(set) var counts = SimulatedCounts<MinuteKey>()
 
   init(windows: Windows, idsMaximum: Int) {
     self.windows = windows
@@ -42,7 +38,7 @@ struct ImpressionTables: SimulatedTables {
   }
 
   func load(_ partition: Int32, now: Timestamp, for context: InstanceContext) -> ImpressionDecider {
-    ImpressionDecider(windows: windows, now: now, counts: uncounted[partition] ?? [:], idsMaximum: idsMaximum)
+    ImpressionDecider(windows: windows, now: now, counts: counts.unwritten[partition] ?? [:], idsMaximum: idsMaximum)
   }
 
   func look(up query: ImpressionIDs, partition: Int32) -> ImpressionIDs {
@@ -106,11 +102,7 @@ struct ImpressionTables: SimulatedTables {
           minute: row.arrival.milliseconds / 60_000, kind: .failed, error: row.failure.error, app: row.failure.app,
           served: nil, placement: row.failure.placement, isTest: false)
       }
-    for key in keys { uncounted[batch.partition, default: [:]][key, default: 0] += 1 }
-    guard !effects.counts.isEmpty else { return }
-    if effects.counts != uncounted[batch.partition] { wrongCounts += 1 }
-    uncounted[batch.partition] = nil
-    counts[batch.partition, default: [:]].merge(effects.counts, uniquingKeysWith: +)
+    counts.take(keys, writing: effects.counts, partition: batch.partition)
   }
 
   private static func key(

@@ -32,6 +32,7 @@ struct SelectionTables: SimulatedTables {
   private(set) var decisions: [Int32: [Row]] = [:]
   private(set) var served: [ServeID: DecidedRequest] = [:]
   private(set) var allotments: [UInt64: Allotment] = [:]
+  private(set) var counts = SimulatedCounts<SelectionCountKey>()
   private var ordinals: Set<Ordinal> = []
 
   init(ring: KeyRing, sabotage: Sabotage?) {
@@ -55,9 +56,10 @@ struct SelectionTables: SimulatedTables {
     for decided in rows where decided.decision.reason.countsForTestSequence {
       stored.testRequests[decided.arrived.clientHash, default: 0] += 1
     }
+    stored.counts = counts.unwritten[partition] ?? [:]
     return SelectionDecider(
       stored: stored, catalog: catalog.source, settings: settings, crypto: crypto,
-      random: SeededRandom(seed: context.random.next()))
+      random: SeededRandom(seed: context.random.next()), now: now)
   }
 
   func look(up query: Never, partition: Int32) -> Never {}
@@ -92,6 +94,7 @@ struct SelectionTables: SimulatedTables {
       decisions[batch.partition, default: []].append(Row(batch: batch.number, decided: decided))
       if decided.serve != nil { served[decided.id] = decided }
     }
+    counts.take(effects.decisions.map(\.countKey), writing: effects.counts, partition: batch.partition)
     for row in effects.opened {
       allotments[row.allotment] = Allotment(partition: batch.partition, row: row)
       ordinals.insert(ordinal(row, batch.partition))
