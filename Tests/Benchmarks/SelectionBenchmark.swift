@@ -7,14 +7,18 @@ import Runtime
 import Supervision
 
 /// The time from request to response through Kafka, of ad selection and, beside it, of a bare echo and of an echo that
-/// commits one changed row before it answers: what nothing that keeps its decisions can do without.
+/// commits one changed row before it answers: what nothing that keeps its decisions can do without. They are asked in
+/// turn, request by request, so that each meets the same moments of the machine. Alone, one after the other, they meet
+/// different ones: no ratio is made of that.
 struct SelectionBenchmark {
   let surroundings: Surroundings
   /// Of all parties together.
   static let perSecond = 200
-  static let seconds = 120
-  /// So long each party is asked alone before: the broker's compiler takes a good part of two cores until then.
+  /// The broker's compiler takes a good part of two cores until then.
+  static let warmUpSeconds = 30
   static let secondsAlone = 30
+  /// So long all are asked in turn.
+  static let seconds = 120
   static let app = "bench"
   static let key = "bench-distribution-key"
 
@@ -48,20 +52,29 @@ struct SelectionBenchmark {
     progress("starting ad selection, billing and the console")
     let services = try startServices()
     defer { for service in services.reversed() { service.terminate(graceMilliseconds: 10_000) } }
-    progress("warming up, and what a request costs: each alone, \(Self.secondsAlone) s")
-    _ = try trip([echo(Self.bare)], seconds: Self.secondsAlone).measure()
-    let committed = try cost(of: echo(Self.committing), service: services[0])
-    let selected = try cost(of: selection(round: 0), service: services[0])
+    func parties(round: Int) -> [RoundTrip.Party] { [echo(Self.bare), echo(Self.committing), selection(round: round)] }
+    progress("warming up")
+    _ = try trip(parties(round: 0), seconds: Self.warmUpSeconds).measure()
+    progress("asking each alone for \(Self.secondsAlone) s")
+    let alone = try parties(round: 1).map { try askAlone($0, service: services[0]) }
     progress("asking all in turn for \(Self.seconds) s")
     let stolen = StolenTime()
-    let parties = [echo(Self.bare), echo(Self.committing), selection(round: 1)]
-    var results = Self.results(try trip(parties, seconds: Self.seconds).measure())
+    let inTurn = try trip(parties(round: 2), seconds: Self.seconds).measure()
+    var results = Self.results(inTurn)
     results += [
-      BenchmarkResult("processors taken by the host", 100 * stolen.share, "%"),
-      BenchmarkResult("ad selection, processor time", selected.service, "us/request"),
       BenchmarkResult(
-        "ad selection, processor time of PostgreSQL", selected.postgres, "us/request",
-        limit: ("committing echo", committed.postgres)),
+        "unanswered", Double((inTurn + alone.map(\.latencies)).reduce(0) { $0 + $1.unanswered }), "requests"),
+      BenchmarkResult("processors taken by the host", 100 * stolen.share, "%"),
+    ]
+    for (name, party) in zip(Self.names, alone) {
+      results.append(BenchmarkResult("\(name) alone, p50", party.latencies.quantile(0.5), "ms"))
+      results.append(BenchmarkResult("\(name) alone, p99", party.latencies.quantile(0.99), "ms"))
+    }
+    results += [
+      BenchmarkResult("ad selection alone, processor time", alone[2].serviceMicroseconds, "us/request"),
+      BenchmarkResult(
+        "ad selection alone, processor time of PostgreSQL", alone[2].postgresMicroseconds, "us/request",
+        limit: ("committing echo alone", alone[1].postgresMicroseconds)),
     ]
     for (name, service) in zip(["ad selection", "billing", "console"], services) {
       results.append(BenchmarkResult("\(name), memory", try residentMebibytes(service), "MiB"))
@@ -69,28 +82,36 @@ struct SelectionBenchmark {
     return results
   }
 
-  /// The processor time of a request to `party`, in microseconds.
-  private func cost(of party: RoundTrip.Party, service: ChildProcess) throws -> (service: Double, postgres: Double) {
-    let times = [service.processIdentifier, surroundings.postgres.processIdentifier ?? 0].map { ProcessorTime($0) }
-    let answered = try trip([party], seconds: Self.secondsAlone).measure()[0].microseconds.count
-    let costs = times.map { $0.microseconds / Double(answered) }
-    return (costs[0], costs[1])
+  /// What was measured of a party that was asked alone: latencies and, for each request, processor time.
+  private struct Alone {
+    let latencies: RoundTrip.Latencies
+    let serviceMicroseconds: Double
+    let postgresMicroseconds: Double
   }
 
-  /// - Parameter latencies: of the echo, of the committing echo and of ad selection.
+  private func askAlone(_ party: RoundTrip.Party, service: ChildProcess) throws -> Alone {
+    let service = ProcessorTime(service.processIdentifier)
+    let postgres = ProcessorTime(surroundings.postgres.processIdentifier ?? 0)
+    let latencies = try trip([party], seconds: Self.secondsAlone).measure()[0]
+    let answered = Double(latencies.microseconds.count)
+    return Alone(
+      latencies: latencies, serviceMicroseconds: service.microseconds / answered,
+      postgresMicroseconds: postgres.microseconds / answered)
+  }
+
+  private static let names = ["echo", "committing echo", "ad selection"]
+
+  /// - Parameter latencies: of the parties in the order of ``names``.
   private static func results(_ latencies: [RoundTrip.Latencies]) -> [BenchmarkResult] {
-    var results: [BenchmarkResult] = []
-    for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
-      let bare = ("echo, \(name)", latencies[0].quantile(share))
-      let committing = ("committing echo, \(name)", latencies[1].quantile(share))
-      let selected = latencies[2].quantile(share)
-      results += [
-        BenchmarkResult(bare.0, bare.1, "ms"), BenchmarkResult(committing.0, committing.1, "ms", limit: bare),
-        BenchmarkResult("ad selection, \(name)", selected, "ms", limit: bare),
-        BenchmarkResult("ad selection, \(name)", selected, "ms", limit: committing),
+    [("p50", 0.5), ("p99", 0.99)].flatMap { name, share in
+      let values = zip(names, latencies).map { ("\($0), \(name)", $1.quantile(share)) }
+      return [
+        BenchmarkResult(values[0].0, values[0].1, "ms"),
+        BenchmarkResult(values[1].0, values[1].1, "ms", limit: values[0]),
+        BenchmarkResult(values[2].0, values[2].1, "ms", limit: values[0]),
+        BenchmarkResult(values[2].0, values[2].1, "ms", limit: values[1]),
       ]
     }
-    return results + [BenchmarkResult("ad selection, unanswered", Double(latencies[2].unanswered), "requests")]
   }
 
   private static let bare = "echo"
