@@ -140,11 +140,13 @@ private struct Drive: Sendable {
     guard transport.close(timeoutMilliseconds: 60_000) else { throw TooFew(served: served.count) }
   }
 
-  /// Waits until billing has a fate for every impression and click, and every impression is counted.
+  /// Waits until billing has a fate for every impression and click, and every impression and request is counted.
   func awaitCharges() throws {
     try network.awaitCount(
       """
       SELECT count(*) + (SELECT coalesce(sum(events), 0) FROM impression_tracking.minute_count WHERE kind = 2)::bigint
+        + (SELECT coalesce(sum(requests), 0) FROM ad_selection.minute_count)::bigint
+        - (SELECT count(*) FROM ad_selection.decision)
       FROM billing.charge
       """,
       2 * WholeNetwork.GoldenCaseTests.impressions + WholeNetwork.GoldenCaseTests.clicks)

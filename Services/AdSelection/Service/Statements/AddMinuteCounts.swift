@@ -7,7 +7,8 @@ import Runtime
 struct AddMinuteCounts: PostgresStatement {
   static let sql = """
     WITH counted AS (
-      UPDATE ad_selection.counted SET batch_number = $2 WHERE partition = $1
+      INSERT INTO ad_selection.counted (partition, batch_number) VALUES ($1, $2)
+      ON CONFLICT (partition) DO UPDATE SET batch_number = excluded.batch_number
     )
     INSERT INTO ad_selection.minute_count AS stored (partition, minute, reason, app, placement, campaign, ad, country,
       device, size, is_test, injected_error, requests, fills)
