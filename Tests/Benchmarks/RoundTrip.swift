@@ -6,7 +6,8 @@ import Runtime
 import Synchronization
 
 /// Sends requests at a fixed rate, whether answered or not, to several parties in turn, and measures how long each
-/// answer takes: whatever the machine does meanwhile, it does to all of them.
+/// answer takes: whatever the machine does meanwhile, it does to all of them. Each turn has an order of its own, so that
+/// none always comes behind the same other.
 struct RoundTrip: Sendable {
   /// Who answers requests.
   struct Party: Sendable {
@@ -36,6 +37,7 @@ struct RoundTrip: Sendable {
   /// Each party's latencies.
   func measure() throws -> [Latencies] {
     let count = perSecond * seconds
+    let order = order(count)
     let sent = SentTimes(count: count)
     let consumer = try KafkaConsumer(configuration: configuration, groupID: nil, topics: [])
     try consumer.assign(
@@ -44,7 +46,7 @@ struct RoundTrip: Sendable {
       })
     // The assignment to the end stands once an answer from before was not read; give it time.
     _ = try consumer.poll(timeoutMilliseconds: 1_000, recordsMaximum: 1) { _ in }
-    let sender = OwnerThread("sender") { send(count, sent) }
+    let sender = OwnerThread("sender") { send(order, sent) }
     var latencies = Array(repeating: Latencies(), count: parties.count)
     var answered = 0
     let clock = SystemClock()
@@ -56,18 +58,26 @@ struct RoundTrip: Sendable {
           guard name.elementsEqual("kafka_correlationId".utf8), let value, value.count == 8 else { return }
           let number = Int(UInt64(littleEndian: value.loadUnaligned(as: UInt64.self)))
           guard let started = sent.take(number) else { return }
-          latencies[number % parties.count].microseconds.append(now - started)
+          latencies[order[number]].microseconds.append(now - started)
           answered += 1
         }
       }
     }
     sender.join()
     consumer.close(timeoutMilliseconds: 1_000)
-    for number in sent.rest { latencies[number % parties.count].unanswered += 1 }
+    for number in sent.rest { latencies[order[number]].unanswered += 1 }
     return latencies
   }
 
-  private func send(_ count: Int, _ sent: SentTimes) {
+  /// Whom each request asks.
+  private func order(_ count: Int) -> [Int] {
+    var random = SplitMix(state: 1)
+    var order: [Int] = []
+    while order.count < count { order += parties.indices.shuffled(using: &random) }
+    return order
+  }
+
+  private func send(_ order: [Int], _ sent: SentTimes) {
     var configuration = configuration
     configuration.lingerMilliseconds = 0
     guard let producer = try? KafkaProducer(configuration: configuration, reports: { _ in }) else { return }
@@ -76,14 +86,14 @@ struct RoundTrip: Sendable {
     let clock = SystemClock()
     let start = clock.monotonicMicroseconds
     let pause = NSCondition()
-    for number in 0..<count {
+    for (number, index) in order.enumerated().prefix(perSecond * seconds) {
       let due = start + Int64(number) * 1_000_000 / Int64(perSecond)
       while clock.monotonicMicroseconds < due {
         pause.lock()
         _ = pause.wait(until: Date(timeIntervalSinceNow: Double(due - clock.monotonicMicroseconds) / 1_000_000))
         pause.unlock()
       }
-      let party = parties[number % parties.count]
+      let party = parties[index]
       let message = party.request(number)
       let correlation = withUnsafeBytes(of: UInt64(number).littleEndian) { Array($0) }
       let reply = CloudEventHeaders.reply(topic: party.responseTopic, partition: 0, correlationID: correlation)

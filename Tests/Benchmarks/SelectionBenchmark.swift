@@ -9,7 +9,7 @@ import Supervision
 /// The time from request to response through Kafka, of ad selection and, beside it, of a bare echo and of an echo that
 /// commits one changed row before it answers: what nothing that keeps its decisions can do without. They are asked in
 /// turn, request by request, so that each meets the same moments of the machine. Alone, one after the other, they meet
-/// different ones: no ratio is made of that.
+/// different ones: no ratio is made of those times. There each is asked as often as all are in turn.
 struct SelectionBenchmark {
   let surroundings: Surroundings
   /// Of all parties together.

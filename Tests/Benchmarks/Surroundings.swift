@@ -20,8 +20,11 @@ struct Surroundings {
     let folder = try TemporaryFolder()
     // PostgreSQL runs as another user when this is root.
     try FileManager.default.setAttributes([.posixPermissions: 0o711], ofItemAtPath: folder.path)
+    // Twice a second the controller would flush a record that says nothing to the disk on which PostgreSQL commits. In a
+    // network it has a machine of its own.
     let kafka = try await LocalKafka.started(
-      .init(folder: folder.path + "/kafka", heapMegabytes: 768))
+      .init(
+        folder: folder.path + "/kafka", settings: ["metadata.max.idle.interval.ms": "0"], heapMegabytes: 768))
     let postgres = try await PrivatePostgres.started(
       .init(
         folder: folder.path + "/postgres",

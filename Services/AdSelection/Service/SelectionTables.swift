@@ -28,7 +28,7 @@ struct SelectionTables: ServiceTables {
     for count in try connection.run(CountTestRequests(partition: partition)) {
       stored.testRequests[count.client] = count.requests
     }
-    for unwritten in try connection.run(CountUnwritten(partition: partition)) {
+    for unwritten in try connection.run(CountUnwritten(partition: partition, now: now)) {
       stored.counts[unwritten.key, default: 0] += unwritten.requests
     }
     return SelectionDecider(
@@ -56,7 +56,10 @@ struct SelectionTables: ServiceTables {
     for (id, used) in effects.used { pipeline.send(UseAllotment(partition: batch.partition, id: id, used: used)) }
     if !effects.closed.isEmpty { pipeline.send(CloseAllotments(partition: batch.partition, closed: effects.closed)) }
     if !effects.counts.isEmpty {
-      pipeline.send(AddMinuteCounts(partition: batch.partition, batchNumber: batch.number, counts: effects.counts))
+      pipeline.send(
+        AddMinuteCounts(
+          partition: batch.partition, batchNumber: batch.number, committedAt: batch.committedAt, counts: effects.counts)
+      )
     }
     return { [metrics] (_: PostgresPipelineResults) throws(PostgresError) -> CommitResult in
       metrics.note(effects)

@@ -10,11 +10,11 @@ package struct UnwrittenCounts<Key: Hashable & Sendable>: Sendable {
   /// A count is in its table so long after its events, or a tick later where nothing arrives, while there are at most
   /// a thousand.
   static var intervalMilliseconds: Int64 { 1_000 }
-  /// With more counts they wait longer, so that a partition never changes more than a thousand a second ...
+  /// With more counts they wait longer, so that a partition changes no more than a thousand a second ...
   static var countsPerMillisecond: Int64 { 1 }
-  /// ... but no longer than so.
+  /// ... but no longer than so, however many they are.
   static var longestIntervalMilliseconds: Int64 { 10_000 }
-  /// Bounds the memory: about 8 MiB for each partition.
+  /// Bounds the memory: about 16 MiB for each partition, and twice as much while they are written.
   static var keysMaximum: Int { 1 << 15 }
 
   private var places: [Key: Int] = [:]

@@ -66,6 +66,22 @@ struct StoredDecisionTests {
     #expect(try #require(rows.first).decode(0) == Int64(1))
   }
 
+  @Test("A2, M6: an error that a test request got for nothing is counted from its row as what it is")
+  func injectedError() async throws {
+    let partition = try StoredPartition(try await TestDatabase.migrated())
+    _ = try partition.ask([try partition.network.request(1, at: partition.clock.now, key: "wrong")])
+    // Whether one is injected is up to chance: this makes the row what it would be then.
+    let rows = try partition.database.query(
+      "UPDATE ad_selection.decision SET reason = 40 RETURNING error, date_trunc('minute', arrival)::text")
+    let row = try #require(rows.first)
+    let error: Int16 = try row.decode(0)
+    let minute: String = try row.decode(1)
+    try partition.restart()
+    try partition.rest()
+    let condition = "reason = 40 AND injected_error = \(error) AND minute = '\(minute)' AND requests = 1 AND fills = 0"
+    #expect(try count(partition, "minute_count WHERE \(condition)") == 1)
+  }
+
   @Test("M1: requests without an ad have rows and counts that say why")
   func refused() async throws {
     let partition = try StoredPartition(try await TestDatabase.migrated())

@@ -5,25 +5,31 @@ import Postgres
 import Runtime
 
 /// Counts the decisions of a partition's batches that came after the last one that wrote its counts. A partition that
-/// has no such number yet was counted with each batch so far, by an earlier release: its counting begins here.
+/// has no such number yet is new, or was counted with each batch so far, by an earlier release: its counting begins here.
+///
+/// Ids tell the time of the decision, so only the latest days are read. An hour is more than clocks may differ.
 struct CountUnwritten: PostgresStatement {
   static let sql = """
     WITH begun AS (
-      INSERT INTO ad_selection.counted (partition, batch_number)
-      SELECT partition, batch_number FROM ad_selection.partition WHERE partition = $1
-      ON CONFLICT DO NOTHING RETURNING batch_number
+      INSERT INTO ad_selection.counted (partition, batch_number, committed_at)
+      SELECT partition, batch_number, $3 FROM ad_selection.partition WHERE partition = $1
+      ON CONFLICT DO NOTHING RETURNING batch_number, committed_at
     ), counted AS (
-      SELECT batch_number AS last FROM begun
-      UNION ALL SELECT batch_number FROM ad_selection.counted WHERE partition = $1
+      SELECT max(batch_number) AS last, extract(epoch FROM max(committed_at) - interval '1 hour') AS since FROM (
+        SELECT * FROM begun
+        UNION ALL SELECT batch_number, committed_at FROM ad_selection.counted WHERE partition = $1
+      ) AS known
     )
     SELECT date_bin('1 minute', arrival, 'epoch') AS minute, reason, app, placement, country, device, size, is_test,
       campaign, ad, CASE WHEN reason = $2 THEN error END AS injected_error, count(*)
-    FROM ad_selection.decision, counted WHERE partition = $1 AND batch_number > counted.last
+    FROM ad_selection.decision WHERE partition = $1 AND batch_number > (SELECT last FROM counted)
+      AND serve_id >= (SELECT rpad(lpad(to_hex((since * 1000)::bigint), 12, '0'), 32, '0')::uuid FROM counted)
     GROUP BY minute, reason, app, placement, country, device, size, is_test, campaign, ad, injected_error
     """
   let partition: Int32
+  let now: Timestamp
 
-  var parameters: [any PostgresValue] { [partition, Int16(DecisionReason.testError.rawValue)] }
+  var parameters: [any PostgresValue] { [partition, Int16(DecisionReason.testError.rawValue), now.postgres] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> (key: SelectionCountKey, requests: Int64) {
     let minute: PostgresTimestamp = try row.decode(0)
