@@ -60,10 +60,11 @@ extension WholeNetwork {
         let connection = try network.connection()
         defer { connection.close() }
         try awaitDecision(network, "reason = 1", since: "'epoch'")
+        let tampered: String = try connection.query("SELECT clock_timestamp()::text")[0].decode(0)
         try connection.executeScript(
           "INSERT INTO billing.balance VALUES (0, 'advertiser:nobody', 'USD', 1, 0)")
-        // The first house ad says that paid ads have stopped.
-        try awaitDecision(network, "reason = 2", since: "'epoch'")
+        // From here on the first house ad says that paid ads have stopped; before there was an allotment there were some.
+        try awaitDecision(network, "reason = 2", since: "'\(tampered)'::timestamptz")
         let stopped: String = try connection.query("SELECT clock_timestamp()::text")[0].decode(0)
         try awaitDecision(network, "reason = 2", since: "timestamptz '\(stopped)' + interval '2 s'")
         try awaitDecision(network, "reason = 3", since: "timestamptz '\(stopped)' + interval '2 s'")
