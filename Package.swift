@@ -11,14 +11,17 @@ let systemLibraries: [Target] = [
   .systemLibrary(name: "CMalloc", path: "Shared/C/Malloc"),
   .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/C"),
   .target(name: "CLibmicrohttpd", path: "Shared/C/Libmicrohttpd", linkerSettings: [.linkedLibrary("microhttpd")]),
-  .target(name: "CEventSchema", path: "Shared/C/EventSchema", linkerSettings: [.linkedLibrary("protobuf-c")]),
 ]
 
 let shared: [Target] = [
   .target(name: "Crypto", dependencies: ["CLibcrypto"], path: "Shared/Crypto"),
   .target(name: "AdCore", dependencies: ["Crypto"], path: "Shared/AdCore"),
+  .plugin(
+    name: "EmbedSchema", capability: .buildTool(), dependencies: ["SchemaEmbedder"], path: "Plugins/EmbedSchema"),
+  .executableTarget(name: "SchemaEmbedder", path: "Plugins/SchemaEmbedder"),
   .target(
-    name: "AdEvents", dependencies: ["AdCore", "CEventSchema", "Crypto"], path: "Shared/AdEvents", exclude: ["Schema"]),
+    name: "AdEvents", dependencies: ["AdCore", "Crypto"], path: "Shared/AdEvents", exclude: ["Schema"],
+    plugins: ["EmbedSchema"]),
   .target(name: "Kafka", dependencies: ["CLibrdkafka"], path: "Shared/Kafka"),
   .target(name: "Postgres", dependencies: ["CLibpq"], path: "Shared/Postgres"),
   .plugin(
@@ -78,7 +81,7 @@ let tests: [Target] = [
   .executableTarget(name: "Fuzzer", dependencies: ["CFuzzer", "FuzzTargets", "Runtime"], path: "Tests/Fuzz/Run"),
   .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Tests"),
   unitTest("Crypto"), unitTest("AdCore", ["Crypto"]),
-  unitTest("AdEvents", ["AdCore", "CEventSchema", "Crypto", "FuzzTargets"]),
+  unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets"]), unitTest("SchemaEmbedder"),
   unitTest("HTTP"),
   unitTest("Pipeline", ["AdCore", "AdEvents"]),
   unitTest("Runtime", ["AdCore", "HTTP"]), unitTest("AdClient", ["AdCore", "AdEvents", "Kafka"]),
@@ -103,14 +106,15 @@ let tests: [Target] = [
     path: "Tests/Integration/ClickTrackingTests"),
   .testTarget(
     name: "BillingTests",
-    dependencies: ["BillingCore", "BillingTables", "Migrations", "Simulation", "Supervision"] + everythingShared,
+    dependencies: ["AdSelectionCore", "BillingCore", "BillingTables", "Migrations", "Simulation", "Supervision"]
+      + everythingShared,
     path: "Tests/Integration/BillingTests"),
   .testTarget(
     name: "AdSelectionTests",
     dependencies: ["AdSelection", "AdSelectionCore", "Migrations", "Supervision"] + everythingShared,
     path: "Tests/Integration/AdSelectionTests"),
   .testTarget(
-    name: "DeployTests", dependencies: ["Migrations", "Postgres", "Supervision"],
+    name: "DeployTests", dependencies: ["AdCore", "AdEvents", "Migrations", "Pipeline", "Postgres", "Supervision"],
     path: "Tests/Integration/DeployTests"),
   .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], path: "Tests/Integration/SupervisionTests"),
   .target(
@@ -162,7 +166,8 @@ for target in package.targets where target.type != .system && target.type != .pl
 // are.
 if Context.environment["FUZZING"] != nil {
   let counting = SwiftSetting.unsafeFlags(["-sanitize=fuzzer"])
-  for target in package.targets where target.swiftSettings != nil && target.name != "MigrationEmbedder" {
+  let buildTools = ["MigrationEmbedder", "SchemaEmbedder"]
+  for target in package.targets where target.swiftSettings != nil && !buildTools.contains(target.name) {
     target.swiftSettings?.append(contentsOf: [counting, .define("FUZZING")])
     if target.name == "Fuzzer" { target.linkerSettings = [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])] }
   }

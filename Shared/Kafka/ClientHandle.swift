@@ -55,7 +55,7 @@ final class ClientHandle: @unchecked Sendable {
     }
     var events = RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG
     switch role {
-    case .consumer: events |= RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_FETCH
+    case .consumer: events |= RD_KAFKA_EVENT_FETCH
     case .producer: events |= RD_KAFKA_EVENT_DR
     case .admin: break
     }
@@ -107,6 +107,27 @@ final class ClientHandle: @unchecked Sendable {
       throw KafkaError(.unknownTopic, "the brokers know no partition of \(topic)", isRetriable: true)
     }
     return answer.pointee.partition_cnt
+  }
+
+  /// Asks for the leaders of all topics that were used with this client, in one question, and lets librdkafka know
+  /// them; without an answer it asks by itself some time.
+  func learnLeaders(timeoutMilliseconds: Int32) {
+    var metadata: UnsafePointer<rd_kafka_metadata>?
+    _ = rd_kafka_metadata(pointer, 0, nil, &metadata, timeoutMilliseconds)
+    if let metadata { rd_kafka_metadata_destroy(metadata) }
+  }
+
+  /// The offsets of different partitions at a logical time, `KafkaTopicPartitionOffset.beginning` or `.end`.
+  ///
+  /// `rd_kafka_query_watermark_offsets` ignores its timeout in 2.0.2; the same question asked as a time stamp keeps it.
+  func offsets(
+    of partitions: [KafkaTopicPartition], at time: Int64, timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> [Int64] {
+    let list = TopicPartitionList(partitions.map { KafkaTopicPartitionOffset($0, offset: time) })
+    try KafkaError.check(
+      list.withPointer { rd_kafka_offsets_for_times(pointer, $0, max(timeoutMilliseconds, 1)) })
+    if let error = list.firstError { throw error }
+    return partitions.map { list.offset(of: $0) ?? -1 }
   }
 
   /// Ends the client on a thread of its own and waits for that at most the given time; false when it still goes on.

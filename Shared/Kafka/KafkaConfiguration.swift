@@ -5,8 +5,7 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible {
   package enum Environment: Sendable {
     /// A real Apache Kafka, or one that behaves like it.
     case real
-    /// librdkafka's mock cluster. It always waits out a fetch's longest wait, and its group coordinator knows no
-    /// session longer than 6 s.
+    /// librdkafka's mock cluster. It always waits out a fetch's longest wait.
     case embedded
   }
 
@@ -23,10 +22,10 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible {
   package var bytesInFlightMaximum = 64 * 1024 * 1024
   /// The most that a consumer holds in memory ahead of its reader, in KiB.
   package var consumerQueueKibibytesMaximum = 65_536
-  /// The longest time between two polls, in ms, before the group gives the partitions to somebody else.
-  package var pollIntervalMillisecondsMaximum = 300_000
-  /// When the group takes a silent member for dead, in ms; 6,000 with the embedded broker.
-  package var sessionTimeoutMilliseconds = 10_000
+  /// How long a broker holds a question for records that it does not have yet, in ms; the embedded one always does.
+  package var fetchWaitMillisecondsMaximum = 100
+  /// The most bytes of one partition in an answer, but for a first batch that is longer.
+  package var fetchBytesMaximum = 1_048_576
   /// Further settings by librdkafka's names (`security.protocol`, `sasl.password`); set last, never logged.
   package var properties: [String: String] = [:]
   /// Receives librdkafka's own log lines on the thread that serves the client; nil drops them.
@@ -94,23 +93,19 @@ extension KafkaConfiguration {
   private func consumerSettings(groupID: String?) -> [(name: String, value: String)] {
     let isEmbedded = environment == .embedded
     return [
-      // librdkafka wants a name even for assignments by hand; without a subscription nobody joins that group.
+      // librdkafka wants a name even for assignments by hand; nobody joins that group.
       ("group.id", groupID ?? "\(clientID).none"),
       ("enable.auto.commit", "false"),
       ("enable.auto.offset.store", "false"),
       ("auto.offset.reset", "error"),
       // With read_committed any client could stop a topic by leaving a transaction open.
       ("isolation.level", "read_uncommitted"),
-      // Cooperative and sticky assignors of 2.0.2 loop, lose assignments and give one partition to two owners.
-      ("partition.assignment.strategy", "range"),
       ("enable.partition.eof", "true"),
       ("allow.auto.create.topics", "false"),
       ("check.crcs", "true"),
-      ("session.timeout.ms", isEmbedded ? "6000" : "\(sessionTimeoutMilliseconds)"),
-      ("heartbeat.interval.ms", isEmbedded ? "500" : "\(max(sessionTimeoutMilliseconds / 5, 500))"),
-      ("max.poll.interval.ms", "\(max(pollIntervalMillisecondsMaximum, sessionTimeoutMilliseconds))"),
       ("fetch.min.bytes", "1"),
-      ("fetch.wait.max.ms", isEmbedded ? "1" : "100"),
+      ("fetch.wait.max.ms", isEmbedded ? "1" : "\(fetchWaitMillisecondsMaximum)"),
+      ("fetch.message.max.bytes", "\(fetchBytesMaximum)"),
       ("fetch.error.backoff.ms", "50"),
       ("queued.min.messages", "100000"),
       ("queued.max.messages.kbytes", "\(consumerQueueKibibytesMaximum)"),

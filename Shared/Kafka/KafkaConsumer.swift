@@ -3,11 +3,6 @@ import Foundation
 
 /// Something that happened to a consumer besides records.
 package enum KafkaConsumerEvent: Equatable, Sendable {
-  /// The group gives these partitions: answer with `assign`.
-  case assign([KafkaTopicPartition])
-  /// The group takes these partitions away: finish and commit the batch, then answer with `unassign`. Until then
-  /// nobody else gets them (unless the session ran out).
-  case revoke([KafkaTopicPartition])
   /// The log's end was reached; `offset` is the next record's.
   case endReached(topicIndex: Int, partition: Int32, offset: Int64)
   /// Fatal: close and build a new consumer. `offsetOutOfRange` names its partition, which is not read further.
@@ -16,11 +11,12 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
 
 /// Reads topics on one owner thread (not `Sendable`; only its `waker` is).
 ///
-/// The traps it avoids: events on one queue, never `consume_batch`, which skips offsets in 2.0.2 and delivers no
-/// rebalance; a rebalance is answered by the caller after its batch, not inside a callback; positions are given with
-/// the assignment, never by seek (its timeout is wrong by a thousand); only what was paused is resumed (else old
-/// records come again); `close` is bounded, because librdkafka's can hang. Polling any queue counts as being alive for
-/// the group in 2.0.2, so a stuck handler must be noticed by a clock of the caller's own.
+/// It never joins a group: who reads what is decided elsewhere, and a group's sessions take long to end and stop
+/// everybody for one that comes or goes.
+///
+/// The traps it avoids: events on one queue, never `consume_batch`, which skips offsets in 2.0.2; positions are given
+/// with the assignment, never by seek (its timeout is wrong by a thousand); only what was paused is resumed (else old
+/// records come again); `close` is bounded, because librdkafka's can hang.
 package final class KafkaConsumer {
   /// The topics by their index in records and events: those given at the start, then those assigned by hand.
   package private(set) var topics: [String]
@@ -33,12 +29,19 @@ package final class KafkaConsumer {
   // librdkafka's topic handles live as long as the assignment, so the cache is emptied with it.
   private var handleIndexes: [(handle: OpaquePointer, index: Int)] = []
   private var paused: Set<KafkaTopicPartition> = []
+  /// Topics whose leaders were asked for.
+  private var knownTopics: Set<String> = []
   private var isClosed = false
 
+  private static let leadersMilliseconds: Int32 = 1_000
   /// The most events of one `poll`.
   package static let eventsMaximum = 1_000
 
-  /// Joins the group and subscribes to the topics; with no group nothing is read until `assign`.
+  /// Reads nothing until `assign`.
+  ///
+  /// - Parameters:
+  ///   - groupID: the name under which positions are committed for lag tools; nil where none are.
+  ///   - topics: to which records and events refer by their place here; more come with `assign`.
   package init(configuration: KafkaConfiguration, groupID: String?, topics: [String]) throws(KafkaError) {
     let client = try ClientHandle(configuration, role: .consumer(groupID: groupID))
     self.client = client
@@ -46,19 +49,10 @@ package final class KafkaConsumer {
     self.topics = topics
     waker = KafkaWaker(client)
     for (index, topic) in topics.enumerated() { topicIndexes[topic] = index }
-    guard groupID != nil, !topics.isEmpty else { return }
-    let list = TopicPartitionList(topics.map { KafkaTopicPartition(topic: $0, partition: -1) })
-    let code = list.withPointer { rd_kafka_subscribe(client.pointer, $0) }
-    if code != RD_KAFKA_RESP_ERR_NO_ERROR {
-      abandon()
-      throw KafkaError(code: code)
-    }
   }
 
-  deinit { if !isClosed { abandon() } }
-
-  private func abandon() {
-    isClosed = true
+  deinit {
+    guard !isClosed else { return }
     waker.disarm()
     _ = client.destroy(timeoutMilliseconds: 0)
   }
@@ -66,9 +60,8 @@ package final class KafkaConsumer {
   /// Waits at most `timeoutMilliseconds` for something to happen, then takes what is there without waiting, up to
   /// `recordsMaximum` records (at least 1); each is handed to `receive` and valid only there.
   ///
-  /// The events come in their order. A drain ends at `assign` and `revoke`, so all records of this call lie before
-  /// them; of `endReached` the offset tells what lies before it. An empty result without records: the time ran out or
-  /// the waker was used.
+  /// The events come in their order; of `endReached` the offset tells which records lie before it. An empty result
+  /// without records: the time ran out or the waker was used.
   package func poll(
     timeoutMilliseconds: Int32, recordsMaximum: Int, receive: (borrowing KafkaRecordView) -> Void
   ) throws(KafkaError) -> [KafkaConsumerEvent] {
@@ -90,9 +83,6 @@ package final class KafkaConsumer {
             events.append(error)
           }
         }
-      case RD_KAFKA_EVENT_REBALANCE:
-        events.append(rebalance(event))
-        return events
       case RD_KAFKA_EVENT_ERROR:
         if let error = errorEvent(event) { events.append(error) }
       default: _ = client.takeLog(event)
@@ -101,7 +91,7 @@ package final class KafkaConsumer {
     return events
   }
 
-  /// Reads these partitions, each from its offset, instead of all earlier ones: the answer to `assign`, or by hand.
+  /// Reads these partitions, each from its offset, instead of all earlier ones.
   package func assign(_ places: [KafkaTopicPartitionOffset]) throws(KafkaError) {
     guard !isClosed else { throw .closed }
     try resumeAll()
@@ -111,9 +101,41 @@ package final class KafkaConsumer {
     }
     handleIndexes.removeAll()
     try KafkaError.check(TopicPartitionList(places).withPointer { rd_kafka_assign(client.pointer, $0) })
+    learnLeaders(of: Set(places.map(\.partition.topic)))
   }
 
-  /// Reads nothing more: the answer to `revoke`.
+  /// Where a log begins. Assigned as a number this is read at once; asked to find the beginning itself, librdkafka rests
+  /// for half a second when it does not know the leader yet.
+  package func firstOffset(
+    of partition: KafkaTopicPartition, timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> Int64 {
+    try offsets(
+      of: [partition], at: KafkaTopicPartitionOffset.beginning, timeoutMilliseconds: timeoutMilliseconds)[0]
+  }
+
+  /// The offsets of these partitions, which are different ones, at a logical time: `KafkaTopicPartitionOffset.beginning`
+  /// or `.end`.
+  func offsets(
+    of partitions: [KafkaTopicPartition], at time: Int64, timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> [Int64] {
+    guard !isClosed else { throw .closed }
+    return try client.offsets(of: partitions, at: time, timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  /// The number of partitions of a topic.
+  func partitionCount(of topic: String, timeoutMilliseconds: Int32) throws(KafkaError) -> Int32 {
+    guard !isClosed else { throw .closed }
+    return try client.partitionCount(of: topic, timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  /// librdkafka looks for the leaders of a topic that is new to it at its next tick only, up to a second later.
+  private func learnLeaders(of topics: Set<String>) {
+    guard !knownTopics.isSuperset(of: topics) else { return }
+    knownTopics.formUnion(topics)
+    client.learnLeaders(timeoutMilliseconds: KafkaConsumer.leadersMilliseconds)
+  }
+
+  /// Reads nothing more.
   package func unassign() throws(KafkaError) {
     guard !isClosed else { throw .closed }
     try resumeAll()
@@ -150,7 +172,7 @@ package final class KafkaConsumer {
     try KafkaError.check(TopicPartitionList(offsets).withPointer { rd_kafka_commit(client.pointer, $0, 1) })
   }
 
-  /// Leaves the group and ends the client within about the given time; false when librdkafka was not done by then
+  /// Ends the client within about the given time; false when librdkafka was not done by then
   /// (it is left to itself, and the process may exit). What is still assigned is given up: finish the batch before.
   @discardableResult
   package func close(timeoutMilliseconds: Int32) -> Bool {
@@ -162,7 +184,6 @@ package final class KafkaConsumer {
       while rd_kafka_consumer_closed(client.pointer) == 0, !deadline.isOver {
         // Short waits: the end itself does not always wake the queue.
         guard let event = rd_kafka_queue_poll(client.queue, min(deadline.remainingMilliseconds, 50)) else { continue }
-        if rd_kafka_event_type(event) == RD_KAFKA_EVENT_REBALANCE { rd_kafka_assign(client.pointer, nil) }
         _ = client.takeLog(event)
         rd_kafka_event_destroy(event)
       }
@@ -184,12 +205,6 @@ package final class KafkaConsumer {
     let index = topicIndexes[String(cString: rd_kafka_topic_name(handle))] ?? -1
     handleIndexes.append((handle, index))
     return index
-  }
-
-  private func rebalance(_ event: OpaquePointer) -> KafkaConsumerEvent {
-    let partitions = TopicPartitionList.read(rd_kafka_event_topic_partition_list(event))
-    return rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS
-      ? .assign(partitions) : .revoke(partitions)
   }
 
   private func errorEvent(_ event: OpaquePointer) -> KafkaConsumerEvent? {

@@ -1,20 +1,20 @@
-import CLibrdkafka
-
 /// Looks into partitions' logs without a group: their bounds, and single records. Used by one thread.
 ///
-/// `rd_kafka_query_watermark_offsets` ignores its timeout in 2.0.2; the same question asked as a time stamp
-/// (`rd_kafka_offsets_for_times` with the two logical times) keeps it.
+/// Many partitions cost as few questions as one: whoever takes partitions over lets them wait for no more than that.
 package final class KafkaLogProbe {
-  private let client: ClientHandle
   private let consumer: KafkaConsumer
-  private var isClosed = false
+  /// Partition counts as last told: a partition that there was is not asked for once more.
+  private var counts: [String: Int32] = [:]
+  private static let fetchWaitMilliseconds = 5
 
   package init(configuration: KafkaConfiguration) throws(KafkaError) {
-    client = try ClientHandle(configuration, role: .admin)
+    var configuration = configuration
+    // One question after the other: the next one waits until this one's is answered.
+    configuration.fetchWaitMillisecondsMaximum = Self.fetchWaitMilliseconds
+    // One record of each partition is wanted, and a broker always sends the whole batch that it is in.
+    configuration.fetchBytesMaximum = 1
     consumer = try KafkaConsumer(configuration: configuration, groupID: nil, topics: [])
   }
-
-  deinit { if !isClosed { _ = client.destroy(timeoutMilliseconds: 0) } }
 
   /// The first offset that the log has, and the one that its next record will get.
   package struct Bounds: Equatable, Sendable {
@@ -23,23 +23,40 @@ package final class KafkaLogProbe {
   }
 
   package func bounds(topic: String, partition: Int32, timeoutMilliseconds: Int32) throws(KafkaError) -> Bounds {
-    guard !isClosed else { throw .closed }
+    let place = KafkaTopicPartition(topic: topic, partition: partition)
+    return try bounds(of: [place], timeoutMilliseconds: timeoutMilliseconds)[0]
+  }
+
+  /// The bounds of each of these logs, which are different ones.
+  package func bounds(
+    of places: [KafkaTopicPartition], timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> [Bounds] {
     let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
-    let count = try client.partitionCount(of: topic, timeoutMilliseconds: deadline.remainingMilliseconds)
-    guard (0..<count).contains(partition) else {
-      throw KafkaError(
-        .unknownPartition, "the topic has \(count) partitions",
-        partition: KafkaTopicPartition(topic: topic, partition: partition))
+    for place in places { try check(place, timeoutMilliseconds: deadline.remainingMilliseconds) }
+    let first = try consumer.offsets(
+      of: places, at: KafkaTopicPartitionOffset.beginning, timeoutMilliseconds: deadline.remainingMilliseconds)
+    let end = try consumer.offsets(
+      of: places, at: KafkaTopicPartitionOffset.end, timeoutMilliseconds: deadline.remainingMilliseconds)
+    return zip(first, end).map { Bounds(first: $0, end: $1) }
+  }
+
+  /// Whether the partition is there: librdkafka would wait for one that is not.
+  private func check(_ place: KafkaTopicPartition, timeoutMilliseconds: Int32) throws(KafkaError) {
+    var count = counts[place.topic] ?? 0
+    if place.partition >= count {
+      count = try partitionCount(topic: place.topic, timeoutMilliseconds: timeoutMilliseconds)
     }
-    let first = try offset(topic, partition, time: KafkaTopicPartitionOffset.beginning, deadline)
-    let end = try offset(topic, partition, time: KafkaTopicPartitionOffset.end, deadline)
-    return Bounds(first: first, end: end)
+    guard (0..<count).contains(place.partition) else {
+      throw KafkaError(.unknownPartition, "the topic has \(count) partitions", partition: place)
+    }
   }
 
   /// The number of partitions of a topic.
   package func partitionCount(topic: String, timeoutMilliseconds: Int32) throws(KafkaError) -> Int32 {
-    guard !isClosed else { throw .closed }
-    return try client.partitionCount(of: topic, timeoutMilliseconds: timeoutMilliseconds)
+    counts[topic] = nil
+    let count = try consumer.partitionCount(of: topic, timeoutMilliseconds: timeoutMilliseconds)
+    counts[topic] = count
+    return count
   }
 
   /// The first record at `offset` or behind it (transaction markers and compaction leave holes: look at its offset);
@@ -48,63 +65,56 @@ package final class KafkaLogProbe {
     topic: String, partition: Int32, offset: Int64, timeoutMilliseconds: Int32
   ) throws(KafkaError) -> KafkaRecord? {
     let place = KafkaTopicPartitionOffset(topic: topic, partition: partition, offset: offset)
-    try consumer.assign([place])
-    let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
-    var answer: Result<KafkaRecord?, KafkaError>?
-    var isFirstPoll = true
-    while answer == nil, isFirstPoll || !deadline.isOver {
-      isFirstPoll = false
-      var found: KafkaRecord?
-      let wait = deadline.remainingMilliseconds
-      let events = try consumer.poll(timeoutMilliseconds: wait, recordsMaximum: 1) { record in
-        found = record.copy(topic: topic)
-      }
-      if let found {
-        answer = .success(found)
-      } else {
-        answer = answerWithoutRecord(events, place.partition)
-      }
+    return try records(at: [place], timeoutMilliseconds: timeoutMilliseconds)[place.partition]
+  }
+
+  /// The same of each of these places, which are of different partitions; those whose log ends first are left out.
+  package func records(
+    at places: [KafkaTopicPartitionOffset], timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> [KafkaTopicPartition: KafkaRecord] {
+    guard !places.isEmpty else { return [:] }
+    try consumer.assign(places)
+    let result = Result { () throws(KafkaError) in
+      try readFirst(of: Set(places.map(\.partition)), timeoutMilliseconds: timeoutMilliseconds)
     }
     try consumer.unassign()
-    guard let answer else {
-      throw KafkaError(.timedOut, "no answer in time", isRetriable: true, partition: place.partition)
-    }
-    return try answer.get()
+    return try result.get()
   }
 
-  private func answerWithoutRecord(
-    _ events: [KafkaConsumerEvent], _ place: KafkaTopicPartition
-  ) -> Result<KafkaRecord?, KafkaError>? {
-    for event in events {
-      switch event {
-      case .endReached(let index, place.partition, _) where consumer.topics[index] == place.topic:
-        return .success(nil)
-      case .error(let error) where error.isFatal || error.partition == place: return .failure(error)
-      case .error(let error) where error.kind == .unknownTopic || error.kind == .unknownPartition:
-        return .failure(error)
-      default: continue
+  private func readFirst(
+    of wanted: Set<KafkaTopicPartition>, timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> [KafkaTopicPartition: KafkaRecord] {
+    let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
+    var found: [KafkaTopicPartition: KafkaRecord] = [:]
+    var missing = wanted
+    var isFirstPoll = true
+    while let next = missing.first {
+      guard isFirstPoll || !deadline.isOver else {
+        throw KafkaError(.timedOut, "no answer in time", isRetriable: true, partition: next)
+      }
+      isFirstPoll = false
+      let events = try consumer.poll(
+        timeoutMilliseconds: deadline.remainingMilliseconds, recordsMaximum: 1
+      ) { [topics = consumer.topics] record in
+        let place = KafkaTopicPartition(topic: topics[record.topicIndex], partition: record.partition)
+        if missing.remove(place) != nil { found[place] = record.copy(topic: place.topic) }
+      }
+      for event in events {
+        switch event {
+        case .endReached(let index, let partition, _):
+          missing.remove(KafkaTopicPartition(topic: consumer.topics[index], partition: partition))
+        case .error(let error):
+          if error.isFatal || error.partition.map(missing.contains) ?? false || error.isOfUnknownPlace { throw error }
+        }
       }
     }
-    return nil
+    return found
   }
 
-  private func offset(
-    _ topic: String, _ partition: Int32, time: Int64, _ deadline: Deadline
-  ) throws(KafkaError) -> Int64 {
-    let list = TopicPartitionList([KafkaTopicPartitionOffset(topic: topic, partition: partition, offset: time)])
-    try KafkaError.check(
-      list.withPointer { list in
-        rd_kafka_offsets_for_times(client.pointer, list, max(deadline.remainingMilliseconds, 1))
-      })
-    if let error = list.firstError { throw error }
-    return list.firstOffset ?? -1
-  }
+  /// Ends the client within about the given time.
+  package func close(timeoutMilliseconds: Int32) { consumer.close(timeoutMilliseconds: timeoutMilliseconds) }
+}
 
-  /// Ends both clients within about the given time.
-  package func close(timeoutMilliseconds: Int32) {
-    guard !isClosed else { return }
-    isClosed = true
-    consumer.close(timeoutMilliseconds: timeoutMilliseconds)
-    _ = client.destroy(timeoutMilliseconds: timeoutMilliseconds)
-  }
+extension KafkaError {
+  fileprivate var isOfUnknownPlace: Bool { kind == .unknownTopic || kind == .unknownPartition }
 }

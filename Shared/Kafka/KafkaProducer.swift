@@ -210,8 +210,11 @@ package final class KafkaProducer: Sendable {
   }
 
   private func end() {
-    rd_kafka_queue_yield(client.queue)
-    state.update { $0.isEnding = true }
+    // Woken before it is told, the owner thread would sleep again; woken after that, it may have freed the queue.
+    state.update { state in
+      state.isEnding = true
+      rd_kafka_queue_yield(client.queue)
+    }
   }
 }
 

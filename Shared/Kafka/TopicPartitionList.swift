@@ -27,15 +27,9 @@ final class TopicPartitionList {
     withExtendedLifetime(self) { body(pointer) }
   }
 
-  /// The offset beside the first partition.
-  var firstOffset: Int64? { pointer.pointee.cnt > 0 ? pointer.pointee.elems[0].offset : nil }
-
-  /// The partitions of a list that somebody else owns.
-  static func read(_ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?) -> [KafkaTopicPartition] {
-    guard let list, let elements = list.pointee.elems else { return [] }
-    return (0..<Int(list.pointee.cnt)).map { index in
-      KafkaTopicPartition(topic: String(cString: elements[index].topic), partition: elements[index].partition)
-    }
+  /// The offset beside a partition; librdkafka may have changed the order.
+  func offset(of partition: KafkaTopicPartition) -> Int64? {
+    withPointer { rd_kafka_topic_partition_list_find($0, partition.topic, partition.partition)?.pointee.offset }
   }
 
   /// The first error that librdkafka wrote beside a partition.

@@ -84,6 +84,16 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Nobody answers, or the server shuts down, starts or has no room for a connection: it is away, and nothing is wrong
+  /// with what was asked of it.
+  package var isUnavailable: Bool {
+    switch kind {
+    case .cannotConnect, .poolUnavailable, .connectionLost: true
+    case .server: sqlState.map { $0.hasPrefix("57P0") || $0.hasPrefix("53") } ?? false
+    case .invalidConfiguration, .authenticationFailed, .rolledBack, .undecodable, .misuse: false
+    }
+  }
+
   /// Serialization failure, deadlock, lock or statement timeout, too few resources, shutdown or start of the server.
   private static func isRetriableState(_ state: String) -> Bool {
     ["40001", "40P01", "55P03", "57014"].contains(state) || state.hasPrefix("57P0") || state.hasPrefix("53")

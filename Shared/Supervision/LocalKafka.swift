@@ -181,7 +181,6 @@ extension LocalKafka {
   private static let settings: [String: String] = [
     "auto.create.topics.enable": "false",
     "controller.listener.names": "CONTROLLER",
-    "group.initial.rebalance.delay.ms": "0",
     "inter.broker.listener.name": "PLAINTEXT",
     "node.id": "1",
     "num.partitions": "4",

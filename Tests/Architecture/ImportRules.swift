@@ -22,7 +22,7 @@ enum ImportRules {
   static let rules: [Rule] = [
     Rule("Shared/Crypto", ["CLibcrypto"]),
     Rule("Shared/AdCore", ["Crypto"], isPure: true),
-    Rule("Shared/AdEvents", ["AdCore", "CEventSchema", "Crypto"], isPure: true),
+    Rule("Shared/AdEvents", ["AdCore", "Crypto"], isPure: true),
     Rule("Shared/Pipeline", ["AdCore", "AdEvents", "Crypto"], isPure: true),
     Rule("Shared/Kafka", ["CLibrdkafka"]),
     Rule("Shared/Postgres", ["CLibpq"]),

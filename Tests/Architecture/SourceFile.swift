@@ -117,7 +117,7 @@ enum SourceTree {
   static let root = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
 
-  /// Every text file outside the folders of builds, with generated code left out.
+  /// Every text file outside the folders of builds.
   static let files: [SourceFile] = {
     let kinds: Set = ["swift", "md", "sh", "sql", "yaml", "yml", "json", "proto", "c", "h", "py", "modulemap", ""]
     let names = FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []
@@ -125,7 +125,7 @@ enum SourceTree {
       let folders = path.split(separator: "/")
       let isHidden = folders.first.map { $0.hasPrefix(".") && $0 != ".ci" } ?? true
       let isKnown = kinds.contains(URL(fileURLWithPath: path).pathExtension)
-      guard !isHidden, isKnown, !path.hasPrefix("Shared/C/EventSchema/"), !path.contains("/Generated/"),
+      guard !isHidden, isKnown,
         let data = FileManager.default.contents(atPath: "\(root)/\(path)")
       else { return nil }
       return String(data: data, encoding: .utf8).map { SourceFile(path: path, text: $0) }

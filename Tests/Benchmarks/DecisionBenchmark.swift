@@ -91,7 +91,7 @@ struct DecisionBenchmark {
     AllotmentGrant(
       allotment: UInt64(number + 1), ordinal: 1, campaign: try known(CampaignID("camp-\(number)")),
       budgetDay: Int32(now.milliseconds / day), amount: Nanos(1_000_000_000_000_000),
-      serveUntil: now.advanced(byMilliseconds: 3_600_000), campaignFree: Nanos(1_000_000_000_000_000_000))
+      serveUntil: now.advanced(byMilliseconds: 3_600_000), clickRates: ClickRateBounds(others: 43_590))
   }
 
   private static func catalog() throws -> CatalogSource {

@@ -74,7 +74,7 @@ struct RoundTrip: Sendable {
     var random = SplitMix(state: 1)
     var order: [Int] = []
     while order.count < count { order += parties.indices.shuffled(using: &random) }
-    return order
+    return Array(order.prefix(count))
   }
 
   private func send(_ order: [Int], _ sent: SentTimes) {
@@ -86,7 +86,7 @@ struct RoundTrip: Sendable {
     let clock = SystemClock()
     let start = clock.monotonicMicroseconds
     let pause = NSCondition()
-    for (number, index) in order.enumerated().prefix(perSecond * seconds) {
+    for (number, index) in order.enumerated() {
       let due = start + Int64(number) * 1_000_000 / Int64(perSecond)
       while clock.monotonicMicroseconds < due {
         pause.lock()

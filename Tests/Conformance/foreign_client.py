@@ -1,7 +1,7 @@
 """A client that is not ours: asks for an ad, reads the answer, reports the impression and a click.
 
-It speaks Kafka by kafka-python and builds its events with the CloudEvents SDK; nothing of Handbill is in it. It sends
-to the wrong partition on purpose: what belongs elsewhere is forwarded.
+It speaks Kafka by kafka-python and makes and reads its events with the CloudEvents SDK; nothing of Handbill is in it.
+It sends to the wrong partition on purpose: what belongs elsewhere is forwarded.
 
 usage: foreign_client.py BOOTSTRAP APP APP_KEY COUNT DESCRIPTORS
 DESCRIPTORS is a file descriptor set with all imports, as protoc writes it.
@@ -13,11 +13,13 @@ import json
 import os
 import sys
 import time
+import uuid
 
-from cloudevents.http import CloudEvent
-from cloudevents.kafka import KafkaMessage, from_binary, to_binary
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from cloudevents.core.bindings.kafka import KafkaMessage, from_binary_event, to_binary_event
+from cloudevents.core.v1.event import CloudEvent
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+
+import handbill_messages
 
 DEADLINE_SECONDS = 30
 
@@ -31,11 +33,12 @@ def uuid7():
 
 
 def publish(producer, topic, kind, body, extra=()):
-    event = CloudEvent(
-        {"type": kind, "source": "/foreign-client", "datacontenttype": "application/json"}, body
-    )
-    message = to_binary(event, data_marshaller=lambda data: json.dumps(data).encode())
-    headers = [(name, value) for name, value in message.headers.items()] + list(extra)
+    attributes = {
+        "id": str(uuid.uuid4()), "type": kind, "source": "/foreign-client", "specversion": "1.0",
+        "datacontenttype": "application/json",
+    }
+    message = to_binary_event(CloudEvent(attributes, body))
+    headers = list(message.headers.items()) + list(extra)
     partitions = sorted(producer.partitions_for(topic))
     partition = partitions[int.from_bytes(os.urandom(2), "big") % len(partitions)]
     producer.send(topic, value=message.value, headers=headers, partition=partition).get(timeout=10)
@@ -53,7 +56,7 @@ def ask(producer, app, key, request_id):
         "device": "DEVICE_PHONE",
         "deadlineMilliseconds": str(DEADLINE_SECONDS * 1000),
     }
-    reply = [("kafka_replyPartition", (0).to_bytes(4, "big")), ("kafka_correlationId", request_id)]
+    reply = [("kafka_replyPartition", (0).to_bytes(4, "big")), ("kafka_correlationId", request_id.hex().encode())]
     publish(producer, "ads.requests", "org.handbill.ad.requested.v1", body, reply)
 
 
@@ -65,18 +68,9 @@ def report(producer, token):
     publish(producer, "ads.clicks", "org.handbill.click.tapped.v1", click)
 
 
-def ad_response(path):
-    with open(path, "rb") as file:
-        descriptors = descriptor_pb2.FileDescriptorSet.FromString(file.read())
-    pool = descriptor_pool.DescriptorPool()
-    for file in descriptors.file:
-        pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("handbill.v1.AdResponse"))
-
-
 def main():
     bootstrap, app, key, count = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
-    response_type = ad_response(sys.argv[5])
+    response_type = handbill_messages.read(sys.argv[5])["handbill.v1.AdResponse"]
     producer = KafkaProducer(bootstrap_servers=bootstrap, acks="all")
     consumer = KafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="latest", enable_auto_commit=False)
     place = TopicPartition("ads.responses." + app, 0)
@@ -92,12 +86,11 @@ def main():
         for records in consumer.poll(timeout_ms=500).values():
             for record in records:
                 headers = {name: value for name, value in record.headers}
-                event = from_binary(
-                    KafkaMessage(headers=headers, key=record.key, value=record.value),
-                    data_unmarshaller=lambda data: data,
-                )
-                assert event["type"] == "org.handbill.ad.responded.v1", event["type"]
-                response = response_type.FromString(event.data)
+                event = from_binary_event(KafkaMessage(headers=headers, key=record.key, value=record.value))
+                assert event.get_type() == "org.handbill.ad.responded.v1", event.get_type()
+                assert event.get_extension("partitionkey") == event.get_id(), event.get_attributes()
+                response = response_type.FromString(record.value)
+                assert str(uuid.UUID(bytes=response.request_id)) == event.get_id()
                 if response.request_id not in waiting:
                     continue
                 waiting.discard(response.request_id)

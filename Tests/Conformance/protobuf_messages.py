@@ -11,7 +11,9 @@ every default. An input that Google refuses gives a line that begins with "error
 
 import sys
 
-from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
+from google.protobuf import json_format
+
+import handbill_messages
 
 
 def answer(messages, line):
@@ -29,16 +31,7 @@ def answer(messages, line):
 
 
 def main():
-    with open(sys.argv[1], "rb") as file:
-        descriptors = descriptor_pb2.FileDescriptorSet.FromString(file.read())
-    pool = descriptor_pool.DescriptorPool()
-    for file in descriptors.file:
-        pool.Add(file)
-    names = [
-        f"{file.package}.{message.name}" for file in descriptors.file for message in file.message_type
-        if file.package == "handbill.v1"
-    ]
-    messages = {name: message_factory.GetMessageClass(pool.FindMessageTypeByName(name)) for name in names}
+    messages = handbill_messages.read(sys.argv[1])
     for line in sys.stdin:
         try:
             print("\t".join(part.hex() for part in answer(messages, line)))

@@ -19,6 +19,8 @@ struct FaultResult: Encodable, Sendable {
   var reason = ""
   /// How long the fault itself took.
   var faultMilliseconds: Int64?
+  /// How long services stood still in it, where that has a bound.
+  var standstills: [Standstill] = []
   /// From its end until everything that was written by then is decided.
   var recoveryMilliseconds: Int64?
   /// Rows that the accounts compared.
@@ -28,9 +30,17 @@ struct FaultResult: Encodable, Sendable {
   var unexpectedEnds: [String] = []
 }
 
+/// How long no batch was decided of some partition of a service.
+struct Standstill: Encodable, Sendable {
+  let service: String
+  let milliseconds: Int64
+}
+
 /// The results as a person reads them.
 enum FaultTable {
-  private static let header = ["fault", "seed", "at stake", "lasted", "recovery", "compared", "differences", "verdict"]
+  private static let header = [
+    "fault", "seed", "at stake", "lasted", "stood still", "recovery", "compared", "differences", "verdict",
+  ]
 
   static func text(_ results: [FaultResult]) -> String {
     let rows = [header] + results.map(row)
@@ -48,9 +58,14 @@ enum FaultTable {
     let ends = result.unexpectedEnds.isEmpty ? "" : " (started again: \(result.unexpectedEnds.joined(separator: ", ")))"
     return [
       result.name, "\(result.seed)", result.invariants.joined(separator: " "), seconds(result.faultMilliseconds),
-      seconds(result.recoveryMilliseconds), result.compared.map { "\($0)" } ?? "-",
+      longest(result.standstills), seconds(result.recoveryMilliseconds), result.compared.map { "\($0)" } ?? "-",
       result.differences.map { "\($0)" } ?? "-", "\(result.verdict.rawValue)\(note)\(ends)",
     ]
+  }
+
+  private static func longest(_ standstills: [Standstill]) -> String {
+    guard let longest = standstills.max(by: { $0.milliseconds < $1.milliseconds }) else { return "-" }
+    return "\(seconds(longest.milliseconds)) \(longest.service)"
   }
 
   private static func seconds(_ milliseconds: Int64?) -> String {

@@ -53,6 +53,7 @@ final class FaultRunner {
       result.verdict = .failed
       result.reason = "\(error)"
     }
+    result.standstills = network?.takeStandstills() ?? []
     result.unexpectedEnds = network?.unexpectedEnds ?? []
     // What a failure, a death that nobody asked for, or this very fault leaves behind must not be the next one's.
     if result.verdict == .failed || fault.needs.isUsedUp || !result.unexpectedEnds.isEmpty { closeNetwork() }

@@ -1,4 +1,5 @@
 import AdCore
+import AdEvents
 import AdSelectionCore
 import Pipeline
 import Runtime
@@ -48,8 +49,12 @@ enum AdSelectionMain: Service {
       service: service,
       tables: SelectionTables(
         ring: ring, catalog: source, settings: configuration.selection,
-        metrics: SelectionMetrics(registry: context.metrics, clock: context.clock)),
-      settings: configuration.pipeline, producerLingerMilliseconds: 0, context: context)
+        metrics: SelectionMetrics(registry: context.metrics, clock: context.clock),
+        retentionDays: configuration.retentionDays),
+      settings: configuration.pipeline, producerLingerMilliseconds: 0,
+      // Its tokens name the partition in all of them.
+      alsoGrown: [Topic.impressions, .clicks, .acceptedImpressions, .acceptedClicks, .usage].map(\.name),
+      context: context)
   }
 
   static func main() { ServiceMain.run(Self.self) }

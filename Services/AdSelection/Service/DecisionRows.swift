@@ -26,9 +26,9 @@ enum DecisionRows {
         appendRequest(of: decided, to: buffer)
       }
       buffer.append(int64: batch.number)
-      buffer.append(uuidHigh: decided.arrived.request.requestID.high, low: decided.arrived.request.requestID.low)
-      buffer.append(timestampMicroseconds: decided.arrived.arrival.milliseconds &* 1_000)
-      buffer.append(timestampMicroseconds: decided.arrived.deadline.milliseconds &* 1_000)
+      buffer.append(uuidHigh: decided.asked.requestID.high, low: decided.asked.requestID.low)
+      buffer.append(timestampMicroseconds: decided.asked.arrival.milliseconds &* 1_000)
+      buffer.append(timestampMicroseconds: decided.asked.deadline.milliseconds &* 1_000)
       buffer.append(int16: Int16(decided.outcome.rawValue))
       buffer.append(int16: Int16(decided.decision.reason.rawValue))
       appendAnswer(of: decided, to: buffer)
@@ -37,21 +37,22 @@ enum DecisionRows {
     return rows
   }
 
-  /// The columns of the terms, as far as a request without an ad has them.
+  /// The columns of the terms, as far as a request without an ad has them. What a request with a mistake does not tell is
+  /// empty, and its device 0.
   private static func appendRequest(of decided: DecidedRequest, to buffer: CopyBuffer) {
-    let key = decided.decision.countKey
+    let asked = decided.asked
     buffer.append(uuidHigh: decided.id.high, low: decided.id.low)
-    buffer.append(int32: decided.arrived.partition)
+    buffer.append(int32: asked.partition)
     buffer.null()  // expires_at
-    buffer.append(text: key.app.text)
+    buffer.append(text: asked.app.text)
     for _ in 0..<4 { buffer.null() }  // developer, advertiser, campaign, ad
-    buffer.append(text: key.placement.text)
-    buffer.append(text: key.country.description)
-    buffer.append(int16: Int16(key.device.rawValue))
-    if let size = key.size { buffer.append(int16: Int16(size.rawValue)) } else { buffer.null() }
+    buffer.append(text: asked.placement?.text ?? "")
+    buffer.append(text: asked.country?.description ?? "")
+    buffer.append(int16: Int16(asked.device?.rawValue ?? 0))
+    if let size = decided.decision.size { buffer.append(int16: Int16(size.rawValue)) } else { buffer.null() }
     for _ in 0..<6 { buffer.null() }  // prices, currency, share, allotment, budget day
-    buffer.append(int64: Int64(bitPattern: decided.arrived.clientHash))
-    buffer.append(bool: key.isTest)
+    buffer.append(int64: Int64(bitPattern: asked.clientHash))
+    buffer.append(bool: decided.decision.isTest)
   }
 
   /// From `error` to `expected_value`.

@@ -12,14 +12,6 @@ enum SelectionKeys {
     help: "Requests of one client within the burst window, whatever their placements (D3).")
   static let burstWindow = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_BURST_WINDOW", in: 1_000...3_600_000, default: 30_000, help: "The burst window (D3).")
-  static let priorClicks = ConfigurationKey<Int>.integer(
-    "HANDBILL_PRIOR_CLICKS", in: 0...1_000_000, default: 2, help: "Clicks that every ad is taken to have had.")
-  static let priorImpressions = ConfigurationKey<Int>.integer(
-    "HANDBILL_PRIOR_IMPRESSIONS", in: 1...100_000_000, default: 200,
-    help: "Impressions that every ad is taken to have had.")
-  static let scarceClicks = ConfigurationKey<Int>.integer(
-    "HANDBILL_SCARCE_CLICKS", in: 0...1_000_000, default: 20,
-    help: "Below so many clicks' worth of free budget an ad reserves its full click price.")
   static let askInterval = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_ASK_INTERVAL", in: 100...60_000, default: 1_000,
     help: "Between two asks for budget of one campaign and partition.")
@@ -33,18 +25,17 @@ enum SelectionKeys {
     "HANDBILL_CATALOG_HEARTBEAT", in: 1_000...600_000, default: 10_000,
     help: "Without a heartbeat for so long no paid ads are served.")
 
-  static let declarations = [
-    testSeed.declaration, burstRequests.declaration, burstWindow.declaration, priorClicks.declaration,
-    priorImpressions.declaration, scarceClicks.declaration, askInterval.declaration, askLead.declaration,
-    catalogGrace.declaration, catalogHeartbeat.declaration,
-  ]
+  static let declarations =
+    [
+      testSeed.declaration, burstRequests.declaration, burstWindow.declaration, askInterval.declaration,
+      askLead.declaration, catalogGrace.declaration, catalogHeartbeat.declaration,
+    ] + ClickRateSettings.declarations
 
   static func settings(_ reader: inout ConfigurationReader, windows: Windows) -> SelectionSettings {
     var throttle = Throttle.Limits()
     throttle.requestsPerWindow = reader.value(burstRequests)
     throttle.windowMilliseconds = Int64(reader.value(burstWindow))
     var allotments = AllotmentBook.Limits()
-    allotments.scarceClicks = Int64(reader.value(scarceClicks))
     allotments.askIntervalMilliseconds = Int64(reader.value(askInterval))
     allotments.leadMilliseconds = Int64(reader.value(askLead))
     return SelectionSettings(
@@ -52,9 +43,8 @@ enum SelectionKeys {
   }
 
   static func clickRates(_ reader: inout ConfigurationReader) -> ClickRates {
-    ClickRates(
-      prior: ClickRateEstimate(
-        priorClicks: Int64(reader.value(priorClicks)), priorImpressions: Int64(reader.value(priorImpressions))))
+    let prior = ClickRateSettings.prior(reader: &reader)
+    return ClickRates(prior: ClickRateEstimate(priorClicks: prior.clicks, priorImpressions: prior.impressions))
   }
 
   static func freshness(_ reader: inout ConfigurationReader) -> CatalogFreshness {

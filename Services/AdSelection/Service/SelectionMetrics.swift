@@ -5,7 +5,11 @@ import Runtime
 /// What ad selection measures besides what every service does.
 struct SelectionMetrics: Sendable {
   static let decisions = MetricDeclaration.counter(
-    "handbill_decisions_total", help: "Requests decided, by reason; test traffic apart.", labels: ["reason", "test"])
+    "handbill_decisions_total", help: "Requests of apps decided, by reason; test traffic apart.",
+    labels: ["reason", "test"])
+  static let keyless = MetricDeclaration.counter(
+    "handbill_requests_without_app_key_total",
+    help: "Requests without the key of the app they name, by reason: they count for no app.", labels: ["reason"])
   static let answerSeconds = MetricDeclaration.histogram(
     "handbill_answer_seconds", bounds: MetricDeclaration.secondsBounds,
     help: "From a request's arrival to the commit of its decision, after which it is answered at once.")
@@ -21,7 +25,7 @@ struct SelectionMetrics: Sendable {
   static let catalogRefused = MetricDeclaration.counter(
     "handbill_catalog_refused_total", help: "Records of the catalogue that were not taken.")
   static let declarations = [
-    decisions, answerSeconds, allotmentsOpened, allotmentsClosed, catalogAge, catalogState, catalogRefused,
+    decisions, keyless, answerSeconds, allotmentsOpened, allotmentsClosed, catalogAge, catalogState, catalogRefused,
   ]
 
   let registry: MetricsRegistry
@@ -29,28 +33,37 @@ struct SelectionMetrics: Sendable {
   private let answerSeconds: Histogram
   /// One for each reason from the start, so that a rate sees the first decision of its kind too.
   private let decisions: [SelectionCount: Counter]
+  private let keyless: [DecisionReason: Counter]
 
   init(registry: MetricsRegistry, clock: any TimeSource) {
     self.registry = registry
     self.clock = clock
     answerSeconds = registry.histogram(Self.answerSeconds)
     var decisions: [SelectionCount: Counter] = [:]
-    for reason in DecisionReason.allCases {
+    for reason in DecisionReason.allCases where !reason.isWithoutAppKey {
       for isTest in [false, true] {
         decisions[SelectionCount(reason: reason, isTest: isTest)] = registry.counter(
           Self.decisions, ["reason": "\(reason)", "test": "\(isTest)"])
       }
     }
     self.decisions = decisions
+    keyless = Dictionary(
+      uniqueKeysWithValues: DecisionReason.allCases.filter(\.isWithoutAppKey).map {
+        ($0, registry.counter(Self.keyless, ["reason": "\($0)"]))
+      })
   }
 
   /// After a commit.
   func note(_ effects: SelectionEffects) {
     let now = clock.now
     for decided in effects.decisions {
-      let key = decided.decision.countKey
-      decisions[SelectionCount(reason: key.reason, isTest: key.isTest)]?.add()
-      answerSeconds.observe(milliseconds: max(0, now.milliseconds(since: decided.arrived.arrival)))
+      let decision = decided.decision
+      if let counter = keyless[decision.reason] {
+        counter.add()
+      } else {
+        decisions[SelectionCount(reason: decision.reason, isTest: decision.isTest)]?.add()
+      }
+      answerSeconds.observe(milliseconds: max(0, now.milliseconds(since: decided.asked.arrival)))
     }
     if !effects.opened.isEmpty { registry.counter(Self.allotmentsOpened).add(effects.opened.count) }
     for closed in effects.closed {

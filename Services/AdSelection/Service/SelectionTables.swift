@@ -14,7 +14,10 @@ struct SelectionTables: ServiceTables {
   let catalog: CatalogSource
   let settings: SelectionSettings
   let metrics: SelectionMetrics
+  /// How long counts of requests without their app's key are kept: as long as the decisions.
+  let retentionDays: Int
   let consumers = ["billing"]
+  var windows: Windows { settings.windows }
 
   func load(
     _ partition: Int32, now: Timestamp, from connection: PostgresConnection
@@ -23,8 +26,9 @@ struct SelectionTables: ServiceTables {
     let memory = settings.allotments.memoryMilliseconds
     stored.allotments = try connection.run(
       ReadAllotments(partition: partition, since: now.advanced(byMilliseconds: -memory)))
-    let since = now.advanced(byMilliseconds: -StoredState.memoryMilliseconds(throttle: settings.throttle))
-    stored.decisions = try connection.run(ReadRecentDecisions(partition: partition, since: since))
+    let memoryMilliseconds = StoredState.memoryMilliseconds(throttle: settings.throttle)
+    stored.decisions = try connection.run(
+      ReadRecentDecisions(partition: partition, memoryMilliseconds: memoryMilliseconds, now: now))
     for count in try connection.run(CountTestRequests(partition: partition)) {
       stored.testRequests[count.client] = count.requests
     }
@@ -55,16 +59,33 @@ struct SelectionTables: ServiceTables {
     }
     for (id, used) in effects.used { pipeline.send(UseAllotment(partition: batch.partition, id: id, used: used)) }
     if !effects.closed.isEmpty { pipeline.send(CloseAllotments(partition: batch.partition, closed: effects.closed)) }
-    if !effects.counts.isEmpty {
-      pipeline.send(
-        AddMinuteCounts(
-          partition: batch.partition, batchNumber: batch.number, committedAt: batch.committedAt, counts: effects.counts)
-      )
-    }
+    if !effects.counts.isEmpty { write(effects.counts, of: batch, with: &pipeline) }
     return { [metrics] (_: PostgresPipelineResults) throws(PostgresError) -> CommitResult in
       metrics.note(effects)
       return CommitResult()
     }
+  }
+
+  private func write(
+    _ counts: [SelectionCountKey: Int64], of batch: CommitBatch<AdSelection>, with pipeline: inout PostgresPipeline
+  ) {
+    var ofApps: [(key: MinuteCountKey, requests: Int64)] = []
+    var keyless: [AddKeylessCounts.Count] = []
+    for (key, requests) in counts {
+      switch key {
+      case .ofApp(let key): ofApps.append((key, requests))
+      case .withoutAppKey(let day, let reason):
+        keyless.append(.init(day: PostgresDate(days: day), reason: reason, requests: requests))
+      }
+    }
+    // Always: it says up to which batch everything is counted.
+    pipeline.send(
+      AddMinuteCounts(
+        partition: batch.partition, batchNumber: batch.number, committedAt: batch.committedAt, counts: ofApps))
+    guard !keyless.isEmpty else { return }
+    let today = batch.committedAt.milliseconds / 86_400_000
+    let oldest = PostgresDate(days: Int32(clamping: today - Int64(retentionDays)))
+    pipeline.send(AddKeylessCounts(partition: batch.partition, oldestDay: oldest, counts: keyless))
   }
 
   func messages(

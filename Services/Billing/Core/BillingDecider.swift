@@ -6,35 +6,45 @@ import Pipeline
 ///
 /// An event is charged to its allotment, a row that no other partition touches, when it fits there. What does not fit
 /// draws on free budget; asks, closes and ends move it. All of that the database decides at the commit, because the
-/// free budget is shared.
+/// free budget is shared. A draw that finds too little there waits, in its order, while allotments that have not ended
+/// may still return it (B4); the timer looks at what waits, and so does every batch that moves its budgets.
 package struct BillingDecider: PartitionDecider {
   package typealias Service = BillingService
 
   /// The most allotments that one batch ends.
   static let endsMaximum = 5_000
+  /// Between two looks at what waits for budget, in milliseconds.
+  static let lookIntervalMilliseconds: Int64 = 1_000
   private static let impressions = 0
   private static let clicks = 1
 
   private let settings: BillingSettings
   /// Allotments of the partition that have not ended.
-  package private(set) var open: [UInt64: OpenAllotment]
+  package private(set) var open: OpenAllotments
+  /// Where events of the partition may be waiting for budget; a look at the tables tells.
+  private var waiting: Set<BudgetPlace>
+  /// When what waits is looked at next.
+  private var nextLook = Timestamp(milliseconds: .min)
   /// The asks of the batch being committed: where a grant's campaign belongs.
   private var asked: [BillingEffects.Ask] = []
 
-  /// - Parameter open: every allotment of the partition that has not ended, as the tables say.
-  package init(settings: BillingSettings, open: [OpenAllotment]) {
+  /// - Parameters:
+  ///   - open: every allotment of the partition that has not ended, as the tables say.
+  ///   - waiting: where events of the partition wait for budget, as the tables say.
+  package init(settings: BillingSettings, open: [OpenAllotment], waiting: Set<BudgetPlace>) {
     self.settings = settings
-    self.open = Dictionary(open.map { ($0.id, $0) }) { first, _ in first }
+    self.open = OpenAllotments(open)
+    self.waiting = waiting
   }
 
-  package func query(for records: [InputRecord<BillingInput>], context: BatchContext) -> Set<CampaignID>? {
-    var campaigns: Set<CampaignID> = []
-    for record in records { if case .ask(let ask) = record.event { campaigns.insert(ask.campaign) } }
-    return campaigns.isEmpty ? nil : campaigns
+  package func query(for records: [InputRecord<BillingInput>], context: BatchContext) -> BillingQuery? {
+    var query = BillingQuery(isOfWaiting: records.isEmpty && !waiting.isEmpty)
+    for record in records { if case .ask(let ask) = record.event { query.campaigns.insert(ask.campaign) } }
+    return query.isEmpty ? nil : query
   }
 
   package mutating func decide(
-    _ records: [InputRecord<BillingInput>], knowing knowledge: [CampaignID: CampaignTerms]?, context: BatchContext
+    _ records: [InputRecord<BillingInput>], knowing knowledge: BillingKnowledge?, context: BatchContext
   ) -> Decision<BillingEffects> {
     asked.removeAll(keepingCapacity: true)
     var decision = Decision(
@@ -50,7 +60,7 @@ package struct BillingDecider: PartitionDecider {
         decision.outcomes[index] = decide(
           event, sequence: record.mark.sequence, context: context, into: &decision.effects)
       case .ask(let ask):
-        decide(ask, campaign: knowledge?[ask.campaign], now: context.now, into: &decision.effects)
+        decide(ask, knowing: knowledge, now: context.now, into: &decision.effects)
       case .report(let report):
         decide(report, into: &decision.effects)
       case .watermark:
@@ -60,7 +70,11 @@ package struct BillingDecider: PartitionDecider {
       }
     }
     // Only in a timer's batch: should the database refuse an end, events are decided all the same.
-    if records.isEmpty { end(context: context, into: &decision.effects) }
+    if records.isEmpty {
+      end(context: context, into: &decision.effects)
+      look(knowledge?.waiting ?? [], context: context, into: &decision.effects)
+    }
+    waiting.formUnion(decision.effects.draws.map(\.place))
     asked = decision.effects.asks
     return decision
   }
@@ -75,16 +89,16 @@ package struct BillingDecider: PartitionDecider {
           $0.place.campaign == grant.campaign && $0.place.day == grant.budgetDay && $0.ordinal == grant.ordinal
         })
       else { continue }
-      open[grant.allotment] = OpenAllotment(
-        id: grant.allotment, place: ask.place, amount: grant.amount.value, charged: 0, serveUntil: grant.serveUntil,
-        isClosed: false)
+      open.insert(
+        OpenAllotment(
+          id: grant.allotment, place: ask.place, amount: grant.amount.value, clickRates: grant.clickRates,
+          serveUntil: grant.serveUntil))
     }
     asked.removeAll(keepingCapacity: true)
   }
 
   package func isTimerDue(_ context: BatchContext) -> Bool {
-    let limit = endLimit(context)
-    return open.values.contains { $0.serveUntil < limit }
+    !waiting.isEmpty && nextLook <= context.now || open.hasServed(before: endLimit(context))
   }
 
   // MARK: Events
@@ -102,10 +116,15 @@ package struct BillingDecider: PartitionDecider {
       record(event, sequence: sequence, fate: .free(event.verdict), into: &effects)
       return .free(event.verdict)
     }
-    if pay(event, into: &effects) {
+    effects.count(event)
+    let payer = open.charge(event)
+    if let payer, payer.charge != AllotmentCharge() {
+      effects.allotmentCharges[payer.id, default: AllotmentCharge()] += payer.charge
+    }
+    if payer != nil || event.price == .zero {
       let parts = share.split(event.price)
       effects.journal.charge(parts, terms: event.terms)
-      record(event, sequence: sequence, fate: .charged, parts: parts, into: &effects)
+      record(event, sequence: sequence, fate: .charged, parts: parts, payer: payer?.id, into: &effects)
       return .accepted
     }
     effects.draws.append(
@@ -114,16 +133,6 @@ package struct BillingDecider: PartitionDecider {
         developer: share.split(event.price).developer, isLate: hasEnded(event.terms.allotment, context: context)))
     effects.charges.append(.init(event: event, sequence: sequence, fate: .drawing, parts: nil))
     return .accepted
-  }
-
-  /// Whether the event costs nothing, or fits its allotment, which then is charged.
-  private mutating func pay(_ event: AcceptedEvent, into effects: inout BillingEffects) -> Bool {
-    if event.price == .zero { return true }
-    let id = event.terms.allotment
-    guard open[id]?.place == BudgetPlace(event.terms), open[id]?.charge(event.price) == true else { return false }
-    // No more than the allotment's amount in all, so it fits.
-    effects.allotmentCharges[id, default: 0] += event.price.value
-    return true
   }
 
   /// An allotment that was granted to this partition and is no longer kept has ended. One that was never granted cannot
@@ -137,9 +146,9 @@ package struct BillingDecider: PartitionDecider {
 
   private func record(
     _ event: AcceptedEvent, sequence: Int64, fate: ChargeFate, parts: RevenueShare.Parts? = nil,
-    into effects: inout BillingEffects
+    payer: UInt64? = nil, into effects: inout BillingEffects
   ) {
-    effects.charges.append(.init(event: event, sequence: sequence, fate: fate, parts: parts))
+    effects.charges.append(.init(event: event, sequence: sequence, fate: fate, parts: parts, payer: payer))
     var sums = effects.revenue[RevenueMinute(event, fate: fate)] ?? RevenueSums()
     sums.events += 1
     if let parts {
@@ -169,36 +178,51 @@ package struct BillingDecider: PartitionDecider {
 
   /// Leaves to the database what may be granted now: a live campaign of this account, on its budget day of today.
   private func decide(
-    _ ask: AllotmentAsk, campaign: CampaignTerms?, now: Timestamp, into effects: inout BillingEffects
+    _ ask: AllotmentAsk, knowing knowledge: BillingKnowledge?, now: Timestamp, into effects: inout BillingEffects
   ) {
-    guard let campaign, campaign.advertiser == ask.advertiser, campaign.currency == ask.currency,
+    guard let campaign = knowledge?.campaigns[ask.campaign], campaign.advertiser == ask.advertiser,
+      campaign.currency == ask.currency,
       let endsAt = campaign.servesUntil(day: ask.budgetDay, now: now), ask.fullPrice.value > 0,
-      ask.usedLastMinute.value >= 0
+      ask.usedLastMinute.value >= 0, (0...ask.fullPrice.value).contains(ask.clickPrice.value)
     else { return }
+    let counts = knowledge?.clickCounts[ask.campaign] ?? ClickCounts()
     let place = BudgetPlace(
       advertiser: ask.advertiser, currency: ask.currency, campaign: ask.campaign, day: ask.budgetDay)
     effects.asks.append(
       .init(
-        place: place, ordinal: ask.ordinal, fullPrice: ask.fullPrice, usedLastMinute: ask.usedLastMinute,
-        endsAt: endsAt))
+        place: place, ordinal: ask.ordinal, fullPrice: ask.fullPrice, clickPrice: ask.clickPrice,
+        usedLastMinute: ask.usedLastMinute, endsAt: endsAt, clickRates: counts.bounds(prior: settings.prior)))
   }
 
   /// Once, by the allotment's state: a report that comes again changes nothing.
   private mutating func decide(_ report: AllotmentReport, into effects: inout BillingEffects) {
-    guard let allotment = open[report.allotment], !allotment.isClosed, report.used.value >= 0 else { return }
-    open[report.allotment]?.close(used: report.used)
+    guard let allotment = open[report.allotment], !allotment.isClosed, report.used.value >= 0,
+      report.usedForClicks.value >= 0
+    else { return }
+    open.close(report.allotment, used: report.used, forClicks: report.usedForClicks)
     effects.closes.append(
-      .init(allotment: report.allotment, used: report.used, closedAt: report.closedAt, place: allotment.place))
+      .init(
+        allotment: report.allotment, used: report.used, usedForClicks: report.usedForClicks,
+        closedAt: report.closedAt, place: allotment.place))
   }
 
   /// Ends what both watermarks have passed: nothing that was sold from it can come any more in time.
   private mutating func end(context: BatchContext, into effects: inout BillingEffects) {
-    let limit = endLimit(context)
-    let due = open.values.filter { $0.serveUntil < limit }.sorted { $0.id < $1.id }
-    for allotment in context.timer.of(due, most: Self.endsMaximum) {
+    for allotment in context.timer.of(open.served(before: endLimit(context)), most: Self.endsMaximum) {
       effects.ends.append(.init(allotment: allotment.id, place: allotment.place))
-      open[allotment.id] = nil
+      open.remove(allotment.id)
     }
+  }
+
+  /// Leaves to the database which of the events that wait can be paid now, or never. Those of other partitions may have
+  /// freed budget since, so it is tried again and again.
+  private mutating func look(
+    _ places: Set<BudgetPlace>, context: BatchContext, into effects: inout BillingEffects
+  ) {
+    guard context.timer.maximum > 0 else { return }
+    waiting = places
+    effects.looks = places
+    nextLook = context.now.advanced(byMilliseconds: Self.lookIntervalMilliseconds)
   }
 
   private func endLimit(_ context: BatchContext) -> Timestamp {

@@ -5,13 +5,16 @@ import AdEvents
 package struct BillingEffects: Sendable {
   /// One for each live event, those that draw included.
   package var charges: [Charge] = []
-  /// What is charged to allotments, in nanos.
-  package var allotmentCharges: [UInt64: Int64] = [:]
+  package var allotmentCharges: [UInt64: AllotmentCharge] = [:]
   package var closes: [Close] = []
   package var ends: [End] = []
   /// Events that draw on free budget: indices into ``charges``, in order.
   package var draws: [Draw] = []
   package var asks: [Ask] = []
+  /// Where the partition's events that wait for budget are looked at, besides the places of all that is above.
+  package var looks: Set<BudgetPlace> = []
+  /// What was seen and clicked, for the click rates of later grants.
+  package var clickCounts: [CountedAd: ClickCount] = [:]
   package var suspended: [Suspended] = []
   /// Of what is charged already; what draws come to, the database adds.
   package var journal = Journal()
@@ -31,6 +34,14 @@ package struct BillingEffects: Sendable {
     package var fate: ChargeFate
     /// What the advertiser pays is the sum of both; nil where nobody pays, or the database decides.
     package var parts: RevenueShare.Parts?
+    /// The allotment that pays; nil where none does.
+    package var payer: UInt64?
+  }
+
+  /// What click rates are counted by.
+  package struct CountedAd: Hashable, Sendable {
+    package var campaign: CampaignID
+    package var ad: AdID
   }
 
   /// An event that no allotment can pay.
@@ -48,6 +59,7 @@ package struct BillingEffects: Sendable {
   package struct Close: Hashable, Sendable {
     package var allotment: UInt64
     package var used: Nanos
+    package var usedForClicks: Nanos
     package var closedAt: Timestamp
     package var place: BudgetPlace
   }
@@ -63,14 +75,34 @@ package struct BillingEffects: Sendable {
     package var place: BudgetPlace
     package var ordinal: Int64
     package var fullPrice: Nanos
+    package var clickPrice: Nanos
     package var usedLastMinute: Nanos
     /// The end of the budget day or of the flight: nothing is served beyond.
     package var endsAt: Timestamp
+    /// What each ad is to set aside for its click, while the budget is not scarce.
+    package var clickRates: ClickRateBounds
   }
 
   /// An event that the database refused as a charge.
   package struct Suspended: Hashable, Sendable {
     package var event: AcceptedEvent
     package var sequence: Int64
+  }
+}
+
+extension BillingEffects {
+  /// All places that the batch touches.
+  package var places: Set<BudgetPlace> {
+    looks.union(closes.map(\.place)).union(ends.map(\.place)).union(draws.map(\.place)).union(asks.map(\.place))
+  }
+
+  /// Counts an event that costs its campaign something if its ad is clicked.
+  mutating func count(_ event: AcceptedEvent) {
+    guard event.terms.clickPrice.value > 0 else { return }
+    let ad = CountedAd(campaign: event.terms.campaign, ad: event.terms.ad)
+    switch event.kind {
+    case .impression: clickCounts[ad, default: ClickCount()].impressions += 1
+    case .click: clickCounts[ad, default: ClickCount()].clicks += 1
+    }
   }
 }

@@ -6,9 +6,8 @@ import Pipeline
 package struct BillingService: PipelineService {
   package typealias Event = BillingInput
   package typealias Decider = BillingDecider
-  /// The campaigns that are asked for, and what the catalogue says of them.
-  package typealias Query = Set<CampaignID>
-  package typealias Knowledge = [CampaignID: CampaignTerms]
+  package typealias Query = BillingQuery
+  package typealias Knowledge = BillingKnowledge
   package typealias Effects = BillingEffects
   package typealias Decoder = BillingDecoder
 

@@ -1,7 +1,10 @@
 import AdCore
 
-/// How long allotments are served from and waited for; all of it settings.
+/// How long allotments are served from and waited for, and what they reserve for clicks; all of it settings.
 package struct BillingSettings: Hashable, Sendable {
+  /// The most events that waited for budget and that one batch charges, or gives up.
+  package static let readyMaximum: Int32 = 5_000
+
   package var windows: Windows
   /// How long an allotment serves while all partitions together hold little of the free budget.
   package var quietServeMilliseconds: Int64 = 3_600_000
@@ -11,6 +14,13 @@ package struct BillingSettings: Hashable, Sendable {
   package var scarceServeMilliseconds: Int64 = 5_000
   /// How much longer than the last possible event an allotment is kept.
   package var endMarginMilliseconds: Int64 = 600_000
+
+  /// Below so many clicks' worth of free budget an ad reserves its full click price.
+  package var scarceClicks: Int64 = 20
+  /// Clicks and impressions that everything is taken to have had.
+  package var prior = ClickCount(clicks: 2, impressions: 200)
+  /// Above so many remembered impressions both counts of a click rate are halved, so that it follows what changes.
+  package var rememberedImpressions: Int64 = 20_000
 
   package init(windows: Windows = Windows()) { self.windows = windows }
 

@@ -49,7 +49,7 @@ enum BillingMain: Service {
   static func main() { ServiceMain.run(Self.self) }
 }
 
-/// How long allotments serve, as configuration.
+/// How long allotments serve, and what they reserve for clicks, as configuration.
 enum AllotmentKeys {
   private static let defaults = BillingSettings()
   private static let longest = 24 * 3_600_000
@@ -66,7 +66,12 @@ enum AllotmentKeys {
     "HANDBILL_ALLOTMENT_END_MARGIN", defaults.endMarginMilliseconds,
     "How much longer than the last possible event an allotment is kept.")
 
-  static let declarations = [quiet, usual, scarce, endMargin].map(\.declaration)
+  static let scarceClicks = ConfigurationKey<Int>.integer(
+    "HANDBILL_SCARCE_CLICKS", in: 0...1_000_000, default: Int(defaults.scarceClicks),
+    help: "Below so many clicks' worth of free budget an ad reserves its full click price.")
+
+  static let declarations =
+    [quiet, usual, scarce, endMargin, scarceClicks].map(\.declaration) + ClickRateSettings.declarations
 
   static func settings(reader: inout ConfigurationReader) -> BillingSettings {
     var settings = BillingSettings(windows: WindowSettings.windows(reader: &reader))
@@ -74,6 +79,8 @@ enum AllotmentKeys {
     settings.usualServeMilliseconds = Int64(reader.value(usual))
     settings.scarceServeMilliseconds = Int64(reader.value(scarce))
     settings.endMarginMilliseconds = Int64(reader.value(endMargin))
+    settings.scarceClicks = Int64(reader.value(scarceClicks))
+    settings.prior = ClickRateSettings.prior(reader: &reader)
     return settings
   }
 

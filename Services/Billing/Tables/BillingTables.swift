@@ -13,6 +13,7 @@ package struct BillingTables: ServiceTables {
   private let logger: Logger
 
   package let consumers = ["ad_selection"]
+  package var windows: Windows { settings.windows }
 
   package init(settings: BillingSettings, catalog: BudgetCatalog, logger: Logger) {
     self.settings = settings
@@ -23,14 +24,22 @@ package struct BillingTables: ServiceTables {
   package func load(
     _ partition: Int32, now: Timestamp, from connection: PostgresConnection
   ) throws(PostgresError) -> BillingDecider {
-    BillingDecider(settings: settings, open: try connection.run(ReadOpenAllotments(partition: partition)))
+    BillingDecider(
+      settings: settings, open: try connection.run(ReadOpenAllotments(partition: partition)),
+      waiting: Set(try connection.run(ReadWaitingPlaces(partition: partition))))
   }
 
   /// The catalogue is in memory; what it says is in the tables already.
   package func look(
-    up query: Set<CampaignID>, partition: Int32, in connection: PostgresConnection
-  ) throws(PostgresError) -> [CampaignID: CampaignTerms] {
-    catalog.terms(of: query)
+    up query: BillingQuery, partition: Int32, in connection: PostgresConnection
+  ) throws(PostgresError) -> BillingKnowledge {
+    var knowledge = BillingKnowledge(campaigns: catalog.terms(of: query.campaigns))
+    if !query.campaigns.isEmpty {
+      let rows = try connection.run(ReadClickCounts(partition: partition, campaigns: query.campaigns))
+      knowledge.clickCounts = [CampaignID: ClickCounts](rows, of: query.campaigns)
+    }
+    if query.isOfWaiting { knowledge.waiting = Set(try connection.run(ReadWaitingPlaces(partition: partition))) }
+    return knowledge
   }
 
   package func rows(_ batch: CommitBatch<BillingService>) -> [TableRows] { ChargeRows.rows(batch) }
@@ -43,6 +52,12 @@ package struct BillingTables: ServiceTables {
     }
     if !batch.effects.revenue.isEmpty {
       pipeline.send(AddRevenue(partition: batch.partition, revenue: batch.effects.revenue))
+    }
+    if !batch.effects.clickCounts.isEmpty {
+      pipeline.send(
+        AddClickCounts(
+          partition: batch.partition, counts: batch.effects.clickCounts,
+          rememberedImpressions: settings.rememberedImpressions))
     }
     let settle = Settle(batch)
     let ticket = settle.isNeeded ? pipeline.send(settle) : nil

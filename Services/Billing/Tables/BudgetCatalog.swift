@@ -83,6 +83,7 @@ package final class BudgetCatalog: Sendable {
       try apply(campaign, version: version, in: connection)
     case .deleted(let key, let version):
       delete(key, version: version)
+      try forgetClickCounts(key, in: connection)
     case .record, .heartbeat:
       break
     }
@@ -116,6 +117,12 @@ package final class BudgetCatalog: Sendable {
   ) throws(PostgresError) {
     guard campaign.value.kind != .house else { return }
     _ = try connection.run(FundCampaign(campaign: campaign.value, currency: currency, version: campaign.version))
+  }
+
+  private func forgetClickCounts(_ key: String, in connection: PostgresConnection) throws(PostgresError) {
+    func name(_ kind: String) -> String { key.hasPrefix(kind) ? String(key.dropFirst(kind.count)) : "" }
+    let forgotten = ForgetClickCounts(campaign: name("campaign/"), ad: name("ad/"))
+    if !forgotten.campaign.isEmpty || !forgotten.ad.isEmpty { _ = try connection.run(forgotten) }
   }
 
   private func delete(_ key: String, version: Int64) {

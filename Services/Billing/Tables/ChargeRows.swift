@@ -22,14 +22,14 @@ enum ChargeRows {
       decided.begin()
       append(
         charge, developer: charge.parts?.developer, network: charge.parts?.network, batch: batch, to: decided.buffer)
-      append(charge.event.terms, to: decided.buffer)
+      append(charge.event.terms, payer: charge.payer, to: decided.buffer)
     }
     let drawing = TableRows(draws, capacity: effects.draws.count * 360)
     for (index, draw) in effects.draws.enumerated() {
       let charge = effects.charges[draw.charge]
       drawing.begin()
       append(charge, developer: draw.developer, network: nil, batch: batch, to: drawing.buffer)
-      append(charge.event.terms, to: drawing.buffer)
+      append(charge.event.terms, payer: nil, to: drawing.buffer)
       drawing.buffer.append(int32: Int32(index + 1))
     }
     return [decided, drawing]
@@ -58,8 +58,8 @@ enum ChargeRows {
     buffer.append(int64: network)
   }
 
-  private static func append(_ terms: ServedTerms, to buffer: CopyBuffer) {
-    buffer.append(int64: Int64(bitPattern: terms.allotment))
+  private static func append(_ terms: ServedTerms, payer: UInt64?, to buffer: CopyBuffer) {
+    buffer.append(int64: Int64(bitPattern: payer ?? terms.allotment))
     buffer.append(int32: terms.budgetDay)
     buffer.append(int32: Int32(terms.shareBasisPoints))
     buffer.append(text: terms.app.text)

@@ -5,9 +5,11 @@ import Pipeline
 /// Decides which clicks count: one for each served ad (M4), with its impression (M5), within the limits, no accidents
 /// (M7).
 ///
-/// A click whose impression has not come is parked. When the impression comes, or when its watermark says that it will
-/// not, the parked clicks of its ad are decided in the order in which they came, just as if the impression had come
-/// first.
+/// The verdicts are those of a world in which every view came first: each client's clicks are judged in the order in
+/// which they came, and only those that are billable in that order weigh against its limits. A click whose view has not
+/// come, or whose verdict depends on an earlier click that waits, is parked. When a view comes, or when the impressions'
+/// watermark says that it will not, all of its client's clicks are decided that can be by now. So the verdicts are the
+/// same in whatever order views and clicks come and however they are cut into batches (B8).
 package struct ClickDecider: PartitionDecider {
   package typealias Service = ClickTracking
 
@@ -15,18 +17,12 @@ package struct ClickDecider: PartitionDecider {
   package static let expiredServesMaximum = 2_000
 
   private let windows: Windows
-  /// Serves with parked clicks, and when their tokens expire. What is not here costs an impression no look-up.
-  private var parked: [ServeID: Timestamp]
-  /// No parked click's token expires earlier.
-  private var earliestExpiry: Timestamp
-  /// What the last decision changed in ``parked``, to change it back.
-  private var journal: [(serve: ServeID, before: Timestamp?)] = []
+  private var waiting: WaitingClicks
 
-  /// - Parameter parked: The serves that have parked clicks in the tables, and when their tokens expire.
-  package init(windows: Windows, parked: [ServeID: Timestamp]) {
+  /// - Parameter waiting: The serves that have parked clicks in the tables.
+  package init(windows: Windows, waiting: [WaitingServe]) {
     self.windows = windows
-    self.parked = parked
-    earliestExpiry = parked.values.min() ?? Timestamp(milliseconds: .max)
+    self.waiting = WaitingClicks(waiting)
   }
 
   // MARK: Questions
@@ -34,26 +30,35 @@ package struct ClickDecider: PartitionDecider {
   package func query(for records: [InputRecord<ClickInput>], context: BatchContext) -> ClickQuery? {
     guard !context.isRefused else { return nil }
     var query = ClickQuery()
-    if records.isEmpty { query.serves = Set(expiredServes(context)) }
+    if records.isEmpty { for serve in expiredServes(context) { askForClient(of: serve, in: &query) } }
     for record in records {
       switch record.event {
       case .action(let event) where event.terms.partition == context.partition:
         query.identities.insert(event.identity)
         guard event.kind == .click else { continue }
         query.serves.insert(event.terms.serveID)
-        query.addClient(of: event.terms, windows: windows)
-      case .impression(let impression) where parked[impression.terms.serveID] != nil:
-        query.serves.insert(impression.terms.serveID)
-        query.addClient(of: impression.terms, windows: windows)
-      case .action, .impression, .watermark, .rejected:
-        break
+        let client = ClickClient(of: event.terms)
+        query.ask(for: client, at: clickTimes(of: event.terms), waiting: waiting.clients[client])
+      case .impression(let impression): askForClient(of: impression.terms.serveID, in: &query)
+      case .action, .watermark, .rejected: break
       }
     }
-    query.parked = query.serves.filter { parked[$0] != nil }
     return query.isEmpty ? nil : query
   }
 
-  package func isTimerDue(_ context: BatchContext) -> Bool { isExpired(earliestExpiry, context) }
+  /// Where clicks wait for the view of this ad, their client's may be decided once it comes.
+  private func askForClient(of serve: ServeID, in query: inout ClickQuery) {
+    guard let client = waiting.unseen[serve]?.client, let times = waiting.clients[client] else { return }
+    query.ask(for: client, at: times, waiting: times)
+  }
+
+  /// When an ad can be clicked.
+  private func clickTimes(of terms: ServedTerms) -> ClosedRange<Timestamp> {
+    let last = terms.expiresAt.advanced(byMilliseconds: windows.tapDelayMilliseconds.upperBound)
+    return terms.issuedAt...max(terms.issuedAt, last)
+  }
+
+  package func isTimerDue(_ context: BatchContext) -> Bool { isExpired(waiting.earliestExpiry, context) }
 
   /// Whether no impression of a token that expires then can come any more: whatever arrived in time is decided.
   private func isExpired(_ expiresAt: Timestamp, _ context: BatchContext) -> Bool {
@@ -63,7 +68,7 @@ package struct ClickDecider: PartitionDecider {
   /// The next serves that the timer gives up, in the order of their ids.
   private func expiredServes(_ context: BatchContext) -> [ServeID] {
     guard isTimerDue(context) else { return [] }
-    let expired = parked.filter { isExpired($0.value, context) }.keys.sorted()
+    let expired = waiting.unseen.filter { isExpired($0.value.expiresAt, context) }.keys.sorted()
     return Array(context.timer.of(expired, most: Self.expiredServesMaximum))
   }
 
@@ -72,15 +77,8 @@ package struct ClickDecider: PartitionDecider {
   package mutating func decide(
     _ records: [InputRecord<ClickInput>], knowing knowledge: ClickKnowledge?, context: BatchContext
   ) -> Decision<ClickEffects> {
-    journal.removeAll(keepingCapacity: true)
-    var draft = ClickDraft(
-      known: knowledge ?? ClickKnowledge(),
-      decision: Decision(outcomes: Array(repeating: .accepted, count: records.count), effects: ClickEffects()),
-      context: context)
-    for serve in draft.known.serves.values {
-      for click in serve.parked { draft.known.identities.insert(click.identity) }
-    }
-    for client in draft.known.counted.keys { draft.known.counted[client]?.sort() }
+    waiting.begin()
+    var draft = ClickDraft(recordCount: records.count, knowing: knowledge, context: context)
     if records.isEmpty { giveUp(knowledge == nil ? [] : expiredServes(context), in: &draft) }
     for (index, record) in records.enumerated() {
       if context.isRefused {
@@ -128,46 +126,24 @@ package struct ClickDecider: PartitionDecider {
       terms: terms, idHash: event.idHash, eventTime: time, arrival: arrival,
       isAccidental: windows.isAccidental(
         actionMilliseconds: event.actionMilliseconds, leftApplication: event.leftApplication),
-      batchNumber: draft.context.batchNumber, offset: record.offset)
+      position: ClickPosition(batchNumber: draft.context.batchNumber, offset: record.offset))
     draft.decision.outcomes[index] = decide(click, in: &draft)
   }
 
   /// Decides a click as soon as it can be.
   private mutating func decide(_ click: ParkedClick, in draft: inout ClickDraft) -> Outcome {
-    let id = click.terms.serveID
-    let serve = draft.known.serves[id] ?? ServeClicks()
-    let verdict: ClickVerdict
-    if serve.isFull {
-      verdict = .repeat
-    } else if let shownAt = serve.shownAt {
-      verdict = judge(click, of: serve, shownAt: shownAt, in: draft)
-    } else {
-      draft.known.serves[id, default: ServeClicks()].parked.append(click)
-      draft.decision.effects.parked[id, default: []].append(click)
-      park(id, expiresAt: click.terms.expiresAt)
-      return .parked
+    let client = click.client
+    if let verdict = draft.known.clients[client, default: ClientClicks()].refusal(of: click, windows: windows) {
+      draft.record(click, verdict, isJudged: false, wasParked: false)
+      return .free(verdict)
     }
-    draft.record(click, verdict, wasParked: false)
-    return verdict == .billable ? .accepted : .free(verdict)
-  }
-
-  /// What a click is worth whose impression is known. The reasons stand in the order in which they prevail: what cannot
-  /// be (B8), what the tap itself says, then M5, then M4, and the client's limits last.
-  private func judge(
-    _ click: ParkedClick, of serve: ServeClicks, shownAt: Timestamp, in draft: ClickDraft
-  ) -> ClickVerdict {
-    let timing = windows.tapTiming(impressionAt: shownAt, tapAt: click.eventTime)
-    if timing == .impossible { return .impossible }
-    if click.isAccidental { return .accidental }
-    switch timing {
-    case .impossible: return .impossible
-    case .tooEarly: return .tooEarly
-    case .tooLate: return .tooLate
-    case .inTime: break
+    draft.known.clients[client, default: ClientClicks()].waiting.append(click)
+    if let verdict = settle(client, newest: click, in: &draft) {
+      return verdict == .billable ? .accepted : .free(verdict)
     }
-    if serve.hasBillable { return .repeat }
-    let counted = draft.known.counted[click.terms.clientHash] ?? []
-    return windows.clickLimitReached(at: click.eventTime, counted: counted) == nil ? .billable : .limited
+    draft.decision.effects.parked[click.identity] = click
+    if draft.known.seenAt[click.terms.serveID] == nil { waiting.park(click) }
+    return .parked
   }
 
   /// The impression has come: what waited for it is decided.
@@ -179,14 +155,43 @@ package struct ClickDecider: PartitionDecider {
       return
     }
     draft.decision.effects.impressions.append(.init(serveID: id, shownAt: impression.eventTime))
-    // A serve that nobody asked for has no clicks in this batch and none parked.
-    guard draft.known.serves[id] != nil || parked[id] != nil else { return }
-    draft.known.serves[id, default: ServeClicks()].shownAt = impression.eventTime
-    for click in release(id, in: &draft) {
-      let verdict = judge(
-        click, of: draft.known.serves[id] ?? ServeClicks(), shownAt: impression.eventTime, in: draft)
-      draft.record(click, verdict, wasParked: true)
+    let client = waiting.unseen[id]?.client
+    guard client != nil || draft.known.serves.contains(id) else { return }
+    draft.known.seenAt[id] = impression.eventTime
+    waiting.release(id)
+    if let client { settle(client, in: &draft) }
+  }
+
+  /// The views of these serves do not come (M5): their clicks end, and what waited for them is decided.
+  private mutating func giveUp(_ serves: [ServeID], in draft: inout ClickDraft) {
+    for serve in serves {
+      guard let client = waiting.unseen[serve]?.client else { continue }
+      waiting.release(serve)
+      for decided in draft.known.clients[client]?.giveUp(serve) ?? [] {
+        draft.record(decided.click, decided.verdict, isJudged: true, wasParked: true)
+      }
+      settle(client, in: &draft)
     }
+    waiting.updateEarliestExpiry()
+  }
+
+  /// Decides whatever of a client's clicks can be decided by now, in the order in which they came.
+  ///
+  /// - Parameter newest: The click whose record is being decided, the last of all.
+  /// - Returns: the newest click's verdict; nil where it has to wait.
+  @discardableResult
+  private mutating func settle(
+    _ client: ClickClient, newest: ParkedClick? = nil, in draft: inout ClickDraft
+  ) -> ClickVerdict? {
+    let seenAt = draft.known.seenAt
+    var verdict: ClickVerdict?
+    for decided in draft.known.clients[client]?.settle(seenAt: seenAt, windows: windows) ?? [] {
+      let isNewest = decided.click.position == newest?.position
+      draft.record(decided.click, decided.verdict, isJudged: true, wasParked: !isNewest)
+      if isNewest { verdict = decided.verdict }
+    }
+    waiting.set(client, to: draft.known.clients[client]?.waitingTimes)
+    return verdict
   }
 
   /// The signed partition decides, so nothing can loop.
@@ -200,40 +205,8 @@ package struct ClickDecider: PartitionDecider {
       .init(record: index, topic: Topic.clicks.name, partition: event.terms.partition, headers: []))
   }
 
-  // MARK: Parking
-
-  private mutating func park(_ serve: ServeID, expiresAt: Timestamp) {
-    journal.append((serve, parked[serve]))
-    parked[serve] = expiresAt
-    earliestExpiry = min(earliestExpiry, expiresAt)
-  }
-
-  /// Takes a serve's parked clicks out, in the order in which they came.
-  private mutating func release(_ serve: ServeID, in draft: inout ClickDraft) -> [ParkedClick] {
-    let clicks = draft.known.serves[serve]?.parked ?? []
-    draft.known.serves[serve]?.parked = []
-    draft.decision.effects.parked[serve] = nil
-    if clicks.contains(where: { $0.batchNumber != draft.context.batchNumber }) {
-      draft.decision.effects.released.append(serve)
-    }
-    journal.append((serve, parked.removeValue(forKey: serve)))
-    return clicks.sorted { ($0.batchNumber, $0.offset) < ($1.batchNumber, $1.offset) }
-  }
-
-  /// The parked clicks of these serves end without an impression (M5).
-  private mutating func giveUp(_ serves: [ServeID], in draft: inout ClickDraft) {
-    for serve in serves {
-      for click in release(serve, in: &draft) { draft.record(click, .noImpression, wasParked: true) }
-    }
-    earliestExpiry = parked.values.min() ?? Timestamp(milliseconds: .max)
-  }
-
   package mutating func revert() -> Bool {
-    for change in journal.reversed() {
-      parked[change.serve] = change.before
-      if let expiresAt = change.before { earliestExpiry = min(earliestExpiry, expiresAt) }
-    }
-    journal.removeAll()
+    waiting.revert()
     return true
   }
 }

@@ -5,10 +5,10 @@ import Pipeline
 /// What a batch of click tracking writes.
 package struct ClickEffects: Sendable {
   package var clicks: [Click] = []
-  /// Clicks that begin to wait for their impression and still wait when the batch ends.
-  package var parked: [ServeID: [ParkedClick]] = [:]
-  /// Serves whose parked clicks, stored by earlier batches, wait no more.
-  package var released: [ServeID] = []
+  /// Clicks that begin to wait and still wait when the batch ends.
+  package var parked: [ActionIdentity: ParkedClick] = [:]
+  /// Clicks that were parked by earlier batches and wait no more.
+  package var released: [ActionIdentity] = []
   package var impressions: [Impression] = []
   package var stoppedActions: [StoppedAction] = []
   /// How many events each minute, by the dimensions of M6.
@@ -17,9 +17,13 @@ package struct ClickEffects: Sendable {
   package init() {}
 
   /// A click with its verdict, and its sequence on `ads.clicks.accepted`.
-  package struct Click: Sendable {
+  package struct Click: Hashable, Sendable {
     package var sequence: Int64
     package var accepted: AcceptedClick
+    /// The action was over too soon (M7), whatever prevails in the verdict.
+    package var isAccidental: Bool
+    /// False where so many came before it that it has no verdict of its own.
+    package var isJudged: Bool
     /// Its record's outcome was `parked`.
     package var wasParked: Bool
   }
@@ -39,7 +43,8 @@ package struct ClickEffects: Sendable {
   }
 }
 
-/// A click whose verdict waits for its impression (M5): all that the verdict then needs.
+/// A click that has no verdict yet: it waits for its impression (M5), or for earlier clicks of its client on which its
+/// own verdict depends. All that the verdict then needs.
 package struct ParkedClick: Hashable, Sendable {
   package var terms: ServedTerms
   package var idHash: UInt64
@@ -47,22 +52,22 @@ package struct ParkedClick: Hashable, Sendable {
   package var arrival: Timestamp
   /// The action was over too soon (M7).
   package var isAccidental: Bool
-  /// Batch and offset are the order in which clicks of one serve came.
-  package var batchNumber: Int64
-  package var offset: Int64
+  package var position: ClickPosition
 
   package init(
     terms: ServedTerms, idHash: UInt64, eventTime: Timestamp, arrival: Timestamp, isAccidental: Bool,
-    batchNumber: Int64, offset: Int64
+    position: ClickPosition
   ) {
     self.terms = terms
     self.idHash = idHash
     self.eventTime = eventTime
     self.arrival = arrival
     self.isAccidental = isAccidental
-    self.batchNumber = batchNumber
-    self.offset = offset
+    self.position = position
   }
+
+  package var identity: ActionIdentity { ActionIdentity(serveID: terms.serveID, kind: .click, idHash: idHash) }
+  package var client: ClickClient { ClickClient(of: terms) }
 }
 
 /// The key of a count per minute.

@@ -4,59 +4,63 @@ import Pipeline
 
 /// What a batch asks the tables before it is decided.
 package struct ClickQuery: Hashable, Sendable {
-  /// Which of these events are stored already.
+  /// What is asked about a client.
+  package struct Client: Hashable, Sendable {
+    /// Within which its clicks lie that may be decided now, by event time.
+    package var eventTimes: ClosedRange<Timestamp>
+    /// Whether clicks of it wait: without, the tables need not be asked for them.
+    package var hasWaiting: Bool
+  }
+
+  /// Which of these events are stored already; waiting clicks stand beside their clients.
   package var identities: Set<ActionIdentity> = []
-  /// What is known of these served ads.
+  /// When these ads were seen.
   package var serves: Set<ServeID> = []
-  /// Those of ``serves`` that have parked clicks.
-  package var parked: Set<ServeID> = []
-  /// When these clients' clicks that count happened, within each one's span.
-  package var clients: [UInt64: ClosedRange<Timestamp>] = [:]
+  /// Which clicks of these clients are judged, and which wait, with the views of their ads.
+  package var clients: [ClickClient: Client] = [:]
 
   package init() {}
 
-  package var isEmpty: Bool { identities.isEmpty && serves.isEmpty }
+  package var isEmpty: Bool { identities.isEmpty && clients.isEmpty }
 
-  /// Asks for the clicks of a client that the limits may weigh against a click of an ad served on `terms`.
-  mutating func addClient(of terms: ServedTerms, windows: Windows) {
-    let history = windows.clickHistoryMilliseconds
-    let last = terms.expiresAt.advanced(byMilliseconds: windows.tapDelayMilliseconds.upperBound)
-    let span =
-      terms.issuedAt.advanced(
-        byMilliseconds: -history)...max(terms.issuedAt, last).advanced(byMilliseconds: history)
-    clients[terms.clientHash] =
-      clients[terms.clientHash].map {
-        min($0.lowerBound, span.lowerBound)...max($0.upperBound, span.upperBound)
-      } ?? span
+  /// Asks for a client whose clicks at these times may be decided now, those that wait included.
+  mutating func ask(for client: ClickClient, at eventTimes: ClosedRange<Timestamp>, waiting: ClosedRange<Timestamp>?) {
+    var asked = clients[client] ?? Client(eventTimes: eventTimes, hasWaiting: waiting != nil)
+    for times in [eventTimes, waiting].compactMap(\.self) {
+      asked.eventTimes = asked.eventTimes.extended(to: times.lowerBound).extended(to: times.upperBound)
+    }
+    clients[client] = asked
+  }
+}
+
+extension ClickQuery.Client {
+  /// When the ads were served whose judged clicks may matter: those that the limits weigh against clicks at these
+  /// times, and all of the days on which the clicks' own ads were served.
+  package func serveTimes(_ windows: Windows) -> ClosedRange<Timestamp> {
+    let history = max(windows.clickHistoryMilliseconds, Windows.dayMilliseconds)
+    // An ad is served before its click, and not longer before than any token may be old.
+    let age = windows.issuedBeforeArrivalMilliseconds + windows.clockToleranceMilliseconds
+    return eventTimes.lowerBound.advanced(
+      byMilliseconds: -history - age)...eventTimes.upperBound.advanced(
+        byMilliseconds: history)
+  }
+
+  /// When the ads were served whose clicks wait.
+  package func waitingServeTimes(_ windows: Windows) -> ClosedRange<Timestamp> {
+    let age = windows.issuedBeforeArrivalMilliseconds + windows.clockToleranceMilliseconds
+    return eventTimes.lowerBound.advanced(byMilliseconds: -age)...eventTimes.upperBound
   }
 }
 
 /// What the tables know of what a batch asked.
 package struct ClickKnowledge: Sendable {
-  /// Stored events among those asked for; parked ones stand in ``serves``.
+  /// Stored events among those asked for.
   package var identities: Set<ActionIdentity> = []
-  package var serves: [ServeID: ServeClicks] = [:]
-  /// Event times of clicks that count, by client.
-  package var counted: [UInt64: [Timestamp]] = [:]
+  /// The served ads that were asked for.
+  package var serves: Set<ServeID> = []
+  /// When ads were seen: of those asked for, and of those on which clicks wait.
+  package var seenAt: [ServeID: Timestamp] = [:]
+  package var clients: [ClickClient: ClientClicks] = [:]
 
   package init() {}
-}
-
-/// What is known of one served ad and its clicks.
-package struct ServeClicks: Sendable {
-  /// How many clicks of a serve get a verdict of their own; later ones are repeats (M4).
-  package static let decidedMaximum = 4
-
-  /// When it was shown; nil while its impression has not come.
-  package var shownAt: Timestamp?
-  /// How many of its clicks are decided, counted no further than ``decidedMaximum``.
-  package var decidedCount = 0
-  package var hasBillable = false
-  /// Those that wait for the impression, in the order in which they came.
-  package var parked: [ParkedClick] = []
-
-  package init() {}
-
-  /// Whether the next click is beyond the first four.
-  var isFull: Bool { decidedCount + parked.count >= Self.decidedMaximum }
 }

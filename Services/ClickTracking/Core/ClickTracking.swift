@@ -48,7 +48,7 @@ package struct ClickTracking: PipelineService {
   package static func message(_ click: AcceptedClick, sequence: Int64) -> OutgoingMessage {
     accepted.message(
       Sequenced.record(sequence: sequence, click), id: "\(click.terms.partition)/\(sequence)", time: click.eventTime,
-      partition: click.terms.partition, key: click.terms.serveID.bytes)
+      partition: click.terms.partition, key: click.terms.serveID.utf8)
   }
 }
 

@@ -9,10 +9,13 @@ import Runtime
 enum ClickRows {
   static let columns = TableColumns(
     "click_tracking.click",
-    TermsColumns.names + ["batch_number", "sequence", "id_hash", "verdict", "was_parked", "event_time", "arrival"])
+    TermsColumns.names + [
+      "batch_number", "sequence", "id_hash", "verdict", "was_parked", "event_time", "arrival", "is_accidental",
+      "is_judged",
+    ])
 
   static func rows(_ batch: CommitBatch<ClickTracking>) -> TableRows {
-    let rows = TableRows(columns, capacity: batch.effects.clicks.count * 352)
+    let rows = TableRows(columns, capacity: batch.effects.clicks.count * 360)
     let buffer = rows.buffer
     for click in batch.effects.clicks {
       rows.begin()
@@ -24,6 +27,8 @@ enum ClickRows {
       buffer.append(bool: click.wasParked)
       buffer.append(timestampMicroseconds: click.accepted.eventTime.milliseconds &* 1_000)
       buffer.append(timestampMicroseconds: click.accepted.arrival.milliseconds &* 1_000)
+      buffer.append(bool: click.isAccidental)
+      buffer.append(bool: click.isJudged)
     }
     return rows
   }
@@ -38,11 +43,11 @@ enum ParkedRows {
   static func rows(_ batch: CommitBatch<ClickTracking>) -> TableRows {
     let rows = TableRows(columns, capacity: batch.effects.parked.count * 384)
     let buffer = rows.buffer
-    for click in batch.effects.parked.values.joined() {
+    for click in batch.effects.parked.values {
       rows.begin()
       TermsColumns.append(click.terms, to: buffer)
-      buffer.append(int64: click.batchNumber)
-      buffer.append(int64: click.offset)
+      buffer.append(int64: click.position.batchNumber)
+      buffer.append(int64: click.position.offset)
       buffer.append(int64: Int64(bitPattern: click.idHash))
       buffer.append(bool: click.isAccidental)
       buffer.append(timestampMicroseconds: click.eventTime.milliseconds &* 1_000)

@@ -15,9 +15,16 @@ struct ClickTables: ServiceTables {
   func load(
     _ partition: Int32, now: Timestamp, from connection: PostgresConnection
   ) throws(PostgresError) -> ClickDecider {
-    var parked: [ServeID: Timestamp] = [:]
-    for serve in try connection.run(ReadParkedServes(partition: partition)) { parked[serve.id] = serve.expiresAt }
-    return ClickDecider(windows: windows, parked: parked)
+    let found = try connection.run(ReadWaitingServes(partition: partition))
+    guard !found.isEmpty else { return ClickDecider(windows: windows, waiting: []) }
+    let seen = Set(try connection.run(FindImpressions(ids: found.map(\.serveID))).map(\.serveID))
+    return ClickDecider(
+      windows: windows,
+      waiting: found.map { serve in
+        var serve = serve
+        serve.isSeen = seen.contains(serve.serveID)
+        return serve
+      })
   }
 
   /// All questions in one round trip.
@@ -27,33 +34,35 @@ struct ClickTables: ServiceTables {
     var pipeline = PostgresPipeline()
     let clicks = query.identities.filter { $0.kind == .click }
     let stopped = query.identities.subtracting(clicks)
+    let waiting = query.clients.filter(\.value.hasWaiting)
     let findClicks = clicks.isEmpty ? nil : pipeline.send(FindClicks(identities: Array(clicks)))
     let findStopped = stopped.isEmpty ? nil : pipeline.send(FindStoppedActions(identities: Array(stopped)))
-    let findServes = query.serves.isEmpty ? nil : pipeline.send(FindServes(ids: Array(query.serves)))
     let findImpressions = query.serves.isEmpty ? nil : pipeline.send(FindImpressions(ids: Array(query.serves)))
-    let findParked = query.parked.isEmpty ? nil : pipeline.send(FindParkedClicks(ids: Array(query.parked)))
-    let findCounted =
-      query.clients.isEmpty ? nil : pipeline.send(FindCountedClicks(clients: query.clients, windows: windows))
+    let findJudged =
+      query.clients.isEmpty
+      ? nil : pipeline.send(FindJudgedClicks(partition: partition, clients: query.clients, windows: windows))
+    let findWaiting =
+      waiting.isEmpty
+      ? nil : pipeline.send(FindWaitingClicks(partition: partition, clients: waiting, windows: windows))
     let results = try connection.run(pipeline)
 
     var known = ClickKnowledge()
+    known.serves = query.serves
     if let findClicks { known.identities.formUnion(try results.rows(findClicks)) }
     if let findStopped { known.identities.formUnion(try results.rows(findStopped)) }
-    for serve in query.serves { known.serves[serve] = ServeClicks() }
-    if let findServes {
-      for found in try results.rows(findServes) {
-        known.serves[found.id]?.decidedCount = found.decidedCount
-        known.serves[found.id]?.hasBillable = found.hasBillable
+    if let findImpressions {
+      for found in try results.rows(findImpressions) { known.seenAt[found.serveID] = found.shownAt }
+    }
+    if let findJudged {
+      for found in try results.rows(findJudged) {
+        known.clients[found.client, default: ClientClicks()].judged.append(found.click)
       }
     }
-    if let findImpressions {
-      for found in try results.rows(findImpressions) { known.serves[found.serveID]?.shownAt = found.shownAt }
-    }
-    if let findParked {
-      for click in try results.rows(findParked) { known.serves[click.terms.serveID]?.parked.append(click) }
-    }
-    if let findCounted {
-      for found in try results.rows(findCounted) { known.counted[found.client, default: []].append(found.time) }
+    if let findWaiting {
+      for found in try results.rows(findWaiting) {
+        known.clients[found.click.client, default: ClientClicks()].waiting.append(found.click)
+        if let seenAt = found.seenAt { known.seenAt[found.click.terms.serveID] = seenAt }
+      }
     }
     return known
   }
@@ -65,7 +74,7 @@ struct ClickTables: ServiceTables {
   func finish(
     _ batch: CommitBatch<ClickTracking>, with pipeline: inout PostgresPipeline
   ) -> CommitReader {
-    if !batch.effects.released.isEmpty { _ = pipeline.send(RemoveParkedClicks(serves: batch.effects.released)) }
+    if !batch.effects.released.isEmpty { _ = pipeline.send(RemoveParkedClicks(identities: batch.effects.released)) }
     if !batch.effects.counts.isEmpty {
       _ = pipeline.send(AddMinuteCounts(partition: batch.partition, counts: batch.effects.counts))
     }

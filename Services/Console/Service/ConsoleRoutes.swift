@@ -6,19 +6,20 @@ import Postgres
 /// The console's addresses: a JSON API, and one page. Everything is read, nothing is written.
 struct ConsoleRoutes: Sendable {
   private let pool: PostgresPool
-  private let windows: Windows
+  private let reconciliation: @Sendable () -> FinishedReconciliation?
 
-  init(pool: PostgresPool, windows: Windows) {
+  /// - Parameter reconciliation: the last comparison of all accounts that came to its end.
+  init(pool: PostgresPool, reconciliation: @escaping @Sendable () -> FinishedReconciliation?) {
     self.pool = pool
-    self.windows = windows
+    self.reconciliation = reconciliation
   }
 
   var router: Router {
     var router = Router()
     router.get("/") { request in try page(request) }
     router.get("/style.css") { _ in .text(Stylesheet.text, contentType: "text/css; charset=utf-8") }
-    router.get("/api/reports") { request in json(try report(request.query).json) }
-    router.get("/api/reports/:dimension") { request in
+    router.get(ConsoleAPI.reports) { request in json(try report(request.query).json) }
+    router.get(ConsoleAPI.reports + "/:dimension") { request in
       let dimension = request.parameters["dimension"] ?? ""
       guard ReportDimension(rawValue: dimension) != nil else {
         let names = ReportDimension.allCases.map(\.rawValue).joined(separator: ", ")
@@ -26,20 +27,35 @@ struct ConsoleRoutes: Sendable {
       }
       return json(try report([(name: "group", value: dimension)] + request.query).json)
     }
-    router.get("/api/anomalies") { request in
-      json(.list(try Anomalies(pool).list(try query(request.query)).map(\.json)))
+    router.get(ConsoleAPI.anomalies) { request in
+      json(try Anomalies(pool).list(try query(request.query)).json(\.json))
     }
-    router.get("/api/explain/:id") { request in
-      guard let id = UUIDv7(request.parameters["id"] ?? "") else {
-        throw HTTPProblem(400, "A serve id is a UUID of version 7.")
+    router.get(ConsoleAPI.explain + "/:id") { request in json(try explanation(request)) }
+    router.get(ConsoleAPI.reconciliation) { _ in
+      guard let finished = reconciliation() else {
+        throw HTTPProblem(503, "The first comparison of all accounts has not come to its end yet.")
       }
-      let explanation = try Explain(pool).serve(id)
-      guard explanation.isKnown else { throw HTTPProblem(404, "Nothing is known of serve \(id).") }
-      return json(explanation.json)
+      return json(finished.json)
     }
-    router.get("/api/reconciliation") { _ in json(try Reconciler(pool, windows: windows).reconcile().json) }
-    router.get("/api/catalog") { request in json(try catalog(kind: request.query("kind"))) }
+    router.get(ConsoleAPI.catalog) { request in json(try catalog(kind: request.query("kind"))) }
     return router
+  }
+
+  private func explanation(_ request: HTTPRequest) throws -> JSONValue {
+    guard let subject = ExplainSubject.read(request.parameters["id"] ?? "") else {
+      throw HTTPProblem(
+        400,
+        "Give a request id or serve id (a UUID of version 7, or its 16 bytes in base64) or a serve token in base64.")
+    }
+    let day = try request.query("day").map { text in
+      guard let day = Timestamp(utcText: text) ?? Timestamp(utcText: text + "T00:00:00Z") else {
+        throw HTTPProblem(400, "day: give a day such as 2026-07-01 or a moment such as 2026-07-01T12:00:00Z")
+      }
+      return day
+    }
+    let explanation = try Explain(pool).explain(subject, around: day)
+    guard explanation.isKnown else { throw HTTPProblem(404, Explain.unknown(subject, around: day)) }
+    return explanation.json
   }
 
   private func json(_ value: JSONValue) -> HTTPResponse {
@@ -63,13 +79,13 @@ struct ConsoleRoutes: Sendable {
       let names = CatalogKind.allCases.map(\.rawValue).joined(separator: ", ")
       throw HTTPProblem(400, "“\(kind.prefix(40))” is none of the kinds \(names).")
     }
-    return .list(
-      try CatalogStore(pool).list(kind: chosen).map { row in
-        [
-          "key": .text(row.key), "kind": .text(row.kind.rawValue), "version": .integer(row.version),
-          "changedAt": .text(row.changedAt.utcText), "record": row.body,
-        ]
-      })
+    let rows = try CatalogStore(pool).list(kind: chosen)
+    return CutList(rows, total: Int64(rows.count)).json { row in
+      [
+        "key": .text(row.key), "kind": .text(row.kind.rawValue), "version": .integer(row.version),
+        "changedAt": .text(row.changedAt.utcText), "record": row.body,
+      ]
+    }
   }
 
   private func page(_ request: HTTPRequest) throws -> HTTPResponse {

@@ -62,20 +62,29 @@ struct DashboardPage {
       + total.revenue.flatMap { money in
         [
           card(
-            "Advertisers pay", MoneyText.format(money.gross), "gross eCPM \(figure(total.grossECPM(money)))",
+            "Advertisers pay", MoneyText.format(money.gross), "gross eCPM \(figure(money.grossECPM))\(eCPMOver(money))",
             unit: money.currency),
           card(
-            "Developers earn", MoneyText.format(money.developer), "eCPM \(figure(total.ecpm(money)))",
+            "Developers earn", MoneyText.format(money.developer), "eCPM \(figure(money.ecpm))\(eCPMOver(money))",
             unit: money.currency),
           card("Network keeps", MoneyText.format(money.network), "of what advertisers pay", unit: money.currency),
         ]
       }
   }
 
+  /// How wide a card's number is: a number never breaks, longer ones are smaller.
+  private func width(_ value: String, _ unit: String) -> String {
+    switch value.count + unit.count {
+    case ...13: "figure"
+    case ...21: "figure long"
+    default: "figure longest"
+    }
+  }
+
   private func card(_ title: String, _ value: String, _ note: String, unit: String = "") -> HTML {
     HTML.element("div", [.class("card")]) {
       HTML.element("h2") { title }
-      HTML.element("p", [.class("figure")]) {
+      HTML.element("p", [.class(width(value, unit))]) {
         if !unit.isEmpty { HTML.element("span", [.class("unit")]) { unit } }
         value
       }
@@ -105,7 +114,12 @@ struct DashboardPage {
           }
         }
       }
-      if report.isCut { HTML.element("p", [.class("note")]) { "The first \(report.rows.count) rows." } }
+      if let note = report.cutNote, let rest = report.restAddress {
+        HTML.element("p", [.class("note cut")]) {
+          "\(note); the rest: "
+          HTML.element("a", [.href(rest)]) { rest }
+        }
+      }
     }
   }
 
@@ -125,8 +139,9 @@ struct DashboardPage {
       let money = figures.revenue
       cells += [
         money.map { "\($0.currency) \(MoneyText.format($0.gross))" },
-        money.map { "\($0.currency) \(MoneyText.format($0.developer))" }, money.map { figure(figures.ecpm($0)) },
-        money.map { figure(figures.grossECPM($0)) },
+        money.map { "\($0.currency) \(MoneyText.format($0.developer))" },
+        money.map { eCPMPrefix($0, of: money) + figure($0.ecpm) },
+        money.map { eCPMPrefix($0, of: money) + figure($0.grossECPM) },
       ].map { $0.isEmpty ? "–" : $0.joined(separator: " · ") }
     }
     return HTML.element("tr") {
@@ -140,13 +155,16 @@ struct DashboardPage {
     HTML.element("footer") {
       HTML.element("p") {
         "The same as JSON: "
-        for address in ["/api/reports/app", "/api/reports/campaign", "/api/reconciliation", "/api/catalog"] {
+        for address in [
+          ConsoleAPI.reports + "/app", ConsoleAPI.reports + "/campaign", ConsoleAPI.reconciliation, ConsoleAPI.catalog,
+        ] {
           HTML.element("a", [.href(address)]) { address }
           " "
         }
       }
       HTML.element("p") { "Errors by code: \(errorNames)." }
       HTML.element("p") { "A campaign's requests are those that got an ad of it." }
+      if total.revenue.count > 1 { HTML.element("p") { Report.currencyNote } }
       HTML.element("p") { "A dash stands for a ratio without a denominator. Times are in UTC." }
     }
   }
@@ -162,6 +180,13 @@ struct DashboardPage {
     AdError.allCases.map { "\($0.rawValue) \($0)" }.joined(separator: ", ")
   }
 
+  /// Where there are several currencies, each divides by impressions of its own.
+  private func eCPMOver(_ money: ReportRevenue) -> String {
+    total.revenue.count > 1 ? " over \(TextTable.grouped(money.impressions)) impressions" : ""
+  }
+  private func eCPMPrefix(_ money: ReportRevenue, of all: [ReportRevenue]) -> String {
+    all.count > 1 ? "\(money.currency) " : ""
+  }
   private func percent(_ ratio: Hundredths?) -> String { ratio.map { "\($0) %" } ?? "–" }
   private func figure(_ figure: Hundredths?) -> String { figure?.description ?? "–" }
 }

@@ -21,12 +21,17 @@ enum Stylesheet {
     nav a:hover { color: var(--ink); }
     nav a[aria-current] { background: var(--accent); color: var(--card); }
     .watermark { margin: 0 0 0 auto; color: var(--soft); font-size: 14px; }
-    .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(180px, 1fr)); gap: 14px; margin: 22px 0 30px; }
+    .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 260px), 1fr)); gap: 14px;
+      margin: 22px 0 30px; }
     .card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 14px 18px; }
     .card h2 { margin: 0; font-size: 13px; font-weight: 600; color: var(--soft); }
-    .figure { margin: 2px 0; font-size: 25px; font-weight: 650; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+    .figure { margin: 2px 0; font-size: 25px; font-weight: 650; font-variant-numeric: tabular-nums; white-space: nowrap;
+      overflow-x: auto; }
+    .figure.long { font-size: 16px; line-height: 37px; }
+    .figure.longest { font-size: 12px; line-height: 37px; }
     .unit { margin-right: 6px; font-size: 14px; font-weight: 500; color: var(--soft); }
     .note { margin: 0; color: var(--soft); font-size: 13px; }
+    .cut { margin: -18px 0 26px; overflow-wrap: anywhere; }
     section > h2 { margin: 0 0 8px; font-size: 16px; }
     .scroll { overflow-x: auto; background: var(--card); border: 1px solid var(--line); border-radius: 10px;
       margin-bottom: 26px; }

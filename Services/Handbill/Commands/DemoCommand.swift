@@ -28,14 +28,18 @@ enum DemoCommand {
 
   static let up = Command(
     "up", summary: "Starts the same network and stays, with devices that use it.",
-    discussion: "Prints where to look: console, metrics, broker, database. Ctrl-C ends it in order.",
-    options: LocalNetworkSettings.options + SimulationOptions.options,
+    discussion: """
+      Prints where to look: console, metrics, broker, database; the file 'environment' in its folder says the same to
+      scripts. Ctrl-C ends it in order.
+      """,
+    options: LocalNetworkSettings.options + SimulationOptions.optionsWithoutDevices,
     examples: [
+      CommandExample("handbill up --rate 0", "A network without devices, for clients of your own."),
       CommandExample("handbill up --rate 20", "A quiet network to look at."),
       CommandExample(". .demo/environment; handbill report", "In another terminal: its report."),
     ]
   ) { invocation in
-    try await run(invocation, length: .untilStopped, isChaotic: false)
+    try await run(invocation, length: .untilStopped, isChaotic: false, rateMinimum: 0)
   }
 
   private static func environmentSeconds() throws(UsageError) -> Int {
@@ -47,10 +51,10 @@ enum DemoCommand {
   }
 
   private static func run(
-    _ invocation: Invocation, length: NetworkRun.Length, isChaotic: Bool
+    _ invocation: Invocation, length: NetworkRun.Length, isChaotic: Bool, rateMinimum: Int = 1
   ) async throws -> ExitCode {
     let settings = try LocalNetworkSettings(invocation)
-    let simulation = try SimulationOptions.settings(invocation)
+    let simulation = try SimulationOptions.settings(invocation, rateMinimum: rateMinimum)
     return try await onOwnThread {
       let stop = StopRequest()
       let signals = stop.listen()

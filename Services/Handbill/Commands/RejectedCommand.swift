@@ -32,7 +32,7 @@ enum RejectedCommand {
       Command(
         "list", summary: "Shows rejected records, the latest first.",
         options: filters + [
-          .value("limit", "COUNT", default: "100", help: "The most records."),
+          .value("limit", "COUNT", default: "100", help: "The most records, 1 to \(RejectedQuery.rowsLimit)."),
           .flag("summary", help: "How many there are for each reason, in place of the records."),
         ],
         examples: [
@@ -58,7 +58,8 @@ enum RejectedCommand {
           their deadline. See first what --dry-run says; --yes sends. Exit 1 if something was not sent.
           """,
         options: filters + [
-          .value("limit", "COUNT", default: "1000", help: "The most records; the latest."),
+          .value(
+            "limit", "COUNT", default: "1000", help: "The most records, the latest; 1 to \(RejectedQuery.rowsLimit)."),
           .flag("dry-run", help: "Sends nothing: says what would be sent, and how it would be decided now."),
           .flag("yes", help: "Sends."),
         ] + KafkaPlace.options,
@@ -90,12 +91,10 @@ enum RejectedCommand {
       return .success
     }
     let records = try await onOwnThread {
-      try ReportCommand.withPool(address) { try RejectedRecords($0).list(query, withValues: false) }
+      try ReportCommand.withPool(address) { try RejectedRecords($0).list(query) }
     }
-    let isCut = records.count == query.rowsMaximum
     Terminal.write(
-      invocation.wantsJSON
-        ? JSONValue.list(records.map(\.json)).prettyText + "\n" : KeptRecord.table(records, isCut: isCut),
+      invocation.wantsJSON ? records.json(\.json).prettyText + "\n" : KeptRecord.table(records),
       to: Terminal.standardOutput)
     return .success
   }
@@ -109,7 +108,7 @@ enum RejectedCommand {
     let stories = try await onOwnThread {
       try ReportCommand.withPool(address) { pool in
         let rejected = RejectedRecords(pool)
-        let records = try rejected.list(query, withValues: true)
+        let records = try rejected.whole(query).items
         let outlooks = try settings.outlooks(of: records, pool)
         return try zip(records, outlooks).map { record, outlook in
           RejectedStory(record: record, batch: try rejected.batch(of: record), outlook: outlook)
@@ -144,7 +143,8 @@ enum RejectedCommand {
     let report = try await onOwnThread {
       try ReportCommand.withPool(address) { pool in
         // Oldest first, as they came.
-        var records = Array(try RejectedRecords(pool).list(query, withValues: true).reversed())
+        let found = try RejectedRecords(pool).whole(query)
+        var records = Array(found.items.reversed())
         // What was replayed and rejected again is stood for by its original, or each replay would double it.
         if query.references.isEmpty { records.removeAll { $0.replayOf != nil } }
         let outlooks = try settings.outlooks(of: records, pool)
@@ -156,7 +156,8 @@ enum RejectedCommand {
           sent = replay.finish()
         }
         return ReplayReport(
-          rows: Array(zip(records, outlooks)), sendable: sendable.count, sent: place == nil ? nil : sent)
+          rows: Array(zip(records, outlooks)), sendable: sendable.count, sent: place == nil ? nil : sent,
+          isCut: found.isCut, cutNote: found.cutNote("records", limit: RejectedQuery.rowsLimit))
       }
     }
     Terminal.write(invocation.wantsJSON ? report.json.prettyText + "\n" : report.text, to: Terminal.standardOutput)
@@ -204,19 +205,18 @@ enum RejectedCommand {
   }
 }
 
-/// The settings that say how an event would be decided now: those of the services, as far as this command is told them.
+/// The keys by which tokens are checked, as far as this command is told them; the windows are those that the services note.
 struct ReplaySettings: Sendable {
   let ring: KeyRing?
-  let windows: Windows
 
   /// - Throws: `ConfigurationProblems` where one is set and wrong.
   init(_ invocation: Invocation) throws(ConfigurationProblems) {
     let commandLine = invocation.values.compactMapValues(\.last)
-    (ring, windows) = try ConfigurationReader.read(
+    ring = try ConfigurationReader.read(
       commandLine: commandLine, environment: ProcessInfo.processInfo.environment
     ) { reader in
       let ring = reader.value(NetworkKeys.ring.optional())
-      return (ring ?? nil, WindowSettings.windows(reader: &reader))
+      return ring ?? nil
     }
   }
 
@@ -225,7 +225,7 @@ struct ReplaySettings: Sendable {
     let now = SystemClock().now
     let verifier = try ring.map { try ServeTokenVerifier(ring: $0) }
     return try pool.withConnection { connection throws(PostgresError) in
-      let judge = ReplayJudge(verifier: verifier, windows: windows, connection: connection)
+      let judge = try ReplayJudge(verifier: verifier, connection: connection)
       return try records.map { record throws(PostgresError) in try judge.judge(record, now: now) }
     }
   }
@@ -237,10 +237,13 @@ struct ReplayReport: Sendable {
   var sendable: Int
   /// How many records Kafka took; nil for a trial.
   var sent: Int?
+  /// Whether there are more records than the limit took, and which of them these are.
+  var isCut: Bool
+  var cutNote: String?
 
   var json: JSONValue {
     [
-      "selected": .integer(Int64(rows.count)), "sendable": .integer(Int64(sendable)),
+      "selected": .integer(Int64(rows.count)), "isCut": .flag(isCut), "sendable": .integer(Int64(sendable)),
       "sent": sent.map { .integer(Int64($0)) } ?? .null,
       "records": .list(
         rows.map { record, outlook in
@@ -264,6 +267,6 @@ struct ReplayReport: Sendable {
     let end =
       sent.map { "Sent \($0) of \(sendable) that can be sent, of \(rows.count) selected.\n" }
       ?? "Would send \(sendable) of \(rows.count). Nothing was sent.\n"
-    return table.text + end
+    return table.text + (cutNote.map { $0 + "\n" } ?? "") + end
   }
 }

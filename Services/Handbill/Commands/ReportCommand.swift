@@ -18,7 +18,10 @@ enum ReportCommand {
         help: "Only what has this value, such as campaign=ferry-summer; may be repeated."),
       .value("from", "TIME", help: "From this day or moment in UTC on."),
       .value("until", "TIME", help: "Up to this day or moment in UTC, which is left out."),
-      .value("limit", "COUNT", help: "The most lines."),
+      .value(
+        "limit", "COUNT", default: "\(ReportQuery.rowsDefault)",
+        help: "The most lines, 1 to \(ReportQuery.rowsLimit): those of the most worth (revenue, then impressions, "
+          + "requests), or the latest where they are by time."),
       .flag("test", help: "Test traffic (A2) in place of live traffic."),
       .flag(
         "anomalies", help: "In place of figures: apps' hours that the console marked, by --where app, --from, --until."),
@@ -45,7 +48,7 @@ enum ReportCommand {
         try withPool(DatabasePlace.address(invocation)) { try Anomalies($0).list(query) }
       }
       Terminal.write(
-        invocation.wantsJSON ? JSONValue.list(marks.map(\.json)).prettyText + "\n" : Anomaly.table(marks),
+        invocation.wantsJSON ? marks.json(\.json).prettyText + "\n" : Anomaly.table(marks),
         to: Terminal.standardOutput)
       return .success
     }
@@ -66,27 +69,6 @@ enum ReportCommand {
   }
 }
 
-/// `handbill explain`: everything known of one served ad.
-enum ExplainCommand {
-  static let command = Command(
-    "explain", summary: "Tells everything known of one served ad, from its request to the ledger.",
-    options: DatabasePlace.options,
-    arguments: [CommandArgument("SERVE-ID", help: "The serve's id, as tables and logs show it.")],
-    examples: [
-      CommandExample("handbill explain 0197e4a2-8c1b-7d3e-9f00-3a5b7c9d1e2f", "Why it was served, shown and charged.")
-    ]
-  ) { invocation in
-    guard let id = ServeID(invocation.argument(0) ?? "") else {
-      throw UsageError("SERVE-ID must be a UUID of version 7")
-    }
-    let explanation = try await onOwnThread {
-      try ReportCommand.withPool(DatabasePlace.address(invocation)) { try Explain($0).serve(id) }
-    }
-    Terminal.print(invocation.wantsJSON ? explanation.json.prettyText : explanation.text)
-    return explanation.isKnown ? .success : .failure
-  }
-}
-
 /// `handbill reconcile`: compares all accounts.
 enum ReconcileCommand {
   static let command = Command(
@@ -96,7 +78,10 @@ enum ReconcileCommand {
       served ads agree (I7), and no test traffic is charged (I8): all in one snapshot, while everything goes on.
       """,
     options: DatabasePlace.options + [
-      .value("tally", "FILE", help: "What devices know to have happened, as 'handbill simulate --tally' writes it.")
+      .value(
+        "tally", "FILE",
+        help: "What devices know to have happened, as 'handbill simulate --tally' or a client of your own writes it "
+          + "(docs/tally.md).")
     ],
     examples: [
       CommandExample("handbill reconcile", "The network's accounts among themselves."),
@@ -114,9 +99,13 @@ enum ReconcileCommand {
   }
 
   private static func account(_ path: String) throws -> DeviceAccount {
-    let bytes: [UInt8]
-    guard let text = ConfigurationReader.textOfFile(path) else { throw UsageError("--tally \(path) cannot be read") }
-    bytes = Array(text.utf8)
-    return try DeviceAccount.read(JSONValue.parse(bytes)).get()
+    guard let text = ConfigurationReader.textOfFile(path), text.utf8.count <= DeviceAccount.bytesMaximum else {
+      throw UsageError("--tally \(path) cannot be read")
+    }
+    let value: JSONValue
+    do throws(JSONValue.SyntaxError) { value = try JSONValue.parse(text.utf8) } catch {
+      throw UsageError("--tally \(path): \(error)")
+    }
+    return try DeviceAccount.read(value).mapError { UsageError("--tally \(path): \($0)") }.get()
   }
 }

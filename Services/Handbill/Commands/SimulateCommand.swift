@@ -1,5 +1,6 @@
 import AdCore
 import Foundation
+import Operations
 import Runtime
 import Supervision
 
@@ -16,7 +17,7 @@ enum SimulateCommand {
       """,
     options: KafkaPlace.options + SimulationOptions.options + [
       .value("duration", "TIME", default: "30s", help: "How long visits begin."),
-      .value("tally", "FILE", help: "Where the devices' tally goes, as JSON."),
+      .value("tally", "FILE", help: "Where the devices' tally goes, in the form of docs/tally.md."),
     ],
     examples: [
       CommandExample("handbill simulate --duration 2m --rate 300 --tally tally.json", "36,000 visits in two minutes.")
@@ -28,7 +29,7 @@ enum SimulateCommand {
     let (tally, isComplete) = try await onOwnThread {
       try run(place: place, settings: settings, milliseconds: duration)
     }
-    let text = try JSONOutput.text(tally)
+    let text = tally.json.prettyText
     if let path = invocation.text("tally") {
       try (text + "\n").write(toFile: path, atomically: true, encoding: .utf8)
     }

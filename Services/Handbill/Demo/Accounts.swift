@@ -9,7 +9,7 @@ enum Accounts {
     let (report, reconciliation) = try ReportCommand.withPool(databaseURL) { pool in
       (
         try Reports(pool).report(ReportQuery(grouping: [.app])),
-        try Reconciler(pool).reconcile(tally: DeviceAccount(tally))
+        try Reconciler(pool).reconcile(tally: tally.account)
       )
     }
     Terminal.print("\n" + report.text + "\n" + reconciliation.text)
@@ -17,13 +17,28 @@ enum Accounts {
   }
 }
 
-extension DeviceAccount {
-  /// What the simulated devices have counted.
-  init(_ tally: DeviceTally) {
-    func kinds(_ kinds: DeviceTally.Kinds) -> Kinds { Kinds(live: Int64(kinds.live), test: Int64(kinds.test)) }
-    self.init(
-      startedAt: Timestamp(milliseconds: tally.startedAtMilliseconds), requests: Int64(tally.requests),
-      impressions: kinds(tally.impressions), clicks: kinds(tally.clicks),
-      accidentalClicks: kinds(tally.accidentalClicks), badRecords: Int64(tally.forgedEvents + tally.garbage))
+extension DeviceTally {
+  /// What of it is compared with the tables.
+  var account: DeviceAccount {
+    func kinds(_ kinds: Kinds) -> DeviceAccount.Kinds {
+      DeviceAccount.Kinds(live: Int64(kinds.live), test: Int64(kinds.test))
+    }
+    return DeviceAccount(
+      startedAt: Timestamp(milliseconds: startedAtMilliseconds), requests: Int64(requests),
+      impressions: kinds(impressions), clicks: kinds(clicks), accidentalClicks: kinds(accidentalClicks),
+      rejectedRecords: Int64(forgedEvents + garbage))
+  }
+
+  /// The file that 'handbill reconcile --tally' reads (docs/tally.md).
+  var json: JSONValue {
+    account.json(besides: [
+      .init("endedAt", .text(Timestamp(milliseconds: endedAtMilliseconds).utcText)),
+      .init("adsReceived", ["live": .integer(Int64(adsReceived.live)), "test": .integer(Int64(adsReceived.test))]),
+      .init(
+        "errorsReceived",
+        .object(errorsReceived.sorted { $0.key < $1.key }.map { .init($0.key, .integer(Int64($0.value))) })),
+      .init("unanswered", .integer(Int64(unanswered))), .init("repeatedEvents", .integer(Int64(repeatedEvents))),
+      .init("forgedEvents", .integer(Int64(forgedEvents))), .init("garbage", .integer(Int64(garbage))),
+    ])
   }
 }

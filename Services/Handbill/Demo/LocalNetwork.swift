@@ -36,13 +36,23 @@ final class LocalNetwork: Sendable {
   /// Stops everything in order. Blocks.
   func stop() { supervisor.stopAllAndWait() }
 
-  /// The environment in which other commands work on this network.
+  /// Where scripts find the console; without a slash at its end, so that paths follow.
+  static let consoleVariable = "HANDBILL_CONSOLE_URL"
+
+  /// Where scripts find a program's metrics, such as `HANDBILL_AD_SELECTION_METRICS_URL`.
+  static func metricsVariable(_ program: String) -> String {
+    program.replacing("-", with: "_").uppercased() + "_METRICS_URL"
+  }
+
+  /// The environment in which other commands work on this network, and scripts find its places.
   var environment: [String: String] {
     var environment = [
       "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrapServers, "HANDBILL_DATABASE_URL": databaseURL,
     ]
     if kafka.isEmbedded { environment["HANDBILL_KAFKA_EMBEDDED"] = "true" }
     environment["HANDBILL_KAFKA_CONTROL_SOCKET"] = kafka.controlSocket
+    environment[Self.consoleVariable] = String(consoleURL.dropLast())
+    for service in services { environment[Self.metricsVariable(service.name)] = service.metricsURL }
     return environment
   }
 

@@ -34,23 +34,25 @@ struct NetworkRun {
     try network.folder.write(NetworkPlaces.script(network), to: network.folder.file("environment"))
     if case .untilStopped = length { NetworkPlaces.show(network) }
     let (tally, isAcknowledged) = try drive(network, table, tell)
-    try network.folder.write(JSONOutput.text(tally) + "\n", to: network.folder.file("tally.json"))
+    if let tally { try network.folder.write(tally.json.prettyText + "\n", to: network.folder.file("tally.json")) }
     if case .untilStopped = length { return .success }
     try stop.check()
+    guard let tally else { throw DemoFailure("no device came, so there is nothing to compare") }
     return try end(network, tally, isAcknowledged: isAcknowledged)
   }
 
-  /// Devices come and go, and the figures are shown.
+  /// Devices come and go, if any are wanted, and the figures are shown. The tally is theirs.
   private func drive(
     _ network: LocalNetwork, _ table: LiveTable, _ tell: @escaping @Sendable (String) -> Void
-  ) throws -> (DeviceTally, Bool) {
+  ) throws -> (DeviceTally?, Bool) {
     let clock = SystemClock()
     var reader = try LiveReader(databaseURL: network.databaseURL, services: network.services)
     defer { reader.close() }
     _ = try reader.read()
-    let fleet = try DeviceFleet(
-      place: network.kafka, apps: network.apps, settings: simulation, startedAt: clock.now)
-    fleet.start()
+    let fleet =
+      simulation.visitsPerSecond > 0
+      ? try DeviceFleet(place: network.kafka, apps: network.apps, settings: simulation, startedAt: clock.now) : nil
+    fleet?.start()
     let chaos = isChaotic ? Chaos(services: network.services, seed: simulation.seed, tell: tell) : nil
     let startedAt = clock.monotonicMilliseconds
     var nextLook = startedAt + Self.lookMilliseconds
@@ -69,6 +71,7 @@ struct NetworkRun {
     }
     chaos?.stop()
     table.finish()
+    guard let fleet else { return (nil, true) }
     return fleet.stop(timeoutMilliseconds: stop.isRequested ? 1_000 : Self.acknowledgeMilliseconds)
   }
 
@@ -104,7 +107,7 @@ enum NetworkPlaces {
   static func show(_ network: LocalNetwork) {
     var rows = [["console", network.consoleURL]]
     for service in network.services {
-      rows.append(["\(service.name)", "http://127.0.0.1:\(service.adminPort)/metrics"])
+      rows.append(["\(service.name)", service.metricsURL])
     }
     rows += [
       ["broker", network.kafka.bootstrapServers], ["database", network.databaseURL],

@@ -23,7 +23,7 @@ final class ServiceProcess: Sendable {
   /// A service that ends this often so soon after its start will not get better.
   private static let failedStartsMaximum = 5
   private static let soonMilliseconds: Int64 = 5_000
-  private static let pauseMilliseconds = 300
+  private static let pauseMilliseconds = 100
   private static let graceMilliseconds = 20_000
 
   /// Starts it.
@@ -49,6 +49,8 @@ final class ServiceProcess: Sendable {
     watcher.withLock { $0 = thread }
   }
 
+  /// Where its metrics are told.
+  var metricsURL: String { "http://127.0.0.1:\(adminPort)/metrics" }
   /// How often it was started again.
   var restarts: Int { state.withLock { $0.restarts } }
   /// Whether it ended too often to be started again.

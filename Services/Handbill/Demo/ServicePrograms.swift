@@ -48,6 +48,9 @@ struct ServicePrograms: Sendable {
       "HANDBILL_TOKEN_KEYS": nil, "HANDBILL_TOKEN_KEYS_FILE": keys, "HANDBILL_LOG_LEVEL": "info",
       "HANDBILL_CONSOLE_PORT": String(consolePort),
     ]
+    // Of another network, where its environment was taken over by this shell: no settings of a service.
+    environment[LocalNetwork.consoleVariable] = .some(nil)
+    for name in Self.names { environment[LocalNetwork.metricsVariable(name)] = .some(nil) }
     // Two cores serve five processes here: more threads would only wait for each other.
     environment["HANDBILL_WORKERS"] = "1"
     var started = Started(processes: [], consoleURL: "http://127.0.0.1:\(consolePort)/")

@@ -41,7 +41,8 @@ struct Settlement {
   /// Requests and impressions whose counts per minute are not written yet: that is done every few seconds.
   private static let uncounted = """
     SELECT (SELECT count(*) FROM ad_selection.decision)::bigint
-        - (SELECT coalesce(sum(requests), 0) FROM ad_selection.minute_count)::bigint,
+        - (SELECT coalesce(sum(requests), 0) FROM ad_selection.minute_count)::bigint
+        - (SELECT coalesce(sum(requests), 0) FROM ad_selection.keyless_count)::bigint,
       (SELECT count(*) FROM impression_tracking.impression)::bigint
         - (SELECT coalesce(sum(events), 0) FROM impression_tracking.minute_count WHERE kind = 2)::bigint
     """

@@ -35,7 +35,9 @@ struct LogAcceptance {
     _ stored: LogPositions.Place, of positions: LogPositions, _ probe: KafkaLogProbe
   ) throws -> LogPositions.Result {
     let isSequenced = PipelineSchema.sequenced.contains { $0.topic.name == stored.topic }
-    let found = try look(stored, probe)
+    let found = try probe.look(
+      [KafkaTopicPartition(topic: stored.topic, partition: stored.partition)],
+      lastOffsets: [stored.position.last?.offset], timeoutMilliseconds: 10_000)[0]
     func result(_ outcome: String, _ detail: String) -> LogPositions.Result {
       LogPositions.Result(
         service: positions.service.service, topic: stored.topic, partition: stored.partition, outcome: outcome,
@@ -53,16 +55,5 @@ struct LogAcceptance {
       try positions.accept(stored, firstOffset: found.firstOffset, isSequenced: isSequenced)
       return result("accepted", detail)
     }
-  }
-
-  private func look(_ stored: LogPositions.Place, _ probe: KafkaLogProbe) throws(KafkaError) -> LogProbe {
-    let bounds = try probe.bounds(topic: stored.topic, partition: stored.partition, timeoutMilliseconds: 10_000)
-    guard let last = stored.position.last, last.offset >= bounds.first, last.offset < bounds.end else {
-      return LogProbe(firstOffset: bounds.first, endOffset: bounds.end, record: nil)
-    }
-    let record = try probe.record(
-      topic: stored.topic, partition: stored.partition, offset: last.offset, timeoutMilliseconds: 10_000)
-    let identity = record.flatMap { $0.offset == last.offset ? RecordIdentity($0) : nil }
-    return LogProbe(firstOffset: bounds.first, endOffset: bounds.end, record: identity)
   }
 }

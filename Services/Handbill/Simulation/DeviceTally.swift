@@ -4,9 +4,9 @@ import Synchronization
 
 /// What the devices know to have happened: each number counts things that the broker has acknowledged, once however
 /// often they were sent. `handbill reconcile` compares it with the tables.
-struct DeviceTally: Codable, Hashable, Sendable {
+struct DeviceTally: Hashable, Sendable {
   /// Things of live ads, or of test ads (A2).
-  struct Kinds: Codable, Hashable, Sendable {
+  struct Kinds: Hashable, Sendable {
     var live = 0
     var test = 0
 
@@ -76,7 +76,7 @@ final class TallyCounter: Sendable {
     change { tally in
       switch result {
       case .ad(let ad): tally.adsReceived.add(isTest: ad.isTest)
-      case .error(let error): tally.errorsReceived["\(error.rawValue)", default: 0] += 1
+      case .error(let error, _): tally.errorsReceived["\(error.rawValue)", default: 0] += 1
       case .invalid: tally.errorsReceived["9", default: 0] += 1
       case .noAnswer: tally.unanswered += 1
       }

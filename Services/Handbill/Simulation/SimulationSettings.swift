@@ -2,7 +2,7 @@ import AdCore
 
 /// How the simulated devices behave. Rates are in basis points: so many of 10,000.
 struct SimulationSettings: Sendable {
-  /// Visits to an app that begin in a second; each asks for at least one ad.
+  /// Visits to an app that begin in a second; each asks for at least one ad. With 0 nobody comes and nothing is written.
   var visitsPerSecond = 120
   /// How many different devices there are: fewer come back more often.
   var deviceCount = 20_000

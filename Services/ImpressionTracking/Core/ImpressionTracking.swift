@@ -43,7 +43,7 @@ package struct ImpressionTracking: PipelineService {
   package static func message(_ impression: AcceptedImpression, sequence: Int64) -> OutgoingMessage {
     accepted.message(
       Sequenced.record(sequence: sequence, impression), id: "\(impression.terms.partition)/\(sequence)",
-      time: impression.eventTime, partition: impression.terms.partition, key: impression.terms.serveID.bytes)
+      time: impression.eventTime, partition: impression.terms.partition, key: impression.terms.serveID.utf8)
   }
 }
 

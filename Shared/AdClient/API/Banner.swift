@@ -22,8 +22,8 @@ public protocol BannerDelegate: AnyObject {
   func bannerWillLoad(_ banner: Banner)
   /// An ad is ready to be shown (D1).
   func bannerDidLoad(_ banner: Banner)
-  /// No ad: hide the banner. It keeps trying (D2).
-  func banner(_ banner: Banner, didFail error: AdError)
+  /// No ad, and why: hide the banner. It keeps trying (D2).
+  func banner(_ banner: Banner, didFail failure: AdFailure)
   /// The user tapped: pause what needs the user, unless the app will be left, and say yes (D7).
   func banner(_ banner: Banner, actionShouldBeginLeavingApplication willLeave: Bool) -> Bool
   /// What covered the app is gone (D8).
@@ -35,7 +35,7 @@ public protocol BannerDelegate: AnyObject {
 extension BannerDelegate {
   public func bannerWillLoad(_ banner: Banner) {}
   public func bannerDidLoad(_ banner: Banner) {}
-  public func banner(_ banner: Banner, didFail error: AdError) {}
+  public func banner(_ banner: Banner, didFail failure: AdFailure) {}
   public func banner(_ banner: Banner, actionShouldBeginLeavingApplication willLeave: Bool) -> Bool { true }
   public func bannerActionDidFinish(_ banner: Banner) {}
   public func banner(_ banner: Banner, perform event: BannerEvent) {}
@@ -110,6 +110,8 @@ public final class Banner {
 
   /// True when there is an ad to show.
   public var isLoaded: Bool { machine.isLoaded }
+  /// The ad that is shown or ready to be: `serveID` and `requestID` name it to the network's support.
+  public var loadedAd: AdContent? { machine.loadedAd }
   /// True from a tap to the end of its action.
   public var isActionInProgress: Bool { machine.isActionInProgress }
   /// The size that is shown.
@@ -207,11 +209,13 @@ public final class Banner {
   }
 
   private func tell(_ callback: BannerCallback) {
+    var callback = callback
+    if case .didFail(let failure) = callback { callback = .didFail(failure.about(requestID)) }
     eventSink.yield(.told(callback))
     switch callback {
     case .willLoad: delegate?.bannerWillLoad(self)
     case .didLoad: delegate?.bannerDidLoad(self)
-    case .didFail(let error): delegate?.banner(self, didFail: error)
+    case .didFail(let failure): delegate?.banner(self, didFail: failure)
     case .actionDidFinish: delegate?.bannerActionDidFinish(self)
     }
   }

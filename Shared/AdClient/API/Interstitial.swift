@@ -23,7 +23,7 @@ public protocol InterstitialDelegate: AnyObject {
   /// The ad is ready. Do not present it modally from here (D6).
   func interstitialDidLoad(_ interstitial: Interstitial)
   /// No ad, and why; make a new object to try again.
-  func interstitial(_ interstitial: Interstitial, didFail error: AdError)
+  func interstitial(_ interstitial: Interstitial, didFail failure: AdFailure)
   /// The content is gone; make a new object for another ad (D5).
   func interstitialDidUnload(_ interstitial: Interstitial)
   /// The user tapped: pause what needs the user, unless the app will be left, and say yes (D7).
@@ -37,7 +37,7 @@ public protocol InterstitialDelegate: AnyObject {
 extension InterstitialDelegate {
   public func interstitialWillLoad(_ interstitial: Interstitial) {}
   public func interstitialDidLoad(_ interstitial: Interstitial) {}
-  public func interstitial(_ interstitial: Interstitial, didFail error: AdError) {}
+  public func interstitial(_ interstitial: Interstitial, didFail failure: AdFailure) {}
   public func interstitialDidUnload(_ interstitial: Interstitial) {}
   public func interstitial(
     _ interstitial: Interstitial, actionShouldBeginLeavingApplication willLeave: Bool
@@ -110,6 +110,8 @@ public final class Interstitial {
 
   /// True from `didLoad` to `didUnload`; look at it when an ad is wanted, do not poll it (D6).
   public var isLoaded: Bool { machine.isLoaded }
+  /// The ad from `didLoad` to `didUnload`: `serveID` and `requestID` name it to the network's support.
+  public var loadedAd: AdContent? { machine.presentable }
   /// True from a tap to the end of its action.
   public var isActionInProgress: Bool { machine.isActionInProgress }
 
@@ -229,6 +231,8 @@ public final class Interstitial {
   }
 
   private func tell(_ callback: InterstitialCallback) {
+    var callback = callback
+    if case .didFail(let failure) = callback { callback = .didFail(failure.about(requestID)) }
     eventSink.yield(.told(callback))
     switch callback {
     case .willLoad: delegate?.interstitialWillLoad(self)
@@ -236,7 +240,7 @@ public final class Interstitial {
       isTellingDidLoad = true
       delegate?.interstitialDidLoad(self)
       isTellingDidLoad = false
-    case .didFail(let error): delegate?.interstitial(self, didFail: error)
+    case .didFail(let failure): delegate?.interstitial(self, didFail: failure)
     case .didUnload: delegate?.interstitialDidUnload(self)
     case .actionDidFinish: delegate?.interstitialActionDidFinish(self)
     }

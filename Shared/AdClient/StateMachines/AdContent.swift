@@ -16,15 +16,21 @@ public struct AdContent: Hashable, Sendable {
   public let lifetimeMilliseconds: Int64
   /// Test ads are never billed (A2).
   public let isTest: Bool
+  /// The id of this served ad: what to name to the network's support.
+  public let serveID: ServeID
+  /// The request that it answers.
+  public let requestID: UUIDv7
   /// Opaque to the client; sent back in each event.
   package let token: [UInt8]
   /// When the answer came: the zero of the ages of this ad's events.
   package let answeredAt: MonotonicTime
 
   package init(
-    ad: AdID, images: [AdSize: String], action: AdAction, lifetimeMilliseconds: Int64, isTest: Bool, token: [UInt8],
-    answeredAt: MonotonicTime
+    ad: AdID, images: [AdSize: String], action: AdAction, lifetimeMilliseconds: Int64, isTest: Bool, serveID: ServeID,
+    requestID: UUIDv7, token: [UInt8], answeredAt: MonotonicTime
   ) {
+    self.serveID = serveID
+    self.requestID = requestID
     self.ad = ad
     self.images = images
     self.action = action
@@ -45,8 +51,8 @@ public struct AdContent: Hashable, Sendable {
 /// What came of one request.
 package enum RequestResult: Hashable, Sendable {
   case ad(AdContent)
-  /// The network's own error: it knows of it already.
-  case error(AdError)
+  /// The network's own error, with its sentence for developers: it knows of it already.
+  case error(AdError, detail: String = "")
   /// What came is no answer to this request that a client can read (error 9).
   case invalid
   /// None came before the deadline (error 1).

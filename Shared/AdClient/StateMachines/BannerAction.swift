@@ -1,4 +1,4 @@
-public import AdCore
+package import AdCore
 
 /// What a banner tells its app, in the order of the rules.
 public enum BannerCallback: Hashable, Sendable {
@@ -7,7 +7,7 @@ public enum BannerCallback: Hashable, Sendable {
   /// An ad is ready; this comes also while the banner is in no view hierarchy (D1).
   case didLoad
   /// No ad, and why: the app must hide the banner. It keeps trying (D2).
-  case didFail(AdError)
+  case didFail(AdFailure)
   /// A covering action is over and the app's interface is back (D8).
   case actionDidFinish
 }

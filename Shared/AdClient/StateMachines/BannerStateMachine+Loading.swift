@@ -19,7 +19,7 @@ extension BannerStateMachine {
     case .ad, .invalid: fail(.adResponseValidateFailure, about: .request(number), at: now, &actions)
     case .noAnswer: fail(.serverFailure, about: .request(number), at: now, &actions)
     // The network counts the errors that it sends itself.
-    case .error(let error): fail(error, about: nil, at: now, &actions)
+    case .error(let error, let detail): fail(error, detail: detail, about: nil, at: now, &actions)
     }
     return actions + advance(to: now)
   }
@@ -70,7 +70,8 @@ extension BannerStateMachine {
   /// Tells an error, drops the content and waits longer than the last time (D2). `subject` is whom the network is to
   /// be told about; nil when it knows already.
   mutating func fail(
-    _ error: AdError, about subject: AdReport.Subject?, at now: MonotonicTime, _ actions: inout [BannerAction]
+    _ error: AdError, detail: String = "", about subject: AdReport.Subject?, at now: MonotonicTime,
+    _ actions: inout [BannerAction]
   ) {
     if let subject { report(.failed(error), subject, at: now, &actions) }
     if case .fetching(let ad, _) = load { report(.unloaded, .ad(ad), at: now, &actions) }
@@ -83,7 +84,7 @@ extension BannerStateMachine {
       actions.append(.clear)
     }
     content = .empty(isToldToHide: true)
-    actions.append(.tell(.didFail(error)))
+    actions.append(.tell(.didFail(AdFailure(error, detail: detail))))
     emptyVisibleAt = emptyVisibleDue(at: now)
   }
 

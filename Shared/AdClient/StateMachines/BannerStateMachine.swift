@@ -70,6 +70,9 @@ package struct BannerStateMachine: Sendable {
   /// True when there is an ad to show.
   package var isLoaded: Bool { if case .loaded = content { true } else { false } }
 
+  /// The ad that there is to show.
+  package var loadedAd: AdContent? { if case .loaded(let ad, _, _) = content { ad } else { nil } }
+
   /// True from a tap to the end of its action.
   package var isActionInProgress: Bool { tapMachine.isBusy }
 
@@ -93,7 +96,7 @@ package struct BannerStateMachine: Sendable {
         append(tapMachine.advance(to: due), &actions)
       } else if emptyVisibleAt == due {
         emptyVisibleAt = now.advanced(byMilliseconds: max(1, timing.emptyVisibleMilliseconds))
-        actions.append(.tell(.didFail(.bannerVisibleWithoutContent)))
+        actions.append(.tell(.didFail(AdFailure(.bannerVisibleWithoutContent))))
         report(.failed(.bannerVisibleWithoutContent), .request(lastRequestNumber), at: now, &actions)
       } else if expiryDue == due {
         fail(.adUnloaded, about: nil, at: now, &actions)

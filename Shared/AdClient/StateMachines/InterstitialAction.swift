@@ -1,5 +1,3 @@
-public import AdCore
-
 /// What an interstitial tells its app, in the order of the rules.
 public enum InterstitialCallback: Hashable, Sendable {
   /// An ad is on its way (D1).
@@ -7,7 +5,7 @@ public enum InterstitialCallback: Hashable, Sendable {
   /// The ad is ready to be presented; not from within this very callback if it is to be modal (D6).
   case didLoad
   /// No ad, and why. A loaded ad's `didUnload` follows (D5).
-  case didFail(AdError)
+  case didFail(AdFailure)
   /// The content is gone: the object is finished, a new one must be made (D5).
   case didUnload
   /// A covering action is over (D8).

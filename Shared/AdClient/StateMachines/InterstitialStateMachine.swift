@@ -88,9 +88,13 @@ package struct InterstitialStateMachine: Sendable {
     guard case .created = state else { return [] }
     guard device == .pad, !isPlaceTaken, isActive else {
       state = .finished
-      let error: AdError =
-        device != .pad ? .configurationError : isPlaceTaken ? .loadingThrottled : .applicationInactive
-      return [.tell(.didFail(error))]
+      let failure =
+        device != .pad
+        ? AdFailure(.configurationError, detail: "S5: a full-screen ad is for iPad")
+        : isPlaceTaken
+          ? AdFailure(.loadingThrottled, detail: "D5: another ad loads for this place")
+          : AdFailure(.applicationInactive)
+      return [.tell(.didFail(failure))]
     }
     state = .asked
     return [.request]
@@ -111,7 +115,7 @@ package struct InterstitialStateMachine: Sendable {
       actions += [.tell(.willLoad), .fetchImages(ad)]
     case .ad, .invalid: fail(.adResponseValidateFailure, about: .request(1), at: now, &actions)
     case .noAnswer: fail(.serverFailure, about: .request(1), at: now, &actions)
-    case .error(let error): fail(error, about: nil, at: now, &actions)
+    case .error(let error, let detail): fail(error, detail: detail, about: nil, at: now, &actions)
     }
     return actions
   }
@@ -157,9 +161,10 @@ package struct InterstitialStateMachine: Sendable {
 
   /// Tells an error first, then unloads what was loaded (D5).
   mutating func fail(
-    _ error: AdError, about subject: AdReport.Subject?, at now: MonotonicTime, _ actions: inout [InterstitialAction]
+    _ error: AdError, detail: String = "", about subject: AdReport.Subject?, at now: MonotonicTime,
+    _ actions: inout [InterstitialAction]
   ) {
-    actions.append(.tell(.didFail(error)))
+    actions.append(.tell(.didFail(AdFailure(error, detail: detail))))
     if let subject { actions.append(.report(AdReport(.failed(error), subject, at: now))) }
     if case .fetching(let ad) = state { actions.append(.report(AdReport(.unloaded, .ad(ad), at: now))) }
     unload(at: now, &actions)

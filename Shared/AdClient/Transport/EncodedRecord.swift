@@ -49,15 +49,9 @@ struct EncodedRecord: Sendable {
       .map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) }
   }
 
-  /// A request's id as its correlation id: 16 bytes, big-endian.
-  static func correlationID(_ id: UUIDv7) -> [UInt8] {
-    withUnsafeBytes(of: id.high.bigEndian) { Array($0) } + withUnsafeBytes(of: id.low.bigEndian) { Array($0) }
-  }
+  /// A request's id as its correlation id: text, because readers of CloudEvents take every header as UTF-8.
+  static func correlationID(_ id: UUIDv7) -> [UInt8] { id.utf8 }
 
   /// The reverse; nil for what is none of ours.
-  static func requestID(correlationID bytes: [UInt8]) -> UUIDv7? {
-    guard bytes.count == 16 else { return nil }
-    func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
-    return UUIDv7(high: number(bytes[..<8]), low: number(bytes[8...]))
-  }
+  static func requestID(correlationID bytes: [UInt8]) -> UUIDv7? { UUIDv7(String(decoding: bytes, as: UTF8.self)) }
 }

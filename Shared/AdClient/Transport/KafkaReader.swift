@@ -65,7 +65,6 @@ final class KafkaReader {
           transport.state.withLock { $0.replyPartition = partition }
           transport.wakeSender()
         case .error(let error): if error.isFatal || !error.isRetriable { throw error }
-        case .assign, .revoke: break
         }
       }
       if !endsLeft.isEmpty, DeviceClock.monotonic > assignmentEnd {
@@ -122,13 +121,13 @@ final class KafkaReader {
 
   static func result(_ response: AdResponse, at now: MonotonicTime) -> RequestResult {
     switch response.outcome {
-    case .error(let error, _): return .error(error)
+    case .error(let error, let detail): return .error(error, detail: detail)
     case .ad(let served):
       return .ad(
         AdContent(
           ad: served.ad, images: Dictionary(served.images.map { ($0.size, $0.url) }) { first, _ in first },
           action: served.action, lifetimeMilliseconds: served.lifetimeMilliseconds, isTest: served.isTest,
-          token: served.token, answeredAt: now))
+          serveID: served.serveID, requestID: response.requestID, token: served.token, answeredAt: now))
     }
   }
 }

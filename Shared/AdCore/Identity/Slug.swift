@@ -4,6 +4,9 @@ public struct Slug: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The longest slug, in bytes (and characters: all are ASCII).
   public static let bytesMaximum = 40
 
+  /// A regular expression for all of it.
+  public static let pattern = "^[a-z0-9][a-z0-9-]{0,\(bytesMaximum - 1)}$"
+
   /// The bytes in their order, padded with zeros. No memory of its own: terms with six slugs are copied as they lie,
   /// without an allocation or a reference count.
   @usableFromInline

@@ -28,7 +28,10 @@ public struct UUIDv7: Hashable, Comparable, Sendable, CustomStringConvertible {
   }
 
   /// The 36 characters of the usual text form, in lower case.
-  public var description: String {
+  public var description: String { String(decoding: utf8, as: UTF8.self) }
+
+  /// The text form as bytes, for keys and headers, which are text for everybody.
+  public var utf8: [UInt8] {
     let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []
     text.reserveCapacity(36)
@@ -37,13 +40,16 @@ public struct UUIDv7: Hashable, Comparable, Sendable, CustomStringConvertible {
       let half = index < 16 ? high : low
       text.append(digits[Int(half >> UInt64(60 - 4 * (index % 16)) & 0xF)])
     }
-    return String(decoding: text, as: UTF8.self)
+    return text
   }
+
+  /// The length of the text form.
+  public static let textBytes = 36
 
   /// Reads the 36 characters of the text form, in either case; nil for anything else.
   public init?(_ text: String) {
     let bytes = Array(text.utf8)
-    guard bytes.count == 36 else { return nil }
+    guard bytes.count == UUIDv7.textBytes else { return nil }
     var halves: [UInt64] = [0, 0]
     var digit = 0
     for (index, byte) in bytes.enumerated() {

@@ -71,6 +71,13 @@ package enum ServeToken {
       clientHash: load(bytes, 67), isTest: flags & testFlag != 0)
   }
 
+  /// The serve id that stands in a token, whoever made it: nothing is checked but the layout's number and the least
+  /// length. For people who ask for what they hold; nothing may be decided by it.
+  public static func serveID(of token: [UInt8]) -> ServeID? {
+    guard token.count >= bytesMinimum, token.count <= bytesMaximum, token[0] == version else { return nil }
+    return token.withUnsafeBytes { ServeID(high: load($0, 3), low: load($0, 11)) }
+  }
+
   /// The big-endian integer at `offset`, which must lie within `bytes`.
   static func load<Value: FixedWidthInteger & BitwiseCopyable>(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Value
   {

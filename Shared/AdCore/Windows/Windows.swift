@@ -1,5 +1,7 @@
 /// The network's windows and limits, all of them settings; the values given here are the defaults.
 public struct Windows: Hashable, Sendable {
+  public static let dayMilliseconds: Int64 = 24 * 3_600_000
+
   /// A banner's token: from the decision to the impression.
   public var bannerTokenMilliseconds: Int64 = 15 * 60_000
   /// An interstitial's token lives its content's life and this much longer.
@@ -24,6 +26,10 @@ public struct Windows: Hashable, Sendable {
     ClickLimit(clicks: 1, windowMilliseconds: 60_000), ClickLimit(clicks: 3, windowMilliseconds: 10 * 60_000),
     ClickLimit(clicks: 10, windowMilliseconds: 3_600_000), ClickLimit(clicks: 25, windowMilliseconds: 24 * 3_600_000),
   ]
+  /// How many clicks of one client on ads served on one day (UTC) are judged, and as many accidental ones beside them;
+  /// later ones are limited, whatever their views say. Four for each of the day's 25 that may earn: so nobody can make
+  /// others' clicks wait while thousands of his own wait for their views.
+  public var judgedClicksOfClientPerDay = 100
   /// A banner asks at most this often (D2).
   public var bannerRefreshMilliseconds: Int64 = 30_000
   /// The app developer's share, in basis points, where the app has none of its own (B2).

@@ -1,9 +1,6 @@
 internal import AdCore
 
 extension AdRequest: EventMessage {
-  /// The longest time that a client may say it waits, in milliseconds.
-  package static let deadlineMillisecondsMaximum: Int64 = 60_000
-
   package static var schemaName: String { "handbill.v1.AdRequest" }
   package static var eventTypes: [EventType] { [.adRequested] }
   package static var isWrittenByClients: Bool { true }
@@ -26,7 +23,7 @@ extension AdRequest: EventMessage {
       country: try FieldValue.required(fields.country, "country"),
       device: try FieldValue.required(fields.device, "device"), requiredSizes: fields.requiredSizes,
       currentSize: fields.currentSize, isInterstitial: fields.isInterstitial,
-      deadlineMilliseconds: try FieldValue.required(fields.deadlineMilliseconds, "deadline_milliseconds"),
+      deadlineMilliseconds: try fields.requiredDeadline(),
       replyPartition: replyPartition, replyTopic: headers.replyTopic, correlationID: headers.correlationID,
       segments: fields.segments)
   }
@@ -48,12 +45,15 @@ extension AdRequest: EventMessage {
   }
 }
 
-private struct AdRequestFields {
+/// The fields of a request as they are read, one by one.
+struct AdRequestFields {
   var requestID: UUIDv7?
   var appKey = ""
   var app: AppID?
   var placement: PlacementID?
   var clientID = ""
+  /// There is a client id, and it cannot be one.
+  var isClientIDInvalid = false
   var sessionID = ""
   var country: Country?
   var device: Device?
@@ -65,30 +65,57 @@ private struct AdRequestFields {
 
   mutating func read(_ bytes: UnsafeRawBufferPointer) throws(Rejection) {
     var reader = WireReader(bytes)
-    while try reader.next() {
-      switch reader.field {
-      case 1: requestID = try reader.uuid("request_id")
-      case 2: appKey = try reader.text("app_key", maximum: FieldLimits.appKeyBytesMaximum)
-      case 3: app = try reader.identifier("app")
-      case 4: placement = try reader.identifier("placement")
-      case 5: clientID = try reader.text("client_id", maximum: FieldLimits.clientIDBytesMaximum)
-      case 6: sessionID = try reader.text("session_id", maximum: FieldLimits.clientIDBytesMaximum)
-      case 7: country = try reader.country("country")
-      case 8: device = try reader.choice("device")
-      case 9:
-        let size = try reader.text("required_sizes", maximum: FieldLimits.sizeIdentifierBytesMaximum)
-        try FieldValue.add(size, to: &requiredSizes, "required_sizes", maximum: FieldLimits.sizesMaximum)
-      case 10: currentSize = try reader.text("current_size", maximum: FieldLimits.sizeIdentifierBytesMaximum)
-      case 11: isInterstitial = try reader.bool()
-      case 12:
-        let deadline = try reader.milliseconds(
-          "deadline_milliseconds", maximum: AdRequest.deadlineMillisecondsMaximum)
-        deadlineMilliseconds = deadline == 0 ? nil : deadline
-      case 13:
-        let segment = try reader.text("segments", maximum: FieldLimits.labelBytesMaximum)
-        try FieldValue.add(segment, to: &segments, "segments", maximum: FieldLimits.requestSegmentsMaximum)
-      default: try reader.skip()
+    while try reader.next() { try readField(&reader) }
+  }
+
+  /// Reads on behind each field that is wrong in itself, as far as the bytes are protobuf.
+  mutating func readLegible(_ bytes: UnsafeRawBufferPointer) {
+    var reader = WireReader(bytes)
+    while (try? reader.next()) == true {
+      do { try readField(&reader) } catch {
+        // Where the next field begins is not known.
+        if error.reason == .malformed { return }
       }
+    }
+  }
+
+  /// A deadline of 0 is none: protobuf does not tell the two apart.
+  func requiredDeadline() throws(Rejection) -> Int64 {
+    guard let deadlineMilliseconds else {
+      let range = FieldLimits.deadlineMilliseconds
+      throw Rejection(
+        .missingField, "deadline_milliseconds is missing: give \(range.lowerBound) to \(range.upperBound)")
+    }
+    return deadlineMilliseconds
+  }
+
+  @inline(__always)
+  private mutating func readField(_ reader: inout WireReader) throws(Rejection) {
+    switch reader.field {
+    case 1: requestID = try reader.uuid("request_id")
+    case 2: appKey = try reader.text("app_key", maximum: FieldLimits.appKeyBytesMaximum)
+    case 3: app = try reader.identifier("app")
+    case 4: placement = try reader.identifier("placement")
+    case 5:
+      isClientIDInvalid = true
+      clientID = try reader.text("client_id", maximum: FieldLimits.clientIDBytesMaximum)
+      isClientIDInvalid = false
+    case 6: sessionID = try reader.text("session_id", maximum: FieldLimits.clientIDBytesMaximum)
+    case 7: country = try reader.country("country")
+    case 8: device = try reader.choice("device")
+    case 9:
+      let size = try reader.text("required_sizes", maximum: FieldLimits.sizeIdentifierBytesMaximum)
+      try FieldValue.add(size, to: &requiredSizes, "required_sizes", maximum: FieldLimits.sizesMaximum)
+    case 10: currentSize = try reader.text("current_size", maximum: FieldLimits.sizeIdentifierBytesMaximum)
+    case 11: isInterstitial = try reader.bool()
+    case 12:
+      let deadline = try reader.milliseconds(
+        "deadline_milliseconds", maximum: FieldLimits.deadlineMilliseconds.upperBound)
+      deadlineMilliseconds = deadline < FieldLimits.deadlineMilliseconds.lowerBound ? nil : deadline
+    case 13:
+      let segment = try reader.text("segments", maximum: FieldLimits.labelBytesMaximum)
+      try FieldValue.add(segment, to: &segments, "segments", maximum: FieldLimits.requestSegmentsMaximum)
+    default: try reader.skip()
     }
   }
 }

@@ -60,6 +60,7 @@ extension ServedAd {
     var action: AdAction?
     var lifetimeMilliseconds: Int64 = 0
     var isTest = false
+    var serveID: ServeID?
     var reader = WireReader(bytes)
     while try reader.next() {
       switch reader.field {
@@ -71,13 +72,15 @@ extension ServedAd {
       case 4: action = try CommonFields.action(try reader.bytes())
       case 5: lifetimeMilliseconds = try reader.milliseconds("lifetime_milliseconds")
       case 6: isTest = try reader.bool()
+      case 7: serveID = try reader.uuidText("serve_id")
       default: try reader.skip()
       }
     }
     guard !token.isEmpty else { throw Rejection(.missingField, "token is missing") }
     self.init(
       ad: try FieldValue.required(ad, "ad"), token: token, images: images,
-      action: try FieldValue.required(action, "action"), lifetimeMilliseconds: lifetimeMilliseconds, isTest: isTest)
+      action: try FieldValue.required(action, "action"), lifetimeMilliseconds: lifetimeMilliseconds, isTest: isTest,
+      serveID: try FieldValue.required(serveID, "serve_id"))
   }
 
   fileprivate func write(to writer: inout WireWriter) {
@@ -87,5 +90,6 @@ extension ServedAd {
     writer.message(4) { CommonFields.write(action, to: &$0) }
     writer.unsigned(5, UInt64(clamping: lifetimeMilliseconds))
     writer.bool(6, isTest)
+    writer.text(7, serveID.description)
   }
 }

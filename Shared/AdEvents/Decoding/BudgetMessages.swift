@@ -11,7 +11,8 @@ extension AllotmentGrant: SequencedContent {
     var budgetDay: Int32 = 0
     var amount = Nanos.zero
     var serveUntil = Timestamp(milliseconds: 0)
-    var campaignFree = Nanos.zero
+    var others: Int64 = 0
+    var ads: [AdID: Int64] = [:]
     var reader = WireReader(bytes)
     while try reader.next() {
       switch reader.field {
@@ -21,7 +22,11 @@ extension AllotmentGrant: SequencedContent {
       case 4: budgetDay = try reader.zigzag32("budget_day")
       case 5: amount = try reader.nanos("amount_nanos")
       case 6: serveUntil = try reader.timestamp("serve_until_milliseconds")
-      case 7: campaignFree = Nanos(try reader.zigzag())
+      case 7: others = try reader.integer("click_rate_millionths", in: 0...ClickRateEstimate.whole)
+      case 8:
+        try FieldValue.room(ads.count, in: ClickRateBounds.adsMaximum, "ad_click_rates")
+        let rate = try readClickRate(try reader.bytes())
+        ads[rate.ad] = rate.millionths
       default: try reader.skip()
       }
     }
@@ -29,7 +34,24 @@ extension AllotmentGrant: SequencedContent {
     guard ordinal != 0 else { throw Rejection(.missingField, "ordinal is missing") }
     return AllotmentGrant(
       allotment: allotment, ordinal: ordinal, campaign: try FieldValue.required(campaign, "campaign"),
-      budgetDay: budgetDay, amount: amount, serveUntil: serveUntil, campaignFree: campaignFree)
+      budgetDay: budgetDay, amount: amount, serveUntil: serveUntil,
+      clickRates: ClickRateBounds(others: others, ads: ads))
+  }
+
+  private static func readClickRate(
+    _ bytes: UnsafeRawBufferPointer
+  ) throws(Rejection) -> (ad: AdID, millionths: Int64) {
+    var ad: AdID?
+    var millionths: Int64 = 0
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: ad = try reader.identifier("ad")
+      case 2: millionths = try reader.integer("click_rate_millionths", in: 0...ClickRateEstimate.whole)
+      default: try reader.skip()
+      }
+    }
+    return (try FieldValue.required(ad, "ad"), millionths)
   }
 
   package func writeContent(to writer: inout WireWriter) {
@@ -39,7 +61,13 @@ extension AllotmentGrant: SequencedContent {
     writer.zigzag(4, Int64(budgetDay))
     writer.signed(5, amount.value)
     writer.signed(6, serveUntil.milliseconds)
-    writer.zigzag(7, campaignFree.value)
+    writer.signed(7, clickRates.others)
+    for (ad, millionths) in clickRates.ads.sorted(by: { $0.key < $1.key }) {
+      writer.message(8) { writer in
+        writer.text(1, ad.text)
+        writer.signed(2, millionths)
+      }
+    }
   }
 }
 
@@ -93,6 +121,7 @@ extension UsageRecord: EventMessage {
     var ordinal: Int64?
     var usedLastMinute = Nanos.zero
     var fullPrice = Nanos.zero
+    var clickPrice = Nanos.zero
     var currency: Currency?
     var reader = WireReader(bytes)
     while try reader.next() {
@@ -104,6 +133,7 @@ extension UsageRecord: EventMessage {
       case 5: usedLastMinute = try reader.nanos("used_last_minute_nanos")
       case 6: fullPrice = try reader.nanos("full_price_nanos")
       case 7: currency = try reader.currency("currency")
+      case 8: clickPrice = try reader.nanos("click_price_nanos")
       default: try reader.skip()
       }
     }
@@ -111,17 +141,19 @@ extension UsageRecord: EventMessage {
       campaign: try FieldValue.required(campaign, "campaign"),
       advertiser: try FieldValue.required(advertiser, "advertiser"), budgetDay: budgetDay,
       ordinal: try FieldValue.required(ordinal, "ordinal"), usedLastMinute: usedLastMinute, fullPrice: fullPrice,
-      currency: try FieldValue.required(currency, "currency"))
+      clickPrice: clickPrice, currency: try FieldValue.required(currency, "currency"))
   }
 
   private static func readReport(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> AllotmentReport {
-    var report = AllotmentReport(allotment: 0, used: .zero, closedAt: Timestamp(milliseconds: 0))
+    var report = AllotmentReport(
+      allotment: 0, used: .zero, usedForClicks: .zero, closedAt: Timestamp(milliseconds: 0))
     var reader = WireReader(bytes)
     while try reader.next() {
       switch reader.field {
       case 1: report.allotment = try reader.unsigned()
       case 2: report.used = try reader.nanos("used_nanos")
       case 3: report.closedAt = try reader.timestamp("closed_at_milliseconds")
+      case 4: report.usedForClicks = try reader.nanos("used_for_clicks_nanos")
       default: try reader.skip()
       }
     }
@@ -140,6 +172,7 @@ extension UsageRecord: EventMessage {
         writer.signed(5, ask.usedLastMinute.value)
         writer.signed(6, ask.fullPrice.value)
         writer.text(7, ask.currency.text)
+        writer.signed(8, ask.clickPrice.value)
       }
     case .report(let sequence, let report):
       writer.signed(1, sequence)
@@ -147,6 +180,7 @@ extension UsageRecord: EventMessage {
         writer.unsigned(1, report.allotment)
         writer.signed(2, report.used.value)
         writer.signed(3, report.closedAt.milliseconds)
+        writer.signed(4, report.usedForClicks.value)
       }
     case .watermark(let watermark):
       writer.message(4) { CommonFields.write(watermark, to: &$0) }

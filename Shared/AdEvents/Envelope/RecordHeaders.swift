@@ -26,6 +26,8 @@ package struct RecordHeaders: Hashable, Sendable {
   package var replyTopic = ""
   /// `kafka_replyPartition`, 4 bytes big-endian; nil without it.
   package var replyPartition: Int32?
+  /// The reply topic or the reply partition is there, and cannot be one.
+  package private(set) var isReplyInvalid = false
   /// `kafka_correlationId`; empty without it.
   package var correlationID: [UInt8] = []
   /// `handbill_forwarded`: the mark under our MAC that a request was forwarded. Ad selection verifies it.
@@ -71,18 +73,26 @@ package struct RecordHeaders: Hashable, Sendable {
     case 16 where name.equals("kafka_replyTopic"):
       do {
         replyTopic = try FieldValue.text(value, "kafka_replyTopic", maximum: FieldLimits.topicBytesMaximum)
-      } catch { problem = problem ?? Rejection(.invalidReply, error.detail) }
+      } catch {
+        isReplyInvalid = true
+        problem = problem ?? Rejection(.invalidReply, error.detail)
+      }
     case 18 where name.equals("handbill_forwarded"):
       // One that is too long is none of ours: it stays empty and verifies nothing.
       forwardedMark = value.count <= FieldLimits.headerBytesMaximum ? Array(value) : []
     case 19 where name.equals("kafka_correlationId"):
       if value.count > FieldLimits.correlationIDBytesMaximum {
-        problem = problem ?? Rejection(.invalidReply, "kafka_correlationId is too long")
+        problem =
+          problem
+          ?? Rejection(
+            .invalidReply,
+            "kafka_correlationId has \(value.count) bytes; \(FieldLimits.correlationIDBytesMaximum) may be")
       } else {
         correlationID = Array(value)
       }
     case 20 where name.equals("kafka_replyPartition"):
       guard value.count == 4 else {
+        isReplyInvalid = true
         problem = problem ?? Rejection(.invalidReply, "kafka_replyPartition is not 4 bytes")
         return
       }

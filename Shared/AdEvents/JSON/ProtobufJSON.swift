@@ -29,15 +29,34 @@ package enum ProtobufJSON {
       if let oneof = field.oneof, !oneofs.insert(oneof).inserted {
         throw Rejection(.malformed, "\(field.name) stands beside another of its oneof")
       }
-      guard field.isRepeated else {
-        try write(value, field, isPresent: field.oneof != nil, to: &writer)
-        continue
-      }
-      guard case .array(let elements) = value else {
-        throw Rejection(.malformed, "\(field.name) is not a list")
-      }
-      for element in elements { try write(element, field, isPresent: true, to: &writer) }
+      try write(value, field, to: &writer)
     }
+  }
+
+  /// The protobuf form of the fields that can be read; the others are left out.
+  static func legible(from value: JSONValue, schemaName: String) -> [UInt8] {
+    guard let shape = MessageShape.all[schemaName], case .object(let members) = value else { return [] }
+    let byKey = Dictionary(members.map { ($0.key, $0.value) }) { first, _ in first }
+    var output: [UInt8] = []
+    for field in shape.fields {
+      var writer = WireWriter()
+      guard let value = try? member(field, byKey), (try? write(value, field, to: &writer)) != nil else { continue }
+      output += writer.output
+    }
+    return output
+  }
+
+  private static func write(
+    _ value: JSONValue, _ field: MessageShape.Field, to writer: inout WireWriter
+  ) throws(Rejection) {
+    guard field.isRepeated else {
+      try write(value, field, isPresent: field.oneof != nil, to: &writer)
+      return
+    }
+    guard case .array(let elements) = value else {
+      throw Rejection(.malformed, "\(field.name) is not a list")
+    }
+    for element in elements { try write(element, field, isPresent: true, to: &writer) }
   }
 
   /// The member of a field under either of its names; nil for null.

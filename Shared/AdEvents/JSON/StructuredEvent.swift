@@ -53,6 +53,14 @@ struct StructuredEvent {
     return result
   }
 
+  /// The protobuf form of the data's fields that can be read.
+  func legible(schemaName: String) -> [UInt8] {
+    switch data {
+    case .protobuf(let bytes): bytes
+    case .json(let value): ProtobufJSON.legible(from: value, schemaName: schemaName)
+    }
+  }
+
   func protobuf(schemaName: String) throws(Rejection) -> [UInt8] {
     switch data {
     case .protobuf(let bytes): bytes

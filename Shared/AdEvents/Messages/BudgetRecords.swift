@@ -21,11 +21,13 @@ package struct AllotmentAsk: Hashable, Sendable {
   package var usedLastMinute: Nanos
   /// One ad's full price: impression and click.
   package var fullPrice: Nanos
+  /// The click's part of it.
+  package var clickPrice: Nanos
   package var currency: Currency
 
   package init(
     campaign: CampaignID, advertiser: AdvertiserID, budgetDay: Int32, ordinal: Int64, usedLastMinute: Nanos,
-    fullPrice: Nanos, currency: Currency
+    fullPrice: Nanos, clickPrice: Nanos, currency: Currency
   ) {
     self.campaign = campaign
     self.advertiser = advertiser
@@ -33,19 +35,23 @@ package struct AllotmentAsk: Hashable, Sendable {
     self.ordinal = ordinal
     self.usedLastMinute = usedLastMinute
     self.fullPrice = fullPrice
+    self.clickPrice = clickPrice
     self.currency = currency
   }
 }
 
 package struct AllotmentReport: Hashable, Sendable {
   package var allotment: UInt64
-  /// The most that the ads sold from it can cost.
+  /// What the ads sold from it have set aside: their impressions' prices, and what was reserved for their clicks.
   package var used: Nanos
+  /// The clicks' part of it.
+  package var usedForClicks: Nanos
   package var closedAt: Timestamp
 
-  package init(allotment: UInt64, used: Nanos, closedAt: Timestamp) {
+  package init(allotment: UInt64, used: Nanos, usedForClicks: Nanos, closedAt: Timestamp) {
     self.allotment = allotment
     self.used = used
+    self.usedForClicks = usedForClicks
     self.closedAt = closedAt
   }
 }
@@ -58,12 +64,12 @@ package struct AllotmentGrant: Hashable, Sendable {
   package var budgetDay: Int32
   package var amount: Nanos
   package var serveUntil: Timestamp
-  /// The campaign's free budget when it was granted.
-  package var campaignFree: Nanos
+  /// What each ad sold from it sets aside for its click.
+  package var clickRates: ClickRateBounds
 
   package init(
     allotment: UInt64, ordinal: Int64, campaign: CampaignID, budgetDay: Int32, amount: Nanos, serveUntil: Timestamp,
-    campaignFree: Nanos
+    clickRates: ClickRateBounds
   ) {
     self.allotment = allotment
     self.ordinal = ordinal
@@ -71,7 +77,7 @@ package struct AllotmentGrant: Hashable, Sendable {
     self.budgetDay = budgetDay
     self.amount = amount
     self.serveUntil = serveUntil
-    self.campaignFree = campaignFree
+    self.clickRates = clickRates
   }
 }
 

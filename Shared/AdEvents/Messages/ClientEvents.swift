@@ -105,6 +105,8 @@ package struct ServedAd: Hashable, Sendable {
   /// How long the content lives after loading, in milliseconds (D5).
   package var lifetimeMilliseconds: Int64
   package var isTest: Bool
+  /// Names this served ad to the network's support.
+  package var serveID: ServeID
 
   package struct Image: Hashable, Sendable {
     package var size: AdSize
@@ -117,8 +119,10 @@ package struct ServedAd: Hashable, Sendable {
   }
 
   package init(
-    ad: AdID, token: [UInt8], images: [Image], action: AdAction, lifetimeMilliseconds: Int64, isTest: Bool
+    ad: AdID, token: [UInt8], images: [Image], action: AdAction, lifetimeMilliseconds: Int64, isTest: Bool,
+    serveID: ServeID
   ) {
+    self.serveID = serveID
     self.ad = ad
     self.token = token
     self.images = images

@@ -16,7 +16,7 @@ package enum AsyncAPI {
         "components",
         .map([
           ("messages", .map(Topic.allCases.map { ($0.message.shortName, message($0)) })),
-          ("schemas", .map([("envelope", envelope)] + AsyncAPISchemas.all)),
+          ("schemas", .map([("envelope", AsyncAPIHeaders.envelope)] + AsyncAPISchemas.all)),
         ])
       ),
     ]).document()
@@ -31,7 +31,9 @@ package enum AsyncAPI {
           "An open in-app ad network on Kafka. Values are protobuf (package handbill.v1) with CloudEvents' Kafka "
             + "binding in binary mode; protobuf's JSON mapping (application/json) and structured mode "
             + "(application/cloudevents+json) are taken as well. Unknown fields are ignored. All topics but the "
-            + "catalogue have the same number of partitions, and everything of one client lives in one number.")
+            + "catalogue have the same number of partitions, and everything of one client lives in one number. "
+            + "Keys and the headers that we write are UTF-8 text; only a correlation id is what the client made it. "
+            + "What we write is compressed with lz4: a client must be able to read that.")
       ),
     ])
   }
@@ -44,7 +46,9 @@ package enum AsyncAPI {
         "description",
         .text(
           "Key: \(topic.keyMeaning). Written by: \(names(topic.writers)). Read by: \(names(topic.readers)). "
-            + "Time: \(topic.isWrittenByClients ? "the broker's (LogAppendTime)" : "the writer's (CreateTime)").")
+            + "Time: \(topic.isWrittenByClients ? "the broker's (LogAppendTime)" : "the writer's (CreateTime)"). "
+            + "A value has at most \(topic.message.valueBytesMaximum) bytes; max.message.bytes is for a batch of records."
+        )
       ),
     ]
     if topic == .responses {
@@ -107,6 +111,7 @@ package enum AsyncAPI {
     var members: [(key: String, value: YAML)] = [
       ("action", .text(action)), ("channel", .reference(channel)),
       ("summary", .text("\(participant.rawValue): \(topic.summary)")),
+      ("description", .text(description(participant, action, topic))),
       ("messages", .list([.reference("\(channel)/messages/\(topic.message.shortName)")])),
     ]
     if topic == .requests, participant == .client {
@@ -123,28 +128,28 @@ package enum AsyncAPI {
     return .map(members)
   }
 
+  /// What whoever does it should know.
+  private static func description(_ participant: Participant, _ action: String, _ topic: Topic) -> String {
+    switch (participant, topic) {
+    case (.client, .requests):
+      "Key: \(topic.keyMeaning). The answer comes to the app's own topic, into the partition that "
+        + "kafka_replyPartition names; the same request id within 60 s is the same request."
+    case (.client, .responses):
+      "Read one partition without a consumer group and name it in kafka_replyPartition; others' answers lie there too."
+    case (.client, _): "Key: \(topic.keyMeaning). The same ce_id again is the same event and counts once."
+    case _ where action == "send" && topic.isWrittenByClients:
+      "Forwards what arrived in another partition than its own, with its own headers."
+    case _ where action == "send": "Key: \(topic.keyMeaning)."
+    case _ where topic == .catalog:
+      "Reads all of it, without a consumer group. A null value (tombstone) has no headers and is no event."
+    default: "Reads partition i of all its topics in one instance, from the position that its database keeps."
+    }
+  }
+
   private static func message(_ topic: Topic) -> YAML {
-    let types = topic.message.eventTypes.map { YAML.text("\($0.name)") }
-    let required = ["content-type", "ce_specversion", "ce_id", "ce_source", "ce_type"].map(YAML.text)
-    var properties: [(key: String, value: YAML)] = [
-      ("ce_type", .map([("type", .text("string")), ("enum", .list(types))]))
-    ]
-    if topic == .requests { properties += replyHeaders }
-    if topic == .responses { properties.append(("kafka_correlationId", text("Of the request, unchanged."))) }
-    let headers = YAML.map([
-      (
-        "allOf",
-        .list([
-          .reference("components/schemas/envelope"),
-          .map([
-            ("type", .text("object")), ("required", .list(required)), ("properties", .map(properties)),
-          ]),
-        ])
-      )
-    ])
     var members: [(key: String, value: YAML)] = [
       ("name", .text(topic.message.schemaName)), ("summary", .text(topic.summary)),
-      ("contentType", .text("application/protobuf")), ("headers", headers),
+      ("contentType", .text("application/protobuf")), ("headers", AsyncAPIHeaders.schema(topic)),
       ("payload", .reference("components/schemas/\(topic.message.shortName)")),
     ]
     if topic == .requests || topic == .responses {
@@ -156,36 +161,6 @@ package enum AsyncAPI {
     let key = YAML.map([("type", .text("string")), ("description", .text(topic.keyMeaning))])
     members.append(("bindings", .map([("kafka", .map([("key", key), ("bindingVersion", .text("0.5.0"))]))])))
     return .map(members)
-  }
-
-  private static var replyHeaders: [(key: String, value: YAML)] {
-    [
-      ("kafka_replyTopic", text("The app's own topic; where it is given, it must be that.")),
-      ("kafka_replyPartition", text("4 bytes, big-endian.")),
-      ("kafka_correlationId", text("At most \(FieldLimits.correlationIDBytesMaximum) bytes, echoed unchanged.")),
-      ("handbill_forwarded", text("Ours alone: the mark of a request that was forwarded to its partition.")),
-    ]
-  }
-
-  private static func text(_ description: String) -> YAML {
-    .map([("type", .text("string")), ("description", .text(description))])
-  }
-
-  /// CloudEvents' attributes, as headers.
-  private static var envelope: YAML {
-    .map([
-      ("type", .text("object")),
-      (
-        "properties",
-        .map([
-          ("content-type", text("application/protobuf, application/json or application/cloudevents+json.")),
-          ("ce_specversion", .map([("type", .text("string")), ("const", .text("1.0"))])),
-          ("ce_id", text("The event's identity: the same again is a duplicate.")),
-          ("ce_source", text("Who made the event.")),
-          ("ce_time", .map([("type", .text("string")), ("format", .text("date-time"))])),
-        ])
-      ),
-    ])
   }
 }
 

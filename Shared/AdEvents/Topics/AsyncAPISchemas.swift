@@ -2,7 +2,7 @@
 enum AsyncAPISchemas {
   /// Every message, in the order of their names.
   static var all: [(key: String, value: YAML)] {
-    MessageShape.all.sorted { $0.key < $1.key }.map { (shortName($0.key), schema($0.value)) }
+    MessageShape.all.sorted { $0.key < $1.key }.map { (shortName($0.key), schema($0.value, shortName($0.key))) }
   }
 
   /// The name without the package.
@@ -11,12 +11,16 @@ enum AsyncAPISchemas {
     return name.hasPrefix(package) ? String(name.dropFirst(package.count)) : name
   }
 
-  private static func schema(_ shape: MessageShape) -> YAML {
+  private static func schema(_ shape: MessageShape, _ name: String) -> YAML {
     let properties = shape.fields.map { field -> (key: String, value: YAML) in
-      guard field.isRepeated else { return (field.jsonName, schema(field.kind)) }
-      return (field.jsonName, .map([("type", .text("array")), ("items", schema(field.kind))]))
+      let value = schema(field.kind).adding(FieldRules.value(of: field.jsonName, in: name))
+      guard field.isRepeated else { return (field.jsonName, value) }
+      let list = YAML.map([("type", .text("array")), ("items", value)])
+      return (field.jsonName, list.adding(FieldRules.list(of: field.jsonName, in: name)))
     }
     var members: [(key: String, value: YAML)] = [("type", .text("object")), ("properties", .map(properties))]
+    let required = FieldRules.required(of: name)
+    if !required.isEmpty { members.append(("required", .list(required.map(YAML.text)))) }
     let oneofs = Dictionary(grouping: shape.fields.filter { $0.oneof != nil }) { $0.oneof }
     let choices = oneofs.values.filter { $0.count > 1 }.map { $0.map(\.jsonName).joined(separator: ", ") }.sorted()
     if !choices.isEmpty {

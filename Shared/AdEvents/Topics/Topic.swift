@@ -79,20 +79,25 @@ package enum Topic: CaseIterable, Hashable, Sendable {
   }
 
   /// The largest batch of records that the broker takes, in bytes (`max.message.bytes` limits what a producer sends at
-  /// once, not one record): twice what producers make by default, so that a record of 1 MB is rejected by us, with its
-  /// reason, and not by the broker.
+  /// once, not one record; one that is larger fails whole, good records too): twice what producers make by default. What a
+  /// single value may have is ``EventMessage/valueBytesMaximum``: a larger one is rejected by us, with its reason.
   package var batchBytesMaximum: Int { 2 << 20 }
 
-  /// What the record's key says.
+  /// What the record's key says: always UTF-8 text, where there is one.
   package var keyMeaning: String {
     switch self {
-    case .requests: "the client id, else the session id"
-    case .responses: "the request id"
-    case .impressions, .clicks: "none: the producer names the partition that the token names"
-    case .acceptedImpressions, .acceptedClicks: "the serve id, 16 bytes; the partition is the token's"
-    case .usage, .budgets: "the campaign's id; the partition is the one that asked"
-    case .catalog: "the record's kind and id"
-    case .rejected: "none: the partition of the rejected record"
+    case .requests:
+      "the client id, else the session id, so that Kafka's usual partitioner (murmur2; partitioner=murmur2_random for "
+        + "librdkafka) finds the client's partition; in any other the record is forwarded, one hop later"
+    case .responses: "the request id as text, as in ce_id; the partition is the one that the request named"
+    case .impressions, .clicks:
+      "as of the request, the client id, else the session id: it finds the partition that the token names; in any other "
+        + "the record is forwarded there, one hop later"
+    case .acceptedImpressions, .acceptedClicks:
+      "the serve id as text; the partition is the one that the token names; none for a watermark"
+    case .usage, .budgets: "the campaign's id; the partition is the one that asked; none for a watermark"
+    case .catalog: "the record's kind and id, such as campaign/ID, or heartbeat"
+    case .rejected: "none; the partition is the one of the rejected record"
     }
   }
 

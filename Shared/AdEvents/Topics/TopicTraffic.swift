@@ -14,10 +14,13 @@ package struct TopicMessage: Hashable, Sendable {
   package let schemaName: String
   /// The `ce_type`s that it comes with.
   package let eventTypes: [EventType]
+  /// The most bytes that a value may have.
+  package let valueBytesMaximum: Int
 
   init<Message: EventMessage>(_: Message.Type) {
     schemaName = Message.schemaName
     eventTypes = Message.eventTypes
+    valueBytesMaximum = Message.valueBytesMaximum
   }
 }
 

@@ -10,6 +10,11 @@ indirect enum YAML {
   /// A reference within the document.
   static func reference(_ path: String) -> YAML { .map([("$ref", .text("#/" + path))]) }
 
+  /// A map with further members; everything else as it is.
+  func adding(_ members: [(key: String, value: YAML)]) -> YAML {
+    if case .map(let own) = self { .map(own + members) } else { self }
+  }
+
   /// The document's text, ending with a new line.
   func document() -> String {
     var output = ""

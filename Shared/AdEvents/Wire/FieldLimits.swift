@@ -10,6 +10,8 @@ package enum FieldLimits {
   package static let sizeIdentifierBytesMaximum = 40
   /// Required sizes of a request; images of an ad.
   package static let sizesMaximum = 16
+  /// How long a client may say that it waits for an answer, in milliseconds.
+  package static let deadlineMilliseconds: ClosedRange<Int64> = 1...60_000
   /// Segments of a request.
   package static let requestSegmentsMaximum = 32
   /// A segment, category or keyword, in bytes.
@@ -38,6 +40,8 @@ package enum FieldLimits {
   package static let depthMaximum = 40
   /// A record that a client writes, in bytes.
   package static let clientValueBytesMaximum = 16_384
+  /// A record that is larger than clients may write is not read for who sent it beyond so many bytes.
+  package static let legibleValueBytesMaximum = 65_536
   /// A record that a service writes, in bytes.
   package static let internalValueBytesMaximum = 1_000_000
 }

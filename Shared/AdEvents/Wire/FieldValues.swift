@@ -11,7 +11,10 @@ extension WireReader {
   mutating func identifier<Entity>(_ name: StaticString) throws(Rejection) -> Identifier<Entity>? {
     let bytes = try bytes()
     if bytes.isEmpty { return nil }
-    guard let slug = Slug(bytes: bytes) else { throw Rejection(.invalidField, "\(name) is not an id") }
+    guard let slug = Slug(bytes: bytes) else {
+      throw Rejection(
+        .invalidField, "\(name) is not a slug: 1 to \(Slug.bytesMaximum) of a-z, 0-9 and -, the first not -")
+    }
     return Identifier(slug)
   }
 
@@ -23,7 +26,18 @@ extension WireReader {
       let id = UUIDv7(
         high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
         low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
-    else { throw Rejection(.invalidField, "\(name) is not a version 7 UUID") }
+    else { throw Rejection(.invalidField, "\(name) is not a version 7 UUID of 16 bytes") }
+    return id
+  }
+
+  /// A version 7 UUID in its text form.
+  mutating func uuidText(_ name: StaticString) throws(Rejection) -> UUIDv7? {
+    let bytes = try bytes()
+    if bytes.isEmpty { return nil }
+    // A longer text is none, and is not copied to find that out.
+    guard bytes.count == UUIDv7.textBytes, let id = UUIDv7(String(decoding: bytes, as: UTF8.self)) else {
+      throw Rejection(.invalidField, "\(name) is not a version 7 UUID as text")
+    }
     return id
   }
 
@@ -31,7 +45,7 @@ extension WireReader {
     let bytes = try bytes()
     if bytes.isEmpty { return nil }
     guard bytes.count == 2, let country = Country(code: UInt16(bytes[0]) << 8 | UInt16(bytes[1])) else {
-      throw Rejection(.invalidField, "\(name) is not a country's two letters")
+      throw Rejection(.invalidField, "\(name) is not a country's two letters in upper case, such as US")
     }
     return country
   }
@@ -64,14 +78,16 @@ extension WireReader {
   /// An `int64` within `range`.
   mutating func integer(_ name: StaticString, in range: ClosedRange<Int64>) throws(Rejection) -> Int64 {
     let value = try signed()
-    guard range.contains(value) else { throw Rejection(.invalidField, "\(name) is out of range") }
+    guard range.contains(value) else {
+      throw Rejection(.invalidField, "\(name) is not \(range.lowerBound) to \(range.upperBound)")
+    }
     return value
   }
 
   /// A `uint64` duration in milliseconds, at most `maximum`.
   mutating func milliseconds(_ name: StaticString, maximum: Int64 = .max) throws(Rejection) -> Int64 {
     let value = try unsigned()
-    guard value <= UInt64(maximum) else { throw Rejection(.invalidField, "\(name) is out of range") }
+    guard value <= UInt64(maximum) else { throw Rejection(.invalidField, "\(name) is more than \(maximum)") }
     return Int64(value)
   }
 
@@ -95,9 +111,7 @@ extension WireReader {
 
   /// A `bytes` field of at most `maximum` bytes.
   mutating func bytes(_ name: StaticString, maximum: Int) throws(Rejection) -> UnsafeRawBufferPointer {
-    let bytes = try bytes()
-    guard bytes.count <= maximum else { throw Rejection(.invalidField, "\(name) is too long") }
-    return bytes
+    try FieldValue.within(maximum, try bytes(), name)
   }
 
   /// An amount of nanos beyond 64 bits, as decimal text: digits, not negative; nil when empty.
@@ -112,10 +126,21 @@ extension WireReader {
 
 /// Checks that need no reader.
 enum FieldValue {
+  /// The bytes, of which there may be `maximum`.
+  @inline(__always)
+  static func within(
+    _ maximum: Int, _ bytes: UnsafeRawBufferPointer, _ name: StaticString
+  ) throws(Rejection) -> UnsafeRawBufferPointer {
+    guard bytes.count <= maximum else {
+      throw Rejection(.invalidField, "\(name) has \(bytes.count) bytes; \(maximum) may be")
+    }
+    return bytes
+  }
+
   static func text(
     _ bytes: UnsafeRawBufferPointer, _ name: StaticString, maximum: Int
   ) throws(Rejection) -> String {
-    guard bytes.count <= maximum else { throw Rejection(.invalidField, "\(name) is too long") }
+    let bytes = try within(maximum, bytes, name)
     guard !bytes.contains(0) else { throw Rejection(.invalidText, "\(name) holds a NUL") }
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw Rejection(.invalidText, "\(name) is not UTF-8")
@@ -138,7 +163,7 @@ enum FieldValue {
   static func add<Element>(
     _ element: Element, to list: inout [Element], _ name: StaticString, maximum: Int
   ) throws(Rejection) {
-    guard list.count < maximum else { throw Rejection(.invalidField, "\(name) has too many entries") }
+    guard list.count < maximum else { throw Rejection(.invalidField, "\(name) has more than \(maximum) entries") }
     list.append(element)
   }
 }
@@ -186,7 +211,7 @@ extension WireWriter {
 }
 
 extension FieldValue {
-  static func room(_ count: Int, _ name: StaticString) throws(Rejection) {
-    guard count < FieldLimits.setMaximum else { throw Rejection(.invalidField, "\(name) has too many entries") }
+  static func room(_ count: Int, in maximum: Int = FieldLimits.setMaximum, _ name: StaticString) throws(Rejection) {
+    guard count < maximum else { throw Rejection(.invalidField, "\(name) has more than \(maximum) entries") }
   }
 }

@@ -53,7 +53,9 @@ package protocol PipelineStore<Service> {
   associatedtype Service: PipelineService
 
   /// Raises the partition's epoch, which fences whoever had it, and reads where it stands.
-  func acquire(_ partition: Int32) throws(PipelineError) -> PartitionPosition
+  ///
+  /// - Throws: ``PipelineError/fenced`` when the claim no longer holds.
+  func acquire(_ partition: Int32, by claim: PartitionClaim) throws(PipelineError) -> PartitionPosition
 
   /// The state that the service keeps in memory for the partition, from its tables.
   func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider

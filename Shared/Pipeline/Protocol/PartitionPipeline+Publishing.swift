@@ -83,7 +83,7 @@ extension PartitionPipeline {
     _ forward: Decision<Service.Effects>.Forward, record: InputRecord<Service.Event>, raw: RawBytes, count: Int
   ) -> OutboxEntry {
     let message = OutgoingMessage(
-      topic: forward.topic, partition: forward.partition, key: raw.key(record.raw),
+      topic: forward.topic, partition: forward.partition, key: raw.textKey(record.raw),
       value: raw.value(record.raw).map(Array.init), headers: raw.headers(record.raw) + forward.headers)
     return OutboxEntry(id: outboxID + Int64(count) + 1, message: message)
   }

@@ -1,7 +1,7 @@
 import AdCore
 import AdEvents
 
-/// One partition of one service, from assignment to revocation: the protocol "exactly once", for every service.
+/// One partition of one service, from the moment that it is taken over until it is given up: the protocol "exactly once", for every service.
 ///
 /// open → (process | tick)* → given up. Each batch is one database transaction that holds the results and the position
 /// in the input; what it publishes goes out after the commit, in the order of its sequences. Whatever fails in a way
@@ -58,12 +58,15 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
   /// Takes the partition over: fences the last owner, checks that each log is the one the position belongs to, loads
   /// the state, and publishes again what may not have been delivered.
   ///
-  /// - Parameter probe: looks into an input's log; given the input and the offset of the last record decided.
+  /// - Parameters:
+  ///   - claim: by what right.
+  ///   - probe: looks into the inputs' logs; given for each input the offset of the last record decided.
   /// - Returns: the offset at which each input is to be read.
+  /// - Throws: ``PipelineError/fenced`` when somebody else has taken it since the claim was made.
   package func open(
-    probe: (_ input: Int, _ lastOffset: Int64?) throws(PipelineError) -> LogProbe
+    by claim: PartitionClaim, probe: (_ lastOffsets: [Int64?]) throws(PipelineError) -> [LogProbe]
   ) throws(PipelineError) -> [Int64] {
-    let position = try store.acquire(partition)
+    let position = try store.acquire(partition, by: claim)
     epoch = position.epoch
     batchNumber = position.batchNumber
     watermark = position.watermark
@@ -88,11 +91,10 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
   }
 
   private func checkLogs(
-    _ probe: (_ input: Int, _ lastOffset: Int64?) throws(PipelineError) -> LogProbe
+    _ probe: (_ lastOffsets: [Int64?]) throws(PipelineError) -> [LogProbe]
   ) throws(PipelineError) -> [LostRange] {
     var lost: [LostRange] = []
-    for input in inputs.indices {
-      let found = try probe(input, inputs[input].last?.offset)
+    for (input, found) in try probe(inputs.map(\.last?.offset)).enumerated() {
       switch LogIdentity.check(inputs[input], against: found) {
       case .same:
         break
@@ -129,6 +131,9 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
   package func confirmEnd(input: Int, offset: Int64, asked: Timestamp) {
     if inputs[input].nextOffset == offset { endsConfirmedAt[input] = asked }
   }
+
+  /// The epoch of this owner; 0 before it took the partition over.
+  package var ownEpoch: Int64 { epoch }
 
   /// The position as it stands: what was committed last.
   package var nextOffsets: [Int64] { inputs.map(\.nextOffset) }

@@ -25,7 +25,8 @@ package protocol PipelineService: Sendable {
   associatedtype Effects: Sendable
   associatedtype Decoder: RecordDecoder<Event>
 
-  /// The service's name: its schema in the database (with `_` for `-`), its consumer group, its logs.
+  /// The service's name: its schema in the database (with `_` for `-`), the group in whose name its
+  /// positions are committed for lag tools, its logs.
   static var name: String { get }
   /// In a batch, records of inputs with sequences are decided before those of others, and input after input: so the
   /// order of a batch's records follows from the ranges that its row keeps (I4).

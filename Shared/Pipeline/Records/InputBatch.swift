@@ -100,7 +100,7 @@ package struct RecordHeader: Hashable, Sendable {
 }
 
 /// The original bytes of a batch's records, one after the other in one buffer: a rejected record is kept as it came and
-/// a forwarded one is sent on as it came.
+/// a forwarded one is sent on as it came, but for a key that is no text.
 public struct RawBytes: Sendable {
   /// Filled up to `count`; what lies behind is room.
   private var bytes: [UInt8]
@@ -129,6 +129,11 @@ public struct RawBytes: Sendable {
 
   package func key(_ range: RawRange) -> [UInt8]? {
     range.keyCount < 0 ? nil : Array(bytes[range.start..<range.start + range.keyCount])
+  }
+
+  /// The key where it is UTF-8, else nil: what we write has no other keys.
+  package func textKey(_ range: RawRange) -> [UInt8]? {
+    key(range).flatMap { String(validating: $0, as: UTF8.self) == nil ? nil : $0 }
   }
 
   package func value(_ range: RawRange) -> ArraySlice<UInt8>? {

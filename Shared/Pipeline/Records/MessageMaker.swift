@@ -23,6 +23,8 @@ package struct MessageMaker: Sendable {
   /// - Parameters:
   ///   - id: unique within the source; sent again it stays the same.
   ///   - time: when it happened.
+  ///   - key: UTF-8 text, which readers of CloudEvents take as the attribute `partitionkey`; nil where nothing is told
+  ///     by one. `partition` alone says where the message goes.
   package func message(
     _ content: some EventMessage, id: String, time: Timestamp, partition: Int32, key: [UInt8]?
   ) -> OutgoingMessage {
@@ -33,17 +35,5 @@ package struct MessageMaker: Sendable {
     headers.append(RecordHeader(name: timeName, value: InternetTime.bytes(time)))
     return OutgoingMessage(
       topic: topic, partition: partition, key: key, value: content.encoded(), headers: headers)
-  }
-}
-
-extension UUIDv7 {
-  /// The 16 bytes, big-endian: the key of what belongs to a served ad.
-  package var bytes: [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
-      let raw = UnsafeMutableRawBufferPointer(buffer)
-      raw.storeBytes(of: high.bigEndian, toByteOffset: 0, as: UInt64.self)
-      raw.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
-      count = 16
-    }
   }
 }

@@ -36,3 +36,45 @@ package struct Outcome: RawRepresentable, Hashable, Sendable {
   package static func refused(_ error: AdError) -> Outcome { Outcome(rawValue: 32 + error.rawValue) }
   package static func rejected(_ reason: RejectionReason) -> Outcome { Outcome(rawValue: reason.rawValue) }
 }
+
+/// The outcomes in words, for metrics and people.
+extension Outcome {
+  /// What became of the record: `accepted`, `duplicate` and so on, or, with a ``reason``, `free`, `refused`, `rejected`.
+  /// A number that has no word yet is `outcome` and the number.
+  package var name: String {
+    switch self {
+    case .absent: "absent"
+    case .accepted: "accepted"
+    case .duplicate: "duplicate"
+    case .forwarded: "forwarded"
+    case .parked: "parked"
+    case .ahead: "ahead"
+    case .noted: "noted"
+    case .suspense: "suspense"
+    case .impossible: "impossible"
+    case .pastDeadline: "pastDeadline"
+    default:
+      switch rawValue {
+      case 16..<32: "free"
+      case 32..<48: "refused"
+      case RejectionReason.nullValue.rawValue...: "rejected"
+      default: "outcome\(rawValue)"
+      }
+    }
+  }
+
+  /// Why, in one word: a click's verdict (``ClickVerdict``), the error of the answer (``AdError``), or the reason of the
+  /// rejection (``RejectionReason``), as the code names it. Empty for outcomes that need none.
+  package var reason: String {
+    switch rawValue {
+    case 16..<32: Outcome.word(ClickVerdict(rawValue: rawValue - 16), rawValue - 16)
+    case 32..<48: Outcome.word(AdError(rawValue: rawValue - 32), rawValue - 32)
+    case RejectionReason.nullValue.rawValue...: Outcome.word(RejectionReason(rawValue: rawValue), rawValue)
+    default: ""
+    }
+  }
+
+  private static func word(_ known: (some Sendable)?, _ number: UInt8) -> String {
+    known.map { "\($0)" } ?? "\(number)"
+  }
+}

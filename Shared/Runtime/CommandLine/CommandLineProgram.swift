@@ -1,9 +1,13 @@
 import Foundation
+import Kafka
+import Migrations
+import Postgres
 
 /// Runs a ``Command`` and says how the process shall end.
 package enum CommandLineProgram {
   /// Parses, prints help, version or mistakes, or runs the command. What the command throws becomes one line on
-  /// standard error: ``UsageError`` ends with 64, ``ConfigurationProblems`` with 78, an ``ExitCode`` with itself.
+  /// standard error: ``UsageError`` ends with 64, PostgreSQL or Kafka that is away with 69, ``ConfigurationProblems``
+  /// with 78, an ``ExitCode`` with itself.
   package static func run(
     _ root: Command, arguments: [String] = Array(CommandLine.arguments.dropFirst())
   ) async -> ExitCode {
@@ -39,7 +43,17 @@ package enum CommandLineProgram {
       return .configuration
     default:
       Terminal.note("\(program): \(error)")
-      return .failure
+      return isUnavailable(error) ? .unavailable : .failure
+    }
+  }
+
+  /// Whether something that the program needs is away.
+  private static func isUnavailable(_ error: any Error) -> Bool {
+    switch error {
+    case let error as PostgresError: error.isUnavailable
+    case MigrationError.database(let error), MigrationError.failed(_, _, let error): error.isUnavailable
+    case let error as KafkaError: [.brokerUnavailable, .timedOut].contains(error.kind)
+    default: false
     }
   }
 }

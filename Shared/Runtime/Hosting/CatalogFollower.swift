@@ -14,6 +14,7 @@ package enum CatalogFollower {
   }
 
   private static let pollMilliseconds: Int32 = 250
+  private static let beginningMilliseconds: Int32 = 10_000
   private static let recordsMaximum = 1_000
 
   /// - Parameter handle: called with what came, in order, on the follower's thread. An empty list says that the topic's
@@ -24,11 +25,14 @@ package enum CatalogFollower {
     let logger = context.logger.named("catalog")
     let heartbeat = context.health.heartbeat("catalog")
     let isStopping = Locked(false)
+    let waker = Locked<KafkaWaker?>(nil)
     let thread = OwnerThread("catalog") {
       var retry = Retry(baseMilliseconds: 100)
       while !isStopping.withLock({ $0 }) {
         do throws(KafkaError) {
-          try follow(kafka: kafka, logger: logger, isStopping: { isStopping.withLock { $0 } }) { items in
+          let consumer = try KafkaConsumer(configuration: kafka, groupID: nil, topics: [])
+          waker.withLock { $0 = consumer.waker }
+          try follow(consumer, logger: logger, isStopping: { isStopping.withLock { $0 } }) { items in
             heartbeat.beat()
             handle(items)
           }
@@ -44,19 +48,18 @@ package enum CatalogFollower {
     }
     context.lifeCycle.onStop("catalog") {
       isStopping.withLock { $0 = true }
+      waker.withLock { $0 }?.wakeUp()
       thread.join()
     }
   }
 
   private static func follow(
-    kafka: KafkaConfiguration, logger: Logger, isStopping: () -> Bool, handle: ([Item]) -> Void
+    _ consumer: KafkaConsumer, logger: Logger, isStopping: () -> Bool, handle: ([Item]) -> Void
   ) throws(KafkaError) {
-    let topic = Topic.catalog.name
-    let consumer = try KafkaConsumer(configuration: kafka, groupID: nil, topics: [])
+    let log = KafkaTopicPartition(topic: Topic.catalog.name, partition: 0)
     defer { consumer.close(timeoutMilliseconds: 1_000) }
-    try consumer.assign([
-      KafkaTopicPartitionOffset(topic: topic, partition: 0, offset: KafkaTopicPartitionOffset.beginning)
-    ])
+    let first = try consumer.firstOffset(of: log, timeoutMilliseconds: beginningMilliseconds)
+    try consumer.assign([KafkaTopicPartitionOffset(log, offset: first)])
     while !isStopping() {
       var items: [Item] = []
       let events = try consumer.poll(timeoutMilliseconds: pollMilliseconds, recordsMaximum: recordsMaximum) { record in

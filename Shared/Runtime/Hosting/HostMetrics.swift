@@ -3,7 +3,9 @@ import Pipeline
 /// What every service of the pipeline measures.
 package enum HostMetrics {
   package static let records = MetricDeclaration.counter(
-    "handbill_records_total", help: "Records decided, by their outcome's number.", labels: ["outcome"])
+    "handbill_records_total",
+    help: "Records decided, by outcome, and by reason where they are free, refused or rejected.",
+    labels: ["outcome", "reason"])
   package static let batches = MetricDeclaration.counter(
     "handbill_batches_total", help: "Batches committed.")
   package static let batchRecords = MetricDeclaration.histogram(

@@ -1,5 +1,26 @@
 import Foundation
+import Kafka
 import Synchronization
+
+/// What others tell the reader, and what it tells the keeper of the leases.
+struct ReaderBoxes: Sendable {
+  let news: NewsBox
+  let orders = Mailbox<LeaseOrder>()
+  let holdings = PartitionHoldings()
+  private let waker: KafkaWaker
+
+  init(waker: KafkaWaker) {
+    self.waker = waker
+    news = NewsBox { waker.wakeUp() }
+  }
+
+  /// Wakes the reader where there is something to do.
+  func put(_ order: LeaseOrder) {
+    orders.put(order)
+    if case .settled = order { return }
+    waker.wakeUp()
+  }
+}
 
 /// What workers tell the reader, who sleeps in the consumer's `poll` meanwhile.
 final class NewsBox: Sendable {

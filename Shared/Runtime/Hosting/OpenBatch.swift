@@ -2,7 +2,7 @@ import AdCore
 import Kafka
 import Pipeline
 
-/// What the reader knows of one partition number that the group gave to this instance. A class, so that the batch in
+/// What the reader knows of one partition number that this instance has. A class, so that the batch in
 /// it grows in place.
 final class PartitionIntake<Service: PipelineService> {
   enum Phase: Equatable {
@@ -12,10 +12,14 @@ final class PartitionIntake<Service: PipelineService> {
     case open
     /// It failed and is opened again at this time (monotonic ms).
     case waiting(until: Int64)
+    /// A worker finishes what it has of it, then it is given up.
+    case closing
   }
 
   var phase = Phase.opening
   var generation: UInt64
+  /// By what right it was opened last, and is opened again.
+  var claim: PartitionClaim
   var partitionCount: Int32
   /// Per input: the offset to read next.
   var readOffsets: [Int64]
@@ -28,12 +32,21 @@ final class PartitionIntake<Service: PipelineService> {
   var isPaused = false
   var failures = 0
 
-  init(inputCount: Int, partitionCount: Int32, generation: UInt64) {
+  init(inputCount: Int, partitionCount: Int32, claim: PartitionClaim, generation: UInt64) {
     self.generation = generation
+    self.claim = claim
     self.partitionCount = partitionCount
     readOffsets = Array(repeating: 0, count: inputCount)
     doneOffsets = readOffsets
     batch = InputBatch(inputCount: inputCount)
+  }
+
+  var leasePhase: LeasePhase {
+    switch phase {
+    case .opening, .waiting: .opening
+    case .open: .open
+    case .closing: .closing
+    }
   }
 
   /// Begins again at `offsets`.
@@ -66,9 +79,7 @@ enum IntakeLimits {
   static let pollMilliseconds: Int32 = 100
   static let reopenMillisecondsMinimum: Int64 = 100
   static let reopenMillisecondsMaximum: Int64 = 10_000
-  /// A partition that another instance took is asked for again only after this time.
-  static let fencedMilliseconds: Int64 = 15_000
   static let commitMilliseconds: Int64 = 1_000
-  /// How long leaving the group may take.
+  /// How long the consumer's end may take.
   static let closeMilliseconds: Int32 = 3_000
 }

@@ -6,22 +6,22 @@ import Postgres
 
 /// What a worker is told. A generation counts the openings of a partition: what belongs to an earlier one is dropped.
 enum WorkerCommand<Event: Sendable>: Sendable {
-  case open(Int32, partitionCount: Int32, generation: UInt64)
+  case open(Int32, by: PartitionClaim, partitionCount: Int32, generation: UInt64)
   case batch(Int32, InputBatch<Event>, generation: UInt64)
   case confirmEnd(Int32, input: Int, offset: Int64, asked: Timestamp)
   case delivered([Receipt])
   case writerRebuilt
-  case close(Int32)
+  case close(Int32, generation: UInt64)
   case stop
 }
 
 /// What a worker tells the reader.
 enum WorkerNews: Sendable {
-  case opened(Int32, offsets: [Int64], generation: UInt64)
+  case opened(Int32, epoch: Int64, offsets: [Int64], generation: UInt64)
   case finishedBatch(Int32, nextOffsets: [Int64], generation: UInt64)
   /// The partition cannot go on; it may be opened again after a pause.
   case failed(Int32, PipelineError, generation: UInt64)
-  case closed(Int32)
+  case closed(Int32, generation: UInt64)
 }
 
 /// Decides and commits for its partitions, on one thread with one database connection.
@@ -99,8 +99,8 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
 
   private func obey(_ command: WorkerCommand<Service.Event>) {
     switch command {
-    case .open(let partition, let partitionCount, let generation):
-      open(partition, partitionCount: partitionCount, generation: generation)
+    case .open(let partition, let claim, let partitionCount, let generation):
+      open(partition, by: claim, partitionCount: partitionCount, generation: generation)
     case .batch(let partition, let batch, let generation):
       guard let entry = pipelines[partition], entry.generation == generation else { return }
       attempt(partition) { pipeline throws(PipelineError) in
@@ -122,11 +122,11 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     case .writerRebuilt:
       guard writer.adopt() else { return }
       attemptAll { pipeline throws(PipelineError) in try pipeline.writerRebuilt() }
-    case .close(let partition):
+    case .close(let partition, let generation):
       pipelines[partition] = nil
       note(partition, isStopped: false)
       meters.partitionsOpen(pipelines.count)
-      tell(.closed(partition))
+      tell(.closed(partition, generation: generation))
     case .stop:
       break
     }
@@ -146,7 +146,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     }
   }
 
-  private func open(_ partition: Int32, partitionCount: Int32, generation: UInt64) {
+  private func open(_ partition: Int32, by claim: PartitionClaim, partitionCount: Int32, generation: UInt64) {
     let pipeline = PartitionPipeline(
       service: service, partition: partition, partitionCount: partitionCount, store: store, writer: writer,
       clock: PipelineClock())
@@ -158,37 +158,41 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
         ["partition": .init(Int(partition)), "detail": .init(alarm.detail)])
     }
     withheld[partition] = nil
+    let began = clock.monotonicMilliseconds
+    var fencedAt = began
+    var lookedAt = began
     do throws(PipelineError) {
-      let offsets = try pipeline.open { input, lastOffset throws(PipelineError) in
-        try look(input: input, partition: partition, lastOffset: lastOffset)
+      let offsets = try pipeline.open(by: claim) { lastOffsets throws(PipelineError) in
+        fencedAt = clock.monotonicMilliseconds
+        defer { lookedAt = clock.monotonicMilliseconds }
+        return try look(partition, lastOffsets: lastOffsets)
       }
+      logger.debug(
+        "a partition is open",
+        [
+          "partition": .init(Int(partition)), "fence_ms": .init(Int(fencedAt - began)),
+          "look_ms": .init(Int(lookedAt - fencedAt)), "load_ms": .init(Int(clock.monotonicMilliseconds - lookedAt)),
+        ])
       pipelines[partition] = (pipeline, generation)
       note(partition, isStopped: false)
       meters.partitionsOpen(pipelines.count)
-      tell(.opened(partition, offsets: offsets, generation: generation))
+      tell(.opened(partition, epoch: pipeline.ownEpoch, offsets: offsets, generation: generation))
     } catch {
       report(error, partition: partition)
       tell(.failed(partition, error, generation: generation))
     }
   }
 
-  /// Looks into an input's log: its bounds, and the record that the position rests on.
-  private func look(input: Int, partition: Int32, lastOffset: Int64?) throws(PipelineError) -> LogProbe {
-    let topic = service.inputs[input].topic
+  /// Looks into the inputs' logs: their bounds, and the records that the positions rest on.
+  private func look(_ partition: Int32, lastOffsets: [Int64?]) throws(PipelineError) -> [LogProbe] {
     do throws(KafkaError) {
       let probe: KafkaLogProbe
       if let known = self.probe { probe = known } else { probe = try KafkaLogProbe(configuration: probeConfiguration) }
       self.probe = probe
-      let bounds = try probe.bounds(topic: topic, partition: partition, timeoutMilliseconds: 10_000)
-      guard let lastOffset, lastOffset >= bounds.first, lastOffset < bounds.end else {
-        return LogProbe(firstOffset: bounds.first, endOffset: bounds.end, record: nil)
-      }
-      let record = try probe.record(
-        topic: topic, partition: partition, offset: lastOffset, timeoutMilliseconds: 10_000)
-      let identity = record.flatMap { $0.offset == lastOffset ? RecordIdentity($0) : nil }
-      return LogProbe(firstOffset: bounds.first, endOffset: bounds.end, record: identity)
+      let places = service.inputs.map { KafkaTopicPartition(topic: $0.topic, partition: partition) }
+      return try probe.look(places, lastOffsets: lastOffsets, timeoutMilliseconds: 10_000)
     } catch {
-      throw .storeUnavailable("the log of \(topic)[\(partition)] cannot be looked into: \(error)")
+      throw .storeUnavailable("the logs of partition \(partition) cannot be looked into: \(error)")
     }
   }
 
@@ -222,29 +226,6 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     logger.limited(
       error.isForPerson ? .error : .warning, key: "partition-\(partition)-\(error.label)",
       "a partition was given up and is opened again", ["partition": .init(Int(partition)), "reason": .init("\(error)")])
-  }
-}
-
-extension RecordIdentity {
-  /// What proves later that the log is still the one that held this record.
-  package init(_ record: KafkaRecord) {
-    self.init(
-      offset: record.offset, timestamp: record.timestampMilliseconds,
-      contentHash: RecordContent.hash(key: record.key, value: record.value))
-  }
-}
-
-/// The hash over key and value that identifies a record.
-enum RecordContent {
-  static func hash(key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?) -> UInt64 {
-    let empty = UnsafeRawBufferPointer(start: nil, count: 0)
-    return contentHash(value ?? empty, seed: contentHash(key ?? empty, seed: value == nil ? 1 : 2))
-  }
-
-  static func hash(key: [UInt8]?, value: [UInt8]?) -> UInt64 {
-    (key ?? []).withUnsafeBytes { keyBytes in
-      (value ?? []).withUnsafeBytes { hash(key: key == nil ? nil : keyBytes, value: value == nil ? nil : $0) }
-    }
   }
 }
 

@@ -19,7 +19,7 @@ package struct PipelineSettings: Sendable {
 
   package static let embeddedBroker = ConfigurationKey<Bool>.flag(
     "HANDBILL_KAFKA_EMBEDDED", default: false,
-    help: "The broker is the embedded one: it says no arrival times and knows short sessions only.")
+    help: "The broker is the embedded one: it says no arrival times.")
   package static let kafkaPropertiesKey = ConfigurationKey<[String]>.list(
     "HANDBILL_KAFKA_PROPERTIES", default: [],
     help: "Further librdkafka settings, name=value, such as security.protocol=SASL_SSL. May hold secrets.")
@@ -40,6 +40,8 @@ package struct PipelineSettings: Sendable {
   package static let newerSchemaKey = ConfigurationKey<Bool>.flag(
     "HANDBILL_NEWER_SCHEMA", default: false,
     help: "Start although the database was migrated by a newer release: to go back to this one, if its notes allow it.")
+
+  private static let fetchWaitMilliseconds = 25
 
   /// How long a batch waits for more records.
   package static func lingerKey(default milliseconds: Int) -> ConfigurationKey<Int> {
@@ -95,6 +97,8 @@ package struct PipelineSettings: Sendable {
       bootstrapServers: bootstrapServers, clientID: String(clientID.prefix(KafkaConfiguration.clientIDBytesMaximum)),
       environment: isBrokerEmbedded ? .embedded : .real)
     configuration.lingerMilliseconds = producerLingerMilliseconds
+    // A partition that is opened is read only when the question for those opened before it has come back.
+    configuration.fetchWaitMillisecondsMaximum = Self.fetchWaitMilliseconds
     for property in kafkaProperties {
       let parts = property.split(separator: "=", maxSplits: 1).map(String.init)
       if parts.count == 2 { configuration.properties[parts[0]] = parts[1] }

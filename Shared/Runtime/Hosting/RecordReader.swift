@@ -4,7 +4,7 @@ import Kafka
 import Pipeline
 
 /// Reads the service's inputs on one thread: decodes records into batches, hands them to the partitions' workers, and
-/// answers the group's rebalances in order with the records.
+/// takes partitions and gives them up as the leases say.
 ///
 /// The next batch is decoded while the last one commits; a partition whose worker is behind is paused.
 final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
@@ -18,6 +18,9 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   private let workers: [PartitionWorker<Tables>]
   private let settings: PipelineSettings
   private let news: NewsBox
+  private let orders: Mailbox<LeaseOrder>
+  private let holdings: PartitionHoldings
+  private let leases: LeaseKeeper
   private let logger: Logger
   private let ends: EndWatcher
   private let clock = SystemClock()
@@ -25,6 +28,8 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   private var intakes: [Int32: PartitionIntake<Service>] = [:]
   private var generations: UInt64 = 0
   private var isAssignmentStale = false
+  /// Whether this instance has its share of the partitions, and no more.
+  private var isSettled = false
   private var nextCommit: Int64 = 0
   private let isStopping = Locked(false)
   private let heartbeat: @Sendable () -> Void
@@ -32,15 +37,18 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
 
   init(
     service: Service, consumer: KafkaConsumer, workers: [PartitionWorker<Tables>], settings: PipelineSettings,
-    news: NewsBox, ends: EndWatcher, logger: Logger, heartbeat: @escaping @Sendable () -> Void,
-    ready: @escaping @Sendable (Bool) -> Void
+    boxes: ReaderBoxes, ends: EndWatcher, leases: LeaseKeeper, logger: Logger,
+    heartbeat: @escaping @Sendable () -> Void, ready: @escaping @Sendable (Bool) -> Void
   ) {
     self.service = service
     inputCount = service.inputs.count
     self.consumer = consumer
     self.workers = workers
     self.settings = settings
-    self.news = news
+    news = boxes.news
+    orders = boxes.orders
+    holdings = boxes.holdings
+    self.leases = leases
     self.ends = ends
     self.logger = logger
     self.heartbeat = heartbeat
@@ -54,18 +62,22 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     consumer.waker.wakeUp()
   }
 
-  /// Reads until stopped; then gives the partitions back and leaves the group.
+  /// Reads until stopped; then gives all partitions up, so that others may take them before this process has ended.
   func run() throws(KafkaError) {
+    leases.start()
+    defer { leases.leave() }
     while !isStopping.withLock({ $0 }) {
       heartbeat()
       try step()
     }
     closeAll()
+    leases.leave()
     consumer.close(timeoutMilliseconds: IntakeLimits.closeMilliseconds)
   }
 
   private func step() throws(KafkaError) {
     takeNews()
+    obeyLeases()
     reopenWaiting()
     if isAssignmentStale { try assignOpen() }
     let events = try consumer.poll(
@@ -73,6 +85,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
       recordsMaximum: min(IntakeLimits.pollRecordsMaximum, settings.batchRecordsMaximum), receive: receive)
     for event in events { try handle(event) }
     takeNews()
+    obeyLeases()
     try handOver()
     try commitOffsets()
   }
@@ -169,14 +182,6 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
 
   private func handle(_ event: KafkaConsumerEvent) throws(KafkaError) {
     switch event {
-    case .assign(let partitions):
-      take(partitions)
-      isAssignmentStale = true
-      try assignOpen()
-    case .revoke:
-      closeAll()
-      try consumer.unassign()
-      ready(false)
     case .endReached(let input, let partition, let offset):
       // Holes at the log's end (transaction markers) move the position too.
       if intakes[partition]?.phase == .open, (intakes[partition]?.readOffsets[input] ?? .max) < offset {
@@ -190,54 +195,74 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     }
   }
 
-  /// Owns a partition number only where the group gave it for every input: never part of a set.
-  private func take(_ partitions: [KafkaTopicPartition]) {
-    var topics: [Int32: Set<String>] = [:]
-    for place in partitions { topics[place.partition, default: []].insert(place.topic) }
-    let wanted = Set(service.inputs.map(\.topic))
-    let complete = topics.filter { $0.value == wanted }.keys
-    let incomplete = topics.keys.filter { topics[$0] != wanted }
-    if !incomplete.isEmpty {
-      logger.warning(
-        "partitions wait until all topics have as many", ["partitions": .init("\(incomplete.sorted())")])
+  private func obeyLeases() {
+    for order in orders.takeAll(until: .distantPast) {
+      switch order {
+      case .take(let claims):
+        for (partition, claim) in claims where intakes[partition] == nil { open(partition, by: claim) }
+      case .release(let partitions):
+        for partition in partitions { release(partition) }
+      case .lose(let partitions):
+        for partition in partitions where intakes[partition]?.phase == .open { drop(partition) }
+      case .settled(let isSettled):
+        self.isSettled = isSettled
+      }
     }
-    let count = ends.partitionCount(of: service.inputs[0].topic) ?? Int32(topics.count)
-    for partition in complete where intakes[partition] == nil { open(partition, partitionCount: count) }
-    if complete.isEmpty { ready(true) }
+    tellState()
   }
 
-  private func open(_ partition: Int32, partitionCount: Int32) {
+  private func tellState() {
+    holdings.phases = intakes.mapValues(\.leasePhase)
+    ready(isSettled && intakes.values.allSatisfy { $0.phase == .open })
+  }
+
+  private func open(_ partition: Int32, by claim: PartitionClaim) {
     generations += 1
+    let count = ends.partitionCount(of: service.inputs[0].topic) ?? intakes[partition]?.partitionCount ?? partition + 1
     let intake = PartitionIntake<Service>(
-      inputCount: service.inputs.count, partitionCount: partitionCount, generation: generations)
+      inputCount: service.inputs.count, partitionCount: count, claim: claim, generation: generations)
     intake.failures = intakes[partition]?.failures ?? 0
     intakes[partition] = intake
-    worker(partition).mailbox.put(.open(partition, partitionCount: partitionCount, generation: generations))
+    worker(partition).mailbox.put(.open(partition, by: claim, partitionCount: count, generation: generations))
   }
 
+  /// By the right of the owner that it is.
   private func reopen(_ partition: Int32) {
-    guard let intake = intakes[partition] else { return }
+    guard let intake = intakes[partition], intake.phase != .closing else { return }
+    var claim = intake.claim
     isAssignmentStale = true
-    open(partition, partitionCount: intake.partitionCount)
+    claim.owner = holdings.member ?? claim.owner
+    open(partition, by: claim)
   }
 
-  /// The group may tell of new partitions before the ends' watcher has counted them. A partition must not go on with
-  /// the old count: it says where requests belong and which partitions a token may name.
+  /// Nothing more is read of it; what its worker has is finished.
+  private func release(_ partition: Int32) {
+    guard let intake = intakes[partition], intake.phase != .closing else { return }
+    intake.phase = .closing
+    isAssignmentStale = true
+    worker(partition).mailbox.put(.close(partition, generation: intake.generation))
+  }
+
+  /// Somebody else has it.
+  private func drop(_ partition: Int32) {
+    guard let intake = intakes.removeValue(forKey: partition) else { return }
+    isAssignmentStale = true
+    worker(partition).mailbox.put(.close(partition, generation: intake.generation))
+  }
+
+  /// A partition must not go on with the count that its topic had: it says where requests belong and which partitions a
+  /// token may name.
   private func reopenGrown() {
     guard let count = ends.partitionCount(of: service.inputs[0].topic) else { return }
     for (partition, intake) in intakes where intake.phase == .open && intake.partitionCount < count {
-      isAssignmentStale = true
-      open(partition, partitionCount: count)
+      reopen(partition)
     }
   }
 
   private func reopenWaiting() {
     let now = clock.monotonicMilliseconds
     for (partition, intake) in intakes {
-      if case .waiting(let until) = intake.phase, until <= now {
-        let count = ends.partitionCount(of: service.inputs[0].topic) ?? intake.partitionCount
-        open(partition, partitionCount: count)
-      }
+      if case .waiting(let until) = intake.phase, until <= now { reopen(partition) }
     }
   }
 
@@ -255,14 +280,16 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     try consumer.assign(places)
   }
 
-  private func takeNews() {
-    for item in news.takeAll(until: .distantPast) {
+  private func takeNews(until deadline: Date = .distantPast) {
+    for item in news.takeAll(until: deadline) {
       switch item {
-      case .opened(let partition, let offsets, let generation):
-        guard intakes[partition]?.generation == generation else { continue }
-        intakes[partition]?.restart(at: offsets)
+      case .opened(let partition, let epoch, let offsets, let generation):
+        guard let intake = intakes[partition], intake.generation == generation, intake.phase == .opening else {
+          continue
+        }
+        intake.claim.seenEpoch = epoch
+        intake.restart(at: offsets)
         isAssignmentStale = true
-        ready(intakes.values.allSatisfy { $0.phase == .open })
       case .finishedBatch(let partition, let offsets, let generation):
         guard intakes[partition]?.generation == generation else { continue }
         intakes[partition]?.batchesAtWorker -= 1
@@ -270,31 +297,35 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
       case .failed(let partition, let error, let generation):
         guard intakes[partition]?.generation == generation else { continue }
         pause(partition, after: error)
-      case .closed:
-        break
+      case .closed(let partition, let generation):
+        guard intakes[partition]?.generation == generation else { continue }
+        intakes[partition] = nil
+        tellState()
+        leases.ring()
       }
     }
   }
 
-  /// Opens the partition again after a while that grows with its failures.
+  /// Opens the partition again after a while that grows with its failures; one that somebody else took is his, and
+  /// taken again only as the leases say.
   private func pause(_ partition: Int32, after error: PipelineError) {
-    guard let intake = intakes[partition] else { return }
+    guard let intake = intakes[partition], intake.phase != .closing else { return }
+    isAssignmentStale = true
+    guard error != .fenced else {
+      intakes[partition] = nil
+      return
+    }
     intake.failures += 1
     let shift = min(intake.failures - 1, 7)
-    var delay = min(IntakeLimits.reopenMillisecondsMinimum << Int64(shift), IntakeLimits.reopenMillisecondsMaximum)
-    if error == .fenced { delay = IntakeLimits.fencedMilliseconds }
+    let delay = min(IntakeLimits.reopenMillisecondsMinimum << Int64(shift), IntakeLimits.reopenMillisecondsMaximum)
     intake.phase = .waiting(until: clock.monotonicMilliseconds + delay)
-    isAssignmentStale = true
   }
 
   /// Lets the workers finish what they have, then forgets all partitions.
   private func closeAll() {
-    var open = Set(intakes.keys)
-    for partition in open { worker(partition).mailbox.put(.close(partition)) }
+    for partition in intakes.keys { release(partition) }
     let deadline = Date(timeIntervalSinceNow: 20)
-    while !open.isEmpty, Date() < deadline {
-      for item in news.takeAll(until: deadline) { if case .closed(let partition) = item { open.remove(partition) } }
-    }
+    while !intakes.isEmpty, Date() < deadline { takeNews(until: deadline) }
     intakes.removeAll()
     ends.watch([:])
   }

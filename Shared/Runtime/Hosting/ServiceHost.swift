@@ -1,3 +1,4 @@
+import Foundation
 import Kafka
 import Pipeline
 import Postgres
@@ -10,17 +11,20 @@ package enum ServiceHost {
   /// Starts everything and tells the life cycle how it stops: reading first, then the batches at work, then the
   /// producer.
   ///
+  /// - Parameter alsoGrown: topics besides the inputs in which others look for the partitions that this service names: it
+  ///   uses a new partition once all of them have it.
   /// - Throws: `KafkaError` or `PostgresError` for settings that cannot work; what is only away is waited for.
   package static func start<Tables: ServiceTables>(
     service: Tables.Service, tables: Tables, settings: PipelineSettings, producerLingerMilliseconds: Int = 5,
-    context: ServiceContext
+    alsoGrown: [String] = [], context: ServiceContext
   ) throws {
     typealias Service = Tables.Service
     let kafka = settings.kafka(clientID: Service.name, producerLingerMilliseconds: producerLingerMilliseconds)
     let database = try settings.database(applicationName: "handbill-\(Service.name)")
     let workers = Locked<[PartitionWorker<Tables>]>([])
     let writer = makeWriter(service: service, kafka: kafka, workers: workers, context: context)
-    let ends = makeEnds(service: service, tables: tables, kafka: kafka, workers: workers, context: context)
+    let ends = makeEnds(
+      service: service, alsoGrown: alsoGrown, kafka: kafka, workers: workers, context: context)
     try Startup.wait(for: "kafka", context: context) {
       try ends.readCounts()
       try writer.start()
@@ -28,8 +32,8 @@ package enum ServiceHost {
     context.lifeCycle.onStop("producer") { writer.close(timeoutMilliseconds: flushMilliseconds) }
     let consumer = try KafkaConsumer(
       configuration: kafka, groupID: "handbill-\(Service.name)", topics: service.inputs.map(\.topic))
-    let waker = consumer.waker
-    let news = NewsBox { waker.wakeUp() }
+    let boxes = ReaderBoxes(waker: consumer.waker)
+    let news = boxes.news
     let open = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.partitionsOpen)) { $0.reduce(0, +) }
     let stopped = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.partitionsStopped)) { $0.reduce(0, +) }
     let ages = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.watermarkAge)) { $0.max() ?? 0 }
@@ -51,8 +55,8 @@ package enum ServiceHost {
     }
     let all = workers.withLock { $0 }
     startThreads(
-      reader: makeReader(
-        service: service, consumer: consumer, workers: all, settings: settings, news: news, ends: ends,
+      reader: try makeReader(
+        service: service, consumer: consumer, workers: all, settings: settings, boxes: boxes, ends: ends,
         context: context),
       workers: all, ends: ends, context: context)
     // First of all at the end, so that no worker waits for a broker that is away.
@@ -77,11 +81,11 @@ package enum ServiceHost {
   }
 
   private static func makeEnds<Tables: ServiceTables>(
-    service: Tables.Service, tables: Tables, kafka: KafkaConfiguration, workers: Locked<[PartitionWorker<Tables>]>,
-    context: ServiceContext
+    service: Tables.Service, alsoGrown: [String], kafka: KafkaConfiguration,
+    workers: Locked<[PartitionWorker<Tables>]>, context: ServiceContext
   ) -> EndWatcher {
     EndWatcher(
-      inputs: service.inputs.map { ($0.topic, $0.isSequenced) }, configuration: kafka,
+      inputs: service.inputs.map { ($0.topic, $0.isSequenced) }, alsoGrown: alsoGrown, configuration: kafka,
       logger: context.logger.named("ends"), metrics: context.metrics
     ) { partition, input, offset, asked in
       let all = workers.withLock { $0 }
@@ -92,14 +96,35 @@ package enum ServiceHost {
 
   private static func makeReader<Tables: ServiceTables>(
     service: Tables.Service, consumer: KafkaConsumer, workers: [PartitionWorker<Tables>], settings: PipelineSettings,
-    news: NewsBox, ends: EndWatcher, context: ServiceContext
-  ) -> RecordReader<Tables> {
+    boxes: ReaderBoxes, ends: EndWatcher, context: ServiceContext
+  ) throws -> RecordReader<Tables> {
     let heartbeat = context.health.heartbeat("reader")
-    let readiness = context.health.readiness("assignment", until: "no partitions are assigned yet")
+    let readiness = context.health.readiness("partitions", until: "no partitions are taken yet")
     return RecordReader(
-      service: service, consumer: consumer, workers: workers, settings: settings, news: news, ends: ends,
+      service: service, consumer: consumer, workers: workers, settings: settings, boxes: boxes, ends: ends,
+      leases: try makeLeases(of: Tables.Service.self, settings: settings, boxes: boxes, ends: ends, context: context),
       logger: context.logger.named("reader"), heartbeat: { heartbeat.beat() },
       ready: { $0 ? readiness.setReady() : readiness.setNotReady("partitions are being taken over") })
+  }
+
+  private static func makeLeases<Service: PipelineService>(
+    of service: Service.Type, settings: PipelineSettings, boxes: ReaderBoxes, ends: EndWatcher, context: ServiceContext
+  ) throws -> LeaseKeeper {
+    let heartbeat = context.health.heartbeat("leases")
+    return LeaseKeeper(
+      store: LeaseStore(
+        schema: service.schema, instance: processName,
+        configuration: try settings.database(applicationName: "handbill-\(service.name)-leases")),
+      holdings: boxes.holdings, partitionCount: { ends.sharedPartitionCount },
+      logger: context.logger.named("leases"), heartbeat: { heartbeat.beat() }, order: { boxes.put($0) })
+  }
+
+  /// Host and process id. Asked of the kernel alone: Foundation would look the host up in the network.
+  private static var processName: String {
+    var name = [CChar](repeating: 0, count: 256)
+    let isKnown = gethostname(&name, name.count - 1) == 0
+    let host = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    return "\(isKnown ? host : "?")/\(getpid())"
   }
 
   private static func startThreads<Tables: ServiceTables>(

@@ -14,10 +14,13 @@ package enum Startup {
   ) throws -> Result {
     let readiness = context.health.readiness(what, until: "waiting for \(what)")
     var retry = Retry(baseMilliseconds: 100)
+    let began = SystemClock().monotonicMilliseconds
     while true {
       do {
         let result = try body()
         readiness.setReady()
+        context.logger.debug(
+          "\(what) is there", ["after_ms": LogValue(SystemClock().monotonicMilliseconds - began)])
         return result
       } catch {
         if context.lifeCycle.isStopRequested { throw ExitCode.unavailable }

@@ -3,52 +3,55 @@ import AdCore
 /// The network's windows as configuration. Every service of a network has the same.
 package enum WindowSettings {
   private struct Entry: Sendable {
+    let name: String
     let key: ConfigurationKey<Int>
+    let read: @Sendable (Windows) -> Int64
     let apply: @Sendable (inout Windows, Int64) -> Void
   }
 
   private static let defaults = Windows()
 
   private static let entries: [Entry] = [
-    entry("HANDBILL_BANNER_TOKEN_LIFE", defaults.bannerTokenMilliseconds, "From a banner's decision to its impression.")
+    entry("HANDBILL_BANNER_TOKEN_LIFE", "From a banner's decision to its impression.", read: \.bannerTokenMilliseconds)
     {
       $0.bannerTokenMilliseconds = $1
     },
     entry(
-      "HANDBILL_INTERSTITIAL_TOKEN_EXTRA", defaults.interstitialTokenExtraMilliseconds,
-      "An interstitial's token lives its content's life and this much longer."
+      "HANDBILL_INTERSTITIAL_TOKEN_EXTRA", "An interstitial's token lives its content's life and this much longer.",
+      read: \.interstitialTokenExtraMilliseconds
     ) { $0.interstitialTokenExtraMilliseconds = $1 },
     entry(
-      "HANDBILL_CONTENT_LIFE_MINIMUM", defaults.contentLifeMilliseconds.lowerBound,
-      "The shortest life that a response names for its content (D5)."
+      "HANDBILL_CONTENT_LIFE_MINIMUM", "The shortest life that a response names for its content (D5).",
+      read: \.contentLifeMilliseconds.lowerBound
     ) {
       $0.contentLifeMilliseconds =
         min($1, $0.contentLifeMilliseconds.upperBound)...$0.contentLifeMilliseconds.upperBound
     },
     entry(
-      "HANDBILL_CONTENT_LIFE_MAXIMUM", defaults.contentLifeMilliseconds.upperBound,
-      "The longest life that a response names for its content (D5)."
+      "HANDBILL_CONTENT_LIFE_MAXIMUM", "The longest life that a response names for its content (D5).",
+      read: \.contentLifeMilliseconds.upperBound
     ) {
       $0.contentLifeMilliseconds = min($1, $0.contentLifeMilliseconds.lowerBound)...$1
     },
     entry(
-      "HANDBILL_VIEW_TIME", defaults.viewMilliseconds,
-      "How long an ad is on screen before it counts as seen; a device that says sooner is not believed."
+      "HANDBILL_VIEW_TIME",
+      "How long an ad is on screen before it counts as seen; a device that says sooner is not believed.",
+      read: \.viewMilliseconds
     ) { $0.viewMilliseconds = $1 },
-    entry("HANDBILL_TAP_DELAY_MINIMUM", defaults.tapDelayMilliseconds.lowerBound, "From impression to tap at least.") {
+    entry("HANDBILL_TAP_DELAY_MINIMUM", "From impression to tap at least.", read: \.tapDelayMilliseconds.lowerBound) {
       $0.tapDelayMilliseconds = min($1, $0.tapDelayMilliseconds.upperBound)...$0.tapDelayMilliseconds.upperBound
     },
-    entry("HANDBILL_TAP_DELAY_MAXIMUM", defaults.tapDelayMilliseconds.upperBound, "From impression to tap at most.") {
+    entry("HANDBILL_TAP_DELAY_MAXIMUM", "From impression to tap at most.", read: \.tapDelayMilliseconds.upperBound) {
       $0.tapDelayMilliseconds = min($1, $0.tapDelayMilliseconds.lowerBound)...$1
     },
     entry(
-      "HANDBILL_ACCIDENTAL_ACTION", defaults.accidentalActionMilliseconds,
-      "An action over sooner than this was an accident (M7)."
+      "HANDBILL_ACCIDENTAL_ACTION", "An action over sooner than this was an accident (M7).",
+      read: \.accidentalActionMilliseconds
     ) { $0.accidentalActionMilliseconds = $1 },
-    entry("HANDBILL_LATE_ARRIVAL", defaults.lateArrivalMilliseconds, "How long after an event its arrival counts.") {
-      $0.lateArrivalMilliseconds = $1
-    },
-    entry("HANDBILL_BANNER_REFRESH", defaults.bannerRefreshMilliseconds, "A banner asks at most this often (D2).") {
+    entry(
+      "HANDBILL_LATE_ARRIVAL", "How long after an event its arrival counts.", read: \.lateArrivalMilliseconds
+    ) { $0.lateArrivalMilliseconds = $1 },
+    entry("HANDBILL_BANNER_REFRESH", "A banner asks at most this often (D2).", read: \.bannerRefreshMilliseconds) {
       $0.bannerRefreshMilliseconds = $1
     },
   ]
@@ -61,10 +64,27 @@ package enum WindowSettings {
     return windows
   }
 
+  /// The windows as they are stored: each by the name of its setting.
+  package static func stored(_ windows: Windows) -> [(name: String, milliseconds: Int64)] {
+    entries.map { ($0.name, $0.read(windows)) }
+  }
+
+  /// Windows out of stored ones; what is not among them has its default.
+  package static func windows(stored: [String: Int64]) -> Windows {
+    var windows = Windows()
+    for entry in entries {
+      if let milliseconds = stored[entry.name] { entry.apply(&windows, milliseconds) }
+    }
+    return windows
+  }
+
   private static func entry(
-    _ name: String, _ milliseconds: Int64, _ help: String, apply: @escaping @Sendable (inout Windows, Int64) -> Void
+    _ name: String, _ help: String, read: @escaping @Sendable (Windows) -> Int64,
+    apply: @escaping @Sendable (inout Windows, Int64) -> Void
   ) -> Entry {
     Entry(
-      key: .milliseconds(name, in: 0...7 * 86_400_000, default: Int(milliseconds), help: help), apply: apply)
+      name: name,
+      key: .milliseconds(name, in: 0...7 * 86_400_000, default: Int(read(defaults)), help: help), read: read,
+      apply: apply)
   }
 }

@@ -57,8 +57,9 @@ final class WorkerMeters: Sendable {
     }
     if summary.duplicateRounds > 0 { duplicateRounds.add(summary.duplicateRounds) }
     if summary.halvings > 0 { halvings.add(summary.halvings) }
-    for (outcome, count) in summary.outcomes.enumerated() where count > 0 {
-      registry.counter(HostMetrics.records, ["outcome": String(outcome)]).add(count)
+    for (number, count) in summary.outcomes.enumerated() where count > 0 {
+      let outcome = Outcome(rawValue: UInt8(number))
+      registry.counter(HostMetrics.records, ["outcome": outcome.name, "reason": outcome.reason]).add(count)
     }
   }
 

@@ -13,7 +13,9 @@ enum Faults {
   static let all: [any Fault] =
     [
       CommitCut(.beforeServerSees), CommitCut(.afterServerCommitted), FailpointKills(), KillStorm(),
-      TerminationUnderLoad(), FrozenOwner(), FrozenInCopy(), RebalanceStorm(),
+      TerminationUnderLoad(), Interruption(.killedAndStarted), Interruption(.gracefulRestart),
+      Interruption(.killedBesideAnother), Interruption(.frozenBesideAnother), FrozenOwner(), FrozenInCopy(),
+      InstanceStorm(),
       DatabaseStop(), BrokerRestart(), BrokerUpdate(), OpenTransaction(), WholeReplay(), TopicMadeAgain(),
       RetentionPastConsumer(), LongWithoutLeader(isLong: isLong), PartitionGrowth(), LeaderLoss(), QuorumLoss(),
       FrozenBroker(), Failover(), DatabaseDiskFull(), BrokerDiskFull(), BudgetRace(),
@@ -21,5 +23,7 @@ enum Faults {
     ]
 
   /// Those that every test run makes.
-  static let smoke: Set<String> = ["commit-cut-before", "commit-cut-after", "frozen-in-copy", "fuzzed-messages"]
+  static let smoke: Set<String> = [
+    "commit-cut-before", "commit-cut-after", "killed-beside-another", "frozen-in-copy", "fuzzed-messages",
+  ]
 }

@@ -1,11 +1,11 @@
 import Postgres
 import Supervision
 
-/// An owner stands still for longer than its session, another takes over, and it wakes up and goes on as if nothing
+/// An owner stands still for longer than others wait for a sign of it, another takes over, and it wakes up and goes on as if nothing
 /// had happened.
 struct FrozenOwner: Fault {
   let name = "frozen-owner"
-  let summary = "SIGSTOP of a service beyond its session, another takes over, SIGCONT"
+  let summary = "SIGSTOP of a service until another takes over, SIGCONT"
   let invariants = ["I3", "I4", "I5"]
   private static let takeOverMilliseconds: Int64 = 40_000
 
@@ -58,8 +58,8 @@ struct FrozenInCopy: Fault {
 }
 
 /// Processes of all services come and go, so that partitions change hands again and again in the middle of batches.
-struct RebalanceStorm: Fault {
-  let name = "rebalance-storm"
+struct InstanceStorm: Fault {
+  let name = "instance-storm"
   let summary = "a second and a third process of each service come and go"
   let invariants = ["I3", "I4", "I5", "I7"]
   private static let rounds = 3
@@ -100,6 +100,17 @@ struct Partitions {
       epochs[try row.decode(0)] = try row.decode(1)
     }
     return epochs
+  }
+
+  /// How many partitions each process has.
+  func owners() throws -> [Int32: Int] {
+    let connection = try network.connection()
+    defer { connection.close() }
+    var owners: [Int32: Int] = [:]
+    for row in try connection.query("SELECT owner FROM \(schema).partition") {
+      if let owner: Int32 = try row.decode(0) { owners[owner, default: 0] += 1 }
+    }
+    return owners
   }
 
   /// What the service's sessions do.

@@ -53,10 +53,10 @@ struct Accounts: Sendable {
   private static func addBadRecords(_ count: Int, to tallyPath: String) throws {
     guard count > 0 else { return }
     let tally = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: tallyPath)))
-    guard var tally = tally as? [String: Any], let garbage = tally["garbage"] as? Int else {
+    guard var tally = tally as? [String: Any], let rejected = tally["rejectedRecords"] as? Int else {
       throw FaultFailure("the devices' tally cannot be read")
     }
-    tally["garbage"] = garbage + count
+    tally["rejectedRecords"] = rejected + count
     try JSONSerialization.data(withJSONObject: tally).write(to: URL(fileURLWithPath: tallyPath))
   }
 }

@@ -31,6 +31,8 @@ final class FaultNetwork: Sendable {
   private let badRecords = Mutex(0)
   /// Whether strangers have written, since the devices began, what may count.
   private let hasStrangers = Mutex(false)
+  /// How long services stood still, as faults have measured it.
+  private let standstills = Mutex<[Standstill]>([])
   /// The apps that devices carry.
   private let seededApps = Mutex<[String]>([])
   private let say: @Sendable (String) -> Void
@@ -128,9 +130,9 @@ final class FaultNetwork: Sendable {
     let none = #"{ "live": 0, "test": 0 }"#
     let tally = """
       {
-        "startedAtMilliseconds": \(startedAt.milliseconds), "requests": \(requests),
+        "version": 1, "startedAt": "\(startedAt.utcText)", "requests": \(requests),
         "impressions": { "live": \(viewed), "test": 0 }, "clicks": \(none), "accidentalClicks": \(none),
-        "forgedEvents": 0, "garbage": 0
+        "rejectedRecords": 0
       }
       """
     try tally.write(toFile: "\(path)/own-tally.json", atomically: true, encoding: .utf8)
@@ -157,6 +159,20 @@ final class FaultNetwork: Sendable {
     hasStrangers.withLock { hasStrangers in
       defer { hasStrangers = false }
       return hasStrangers
+    }
+  }
+
+  /// Keeps how long a service stood still, for the result.
+  func keep(_ standstill: Standstill) {
+    say("\(standstill.service) stood still for \(standstill.milliseconds) ms")
+    standstills.withLock { $0.append(standstill) }
+  }
+
+  /// What was kept since the last time that somebody asked.
+  func takeStandstills() -> [Standstill] {
+    standstills.withLock { kept in
+      defer { kept = [] }
+      return kept
     }
   }
 

@@ -1,3 +1,4 @@
+import AdCore
 import Foundation
 import HTTP
 import Runtime
@@ -13,6 +14,8 @@ final class ServiceInstance: Sendable {
     /// Set while somebody ends it on purpose.
     var isEndExpected = false
     var isClosing = false
+    /// It is not started again before somebody says so.
+    var isKeptDown = false
     /// The failpoint of the running process, and that of the next one.
     var failpoint: String?
     var nextFailpoint: String?
@@ -20,6 +23,8 @@ final class ServiceInstance: Sendable {
     /// Ends that nobody asked for.
     var unexpectedEnds: [String] = []
     var starts = 1
+    /// By this machine's clock.
+    var startedAt = SystemClock().now
   }
 
   /// Such as `billing`.
@@ -29,9 +34,9 @@ final class ServiceInstance: Sendable {
   private let command: ChildProcess.Command
   private let state: Mutex<State>
   private let watcher = Mutex<OwnerThread?>(nil)
-  private static let pauseMilliseconds: Int32 = 200
+  private static let pauseMilliseconds: Int32 = 50
   private static let graceMilliseconds = 20_000
-  private static let freezeMilliseconds = 5_000
+  private static let freezeMilliseconds: Int64 = 5_000
 
   init(service: String, executable: String, environment: [String: String?], logPath: String) throws {
     self.service = service
@@ -53,14 +58,28 @@ final class ServiceInstance: Sendable {
   /// How often it was started.
   var starts: Int { state.withLock { $0.starts } }
 
+  /// When the running process was started, by this machine's clock.
+  var startedAt: Timestamp { state.withLock { $0.startedAt } }
+
   /// kill -9; it is started again.
   func kill() { expectEnd(by: SIGKILL) }
+
+  /// kill -9; it is not started again before `startAgain`. Blocks until it has ended.
+  func killAndKeepDown() {
+    state.withLock { $0.isKeptDown = true }
+    _ = expectEnd(by: SIGKILL).waitForExit()
+  }
+
+  /// Ends what `killAndKeepDown` began.
+  func startAgain() { state.withLock { $0.isKeptDown = false } }
 
   /// SIGSTOP: the process stands still and keeps everything it has. Blocks until it does.
   func freeze() {
     state.withLock { $0.child }.kill(SIGSTOP)
     // On a busy machine its threads go on for a while.
-    for _ in 0..<Self.freezeMilliseconds where !isFrozen { poll(nil, 0, 1) }
+    let clock = SystemClock()
+    let end = clock.monotonicMilliseconds + Self.freezeMilliseconds
+    while !isFrozen, clock.monotonicMilliseconds < end { poll(nil, 0, 1) }
   }
 
   /// SIGCONT.
@@ -168,6 +187,9 @@ final class ServiceInstance: Sendable {
     }
     guard let failpoint = next else { return false }
     poll(nil, 0, Self.pauseMilliseconds)
+    while state.withLock({ $0.isKeptDown && !$0.isClosing }) { poll(nil, 0, 20) }
+    if state.withLock({ $0.isClosing }) { return false }
+    let startedAt = SystemClock().now
     var command = command
     command.environment[Failpoint.variable] = failpoint
     guard let child = try? ChildProcess(command) else { return false }
@@ -175,6 +197,7 @@ final class ServiceInstance: Sendable {
       state.child = child
       state.isThere = true
       state.starts += 1
+      state.startedAt = startedAt
     }
     return true
   }

@@ -5,14 +5,7 @@ import Kafka
 enum StrangerExpectation {
   /// The reason; nil where more than decoding decides.
   static func reason(of record: StrangerRecord) -> RejectionReason? {
-    var headers = RecordHeaders()
-    // Later ones are handed to nobody.
-    for header in record.headers.prefix(KafkaRecordView.headersMaximum) {
-      header.name.withUnsafeBytes { name in
-        guard let value = header.value else { return headers.add(name: name, value: nil) }
-        value.withUnsafeBytes { headers.add(name: name, value: $0) }
-      }
-    }
+    let headers = headers(of: record)
     return switch record.topic {
     case .requests: reason(AdRequest.self, record.value, headers)
     case .impressions: reason(ImpressionEvent.self, record.value, headers)
@@ -24,6 +17,28 @@ enum StrangerExpectation {
     case .catalog: reason(CatalogMessage.self, record.value, headers)
     default: nil
     }
+  }
+
+  /// Whether it is a bad request that says which client it is of: it may be sent on to that client's partition, and is
+  /// rejected there.
+  static func isOfClient(_ record: StrangerRecord) -> Bool {
+    guard record.topic == .requests, let value = record.value else { return false }
+    let headers = headers(of: record)
+    let outcome = value.withUnsafeBytes { AdRequest.decodeLegibly(value: $0, headers: headers) }
+    guard case .failure(let rejected) = outcome else { return false }
+    return rejected.legible?.clientKey != nil
+  }
+
+  private static func headers(of record: StrangerRecord) -> RecordHeaders {
+    var headers = RecordHeaders()
+    // Later ones are handed to nobody.
+    for header in record.headers.prefix(KafkaRecordView.headersMaximum) {
+      header.name.withUnsafeBytes { name in
+        guard let value = header.value else { return headers.add(name: name, value: nil) }
+        value.withUnsafeBytes { headers.add(name: name, value: $0) }
+      }
+    }
+    return headers
   }
 
   private static func reason<Message: EventMessage>(

@@ -1,3 +1,4 @@
+import AdCore
 import Foundation
 import Postgres
 
@@ -11,7 +12,7 @@ enum StrangerShare {
   static func add(_ network: FaultNetwork, to tallyPath: String) throws {
     let file = URL(fileURLWithPath: tallyPath)
     guard var tally = try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any],
-      let startedAt = tally["startedAtMilliseconds"] as? Int64
+      let startedAt = (tally["startedAt"] as? String).flatMap({ Timestamp(utcText: $0) })?.milliseconds
     else { throw FaultFailure("the devices' tally cannot be read") }
     let connection = try network.connection()
     defer { connection.close() }
@@ -30,7 +31,7 @@ enum StrangerShare {
       ["accidentalClicks", "live"], ["accidentalClicks", "test"],
     ]
     for (place, share) in zip(places, shares) { try add(share, to: place) }
-    tally["garbage"] = shares[places.count] - (tally["forgedEvents"] as? Int64 ?? 0)
+    tally["rejectedRecords"] = shares[places.count]
     network.note(
       "of strangers: \(shares[0]) requests, \(shares[1] + shares[2]) impressions, \(shares[3...6].reduce(0, +)) taps")
     try JSONSerialization.data(withJSONObject: tally).write(to: file)
@@ -53,7 +54,7 @@ enum StrangerShare {
       )
       SELECT ARRAY[
         (SELECT count(DISTINCT request_id) FROM ad_selection.decision
-          WHERE request_id >= $1::text::uuid AND NOT placement = ANY ($2)),
+          WHERE request_id >= $1::text::uuid AND NOT placement = ANY ($2) AND outcome < 64),
         (SELECT count(*) FROM of_events WHERE kind = 1 AND NOT is_test),
         (SELECT count(*) FROM of_events WHERE kind = 1 AND is_test),
         (SELECT count(*) FROM of_events WHERE kind = 2 AND NOT is_test),

@@ -23,11 +23,17 @@ enum ConsoleQueryTarget {
       }
       words.append((name, value))
       if let id = UUIDv7(value), UUIDv7("\(id)") != id { return "an id reads back as another" }
+      if case .id(let id)? = ExplainSubject.read(value), ExplainSubject.read("\(id)") != .id(id) {
+        return "an id of base64 reads back as another"
+      }
     }
     switch ReportQuery.read(words) {
     case .failure(let mistakes): return mistakes.mistakes.isEmpty ? "it was refused without a mistake" : nil
     case .success(let query):
       guard (1...ReportQuery.rowsLimit).contains(query.rowsMaximum) else { return "\(query.rowsMaximum) rows" }
+      guard (try? ReportQuery.read(query.words(limit: query.rowsMaximum)).get()) == query else {
+        return "the address of the rest asks for another report"
+      }
       guard Set(query.grouping).count == query.grouping.count else { return "grouped twice by the same" }
       return query.filter.values.contains { $0.utf8.count > 200 } ? "a filter of more than 200 bytes" : nil
     }

@@ -4,7 +4,7 @@ import AdEvents
 /// The messages of all topics. The first byte of an input chooses form and `ce_type`, the rest is the record's value.
 enum MessageTargets {
   static let all: [FuzzTarget] = [
-    target("ad-request") { $0.request() }, target("ad-response") { $0.response() },
+    target("ad-request", alsoWrong: LegibleLimits.fault) { $0.request() }, target("ad-response") { $0.response() },
     target("impression-event", alsoDecoded: isSeenInPlace) { $0.impression() },
     target("click-event", alsoDecoded: isSeenInPlace) { $0.click() },
     target("accepted-impression") { $0.acceptedImpression() }, target("accepted-click") { $0.acceptedClick() },
@@ -23,6 +23,7 @@ enum MessageTargets {
     _ name: String,
     alsoDecoded: @escaping @Sendable (Message.Type, UnsafeRawBufferPointer?, RecordHeaders) -> Bool? = { _, _, _ in nil
     },
+    alsoWrong: @escaping @Sendable (UnsafeRawBufferPointer?, RecordHeaders) -> String? = { _, _ in nil },
     sample: @escaping @Sendable (inout SampleMaker) -> Message
   ) -> FuzzTarget {
     FuzzTarget(name, words: words) {
@@ -37,6 +38,7 @@ enum MessageTargets {
       if let inPlace = alsoDecoded(Message.self, value, headers), inPlace != ((try? outcome.get()) != nil) {
         return "decoded in place it has another outcome"
       }
+      if let fault = alsoWrong(value, headers) { return fault }
       switch outcome {
       case .failure(let rejection): return fault(of: rejection, Message.self)
       case .success(let message):

@@ -77,7 +77,7 @@ package struct SampleMaker {
     let images = (0..<number(0...4)).map { _ in ServedAd.Image(size: any(), url: text()) }
     let ad = ServedAd(
       ad: slug(), token: bytes(1...300), images: images, action: AdAction(kind: any(), destination: text()),
-      lifetimeMilliseconds: number(0...900_000), isTest: flip())
+      lifetimeMilliseconds: number(0...900_000), isTest: flip(), serveID: uuid())
     return AdResponse(requestID: uuid(), outcome: flip() ? .ad(ad) : .error(any(), detail: text(0...9)))
   }
 
@@ -131,11 +131,12 @@ package struct SampleMaker {
       return .ask(
         AllotmentAsk(
           campaign: slug(), advertiser: slug(), budgetDay: Int32(number(-9...30_000)),
-          ordinal: number(1...Int64.max), usedLastMinute: nanos(), fullPrice: nanos(), currency: currency()))
+          ordinal: number(1...Int64.max), usedLastMinute: nanos(), fullPrice: nanos(), clickPrice: nanos(),
+          currency: currency()))
     }
     return .report(
       sequence: number(1...Int64.max),
-      AllotmentReport(allotment: word() | 1, used: nanos(), closedAt: timestamp()))
+      AllotmentReport(allotment: word() | 1, used: nanos(), usedForClicks: nanos(), closedAt: timestamp()))
   }
 
   package mutating func budget() -> Sequenced<AllotmentGrant> {
@@ -143,7 +144,13 @@ package struct SampleMaker {
       AllotmentGrant(
         allotment: word() | 1, ordinal: number(1...Int64.max), campaign: slug(),
         budgetDay: Int32(number(-9...30_000)), amount: nanos(), serveUntil: timestamp(),
-        campaignFree: Nanos(number(Int64.min...Int64.max))))
+        clickRates: clickRates()))
+  }
+
+  private mutating func clickRates() -> ClickRateBounds {
+    var ads: [AdID: Int64] = [:]
+    for _ in 0..<number(0...3) { ads[slug()] = number(0...ClickRateEstimate.whole) }
+    return ClickRateBounds(others: number(0...ClickRateEstimate.whole), ads: ads)
   }
 
   package mutating func rejected() -> RejectedEvent {

@@ -85,7 +85,7 @@ struct Network {
   func grant(_ id: UInt64, ordinal: Int64 = 1, amount: Int64, until: Timestamp, day: Int32) -> AllotmentGrant {
     AllotmentGrant(
       allotment: id, ordinal: ordinal, campaign: campaign.id, budgetDay: day, amount: Nanos(amount),
-      serveUntil: until, campaignFree: Nanos(1_000_000_000_000))
+      serveUntil: until, clickRates: ClickRateBounds(others: 43_590))
   }
 }
 

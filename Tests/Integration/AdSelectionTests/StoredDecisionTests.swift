@@ -69,7 +69,9 @@ struct StoredDecisionTests {
   @Test("A2, M6: an error that a test request got for nothing is counted from its row as what it is")
   func injectedError() async throws {
     let partition = try StoredPartition(try await TestDatabase.migrated())
-    _ = try partition.ask([try partition.network.request(1, at: partition.clock.now, key: "wrong")])
+    _ = try partition.ask([
+      try partition.network.request(1, at: partition.clock.now) { $0.requiredSizes = ["huge"] }
+    ])
     // Whether one is injected is up to chance: this makes the row what it would be then.
     let rows = try partition.database.query(
       "UPDATE ad_selection.decision SET reason = 40 RETURNING error, date_trunc('minute', arrival)::text")
@@ -95,13 +97,14 @@ struct StoredDecisionTests {
     ]
     let answers = try partition.ask(requests)
     #expect(answers.map(\.requestID) == requests.prefix(5).map(\.requestID))
+    #expect(try count(partition, "decision WHERE reason = 24 AND outcome = 81") == 1)
     #expect(try count(partition, "decision WHERE reason = 34 AND error = 3 AND excluded_reasons = '{5,16}'") == 1)
     #expect(try count(partition, "decision WHERE reason = 16 AND error = 4 AND candidates = 0") == 1)
     #expect(try count(partition, "decision WHERE reason = 2 AND campaign = 'own' AND expected_value = 0") == 1)
     #expect(try count(partition, "decision WHERE reason = 3 AND is_test AND array_length(image_urls, 1) = 2") == 1)
     #expect(try count(partition, "decision WHERE reason = 23 AND size IS NULL AND detail LIKE 'S3%'") == 1)
     #expect(try count(partition, "rejected WHERE reason = 81") == 1)
-    #expect(try count(partition, "decision") == 5)
+    #expect(try count(partition, "decision") == 6)
     let metrics = partition.metrics.exposition()
     for line in [
       #"{reason="servedHouse",test="false"} 1"#, #"{reason="servedTest",test="true"} 1"#,
@@ -110,19 +113,20 @@ struct StoredDecisionTests {
       #expect(metrics.contains("handbill_decisions_total\(line)\n"))
     }
 
-    // After a restart each is still known, and test ads go on where they were.
+    // After a restart each with a key is still known, and test ads go on where they were.
     try partition.restart()
     #expect(try partition.ask(Array(requests.prefix(5))).map(\.outcome) == answers.map(\.outcome))
-    #expect(try count(partition, "decision") == 5)
-    // The counts are those of the rows, by a process that decided none of them.
+    #expect(try count(partition, "decision") == 7)
+    // The counts are those of the rows, by a process that decided nearly none of them.
     try partition.rest()
     #expect(try count(partition, "minute_count WHERE requests = 1") == 5)
+    #expect(try count(partition, "keyless_count WHERE reason = 16 AND requests = 2") == 1)
     #expect(try count(partition, "minute_count WHERE fills = 1") == 2)
     let dimensions = "reason, app, placement, country, device, coalesce(size, 0), is_test, coalesce(campaign, ''),"
     let counted = "reason, app, placement, country, device, size, is_test, campaign, ad"
     let differing = try partition.database.query(
       """
-      SELECT \(dimensions) coalesce(ad, '') FROM ad_selection.decision
+      SELECT \(dimensions) coalesce(ad, '') FROM ad_selection.decision WHERE reason <> 16
       EXCEPT SELECT \(counted) FROM ad_selection.minute_count WHERE injected_error = -1
       """)
     #expect(differing.isEmpty)
@@ -160,8 +164,10 @@ struct StoredDecisionTests {
     }
     #expect(throws: PostgresError.self) {
       try partition.database.execute(
-        sql: "INSERT INTO ad_selection.allotment SELECT 9, 0, 2, campaign, budget_day, amount, amount + 1, "
-          + "serve_until, campaign_free, batch_number, NULL, NULL FROM ad_selection.allotment")
+        sql:
+          "INSERT INTO ad_selection.allotment (id, partition, ordinal, campaign, budget_day, amount, used, serve_until, "
+          + "batch_number, click_rates) SELECT 9, 0, 2, campaign, budget_day, amount, amount + 1, serve_until, "
+          + "batch_number, click_rates FROM ad_selection.allotment")
     }
     // Nothing was reported as delivered: the next owner sends the report again, made from its row.
     try partition.restart()

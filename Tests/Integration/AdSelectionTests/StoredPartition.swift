@@ -22,6 +22,7 @@ final class StoredPartition {
   private let service: AdSelection
   private(set) var pipeline: Pipeline
   private var offsets: [Int64] = [0, 0]
+  private var lastTimestamps: [Int64] = [0, 0]
 
   init(_ configuration: PostgresConfiguration) throws {
     network = try Network()
@@ -41,7 +42,7 @@ final class StoredPartition {
   ) -> Pipeline {
     let tables = SelectionTables(
       ring: network.ring, catalog: catalog, settings: SelectionSettings(),
-      metrics: SelectionMetrics(registry: metrics, clock: clock))
+      metrics: SelectionMetrics(registry: metrics, clock: clock), retentionDays: 400)
     return Pipeline(
       service: service, partition: 0, partitionCount: 1,
       store: PostgresPipelineStore(tables: tables, service: service, configuration: configuration),
@@ -72,11 +73,14 @@ final class StoredPartition {
 
   private func open() throws {
     let ends = offsets
+    let timestamps = lastTimestamps
     // The logs are as they were: the last record is still there.
-    _ = try pipeline.open { input, last throws(PipelineError) in
-      LogProbe(
-        firstOffset: 0, endOffset: ends[input],
-        record: last.map { RecordIdentity(offset: $0, timestamp: 0, contentHash: UInt64($0)) })
+    _ = try pipeline.open(by: PartitionClaim(owner: 1, seenEpoch: 0)) { lastOffsets in
+      lastOffsets.enumerated().map { input, last in
+        LogProbe(
+          firstOffset: 0, endOffset: ends[input],
+          record: last.map { RecordIdentity(offset: $0, timestamp: timestamps[input], contentHash: UInt64($0)) })
+      }
     }
   }
 
@@ -85,8 +89,15 @@ final class StoredPartition {
   }
 
   /// Decides one batch of requests; what was answered.
-  func ask(_ requests: [AdRequest]) throws -> [AdResponse] {
-    try process(requests.map { (input: 0, message: StoredPartition.incoming($0, decoder: service, at: clock.now)) })
+  ///
+  /// - Parameters:
+  ///   - arrival: when they came; nil for now.
+  ///   - append: adds to the bytes of each: of two values of one field the later counts.
+  func ask(
+    _ requests: [AdRequest], arrival: Timestamp? = nil, append: (inout WireWriter) -> Void = { _ in }
+  ) throws -> [AdResponse] {
+    let messages = requests.map { StoredPartition.incoming($0, decoder: service, at: clock.now, append: append) }
+    try process(messages.map { (input: 0, message: $0) }, arrival: arrival)
     return try published.take("ads.responses.").map(StoredPartition.response)
   }
 
@@ -94,14 +105,19 @@ final class StoredPartition {
     try process(grants.map { (input: 1, message: (.grant($0.grant), .number($0.sequence))) })
   }
 
-  private func process(_ events: [(input: Int, message: (SelectionInput, SequenceMark))]) throws {
+  private func process(
+    _ events: [(input: Int, message: (SelectionInput, SequenceMark))], arrival: Timestamp? = nil
+  ) throws {
     var batch = InputBatch<SelectionInput>(inputCount: 2)
+    let arrival = arrival ?? clock.now
     for event in events {
+      lastTimestamps[event.input] = arrival.milliseconds
       batch.raw.begin(key: nil, value: nil)
       batch.append(
         InputRecord(
-          input: event.input, offset: offsets[event.input], timestamp: 0, arrival: clock.now, mark: event.message.1,
-          event: event.message.0, contentHash: UInt64(offsets[event.input]), raw: batch.raw.finish()))
+          input: event.input, offset: offsets[event.input], timestamp: arrival.milliseconds, arrival: arrival,
+          mark: event.message.1, event: event.message.0, contentHash: UInt64(offsets[event.input]),
+          raw: batch.raw.finish()))
       offsets[event.input] += 1
     }
     _ = try pipeline.process(batch)
@@ -109,7 +125,7 @@ final class StoredPartition {
 
   /// A request on its way through the wire format and the service's own decoder.
   private static func incoming(
-    _ request: AdRequest, decoder service: AdSelection, at now: Timestamp
+    _ request: AdRequest, decoder service: AdSelection, at now: Timestamp, append: (inout WireWriter) -> Void
   ) -> (SelectionInput, SequenceMark) {
     var decoder = service.makeDecoder()
     decoder.begin()
@@ -122,7 +138,9 @@ final class StoredPartition {
     for header in headers {
       header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { decoder.header(name: name, value: $0) } }
     }
-    return request.encoded().withUnsafeBytes { decoder.decode(input: 0, value: $0, arrival: now) }
+    var writer = WireWriter(output: request.encoded())
+    append(&writer)
+    return writer.output.withUnsafeBytes { decoder.decode(input: 0, value: $0, arrival: now) }
   }
 
   private static func response(_ message: OutgoingMessage) throws -> AdResponse {

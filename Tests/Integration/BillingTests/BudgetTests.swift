@@ -76,7 +76,8 @@ struct BudgetTests {
     let funded = "SELECT funded FROM billing.campaign UNION ALL SELECT funded FROM billing.campaign_day ORDER BY 1 DESC"
     #expect(try network.numbers(funded) == [800])
     try partition.process([
-      .report(AllotmentReport(allotment: grant.allotment, used: Nanos(300), closedAt: network.now)),
+      .report(
+        AllotmentReport(allotment: grant.allotment, used: Nanos(300), usedForClicks: .zero, closedAt: network.now)),
       network.ask(2, fullPrice: 10),
     ])
     #expect(try network.numbers(funded) == [300])
@@ -130,7 +131,8 @@ struct BudgetTests {
           events.append(try network.ask(ordinal, used: .random(in: 0...300, using: &numbers), fullPrice: 10))
         case 1:
           let used = Nanos(.random(in: 0...300, using: &numbers))
-          events.append(.report(AllotmentReport(allotment: allotment, used: used, closedAt: network.now)))
+          events.append(
+            .report(AllotmentReport(allotment: allotment, used: used, usedForClicks: .zero, closedAt: network.now)))
         case 2...5: events.append(try partition.click(allotment, price: .random(in: 0...40, using: &numbers)))
         default: events.append(try partition.impression(allotment, price: .random(in: 0...3, using: &numbers)))
         }

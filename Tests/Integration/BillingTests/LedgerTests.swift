@@ -13,20 +13,27 @@ struct LedgerTests {
     let budget: Int64 = 2_287_000_000_000
     try network.fund(Int128(budget))
     let partition = try TestPartition(network, partitionCount: 1)
-    try partition.process([network.ask(1, used: budget)])
+    try partition.process([network.ask(1, used: budget, clickPrice: 2_000_000_000)])
     let grant = try #require(partition.grants.first)
     #expect(grant.amount == Nanos(budget))
-    #expect(grant.campaignFree == .zero)
+    // Nothing is left beside it, so each ad sets aside the whole price of its click.
+    #expect(grant.clickRates == .full)
     try partition.process((0..<9_300).map { _ in try partition.impression(grant.allotment) })
     try partition.process((0..<1_097).map { _ in try partition.click(grant.allotment) })
     #expect(try network.numbers(balances) == [2_287_000_000_000, 1_372_200_000_000, 914_800_000_000, 0])
-    // The network pays for what no budget is left for; the developer is paid all the same.
+    // One more waits for what the allotment may return.
     try partition.process([partition.click(grant.allotment)])
-    #expect(try network.numbers(balances) == [2_287_000_000_000, 1_373_400_000_000, 914_800_000_000, 1_200_000_000])
+    #expect(try network.numbers(balances) == [2_287_000_000_000, 1_372_200_000_000, 914_800_000_000, 0])
+    #expect(
+      try network.numbers("SELECT count(*), max(fate), sum(price) FROM billing.waiting") == [1, 4, 2_000_000_000])
     try partition.process([
-      .report(AllotmentReport(allotment: grant.allotment, used: grant.amount, closedAt: network.now))
+      .report(
+        AllotmentReport(allotment: grant.allotment, used: grant.amount, usedForClicks: .zero, closedAt: network.now))
     ])
+    // It returns nothing: the network pays for what no budget is left for; the developer is paid all the same.
     try partition.pass(network.now.advanced(byMilliseconds: 86_400_000))
+    #expect(try network.numbers(balances) == [2_287_000_000_000, 1_373_400_000_000, 914_800_000_000, 1_200_000_000])
+    #expect(try network.numbers("SELECT count(*) FROM billing.waiting") == [0])
     // After the end nobody pays and nobody is paid.
     try partition.process([partition.click(grant.allotment)])
     #expect(try network.numbers(balances) == [2_287_000_000_000, 1_373_400_000_000, 914_800_000_000, 1_200_000_000])

@@ -20,15 +20,20 @@ struct TestNetwork: Sendable {
   let now: Timestamp
   let today: BudgetDay
 
-  init(funding: Int128 = 1_000_000_000_000_000) async throws {
+  /// - Parameter hour: of today at which everything happens; nil: now.
+  init(funding: Int128 = 1_000_000_000_000_000, hour: Int64? = nil) async throws {
     let url = try await SharedPostgres.database(copyOf: "billing") { url in
       let connection = try PostgresConnection(try PostgresConfiguration(url, applicationName: "migrate"))
       defer { connection.close() }
       _ = try MigrationRunner().up(connection)
     }
     configuration = try PostgresConfiguration(url, applicationName: "test")
-    now = SystemClock().now
-    today = try #require(BudgetCalendar(timeZone: "UTC")).day(of: now)
+    let calendar = try #require(BudgetCalendar(timeZone: "UTC"))
+    let present = SystemClock().now
+    now =
+      hour.map { Timestamp(milliseconds: Int64(calendar.day(of: present).number) * 86_400_000 + $0 * 3_600_000) }
+      ?? present
+    today = calendar.day(of: now)
     advertiser = Advertiser(
       id: try #require(AdvertiserID("acme")), name: "Acme", currency: try #require(Currency("USD")), timeZone: "UTC",
       accountFunding: funding)
@@ -69,11 +74,14 @@ struct TestNetwork: Sendable {
       isTest: false)
   }
 
-  func ask(_ ordinal: Int64, used: Int64 = 0, fullPrice: Int64 = 2_010_000_000) throws -> BillingInput {
+  func ask(
+    _ ordinal: Int64, used: Int64 = 0, fullPrice: Int64 = 2_010_000_000, clickPrice: Int64 = 0
+  ) throws -> BillingInput {
     .ask(
       AllotmentAsk(
         campaign: try #require(CampaignID("summer")), advertiser: advertiser.id, budgetDay: today.number,
-        ordinal: ordinal, usedLastMinute: Nanos(used), fullPrice: Nanos(fullPrice), currency: advertiser.currency))
+        ordinal: ordinal, usedLastMinute: Nanos(used), fullPrice: Nanos(fullPrice),
+        clickPrice: Nanos(clickPrice), currency: advertiser.currency))
   }
 
   /// The numbers of the first row of an answer.
@@ -93,17 +101,24 @@ final class TestPartition {
   let partition: Int32
   let published: KeptMessages
   private let pipeline: PartitionPipeline<PostgresPipelineStore<TappedTables>, KeptMessages>
+  private let settings: BillingSettings
+  private let partitionCount: Int32
+  private let clock: any Clock
   private var offsets: [Int64]
   private var sequences: [Int64] = [0, 0, 0]
   private var events: UInt64 = 0
 
   init(
     _ network: TestNetwork, _ partition: Int32 = 0, settings: BillingSettings = BillingSettings(),
-    partitionCount: Int32 = TestNetwork.partitionCount,
+    partitionCount: Int32 = TestNetwork.partitionCount, clock: (any Clock)? = nil,
     tap: @escaping @Sendable (CommitBatch<BillingService>) -> Void = { _ in }
   ) throws {
     self.network = network
     self.partition = partition
+    self.settings = settings
+    self.partitionCount = partitionCount
+    let clock = clock ?? FixedClock(time: network.now)
+    self.clock = clock
     published = KeptMessages()
     let logger = Logger(name: "test", service: "billing", format: .json, sink: NoSink())
     let service = BillingService()
@@ -113,17 +128,30 @@ final class TestPartition {
         tables: TappedTables(
           tables: BillingTables(settings: settings, catalog: network.catalog, logger: logger), tap: tap),
         service: service, configuration: network.configuration),
-      writer: published, clock: FixedClock(time: network.now))
-    offsets = try pipeline.open { _, lastOffset in
-      LogProbe(
-        firstOffset: 0, endOffset: 1 << 40,
-        record: lastOffset.map { RecordIdentity(offset: $0, timestamp: 0, contentHash: 0) })
+      writer: published, clock: clock)
+    offsets = try pipeline.open(by: PartitionClaim(owner: 1, seenEpoch: 0)) { lastOffsets in
+      lastOffsets.map { lastOffset in
+        LogProbe(
+          firstOffset: 0, endOffset: 1 << 40,
+          record: lastOffset.map { RecordIdentity(offset: $0, timestamp: 0, contentHash: 0) })
+      }
     }
   }
 
+  /// The next owner of the partition, after a crash.
+  func successor() throws -> TestPartition {
+    let next = try TestPartition(
+      network, partition, settings: settings, partitionCount: partitionCount, clock: clock)
+    (next.sequences, next.events) = (sequences, events)
+    return next
+  }
+
   /// What was granted so far, as its messages say.
-  var grants: [AllotmentGrant] {
-    published.messages.withLock { $0 }.compactMap { message in
+  var grants: [AllotmentGrant] { grants(after: 0) }
+
+  /// The same without what the first `count` messages say.
+  func grants(after count: Int) -> [AllotmentGrant] {
+    published.messages.withLock { $0.dropFirst(count) }.compactMap { message in
       (message.value ?? []).withUnsafeBytes { bytes in
         guard case .record(_, let grant)? = try? Sequenced<AllotmentGrant>.read(bytes, headers: RecordHeaders()) else {
           return nil
@@ -201,6 +229,7 @@ struct TappedTables: ServiceTables {
   let tap: @Sendable (CommitBatch<BillingService>) -> Void
 
   var consumers: [String] { tables.consumers }
+  var windows: Windows { tables.windows }
 
   func load(
     _ partition: Int32, now: Timestamp, from connection: PostgresConnection
@@ -209,8 +238,8 @@ struct TappedTables: ServiceTables {
   }
 
   func look(
-    up query: Set<CampaignID>, partition: Int32, in connection: PostgresConnection
-  ) throws(PostgresError) -> [CampaignID: CampaignTerms] {
+    up query: BillingQuery, partition: Int32, in connection: PostgresConnection
+  ) throws(PostgresError) -> BillingKnowledge {
     try tables.look(up: query, partition: partition, in: connection)
   }
 
@@ -240,6 +269,18 @@ final class KeptMessages: LogWriter, Sendable {
 struct FixedClock: Clock {
   let time: Timestamp
   func now() -> Timestamp { time }
+}
+
+/// A clock that a test sets.
+final class MovingClock: Clock {
+  private let time: Mutex<Timestamp>
+
+  init(_ start: Timestamp) { time = Mutex(start) }
+
+  func now() -> Timestamp { time.withLock { $0 } }
+  func move(byMilliseconds milliseconds: Int64) {
+    time.withLock { $0 = $0.advanced(byMilliseconds: milliseconds) }
+  }
 }
 
 struct NoSink: LogSink {

@@ -22,7 +22,10 @@ struct TwinTests {
       try race.pass(days: 200)
       try race.compare()
       let fates = Set(try race.stored().fates.values.map { $0[0] })
-      #expect(fates.isSuperset(of: [1, 2, 3]), "a race in which nothing happens proves nothing: \(fates)")
+      #expect(race.waited > 0, "nothing ever waited for budget")
+      #expect(
+        fates.isSuperset(of: [1, 2, 3]) && !fates.contains(4),
+        "a race in which nothing happens proves nothing: \(fates)")
     }
   }
 }
@@ -32,6 +35,8 @@ private struct Race {
   private let network: TestNetwork
   private let partitions: [TestPartition]
   private let batches: BatchTap
+  /// How often something waited for budget when both were compared.
+  private(set) var waited = 0
   private var twin = BudgetTwin()
   private var numbers: SeededNumbers
   private var ordinals: [Int64] = [0, 0]
@@ -79,14 +84,16 @@ private struct Race {
     let partition = partitions[which]
     let allotment = partition.grants.suffix(6).randomElement(using: &numbers)?.allotment ?? 0
     switch Int.random(in: 0..<10, using: &numbers) {
-    case 0, 1:
+    case 0:
       ordinals[which] += 1
       // Now and then an ordinal again.
       let ordinal = Bool.random(using: &numbers) ? ordinals[which] : max(1, ordinals[which] - 1)
-      return try network.ask(ordinal, used: .random(in: 0...200, using: &numbers), fullPrice: 10)
-    case 2:
+      return try network.ask(ordinal, used: .random(in: 0...1_500, using: &numbers), fullPrice: 10, clickPrice: 7)
+    case 1, 2:
       let used = Nanos(.random(in: 0...200, using: &numbers))
-      return .report(AllotmentReport(allotment: allotment, used: used, closedAt: network.now))
+      let clicks = Nanos(.random(in: 0...used.value, using: &numbers))
+      return .report(
+        AllotmentReport(allotment: allotment, used: used, usedForClicks: clicks, closedAt: network.now))
     case 3...6: return try partition.click(allotment, price: .random(in: 0...60, using: &numbers))
     default: return try partition.impression(allotment, price: .random(in: 0...9, using: &numbers))
     }
@@ -106,11 +113,12 @@ private struct Race {
     for batch in batches.take() { _ = try twin.commit(batch) }
   }
 
-  func compare() throws {
+  mutating func compare() throws {
     let (real, twin) = (try stored(), twin.accounts)
     try #require(real.levels == twin.levels)
     try #require(real.allotments == twin.allotments)
     try #require(real.fates == twin.fates)
+    if real.fates.values.contains(where: { $0[0] == 4 }) { waited += 1 }
     try #require(real.postings == twin.postings)
   }
 
@@ -120,19 +128,24 @@ private struct Race {
     var accounts = BudgetTwin.Accounts()
     for row in try connection.query(
       """
-      SELECT advertiser || ' ' || currency, ARRAY[requested, funded, allotted, charged] FROM billing.account
-      UNION ALL SELECT campaign, ARRAY[requested, funded, allotted, charged] FROM billing.campaign
-      UNION ALL SELECT campaign || ' ' || day, ARRAY[requested, funded, allotted, charged] FROM billing.campaign_day
+      SELECT advertiser || ' ' || currency, ARRAY[requested, funded, allotted, charged, waiting] FROM billing.account
+      UNION ALL SELECT campaign, ARRAY[requested, funded, allotted, charged, waiting] FROM billing.campaign
+      UNION ALL SELECT campaign || ' ' || day, ARRAY[requested, funded, allotted, charged, waiting]
+        FROM billing.campaign_day
       """)
     { accounts.levels[try row.decode(0)] = try row.decode(1) }
     for row in try connection.query(
       """
-      SELECT id, ARRAY[partition, ordinal, granted, amount, charged, coalesce(used, -1), campaign_free, state]
+      SELECT id, ARRAY[partition, ordinal, granted, amount, charged, coalesce(used, -1), click_reserve,
+        clicks_charged, campaign_free, state]
       FROM billing.allotment
       """)
     { accounts.allotments[try row.decode(0)] = try row.decode(1) }
     for row in try connection.query(
-      "SELECT concat_ws(' ', serve_id, kind, id_hash), ARRAY[fate, developer_amount, network_amount] FROM billing.charge"
+      """
+      SELECT concat_ws(' ', serve_id, kind, id_hash), ARRAY[fate, developer_amount, network_amount] FROM billing.charge
+      UNION ALL SELECT concat_ws(' ', serve_id, kind, id_hash), ARRAY[fate, 0, 0] FROM billing.waiting
+      """
     ) { accounts.fates[try row.decode(0)] = try row.decode(1) }
     for row in try connection.query(
       """

@@ -159,6 +159,115 @@ struct ClickTablesTests {
     #expect(try partition.counts() == counts)
   }
 
+  @Test("B8: a click waits for an earlier one, in the tables as well, and one view decides them all")
+  func waitsForEarlier() async throws {
+    let partition = try await Partition(now: now)
+    // Four ads of one client, tapped within a minute, one of them twice, once too early; the fifth is a tester's with the
+    // same client id.
+    var ads = try (1...5).map { try terms(serve: $0, client: 1, now: now) }
+    ads[4].isTest = true
+    var taps = ads.enumerated().map { event($1, id: UInt64($0 + 1), age: 2_000 + Int64($0) * 1_000) }
+    taps.append(event(ads[1], id: 8, age: 1_050))
+    try partition.run(taps)
+    try partition.takeOver()
+    // Seen last to first: nothing can be decided, but for the tester's, and what is too early in any case.
+    for ad in ads[1...].reversed() {
+      try partition.run([impression(ad)])
+      try partition.takeOver()
+    }
+    #expect(
+      try partition.verdicts() == [
+        .init(id: 5, verdict: .billable, wasParked: true), .init(id: 8, verdict: .tooEarly, wasParked: true),
+      ])
+    #expect(try partition.count("SELECT count(*) FROM click_tracking.parked") == 4)
+    // A later tap finds those that wait, and waits as well; an accident needs nobody.
+    let late = try terms(serve: 6, client: 1, now: now)
+    let summary = try partition.run([
+      impression(late), event(late, id: 6, age: 8_000), event(late, id: 7, age: 9_000, left: false),
+    ])
+    #expect(summary.outcomes[Int(Outcome.parked.rawValue)] == 1)
+    // The same records again, while they wait.
+    #expect(try partition.run(taps).outcomes[Int(Outcome.duplicate.rawValue)] == 6)
+    try partition.takeOver()
+    try partition.run([impression(ads[0])])
+    #expect(
+      try partition.verdicts() == [
+        .init(id: 5, verdict: .billable, wasParked: true), .init(id: 8, verdict: .tooEarly, wasParked: true),
+        .init(id: 7, verdict: .accidental, wasParked: false),
+        .init(id: 1, verdict: .billable, wasParked: true), .init(id: 2, verdict: .limited, wasParked: true),
+        .init(id: 3, verdict: .limited, wasParked: true), .init(id: 4, verdict: .limited, wasParked: true),
+        .init(id: 6, verdict: .limited, wasParked: true),
+      ])
+    #expect(try partition.count("SELECT count(*) FROM click_tracking.parked") == 0)
+  }
+
+  @Test("M5, B8: the watermark ends a wait for a view that never comes, and all waits for that click with it")
+  func waitsForNothing() async throws {
+    let partition = try await Partition(now: now)
+    // The watermark passes all three at once, that of the ad which is never seen last.
+    let ads = try [3, 1, 2].map { try terms(serve: $0, client: 1, now: now) }
+    try partition.run(ads.enumerated().map { event($1, id: UInt64($0 + 1), age: 2_000 + Int64($0) * 1_000) })
+    try partition.run([impression(ads[1])])
+    try partition.run([impression(ads[2])])
+    #expect(try partition.verdicts().isEmpty)
+    try partition.takeOver()
+    try partition.run([.watermark])
+    try partition.tick()
+    #expect(
+      try partition.verdicts() == [
+        .init(id: 1, verdict: .noImpression, wasParked: true), .init(id: 2, verdict: .billable, wasParked: true),
+        .init(id: 3, verdict: .limited, wasParked: true),
+      ])
+    #expect(try partition.count("SELECT count(*) FROM click_tracking.parked") == 0)
+  }
+
+  @Test("M4, M7, B8: so many clicks of a serve and of a client's day are judged, accidental ones apart")
+  func judged() async throws {
+    var windows = Windows()
+    windows.judgedClicksOfClientPerDay = 20
+    let partition = try await Partition(now: now, windows: windows)
+    let ads = try (1...6).map { try terms(serve: $0, client: 1, now: now) }
+    // Of each ad six taps and six accidents, each batch by another owner: 6 x 4 are judged of the day's 20.
+    for (index, ad) in ads.enumerated() {
+      for number in 0..<6 as Range<UInt64> {
+        let id = UInt64(index) * 12 + number
+        try partition.run([event(ad, id: id, age: 1_050), event(ad, id: id + 6, age: 2_000, left: false)])
+      }
+      try partition.takeOver()
+    }
+    let parked = "SELECT count(*) FROM click_tracking.parked WHERE is_accidental ="
+    let refused = "SELECT count(*) FROM click_tracking.click WHERE NOT is_judged AND NOT was_parked AND is_accidental ="
+    for isAccidental in [true, false] {
+      #expect(try partition.count("\(parked) \(isAccidental)") == 20)
+      #expect(try partition.count("\(refused) \(isAccidental) AND verdict = 2") == 10)
+      #expect(try partition.count("\(refused) \(isAccidental) AND verdict = 6") == 6)
+    }
+    for ad in ads { try partition.run([impression(ad)]) }
+    #expect(try partition.count("SELECT count(*) FROM click_tracking.click WHERE is_judged AND verdict = 3") == 20)
+    #expect(try partition.count("SELECT count(*) FROM click_tracking.click WHERE is_judged AND verdict = 4") == 20)
+    #expect(try partition.count("SELECT count(*) FROM click_tracking.parked") == 0)
+  }
+
+  @Test("B8: a partition judges a client's clicks by its own: what another one decides, and when, changes nothing")
+  func otherPartition() async throws {
+    let partition = try await Partition(now: now)
+    let ads = try (1...4).map { try terms(serve: $0, client: 1, now: now) }
+    try partition.run([impression(ads[0]), event(ads[0], id: 1, age: 2_000), event(ads[1], id: 2, age: 100_000)])
+    #expect(try partition.verdicts() == [.init(id: 1, verdict: .billable, wasParked: false)])
+    // As if they had been another partition's, before there were more.
+    try partition.connection.executeScript(
+      "UPDATE click_tracking.click SET partition = 3; UPDATE click_tracking.parked SET partition = 3")
+    try partition.takeOver()
+    try partition.run([impression(ads[2]), event(ads[2], id: 3, age: 3_000)])
+    // Two clicks of one client wait, one in each partition.
+    try partition.run([event(ads[3], id: 4, age: 101_000)])
+    try partition.run([impression(ads[3])])
+    #expect(
+      try partition.verdicts().dropFirst() == [
+        .init(id: 3, verdict: .billable, wasParked: false), .init(id: 4, verdict: .billable, wasParked: true),
+      ])
+  }
+
   @Test("Click limits hold across batches and owners")
   func limits() async throws {
     let partition = try await Partition(now: now)

@@ -20,13 +20,14 @@ final class Partition {
   let connection: PostgresConnection
   let writer = MemoryWriter()
   private let clock: SettableClock
-  private let windows = Windows()
+  private let windows: Windows
   private var pipeline: PartitionPipeline<PostgresPipelineStore<ClickTables>, MemoryWriter>
   private var offsets: [Int64] = [0, 0]
   private var impressions: Int64 = 0
 
-  init(now: Timestamp) async throws {
+  init(now: Timestamp, windows: Windows = Windows()) async throws {
     self.now = now
+    self.windows = windows
     let url = try await SharedPostgres.database(copyOf: "migrated") { url in
       let connection = try PostgresConnection(try PostgresConfiguration(url, applicationName: "test"))
       defer { connection.close() }
@@ -52,10 +53,12 @@ final class Partition {
 
   private func open() throws {
     let offsets = offsets
-    _ = try pipeline.open { input, lastOffset in
-      LogProbe(
-        firstOffset: 0, endOffset: offsets[input],
-        record: lastOffset.map { RecordIdentity(offset: $0, timestamp: 1, contentHash: 0) })
+    _ = try pipeline.open(by: PartitionClaim(owner: 1, seenEpoch: 0)) { lastOffsets in
+      zip(lastOffsets, offsets).map { lastOffset, end in
+        LogProbe(
+          firstOffset: 0, endOffset: end,
+          record: lastOffset.map { RecordIdentity(offset: $0, timestamp: 1, contentHash: 0) })
+      }
     }
   }
 
@@ -108,6 +111,24 @@ final class Partition {
 
   /// A number that the database answers.
   func count(_ sql: String) throws -> Int64 { try connection.query(sql)[0].decode(0) }
+
+  /// A decided click by the number that the test gave it.
+  struct Verdict: Hashable {
+    let id: UInt64
+    let verdict: ClickVerdict
+    let wasParked: Bool
+  }
+
+  /// What became of each click, in the order of their sequences.
+  func verdicts() throws -> [Verdict] {
+    try connection.query("SELECT id_hash, verdict, was_parked FROM click_tracking.click ORDER BY sequence").map { row in
+      let hash: Int64 = try row.decode(0)
+      let verdict: Int16 = try row.decode(1)
+      return Verdict(
+        id: .max - UInt64(bitPattern: hash), verdict: try #require(ClickVerdict(rawValue: UInt8(clamping: verdict))),
+        wasParked: try row.decode(2))
+    }
+  }
 
   /// Each decided click as text, without its sequence and the way there.
   func clicks() throws -> Set<String> {

@@ -94,6 +94,14 @@ struct ComposeTests {
     }
   }
 
+  @Test("No secret is sent to a build: what deploy/secrets makes is left out, in whatever folder")
+  func buildContext() throws {
+    let left = try PackageText.text(".dockerignore").split(separator: "\n").map(String.init)
+    #expect(left.contains("**/.secrets"))
+    #expect(!left.contains { $0.hasPrefix("!") })
+    #expect(try PackageText.text("deploy/secrets").contains(".secrets"))
+  }
+
   @Test("Prometheus asks every service where compose.yaml runs it")
   func targets() throws {
     let scraped = try PackageText.text("deploy/prometheus/prometheus.yml")

@@ -1,4 +1,7 @@
+import AdCore
+import AdEvents
 import Foundation
+import Pipeline
 import Supervision
 import Testing
 
@@ -34,6 +37,30 @@ struct PrometheusTests {
         // All alerts' tests need 15 s of a processor that may be busy with others.
         timeoutMilliseconds: 300_000)
     }
+  }
+
+  @Test("I3: outcomes and reasons in alerts, dashboards and documents are words that the services say")
+  func outcomes() throws {
+    let outcomes = (0...UInt8.max).map(Outcome.init).filter { !$0.name.contains { $0.isNumber } }
+    let words = [
+      "outcome": Set(outcomes.map(\.name)), "reason": Set(outcomes.map(\.reason).filter { Int($0) == nil }),
+    ]
+    let files =
+      PackageText.paths(in: "deploy", ending: ".yml") + PackageText.paths(in: "deploy", ending: ".json")
+      + PackageText.paths(in: "docs", ending: ".md")
+    var uses = 0
+    for file in files {
+      let text = try PackageText.text(file).replacing("\\\"", with: "\"")
+      for selector in text.matches(of: /handbill_records_total\{([^}]*)\}/) {
+        for matcher in selector.output.1.matches(of: /(outcome|reason)(?:=|!=|=~|!~)"([^"]*)"/) {
+          for word in matcher.output.2.split(separator: "|", omittingEmptySubsequences: false) {
+            uses += 1
+            #expect(words[String(matcher.output.1)]?.contains(String(word)) == true, "\(file): \(selector.output.0)")
+          }
+        }
+      }
+    }
+    #expect(uses > 15)
   }
 
   @Test("promtool accepts configuration and rules", .enabled(if: hasPromtool, "promtool is not installed"))

@@ -8,7 +8,7 @@ import Supervision
 @testable import ImpressionTracking
 @testable import Runtime
 
-/// Impression tracking as its executable runs it, in this process, with a broker of its own.
+/// Impression tracking as its executable runs it, in this process.
 final class RunningTracking {
   let broker: EmbeddedBroker
   let lifeCycle: LifeCycle
@@ -16,9 +16,12 @@ final class RunningTracking {
   private let health = Health()
   private let logger = Logger(name: "test", service: "test", format: .json, sink: NoSink())
 
-  init(databaseURL: String, environment: [String: String] = [:], partitions: Int32 = 2) throws {
-    broker = try EmbeddedBroker()
-    for topic in Topic.networkSettings(networkPartitions: partitions) {
+  /// - Parameter broker: another one's; without it it has its own, with the topics made.
+  init(
+    databaseURL: String, environment: [String: String] = [:], partitions: Int32 = 2, broker other: EmbeddedBroker? = nil
+  ) throws {
+    if let other { broker = other } else { broker = try EmbeddedBroker() }
+    for topic in Topic.networkSettings(networkPartitions: partitions) where other == nil {
       try broker.createTopic(topic.name, partitions: topic.partitions)
     }
     let settings = [

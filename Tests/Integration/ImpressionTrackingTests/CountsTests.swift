@@ -96,20 +96,23 @@ final class ImpressionPartition {
   }
 
   @discardableResult
-  private func open() throws -> Int64 {
+  private func open(seenEpoch: Int64 = 0) throws -> Int64 {
     let end = offset
-    return try pipeline.open { _, lastOffset in
-      LogProbe(
-        firstOffset: 0, endOffset: end,
-        record: lastOffset.map { RecordIdentity(offset: $0, timestamp: 1, contentHash: 0) })
+    return try pipeline.open(by: PartitionClaim(owner: 1, seenEpoch: seenEpoch)) { lastOffsets in
+      lastOffsets.map { lastOffset in
+        LogProbe(
+          firstOffset: 0, endOffset: end,
+          record: lastOffset.map { RecordIdentity(offset: $0, timestamp: 1, contentHash: 0) })
+      }
     }[0]
   }
 
   /// The same owner opens the partition again after a failure.
   ///
+  /// - Parameter seenEpoch: the epoch with which it was seen to be free; without it only its owner may.
   /// - Returns: the offset at which it reads on; what lies behind it is to be given again.
-  func reopen() throws -> Int64 {
-    let next = try open()
+  func reopen(seenEpoch: Int64 = 0) throws -> Int64 {
+    let next = try open(seenEpoch: seenEpoch)
     offset = next
     return next
   }

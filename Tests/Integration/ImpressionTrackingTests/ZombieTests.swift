@@ -29,7 +29,7 @@ import Testing
         let service = try ImpressionPartition.service()
         let store = try ImpressionPartition.makeStore(service, PostgresConfiguration(database))
         defer { store.close() }
-        return try store.acquire(ImpressionPartition.number).epoch
+        return try store.acquire(ImpressionPartition.number, by: PartitionClaim(owner: 2, seenEpoch: 1)).epoch
       }
     }
     // More rows than would go as INSERTs.
@@ -37,7 +37,8 @@ import Testing
     #expect(throws: PipelineError.self) { try partition.run(many) }
     #expect(try await epoch.value == 2)
     #expect(try partition.impressions() == [1])
-    #expect(try partition.reopen() == 1)
+    #expect(throws: PipelineError.fenced) { try partition.reopen() }
+    #expect(try partition.reopen(seenEpoch: 2) == 1)
   }
 
   @Test(
@@ -49,7 +50,7 @@ import Testing
     let store = ImpressionPartition.makeStore(
       try ImpressionPartition.service(), try PostgresConfiguration(partition.databaseURL))
     defer { store.close() }
-    #expect(try store.acquire(ImpressionPartition.number).epoch == 2)
+    #expect(try store.acquire(ImpressionPartition.number, by: PartitionClaim(owner: 2, seenEpoch: 1)).epoch == 2)
     let events = try (2..<2 + rows).map { try partition.event(.viewed, $0) }
     #expect(throws: PipelineError.fenced) { try partition.run(events) }
     #expect(try partition.impressions() == [1])

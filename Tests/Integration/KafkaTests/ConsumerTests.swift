@@ -20,59 +20,39 @@ struct ConsumerTests {
     return broker
   }
 
-  @Test("A partition is handed over at an explicit offset, and each record is read by one of two members")
-  func rebalance() throws {
+  @Test("A partition is handed over at an explicit offset, and each record is read by one of two consumers")
+  func handover() throws {
     let broker = try filledBroker(partitions: 2, count: 100)
     defer { broker.stop() }
-    let configuration = KafkaConfiguration.embedded(broker)
-    let first = try KafkaConsumer(configuration: configuration, groupID: "group", topics: ["events"])
-    var next: [Int32: Int64] = [0: 0, 1: 0]
-    var seen: [Int32: [Int]] = [:]
-    func take(_ records: [KafkaRecord]) {
-      for record in records {
-        #expect(record.offset == next[record.partition])
-        next[record.partition] = record.offset + 1
-        seen[record.partition, default: []].append(record.number ?? -1)
-      }
+    let first = try KafkaConsumer(configuration: .embedded(broker), groupID: "group", topics: ["events"])
+    let second = try KafkaConsumer(configuration: .embedded(broker), groupID: "group", topics: ["events"])
+    var seen: [Int32: [Int?]] = [:]
+    func read(_ consumer: KafkaConsumer, count: Int) throws {
+      for record in try consumer.read(count: count) { seen[record.partition, default: []].append(record.number) }
     }
-
-    var assigned: [Int32] = []
-    take(
-      try first.read(count: 120) { event in
-        guard case .assign(let partitions) = event else { return }
-        assigned = partitions.map(\.partition).sorted()
-        try first.assign(partitions.map { place($0.topic, $0.partition, next[$0.partition] ?? -1) })
-      })
-    #expect(assigned == [0, 1])
-
-    let second = try KafkaConsumer(configuration: configuration, groupID: "group", topics: ["events"])
-    var owned: [ObjectIdentifier: [Int32]] = [ObjectIdentifier(first): [0, 1]]
-    var revokes = 0
-    func answer(_ consumer: KafkaConsumer, _ event: KafkaConsumerEvent) throws {
-      switch event {
-      case .assign(let partitions):
-        owned[ObjectIdentifier(consumer)] = partitions.map(\.partition)
-        try consumer.assign(partitions.map { place($0.topic, $0.partition, next[$0.partition] ?? -1) })
-      case .revoke:
-        revokes += 1
-        owned[ObjectIdentifier(consumer)] = []
-        try consumer.unassign()
-      default: return
-      }
-    }
-    // Nothing more is read until the group has changed, so that there is something left to hand over.
-    try first.pause([0, 1].map { KafkaTopicPartition(topic: "events", partition: $0) })
-    let deadline = Deadline(afterMilliseconds: 30_000)
-    // All may be read before the second one hears of its partition, where that one was read to its end already.
-    while seen.values.map(\.count).reduce(0, +) < 200 || owned.values.map(\.count) != [1, 1], !deadline.isOver {
-      take(try first.read(count: 50, timeoutMilliseconds: 200) { try answer(first, $0) })
-      take(try second.read(count: 50, timeoutMilliseconds: 200) { try answer(second, $0) })
-    }
-    #expect(owned.values.map(\.count) == [1, 1])
-    #expect(revokes >= 1)
+    try first.assign([place("events", 0, 0), place("events", 1, 0)])
+    try read(first, count: 120)
+    // What was fetched ahead of partition 1 is not seen again, and of partition 0 nothing twice.
+    let (zero, one) = (Int64(seen[0]?.count ?? 0), Int64(seen[1]?.count ?? 0))
+    try first.assign([place("events", 0, zero)])
+    try second.assign([place("events", 1, one)])
+    try read(first, count: 100 - Int(zero))
+    try read(second, count: 100 - Int(one))
     #expect(seen == [0: Array(0..<100), 1: Array(0..<100)])
     #expect(first.close(timeoutMilliseconds: 10_000))
     #expect(second.close(timeoutMilliseconds: 10_000))
+  }
+
+  @Test("Whoever belongs to no group commits its position in its name, for lag tools")
+  func commit() throws {
+    let broker = try filledBroker(partitions: 1, count: 10)
+    defer { broker.stop() }
+    let consumer = try KafkaConsumer(configuration: .embedded(broker), groupID: "group", topics: ["events"])
+    try consumer.assign([place("events", 0, 0)])
+    #expect(try consumer.read(count: 10).count == 10)
+    try consumer.commit(offsets: [place("events", 0, 7)])
+    try CommittedOffset.expect(7, of: place("events", 0, 0).partition, group: "group", in: .embedded(broker))
+    #expect(consumer.close(timeoutMilliseconds: 10_000))
   }
 
   @Test("Pause and resume lose nothing and repeat nothing, also with records fetched ahead")
@@ -158,11 +138,8 @@ struct ConsumerTests {
     let broker = try filledBroker(partitions: 1, count: 10)
     defer { broker.stop() }
     let consumer = try KafkaConsumer(configuration: .embedded(broker), groupID: "group", topics: ["events"])
-    _ = try consumer.read(count: 10) { event in
-      if case .assign(let partitions) = event {
-        try consumer.assign(partitions.map { KafkaTopicPartitionOffset($0, offset: 0) })
-      }
-    }
+    try consumer.assign([place("events", 0, 0)])
+    #expect(try consumer.read(count: 10).count == 10)
     broker.setBroker(1, isUp: false)
     let started = Monotonic.milliseconds
     consumer.close(timeoutMilliseconds: 2_000)
@@ -192,5 +169,25 @@ struct ConsumerTests {
       try probe.bounds(topic: "events", partition: 2, timeoutMilliseconds: 10_000)
     }
     #expect(unknown?.kind == .unknownPartition)
+  }
+
+  @Test("The probe looks into many logs at once: a long one hides no other, and an end is told by what is left out")
+  func probeOfMany() throws {
+    let broker = try filledBroker(partitions: 3, count: 5_000)
+    defer { broker.stop() }
+    let probe = try KafkaLogProbe(configuration: .embedded(broker))
+    defer { probe.close(timeoutMilliseconds: 5_000) }
+    let places = [place("events", 2, 7), place("events", 0, 4_999), place("events", 1, 5_000)]
+    let bounds = try probe.bounds(of: places.map(\.partition), timeoutMilliseconds: 10_000)
+    #expect(bounds == Array(repeating: KafkaLogProbe.Bounds(first: 0, end: 5_000), count: 3))
+    for _ in 0..<3 {
+      let records = try probe.records(at: places, timeoutMilliseconds: 10_000)
+      #expect(records.mapValues(\.offset) == [places[0].partition: 7, places[1].partition: 4_999])
+      #expect(records.mapValues(\.number) == [places[0].partition: 7, places[1].partition: 4_999])
+    }
+    let beyond = #expect(throws: KafkaError.self) {
+      try probe.records(at: [places[0], place("events", 1, 9_999)], timeoutMilliseconds: 10_000)
+    }
+    #expect(beyond?.kind == .offsetOutOfRange)
   }
 }

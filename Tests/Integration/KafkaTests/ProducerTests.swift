@@ -159,4 +159,20 @@ struct ProducerTests {
     #expect(!producer.close(timeoutMilliseconds: 500))
     #expect(Monotonic.milliseconds - started < 20_000)
   }
+
+  @Test("A producer that has nothing in flight ends at once: no restart waits for it")
+  func idleClose() throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.stop() }
+    try broker.createTopic("events", partitions: 1)
+    let milliseconds = try (0..<9).map { _ in
+      let producer = try KafkaConfiguration.embedded(broker).producer(Reports())
+      try producer.warmUp(topics: ["events"], timeoutMilliseconds: 10_000)
+      let began = Monotonic.milliseconds
+      #expect(producer.close(timeoutMilliseconds: 10_000))
+      return Monotonic.milliseconds - began
+    }
+    // A poll of its owner thread takes 100 ms; a busy machine may hold up some.
+    #expect(milliseconds.sorted()[4] < 80, "\(milliseconds)")
+  }
 }

@@ -86,7 +86,6 @@ final class RealKafka: Sendable {
     transaction.state.log.replication.factor=1
     transaction.state.log.min.isr=1
     transaction.state.log.num.partitions=1
-    group.initial.rebalance.delay.ms=0
 
     """
   }

@@ -98,7 +98,7 @@ struct RealKafkaTests {
     #expect(error?.kind == .offsetOutOfRange)
   }
 
-  @Test("A group reads two topics' partitions together and commits its position for lag tools")
+  @Test("Two topics' partitions are read together, and the position is committed for lag tools without joining a group")
   func group() throws {
     let admin = try KafkaAdmin(configuration: kafka.configuration)
     defer { admin.close() }
@@ -110,19 +110,20 @@ struct RealKafkaTests {
     }
     #expect(producer.close(timeoutMilliseconds: 20_000))
     let consumer = try KafkaConsumer(configuration: kafka.configuration, groupID: "pair", topics: topics)
-    let records = try consumer.read(count: 4_000, timeoutMilliseconds: 60_000) { event in
-      if case .assign(let partitions) = event {
-        #expect(partitions.count == 4)
-        try consumer.assign(partitions.map { KafkaTopicPartitionOffset($0, offset: 0) })
-      }
-    }
+    try consumer.assign(
+      topics.flatMap { topic in
+        (Int32(0)..<2).map { KafkaTopicPartitionOffset(topic: topic, partition: $0, offset: 0) }
+      })
+    let records = try consumer.read(count: 4_000, timeoutMilliseconds: 60_000)
     for topic in topics {
       for partition in Int32(0)..<2 {
         #expect(
           records.filter { $0.topic == topic && $0.partition == partition }.map(\.number) == Array(0..<1_000))
       }
     }
-    try consumer.commit(offsets: [KafkaTopicPartitionOffset(topic: "left", partition: 1, offset: 1_000)])
+    let place = KafkaTopicPartitionOffset(topic: "left", partition: 1, offset: 1_000)
+    try consumer.commit(offsets: [place])
+    try CommittedOffset.expect(1_000, of: place.partition, group: "pair", in: kafka.configuration)
     #expect(consumer.close(timeoutMilliseconds: 10_000))
   }
 

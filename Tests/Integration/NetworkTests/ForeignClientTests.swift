@@ -22,13 +22,7 @@ extension WholeNetwork {
       let network = try await TestNetwork.started(.init(apps: ["chess"], catalog: WholeNetwork.GoldenCaseTests.catalog))
       defer { network.stop() }
       try await onOwnThread {
-        let descriptors = network.folder.path + "/descriptors"
-        let schema = PackageRoot.path("Shared/AdEvents/Schema")
-        let files = try FileManager.default.contentsOfDirectory(atPath: schema + "/handbill/v1").sorted()
-        try Shell.run(
-          "protoc",
-          ["-I", schema, "-I", "/usr/include", "--include_imports", "--descriptor_set_out=\(descriptors)"]
-            + files.map { "handbill/v1/\($0)" })
+        let descriptors = try ForeignClientTests.descriptors(in: network.folder)
         let said = try Shell.run(
           python,
           [
@@ -43,6 +37,47 @@ extension WholeNetwork {
         try network.awaitCount("SELECT count(*) FROM billing.charge WHERE kind = 1 AND amount = 10000000", ads)
         try network.awaitCount("SELECT count(*) FROM billing.charge WHERE kind = 2 AND amount = 2000000000", ads)
         #expect(try network.command(["reconcile"]).status == 0)
+        try ForeignClientTests.readEverything(of: network, python: python, descriptors: descriptors)
+      }
+    }
+
+    /// The schema for Python, compiled from its files as they lie.
+    private static func descriptors(in folder: TemporaryFolder) throws -> String {
+      let descriptors = folder.path + "/descriptors"
+      let schema = PackageRoot.path("Shared/AdEvents/Schema")
+      let files = try FileManager.default.contentsOfDirectory(atPath: schema + "/handbill/v1").sorted()
+      try Shell.run(
+        "protoc",
+        ["-I", schema, "--include_imports", "--descriptor_set_out=\(descriptors)"] + files.map { "handbill/v1/\($0)" })
+      return descriptors
+    }
+
+    /// The CloudEvents SDK, as it comes out of the box, reads every record of every topic.
+    private static func readEverything(of network: TestNetwork, python: String, descriptors: String) throws {
+      func counts(_ topics: [Topic]) throws -> [String: [String: Int]] {
+        let names = topics.map { topic in
+          "\(topic.name)\(topic == .responses ? "chess" : "")=\(topic.message.schemaName)"
+        }
+        let script = PackageRoot.path("Tests/Conformance/read_events.py")
+        let said = try Shell.run(python, [script, network.bootstrapServers, descriptors] + names)
+        return try JSONDecoder().decode([String: [String: Int]].self, from: Data(said.utf8))
+      }
+      let clients = try counts(Topic.allCases.filter(\.isWrittenByClients))
+      for type in [EventType.adRequested, .impressionViewed, .clickTapped] {
+        // Each was written to a partition by chance, so most were forwarded.
+        #expect(clients["\(type.name)"].map { $0["events", default: 0] >= 20 } == true, "\(type): \(clients)")
+      }
+      try Shell.run(
+        "kcat", ["-b", network.bootstrapServers, "-P", "-t", Topic.clicks.name, "-p", "0"], input: "no event")
+      try network.awaitCount("SELECT count(*) FROM click_tracking.rejected", 1)
+      let own = try counts(Topic.allCases.filter { !$0.isWrittenByClients })
+      let keyed: [EventType] = [
+        .adResponded, .impressionAccepted, .clickAccepted, .allotmentAsked, .allotmentGranted, .catalogChanged,
+        .catalogHeartbeat,
+      ]
+      for type in keyed + [.watermarkPassed, .eventRejected] {
+        let count = try #require(own["\(type.name)"], "\(type): \(own)")
+        #expect(count["keys"] == (keyed.contains(type) ? count["events"] : 0), "\(type)")
       }
     }
 
@@ -57,7 +92,7 @@ extension WholeNetwork {
           let id = UUIDv7(timestamp: now, randomHigh: 1, randomLow: UInt64(number))
           ids.append(id)
           let request = """
-            {"requestId":"\(Data(id.bytes).base64EncodedString())","appKey":"\(WholeNetwork.GoldenCaseTests.key)","app":"chess",\
+            {"requestId":"\(Data(bytes(of: id)).base64EncodedString())","appKey":"\(WholeNetwork.GoldenCaseTests.key)","app":"chess",\
             "placement":"home","clientId":"by-hand-\(number)","sessionId":"by-hand-\(number)","country":"US",\
             "device":"DEVICE_PHONE","deadlineMilliseconds":"30000"}
             """
@@ -70,6 +105,11 @@ extension WholeNetwork {
       }
     }
   }
+}
+
+/// The 16 bytes of an id, big-endian, as messages have it.
+private func bytes(of id: UUIDv7) -> [UInt8] {
+  [id.high, id.low].flatMap { half in withUnsafeBytes(of: half.bigEndian) { Array($0) } }
 }
 
 /// The Python of the conformance tests; nil where pip cannot make it.

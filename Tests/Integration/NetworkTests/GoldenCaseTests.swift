@@ -57,7 +57,7 @@ extension WholeNetwork {
         guard served.count >= Self.impressions else { throw Drive.TooFew(served: served.count) }
         try drive.tell(served)
         try drive.awaitCharges()
-        let console = try HTTPClient.get("http://127.0.0.1:\(network.consolePort)/api/reports")
+        let console = try HTTPClient.get("http://127.0.0.1:\(network.consolePort)/api/v1/reports")
         return [try network.command(["report", "--json"]).output, String(decoding: console.body, as: UTF8.self)]
       }
       for report in figures { try check(report) }

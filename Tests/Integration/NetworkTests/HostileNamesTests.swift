@@ -25,9 +25,10 @@ extension WholeNetwork {
     }
 
     private static let paths = [
-      "/", "/?traffic=%3Cscript%3E", "/api/reports", "/api/reports/%3Cscript%3E", "/api/reports?app=';--",
-      "/api/reports?app=%00", "/api/catalog", "/api/catalog?kind=%3Cscript%3Ealert(1)%3C/script%3E", "/api/anomalies",
-      "/api/explain/%3Cscript%3E", "/api/reconciliation", "/%3Cscript%3E", "/..%2f..%2fetc%2fpasswd",
+      "/", "/?traffic=%3Cscript%3E", "/api/v1/reports", "/api/v1/reports/%3Cscript%3E", "/api/v1/reports?app=';--",
+      "/api/v1/reports?app=%00", "/api/v1/catalog", "/api/v1/catalog?kind=%3Cscript%3Ealert(1)%3C/script%3E",
+      "/api/v1/anomalies",
+      "/api/v1/explain/%3Cscript%3E", "/api/v1/reconciliation", "/%3Cscript%3E", "/..%2f..%2fetc%2fpasswd",
     ]
 
     @Test("Names and addresses of strangers are shown as text: pages, API, terminal, logs and metrics")
@@ -39,7 +40,8 @@ extension WholeNetwork {
         for path in Self.paths {
           let answer = try HTTPClient.get("http://127.0.0.1:\(network.consolePort)\(path)")
           let text = String(decoding: answer.body, as: UTF8.self)
-          #expect(answer.status < 500, "\(path): \(text)")
+          // The first comparison of the accounts may not have come to its end.
+          #expect(answer.status < 500 || path.hasSuffix("reconciliation") && answer.status == 503, "\(path): \(text)")
           #expect(!isRunnable(text, of: answer), "\(path): \(text)")
         }
         try checkCatalog(network)
@@ -65,9 +67,11 @@ extension WholeNetwork {
 
     /// They come back as they were written.
     private func checkCatalog(_ network: TestNetwork) throws {
-      let answer = try HTTPClient.get("http://127.0.0.1:\(network.consolePort)/api/catalog?kind=advertiser")
-      let rows = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [[String: Any]]
-      let names = rows?.compactMap { ($0["record"] as? [String: Any])?["name"] as? String }
+      let answer = try HTTPClient.get("http://127.0.0.1:\(network.consolePort)/api/v1/catalog?kind=advertiser")
+      let rows = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
+      let names = (rows?["rows"] as? [[String: Any]])?.compactMap {
+        ($0["record"] as? [String: Any])?["name"] as? String
+      }
       #expect(names.map(Set.init) == Set(Self.names))
     }
   }

@@ -115,8 +115,10 @@ extension WholeNetwork {
       #expect(counts == ["nullValue 1 1", "tooLarge 1 0", "malformed 1 1", "tokenKeyUnknown 1 1"])
 
       let list = try json(network, ["list", "--reason", "token-key-unknown", "--service", "click-tracking"])
-      #expect(list.elements?.count == 1)
-      let reference = try #require(list.elements?.first?["reference"]?.textValue)
+      #expect(list["rows"]?.elements?.count == 1 && list["rowsTotal"] == 1 && list["isCut"] == false)
+      let reference = try #require(list["rows"]?.elements?.first?["reference"]?.textValue)
+      let cut = try json(network, ["list", "--topic", "ads.impressions", "--limit", "3"])
+      #expect(cut["rows"]?.elements?.count == 3 && cut["rowsTotal"] == 4 && cut["isCut"] == true)
       #expect(reference == "click-tracking/ads.clicks/1/0")
       let story = try json(network, ["show", reference], settings: Self.bothKeys)
       #expect(story["reason"]?["number"]?.integerValue == 75)

@@ -1,4 +1,5 @@
 import AdCore
+import Foundation
 import Postgres
 import Supervision
 import Testing
@@ -41,6 +42,7 @@ struct ReconciliationTests {
     INSERT INTO click_tracking.output VALUES (0, 'ads.clicks.accepted', 2, 1);
     INSERT INTO impression_tracking.partition (partition, batch_number) VALUES (0, 1);
     INSERT INTO impression_tracking.counted VALUES (0, 1);
+    INSERT INTO impression_tracking.windows VALUES (0, 'HANDBILL_LATE_ARRIVAL', '2025-07-01Z', 86400000);
     INSERT INTO impression_tracking.input (partition, topic, next_offset) VALUES (0, 'ads.impressions', 3);
     INSERT INTO impression_tracking.batch (partition, batch_number, committed_at, watermark, input_topics, first_offsets,
       next_offsets, output_topics, first_sequences, next_sequences, outcomes)
@@ -54,8 +56,8 @@ struct ReconciliationTests {
     INSERT INTO billing.campaign_day (campaign, day, requested, funded, allotted) VALUES
       ('camp', 14611, 5000000000, 5000000000, 2010000000);
     INSERT INTO billing.allotment (id, partition, ordinal, campaign, advertiser, currency, budget_day, granted, amount,
-      charged, campaign_free, serve_until, batch_number, granted_at, grant_version)
-    VALUES (5, 0, 1, 'camp', 'adv', 'USD', 14611, 2010000000, 2010000000, 2010000000, 0, now(), 1, now(), 1);
+      charged, click_rates, campaign_free, serve_until, batch_number, granted_at, grant_version)
+    VALUES (5, 0, 1, 'camp', 'adv', 'USD', 14611, 2010000000, 2010000000, 2010000000, '1000000', 0, now(), 1, now(), 1);
     INSERT INTO billing.charge (serve_id, kind, id_hash, partition, batch_number, sequence, event_time, arrival, fate, price,
       amount, developer_amount, network_amount, allotment, budget_day, share_basis_points, app, developer, advertiser,
       campaign, ad, placement, country, device, size, currency) VALUES
@@ -122,6 +124,9 @@ struct ReconciliationTests {
       ("M6", "UPDATE impression_tracking.minute_count SET events = 2"),
       ("M6", "UPDATE ad_selection.minute_count SET requests = 2"),
       ("M6", "DELETE FROM ad_selection.minute_count"),
+      ("M6", "INSERT INTO ad_selection.keyless_count VALUES (0, '2035-01-01', 16, 1)"),
+      ("M6", Self.keyless + "UPDATE ad_selection.keyless_count SET requests = 1"),
+      ("M6", Self.keyless + "DELETE FROM ad_selection.keyless_count"),
       ("M6", "UPDATE billing.minute_revenue SET gross = gross + 1 WHERE kind = 1"),
     ])
   func tampered(rule: String, change: String) async throws {
@@ -130,6 +135,26 @@ struct ReconciliationTests {
     #expect(broken.contains { $0.rule == rule }, "\(result.text)")
     #expect(broken.allSatisfy { !$0.examples.isEmpty })
     #expect(!result.isClean)
+  }
+
+  /// Two requests of a stranger, and their count.
+  private static let keyless = """
+    INSERT INTO ad_selection.decision (serve_id, partition, app, placement, country, device, client_hash, is_test,
+      batch_number, request_id, arrival, deadline, outcome, reason, error, candidates, outbid, excluded_reasons,
+      excluded_counts)
+    SELECT overlay('\(serve)' PLACING number::text FROM 36)::uuid, 0, 'invented-' || number, '', '', 0, 1, false, 1,
+      '\(serve)', '2029-12-31 23:59:59Z', '2030-01-01Z', 36, 16, 4, 0, 0, '{}', '{}' FROM generate_series(5, 6) AS number;
+    INSERT INTO ad_selection.keyless_count VALUES (0, '2025-07-24', 16, 2), (0, '2025-07-23', 16, 9);
+
+    """
+
+  @Test(
+    "M1, A1: requests without their app's key are compared by the day of their decision, as far as decisions go back")
+  func withoutAppKey() async throws {
+    let result = try await reconcile(after: Self.keyless)
+    #expect(result.differences == 0, "\(result.text)")
+    let check = try #require(result.checks.first { $0.name.hasPrefix("requests without their app's key") })
+    #expect(check.compared == 2)
   }
 
   @Test("a lost range and a log that was accepted anew are no gap")
@@ -153,8 +178,8 @@ struct ReconciliationTests {
     // By partition: the sequences that are left, with the day of January 2030 on which each arrived, and whether that is
     // a fault. Days before the 1st were dropped.
     let partitions: [(rows: [(sequence: Int, day: Int)], isFault: Bool)] = [
-      ([(2, 1), (4, 1), (5, 2), (7, 2), (8, 3)], false), ([(2, 1), (3, 3), (5, 3)], true), ([(1, 1), (3, 1)], true),
-      ([(3, 1), (4, 4), (5, 4)], false), ([(2, 1), (5, 1), (5, 1)], true),
+      ([(2, 1), (4, 1), (5, 2), (7, 2), (8, 3)], false), ([(2, 1), (3, 4), (5, 4)], true), ([(1, 1), (3, 1)], true),
+      ([(3, 1), (4, 4), (5, 4)], false), ([(2, 1), (5, 1), (5, 1)], true), ([(2, 1), (3, 3), (5, 3)], false),
     ]
     var script = """
       DO $$ DECLARE day regclass; BEGIN
@@ -180,41 +205,111 @@ struct ReconciliationTests {
     #expect(check.examples.map { $0.prefix(11) } == faults.map { "partition \($0)" }, "\(check)")
   }
 
-  @Test("the devices' own tally is compared with the tables")
+  @Test("the devices' own tally is compared with the tables; what it leaves out is not")
   func devices() async throws {
     let pool = try await TestDatabase.pool()
     let text = """
-      {"startedAtMilliseconds": 1700000000000, "requests": 2, "impressions": {"live": 1, "test": 0},
-       "clicks": {"live": 1, "test": 0}, "accidentalClicks": {"live": 0, "test": 0}, "forgedEvents": 0, "garbage": 0}
+      {"version": 1, "startedAt": "2023-11-14T22:13:20Z", "requests": 2, "impressions": {"live": 1, "test": 0},
+       "clicks": {"live": 1, "test": 0}, "accidentalClicks": {"live": 0, "test": 0}, "rejectedRecords": 0,
+       "besides": {"weather": "fair"}}
       """
     let account = try DeviceAccount.read(try JSONValue.parse(text.utf8)).get()
-    let result = try await onOwnThread {
+    let few = DeviceAccount(startedAt: account.startedAt, impressions: .init(live: 3, test: 0))
+    let (whole, part) = try await onOwnThread {
       try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(Self.served) }
-      return try Reconciler(pool).reconcile(tally: account)
+      return (try Reconciler(pool).reconcile(tally: account), try Reconciler(pool).reconcile(tally: few))
     }
-    let devices = result.checks.filter { $0.rule == "devices" }
+    let devices = whole.checks.filter { $0.rule == "devices" }
     #expect(devices.filter { $0.differences > 0 }.flatMap(\.examples) == ["the devices say 2, the tables 1"])
     #expect(devices.count == 8)
+    #expect(part.checks.filter { $0.rule == "devices" }.map(\.differences) == [2, 0])
+    #expect(try DeviceAccount.read(account.json(besides: [.init("pens", 3)])).get() == account)
+    #expect(try DeviceAccount.read(few.json()).get() == few)
   }
 
-  @Test("B5: a served ad is explained from its decision to the ledger, and an unknown one is said to be unknown")
-  func explain() async throws {
-    let pool = try await TestDatabase.pool()
-    let id = try #require(UUIDv7(Self.serve))
-    let (before, after) = try await onOwnThread {
-      let before = try Explain(pool).serve(id)
-      try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(Self.served) }
-      return (before, try Explain(pool).serve(id))
+  @Test(
+    "a tally that cannot be read says everything that is wrong with it",
+    arguments: [
+      ("[]", "the tally: must be a JSON object"),
+      (
+        #"{"startedAt": "today", "request": 1}"#,
+        "request: is none of version, startedAt, besides, requests, impressions, clicks, accidentalClicks, "
+          + "rejectedRecords; did you mean requests?; version: must be 1: the form that docs/tally.md tells; "
+          + "startedAt: must be a moment in UTC such as 2026-07-01T12:00:00.000Z; the tally: must have one of requests, "
+          + "impressions, clicks, accidentalClicks, rejectedRecords"
+      ),
+      (
+        #"{"version": 1, "startedAt": "2026-07-01T12:00:00Z", "requests": -1, "clicks": 3, "impressions": {"live": 1.5}}"#,
+        "requests: must be a whole number, 0 to 1000000000000000; impressions: must be an object with live and test; "
+          + "clicks: must be an object with live and test"
+      ),
+    ])
+  func badTally(text: String, problems: String) throws {
+    guard case .failure(let found) = DeviceAccount.read(try JSONValue.parse(text.utf8)) else {
+      Issue.record("it was read")
+      return
     }
-    #expect(!before.isKnown)
-    #expect(before.text.contains("Nothing is known"))
-    #expect(after.json["decision"]?.elements?.first?["reason"] == "1: a paid ad was served")
-    #expect(after.json["impression"]?.elements?.first?["impression_price"] == "0.01")
-    #expect(after.json["clicks"]?.elements?.first?["verdict"] == "1: billable")
-    #expect(after.json["charges"]?.elements?.map { $0["amount"]?.textValue } == ["0.01", "2.00"])
-    #expect(after.json["postings"]?.elements?.count == 3)
-    #expect(after.json["allotment"]?.elements?.first?["state"] == "1: open")
-    #expect(after.json["batches"]?.elements?.first?["inputs"]?.elements?.first?["next_offset"] == 3)
-    #expect(after.text.contains("Postings of the journals"))
+    #expect(found.description == problems)
+  }
+
+  @Test("the example of docs/tally.md is a tally, with every figure")
+  func documentedTally() throws {
+    let text = try String(contentsOfFile: PackageRoot.path("docs/tally.md"), encoding: .utf8)
+    let example = try #require(text.firstMatch(of: /```json\n(\{[\s\S]*?\n\})\n```/)).output.1
+    let account = try DeviceAccount.read(try JSONValue.parse(example.utf8)).get()
+    let isWhole =
+      account.requests != nil && account.impressions != nil && account.clicks != nil
+      && account.accidentalClicks != nil && account.rejectedRecords != nil
+    #expect(isWhole)
+  }
+
+  // MARK: Windows
+
+  /// The served ad's life ends at 2030-01-01 00:15; everything that arrived until 02:00 is decided.
+  private static func windows(_ rows: [(from: String, milliseconds: Int64)]) -> String {
+    "UPDATE impression_tracking.partition SET watermark = '2030-01-01 02:00Z'; DELETE FROM impression_tracking.windows;"
+      + rows.map {
+        "INSERT INTO impression_tracking.windows VALUES (0, 'HANDBILL_LATE_ARRIVAL', '\($0.from)', \($0.milliseconds));"
+      }
+      .joined()
+  }
+
+  @Test("I7c: a serve is final by the window that was in force for it, or a longer one that came later")
+  func windowsInForce() async throws {
+    // The ad was served at 2025-07-14 17:17.
+    let cases: [(rows: [(from: String, milliseconds: Int64)], final: Int64)] = [
+      ([("2025-07-01Z", 60_000)], 1), ([("2025-07-01Z", 86_400_000)], 0), ([], 0),
+      // Noted for the first time after it was served: that holds for it as well.
+      ([("2025-08-01Z", 60_000)], 1), ([("2025-08-01Z", 86_400_000)], 0),
+      // Shorter since: an event of then was judged by the longer one.
+      ([("2025-07-01Z", 86_400_000), ("2025-08-01Z", 60_000)], 0),
+      // Shorter before it was served: the longer one is over.
+      ([("2025-07-01Z", 86_400_000), ("2025-07-02Z", 60_000)], 1),
+      // Longer since: an impression may still come.
+      ([("2025-07-01Z", 60_000), ("2025-08-01Z", 86_400_000)], 0),
+      // Another partition's windows do not matter.
+      ([("2025-07-01Z", 60_000), ("2025-08-01Z", 120_000)], 1),
+    ]
+    for (rows, final) in cases {
+      let result = try await reconcile(after: Self.windows(rows))
+      #expect(result.finality.final == final && result.finality.serves == 1, "\(rows)")
+      let check = try #require(result.checks.first { $0.rule == "I7c" })
+      #expect(check.compared == final && check.differences == 0, "\(rows)")
+    }
+    let unknown = try await reconcile(after: Self.windows([]))
+    #expect(unknown.finality.finalBy == nil && unknown.finality.text.contains("a moment not yet known"))
+    let other = try await reconcile(
+      after: Self.windows([("2025-07-01Z", 60_000)])
+        + "INSERT INTO impression_tracking.windows VALUES (1, 'HANDBILL_LATE_ARRIVAL', '2025-07-01Z', 86400000);")
+    #expect(other.finality.final == 1)
+  }
+
+  @Test("I7c: a final serve that was neither seen nor expired once is a difference, whatever the windows were before")
+  func finalDifference() async throws {
+    let result = try await reconcile(
+      after: Self.windows([("2025-07-01Z", 60_000), ("2025-08-01Z", 120_000)])
+        + "UPDATE impression_tracking.impression SET is_test = true;")
+    let check = try #require(result.checks.first { $0.rule == "I7c" })
+    #expect(check.differences == 1 && check.examples == ["1 served and final, 0 seen, 0 expired"])
   }
 }

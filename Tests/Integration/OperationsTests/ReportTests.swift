@@ -8,7 +8,7 @@ import Testing
 @Suite("Reports")
 struct ReportTests {
   /// Counts as the services write them: the golden case, a test app, and another currency.
-  private static let counts = """
+  static let counts = """
     INSERT INTO ad_selection.minute_count (partition, minute, reason, app, placement, campaign, ad, country, device, size,
       is_test, requests, fills) VALUES
       (0, '2010-07-01 00:00Z', 1, 'golden', 'home', 'brand', 'one', 'US', 1, 1, false, 10000, 10000),
@@ -36,16 +36,16 @@ struct ReportTests {
         2194000000000, 1316400000000, 877600000000);
     """
 
-  private func pool() async throws -> PostgresPool {
+  static func pool() async throws -> PostgresPool {
     let pool = try await TestDatabase.pool()
     try await onOwnThread {
-      try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(Self.counts) }
+      try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(counts) }
     }
     return pool
   }
 
   private func report(_ words: [(name: String, value: String)]) async throws -> Report {
-    let pool = try await pool()
+    let pool = try await Self.pool()
     return try await onOwnThread { try Reports(pool).report(try ReportQuery.read(words).get()) }
   }
 
@@ -68,9 +68,38 @@ struct ReportTests {
     #expect(report.text.contains("26,651") && report.text.contains("34.90 %"))
   }
 
+  @Test("M1, A1: requests without their app's key are one figure of the network, and in no row")
+  func withoutAppKey() async throws {
+    let none = try await report([("group", "app")])
+    #expect(none.json["requestsWithoutAppKey"] == 0 && !none.text.contains("app's key"))
+    let pool = try await Self.pool()
+    try await onOwnThread {
+      try pool.withConnection { connection throws(PostgresError) in
+        try connection.executeScript(
+          """
+          INSERT INTO ad_selection.keyless_count VALUES
+            (0, '2010-06-30', 16, 5), (0, '2010-07-01', 16, 1000), (1, '2010-07-01', 17, 30), (0, '2010-07-02', 18, 400),
+            (0, '2010-07-03', 16, 7000)
+          """)
+      }
+      for (from, until, figure) in [
+        ("2010-07-01", "2010-07-03", 1_430), ("2010-07-01T12:00:00Z", "2010-07-02T00:00:00Z", 1_030),
+        ("2010-07-02", "2010-07-02T00:00:01Z", 400), ("2010-07-03", "2031-01-01", 7_000),
+      ] as [(String, String, Int64)] {
+        let words = [(name: "group", value: "app"), (name: "from", value: from), (name: "until", value: until)]
+        let report = try Reports(pool).report(try ReportQuery.read(words).get())
+        #expect(report.json["requestsWithoutAppKey"] == .integer(figure))
+        #expect(report.text.contains("\(TextTable.grouped(figure)) requests came without their app's key"))
+      }
+      let all = try Reports(pool).report(ReportQuery(grouping: [.app]))
+      #expect(all.requestsWithoutAppKey == 8_435)
+      #expect(all.total.requests == none.total.requests && all.rows.count == none.rows.count)
+    }
+  }
+
   @Test("B8: gross and net are both in the report, and the difference by reason")
   func grossAndNet() async throws {
-    let pool = try await pool()
+    let pool = try await Self.pool()
     try await onOwnThread {
       try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(Self.invalid) }
       let report = try Reports(pool).report(try ReportQuery.read([("group", "app"), ("app", "golden")]).get())
@@ -110,12 +139,12 @@ struct ReportTests {
 
   @Test("B8: an app's hour beyond a limit is marked; the mark follows the counts, and stays when the limit is raised")
   func anomalies() async throws {
-    let pool = try await pool()
+    let pool = try await Self.pool()
     try await onOwnThread {
       try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(Self.invalid) }
       let anomalies = Anomalies(pool)
       func marks(_ words: [(name: String, value: String)] = []) throws -> [String] {
-        try anomalies.list(try ReportQuery.read(words).get()).map {
+        try anomalies.list(try ReportQuery.read(words).get()).items.map {
           "\($0.hour.utcText) \($0.app) \($0.kind) \($0.events)/\($0.ofEvents) \($0.percent) of \($0.limitPercent)"
         }
       }
@@ -133,6 +162,10 @@ struct ReportTests {
       ]
       #expect(try marks() == expected)
       #expect(try marks([("app", "idle")]).isEmpty)
+      let cut = try anomalies.list(try ReportQuery.read([("limit", "1")]).get())
+      #expect(cut.items.count == 1 && cut.total == 2)
+      #expect(cut.json(\.json)["isCut"] == true && cut.json(\.json)["rowsTotal"] == 2)
+      #expect(Anomaly.table(cut).contains("The latest 1 of 2 marks; --limit takes more, up to 10,000."))
       #expect(try anomalies.markedApps(since: start) == ["repeats": 1, "impossible": 1])
       try pool.withConnection { connection throws(PostgresError) in
         try connection.executeScript("UPDATE click_tracking.minute_count SET events = events + 1 WHERE verdict = 2")
@@ -149,7 +182,7 @@ struct ReportTests {
 
   @Test("A2: errors that were injected are shown with their codes, in test traffic only")
   func injectedErrors() async throws {
-    let pool = try await pool()
+    let pool = try await Self.pool()
     try await onOwnThread {
       try pool.withConnection { connection throws(PostgresError) in
         try connection.executeScript(
@@ -219,7 +252,7 @@ struct ReportTests {
 
   @Test("the views for dashboards say the same, each column has a comment, and the role reads them alone")
   func views() async throws {
-    let pool = try await pool()
+    let pool = try await Self.pool()
     try await onOwnThread {
       try pool.withConnection { connection throws(PostgresError) in
         let golden = try connection.query(

@@ -13,7 +13,7 @@ private final class RecordingDelegate: @MainActor BannerDelegate, @MainActor Int
 
   func bannerWillLoad(_ banner: Banner) { heard.append("willLoad") }
   func bannerDidLoad(_ banner: Banner) { heard.append("didLoad") }
-  func banner(_ banner: Banner, didFail error: AdError) { heard.append("didFail \(error)") }
+  func banner(_ banner: Banner, didFail failure: AdFailure) { heard.append("didFail \(failure)") }
   func banner(_ banner: Banner, actionShouldBeginLeavingApplication willLeave: Bool) -> Bool {
     heard.append("shouldBegin \(willLeave)")
     return allowsActions
@@ -26,7 +26,7 @@ private final class RecordingDelegate: @MainActor BannerDelegate, @MainActor Int
     guard presentsWithinDidLoad else { return }
     do throws(PresentationError) { try interstitial.presentModally() } catch { presentationError = error }
   }
-  func interstitial(_ interstitial: Interstitial, didFail error: AdError) { heard.append("didFail \(error)") }
+  func interstitial(_ interstitial: Interstitial, didFail failure: AdFailure) { heard.append("didFail \(failure)") }
   func interstitialDidUnload(_ interstitial: Interstitial) { heard.append("didUnload") }
 }
 
@@ -152,6 +152,46 @@ struct AdObjectTests {
     #expect(transport.told == ["rendered", "unloaded"])
   }
 
+  @Test("E4: the network's sentence and the request's id reach the app: the delegate and the events")
+  func failureDetail() async throws {
+    let sentence = "placement is not a slug"
+    let transport = FakeTransport { _ in .error(.configurationError, detail: sentence) }
+    let client = AdNetworkClient(identity: try sampleIdentity(device: .pad), transport: transport)
+    let placement = try #require(PlacementID("home"))
+    let delegate = RecordingDelegate()
+
+    let banner = try Banner(client: client, placement: placement)
+    banner.delegate = delegate
+    for await event in banner.events {
+      let id = try #require(transport.requests.first).requestID
+      #expect(event == .told(.didFail(AdFailure(.configurationError, detail: sentence, requestID: id))))
+      break
+    }
+    let interstitial = try Interstitial(client: client, placement: placement)
+    interstitial.delegate = delegate
+    for await event in interstitial.events {
+      let id = try #require(transport.requests.last).requestID
+      #expect(event == .told(.didFail(AdFailure(.configurationError, detail: sentence, requestID: id))))
+      break
+    }
+    let heard = "didFail configurationError: \(sentence)"
+    #expect(delegate.heard == [heard, heard])
+    #expect(transport.told.isEmpty, "the network knows of its own errors")
+  }
+
+  @Test("An app can name the ad that it shows: its serve id and its request's id")
+  func namesItsAd() async throws {
+    let bannerAd = try sampleAd()
+    let client = AdNetworkClient(
+      identity: try sampleIdentity(), transport: FakeTransport { _ in .ad(bannerAd) })
+    let banner = try Banner(client: client, placement: try #require(PlacementID("home")))
+    #expect(banner.loadedAd == nil)
+    for await event in banner.events where event == .told(.didLoad) { break }
+    #expect(banner.loadedAd?.serveID == sampleServeID && banner.loadedAd?.requestID == sampleRequestID)
+    banner.stop()
+    #expect(banner.loadedAd == nil)
+  }
+
   @Test("S5: on a phone an interstitial fails with configurationError and asks nothing")
   func phone() async throws {
     let transport = FakeTransport { _ in .noAnswer }
@@ -159,7 +199,10 @@ struct AdObjectTests {
     let interstitial = try Interstitial(client: client, placement: try #require(PlacementID("between-levels")))
     var events: [InterstitialEvent] = []
     for await event in interstitial.events { events.append(event) }
-    #expect(events == [.told(.didFail(.configurationError))])
+    #expect(
+      events == [
+        .told(.didFail(AdFailure(.configurationError, detail: "S5: a full-screen ad is for iPad")))
+      ])
     #expect(transport.requests.isEmpty)
   }
 }

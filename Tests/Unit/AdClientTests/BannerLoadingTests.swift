@@ -46,7 +46,7 @@ struct BannerLoadingTests {
     var banner = try askedBanner()
     #expect(
       banner.answered(.error(.inventoryUnavailable), number: 1, at: ms(50)) == [
-        .tell(.didFail(.inventoryUnavailable))
+        .tell(.didFail(AdFailure(.inventoryUnavailable)))
       ])
   }
 
@@ -55,7 +55,7 @@ struct BannerLoadingTests {
     var banner = try askedBanner()
     #expect(
       banner.answered(.noAnswer, number: 1, at: ms(50)) == [
-        .report(.request(.failed(.serverFailure), 1, 50)), .tell(.didFail(.serverFailure)),
+        .report(.request(.failed(.serverFailure), 1, 50)), .tell(.didFail(AdFailure(.serverFailure))),
       ])
   }
 
@@ -67,7 +67,7 @@ struct BannerLoadingTests {
     #expect(
       banner.imagesFetched(false, number: 1, at: ms(70)) == [
         .report(.ad(.failed(.assetLoadFailure), ad, 70)), .report(.ad(.unloaded, ad, 70)),
-        .tell(.didFail(.assetLoadFailure)),
+        .tell(.didFail(AdFailure(.assetLoadFailure))),
       ])
   }
 
@@ -83,14 +83,15 @@ struct BannerLoadingTests {
       result = .ad(
         AdContent(
           ad: whole.ad, images: whole.images, action: whole.action, lifetimeMilliseconds: 900_000, isTest: true,
-          token: [], answeredAt: ms(0)))
+          serveID: whole.serveID, requestID: whole.requestID, token: [], answeredAt: ms(0)))
     case 1: result = .ad(try sampleAd(sizes: [.phoneBannerPortrait]))
     case 2: result = .ad(try sampleAd(lifetimeMilliseconds: 50))
     default: result = .invalid
     }
     #expect(
       banner.answered(result, number: 1, at: ms(50)) == [
-        .report(.request(.failed(.adResponseValidateFailure), 1, 50)), .tell(.didFail(.adResponseValidateFailure)),
+        .report(.request(.failed(.adResponseValidateFailure), 1, 50)),
+        .tell(.didFail(AdFailure(.adResponseValidateFailure))),
       ])
   }
 
@@ -140,7 +141,7 @@ struct BannerLoadingTests {
     #expect(banner.nextWake == ms(600_100))
     #expect(
       banner.advance(to: ms(600_100)) == [
-        .report(.ad(.unloaded, ad, 600_100)), .clear, .tell(.didFail(.adUnloaded)),
+        .report(.ad(.unloaded, ad, 600_100)), .clear, .tell(.didFail(AdFailure(.adUnloaded))),
       ])
     #expect(banner.nextWake == ms(630_100))
   }
@@ -172,7 +173,7 @@ struct BannerLoadingTests {
     for time: Int64 in [10_100, 20_100] {
       #expect(
         banner.advance(to: ms(time)) == [
-          .tell(.didFail(.bannerVisibleWithoutContent)),
+          .tell(.didFail(AdFailure(.bannerVisibleWithoutContent))),
           .report(.request(.failed(.bannerVisibleWithoutContent), 1, time)),
         ])
     }
@@ -197,7 +198,7 @@ struct BannerLoadingTests {
     var banner = try askedBanner()
     #expect(
       banner.enteredBackground(at: ms(10)) == [
-        .report(.request(.failed(.applicationInactive), 1, 10)), .tell(.didFail(.applicationInactive)),
+        .report(.request(.failed(.applicationInactive), 1, 10)), .tell(.didFail(AdFailure(.applicationInactive))),
       ])
     #expect(banner.nextWake == nil)
     let late = try sampleAd()

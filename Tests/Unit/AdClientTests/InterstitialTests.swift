@@ -45,14 +45,19 @@ struct InterstitialTests {
   func phone() {
     var machine = InterstitialStateMachine(requiredSizes: interstitialSizes)
     #expect(
-      machine.start(device: .phone, isPlaceTaken: false, at: ms(0)) == [.tell(.didFail(.configurationError))])
+      machine.start(device: .phone, isPlaceTaken: false, at: ms(0)) == [
+        .tell(.didFail(AdFailure(.configurationError, detail: "S5: a full-screen ad is for iPad")))
+      ])
     #expect(machine.isFinished)
   }
 
   @Test("D5: while another loads for the same place it fails with loadingThrottled")
   func placeTaken() {
     var machine = InterstitialStateMachine(requiredSizes: interstitialSizes)
-    #expect(machine.start(device: .pad, isPlaceTaken: true, at: ms(0)) == [.tell(.didFail(.loadingThrottled))])
+    #expect(
+      machine.start(device: .pad, isPlaceTaken: true, at: ms(0)) == [
+        .tell(.didFail(AdFailure(.loadingThrottled, detail: "D5: another ad loads for this place")))
+      ])
   }
 
   @Test("D5: it loads once")
@@ -70,7 +75,7 @@ struct InterstitialTests {
     _ = machine.start(device: .pad, isPlaceTaken: false, at: ms(0))
     #expect(
       machine.answered(.ad(try interstitialAd(lifetimeMilliseconds: lifetime)), at: ms(50)) == [
-        .tell(.didFail(.adResponseValidateFailure)),
+        .tell(.didFail(AdFailure(.adResponseValidateFailure))),
         .report(.request(.failed(.adResponseValidateFailure), 1, 50)),
       ])
     #expect(machine.isFinished)
@@ -84,7 +89,7 @@ struct InterstitialTests {
       let error: AdError = reported ? .serverFailure : .inventoryUnavailable
       #expect(
         machine.answered(result, at: ms(50))
-          == [.tell(.didFail(error))] + (reported ? [.report(.request(.failed(error), 1, 50))] : []))
+          == [.tell(.didFail(AdFailure(error)))] + (reported ? [.report(.request(.failed(error), 1, 50))] : []))
       #expect(machine.isFinished)
     }
   }
@@ -97,7 +102,7 @@ struct InterstitialTests {
     _ = machine.answered(.ad(ad), at: ms(50))
     #expect(
       machine.imagesFetched(false, at: ms(60)) == [
-        .tell(.didFail(.assetLoadFailure)), .report(.ad(.failed(.assetLoadFailure), ad, 60)),
+        .tell(.didFail(AdFailure(.assetLoadFailure))), .report(.ad(.failed(.assetLoadFailure), ad, 60)),
         .report(.ad(.unloaded, ad, 60)),
       ])
   }
@@ -196,7 +201,7 @@ struct InterstitialTests {
     var machine = modalInterstitial(ad)
     #expect(
       machine.failed(.assetLoadFailure, at: ms(1_500)) == [
-        .tell(.didFail(.assetLoadFailure)), .report(.ad(.failed(.assetLoadFailure), ad, 1_500)), .remove,
+        .tell(.didFail(AdFailure(.assetLoadFailure))), .report(.ad(.failed(.assetLoadFailure), ad, 1_500)), .remove,
         .tell(.didUnload), .report(.ad(.unloaded, ad, 1_500)),
       ])
   }
@@ -207,7 +212,7 @@ struct InterstitialTests {
     _ = loading.start(device: .pad, isPlaceTaken: false, at: ms(0))
     #expect(
       loading.enteredBackground(at: ms(10)) == [
-        .tell(.didFail(.applicationInactive)), .report(.request(.failed(.applicationInactive), 1, 10)),
+        .tell(.didFail(AdFailure(.applicationInactive))), .report(.request(.failed(.applicationInactive), 1, 10)),
       ])
     var loaded = loadedInterstitial(try interstitialAd())
     #expect(loaded.enteredBackground(at: ms(200)) == [])

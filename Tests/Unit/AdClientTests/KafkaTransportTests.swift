@@ -128,7 +128,7 @@ struct KafkaTransportTests {
   @Test("A request gets its own answer; what is for others is dropped; its headers say where the answer goes")
   func answers() async throws {
     let network = try FakeNetwork { id, _ in
-      AdResponse(requestID: id, outcome: .error(.inventoryUnavailable, detail: ""))
+      AdResponse(requestID: id, outcome: .error(.inventoryUnavailable, detail: "a sentence"))
     }
     defer { network.stop() }
     let transport = try transport(network)
@@ -137,11 +137,13 @@ struct KafkaTransportTests {
       facts.withLock { $0.append(fact) }
     }
     let (id, result) = try await ask(session)
-    #expect(result == .error(.inventoryUnavailable))
+    #expect(result == .error(.inventoryUnavailable, detail: "a sentence"))
     #expect(transport.counts.answersDropped >= 1)
     let request = try #require(await network.records(.requests, atLeast: 1).first)
     #expect(request.id == id.description)
     #expect(request.record.partition == KafkaPartition.of(key: "client-1", count: FakeNetwork.partitions))
+    // Text, because readers of CloudEvents take every header of the answer as UTF-8.
+    #expect(request.header("kafka_correlationId") == Array(id.description.utf8))
     #expect(request.header("kafka_replyTopic") == Array("ads.responses.sample-app".utf8))
     #expect(request.header("kafka_replyPartition")?.last.map(Int32.init) == transport.replyPartition)
     #expect(transport.close(timeoutMilliseconds: 5_000))

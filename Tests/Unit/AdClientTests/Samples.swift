@@ -6,6 +6,9 @@ import Testing
 /// A moment of the tests' clock.
 func ms(_ milliseconds: Int64) -> MonotonicTime { MonotonicTime(milliseconds: milliseconds) }
 
+let sampleServeID = ServeID(timestamp: Timestamp(milliseconds: 1_768_478_400_000), randomHigh: 1, randomLow: 2)
+let sampleRequestID = UUIDv7(timestamp: Timestamp(milliseconds: 1_768_478_400_000), randomHigh: 3, randomLow: 4)
+
 /// An ad answered at `answeredAt`, whose token is `token`.
 func sampleAd(
   _ token: UInt8 = 1, kind: AdAction.Kind = .cover, lifetimeMilliseconds: Int64 = 900_000,
@@ -15,7 +18,8 @@ func sampleAd(
     ad: try #require(AdID("sample-ad")),
     images: Dictionary(uniqueKeysWithValues: sizes.map { ($0, "https://images.example/\($0.rawValue).png") }),
     action: AdAction(kind: kind, destination: "https://destination.example/"),
-    lifetimeMilliseconds: lifetimeMilliseconds, isTest: true, token: [token], answeredAt: ms(answeredAt))
+    lifetimeMilliseconds: lifetimeMilliseconds, isTest: true, serveID: sampleServeID,
+    requestID: sampleRequestID, token: [token], answeredAt: ms(answeredAt))
 }
 
 extension AdReport {

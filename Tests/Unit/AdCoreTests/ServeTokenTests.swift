@@ -189,7 +189,7 @@ struct MarkAndHashTests {
     let marks = try ForwardingMark(ring: try ring(1))
     let payload: [UInt8] = Array("a request".utf8)
     let mark = payload.withUnsafeBytes { marks.mark(payload: $0, partition: 3, now: Samples.now) }
-    #expect(mark.count == ForwardingMark.byteCount)
+    #expect(mark.count == ForwardingMark.byteCount && mark.allSatisfy { (0x2B...0x7A).contains($0) }, "not text")
     func verifies(_ mark: [UInt8], _ payload: [UInt8], _ partition: Int32) -> Bool {
       mark.withUnsafeBytes { mark in
         payload.withUnsafeBytes { marks.verifies(mark, payload: $0, partition: partition, now: Samples.now) }

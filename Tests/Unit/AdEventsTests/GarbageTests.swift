@@ -1,4 +1,3 @@
-import CEventSchema
 import FuzzTargets
 import Testing
 
@@ -127,34 +126,6 @@ struct GarbageTests {
     expect(click, bytes { $0.unsigned(1, UInt64.max) }, .invalidField)
     expect(click, bytes { $0.unsigned(3, UInt64.max) }, .invalidField)
     expect(click, bytes { $0.bytes(2, [UInt8](repeating: 1, count: 1_025)) }, .invalidField)
-  }
-
-  @Test("every message is what protobuf-c reads and writes too", arguments: AnyMessage.all)
-  func protobufC(_ message: AnyMessage) throws {
-    for seed in UInt64(0)..<200 {
-      let bytes = message.sample(seed).bytes
-      #expect(try repacked(bytes, message.schemaName) == bytes)
-    }
-  }
-
-  /// Unpacks and packs with protobuf-c; nil when it refuses.
-  private func repacked(_ bytes: [UInt8], _ schemaName: String) throws -> [UInt8]? {
-    let descriptors: [ProtobufCMessageDescriptor] = [
-      handbill__v1__ad_request__descriptor, handbill__v1__ad_response__descriptor,
-      handbill__v1__impression_event__descriptor, handbill__v1__click_event__descriptor,
-      handbill__v1__accepted_impression_record__descriptor, handbill__v1__accepted_click_record__descriptor,
-      handbill__v1__usage_record__descriptor, handbill__v1__budget_record__descriptor,
-      handbill__v1__catalog_message__descriptor, handbill__v1__rejected_event__descriptor,
-    ]
-    var descriptor = try #require(descriptors.first { String(cString: $0.name) == schemaName })
-    return withUnsafePointer(to: &descriptor) { descriptor in
-      guard let message = protobuf_c_message_unpack(descriptor, nil, bytes.count, bytes) else { return nil }
-      defer { protobuf_c_message_free_unpacked(message, nil) }
-      guard message.pointee.n_unknown_fields == 0 else { return nil }
-      var output = [UInt8](repeating: 0, count: protobuf_c_message_get_packed_size(message))
-      let count = output.withUnsafeMutableBufferPointer { protobuf_c_message_pack(message, $0.baseAddress) }
-      return count == output.count ? output : nil
-    }
   }
 }
 

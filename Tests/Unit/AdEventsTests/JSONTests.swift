@@ -74,11 +74,13 @@ struct JSONTests {
     let id = #""requestId":"AZAAAAAAcACAAAAAAAAAAQ==""#
     let action = #""action":{"kind":"KIND_COVER","destination":"https:\/\/example.com\/"}"#
     let images = #""images":[{"size":1,"url":"a"},{"size":"AD_SIZE_MEDIUM_RECTANGLE","url":"\ud83d\ude00"}]"#
-    let ad = #""ad":{"ad":"one","token":"AQID",\#(action),\#(images)}"#
+    let serve = #""serveId":"01900000-0000-7000-8000-000000000001""#
+    let ad = #""ad":{"ad":"one","token":"AQID",\#(action),\#(images),\#(serve)}"#
     guard case .ad(let served) = try read("{\(id),\(ad),\"failure\":null}").get().outcome else {
       Issue.record("the ad was not read")
       return
     }
+    #expect(served.serveID.description == "01900000-0000-7000-8000-000000000001")
     #expect(served.images.map(\.url) == ["a", "\u{1F600}"])
     #expect(served.images.map(\.size) == [.phoneBannerPortrait, .mediumRectangle])
     for (text, reason) in [

@@ -1,5 +1,6 @@
 import AdCore
 import Foundation
+import FuzzTargets
 import Testing
 
 @testable import AdEvents
@@ -30,6 +31,47 @@ struct TopicTests {
     let script = Program.root + "/Tests/Conformance/asyncapi_document.py"
     let outcome = try Program.run([try #require(Program.python), script, try #require(Self.asyncAPISchema), path])
     #expect(outcome.status == 0, "\(outcome.errors)")
+  }
+
+  @Test("the description of a record's headers says exactly what is taken", .enabled(if: Program.python != nil))
+  func headers() throws {
+    var maker = SampleMaker(seed: 5)
+    let click = maker.click()
+    let json = try click.json().get()
+    let attributes = CloudEventHeaders.make(
+      type: click.eventType, source: "/test", id: "1", time: .init(milliseconds: 0)
+    )
+    .filter { ["ce_specversion", "ce_id", "ce_source", "ce_type"].contains($0.name) }
+    let event = attributes.map { "\"\($0.name.dropFirst(3))\":\"\(String(decoding: $0.value, as: UTF8.self))\"" }
+    let structured = "{\(event.joined(separator: ",")),\"data\":\(json)}"
+    let values = [click.encoded(), Array(json.utf8), Array(structured.utf8)]
+    var input = ""
+    var expected: [Bool] = []
+    for contentType in [nil, "application/protobuf", "application/json", "application/cloudevents+json", "text/plain"] {
+      for chosen in 0..<1 << attributes.count {
+        var headers = attributes.indices.filter { chosen >> $0 & 1 == 1 }.map { attributes[$0] }
+        if let contentType { headers.append(("content-type", Array(contentType.utf8))) }
+        var read = RecordHeaders()
+        for header in headers {
+          Array(header.name.utf8).withUnsafeBytes { name in
+            header.value.withUnsafeBytes { read.add(name: name, value: $0) }
+          }
+        }
+        expected.append(
+          values.contains { bytes in
+            bytes.withUnsafeBytes {
+              if case .success = ClickEvent.decode(value: $0, headers: read) { true } else { false }
+            }
+          })
+        let members = headers.map { "\"\($0.name)\":\"\(String(decoding: $0.value, as: UTF8.self))\"" }
+        input += "{\(members.joined(separator: ","))}\n"
+      }
+    }
+    let script = Program.root + "/Tests/Conformance/asyncapi_headers.py"
+    let outcome = try Program.run([try #require(Program.python), script, path, "ClickEvent"], input: input)
+    #expect(outcome.status == 0, "\(outcome.errors)")
+    #expect(outcome.output.split(separator: "\n").map { $0 == "valid" } == expected)
+    #expect(expected.count { $0 } > 10)
   }
 
   @Test("an app's answers go to a topic made from its id")

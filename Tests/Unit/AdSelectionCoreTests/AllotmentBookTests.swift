@@ -8,19 +8,20 @@ import Testing
 struct AllotmentBookTests {
   private let campaign: CampaignID
   private let want: AllotmentWant
-  private let rate = ClickRateEstimate(clicks: 100, impressions: 10_000)
+  private let price: AdPrice
 
   init() throws {
     campaign = try #require(CampaignID("summer"))
     want = AllotmentWant(
       campaign: campaign, advertiser: try #require(AdvertiserID("acme")), currency: try #require(Currency("USD")),
-      budgetDay: Samples.budgetDay, fullPrice: Nanos(510))
+      budgetDay: Samples.budgetDay, fullPrice: Nanos(510), clickPrice: Nanos(500))
+    price = AdPrice(ad: try #require(AdID("summer-1")), impression: Nanos(10), click: Nanos(500))
   }
 
   private func later(_ milliseconds: Int64) -> Timestamp { Samples.now.advanced(byMilliseconds: milliseconds) }
 
   private func reserve(_ book: inout AllotmentBook, at now: Timestamp) -> Reservation? {
-    book.reserve(campaign: campaign, impressionPrice: Nanos(10), clickPrice: Nanos(500), clickRate: rate, now: now)
+    book.reserve(campaign: campaign, price: price, now: now)
   }
 
   @Test("it asks ahead of need, at most once a second, for the next ordinal, with what was used in 60 s")
@@ -28,6 +29,7 @@ struct AllotmentBookTests {
     var book = AllotmentBook()
     let first = try #require(book.asks(for: [want], now: later(0)).first)
     #expect(first.ordinal == 1 && first.usedLastMinute == .zero && first.fullPrice == Nanos(510))
+    #expect(first.clickPrice == Nanos(500))
     #expect(book.asks(for: [want], now: later(999)).isEmpty)
     #expect(book.asks(for: [want], now: later(1_000)).first?.ordinal == 1)
 
@@ -79,7 +81,9 @@ struct AllotmentBookTests {
     let row = try #require(book.close(now: later(5_000)).first)
     #expect(
       AllotmentBook.report(of: row)
-        == AllotmentReport(allotment: 1, used: reservation.amount, closedAt: later(5_000)))
+        == AllotmentReport(
+          allotment: 1, used: reservation.amount, usedForClicks: Nanos(reservation.amount.value - 10),
+          closedAt: later(5_000)))
     #expect(book.close(now: later(9_000)).isEmpty)
     #expect(reserve(&book, at: later(1_000)) == nil)
     #expect(AllotmentBook(restoring: [row]).openRows.isEmpty)
@@ -93,18 +97,26 @@ struct AllotmentBookTests {
     #expect(book.close(now: later(0)).map(\.used) == [.zero])
   }
 
-  @Test("clicks are reserved at the upper bound of their rate, in full where the free budget is worth fewer than 20")
-  func reservesForClicks() {
+  @Test("B4: an ad sets aside its impression's price, and of its click's what the allotment was granted with")
+  func reservesForClicks() throws {
+    let other = try #require(AdID("summer-2"))
+    let rates = ClickRateBounds(others: 43_590, ads: [price.ad: 240_001])
     var book = AllotmentBook()
-    func amount(free: Int64, ordinal: Int64) -> Int64? {
-      _ = book.apply(Samples.grant(UInt64(ordinal), campaign: campaign, ordinal: ordinal, free: free))
-      return book.amountToReserve(
-        campaign: campaign, impressionPrice: Nanos(10), clickPrice: Nanos(1_000_000), clickRate: rate)?.value
-    }
-    #expect(amount(free: 19_999_999, ordinal: 1) == 1_000_010)
-    #expect(amount(free: 20_000_000, ordinal: 2) == 10 + rate.upperPartsPerMillion)
-    let most = Nanos(.max)
-    #expect(book.amountToReserve(campaign: campaign, impressionPrice: most, clickPrice: most, clickRate: rate) == nil)
+    _ = book.apply(Samples.grant(1, campaign: campaign, rates: rates))
+    let own = reserve(&book, at: later(0))
+    let first = try #require(own)
+    // A quarter of 500, rounded up.
+    #expect(first.amount == Nanos(10 + 121))
+    let cheap = AdPrice(ad: other, impression: Nanos(10), click: Nanos(500))
+    let reservation = book.reserve(campaign: campaign, price: cheap, now: later(0))
+    let second = try #require(reservation)
+    #expect(second.amount == Nanos(10 + 22))
+    #expect(second.usedAfterwards == AllotmentUse(total: Nanos(163), forClicks: Nanos(143)))
+    #expect(book.openRows.map(\.usedForClicks) == [Nanos(143)])
+    let most = AdPrice(ad: other, impression: Nanos(.max), click: Nanos(.max))
+    #expect(!book.canReserve(campaign: campaign, price: most, now: later(0)))
+    let negative = AdPrice(ad: other, impression: Nanos(-1), click: .zero)
+    #expect(!book.canReserve(campaign: campaign, price: negative, now: later(0)))
   }
 
   @Test("nothing is ever used beyond what was granted, under any operations", arguments: Array(1...20) as [UInt64])
@@ -143,7 +155,7 @@ struct AllotmentBookTests {
         #expect(closed[reservation.allotment] == nil)
         #expect(now < ended[reservation.allotment] ?? now)
         used[reservation.allotment, default: 0] += reservation.amount.value
-        #expect(reservation.usedAfterwards.value == used[reservation.allotment])
+        #expect(reservation.usedAfterwards.total.value == used[reservation.allotment])
       }
     }
     #expect(!used.isEmpty && !closed.isEmpty)
@@ -159,7 +171,7 @@ struct AllotmentBookTests {
       AllotmentRow(
         allotment: id, ordinal: Int64(id), campaign: campaign, budgetDay: Samples.budgetDay,
         amount: Nanos(granted[id] ?? 0), used: Nanos(used), serveUntil: Samples.now,
-        campaignFree: Nanos(1_000_000_000_000), closedAt: Samples.now)
+        clickRates: .full, closedAt: Samples.now)
     }
   }
 }

@@ -25,11 +25,10 @@ struct DecisionTests {
     #expect(serve.terms.expiresAt == Samples.now.advanced(byMilliseconds: 900_000))
     #expect(serve.terms.size == .phoneBannerPortrait)
     #expect(!serve.terms.isTest)
-    #expect(serve.reservation?.usedAfterwards == state.allotments.openRows.first?.used)
+    #expect(serve.reservation?.usedAfterwards.total == state.allotments.openRows.first?.used)
     #expect(serve.reservation?.amount.value ?? 0 > 10_000_000)
     #expect(decision.explanation.total == decision.explanation.candidates)
-    #expect(decision.countKey.reason == .served)
-    #expect(decision.countKey.minute == Samples.now)
+    #expect(decision.reason == .served)
   }
 
   struct Refusal: Sendable, CustomTestStringConvertible {
@@ -93,7 +92,7 @@ struct DecisionTests {
         continue
       }
       #expect(decision.reason == .servedTest)
-      #expect(serve.terms.isTest && decision.countKey.isTest)
+      #expect(serve.terms.isTest && decision.isTest)
       #expect(serve.terms.advertiser.text == "handbill-test")
       #expect(serve.terms.impressionPrice == .zero && serve.terms.clickPrice == .zero && serve.terms.allotment == 0)
       #expect(serve.images.map(\.size) == [.mediumRectangle, .phoneBannerPortrait])
@@ -112,7 +111,7 @@ struct DecisionTests {
     let again = RequestDecision.decide(request, state: &state, context: samples.context())
     #expect(again.outcome == .duplicate(of: answer, isAnswered: true))
     #expect(again.answer == answer)
-    let late = samples.context(now: request.deadline.advanced(byMilliseconds: 1))
+    let late = samples.context(now: request.asked.deadline.advanced(byMilliseconds: 1))
     #expect(RequestDecision.decide(request, state: &state, context: late).answer == nil)
     #expect(state == before)
 
@@ -140,7 +139,7 @@ struct DecisionTests {
     var state = samples.state
     let before = state
     let request = try samples.request()
-    let late = samples.context(now: request.deadline.advanced(byMilliseconds: 1))
+    let late = samples.context(now: request.asked.deadline.advanced(byMilliseconds: 1))
     let decision = RequestDecision.decide(request, state: &state, context: late)
     #expect(decision.outcome == .expiredDeadline)
     #expect(decision.explanation == .empty)

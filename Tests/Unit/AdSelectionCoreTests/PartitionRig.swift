@@ -75,7 +75,8 @@ struct PartitionRig {
       change(&$0)
     }
     return IncomingRequest(
-      request: arrived.request, appKeyHash: key, clientHash: client, payload: [UInt8](arrived.request.clientID.utf8),
+      content: .sound(arrived.request), appKeyHash: key, clientHash: client,
+      payload: [UInt8](arrived.request.clientID.utf8),
       mark: mark)
   }
 
@@ -115,7 +116,10 @@ struct PartitionRig {
   private mutating func store(_ effects: SelectionEffects) {
     stored.allotments += effects.opened
     for index in stored.allotments.indices {
-      if let used = effects.used[stored.allotments[index].allotment] { stored.allotments[index].used = used }
+      if let used = effects.used[stored.allotments[index].allotment] {
+        stored.allotments[index].used = used.total
+        stored.allotments[index].usedForClicks = used.forClicks
+      }
       if let closed = effects.closed.first(where: { $0.row.allotment == stored.allotments[index].allotment }) {
         stored.allotments[index].closedAt = closed.row.closedAt
       }
@@ -124,7 +128,7 @@ struct PartitionRig {
     for decided in effects.decisions { stored.counts[decided.countKey, default: 0] += 1 }
     if !effects.counts.isEmpty { stored.counts = [:] }
     for decided in effects.decisions where decided.decision.reason.countsForTestSequence {
-      stored.testRequests[decided.arrived.clientHash, default: 0] += 1
+      stored.testRequests[decided.asked.clientHash, default: 0] += 1
     }
   }
 

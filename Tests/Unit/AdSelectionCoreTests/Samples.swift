@@ -113,11 +113,11 @@ struct Samples {
 
   static func grant(
     _ allotment: UInt64, campaign: CampaignID, ordinal: Int64 = 1, amount: Int64 = 1_000_000_000_000,
-    lasting milliseconds: Int64 = 3_600_000, free: Int64 = 1_000_000_000_000_000
+    lasting milliseconds: Int64 = 3_600_000, rates: ClickRateBounds = ClickRateBounds(others: 43_590)
   ) -> AllotmentGrant {
     AllotmentGrant(
       allotment: allotment, ordinal: ordinal, campaign: campaign, budgetDay: budgetDay, amount: Nanos(amount),
-      serveUntil: now.advanced(byMilliseconds: milliseconds), campaignFree: Nanos(free))
+      serveUntil: now.advanced(byMilliseconds: milliseconds), clickRates: rates)
   }
 
   /// A live request of a client of its own, in portrait and landscape on a phone in the United States.

@@ -93,7 +93,8 @@ struct ThrottleTests {
     let app = try #require(AppID("weather"))
     func key(_ number: UInt64) -> RequestKey {
       RequestKey(
-        requestID: UUIDv7(timestamp: Samples.now, randomHigh: 0, randomLow: number), app: app, client: number)
+        requestID: UUIDv7(timestamp: Samples.now, randomHigh: 0, randomLow: number), app: app, client: number,
+        isTest: false)
     }
     var recent = RecentRequests<Int>(entriesMaximum: 100)
     recent.note(7, for: key(1), at: at(0))

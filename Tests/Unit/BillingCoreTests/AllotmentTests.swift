@@ -29,11 +29,13 @@ struct AllotmentTests {
     let asks = [
       samples.ask { $0.budgetDay += 1 }, samples.ask { $0.budgetDay -= 1 }, samples.ask { $0.advertiser = other },
       samples.ask { $0.currency = euro }, samples.ask { $0.fullPrice = .zero },
+      samples.ask { $0.clickPrice = Nanos($0.fullPrice.value + 1) },
     ]
     var decider = samples.decider()
     #expect(decider.decide(asks, knowing: try samples.campaign()).effects.asks.isEmpty)
     let campaigns = [
-      [:], try samples.campaign { $0.isPaused = true }, try samples.campaign { $0.flightEnd = Samples.now },
+      BillingKnowledge(), try samples.campaign { $0.isPaused = true },
+      try samples.campaign { $0.flightEnd = Samples.now },
       try samples.campaign { $0.flightStart = Samples.now.advanced(byMilliseconds: 1) },
     ]
     for campaign in campaigns {
@@ -46,8 +48,10 @@ struct AllotmentTests {
     let samples = try Samples()
     let id = samples.terms.allotment
     var decider = samples.decider(samples.allotment(amount: 100, charged: 30))
-    let report = BillingInput.report(AllotmentReport(allotment: id, used: Nanos(40), closedAt: Samples.now))
-    let lower = BillingInput.report(AllotmentReport(allotment: id, used: Nanos(10), closedAt: Samples.now))
+    let report = BillingInput.report(
+      AllotmentReport(allotment: id, used: Nanos(40), usedForClicks: Nanos(7), closedAt: Samples.now))
+    let lower = BillingInput.report(
+      AllotmentReport(allotment: id, used: Nanos(10), usedForClicks: Nanos(7), closedAt: Samples.now))
     let decision = decider.decide([report, lower, report])
     #expect(decision.effects.closes.map(\.used.value) == [40])
     #expect(decision.outcomes == [.noted, .noted, .noted])
@@ -63,7 +67,8 @@ struct AllotmentTests {
     let price = Samples.cpm10.value
     var decider = samples.decider(samples.allotment(amount: price * 10))
     let report = BillingInput.report(
-      AllotmentReport(allotment: samples.terms.allotment, used: Nanos(price), closedAt: Samples.now))
+      AllotmentReport(
+        allotment: samples.terms.allotment, used: Nanos(price), usedForClicks: .zero, closedAt: Samples.now))
     let decision = decider.decide([report, samples.impression(), samples.impression()])
     #expect(decision.effects.charges.map(\.fate) == [.charged, .drawing])
     #expect(decision.effects.draws.map(\.isLate) == [false])
@@ -98,7 +103,7 @@ struct AllotmentTests {
     _ = decider.decide([samples.ask()], knowing: try samples.campaign(), nextGrant: 1)
     let grant = AllotmentGrant(
       allotment: samples.terms.allotment, ordinal: 1, campaign: samples.place.campaign, budgetDay: Samples.day,
-      amount: Samples.cpm10, serveUntil: Samples.now, campaignFree: .zero)
+      amount: Samples.cpm10, serveUntil: Samples.now, clickRates: .full)
     let message = BillingService.message(grant, partition: 3, grantedAt: Samples.now)
     #expect(message.sequence == 1)
     #expect(message == BillingService.message(grant, partition: 3, grantedAt: Samples.now))

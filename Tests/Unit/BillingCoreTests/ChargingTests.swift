@@ -14,7 +14,7 @@ struct ChargingTests {
     var decider = samples.decider(samples.allotment(amount: amount))
     let decision = decider.decide(Array(repeating: samples.impression(), count: count + 1))
     #expect(decision.effects.charges.map(\.fate) == Array(repeating: .charged, count: count) + [.drawing])
-    #expect(decision.effects.allotmentCharges == [samples.terms.allotment: amount])
+    #expect(decision.effects.allotmentCharges.mapValues(\.amount) == [samples.terms.allotment: amount])
     #expect(decision.effects.draws.map(\.charge) == [count])
     #expect(decision.effects.draws.allSatisfy { !$0.isLate && $0.developer == Nanos(6_000_000) })
     #expect(decision.outcomes == Array(repeating: .accepted, count: count + 1))

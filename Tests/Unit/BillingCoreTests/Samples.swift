@@ -32,15 +32,15 @@ struct Samples {
 
   /// An allotment of the sample's place, by the sequence of its grant.
   func allotment(
-    _ sequence: Int64 = 1, amount: Int64, charged: Int64 = 0, isClosed: Bool = false
+    _ sequence: Int64 = 1, amount: Int64, charged: Int64 = 0, clickReserve: Int64? = nil, isClosed: Bool = false
   ) -> OpenAllotment {
     OpenAllotment(
       id: AllotmentID.make(partition: 3, sequence: sequence), place: place, amount: amount, charged: charged,
-      serveUntil: Samples.now, isClosed: isClosed)
+      clickReserve: clickReserve ?? amount - charged, clickRates: .full, serveUntil: Samples.now, isClosed: isClosed)
   }
 
   func decider(_ allotments: OpenAllotment...) -> BillingDecider {
-    BillingDecider(settings: BillingSettings(), open: allotments)
+    BillingDecider(settings: BillingSettings(), open: allotments, waiting: [])
   }
 
   func impression(_ change: (inout ServedTerms) -> Void = { _ in }) -> BillingInput {
@@ -61,19 +61,20 @@ struct Samples {
   func ask(_ change: (inout AllotmentAsk) -> Void = { _ in }) -> BillingInput {
     var ask = AllotmentAsk(
       campaign: place.campaign, advertiser: place.advertiser, budgetDay: Samples.day, ordinal: 1,
-      usedLastMinute: .zero, fullPrice: Nanos(2_010_000_000), currency: place.currency)
+      usedLastMinute: .zero, fullPrice: Nanos(2_010_000_000), clickPrice: Samples.click2,
+      currency: place.currency)
     change(&ask)
     return .ask(ask)
   }
 
-  func campaign(_ change: (inout CampaignTerms) -> Void = { _ in }) throws -> [CampaignID: CampaignTerms] {
+  func campaign(_ change: (inout CampaignTerms) -> Void = { _ in }) throws -> BillingKnowledge {
     var terms = CampaignTerms(
       advertiser: place.advertiser, currency: place.currency,
       calendar: try #require(BudgetCalendar(timeZone: "UTC")),
       flightStart: Samples.now.advanced(byMilliseconds: -1_000),
       flightEnd: Samples.now.advanced(byMilliseconds: 10 * 86_400_000), isPaused: false)
     change(&terms)
-    return [place.campaign: terms]
+    return BillingKnowledge(campaigns: [place.campaign: terms])
   }
 }
 
@@ -95,7 +96,7 @@ extension BillingInput {
 extension BillingDecider {
   /// Decides a batch in which nothing is wrong.
   mutating func decide(
-    _ events: [BillingInput], knowing knowledge: [CampaignID: CampaignTerms]? = nil, nextGrant: Int64 = 10,
+    _ events: [BillingInput], knowing knowledge: BillingKnowledge? = nil, nextGrant: Int64 = 10,
     watermarks: (impressions: Timestamp, clicks: Timestamp) = (Timestamp(milliseconds: 0), Timestamp(milliseconds: 0)),
     isRefused: Bool = false
   ) -> Decision<BillingEffects> {

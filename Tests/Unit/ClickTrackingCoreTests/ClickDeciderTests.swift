@@ -78,15 +78,13 @@ struct ClickDeciderTests {
   func firstFour() throws {
     var tables = MemoryTables()
     let terms = try Samples.terms()
-    tables.run((1...3).map { Samples.click(terms, id: $0, age: 3_000, left: false) })
+    tables.run((1...3).map { Samples.click(terms, id: $0, age: 1_050) })
     let decision = tables.run((4...6).map { Samples.click(terms, id: $0, age: 3_000) })
     #expect(decision.outcomes == [.parked, .free(.repeat), .free(.repeat)])
     #expect(tables.verdicts == [5: .repeat, 6: .repeat])
     tables.run([Samples.impression(terms, age: 1_000)])
     #expect(
-      tables.verdicts == [
-        1: .accidental, 2: .accidental, 3: .accidental, 4: .billable, 5: .repeat, 6: .repeat,
-      ])
+      tables.verdicts == [1: .tooEarly, 2: .tooEarly, 3: .tooEarly, 4: .billable, 5: .repeat, 6: .repeat])
     #expect(tables.clicks.map(\.wasParked) == [false, false, true, true, true, true])
     #expect(tables.run([Samples.click(terms, id: 7, age: 3_000)]).outcomes == [.free(.repeat)])
   }
@@ -128,7 +126,7 @@ struct ClickDeciderTests {
     var tables = MemoryTables()
     let count = ClickDecider.expiredServesMaximum + 1
     tables.run(
-      try (1...count).map { Samples.click(try Samples.terms(serve: UInt64($0)), id: UInt64($0), age: 3_000) })
+      try (1...UInt64(count)).map { Samples.click(try Samples.terms(serve: $0, client: $0), id: $0, age: 3_000) })
     tables.takenWatermark = Samples.now.advanced(byMilliseconds: 30 * 3_600_000)
     tables.run([])
     #expect(tables.clicks.count == ClickDecider.expiredServesMaximum)
@@ -154,17 +152,6 @@ struct ClickDeciderTests {
     let other = try Samples.terms(serve: 99, client: 2, issuedMilliseconds: 600_000 - 3_000)
     tables.run([Samples.impression(other, age: 1_000), Samples.click(other, id: 99, age: 3_000)])
     #expect(tables.verdicts[99] == .billable)
-  }
-
-  @Test("A parked click meets the limits that hold when its impression comes")
-  func limitsOfParked() throws {
-    var tables = MemoryTables()
-    let first = try Samples.terms(serve: 1)
-    let second = try Samples.terms(serve: 2)
-    tables.run([Samples.click(first, id: 1, age: 3_000)])
-    tables.run([Samples.impression(second, age: 1_000), Samples.click(second, id: 2, age: 4_000)])
-    tables.run([Samples.impression(first, age: 1_000)])
-    #expect(tables.verdicts == [1: .limited, 2: .billable])
   }
 
   @Test("A7, D7, D9: blocked and cancelled actions are counted once and are no clicks", arguments: [2, 3] as [UInt8])
@@ -238,7 +225,9 @@ struct ClickDeciderTests {
         ], context: tables.context())
     }
     #expect(query(Samples.impression(other, age: 1_000)) == nil)
-    #expect(query(Samples.impression(terms, age: 1_000))?.parked == [terms.serveID])
-    #expect(query(Samples.click(other, id: 1, age: 3_000))?.parked == [])
+    let asked = query(Samples.impression(terms, age: 1_000))?.clients
+    #expect(asked?.mapValues(\.hasWaiting) == [ClickClient(of: terms): true])
+    tables.run([Samples.impression(terms, age: 1_000)])
+    #expect(query(Samples.click(other, id: 1, age: 3_000))?.clients.values.map(\.hasWaiting) == [false])
   }
 }

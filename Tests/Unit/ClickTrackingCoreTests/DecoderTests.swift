@@ -90,7 +90,7 @@ struct DecoderTests {
       terms: try Samples.terms(), idHash: .max, eventTime: Samples.now, arrival: Samples.now, verdict: .limited)
     let message = ClickTracking.message(click, sequence: 5)
     #expect(message.topic == "ads.clicks.accepted" && message.partition == 7)
-    #expect(message.key == click.terms.serveID.bytes)
+    #expect(message.key == click.terms.serveID.utf8)
     var headers = RecordHeaders()
     for header in message.headers {
       header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { headers.add(name: name, value: $0) } }

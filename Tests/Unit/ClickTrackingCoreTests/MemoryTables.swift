@@ -7,15 +7,9 @@ import Testing
 
 /// Click tracking's tables in memory, and one partition that works on them as the pipeline would.
 struct MemoryTables {
-  struct Click: Hashable {
-    var sequence: Int64
-    var accepted: AcceptedClick
-    var wasParked: Bool
-  }
-
   let windows: Windows
   var decider: ClickDecider
-  var clicks: [Click] = []
+  var clicks: [ClickEffects.Click] = []
   var parked: [ParkedClick] = []
   var impressions: [ServeID: Timestamp] = [:]
   var stopped: [ActionIdentity] = []
@@ -27,14 +21,19 @@ struct MemoryTables {
 
   init(windows: Windows = Windows()) {
     self.windows = windows
-    decider = ClickDecider(windows: windows, parked: [:])
+    decider = ClickDecider(windows: windows, waiting: [])
   }
 
   /// As a new owner of the partition would find it.
   mutating func reload() {
     decider = ClickDecider(
       windows: windows,
-      parked: Dictionary(parked.map { ($0.terms.serveID, $0.terms.expiresAt) }, uniquingKeysWith: max))
+      waiting: Dictionary(grouping: parked, by: \.terms.serveID).values.map { clicks in
+        let times = clicks.map(\.eventTime).sorted()
+        return WaitingServe(
+          serveID: clicks[0].terms.serveID, client: clicks[0].client, expiresAt: clicks[0].terms.expiresAt,
+          eventTimes: times[0]...times[times.count - 1], isSeen: impressions[clicks[0].terms.serveID] != nil)
+      })
   }
 
   func context(isRefused: Bool = false) -> BatchContext {
@@ -47,22 +46,27 @@ struct MemoryTables {
 
   func answer(_ query: ClickQuery) -> ClickKnowledge {
     var known = ClickKnowledge()
-    let stored = clicks.map { ParkedClick($0.accepted).identity } + stopped
-    known.identities = query.identities.intersection(stored)
-    for id in query.serves {
-      var serve = ServeClicks()
-      let decided = clicks.filter { $0.accepted.terms.serveID == id }
-      serve.shownAt = impressions[id]
-      serve.decidedCount = min(decided.count, ServeClicks.decidedMaximum)
-      serve.hasBillable = decided.contains { $0.accepted.verdict == .billable }
-      if query.parked.contains(id) { serve.parked = parked.filter { $0.terms.serveID == id } }
-      known.serves[id] = serve
+    let stored = clicks.map {
+      ActionIdentity(serveID: $0.accepted.terms.serveID, kind: .click, idHash: $0.accepted.idHash)
     }
-    for (client, span) in query.clients {
-      known.counted[client] = clicks.filter {
-        $0.accepted.terms.clientHash == client && $0.accepted.verdict == .billable
-          && span.contains($0.accepted.eventTime)
-      }.map(\.accepted.eventTime)
+    known.identities = query.identities.intersection(stored + stopped)
+    known.serves = query.serves
+    for serve in query.serves { known.seenAt[serve] = impressions[serve] }
+    for (client, asked) in query.clients {
+      var found = ClientClicks()
+      let times = asked.serveTimes(windows)
+      found.judged = clicks.filter {
+        $0.isJudged && ClickClient(of: $0.accepted.terms) == client && times.contains($0.accepted.terms.issuedAt)
+      }.map {
+        .init(
+          serveID: $0.accepted.terms.serveID, eventTime: $0.accepted.eventTime, isAccidental: $0.isAccidental,
+          isBillable: $0.accepted.verdict == .billable)
+      }
+      if asked.hasWaiting {
+        found.waiting = parked.filter { $0.client == client }
+        for click in found.waiting { known.seenAt[click.terms.serveID] = impressions[click.terms.serveID] }
+      }
+      known.clients[client] = found
     }
     return known
   }
@@ -94,10 +98,10 @@ struct MemoryTables {
   }
 
   private mutating func apply(_ effects: ClickEffects) {
-    parked += effects.parked.values.joined()
-    parked.removeAll { effects.released.contains($0.terms.serveID) }
-    parked.sort { ($0.batchNumber, $0.offset) < ($1.batchNumber, $1.offset) }
-    clicks += effects.clicks.map { Click(sequence: $0.sequence, accepted: $0.accepted, wasParked: $0.wasParked) }
+    parked.removeAll { effects.released.contains($0.identity) }
+    parked += effects.parked.values
+    parked.sort { $0.position < $1.position }
+    clicks += effects.clicks
     for impression in effects.impressions { impressions[impression.serveID] = impression.shownAt }
     stopped += effects.stoppedActions.map {
       ActionIdentity(serveID: $0.terms.serveID, kind: $0.kind, idHash: $0.idHash)
@@ -111,13 +115,5 @@ struct MemoryTables {
       Issue.record("a click has two rows")
       return first
     }
-  }
-}
-
-extension ParkedClick {
-  init(_ click: AcceptedClick) {
-    self.init(
-      terms: click.terms, idHash: click.idHash, eventTime: click.eventTime, arrival: click.arrival,
-      isAccidental: false, batchNumber: 0, offset: 0)
   }
 }

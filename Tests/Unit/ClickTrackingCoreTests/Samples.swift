@@ -57,3 +57,15 @@ struct SeededGenerator: RandomNumberGenerator {
     return state &* 0x2545_F491_4F6C_DD1D
   }
 }
+
+/// All orders of some things.
+func permutations<Element>(_ elements: [Element]) -> [[Element]] {
+  guard let last = elements.last else { return [[]] }
+  return permutations(elements.dropLast()).flatMap { shorter in
+    (0...shorter.count).map { place in
+      var longer = shorter
+      longer.insert(last, at: place)
+      return longer
+    }
+  }
+}

@@ -112,7 +112,7 @@ final class EchoStore: PipelineStore {
   var lines: [String] { batches.flatMap(\.effects.lines) }
   var timersDone: [Int] { batches.flatMap(\.effects.timers) }
 
-  func acquire(_ partition: Int32) throws(PipelineError) -> PartitionPosition { position }
+  func acquire(_ partition: Int32, by claim: PartitionClaim) throws(PipelineError) -> PartitionPosition { position }
   func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> EchoDecider { EchoDecider(due: due) }
   func look(up query: Never, partition: Int32) throws(PipelineError) -> Never {}
 
@@ -175,7 +175,9 @@ final class EchoPartition {
 
   @discardableResult
   func open(firstOffset: Int64 = 0) throws -> [Int64] {
-    offsets = try pipeline.open { _, _ in LogProbe(firstOffset: firstOffset, endOffset: firstOffset, record: nil) }
+    offsets = try pipeline.open(by: PartitionClaim(owner: 1, seenEpoch: 0)) { lastOffsets in
+      lastOffsets.map { _ in LogProbe(firstOffset: firstOffset, endOffset: firstOffset, record: nil) }
+    }
     return offsets
   }
 

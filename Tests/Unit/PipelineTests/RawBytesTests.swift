@@ -60,6 +60,14 @@ struct RawBytesTests {
     #expect(bytes.count > 140_000)
   }
 
+  @Test("What is sent on has a text for its key or none, since readers of CloudEvents take keys as UTF-8")
+  func textKey() {
+    var bytes = RawBytes()
+    let keys: [[UInt8]?] = [nil, [], Array("client-ä".utf8), [0xFF, 1], Array("client".utf8) + [0xC3]]
+    let ranges = keys.map { add(Record(testDescription: "", key: $0), to: &bytes) }
+    #expect(ranges.map(bytes.textKey) == [nil, [], Array("client-ä".utf8), nil, nil])
+  }
+
   @Test("A header without a value comes back as an empty one")
   func nullHeader() {
     var bytes = RawBytes()

@@ -21,7 +21,7 @@ struct NewsBoxTests {
     news.tell(finished)
     #expect(wakes.withLock { $0 } == 1)
     let others: [WorkerNews] = [
-      .opened(0, offsets: [0], generation: 1), .failed(0, .fenced, generation: 1), .closed(0),
+      .opened(0, epoch: 1, offsets: [0], generation: 1), .failed(0, .fenced, generation: 1), .closed(0, generation: 1),
     ]
     for other in others { news.tell(other) }
     #expect(wakes.withLock { $0 } == 1 + others.count)

@@ -13,8 +13,6 @@ struct AllotmentAccount: Hashable, Sendable {
   private var days: [Int32: Day] = [:]
   /// When an allotment of the day named was last asked for.
   var lastAsk: [Int32: Timestamp] = [:]
-  /// The latest grant's figure.
-  private(set) var campaignFree: Nanos = .zero
   private(set) var recentUse = RecentUse()
 
   /// The highest ordinal granted for the day; 0 before the first.
@@ -30,21 +28,28 @@ struct AllotmentAccount: Hashable, Sendable {
   mutating func insert(_ row: AllotmentRow, rememberedUntil until: Timestamp) {
     let day = days[row.budgetDay] ?? Day(highestOrdinal: 0, until: until)
     days[row.budgetDay] = Day(highestOrdinal: max(day.highestOrdinal, row.ordinal), until: max(day.until, until))
-    campaignFree = row.campaignFree
     guard row.closedAt == nil else { return }
     let place = open.firstIndex { ($0.serveUntil, $0.allotment) > (row.serveUntil, row.allotment) } ?? open.endIndex
     open.insert(row, at: place)
   }
 
-  /// Uses `amount` nanos of the allotment at `index`; nil, and nothing changes, if that is more than it has.
-  mutating func use(_ amount: Int64, of index: Int, now: Timestamp) -> Reservation? {
-    let (used, overflow) = open[index].used.value.addingReportingOverflow(amount)
-    guard amount >= 0, !overflow, used <= open[index].amount.value else { return nil }
-    open[index].used = Nanos(used)
-    recentUse.add(amount, at: now)
+  /// Where in ``open`` the soonest to end is that has room for an ad.
+  func firstIndex(withRoomFor price: AdPrice, now: Timestamp) -> Int? {
+    open.firstIndex { row in
+      guard row.isOpen(at: now), let amount = price.reserved(by: row.clickRates)?.total else { return false }
+      return row.remaining >= amount.value
+    }
+  }
+
+  /// Uses the allotment at `index`, which has room for it, for an ad.
+  mutating func use(_ amount: AllotmentUse, of index: Int, now: Timestamp) -> Reservation {
+    // Both are no more than the allotment's amount.
+    open[index].used = Nanos(open[index].used.value + amount.total.value)
+    open[index].usedForClicks = Nanos(open[index].usedForClicks.value + amount.forClicks.value)
+    recentUse.add(amount.total.value, at: now)
     return Reservation(
-      allotment: open[index].allotment, budgetDay: open[index].budgetDay, amount: Nanos(amount),
-      usedAfterwards: Nanos(used))
+      allotment: open[index].allotment, budgetDay: open[index].budgetDay, amount: amount.total,
+      usedAfterwards: AllotmentUse(total: open[index].used, forClicks: open[index].usedForClicks))
   }
 
   /// Takes out what has reached its serve-until.

@@ -12,8 +12,6 @@ package struct AllotmentBook: Hashable, Sendable {
     package var askIntervalMilliseconds: Int64 = 1_000
     /// How long before the last open allotment ends the next is asked for, in milliseconds.
     package var leadMilliseconds: Int64 = 3_000
-    /// Below so many clicks' worth of free budget, the full click price is reserved.
-    package var scarceClicks: Int64 = 20
     /// How long a closed allotment is remembered, in milliseconds.
     package var memoryMilliseconds: Int64 = 48 * 3_600_000
 
@@ -57,7 +55,8 @@ package struct AllotmentBook: Hashable, Sendable {
       account.lastAsk = [want.budgetDay: now]
       return AllotmentAsk(
         campaign: want.campaign, advertiser: want.advertiser, budgetDay: want.budgetDay, ordinal: ordinal,
-        usedLastMinute: Nanos(used), fullPrice: want.fullPrice, currency: want.currency)
+        usedLastMinute: Nanos(used), fullPrice: want.fullPrice, clickPrice: want.clickPrice,
+        currency: want.currency)
     }
   }
 
@@ -98,7 +97,7 @@ package struct AllotmentBook: Hashable, Sendable {
     guard grant.ordinal > account.highestOrdinal(of: grant.budgetDay) else { return .known }
     let row = AllotmentRow(
       allotment: grant.allotment, ordinal: grant.ordinal, campaign: grant.campaign, budgetDay: grant.budgetDay,
-      amount: grant.amount, serveUntil: grant.serveUntil, campaignFree: grant.campaignFree)
+      amount: grant.amount, serveUntil: grant.serveUntil, clickRates: grant.clickRates)
     account.insert(row, rememberedUntil: end(ofMemoryOf: row))
     nextEnd = min(nextEnd, row.serveUntil)
     return .opened(row)
@@ -106,43 +105,17 @@ package struct AllotmentBook: Hashable, Sendable {
 
   // MARK: Use
 
-  /// What an ad of these prices reserves: the impression's price, and for clicks their price times the upper bound of
-  /// the click rate, or in full where the free budget is worth few clicks. Nil if that is more than money can be.
-  package func amountToReserve(
-    campaign: CampaignID, impressionPrice: Nanos, clickPrice: Nanos, clickRate: ClickRateEstimate
-  ) -> Nanos? {
-    guard impressionPrice.value >= 0, clickPrice.value >= 0 else { return nil }
-    let free = Int128(accounts[campaign]?.campaignFree.value ?? 0)
-    let whole = Int128(ClickRateEstimate.whole)
-    let isScarce = free < Int128(clickPrice.value) * Int128(limits.scarceClicks)
-    let rate = isScarce ? whole : Int128(clickRate.upperPartsPerMillion)
-    let clicks = (Int128(clickPrice.value) * rate + whole - 1) / whole
-    return Int64(exactly: Int128(impressionPrice.value) + clicks).map(Nanos.init)
-  }
-
-  /// Whether ``reserve(campaign:impressionPrice:clickPrice:clickRate:now:)`` would find an allotment.
-  package func canReserve(
-    campaign: CampaignID, impressionPrice: Nanos, clickPrice: Nanos, clickRate: ClickRateEstimate, now: Timestamp
-  ) -> Bool {
-    guard let account = accounts[campaign], !account.open.isEmpty,
-      let amount = amountToReserve(
-        campaign: campaign, impressionPrice: impressionPrice, clickPrice: clickPrice, clickRate: clickRate)
-    else { return false }
-    return account.open.contains { $0.isOpen(at: now) && $0.remaining >= amount.value }
+  /// Whether ``reserve(campaign:price:now:)`` would find an allotment.
+  package func canReserve(campaign: CampaignID, price: AdPrice, now: Timestamp) -> Bool {
+    accounts[campaign]?.firstIndex(withRoomFor: price, now: now) != nil
   }
 
   /// Uses an allotment for an ad, the soonest to end that has enough left; nil if none has. Never more than granted.
-  package mutating func reserve(
-    campaign: CampaignID, impressionPrice: Nanos, clickPrice: Nanos, clickRate: ClickRateEstimate, now: Timestamp
-  ) -> Reservation? {
-    guard
-      let amount = amountToReserve(
-        campaign: campaign, impressionPrice: impressionPrice, clickPrice: clickPrice, clickRate: clickRate),
-      let index = accounts[campaign]?.open.firstIndex(where: {
-        $0.isOpen(at: now) && $0.remaining >= amount.value
-      })
+  package mutating func reserve(campaign: CampaignID, price: AdPrice, now: Timestamp) -> Reservation? {
+    guard let account = accounts[campaign], let index = account.firstIndex(withRoomFor: price, now: now),
+      let amount = price.reserved(by: account.open[index].clickRates)
     else { return nil }
-    return accounts[campaign]?.use(amount.value, of: index, now: now)
+    return accounts[campaign]?.use(amount, of: index, now: now)
   }
 
   // MARK: Close
@@ -169,7 +142,9 @@ package struct AllotmentBook: Hashable, Sendable {
 
   /// The report of a row that ``close(now:)`` returned; nil for one that is still open.
   package static func report(of row: AllotmentRow) -> AllotmentReport? {
-    row.closedAt.map { AllotmentReport(allotment: row.allotment, used: row.used, closedAt: $0) }
+    row.closedAt.map {
+      AllotmentReport(allotment: row.allotment, used: row.used, usedForClicks: row.usedForClicks, closedAt: $0)
+    }
   }
 
   private func end(ofMemoryOf row: AllotmentRow) -> Timestamp {

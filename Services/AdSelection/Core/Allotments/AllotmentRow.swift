@@ -8,17 +8,20 @@ package struct AllotmentRow: Hashable, Sendable {
   /// Days since 1970-01-01 in the advertiser's time zone.
   package var budgetDay: Int32
   package var amount: Nanos
+  /// What the ads sold from it have set aside.
   package var used: Nanos
+  /// The clicks' part of it.
+  package var usedForClicks: Nanos
   /// The moment from which it is not used any more.
   package var serveUntil: Timestamp
-  /// The campaign's free budget when it was granted.
-  package var campaignFree: Nanos
+  /// What each ad sets aside for its click.
+  package var clickRates: ClickRateBounds
   /// When it was closed; nil while it is open. A closed one is never used.
   package var closedAt: Timestamp?
 
   package init(
     allotment: UInt64, ordinal: Int64, campaign: CampaignID, budgetDay: Int32, amount: Nanos, used: Nanos = .zero,
-    serveUntil: Timestamp, campaignFree: Nanos, closedAt: Timestamp? = nil
+    usedForClicks: Nanos = .zero, serveUntil: Timestamp, clickRates: ClickRateBounds, closedAt: Timestamp? = nil
   ) {
     self.allotment = allotment
     self.ordinal = ordinal
@@ -26,8 +29,9 @@ package struct AllotmentRow: Hashable, Sendable {
     self.budgetDay = budgetDay
     self.amount = amount
     self.used = used
+    self.usedForClicks = usedForClicks
     self.serveUntil = serveUntil
-    self.campaignFree = campaignFree
+    self.clickRates = clickRates
     self.closedAt = closedAt
   }
 
@@ -46,15 +50,19 @@ package struct AllotmentWant: Hashable, Sendable {
   package var budgetDay: Int32
   /// One ad's full price: impression and click.
   package var fullPrice: Nanos
+  /// The click's part of it.
+  package var clickPrice: Nanos
 
   package init(
-    campaign: CampaignID, advertiser: AdvertiserID, currency: Currency, budgetDay: Int32, fullPrice: Nanos
+    campaign: CampaignID, advertiser: AdvertiserID, currency: Currency, budgetDay: Int32, fullPrice: Nanos,
+    clickPrice: Nanos
   ) {
     self.campaign = campaign
     self.advertiser = advertiser
     self.currency = currency
     self.budgetDay = budgetDay
     self.fullPrice = fullPrice
+    self.clickPrice = clickPrice
   }
 }
 
@@ -72,8 +80,21 @@ package enum GrantOutcome: Hashable, Sendable {
 package struct Reservation: Hashable, Sendable {
   package var allotment: UInt64
   package var budgetDay: Int32
-  /// The full impression price and the bound of what clicks can cost.
+  /// The full impression price and the bound of what its click costs.
   package var amount: Nanos
   /// What the allotment has used with this ad.
-  package var usedAfterwards: Nanos
+  package var usedAfterwards: AllotmentUse
+}
+
+/// What an allotment has used.
+package struct AllotmentUse: Hashable, Sendable {
+  /// What the ads sold from it have set aside.
+  package var total: Nanos
+  /// The clicks' part of it.
+  package var forClicks: Nanos
+
+  package init(total: Nanos, forClicks: Nanos) {
+    self.total = total
+    self.forClicks = forClicks
+  }
 }

@@ -51,14 +51,10 @@ package enum Auction {
 
 extension AllotmentBook {
   func canReserve(for candidate: Candidate, now: Timestamp) -> Bool {
-    canReserve(
-      campaign: candidate.campaign, impressionPrice: candidate.impressionPrice, clickPrice: candidate.clickPrice,
-      clickRate: candidate.clickRate, now: now)
+    canReserve(campaign: candidate.campaign, price: candidate.price, now: now)
   }
 
   mutating func reserve(for candidate: Candidate, now: Timestamp) -> Reservation? {
-    reserve(
-      campaign: candidate.campaign, impressionPrice: candidate.impressionPrice, clickPrice: candidate.clickPrice,
-      clickRate: candidate.clickRate, now: now)
+    reserve(campaign: candidate.campaign, price: candidate.price, now: now)
   }
 }

@@ -14,7 +14,6 @@ package struct Candidate: Hashable, Comparable, Sendable {
   /// The ad or its campaign.
   package let isPaused: Bool
   package let targeting: Targeting
-  package let clickRate: ClickRateEstimate
   /// What an impression is expected to bring, in millionths of a nano: the impression's price, and the click's price
   /// times the expected click rate (B1: a developer campaign has only the latter; a house campaign nothing).
   package let expectedValue: Int128
@@ -31,11 +30,12 @@ package struct Candidate: Hashable, Comparable, Sendable {
     flightEnd = campaign.flightEnd
     isPaused = ad.isPaused || campaign.isPaused
     targeting = campaign.targeting
-    self.clickRate = clickRate
     expectedValue =
       Int128(impressionPrice.value) * Int128(ClickRateEstimate.whole)
       + Int128(clickPrice.value) * Int128(clickRate.expectedPartsPerMillion)
   }
+
+  var price: AdPrice { AdPrice(ad: ad.id, impression: impressionPrice, click: clickPrice) }
 
   package func isInFlight(at moment: Timestamp) -> Bool { flightStart <= moment && moment < flightEnd }
 

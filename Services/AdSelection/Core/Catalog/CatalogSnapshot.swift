@@ -42,7 +42,8 @@ package struct CatalogSnapshot: Sendable {
         let day = budgetDay(advertiser), let price = campaign.fullPrice
       else { return nil }
       return AllotmentWant(
-        campaign: id, advertiser: advertiser.id, currency: advertiser.currency, budgetDay: day, fullPrice: price)
+        campaign: id, advertiser: advertiser.id, currency: advertiser.currency, budgetDay: day, fullPrice: price,
+        clickPrice: campaign.billedClickPrice)
     }
   }
 

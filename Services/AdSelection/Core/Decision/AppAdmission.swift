@@ -1,23 +1,36 @@
 internal import AdCore
-internal import AdEvents
 
-/// Whether a request's app may be answered with ads at all, by its key (A1, A3, A9).
+/// Whether a request has its app's key (A1).
+enum KeyAdmission {
+  /// The build says which kind of ads it is.
+  case admitted(BuildKind)
+  case refused(DecisionReason, detail: String)
+
+  /// Judges the key with this SHA-256; nil where the request has none that can be read.
+  static func judge(_ keyHash: [UInt8]?, of app: AppID, snapshot: CatalogSnapshot) -> KeyAdmission {
+    guard let keyHash else { return .refused(.unknownKey, detail: "A1: there is no app key") }
+    guard let key = snapshot.appKey(hash: keyHash) else {
+      return .refused(.unknownKey, detail: "A1: the app key is unknown")
+    }
+    guard !key.isRevoked else { return .refused(.revokedKey, detail: "A1: the app key is revoked") }
+    guard key.app == app else {
+      return .refused(.keyOfAnotherApp, detail: "A1: the app key is not that of app \(app)")
+    }
+    return .admitted(key.build)
+  }
+}
+
+/// Whether an app that has its key may be answered with ads at all (A3, A9).
 enum AppAdmission {
   case admitted(App)
   case refused(DecisionReason, detail: String)
 
-  /// Judges the key with this SHA-256. Test builds need no agreement and no enabling: their developer is still setting
-  /// the app up.
-  static func judge(request: AdRequest, key: AppKey?, snapshot: CatalogSnapshot) -> AppAdmission {
-    guard let key else { return .refused(.unknownKey, detail: "A1: the app key is unknown") }
-    guard !key.isRevoked else { return .refused(.revokedKey, detail: "A1: the app key is revoked") }
-    guard key.app == request.app else {
-      return .refused(.keyOfAnotherApp, detail: "A1: the app key is not that of app \(request.app)")
+  /// Test builds need no agreement and no enabling: their developer is still setting the app up.
+  static func judge(_ id: AppID, build: BuildKind, snapshot: CatalogSnapshot) -> AppAdmission {
+    guard let app = snapshot.apps[id] else {
+      return .refused(.unknownApp, detail: "A1: app \(id) is not registered")
     }
-    guard let app = snapshot.apps[key.app] else {
-      return .refused(.unknownApp, detail: "A1: app \(request.app) is not registered")
-    }
-    switch AudienceDecision.decide(app: app, build: key.build) {
+    switch AudienceDecision.decide(app: app, build: build) {
     case .live, .test: return .admitted(app)
     case .refused(_, let detail): return .refused(reason(of: app), detail: detail)
     }

@@ -4,15 +4,15 @@ package import AdEvents
 /// A request on its way into a decision, with what the shell has worked out of it.
 package struct ArrivedRequest: Hashable, Sendable {
   package var request: AdRequest
-  /// SHA-256 of the request's app key.
-  package var appKeyHash: [UInt8]
+  /// SHA-256 of the request's app key; nil without one.
+  package var appKeyHash: [UInt8]?
   /// The keyed hash of the client id, else of the session id (A8).
   package var clientHash: UInt64
   package var partition: Int32
   package var arrival: Timestamp
 
   package init(
-    request: AdRequest, appKeyHash: [UInt8], clientHash: UInt64, partition: Int32, arrival: Timestamp
+    request: AdRequest, appKeyHash: [UInt8]?, clientHash: UInt64, partition: Int32, arrival: Timestamp
   ) {
     self.request = request
     self.appKeyHash = appKeyHash
@@ -21,10 +21,24 @@ package struct ArrivedRequest: Hashable, Sendable {
     self.arrival = arrival
   }
 
-  /// The moment after which nobody waits for the answer.
-  package var deadline: Timestamp { arrival.advanced(byMilliseconds: max(0, request.deadlineMilliseconds)) }
+  package var asked: AskedRequest {
+    AskedRequest(request, clientHash: clientHash, partition: partition, arrival: arrival)
+  }
+}
 
-  package var key: RequestKey { RequestKey(requestID: request.requestID, app: request.app, client: clientHash) }
+/// A request that is rejected, on its way into a decision: it is answered and counted all the same (M1).
+package struct MistakenRequest: Hashable, Sendable {
+  package var asked: AskedRequest
+  /// SHA-256 of the app key; nil where there is none to be read.
+  package var appKeyHash: [UInt8]?
+  /// What is wrong with it: the sentence that the answer tells.
+  package var rejection: Rejection
+
+  package init(asked: AskedRequest, appKeyHash: [UInt8]?, rejection: Rejection) {
+    self.asked = asked
+    self.appKeyHash = appKeyHash
+    self.rejection = rejection
+  }
 }
 
 /// A served ad before its token is made.
@@ -56,7 +70,7 @@ package struct Serve: Hashable, Sendable {
   package func servedAd(token: [UInt8]) -> ServedAd {
     ServedAd(
       ad: terms.ad, token: token, images: images, action: action, lifetimeMilliseconds: lifetimeMilliseconds,
-      isTest: terms.isTest)
+      isTest: terms.isTest, serveID: terms.serveID)
   }
 }
 
@@ -86,15 +100,20 @@ package struct Decision: Hashable, Sendable {
   package var reason: DecisionReason
   /// Why each ad considered did not win. Empty where there was no auction.
   package var explanation: Explanation
-  package var countKey: MinuteCountKey
+  /// The current size; nil where the request's sizes did not resolve.
+  package var size: AdSize?
+  /// Whether the key is that of a test build (A1).
+  package var isTest: Bool
 
   package init(
-    outcome: DecisionOutcome, reason: DecisionReason, explanation: Explanation, countKey: MinuteCountKey
+    outcome: DecisionOutcome, reason: DecisionReason, explanation: Explanation = .empty, size: AdSize? = nil,
+    isTest: Bool = false
   ) {
     self.outcome = outcome
     self.reason = reason
     self.explanation = explanation
-    self.countKey = countKey
+    self.size = size
+    self.isTest = isTest
   }
 
   /// What goes to the client; nil where nothing does.

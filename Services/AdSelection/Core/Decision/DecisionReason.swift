@@ -27,6 +27,8 @@ package enum DecisionReason: UInt8, CaseIterable, Sendable {
   case adsNotEnabled = 22
   /// A size identifier is unknown, the current one is not required, or an interstitial is for a phone (S3, S4, S5).
   case sizeRefused = 23
+  /// The record is rejected: a field is missing or beyond its limits. The answer says which.
+  case requestInvalid = 24
 
   /// The network does not operate in the country (A5).
   case countryNotServed = 32
@@ -48,6 +50,8 @@ package enum DecisionReason: UInt8, CaseIterable, Sendable {
   case testError = 40
   /// The billing circuit breaker is open, so paid ads are stopped, and no house ad is eligible.
   case paidAdsStopped = 41
+  /// The catalogue is not complete, and the app key is not in what there is of it.
+  case keyNotYetKnown = 42
 }
 
 extension DecisionReason {
@@ -59,12 +63,21 @@ extension DecisionReason {
     }
   }
 
+  /// Whether it came without the key of the app that it names: then it counts for no app (M1, A1). A revoked key is no
+  /// key: whoever found it out could go on counting on the app that revoked it.
+  package var isWithoutAppKey: Bool {
+    switch self {
+    case .unknownKey, .revokedKey, .keyOfAnotherApp, .keyNotYetKnown: true
+    default: false
+    }
+  }
+
   /// Whether the same request again gets this decision. Past its deadline, or without a catalogue, nothing was decided:
-  /// it may be asked again.
+  /// it may be asked again. Who has no key cannot make us remember anything.
   package var isRemembered: Bool {
     switch self {
     case .duplicate, .deadlinePassed, .catalogIncomplete: false
-    default: true
+    default: !isWithoutAppKey
     }
   }
 

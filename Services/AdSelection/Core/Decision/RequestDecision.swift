@@ -4,44 +4,82 @@ internal import AdEvents
 /// The decision of one request: a pure function of request, state and context. In this order, and the first that
 /// applies decides:
 ///
-/// 1. the same request id within 60 s: `duplicate`;
-/// 2. the deadline has passed: `expiredDeadline`;
-/// 3. the catalogue is not complete: `serverFailure`;
-/// 4. the app key (A1), then, for a distribution build, the app's set-up (A3, A9): `configurationError`;
-/// 5. the sizes (S3, S4, S5): `configurationError`;
-/// 6. throttling (D2, D3): `loadingThrottled`;
-/// 7. a developer or ad-hoc build: a test ad, nothing, or an injected error (A1, A2);
-/// 8. the country (A5), then the auction: an ad or `inventoryUnavailable`.
+/// 1. without its app's key (A1): `configurationError`, also where the request came before with the key;
+/// 2. the same request id within 60 s: `duplicate`;
+/// 3. the deadline has passed: `expiredDeadline`;
+/// 4. the catalogue is not complete: `serverFailure`;
+/// 5. a mistake that makes it a rejected record: `configurationError`;
+/// 6. for a distribution build, the app's set-up (A3, A9): `configurationError`;
+/// 7. the sizes (S3, S4, S5): `configurationError`;
+/// 8. throttling (D2, D3), by the moment of arrival: `loadingThrottled`;
+/// 9. a developer or ad-hoc build: a test ad, nothing, or an injected error (A1, A2);
+/// 10. the country (A5), then the auction: an ad or `inventoryUnavailable`.
 package enum RequestDecision {
   /// Decides `arrived` and changes `state` by what that uses.
   package static func decide(
     _ arrived: ArrivedRequest, state: inout PartitionState, context: DecisionContext
   ) -> Decision {
-    let now = context.now
-    let key = context.snapshot.appKey(hash: arrived.appKeyHash)
-    // A1: which build it is, the key says. A request without a valid key counts as a live one (M1).
-    var facts = Facts(arrived, isTest: key.map { $0.build != .distribution } ?? false)
-    if let earlier = state.recent.decision(for: arrived.key, now: now) {
-      let outcome = DecisionOutcome.duplicate(of: earlier, isAnswered: now <= arrived.deadline)
-      return facts.decision(outcome, .duplicate)
+    let asked = arrived.asked
+    return decide(asked, keyHash: arrived.appKeyHash, state: &state, context: context) { build, state in
+      var facts = Facts(arrived, isTest: build != .distribution)
+      return decideAnew(&facts, build: build, moment: asked.moment(now: context.now), state: &state, context: context)
     }
-    let decision = decideAnew(&facts, key: key, state: &state, context: context)
-    if decision.reason.isRemembered, let answer = decision.answer {
-      state.recent.note(answer, for: arrived.key, at: now)
+  }
+
+  /// Decides a request with a mistake: it counts as one (M1), and its answer is the sentence that says what to change.
+  package static func decide(
+    _ mistaken: MistakenRequest, state: inout PartitionState, context: DecisionContext
+  ) -> Decision {
+    let mistake = mistaken.rejection.detail
+    var decision = decide(mistaken.asked, keyHash: mistaken.appKeyHash, state: &state, context: context) { build, _ in
+      Decision(
+        outcome: .refused(.requestInvalid, detail: mistake), reason: .requestInvalid, isTest: build != .distribution)
+    }
+    if decision.reason.isWithoutAppKey, case .refused(let reason, let detail) = decision.outcome {
+      decision.outcome = .refused(reason, detail: "\(detail); \(mistake)")
     }
     return decision
   }
 
+  /// What is the same for all requests: whose it is, whether it came before, whether anything can be decided now.
+  private static func decide(
+    _ asked: AskedRequest, keyHash: [UInt8]?, state: inout PartitionState, context: DecisionContext,
+    anew: (BuildKind, inout PartitionState) -> Decision
+  ) -> Decision {
+    let build: BuildKind
+    switch KeyAdmission.judge(keyHash, of: asked.app, snapshot: context.snapshot) {
+    case .refused(.unknownKey, _) where context.freshness == .incomplete:
+      return Decision(outcome: .noAd(.serverFailure, .keyNotYetKnown), reason: .keyNotYetKnown)
+    case .refused(let reason, let detail): return Decision(outcome: .refused(reason, detail: detail), reason: reason)
+    case .admitted(let admitted): build = admitted
+    }
+    // A1: which build it is, the key says.
+    let isTest = build != .distribution
+    let key = RequestKey(requestID: asked.requestID, app: asked.app, client: asked.clientHash, isTest: isTest)
+    let moment = asked.moment(now: context.now)
+    if let earlier = state.recent.decision(for: key, now: moment) {
+      let outcome = DecisionOutcome.duplicate(of: earlier, isAnswered: context.now <= asked.deadline)
+      return Decision(outcome: outcome, reason: .duplicate, isTest: isTest)
+    }
+    guard context.now <= asked.deadline else {
+      return Decision(outcome: .expiredDeadline, reason: .deadlinePassed, isTest: isTest)
+    }
+    guard context.freshness != .incomplete else {
+      let outcome = DecisionOutcome.noAd(.serverFailure, .catalogIncomplete)
+      return Decision(outcome: outcome, reason: .catalogIncomplete, isTest: isTest)
+    }
+    let decision = anew(build, &state)
+    if decision.reason.isRemembered, let answer = decision.answer { state.recent.note(answer, for: key, at: moment) }
+    return decision
+  }
+
   private static func decideAnew(
-    _ facts: inout Facts, key: AppKey?, state: inout PartitionState, context: DecisionContext
+    _ facts: inout Facts, build: BuildKind, moment: Timestamp, state: inout PartitionState, context: DecisionContext
   ) -> Decision {
     let arrived = facts.arrived
     let request = arrived.request
-    guard context.now <= arrived.deadline else { return facts.decision(.expiredDeadline, .deadlinePassed) }
-    guard context.freshness != .incomplete else { return facts.noAd(.serverFailure, .catalogIncomplete) }
-
     let app: App
-    switch AppAdmission.judge(request: request, key: key, snapshot: context.snapshot) {
+    switch AppAdmission.judge(request.app, build: build, snapshot: context.snapshot) {
     case .refused(let reason, let detail): return facts.decision(.refused(reason, detail: detail), reason)
     case .admitted(let admitted): app = admitted
     }
@@ -59,7 +97,7 @@ package enum RequestDecision {
 
     switch state.throttle.admit(
       client: arrived.clientHash, placement: request.placement, isInterstitial: request.isInterstitial,
-      now: context.now)
+      now: moment)
     {
     case .tooSoon: return facts.noAd(.loadingThrottled, .tooSoon)
     case .tooManyAtOnce: return facts.noAd(.loadingThrottled, .tooManyAtOnce)
@@ -143,10 +181,6 @@ struct Facts {
   func decision(
     _ outcome: DecisionOutcome, _ reason: DecisionReason, _ explanation: Explanation = .empty
   ) -> Decision {
-    let request = arrived.request
-    let key = MinuteCountKey(
-      minute: MinuteCountKey.minute(of: arrived.arrival), app: request.app, placement: request.placement,
-      country: request.country, device: request.device, size: currentSize, reason: reason, isTest: isTest)
-    return Decision(outcome: outcome, reason: reason, explanation: explanation, countKey: key)
+    Decision(outcome: outcome, reason: reason, explanation: explanation, size: currentSize, isTest: isTest)
   }
 }

@@ -10,14 +10,16 @@ struct AnswerMaker {
 
   private var makers: [AppID: MessageMaker] = [:]
 
-  /// The answer to `request`: its correlation id comes back unchanged. The request's id is the event's: the same answer
+  /// The answer to a request: its correlation id comes back unchanged. The request's id is the event's: the same answer
   /// again is the same event.
-  mutating func message(_ outcome: AdResponse.Outcome, to request: AdRequest, now: Timestamp) -> OutgoingMessage {
-    var message = maker(of: request.app).message(
-      AdResponse(requestID: request.requestID, outcome: outcome), id: request.requestID.description, time: now,
-      partition: request.replyPartition, key: request.requestID.bytes)
-    if !request.correlationID.isEmpty {
-      message.headers.append(RecordHeader("kafka_correlationId", request.correlationID))
+  mutating func message(
+    _ outcome: AdResponse.Outcome, to address: ReplyAddress, partition: Int32, now: Timestamp
+  ) -> OutgoingMessage {
+    var message = maker(of: address.app).message(
+      AdResponse(requestID: address.requestID, outcome: outcome), id: address.requestID.description, time: now,
+      partition: partition, key: address.requestID.utf8)
+    if !address.correlationID.isEmpty {
+      message.headers.append(RecordHeader("kafka_correlationId", address.correlationID))
     }
     return message
   }
@@ -28,5 +30,37 @@ struct AnswerMaker {
     let maker = MessageMaker(topic: Topic.responses(for: app), type: .adResponded, source: AdSelection.source)
     makers[app] = maker
     return maker
+  }
+}
+
+/// Where the answer to a request is to go.
+struct ReplyAddress: Hashable, Sendable {
+  let requestID: UUIDv7
+  let app: AppID
+  /// As the header says; nil where it says no number.
+  let partition: Int32?
+  /// As the header says; empty without one.
+  let topic: String
+  let correlationID: [UInt8]
+
+  init(_ request: LegibleRequest) {
+    requestID = request.requestID
+    app = request.app
+    partition = request.replyPartition
+    topic = request.replyTopic
+    correlationID = request.correlationID
+  }
+
+  /// The partition that the answer goes to, or what is wrong with where it is to go. The topic is the app's own, whatever
+  /// the header says; so the header must not say anything else.
+  func partition(of count: Int32) -> Result<Int32, Rejection> {
+    if !topic.isEmpty, topic != Topic.responses(for: app) {
+      return .failure(Rejection(.invalidReply, "kafka_replyTopic is not the topic of the app's answers"))
+    }
+    // A producer that names a partition which does not exist must never come about.
+    guard let partition, (0..<count).contains(partition) else {
+      return .failure(Rejection(.invalidReply, "kafka_replyPartition is not one of \(count)"))
+    }
+    return .success(partition)
   }
 }

@@ -63,55 +63,46 @@ package struct SelectionDecider: PartitionDecider {
     _ incoming: IncomingRequest, at index: Int, arrival: Timestamp, decisionContext: DecisionContext,
     context: BatchContext, into batch: inout Pipeline.Decision<SelectionEffects>
   ) {
-    if let detail = replyProblem(incoming.request, context: context) {
-      batch.reject(index, .invalidReply, detail)
-      return
-    }
     if let partition = otherPartition(of: incoming, arrival: arrival, context: context) {
       forward(incoming, at: index, to: partition, context: context, into: &batch)
       return
     }
-    let arrived = ArrivedRequest(
-      request: incoming.request, appKeyHash: incoming.appKeyHash, clientHash: incoming.clientHash,
-      partition: context.partition, arrival: arrival)
+    let address = incoming.reply
+    let reply = address.partition(of: context.partitionCount)
+    let question = incoming.question(reply: reply, partition: context.partition, arrival: arrival)
+    if case .mistaken(let mistaken) = question {
+      batch.reject(index, mistaken.rejection.reason, mistaken.rejection.detail)
+    }
     if context.isRefused {
-      batch.outcomes[index] = .refused(.unknown)
+      if case .sound = question { batch.outcomes[index] = .refused(.unknown) }
       let answer = Answer.error(.unknown, detail: "the decision could not be stored")
-      send(answer, to: arrived.request, context: decisionContext, into: &batch)
+      send(answer, to: address, reply, context: decisionContext, into: &batch)
       return
     }
-    let decision = RequestDecision.decide(arrived, state: &state, context: decisionContext)
-    let outcome = Outcome(decision.outcome)
-    batch.outcomes[index] = outcome
-    if let answer = decision.answer {
-      send(answer, to: arrived.request, context: decisionContext, into: &batch)
+    let decision: Decision
+    switch question {
+    case .sound(let arrived):
+      decision = RequestDecision.decide(arrived, state: &state, context: decisionContext)
+      batch.outcomes[index] = Outcome(decision.outcome)
+    case .mistaken(let mistaken):
+      decision = RequestDecision.decide(mistaken, state: &state, context: decisionContext)
     }
+    if let answer = decision.answer { send(answer, to: address, reply, context: decisionContext, into: &batch) }
     guard decision.reason != .duplicate else { return }
     let random = decisionContext.serveIDRandom
     let id = ServeID(timestamp: context.now, randomHigh: random.high, randomLow: random.low)
-    let decided = DecidedRequest(id: id, arrived: arrived, decision: decision, outcome: outcome)
+    let decided = DecidedRequest(
+      id: id, asked: question.asked, decision: decision, outcome: batch.outcomes[index])
     counts.add(decided.countKey)
     batch.effects.add(decided)
-  }
-
-  /// What is wrong with where the answer is to go. The topic is the app's own, whatever the header says; so the header
-  /// must not say anything else.
-  private func replyProblem(_ request: AdRequest, context: BatchContext) -> String? {
-    if !request.replyTopic.isEmpty, request.replyTopic != Topic.responses(for: request.app) {
-      return "kafka_replyTopic is not the topic of the app's answers"
-    }
-    // A producer that names a partition which does not exist must never come about.
-    guard (0..<context.partitionCount).contains(request.replyPartition) else {
-      return "kafka_replyPartition is not one of \(context.partitionCount)"
-    }
-    return nil
   }
 
   /// The partition that must decide the request where it is not this one. One that was forwarded here under our mark is
   /// decided here, whatever the partition count is by now, so nothing can loop.
   private func otherPartition(of incoming: IncomingRequest, arrival: Timestamp, context: BatchContext) -> Int32? {
-    let partition = incoming.partition(count: context.partitionCount)
-    guard partition != context.partition else { return nil }
+    guard let partition = incoming.partition(count: context.partitionCount), partition != context.partition else {
+      return nil
+    }
     let isForwarded =
       !incoming.mark.isEmpty
       && incoming.mark.withUnsafeBytes { mark in
@@ -139,17 +130,17 @@ package struct SelectionDecider: PartitionDecider {
   /// An app that is not registered has no topic for answers: it gets none, so nobody can make us write to topics of any
   /// name.
   private mutating func send(
-    _ answer: Answer, to request: AdRequest, context: DecisionContext,
+    _ answer: Answer, to address: ReplyAddress, _ reply: Result<Int32, Rejection>, context: DecisionContext,
     into batch: inout Pipeline.Decision<SelectionEffects>
   ) {
-    guard context.snapshot.apps[request.app] != nil else { return }
+    guard case .success(let partition) = reply, context.snapshot.apps[address.app] != nil else { return }
     let outcome: AdResponse.Outcome =
       switch answer {
       // The same terms give the same token: a duplicate's answer is the first one's.
       case .ad(let serve): .ad(serve.servedAd(token: crypto.signer.sign(serve.terms)))
       case .error(let error, let detail): .error(error, detail: detail)
       }
-    batch.answers.append(answers.message(outcome, to: request, now: context.now))
+    batch.answers.append(answers.message(outcome, to: address, partition: partition, now: context.now))
   }
 
   // MARK: Allotments

@@ -29,15 +29,25 @@ package struct SelectionDecoder: RecordDecoder {
   }
 
   private func request(_ value: UnsafeRawBufferPointer?, arrival: Timestamp) -> SelectionInput {
-    switch AdRequest.decode(value: value, headers: headers) {
-    case .failure(let rejection): return .rejected(rejection)
-    case .success(let request):
-      let clientHash = hasher?.hash(
-        app: request.app, clientID: request.clientID, sessionID: request.sessionID, now: arrival)
+    func incoming(
+      _ content: IncomingRequest.Content, app: AppID, appKey: String?, clientID: String, sessionID: String
+    ) -> SelectionInput {
+      let clientHash = hasher?.hash(app: app, clientID: clientID, sessionID: sessionID, now: arrival)
       return .request(
         IncomingRequest(
-          request: request, appKeyHash: SHA256.hash(request.appKey.utf8), clientHash: clientHash ?? 0,
+          content: content, appKeyHash: appKey.map { SHA256.hash($0.utf8) }, clientHash: clientHash ?? 0,
           payload: value.map(Array.init) ?? [], mark: headers.forwardedMark))
+    }
+    switch AdRequest.decodeLegibly(value: value, headers: headers) {
+    case .success(let request):
+      return incoming(
+        .sound(request), app: request.app, appKey: request.appKey, clientID: request.clientID,
+        sessionID: request.sessionID)
+    case .failure(let rejected):
+      guard let legible = rejected.legible else { return .rejected(rejected.rejection) }
+      return incoming(
+        .mistaken(legible, rejected.rejection), app: legible.app, appKey: legible.appKey, clientID: legible.clientID,
+        sessionID: legible.sessionID)
     }
   }
 

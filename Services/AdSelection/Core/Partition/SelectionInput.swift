@@ -9,14 +9,21 @@ package enum SelectionInput: Sendable {
   case grant(AllotmentGrant)
   /// `ads.budgets`: a watermark; nothing here waits for one.
   case watermark
+  /// Nobody can be answered.
   case rejected(Rejection)
 }
 
 /// A request with what is worked out of it where it is decoded.
 package struct IncomingRequest: Sendable {
-  package var request: AdRequest
-  /// SHA-256 of the app key.
-  package var appKeyHash: [UInt8]
+  package enum Content: Sendable {
+    case sound(AdRequest)
+    /// A rejected record, of which so much can be read that it is answered.
+    case mistaken(LegibleRequest, Rejection)
+  }
+
+  package var content: Content
+  /// SHA-256 of the app key; nil where there is none to be read.
+  package var appKeyHash: [UInt8]?
   /// The keyed hash of the client id, else of the session id (A8).
   package var clientHash: UInt64
   /// The record's value: what a forwarding mark binds.
@@ -24,16 +31,57 @@ package struct IncomingRequest: Sendable {
   /// The forwarding mark that came with it; empty without one.
   package var mark: [UInt8]
 
-  package init(request: AdRequest, appKeyHash: [UInt8], clientHash: UInt64, payload: [UInt8], mark: [UInt8]) {
-    self.request = request
+  package init(content: Content, appKeyHash: [UInt8]?, clientHash: UInt64, payload: [UInt8], mark: [UInt8]) {
+    self.content = content
     self.appKeyHash = appKeyHash
     self.clientHash = clientHash
     self.payload = payload
     self.mark = mark
   }
 
-  /// The partition that a request belongs to: of the client id, else of the session id, as Kafka's clients hash keys.
-  package func partition(count: Int32) -> Int32 {
-    KafkaPartition.of(key: request.clientID.isEmpty ? request.sessionID : request.clientID, count: count)
+  /// The partition that a request belongs to: of the client id, else of the session id, as Kafka's clients hash keys. Nil
+  /// where a mistake leaves nobody to belong to: such a request is decided where it lies.
+  package func partition(count: Int32) -> Int32? {
+    switch content {
+    case .sound(let request): KafkaPartition.of(key: request.clientKey, count: count)
+    case .mistaken(let request, _): request.clientKey.map { KafkaPartition.of(key: $0, count: count) }
+    }
+  }
+
+  /// What is to be decided: a request whose answer has no place to go to is one with a mistake.
+  func question(reply: Result<Int32, Rejection>, partition: Int32, arrival: Timestamp) -> Question {
+    func mistaken(_ request: LegibleRequest, _ rejection: Rejection) -> Question {
+      let asked = AskedRequest(request, clientHash: clientHash, partition: partition, arrival: arrival)
+      return .mistaken(MistakenRequest(asked: asked, appKeyHash: appKeyHash, rejection: rejection))
+    }
+    switch (content, reply) {
+    case (.sound(let request), .success):
+      return .sound(
+        ArrivedRequest(
+          request: request, appKeyHash: appKeyHash, clientHash: clientHash, partition: partition, arrival: arrival))
+    case (.sound(let request), .failure(let rejection)): return mistaken(LegibleRequest(request), rejection)
+    case (.mistaken(let request, let rejection), _): return mistaken(request, rejection)
+    }
+  }
+
+  /// A request as it is to be decided.
+  enum Question {
+    case sound(ArrivedRequest)
+    case mistaken(MistakenRequest)
+
+    var asked: AskedRequest {
+      switch self {
+      case .sound(let arrived): arrived.asked
+      case .mistaken(let mistaken): mistaken.asked
+      }
+    }
+  }
+
+  /// Where the answer goes.
+  var reply: ReplyAddress {
+    switch content {
+    case .sound(let request): ReplyAddress(LegibleRequest(request))
+    case .mistaken(let request, _): ReplyAddress(request)
+    }
   }
 }

@@ -4,17 +4,19 @@ internal import AdEvents
 /// A decision of the last minute as its row tells it: what throttling and repeated requests need to know of it.
 package struct StoredDecision: Hashable, Sendable {
   package var key: RequestKey
-  package var placement: PlacementID
-  package var decidedAt: Timestamp
+  /// Nil where a request with a mistake does not tell it.
+  package var placement: PlacementID?
+  /// When the request came, by no clock that was ahead of the decider's.
+  package var moment: Timestamp
   package var reason: DecisionReason
   package var answer: Answer
 
   package init(
-    key: RequestKey, placement: PlacementID, decidedAt: Timestamp, reason: DecisionReason, answer: Answer
+    key: RequestKey, placement: PlacementID?, moment: Timestamp, reason: DecisionReason, answer: Answer
   ) {
     self.key = key
     self.placement = placement
-    self.decidedAt = decidedAt
+    self.moment = moment
     self.reason = reason
     self.answer = answer
   }
@@ -22,8 +24,11 @@ package struct StoredDecision: Hashable, Sendable {
   /// What the row of `decided` tells; nil for one without an answer, which has no row.
   package init?(_ decided: DecidedRequest) {
     guard let answer = decided.decision.answer else { return nil }
+    let asked = decided.asked
+    let key = RequestKey(
+      requestID: asked.requestID, app: asked.app, client: asked.clientHash, isTest: decided.decision.isTest)
     self.init(
-      key: decided.arrived.key, placement: decided.arrived.request.placement, decidedAt: decided.id.timestamp,
+      key: key, placement: asked.placement, moment: asked.moment(now: decided.id.timestamp),
       reason: decided.decision.reason, answer: answer)
   }
 }
@@ -32,7 +37,7 @@ package struct StoredDecision: Hashable, Sendable {
 package struct StoredState: Sendable {
   /// Those not closed, and those that ended within the book's memory.
   package var allotments: [AllotmentRow] = []
-  /// Those of the last ``memoryMilliseconds(throttle:)``, oldest first.
+  /// Those of the last ``memoryMilliseconds(throttle:)``, in any order.
   package var decisions: [StoredDecision] = []
   /// How many test requests each client has made.
   package var testRequests: [UInt64: UInt64] = [:]
@@ -41,7 +46,8 @@ package struct StoredState: Sendable {
 
   package init() {}
 
-  /// How far back decisions are read: as long as a request is remembered, and as throttling looks back.
+  /// How far back from the last request's arrival decisions are read: as long as a request is remembered, and as
+  /// throttling looks back.
   package static func memoryMilliseconds(throttle: Throttle.Limits) -> Int64 {
     max(RecentRequests<Answer>().memoryMilliseconds, 2 * max(throttle.refreshMilliseconds, throttle.windowMilliseconds))
   }
@@ -54,12 +60,13 @@ extension PartitionState {
     self.init(
       allotments: AllotmentBook(restoring: stored.allotments, limits: allotments), throttle: Throttle(limits: throttle),
       testSequence: TestSequence(restoring: stored.testRequests))
-    for decision in stored.decisions {
-      if decision.reason.countsForThrottle {
-        self.throttle.note(client: decision.key.client, placement: decision.placement, at: decision.decidedAt)
+    // What came earlier is forgotten earlier.
+    for decision in stored.decisions.sorted(by: { $0.moment < $1.moment }) {
+      if decision.reason.countsForThrottle, let placement = decision.placement {
+        self.throttle.note(client: decision.key.client, placement: placement, at: decision.moment)
       }
       if decision.reason.isRemembered {
-        recent.note(decision.answer, for: decision.key, at: decision.decidedAt)
+        recent.note(decision.answer, for: decision.key, at: decision.moment)
       }
     }
   }

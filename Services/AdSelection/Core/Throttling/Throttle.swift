@@ -1,7 +1,8 @@
 package import AdCore
 
 /// Refuses clients that ask too quickly (D2, D3, E2), by the keyed hash of the client id or, without one, the session
-/// id. Memory is bounded: two generations of what was admitted, the older one dropped when the window has passed or the
+/// id. Time is that of arrivals, not of decisions: what came 30 s apart was asked 30 s apart, however late we were to look
+/// at it. Memory is bounded: two generations of what was admitted, the older one dropped when the window has passed or the
 /// newer one is full; under a flood of clients it forgets early, and so refuses too little rather than too much.
 package struct Throttle: Hashable, Sendable {
   package struct Limits: Hashable, Sendable {
@@ -52,7 +53,7 @@ package struct Throttle: Hashable, Sendable {
   /// How many pairs are held, at most twice ``Limits/pairsMaximum``.
   package var pairCount: Int { current.lastRequest.count + previous.lastRequest.count }
 
-  /// Judges a request at `now`. Only an admitted one counts: a client that asks again and again is let through as often
+  /// Judges a request that came at `now`. Only an admitted one counts: a client that asks again and again is let through as often
   /// as one that keeps the rule. The refresh time is for banners; an interstitial has none.
   package mutating func admit(
     client: UInt64, placement: PlacementID, isInterstitial: Bool, now: Timestamp
@@ -73,13 +74,16 @@ package struct Throttle: Hashable, Sendable {
     return .admitted
   }
 
-  /// Counts a request without judging it: to rebuild the state from recent decisions, in their order.
+  /// Counts a request without judging it: to rebuild the state from recent decisions. In whatever order they come, the
+  /// latest counts.
   package mutating func note(client: UInt64, placement: PlacementID, at moment: Timestamp) {
     turn(now: moment)
-    current.lastRequest[Pair(client: client, placement: placement)] = moment
+    let pair = Pair(client: client, placement: placement)
+    current.lastRequest[pair] = max(moment, current.lastRequest[pair] ?? previous.lastRequest[pair] ?? moment)
     let start = windowStart(client, at: moment)
     var window = current.windows[client] ?? previous.windows[client] ?? Window(start: start, count: 0)
-    if window.start != start { window = Window(start: start, count: 0) }
+    if window.start > start { return }
+    if window.start < start { window = Window(start: start, count: 0) }
     window.count += 1
     current.windows[client] = window
   }

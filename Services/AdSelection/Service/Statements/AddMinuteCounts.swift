@@ -3,7 +3,8 @@ import AdSelectionCore
 import Postgres
 import Runtime
 
-/// Adds counts to their partition's rows, which nobody else writes, and keeps up to which batch everything is counted.
+/// Adds counts of apps' requests to their partition's rows, which nobody else writes, and keeps up to which batch
+/// everything is counted.
 struct AddMinuteCounts: PostgresStatement {
   static let sql = """
     WITH counted AS (
@@ -22,19 +23,18 @@ struct AddMinuteCounts: PostgresStatement {
   let partition: Int32
   let batchNumber: Int64
   let committedAt: Timestamp
-  let counts: [SelectionCountKey: Int64]
+  let counts: [(key: MinuteCountKey, requests: Int64)]
 
   var parameters: [any PostgresValue] {
-    let rows = Array(counts)
+    let keys = counts.map(\.key)
     return [
-      partition, batchNumber, committedAt.postgres, rows.map(\.key.request.minute.postgres),
-      rows.map { Int16($0.key.request.reason.rawValue) },
-      rows.map(\.key.request.app.text), rows.map(\.key.request.placement.text),
-      rows.map { $0.key.campaign?.text ?? "" },
-      rows.map { $0.key.ad?.text ?? "" }, rows.map(\.key.request.country.description),
-      rows.map { Int16($0.key.request.device.rawValue) }, rows.map { Int16($0.key.request.size?.rawValue ?? 0) },
-      rows.map(\.key.request.isTest), rows.map { $0.key.injectedError.map { Int16($0.rawValue) } ?? -1 },
-      rows.map(\.value), rows.map { $0.key.request.reason.isFill ? $0.value : 0 },
+      partition, batchNumber, committedAt.postgres, keys.map(\.minute.postgres),
+      keys.map { Int16($0.reason.rawValue) }, keys.map(\.app.text), keys.map { $0.placement?.text ?? "" },
+      keys.map { $0.campaign?.text ?? "" }, keys.map { $0.ad?.text ?? "" },
+      keys.map { $0.country?.description ?? "unknown" }, keys.map { Int16($0.device?.rawValue ?? 0) },
+      keys.map { Int16($0.size?.rawValue ?? 0) }, keys.map(\.isTest),
+      keys.map { $0.injectedError.map { Int16($0.rawValue) } ?? -1 }, counts.map(\.requests),
+      counts.map { $0.key.reason.isFill ? $0.requests : 0 },
     ]
   }
 }

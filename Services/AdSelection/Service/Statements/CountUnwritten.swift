@@ -19,12 +19,19 @@ struct CountUnwritten: PostgresStatement {
         SELECT * FROM begun
         UNION ALL SELECT batch_number, committed_at FROM ad_selection.counted WHERE partition = $1
       ) AS known
+    ), uncounted AS (
+      SELECT serve_id, arrival, reason, app, placement, country, device, size, is_test, campaign, ad, error
+      FROM ad_selection.decision WHERE partition = $1 AND batch_number > (SELECT last FROM counted)
+        AND serve_id >= (SELECT rpad(lpad(to_hex((since * 1000)::bigint), 12, '0'), 32, '0')::uuid FROM counted)
     )
     SELECT date_bin('1 minute', arrival, 'epoch') AS minute, reason, app, placement, country, device, size, is_test,
       campaign, ad, CASE WHEN reason = $2 THEN error END AS injected_error, count(*)
-    FROM ad_selection.decision WHERE partition = $1 AND batch_number > (SELECT last FROM counted)
-      AND serve_id >= (SELECT rpad(lpad(to_hex((since * 1000)::bigint), 12, '0'), 32, '0')::uuid FROM counted)
+    FROM uncounted WHERE NOT ad_selection.is_without_app_key(reason)
     GROUP BY minute, reason, app, placement, country, device, size, is_test, campaign, ad, injected_error
+    UNION ALL
+    SELECT public.day_of(serve_id)::timestamp AT TIME ZONE 'UTC' AS minute, reason, NULL, NULL, NULL, NULL, NULL,
+      NULL, NULL, NULL, NULL, count(*)
+    FROM uncounted WHERE ad_selection.is_without_app_key(reason) GROUP BY minute, reason
     """
   let partition: Int32
   let now: Timestamp
@@ -32,29 +39,37 @@ struct CountUnwritten: PostgresStatement {
   var parameters: [any PostgresValue] { [partition, Int16(DecisionReason.testError.rawValue), now.postgres] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> (key: SelectionCountKey, requests: Int64) {
-    let minute: PostgresTimestamp = try row.decode(0)
-    let reason: Int16 = try row.decode(1)
-    let device: Int16 = try row.decode(5)
-    let size: Int16? = try row.decode(6)
-    let campaign: String? = try row.decode(8)
-    let ad: String? = try row.decode(9)
-    let injectedError: Int16? = try row.decode(10)
-    let request = MinuteCountKey(
-      minute: Timestamp(minute), app: try TermsColumns.known(AppID(row.decode(2)), 2),
-      placement: try TermsColumns.known(PlacementID(row.decode(3)), 3),
-      country: try TermsColumns.known(Country(row.decode(4)), 4),
-      device: try TermsColumns.known(Device(rawValue: UInt8(clamping: device)), 5),
-      size: try size.map { code throws(PostgresError) in
-        try TermsColumns.known(AdSize(rawValue: UInt8(clamping: code)), 6)
-      },
-      reason: try TermsColumns.known(DecisionReason(rawValue: UInt8(clamping: reason)), 1), isTest: try row.decode(7))
-    let key = SelectionCountKey(
-      request: request,
-      campaign: try campaign.map { id throws(PostgresError) in try TermsColumns.known(CampaignID(id), 8) },
-      ad: try ad.map { id throws(PostgresError) in try TermsColumns.known(AdID(id), 9) },
-      injectedError: try injectedError.map { code throws(PostgresError) in
-        try TermsColumns.known(AdError(rawValue: UInt8(clamping: code)), 10)
-      })
-    return (key, try row.decode(11))
+    let moment: PostgresTimestamp = try row.decode(0)
+    let number: Int16 = try row.decode(1)
+    let reason = try TermsColumns.known(DecisionReason(rawValue: UInt8(clamping: number)), 1)
+    let requests: Int64 = try row.decode(11)
+    // By day and reason alone.
+    guard let app: String = try row.decode(2) else {
+      let day = Int32(clamping: Timestamp(moment).milliseconds / 86_400_000)
+      return (.withoutAppKey(day: day, reason: reason), requests)
+    }
+    var key = MinuteCountKey(
+      minute: Timestamp(moment), app: try TermsColumns.known(AppID(app), 2), placement: PlacementID(try row.decode(3)),
+      country: Country(try row.decode(4)), device: try choice(row, 5), reason: reason, isTest: try row.decode(7))
+    key.size = try choice(row, 6)
+    key.campaign = try identifier(row, 8)
+    key.ad = try identifier(row, 9)
+    key.injectedError = try choice(row, 10)
+    return (key: .ofApp(key), requests)
+  }
+
+  /// 0 of devices and sizes says that the request did not tell it.
+  private static func choice<Choice: RawRepresentable<UInt8>>(
+    _ row: PostgresRow, _ column: Int
+  ) throws(PostgresError) -> Choice? {
+    guard let number: Int16 = try row.decode(column) else { return nil }
+    return Choice(rawValue: UInt8(clamping: number))
+  }
+
+  private static func identifier<Entity>(
+    _ row: PostgresRow, _ column: Int
+  ) throws(PostgresError) -> Identifier<Entity>? {
+    guard let text: String = try row.decode(column) else { return nil }
+    return try TermsColumns.known(Identifier<Entity>(text), column)
   }
 }

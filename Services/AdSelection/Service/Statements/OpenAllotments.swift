@@ -7,9 +7,9 @@ import Runtime
 struct OpenAllotments: PostgresStatement {
   static let sql = """
     INSERT INTO ad_selection.allotment (partition, batch_number, id, ordinal, campaign, budget_day, amount,
-      serve_until, campaign_free)
+      serve_until, click_rates)
     SELECT $1, $2, granted.* FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::int[], $7::bigint[],
-      $8::timestamptz[], $9::bigint[]) AS granted
+      $8::timestamptz[], $9::text[]) AS granted
     """
   let partition: Int32
   let batchNumber: Int64
@@ -19,7 +19,7 @@ struct OpenAllotments: PostgresStatement {
     [
       partition, batchNumber, rows.map { Int64(bitPattern: $0.allotment) }, rows.map(\.ordinal),
       rows.map(\.campaign.text), rows.map(\.budgetDay), rows.map(\.amount.value), rows.map(\.serveUntil.postgres),
-      rows.map(\.campaignFree.value),
+      rows.map(\.clickRates.text),
     ]
   }
 }

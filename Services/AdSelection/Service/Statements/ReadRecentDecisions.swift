@@ -4,31 +4,58 @@ import AdSelectionCore
 import Postgres
 import Runtime
 
-/// A partition's decisions since a moment, oldest first.
+/// The decisions of a partition that requests still to come may repeat or follow too soon: by their requests' arrivals,
+/// those from before the last one decided, however long nobody owned the partition since.
+///
+/// Ids tell the time of the decision. Who was decided in time was decided within a deadline of its arrival, so two short
+/// ranges hold them all: around the last request's arrival, and before the last batch (on the embedded broker, arrival is
+/// when a record was read).
 struct ReadRecentDecisions: PostgresStatement {
   static let sql = """
+    WITH bounds AS (
+      SELECT least(extract(epoch FROM b.committed_at) * 1000, $4)::bigint - $2 - $3 AS latest,
+        least(coalesce(i.last_timestamp, $4), $4) - $2 AS first, least(coalesce(i.last_timestamp, $4), $4) + $3 AS last
+      FROM ad_selection.partition p LEFT JOIN ad_selection.batch b USING (partition, batch_number)
+        LEFT JOIN ad_selection.input i ON i.partition = p.partition AND i.topic = $5
+      WHERE p.partition = $1
+    ), ids AS (
+      SELECT rpad(lpad(to_hex(greatest(latest, 0)), 12, '0'), 32, '0')::uuid AS latest,
+        rpad(lpad(to_hex(greatest(first, 0)), 12, '0'), 32, '0')::uuid AS first,
+        rpad(lpad(to_hex(greatest(last, 0)), 12, '0'), 32, '0')::uuid AS last
+      FROM bounds
+    )
     SELECT request_id, reason, error, detail, lifetime_milliseconds, image_sizes, image_urls, action, destination,
-      \(TermsColumns.list)
-    FROM ad_selection.decision WHERE serve_id >= $2 AND partition = $1 ORDER BY serve_id
+      arrival, \(TermsColumns.list)
+    FROM ad_selection.decision WHERE partition = $1
+      AND (serve_id >= (SELECT latest FROM ids)
+        OR serve_id >= (SELECT first FROM ids) AND serve_id < (SELECT last FROM ids))
     """
-  private static let terms = 9
+  private static let terms = 10
+  /// How much later a decision may be made than the last deadline, for clocks that differ.
+  private static let slackMilliseconds: Int64 = 10_000
   let partition: Int32
-  let since: Timestamp
+  /// How far back from the last request's arrival.
+  let memoryMilliseconds: Int64
+  let now: Timestamp
 
   var parameters: [any PostgresValue] {
-    [partition, UUIDv7(timestamp: since, randomHigh: 0, randomLow: 0).postgres]
+    [
+      partition, memoryMilliseconds, FieldLimits.deadlineMilliseconds.upperBound + Self.slackMilliseconds,
+      now.milliseconds, Topic.requests.name,
+    ]
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> StoredDecision {
     let reason: Int16 = try row.decode(1)
     let client: Int64 = try row.decode(terms + 18)
     let known = try TermsColumns.known(DecisionReason(rawValue: UInt8(clamping: reason)), 1)
+    let arrival: PostgresTimestamp = try row.decode(9)
     return StoredDecision(
       key: RequestKey(
         requestID: try row.id(0), app: try TermsColumns.known(AppID(row.decode(terms + 3)), terms + 3),
-        client: UInt64(bitPattern: client)),
-      placement: try TermsColumns.known(PlacementID(row.decode(terms + 8)), terms + 8),
-      decidedAt: try row.id(terms).timestamp, reason: known,
+        client: UInt64(bitPattern: client), isTest: try row.decode(terms + 19)),
+      placement: PlacementID(try row.decode(terms + 8)),
+      moment: min(Timestamp(arrival), try row.id(terms).timestamp), reason: known,
       answer: known.isFill ? .ad(try serve(row)) : try error(row))
   }
 

@@ -12,7 +12,7 @@ struct ReadReports: PostgresStatement {
   }
 
   static let sql = """
-    SELECT report_sequence, campaign, id, used, closed_at FROM ad_selection.allotment
+    SELECT report_sequence, campaign, id, used, closed_at, used_for_clicks FROM ad_selection.allotment
     WHERE partition = $1 AND report_sequence >= $2 ORDER BY report_sequence LIMIT $3
     """
   let partition: Int32
@@ -27,6 +27,7 @@ struct ReadReports: PostgresStatement {
     return Report(
       sequence: try row.decode(0), campaign: try TermsColumns.known(CampaignID(row.decode(1)), 1),
       report: AllotmentReport(
-        allotment: UInt64(bitPattern: id), used: Nanos(try row.decode(3)), closedAt: Timestamp(closedAt)))
+        allotment: UInt64(bitPattern: id), used: Nanos(try row.decode(3)), usedForClicks: Nanos(try row.decode(5)),
+        closedAt: Timestamp(closedAt)))
   }
 }

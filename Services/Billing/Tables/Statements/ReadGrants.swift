@@ -8,7 +8,7 @@ import Runtime
 /// A partition's grants from a sequence on, in order: their ids are a range.
 struct ReadGrants: PostgresStatement {
   static let sql = """
-    SELECT id, ordinal, campaign, budget_day, granted, serve_until, campaign_free, granted_at
+    SELECT id, ordinal, campaign, budget_day, granted, serve_until, click_rates, granted_at
     FROM billing.allotment WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3
     """
   let partition: Int32
@@ -25,8 +25,8 @@ struct ReadGrants: PostgresStatement {
   static func decode(_ row: PostgresRow) throws(PostgresError) -> NumberedMessage { try GrantRow.message(row) }
 }
 
-/// A grant as a row of these columns: id, ordinal, campaign, budget day, amount, serve-until, campaign's free budget,
-/// when it was granted.
+/// A grant as a row of these columns: id, ordinal, campaign, budget day, amount, serve-until, click rates, when it
+/// was granted.
 enum GrantRow {
   static func message(_ row: PostgresRow) throws(PostgresError) -> NumberedMessage {
     let id = UInt64(bitPattern: try row.decode(0))
@@ -35,7 +35,7 @@ enum GrantRow {
     let grant = AllotmentGrant(
       allotment: id, ordinal: try row.decode(1), campaign: try TermsColumns.known(CampaignID(row.decode(2)), 2),
       budgetDay: try row.decode(3), amount: Nanos(try row.decode(4)), serveUntil: Timestamp(serveUntil),
-      campaignFree: Nanos(try row.decode(6)))
+      clickRates: try TermsColumns.known(ClickRateBounds(text: row.decode(6)), 6))
     return BillingService.message(
       grant, partition: Int32(truncatingIfNeeded: AllotmentID.partition(of: id)), grantedAt: Timestamp(grantedAt))
   }

@@ -6,7 +6,8 @@ import Runtime
 /// A partition's allotments that have not ended.
 struct ReadOpenAllotments: PostgresStatement {
   static let sql = """
-    SELECT id, advertiser, currency, campaign, budget_day, amount, charged, serve_until, state
+    SELECT id, advertiser, currency, campaign, budget_day, amount, charged, serve_until, state, click_reserve,
+      clicks_charged, click_rates
     FROM billing.allotment WHERE partition = $1 AND state < 3
     """
   let partition: Int32
@@ -21,6 +22,8 @@ struct ReadOpenAllotments: PostgresStatement {
         advertiser: try TermsColumns.known(AdvertiserID(row.decode(1)), 1),
         currency: try TermsColumns.known(Currency(row.decode(2)), 2),
         campaign: try TermsColumns.known(CampaignID(row.decode(3)), 3), day: try row.decode(4)),
-      amount: try row.decode(5), charged: try row.decode(6), serveUntil: Timestamp(serveUntil), isClosed: state == 2)
+      amount: try row.decode(5), charged: try row.decode(6), clickReserve: try row.decode(9),
+      clicksCharged: try row.decode(10), clickRates: try TermsColumns.known(ClickRateBounds(text: row.decode(11)), 11),
+      serveUntil: Timestamp(serveUntil), isClosed: state == 2)
   }
 }

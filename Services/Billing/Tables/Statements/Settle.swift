@@ -7,10 +7,19 @@ import Runtime
 
 /// Everything that a batch does to budgets, in one call of one SQL function; it returns the grants.
 struct Settle: PostgresStatement {
+  /// The function's parameters in the order of ``parameters``.
+  private static let names = [
+    "partition", "batch_number", "now", "account_advertisers", "account_currencies", "campaigns", "campaign_accounts",
+    "days", "day_campaigns", "charge_allotments", "charge_amounts", "charge_for_clicks", "charge_reserves",
+    "return_allotments", "return_states", "return_used", "return_used_for_clicks", "return_times", "return_days",
+    "draw_prices", "draw_are_late", "draw_days", "ask_ordinals", "ask_full_prices", "ask_click_prices", "ask_used",
+    "ask_ends", "ask_click_rates", "ask_days", "posting_accounts", "posting_currencies", "posting_debits",
+    "posting_credits", "topic", "next_sequence", "partition_count", "quiet_ms", "usual_ms", "scarce_ms",
+    "scarce_clicks", "ready_maximum",
+  ]
   static let sql = """
-    SELECT id, ordinal, campaign, budget_day, amount, serve_until, campaign_free, granted_at FROM billing.settle(
-      $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24,
-      $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35)
+    SELECT id, ordinal, campaign, budget_day, amount, serve_until, click_rates, granted_at FROM billing.settle(
+    \(names.enumerated().map { "p_\($0.element) => $\($0.offset + 1)" }.joined(separator: ", ")))
     """
   let partition: Int32
   let batchNumber: Int64
@@ -19,6 +28,7 @@ struct Settle: PostgresStatement {
   let nextSequence: Int64
   let effects: BillingEffects
   private let levels: BudgetLevels
+  private let returns: [AllotmentReturn]
 
   init(partition: Int32, batchNumber: Int64, now: Timestamp, nextSequence: Int64, effects: BillingEffects) {
     self.partition = partition
@@ -26,10 +36,8 @@ struct Settle: PostgresStatement {
     self.now = now
     self.nextSequence = nextSequence
     self.effects = effects
-    levels = BudgetLevels(
-      Set(
-        effects.closes.map(\.place) + effects.ends.map(\.place) + effects.draws.map(\.place)
-          + effects.asks.map(\.place)))
+    levels = BudgetLevels(effects.places)
+    returns = effects.closes.map(AllotmentReturn.init) + effects.ends.map { AllotmentReturn($0, at: now) }
   }
 
   init(_ batch: CommitBatch<BillingService>) {
@@ -46,16 +54,16 @@ struct Settle: PostgresStatement {
       partition, batchNumber, now.postgres, levels.advertisers.map(\.text), levels.currencies.map(\.text),
       levels.campaigns.map(\.text), levels.campaignAccounts, levels.days, levels.dayCampaigns,
     ]
-    return place + allotments + draws + asks + journal
+    return place + allotments + draws + asks + journal + settings
   }
 
   private var allotments: [any PostgresValue] {
     let charges = effects.allotmentCharges.sorted { $0.key < $1.key }
     return [
-      charges.map { Int64(bitPattern: $0.key) }, charges.map(\.value),
-      effects.closes.map { Int64(bitPattern: $0.allotment) }, effects.closes.map(\.used.value),
-      effects.closes.map(\.closedAt.postgres), effects.closes.map { levels.index(of: $0.place) },
-      effects.ends.map { Int64(bitPattern: $0.allotment) }, effects.ends.map { levels.index(of: $0.place) },
+      charges.map { Int64(bitPattern: $0.key) }, charges.map(\.value.amount), charges.map(\.value.forClicks),
+      charges.map(\.value.reserve), returns.map { Int64(bitPattern: $0.allotment) }, returns.map(\.state),
+      returns.map(\.used), returns.map(\.usedForClicks), returns.map(\.time.postgres),
+      returns.map { levels.index(of: $0.place) },
     ]
   }
 
@@ -69,8 +77,9 @@ struct Settle: PostgresStatement {
 
   private var asks: [any PostgresValue] {
     [
-      effects.asks.map(\.ordinal), effects.asks.map(\.fullPrice.value), effects.asks.map(\.usedLastMinute.value),
-      effects.asks.map(\.endsAt.postgres), effects.asks.map { levels.index(of: $0.place) },
+      effects.asks.map(\.ordinal), effects.asks.map(\.fullPrice.value), effects.asks.map(\.clickPrice.value),
+      effects.asks.map(\.usedLastMinute.value), effects.asks.map(\.endsAt.postgres),
+      effects.asks.map(\.clickRates.text), effects.asks.map { levels.index(of: $0.place) },
     ]
   }
 
@@ -78,11 +87,47 @@ struct Settle: PostgresStatement {
     let entries = Array(effects.journal.entries)
     return [
       entries.map(\.key.account.text), entries.map(\.key.currency.text), entries.map(\.value.debit),
-      entries.map(\.value.credit), Topic.budgets.name, nextSequence, effects.partitionCount,
-      effects.settings.quietServeMilliseconds, effects.settings.usualServeMilliseconds,
-      effects.settings.scarceServeMilliseconds,
+      entries.map(\.value.credit),
+    ]
+  }
+
+  private var settings: [any PostgresValue] {
+    [
+      Topic.budgets.name, nextSequence, effects.partitionCount, effects.settings.quietServeMilliseconds,
+      effects.settings.usualServeMilliseconds, effects.settings.scarceServeMilliseconds,
+      effects.settings.scarceClicks, BillingSettings.readyMaximum,
     ]
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> NumberedMessage { try GrantRow.message(row) }
+}
+
+/// An allotment that returns what it need not keep: it closes, or ends.
+private struct AllotmentReturn {
+  var allotment: UInt64
+  /// What `billing.allotment.state` becomes.
+  var state: Int16
+  /// Both in nanos; 0 at its end, when they are known.
+  var used: Int64
+  var usedForClicks: Int64
+  var time: Timestamp
+  var place: BudgetPlace
+
+  init(_ close: BillingEffects.Close) {
+    allotment = close.allotment
+    state = 2
+    used = close.used.value
+    usedForClicks = close.usedForClicks.value
+    time = close.closedAt
+    place = close.place
+  }
+
+  init(_ end: BillingEffects.End, at now: Timestamp) {
+    allotment = end.allotment
+    state = 3
+    used = 0
+    usedForClicks = 0
+    time = now
+    place = end.place
+  }
 }

@@ -1,10 +1,17 @@
 import AdCore
+import ClickTrackingCore
 import Postgres
 import Runtime
 
-/// The clicks of these serves wait no more: they were decided in this batch.
+/// These clicks wait no more: they were decided in this batch.
 struct RemoveParkedClicks: PostgresStatement {
-  static let sql = "DELETE FROM click_tracking.parked WHERE serve_id = ANY ($1)"
-  let serves: [ServeID]
-  var parameters: [any PostgresValue] { [serves.map(\.postgres)] }
+  static let sql = """
+    DELETE FROM click_tracking.parked
+    WHERE serve_id = ANY ($1) AND (serve_id, id_hash) IN (SELECT * FROM unnest($1::uuid[], $2::bigint[]))
+    """
+  let identities: [ActionIdentity]
+
+  var parameters: [any PostgresValue] {
+    [identities.map(\.serveID.postgres), identities.map { Int64(bitPattern: $0.idHash) }]
+  }
 }

@@ -28,7 +28,10 @@ package struct Anomalies: Sendable {
   }
 
   /// The marks of a report's app and time, the latest first.
-  package func list(_ query: ReportQuery) throws(PostgresError) -> [Anomaly] {
-    try pool.snapshot { connection throws(PostgresError) in try connection.run(ReadAnomalies(query: query)) }
+  package func list(_ query: ReportQuery) throws(PostgresError) -> CutList<Anomaly> {
+    try pool.snapshot { connection throws(PostgresError) in
+      let rows = try connection.run(ReadAnomalies(query: query))
+      return CutList(rows.map(\.mark), total: rows.first?.total ?? 0)
+    }
   }
 }

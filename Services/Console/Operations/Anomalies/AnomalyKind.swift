@@ -98,16 +98,16 @@ package struct Anomaly: Hashable, Sendable {
   }
 
   /// A table of marks for a terminal.
-  package static func table(_ marks: [Anomaly]) -> String {
-    guard !marks.isEmpty else { return "Nothing is marked.\n" }
+  package static func table(_ marks: CutList<Anomaly>) -> String {
+    guard !marks.items.isEmpty else { return "Nothing is marked.\n" }
     var table = TextTable(
       ["hour", "app", "what", "events", "of", "share", "limit", "found"], rightAligned: [3, 4, 5, 6])
-    table.rows = marks.map { mark in
+    table.rows = marks.items.map { mark in
       [
         mark.hour.utcText, mark.app, mark.kind, TextTable.grouped(mark.events), TextTable.grouped(mark.ofEvents),
         "\(mark.percent) %", "\(mark.limitPercent) %", mark.foundAt.utcText,
       ]
     }
-    return table.text
+    return table.text + (marks.cutNote("marks", limit: ReportQuery.rowsLimit).map { $0 + "\n" } ?? "")
   }
 }

@@ -152,7 +152,7 @@ enum CatalogFields {
       "The key itself, at least 16 bytes, kept as its SHA-256 only. Absent, with no keyHash: one is made, and shown once, "
         + "unless the app has one of this build."),
     CatalogField("keyHash", .hexadecimal(bytes: 32), "The SHA-256 of a key, in place of the key."),
-    CatalogField("isRevoked", .flag, "Nothing is answered to it while true; false when absent."),
+    CatalogField("isRevoked", .flag, "Requests with it get configurationError while true; false when absent."),
   ]
 
   static let settings = [

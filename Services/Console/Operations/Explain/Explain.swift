@@ -2,112 +2,141 @@ import AdCore
 import Postgres
 import Runtime
 
-/// Everything known of one served ad, from its request to the ledger, in one snapshot (B5).
+/// Everything known of one request or served ad, from the decision to the ledger, in one snapshot (B5).
 package struct ServeExplanation: Sendable {
-  /// One step of the ad's way, with its rows as they are stored; money in units, numbers beside their meaning.
-  package struct Section: Sendable {
-    package var name: String
-    package var title: String
-    package var rows: [JSONValue]
+  /// One step of the way.
+  struct Section: Sendable {
+    var name: String
+    var isSingle: Bool
+    /// In the order of events.
+    var rows: [Row]
   }
 
-  package var serveID: ServeID
-  package var sections: [Section]
+  struct Row: Sendable {
+    /// As it is stored: columns by their names, numbers for what they mean.
+    var stored: JSONValue
+    /// For programs.
+    var fields: JSONValue
 
-  /// Whether anything is known of it.
-  package var isKnown: Bool { sections.contains { !$0.rows.isEmpty } }
+    init(_ text: PostgresJSON, _ section: ServeSections.Section) throws(PostgresError) {
+      do throws(JSONValue.SyntaxError) { stored = try JSONValue.parse(text.text.utf8) } catch {
+        throw .undecodable(column: 0, error.description)
+      }
+      fields = ServeFields.of(stored, section)
+    }
+  }
+
+  /// The decision's id; the serve id where an ad was served. Nil where no decision is known.
+  package var serveID: ServeID?
+  var sections: [Section]
+  /// Further decisions of the same request id, the latest first.
+  package var otherServeIDs: [ServeID] = []
+  /// Errors that the device told of the request.
+  var toldErrors: [Row] = []
+
+  /// Whether anything is known.
+  package var isKnown: Bool { !toldErrors.isEmpty || sections.contains { !$0.rows.isEmpty } }
+
+  /// Whether an ad was served: by its decision, or else by what devices told of it.
+  var isServed: Bool {
+    guard let decision = rows("decision").first else { return !rows("impression").isEmpty || !rows("clicks").isEmpty }
+    return (1...3).contains(decision.stored["reason"]?.integerValue ?? 0)
+  }
+
+  func rows(_ name: String) -> [Row] { sections.first { $0.name == name }?.rows ?? [] }
 
   package var json: JSONValue {
     .object(
       [
-        JSONValue.Member("serveId", .text(serveID.description)),
-        JSONValue.Member("servedAt", .text(serveID.timestamp.utcText)),
-      ] + sections.map { JSONValue.Member($0.name, .list($0.rows)) })
-  }
-
-  /// For a terminal.
-  package var text: String {
-    guard isKnown else { return "Nothing is known of \(serveID).\n" }
-    let head = "Serve \(serveID), served at \(serveID.timestamp.utcText)\n"
-    return head
-      + sections.map { section in
-        guard !section.rows.isEmpty else { return "\n\(section.title): nothing\n" }
-        return "\n\(section.title)\n"
-          + section.rows.map { row in
-            guard case .object(let members) = row else { return "" }
-            let width = members.map(\.name.count).max() ?? 0
-            return members.map { member in
-              let room = String(repeating: " ", count: width - member.name.count)
-              return "  \(member.name)\(room)  \(ServeExplanation.plain(member.value))\n"
-            }.joined()
-          }.joined(separator: "\n")
-      }.joined()
-  }
-
-  private static func plain(_ value: JSONValue) -> String {
-    switch value {
-    case .null: "–"
-    case .text(let text): text
-    default: value.compactText
-    }
+        .init("isServed", .flag(isServed)), .init("serveId", .optional(serveID?.description)),
+        .init("decidedAt", .optional(serveID?.timestamp.utcText)),
+        .init("requestId", (rows("decision") + toldErrors).first?.fields["requestId"] ?? .null),
+        .init("otherServeIds", .texts(otherServeIDs.map(\.description))),
+      ]
+        + sections.map { section in
+          .init(
+            section.name, section.isSingle ? section.rows.first?.fields ?? .null : .list(section.rows.map(\.fields)))
+        } + [.init("toldErrors", .list(toldErrors.map(\.fields)))])
   }
 }
 
 /// Reads explanations. Blocks the caller.
 package struct Explain: Sendable {
-  /// Columns that hold nanos: shown in units of the currency.
-  private static let moneyColumns: Set = [
-    "impression_price", "click_price", "price", "amount", "developer_amount", "network_amount", "reserved", "debit",
-    "credit", "charged", "granted", "used", "campaign_free",
-  ]
-  /// The first columns of a row, in this order; the others follow by their names.
-  private static let firstColumns = [
-    "serve_id", "service", "kind", "reason", "verdict", "fate", "account", "event_time", "arrival", "app", "placement",
-    "campaign", "ad", "price", "amount", "developer_amount", "network_amount", "debit", "credit", "currency",
-  ]
+  private static let dayMilliseconds: Int64 = 86_400_000
+  /// Days before and behind the one that a request id names.
+  private static let daysAround: Int64 = 2
+  /// How a request id is found, for people.
+  package static let searchHelp =
+    "A request id is looked for among the decisions of two days before to two days after the time that it carries, which "
+    + "is the client's clock's; name the day where that clock was wrong."
 
   private let pool: PostgresPool
 
   package init(_ pool: PostgresPool) { self.pool = pool }
 
-  /// Everything known of one served ad.
-  package func serve(_ id: ServeID) throws(PostgresError) -> ServeExplanation {
+  /// Everything known of what is asked for.
+  ///
+  /// - Parameter day: a moment of the day, by the network's clocks, around which the decisions of a request id are looked
+  ///   for; nil for the time that the id carries.
+  package func explain(
+    _ subject: ExplainSubject, around day: Timestamp? = nil
+  ) throws(PostgresError) -> ServeExplanation {
     try pool.snapshot { connection throws(PostgresError) in
-      var sections: [ServeExplanation.Section] = []
-      for section in ServeSections.all {
-        var rows: [JSONValue] = []
-        for row in try connection.query(section.sql, [id.postgres]) {
-          let text: PostgresJSON = try row.decode(0)
-          do throws(JSONValue.SyntaxError) {
-            rows.append(Explain.readable(try JSONValue.parse(text.text.utf8), section))
-          } catch { throw .undecodable(column: 0, error.description) }
-        }
-        sections.append(ServeExplanation.Section(name: section.name, title: section.title, rows: rows))
+      switch subject {
+      case .token(let id): return try serve(id, in: connection)
+      case .id(let id):
+        let explanation = try serve(id, in: connection)
+        guard !explanation.isKnown else { return explanation }
+        return try request(id, around: day ?? id.timestamp, in: connection)
       }
-      return ServeExplanation(serveID: id, sections: sections)
     }
   }
 
-  private static func readable(_ row: JSONValue, _ section: ServeSections.Section) -> JSONValue {
-    guard case .object(let members) = row else { return row }
-    let sorted = members.sorted { rank($0.name) < rank($1.name) }
-    return .object(
-      sorted.map { member in
-        if moneyColumns.contains(member.name), let nanos = nanos(member.value) {
-          return JSONValue.Member(member.name, .text(MoneyText.format(nanos)))
-        }
-        if let number = member.value.integerValue, let word = section.names[member.name]?(number) {
-          return JSONValue.Member(member.name, .text("\(number): \(word)"))
-        }
-        return member
-      })
+  /// What was looked for where nothing is known, in a sentence.
+  package static func unknown(_ subject: ExplainSubject, around day: Timestamp? = nil) -> String {
+    switch subject {
+    case .token(let id): return "nothing is known of serve \(id), which the token names"
+    case .id(let id):
+      let range = range(around: day ?? id.timestamp)
+      let (from, until) = (Timestamp(milliseconds: range.from).utcText, Timestamp(milliseconds: range.to).utcText)
+      return "nothing is known of \(id): it is no serve id, and no request id decided from \(from) to \(until); what "
+        + "could not be understood is among the rejected records"
+    }
   }
 
-  private static func nanos(_ value: JSONValue) -> Int128? {
-    value.integerValue.map { Int128($0) } ?? value.textValue.flatMap { Int128($0) }
+  /// What is searched for a request id.
+  static func range(around moment: Timestamp) -> ServeRange {
+    let day = max(0, moment.milliseconds) / dayMilliseconds
+    let (first, next) = (max(0, day - daysAround), day + daysAround + 1)
+    let end = ServeRange.everything.to
+    return ServeRange(from: min(first * dayMilliseconds, end), to: min(next * dayMilliseconds, end))
   }
 
-  private static func rank(_ name: String) -> (Int, String) {
-    (firstColumns.firstIndex(of: name) ?? firstColumns.count, name)
+  private func request(
+    _ id: UUIDv7, around moment: Timestamp, in connection: PostgresConnection
+  ) throws(PostgresError) -> ServeExplanation {
+    let found = try connection.run(FindRequest(requestID: id, range: Explain.range(around: moment)))
+    var explanation = ServeExplanation(serveID: nil, sections: [])
+    if let latest = found.first {
+      explanation = try serve(latest, in: connection)
+      explanation.otherServeIDs = Array(found.dropFirst())
+    }
+    let told = ServeSections.toldErrors
+    explanation.toldErrors = try connection.run(ReadToldErrors(requestID: id)).map { text throws(PostgresError) in
+      try ServeExplanation.Row(text, told)
+    }
+    return explanation
+  }
+
+  private func serve(_ id: ServeID, in connection: PostgresConnection) throws(PostgresError) -> ServeExplanation {
+    var sections: [ServeExplanation.Section] = []
+    for section in ServeSections.all {
+      var rows: [ServeExplanation.Row] = []
+      for row in try connection.query(section.sql, [id.postgres]) {
+        rows.append(try ServeExplanation.Row(try row.decode(0), section))
+      }
+      sections.append(ServeExplanation.Section(name: section.name, isSingle: section.isSingle, rows: rows))
+    }
+    return ServeExplanation(serveID: id, sections: sections)
   }
 }

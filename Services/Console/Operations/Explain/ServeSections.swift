@@ -1,72 +1,84 @@
-/// What is read for the explanation of a served ad: one statement for each section, whose answer is one JSON object for
-/// each row. `$1` is the serve id.
+/// What is read for the explanation of a request or served ad: one statement for each section, whose answer is one JSON
+/// object for each row. `$1` is the serve id.
 enum ServeSections {
   struct Section: Sendable {
+    /// Its member of the JSON.
     let name: String
-    /// What the section tells.
-    let title: String
+    /// Whether there is at most one row: then it is an object or null, else a list.
+    var isSingle = false
     let sql: String
-    /// Columns whose numbers stand for words.
-    var names: [String: @Sendable (Int64) -> String?] = [:]
+    /// Columns whose numbers stand for something.
+    var meanings: [String: @Sendable (Int64) -> StoredMeaning] = [:]
   }
+
+  private static let places: [String: @Sendable (Int64) -> StoredMeaning] = [
+    "device": StoredMeaning.device, "size": StoredMeaning.size, "error": StoredMeaning.error,
+  ]
+
+  private static func places(
+    and meanings: [String: @Sendable (Int64) -> StoredMeaning]
+  ) -> [String: @Sendable (Int64) -> StoredMeaning] { places.merging(meanings) { _, own in own } }
 
   static let all = [
     Section(
-      name: "decision", title: "Decision (ad selection)",
+      name: "decision", isSingle: true,
       sql: """
-        SELECT to_jsonb(d) - ARRAY['image_urls', 'expected_value']
-          || jsonb_build_object('expected_value', d.expected_value::text)
+        SELECT to_jsonb(d) - 'outcome' - 'expected_value' || jsonb_build_object('expected_value', d.expected_value::text)
         FROM ad_selection.decision d WHERE serve_id = $1
         """,
-      names: ["reason": ServeNames.decisionReason, "device": ServeNames.device, "size": ServeNames.size]),
+      meanings: places(and: ["reason": StoredMeaning.decisionReason, "action": StoredMeaning.action])),
     Section(
-      name: "impression", title: "Impression (impression tracking)",
-      sql: "SELECT to_jsonb(i) FROM impression_tracking.impression i WHERE serve_id = $1",
-      names: ["device": ServeNames.device, "size": ServeNames.size]),
+      name: "impression", isSingle: true,
+      sql: "SELECT to_jsonb(i) FROM impression_tracking.impression i WHERE serve_id = $1", meanings: places),
     Section(
-      name: "delivery", title: "What the device told about it",
-      sql: "SELECT to_jsonb(d) FROM impression_tracking.delivery d WHERE serve_id = $1 ORDER BY event_time",
-      names: ["kind": ServeNames.deliveryKind]),
+      name: "delivery",
+      sql: "SELECT to_jsonb(d) FROM impression_tracking.delivery d WHERE serve_id = $1 ORDER BY event_time, kind",
+      meanings: places(and: ["kind": StoredMeaning.deliveryKind])),
     Section(
-      name: "clicks", title: "Clicks (click tracking)",
+      name: "clicks",
       sql: "SELECT to_jsonb(c) FROM click_tracking.click c WHERE serve_id = $1 ORDER BY sequence",
-      names: ["verdict": ServeNames.verdict, "device": ServeNames.device, "size": ServeNames.size]),
+      meanings: places(and: ["verdict": StoredMeaning.verdict])),
     Section(
-      name: "parkedClicks", title: "Clicks that wait for the impression",
+      name: "parkedClicks",
       sql: "SELECT to_jsonb(p) FROM click_tracking.parked p WHERE serve_id = $1 ORDER BY batch_number, record_offset",
-      names: ["device": ServeNames.device, "size": ServeNames.size]),
+      meanings: places),
     Section(
-      name: "stoppedActions", title: "Actions that the app blocked or cancelled",
+      name: "stoppedActions",
       sql: "SELECT to_jsonb(s) FROM click_tracking.stopped_action s WHERE serve_id = $1 ORDER BY event_time",
-      names: ["kind": ServeNames.stoppedKind]),
+      meanings: ["kind": StoredMeaning.stoppedKind]),
     Section(
-      name: "charges", title: "Fates and charges (billing)",
-      sql: "SELECT to_jsonb(c) FROM billing.charge c WHERE serve_id = $1 ORDER BY kind, sequence",
-      names: [
-        "kind": ServeNames.chargeKind, "fate": ServeNames.fate, "device": ServeNames.device, "size": ServeNames.size,
-      ]),
+      name: "charges",
+      sql: """
+        SELECT fate FROM (
+          SELECT to_jsonb(c) AS fate, kind, sequence FROM billing.charge c WHERE serve_id = $1
+          UNION ALL
+          SELECT to_jsonb(w) - 'position' || '{"developer_amount": 0}', kind, sequence FROM billing.waiting w
+          WHERE serve_id = $1
+        ) AS fates ORDER BY kind, sequence
+        """,
+      meanings: places(and: ["kind": StoredMeaning.chargeKind, "fate": StoredMeaning.fate])),
     Section(
-      name: "suspense", title: "Put aside: the database refused it as a charge",
-      sql: "SELECT to_jsonb(s) FROM billing.suspense s WHERE serve_id = $1 ORDER BY kind, sequence",
-      names: ["kind": ServeNames.chargeKind]),
+      name: "suspense", sql: "SELECT to_jsonb(s) FROM billing.suspense s WHERE serve_id = $1 ORDER BY kind, sequence",
+      meanings: places(and: ["kind": StoredMeaning.chargeKind])),
     Section(
-      name: "allotment", title: "The allotment it was sold from (billing)",
+      name: "allotment", isSingle: true,
       sql: """
         SELECT to_jsonb(a) FROM billing.allotment a
         WHERE id = (SELECT allotment FROM ad_selection.decision WHERE serve_id = $1)
         """,
-      names: ["state": ServeNames.allotmentState]),
+      meanings: ["state": StoredMeaning.allotmentState]),
     Section(
-      name: "postings", title: "Postings of the journals that hold its charges",
+      name: "postings",
       sql: """
         SELECT to_jsonb(p) || jsonb_build_object('debit', p.debit::text, 'credit', p.credit::text) FROM billing.posting p
         WHERE (partition, batch_number) IN (SELECT partition, batch_number FROM billing.charge
           WHERE serve_id = $1 AND (amount > 0 OR developer_amount > 0)) ORDER BY batch_number, account
         """),
-    Section(
-      name: "batches", title: "Batches that decided it",
-      sql: batches),
+    Section(name: "batches", sql: batches),
   ]
+
+  /// Errors that a device told of a request (``ReadToldErrors``).
+  static let toldErrors = Section(name: "toldErrors", sql: ReadToldErrors.sql, meanings: places)
 
   /// The batch rows behind the sections above, with their inputs' offsets.
   private static let batches = """
@@ -78,15 +90,17 @@ enum ServeSections {
       UNION SELECT 'click_tracking', partition, batch_number FROM click_tracking.parked WHERE serve_id = $1
       UNION SELECT 'click_tracking', partition, batch_number FROM click_tracking.stopped_action WHERE serve_id = $1
       UNION SELECT 'billing', partition, batch_number FROM billing.charge WHERE serve_id = $1
+      UNION SELECT 'billing', partition, batch_number FROM billing.waiting WHERE serve_id = $1
     ), batches AS (
       SELECT 'ad_selection' AS service, * FROM ad_selection.batch
       UNION ALL SELECT 'impression_tracking', * FROM impression_tracking.batch
       UNION ALL SELECT 'click_tracking', * FROM click_tracking.batch
       UNION ALL SELECT 'billing', * FROM billing.batch
     )
-    SELECT jsonb_build_object('service', b.service, 'partition', b.partition, 'batch_number', b.batch_number,
-      'committed_at', b.committed_at, 'inputs', (SELECT coalesce(jsonb_agg(jsonb_build_object('topic', r.topic,
-        'first_offset', r.first_offset, 'next_offset', r.next_offset) ORDER BY r.topic), '[]')
+    SELECT jsonb_build_object('service', replace(b.service, '_', '-'), 'partition', b.partition,
+      'batch_number', b.batch_number, 'committed_at', b.committed_at,
+      'inputs', (SELECT coalesce(jsonb_agg(jsonb_build_object('topic', r.topic,
+        'firstOffset', r.first_offset, 'nextOffset', r.next_offset) ORDER BY r.topic), '[]')
         FROM unnest(b.input_topics, b.first_offsets, b.next_offsets) AS r (topic, first_offset, next_offset)
         WHERE r.next_offset > r.first_offset))
     FROM batches b JOIN seen s USING (service, partition, batch_number) ORDER BY b.committed_at, b.service

@@ -2,7 +2,8 @@ import AdCore
 import Postgres
 import Runtime
 
-/// What devices know to have happened: things that the broker has acknowledged, each once however often it was sent.
+/// What devices know to have happened: things that the broker has acknowledged, each once however often it was sent. As
+/// a file it is the tally of docs/tally.md, which any client may write; a figure that it leaves out is not compared.
 package struct DeviceAccount: Hashable, Sendable {
   /// Things of live ads, and of test ads (A2).
   package struct Kinds: Hashable, Sendable {
@@ -15,70 +16,55 @@ package struct DeviceAccount: Hashable, Sendable {
     }
   }
 
+  /// The form of the file.
+  package static let version: Int64 = 1
+  /// A tally has a dozen figures: a longer file is none.
+  package static let bytesMaximum = 1 << 20
+
   /// Every id of the run was made at this moment or later: what is older is not counted.
   package var startedAt: Timestamp
-  package var requests: Int64
-  package var impressions: Kinds
+  package var requests: Int64?
+  package var impressions: Kinds?
   /// Taps that earn (M7).
-  package var clicks: Kinds
+  package var clicks: Kinds?
   /// Taps whose action was over within 2 s without leaving (M7).
-  package var accidentalClicks: Kinds
-  /// Events with an altered token and pieces of garbage: all must be rejected (I1).
-  package var badRecords: Int64
+  package var accidentalClicks: Kinds?
+  /// Records that must be rejected: events with an altered token, and what cannot be understood (I1).
+  package var rejectedRecords: Int64?
 
   package init(
-    startedAt: Timestamp, requests: Int64, impressions: Kinds, clicks: Kinds, accidentalClicks: Kinds,
-    badRecords: Int64
+    startedAt: Timestamp, requests: Int64? = nil, impressions: Kinds? = nil, clicks: Kinds? = nil,
+    accidentalClicks: Kinds? = nil, rejectedRecords: Int64? = nil
   ) {
     self.startedAt = startedAt
     self.requests = requests
     self.impressions = impressions
     self.clicks = clicks
     self.accidentalClicks = accidentalClicks
-    self.badRecords = badRecords
-  }
-
-  /// Reads the simulator's file; nil with the name of what is missing in it.
-  package static func read(_ value: JSONValue) -> Result<DeviceAccount, CatalogProblem> {
-    func number(_ names: String...) throws(CatalogProblem) -> Int64 {
-      let found = names.reduce(Optional(value)) { $0?[$1] }
-      guard let number = found?.integerValue, number >= 0 else {
-        throw CatalogProblem(names.joined(separator: "."), "must be a number of 0 or more")
-      }
-      return number
-    }
-    func kinds(_ name: String) throws(CatalogProblem) -> Kinds {
-      Kinds(live: try number(name, "live"), test: try number(name, "test"))
-    }
-    do throws(CatalogProblem) {
-      return .success(
-        DeviceAccount(
-          startedAt: Timestamp(milliseconds: try number("startedAtMilliseconds")), requests: try number("requests"),
-          impressions: try kinds("impressions"), clicks: try kinds("clicks"),
-          accidentalClicks: try kinds("accidentalClicks"),
-          badRecords: try number("forgedEvents") + number("garbage")))
-    } catch { return .failure(error) }
+    self.rejectedRecords = rejectedRecords
   }
 
   /// The devices' numbers beside those of the tables.
   func checks(in connection: PostgresConnection) throws(PostgresError) -> [ReconciliationCheck] {
     let first = UUIDv7(timestamp: startedAt, randomHigh: 0, randomLow: 0).postgres
     let tables = try tableNumbers(first, connection)
-    let pairs: [(String, Int64)] = [
-      ("requests", requests), ("live impressions", impressions.live), ("test impressions", impressions.test),
-      ("live taps that earn", clicks.live), ("test taps that earn", clicks.test),
-      ("live accidental taps", accidentalClicks.live), ("test accidental taps", accidentalClicks.test),
-      ("bad records, each rejected", badRecords),
+    let pairs: [(String, Int64?)] = [
+      ("requests", requests), ("live impressions", impressions?.live), ("test impressions", impressions?.test),
+      ("live taps that earn", clicks?.live), ("test taps that earn", clicks?.test),
+      ("live accidental taps", accidentalClicks?.live), ("test accidental taps", accidentalClicks?.test),
+      ("records that must be rejected", rejectedRecords),
     ]
-    return zip(pairs, tables).map { pair, stored in
-      ReconciliationCheck(
-        rule: "devices", name: "devices' own tally: \(pair.0)", compared: max(pair.1, stored),
-        differences: abs(pair.1 - stored),
-        examples: pair.1 == stored ? [] : ["the devices say \(pair.1), the tables \(stored)"])
+    return zip(pairs, tables).compactMap { pair, stored in
+      guard let told = pair.1 else { return nil }
+      return ReconciliationCheck(
+        rule: "devices", name: "devices' own tally: \(pair.0)", compared: max(told, stored),
+        differences: abs(told - stored),
+        examples: told == stored ? [] : ["the devices say \(told), the tables \(stored)"])
     }
   }
 
-  /// A tap that earns may come beyond its client's limit: it is decided all the same, and its verdict says so.
+  /// A tap that earns may come beyond its client's limit: it is decided all the same, and its verdict says so. A request
+  /// whose record was rejected (outcomes from 64 on) is decided too, and stands among the bad records.
   private func tableNumbers(
     _ first: PostgresUUID, _ connection: PostgresConnection
   ) throws(PostgresError) -> [Int64] {
@@ -97,7 +83,7 @@ package struct DeviceAccount: Hashable, Sendable {
         UNION ALL SELECT last_arrival, rejected_not_kept FROM click_tracking.batch
       )
       SELECT ARRAY[
-        (SELECT count(DISTINCT request_id) FROM ad_selection.decision WHERE request_id >= $1),
+        (SELECT count(DISTINCT request_id) FROM ad_selection.decision WHERE request_id >= $1 AND outcome < 64),
         (SELECT coalesce(sum(rows), 0) FROM impressions WHERE NOT is_test),
         (SELECT coalesce(sum(rows), 0) FROM impressions WHERE is_test),
         (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict IN (1, 6) AND NOT is_test),

@@ -5,16 +5,17 @@ enum MoneyChecks {
     selectionAllotments, journals, balances, ledger, revenue,
   ]
 
-  /// Shared rows: allotted is the amounts of allotments not ended; charged is the ended ones and the direct draws.
+  /// Shared rows: allotted is the amounts of allotments not ended; charged is the ended ones and the direct draws; waiting
+  /// is the prices of what waits.
   private static func budgets(_ table: String, key: [String]) -> ReconciliationStatement {
     let columns = key.joined(separator: ", ")
     return ReconciliationStatement(
-      rule: "I5", name: "billing.\(table): charged and allotted are what was charged and allotted",
+      rule: "I5", name: "billing.\(table): charged, allotted and waiting are what was charged, is allotted and waits",
       sql: shared(table, key: columns))
   }
 
   private static let days = ReconciliationStatement(
-    rule: "I5", name: "billing.campaign_day: charged and allotted are what was charged and allotted",
+    rule: "I5", name: "billing.campaign_day: charged, allotted and waiting are what was charged, is allotted and waits",
     sql: shared("(SELECT *, day AS budget_day FROM billing.campaign_day)", key: "campaign, budget_day", isTable: false))
 
   private static func shared(_ table: String, key: String, isTable: Bool = true) -> String {
@@ -23,15 +24,19 @@ enum MoneyChecks {
       SELECT \(key), sum(amount) AS amount, sum(charged) AS charged FROM billing.allotment WHERE state < 3 GROUP BY \(key)
     ), charged AS (
       SELECT \(key), sum(amount) AS amount FROM billing.charge WHERE fate = 1 AND amount > 0 GROUP BY \(key)
+    ), waiting AS (
+      SELECT \(key), sum(price) AS amount FROM billing.waiting GROUP BY \(key)
     ), compared AS (
-      SELECT concat_ws(' ', \(key)) AS key, b.funded, b.allotted, b.charged, coalesce(a.amount, 0) AS allotments,
-        coalesce(c.amount, 0) - coalesce(a.charged, 0) AS charges
-      FROM \(isTable ? "billing.\(table)" : table) b FULL JOIN allotted a USING (\(key)) FULL JOIN charged c USING (\(key))
+      SELECT concat_ws(' ', \(key)) AS key, b.funded, b.allotted, b.charged, b.waiting,
+        coalesce(a.amount, 0) AS allotments, coalesce(c.amount, 0) - coalesce(a.charged, 0) AS charges,
+        coalesce(w.amount, 0) AS prices
+      FROM \(isTable ? "billing.\(table)" : table) b FULL JOIN allotted a USING (\(key))
+        FULL JOIN charged c USING (\(key)) FULL JOIN waiting w USING (\(key))
     ), faults AS (
-      SELECT format('%s: allotted %s, allotments %s; charged %s, charges %s; funded %s (nanos)', key, allotted,
-        allotments, charged, charges, funded) AS example
+      SELECT format('%s: allotted %s, allotments %s; charged %s, charges %s; waiting %s, prices %s; funded %s (nanos)',
+        key, allotted, allotments, charged, charges, waiting, prices, funded) AS example
       FROM compared WHERE allotted IS DISTINCT FROM allotments OR charged IS DISTINCT FROM charges
-        OR charged + allotted > funded
+        OR waiting IS DISTINCT FROM prices OR charged + allotted > funded
     )
     SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
       ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)

@@ -30,16 +30,15 @@ package struct OnlineReconciler: Sendable {
   private static let depthReserveMilliseconds: Int64 = 6 * 3_600_000
 
   private let pool: PostgresPool
-  private let lateArrivalMilliseconds: Int64
-  private var sweep: ReconciliationSweep
+  private var sweep = ReconciliationSweep(depthMilliseconds: depth(Windows()))
   private var ledger = LedgerSums()
 
-  package init(_ pool: PostgresPool, windows: Windows = Windows()) {
-    self.pool = pool
-    lateArrivalMilliseconds = windows.lateArrivalMilliseconds
+  package init(_ pool: PostgresPool) { self.pool = pool }
+
+  /// How far back a serve may lie whose last event has just become impossible.
+  private static func depth(_ windows: Windows) -> Int64 {
     let life = Timestamp(milliseconds: windows.longestTokenLifeMilliseconds)
-    sweep = ReconciliationSweep(
-      depthMilliseconds: windows.lastClickArrival(expiresAt: life).milliseconds + Self.depthReserveMilliseconds)
+    return windows.lastClickArrival(expiresAt: life).milliseconds + depthReserveMilliseconds
   }
 
   /// Takes one look. When it throws, the next one compares the same again.
@@ -53,10 +52,12 @@ package struct OnlineReconciler: Sendable {
       let roundTrip = clock.monotonicMilliseconds - begin
       var checks = [try ledger.check(in: connection)]
 
+      let windows = try StoredWindows.read(in: connection)
+      sweep.depthMilliseconds = Self.depth(windows.longest)
       let ranges = sweep.ranges(now: own, completeUntil: Self.completeUntil(vitals))
       var found: [ReconciliationSweep.Compared] = []
       for range in ranges {
-        let compared = try compare(range, now: own, in: connection)
+        let compared = try compare(range, now: own, windows, in: connection)
         found.append(
           ReconciliationSweep.Compared(
             range: range, rows: compared.reduce(0) { $0 + $1.compared },
@@ -74,14 +75,13 @@ package struct OnlineReconciler: Sendable {
   }
 
   private func compare(
-    _ range: ServeRange, now: Timestamp, in connection: PostgresConnection
+    _ range: ServeRange, now: Timestamp, _ windows: StoredWindows, in connection: PostgresConnection
   ) throws(PostgresError) -> [ReconciliationCheck] {
     var checks: [ReconciliationCheck] = []
     for statement in TrafficChecks.ofServes { checks.append(try statement.check(range.parameters, in: connection)) }
     // Of what was served later nothing is final.
-    if range.from < now.milliseconds - lateArrivalMilliseconds {
-      checks.append(
-        try TrafficChecks.finals.check(range.parameters + [lateArrivalMilliseconds], in: connection))
+    if let late = windows.shortestLateArrivalMilliseconds, range.from < now.milliseconds - late {
+      checks.append(try TrafficChecks.finals.check(range.parameters, in: connection))
     }
     return checks
   }

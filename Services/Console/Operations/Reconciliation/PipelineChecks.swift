@@ -97,8 +97,9 @@ enum PipelineChecks {
   /// The accepted rows of each partition have dense sequences, and the last is the one before the next.
   ///
   /// Retention drops whole days of serve ids, while sequences follow arrivals: rows of the first day that is kept lie
-  /// between rows that went with the day before. An event comes 26 h after its serve at most, so where rows were dropped
-  /// (the first sequence left is not 1) gaps may follow rows that arrived within two days of the first day kept.
+  /// between rows that went with the day before. An event comes 26 h after its serve at most, and a click may wait 25 h more
+  /// for its verdict and sequence. So where rows were dropped (the first sequence left is not 1) gaps may follow rows that
+  /// arrived within three days of the first day kept.
   private static func sequences(_ schema: String, _ table: String, _ topic: String) -> ReconciliationStatement {
     ReconciliationStatement(
       rule: "I3", name: "\(topic): accepted rows have dense sequences",
@@ -110,7 +111,7 @@ enum PipelineChecks {
         ), odd AS (
           SELECT partition, first FROM accepted WHERE rows <> sequences OR rows <> last - first + 1
         ), border AS (
-          SELECT min(to_date(right(c.relname, 8), 'YYYYMMDD'))::timestamp AT TIME ZONE 'UTC' + interval '2 days' AS moment
+          SELECT min(to_date(right(c.relname, 8), 'YYYYMMDD'))::timestamp AT TIME ZONE 'UTC' + interval '3 days' AS moment
           FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = '\(schema).\(table)'::regclass
         ), steps AS (
           SELECT partition, sequence, first, lag(sequence) OVER w AS before, lag(arrival) OVER w AS before_arrival

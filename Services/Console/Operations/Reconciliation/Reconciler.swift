@@ -5,13 +5,8 @@ import Runtime
 /// Compares all accounts in one snapshot of the database. Blocks the caller.
 package struct Reconciler: Sendable {
   private let pool: PostgresPool
-  private let lateArrivalMilliseconds: Int64
 
-  /// - Parameter windows: after which time nothing can arrive for a served ad any more.
-  package init(_ pool: PostgresPool, windows: Windows = Windows()) {
-    self.pool = pool
-    lateArrivalMilliseconds = windows.lateArrivalMilliseconds
-  }
+  package init(_ pool: PostgresPool) { self.pool = pool }
 
   /// - Parameter tally: what the devices know to have happened, where somebody counted it.
   package func reconcile(tally: DeviceAccount? = nil) throws(PostgresError) -> Reconciliation {
@@ -24,12 +19,13 @@ package struct Reconciler: Sendable {
       let everything = ServeRange.everything.parameters
       for statement in TrafficChecks.ofServes { checks.append(try statement.check(everything, in: connection)) }
       for statement in TrafficChecks.all { checks.append(try statement.check(in: connection)) }
-      checks.append(try TrafficChecks.finals.check(everything + [lateArrivalMilliseconds], in: connection))
+      checks.append(try TrafficChecks.finals.check(everything, in: connection))
       let finality = try finality(connection)
       if let tally { checks += try tally.checks(in: connection) }
       return Reconciliation(
         checks: checks, notTaken: try notTaken(connection),
         parked: try count("SELECT count(*) FROM click_tracking.parked", connection),
+        waiting: try count("SELECT count(*) FROM billing.waiting", connection),
         suspense: try count("SELECT count(*) FROM billing.suspense", connection),
         reserved: try reserved(connection), finality: finality)
     }
@@ -70,20 +66,23 @@ package struct Reconciler: Sendable {
     return list
   }
 
-  /// A serve is final once the watermark of impressions has passed the last moment at which one could arrive.
+  /// A serve is final once the watermark of impressions has passed the last moment at which one could arrive, by the
+  /// windows that were in force for it. Where no tracker has noted its windows nothing is final, and nobody knows when.
   private func finality(_ connection: PostgresConnection) throws(PostgresError) -> Finality {
     let sql = """
       WITH serves AS (
-        SELECT d.serve_id, d.expires_at + $1 * interval '1 millisecond' AS final_at,
-          d.expires_at + $1 * interval '1 millisecond' <= coalesce(p.watermark, 'epoch') AS is_final,
+        SELECT d.serve_id, d.expires_at + w.late AS final_at,
+          coalesce(d.expires_at + w.late <= p.watermark, false) AS is_final,
           EXISTS (SELECT FROM impression_tracking.impression i WHERE i.serve_id = d.serve_id) AS is_seen
         FROM ad_selection.decision d LEFT JOIN impression_tracking.partition p USING (partition)
+        LEFT JOIN impression_tracking.late_window w
+          ON w.partition = d.partition AND d.serve_id >= w.first_id AND d.serve_id < w.next_id
         WHERE d.reason IN (1, 2) AND NOT d.is_test
       )
       SELECT count(*), count(*) FILTER (WHERE is_final), count(*) FILTER (WHERE is_final AND is_seen),
         count(*) FILTER (WHERE is_final AND NOT is_seen), max(final_at) FILTER (WHERE NOT is_final) FROM serves
       """
-    guard let row = try connection.query(sql, [lateArrivalMilliseconds]).first else {
+    guard let row = try connection.query(sql).first else {
       return Finality(serves: 0, final: 0, impressions: 0, expired: 0, finalBy: nil)
     }
     let finalBy: PostgresTimestamp? = try row.decode(4)

@@ -66,12 +66,29 @@ package struct Finality: Hashable, Sendable {
   }
 }
 
+/// A comparison that came to its end, and when.
+package struct FinishedReconciliation: Sendable {
+  package var reconciliation: Reconciliation
+  /// When its snapshot was taken: what it says is of this moment.
+  package var startedAt: Timestamp
+  package var finishedAt: Timestamp
+
+  /// The comparison, and before it when it was made.
+  package var json: JSONValue {
+    guard case .object(let members) = reconciliation.json else { return .null }
+    return .object(
+      [.init("startedAt", .text(startedAt.utcText)), .init("finishedAt", .text(finishedAt.utcText))] + members)
+  }
+}
+
 /// The comparison of all accounts (I3, I5, I6, I7, I8), made in one snapshot.
 package struct Reconciliation: Sendable {
   package var checks: [ReconciliationCheck]
   package var notTaken: [NotTaken]
-  /// Clicks that wait for their impression.
+  /// Clicks that wait for their impression, or for an earlier click of their client.
   package var parked: Int64
+  /// Accepted events that wait for budget that allotments may return (B4).
+  package var waiting: Int64
   /// Accepted events that the database refused as a charge.
   package var suspense: Int64
   /// Budget in allotments that have not ended, not yet charged: by currency, in nanos.
@@ -98,7 +115,7 @@ package struct Reconciliation: Sendable {
         notTaken.map {
           ["topic": .text($0.topic), "consumer": .text($0.consumer), "sequences": .integer($0.sequences)]
         }),
-      "parkedClicks": .integer(parked), "suspense": .integer(suspense),
+      "parkedClicks": .integer(parked), "waitingForBudget": .integer(waiting), "suspense": .integer(suspense),
       "reserved": .list(
         reserved.map { ["currency": .text($0.currency), "amount": .text(MoneyText.format($0.nanos))] }),
       "finality": [
@@ -119,11 +136,12 @@ package struct Reconciliation: Sendable {
     for check in checks where !check.examples.isEmpty {
       lines += "\n\(check.rule) \(check.name):\n" + check.examples.map { "  \($0)\n" }.joined()
     }
-    let waiting = notTaken.filter { $0.sequences > 0 }
+    let untaken = notTaken.filter { $0.sequences > 0 }
       .map { "\(TextTable.grouped($0.sequences)) of \($0.topic) by \($0.consumer)" }
     let money = reserved.map { "\($0.currency) \(MoneyText.format($0.nanos))" }
-    lines += "\nsequences not yet taken: \(waiting.isEmpty ? "0" : waiting.joined(separator: ", "))\n"
-    lines += "parked clicks: \(TextTable.grouped(parked)); in suspense: \(TextTable.grouped(suspense)); "
+    lines += "\nsequences not yet taken: \(untaken.isEmpty ? "0" : untaken.joined(separator: ", "))\n"
+    lines += "parked clicks: \(TextTable.grouped(parked)); waiting for budget: \(TextTable.grouped(waiting)); "
+    lines += "in suspense: \(TextTable.grouped(suspense)); "
     lines += "reserved budget: \(money.isEmpty ? "none" : money.joined(separator: ", "))\n"
     lines += finality.text + "\n"
     return lines

@@ -19,13 +19,15 @@ package final class ReconciliationWatch: Sendable {
   package static let notTaken = MetricDeclaration.gauge(
     "handbill_sequences_not_taken", help: "Published and not taken yet.", labels: ["topic", "consumer"])
   package static let parked = MetricDeclaration.gauge(
-    "handbill_parked_clicks", help: "Clicks that wait for their impression.")
+    "handbill_parked_clicks", help: "Clicks that wait for their impression, or for an earlier click of their client.")
+  package static let waiting = MetricDeclaration.gauge(
+    "handbill_waiting_events", help: "Accepted events that wait for budget that allotments may return (B4).")
   package static let suspense = MetricDeclaration.gauge(
     "handbill_suspense_events", help: "Accepted events that could not be charged and wait for a person.")
   package static let unfunded = MetricDeclaration.gauge(
     "handbill_unfunded_events", help: "Events so far that no budget could pay: the network's loss (B4).")
   /// Every metric that a watch shows.
-  package static let metrics = [differences, completed, notTaken, parked, suspense, unfunded]
+  package static let metrics = [differences, completed, notTaken, parked, waiting, suspense, unfunded]
 
   package static let interval = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_RECONCILIATION_INTERVAL", in: 1_000...86_400_000, default: 60_000,
@@ -37,37 +39,43 @@ package final class ReconciliationWatch: Sendable {
   private struct Figures: Sendable {
     var completed: Timestamp
     var parked: Int64
+    var waiting: Int64
     var suspense: Int64
     var unfunded: Int64
   }
 
   private let pool: PostgresPool
-  private let windows: Windows
   private let intervalMilliseconds: Int
   private let context: ServiceContext
   private let figures = Mutex<Figures?>(nil)
+  private let finished = Mutex<FinishedReconciliation?>(nil)
 
-  private init(pool: PostgresPool, windows: Windows, intervalMilliseconds: Int, context: ServiceContext) {
+  private init(pool: PostgresPool, intervalMilliseconds: Int, context: ServiceContext) {
     self.pool = pool
-    self.windows = windows
     self.intervalMilliseconds = intervalMilliseconds
     self.context = context
   }
 
   /// Starts watching on a thread of its own, until the service stops.
+  ///
+  /// - Parameter pool: used by nobody else: a comparison holds a connection for as long as it takes.
   package static func start(
-    pool: PostgresPool, windows: Windows, intervalMilliseconds: Int, context: ServiceContext
-  ) {
-    let watch = ReconciliationWatch(
-      pool: pool, windows: windows, intervalMilliseconds: intervalMilliseconds, context: context)
+    pool: PostgresPool, intervalMilliseconds: Int, context: ServiceContext
+  ) -> ReconciliationWatch {
+    let watch = ReconciliationWatch(pool: pool, intervalMilliseconds: intervalMilliseconds, context: context)
     watch.showFigures()
     context.lifeCycle.startRounds("reconciliation") { watch.run(rest: $0) }
+    return watch
   }
+
+  /// The last comparison that came to its end; nil before the first.
+  package var last: FinishedReconciliation? { finished.withLock { $0 } }
 
   private func showFigures() {
     let metrics = context.metrics
     metrics.sample(Self.completed) { [self] in figure { Double($0.completed.milliseconds) / 1_000 } }
     metrics.sample(Self.parked) { [self] in figure { Double($0.parked) } }
+    metrics.sample(Self.waiting) { [self] in figure { Double($0.waiting) } }
     metrics.sample(Self.suspense) { [self] in figure { Double($0.suspense) } }
     metrics.sample(Self.unfunded) { [self] in figure { Double($0.unfunded) } }
   }
@@ -81,7 +89,12 @@ package final class ReconciliationWatch: Sendable {
     repeat {
       let begin = clock.monotonicMilliseconds
       do throws(PostgresError) {
-        show(try Reconciler(pool, windows: windows).reconcile(), unfunded: try countUnfunded(), logger: logger)
+        let startedAt = clock.now
+        let result = try Reconciler(pool).reconcile()
+        finished.withLock {
+          $0 = FinishedReconciliation(reconciliation: result, startedAt: startedAt, finishedAt: clock.now)
+        }
+        show(result, unfunded: try countUnfunded(), logger: logger)
       } catch {
         logger.limited(
           .warning, key: "reconcile", "the accounts could not be compared", ["error": .text(error.description)])
@@ -109,7 +122,8 @@ package final class ReconciliationWatch: Sendable {
         .set(Double(edge.sequences))
     }
     let figures = Figures(
-      completed: context.clock.now, parked: result.parked, suspense: result.suspense, unfunded: unfunded)
+      completed: context.clock.now, parked: result.parked, waiting: result.waiting,
+      suspense: result.suspense, unfunded: unfunded)
     self.figures.withLock { $0 = figures }
   }
 }

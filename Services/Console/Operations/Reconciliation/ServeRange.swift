@@ -53,8 +53,8 @@ package struct ReconciliationSweep: Hashable, Sendable {
   /// Ids of services whose clocks are ahead are looked at too.
   private static let aheadMilliseconds: Int64 = 10_000
 
-  /// How far back a sweep begins.
-  private let depthMilliseconds: Int64
+  /// How far back a sweep begins; the next one that begins goes by it.
+  package var depthMilliseconds: Int64
   private var youngestLength = youngestMilliseconds.upperBound
   private var pieceLength: Int64 = 60_000
   private var piece: ServeRange?

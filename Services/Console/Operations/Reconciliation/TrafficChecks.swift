@@ -10,7 +10,7 @@ enum TrafficChecks {
 
   /// Of everything there is.
   static let all = [
-    lives, testTraffic,
+    lives, testTraffic, keylessCounts,
     counts("requests", "ad_selection.minute_count", "requests", countedRequests, "true"),
     counts("impressions", "impression_tracking.minute_count", "events", countedImpressions, "kind = 2"),
     counts("clicks", "click_tracking.minute_count", "events", "click_tracking.click", "kind = 1"),
@@ -21,8 +21,32 @@ enum TrafficChecks {
   private static let countedRequests = """
     (SELECT d.partition, d.app, d.is_test FROM ad_selection.decision d
       LEFT JOIN ad_selection.counted c USING (partition)
-      WHERE c.batch_number IS NULL OR d.batch_number <= c.batch_number) AS counted_requests
+      WHERE NOT ad_selection.is_without_app_key(d.reason)
+        AND (c.batch_number IS NULL OR d.batch_number <= c.batch_number)) AS counted_requests
     """
+
+  /// Those without their app's key count for no app (M1, A1). Days whose decisions retention took are not compared.
+  private static let keylessCounts = ReconciliationStatement(
+    rule: "M6", name: "requests without their app's key: counts per day are the rows",
+    sql: """
+      WITH stored AS (
+        SELECT d.partition, public.day_of(d.serve_id) AS day, d.reason, count(*) AS rows
+        FROM ad_selection.decision d LEFT JOIN ad_selection.counted c USING (partition)
+        WHERE ad_selection.is_without_app_key(d.reason) AND (c.batch_number IS NULL OR d.batch_number <= c.batch_number)
+        GROUP BY 1, 2, 3
+      ), counted AS (
+        SELECT partition, day, reason, requests AS counted FROM ad_selection.keyless_count
+        WHERE day >= public.day_of((SELECT serve_id FROM ad_selection.decision ORDER BY serve_id LIMIT 1))
+      ), compared AS (
+        SELECT partition, day, reason, coalesce(counted, 0) AS counted, coalesce(rows, 0) AS rows
+        FROM counted FULL JOIN stored USING (partition, day, reason)
+      ), faults AS (
+        SELECT format('%s, reason %s, partition %s: %s counted, %s rows', day, reason, partition, counted, rows) AS example
+        FROM compared WHERE counted <> rows
+      )
+      SELECT coalesce((SELECT sum(rows) FROM compared), 0)::bigint, (SELECT count(*) FROM faults),
+        ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
+      """)
 
   /// Impressions of the batches that impression tracking has counted.
   private static let countedImpressions = """
@@ -30,21 +54,23 @@ enum TrafficChecks {
       JOIN impression_tracking.counted c USING (partition) WHERE i.batch_number <= c.batch_number) AS counted_impressions
     """
 
-  /// What billing has taken has one fate each: charged, unfunded, free (why) or suspense, and nothing else has one.
+  /// What billing has taken has one fate each: charged, unfunded, free (why), waiting or suspense, and nothing else has one.
   private static func fates(
     _ name: String, kind: Int, rows: String, hash: String, price: String
   ) -> ReconciliationStatement {
     ReconciliationStatement(
-      rule: "I7a", name: "\(name): accepted and taken by billing = charged + unfunded + free + suspense",
+      rule: "I7a", name: "\(name): accepted and taken by billing = charged + unfunded + free + waiting + suspense",
       sql: """
         WITH accepted AS (
           SELECT a.serve_id, a.\(price) AS price, \(hash) AS id_hash FROM \(rows) a
           JOIN billing.input i ON i.partition = a.partition AND i.topic = 'ads.\(name).accepted'
           WHERE NOT a.is_test AND a.sequence <= i.taken_sequence AND a.serve_id >= $1 AND a.serve_id < $2
         ), fates AS (
-          SELECT serve_id, id_hash, price, fate FROM billing.charge
+          SELECT serve_id, id_hash, price, fate::text FROM billing.charge
           WHERE kind = \(kind) AND serve_id >= $1 AND serve_id < $2
-          UNION ALL SELECT serve_id, id_hash, price, 4 FROM billing.suspense
+          UNION ALL SELECT serve_id, id_hash, price, 'waiting' FROM billing.waiting
+          WHERE kind = \(kind) AND serve_id >= $1 AND serve_id < $2
+          UNION ALL SELECT serve_id, id_hash, price, 'suspense' FROM billing.suspense
           WHERE kind = \(kind) AND serve_id >= $1 AND serve_id < $2
         ), compared AS (
           SELECT serve_id, a.price, f.price AS charged_price, f.fate
@@ -54,7 +80,7 @@ enum TrafficChecks {
             WHEN price IS NULL THEN format('%s has a fate and was not accepted', serve_id)
             ELSE format('%s: price %s in its token, %s in its charge, fate %s', serve_id, price, charged_price, fate)
           END AS example
-          FROM compared WHERE price IS DISTINCT FROM charged_price OR fate IS NULL OR fate = 0
+          FROM compared WHERE price IS DISTINCT FROM charged_price OR fate IS NULL OR fate = '0'
         )
         SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
           ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
@@ -88,19 +114,22 @@ enum TrafficChecks {
         """)
   }
 
-  /// Of the serves in a range whose impression can no longer arrive ($3: how late one may come, in milliseconds): each
-  /// was seen or has expired. The three numbers are counted apart.
+  /// Of the serves in a range whose impression can no longer arrive, by the windows that were in force for them: each was
+  /// seen or has expired. The three numbers are counted apart.
   static let finals = ReconciliationStatement(
     rule: "I7c", name: "final serves = impressions + expired",
     sql: """
       WITH marks AS (
-        SELECT partition, watermark - $3 * interval '1 millisecond' AS mark FROM impression_tracking.partition
+        SELECT w.partition, w.first_id, w.next_id, p.watermark - w.late AS mark
+        FROM impression_tracking.late_window w JOIN impression_tracking.partition p USING (partition)
       ), served AS (
-        SELECT d.serve_id FROM ad_selection.decision d JOIN marks m USING (partition)
+        SELECT d.serve_id FROM ad_selection.decision d
+        JOIN marks m ON m.partition = d.partition AND d.serve_id >= m.first_id AND d.serve_id < m.next_id
         WHERE d.serve_id >= $1 AND d.serve_id < $2 AND d.reason IN (1, 2) AND NOT d.is_test AND d.expires_at <= m.mark
       ), counts AS (
         SELECT (SELECT count(*) FROM served) AS served, (
-          SELECT count(*) FROM impression_tracking.impression i JOIN marks m USING (partition)
+          SELECT count(*) FROM impression_tracking.impression i
+          JOIN marks m ON m.partition = i.partition AND i.serve_id >= m.first_id AND i.serve_id < m.next_id
           WHERE i.serve_id >= $1 AND i.serve_id < $2 AND NOT i.is_test AND i.expires_at <= m.mark
         ) AS seen, (
           SELECT count(*) FROM served s WHERE NOT EXISTS (

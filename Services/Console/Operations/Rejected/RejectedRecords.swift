@@ -13,12 +13,21 @@ package struct RejectedRecords: Sendable {
 
   package init(_ pool: PostgresPool) { self.pool = pool }
 
-  /// The latest records of the query, latest first.
-  ///
-  /// - Parameter withValues: whether their bytes are read.
-  package func list(_ query: RejectedQuery, withValues: Bool) throws(PostgresError) -> [KeptRecord] {
+  /// The latest records of the query, latest first, without their bytes, and how many are kept of it.
+  package func list(_ query: RejectedQuery) throws(PostgresError) -> CutList<KeptRecord> {
+    try read(query, withValues: false)
+  }
+
+  /// The same with their bytes.
+  package func whole(_ query: RejectedQuery) throws(PostgresError) -> CutList<KeptRecord> {
+    try read(query, withValues: true)
+  }
+
+  private func read(_ query: RejectedQuery, withValues: Bool) throws(PostgresError) -> CutList<KeptRecord> {
     try pool.snapshot { connection throws(PostgresError) in
-      try connection.run(ReadRejected(query: query, withValues: withValues))
+      let records = try connection.run(ReadRejected(query: query, withValues: withValues))
+      guard records.count == query.rowsMaximum else { return CutList(records, total: Int64(records.count)) }
+      return CutList(records, total: try connection.run(CountRejected(query: query)).reduce(0) { $0 + $1.records })
     }
   }
 

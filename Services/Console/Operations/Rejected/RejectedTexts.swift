@@ -17,17 +17,17 @@ extension KeptRecord {
   }
 
   /// A table of records for a terminal.
-  package static func table(_ records: [KeptRecord], isCut: Bool) -> String {
-    guard !records.isEmpty else { return "Nothing was rejected.\n" }
+  package static func table(_ records: CutList<KeptRecord>) -> String {
+    guard !records.items.isEmpty else { return "Nothing was rejected.\n" }
     var table = TextTable(["reference", "arrival", "reason", "bytes", "kept", "detail"], rightAligned: [3])
-    table.rows = records.map { record in
+    table.rows = records.items.map { record in
       [
         TextSafety.singleLine("\(record.reference)"), record.arrival.utcText,
         "\(record.reasonNumber) \(record.reason?.name ?? "?")", "\(max(record.valueLength, 0))",
         record.isWhole ? "whole" : record.keptBytes > 0 ? "cut" : "no", TextSafety.singleLine(record.detail),
       ]
     }
-    return table.text + (isCut ? "Only the latest \(records.count): --limit takes more.\n" : "")
+    return table.text + (records.cutNote("records", limit: RejectedQuery.rowsLimit).map { $0 + "\n" } ?? "")
   }
 }
 

@@ -32,14 +32,19 @@ package struct ReplayOutlook: Hashable, Sendable {
 /// and the windows that the services use, and by what is stored already. The verdict of a click is left to the service.
 package struct ReplayJudge {
   private let verifier: ServeTokenVerifier?
-  private let windows: Windows
+  /// By service, as it notes them.
+  private let windows: [String: Windows]
   private let connection: PostgresConnection
 
   /// - Parameter verifier: Of the network's keys; nil where they are not known.
-  package init(verifier: ServeTokenVerifier?, windows: Windows, connection: PostgresConnection) {
+  package init(verifier: ServeTokenVerifier?, connection: PostgresConnection) throws(PostgresError) {
     self.verifier = verifier
-    self.windows = windows
     self.connection = connection
+    var windows: [String: Windows] = [:]
+    for service in RejectedRecords.services {
+      windows[service] = try StoredWindows.current(service: service, in: connection)
+    }
+    self.windows = windows
   }
 
   /// Judges one record, whose bytes were read, as if it arrived at `now`.
@@ -51,7 +56,8 @@ package struct ReplayJudge {
     case .undecodable(let rejection): return rejected(rejection.reason, rejection.detail)
     case .impression, .click: break
     }
-    guard let token = event.token else { return try judgeFailure(event, now: now) }
+    let windows = windows[record.reference.service] ?? Windows()
+    guard let token = event.token else { return try judgeFailure(event, windows, now: now) }
     guard let verifier else {
       return ReplayOutlook(kind: .unchecked, detail: "it decodes; without HANDBILL_TOKEN_KEYS its token is not checked")
     }
@@ -59,7 +65,7 @@ package struct ReplayJudge {
     case .forged: return rejected(.tokenForged, "the serve token is not ours or was altered")
     case .unknownKey: return rejected(.tokenKeyUnknown, "the serve token's key is unknown or past its time")
     case .valid(let terms):
-      var outlook = try judge(event, terms, now: now)
+      var outlook = try judge(event, terms, windows, now: now)
       outlook.terms = terms
       return outlook
     }
@@ -80,20 +86,28 @@ package struct ReplayJudge {
     return record.replayOf.map { "it is a replay of \($0), which stands for it" }
   }
 
-  private func judge(_ event: KeptEvent, _ terms: ServedTerms, now: Timestamp) throws(PostgresError) -> ReplayOutlook {
+  private func judge(
+    _ event: KeptEvent, _ terms: ServedTerms, _ windows: Windows, now: Timestamp
+  ) throws(PostgresError) -> ReplayOutlook {
+    func time(_ subject: EventTiming.Subject, _ age: EventAge, _ identity: EventIdentity) -> EventTiming {
+      let milliseconds: Int64? = if case .milliseconds(let age) = age { age } else { nil }
+      return EventTiming.judge(
+        subject, terms: terms, ageMilliseconds: milliseconds, claimedTime: identity.time, arrival: now,
+        windows: windows)
+    }
     let timing: EventTiming
     let isStored: Bool
     var isImpossible = false
     switch event {
     case .impression(let event):
-      timing = time(.impression, terms, event.age, event.identity, now: now)
+      timing = time(.impression, event.age, event.identity)
       if event.kind == .viewed, case .milliseconds(let age) = event.age {
         isImpossible = windows.isImpossibleView(ageMilliseconds: age)
       }
       let kind = isImpossible ? FindReplayedImpression.impossibleView : Int16(event.kind.rawValue)
       isStored = try exists(FindReplayedImpression(serveID: terms.serveID, kind: kind))
     case .click(let event):
-      timing = time(.click, terms, event.age, event.identity, now: now)
+      timing = time(.click, event.age, event.identity)
       isStored = try exists(FindReplayedClick(serveID: terms.serveID, kind: event.kind, idHash: event.identity.idHash))
     case .request, .undecodable, .ofServices: return ReplayOutlook(kind: .impossible, detail: "it is no event")
     }
@@ -108,7 +122,9 @@ package struct ReplayJudge {
   }
 
   /// A failure without an ad carries no token.
-  private func judgeFailure(_ event: KeptEvent, now: Timestamp) throws(PostgresError) -> ReplayOutlook {
+  private func judgeFailure(
+    _ event: KeptEvent, _ windows: Windows, now: Timestamp
+  ) throws(PostgresError) -> ReplayOutlook {
     guard case .impression(let event) = event, case .request(let id, _, _, _, _) = event.subject else {
       return rejected(.missingField, "it carries no token")
     }
@@ -119,14 +135,6 @@ package struct ReplayJudge {
       return ReplayOutlook(kind: .duplicate, detail: "it is taken already and would count nowhere")
     }
     return ReplayOutlook(kind: .taken, detail: "it would be taken")
-  }
-
-  private func time(
-    _ subject: EventTiming.Subject, _ terms: ServedTerms, _ age: EventAge, _ identity: EventIdentity, now: Timestamp
-  ) -> EventTiming {
-    let milliseconds: Int64? = if case .milliseconds(let age) = age { age } else { nil }
-    return EventTiming.judge(
-      subject, terms: terms, ageMilliseconds: milliseconds, claimedTime: identity.time, arrival: now, windows: windows)
   }
 
   private func exists<Statement: PostgresStatement>(

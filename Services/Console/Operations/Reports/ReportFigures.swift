@@ -9,6 +9,14 @@ package struct ReportRevenue: Hashable, Sendable {
   package var developer: Int128
   /// The network's part; below 0 where it bears what no budget could pay.
   package var network: Int128
+  /// Impressions of ads whose advertisers pay in this currency, as far as billing has taken them: what eCPM divides by.
+  package var impressions: Int64
+
+  /// The developer's revenue for a thousand impressions (M3): each currency's over its own impressions, so that money
+  /// of one currency is not thinned by ads that are paid in another.
+  package var ecpm: Hundredths? { .perThousand(revenue: developer, impressions: impressions) }
+  /// What advertisers pay for a thousand impressions.
+  package var grossECPM: Hundredths? { .perThousand(revenue: gross, impressions: impressions) }
 }
 
 /// The figures of one row of a report (M1 to M3, M6).
@@ -43,14 +51,6 @@ package struct ReportFigures: Hashable, Sendable {
   package var fillRate: Hundredths? { .percent(impressions, of: requests) }
   /// Clicks per impression in percent (M2).
   package var clickThroughRate: Hundredths? { .percent(clicks, of: impressions) }
-  /// The developer's revenue for a thousand impressions (M3).
-  package func ecpm(_ revenue: ReportRevenue) -> Hundredths? {
-    .perThousand(revenue: revenue.developer, impressions: impressions)
-  }
-  /// What advertisers pay for a thousand impressions.
-  package func grossECPM(_ revenue: ReportRevenue) -> Hundredths? {
-    .perThousand(revenue: revenue.gross, impressions: impressions)
-  }
 
   private static func json(_ counts: [String: Int64]) -> JSONValue {
     .object(counts.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .integer($0.value)) })
@@ -73,54 +73,12 @@ package struct ReportFigures: Hashable, Sendable {
           [
             "currency": .text(money.currency), "gross": .text(MoneyText.format(money.gross)),
             "developer": .text(MoneyText.format(money.developer)), "network": .text(MoneyText.format(money.network)),
-            "ecpm": .optional(ecpm(money)?.description), "grossEcpm": .optional(grossECPM(money)?.description),
+            "impressions": .integer(money.impressions), "ecpm": .optional(money.ecpm?.description),
+            "grossEcpm": .optional(money.grossECPM?.description),
           ]
         }),
       "errors": .object(
         errors.sorted { $0.key < $1.key }.map { JSONValue.Member("\($0.key)", .integer($0.value)) }),
-    ]
-  }
-}
-
-/// One row of a report.
-package struct ReportRow: Hashable, Sendable {
-  /// A value for each dimension of the grouping, in its order.
-  package var values: [String]
-  package var figures: ReportFigures
-}
-
-/// A report, read in one snapshot of the database.
-package struct Report: Sendable {
-  package var query: ReportQuery
-  package var rows: [ReportRow]
-  /// True when there were more rows than the query allows.
-  package var isCut: Bool
-  package var total: ReportFigures
-  /// Up to when each kind of figures is complete; nil while a partition has not told.
-  package var completeUntil: [(figures: String, moment: Timestamp?)]
-
-  /// The earliest of ``completeUntil``; nil when one of them is not known.
-  package var completeUntilAll: Timestamp? {
-    guard !completeUntil.isEmpty, completeUntil.allSatisfy({ $0.moment != nil }) else { return nil }
-    return completeUntil.compactMap(\.moment).min()
-  }
-
-  package var json: JSONValue {
-    [
-      "traffic": query.isTest ? "test" : "live", "grouping": .texts(query.grouping.map(\.rawValue)),
-      "filter": .object(
-        query.filter.sorted { $0.key.rawValue < $1.key.rawValue }
-          .map { JSONValue.Member($0.key.rawValue, .text($0.value)) }),
-      "from": .optional(query.from?.utcText), "until": .optional(query.until?.utcText),
-      "completeUntil": .object(
-        completeUntil.map { JSONValue.Member($0.figures, .optional($0.moment?.utcText)) }),
-      "isCut": .flag(isCut), "total": total.json,
-      "rows": .list(
-        rows.map { row in
-          guard case .object(let figures) = row.figures.json else { return .null }
-          return .object(
-            zip(query.grouping, row.values).map { JSONValue.Member($0.rawValue, .text($1)) } + figures)
-        }),
     ]
   }
 }

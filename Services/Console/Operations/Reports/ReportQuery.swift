@@ -13,6 +13,9 @@ package enum ReportDimension: String, CaseIterable, Sendable {
   case day
   /// In UTC.
   case hour
+
+  /// Several of them, in words.
+  var plural: String { self == .country ? "countries" : rawValue + "s" }
 }
 
 /// What a report is asked for.
@@ -26,7 +29,7 @@ package struct ReportQuery: Hashable, Sendable {
   package var until: Timestamp?
   /// Test traffic in place of live traffic (A2).
   package var isTest: Bool
-  /// The most rows; a report with more is cut, and says so.
+  /// The most rows; a report with more is cut by worth, or to the latest times, and says so.
   package var rowsMaximum: Int
 
   /// The most rows of any report.
@@ -43,6 +46,19 @@ package struct ReportQuery: Hashable, Sendable {
     self.until = until
     self.isTest = isTest
     self.rowsMaximum = min(max(1, rowsMaximum), ReportQuery.rowsLimit)
+  }
+
+  /// Where the finest time stands in the grouping; nil where rows go by worth.
+  var timeIndex: Int? { grouping.firstIndex(of: .hour) ?? grouping.firstIndex(of: .day) }
+
+  /// The words that ``read(_:)`` reads, for the same report with room for so many rows.
+  package func words(limit: Int) -> [(name: String, value: String)] {
+    var words = grouping.isEmpty ? [] : [(name: "group", value: grouping.map(\.rawValue).joined(separator: ","))]
+    words += filter.sorted { $0.key.rawValue < $1.key.rawValue }.map { (name: $0.key.rawValue, value: $0.value) }
+    if let from { words.append((name: "from", value: from.utcText)) }
+    if let until { words.append((name: "until", value: until.utcText)) }
+    if isTest { words.append((name: "traffic", value: "test")) }
+    return words + [(name: "limit", value: String(min(limit, Self.rowsLimit)))]
   }
 
   /// Reads the words of a command or a URL: `group=app,day`, a filter for each dimension, `from`, `until`, `traffic`,

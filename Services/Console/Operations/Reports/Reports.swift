@@ -11,45 +11,40 @@ package struct Reports: Sendable {
   package func report(_ query: ReportQuery) throws(PostgresError) -> Report {
     try pool.snapshot { connection throws(PostgresError) in
       var pipeline = PostgresPipeline()
-      let counts = pipeline.send(ReadCounts(query: query))
-      let revenue = pipeline.send(ReadRevenue(query: query))
-      let errors = pipeline.send(ReadErrors(query: query))
-      let invalid = pipeline.send(ReadInvalid(query: query))
+      let parts = pipeline.send(ReadReport(query: query))
       let completeness = pipeline.send(ReadCompleteness())
+      let keyless = pipeline.send(ReadRequestsWithoutAppKey(query: query))
       let results = try connection.run(pipeline)
-      let groups = Reports.groups(
-        try results.rows(counts), try results.rows(revenue), try results.rows(errors), try results.rows(invalid))
-      return Reports.assemble(query, groups: groups, completeness: try results.rows(completeness))
+      var report = Reports.assemble(query, try results.rows(parts), completeness: try results.rows(completeness))
+      report.requestsWithoutAppKey = try results.rows(keyless).first ?? 0
+      return report
     }
-  }
-
-  private static func groups(
-    _ counts: [ReadCounts.Counts], _ revenue: [ReadRevenue.Revenue], _ errors: [ReadErrors.Errors],
-    _ invalid: [ReadInvalid.Invalid]
-  ) -> [[String?]: ReportFigures] {
-    var groups = Dictionary(counts.map { ($0.group, $0.figures) }) { first, _ in first }
-    for row in revenue { groups[row.group, default: ReportFigures()].revenue.append(row.revenue) }
-    for row in errors { groups[row.group, default: ReportFigures()].errors[row.code, default: 0] += row.count }
-    for row in invalid {
-      if row.kind == "impression" {
-        groups[row.group, default: ReportFigures()].invalidImpressions[row.reason, default: 0] += row.events
-      } else {
-        groups[row.group, default: ReportFigures()].invalidClicks[row.reason, default: 0] += row.events
-      }
-    }
-    return groups
   }
 
   private static func assemble(
-    _ query: ReportQuery, groups: [[String?]: ReportFigures], completeness: [(figures: String, moment: Timestamp?)]
+    _ query: ReportQuery, _ parts: [ReadReport.Part], completeness: [(figures: String, moment: Timestamp?)]
   ) -> Report {
-    let rows = groups.map { group, figures in
-      ReportRow(values: ReportParameters.values(group, of: query.grouping), figures: figures)
-    }.sorted { $0.values.lexicographicallyPrecedes($1.values) }
+    var rows: [Int64: ReportRow] = [:]
+    var total = ReportFigures()
+    var rowsTotal: Int64 = 0
+    for part in parts {
+      guard let place = part.place else {
+        total.add(part.figures)
+        continue
+      }
+      rowsTotal = part.groups
+      rows[place, default: ReportRow(values: ReportParameters.values(part.group, of: query.grouping))]
+        .figures.add(part.figures)
+    }
+    // Times stand in their order, and the groups of one time by worth: the latest were chosen.
+    let sorted = rows.sorted { $0.key < $1.key }.map(\.value)
+    let time = query.timeIndex
+    let shown = time.map { index in
+      Dictionary(grouping: sorted) { $0.values[index] }.sorted { $0.key < $1.key }.flatMap(\.value)
+    }
     return Report(
-      query: query, rows: query.grouping.isEmpty ? [] : Array(rows.prefix(query.rowsMaximum)),
-      isCut: !query.grouping.isEmpty && rows.count > query.rowsMaximum,
-      total: rows.reduce(into: ReportFigures()) { $0.add($1.figures) }, completeUntil: completeness)
+      query: query, rows: query.grouping.isEmpty ? [] : shown ?? sorted,
+      rowsTotal: query.grouping.isEmpty ? 0 : rowsTotal, total: total, completeUntil: completeness)
   }
 }
 
@@ -73,6 +68,7 @@ extension ReportFigures {
         revenue[index].gross += money.gross
         revenue[index].developer += money.developer
         revenue[index].network += money.network
+        revenue[index].impressions += money.impressions
       } else {
         revenue.append(money)
       }

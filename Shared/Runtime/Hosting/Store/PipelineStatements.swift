@@ -1,3 +1,6 @@
+import Pipeline
+import Postgres
+
 /// The SQL of the pipeline's bookkeeping for one service. The schema's name is the only thing that is not a parameter:
 /// it is one of ours, never input.
 struct PipelineStatements: Sendable {
@@ -11,17 +14,22 @@ struct PipelineStatements: Sendable {
     """
   }
 
+  /// By right of a claim (``PartitionClaim``): the owner's $2, or by the epoch $3 that it was seen with.
+  private var claimed: String { "partition = $1 AND (owner = $2 OR epoch = $3)" }
+
   var raiseEpoch: String {
     """
-    UPDATE \(schema).partition SET epoch = epoch + 1, backend_pid = pg_backend_pid() WHERE partition = $1
+    UPDATE \(schema).partition SET epoch = epoch + 1, owner = $2, backend_pid = pg_backend_pid() WHERE \(claimed)
     RETURNING epoch, batch_number, watermark, outbox_id
     """
   }
 
+  let keepWindows = "SELECT public.keep_windows($1, $2, $3, $4)"
+
   var terminateOwner: String {
     """
     SELECT pg_terminate_backend(backend_pid, 2000) FROM \(schema).partition
-    WHERE partition = $1 AND backend_pid <> pg_backend_pid()
+    WHERE \(claimed) AND backend_pid <> pg_backend_pid()
     """
   }
 
@@ -153,4 +161,9 @@ struct PipelineStatements: Sendable {
     WHERE m.partition = $2 AND m.topic = ANY ($3) AND m.number > coalesce(a.number, 0) ORDER BY m.number
     """
   }
+}
+
+extension PartitionClaim {
+  /// Of the statements that ask for a claim.
+  func parameters(_ partition: Int32) -> [any PostgresValue] { [partition, owner, seenEpoch] }
 }

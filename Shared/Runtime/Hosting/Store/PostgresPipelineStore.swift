@@ -6,7 +6,6 @@ import Postgres
 /// own rows. One store has one connection and one thread.
 package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore {
   package typealias Service = Tables.Service
-
   private let tables: Tables
   private let inputTopics: [String]
   private let outputTopics: [String]
@@ -32,47 +31,63 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     connection = nil
   }
 
-  // MARK: Assignment
+  // MARK: Taking over
 
-  package func acquire(_ partition: Int32) throws(PipelineError) -> PartitionPosition {
-    try perform { connection throws(PostgresError) in
-      _ = try connection.execute(sql: sql.ensurePartition, [partition])
-      var owner: PostgresRow?
+  package func acquire(_ partition: Int32, by claim: PartitionClaim) throws(PipelineError) -> PartitionPosition {
+    let position: PartitionPosition? = try perform { connection throws(PostgresError) in
       do throws(PostgresError) {
-        owner = try raiseEpoch(partition, in: connection)
+        return try raiseEpoch(partition, by: claim, in: connection)
       } catch {
         guard error.sqlState == "55P03" else { throw error }
         // The owner's backend holds the row and does not go on: a stopped zombie. Only this frees its locks.
-        _ = try connection.query(sql.terminateOwner, [partition])
-        owner = try raiseEpoch(partition, in: connection)
+        _ = try connection.query(sql.terminateOwner, claim.parameters(partition))
+        return try raiseEpoch(partition, by: claim, in: connection)
       }
-      guard let owner else { throw PostgresError(.undecodable, "the partition's row is not there") }
-      Failpoint.reach(.afterFence)
-      return PartitionPosition(
-        epoch: try owner.decode(0), batchNumber: try owner.decode(1), watermark: Timestamp(try owner.decode(2)),
-        inputs: try inputPositions(partition, in: connection), outputs: try outputPositions(partition, in: connection),
-        outboxID: try owner.decode(3))
     }
+    guard let position else { throw .fenced }
+    return position
   }
 
-  private func raiseEpoch(_ partition: Int32, in connection: PostgresConnection) throws(PostgresError) -> PostgresRow? {
-    try connection.begin()
+  /// In two round trips: the positions are read under the lock of the row that the epoch was just raised in, which no
+  /// earlier owner passes any more.
+  ///
+  /// - Returns: nil when the claim does not hold.
+  private func raiseEpoch(
+    _ partition: Int32, by claim: PartitionClaim, in connection: PostgresConnection
+  ) throws(PostgresError) -> PartitionPosition? {
     do throws(PostgresError) {
-      _ = try connection.execute(sql: "SET LOCAL lock_timeout = '1s'")
-      let rows = try connection.query(sql.raiseEpoch, [partition])
-      try connection.commit()
-      return rows.first
+      var raise = PostgresPipeline()
+      raise.begin()
+      _ = raise.send(sql: "SET LOCAL lock_timeout = '1s'", [])
+      _ = raise.send(sql: sql.ensurePartition, [partition])
+      let owner = raise.send(sql: sql.raiseEpoch, claim.parameters(partition))
+      let inputs = raise.send(sql: sql.inputs, [partition])
+      let outputs = raise.send(sql: sql.outputs, [partition])
+      let results = try connection.run(raise)
+      var position: PartitionPosition?
+      var end = PostgresPipeline()
+      // A claim that was refused decides nothing.
+      if let row = try results.rows(at: owner).first {
+        position = PartitionPosition(
+          epoch: try row.decode(0), batchNumber: try row.decode(1), watermark: Timestamp(try row.decode(2)),
+          inputs: try inputPositions(results.rows(at: inputs)), outputs: try outputPositions(results.rows(at: outputs)),
+          outboxID: try row.decode(3))
+        let kept = WindowSettings.stored(tables.windows)
+        _ = end.send(sql: sql.keepWindows, [Service.schema, partition, kept.map(\.name), kept.map(\.milliseconds)])
+      }
+      end.commit()
+      try connection.run(end)
+      if position != nil { Failpoint.reach(.afterFence) }
+      return position
     } catch {
       if connection.isUsable { try? connection.rollback() }
       throw error
     }
   }
 
-  private func inputPositions(
-    _ partition: Int32, in connection: PostgresConnection
-  ) throws(PostgresError) -> [InputPosition] {
+  private func inputPositions(_ rows: [PostgresRow]) throws(PostgresError) -> [InputPosition] {
     var found: [String: InputPosition] = [:]
-    for row in try connection.query(sql.inputs, [partition]) {
+    for row in rows {
       var last: RecordIdentity?
       if let offset: Int64 = try row.decode(2), let timestamp: Int64 = try row.decode(3),
         let hash: Int64 = try row.decode(4)
@@ -86,11 +101,9 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     return inputTopics.map { found[$0] ?? .start }
   }
 
-  private func outputPositions(
-    _ partition: Int32, in connection: PostgresConnection
-  ) throws(PostgresError) -> [OutputPosition] {
+  private func outputPositions(_ rows: [PostgresRow]) throws(PostgresError) -> [OutputPosition] {
     var found: [String: OutputPosition] = [:]
-    for row in try connection.query(sql.outputs, [partition]) {
+    for row in rows {
       found[try row.decode(0)] = OutputPosition(nextSequence: try row.decode(1), emittedSequence: try row.decode(2))
     }
     return outputTopics.map { found[$0] ?? .start }

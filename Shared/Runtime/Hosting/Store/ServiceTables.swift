@@ -9,6 +9,9 @@ package protocol ServiceTables<Service>: Sendable {
   /// Services that consume this one's outputs: their `missing` tables are answered.
   var consumers: [String] { get }
 
+  /// What the service decides by; stored with each partition that it takes, for whoever judges its rows later.
+  var windows: Windows { get }
+
   /// The state of a partition from the tables, at its assignment or after a batch that could not be taken back.
   func load(_ partition: Int32, now: Timestamp, from connection: PostgresConnection) throws(PostgresError)
     -> Service.Decider

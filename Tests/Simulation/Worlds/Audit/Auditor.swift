@@ -63,7 +63,10 @@ struct Auditor {
       }
     }
     let log = world.log[place]
-    let read = next[log.incarnation] ?? log.firstOffset
+    // A position behind records that retention removed rests on none: in a log that was made anew meanwhile nobody can
+    // tell that what lies before it is not what was lost.
+    let position = row.inputs[input]
+    let read = next[log.incarnation] ?? (position.last == nil ? position.nextOffset : log.firstOffset)
     if read < (log.records.last?.offset ?? -1) + 1 { world.fail("\(place): read to \(read) of \(log.endOffset)") }
   }
 
@@ -96,7 +99,9 @@ struct Auditor {
     }
     for clicks in world.clicks.tables.bySequence.values {
       world.coverage.note(.clickBeforeImpression, clicks.count(where: \.wasParked))
+      world.coverage.note(.clickBeyondDay, clicks.count { !$0.isJudged && $0.accepted.verdict == .limited })
     }
+    world.coverage.note(.clickWaitedForEarlier, world.clicks.tables.waitedForEarlier)
   }
 
   private func note(_ verdict: ClickVerdict) {
@@ -162,7 +167,7 @@ extension World {
         return billing.tables.budgets.allotments[id].map { row in
           AllotmentGrant(
             allotment: id, ordinal: row.ordinal, campaign: row.place.campaign, budgetDay: row.place.day,
-            amount: Nanos(row.granted), serveUntil: row.serveUntil, campaignFree: Nanos(row.campaignFree))
+            amount: Nanos(row.granted), serveUntil: row.serveUntil, clickRates: row.clickRates)
         }
       }
     case Topic.usage.name: return auditUsage(message, place)
@@ -187,7 +192,9 @@ extension World {
     }
     guard case .report(let sequence, let report) = usage else { return nil }
     let row = selection.tables.allotments[report.allotment]
-    if row?.reportSequence != sequence || row?.row.used != report.used || row?.row.closedAt != report.closedAt {
+    if row?.reportSequence != sequence || row?.row.used != report.used || row?.row.usedForClicks != report.usedForClicks
+      || row?.row.closedAt != report.closedAt
+    {
       fail("\(place): report \(sequence) is not what the row of allotment \(report.allotment) says")
     }
     return sequence

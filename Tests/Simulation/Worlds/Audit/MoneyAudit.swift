@@ -11,31 +11,41 @@ struct MoneyAudit {
   let world: World
 
   /// The audit's own books.
-  private struct Account {
+  struct Account {
     var requested: Int128 = 0
     var limit: Int128 = 0
     var allotted: Int128 = 0
     var charged: Int128 = 0
+    /// The prices of what waits for it.
+    var waiting: Int128 = 0
+    /// The least that was ever asked for, and all that was delivered in time.
+    var leastRequested: Int128?
+    var delivered: Int128 = 0
     var free: Int128 { requested - allotted - charged }
   }
 
-  private struct Piece {
+  struct Piece {
     var partition: Int32
     var campaign: CampaignID
     var day: Int32
     var amount: Int128
     var charged: Int128 = 0
+    /// Set aside for clicks as far as is known, and charged for them.
+    var clickReserve: Int128 = 0
+    var clicks: Int128 = 0
+    var clickRates: ClickRateBounds
     var isClosed = false
     var isEnded = false
     var serveUntil: Int64
+    var clickRoom: Int128 { isEnded ? 0 : min(clickReserve - clicks, amount - charged) }
   }
 
-  private struct Entry: Hashable {
+  struct Entry: Hashable {
     var account: String
     var isDebit: Bool
   }
 
-  private struct State {
+  struct State {
     var funding = Account()
     var campaigns: [CampaignID: Account] = [:]
     var days: [String: Account] = [:]
@@ -47,15 +57,19 @@ struct MoneyAudit {
     var ledger: [Entry: Int128] = [:]
     var rowCount = 0
     var suspended: [Int32: Int] = [:]
+    /// By partition, in the order in which they began to wait.
+    var waiting: [Int32: [Event]] = [:]
+    /// Those that no budget paid.
+    var unfunded: [Event] = []
   }
 
   /// An event that no piece of budget could pay.
-  private struct Draw {
+  struct Draw {
     var event: Event
     var isLate: Bool
   }
 
-  private struct Event {
+  struct Event {
     var kind: ChargeKind
     var sequence: Int64
     var terms: ServedTerms
@@ -80,6 +94,7 @@ struct MoneyAudit {
   private func fund(_ message: CatalogMessage, _ now: Int64, _ state: inout State) {
     func request(_ amount: Int128, _ account: inout Account) {
       account.requested = amount
+      account.leastRequested = min(account.leastRequested ?? amount, amount)
       account.limit = max(amount, account.allotted + account.charged)
     }
     guard case .record(let record, _) = message else { return }
@@ -109,6 +124,7 @@ struct MoneyAudit {
     }
     for report in taken(world.selection.tables.reports(partition), before[2], after[2]) { close(report.row, &state) }
     if batch.isOfTimer { end(partition, batch, &state) }
+    settleWaiting(partition, batch, number, &state)
     for draw in draws { settle(draw, partition, number, &state) }
     let granted = world.billing.tables.budgets.allotments.filter {
       $0.value.partition == partition && $0.value.batch == number
@@ -156,33 +172,47 @@ struct MoneyAudit {
       compare(event, partition, batch, fate: 16 + Int16(event.verdict), &state)
       return nil
     }
-    let id = event.terms.allotment
-    let piece = state.pieces[id]
-    let isOwn =
-      piece?.partition == partition && piece?.campaign == event.terms.campaign && piece?.day == event.terms.budgetDay
-    if event.price == 0 {
+    deliver(event, &state)
+    if let payer = payer(of: event, partition, state) {
+      world.coverage.note(payer == event.terms.allotment ? .chargedToAllotment : .chargedToOtherAllotment)
+      charge(event, to: payer, &state)
       compare(event, partition, batch, fate: 1, &state)
-    } else if let piece, isOwn, !piece.isEnded, piece.charged + event.price <= piece.amount {
-      world.coverage.note(.chargedToAllotment)
-      state.pieces[id]?.charged += event.price
+    } else if event.price == 0 {
       compare(event, partition, batch, fate: 1, &state)
     } else {
+      let piece = state.pieces[event.terms.allotment]
       return Draw(event: event, isLate: piece.map { $0.isEnded && $0.partition == partition } ?? false)
     }
     return nil
   }
 
-  private func settle(_ draw: Draw, _ partition: Int32, _ batch: Int64, _ state: inout State) {
-    let terms = draw.event.terms
-    openDay(terms.campaign, terms.budgetDay, &state)
-    if draw.event.price <= free(terms.campaign, terms.budgetDay, state) {
-      world.coverage.note(.drawnOnFreeBudget)
-      move(terms.campaign, terms.budgetDay, charged: draw.event.price, &state)
-      compare(draw.event, partition, batch, fate: 1, &state)
-    } else {
-      world.coverage.note(draw.isLate ? .lateForBilling : .unfunded)
-      compare(draw.event, partition, batch, fate: draw.isLate ? 3 : 2, &state)
+  /// The piece that pays: the event's own, or for a click one of the same partition, campaign and day, the soonest to
+  /// end; clicks only from what is set aside for them, so that impressions always fit.
+  private func payer(of event: Event, _ partition: Int32, _ state: State) -> UInt64? {
+    let isClick = event.kind == .click
+    func canPay(_ piece: Piece) -> Bool {
+      piece.partition == partition && piece.campaign == event.terms.campaign && piece.day == event.terms.budgetDay
+        && !piece.isEnded && event.price <= (isClick ? piece.clickRoom : piece.amount - piece.charged)
     }
+    if let own = state.pieces[event.terms.allotment], canPay(own) { return event.terms.allotment }
+    guard isClick, event.price > 0 else { return nil }
+    return state.pieces.filter { canPay($0.value) }.min {
+      ($0.value.serveUntil, $0.key) < ($1.value.serveUntil, $1.key)
+    }?
+    .key
+  }
+
+  private func charge(_ event: Event, to id: UInt64, _ state: inout State) {
+    guard var piece = state.pieces[id] else { return }
+    piece.charged += event.price
+    if event.kind == .click {
+      piece.clicks += event.price
+    } else if !piece.isClosed {
+      let rate = Int128(piece.clickRates.ads[event.terms.ad] ?? piece.clickRates.others)
+      let reserve = (Int128(event.terms.clickPrice.value) * rate + 999_999) / 1_000_000
+      piece.clickReserve += max(0, min(reserve, piece.amount - piece.charged - (piece.clickReserve - piece.clicks)))
+    }
+    state.pieces[id] = piece
   }
 
   private func close(_ report: AllotmentRow, _ state: inout State) {
@@ -191,6 +221,7 @@ struct MoneyAudit {
     let kept = min(piece.amount, max(Int128(report.used.value), piece.charged))
     state.pieces[report.allotment]?.isClosed = true
     state.pieces[report.allotment]?.amount = kept
+    state.pieces[report.allotment]?.clickReserve = max(min(Int128(report.usedForClicks.value), kept), piece.clicks)
     move(piece.campaign, piece.day, allotted: kept - piece.amount, &state)
   }
 
@@ -213,39 +244,24 @@ struct MoneyAudit {
     let dayEnd = Int64(row.place.day + 1) * 86_400_000
     let isNew = state.ordinals.insert("\(row.partition)/\(campaign)/\(row.place.day)/\(row.ordinal)").inserted
     let until = row.serveUntil.milliseconds
-    if row.granted < 1 || Int128(row.granted) > free(campaign, row.place.day, state) || !isNew || until <= now
+    if row.granted < 1 || Int128(row.granted) > spare(campaign, row.place.day, state) || !isNew || until <= now
       || until > min(now + 3_600_000, dayEnd, state.flightEnds[campaign] ?? 0)
     {
       world.fail("billing[\(row.partition)]: the grant \(id) of \(row.granted) should not have been made")
     }
     state.pieces[id] = Piece(
-      partition: row.partition, campaign: campaign, day: row.place.day, amount: Int128(row.granted), serveUntil: until)
+      partition: row.partition, campaign: campaign, day: row.place.day, amount: Int128(row.granted),
+      clickRates: row.clickRates, serveUntil: until)
     move(campaign, row.place.day, allotted: Int128(row.granted), &state)
   }
 
   // MARK: Books
 
-  private func openDay(_ campaign: CampaignID, _ day: Int32, _ state: inout State) {
+  func openDay(_ campaign: CampaignID, _ day: Int32, _ state: inout State) {
     let key = "\(campaign)/\(day)"
     guard state.days[key] == nil, let whole = state.campaigns[campaign] else { return }
     let limit = state.daily[campaign] ?? whole.requested
-    state.days[key] = Account(requested: limit, limit: limit)
-  }
-
-  private func free(_ campaign: CampaignID, _ day: Int32, _ state: State) -> Int128 {
-    min(state.funding.free, state.campaigns[campaign]?.free ?? 0, state.days["\(campaign)/\(day)"]?.free ?? 0)
-  }
-
-  private func move(
-    _ campaign: CampaignID, _ day: Int32, allotted: Int128 = 0, charged: Int128 = 0, _ state: inout State
-  ) {
-    func add(_ account: inout Account) {
-      account.allotted += allotted
-      account.charged += charged
-    }
-    add(&state.funding)
-    add(&state.campaigns[campaign, default: Account()])
-    add(&state.days["\(campaign)/\(day)", default: Account()])
+    state.days[key] = Account(requested: limit, limit: limit, leastRequested: limit)
   }
 
   /// I5: never more set aside and charged than there is; what is lowered comes down as money returns.
@@ -261,7 +277,7 @@ struct MoneyAudit {
   }
 
   /// The row of an event must say its fate, and the ledger what that comes to.
-  private func compare(_ event: Event, _ partition: Int32, _ batch: Int64, fate: Int16, _ state: inout State) {
+  func compare(_ event: Event, _ partition: Int32, _ batch: Int64, fate: Int16, _ state: inout State) {
     state.rowCount += 1
     let name = "billing[\(partition)]: \(event.kind) \(event.sequence) of \(event.terms.serveID)"
     let key = BillingTables.EventKey(serveID: event.terms.serveID, kind: event.kind, idHash: event.idHash)
@@ -293,11 +309,12 @@ struct MoneyAudit {
         case .campaign(let id): state.campaigns[id] ?? Account()
         case .day(let id, let day): state.days["\(id)/\(day)"] ?? Account()
         }
-      if level.allotted != account.allotted || level.charged != account.charged {
+      if level.allotted != account.allotted || level.charged != account.charged || level.waiting != account.waiting {
         world.fail("\(key): \(level), not \(account)")
       }
       if world.plan.waitsForEnds, level.allotted != 0 { world.fail("\(key): \(level.allotted) never returned") }
     }
+    compareWaiting(state)
     if world.billing.tables.charges.count != state.rowCount {
       world.fail("there are \(world.billing.tables.charges.count) fates of \(state.rowCount) events")
     }

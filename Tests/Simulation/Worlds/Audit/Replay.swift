@@ -43,10 +43,12 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, LogWriter {
       service: service, partition: partition, partitionCount: batch.partitionCount, store: self, writer: self,
       clock: FixedClock(time: batch.committedAt))
     do throws(PipelineError) {
-      _ = try pipeline.open { input, _ in
-        let lost = batch.lost.first { $0.input == input }
-        let first = lost?.offsets.upperBound ?? batch.inputs[input].firstOffset
-        return LogProbe(firstOffset: first, endOffset: .max, record: nil)
+      _ = try pipeline.open(by: PartitionClaim(owner: 1, seenEpoch: 0)) { lastOffsets in
+        lastOffsets.indices.map { input in
+          let lost = batch.lost.first { $0.input == input }
+          let first = lost?.offsets.upperBound ?? batch.inputs[input].firstOffset
+          return LogProbe(firstOffset: first, endOffset: .max, record: nil)
+        }
       }
       if batch.isOfTimer {
         _ = try pipeline.tick()
@@ -87,7 +89,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, LogWriter {
 
   func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {}
 
-  func acquire(_ partition: Int32) throws(PipelineError) -> PartitionPosition {
+  func acquire(_ partition: Int32, by claim: PartitionClaim) throws(PipelineError) -> PartitionPosition {
     guard let batch else { throw .storeUnavailable("there is no batch") }
     var inputs = taken[partition] ?? service.inputs.map { _ in .start }
     for input in inputs.indices {

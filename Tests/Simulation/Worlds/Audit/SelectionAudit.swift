@@ -26,7 +26,8 @@ struct SelectionAudit {
   }
 
   private enum Due {
-    case outcome(UInt8, hasRow: Bool, isRemembered: Bool)
+    /// - Parameter reason: why its row says it was decided so; nil for no row.
+    case outcome(UInt8, reason: UInt8?)
     /// A test ad, none, or an error that did not happen (A2).
     case test
     case auction
@@ -50,7 +51,7 @@ struct SelectionAudit {
           let number = record.event ?? Devices.event(of: record.message)
         else { continue }
         let event = world.devices.events[number]
-        let due = expect(event, record, batch, partition: partition, memory: &memory)
+        let due = expect(event, record, batch, next: left.first?.decided, memory: &memory)
         let row = hasRow(due) ? left.popFirst() : nil
         if let complaint = check(due, outcome: outcome, row: row?.decided, event: event, batch: batch) {
           world.fail("\(place): offset \(offset) has outcome \(outcome): \(complaint); \(event.summary)")
@@ -63,35 +64,48 @@ struct SelectionAudit {
     if let complaint { world.fail("\(place): \(complaint)") }
   }
 
-  private func hasRow(_ due: Due) -> Bool { if case .outcome(_, let hasRow, _) = due { hasRow } else { true } }
+  private func hasRow(_ due: Due) -> Bool { if case .outcome(_, nil) = due { false } else { true } }
 
   private func expect(
-    _ event: DeviceEvent, _ record: LogRecord, _ batch: BatchRow, partition: Int32, memory: inout Memory
+    _ event: DeviceEvent, _ record: LogRecord, _ batch: BatchRow, next: DecidedRequest?, memory: inout Memory
   ) -> Due {
-    if case .garbage(let reason) = event.form { return .outcome(reason, hasRow: false, isRemembered: false) }
-    guard case .request(let request) = event.content else { return .outcome(0, hasRow: false, isRemembered: false) }
+    if case .garbage(let reason) = event.form { return .outcome(reason, reason: nil) }
+    guard case .request(let request) = event.content else { return .outcome(0, reason: nil) }
+    // What the service itself sent on is decided where it lies, and so is what nobody can say the place of.
+    if let client = request.client, record.event != nil,
+      KafkaPartition.of(key: client, count: batch.partitionCount) != record.message.partition
+    {
+      return .outcome(3, reason: nil)
+    }
+    var rejection = request.mistake
     // The reply's partition must exist as far as the decider knew.
-    if request.reply != .sound || request.replyPartition >= batch.partitionCount {
+    if rejection == nil, request.reply != .sound || request.replyPartition >= batch.partitionCount {
       world.coverage.note(.replyRefused)
-      return .outcome(81, hasRow: false, isRemembered: false)
+      rejection = 81
     }
-    // What the service itself sent on is decided where it lies.
-    let home = KafkaPartition.of(key: request.client, count: batch.partitionCount)
-    if home != partition, record.event != nil { return .outcome(3, hasRow: false, isRemembered: false) }
-    if request.placement == Samples.cursedPlacement { return .outcome(32, hasRow: false, isRemembered: false) }
+    if rejection != nil { world.coverage.note(.requestMistaken) }
+    if request.placement == Samples.cursedPlacement { return .outcome(rejection ?? 32, reason: nil) }
+    // Without its app's key nothing else is looked at, and nothing is remembered.
+    let isIncomplete = batch.freshness == .incomplete
+    // A reader of the catalogue that has just begun may not have come to a key that there is.
+    let isNotYetKnown = isIncomplete && next?.asked.requestID == request.id && next?.decision.reason == .keyNotYetKnown
+    if request.key == .unknown || isNotYetKnown {
+      world.coverage.note(.requestWithoutKey)
+      return .outcome(rejection ?? (isIncomplete ? 33 : 36), reason: isIncomplete ? 42 : 16)
+    }
+    // D2: time is that of arrivals, by no clock ahead of the decider's.
     let now = batch.committedAt.milliseconds
-    let asked = Asked(id: request.id, client: request.clientHash)
-    if let earlier = memory.decided[asked], now - earlier < 60_000 {
-      return .outcome(2, hasRow: false, isRemembered: false)
-    }
     let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
-    if now > arrival + request.deadline { return .outcome(48, hasRow: true, isRemembered: false) }
-    if batch.freshness == .incomplete { return .outcome(33, hasRow: true, isRemembered: false) }
-    memory.decided[asked] = now
-    if request.key == .unknown { return .outcome(36, hasRow: true, isRemembered: true) }
+    let moment = min(arrival, now)
+    let asked = Asked(id: request.id, client: request.clientHash)
+    if let earlier = memory.decided[asked], moment - earlier < 60_000 { return .outcome(rejection ?? 2, reason: nil) }
+    if now > arrival + request.deadline { return .outcome(rejection ?? 48, reason: 5) }
+    if isIncomplete { return .outcome(rejection ?? 33, reason: 38) }
+    memory.decided[asked] = moment
+    if let rejection { return .outcome(rejection, reason: 24) }
     let pair = Pair(client: request.clientHash, placement: request.placement)
-    if let last = memory.admitted[pair], now - last < 29_000 { return .outcome(34, hasRow: true, isRemembered: true) }
-    memory.admitted[pair] = now
+    if let last = memory.admitted[pair], moment - last < 29_000 { return .outcome(34, reason: 36) }
+    memory.admitted[pair] = moment
     return request.key == .test ? .test : .auction
   }
 
@@ -99,11 +113,15 @@ struct SelectionAudit {
   private func check(
     _ due: Due, outcome: UInt8, row: DecidedRequest?, event: DeviceEvent, batch: BatchRow
   ) -> String? {
+    if let row, let complaint = check(counting: row) { return complaint }
     switch due {
-    case .outcome(let expected, let hasRow, _):
+    case .outcome(let expected, let reason):
       note(expected)
       if outcome != expected { return "\(expected) was due" }
-      return hasRow && row?.outcome.rawValue != outcome ? "its row says another" : nil
+      guard let reason else { return nil }
+      guard let row, row.outcome.rawValue == outcome else { return "its row says another" }
+      if row.decision.reason.rawValue != reason { return "it was decided by \(row.decision.reason), \(reason) was due" }
+      return reason == 24 ? check(sentenceOf: row) : nil
     case .test:
       world.coverage.note(.requestOfTestBuild)
       guard let row, row.outcome.rawValue == outcome else { return "its row says another" }
@@ -117,6 +135,26 @@ struct SelectionAudit {
       if batch.freshness == .withoutHeartbeat { world.coverage.note(.catalogWithoutHeartbeat) }
       return row.serve.flatMap { check($0, of: row, event: event, batch: batch) }
     }
+  }
+
+  /// M1, A1: who has its app's key counts for that app, everybody else by day and reason alone.
+  private func check(counting row: DecidedRequest) -> String? {
+    let isWithoutKey = [16, 17, 18, 42].contains(row.decision.reason.rawValue)
+    switch row.countKey {
+    case .withoutAppKey(let day, let reason):
+      let isRight =
+        isWithoutKey && reason == row.decision.reason && Int64(day) == row.id.timestamp.milliseconds / 86_400_000
+      return isRight ? nil : "it counts for no app"
+    case .ofApp(let key): return !isWithoutKey && key.app == Samples.terms.app ? nil : "it counts for an app"
+    }
+  }
+
+  /// Whoever has made a mistake is told what to change.
+  private func check(sentenceOf row: DecidedRequest) -> String? {
+    guard case .error(.configurationError, let detail)? = row.decision.answer, !detail.isEmpty else {
+      return "it is not answered with what to change"
+    }
+    return nil
   }
 
   private func check(_ serve: Serve, of row: DecidedRequest, event: DeviceEvent, batch: BatchRow) -> String? {
@@ -140,7 +178,10 @@ struct SelectionAudit {
       allotment.partition == terms.partition, allotment.row.campaign == terms.campaign,
       allotment.row.budgetDay == terms.budgetDay, allotment.row.serveUntil > batch.committedAt
     else { return "it was sold from no allotment of its own" }
-    return reservation.amount.value >= terms.impressionPrice.value ? nil : "it reserved less than an impression"
+    let rates = allotment.row.clickRates
+    let rate = Int128(rates.ads[terms.ad] ?? rates.others)
+    let due = Int128(terms.impressionPrice.value) + (Int128(terms.clickPrice.value) * rate + 999_999) / 1_000_000
+    return Int128(reservation.amount.value) == due ? nil : "it reserved \(reservation.amount), not \(due)"
   }
 
   /// Each allotment has used what was sold from it, and never more than it had; billing granted it so.

@@ -28,14 +28,16 @@ struct DeviceEvent {
     enum Reply: Hashable { case sound, otherTopic, absurdPartition }
 
     var id: UUIDv7
-    /// The client id, else the session id: where the request belongs follows from it.
-    var client: String
+    /// The client id, else the session id: where the request belongs follows from it. Nil where a mistake hides it.
+    var client: String?
     var clientHash: UInt64
     var placement: PlacementID
     var key: Key
     var deadline: Int64
     var reply: Reply
     var replyPartition: Int32
+    /// The number of the reason for which the record is rejected although whose it is can be read; nil for none.
+    var mistake: UInt8?
   }
 
   var number: Int

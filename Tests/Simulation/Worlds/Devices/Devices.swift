@@ -8,15 +8,19 @@ final class Devices {
   /// How long an ad must be on screen to be seen, in milliseconds (B8).
   static let viewTime: Int64 = 200
   static let hour: Int64 = 3_600_000
+  /// How many clicks of one client are judged of ads served on one day.
+  static let judgedClicksOfClientPerDay = 6
 
   let fixture: Fixture
   private(set) var events: [DeviceEvent] = []
   /// Ads with genuine tokens, and the age that was told last for each.
-  private var served: [(terms: ServedTerms, age: Int64?)] = []
+  var served: [(terms: ServedTerms, age: Int64?)] = []
   /// Ads that ad selection has answered with and that nobody has seen yet. All others were served by networks of which
   /// only their tokens are known here: so events may lie exactly where they are wanted.
   private var fresh: [ServedTerms] = []
   private(set) var sentCount = 0
+  /// Views of ads that were tapped already, to be told in any order, or never.
+  var untold: [(terms: ServedTerms, age: Int64)] = []
 
   init(fixture: Fixture) { self.fixture = fixture }
 
@@ -55,39 +59,27 @@ final class Devices {
       tapAndLastMoment(in: world)
       return
     }
+    if world.random.chance(50) {
+      tapSeveral(in: world)
+      return
+    }
+    if !untold.isEmpty, world.random.chance(400) {
+      tellView(in: world)
+      return
+    }
     let event = make(in: world)
     send(event, in: world, arrival: nextArrival)
   }
 
-  private func send(_ event: DeviceEvent, in world: World, arrival: Int64?) {
+  func send(_ event: DeviceEvent, in world: World, arrival: Int64?) {
     events.append(event)
     sentCount += 1
     note(event, in: world)
     world.append(event.message, event: event.number, timestamp: arrival)
   }
 
-  /// A tap, and its ad's impression at the last moment at which one counts, behind garbage of the same moment: a
-  /// watermark may come between these two, and the tap must not be given up for it.
-  private func tapAndLastMoment(in world: World) {
-    let partition = Int32(world.random.number(0...Int(world.partitionCount) - 1))
-    let arrival = world.log.nextTimestamp(LogPlace(topic: Topic.impressions.name, partition: partition))
-    let terms = makeTerms(issuedAt: arrival - 24 * Self.hour - Self.tokenLife, sentTo: partition, in: world)
-    guard terms.partition == partition else { return }
-    world.coverage.note(.impressionAtLastMoment)
-    let tap = ClickEvent(
-      kind: .click, token: fixture.signer.sign(terms), age: .milliseconds(Self.tokenLife + 200),
-      actionMilliseconds: 5_000, leftApplication: false, identity: EventIdentity(idHash: 0, time: nil))
-    send(
-      DeviceEvent(
-        number: events.count, form: .sound, content: .click(.click, 5_000, false), terms: terms,
-        age: Self.tokenLife + 200, claimedTime: nil, message: message(tap, on: .clicks, to: partition, claimed: nil)),
-      in: world, arrival: nil)
-    send(garbage(.impressions, partition, in: world), in: world, arrival: arrival)
-    send(seen(terms, age: Self.tokenLife, sentTo: partition), in: world, arrival: arrival)
-  }
-
   /// The arrival that the event was made for, where it was made for one.
-  private var nextArrival: Int64?
+  var nextArrival: Int64?
 
   private func note(_ event: DeviceEvent, in world: World) {
     switch event.form {
@@ -145,7 +137,7 @@ final class Devices {
   }
 
   /// The token of an ad; some are forged, some signed with a key that nobody knows.
-  private func sign(_ terms: ServedTerms, in world: World) -> (DeviceEvent.Form, [UInt8]) {
+  func sign(_ terms: ServedTerms, in world: World) -> (DeviceEvent.Form, [UInt8]) {
     if world.random.chance(40) {
       var token = fixture.signer.sign(terms)
       token[world.random.number(3...token.count - 1)] ^= UInt8(1 << world.random.number(0...7))
@@ -155,35 +147,8 @@ final class Devices {
     return (.sound, fixture.signer.sign(terms))
   }
 
-  /// A tap on an ad that was shown, or whose showing is told only later.
-  private func tap(_ place: LogPlace, in world: World) -> DeviceEvent {
-    let arrival = world.log.nextTimestamp(place)
-    var (terms, age) = timing(arrival: arrival, sentTo: place.partition, in: world)
-    if !served.isEmpty, world.random.chance(750) {
-      let shown = world.random.pick(served)
-      terms = shown.terms
-      let delays: [Int64] = [
-        99, 100, 3_600_000, 3_600_001, 200, 800, 2_000, 61_000, -Self.viewTime, -Self.viewTime - 1,
-      ]
-      age = max(0, (shown.age ?? 0) + world.random.pick(delays))
-      nextArrival = nil
-    } else {
-      served.append((terms, age))
-    }
-    let kind: ClickEvent.Kind = world.random.chance(850) ? .click : world.random.pick([.blocked, .cancelled])
-    let lasted: Int64 = world.random.pick([1_999, 2_000, 5_000, 9_000])
-    let hasLeft = world.random.chance(400)
-    let (form, token) = sign(terms, in: world)
-    let value = ClickEvent(
-      kind: kind, token: token, age: age.map(EventAge.milliseconds) ?? .unknown, actionMilliseconds: lasted,
-      leftApplication: hasLeft, identity: EventIdentity(idHash: 0, time: nil))
-    return DeviceEvent(
-      number: events.count, form: form, content: .click(kind, lasted, hasLeft), terms: terms, age: age,
-      claimedTime: nil, message: message(value, on: .clicks, to: place.partition, claimed: nil))
-  }
-
   /// An ad and an age: most of them ordinary, some exactly at a border or a millisecond beyond.
-  private func timing(arrival: Int64, sentTo: Int32, in world: World) -> (ServedTerms, Int64?) {
+  func timing(arrival: Int64, sentTo: Int32, in world: World) -> (ServedTerms, Int64?) {
     let life = Self.tokenLife
     if world.random.chance(700) {
       if !served.isEmpty, world.random.chance(350) {
@@ -220,7 +185,7 @@ final class Devices {
     return (makeTerms(issuedAt: issued, sentTo: sentTo, in: world), age)
   }
 
-  private func makeTerms(issuedAt: Int64, sentTo: Int32, in world: World) -> ServedTerms {
+  func makeTerms(issuedAt: Int64, sentTo: Int32, in world: World) -> ServedTerms {
     var partition = sentTo
     if world.random.chance(100) { partition = Int32(world.random.number(0...Int(world.partitionCount))) }
     let campaign = world.random.pick(world.catalogPlan.campaigns)
@@ -254,7 +219,7 @@ final class Devices {
     return seen(terms, age: age, sentTo: hasPartition ? terms.partition : 0)
   }
 
-  private func seen(_ terms: ServedTerms, age: Int64, sentTo partition: Int32) -> DeviceEvent {
+  func seen(_ terms: ServedTerms, age: Int64, sentTo partition: Int32) -> DeviceEvent {
     let value = ImpressionEvent(
       kind: .viewed, subject: .serve(token: fixture.signer.sign(terms)), age: .milliseconds(age), error: nil,
       identity: EventIdentity(idHash: 0, time: nil))
@@ -276,7 +241,7 @@ final class Devices {
       claimedTime: nil, message: message(value, on: .impressions, to: partition, claimed: nil))
   }
 
-  private func garbage(_ topic: Topic, _ partition: Int32, in world: World) -> DeviceEvent {
+  func garbage(_ topic: Topic, _ partition: Int32, in world: World) -> DeviceEvent {
     let nothing = EventIdentity(idHash: 0, time: nil)
     let token: [UInt8] = [1, 2, 3]
     var message: OutgoingMessage
@@ -291,7 +256,8 @@ final class Devices {
         kind: .viewed, subject: .serve(token: token), age: .unknown, error: nil, identity: nothing)
       message = self.message(value, on: topic, to: partition, claimed: nil)
     }
-    let reason: UInt8 = world.random.pick([64, 65, 67, 68, 72, 73])
+    // A request whose value is sound is answered, whatever its envelope lacks: that is no garbage.
+    let reason: UInt8 = world.random.pick(topic == .requests ? [64, 65, 68] : [64, 65, 67, 68, 72, 73])
     switch reason {
     case 64: message.value = nil
     case 65: message.value = []

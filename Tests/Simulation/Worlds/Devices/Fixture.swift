@@ -20,10 +20,12 @@ final class Fixture {
   let clickTracking: ClickTracking
   let billing = BillingService()
 
-  /// The defaults, but an ad is seen after a fifth of a second: else most views of these devices could not be.
+  /// The defaults, but an ad is seen after a fifth of a second, else most views of these devices could not be; and few
+  /// clicks of a client are judged in a day.
   static let windows = {
     var windows = Windows()
     windows.viewMilliseconds = Devices.viewTime
+    windows.judgedClicksOfClientPerDay = Devices.judgedClicksOfClientPerDay
     return windows
   }()
 

@@ -5,19 +5,59 @@ import Pipeline
 /// Apps that ask for ads.
 extension Devices {
   func request(in world: World) -> DeviceEvent {
-    let (request, value) = sample(in: world)
+    var (request, value) = sample(in: world)
     let count = world.log.partitionCount(Topic.requests.name)
     let isAstray = world.random.chance(120)
     let partition =
-      isAstray ? Int32(world.random.number(0...Int(count) - 1)) : KafkaPartition.of(key: request.client, count: count)
+      isAstray
+      ? Int32(world.random.number(0...Int(count) - 1))
+      : KafkaPartition.of(key: value.clientID.isEmpty ? value.sessionID : value.clientID, count: count)
     var message = message(value, on: .requests, to: partition, claimed: nil)
     let topic = request.reply == .otherTopic ? "ads.responses.other" : Topic.responses(for: Samples.terms.app)
     message.headers.append(RecordHeader("kafka_replyTopic", Array(topic.utf8)))
     let reply = withUnsafeBytes(of: request.replyPartition.bigEndian) { Array($0) }
     message.headers.append(RecordHeader("kafka_replyPartition", reply))
+    if world.random.chance(100) { spoil(&message, of: &request, value, in: world) }
     return DeviceEvent(
       number: events.count, form: .sound, content: .request(request), terms: nil, age: nil, claimedTime: nil,
       message: message)
+  }
+
+  /// A mistake of the app's developer: the record is rejected, and the request is answered and counted all the same. What
+  /// is appended prevails over what stood there.
+  private func spoil(
+    _ message: inout OutgoingMessage, of request: inout DeviceEvent.Request, _ value: AdRequest, in world: World
+  ) {
+    var writer = WireWriter(output: message.value ?? [])
+    switch world.random.number(0...7) {
+    case 0:
+      writer.text(4, "end of game")
+      request.mistake = 70
+    case 1:
+      writer.presentText(7, "")
+      request.mistake = 69
+    case 2:
+      writer.unsigned(12, 60_001)
+      request.mistake = 70
+    case 3:
+      writer.presentText(6, "")
+      request.mistake = 69
+      if value.clientID.isEmpty { request.client = nil }
+    case 4:
+      writer.text(5, String(repeating: "c", count: 129))
+      request.mistake = 70
+      request.client = nil
+    case 5:
+      for _ in 0..<33 { writer.presentText(13, "s") }
+      request.mistake = 70
+    case 6:
+      message.headers.removeAll { $0.name == Array("ce_source".utf8) }
+      request.mistake = 72
+    default:
+      message.headers.removeAll { $0.name == Array("content-type".utf8) }
+      request.mistake = 67
+    }
+    message.value = writer.output
   }
 
   func sample(in world: World) -> (request: DeviceEvent.Request, value: AdRequest) {

@@ -18,6 +18,13 @@ struct BillingTables: SimulatedTables {
     var network: Int64
   }
 
+  /// An event that waits for budget.
+  struct Waiter: Equatable {
+    var charge: BillingEffects.Charge
+    var draw: BillingEffects.Draw
+    var price: Int128 { Int128(charge.event.price.value) }
+  }
+
   struct EventKey: Hashable {
     var serveID: ServeID
     var kind: ChargeKind
@@ -43,6 +50,9 @@ struct BillingTables: SimulatedTables {
   let sabotage: Sabotage?
   private(set) var budgets = Budgets()
   private(set) var charges: [EventKey: ChargeRow] = [:]
+  /// By partition, in the order in which they began to wait.
+  private(set) var waiting: [Int32: [Waiter]] = [:]
+  private var clickCounts: [Int32: SimulatedClickCounts] = [:]
   private(set) var suspended: [Int32: [BillingEffects.Suspended]] = [:]
   private(set) var postings: [Posting] = []
   private(set) var steps: [Step] = []
@@ -68,12 +78,24 @@ struct BillingTables: SimulatedTables {
       settings: settings,
       open: open.map { id, row in
         OpenAllotment(
-          id: id, place: row.place, amount: row.amount, charged: row.charged, serveUntil: row.serveUntil,
+          id: id, place: row.place, amount: row.amount, charged: row.charged, clickReserve: row.clickReserve,
+          clicksCharged: row.clicksCharged, clickRates: row.clickRates, serveUntil: row.serveUntil,
           isClosed: row.state == 2)
-      })
+      }, waiting: places(waitingIn: partition))
   }
 
-  func look(up query: Set<CampaignID>, partition: Int32) -> [CampaignID: CampaignTerms] {
+  private func places(waitingIn partition: Int32) -> Set<BudgetPlace> {
+    Set((waiting[partition] ?? []).map(\.draw.place))
+  }
+
+  func look(up query: BillingQuery, partition: Int32) -> BillingKnowledge {
+    let clicks = clickCounts[partition] ?? SimulatedClickCounts()
+    return BillingKnowledge(
+      campaigns: terms(of: query.campaigns), clickCounts: clicks.counts(of: query.campaigns),
+      waiting: query.isOfWaiting ? places(waitingIn: partition) : [])
+  }
+
+  private func terms(of query: Set<CampaignID>) -> [CampaignID: CampaignTerms] {
     var terms: [CampaignID: CampaignTerms] = [:]
     for id in query {
       guard let campaign = campaigns[id], let advertiser = advertisers[campaign.advertiser],
@@ -117,12 +139,14 @@ struct BillingTables: SimulatedTables {
     budgets = settlement.budgets
     for row in settlement.rows { charges[EventKey(row.event)] = row }
     suspended[batch.partition, default: []] += batch.effects.suspended
-    post(settlement.rows, of: batch)
+    waiting[batch.partition] = settlement.waiting
+    clickCounts[batch.partition, default: SimulatedClickCounts()].add(batch.effects.clickCounts)
+    post(settlement.drawn, of: batch)
     steps.append(.batch(partition: batch.partition, number: batch.number))
   }
 
   /// One journal for each batch (I6).
-  private mutating func post(_ rows: [ChargeRow], of batch: CommitBatch<BillingService>) {
+  private mutating func post(_ drawn: [ChargeRow], of batch: CommitBatch<BillingService>) {
     func post(_ account: LedgerAccount, _ currency: Currency, debit: Int128 = 0, credit: Int128 = 0) {
       guard debit != 0 || credit != 0 else { return }
       postings.append(
@@ -133,8 +157,7 @@ struct BillingTables: SimulatedTables {
     for (key, sums) in batch.effects.journal.entries {
       post(key.account, key.currency, debit: sums.debit, credit: sums.credit)
     }
-    for draw in batch.effects.draws {
-      guard let row = rows.first(where: { $0.event == batch.effects.charges[draw.charge].event }) else { continue }
+    for row in drawn {
       let terms = row.event.terms
       post(.advertiser(terms.advertiser), terms.currency, debit: Int128(row.developer + row.network))
       post(.developer(terms.developer), terms.currency, credit: Int128(row.developer))
@@ -153,7 +176,7 @@ struct BillingTables: SimulatedTables {
     BillingService.message(
       AllotmentGrant(
         allotment: id, ordinal: row.ordinal, campaign: row.place.campaign, budgetDay: row.place.day,
-        amount: Nanos(row.granted), serveUntil: row.serveUntil, campaignFree: Nanos(row.campaignFree)),
+        amount: Nanos(row.granted), serveUntil: row.serveUntil, clickRates: row.clickRates),
       partition: row.partition, grantedAt: row.grantedAt)
   }
 

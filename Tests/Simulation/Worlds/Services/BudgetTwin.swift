@@ -8,11 +8,12 @@ import Pipeline
 package struct BudgetTwin {
   /// Everything there is, as lines of names and numbers that the real tables can be read into as well.
   package struct Accounts: Equatable, Sendable {
-    /// Requested, funded, allotted, charged; by account, campaign, and campaign and day.
+    /// Requested, funded, allotted, charged, waiting; by account, campaign, and campaign and day.
     package var levels: [String: [Int128]]
-    /// Partition, ordinal, granted, amount, charged, used (-1 when not told), campaign's free budget, state; by id.
+    /// Partition, ordinal, granted, amount, charged, used (-1 when not told), set aside and charged for clicks,
+    /// campaign's free budget, state; by id.
     package var allotments: [Int64: [Int64]]
-    /// Fate, the developer's part, the network's; by serve, kind and hash.
+    /// Fate, the developer's part, the network's; by serve, kind and hash. What waits has the fate 4 and no parts.
     package var fates: [String: [Int64]]
     /// Debit and credit by batch, account and currency.
     package var postings: [String: [Int128]]
@@ -60,17 +61,23 @@ package struct BudgetTwin {
         case .campaign(let campaign): "\(campaign)"
         case .day(let campaign, let day): "\(campaign) \(day)"
         }
-      accounts.levels[name] = [level.requested, level.funded, level.allotted, level.charged]
+      accounts.levels[name] = [level.requested, level.funded, level.allotted, level.charged, level.waiting]
     }
     for (id, row) in tables.budgets.allotments {
       accounts.allotments[Int64(bitPattern: id)] = [
-        Int64(row.partition), row.ordinal, row.granted, row.amount, row.charged, row.used ?? -1, row.campaignFree,
+        Int64(row.partition), row.ordinal, row.granted, row.amount, row.charged, row.used ?? -1, row.clickReserve,
+        row.clicksCharged, row.campaignFree,
         Int64(row.state),
       ]
     }
     for (key, row) in tables.charges {
       let name = "\(key.serveID) \(key.kind.rawValue) \(Int64(bitPattern: key.idHash))"
       accounts.fates[name] = [Int64(row.fate.number), row.developer, row.network]
+    }
+    for waiter in tables.waiting.values.joined() {
+      let key = BillingTables.EventKey(waiter.charge.event)
+      let name = "\(key.serveID) \(key.kind.rawValue) \(Int64(bitPattern: key.idHash))"
+      accounts.fates[name] = [Int64(ChargeFate.waiting.number), 0, 0]
     }
     for posting in tables.postings {
       let name = "\(posting.batch) \(posting.account) \(posting.currency.text)"

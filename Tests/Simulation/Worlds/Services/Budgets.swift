@@ -10,6 +10,8 @@ struct Budgets: Equatable {
     var funded: Int128
     var allotted: Int128 = 0
     var charged: Int128 = 0
+    /// The prices of what waits for it.
+    var waiting: Int128 = 0
 
     init(requested: Int128) {
       self.requested = requested
@@ -17,6 +19,10 @@ struct Budgets: Equatable {
     }
 
     var free: Int128 { requested - charged - allotted }
+    /// What is free and nobody waits for.
+    var spare: Int128 { free - waiting }
+    /// What would be free if every allotment returned everything.
+    var left: Int128 { requested - charged }
 
     mutating func request(_ amount: Int128) {
       requested = amount
@@ -37,7 +43,10 @@ struct Budgets: Equatable {
     var granted: Int64
     var amount: Int64
     var charged: Int64 = 0
+    var clickReserve: Int64 = 0
+    var clicksCharged: Int64 = 0
     var used: Int64?
+    var clickRates: ClickRateBounds
     var campaignFree: Int64
     var serveUntil: Timestamp
     /// 1 open, 2 closed, 3 ended.
@@ -62,7 +71,12 @@ struct Budgets: Equatable {
   }
 
   /// What may still be set aside or charged; nothing where a row is not there.
-  func free(_ place: BudgetPlace) -> Int128 { Self.keys(place).map { levels[$0]?.free ?? 0 }.min() ?? 0 }
+  func free(_ place: BudgetPlace) -> Int128 { least(of: \.free, place) }
+
+  /// The least that a place's rows say; nothing where a row is not there.
+  func least(of figure: (Level) -> Int128, _ place: BudgetPlace) -> Int128 {
+    Self.keys(place).map { key in levels[key].map(figure) ?? 0 }.min() ?? 0
+  }
 
   mutating func openDay(_ place: BudgetPlace) {
     let key = Key.day(place.campaign, place.day)
@@ -70,8 +84,9 @@ struct Budgets: Equatable {
     levels[key] = Level(requested: daily[place.campaign] ?? campaign.requested)
   }
 
-  mutating func move(_ place: BudgetPlace, allotted: Int128 = 0, charged: Int128 = 0) {
+  mutating func move(_ place: BudgetPlace, allotted: Int128 = 0, charged: Int128 = 0, waiting: Int128 = 0) {
     for key in Self.keys(place) {
+      levels[key]?.waiting += waiting
       levels[key]?.allotted += allotted
       levels[key]?.charged += charged
     }
@@ -83,7 +98,7 @@ struct Budgets: Equatable {
       guard let level = levels[key] else { continue }
       let spent = level.allotted + level.charged
       levels[key]?.funded = min(level.funded, max(level.requested, spent))
-      if spent > level.funded || level.allotted < 0 || level.charged < 0 {
+      if spent > level.funded || level.allotted < 0 || level.charged < 0 || level.waiting < 0 {
         throw Broken(detail: "\(key) has \(level.charged) charged, \(level.allotted) allotted of \(level.funded)")
       }
     }

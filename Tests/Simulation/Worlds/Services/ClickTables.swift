@@ -10,41 +10,56 @@ struct ClickTables: SimulatedTables {
   let windows: Windows
   private(set) var clicks: [ActionIdentity: AcceptedClick] = [:]
   private(set) var bySequence: [Int32: [ClickEffects.Click]] = [:]
-  private(set) var parked: [ServeID: [ParkedClick]] = [:]
+  private(set) var parked: [ActionIdentity: ParkedClick] = [:]
   private(set) var impressions: [ServeID: Timestamp] = [:]
   private(set) var stopped: Set<ActionIdentity> = []
   private(set) var countedEvents: Int64 = 0
+  /// Clicks that waited although their ad had been seen.
+  private(set) var waitedForEarlier = 0
+  private let sabotage: Sabotage?
 
-  init(windows: Windows) { self.windows = windows }
+  init(windows: Windows, sabotage: Sabotage? = nil) {
+    self.windows = windows
+    self.sabotage = sabotage
+  }
 
   func load(_ partition: Int32, now: Timestamp, for context: InstanceContext) -> ClickDecider {
-    let own = parked.filter { $0.value.contains { $0.terms.partition == partition } }
-    return ClickDecider(windows: windows, parked: own.compactMapValues { $0.map(\.terms.expiresAt).max() })
+    // One for each click: the serves among them come as often as they have clicks.
+    ClickDecider(
+      windows: windows,
+      waiting: parked.values.filter { $0.terms.partition == partition }.map { click in
+        WaitingServe(
+          serveID: click.terms.serveID, client: click.client, expiresAt: click.terms.expiresAt,
+          eventTimes: click.eventTime...click.eventTime, isSeen: impressions[click.terms.serveID] != nil)
+      })
   }
 
   func look(up query: ClickQuery, partition: Int32) -> ClickKnowledge {
     var known = ClickKnowledge()
     known.identities = query.identities.filter { clicks[$0] != nil || stopped.contains($0) }
-    for serve in query.serves {
-      var found = ServeClicks()
-      let decided = clicks.filter { $0.key.serveID == serve }.values
-      found.shownAt = impressions[serve]
-      found.decidedCount = min(decided.count, ServeClicks.decidedMaximum)
-      found.hasBillable = decided.contains { $0.verdict == .billable }
-      if query.parked.contains(serve) { found.parked = parked[serve] ?? [] }
-      known.serves[serve] = found
-    }
-    for (client, span) in query.clients {
-      known.counted[client] = clicks.values.filter {
-        $0.terms.clientHash == client && $0.verdict == .billable && span.contains($0.eventTime)
-      }.map(\.eventTime)
+    known.serves = query.serves
+    for serve in query.serves { known.seenAt[serve] = impressions[serve] }
+    for (client, asked) in query.clients {
+      var found = ClientClicks()
+      for click in bySequence[partition] ?? [] where click.isJudged && ClickClient(of: click.accepted.terms) == client {
+        found.judged.append(
+          .init(
+            serveID: click.accepted.terms.serveID, eventTime: click.accepted.eventTime,
+            isAccidental: click.isAccidental, isBillable: click.accepted.verdict == .billable))
+      }
+      if asked.hasWaiting, sabotage != .forgetEarlier || query.serves.isEmpty {
+        let waiting = parked.values.filter { $0.client == client && $0.terms.partition == partition }
+        found.waiting = waiting.sorted { $0.position < $1.position }
+        for click in waiting { known.seenAt[click.terms.serveID] = impressions[click.terms.serveID] }
+      }
+      known.clients[client] = found
     }
     return known
   }
 
   func violation(of batch: CommitBatch<ClickTracking>) -> PipelineError? {
     let effects = batch.effects
-    let newParked = effects.parked.values.flatMap { $0 }
+    let newParked = effects.parked.values
     if effects.clicks.contains(where: { Devices.isRefused($0.accepted.terms) })
       || newParked.contains(where: { Devices.isRefused($0.terms) })
     {
@@ -64,22 +79,19 @@ struct ClickTables: SimulatedTables {
       if stopped.contains(identity) || !identities.insert(identity).inserted { return .duplicateFound }
     }
     if effects.impressions.contains(where: { impressions[$0.serveID] != nil }) { return .duplicateFound }
-    for click in newParked
-    where parked[click.terms.serveID]?.contains(where: { $0.idHash == click.idHash }) ?? false {
-      return .duplicateFound
-    }
-    return nil
+    return newParked.contains { parked[$0.identity] != nil } ? .duplicateFound : nil
   }
 
   mutating func apply(_ batch: CommitBatch<ClickTracking>, for context: InstanceContext) -> CommitResult {
     let effects = batch.effects
+    waitedForEarlier += effects.clicks.count { $0.wasParked && impressions[$0.accepted.terms.serveID] != nil }
     for impression in effects.impressions { impressions[impression.serveID] = impression.shownAt }
     for click in effects.clicks {
       clicks[click.identity] = click.accepted
       bySequence[batch.partition, default: []].append(click)
     }
-    for (serve, waiting) in effects.parked { parked[serve, default: []] += waiting }
-    for serve in effects.released { parked[serve] = nil }
+    for identity in effects.released { parked[identity] = nil }
+    parked.merge(effects.parked) { $1 }
     for action in effects.stoppedActions {
       stopped.insert(ActionIdentity(serveID: action.terms.serveID, kind: action.kind, idHash: action.idHash))
     }

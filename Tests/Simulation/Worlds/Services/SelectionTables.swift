@@ -50,11 +50,11 @@ struct SelectionTables: SimulatedTables {
     stored.allotments = allotments.values.filter {
       $0.partition == partition && ($0.row.closedAt == nil || $0.row.serveUntil > since)
     }.map(\.row)
-    let from = now.advanced(byMilliseconds: -StoredState.memoryMilliseconds(throttle: settings.throttle))
     let rows = (decisions[partition] ?? []).map(\.decided)
-    stored.decisions = rows.filter { $0.id.timestamp >= from }.sorted { $0.id < $1.id }.compactMap(StoredDecision.init)
+    // More than the database reads: what is older than the memory says nothing.
+    stored.decisions = rows.suffix(4_000).compactMap(StoredDecision.init)
     for decided in rows where decided.decision.reason.countsForTestSequence {
-      stored.testRequests[decided.arrived.clientHash, default: 0] += 1
+      stored.testRequests[decided.asked.clientHash, default: 0] += 1
     }
     stored.counts = counts.unwritten[partition] ?? [:]
     return SelectionDecider(
@@ -66,7 +66,7 @@ struct SelectionTables: SimulatedTables {
 
   func violation(of batch: CommitBatch<AdSelection>) -> PipelineError? {
     let effects = batch.effects
-    if effects.decisions.contains(where: { $0.arrived.request.placement == Samples.cursedPlacement }) {
+    if effects.decisions.contains(where: { $0.asked.placement == Samples.cursedPlacement }) {
       return .dataRefused("the row of a decision is refused")
     }
     if effects.decisions.contains(where: { $0.serve != nil && served[$0.id] != nil }) { return .duplicateFound }
@@ -80,7 +80,9 @@ struct SelectionTables: SimulatedTables {
       guard let row = allotments[id]?.row ?? opened[id] else {
         return .storeUnavailable("allotment \(id) is not there")
       }
-      if used > row.amount || row.closedAt != nil { return .storeUnavailable("allotment \(id) is overused, or closed") }
+      if used.total > row.amount || used.forClicks > used.total || row.closedAt != nil {
+        return .storeUnavailable("allotment \(id) is overused, or closed")
+      }
     }
     for closed in effects.closed where allotments[closed.row.allotment]?.row.closedAt != nil {
       return .storeUnavailable("allotment \(closed.row.allotment) is closed twice")
@@ -100,7 +102,10 @@ struct SelectionTables: SimulatedTables {
       ordinals.insert(ordinal(row, batch.partition))
     }
     if sabotage != .forgetUse {
-      for (id, used) in effects.used { allotments[id]?.row.used = used }
+      for (id, used) in effects.used {
+        allotments[id]?.row.used = used.total
+        allotments[id]?.row.usedForClicks = used.forClicks
+      }
     }
     for closed in effects.closed {
       allotments[closed.row.allotment]?.row.closedAt = closed.row.closedAt

@@ -1,12 +1,21 @@
 import AdCore
+import AdEvents
 import BillingCore
 import Pipeline
 
-/// What one batch does to budgets, in the order of `billing.settle`: charges, closes, ends, draws, grants.
+/// What one batch does to budgets, in the order of `billing.settle`: charges, closes, ends, what waits, draws, grants.
 extension BillingTables {
   struct Settlement {
     var budgets: Budgets
+    /// The partition's events that wait, in their order.
+    var waiting: [Waiter]
+    /// Where something waits: what follows waits as well.
+    var blocked: Set<BudgetPlace> = []
+    /// How many that waited have their fate now.
+    var readyCount = 0
     var rows: [ChargeRow] = []
+    /// Those of the rows whose fate was decided here.
+    var drawn: [ChargeRow] = []
     var grants: [NumberedMessage] = []
     /// Where an ask found less than one ad's full price.
     var exhausted: [BudgetPlace] = []
@@ -14,43 +23,85 @@ extension BillingTables {
 
   func settled(_ batch: CommitBatch<BillingService>) throws(Budgets.Broken) -> Settlement {
     let effects = batch.effects
-    var settlement = Settlement(budgets: budgets)
-    let places = Set(
-      effects.closes.map(\.place) + effects.ends.map(\.place) + effects.draws.map(\.place) + effects.asks.map(\.place))
+    var settlement = Settlement(budgets: budgets, waiting: waiting[batch.partition] ?? [])
+    let places = effects.places.sorted()
     for (id, amount) in effects.allotmentCharges { try charge(id, amount, batch, &settlement.budgets) }
     for place in places { settlement.budgets.openDay(place) }
     for close in effects.closes { try self.close(close, batch, &settlement.budgets) }
     for end in effects.ends { try self.end(end, batch, &settlement.budgets) }
-    var fates: [Int: (fate: ChargeFate, draw: BillingEffects.Draw)] = [:]
-    for draw in effects.draws {
-      let price = Int128(effects.charges[draw.charge].event.price.value)
-      let isPaid = price <= settlement.budgets.free(draw.place) || sabotage == .chargeBeyondBudget
-      if isPaid { settlement.budgets.move(draw.place, charged: price) }
-      fates[draw.charge] = (isPaid ? .charged : draw.isLate ? .late : .unfunded, draw)
-    }
+    for place in places { settleWaiting(at: place, batch, &settlement) }
+    for draw in effects.draws { settle(draw, batch, &settlement) }
     for ask in effects.asks { grant(ask, batch, &settlement) }
     if sabotage == nil || sabotage?.keepsConstraints == true {
       for place in places { try settlement.budgets.check(place) }
     }
-    for (index, charge) in effects.charges.enumerated() {
-      settlement.rows.append(row(charge, fate: fates[index], batch))
+    for charge in effects.charges where charge.fate != .drawing {
+      settlement.rows.append(
+        row(charge, developer: charge.parts?.developer.value ?? 0, network: charge.parts?.network.value ?? 0, batch))
     }
     return settlement
   }
 
+  /// What waits at a place, in the order in which it began to.
+  private func settleWaiting(
+    at place: BudgetPlace, _ batch: CommitBatch<BillingService>, _ settlement: inout Settlement
+  ) {
+    let here = settlement.waiting.filter { $0.draw.place == place }
+    for waiter in here {
+      guard settlement.readyCount < BillingSettings.readyMaximum,
+        let fate = fate(of: waiter.price, isLate: false, at: place, settlement.budgets), fate != .waiting
+      else {
+        settlement.blocked.insert(place)
+        return
+      }
+      settlement.readyCount += 1
+      settlement.waiting.removeAll { $0.charge == waiter.charge }
+      settlement.budgets.move(place, waiting: -waiter.price)
+      decide(waiter, fate, batch, &settlement)
+    }
+  }
+
+  private func settle(
+    _ draw: BillingEffects.Draw, _ batch: CommitBatch<BillingService>, _ settlement: inout Settlement
+  ) {
+    let waiter = Waiter(charge: batch.effects.charges[draw.charge], draw: draw)
+    var fate = fate(of: waiter.price, isLate: draw.isLate, at: draw.place, settlement.budgets) ?? .unfunded
+    // In their order: behind what waits everything waits.
+    if fate == .charged, !draw.isLate, settlement.blocked.contains(draw.place) { fate = .waiting }
+    guard fate == .waiting else { return decide(waiter, fate, batch, &settlement) }
+    settlement.blocked.insert(draw.place)
+    settlement.waiting.append(waiter)
+    settlement.budgets.move(draw.place, waiting: waiter.price)
+  }
+
+  /// What a budget does for a price now.
+  private func fate(of price: Int128, isLate: Bool, at place: BudgetPlace, _ budgets: Budgets) -> ChargeFate? {
+    if sabotage == .chargeBeyondBudget { return .charged }
+    if isLate { return price <= budgets.least(of: \.spare, place) ? .charged : .late }
+    if price <= budgets.free(place) { return .charged }
+    let mayReturn = price <= budgets.least(of: \.left, place) && sabotage != .neverWait
+    return mayReturn ? .waiting : .unfunded
+  }
+
+  private func decide(
+    _ waiter: Waiter, _ fate: ChargeFate, _ batch: CommitBatch<BillingService>, _ settlement: inout Settlement
+  ) {
+    if fate == .charged { settlement.budgets.move(waiter.draw.place, charged: waiter.price) }
+    var charge = waiter.charge
+    charge.fate = fate
+    let developer = fate == .late ? 0 : waiter.draw.developer.value
+    let row = row(
+      charge, developer: developer, network: fate == .charged ? Int64(waiter.price) - developer : -developer, batch)
+    settlement.rows.append(row)
+    settlement.drawn.append(row)
+  }
+
   private func row(
-    _ charge: BillingEffects.Charge, fate: (fate: ChargeFate, draw: BillingEffects.Draw)?,
-    _ batch: CommitBatch<BillingService>
+    _ charge: BillingEffects.Charge, developer: Int64, network: Int64, _ batch: CommitBatch<BillingService>
   ) -> ChargeRow {
     var row = ChargeRow(
       partition: batch.partition, batch: batch.number, sequence: charge.sequence, event: charge.event,
-      fate: fate?.fate ?? charge.fate, developer: charge.parts?.developer.value ?? 0,
-      network: charge.parts?.network.value ?? 0)
-    if let fate {
-      let developer = fate.draw.developer.value
-      row.developer = fate.fate == .late ? 0 : developer
-      row.network = fate.fate == .charged ? charge.event.price.value - developer : -row.developer
-    }
+      fate: charge.fate, developer: developer, network: network)
     if sabotage == .roundShareDown, row.fate == .charged {
       let exact = Int128(charge.event.price.value) * Int128(charge.event.terms.shareBasisPoints)
       row.developer = Int64(exact / 10_000)
@@ -60,13 +111,18 @@ extension BillingTables {
   }
 
   private func charge(
-    _ id: UInt64, _ amount: Int64, _ batch: CommitBatch<BillingService>, _ budgets: inout Budgets
+    _ id: UInt64, _ charge: AllotmentCharge, _ batch: CommitBatch<BillingService>, _ budgets: inout Budgets
   ) throws(Budgets.Broken) {
     guard let row = budgets.allotments[id], row.partition == batch.partition, row.state < 3 else {
       throw Budgets.Broken(detail: "allotment \(id) cannot be charged")
     }
-    guard row.charged + amount <= row.amount else { throw Budgets.Broken(detail: "allotment \(id) is overcharged") }
-    budgets.allotments[id]?.charged += amount
+    let (clicks, reserve) = (row.clicksCharged + charge.forClicks, row.clickReserve + charge.reserve)
+    guard row.charged + charge.amount <= row.amount, clicks <= reserve, reserve <= row.amount else {
+      throw Budgets.Broken(detail: "allotment \(id) is overcharged")
+    }
+    budgets.allotments[id]?.charged += charge.amount
+    budgets.allotments[id]?.clicksCharged = clicks
+    budgets.allotments[id]?.clickReserve = reserve
   }
 
   private func close(
@@ -79,6 +135,7 @@ extension BillingTables {
     budgets.allotments[close.allotment]?.state = 2
     budgets.allotments[close.allotment]?.amount = after
     budgets.allotments[close.allotment]?.used = close.used.value
+    budgets.allotments[close.allotment]?.clickReserve = max(min(close.usedForClicks.value, after), row.clicksCharged)
     let times: Int128 = sabotage == .returnTwice ? 2 : 1
     budgets.move(close.place, allotted: -Int128(row.amount - after) * times)
   }
@@ -91,13 +148,14 @@ extension BillingTables {
     }
     budgets.allotments[end.allotment]?.state = 3
     budgets.allotments[end.allotment]?.amount = row.charged
+    budgets.allotments[end.allotment]?.clickReserve = row.clicksCharged
     budgets.move(end.place, allotted: -Int128(row.amount), charged: Int128(row.charged))
   }
 
   private func grant(
     _ ask: BillingEffects.Ask, _ batch: CommitBatch<BillingService>, _ settlement: inout Settlement
   ) {
-    let free = settlement.budgets.free(ask.place)
+    let free = settlement.budgets.least(of: \.spare, ask.place)
     let price = Int128(ask.fullPrice.value)
     let count = Int128(batch.effects.partitionCount)
     let wanted = max(Int128(ask.usedLastMinute.value), price)
@@ -117,9 +175,11 @@ extension BillingTables {
     }
     guard !isKnown || sabotage == .grantTwice else { return }
     let sequence = batch.outputs[0].position.nextSequence + Int64(settlement.grants.count)
+    let isScarce = free - granted < Int128(ask.clickPrice.value) * Int128(settings.scarceClicks)
     let row = Budgets.Allotment(
       partition: batch.partition, ordinal: ask.ordinal, place: ask.place, granted: Int64(granted),
-      amount: Int64(granted), campaignFree: Int64(max(0, min(free - granted, Int128(Int64.max)))), serveUntil: until,
+      amount: Int64(granted), clickRates: isScarce ? ClickRateBounds(others: 1_000_000) : ask.clickRates,
+      campaignFree: Int64(max(0, min(free - granted, Int128(Int64.max)))), serveUntil: until,
       batch: batch.number, grantedAt: batch.committedAt)
     let id = AllotmentID.make(partition: batch.partition, sequence: sequence)
     settlement.budgets.allotments[id] = row

@@ -5,7 +5,7 @@ import Pipeline
 package enum Fault: String, CaseIterable, Sendable {
   case crashBeforeCall, crashAfterCommit, crashAfterCall
   case connectionLost, commitAnswerLost
-  case restart, handover, zombieFenced, rebalanceInMidBatch
+  case restart, handover, zombieFenced, staleClaimRefused, rebalanceInMidBatch
   case producerFailed, deliveredButUnreported, droppedInFlight, sentBeforeTold
   case lateRecordOfZombie, recordAppendedTwice, recordCorrupted, topicReplayed, inputsReordered
   case offsetHole, retentionPastConsumer, retentionPastClients, logReplaced, clientTopicReplaced
@@ -16,9 +16,12 @@ package enum Fault: String, CaseIterable, Sendable {
   case oldIDReplayed, rowRefused, batchHalved, partitionUnreadable
   case staleEnd
   case clickBeforeImpression, clickLimited, clickRepeated, clickWithoutImpression, impossibleClick, impossibleView
+  case clickWaitedForEarlier, clickBeyondDay, viewsInOtherOrder
   case requestRepeated, requestForwarded, requestThrottled, requestPastDeadline, requestOfTestBuild, replyRefused
+  case requestMistaken, requestWithoutKey
   case catalogWithoutHeartbeat, priceChanged, budgetLowered, budgetExhausted, noAllotment
-  case allotmentClosed, allotmentEnded, chargedToAllotment, drawnOnFreeBudget, unfunded, lateForBilling, inSuspense
+  case allotmentClosed, allotmentEnded, chargedToAllotment, chargedToOtherAllotment, drawnOnFreeBudget, waitedForBudget,
+    paidAfterWaiting, unfunded, lateForBilling, inSuspense
 }
 
 /// How often each fault happened.
@@ -74,10 +77,14 @@ package enum Sabotage: String, CaseIterable, Sendable {
   case grantTwice
   /// What no allotment can pay is charged although nothing is free.
   case chargeBeyondBudget
+  /// What no budget can pay now is unfunded at once, although allotments may still return some.
+  case neverWait
   /// The developer's share is rounded down.
   case roundShareDown
   /// What was sold from an allotment is not stored with the decision.
   case forgetUse
+  /// Clicks of a client that wait are not told when it clicks again.
+  case forgetEarlier
 
   /// Whether the tables' constraints stand: without them only the auditor is left.
   var keepsConstraints: Bool {

@@ -56,11 +56,17 @@ protocol SimulatedInstance: AnyObject {
   var serviceName: String { get }
   var isDead: Bool { get }
   var openPartitions: [Int32] { get }
-  /// Given to it by the group, whether or not it is open.
-  var assigned: Set<Int32> { get set }
+  /// Its share, whether or not it is open.
+  var assigned: Set<Int32> { get }
   var context: InstanceContext { get }
 
+  /// The partition is its from now on: it sees it free.
+  func give(_ partition: Int32)
+  /// The partition is somebody else's now; it may not know yet.
+  func take(_ partition: Int32)
   func open(_ partition: Int32)
+  /// Opens what it was given once and is somebody else's now, as a process does that stood still in between.
+  func openLate(_ partition: Int32)
   func work(_ partition: Int32, recordsMaximum: Int)
   func tick(_ partition: Int32)
   /// Looks where the inputs end, or tells what an earlier look saw.
@@ -100,13 +106,19 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
   private var openings: [Int32: Opening] = [:]
   /// How many partitions the first input has, as far as is known here.
   private var partitionCount: Int32
-  var assigned: Set<Int32> = []
+  private(set) var assigned: Set<Int32> = []
+  /// The epochs of partitions when they were seen to be free.
+  private var seenEpochs: [Int32: Int64] = [:]
+  /// Its number among all instances of the service.
+  private let number: Int32
 
   init(service: Service, books: Books<Tables>, context: InstanceContext) {
     self.service = service
     self.books = books
     self.context = context
     store = SimulatedStore(books: books, context: context)
+    books.memberCount += 1
+    number = books.memberCount
     decoder = service.makeDecoder()
     partitionCount = context.world.log.partitionCount(service.inputs[0].topic)
   }
@@ -121,22 +133,34 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     LogPlace(topic: service.inputs[input].topic, partition: partition)
   }
 
+  func give(_ partition: Int32) {
+    assigned.insert(partition)
+    seenEpochs[partition] = books.row(partition).epoch
+  }
+
+  func take(_ partition: Int32) { assigned.remove(partition) }
+
   func open(_ partition: Int32) {
     let pipeline = Pipeline(
       service: service, partition: partition, partitionCount: partitionCount, store: store, writer: context.writer,
       clock: context.clock)
     context.partitionCounts[partition] = partitionCount
     do throws(PipelineError) {
-      let offsets = try pipeline.open { input, lastOffset throws(PipelineError) in
+      let claim = PartitionClaim(owner: number, seenEpoch: seenEpochs[partition] ?? 0)
+      let offsets = try pipeline.open(by: claim) { lastOffsets throws(PipelineError) in
         _ = try context.fate(of: .probe)
-        books.begin(partition, input: input, in: world.log[place(input, partition)])
-        return world.log.probe(place(input, partition), lastOffset: lastOffset)
+        return lastOffsets.enumerated().map { input, lastOffset in
+          books.begin(partition, input: input, in: world.log[place(input, partition)])
+          return world.log.probe(place(input, partition), lastOffset: lastOffset)
+        }
       }
       openings[partition] = Opening(
         pipeline: pipeline, readOffsets: offsets,
         incarnations: service.inputs.indices.map { world.log[place($0, partition)].incarnation })
     } catch {
       if !world.isFaulty { books.lastError = "\(error)" }
+      // The next look at the tables shows it as it is.
+      if error == .fenced { seenEpochs[partition] = books.row(partition).epoch }
       guard case .logReplaced(let topic, _, _) = error else { return }
       guard let input = service.inputs.firstIndex(where: { $0.topic == topic }) else { return }
       // A person looks and accepts the new log.
@@ -147,6 +171,11 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
       }
       books.acceptLog(partition, input: input, incarnation: incarnation)
     }
+  }
+
+  func openLate(_ partition: Int32) {
+    guard !assigned.contains(partition), openings[partition] == nil, seenEpochs[partition] != nil else { return }
+    open(partition)
   }
 
   func drop(_ partition: Int32) { openings[partition] = nil }

@@ -33,10 +33,15 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
     }
   }
 
-  func acquire(_ partition: Int32) throws(PipelineError) -> PartitionPosition {
+  func acquire(_ partition: Int32, by claim: PartitionClaim) throws(PipelineError) -> PartitionPosition {
     try call(.acquire) { () throws(PipelineError) in
       var row = books.row(partition)
+      guard row.owner == claim.owner || row.epoch == claim.seenEpoch else {
+        context.world.coverage.note(.staleClaimRefused)
+        throw .fenced
+      }
       row.epoch += 1
+      row.owner = claim.owner
       books.partitions[partition] = row
       var outputs = row.outputs
       if context.world.sabotage == .dropRepublishing {

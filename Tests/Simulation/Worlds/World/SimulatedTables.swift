@@ -33,6 +33,8 @@ protocol ServiceBooks: AnyObject {
 /// One partition's rows of bookkeeping.
 struct PartitionRow {
   var epoch: Int64 = 0
+  /// The number of the instance that took it last.
+  var owner: Int32?
   var batchNumber: Int64 = 0
   var watermark = Timestamp(milliseconds: 0)
   var outboxID: Int64 = 0
@@ -87,6 +89,8 @@ final class Books<Tables: SimulatedTables>: ServiceBooks {
   /// Broken rules that the tables themselves saw.
   var anomalies: [String] = []
   var lastError: String?
+  /// Instances that ever took part.
+  var memberCount: Int32 = 0
   private var missingNumber: Int64 = 0
 
   init(service: Tables.Service, tables: Tables) {

@@ -46,7 +46,7 @@ extension World {
         && (0..<partitionCount).allSatisfy { partition in
           fleet.instances.contains { $0.assigned.contains(partition) && $0.isCaughtUp(partition) }
         }
-    } && isEverythingTaken
+    } && isEverythingTaken && selection.tables.counts.unwritten.isEmpty && impressions.tables.counts.unwritten.isEmpty
   }
 
   /// Everything that was produced was taken, by everybody who takes it.

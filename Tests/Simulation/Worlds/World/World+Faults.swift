@@ -44,8 +44,8 @@ extension World {
       let other = fleet.instances.first(where: { $0.context !== context })
     else { return }
     coverage.note(.rebalanceInMidBatch)
-    for instance in fleet.instances { instance.assigned.remove(partition) }
-    other.assigned.insert(partition)
+    for instance in fleet.instances { instance.take(partition) }
+    other.give(partition)
     other.drop(partition)
     other.open(partition)
   }

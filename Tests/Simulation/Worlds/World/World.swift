@@ -70,7 +70,7 @@ final class World {
       service: fixture.adSelection, tables: SelectionTables(ring: fixture.ring, sabotage: sabotage))
     impressions = Books(
       service: fixture.impressionTracking, tables: ImpressionTables(windows: windows, idsMaximum: plan.idsMaximum))
-    clicks = Books(service: fixture.clickTracking, tables: ClickTables(windows: windows))
+    clicks = Books(service: fixture.clickTracking, tables: ClickTables(windows: windows, sabotage: sabotage))
     billing = Books(service: fixture.billing, tables: BillingTables(sabotage: sabotage))
     selection.consumers = [billing]
     impressions.consumers = [clicks, billing]
@@ -250,10 +250,14 @@ final class World {
     }
   }
 
-  /// A failed partition is opened again where the group still has it.
+  /// A failed partition is opened again by the instance whose it still is; one that stood still opens what it was
+  /// given long ago.
   private func reopen(_ instance: any SimulatedInstance) {
     let closed = instance.assigned.subtracting(instance.openPartitions).sorted()
     if !closed.isEmpty { instance.open(random.pick(closed)) }
+    if isFaulty, random.chance(plan.callFaultPermille) {
+      instance.openLate(Int32(random.number(0...Int(partitionCount) - 1)))
+    }
     if instance.isDead { restart(instance) }
   }
 
@@ -267,10 +271,10 @@ final class World {
     for partition in instance.assigned.sorted() { assign(partition, in: fleet) }
   }
 
-  /// The group gives the partition to one instance; whoever had it may not know yet.
+  /// The partition is one instance's from now on; whoever had it may not know yet.
   func assign(_ partition: Int32, in fleet: Fleet) {
-    for instance in fleet.instances { instance.assigned.remove(partition) }
-    random.pick(fleet.instances).assigned.insert(partition)
+    for instance in fleet.instances { instance.take(partition) }
+    random.pick(fleet.instances).give(partition)
   }
 
   /// Everything is sent, nothing new goes wrong from here on.

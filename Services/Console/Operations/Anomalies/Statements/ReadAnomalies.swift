@@ -2,10 +2,12 @@ import AdCore
 import Postgres
 import Runtime
 
-/// The marks of an app or all, within a time.
+/// The latest marks of an app or all, within a time, and how many there are.
 struct ReadAnomalies: PostgresStatement {
   static let sql = """
-    SELECT app, hour, kind, events, of_events, percent::text, limit_percent::text, found_at FROM reporting.anomaly
+    SELECT app, hour, kind, events, of_events, percent::text, limit_percent::text, found_at,
+      count(*) OVER ()
+    FROM reporting.anomaly
     WHERE ($1::text IS NULL OR app = $1) AND ($2::timestamptz IS NULL OR hour >= $2)
       AND ($3::timestamptz IS NULL OR hour < $3)
     ORDER BY hour DESC, app, kind LIMIT $4
@@ -16,10 +18,11 @@ struct ReadAnomalies: PostgresStatement {
     [query.filter[.app], query.from.map(\.postgres), query.until.map(\.postgres), Int64(query.rowsMaximum)]
   }
 
-  static func decode(_ row: PostgresRow) throws(PostgresError) -> Anomaly {
-    Anomaly(
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> (mark: Anomaly, total: Int64) {
+    let mark = Anomaly(
       app: try row.decode(0), hour: Timestamp(try row.decode(1)), kind: try row.decode(2), events: try row.decode(3),
       ofEvents: try row.decode(4), percent: try row.decode(5), limitPercent: try row.decode(6),
       foundAt: Timestamp(try row.decode(7)))
+    return (mark, try row.decode(8))
   }
 }

@@ -3,7 +3,7 @@ import AdEvents
 import Postgres
 import Runtime
 
-/// Whether a click, or an action that was stopped, is stored already or waits for its impression.
+/// Whether a click, or an action that was stopped, is stored already or waits for its verdict.
 struct FindReplayedClick: PostgresStatement {
   static let sql = """
     SELECT CASE WHEN $2 = 1 THEN EXISTS (SELECT FROM click_tracking.click WHERE serve_id = $1 AND id_hash = $3)

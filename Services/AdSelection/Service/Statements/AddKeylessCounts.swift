@@ -1,0 +1,32 @@
+import AdCore
+import AdSelectionCore
+import Postgres
+
+/// Adds counts of requests without their app's key to their partition's rows, which nobody else writes, and forgets the
+/// days that are past retention.
+struct AddKeylessCounts: PostgresStatement {
+  static let sql = """
+    WITH forgotten AS (
+      DELETE FROM ad_selection.keyless_count WHERE partition = $1 AND day < $2
+    )
+    INSERT INTO ad_selection.keyless_count AS stored (partition, day, reason, requests)
+    SELECT $1, added.* FROM unnest($3::date[], $4::smallint[], $5::bigint[]) AS added
+    ON CONFLICT (partition, day, reason) DO UPDATE SET requests = stored.requests + excluded.requests
+    """
+
+  struct Count {
+    let day: PostgresDate
+    let reason: DecisionReason
+    let requests: Int64
+  }
+
+  let partition: Int32
+  let oldestDay: PostgresDate
+  let counts: [Count]
+
+  var parameters: [any PostgresValue] {
+    [
+      partition, oldestDay, counts.map(\.day), counts.map { Int16($0.reason.rawValue) }, counts.map(\.requests),
+    ]
+  }
+}

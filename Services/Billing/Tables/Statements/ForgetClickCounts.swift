@@ -1,0 +1,11 @@
+import Postgres
+
+/// Forgets the click rates of a campaign or an ad that the catalogue no longer has.
+struct ForgetClickCounts: PostgresStatement {
+  static let sql = "DELETE FROM billing.click_count WHERE campaign = $1 OR ad = $2"
+  /// Empty for none.
+  let campaign: String
+  let ad: String
+
+  var parameters: [any PostgresValue] { [campaign.isEmpty ? nil : campaign, ad.isEmpty ? nil : ad] as [String?] }
+}

@@ -1,0 +1,47 @@
+import AdCore
+import ClickTrackingCore
+import Postgres
+import Runtime
+
+/// The clicks of these clients that wait, in the order in which they came, and when their ads were seen, where they
+/// were. How many of a client are judged in a day bounds how many can wait; the limits of the statement keep the plan at
+/// one look into the index for each client, and one into the day's impressions for each click.
+struct FindWaitingClicks: PostgresStatement {
+  private static let columns = TermsColumns.names.map { "waiting.\($0)" }.joined(separator: ", ")
+  static let sql = """
+    SELECT id_hash, is_accidental, event_time, arrival, batch_number, record_offset, seen.shown_at, \(columns)
+    FROM unnest($1::bigint[], $2::boolean[]) AS asked (client_hash, is_test),
+    LATERAL (
+      SELECT * FROM click_tracking.parked AS stored
+      WHERE stored.client_hash = asked.client_hash AND stored.is_test = asked.is_test AND stored.partition = $3
+      LIMIT 10000
+    ) AS waiting LEFT JOIN LATERAL (
+      SELECT shown_at FROM click_tracking.impression AS stored
+      WHERE stored.serve_id = waiting.serve_id AND stored.serve_id BETWEEN $4 AND $5
+      LIMIT 1
+    ) AS seen ON true
+    ORDER BY batch_number, record_offset
+    """
+  let partition: Int32
+  let clients: [ClickClient: ClickQuery.Client]
+  let windows: Windows
+
+  var parameters: [any PostgresValue] {
+    let asked = ClientColumns(clients.mapValues { $0.waitingServeTimes(windows) })
+    return [asked.hashes, asked.areTest, partition, asked.bounds.lowest, asked.bounds.highest]
+  }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> (click: ParkedClick, seenAt: Timestamp?) {
+    let hash: Int64 = try row.decode(0)
+    let eventTime: PostgresTimestamp = try row.decode(2)
+    let arrival: PostgresTimestamp = try row.decode(3)
+    let seenAt: PostgresTimestamp? = try row.decode(6)
+    return (
+      ParkedClick(
+        terms: try TermsColumns.decode(row, from: 7), idHash: UInt64(bitPattern: hash),
+        eventTime: Timestamp(eventTime), arrival: Timestamp(arrival), isAccidental: try row.decode(1),
+        position: ClickPosition(batchNumber: try row.decode(4), offset: try row.decode(5))),
+      seenAt.map { Timestamp($0) }
+    )
+  }
+}

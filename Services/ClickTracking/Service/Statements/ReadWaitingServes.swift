@@ -1,0 +1,26 @@
+import AdCore
+import ClickTrackingCore
+import Postgres
+import Runtime
+
+/// The served ads of a partition on which clicks wait. Whether they were seen, the impressions tell.
+struct ReadWaitingServes: PostgresStatement {
+  static let sql = """
+    SELECT serve_id, client_hash, is_test, max(expires_at), min(event_time), max(event_time)
+    FROM click_tracking.parked WHERE partition = $1 GROUP BY serve_id, client_hash, is_test
+    """
+  let partition: Int32
+
+  var parameters: [any PostgresValue] { [partition] }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> WaitingServe {
+    let hash: Int64 = try row.decode(1)
+    let expiresAt: PostgresTimestamp = try row.decode(3)
+    let first: PostgresTimestamp = try row.decode(4)
+    let last: PostgresTimestamp = try row.decode(5)
+    return WaitingServe(
+      serveID: try row.id(0), client: ClickClient(hash: UInt64(bitPattern: hash), isTest: try row.decode(2)),
+      expiresAt: Timestamp(expiresAt), eventTimes: Timestamp(first)...max(Timestamp(first), Timestamp(last)),
+      isSeen: false)
+  }
+}

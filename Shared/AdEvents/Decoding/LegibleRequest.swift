@@ -1,0 +1,94 @@
+package import AdCore
+
+/// What can be read of a request that is rejected: whom to answer, and whose request it is. Every value keeps its limits;
+/// what is missing or wrong in itself is nil.
+package struct LegibleRequest: Hashable, Sendable {
+  package var requestID: UUIDv7
+  package var app: AppID
+  package var appKey: String?
+  package var placement: PlacementID?
+  /// The client id, else the session id: where the request belongs. Nil where there is neither, or the client id is
+  /// none: then nobody can say.
+  package var clientKey: String?
+  package var clientID: String
+  package var sessionID: String
+  package var country: Country?
+  package var device: Device?
+  package var deadlineMilliseconds: Int64?
+  /// Where the answer goes; nil where the headers name no place that could be one.
+  package var replyPartition: Int32?
+  package var replyTopic: String
+  package var correlationID: [UInt8]
+
+  /// Of a request that can be read whole, and whose answer has no place.
+  package init(_ request: AdRequest) {
+    requestID = request.requestID
+    app = request.app
+    appKey = request.appKey
+    placement = request.placement
+    clientKey = request.clientKey
+    clientID = request.clientID
+    sessionID = request.sessionID
+    country = request.country
+    device = request.device
+    deadlineMilliseconds = request.deadlineMilliseconds
+    replyPartition = request.replyPartition
+    replyTopic = request.replyTopic
+    correlationID = request.correlationID
+  }
+
+  /// Reads what is legible of a record of `ads.requests`, in whatever form it is written and whatever its envelope
+  /// lacks; nil without a request id and an app, since then nobody can be answered.
+  init?(value: UnsafeRawBufferPointer?, headers: RecordHeaders) {
+    guard let value, let first = value.first, value.count <= FieldLimits.legibleValueBytesMaximum else { return nil }
+    var fields = AdRequestFields()
+    if headers.contentType == .cloudEventsJSON || first == UInt8(ascii: "{") {
+      let bytes = LegibleRequest.protobuf(fromJSON: value, contentType: headers.contentType)
+      bytes.withUnsafeBytes { fields.readLegible($0) }
+    } else {
+      fields.readLegible(value)
+    }
+    guard let requestID = fields.requestID, let app = fields.app else { return nil }
+    self.requestID = requestID
+    self.app = app
+    appKey = fields.appKey.isEmpty ? nil : fields.appKey
+    placement = fields.placement
+    clientID = fields.clientID
+    sessionID = fields.sessionID
+    let key = fields.clientID.isEmpty ? fields.sessionID : fields.clientID
+    clientKey = fields.isClientIDInvalid || key.isEmpty ? nil : key
+    country = fields.country
+    device = fields.device
+    deadlineMilliseconds = fields.deadlineMilliseconds
+    replyPartition = headers.isReplyInvalid ? nil : headers.replyPartition ?? 0
+    replyTopic = headers.replyTopic
+    correlationID = headers.correlationID
+  }
+
+  private static func protobuf(fromJSON value: UnsafeRawBufferPointer, contentType: ContentType) -> [UInt8] {
+    let name = AdRequest.schemaName
+    if contentType == .cloudEventsJSON { return (try? StructuredEvent(value))?.legible(schemaName: name) ?? [] }
+    return (try? JSONParser.parse(value)).map { ProtobufJSON.legible(from: $0, schemaName: name) } ?? []
+  }
+}
+
+/// A request that is rejected, and what is legible of it; nil where that is not enough to answer it.
+package struct RejectedRequest: Error, Hashable, Sendable {
+  package var rejection: Rejection
+  package var legible: LegibleRequest?
+}
+
+extension AdRequest {
+  /// The client id, else the session id: what says where the request belongs.
+  package var clientKey: String { clientID.isEmpty ? sessionID : clientID }
+
+  /// Like `decode`, with what is legible beside a rejection.
+  /// - Parameter value: the record's value; nil for a null value (tombstone).
+  package static func decodeLegibly(
+    value: UnsafeRawBufferPointer?, headers: RecordHeaders
+  ) -> Result<AdRequest, RejectedRequest> {
+    decode(value: value, headers: headers).mapError { rejection in
+      RejectedRequest(rejection: rejection, legible: LegibleRequest(value: value, headers: headers))
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import AdCore
+import AdEvents
+import AdSelectionCore
+import Pipeline
+import Postgres
+import Testing
+
+@testable import AdSelection
+@testable import Runtime
+
+@Suite("Requests without a key, with a mistake, after a stall: in the database")
+struct StoredRequestTests {
+  private func count(_ partition: StoredPartition, _ condition: String) throws -> Int64 {
+    let rows = try partition.database.query("SELECT count(*) FROM \(condition)")
+    return try #require(rows.first).decode(0)
+  }
+
+  private func strangers(_ numbers: Range<UInt64>, _ partition: StoredPartition) throws -> [AdRequest] {
+    try numbers.map { number in
+      try partition.network.request(number, at: partition.clock.now, key: "invented-\(number)") {
+        $0.app = AppID("invented-\(number)") ?? $0.app
+        $0.placement = PlacementID("place-\(number)") ?? $0.placement
+        $0.replyTopic = ""
+      }
+    }
+  }
+
+  @Test(
+    "M1, A1: invented apps make one row a day, no app's line, no report's view and no label", arguments: [false, true])
+  func strangersCount(isTakenOver: Bool) async throws {
+    let partition = try StoredPartition(try await TestDatabase.migrated())
+    _ = try partition.ask([try partition.network.request(1, at: partition.clock.now, key: "live", country: "DE")])
+    for first in stride(from: UInt64(100), to: 400, by: 100) {
+      _ = try partition.ask(try strangers(first..<first + 100, partition))
+    }
+    #expect(try count(partition, "ad_selection.decision WHERE reason = 16") == 300)
+    if isTakenOver { try partition.restart() }
+    try partition.rest()
+    #expect(try count(partition, "ad_selection.minute_count") == 1)
+    #expect(try count(partition, "ad_selection.keyless_count WHERE requests = 300 AND reason = 16") == 1)
+    #expect(try count(partition, "reporting.by_app") == 1)
+    #expect(try count(partition, "reporting.by_placement") == 1)
+    #expect(
+      try count(partition, "reporting.requests_without_app_key WHERE reason = 'unknownKey' AND requests = 300") == 1)
+    let metrics = partition.metrics.exposition()
+    #expect(!metrics.contains("invented"))
+    #expect(metrics.contains(#"handbill_requests_without_app_key_total{reason="unknownKey"} 300"# + "\n"))
+    #expect(!metrics.contains(#"handbill_decisions_total{reason="unknownKey""#))
+    // The table of apps' counts takes none, whoever writes it.
+    #expect(throws: PostgresError.self) {
+      try partition.database.execute(sql: "UPDATE ad_selection.minute_count SET reason = 16")
+    }
+  }
+
+  @Test("counts of requests without a key are kept as long as decisions")
+  func retention() async throws {
+    let partition = try StoredPartition(try await TestDatabase.migrated())
+    try partition.database.execute(
+      sql: """
+        INSERT INTO ad_selection.keyless_count VALUES
+          (0, current_date - 402, 16, 5), (0, current_date - 399, 16, 6), (1, current_date - 402, 16, 7)
+        """)
+    _ = try partition.ask(try strangers(1..<2, partition))
+    try partition.rest()
+    let rows = try partition.database.query(
+      "SELECT array_agg(requests ORDER BY partition, day)::bigint[] FROM ad_selection.keyless_count")
+    #expect(try #require(rows.first).decode(0) == [6, 1, 7] as [Int64], "each partition forgets its own")
+  }
+
+  @Test("M1: a request with a mistake has its row and its count, also where placement, country and device are missing")
+  func mistakes() async throws {
+    let partition = try StoredPartition(try await TestDatabase.migrated())
+    let requests = try (1...2).map { try partition.network.request($0, at: partition.clock.now) }
+    let answers = try partition.ask(requests) { writer in
+      writer.presentText(4, "")
+      writer.presentText(7, "")
+      writer.presentUnsigned(8, 0)
+    }
+    #expect(
+      answers.map(\.outcome) == Array(repeating: .error(.configurationError, detail: "placement is missing"), count: 2))
+    let row = "reason = 24 AND outcome = 69 AND error = 4 AND placement = '' AND country = '' AND device = 0"
+    #expect(try count(partition, "ad_selection.decision WHERE \(row) AND detail = 'placement is missing'") == 2)
+    #expect(try count(partition, "ad_selection.rejected WHERE reason = 69") == 2)
+
+    // A new owner knows them, counts them once, and answers them alike.
+    try partition.restart()
+    #expect(try partition.ask(requests) { $0.presentText(4, "") } == answers)
+    #expect(try count(partition, "ad_selection.decision") == 2)
+    try partition.rest()
+    let counted =
+      "app = 'weather' AND reason = 24 AND requests = 2 AND fills = 0 AND country = 'unknown' AND device = 0"
+    #expect(try count(partition, "ad_selection.minute_count WHERE \(counted)") == 1)
+    #expect(
+      try count(partition, "reporting.by_app WHERE app = 'weather' AND requests = 2 AND errors = '{\"4\": 2}'") == 1)
+  }
+
+  @Test("D2: a new owner goes by arrivals too, however long nobody owned the partition")
+  func arrivals() async throws {
+    let partition = try StoredPartition(try await TestDatabase.migrated())
+    func request(_ number: UInt64) throws -> AdRequest {
+      try partition.network.request(number, at: partition.clock.now, country: "DE") {
+        $0.clientID = "client"
+        $0.deadlineMilliseconds = 60_000
+      }
+    }
+    let start = partition.clock.now
+    func at(_ milliseconds: Int64) -> Timestamp { start.advanced(byMilliseconds: milliseconds) }
+    // It came at 0 and was decided at 15 s; the next came 31 s after it.
+    partition.clock.advance(byMilliseconds: 15_000)
+    let first = try request(1)
+    let answers = try partition.ask([first], arrival: start)
+    try partition.restart()
+    partition.clock.advance(byMilliseconds: 16_000)
+    try partition.beat()
+    func isServed(_ answers: [AdResponse]) -> Bool { if case .ad? = answers.first?.outcome { true } else { false } }
+    #expect(isServed(answers))
+    #expect(isServed(try partition.ask([try request(2)], arrival: at(31_000))))
+    // A repetition that lay in the log for five minutes, while nobody owned the partition, is one all the same; also
+    // for an owner that comes after one who decided a little.
+    partition.clock.advance(byMilliseconds: 300_000)
+    for arrival in [at(40_000), at(59_000)] as [Timestamp] {
+      try partition.restart()
+      try partition.beat()
+      #expect(try partition.ask([first], arrival: arrival).isEmpty, "its deadline is over")
+    }
+    #expect(try count(partition, "ad_selection.decision") == 2, "M1: a request counts once")
+  }
+}

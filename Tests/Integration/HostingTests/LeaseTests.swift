@@ -1,0 +1,114 @@
+import Pipeline
+import Postgres
+import Supervision
+import Testing
+
+@testable import Runtime
+
+@Suite("Leases in the database", .timeLimit(.minutes(5)))
+struct LeaseTests {
+  private static let service = "impression_tracking"
+
+  private func store(_ url: String, _ instance: String = "test") throws -> LeaseStore {
+    LeaseStore(
+      schema: Self.service, instance: instance,
+      configuration: try PostgresConfiguration(url, applicationName: "leases-\(instance)"))
+  }
+
+  private func insert(_ owners: [Int32?], _ url: String) throws {
+    let connection = try PostgresConnection(PostgresConfiguration(url))
+    defer { connection.close() }
+    for (partition, owner) in owners.enumerated() {
+      try connection.execute(
+        sql: "INSERT INTO impression_tracking.partition (partition, epoch, owner) VALUES ($1, 7, $2)",
+        [Int32(partition), owner])
+    }
+  }
+
+  private func owners(_ url: String) throws -> [Int32?] {
+    let connection = try PostgresConnection(PostgresConfiguration(url))
+    defer { connection.close() }
+    return try connection.query("SELECT owner FROM impression_tracking.partition ORDER BY partition").map {
+      try $0.decode(0)
+    }
+  }
+
+  @Test("Members see each other live, and that one is gone as soon as its session has ended")
+  func sessions() async throws {
+    let url = try await RunningTracking.database()
+    try await onOwnThread {
+      let (first, second) = (try store(url, "first"), try store(url, "second"))
+      try first.join()
+      try second.join()
+      let other = try #require(second.member)
+      let seen = try #require(try first.look(partitionCount: 4))
+      #expect(seen.others == [LeaseView.Member(number: other, beat: 0, isGone: false)])
+      _ = try second.look(partitionCount: 4)
+      #expect(try first.look(partitionCount: 4)?.others.first?.beat == 1)
+      #expect(try second.look(partitionCount: 4)?.others.map(\.isGone) == [false], "the look of one is not in the way")
+      let connection = try PostgresConnection(PostgresConfiguration(url))
+      defer { connection.close() }
+      _ = try connection.query(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'leases-second'")
+      #expect(try first.look(partitionCount: 4)?.others.map(\.isGone) == [true])
+      try first.expel([other])
+      #expect(try first.look(partitionCount: 4)?.others == [])
+      first.leave()
+    }
+  }
+
+  @Test("Whoever was taken for gone learns it; joining again, a member keeps what nobody has taken since")
+  func expelled() async throws {
+    let url = try await RunningTracking.database()
+    try await onOwnThread {
+      let (first, second) = (try store(url), try store(url))
+      try first.join()
+      try second.join()
+      let (own, other) = (try #require(first.member), try #require(second.member))
+      try insert([own, other, own], url)
+      try second.expel([own])
+      #expect(try first.look(partitionCount: 3) == nil)
+      try first.join()
+      let again = try #require(first.member)
+      #expect(again != own)
+      #expect(try owners(url) == [again, other, again])
+      let view = try #require(try first.look(partitionCount: 3))
+      #expect(view.own == again && view.others.map(\.number) == [other])
+      #expect(view.partitions[0] == LeaseView.Partition(epoch: 7, owner: again))
+      try first.clear([2])
+      #expect(try owners(url) == [again, other, nil])
+      first.leave()
+      #expect(try second.look(partitionCount: 3)?.others == [], "who leaves is no member")
+      second.leave()
+    }
+  }
+
+  @Test("A claim holds for the owner, and for whoever saw the partition free; all others are refused and fence nobody")
+  func claims() async throws {
+    let url = try await RunningTracking.database()
+    try await onOwnThread {
+      try insert([3], url)
+      let connection = try PostgresConnection(PostgresConfiguration(url))
+      defer { connection.close() }
+      let sql = PipelineStatements(schema: Self.service)
+      func raise(_ owner: Int32, seen epoch: Int64) throws -> Int64? {
+        try connection.query(sql.raiseEpoch, [Int32(0), owner, epoch]).first?.decode(0)
+      }
+      #expect(try raise(4, seen: 6) == nil)
+      #expect(try raise(3, seen: 0) == 8)
+      #expect(try raise(4, seen: 7) == nil)
+      #expect(try raise(4, seen: 8) == 9)
+      #expect(try raise(3, seen: 8) == nil, "who stood still in between comes too late")
+      #expect(try owners(url) == [4])
+    }
+  }
+
+  @Test("What was held around a look counts as open only if it was so before and after")
+  func around() {
+    #expect(
+      PartitionHoldings.around(
+        [0: .open, 1: .open, 2: .opening, 4: .closing], [0: .open, 1: .closing, 2: .open, 3: .opening])
+        == [0: .open, 1: .closing, 2: .opening, 3: .opening, 4: .closing])
+    #expect(PartitionHoldings.around([0: .open], [:]) == [0: .opening])
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Operations
+import Postgres
+import Supervision
+import Testing
+
+extension WholeNetwork {
+  /// `docs/openapi.yaml` against a console that shows a living network.
+  @Suite struct ConsoleAPITests {
+    private static let document = "docs/openapi.yaml"
+
+    @Test("docs/openapi.yaml has every path of the API, and no other")
+    func paths() throws {
+      let text = try String(contentsOfFile: PackageRoot.path(Self.document), encoding: .utf8)
+      let documented = text.split(separator: "\n").filter { $0.hasPrefix("  /") && $0.hasSuffix(":") }
+        .map { String($0.dropFirst(2).dropLast()) }
+      #expect(
+        Set(documented) == [
+          ConsoleAPI.reports, ConsoleAPI.reports + "/{dimension}", ConsoleAPI.anomalies, ConsoleAPI.explain + "/{id}",
+          ConsoleAPI.reconciliation, ConsoleAPI.catalog,
+        ])
+      let routes = try String(
+        contentsOfFile: PackageRoot.path("Services/Console/Service/ConsoleRoutes.swift"), encoding: .utf8)
+      #expect(routes.matches(of: /router\.(get|post|on)\(ConsoleAPI/).count == documented.count)
+      #expect(text.contains("\n  version: 1."), "the path has the major version, the document all of it")
+    }
+
+    @Test(
+      "every answer of the console is as docs/openapi.yaml says, field by field",
+      .enabled(if: Python.path != nil, "pip cannot install Tests/Conformance/requirements.txt"))
+    func answers() async throws {
+      let python = try #require(Python.path)
+      let folder = try TemporaryFolder(prefix: "hbc")
+      try folder.letOthersEnter()
+      try await onOwnThread {
+        let network = try ChildProcess(
+          .init(
+            TestNetwork.executable("handbill"),
+            ["up", "--folder", folder.path + "/up", "--kafka", "embedded", "--rate", "40", "--click-rate", "30"],
+            environment: ["SWIFT_BACKTRACE": "enable=no"]))
+        defer { network.terminate(graceMilliseconds: 30_000) }
+        _ = try network.waitForLine(prefix: "Ctrl-C ends it", timeoutMilliseconds: 60_000)
+        let environment = try Self.environment(folder.path + "/up/environment")
+        let database = try PostgresConnection(
+          PostgresConfiguration(try #require(environment["HANDBILL_DATABASE_URL"])))
+        defer { database.close() }
+        try Self.await(database, "SELECT count(DISTINCT verdict) >= 2 FROM click_tracking.click")
+        try Self.await(database, "SELECT count(*) >= 100 AND count(DISTINCT kind) = 2 FROM billing.charge")
+        try Self.await(database, "SELECT count(DISTINCT reason) >= 4 FROM ad_selection.decision")
+        try database.executeScript(Self.rareRows)
+        let ids = try database.query(Self.ids).map { try $0.decode(0) as String }
+        let said = try Shell.run(
+          python,
+          [
+            PackageRoot.path("Tests/Conformance/console_api.py"), try #require(environment["HANDBILL_CONSOLE_URL"]),
+            PackageRoot.path(Self.document),
+          ] + ids)
+        let counts = try JSONDecoder().decode(Counts.self, from: Data(said.utf8))
+        #expect(counts.answers.count == 6 && counts.answers.values.allSatisfy { $0["200", default: 0] > 0 }, "\(said)")
+        // Every part of an explanation was seen with something in it.
+        let empty = counts.parts.filter { $0.value == 0 }.keys
+        #expect(counts.parts.count >= 13 && empty.allSatisfy { $0 == "otherServeIds" }, "\(said)")
+      }
+    }
+
+    private struct Counts: Decodable {
+      let answers: [String: [String: Int]]
+      let parts: [String: Int]
+    }
+
+    /// One row each of what seldom happens, made of what did.
+    private static let rareRows = """
+      INSERT INTO billing.suspense SELECT (jsonb_populate_record(NULL::billing.suspense, to_jsonb(c))).*
+        FROM billing.charge c LIMIT 1;
+      INSERT INTO click_tracking.parked SELECT (jsonb_populate_record(NULL::click_tracking.parked,
+        to_jsonb(c) || '{"record_offset": 7, "is_accidental": true}')).* FROM click_tracking.click c LIMIT 1;
+      INSERT INTO click_tracking.stopped_action SELECT (jsonb_populate_record(NULL::click_tracking.stopped_action,
+        to_jsonb(c) || '{"kind": 2}')).* FROM click_tracking.click c LIMIT 1;
+      INSERT INTO impression_tracking.failure SELECT (jsonb_populate_record(NULL::impression_tracking.failure,
+        to_jsonb(d))).* FROM ad_selection.decision d WHERE error IS NOT NULL LIMIT 1;
+      INSERT INTO console.anomaly (app, hour, kind, events, of_events, limit_basis_points)
+        VALUES ('chess', date_trunc('hour', now()), 1, 60, 100, 2500);
+      """
+
+    /// Ads and requests of all kinds, and those of the rare rows.
+    private static let ids = """
+      SELECT serve_id::text FROM (SELECT DISTINCT ON (reason) serve_id FROM ad_selection.decision) AS reasons
+      UNION SELECT serve_id::text FROM (SELECT DISTINCT ON (verdict) serve_id FROM click_tracking.click) AS verdicts
+      UNION SELECT serve_id::text FROM (SELECT DISTINCT ON (kind, fate) serve_id FROM billing.charge) AS fates
+      UNION SELECT serve_id::text FROM (SELECT DISTINCT ON (kind) serve_id FROM impression_tracking.delivery) AS kinds
+      UNION (SELECT serve_id::text FROM ad_selection.decision LIMIT 20)
+      UNION (SELECT request_id::text FROM ad_selection.decision LIMIT 3)
+      UNION SELECT serve_id::text FROM billing.suspense UNION SELECT serve_id::text FROM click_tracking.parked
+      UNION SELECT serve_id::text FROM click_tracking.stopped_action
+      UNION SELECT request_id::text FROM impression_tracking.failure
+      """
+
+    /// The file for scripts: `export NAME='VALUE'` in each line.
+    private static func environment(_ path: String) throws -> [String: String] {
+      let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+      return Dictionary(
+        lines.compactMap { line in
+          line.wholeMatch(of: /export ([A-Z_]+)='(.*)'/).map { (String($0.output.1), String($0.output.2)) }
+        }, uniquingKeysWith: { _, last in last })
+    }
+
+    private static func await(_ database: PostgresConnection, _ condition: String) throws {
+      let end = ContinuousClock.now + .seconds(60)
+      while ContinuousClock.now < end {
+        if try database.query(condition).first?.decode(0) == true { return }
+        usleep(100_000)
+      }
+      Issue.record("not within 60 s: \(condition)")
+    }
+  }
+}

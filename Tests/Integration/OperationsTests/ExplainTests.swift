@@ -1,0 +1,213 @@
+import AdCore
+import Crypto
+import Postgres
+import Supervision
+import Testing
+
+@testable import Operations
+
+@Suite("Explanations")
+struct ExplainTests {
+  /// A click that repeats the counted one, and one that the network pays; as the services write them.
+  private static let more = """
+    UPDATE ad_selection.decision SET candidates = 4, outbid = 1, excluded_reasons = '{5,10}', excluded_counts = '{1,2}',
+      expected_value = 12345000000;
+    INSERT INTO click_tracking.click (serve_id, id_hash, partition, batch_number, sequence, verdict, was_parked, event_time,
+      arrival, expires_at, app, developer, advertiser, campaign, ad, placement, country, device, size, impression_price,
+      click_price, currency, share_basis_points, allotment, budget_day, client_hash, is_test)
+    SELECT serve_id, 10, partition, batch_number, 2, 2, true, '2030-01-01 00:03:00.250Z', arrival, expires_at, app, developer,
+      advertiser, campaign, ad, placement, country, device, size, impression_price, click_price, currency,
+      share_basis_points, allotment, budget_day, client_hash, is_test FROM click_tracking.click;
+    INSERT INTO billing.charge (serve_id, kind, id_hash, partition, batch_number, sequence, event_time, arrival, fate, price,
+      amount, developer_amount, network_amount, allotment, budget_day, share_basis_points, app, developer, advertiser,
+      campaign, ad, placement, country, device, size, currency)
+    SELECT serve_id, 2, 10, partition, batch_number, 2, event_time, arrival, 18, price, 0, 0, 0, allotment, budget_day,
+      share_basis_points, app, developer, advertiser, campaign, ad, placement, country, device, size, currency
+    FROM billing.charge WHERE kind = 2;
+    UPDATE billing.charge SET fate = 2, amount = 0, developer_amount = 6000000, network_amount = -6000000 WHERE kind = 1;
+    INSERT INTO impression_tracking.delivery VALUES ('\(ReconciliationTests.serve)', 1, NULL, 0, 1, '2030-01-01Z', 'app',
+      'camp', 'ad', 'home', 'US', 1, 1, false);
+    """
+
+  private func explain(_ asked: [String], day: Timestamp? = nil, after script: String) async throws
+    -> [ServeExplanation]
+  {
+    let pool = try await TestDatabase.pool()
+    return try await onOwnThread {
+      try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(script) }
+      return try asked.map { try Explain(pool).explain(try #require(ExplainSubject.read($0)), around: day) }
+    }
+  }
+
+  @Test("B5: a served ad is explained from its decision to the ledger, in fields with names")
+  func fields() async throws {
+    let found = try await explain([ReconciliationTests.serve], after: ReconciliationTests.served + Self.more)
+    let json = try #require(found.first).json
+    #expect(json["isServed"] == true && json["serveId"] == .text(ReconciliationTests.serve))
+    #expect(json["requestId"] == .text(ReconciliationTests.serve))
+    let decision = try #require(json["decision"])
+    #expect(decision["reason"] == "served" && decision["rule"] == "B1")
+    #expect(decision["device"] == "phone" && decision["size"] == "320x50" && decision["action"] == "cover")
+    #expect(decision["arrival"] == "2030-01-01T00:00:00Z" && decision["budgetDay"] == "2010-01-02")
+    #expect(decision["allotment"] == "5" && decision["expectedValue"] == "0.000012345")
+    #expect(
+      decision["excluded"] == [
+        ["reason": "countryNotTargeted", "rule": "A6", "ads": 1],
+        ["reason": "appCategoryNotTargeted", "rule": "A6", "ads": 2],
+      ])
+    #expect(decision["images"] == [["size": "320x50", "url": "u"]])
+    #expect(json["impression"]?["impressionPrice"] == "0.01")
+    #expect(json["delivery"]?.elements?.map { $0["kind"] } == ["rendered"])
+    let clicks = json["clicks"]?.elements ?? []
+    #expect(clicks.map { $0["verdict"] } == ["billable", "repeat"] && clicks.map { $0["rule"] } == ["M2", "M4"])
+    #expect(clicks.last?["eventTime"] == "2030-01-01T00:03:00.250Z" && clicks.last?["wasParked"] == true)
+    let charges = json["charges"]?.elements ?? []
+    #expect(charges.map { $0["kind"] } == ["impression", "click", "click"])
+    #expect(charges.map { $0["fate"] } == ["unfunded", "charged", "free"])
+    #expect(charges.map { $0["rule"] } == ["B4", "B1", "M4"])
+    #expect(charges.map { $0["verdict"] } == [.null, .null, "repeat"])
+    #expect(charges.map { $0["amount"] } == ["0.00", "2.00", "0.00"])
+    #expect(json["postings"]?.elements?.count == 3 && json["allotment"]?["state"] == "open")
+    #expect(json["batches"]?.elements?.first?["inputs"]?.elements?.first?["nextOffset"] == 3)
+    // No prose in any field, and no code without a name: only the public errors are numbers.
+    let words = json.compactText
+    #expect(!words.contains(": free") && !words.contains("excluded_reasons") && !words.contains("(M"))
+  }
+
+  @Test("for people it is sentences, with no bare code")
+  func sentences() async throws {
+    let found = try await explain([ReconciliationTests.serve], after: ReconciliationTests.served + Self.more)
+    let text = try #require(found.first).text
+    for sentence in [
+      "a paid ad was served (B1).",
+      "Ads looked at: 4; outbid: 1; not eligible: 1 (not for the country (A6)), 2 (not for",
+      "An impression costs USD 0.01, a click USD 2.00; 60.00 % goes to developer dev (B2).",
+      "It was seen at 2030-01-01T00:01:00Z", "The device told of 2030-01-01T00:00:00Z: it began to be drawn.",
+      "it counts (M2).", "it is free: another tap on the same ad had come before (M4). The tap was told before",
+      "Of the price of the impression, USD 0.01: no budget could pay it, so the network bears it (B4): the advertiser pays "
+        + "USD 0.00, the developer gets USD 0.006, the network USD -0.006.",
+      "Of the price of the click, USD 2.00: it is charged (B1): the advertiser pays USD 2.00",
+      "It was sold from allotment 5 of campaign camp",
+      "advertiser:adv is debited USD 2.01; developer:dev is credited USD 1.206",
+      "impression-tracking committed its batch 1 of partition 0",
+    ] { #expect(text.contains(sentence), "\(sentence)\n\(text)") }
+    #expect(!text.contains("_") && !text.contains("expected") && !text.contains("reason"))
+  }
+
+  /// A request of each reason, and the same id decided twice.
+  private static let refused = """
+    SELECT public.keep_days('ad_selection.decision'::regclass, '2025-07-24', 1, 1, 400000);
+    SELECT public.keep_days('impression_tracking.failure'::regclass, '2025-07-24', 1, 1, 400000);
+    INSERT INTO ad_selection.decision (serve_id, partition, app, placement, country, device, client_hash, is_test,
+      batch_number, request_id, arrival, deadline, outcome, reason, error, detail, candidates, outbid, excluded_reasons,
+      excluded_counts)
+    SELECT format('01983b0a-%s-7000-8000-000000000001', to_hex(4096 + reason))::uuid, 0, 'app', 'home', 'US', 1, 77, false,
+      1, format('01983b0a-%s-7000-8000-00000000aaaa', to_hex(4096 + reason))::uuid, '2025-07-24Z', '2025-07-24 00:00:10Z',
+      1, reason, 3, NULL, 2, 0, '{5}', '{2}'
+    FROM generate_series(5, 41) AS reason WHERE reason = 5 OR reason BETWEEN 16 AND 23 OR reason >= 32;
+    INSERT INTO ad_selection.decision (serve_id, partition, app, placement, country, device, client_hash, is_test,
+      batch_number, request_id, arrival, deadline, outcome, reason, error, detail, candidates, outbid, excluded_reasons,
+      excluded_counts)
+    SELECT '01983b1f-0000-7000-8000-000000000001', 0, app, placement, country, device, 77, false, 2, request_id, arrival,
+      deadline, 1, reason, error, NULL, 0, 0, '{}', '{}' FROM ad_selection.decision WHERE reason = 33;
+    INSERT INTO impression_tracking.failure VALUES ('01983b0a-1021-7000-8000-00000000aaaa', 5, 0, 1,
+      '2025-07-24 00:01Z', 'app', 'home');
+    """
+
+  @Test("each refused or unfilled request is found by its request id, with why in words")
+  func reasons() async throws {
+    let numbers = [5] + Array(16...23) + Array(32...41)
+    let asked = numbers.map { "01983b0a-\(String(4_096 + $0, radix: 16))-7000-8000-00000000aaaa" }
+    let found = try await explain(asked, after: Self.refused)
+    for (number, explanation) in zip(numbers, found) {
+      let meaning = StoredMeaning.decisionReason(Int64(number))
+      #expect(explanation.isKnown && !explanation.isServed, "\(number)")
+      #expect(explanation.json["decision"]?["reason"] == .text(meaning.name) && meaning.name != "unknown", "\(number)")
+      #expect(explanation.json["decision"]?["errorName"] == "inventoryUnavailable")
+      #expect(explanation.text.contains(meaning.text), "\(number)")
+      #expect(explanation.text.contains("Its answer is inventoryUnavailable (E3)."))
+      #expect(!explanation.text.contains("tap"), "nothing is said of what an unserved ad cannot have")
+    }
+    let twice = try #require(found.first { $0.json["decision"]?["reason"] == "noEligibleAd" })
+    #expect(twice.serveID?.description == "01983b1f-0000-7000-8000-000000000001")
+    #expect(twice.json["otherServeIds"] == ["01983b0a-1021-7000-8000-000000000001"])
+    #expect(twice.json["toldErrors"]?.elements?.map { $0["errorName"] } == ["bannerVisibleWithoutContent"])
+    #expect(twice.text.contains("the device told bannerVisibleWithoutContent (E5) at 2025-07-24T00:01:00Z"))
+  }
+
+  @Test("a request id is looked for in the days around its own time, or around the day that is named")
+  func days() async throws {
+    let id = "01983b0a-1010-7000-8000-00000000aaaa"
+    // The client's clock was three days ahead.
+    let script =
+      Self.refused + "UPDATE ad_selection.decision SET request_id = '01984a7c-1010-7000-8000-00000000aaaa' "
+      + "WHERE request_id = '\(id)';"
+    let asked = ["01984a7c-1010-7000-8000-00000000aaaa"]
+    #expect(try await explain(asked, after: script).map(\.isKnown) == [false])
+    let day = try #require(Timestamp(utcText: "2025-07-24T15:00:00Z"))
+    #expect(try await explain(asked, day: day, after: script).map(\.isKnown) == [true])
+    let range = Explain.range(around: day)
+    #expect(Timestamp(milliseconds: range.from).utcText == "2025-07-22T00:00:00Z")
+    #expect(Timestamp(milliseconds: range.to).utcText == "2025-07-27T00:00:00Z")
+    let subject = try #require(ExplainSubject.read(asked[0]))
+    #expect(
+      Explain.unknown(subject).contains("no request id decided from 2025-07-25T00:00:00Z to 2025-07-30T00:00:00Z"))
+    for extreme in [UInt64(0x7000), 0xFFFF_FFFF_FFFF_7000] {
+      let id = try #require(UUIDv7(high: extreme, low: 0x8000_0000_0000_0000))
+      let range = Explain.range(around: id.timestamp)
+      #expect(range.from >= 0 && range.to >= range.from && range.to <= ServeRange.everything.to)
+    }
+  }
+
+  @Test("a request id's decisions are found by an index of the few days that are asked for")
+  func plan() async throws {
+    let pool = try await TestDatabase.pool()
+    let id = try #require(UUIDv7("01983b0a-1010-7000-8000-00000000aaaa"))
+    let lines = try await onOwnThread {
+      try pool.withConnection { connection throws(PostgresError) in
+        try connection.executeScript(
+          """
+          SELECT public.keep_days('ad_selection.decision'::regclass, '2025-07-24', 5, 30, 400000);
+          INSERT INTO ad_selection.decision (serve_id, partition, app, placement, country, device, client_hash, is_test,
+            batch_number, request_id, arrival, deadline, outcome, reason, error, candidates, outbid, excluded_reasons,
+            excluded_counts)
+          SELECT format('01983b0a-%s-7000-8000-00000000%s', lpad(to_hex(n / 10), 4, '0'), lpad(to_hex(n % 10), 4, '0'))::uuid,
+            0, 'app', 'home', 'US', 1, 77, false, 1,
+            format('01983b0a-%s-7000-8000-0000aaaa%s', lpad(to_hex(n / 10), 4, '0'), lpad(to_hex(n % 10), 4, '0'))::uuid,
+            '2025-07-24Z', '2025-07-24Z', 1, 33, 3, 0, 0, '{}', '{}' FROM generate_series(1, 20000) AS n;
+          SELECT brin_summarize_new_values('ad_selection.decision_20250724_request_id_idx');
+          ANALYZE ad_selection.decision;
+          """)
+        let find = FindRequest(requestID: id, range: Explain.range(around: id.timestamp))
+        return try connection.query("EXPLAIN " + FindRequest.sql, find.parameters).map { row throws(PostgresError) in
+          try row.decode(0, String.self)
+        }
+      }
+    }
+    let days = Set(lines.flatMap { $0.matches(of: /decision_(2025\d{4})/).map { String($0.output.1) } })
+    #expect(days == ["20250722", "20250723", "20250724", "20250725", "20250726"])
+    #expect(lines.contains { $0.contains("Bitmap Index Scan on decision_20250724_request_id_idx") }, "\(lines)")
+    #expect(!lines.contains { $0.contains("Seq Scan on decision_20250724") || $0.contains("using decision_20250724") })
+  }
+
+  @Test("ids and tokens are read as they stand in JSON, in either alphabet, with or without padding")
+  func subjects() throws {
+    let id = try #require(UUIDv7("0197e4a2-8c1b-7d3e-bf00-3a5b7c9dfeff"))
+    let bytes =
+      stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: id.high >> UInt64($0)) }
+      + stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: id.low >> UInt64($0)) }
+    let text = Base64.encode(bytes)
+    #expect(text.contains("+") || text.contains("/"))
+    let web = text.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    for form in [id.description, id.description.uppercased(), text, web] {
+      #expect(ExplainSubject.read(form) == .id(id), "\(form)")
+    }
+    let token = [UInt8(1), 0, 7] + bytes + [UInt8](repeating: 9, count: 120)
+    #expect(ExplainSubject.read(Base64.encode(token)) == .token(id))
+    let wrong = [
+      "", "x", Base64.encode(Array(token.prefix(60))), Base64.encode([2] + Array(token.dropFirst())),
+      Base64.encode(bytes.map { _ in 0 }), String(repeating: "A", count: 5_000), "0197e4a2-8c1b-4d3e-9f00-3a5b7c9d1eff",
+    ]
+    for form in wrong { #expect(ExplainSubject.read(form) == nil, "\(form)") }
+  }
+}
