@@ -22,6 +22,8 @@ extension WholeNetwork {
       let network = try await TestNetwork.started(.init(apps: ["chess"], catalog: WholeNetwork.GoldenCaseTests.catalog))
       defer { network.stop() }
       try await onOwnThread {
+        // Until a partition's first allotment is there, its requests go unfilled.
+        try network.awaitCount("SELECT count(*) FROM ad_selection.allotment", network.plan.partitions)
         let descriptors = try ForeignClientTests.descriptors(in: network.folder)
         let said = try Shell.run(
           python,
