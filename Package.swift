@@ -35,14 +35,18 @@ let shared: [Target] = [
   .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto"], path: "Shared/Pipeline"),
   .target(
     name: "Runtime",
-    dependencies: ["AdCore", "AdEvents", "CMalloc", "Crypto", "HTTP", "Kafka", "Migrations", "Pipeline", "Postgres"],
+    dependencies: ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres"],
     path: "Shared/Runtime"),
+  .target(
+    name: "PipelineHost",
+    dependencies: ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime"],
+    path: "Shared/PipelineHost"),
   .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka"], path: "Shared/AdClient"),
   .target(name: "Supervision", path: "Shared/Supervision"),
 ]
 
 let everythingShared: [Target.Dependency] = [
-  "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres", "Runtime",
+  "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime",
 ]
 let pure: [Target.Dependency] = ["AdCore", "AdEvents", "Pipeline"]
 
@@ -84,7 +88,8 @@ let tests: [Target] = [
   unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets"]), unitTest("SchemaEmbedder"),
   unitTest("HTTP"),
   unitTest("Pipeline", ["AdCore", "AdEvents"]),
-  unitTest("Runtime", ["AdCore", "HTTP"]), unitTest("AdClient", ["AdCore", "AdEvents", "Kafka"]),
+  unitTest("Runtime", ["AdCore", "HTTP"]), unitTest("PipelineHost", ["AdCore", "Pipeline", "Runtime"]),
+  unitTest("AdClient", ["AdCore", "AdEvents", "Kafka"]),
   unitTest("AdSelectionCore", pure),
   unitTest("ImpressionTrackingCore", ["Crypto"] + pure), unitTest("ClickTrackingCore", pure),
   unitTest("BillingCore", pure),

@@ -15,7 +15,7 @@ enum ImportRules {
   }
 
   private static let everythingShared: Set = [
-    "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres", "Runtime",
+    "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime",
   ]
   private static let pure: Set = ["AdCore", "AdEvents", "Crypto", "Pipeline"]
 
@@ -27,7 +27,9 @@ enum ImportRules {
     Rule("Shared/Kafka", ["CLibrdkafka"]),
     Rule("Shared/Postgres", ["CLibpq"]),
     Rule("Shared/HTTP", ["CLibmicrohttpd"]),
-    Rule("Shared/Runtime", everythingShared.subtracting(["Runtime"]).union(["CMalloc", "Migrations"])),
+    Rule("Shared/Runtime", ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres"]),
+    Rule(
+      "Shared/PipelineHost", ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime"]),
     Rule("Shared/AdClient", ["AdCore", "AdEvents", "Crypto", "Kafka"]),
     Rule("Shared/Supervision", []),
     Rule("Services/AdSelection/Core", pure, isPure: true),

@@ -2,6 +2,7 @@ import AdCore
 import BillingCore
 import BillingTables
 import Pipeline
+import PipelineHost
 import Runtime
 
 @main

@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import BillingTables
+import PipelineHost
 import Postgres
 import Runtime
 import Synchronization

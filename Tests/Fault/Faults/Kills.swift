@@ -1,3 +1,4 @@
+import PipelineHost
 import Runtime
 import Supervision
 

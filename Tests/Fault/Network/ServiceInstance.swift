@@ -1,6 +1,7 @@
 import AdCore
 import Foundation
 import HTTP
+import PipelineHost
 import Runtime
 import Supervision
 import Synchronization

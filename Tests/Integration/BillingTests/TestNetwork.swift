@@ -4,6 +4,7 @@ import BillingCore
 import BillingTables
 import Migrations
 import Pipeline
+import PipelineHost
 import Postgres
 import Runtime
 import Supervision

@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import Kafka
+import PipelineHost
 import Postgres
 import Runtime
 import Supervision

@@ -6,6 +6,7 @@ import Postgres
 import Supervision
 
 @testable import ImpressionTracking
+@testable import PipelineHost
 @testable import Runtime
 
 /// Impression tracking as its executable runs it, in this process.

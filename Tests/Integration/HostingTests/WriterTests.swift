@@ -4,6 +4,7 @@ import Pipeline
 import Synchronization
 import Testing
 
+@testable import PipelineHost
 @testable import Runtime
 
 @Suite("The writer of a service", .timeLimit(.minutes(5)))

@@ -2,6 +2,7 @@ import AdEvents
 import Dispatch
 import ImpressionTrackingCore
 import Pipeline
+import PipelineHost
 import Postgres
 import Runtime
 import Supervision

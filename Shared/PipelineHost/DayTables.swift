@@ -1,6 +1,7 @@
 import AdCore
 import Foundation
 import Postgres
+import Runtime
 
 /// Keeps the tables of days, at start and hourly, from two days back to three ahead, besides retention; and removes
 /// what is older of a service's batches.

@@ -1,5 +1,6 @@
 import AdCore
 import Pipeline
+import Runtime
 
 /// The instruments of one worker, looked up once.
 final class WorkerMeters: Sendable {

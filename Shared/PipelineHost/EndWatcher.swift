@@ -1,6 +1,7 @@
 import AdCore
 import Foundation
 import Kafka
+import Runtime
 
 /// What is watched of one partition: per input, up to where it is decided.
 struct Watched: Sendable {

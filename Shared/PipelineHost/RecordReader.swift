@@ -2,6 +2,7 @@ import AdCore
 import Foundation
 import Kafka
 import Pipeline
+import Runtime
 
 /// Reads the service's inputs on one thread: decodes records into batches, hands them to the partitions' workers, and
 /// takes partitions and gives them up as the leases say.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Runtime
 import Synchronization
 
 /// The places at which a test may end or stop a service of the pipeline, all of them.

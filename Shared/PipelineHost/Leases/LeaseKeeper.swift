@@ -1,6 +1,7 @@
 import Foundation
 import Pipeline
 import Postgres
+import Runtime
 
 /// Keeps this instance's share of its service's partitions, on a thread of its own: looks each half second who else is
 /// there (``LeaseStore``), and tells the reader what follows from it (``LeaseRules``).

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Runtime
+@testable import PipelineHost
 
 @Suite struct FailpointTests {
   @Test("a failpoint is a place, what happens there, and at which time of coming there")

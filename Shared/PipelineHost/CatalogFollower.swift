@@ -2,6 +2,7 @@ import AdCore
 import AdEvents
 import Foundation
 import Kafka
+import Runtime
 
 /// Reads the compacted `ads.catalog` from its beginning, all the time, on a thread of its own, and hands every message
 /// on. What completeness and age mean is for the reader's state to say: the heartbeats are among the messages.

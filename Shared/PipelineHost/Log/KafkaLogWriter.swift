@@ -1,6 +1,7 @@
 import Foundation
 import Kafka
 import Pipeline
+import Runtime
 import Synchronization
 
 /// The writer of a service: one idempotent producer for all its partitions, made again whenever it fails. Workers send

@@ -3,7 +3,7 @@ import Pipeline
 import Synchronization
 import Testing
 
-@testable import Runtime
+@testable import PipelineHost
 
 @Suite("What workers tell the reader")
 struct NewsBoxTests {

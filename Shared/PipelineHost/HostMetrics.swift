@@ -1,4 +1,5 @@
 import Pipeline
+import Runtime
 
 /// What every service of the pipeline measures.
 package enum HostMetrics {

@@ -1,6 +1,7 @@
 import AdCore
 import Pipeline
 import Postgres
+import Runtime
 
 /// A service's tables in PostgreSQL: the bookkeeping of the pipeline, the same for every service, around the service's
 /// own rows. One store has one connection and one thread.

@@ -37,7 +37,7 @@ package enum Startup {
 
   /// A schema that is none of this program's, a refused user or password, a database that is not there: a person must
   /// act. A schema that is too old is waited for: somebody may be migrating it.
-  static func cannotMendItself(_ error: any Error) -> Bool {
+  package static func cannotMendItself(_ error: any Error) -> Bool {
     switch error {
     case let error as PostgresError: isRefusal(error)
     case MigrationError.database(let error): isRefusal(error)

@@ -3,6 +3,7 @@ import Foundation
 import Kafka
 import Pipeline
 import Postgres
+import Runtime
 
 /// What a worker is told. A generation counts the openings of a partition: what belongs to an earlier one is dropped.
 enum WorkerCommand<Event: Sendable>: Sendable {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Runtime
+@testable import PipelineHost
 
 @Suite("Growth of a network")
 struct PartitionGrowthTests {

@@ -2,6 +2,7 @@ import Kafka
 import Migrations
 import Pipeline
 import Postgres
+import Runtime
 
 /// How a service of the pipeline runs; every key with its unit, range and default.
 package struct PipelineSettings: Sendable {
