@@ -1,6 +1,5 @@
 import AdCore
 import BillingCore
-import BillingTables
 import Pipeline
 import Runtime
 

@@ -1,6 +1,5 @@
 import AdCore
 import AdEvents
-import BillingTables
 import Postgres
 import Runtime
 import Synchronization

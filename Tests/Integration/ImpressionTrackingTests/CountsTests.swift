@@ -5,8 +5,8 @@ import Migrations
 import Pipeline
 import Postgres
 import Runtime
-import Supervision
 import Synchronization
+import TestServers
 import Testing
 
 @testable import ImpressionTracking

@@ -1,10 +1,11 @@
 import AdEvents
 import Dispatch
 import ImpressionTrackingCore
+import LocalProcesses
 import Pipeline
 import Postgres
 import Runtime
-import Supervision
+import TestServers
 import Testing
 
 @Suite struct ZombieTests {
