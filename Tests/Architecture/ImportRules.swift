@@ -31,7 +31,8 @@ enum ImportRules {
     Rule(
       "Shared/PipelineHost", ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime"]),
     Rule("Shared/AdClient", ["AdCore", "AdEvents", "Crypto", "Kafka"]),
-    Rule("Shared/Supervision", []),
+    Rule("Shared/LocalProcesses", []),
+    Rule("Shared/Operations", everythingShared),
     Rule("Services/AdSelection/Core", pure, isPure: true),
     Rule("Services/ImpressionTracking/Core", pure, isPure: true),
     Rule("Services/ClickTracking/Core", pure, isPure: true),
@@ -39,11 +40,9 @@ enum ImportRules {
     Rule("Services/AdSelection/Service", everythingShared.union(["AdSelectionCore"])),
     Rule("Services/ImpressionTracking/Service", everythingShared.union(["ImpressionTrackingCore"])),
     Rule("Services/ClickTracking/Service", everythingShared.union(["ClickTrackingCore"])),
-    Rule("Services/Billing/Tables", everythingShared.union(["BillingCore"])),
-    Rule("Services/Billing/Service", everythingShared.union(["BillingCore", "BillingTables"])),
-    Rule("Services/Console/Operations", everythingShared),
-    Rule("Services/Console/Service", everythingShared.union(["Operations"])),
-    Rule("Services/Handbill", everythingShared.union(["AdClient", "Migrations", "Operations", "Supervision"])),
+    Rule("Services/Billing/Service", everythingShared.union(["BillingCore"])),
+    Rule("Services/Console", everythingShared.union(["Operations"])),
+    Rule("Services/Handbill", everythingShared.union(["AdClient", "LocalProcesses", "Migrations", "Operations"])),
     Rule("deploy/database", ["Crypto", "Postgres"]),
   ]
 

@@ -14,16 +14,16 @@ package func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws 
 /// A value behind a lock, with threads that can wait until it has changed.
 ///
 /// Unchecked: the value is read and written only while `condition` is held.
-final class Monitor<Value: Sendable>: @unchecked Sendable {
+package final class Monitor<Value: Sendable>: @unchecked Sendable {
   private let condition = NSCondition()
   private var value: Value
 
-  init(_ value: Value) {
+  package init(_ value: Value) {
     self.value = value
   }
 
   /// Reads or changes the value, and wakes whoever waits for a change.
-  func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+  package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     condition.lock()
     defer {
       condition.broadcast()
@@ -35,7 +35,7 @@ final class Monitor<Value: Sendable>: @unchecked Sendable {
   /// Waits until `body` gives a result, which is tried again at each change.
   ///
   /// - Returns: nil if there was no result when the time was over.
-  func wait<Result>(timeoutMilliseconds: Int, for body: (inout Value) -> Result?) -> Result? {
+  package func wait<Result>(timeoutMilliseconds: Int, for body: (inout Value) -> Result?) -> Result? {
     let deadline = Date(timeIntervalSinceNow: Double(timeoutMilliseconds) / 1_000)
     condition.lock()
     defer { condition.unlock() }

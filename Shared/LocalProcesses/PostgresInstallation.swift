@@ -20,7 +20,7 @@ package struct PostgresInstallation: Sendable {
   }
 
   /// The path of one of its programs.
-  func program(_ name: String) -> String { "\(binaries)/\(name)" }
+  package func program(_ name: String) -> String { "\(binaries)/\(name)" }
 
   private static func candidates() -> [String] {
     let environment = ProcessInfo.processInfo.environment

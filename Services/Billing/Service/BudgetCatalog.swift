@@ -6,7 +6,7 @@ import Synchronization
 
 /// What billing follows of the catalogue: whose campaigns there are, and what they may cost. Each change is in the
 /// database before it is known here, so that nothing is asked of a budget that is not there.
-package final class BudgetCatalog: Sendable {
+final class BudgetCatalog: Sendable {
   private struct Entry<Value: Sendable>: Sendable {
     var value: Value
     var version: Int64
@@ -22,11 +22,11 @@ package final class BudgetCatalog: Sendable {
 
   private let state = Mutex(State())
 
-  package init() {}
+  init() {}
 
   /// What the catalogue says of these campaigns; those that it does not know, or whose advertiser it does not know, are
   /// left out.
-  package func terms(of campaigns: Set<CampaignID>) -> [CampaignID: CampaignTerms] {
+  func terms(of campaigns: Set<CampaignID>) -> [CampaignID: CampaignTerms] {
     state.withLock { state in
       var terms: [CampaignID: CampaignTerms] = [:]
       for id in campaigns {
@@ -44,7 +44,7 @@ package final class BudgetCatalog: Sendable {
 
   /// Whether this message changes an advertiser's currency. The console refuses that, because amounts are booked in the
   /// old one: its account stays as it is, beside a new one.
-  package func currencyChange(
+  func currencyChange(
     _ message: CatalogMessage
   ) -> (advertiser: AdvertiserID, before: Currency, after: Currency)? {
     guard case .record(.advertiser(let advertiser), _) = message, !knows(message),
@@ -54,7 +54,7 @@ package final class BudgetCatalog: Sendable {
   }
 
   /// Whether a message says nothing new to billing.
-  package func knows(_ message: CatalogMessage) -> Bool {
+  func knows(_ message: CatalogMessage) -> Bool {
     state.withLock { state in
       switch message {
       case .record(.advertiser(let advertiser), let version):
@@ -74,7 +74,7 @@ package final class BudgetCatalog: Sendable {
 
   /// Takes a message of `ads.catalog`: the highest version of each record wins. May be called again with the same
   /// message after it threw.
-  package func apply(_ message: CatalogMessage, in connection: PostgresConnection) throws(PostgresError) {
+  func apply(_ message: CatalogMessage, in connection: PostgresConnection) throws(PostgresError) {
     if knows(message) { return }
     switch message {
     case .record(.advertiser(let advertiser), let version):

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LocalProcesses
 import Synchronization
 
 /// One PostgreSQL server for everything in this process, started at the first use and stopped when the process ends.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Supervision
+@testable import TestServers
 
 @Suite struct PostgresMessagesTests {
   /// A message with its type and length.

@@ -20,7 +20,7 @@ package enum FreePort {
   package static func find() throws -> Int { try find(count: 1)[0] }
 
   /// Binds a socket to a free port and returns it.
-  static func bindToAnyPort(_ descriptor: Int32) throws -> Int {
+  package static func bindToAnyPort(_ descriptor: Int32) throws -> Int {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian

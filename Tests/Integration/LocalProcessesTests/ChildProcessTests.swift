@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Supervision
+import LocalProcesses
 import Testing
 
 @Suite struct ChildProcessTests {

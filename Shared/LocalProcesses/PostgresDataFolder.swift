@@ -4,11 +4,19 @@ import Glibc
 /// The files of a private PostgreSQL server.
 ///
 /// `data` is the server's own, as it belongs to the user that the server runs as; log and password stay ours.
-struct PostgresDataFolder: Sendable {
-  let folder: String
-  let installation: PostgresInstallation
+package struct PostgresDataFolder: Sendable {
+  /// What holds them all.
+  package let folder: String
+  /// Whose programs work on them.
+  package let installation: PostgresInstallation
 
-  var dataPath: String { "\(folder)/data" }
+  package init(folder: String, installation: PostgresInstallation) {
+    self.folder = folder
+    self.installation = installation
+  }
+
+  /// The server's own folder.
+  package var dataPath: String { "\(folder)/data" }
   /// Where the unix socket goes if the path is short enough.
   var socketPath: String { "\(folder)/socket" }
   var logPath: String { "\(folder)/postgres.log" }
@@ -65,7 +73,7 @@ struct PostgresDataFolder: Sendable {
   }
 
   /// Makes the folder for data, empty, for the server's user.
-  func makeDataFolder() throws {
+  package func makeDataFolder() throws {
     guard mkdir(dataPath, 0o700) == 0 else {
       throw SupervisionError.system(operation: "making \(dataPath)", code: errno)
     }
@@ -73,12 +81,13 @@ struct PostgresDataFolder: Sendable {
   }
 
   /// A copy of another server's data has its passwords too.
-  func copyPassword(of other: PostgresDataFolder) throws {
+  package func copyPassword(of other: PostgresDataFolder) throws {
     let password = FileManager.default.contents(atPath: other.passwordPath) ?? Data()
     try write(String(decoding: password, as: UTF8.self), to: passwordPath)
   }
 
-  func makeFolder() throws {
+  /// Makes the folder that holds everything; fine when it is there.
+  package func makeFolder() throws {
     do {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     } catch {

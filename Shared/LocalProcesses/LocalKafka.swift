@@ -18,19 +18,22 @@ package final class LocalKafka: Sendable {
     package var heapMegabytes: Int
     /// How long a start may take, recovery after a crash included.
     package var startTimeoutMilliseconds: Int
-    /// Its place among several brokers; nil for a broker alone.
-    package var membership: LocalKafkaCluster.Membership?
+    /// Where the controller listens; nil for any free port.
+    package var controllerPort: Int?
+    /// What all brokers of a cluster have in common; nil for one of its own.
+    package var clusterIdentifier: String?
 
     package init(
       folder: String, port: Int? = nil, settings: [String: String] = [:], heapMegabytes: Int = 512,
-      startTimeoutMilliseconds: Int = 60_000, membership: LocalKafkaCluster.Membership? = nil
+      startTimeoutMilliseconds: Int = 60_000, controllerPort: Int? = nil, clusterIdentifier: String? = nil
     ) {
-      self.membership = membership
       self.folder = folder
       self.port = port
       self.settings = settings
       self.heapMegabytes = heapMegabytes
       self.startTimeoutMilliseconds = startTimeoutMilliseconds
+      self.controllerPort = controllerPort
+      self.clusterIdentifier = clusterIdentifier
     }
   }
 
@@ -49,7 +52,7 @@ package final class LocalKafka: Sendable {
     installation = try KafkaInstallation.find()
     let ports = try FreePort.find(count: 2)
     port = configuration.port ?? ports[0]
-    controllerPort = configuration.membership?.controllerPort ?? ports[1]
+    controllerPort = configuration.controllerPort ?? ports[1]
   }
 
   deinit { stopAndWait() }
@@ -160,7 +163,7 @@ extension LocalKafka {
         what: configuration.folder, hint: "it cannot be written: \(error.localizedDescription)")
     }
     guard !manager.fileExists(atPath: "\(dataPath)/meta.properties") else { return }
-    let identifier = configuration.membership?.clusterIdentifier ?? LocalKafkaCluster.newIdentifier()
+    let identifier = configuration.clusterIdentifier ?? Self.newClusterIdentifier()
     try ChildProcess.run(
       ChildProcess.Command(
         installation.script("kafka-storage.sh"), ["format", "--cluster-id", identifier, "--config", propertiesPath],
@@ -173,9 +176,14 @@ extension LocalKafka {
     settings["listeners"] = "PLAINTEXT://127.0.0.1:\(port),CONTROLLER://127.0.0.1:\(controllerPort)"
     settings["advertised.listeners"] = "PLAINTEXT://127.0.0.1:\(port)"
     settings["log.dirs"] = dataPath
-    settings.merge(configuration.membership?.settings ?? [:]) { $1 }
     settings.merge(configuration.settings) { $1 }
     return settings.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)\n" }.joined()
+  }
+
+  /// A cluster id: 16 bytes in base64 without padding, so the last of its 22 letters carries two bits only.
+  package static func newClusterIdentifier() -> String {
+    let letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    return "handbill" + String((0..<13).compactMap { _ in letters.randomElement() }) + "A"
   }
 
   private static let settings: [String: String] = [
@@ -192,25 +200,4 @@ extension LocalKafka {
     "transaction.state.log.num.partitions": "8",
     "transaction.state.log.replication.factor": "1",
   ]
-}
-
-/// One broker for everything in this process, started at the first use and stopped when the process ends.
-package enum SharedKafka {
-  private static let broker = Result {
-    let folder = try TemporaryFolder(prefix: "hbk")
-    let broker = try LocalKafka(LocalKafka.Configuration(folder: folder.path))
-    try broker.startAndWait()
-    atExit {
-      broker.killAndWait()
-      folder.remove()
-    }
-    return broker
-  }
-
-  /// The broker; tests part from each other by topic names of their own.
-  ///
-  /// - Throws: `SupervisionError` when there is no Kafka on this machine or it does not start.
-  package static func shared() async throws -> LocalKafka {
-    try await onOwnThread { try broker.get() }
-  }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LocalProcesses
 
 /// A TCP proxy before a PostgreSQL server that understands enough of its protocol to cut a connection in the middle of
 /// a COMMIT, which a client cannot tell apart: before the server sees it, or after it is done.

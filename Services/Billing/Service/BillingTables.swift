@@ -6,23 +6,23 @@ import Postgres
 import Runtime
 
 /// Billing's own tables.
-package struct BillingTables: ServiceTables {
-  package typealias Service = BillingService
+struct BillingTables: ServiceTables {
+  typealias Service = BillingService
 
   private let settings: BillingSettings
   private let catalog: BudgetCatalog
   private let logger: Logger
 
-  package let consumers = ["ad_selection"]
-  package var windows: Windows { settings.windows }
+  let consumers = ["ad_selection"]
+  var windows: Windows { settings.windows }
 
-  package init(settings: BillingSettings, catalog: BudgetCatalog, logger: Logger) {
+  init(settings: BillingSettings, catalog: BudgetCatalog, logger: Logger) {
     self.settings = settings
     self.catalog = catalog
     self.logger = logger
   }
 
-  package func load(
+  func load(
     _ partition: Int32, now: Timestamp, from connection: PostgresConnection
   ) throws(PostgresError) -> BillingDecider {
     BillingDecider(
@@ -31,7 +31,7 @@ package struct BillingTables: ServiceTables {
   }
 
   /// The catalogue is in memory; what it says is in the tables already.
-  package func look(
+  func look(
     up query: BillingQuery, partition: Int32, in connection: PostgresConnection
   ) throws(PostgresError) -> BillingKnowledge {
     var knowledge = BillingKnowledge(campaigns: catalog.terms(of: query.campaigns))
@@ -43,9 +43,9 @@ package struct BillingTables: ServiceTables {
     return knowledge
   }
 
-  package func rows(_ batch: CommitBatch<BillingService>) -> [TableRows] { ChargeRows.rows(batch) }
+  func rows(_ batch: CommitBatch<BillingService>) -> [TableRows] { ChargeRows.rows(batch) }
 
-  package func finish(
+  func finish(
     _ batch: CommitBatch<BillingService>, with pipeline: inout PostgresPipeline
   ) -> CommitReader {
     for suspended in batch.effects.suspended {
@@ -78,7 +78,7 @@ package struct BillingTables: ServiceTables {
     }
   }
 
-  package func messages(
+  func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection
   ) throws(PostgresError) -> [NumberedMessage] {
     try connection.run(ReadGrants(partition: partition, from: sequence, limit: limit))

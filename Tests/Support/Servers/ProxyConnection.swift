@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LocalProcesses
 
 /// One connection through the proxy: a thread for each direction, which end together.
 final class ProxyConnection: Sendable {

@@ -1,32 +1,10 @@
 import Foundation
+import LocalProcesses
 
 /// Several brokers of our own that are each other's controllers, on loopback ports; they end with this process.
 ///
 /// With three, every partition has three copies, of which two must have a record before it is acknowledged.
 package final class LocalKafkaCluster: Sendable {
-  /// One broker's place.
-  package struct Membership: Sendable {
-    /// From 1.
-    let node: Int
-    /// Where the controllers listen, in the order of their nodes.
-    let controllerPorts: [Int]
-    let clusterIdentifier: String
-
-    var controllerPort: Int { controllerPorts[node - 1] }
-
-    var settings: [String: String] {
-      let copies = min(controllerPorts.count, 3)
-      let needed = copies > 1 ? 2 : 1
-      let voters = controllerPorts.enumerated().map { "\($0.offset + 1)@127.0.0.1:\($0.element)" }
-      return [
-        "node.id": "\(node)", "controller.quorum.voters": voters.joined(separator: ","),
-        "default.replication.factor": "\(copies)", "min.insync.replicas": "\(needed)",
-        "offsets.topic.replication.factor": "\(copies)", "transaction.state.log.replication.factor": "\(copies)",
-        "transaction.state.log.min.isr": "\(needed)", "unclean.leader.election.enable": "false",
-      ]
-    }
-  }
-
   /// Several that start at once on a busy machine take their time.
   private static let startTimeoutMilliseconds = 180_000
 
@@ -40,16 +18,30 @@ package final class LocalKafkaCluster: Sendable {
   ///   - settings: broker settings that go before ours.
   /// - Throws: `SupervisionError.unavailable` when Kafka or Java is missing.
   package init(folder: String, count: Int, settings: [String: String] = [:], heapMegabytes: Int = 384) throws {
-    let identifier = Self.newIdentifier()
+    let identifier = LocalKafka.newClusterIdentifier()
     let ports = try FreePort.find(count: 2 * count)
+    let controllerPorts = Array(ports.prefix(count))
     brokers = try (1...count).map { node in
-      try LocalKafka(
+      let own = Self.settings(node: node, controllerPorts: controllerPorts)
+      return try LocalKafka(
         LocalKafka.Configuration(
-          folder: "\(folder)/broker-\(node)", port: ports[count + node - 1], settings: settings,
+          folder: "\(folder)/broker-\(node)", port: ports[count + node - 1], settings: own.merging(settings) { $1 },
           heapMegabytes: heapMegabytes, startTimeoutMilliseconds: Self.startTimeoutMilliseconds,
-          membership: Membership(
-            node: node, controllerPorts: Array(ports.prefix(count)), clusterIdentifier: identifier)))
+          controllerPort: controllerPorts[node - 1], clusterIdentifier: identifier))
     }
+  }
+
+  /// What one broker must know of the others.
+  private static func settings(node: Int, controllerPorts: [Int]) -> [String: String] {
+    let copies = min(controllerPorts.count, 3)
+    let needed = copies > 1 ? 2 : 1
+    let voters = controllerPorts.enumerated().map { "\($0.offset + 1)@127.0.0.1:\($0.element)" }
+    return [
+      "node.id": "\(node)", "controller.quorum.voters": voters.joined(separator: ","),
+      "default.replication.factor": "\(copies)", "min.insync.replicas": "\(needed)",
+      "offsets.topic.replication.factor": "\(copies)", "transaction.state.log.replication.factor": "\(copies)",
+      "transaction.state.log.min.isr": "\(needed)", "unclean.leader.election.enable": "false",
+    ]
   }
 
   /// What clients take as `bootstrap.servers`.
@@ -74,10 +66,4 @@ package final class LocalKafkaCluster: Sendable {
 
   /// Ends all of them like a power cut. Blocks.
   package func killAndWait() { for broker in brokers { broker.killAndWait() } }
-
-  /// A cluster id: 16 bytes in base64 without padding, so the last of its 22 letters carries two bits only.
-  static func newIdentifier() -> String {
-    let letters = "abcdefghijklmnopqrstuvwxyz0123456789"
-    return "handbill" + String((0..<13).compactMap { _ in letters.randomElement() }) + "A"
-  }
 }

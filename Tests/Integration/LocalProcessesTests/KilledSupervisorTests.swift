@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Supervision
+import LocalProcesses
 import Testing
 
 /// This test program is started once more as the supervisor that gets killed; the variable names its folder.

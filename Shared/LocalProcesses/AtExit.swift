@@ -6,7 +6,7 @@ private let endings = Mutex<[@Sendable () -> Void]>([])
 
 /// Has `body` run when the process ends by `exit` or a return from main. (Children end in any case: see
 /// `ChildProcess`.)
-func atExit(_ body: @escaping @Sendable () -> Void) {
+package func atExit(_ body: @escaping @Sendable () -> Void) {
   let isFirst = endings.withLock { endings in
     endings.append(body)
     return endings.count == 1

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
-import Supervision
+import LocalProcesses
+import TestServers
 import Testing
 
 @Suite struct PrivatePostgresTests {

@@ -1,4 +1,5 @@
 import Foundation
+import LocalProcesses
 
 extension PrivatePostgres {
   /// A standby of this running server, which follows it once it is started; its data are a copy of this one's.
