@@ -26,6 +26,7 @@ enum ImportRules {
     Rule("Shared/Pipeline", ["AdCore", "AdEvents", "Crypto"], isPure: true),
     Rule("Shared/Kafka", ["CLibrdkafka"]),
     Rule("Shared/Postgres", ["CLibpq"]),
+    Rule("Shared/Migrations", ["Crypto", "Postgres"]),
     Rule("Shared/HTTP", ["CLibmicrohttpd"]),
     Rule("Shared/Runtime", everythingShared.subtracting(["Runtime"]).union(["CMalloc", "Migrations"])),
     Rule("Shared/AdClient", ["AdCore", "AdEvents", "Crypto", "Kafka"]),
@@ -42,7 +43,6 @@ enum ImportRules {
     Rule("Services/Console/Operations", everythingShared),
     Rule("Services/Console/Service", everythingShared.union(["Operations"])),
     Rule("Services/Handbill", everythingShared.union(["AdClient", "Migrations", "Operations", "Supervision"])),
-    Rule("deploy/database", ["Crypto", "Postgres"]),
   ]
 
   private static let systemModules: Set = [
