@@ -114,7 +114,11 @@ let tests: [Target] = [
     dependencies: ["AdSelection", "AdSelectionCore", "Migrations", "Supervision"] + everythingShared,
     path: "Tests/Integration/AdSelectionTests"),
   .testTarget(
-    name: "DeployTests", dependencies: ["AdCore", "AdEvents", "Migrations", "Pipeline", "Postgres", "Supervision"],
+    name: "DeployTests",
+    dependencies: [
+      "AdSelection", "Billing", "ClickTracking", "Console", "Handbill", "ImpressionTracking", "Migrations",
+    ]
+      + ["Supervision"] + everythingShared,
     path: "Tests/Integration/DeployTests"),
   .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], path: "Tests/Integration/SupervisionTests"),
   .target(
