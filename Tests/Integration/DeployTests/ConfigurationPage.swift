@@ -1,6 +1,5 @@
 import Foundation
 import Runtime
-import Supervision
 
 @testable import AdSelection
 @testable import Billing

@@ -1,6 +1,6 @@
 import Foundation
+import LocalProcesses
 import Runtime
-import Supervision
 import Testing
 
 @Suite("The page of all settings")
