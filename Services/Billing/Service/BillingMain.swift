@@ -1,6 +1,5 @@
 import AdCore
 import BillingCore
-import BillingTables
 import Pipeline
 import PipelineHost
 import Runtime

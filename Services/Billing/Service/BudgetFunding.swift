@@ -1,6 +1,5 @@
 import AdCore
 import AdEvents
-import BillingTables
 import PipelineHost
 import Postgres
 import Runtime

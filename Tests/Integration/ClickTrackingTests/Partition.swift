@@ -6,8 +6,8 @@ import Pipeline
 import PipelineHost
 import Postgres
 import Runtime
-import Supervision
 import Synchronization
+import TestServers
 import Testing
 
 @testable import ClickTracking

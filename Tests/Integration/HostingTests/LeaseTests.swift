@@ -1,6 +1,6 @@
+import LocalProcesses
 import Pipeline
 import Postgres
-import Supervision
 import Testing
 
 @testable import PipelineHost

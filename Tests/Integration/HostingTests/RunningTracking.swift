@@ -3,7 +3,7 @@ import Foundation
 import Kafka
 import Migrations
 import Postgres
-import Supervision
+import TestServers
 
 @testable import ImpressionTracking
 @testable import PipelineHost

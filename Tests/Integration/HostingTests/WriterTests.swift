@@ -1,3 +1,4 @@
+import BrokerFaults
 import Foundation
 import Kafka
 import Pipeline
@@ -41,7 +42,7 @@ struct WriterTests {
     let writer = try writer(broker, rebuilt: rebuilt)
     let worker = WorkerLogWriter(writer)
     #expect(!worker.adopt())
-    broker.pushFaults(.produce, [.messageTooLarge])
+    broker.pushFaults([.messageTooLarge])
     try send(1, to: worker)
     #expect(rebuilt.takeAll(until: Date(timeIntervalSinceNow: Self.waitSeconds)).count == 1)
     #expect(throws: PipelineError.self) { try send(2, to: worker) }

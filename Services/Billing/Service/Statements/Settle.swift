@@ -1,0 +1,145 @@
+import AdCore
+import AdEvents
+import BillingCore
+import Pipeline
+import Postgres
+import Runtime
+
+/// Everything that a batch does to budgets, in one call of one SQL function; it returns the grants.
+struct Settle: PostgresStatement {
+  /// The function's parameters: rows of a type of the schema `billing`, each with so many columns.
+  private static let arguments = [
+    RowsArgument("batch", of: "settle_batch", columns: 5, isOne: true),
+    RowsArgument("limits", of: "settle_limits", columns: 6, isOne: true),
+    RowsArgument("accounts", of: "settle_account", columns: 2),
+    RowsArgument("campaigns", of: "settle_campaign", columns: 2),
+    RowsArgument("days", of: "settle_day", columns: 2),
+    RowsArgument("charges", of: "settle_charge", columns: 4),
+    RowsArgument("returned", of: "settle_return", columns: 6),
+    RowsArgument("draws", of: "settle_draw", columns: 3),
+    RowsArgument("asks", of: "settle_ask", columns: 7),
+    RowsArgument("postings", of: "settle_posting", columns: 4),
+  ]
+  static let sql = """
+    SELECT id, ordinal, campaign, budget_day, granted, serve_until, click_rates, granted_at
+    FROM billing.settle(\(RowsArgument.list(arguments)))
+    """
+  let partition: Int32
+  let batchNumber: Int64
+  let now: Timestamp
+  /// The sequence that the next grant gets.
+  let nextSequence: Int64
+  let effects: BillingEffects
+  private let levels: BudgetLevels
+  private let returns: [AllotmentReturn]
+
+  init(partition: Int32, batchNumber: Int64, now: Timestamp, nextSequence: Int64, effects: BillingEffects) {
+    self.partition = partition
+    self.batchNumber = batchNumber
+    self.now = now
+    self.nextSequence = nextSequence
+    self.effects = effects
+    levels = BudgetLevels(effects.places)
+    returns = effects.closes.map(AllotmentReturn.init) + effects.ends.map { AllotmentReturn($0, at: now) }
+  }
+
+  init(_ batch: CommitBatch<BillingService>) {
+    self.init(
+      partition: batch.partition, batchNumber: batch.number, now: batch.committedAt,
+      nextSequence: batch.outputs[0].position.nextSequence, effects: batch.effects)
+  }
+
+  /// Whether there is anything to do.
+  var isNeeded: Bool { !levels.days.isEmpty || !effects.allotmentCharges.isEmpty || !effects.journal.isEmpty }
+
+  var parameters: [any PostgresValue] { batch + limits + places + charges + returned + draws + asks + postings }
+
+  private var batch: [any PostgresValue] {
+    [partition, batchNumber, now.postgres, Topic.budgets.name, nextSequence]
+  }
+
+  private var limits: [any PostgresValue] {
+    [
+      effects.partitionCount, effects.settings.quietServeMilliseconds, effects.settings.usualServeMilliseconds,
+      effects.settings.scarceServeMilliseconds, effects.settings.scarceClicks, BillingSettings.readyMaximum,
+    ]
+  }
+
+  private var places: [any PostgresValue] {
+    [
+      levels.advertisers.map(\.text), levels.currencies.map(\.text), levels.campaigns.map(\.text),
+      levels.campaignAccounts, levels.days, levels.dayCampaigns,
+    ]
+  }
+
+  private var charges: [any PostgresValue] {
+    let charges = effects.allotmentCharges.sorted { $0.key < $1.key }
+    return [
+      charges.map { Int64(bitPattern: $0.key) }, charges.map(\.value.amount), charges.map(\.value.forClicks),
+      charges.map(\.value.reserve),
+    ]
+  }
+
+  private var returned: [any PostgresValue] {
+    [
+      returns.map { Int64(bitPattern: $0.allotment) }, returns.map(\.state), returns.map(\.used),
+      returns.map(\.usedForClicks), returns.map(\.time.postgres), returns.map { levels.index(of: $0.place) },
+    ]
+  }
+
+  /// The events themselves are rows of `billing.draw` by now.
+  private var draws: [any PostgresValue] {
+    [
+      effects.draws.map { effects.charges[$0.charge].event.price.value }, effects.draws.map(\.isLate),
+      effects.draws.map { levels.index(of: $0.place) },
+    ]
+  }
+
+  private var asks: [any PostgresValue] {
+    [
+      effects.asks.map(\.ordinal), effects.asks.map(\.fullPrice.value), effects.asks.map(\.clickPrice.value),
+      effects.asks.map(\.usedLastMinute.value), effects.asks.map(\.endsAt.postgres),
+      effects.asks.map(\.clickRates.text), effects.asks.map { levels.index(of: $0.place) },
+    ]
+  }
+
+  private var postings: [any PostgresValue] {
+    let entries = Array(effects.journal.entries)
+    return [
+      entries.map(\.key.account.text), entries.map(\.key.currency.text), entries.map(\.value.debit),
+      entries.map(\.value.credit),
+    ]
+  }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> NumberedMessage { try GrantRow.message(row) }
+}
+
+/// An allotment that returns what it need not keep: it closes, or ends.
+private struct AllotmentReturn {
+  var allotment: UInt64
+  /// What `billing.allotment.state` becomes.
+  var state: Int16
+  /// Both in nanos; 0 at its end, when they are known.
+  var used: Int64
+  var usedForClicks: Int64
+  var time: Timestamp
+  var place: BudgetPlace
+
+  init(_ close: BillingEffects.Close) {
+    allotment = close.allotment
+    state = 2
+    used = close.used.value
+    usedForClicks = close.usedForClicks.value
+    time = close.closedAt
+    place = close.place
+  }
+
+  init(_ end: BillingEffects.End, at now: Timestamp) {
+    allotment = end.allotment
+    state = 3
+    used = 0
+    usedForClicks = 0
+    time = now
+    place = end.place
+  }
+}

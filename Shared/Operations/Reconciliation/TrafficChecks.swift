@@ -1,0 +1,193 @@
+/// I7 and I8: accepted events, charges and served ads agree, and test traffic is nobody's money.
+enum TrafficChecks {
+  /// Of a range of serves: $1 and $2 as ``ServeRange`` says.
+  static let ofServes = [
+    fates("impressions", kind: 1, rows: "impression_tracking.impression", hash: "0::bigint", price: "impression_price"),
+    fates("clicks", kind: 2, rows: "click_tracking.click", hash: "id_hash", price: "click_price"),
+    decisions("impressions", rows: "impression_tracking.impression"),
+    decisions("clicks", rows: "click_tracking.click"),
+  ]
+
+  /// Of everything there is.
+  static let all = [
+    lives, testTraffic, keylessCounts,
+    counts("requests", "ad_selection.minute_count", "requests", countedRequests, "true"),
+    counts("impressions", "impression_tracking.minute_count", "events", countedImpressions, "kind = 2"),
+    counts("clicks", "click_tracking.minute_count", "events", "click_tracking.click", "kind = 1"),
+  ]
+
+  /// Requests of the batches that ad selection has counted: it writes counts later than batches.
+  private static let countedRequests = """
+    (SELECT d.partition, d.app, d.is_test FROM ad_selection.decision d
+      JOIN ad_selection.counted c USING (partition)
+      WHERE NOT ad_selection.is_without_app_key(d.reason) AND d.batch_number <= c.batch_number) AS counted_requests
+    """
+
+  /// Those without their app's key count for no app (M1, A1). Days whose decisions retention took are not compared.
+  private static let keylessCounts = ReconciliationStatement(
+    rule: "M6", name: "requests without their app's key: counts per day are the rows",
+    sql: """
+      WITH stored AS (
+        SELECT d.partition, public.day_of(d.serve_id) AS day, d.reason, count(*) AS rows
+        FROM ad_selection.decision d JOIN ad_selection.counted c USING (partition)
+        WHERE ad_selection.is_without_app_key(d.reason) AND d.batch_number <= c.batch_number
+        GROUP BY 1, 2, 3
+      ), counted AS (
+        SELECT partition, day, reason, requests AS counted FROM ad_selection.keyless_count
+        WHERE day >= public.day_of((SELECT serve_id FROM ad_selection.decision ORDER BY serve_id LIMIT 1))
+      ), compared AS (
+        SELECT partition, day, reason, coalesce(counted, 0) AS counted, coalesce(rows, 0) AS rows
+        FROM counted FULL JOIN stored USING (partition, day, reason)
+      ), faults AS (
+        SELECT format('%s, reason %s, partition %s: %s counted, %s rows', day, reason, partition, counted, rows) AS example
+        FROM compared WHERE counted <> rows
+      )
+      SELECT coalesce((SELECT sum(rows) FROM compared), 0)::bigint, (SELECT count(*) FROM faults),
+        ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
+      """)
+
+  /// Impressions of the batches that impression tracking has counted.
+  private static let countedImpressions = """
+    (SELECT i.partition, i.app, i.is_test FROM impression_tracking.impression i
+      JOIN impression_tracking.counted c USING (partition) WHERE i.batch_number <= c.batch_number) AS counted_impressions
+    """
+
+  /// What billing has taken has one fate each: charged, unfunded, free (why), waiting or suspense, and nothing else has one.
+  private static func fates(
+    _ name: String, kind: Int, rows: String, hash: String, price: String
+  ) -> ReconciliationStatement {
+    ReconciliationStatement(
+      rule: "I7a", name: "\(name): accepted and taken by billing = charged + unfunded + free + waiting + suspense",
+      sql: """
+        WITH accepted AS (
+          SELECT a.serve_id, a.\(price) AS price, \(hash) AS id_hash FROM \(rows) a
+          JOIN billing.input i ON i.partition = a.partition AND i.topic = 'ads.\(name).accepted'
+          WHERE NOT a.is_test AND a.sequence <= i.taken_sequence AND a.serve_id >= $1 AND a.serve_id < $2
+        ), fates AS (
+          SELECT serve_id, id_hash, price, fate::text FROM billing.charge
+          WHERE kind = \(kind) AND serve_id >= $1 AND serve_id < $2
+          UNION ALL SELECT serve_id, id_hash, price, 'waiting' FROM billing.waiting
+          WHERE kind = \(kind) AND serve_id >= $1 AND serve_id < $2
+          UNION ALL SELECT serve_id, id_hash, price, 'suspense' FROM billing.suspense
+          WHERE kind = \(kind) AND serve_id >= $1 AND serve_id < $2
+        ), compared AS (
+          SELECT serve_id, a.price, f.price AS charged_price, f.fate
+          FROM accepted a FULL JOIN fates f USING (serve_id, id_hash)
+        ), faults AS (
+          SELECT CASE WHEN fate IS NULL THEN format('%s is accepted and has no fate', serve_id)
+            WHEN price IS NULL THEN format('%s has a fate and was not accepted', serve_id)
+            ELSE format('%s: price %s in its token, %s in its charge, fate %s', serve_id, price, charged_price, fate)
+          END AS example
+          FROM compared WHERE price IS DISTINCT FROM charged_price OR fate IS NULL OR fate = '0'
+        )
+        SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
+          ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
+        """)
+  }
+
+  private static let terms = [
+    "partition", "expires_at", "app", "developer", "advertiser", "campaign", "ad", "placement", "country", "device",
+    "size", "impression_price", "click_price", "currency", "share_basis_points", "allotment", "budget_day",
+    "client_hash", "is_test",
+  ]
+
+  /// Each accepted serve has its decision, with the same terms (I2).
+  private static func decisions(_ name: String, rows: String) -> ReconciliationStatement {
+    let accepted = terms.map { "a.\($0)" }.joined(separator: ", ")
+    let decided = terms.map { "d.\($0)" }.joined(separator: ", ")
+    return ReconciliationStatement(
+      rule: "I7b", name: "\(name): each accepted serve has one decision, with the same terms",
+      sql: """
+        WITH compared AS (
+          SELECT a.serve_id, d.serve_id IS NULL AS is_missing, (\(accepted)) IS DISTINCT FROM (\(decided)) AS differs
+          FROM \(rows) a LEFT JOIN ad_selection.decision d ON d.serve_id = a.serve_id AND d.reason IN (1, 2, 3)
+            AND d.serve_id >= $1 AND d.serve_id < $2
+          WHERE a.serve_id >= $1 AND a.serve_id < $2
+        ), faults AS (
+          SELECT format('%s %s', serve_id, CASE WHEN is_missing THEN 'has no decision' ELSE 'has other terms' END) AS example
+          FROM compared WHERE is_missing OR differs
+        )
+        SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
+          ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
+        """)
+  }
+
+  /// Of the serves in a range whose impression can no longer arrive, by the windows that were in force for them: each was
+  /// seen or has expired. The three numbers are counted apart.
+  static let finals = ReconciliationStatement(
+    rule: "I7c", name: "final serves = impressions + expired",
+    sql: """
+      WITH marks AS (
+        SELECT w.partition, w.first_id, w.next_id, p.watermark - w.late AS mark
+        FROM impression_tracking.late_window w JOIN impression_tracking.partition p USING (partition)
+      ), served AS (
+        SELECT d.serve_id FROM ad_selection.decision d
+        JOIN marks m ON m.partition = d.partition AND d.serve_id >= m.first_id AND d.serve_id < m.next_id
+        WHERE d.serve_id >= $1 AND d.serve_id < $2 AND d.reason IN (1, 2) AND NOT d.is_test AND d.expires_at <= m.mark
+      ), counts AS (
+        SELECT (SELECT count(*) FROM served) AS served, (
+          SELECT count(*) FROM impression_tracking.impression i
+          JOIN marks m ON m.partition = i.partition AND i.serve_id >= m.first_id AND i.serve_id < m.next_id
+          WHERE i.serve_id >= $1 AND i.serve_id < $2 AND NOT i.is_test AND i.expires_at <= m.mark
+        ) AS seen, (
+          SELECT count(*) FROM served s WHERE NOT EXISTS (
+            SELECT FROM impression_tracking.impression i
+            WHERE i.serve_id = s.serve_id AND i.serve_id >= $1 AND i.serve_id < $2)
+        ) AS expired
+      )
+      SELECT served, abs(served - seen - expired), CASE WHEN served = seen + expired THEN '{}'::text[] ELSE
+        ARRAY[format('%s served and final, %s seen, %s expired', served, seen, expired)] END FROM counts
+      """)
+
+  /// No impression lies after its ad's life, and no billable click is without its impression (M5).
+  private static let lives = ReconciliationStatement(
+    rule: "M5", name: "impressions lie in their ad's life, billable clicks have their impression",
+    sql: """
+      WITH faults AS (
+        SELECT format('%s: seen at %s, its life ended at %s', serve_id, event_time, expires_at) AS example
+        FROM impression_tracking.impression WHERE event_time > expires_at
+        UNION ALL
+        SELECT format('%s: a billable click without an impression', c.serve_id) FROM click_tracking.click c
+        WHERE c.verdict = 1 AND NOT EXISTS (
+          SELECT FROM impression_tracking.impression i WHERE i.serve_id = c.serve_id)
+      )
+      SELECT (SELECT count(*) FROM impression_tracking.impression)
+        + (SELECT count(*) FROM click_tracking.click WHERE verdict = 1),
+        (SELECT count(*) FROM faults), ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
+      """)
+
+  private static let testTraffic = ReconciliationStatement(
+    rule: "I8", name: "no charge is of test traffic",
+    sql: """
+      WITH faults AS (
+        SELECT format('%s is test traffic and has a charge', c.serve_id) AS example
+        FROM billing.charge c JOIN ad_selection.decision d USING (serve_id) WHERE d.is_test
+      )
+      SELECT (SELECT count(*) FROM billing.charge), (SELECT count(*) FROM faults),
+        ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
+      """)
+
+  /// The counts per minute, on which all reports stand, are the rows themselves.
+  private static func counts(
+    _ name: String, _ minutes: String, _ column: String, _ rows: String, _ condition: String
+  ) -> ReconciliationStatement {
+    ReconciliationStatement(
+      rule: "M6", name: "\(name): counts per minute are the rows",
+      sql: """
+        WITH counted AS (
+          SELECT partition, app, is_test, sum(\(column)) AS counted FROM \(minutes) WHERE \(condition) GROUP BY 1, 2, 3
+        ), stored AS (
+          SELECT partition, app, is_test, count(*) AS rows FROM \(rows) GROUP BY 1, 2, 3
+        ), compared AS (
+          SELECT partition, app, is_test, coalesce(counted, 0) AS counted, coalesce(rows, 0) AS rows
+          FROM counted FULL JOIN stored USING (partition, app, is_test)
+        ), faults AS (
+          SELECT format('%s, partition %s%s: %s counted, %s rows', app, partition,
+            CASE WHEN is_test THEN ', test' ELSE '' END, counted, rows) AS example
+          FROM compared WHERE counted <> rows
+        )
+        SELECT coalesce((SELECT sum(rows) FROM compared), 0)::bigint, (SELECT count(*) FROM faults),
+          ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
+        """)
+  }
+}
