@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import Pipeline
 import Synchronization
 
 /// What others tell the reader, and what it tells the keeper of the leases.
