@@ -193,7 +193,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       let places = service.inputs.map { KafkaTopicPartition(topic: $0.topic, partition: partition) }
       return try probe.look(places, lastOffsets: lastOffsets, timeoutMilliseconds: 10_000)
     } catch {
-      throw .storeUnavailable("the logs of partition \(partition) cannot be looked into: \(error)")
+      throw .logUnreadable("the logs of partition \(partition) cannot be looked into: \(error)")
     }
   }
 
@@ -223,9 +223,10 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
 
   private func report(_ error: PipelineError, partition: Int32) {
     meters.reopening(error)
-    note(partition, isStopped: error.isForPerson)
+    note(partition, isStopped: error.kind == .logReplaced)
     logger.limited(
-      error.isForPerson ? .error : .warning, key: "partition-\(partition)-\(error.label)",
+      error.kind == .logReplaced || error.kind.isMistake ? .error : .warning,
+      key: "partition-\(partition)-\(error.kind.rawValue)",
       "a partition was given up and is opened again", ["partition": .init(Int(partition)), "reason": .init("\(error)")])
   }
 }
@@ -252,21 +253,4 @@ extension PipelineAlarm {
     case .timerRefused(let detail): detail
     }
   }
-}
-
-extension PipelineError {
-  /// A short name, for metrics.
-  package var label: String {
-    switch self {
-    case .fenced: "fenced"
-    case .storeUnavailable: "store_unavailable"
-    case .logUnavailable: "log_unavailable"
-    case .logReplaced: "log_replaced"
-    case .dataRefused: "data_refused"
-    case .duplicateFound: "duplicate_found"
-    }
-  }
-
-  /// Whether it stays until a person decides.
-  package var isForPerson: Bool { if case .logReplaced = self { true } else { false } }
 }

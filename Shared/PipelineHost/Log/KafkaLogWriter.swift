@@ -74,7 +74,7 @@ package final class KafkaLogWriter: Sendable {
   /// - Parameter known: the producer that the sender's partitions know of.
   func send(_ message: OutgoingMessage, receipt: Receipt?, generation known: UInt64?) throws(PipelineError) {
     guard case .up(let producer, let generation) = state.withLock({ $0.phase }), generation == known else {
-      throw .logUnavailable("the producer is being rebuilt")
+      throw .producerUnavailable("the producer is being rebuilt")
     }
     while true {
       do throws(KafkaError) {
@@ -87,7 +87,9 @@ package final class KafkaLogWriter: Sendable {
       } catch {
         // Too much in flight: wait on, so that what is committed is never faster than what is delivered.
         if error.kind == .noCredit {
-          if state.withLock({ $0.isStopping }) { throw .logUnavailable("the service stops, and too much is in flight") }
+          if state.withLock({ $0.isStopping }) {
+            throw .producerUnavailable("the service stops, and too much is in flight")
+          }
           continue
         }
         try giveUp(error, message: message, receipt: receipt, generation: generation)
@@ -102,7 +104,7 @@ package final class KafkaLogWriter: Sendable {
   ) throws(PipelineError) {
     if error.kind == .producerFailed || error.kind == .closed {
       fail(generation: generation)
-      throw .logUnavailable(error.description)
+      throw .producerUnavailable(error.description)
     }
     logger.limited(
       .warning, key: "send-\(message.topic)", "a message could not be sent",
@@ -118,7 +120,7 @@ package final class KafkaLogWriter: Sendable {
       return
     }
     fail(generation: generation)
-    throw .logUnavailable(error.description)
+    throw .producerUnavailable(error.description)
   }
 
   /// Ends the producer after flushing what it has.

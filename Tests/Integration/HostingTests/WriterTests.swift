@@ -71,7 +71,7 @@ struct WriterTests {
     #expect(ended.takeAll(until: Date(timeIntervalSinceNow: 1.5)).isEmpty)
     writer.beginStopping()
     let errors = ended.takeAll(until: Date(timeIntervalSinceNow: Self.waitSeconds))
-    #expect(errors.map { $0?.label } == ["log_unavailable"])
+    #expect(errors.map { $0?.kind } == [.producerUnavailable])
     thread.join()
     writer.close(timeoutMilliseconds: 100)
   }
