@@ -2,6 +2,7 @@ import Foundation
 import Kafka
 import Pipeline
 import Postgres
+import Threads
 
 /// Runs one service of the pipeline in this process: a reader, its workers, the producer, the watcher of ends.
 package enum ServiceHost {

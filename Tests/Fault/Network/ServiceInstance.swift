@@ -4,6 +4,7 @@ import HTTP
 import LocalProcesses
 import Runtime
 import Synchronization
+import Threads
 
 /// One process of a service. It is started again whenever it ends, as whoever runs a network would do.
 final class ServiceInstance: Sendable {
