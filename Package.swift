@@ -31,22 +31,24 @@ let shared: [Target] = [
     path: "Plugins/EmbedMigrations"),
   .executableTarget(name: "MigrationEmbedder", path: "Plugins/MigrationEmbedder"),
   .target(
-    name: "Migrations", dependencies: ["Crypto", "Postgres"], path: "deploy/database", exclude: ["migrations"],
+    name: "Migrations", dependencies: ["Crypto", "Postgres"], path: "Shared/Migrations", exclude: ["Tables", "Logic"],
     plugins: ["EmbedMigrations"]),
   .target(name: "HTTP", dependencies: ["CLibmicrohttpd", "Threads"], path: "Shared/HTTP"),
   .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto"], path: "Shared/Pipeline"),
   .target(
     name: "Runtime",
-    dependencies: [
-      "AdCore", "AdEvents", "CMalloc", "Crypto", "HTTP", "Kafka", "Migrations", "Pipeline", "Postgres", "Threads",
-    ],
+    dependencies: ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres", "Threads"],
     path: "Shared/Runtime"),
+  .target(
+    name: "PipelineHost",
+    dependencies: ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads"],
+    path: "Shared/PipelineHost"),
   .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka", "Threads"], path: "Shared/AdClient"),
   .target(name: "LocalProcesses", dependencies: ["CPidfd", "Threads"], path: "Shared/LocalProcesses"),
 ]
 
 let everythingShared: [Target.Dependency] = [
-  "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres", "Runtime", "Threads",
+  "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime", "Threads",
 ]
 /// What the command and the console do alike.
 let operations = Target.target(name: "Operations", dependencies: everythingShared, path: "Shared/Operations")
@@ -92,6 +94,7 @@ let tests: [Target] = [
   unitTest("HTTP"),
   unitTest("Pipeline", ["AdCore", "AdEvents"]),
   unitTest("Runtime", ["AdCore", "HTTP", "Threads"]), unitTest("Threads"),
+  unitTest("PipelineHost", ["AdCore", "Pipeline", "Runtime"]),
   unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka"]),
   unitTest("AdSelectionCore", pure),
   unitTest("ImpressionTrackingCore", ["Crypto"] + pure), unitTest("ClickTrackingCore", pure),
@@ -125,7 +128,11 @@ let tests: [Target] = [
     dependencies: ["AdSelection", "AdSelectionCore", "Migrations"] + servers + everythingShared,
     path: "Tests/Integration/AdSelectionTests"),
   .testTarget(
-    name: "DeployTests", dependencies: ["AdCore", "AdEvents", "Migrations", "Pipeline", "Postgres"] + servers,
+    name: "DeployTests",
+    dependencies: [
+      "AdSelection", "Billing", "ClickTracking", "Console", "Handbill", "ImpressionTracking", "Migrations",
+    ]
+      + servers + everythingShared,
     path: "Tests/Integration/DeployTests"),
   .testTarget(name: "LocalProcessesTests", dependencies: servers, path: "Tests/Integration/LocalProcessesTests"),
   .target(

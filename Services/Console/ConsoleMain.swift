@@ -1,6 +1,7 @@
 import HTTP
 import Kafka
 import Operations
+import PipelineHost
 import Postgres
 import Runtime
 

@@ -15,7 +15,7 @@ enum ImportRules {
   }
 
   private static let everythingShared: Set = [
-    "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres", "Runtime", "Threads",
+    "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime", "Threads",
   ]
   private static let pure: Set = ["AdCore", "AdEvents", "Crypto", "Pipeline"]
 
@@ -27,8 +27,11 @@ enum ImportRules {
     Rule("Shared/Pipeline", ["AdCore", "AdEvents", "Crypto"], isPure: true),
     Rule("Shared/Kafka", ["CLibrdkafka", "Threads"]),
     Rule("Shared/Postgres", ["CLibpq", "Threads"]),
+    Rule("Shared/Migrations", ["Crypto", "Postgres"]),
     Rule("Shared/HTTP", ["CLibmicrohttpd", "Threads"]),
-    Rule("Shared/Runtime", everythingShared.subtracting(["Runtime"]).union(["CMalloc", "Migrations"])),
+    Rule("Shared/Runtime", ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres", "Threads"]),
+    Rule(
+      "Shared/PipelineHost", ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads"]),
     Rule("Shared/AdClient", ["AdCore", "AdEvents", "Crypto", "Kafka", "Threads"]),
     Rule("Shared/LocalProcesses", ["CPidfd", "Threads"]),
     Rule("Shared/Operations", everythingShared),
@@ -42,7 +45,6 @@ enum ImportRules {
     Rule("Services/Billing/Service", everythingShared.union(["BillingCore"])),
     Rule("Services/Console", everythingShared.union(["Operations"])),
     Rule("Services/Handbill", everythingShared.union(["AdClient", "LocalProcesses", "Migrations", "Operations"])),
-    Rule("deploy/database", ["Crypto", "Postgres"]),
   ]
 
   private static let systemModules: Set = [

@@ -1,6 +1,7 @@
 import AdCore
 import BillingCore
 import Pipeline
+import PipelineHost
 import Runtime
 
 @main

@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import PipelineHost
 import Postgres
 import Runtime
 import Synchronization

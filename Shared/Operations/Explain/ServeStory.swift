@@ -52,7 +52,12 @@ struct ServeStory {
   private func refused(_ row: StoredRow) -> [String] {
     guard row.has("error") else { return [] }
     let error = StoredMeaning.error(row.number("error"))
-    return ["Its answer is \(error.text)."]
+    // Only the catalogue knows whether such an app has a topic for answers.
+    let isAppUnsure = ["unknownKey", "keyOfAnotherApp", "keyNotYetKnown", "unknownApp"]
+      .contains(StoredMeaning.decisionReason(row.number("reason")).name)
+    return [
+      "Its answer is \(error.text)\(isAppUnsure ? ", where the app that it names is registered; else there is none" : "")."
+    ]
   }
 
   private func candidates(_ row: StoredRow) -> [String] {

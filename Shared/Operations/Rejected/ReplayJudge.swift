@@ -59,6 +59,8 @@ package struct ReplayJudge {
     let windows = windows[record.reference.service] ?? Windows()
     guard let token = event.token else { return try judgeFailure(event, windows, now: now) }
     guard let verifier else {
+      // What was forged stays forged, whoever asks.
+      if record.reason == .tokenForged { return rejected(.tokenForged, "the serve token was not ours or was altered") }
       return ReplayOutlook(kind: .unchecked, detail: "it decodes; without HANDBILL_TOKEN_KEYS its token is not checked")
     }
     switch verifier.verify(token, now: now) {

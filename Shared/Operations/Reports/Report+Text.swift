@@ -18,6 +18,10 @@ extension Report {
       + (requestsWithoutAppKey == 0
         ? ""
         : "\(TextTable.grouped(requestsWithoutAppKey)) requests came without their app's key: they count for no app.\n")
+      + waiting.map { part in
+        "\(TextTable.grouped(part.events)) \(part.kind)s of \(part.currency) \(MoneyText.format(part.price)) wait for "
+          + "budget that allotments may still return (B4): not in the revenue yet.\n"
+      }.joined()
       + (total.revenue.count > 1 ? Report.currencyNote + "\n" : "")
       + "Complete up to: \(until.isEmpty ? "not yet known" : until.joined(separator: ", ")).\n"
   }
@@ -40,8 +44,10 @@ extension Report {
         figures.clickThroughRate.map { "\($0) %" } ?? "–",
       ]
     let errors = figures.errors.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: " ")
-    let invalid = figures.invalidImpressions.merging(figures.invalidClicks, uniquingKeysWith: +)
-      .sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: " ")
+    // Views have one reason, which taps have too.
+    let views = figures.invalidImpressions.map { ("views \($0.key)", $0.value) }
+    let invalid = (views + figures.invalidClicks.map { ($0.key, $0.value) })
+      .sorted { $0.0 < $1.0 }.map { "\($0.0):\($0.1)" }.joined(separator: " ")
     guard !figures.revenue.isEmpty else { return [counts + Array(repeating: "–", count: 6) + [errors, invalid]] }
     return figures.revenue.enumerated().map { index, money in
       let amounts = [money.gross, money.developer, money.network].map { "\(money.currency) \(MoneyText.format($0))" }

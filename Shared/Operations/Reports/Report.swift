@@ -7,6 +7,23 @@ package struct ReportRow: Hashable, Sendable {
   package var figures = ReportFigures()
 }
 
+/// Events of one kind and currency that no budget could pay yet, while allotments that may return some have not ended.
+package struct WaitingEvents: Hashable, Sendable {
+  /// `impression` or `click`.
+  package var kind: String
+  package var currency: String
+  package var events: Int64
+  /// Their prices, in nanos.
+  package var price: Int128
+
+  var json: JSONValue {
+    [
+      "kind": .text(kind), "currency": .text(currency), "events": .integer(events),
+      "price": .text(MoneyText.format(price)),
+    ]
+  }
+}
+
 /// A report, read in one snapshot of the database.
 package struct Report: Sendable {
   package var query: ReportQuery
@@ -22,6 +39,10 @@ package struct Report: Sendable {
   /// Requests without the key of the app they name, of the whole network and of whole days: they are in no row and not
   /// in the total (M1, A1).
   package var requestsWithoutAppKey: Int64 = 0
+
+  /// What waits for budget now, in the whole network: it is in no row's revenue and not in the total's (B4). Empty in a
+  /// report of test traffic.
+  package var waiting: [WaitingEvents] = []
 
   /// True when there are more rows than the query allows: the others have less worth, or lie further back.
   package var isCut: Bool { rowsTotal > rows.count }
@@ -70,7 +91,8 @@ package struct Report: Sendable {
       "completeUntil": .object(
         completeUntil.map { JSONValue.Member($0.figures, .optional($0.moment?.utcText)) }),
       "order": query.timeIndex == nil ? "worth" : "time", "isCut": .flag(isCut), "rowsTotal": .integer(rowsTotal),
-      "rest": .optional(restAddress), "requestsWithoutAppKey": .integer(requestsWithoutAppKey), "total": total.json,
+      "rest": .optional(restAddress), "requestsWithoutAppKey": .integer(requestsWithoutAppKey),
+      "waiting": .list(waiting.map(\.json)), "total": total.json,
       "rows": .list(
         rows.map { row in
           guard case .object(let figures) = row.figures.json else { return .null }

@@ -14,9 +14,11 @@ package struct Reports: Sendable {
       let parts = pipeline.send(ReadReport(query: query))
       let completeness = pipeline.send(ReadCompleteness())
       let keyless = pipeline.send(ReadRequestsWithoutAppKey(query: query))
+      let waiting = pipeline.send(ReadWaiting())
       let results = try connection.run(pipeline)
       var report = Reports.assemble(query, try results.rows(parts), completeness: try results.rows(completeness))
       report.requestsWithoutAppKey = try results.rows(keyless).first ?? 0
+      if !query.isTest { report.waiting = try results.rows(waiting) }
       return report
     }
   }

@@ -1,4 +1,5 @@
 import LocalProcesses
+import PipelineHost
 import Runtime
 
 /// Each service is killed like by a power cut at each named place, all services at once, in an order by chance.

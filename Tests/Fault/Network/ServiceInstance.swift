@@ -2,6 +2,7 @@ import AdCore
 import Foundation
 import HTTP
 import LocalProcesses
+import PipelineHost
 import Runtime
 import Synchronization
 import Threads

@@ -8,7 +8,6 @@ import Runtime
 import Synchronization
 import Testing
 import Threads
-
 @testable import AdSelection
 @testable import Runtime
 

@@ -3,6 +3,7 @@ import AdEvents
 import ClickTrackingCore
 import Migrations
 import Pipeline
+import PipelineHost
 import Postgres
 import Runtime
 import Synchronization

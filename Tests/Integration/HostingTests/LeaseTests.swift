@@ -3,6 +3,7 @@ import Pipeline
 import Postgres
 import Testing
 
+@testable import PipelineHost
 @testable import Runtime
 
 @Suite("Leases in the database", .timeLimit(.minutes(5)))

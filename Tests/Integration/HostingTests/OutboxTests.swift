@@ -3,6 +3,7 @@ import AdEvents
 import BrokerFaults
 import Kafka
 import LocalProcesses
+import PipelineHost
 import Postgres
 import Runtime
 import Testing

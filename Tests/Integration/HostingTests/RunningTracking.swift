@@ -5,8 +5,8 @@ import Migrations
 import Postgres
 import TestServers
 import Threads
-
 @testable import ImpressionTracking
+@testable import PipelineHost
 @testable import Runtime
 
 /// Impression tracking as its executable runs it, in this process.

@@ -5,7 +5,7 @@ import Pipeline
 import Synchronization
 import Testing
 import Threads
-
+@testable import PipelineHost
 @testable import Runtime
 
 @Suite("The writer of a service", .timeLimit(.minutes(5)))

@@ -2,6 +2,7 @@ import AdCore
 import ImpressionTrackingCore
 import LocalProcesses
 import Pipeline
+import PipelineHost
 import Postgres
 import Runtime
 import Testing

@@ -3,6 +3,7 @@ import Dispatch
 import ImpressionTrackingCore
 import LocalProcesses
 import Pipeline
+import PipelineHost
 import Postgres
 import Runtime
 import TestServers

@@ -2,7 +2,6 @@ import BrokerFaults
 import Foundation
 import Testing
 import Threads
-
 @testable import Kafka
 
 @Suite("A producer", .timeLimit(.minutes(10)))

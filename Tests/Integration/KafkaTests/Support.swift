@@ -1,7 +1,6 @@
 import Foundation
 import Synchronization
 import Threads
-
 @testable import Kafka
 
 /// Collects what a producer reports.

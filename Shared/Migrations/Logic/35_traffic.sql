@@ -1,0 +1,102 @@
+-- Invalid traffic (B8): gross and net are both in the reports, and what is unusual about an app's hour is marked for a
+-- person.
+
+-- What is told and not billed, by reason and all dimensions of reports: gross = net + these.
+CREATE OR REPLACE VIEW reporting.invalid_minute AS
+SELECT minute, is_test, app, campaign, ad, placement, coalesce(nullif(country, ''), 'unknown') AS country,
+  reporting.size_name(size) AS size, reporting.device_name(device) AS device, 'impression'::text AS kind,
+  'impossible'::text AS reason, events
+FROM impression_tracking.minute_count WHERE kind = 5
+UNION ALL
+SELECT minute, is_test, app, campaign, ad, placement, country, reporting.size_name(size), reporting.device_name(device),
+  'click', reporting.invalid_reason(verdict), events
+FROM click_tracking.minute_count WHERE kind = 1 AND verdict <> 1;
+COMMENT ON VIEW reporting.invalid_minute IS
+  'Impressions and clicks that are not billed, by reason (B8, M4 to M7): gross figures are net ones and these.';
+
+DO $do$
+DECLARE
+  name text;
+BEGIN
+  FOREACH name IN ARRAY ARRAY['minute', 'is_test', 'app', 'campaign', 'ad', 'placement', 'country', 'size', 'device'] LOOP
+    EXECUTE format('COMMENT ON COLUMN reporting.invalid_minute.%I IS %L', name, 'As in reporting.minute.');
+  END LOOP;
+END
+$do$;
+COMMENT ON COLUMN reporting.invalid_minute.kind IS 'impression or click.';
+COMMENT ON COLUMN reporting.invalid_minute.reason IS
+  'Of impressions: impossible; of clicks: repeat, accidental, tooEarly, tooLate, limited, noImpression, impossible.';
+COMMENT ON COLUMN reporting.invalid_minute.events IS 'How many.';
+
+-- The quality of each app's traffic by hour, live and test apart.
+CREATE OR REPLACE VIEW reporting.traffic_quality AS
+SELECT app, date_trunc('hour', minute, 'UTC') AS hour, is_test,
+  sum(views + impossible_views)::bigint AS gross_impressions, sum(views)::bigint AS net_impressions,
+  sum(impossible_views)::bigint AS impossible_views, sum(taps)::bigint AS gross_clicks,
+  sum(CASE WHEN verdict = 1 THEN taps ELSE 0 END)::bigint AS net_clicks,
+  sum(CASE WHEN verdict = 2 THEN taps ELSE 0 END)::bigint AS repeats,
+  sum(CASE WHEN verdict = 3 THEN taps ELSE 0 END)::bigint AS accidental,
+  sum(CASE WHEN verdict = 4 THEN taps ELSE 0 END)::bigint AS too_early,
+  sum(CASE WHEN verdict = 5 THEN taps ELSE 0 END)::bigint AS too_late,
+  sum(CASE WHEN verdict = 6 THEN taps ELSE 0 END)::bigint AS limited,
+  sum(CASE WHEN verdict = 7 THEN taps ELSE 0 END)::bigint AS without_impression,
+  sum(CASE WHEN verdict = 8 THEN taps ELSE 0 END)::bigint AS impossible_clicks
+FROM (
+  SELECT app, minute, is_test, CASE WHEN kind = 2 THEN events ELSE 0 END AS views,
+    CASE WHEN kind = 5 THEN events ELSE 0 END AS impossible_views, 0::bigint AS taps, 0::smallint AS verdict
+  FROM impression_tracking.minute_count WHERE kind IN (2, 5)
+  UNION ALL
+  SELECT app, minute, is_test, 0, 0, events, verdict FROM click_tracking.minute_count WHERE kind = 1
+) AS told GROUP BY 1, 2, 3;
+COMMENT ON VIEW reporting.traffic_quality IS
+  'Gross and net impressions and clicks of each app by hour, and why clicks are not billed. Gross is all that was told '
+  'and understood, each thing once; net is what counts.';
+COMMENT ON COLUMN reporting.traffic_quality.app IS 'The app''s id.';
+COMMENT ON COLUMN reporting.traffic_quality.hour IS 'Start of the hour, UTC, of the events'' times.';
+COMMENT ON COLUMN reporting.traffic_quality.is_test IS 'Whether it is test traffic (A2).';
+COMMENT ON COLUMN reporting.traffic_quality.gross_impressions IS 'All impressions that were told, each once.';
+COMMENT ON COLUMN reporting.traffic_quality.net_impressions IS 'Impressions that count (M1, M4).';
+COMMENT ON COLUMN reporting.traffic_quality.gross_clicks IS 'All taps whose action began, free ones too.';
+COMMENT ON COLUMN reporting.traffic_quality.net_clicks IS 'Taps that count (M2, M4, M7).';
+COMMENT ON COLUMN reporting.traffic_quality.impossible_views IS 'Told to be seen sooner than can be (B8).';
+COMMENT ON COLUMN reporting.traffic_quality.repeats IS 'Further taps on the same ad (M4).';
+COMMENT ON COLUMN reporting.traffic_quality.accidental IS 'The action was over within 2 s without leaving (M7).';
+COMMENT ON COLUMN reporting.traffic_quality.too_early IS 'Less than 100 ms after the impression.';
+COMMENT ON COLUMN reporting.traffic_quality.too_late IS 'More than 1 h after the impression.';
+COMMENT ON COLUMN reporting.traffic_quality.limited IS 'Beyond the client''s click limits.';
+COMMENT ON COLUMN reporting.traffic_quality.without_impression IS 'No impression came for it (M5).';
+COMMENT ON COLUMN reporting.traffic_quality.impossible_clicks IS 'Before the ad was on screen (B8).';
+
+CREATE OR REPLACE VIEW reporting.anomaly AS
+SELECT app, hour,
+  CASE kind WHEN 1 THEN 'clickRate' WHEN 2 THEN 'repeats' WHEN 3 THEN 'tooEarly' WHEN 4 THEN 'accidental'
+    WHEN 5 THEN 'limited' WHEN 6 THEN 'impossible' END AS kind,
+  events, of_events, reporting.hundredths(100 * events::numeric, of_events) AS percent,
+  (limit_basis_points * 0.01)::numeric(38,2) AS limit_percent, found_at
+FROM console.anomaly;
+COMMENT ON VIEW reporting.anomaly IS
+  'Hours of live traffic in which something about an app went beyond its limit: for a person to look at.';
+COMMENT ON COLUMN reporting.anomaly.app IS 'The app''s id.';
+COMMENT ON COLUMN reporting.anomaly.hour IS 'Start of the hour, UTC.';
+COMMENT ON COLUMN reporting.anomaly.events IS 'How many events the mark is about.';
+COMMENT ON COLUMN reporting.anomaly.of_events IS 'Of how many.';
+COMMENT ON COLUMN reporting.anomaly.found_at IS 'When the console first saw it.';
+COMMENT ON COLUMN reporting.anomaly.kind IS
+  'clickRate: net clicks of net impressions; repeats, tooEarly, accidental, limited: of gross clicks; impossible: views '
+  'and clicks that cannot be, of all that were told.';
+COMMENT ON COLUMN reporting.anomaly.percent IS 'The share, in percent.';
+COMMENT ON COLUMN reporting.anomaly.limit_percent IS 'The limit, in percent.';
+
+-- Those that count for no app.
+CREATE OR REPLACE VIEW reporting.requests_without_app_key AS
+SELECT day,
+  CASE reason WHEN 16 THEN 'unknownKey' WHEN 17 THEN 'revokedKey' WHEN 18 THEN 'keyOfAnotherApp'
+    WHEN 42 THEN 'keyNotYetKnown' END AS reason,
+  sum(requests)::bigint AS requests
+FROM ad_selection.keyless_count GROUP BY keyless_count.day, keyless_count.reason;
+COMMENT ON VIEW reporting.requests_without_app_key IS
+  'Requests that came without the key of the app they name: they count for no app and stand in no other view (M1, A1).';
+COMMENT ON COLUMN reporting.requests_without_app_key.day IS 'Day in UTC on which they were refused.';
+COMMENT ON COLUMN reporting.requests_without_app_key.reason IS
+  'unknownKey, revokedKey, keyOfAnotherApp, or keyNotYetKnown: the catalogue was not complete.';
+COMMENT ON COLUMN reporting.requests_without_app_key.requests IS 'How many.';
