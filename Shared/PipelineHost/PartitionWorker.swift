@@ -4,6 +4,7 @@ import Kafka
 import Pipeline
 import Postgres
 import Runtime
+import Threads
 
 /// What a worker is told. A generation counts the openings of a partition: what belongs to an earlier one is dropped.
 enum WorkerCommand<Event: Sendable>: Sendable {
@@ -64,7 +65,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       heartbeat()
       let hasBacklog = pipelines.values.contains { $0.pipeline.hasBacklog }
       let wait = hasBacklog ? 0 : max(0, nextTick - clock.monotonicMilliseconds)
-      for command in mailbox.takeAll(until: Date(timeIntervalSinceNow: Double(wait) / 1_000)) {
+      for command in mailbox.takeAll(timeoutMilliseconds: Int(wait)) {
         if case .stop = command {
           end()
           return

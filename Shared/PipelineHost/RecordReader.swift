@@ -1,8 +1,8 @@
 import AdCore
-import Foundation
 import Kafka
 import Pipeline
 import Runtime
+import Threads
 
 /// Reads the service's inputs on one thread: decodes records into batches, and does with them and with the partitions
 /// what the rules say (``ReaderState``).
@@ -198,7 +198,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   }
 
   private func obeyLeases() throws(KafkaError) {
-    for order in orders.takeAll(until: .distantPast) {
+    for order in orders.takeAll(timeoutMilliseconds: 0) {
       try perform(state.ordered(order, partitionCount: partitionCount))
     }
     tellState()
@@ -214,8 +214,8 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     if let offsets = state.takeAssignment() { try consumer.assign(places(offsets)) }
   }
 
-  private func takeNews(until deadline: Date = .distantPast) throws(KafkaError) {
-    for item in news.takeAll(until: deadline) {
+  private func takeNews(timeoutMilliseconds: Int = 0) throws(KafkaError) {
+    for item in news.takeAll(timeoutMilliseconds: timeoutMilliseconds) {
       try perform(state.told(item, now: clock.monotonicMilliseconds))
     }
   }
@@ -223,8 +223,10 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   /// Lets the workers finish what they have, then forgets all partitions.
   private func closeAll() throws(KafkaError) {
     try perform(state.stopped())
-    let deadline = Date(timeIntervalSinceNow: 20)
-    while !state.isEmpty, Date() < deadline { try takeNews(until: deadline) }
+    let deadline = Deadline(afterMilliseconds: ReaderLimits.finishMilliseconds)
+    while !state.isEmpty, !deadline.isOver {
+      try takeNews(timeoutMilliseconds: Int(deadline.remainingMilliseconds))
+    }
     ends.watch([:])
   }
 
