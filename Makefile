@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 SWIFT ?= swift
-SOURCES := $(wildcard Package.swift Services Shared Tests deploy/database)
+SOURCES := $(wildcard Package.swift Services Shared Tests)
 
 .PHONY: help
 help: ## print this list

@@ -29,7 +29,7 @@ let shared: [Target] = [
     path: "Plugins/EmbedMigrations"),
   .executableTarget(name: "MigrationEmbedder", path: "Plugins/MigrationEmbedder"),
   .target(
-    name: "Migrations", dependencies: ["Crypto", "Postgres"], path: "deploy/database", exclude: ["migrations"],
+    name: "Migrations", dependencies: ["Crypto", "Postgres"], path: "Shared/Migrations", exclude: ["Tables", "Logic"],
     plugins: ["EmbedMigrations"]),
   .target(name: "HTTP", dependencies: ["CLibmicrohttpd"], path: "Shared/HTTP"),
   .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto"], path: "Shared/Pipeline"),

@@ -1,15 +1,18 @@
 import Foundation
 import PackagePlugin
 
-/// Puts every `migrations/*.sql` of a target into its code, so that a program carries its schema and a new file needs
-/// no other edit.
+/// Puts every `Tables/*.sql` and `Logic/*.sql` of a target into its code, so that a program carries its schema and a new
+/// file needs no other edit.
 @main
 struct EmbedMigrations: BuildToolPlugin {
   func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
-    let folder = target.directoryURL.appending(path: "migrations")
-    let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+    let files = try ["Tables", "Logic"].flatMap { folder in
+      try FileManager.default.contentsOfDirectory(
+        at: target.directoryURL.appending(path: folder), includingPropertiesForKeys: nil
+      )
       .filter { $0.pathExtension == "sql" }
       .sorted { $0.lastPathComponent < $1.lastPathComponent }
+    }
     let output = context.pluginWorkDirectoryURL.appending(path: "EmbeddedMigrations.swift")
     return [
       .buildCommand(

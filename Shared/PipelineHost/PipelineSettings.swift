@@ -81,7 +81,7 @@ package struct PipelineSettings: Sendable {
       do throws(MigrationError) {
         try MigrationRunner().check(connection)
       } catch {
-        guard case .tooNew = error, isNewerSchemaAllowed else { throw error }
+        guard error.mayBeNewer, isNewerSchemaAllowed else { throw error }
         context.logger.warning("the schema is a newer release's", ["detail": .text("\(error)")])
       }
     }

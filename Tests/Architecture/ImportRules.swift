@@ -26,6 +26,7 @@ enum ImportRules {
     Rule("Shared/Pipeline", ["AdCore", "AdEvents", "Crypto"], isPure: true),
     Rule("Shared/Kafka", ["CLibrdkafka"]),
     Rule("Shared/Postgres", ["CLibpq"]),
+    Rule("Shared/Migrations", ["Crypto", "Postgres"]),
     Rule("Shared/HTTP", ["CLibmicrohttpd"]),
     Rule("Shared/Runtime", ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres"]),
     Rule(
@@ -43,7 +44,6 @@ enum ImportRules {
     Rule("Services/Billing/Service", everythingShared.union(["BillingCore"])),
     Rule("Services/Console", everythingShared.union(["Operations"])),
     Rule("Services/Handbill", everythingShared.union(["AdClient", "LocalProcesses", "Migrations", "Operations"])),
-    Rule("deploy/database", ["Crypto", "Postgres"]),
   ]
 
   private static let systemModules: Set = [

@@ -33,7 +33,7 @@ struct SelectionTables: ServiceTables {
     for count in try connection.run(CountTestRequests(partition: partition)) {
       stored.testRequests[count.client] = count.requests
     }
-    for unwritten in try connection.run(CountUnwritten(partition: partition, now: now)) {
+    for unwritten in try connection.run(CountUnwritten(partition: partition)) {
       stored.counts[unwritten.key, default: 0] += unwritten.requests
     }
     return SelectionDecider(

@@ -12,8 +12,11 @@ enum MigrateCommand {
     examples: [CommandExample("handbill migrate up", "Applies what is missing.")],
     subcommands: [
       Command(
-        "up", summary: "Applies the migrations that the database lacks.",
-        discussion: "Each is a transaction of its own. Several may run at once: one works, the others wait.",
+        "up", summary: "Applies the migrations that the database lacks, and makes its functions and views again.",
+        discussion: """
+          Each is a transaction of its own. Functions and views are made again each time. Several may run at once: one
+          works, the others wait.
+          """,
         examples: [CommandExample("handbill migrate up --json", "The versions applied, as JSON.")], run: up),
       Command(
         "status", summary: "Shows each migration and when it was applied; exit 1 while one is missing.",
@@ -41,7 +44,8 @@ enum MigrateCommand {
     if invocation.wantsJSON {
       try JSONOutput.print(result)
     } else if result.applied.isEmpty {
-      Terminal.print("The schema is at version \(result.version); nothing to do.")
+      Terminal.print(
+        "The schema is at version \(result.version); nothing is missing. Functions and views were made again.")
     } else {
       Terminal.print("Applied \(result.applied.map(String.init).joined(separator: ", ")).")
     }

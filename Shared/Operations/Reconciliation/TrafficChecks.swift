@@ -16,13 +16,11 @@ enum TrafficChecks {
     counts("clicks", "click_tracking.minute_count", "events", "click_tracking.click", "kind = 1"),
   ]
 
-  /// Requests of the batches that ad selection has counted: it writes counts later than batches. Where it does not say
-  /// how far it has come, nobody has owned the partition since a release that counted with each batch.
+  /// Requests of the batches that ad selection has counted: it writes counts later than batches.
   private static let countedRequests = """
     (SELECT d.partition, d.app, d.is_test FROM ad_selection.decision d
-      LEFT JOIN ad_selection.counted c USING (partition)
-      WHERE NOT ad_selection.is_without_app_key(d.reason)
-        AND (c.batch_number IS NULL OR d.batch_number <= c.batch_number)) AS counted_requests
+      JOIN ad_selection.counted c USING (partition)
+      WHERE NOT ad_selection.is_without_app_key(d.reason) AND d.batch_number <= c.batch_number) AS counted_requests
     """
 
   /// Those without their app's key count for no app (M1, A1). Days whose decisions retention took are not compared.
@@ -31,8 +29,8 @@ enum TrafficChecks {
     sql: """
       WITH stored AS (
         SELECT d.partition, public.day_of(d.serve_id) AS day, d.reason, count(*) AS rows
-        FROM ad_selection.decision d LEFT JOIN ad_selection.counted c USING (partition)
-        WHERE ad_selection.is_without_app_key(d.reason) AND (c.batch_number IS NULL OR d.batch_number <= c.batch_number)
+        FROM ad_selection.decision d JOIN ad_selection.counted c USING (partition)
+        WHERE ad_selection.is_without_app_key(d.reason) AND d.batch_number <= c.batch_number
         GROUP BY 1, 2, 3
       ), counted AS (
         SELECT partition, day, reason, requests AS counted FROM ad_selection.keyless_count

@@ -51,7 +51,7 @@ package enum CommandLineProgram {
   private static func isUnavailable(_ error: any Error) -> Bool {
     switch error {
     case let error as PostgresError: error.isUnavailable
-    case MigrationError.database(let error), MigrationError.failed(_, _, let error): error.isUnavailable
+    case MigrationError.database(let error), MigrationError.failed(_, let error): error.isUnavailable
     case let error as KafkaError: [.brokerUnavailable, .timedOut].contains(error.kind)
     default: false
     }

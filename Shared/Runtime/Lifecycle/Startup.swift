@@ -41,7 +41,7 @@ package enum Startup {
     switch error {
     case let error as PostgresError: isRefusal(error)
     case MigrationError.database(let error): isRefusal(error)
-    case MigrationError.tooOld, MigrationError.failed: false
+    case MigrationError.tooOld, MigrationError.otherLogic, MigrationError.failed: false
     case is MigrationError: true
     default: false
     }

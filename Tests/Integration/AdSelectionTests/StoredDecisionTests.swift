@@ -53,19 +53,6 @@ struct StoredDecisionTests {
     #expect(try count(partition, "minute_count WHERE requests = 1") == 1)
   }
 
-  @Test("M6: requests that an earlier release counted with their batch are not counted again")
-  func countedBefore() async throws {
-    let partition = try StoredPartition(try await TestDatabase.migrated())
-    _ = try partition.ask([try partition.network.request(1, at: partition.clock.now)])
-    _ = try partition.database.execute(sql: "DELETE FROM ad_selection.counted")
-    try partition.restart()
-    _ = try partition.ask([try partition.network.request(2, at: partition.clock.now)])
-    try partition.restart()
-    try partition.rest()
-    let rows = try partition.database.query("SELECT sum(requests)::bigint FROM ad_selection.minute_count")
-    #expect(try #require(rows.first).decode(0) == Int64(1))
-  }
-
   @Test("A2, M6: an error that a test request got for nothing is counted from its row as what it is")
   func injectedError() async throws {
     let partition = try StoredPartition(try await TestDatabase.migrated())

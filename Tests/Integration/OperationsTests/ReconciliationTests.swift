@@ -41,6 +41,7 @@ struct ReconciliationTests {
     INSERT INTO impression_tracking.output VALUES (0, 'ads.impressions.accepted', 2, 1);
     INSERT INTO click_tracking.output VALUES (0, 'ads.clicks.accepted', 2, 1);
     INSERT INTO impression_tracking.partition (partition, batch_number) VALUES (0, 1);
+    INSERT INTO ad_selection.counted VALUES (0, 1, '2025-07-24Z');
     INSERT INTO impression_tracking.counted VALUES (0, 1);
     INSERT INTO impression_tracking.windows VALUES (0, 'HANDBILL_LATE_ARRIVAL', '2025-07-01Z', 86400000);
     INSERT INTO impression_tracking.input (partition, topic, next_offset) VALUES (0, 'ads.impressions', 3);

@@ -62,6 +62,43 @@ struct MigrationTests {
     #expect(try MigrationRunner([first, second]).up(connection) == [2])
   }
 
+  @Test("functions and views are made again by every run, in the order of their files' names")
+  func logic() async throws {
+    let connection = try await TestServer.connect()
+    let function = Logic.File(name: "10_one.sql", sql: "CREATE OR REPLACE FUNCTION one() RETURNS int RETURN 1")
+    let view = Logic.File(name: "20_ones.sql", sql: "CREATE OR REPLACE VIEW ones AS SELECT one() FROM one")
+    let runner = try MigrationRunner([first, second], logic: Logic([view, function]))
+    #expect(try runner.up(connection) == [1, 2])
+    try connection.executeScript("DROP VIEW ones")
+    #expect(try runner.up(connection).isEmpty)
+    #expect(try connection.query("SELECT one FROM ones").map { row in try row.decode(0, Int32.self) } == [1])
+  }
+
+  @Test("a program that carries other functions and views is told to migrate, until it has")
+  func otherLogic() async throws {
+    let connection = try await TestServer.connect()
+    let one = Logic.File(name: "10_one.sql", sql: "CREATE OR REPLACE FUNCTION one() RETURNS int RETURN 1")
+    let changed = Logic.File(name: "10_one.sql", sql: "CREATE OR REPLACE FUNCTION one() RETURNS int RETURN 2")
+    #expect(try MigrationRunner([first], logic: Logic([one])).up(connection) == [1])
+    let runner = try MigrationRunner([first], logic: Logic([changed]))
+    let error = #expect(throws: MigrationError.self) { try runner.check(connection) }
+    #expect(error?.description.contains("run 'handbill migrate up'") == true)
+    #expect(try runner.up(connection).isEmpty)
+    try runner.check(connection)
+    #expect(try connection.query("SELECT one()").map { row in try row.decode(0, Int32.self) } == [2])
+  }
+
+  @Test("a step and the functions that belong to it are made together or not at all")
+  func brokenLogic() async throws {
+    let connection = try await TestServer.connect()
+    let broken = Logic.File(name: "10_broken.sql", sql: "SELECT 1 / 0")
+    let runner = try MigrationRunner([first, second], logic: Logic([broken]))
+    let error = #expect(throws: MigrationError.self) { try runner.up(connection) }
+    #expect(error?.description.contains("10_broken.sql failed") == true)
+    let tables = try connection.query("SELECT relname::text FROM pg_class WHERE relname IN ('one', 'two')")
+    #expect(try tables.map { row in try row.decode(0, String.self) } == ["one"])
+  }
+
   @Test("of two that migrate at once, one does it and the other finds it done")
   func concurrent() async throws {
     let configuration = try await TestServer.database()

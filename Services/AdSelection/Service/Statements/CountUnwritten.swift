@@ -4,21 +4,16 @@ import AdSelectionCore
 import Postgres
 import Runtime
 
-/// Counts the decisions of a partition's batches that came after the last one that wrote its counts. A partition that
-/// has no such number yet is new, or was counted with each batch so far, by an earlier release: its counting begins here.
+/// Counts the decisions of a partition's batches that came after the last one that wrote its counts; all of them while
+/// none did.
 ///
 /// Ids tell the time of the decision, so only the latest days are read. An hour is more than clocks may differ.
 struct CountUnwritten: PostgresStatement {
   static let sql = """
-    WITH begun AS (
-      INSERT INTO ad_selection.counted (partition, batch_number, committed_at)
-      SELECT partition, batch_number, $3 FROM ad_selection.partition WHERE partition = $1
-      ON CONFLICT DO NOTHING RETURNING batch_number, committed_at
-    ), counted AS (
-      SELECT max(batch_number) AS last, extract(epoch FROM max(committed_at) - interval '1 hour') AS since FROM (
-        SELECT * FROM begun
-        UNION ALL SELECT batch_number, committed_at FROM ad_selection.counted WHERE partition = $1
-      ) AS known
+    WITH counted AS (
+      SELECT coalesce(max(batch_number), 0) AS last,
+        coalesce(extract(epoch FROM max(committed_at) - interval '1 hour'), 0) AS since
+      FROM ad_selection.counted WHERE partition = $1
     ), uncounted AS (
       SELECT serve_id, arrival, reason, app, placement, country, device, size, is_test, campaign, ad, error
       FROM ad_selection.decision WHERE partition = $1 AND batch_number > (SELECT last FROM counted)
@@ -34,9 +29,8 @@ struct CountUnwritten: PostgresStatement {
     FROM uncounted WHERE ad_selection.is_without_app_key(reason) GROUP BY minute, reason
     """
   let partition: Int32
-  let now: Timestamp
 
-  var parameters: [any PostgresValue] { [partition, Int16(DecisionReason.testError.rawValue), now.postgres] }
+  var parameters: [any PostgresValue] { [partition, Int16(DecisionReason.testError.rawValue)] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> (key: SelectionCountKey, requests: Int64) {
     let moment: PostgresTimestamp = try row.decode(0)

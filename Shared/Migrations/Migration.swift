@@ -1,6 +1,7 @@
 import Crypto
 
-/// One numbered step of the schema's history: `migrations/NNNN_name.sql`. Once released it is never edited.
+/// One numbered step of the tables' history: `Tables/NNNN_name.sql`. Once landed it is never edited; a change is a new
+/// step.
 package struct Migration: Sendable, Hashable {
   /// From 1, without gaps.
   package let version: Int32
@@ -29,7 +30,7 @@ package struct Migration: Sendable, Hashable {
   /// is missing or double.
   package static func all() throws(MigrationError) -> [Migration] {
     var migrations: [Migration] = []
-    for (file, sql) in embeddedMigrations {
+    for (file, sql) in embeddedTables {
       guard let migration = Migration(file: file, sql: sql) else {
         throw .malformed("\(file) is not named NNNN_name.sql")
       }

@@ -10,10 +10,20 @@ package enum MigrationError: Error, Sendable, CustomStringConvertible {
   case tooNew(applied: Int32, required: Int32)
   /// The database lacks migrations that this program needs.
   case tooOld(applied: Int32, required: Int32)
-  /// A migration failed and was rolled back; the ones before it stay applied.
-  case failed(version: Int32, name: String, PostgresError)
+  /// The database's functions and views are not this program's; which of them are newer, nobody can tell.
+  case otherLogic
+  /// A step failed and was rolled back; the ones before it stay applied.
+  case failed(step: String, PostgresError)
   /// The database could not be asked.
   case database(PostgresError)
+
+  /// True where the database may be ahead of this program.
+  package var mayBeNewer: Bool {
+    switch self {
+    case .tooNew, .otherLogic: true
+    default: false
+    }
+  }
 
   package var description: String {
     switch self {
@@ -25,8 +35,9 @@ package enum MigrationError: Error, Sendable, CustomStringConvertible {
       "the database has migration \(applied), this program knows only \(required): start the newer program"
     case .tooOld(let applied, let required):
       "the database has migration \(applied), this program needs \(required): run 'handbill migrate up'"
-    case .failed(let version, let name, let error):
-      "migration \(version) (\(name)) failed and was rolled back: \(error)"
+    case .otherLogic:
+      "the database's functions and views are another release's: run 'handbill migrate up' of the release that is to run"
+    case .failed(let step, let error): "\(step) failed and was rolled back: \(error)"
     case .database(let error): "\(error)"
     }
   }

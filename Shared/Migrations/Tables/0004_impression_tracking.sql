@@ -8,24 +8,7 @@ CREATE TABLE impression_tracking.impression (
   sequence bigint NOT NULL,
   event_time timestamptz NOT NULL,
   arrival timestamptz NOT NULL,
-  expires_at timestamptz NOT NULL,
-  app text NOT NULL,
-  developer text NOT NULL,
-  advertiser text NOT NULL,
-  campaign text NOT NULL,
-  ad text NOT NULL,
-  placement text NOT NULL,
-  country text NOT NULL,
-  device smallint NOT NULL,
-  size smallint NOT NULL,
-  impression_price bigint NOT NULL,
-  click_price bigint NOT NULL,
-  currency text NOT NULL,
-  share_basis_points int NOT NULL,
-  allotment bigint NOT NULL,
-  budget_day int NOT NULL,
-  client_hash bigint NOT NULL,
-  is_test boolean NOT NULL,
+  LIKE public.terms,
   PRIMARY KEY (serve_id)
 ) PARTITION BY RANGE (serve_id);
 CREATE INDEX impression_batch ON impression_tracking.impression USING brin (batch_number) WITH (pages_per_range = 32);
@@ -48,6 +31,8 @@ CREATE TABLE impression_tracking.delivery (
   is_test boolean NOT NULL,
   PRIMARY KEY (serve_id, kind)
 ) PARTITION BY RANGE (serve_id);
+COMMENT ON COLUMN impression_tracking.delivery.kind IS
+  '1 rendered, 3 unloaded, 4 failed, 5 viewed sooner than can be: no impression';
 CREATE INDEX delivery_batch ON impression_tracking.delivery USING brin (batch_number) WITH (pages_per_range = 32);
 
 -- Errors that happened without an ad (E1, E5, E6), by request id.
@@ -64,10 +49,10 @@ CREATE TABLE impression_tracking.failure (
 CREATE INDEX failure_batch ON impression_tracking.failure USING brin (batch_number) WITH (pages_per_range = 32);
 
 -- Counts per minute of the event time. The partition is in the key, so no two instances wait for one row; views add up.
+-- Half of each page is left free, as in ad_selection.minute_count.
 CREATE TABLE impression_tracking.minute_count (
   partition int NOT NULL,
   minute timestamptz NOT NULL,
-  -- 1 rendered, 2 viewed (the impression), 3 unloaded, 4 failed
   kind smallint NOT NULL,
   -- code of rules E for a failure, else -1
   error smallint NOT NULL,
@@ -81,7 +66,9 @@ CREATE TABLE impression_tracking.minute_count (
   is_test boolean NOT NULL,
   events bigint NOT NULL,
   PRIMARY KEY (partition, minute, kind, error, app, campaign, ad, placement, country, size, device, is_test)
-);
+) WITH (fillfactor = 50);
+COMMENT ON COLUMN impression_tracking.minute_count.kind IS
+  '1 rendered, 2 viewed (the impression), 3 unloaded, 4 failed, 5 viewed sooner than can be';
 
 -- Up to which batch a partition's events are in minute_count. Later ones are counted by the process that decided them,
 -- and from the rows above by its successor.
@@ -89,7 +76,3 @@ CREATE TABLE impression_tracking.counted (
   partition int PRIMARY KEY,
   batch_number bigint NOT NULL
 );
-
-SELECT public.keep_days(parent::regclass, current_date, 2, 3, 400)
-FROM unnest(ARRAY['impression_tracking.impression', 'impression_tracking.delivery', 'impression_tracking.failure'])
-  AS parent;

@@ -17,20 +17,25 @@ package struct MigrationRunner {
   private static let noTable = "42P01"
 
   private let migrations: [Migration]
+  private let logic: Logic
 
   /// A runner of the migrations that this program carries.
-  package init() throws(MigrationError) { migrations = try Migration.all() }
+  package init() throws(MigrationError) {
+    migrations = try Migration.all()
+    logic = .own
+  }
 
   /// A runner of other migrations, for tests.
-  package init(_ migrations: [Migration]) throws(MigrationError) {
+  package init(_ migrations: [Migration], logic: Logic = Logic([])) throws(MigrationError) {
     self.migrations = try Migration.checked(migrations)
+    self.logic = logic
   }
 
   /// The version that this program needs.
   package var requiredVersion: Int32 { migrations.last?.version ?? 0 }
 
-  /// Applies what is missing, each migration in a transaction of its own, and returns the versions applied. Several may
-  /// call it at once: one works, the others wait for it.
+  /// Applies what is missing, each migration in a transaction of its own, makes functions and views again, and returns
+  /// the versions applied. Several may call it at once: one works, the others wait for it.
   package func up(_ connection: PostgresConnection) throws(MigrationError) -> [Int32] {
     try database { () throws(PostgresError) in
       // Waiting for another's migration may take long; the lock goes with the session.
@@ -59,32 +64,59 @@ package struct MigrationRunner {
           name text NOT NULL,
           checksum bytea NOT NULL CHECK (octet_length(checksum) = 32),
           applied_at timestamptz NOT NULL
+        );
+        CREATE TABLE IF NOT EXISTS public.schema_logic (
+          is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+          checksum bytea NOT NULL CHECK (octet_length(checksum) = 32),
+          made_at timestamptz NOT NULL
         )
         """)
     }
-    let applied = try compared(connection)
-    var versions: [Int32] = []
-    for migration in migrations.dropFirst(applied.count) {
-      try apply(migration, connection)
-      versions.append(migration.version)
+    let missing = migrations.dropFirst(try compared(connection).count)
+    for migration in missing.dropLast() {
+      try transaction(connection) { () throws(MigrationError) in try apply(migration, connection) }
     }
-    return versions
+    // In one transaction with the last step: nobody meets a table without the functions that belong to it.
+    try transaction(connection) { () throws(MigrationError) in
+      if let last = missing.last { try apply(last, connection) }
+      try makeLogic(connection)
+    }
+    return missing.map(\.version)
   }
 
   private func apply(_ migration: Migration, _ connection: PostgresConnection) throws(MigrationError) {
-    do throws(PostgresError) {
-      try connection.begin()
-      // A busy table must not make everybody queue up behind the migration.
-      try connection.executeScript("SET LOCAL lock_timeout = '5s'")
+    try step("migration \(migration.version) (\(migration.name))") { () throws(PostgresError) in
       try connection.executeScript(migration.sql, silenceLimitMilliseconds: Self.silenceLimitMilliseconds)
-      try connection.pipeline { pipeline in
-        pipeline.send(RecordMigration(migration: migration))
-        pipeline.commit()
+      _ = try connection.execute(RecordMigration(migration: migration))
+    }
+  }
+
+  private func makeLogic(_ connection: PostgresConnection) throws(MigrationError) {
+    for file in logic.files {
+      try step(file.name) { () throws(PostgresError) in
+        try connection.executeScript(file.sql, silenceLimitMilliseconds: Self.silenceLimitMilliseconds)
       }
+    }
+    try step("functions and views") { () throws(PostgresError) in
+      _ = try connection.execute(RecordLogic(checksum: logic.checksum))
+    }
+  }
+
+  private func transaction(
+    _ connection: PostgresConnection, _ body: () throws(MigrationError) -> Void
+  ) throws(MigrationError) {
+    do throws(MigrationError) {
+      try database { () throws(PostgresError) in
+        try connection.begin()
+        // A busy table must not make everybody queue up behind the migration.
+        try connection.executeScript("SET LOCAL lock_timeout = '5s'")
+      }
+      try body()
+      try database { () throws(PostgresError) in try connection.commit() }
     } catch {
       // When the rollback fails too, the connection is lost and the server rolls back.
       do throws(PostgresError) { try connection.rollback() } catch { connection.close() }
-      throw .failed(version: migration.version, name: migration.name, error)
+      throw error
     }
   }
 
@@ -98,13 +130,16 @@ package struct MigrationRunner {
     }
   }
 
-  /// For services at their start: throws `.tooOld`, `.tooNew` or `.editedHistory` unless the database has exactly the
-  /// migrations that this program carries.
+  /// For services at their start: throws `.tooOld`, `.tooNew`, `.editedHistory` or `.otherLogic` unless the database has
+  /// exactly the migrations, functions and views that this program carries.
   package func check(_ connection: PostgresConnection) throws(MigrationError) {
     let applied = try compared(connection)
     guard applied.count == migrations.count else {
       throw .tooOld(applied: applied.last?.version ?? 0, required: requiredVersion)
     }
+    var made: [UInt8]?
+    try database { () throws(PostgresError) in made = try connection.run(AppliedLogic()).first }
+    guard made == logic.checksum else { throw .otherLogic }
   }
 
   /// What is applied, which is the beginning of what this program carries.
@@ -124,6 +159,10 @@ package struct MigrationRunner {
       throw .editedHistory(version: row.version, name: row.name)
     }
     return applied
+  }
+
+  private func step(_ name: String, _ body: () throws(PostgresError) -> Void) throws(MigrationError) {
+    do throws(PostgresError) { try body() } catch { throw .failed(step: name, error) }
   }
 
   private func database(_ body: () throws(PostgresError) -> Void) throws(MigrationError) {

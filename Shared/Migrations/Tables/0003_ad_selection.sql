@@ -66,6 +66,13 @@ CREATE TABLE ad_selection.decision (
 CREATE INDEX decision_batch ON ad_selection.decision USING brin (batch_number) WITH (pages_per_range = 32);
 -- How many test requests each client has made: test ads follow from it.
 CREATE INDEX decision_test ON ad_selection.decision (partition, client_hash) WHERE is_test;
+-- A client names its request, and not its serve: decisions are looked for by request id among those of some days.
+-- Request ids carry the time of the client's clock, so that those of a range of pages lie side by side but for some;
+-- such ranges are held apart. Measured on 400,000 decisions, a thousandth of them by wrong clocks: COPY takes 2 % more
+-- time of the processor (a B-tree: 32 %, and 16 % more to log), the index is 0.4 MB (12 MB), a look-up takes 10 ms (0.1
+-- ms).
+CREATE INDEX decision_request ON ad_selection.decision USING brin (request_id uuid_minmax_multi_ops)
+  WITH (pages_per_range = 32, autosummarize = on);
 
 -- Pieces of budget that one partition may use. An id is billing's; campaign, budget day and ordinal are what was asked
 -- for.
@@ -78,15 +85,19 @@ CREATE TABLE ad_selection.allotment (
   amount bigint NOT NULL CHECK (amount >= 1),
   used bigint NOT NULL DEFAULT 0,
   serve_until timestamptz NOT NULL,
-  -- The campaign's free budget when it was granted.
-  campaign_free bigint NOT NULL,
   -- The batch that took the grant.
   batch_number bigint NOT NULL,
   closed_at timestamptz,
   -- The sequence of its report on ads.usage.
   report_sequence bigint,
+  -- What each ad sold sets aside for its click, in parts per million of the click's price: first of all ads, then of
+  -- those that have a bound of their own, as in 43590,summer-1=120000.
+  click_rates text NOT NULL,
+  -- The clicks' part of used.
+  used_for_clicks bigint NOT NULL DEFAULT 0,
   CONSTRAINT allotment_used CHECK (used >= 0 AND used <= amount),
   CONSTRAINT allotment_closed CHECK ((closed_at IS NULL) = (report_sequence IS NULL)),
+  CONSTRAINT allotment_used_for_clicks CHECK (used_for_clicks >= 0 AND used_for_clicks <= used),
   UNIQUE (partition, campaign, budget_day, ordinal),
   UNIQUE (partition, report_sequence)
 ) WITH (fillfactor = 50);
@@ -101,8 +112,15 @@ $function$;
 CREATE TRIGGER allotment_is_closed BEFORE UPDATE ON ad_selection.allotment
   FOR EACH ROW WHEN (OLD.closed_at IS NOT NULL) EXECUTE FUNCTION ad_selection.refuse_closed_allotment();
 
+-- 16 the key is unknown, 17 revoked, 18 another app's; 42 not known yet, since the catalogue was not complete.
+CREATE FUNCTION ad_selection.is_without_app_key(reason smallint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+$function$
+  SELECT reason IN (16, 17, 18, 42)
+$function$;
+
 -- Counts per minute of the arrival (M1, M6): every request but duplicates, refused ones too. The partition is in the
--- key, so no two instances wait for one row; views add up.
+-- key, so no two instances wait for one row; views add up. Half of each page is left free: counts change many times in
+-- their minute, and a change that finds room beside the row touches no index (measured: 11 us instead of 40 us).
 CREATE TABLE ad_selection.minute_count (
   partition int NOT NULL,
   minute timestamptz NOT NULL,
@@ -120,7 +138,28 @@ CREATE TABLE ad_selection.minute_count (
   is_test boolean NOT NULL,
   requests bigint NOT NULL,
   fills bigint NOT NULL,
-  PRIMARY KEY (partition, minute, reason, app, placement, campaign, ad, country, device, size, is_test)
+  -- Code of rules E that a test request got though it did not happen (A2): its reason says no more than that it was
+  -- injected. -1 where none was.
+  injected_error smallint NOT NULL DEFAULT -1,
+  PRIMARY KEY (partition, minute, reason, app, placement, campaign, ad, country, device, size, is_test, injected_error),
+  CONSTRAINT minute_count_is_of_app CHECK (NOT ad_selection.is_without_app_key(reason))
+) WITH (fillfactor = 50);
+
+-- Requests without their app's key count for no app (M1, A1): by the day of their decision and by reason alone, so that
+-- nothing that a stranger invents makes a row. Each has its decision all the same.
+CREATE TABLE ad_selection.keyless_count (
+  partition int NOT NULL,
+  day date NOT NULL,
+  reason smallint NOT NULL CHECK (ad_selection.is_without_app_key(reason)),
+  requests bigint NOT NULL,
+  PRIMARY KEY (partition, day, reason)
 );
 
-SELECT public.keep_days('ad_selection.decision'::regclass, current_date, 2, 3, 400);
+-- Up to which batch a partition's requests are in minute_count. Later ones are counted by the process that decided
+-- them, and from their decisions by its successor.
+CREATE TABLE ad_selection.counted (
+  partition int PRIMARY KEY,
+  batch_number bigint NOT NULL,
+  -- When that batch was committed: later decisions have later ids.
+  committed_at timestamptz NOT NULL
+);

@@ -1,26 +1,8 @@
--- Invalid traffic (B8): what cannot be is recorded with a reason of its own, gross and net are both in the reports, and
--- what is unusual about an app's hour is marked for a person. Nothing that is flagged is ever deleted but by retention.
-
--- 8 impossible: before the ad was on screen, by the device's own ages.
-ALTER TABLE click_tracking.click DROP CONSTRAINT click_verdict_check,
-  ADD CONSTRAINT click_verdict_check CHECK (verdict BETWEEN 1 AND 8);
-COMMENT ON COLUMN click_tracking.click.verdict IS
-  '1 billable; free: 2 repeat, 3 accidental, 4 too early, 5 too late, 6 limited, 7 no impression, 8 impossible';
-COMMENT ON COLUMN impression_tracking.delivery.kind IS
-  '1 rendered, 3 unloaded, 4 failed, 5 viewed sooner than can be: no impression';
-COMMENT ON COLUMN impression_tracking.minute_count.kind IS
-  '1 rendered, 2 viewed (the impression), 3 unloaded, 4 failed, 5 viewed sooner than can be';
-COMMENT ON COLUMN billing.charge.fate IS
-  '1 charged, 2 unfunded, 3 free because late; 16 and the click''s verdict: free, 18 repeat, 19 accidental, 20 too early, '
-  '21 too late, 22 limited, 23 no impression, 24 impossible';
-
-CREATE FUNCTION reporting.invalid_reason(verdict smallint) RETURNS text LANGUAGE sql IMMUTABLE AS $function$
-  SELECT CASE verdict WHEN 2 THEN 'repeat' WHEN 3 THEN 'accidental' WHEN 4 THEN 'tooEarly' WHEN 5 THEN 'tooLate'
-    WHEN 6 THEN 'limited' WHEN 7 THEN 'noImpression' WHEN 8 THEN 'impossible' END
-$function$;
+-- Invalid traffic (B8): gross and net are both in the reports, and what is unusual about an app's hour is marked for a
+-- person.
 
 -- What is told and not billed, by reason and all dimensions of reports: gross = net + these.
-CREATE VIEW reporting.invalid_minute AS
+CREATE OR REPLACE VIEW reporting.invalid_minute AS
 SELECT minute, is_test, app, campaign, ad, placement, coalesce(nullif(country, ''), 'unknown') AS country,
   reporting.size_name(size) AS size, reporting.device_name(device) AS device, 'impression'::text AS kind,
   'impossible'::text AS reason, events
@@ -47,7 +29,7 @@ COMMENT ON COLUMN reporting.invalid_minute.reason IS
 COMMENT ON COLUMN reporting.invalid_minute.events IS 'How many.';
 
 -- The quality of each app's traffic by hour, live and test apart.
-CREATE VIEW reporting.traffic_quality AS
+CREATE OR REPLACE VIEW reporting.traffic_quality AS
 SELECT app, date_trunc('hour', minute, 'UTC') AS hour, is_test,
   sum(views + impossible_views)::bigint AS gross_impressions, sum(views)::bigint AS net_impressions,
   sum(impossible_views)::bigint AS impossible_views, sum(taps)::bigint AS gross_clicks,
@@ -85,24 +67,7 @@ COMMENT ON COLUMN reporting.traffic_quality.limited IS 'Beyond the client''s cli
 COMMENT ON COLUMN reporting.traffic_quality.without_impression IS 'No impression came for it (M5).';
 COMMENT ON COLUMN reporting.traffic_quality.impossible_clicks IS 'Before the ad was on screen (B8).';
 
--- Marks that the console sets, and nobody deletes: an app's hour in which a share went beyond its limit.
-CREATE SCHEMA console;
-CREATE TABLE console.anomaly (
-  app text NOT NULL,
-  hour timestamptz NOT NULL,
-  -- 1 click rate, 2 repeats, 3 too early, 4 accidental, 5 beyond the click limits, 6 impossible
-  kind smallint NOT NULL CHECK (kind BETWEEN 1 AND 6),
-  -- the share is events / of_events
-  events bigint NOT NULL CHECK (events >= 0),
-  of_events bigint NOT NULL CHECK (of_events > 0),
-  -- the limit when it was last looked at, in basis points
-  limit_basis_points int NOT NULL,
-  found_at timestamptz NOT NULL DEFAULT now(),
-  changed_at timestamptz NOT NULL DEFAULT now(),
-  PRIMARY KEY (hour, app, kind)
-);
-
-CREATE VIEW reporting.anomaly AS
+CREATE OR REPLACE VIEW reporting.anomaly AS
 SELECT app, hour,
   CASE kind WHEN 1 THEN 'clickRate' WHEN 2 THEN 'repeats' WHEN 3 THEN 'tooEarly' WHEN 4 THEN 'accidental'
     WHEN 5 THEN 'limited' WHEN 6 THEN 'impossible' END AS kind,
@@ -122,15 +87,16 @@ COMMENT ON COLUMN reporting.anomaly.kind IS
 COMMENT ON COLUMN reporting.anomaly.percent IS 'The share, in percent.';
 COMMENT ON COLUMN reporting.anomaly.limit_percent IS 'The limit, in percent.';
 
-DO $do$
-BEGIN
-  IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'handbill_console') THEN
-    GRANT USAGE ON SCHEMA console TO handbill_console;
-    GRANT SELECT, INSERT, UPDATE ON console.anomaly TO handbill_console;
-    GRANT SELECT ON ALL TABLES IN SCHEMA reporting TO handbill_console;
-  END IF;
-  IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'handbill_reporting') THEN
-    GRANT SELECT ON ALL TABLES IN SCHEMA reporting TO handbill_reporting;
-  END IF;
-END
-$do$;
+-- Those that count for no app.
+CREATE OR REPLACE VIEW reporting.requests_without_app_key AS
+SELECT day,
+  CASE reason WHEN 16 THEN 'unknownKey' WHEN 17 THEN 'revokedKey' WHEN 18 THEN 'keyOfAnotherApp'
+    WHEN 42 THEN 'keyNotYetKnown' END AS reason,
+  sum(requests)::bigint AS requests
+FROM ad_selection.keyless_count GROUP BY keyless_count.day, keyless_count.reason;
+COMMENT ON VIEW reporting.requests_without_app_key IS
+  'Requests that came without the key of the app they name: they count for no app and stand in no other view (M1, A1).';
+COMMENT ON COLUMN reporting.requests_without_app_key.day IS 'Day in UTC on which they were refused.';
+COMMENT ON COLUMN reporting.requests_without_app_key.reason IS
+  'unknownKey, revokedKey, keyOfAnotherApp, or keyNotYetKnown: the catalogue was not complete.';
+COMMENT ON COLUMN reporting.requests_without_app_key.requests IS 'How many.';

@@ -1,0 +1,58 @@
+-- Days of the tables of served ads, whose keys are UUIDs of version 7.
+
+-- The lowest UUID of version 7 that can be made on a day: where the tables of served ads are cut.
+CREATE OR REPLACE FUNCTION public.first_uuid_of_day(day date) RETURNS uuid LANGUAGE sql IMMUTABLE AS $function$
+  SELECT (lpad(to_hex((day - date '1970-01-01')::bigint * 86400000), 12, '0') || repeat('0', 20))::uuid
+$function$;
+
+-- The first UUID of version 7 that can be made at a moment: where served ads before and after it are divided.
+CREATE OR REPLACE FUNCTION public.first_uuid_at(moment timestamptz) RETURNS uuid LANGUAGE sql IMMUTABLE AS $function$
+  SELECT CASE moment
+    WHEN '-infinity' THEN '00000000-0000-0000-0000-000000000000'
+    WHEN 'infinity' THEN 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+    ELSE (lpad(to_hex(floor(extract(epoch FROM moment) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+  END
+$function$;
+
+-- The day, in UTC, that an id of version 7 was made on: of a serve id, the day of the decision.
+CREATE OR REPLACE FUNCTION public.day_of(id uuid) RETURNS date LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
+  SELECT date '1970-01-01'
+    + (('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::bigint / 86400000)::int
+$function$;
+
+-- Makes the tables of the days from `back` days ago, or from the last day that has one, to `ahead` days on, and drops
+-- those older than `retention_days`. So whoever was away for long leaves no gap, in which events still wait in the log.
+-- Safe to call from several instances at once.
+CREATE OR REPLACE FUNCTION public.keep_days(parent regclass, today date, back int, ahead int, retention_days int)
+RETURNS void LANGUAGE plpgsql AS $function$
+DECLARE
+  schema_name text;
+  table_name text;
+  day date;
+  last_day date;
+  old record;
+BEGIN
+  SELECT n.nspname, c.relname INTO schema_name, table_name
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = parent;
+  PERFORM pg_advisory_xact_lock(hashtext('keep_days'), parent::oid::int);
+  SELECT max(to_date(right(c.relname, 8), 'YYYYMMDD')) INTO last_day
+  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = parent;
+  FOR day IN SELECT generate_series(
+    least(today - back, greatest(coalesce(last_day + 1, today), today - greatest(retention_days, back))),
+    today + ahead, interval '1 day')::date
+  LOOP
+    EXECUTE format(
+      'CREATE TABLE IF NOT EXISTS %I.%I PARTITION OF %s FOR VALUES FROM (%L) TO (%L)',
+      schema_name, table_name || '_' || to_char(day, 'YYYYMMDD'), parent,
+      public.first_uuid_of_day(day), public.first_uuid_of_day(day + 1));
+  END LOOP;
+  FOR old IN
+    SELECT c.oid::regclass AS part, to_date(right(c.relname, 8), 'YYYYMMDD') AS day
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = parent
+  LOOP
+    IF old.day < today - greatest(retention_days, back) THEN
+      EXECUTE format('DROP TABLE %s', old.part);
+    END IF;
+  END LOOP;
+END
+$function$;

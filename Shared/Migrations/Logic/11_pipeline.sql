@@ -1,0 +1,69 @@
+-- What every service does about its partitions and batches.
+
+-- Ends a transaction whose fence did not change exactly its partition's row: the partition has another owner. An error,
+-- and not a number for the client to look at, so that the whole transaction can be sent at once.
+CREATE OR REPLACE FUNCTION public.hold_fence(rows_changed bigint) RETURNS void LANGUAGE plpgsql AS $function$
+BEGIN
+  IF rows_changed IS DISTINCT FROM 1 THEN
+    RAISE EXCEPTION 'the partition has another owner' USING ERRCODE = 'HB001';
+  END IF;
+END
+$function$;
+
+-- Notes the windows by which a partition's new owner decides, where they are others than the last owner's; in the
+-- transaction that makes it the owner. What was replaced 60 days ago goes: no window is longer than 7 days, so that
+-- nothing of then can still be decided.
+CREATE OR REPLACE FUNCTION public.keep_windows(service text, place int, names text[], lengths bigint[]) RETURNS void
+LANGUAGE plpgsql AS $function$
+BEGIN
+  EXECUTE format($sql$
+    INSERT INTO %1$I.windows (partition, name, in_force_from, milliseconds)
+    SELECT $1, own.name, clock_timestamp(), own.milliseconds
+    FROM unnest($2, $3) AS own (name, milliseconds)
+    WHERE own.milliseconds IS DISTINCT FROM (
+      SELECT w.milliseconds FROM %1$I.windows w WHERE w.partition = $1 AND w.name = own.name
+      ORDER BY w.in_force_from DESC LIMIT 1)
+  $sql$, service) USING place, names, lengths;
+  EXECUTE format($sql$
+    DELETE FROM %1$I.windows w WHERE w.partition = $1 AND EXISTS (
+      SELECT FROM %1$I.windows later WHERE later.partition = $1 AND later.name = w.name
+        AND later.in_force_from > w.in_force_from AND later.in_force_from < now() - interval '60 days')
+  $sql$, service) USING place;
+END
+$function$;
+
+-- Removes a service's batches that were committed before `oldest`, with what was rejected, lost and missed then: at most
+-- `most` batches of each partition, so that no transaction is long. Says how many batches went; fewer than before means
+-- that nothing is left. The last batch of a partition stays: the ranges of the next one join it.
+CREATE OR REPLACE FUNCTION public.forget_batches(service text, oldest timestamptz, most int) RETURNS bigint LANGUAGE plpgsql AS
+$function$
+DECLARE
+  place int;
+  last_number bigint;
+  gone bigint;
+  total bigint := 0;
+BEGIN
+  -- One instance is enough.
+  IF NOT pg_try_advisory_xact_lock(hashtext('forget_batches'), hashtext(service)) THEN RETURN 0; END IF;
+  FOR place IN EXECUTE format('SELECT partition FROM %I.partition ORDER BY partition', service) LOOP
+    EXECUTE format(
+      'SELECT max(batch_number) FROM (
+         SELECT batch_number, committed_at FROM %1$I.batch WHERE partition = $1 AND batch_number < (
+           SELECT batch_number FROM %1$I.partition WHERE partition = $1)
+         ORDER BY batch_number LIMIT $2
+       ) AS first WHERE committed_at < $3', service)
+      INTO last_number USING place, most, oldest;
+    CONTINUE WHEN last_number IS NULL;
+    EXECUTE format('DELETE FROM %I.batch WHERE partition = $1 AND batch_number <= $2', service)
+      USING place, last_number;
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    total := total + gone;
+    EXECUTE format('DELETE FROM %I.rejected WHERE partition = $1 AND batch_number <= $2', service)
+      USING place, last_number;
+    EXECUTE format('DELETE FROM %I.lost_range WHERE partition = $1 AND batch_number <= $2', service)
+      USING place, last_number;
+    EXECUTE format('DELETE FROM %I.missing WHERE partition = $1 AND noticed_at < $2', service) USING place, oldest;
+  END LOOP;
+  RETURN total;
+END
+$function$;

@@ -1,0 +1,64 @@
+-- What people and dashboards read (M1 to M7, B7): views that add up the services' tables. Live traffic only, test
+-- traffic in views of its own whose names end in _test (A2). Ratios are exact, in percent with two decimals rounded half
+-- up; with a zero denominator they are NULL. Money is in units of the currency.
+
+-- Everything that is counted, per minute: each row counts one kind of thing, the others being 0. The views below, the
+-- console and the command add it up.
+-- A request is counted whatever its fate. eCPM of each currency divides by the impressions of the ads that pay in it: every
+-- served ad has one currency, so that over all currencies each impression is counted once.
+CREATE OR REPLACE VIEW reporting.minute AS
+SELECT minute, is_test, app, campaign, ad, placement, country, reporting.size_name(size) AS size,
+  reporting.device_name(device) AS device, requests, fills, 0::bigint AS rendered, 0::bigint AS impressions,
+  0::bigint AS unloaded, 0::bigint AS taps, 0::bigint AS clicks, 0::bigint AS stopped_actions,
+  CASE WHEN injected_error >= 0 THEN injected_error ELSE reporting.error_of_reason(reason) END AS error,
+  requests - fills AS errors, NULL::text AS currency,
+  0::numeric AS gross_nanos, 0::numeric AS developer_nanos, 0::numeric AS network_nanos,
+  0::bigint AS priced_impressions
+FROM ad_selection.minute_count
+UNION ALL
+SELECT minute, is_test, app, campaign, ad, placement, coalesce(nullif(country, ''), 'unknown'),
+  reporting.size_name(size), reporting.device_name(device), 0, 0, CASE kind WHEN 1 THEN events ELSE 0 END,
+  CASE kind WHEN 2 THEN events ELSE 0 END, CASE kind WHEN 3 THEN events ELSE 0 END, 0, 0, 0,
+  CASE WHEN kind = 4 THEN error END, CASE kind WHEN 4 THEN events ELSE 0 END, NULL, 0, 0, 0, 0
+FROM impression_tracking.minute_count
+UNION ALL
+SELECT minute, is_test, app, campaign, ad, placement, country, reporting.size_name(size), reporting.device_name(device),
+  0, 0, 0, 0, 0, CASE kind WHEN 1 THEN events ELSE 0 END, CASE WHEN kind = 1 AND verdict = 1 THEN events ELSE 0 END,
+  CASE WHEN kind IN (2, 3) THEN events ELSE 0 END, NULL, 0, NULL, 0, 0, 0, 0
+FROM click_tracking.minute_count
+UNION ALL
+SELECT minute, false, app, campaign, ad, placement, country, reporting.size_name(size), reporting.device_name(device),
+  0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, currency, gross, developer_amount, network_amount,
+  CASE kind WHEN 1 THEN events ELSE 0 END
+FROM billing.minute_revenue;
+
+COMMENT ON VIEW reporting.minute IS
+  'All that is counted, per minute; each row counts one kind of thing. Add up with sum().';
+COMMENT ON COLUMN reporting.minute.minute IS
+  'Start of the minute, UTC: of a request its arrival, of everything else the event''s own time.';
+COMMENT ON COLUMN reporting.minute.is_test IS 'Test traffic (A2): never billed, never in the live views.';
+COMMENT ON COLUMN reporting.minute.app IS 'The app''s id.';
+COMMENT ON COLUMN reporting.minute.campaign IS 'The campaign''s id; empty for a request that got no ad.';
+COMMENT ON COLUMN reporting.minute.ad IS 'The ad''s id; empty for a request that got no ad.';
+COMMENT ON COLUMN reporting.minute.placement IS
+  'The name that the app gives the banner or interstitial; empty where a request with a mistake told none.';
+COMMENT ON COLUMN reporting.minute.country IS 'ISO 3166 code of two letters, or unknown.';
+COMMENT ON COLUMN reporting.minute.size IS 'The current size in points, such as 320x50, or unknown.';
+COMMENT ON COLUMN reporting.minute.device IS 'phone, pad or unknown.';
+COMMENT ON COLUMN reporting.minute.requests IS 'Requests for an ad, refused ones too, each counted once (M1).';
+COMMENT ON COLUMN reporting.minute.fills IS 'Requests that were answered with an ad.';
+COMMENT ON COLUMN reporting.minute.rendered IS 'Ads that began to be drawn.';
+COMMENT ON COLUMN reporting.minute.impressions IS 'Ads seen: at most one for each fill (M1, M4).';
+COMMENT ON COLUMN reporting.minute.unloaded IS 'Ads whose content was unloaded (D5).';
+COMMENT ON COLUMN reporting.minute.taps IS 'All taps whose action began, free ones too.';
+COMMENT ON COLUMN reporting.minute.clicks IS 'Taps that count: at most one for each impression, none accidental (M2, M4, M7).';
+COMMENT ON COLUMN reporting.minute.stopped_actions IS 'Actions that the app blocked or cancelled (A7, D7, D9).';
+COMMENT ON COLUMN reporting.minute.error IS 'Code of rules E; NULL where there was none.';
+COMMENT ON COLUMN reporting.minute.errors IS 'How often that error was answered by the network or told by a device.';
+COMMENT ON COLUMN reporting.minute.currency IS 'ISO 4217 code of the money in the row; NULL where there is none.';
+COMMENT ON COLUMN reporting.minute.gross_nanos IS 'What advertisers pay, in 10^-9 of the currency''s unit.';
+COMMENT ON COLUMN reporting.minute.developer_nanos IS 'The app developer''s part, in 10^-9 of the unit (B2).';
+COMMENT ON COLUMN reporting.minute.network_nanos IS
+  'The network''s part, in 10^-9 of the unit; below 0 where it bears what no budget could pay.';
+COMMENT ON COLUMN reporting.minute.priced_impressions IS
+  'Impressions of ads that pay in the row''s currency, as far as billing has taken them.';

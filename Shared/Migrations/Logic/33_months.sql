@@ -1,0 +1,24 @@
+-- What is paid and invoiced (B7): by developer and by advertiser, per currency and month.
+CREATE OR REPLACE VIEW reporting.developer_month AS
+SELECT developer, currency, (date_trunc('month', minute, 'UTC') AT TIME ZONE 'UTC')::date AS month,
+  sum(developer_amount) * 0.000000001 AS amount
+FROM billing.minute_revenue GROUP BY 1, 2, 3;
+COMMENT ON VIEW reporting.developer_month IS 'What each app developer earned, per currency and month (B7).';
+COMMENT ON COLUMN reporting.developer_month.developer IS 'The developer''s id.';
+COMMENT ON COLUMN reporting.developer_month.currency IS 'ISO 4217 code.';
+COMMENT ON COLUMN reporting.developer_month.month IS 'First day of the month, UTC.';
+COMMENT ON COLUMN reporting.developer_month.amount IS 'Earned, in units of the currency.';
+
+CREATE OR REPLACE VIEW reporting.advertiser_month AS
+SELECT advertiser, campaign, currency, (date_trunc('month', minute, 'UTC') AT TIME ZONE 'UTC')::date AS month,
+  sum(CASE WHEN kind = 1 AND fate = 1 THEN events ELSE 0 END)::bigint AS impressions,
+  sum(CASE WHEN kind = 2 AND fate = 1 THEN events ELSE 0 END)::bigint AS clicks, sum(gross) * 0.000000001 AS amount
+FROM billing.minute_revenue GROUP BY 1, 2, 3, 4;
+COMMENT ON VIEW reporting.advertiser_month IS 'What each campaign of an advertiser cost, per currency and month (B7).';
+COMMENT ON COLUMN reporting.advertiser_month.advertiser IS 'The advertiser''s id.';
+COMMENT ON COLUMN reporting.advertiser_month.campaign IS 'The campaign''s id.';
+COMMENT ON COLUMN reporting.advertiser_month.currency IS 'ISO 4217 code.';
+COMMENT ON COLUMN reporting.advertiser_month.month IS 'First day of the month, UTC.';
+COMMENT ON COLUMN reporting.advertiser_month.impressions IS 'Impressions charged.';
+COMMENT ON COLUMN reporting.advertiser_month.clicks IS 'Clicks charged.';
+COMMENT ON COLUMN reporting.advertiser_month.amount IS 'Charged, in units of the currency.';
