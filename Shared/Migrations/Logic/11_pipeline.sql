@@ -32,9 +32,9 @@ BEGIN
 END
 $function$;
 
--- Removes a service's batches that were committed before `oldest`, with what was rejected, lost and missed then: at most
--- `most` batches of each partition, so that no transaction is long. Says how many batches went; fewer than before means
--- that nothing is left. The last batch of a partition stays: the ranges of the next one join it.
+-- Removes a service's batches that were committed before `oldest`, with what was rejected, lost and missed then: at
+-- most `most` batches of each partition, so that no transaction is long. Says how many batches went; fewer than before
+-- means that nothing is left. The last batch of a partition stays: the ranges of the next one join it.
 CREATE OR REPLACE FUNCTION public.forget_batches(service text, oldest timestamptz, most int) RETURNS bigint LANGUAGE plpgsql AS
 $function$
 DECLARE

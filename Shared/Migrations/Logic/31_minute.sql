@@ -1,11 +1,11 @@
 -- What people and dashboards read (M1 to M7, B7): views that add up the services' tables. Live traffic only, test
--- traffic in views of its own whose names end in _test (A2). Ratios are exact, in percent with two decimals rounded half
--- up; with a zero denominator they are NULL. Money is in units of the currency.
+-- traffic in views of its own whose names end in _test (A2). Ratios are exact, in percent with two decimals rounded
+-- half up; with a zero denominator they are NULL. Money is in units of the currency.
 
 -- Everything that is counted, per minute: each row counts one kind of thing, the others being 0. The views below, the
--- console and the command add it up.
--- A request is counted whatever its fate. eCPM of each currency divides by the impressions of the ads that pay in it: every
--- served ad has one currency, so that over all currencies each impression is counted once.
+-- console and the command add it up. A request is counted whatever its fate. eCPM of each currency divides by the
+-- impressions of the ads that pay in it: every served ad has one currency, so that over all currencies each impression
+-- is counted once.
 CREATE OR REPLACE VIEW reporting.minute AS
 SELECT minute, is_test, app, campaign, ad, placement, country, reporting.size_name(size) AS size,
   reporting.device_name(device) AS device, requests, fills, 0::bigint AS rendered, 0::bigint AS impressions,

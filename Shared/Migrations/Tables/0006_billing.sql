@@ -279,3 +279,54 @@ $function$;
 
 CREATE TRIGGER journal_balances AFTER INSERT ON billing.posting REFERENCING NEW TABLE AS written
   FOR EACH STATEMENT EXECUTE FUNCTION billing.check_journal();
+
+-- Settling ------------------------------------------------------------------------------------------------------------
+
+-- What billing.settle is told, a type for each kind of row. Accounts, campaigns and days are given once each; a
+-- campaign names its account, a day its campaign, and everything else its day, by index from 1.
+
+CREATE TYPE billing.settle_batch AS (
+  partition int, batch_number bigint, decided_at timestamptz, topic text, next_sequence bigint);
+CREATE TYPE billing.settle_limits AS (
+  partition_count int, quiet_ms bigint, usual_ms bigint, scarce_ms bigint, scarce_clicks bigint, ready_maximum int);
+CREATE TYPE billing.settle_account AS (advertiser text, currency text);
+CREATE TYPE billing.settle_campaign AS (campaign text, account int);
+CREATE TYPE billing.settle_day AS (day int, campaign int);
+-- What allotments of the partition's own pay.
+CREATE TYPE billing.settle_charge AS (allotment bigint, amount bigint, for_clicks bigint, click_reserve bigint);
+-- An allotment that closes or ends, and so returns what it need not keep: the state that it gets.
+CREATE TYPE billing.settle_return AS (
+  allotment bigint, state smallint, used bigint, used_for_clicks bigint, returned_at timestamptz, day int);
+-- An event that no allotment could pay: a row of billing.draw, in their order.
+CREATE TYPE billing.settle_draw AS (price bigint, is_late boolean, day int);
+CREATE TYPE billing.settle_ask AS (
+  ordinal bigint, full_price bigint, click_price bigint, used bigint, ends_at timestamptz, click_rates text, day int);
+CREATE TYPE billing.settle_posting AS (account text, currency text, debit numeric, credit numeric);
+
+-- What became of a draw, and of an event that waited and waits no more; the account's version at the decision.
+CREATE TYPE billing.settle_fate AS (fate smallint, version bigint);
+CREATE TYPE billing.settle_ready AS (batch_number bigint, place int, fate smallint, version bigint);
+
+-- How far a settlement has come. Amounts are of each account, then of each campaign, then of each day.
+CREATE TYPE billing.settlement AS (
+  accounts billing.settle_account[],
+  campaigns billing.settle_campaign[],
+  days billing.settle_day[],
+  -- Free budget; below 0 while more is charged or allotted than the catalogue now asks for.
+  free numeric[],
+  -- What would be free if every allotment returned everything.
+  remaining numeric[],
+  -- What waits for it.
+  waiting numeric[],
+  -- What the batch adds to each row.
+  allotted numeric[],
+  charged numeric[],
+  waits numeric[],
+  -- Of each account.
+  versions bigint[],
+  -- Of each day: whether something waits there, so that what follows waits as well.
+  is_waited_for boolean[],
+  fates billing.settle_fate[],
+  ready billing.settle_ready[],
+  next_sequence bigint
+);

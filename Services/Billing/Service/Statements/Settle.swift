@@ -7,19 +7,22 @@ import Runtime
 
 /// Everything that a batch does to budgets, in one call of one SQL function; it returns the grants.
 struct Settle: PostgresStatement {
-  /// The function's parameters in the order of ``parameters``.
-  private static let names = [
-    "partition", "batch_number", "now", "account_advertisers", "account_currencies", "campaigns", "campaign_accounts",
-    "days", "day_campaigns", "charge_allotments", "charge_amounts", "charge_for_clicks", "charge_reserves",
-    "return_allotments", "return_states", "return_used", "return_used_for_clicks", "return_times", "return_days",
-    "draw_prices", "draw_are_late", "draw_days", "ask_ordinals", "ask_full_prices", "ask_click_prices", "ask_used",
-    "ask_ends", "ask_click_rates", "ask_days", "posting_accounts", "posting_currencies", "posting_debits",
-    "posting_credits", "topic", "next_sequence", "partition_count", "quiet_ms", "usual_ms", "scarce_ms",
-    "scarce_clicks", "ready_maximum",
+  /// The function's parameters: rows of a type of the schema `billing`, each with so many columns.
+  private static let arguments = [
+    RowsArgument("batch", of: "settle_batch", columns: 5, isOne: true),
+    RowsArgument("limits", of: "settle_limits", columns: 6, isOne: true),
+    RowsArgument("accounts", of: "settle_account", columns: 2),
+    RowsArgument("campaigns", of: "settle_campaign", columns: 2),
+    RowsArgument("days", of: "settle_day", columns: 2),
+    RowsArgument("charges", of: "settle_charge", columns: 4),
+    RowsArgument("returned", of: "settle_return", columns: 6),
+    RowsArgument("draws", of: "settle_draw", columns: 3),
+    RowsArgument("asks", of: "settle_ask", columns: 7),
+    RowsArgument("postings", of: "settle_posting", columns: 4),
   ]
   static let sql = """
-    SELECT id, ordinal, campaign, budget_day, amount, serve_until, click_rates, granted_at FROM billing.settle(
-    \(names.enumerated().map { "p_\($0.element) => $\($0.offset + 1)" }.joined(separator: ", ")))
+    SELECT id, ordinal, campaign, budget_day, granted, serve_until, click_rates, granted_at
+    FROM billing.settle(\(RowsArgument.list(arguments)))
     """
   let partition: Int32
   let batchNumber: Int64
@@ -49,21 +52,38 @@ struct Settle: PostgresStatement {
   /// Whether there is anything to do.
   var isNeeded: Bool { !levels.days.isEmpty || !effects.allotmentCharges.isEmpty || !effects.journal.isEmpty }
 
-  var parameters: [any PostgresValue] {
-    let place: [any PostgresValue] = [
-      partition, batchNumber, now.postgres, levels.advertisers.map(\.text), levels.currencies.map(\.text),
-      levels.campaigns.map(\.text), levels.campaignAccounts, levels.days, levels.dayCampaigns,
-    ]
-    return place + allotments + draws + asks + journal + settings
+  var parameters: [any PostgresValue] { batch + limits + places + charges + returned + draws + asks + postings }
+
+  private var batch: [any PostgresValue] {
+    [partition, batchNumber, now.postgres, Topic.budgets.name, nextSequence]
   }
 
-  private var allotments: [any PostgresValue] {
+  private var limits: [any PostgresValue] {
+    [
+      effects.partitionCount, effects.settings.quietServeMilliseconds, effects.settings.usualServeMilliseconds,
+      effects.settings.scarceServeMilliseconds, effects.settings.scarceClicks, BillingSettings.readyMaximum,
+    ]
+  }
+
+  private var places: [any PostgresValue] {
+    [
+      levels.advertisers.map(\.text), levels.currencies.map(\.text), levels.campaigns.map(\.text),
+      levels.campaignAccounts, levels.days, levels.dayCampaigns,
+    ]
+  }
+
+  private var charges: [any PostgresValue] {
     let charges = effects.allotmentCharges.sorted { $0.key < $1.key }
     return [
       charges.map { Int64(bitPattern: $0.key) }, charges.map(\.value.amount), charges.map(\.value.forClicks),
-      charges.map(\.value.reserve), returns.map { Int64(bitPattern: $0.allotment) }, returns.map(\.state),
-      returns.map(\.used), returns.map(\.usedForClicks), returns.map(\.time.postgres),
-      returns.map { levels.index(of: $0.place) },
+      charges.map(\.value.reserve),
+    ]
+  }
+
+  private var returned: [any PostgresValue] {
+    [
+      returns.map { Int64(bitPattern: $0.allotment) }, returns.map(\.state), returns.map(\.used),
+      returns.map(\.usedForClicks), returns.map(\.time.postgres), returns.map { levels.index(of: $0.place) },
     ]
   }
 
@@ -83,19 +103,11 @@ struct Settle: PostgresStatement {
     ]
   }
 
-  private var journal: [any PostgresValue] {
+  private var postings: [any PostgresValue] {
     let entries = Array(effects.journal.entries)
     return [
       entries.map(\.key.account.text), entries.map(\.key.currency.text), entries.map(\.value.debit),
       entries.map(\.value.credit),
-    ]
-  }
-
-  private var settings: [any PostgresValue] {
-    [
-      Topic.budgets.name, nextSequence, effects.partitionCount, effects.settings.quietServeMilliseconds,
-      effects.settings.usualServeMilliseconds, effects.settings.scarceServeMilliseconds,
-      effects.settings.scarceClicks, BillingSettings.readyMaximum,
     ]
   }
 

@@ -1,0 +1,58 @@
+-- Grants: what the partition uses in a minute, at least one ad's full price; while there is plenty, more to start with,
+-- though for all partitions together never more than a twentieth of what is free and nobody waits for.
+CREATE OR REPLACE FUNCTION billing.grant_allotments(
+  INOUT settlement billing.settlement, batch billing.settle_batch, asks billing.settle_ask[],
+  limits billing.settle_limits
+) LANGUAGE plpgsql AS $function$
+DECLARE
+  ask billing.settle_ask;
+  campaign_name text;
+  budget_day_number int;
+  places int[];
+  free numeric;
+  wanted numeric;
+  granted_amount numeric;
+  until timestamptz;
+BEGIN
+  FOREACH ask IN ARRAY asks LOOP
+    places := billing.budget_rows(settlement, ask.day);
+    campaign_name := (settlement.campaigns[(settlement.days[ask.day]).campaign]).campaign;
+    budget_day_number := (settlement.days[ask.day]).day;
+    free := billing.unclaimed(settlement, places);
+    wanted := greatest(ask.used, ask.full_price);
+    granted_amount := least(
+      greatest(wanted, least(div(free, 20 * limits.partition_count), 1000 * ask.full_price::numeric)),
+      free, 9223372036854775807);
+    until := least(
+      ask.ends_at,
+      batch.decided_at + interval '1 millisecond' * CASE
+        WHEN wanted * limits.partition_count * 20 < free THEN limits.quiet_ms
+        WHEN wanted * limits.partition_count <= free THEN limits.usual_ms ELSE limits.scarce_ms END);
+    CONTINUE WHEN free < ask.full_price OR ask.full_price <= 0 OR until <= batch.decided_at;
+    -- Each ordinal is granted once, so that asking again is harmless.
+    CONTINUE WHEN EXISTS (
+      SELECT FROM billing.allotment a WHERE a.partition = batch.partition AND a.campaign = campaign_name
+        AND a.budget_day = budget_day_number AND a.ordinal = ask.ordinal);
+    settlement.versions[places[1]] := settlement.versions[places[1]] + 1;
+    settlement.allotted := billing.add_to(settlement.allotted, places, granted_amount);
+    settlement.free := billing.add_to(settlement.free, places, -granted_amount);
+    INSERT INTO billing.allotment (id, partition, ordinal, campaign, advertiser, currency, budget_day, granted, amount,
+      click_rates, campaign_free, serve_until, batch_number, granted_at, grant_version)
+    VALUES (billing.allotment_id(batch.partition, settlement.next_sequence), batch.partition, ask.ordinal, campaign_name,
+      (settlement.accounts[places[1]]).advertiser, (settlement.accounts[places[1]]).currency, budget_day_number,
+      granted_amount, granted_amount,
+      -- What is left pays for so few clicks that each ad sets aside the whole price of its own.
+      CASE WHEN free - granted_amount < ask.click_price::numeric * limits.scarce_clicks THEN '1000000'
+        ELSE ask.click_rates END,
+      least(free - granted_amount, 9223372036854775807), until, batch.batch_number, batch.decided_at,
+      settlement.versions[places[1]]);
+    settlement.next_sequence := settlement.next_sequence + 1;
+  END LOOP;
+END
+$function$;
+
+-- An allotment's id is the partition and the grant's sequence.
+CREATE OR REPLACE FUNCTION billing.allotment_id(partition int, sequence bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $function$
+  SELECT (partition::bigint << 40) | sequence
+$function$;

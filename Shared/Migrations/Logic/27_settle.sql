@@ -1,0 +1,36 @@
+-- Everything that a batch does to budgets: the only way in which shared rows change (besides funding), called last,
+-- with COMMIT, so that nobody holds them while waiting for a client. In this order: charges to allotments of the
+-- partition's own; returns of allotments that close or end; the partition's events that wait at these days; draws of
+-- events that no allotment could pay; grants, which it returns.
+CREATE OR REPLACE FUNCTION billing.settle(
+  batch billing.settle_batch, limits billing.settle_limits,
+  accounts billing.settle_account[], campaigns billing.settle_campaign[], days billing.settle_day[],
+  charges billing.settle_charge[], returned billing.settle_return[], draws billing.settle_draw[],
+  asks billing.settle_ask[], postings billing.settle_posting[]
+) RETURNS SETOF billing.allotment LANGUAGE plpgsql AS $function$
+DECLARE
+  settlement billing.settlement;
+BEGIN
+  PERFORM billing.charge_allotments(batch, charges);
+  settlement := billing.lock_budgets(accounts, campaigns, days);
+  settlement := billing.return_allotments(settlement, batch, returned);
+  settlement := billing.settle_waiting(settlement, batch, limits.ready_maximum);
+  settlement := billing.settle_draws(settlement, draws);
+  settlement.next_sequence := batch.next_sequence;
+  settlement := billing.grant_allotments(settlement, batch, asks, limits);
+  PERFORM billing.write_budgets(settlement);
+  IF settlement.next_sequence > batch.next_sequence THEN
+    UPDATE billing.output o SET next_sequence = settlement.next_sequence
+    WHERE o.partition = batch.partition AND o.topic = batch.topic;
+    UPDATE billing.batch b SET next_sequences = ARRAY[settlement.next_sequence]
+    WHERE b.partition = batch.partition AND b.batch_number = batch.batch_number;
+    RETURN QUERY SELECT a.* FROM billing.allotment a
+    WHERE a.id >= billing.allotment_id(batch.partition, batch.next_sequence)
+      AND a.id < billing.allotment_id(batch.partition, settlement.next_sequence)
+    ORDER BY a.id;
+  END IF;
+  IF cardinality(draws) + cardinality(settlement.ready) + cardinality(postings) > 0 THEN
+    PERFORM billing.write_journal(batch, settlement.fates, settlement.ready, postings);
+  END IF;
+END
+$function$;
