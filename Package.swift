@@ -35,15 +35,21 @@ let shared: [Target] = [
   .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto"], path: "Shared/Pipeline"),
   .target(
     name: "Runtime",
-    dependencies: ["AdCore", "AdEvents", "CMalloc", "Crypto", "HTTP", "Kafka", "Migrations", "Pipeline", "Postgres"],
+    dependencies: ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres"],
     path: "Shared/Runtime"),
+  .target(
+    name: "PipelineHost",
+    dependencies: ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime"],
+    path: "Shared/PipelineHost"),
   .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka"], path: "Shared/AdClient"),
-  .target(name: "Supervision", path: "Shared/Supervision"),
+  .target(name: "LocalProcesses", path: "Shared/LocalProcesses"),
 ]
 
 let everythingShared: [Target.Dependency] = [
-  "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres", "Runtime",
+  "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime",
 ]
+/// What the command and the console do alike.
+let operations = Target.target(name: "Operations", dependencies: everythingShared, path: "Shared/Operations")
 let pure: [Target.Dependency] = ["AdCore", "AdEvents", "Pipeline"]
 
 let services: [Target] = [
@@ -59,15 +65,11 @@ let services: [Target] = [
   .executableTarget(
     name: "ClickTracking", dependencies: ["ClickTrackingCore"] + everythingShared,
     path: "Services/ClickTracking/Service"),
-  .target(
-    name: "BillingTables", dependencies: ["BillingCore"] + everythingShared, path: "Services/Billing/Tables"),
   .executableTarget(
-    name: "Billing", dependencies: ["BillingCore", "BillingTables"] + everythingShared,
-    path: "Services/Billing/Service"),
-  .target(name: "Operations", dependencies: everythingShared, path: "Services/Console/Operations"),
-  .executableTarget(name: "Console", dependencies: ["Operations"] + everythingShared, path: "Services/Console/Service"),
+    name: "Billing", dependencies: ["BillingCore"] + everythingShared, path: "Services/Billing/Service"),
+  .executableTarget(name: "Console", dependencies: ["Operations"] + everythingShared, path: "Services/Console"),
   .executableTarget(
-    name: "Handbill", dependencies: ["AdClient", "Migrations", "Operations", "Supervision"] + everythingShared,
+    name: "Handbill", dependencies: ["AdClient", "LocalProcesses", "Migrations", "Operations"] + everythingShared,
     path: "Services/Handbill"),
 ]
 
@@ -75,7 +77,12 @@ func unitTest(_ module: String, _ others: [Target.Dependency] = []) -> Target {
   .testTarget(name: "\(module)Tests", dependencies: [.byName(name: module)] + others, path: "Tests/Unit/\(module)Tests")
 }
 
+/// Servers that tests start, and what makes them fail.
+let servers: [Target.Dependency] = ["LocalProcesses", "TestServers"]
+
 let tests: [Target] = [
+  .target(name: "TestServers", dependencies: ["LocalProcesses"], path: "Tests/Support/Servers"),
+  .target(name: "BrokerFaults", dependencies: ["CLibrdkafka", "Kafka"], path: "Tests/Support/BrokerFaults"),
   .target(
     name: "FuzzTargets", dependencies: ["Operations"] + everythingShared, path: "Tests/Fuzz/Targets"),
   .executableTarget(name: "Fuzzer", dependencies: ["CFuzzer", "FuzzTargets", "Runtime"], path: "Tests/Fuzz/Run"),
@@ -84,39 +91,42 @@ let tests: [Target] = [
   unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets"]), unitTest("SchemaEmbedder"),
   unitTest("HTTP"),
   unitTest("Pipeline", ["AdCore", "AdEvents"]),
-  unitTest("Runtime", ["AdCore", "HTTP"]), unitTest("AdClient", ["AdCore", "AdEvents", "Kafka"]),
+  unitTest("Runtime", ["AdCore", "HTTP"]), unitTest("PipelineHost", ["AdCore", "Pipeline", "Runtime"]),
+  unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka"]),
   unitTest("AdSelectionCore", pure),
   unitTest("ImpressionTrackingCore", ["Crypto"] + pure), unitTest("ClickTrackingCore", pure),
   unitTest("BillingCore", pure),
   .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
-  .testTarget(name: "KafkaTests", dependencies: ["CLibrdkafka", "Kafka"], path: "Tests/Integration/KafkaTests"),
   .testTarget(
-    name: "PostgresTests", dependencies: ["Postgres", "Supervision", "Migrations"],
+    name: "KafkaTests", dependencies: ["BrokerFaults", "CLibrdkafka", "Kafka"], path: "Tests/Integration/KafkaTests"),
+  .testTarget(
+    name: "PostgresTests", dependencies: ["Migrations", "Postgres"] + servers,
     path: "Tests/Integration/PostgresTests"),
   .testTarget(
-    name: "HostingTests", dependencies: ["ImpressionTracking", "Migrations", "Supervision"] + everythingShared,
+    name: "HostingTests",
+    dependencies: ["BrokerFaults", "ImpressionTracking", "Migrations"] + servers + everythingShared,
     path: "Tests/Integration/HostingTests"),
   .testTarget(
     name: "ImpressionTrackingTests",
-    dependencies: ["ImpressionTracking", "ImpressionTrackingCore", "Migrations", "Supervision"] + everythingShared,
+    dependencies: ["ImpressionTracking", "ImpressionTrackingCore", "Migrations"] + servers + everythingShared,
     path: "Tests/Integration/ImpressionTrackingTests"),
   .testTarget(
     name: "ClickTrackingTests",
-    dependencies: ["ClickTracking", "ClickTrackingCore", "Migrations", "Supervision"] + everythingShared,
+    dependencies: ["ClickTracking", "ClickTrackingCore", "Migrations"] + servers + everythingShared,
     path: "Tests/Integration/ClickTrackingTests"),
   .testTarget(
     name: "BillingTests",
-    dependencies: ["AdSelectionCore", "BillingCore", "BillingTables", "Migrations", "Simulation", "Supervision"]
-      + everythingShared,
+    dependencies: ["AdSelectionCore", "Billing", "BillingCore", "Migrations", "Simulation"]
+      + servers + everythingShared,
     path: "Tests/Integration/BillingTests"),
   .testTarget(
     name: "AdSelectionTests",
-    dependencies: ["AdSelection", "AdSelectionCore", "Migrations", "Supervision"] + everythingShared,
+    dependencies: ["AdSelection", "AdSelectionCore", "Migrations"] + servers + everythingShared,
     path: "Tests/Integration/AdSelectionTests"),
   .testTarget(
-    name: "DeployTests", dependencies: ["AdCore", "AdEvents", "Migrations", "Pipeline", "Postgres", "Supervision"],
+    name: "DeployTests", dependencies: ["AdCore", "AdEvents", "Migrations", "Pipeline", "Postgres"] + servers,
     path: "Tests/Integration/DeployTests"),
-  .testTarget(name: "SupervisionTests", dependencies: ["Supervision"], path: "Tests/Integration/SupervisionTests"),
+  .testTarget(name: "LocalProcessesTests", dependencies: servers, path: "Tests/Integration/LocalProcessesTests"),
   .target(
     name: "Simulation",
     dependencies: ["AdSelectionCore", "BillingCore", "ClickTrackingCore", "ImpressionTrackingCore"] + pure,
@@ -125,16 +135,16 @@ let tests: [Target] = [
   .testTarget(
     name: "SimulationTests", dependencies: ["Simulation"], path: "Tests/Simulation/Tests"),
   .testTarget(
-    name: "OperationsTests", dependencies: ["Migrations", "Operations", "Supervision"] + everythingShared,
+    name: "OperationsTests", dependencies: ["Migrations", "Operations"] + servers + everythingShared,
     path: "Tests/Integration/OperationsTests"),
   .testTarget(
-    name: "NetworkTests", dependencies: ["AdClient", "Migrations", "Operations", "Supervision"] + everythingShared,
+    name: "NetworkTests", dependencies: ["AdClient", "Migrations", "Operations"] + servers + everythingShared,
     path: "Tests/Integration/NetworkTests"),
   .executableTarget(
-    name: "Benchmarks", dependencies: ["AdSelectionCore", "Migrations", "Supervision"] + everythingShared,
+    name: "Benchmarks", dependencies: ["AdSelectionCore", "LocalProcesses", "Migrations"] + everythingShared,
     path: "Tests/Benchmarks"),
   .executableTarget(
-    name: "Faults", dependencies: ["AdClient", "CLibrdkafka", "FuzzTargets", "Supervision"] + everythingShared,
+    name: "Faults", dependencies: ["AdClient", "CLibrdkafka", "FuzzTargets"] + servers + everythingShared,
     path: "Tests/Fault"),
 ]
 
@@ -149,7 +159,7 @@ let package = Package(
     .executable(name: "handbill-billing", targets: ["Billing"]),
     .executable(name: "handbill-console", targets: ["Console"]),
   ],
-  targets: systemLibraries + shared + services + tests,
+  targets: systemLibraries + shared + [operations] + services + tests,
   swiftLanguageModes: [.v6]
 )
 

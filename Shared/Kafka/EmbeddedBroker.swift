@@ -18,40 +18,6 @@ package final class EmbeddedBroker: Sendable {
     var isStopped = false
   }
 
-  /// A request that can be made to fail, by its number in Kafka's protocol.
-  package enum Request: Int16, Sendable {
-    case produce = 0
-    case fetch = 1
-    case listOffsets = 2
-    case metadata = 3
-    case offsetCommit = 8
-    case findCoordinator = 10
-    case joinGroup = 11
-    case heartbeat = 12
-    case initProducerID = 22
-  }
-
-  /// What a broker is made to answer.
-  package enum Fault: Sendable {
-    /// Retriable; librdkafka sends again by itself.
-    case notEnoughReplicas, requestTimedOut, notLeader
-    /// Not retriable: the record is refused.
-    case messageTooLarge, topicAuthorizationFailed
-    /// The connection breaks instead of an answer.
-    case disconnect
-
-    fileprivate var code: rd_kafka_resp_err_t {
-      switch self {
-      case .notEnoughReplicas: RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS
-      case .requestTimedOut: RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT
-      case .notLeader: RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION
-      case .messageTooLarge: RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE
-      case .topicAuthorizationFailed: RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
-      case .disconnect: RD_KAFKA_RESP_ERR__TRANSPORT
-      }
-    }
-  }
-
   /// The most brokers of one cluster, and the most partitions of one topic.
   package static let brokersMaximum = 8
   package static let partitionsMaximum: Int32 = 256
@@ -106,35 +72,8 @@ package final class EmbeddedBroker: Sendable {
       }
   }
 
-  /// The next requests of this kind get these answers, one each.
-  package func pushFaults(_ request: Request, _ faults: [Fault]) {
-    let codes = faults.map(\.code)
-    withCluster { rd_kafka_mock_push_request_errors_array($0, request.rawValue, codes.count, codes) }
-  }
-
-  /// Forgets what ``pushFaults(_:_:)`` has put in wait.
-  package func clearFaults(_ request: Request) {
-    withCluster { rd_kafka_mock_clear_request_errors($0, request.rawValue) }
-  }
-
-  /// Takes a broker (from 1) off the network, and back.
-  package func setBroker(_ broker: Int32, isUp: Bool) {
-    withCluster { cluster in
-      _ = isUp ? rd_kafka_mock_broker_set_up(cluster, broker) : rd_kafka_mock_broker_set_down(cluster, broker)
-    }
-  }
-
-  /// Delays a broker's answers.
-  package func setRoundTrip(broker: Int32, milliseconds: Int32) {
-    withCluster { _ = rd_kafka_mock_broker_set_rtt($0, broker, milliseconds) }
-  }
-
-  /// Makes every further use of a topic fail, until it is set to nil.
-  package func setTopicFault(_ topic: String, _ fault: Fault?) {
-    withCluster { rd_kafka_mock_topic_set_error($0, topic, fault?.code ?? RD_KAFKA_RESP_ERR_NO_ERROR) }
-  }
-
-  private func withCluster(_ body: (OpaquePointer) -> Void) {
+  /// Works on the cluster itself, unless it is stopped: for tests that make it fail.
+  func withCluster(_ body: (OpaquePointer) -> Void) {
     state.withLock { state in if !state.isStopped { body(state.cluster) } }
   }
 

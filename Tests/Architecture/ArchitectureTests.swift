@@ -29,7 +29,7 @@ import Testing
     Check(
       "test code in a product", "Services/Billing/Service/A.swift", "@testable import Testing", ImportRules.violations),
     Check(
-      "a supervisor in a service", "Services/Billing/Service/A.swift", "import Supervision", ImportRules.violations),
+      "a supervisor in a service", "Services/Billing/Service/A.swift", "import LocalProcesses", ImportRules.violations),
     Check("a folder without a rule", "Shared/Other/A.swift", "", ImportRules.violations),
     Check("a trap", "Tests/Unit/A.swift", "let a = try" + "! b()", TextRules.traps),
     Check("an unchecked cast", "Shared/HTTP/A.swift", "let a = b as" + "! C", TextRules.traps),

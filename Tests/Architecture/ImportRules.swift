@@ -15,7 +15,7 @@ enum ImportRules {
   }
 
   private static let everythingShared: Set = [
-    "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "Postgres", "Runtime",
+    "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime",
   ]
   private static let pure: Set = ["AdCore", "AdEvents", "Crypto", "Pipeline"]
 
@@ -28,9 +28,12 @@ enum ImportRules {
     Rule("Shared/Postgres", ["CLibpq"]),
     Rule("Shared/Migrations", ["Crypto", "Postgres"]),
     Rule("Shared/HTTP", ["CLibmicrohttpd"]),
-    Rule("Shared/Runtime", everythingShared.subtracting(["Runtime"]).union(["CMalloc", "Migrations"])),
+    Rule("Shared/Runtime", ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres"]),
+    Rule(
+      "Shared/PipelineHost", ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime"]),
     Rule("Shared/AdClient", ["AdCore", "AdEvents", "Crypto", "Kafka"]),
-    Rule("Shared/Supervision", []),
+    Rule("Shared/LocalProcesses", []),
+    Rule("Shared/Operations", everythingShared),
     Rule("Services/AdSelection/Core", pure, isPure: true),
     Rule("Services/ImpressionTracking/Core", pure, isPure: true),
     Rule("Services/ClickTracking/Core", pure, isPure: true),
@@ -38,11 +41,9 @@ enum ImportRules {
     Rule("Services/AdSelection/Service", everythingShared.union(["AdSelectionCore"])),
     Rule("Services/ImpressionTracking/Service", everythingShared.union(["ImpressionTrackingCore"])),
     Rule("Services/ClickTracking/Service", everythingShared.union(["ClickTrackingCore"])),
-    Rule("Services/Billing/Tables", everythingShared.union(["BillingCore"])),
-    Rule("Services/Billing/Service", everythingShared.union(["BillingCore", "BillingTables"])),
-    Rule("Services/Console/Operations", everythingShared),
-    Rule("Services/Console/Service", everythingShared.union(["Operations"])),
-    Rule("Services/Handbill", everythingShared.union(["AdClient", "Migrations", "Operations", "Supervision"])),
+    Rule("Services/Billing/Service", everythingShared.union(["BillingCore"])),
+    Rule("Services/Console", everythingShared.union(["Operations"])),
+    Rule("Services/Handbill", everythingShared.union(["AdClient", "LocalProcesses", "Migrations", "Operations"])),
   ]
 
   private static let systemModules: Set = [

@@ -1,6 +1,6 @@
 import Foundation
+import LocalProcesses
 import Runtime
-import Supervision
 
 /// Measures on a real Kafka and a real PostgreSQL, each figure beside a limit from the same run.
 @main

@@ -1,5 +1,5 @@
 import Foundation
-import Supervision
+import LocalProcesses
 
 /// Processor time that a process and its children used, ended children included: what a figure costs, whoever else
 /// keeps the machine busy meanwhile.

@@ -2,9 +2,9 @@ import AdCore
 import AdEvents
 import Foundation
 import Kafka
+import LocalProcesses
 import Pipeline
 import Postgres
-import Supervision
 
 /// Impressions tracked per second where every batch holds an old, valid token once more, beside the same feed without;
 /// and what a flood of garbage adds to the disk, beside its bound.

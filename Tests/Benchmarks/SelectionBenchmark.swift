@@ -2,9 +2,9 @@ import AdCore
 import AdEvents
 import Foundation
 import Kafka
+import LocalProcesses
 import Postgres
 import Runtime
-import Supervision
 
 /// The time from request to response through Kafka, of ad selection and, beside it, of a bare echo and of an echo that
 /// commits one changed row before it answers: what nothing that keeps its decisions can do without. They are asked in

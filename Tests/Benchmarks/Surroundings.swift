@@ -2,9 +2,9 @@ import AdCore
 import AdEvents
 import Foundation
 import Kafka
+import LocalProcesses
 import Migrations
 import Postgres
-import Supervision
 
 /// A real Kafka and a real PostgreSQL of this run's own, and our executables beside this one.
 struct Surroundings {

@@ -2,9 +2,9 @@ import AdCore
 import AdEvents
 import Foundation
 import Kafka
+import LocalProcesses
 import Postgres
 import Runtime
-import Supervision
 
 /// Impressions persisted per second by the real service, beside a bare binary COPY of the same rows.
 struct TrackingBenchmark {

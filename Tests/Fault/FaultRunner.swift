@@ -1,6 +1,6 @@
 import Foundation
+import LocalProcesses
 import Runtime
-import Supervision
 
 /// Makes faults, one after the other, and compares all accounts after each.
 final class FaultRunner {

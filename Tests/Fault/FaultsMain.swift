@@ -1,6 +1,6 @@
 import Foundation
+import LocalProcesses
 import Runtime
-import Supervision
 
 /// Makes faults with real brokers, databases and services, and compares all accounts after each.
 @main

@@ -2,6 +2,7 @@ import AdCore
 import AdEvents
 import AdSelectionCore
 import Pipeline
+import PipelineHost
 import Runtime
 
 @main

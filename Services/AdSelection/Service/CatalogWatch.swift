@@ -3,6 +3,7 @@ import AdEvents
 import AdSelectionCore
 import Dispatch
 import Kafka
+import PipelineHost
 import Runtime
 import Synchronization
 

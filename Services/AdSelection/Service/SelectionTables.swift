@@ -3,6 +3,7 @@ import AdEvents
 import AdSelectionCore
 import Crypto
 import Pipeline
+import PipelineHost
 import Postgres
 import Runtime
 

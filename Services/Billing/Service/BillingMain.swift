@@ -1,7 +1,7 @@
 import AdCore
 import BillingCore
-import BillingTables
 import Pipeline
+import PipelineHost
 import Runtime
 
 @main

@@ -1,6 +1,6 @@
 import AdCore
 import AdEvents
-import BillingTables
+import PipelineHost
 import Postgres
 import Runtime
 import Synchronization

@@ -2,6 +2,7 @@ import AdCore
 import AdEvents
 import ClickTrackingCore
 import Pipeline
+import PipelineHost
 import Postgres
 import Runtime
 

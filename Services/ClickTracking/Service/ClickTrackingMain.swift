@@ -1,6 +1,7 @@
 import AdCore
 import ClickTrackingCore
 import Pipeline
+import PipelineHost
 import Runtime
 
 @main

@@ -1,9 +1,9 @@
 import AdCore
 import Foundation
+import LocalProcesses
 import Operations
 import Postgres
 import Runtime
-import Supervision
 
 /// `handbill catalog`: advertisers, campaigns, ads, developers, apps, keys and settings.
 enum CatalogCommand {

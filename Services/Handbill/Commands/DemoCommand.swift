@@ -1,6 +1,6 @@
 import Foundation
+import LocalProcesses
 import Runtime
-import Supervision
 
 /// `handbill demo` and `handbill up`: a whole network on this machine.
 enum DemoCommand {

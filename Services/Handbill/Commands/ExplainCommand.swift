@@ -1,7 +1,7 @@
 import AdCore
+import LocalProcesses
 import Operations
 import Runtime
-import Supervision
 
 /// `handbill explain`: everything known of one request or served ad.
 enum ExplainCommand {

@@ -1,8 +1,8 @@
+import LocalProcesses
 import Operations
 import Pipeline
 import Postgres
 import Runtime
-import Supervision
 
 /// `handbill log`: what only a person can decide about logs.
 enum LogCommand {

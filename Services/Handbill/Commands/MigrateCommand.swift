@@ -1,9 +1,9 @@
 import AdCore
+import LocalProcesses
 import Migrations
 import Operations
 import Postgres
 import Runtime
-import Supervision
 
 /// `handbill migrate`: brings the database's schema up to date.
 enum MigrateCommand {

@@ -1,10 +1,10 @@
 import AdCore
 import AdEvents
 import Foundation
+import LocalProcesses
 import Operations
 import Postgres
 import Runtime
-import Supervision
 
 /// `handbill rejected`: what the services refused, and sending it again.
 enum RejectedCommand {

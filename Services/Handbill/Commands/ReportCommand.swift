@@ -1,8 +1,8 @@
 import AdCore
+import LocalProcesses
 import Operations
 import Postgres
 import Runtime
-import Supervision
 
 /// `handbill report`: what was asked, shown, tapped, paid and earned (M6).
 enum ReportCommand {

@@ -1,9 +1,9 @@
 import AdEvents
+import LocalProcesses
 import Operations
 import Pipeline
 import Postgres
 import Runtime
-import Supervision
 
 /// `handbill republish`: has a service publish committed messages again.
 enum RepublishCommand {

@@ -1,8 +1,8 @@
 import AdCore
+import LocalProcesses
 import Operations
 import Postgres
 import Runtime
-import Supervision
 
 /// `handbill seed`: fills the catalogue with a small network.
 enum SeedCommand {

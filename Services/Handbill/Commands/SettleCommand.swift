@@ -1,7 +1,7 @@
 import AdEvents
 import Kafka
+import LocalProcesses
 import Runtime
-import Supervision
 
 /// `handbill settle`: waits until everything that was written is decided.
 enum SettleCommand {

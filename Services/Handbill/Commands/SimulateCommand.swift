@@ -1,8 +1,8 @@
 import AdCore
 import Foundation
+import LocalProcesses
 import Operations
 import Runtime
-import Supervision
 
 /// `handbill simulate`: devices that use the SDK.
 enum SimulateCommand {

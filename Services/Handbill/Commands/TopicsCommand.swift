@@ -2,9 +2,9 @@ import AdCore
 import AdEvents
 import Foundation
 import Kafka
+import LocalProcesses
 import Operations
 import Runtime
-import Supervision
 
 /// `handbill topics`: the network's topics.
 enum TopicsCommand {

@@ -1,10 +1,10 @@
 import AdCore
 import Foundation
 import Kafka
+import LocalProcesses
 import Migrations
 import Postgres
 import Runtime
-import Supervision
 
 /// A whole network on this machine: broker, database, schema, topics, catalogue and services, started in this order and
 /// stopped in reverse. Whatever happens to this process, nothing of it is left running.

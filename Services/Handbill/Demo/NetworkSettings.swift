@@ -1,6 +1,6 @@
 import Foundation
+import LocalProcesses
 import Runtime
-import Supervision
 
 /// What `demo` and `up` start, and where.
 struct LocalNetworkSettings: Sendable {

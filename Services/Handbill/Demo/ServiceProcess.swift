@@ -1,7 +1,7 @@
 import Foundation
 import HTTP
+import LocalProcesses
 import Runtime
-import Supervision
 import Synchronization
 
 /// One of our services as a process, which is started again when it ends without being told to.

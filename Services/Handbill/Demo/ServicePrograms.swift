@@ -1,6 +1,6 @@
 import Foundation
+import LocalProcesses
 import Runtime
-import Supervision
 
 /// The services' executables, which lie beside the command's own.
 struct ServicePrograms: Sendable {

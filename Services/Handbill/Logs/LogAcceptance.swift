@@ -1,6 +1,7 @@
 import AdEvents
 import Kafka
 import Pipeline
+import PipelineHost
 import Postgres
 import Runtime
 

@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import PipelineHost
 import Runtime
 
 /// Which Kafka a command works on.

@@ -7,6 +7,7 @@ final class Agenda: Sendable {
   private struct Step {
     let at: MonotonicTime
     let number: UInt64
+    let isOnItsWay: Bool
     let run: @Sendable () -> Void
   }
 
@@ -20,27 +21,29 @@ final class Agenda: Sendable {
   private let state = Mutex(State())
   private let changed = DispatchSemaphore(value: 0)
 
-  /// Adds a step; dropped once the agenda is closed.
-  func add(at moment: MonotonicTime, _ run: @escaping @Sendable () -> Void) {
-    state.withLock { state in
-      guard !state.isClosed else { return }
+  /// Adds a step; dropped once the agenda is closed, unless it is on its way: then it is done at once.
+  ///
+  /// - Parameter isOnItsWay: Whether it was done by the device already, and is held back only: what users do after the
+  ///   end is not done, but what a network carries arrives.
+  func add(at moment: MonotonicTime, isOnItsWay: Bool = false, _ run: @escaping @Sendable () -> Void) {
+    let isClosed = state.withLock { state in
+      guard !state.isClosed else { return true }
       state.number += 1
-      state.heap.append(Step(at: moment, number: state.number, run: run))
+      state.heap.append(Step(at: moment, number: state.number, isOnItsWay: isOnItsWay, run: run))
       var child = state.heap.count - 1
       while child > 0, Self.isBefore(state.heap[child], state.heap[(child - 1) / 2]) {
         state.heap.swapAt(child, (child - 1) / 2)
         child = (child - 1) / 2
       }
+      return false
     }
+    if isClosed, isOnItsWay { run() }
     changed.signal()
   }
 
-  /// Drops all that is left and ends `run`.
+  /// Drops what is left, does at once what is on its way, and ends `run`.
   func close() {
-    state.withLock { state in
-      state.isClosed = true
-      state.heap.removeAll()
-    }
+    state.withLock { $0.isClosed = true }
     changed.signal()
   }
 
@@ -53,7 +56,14 @@ final class Agenda: Sendable {
         while let first = state.heap.first, first.at <= now { due.append(Self.removeFirst(&state.heap)) }
         return (due, state.heap.first.map { $0.at.milliseconds(since: now) } ?? 1_000, state.isClosed)
       }
-      if isClosed { return }
+      if isClosed {
+        let left = state.withLock { state in
+          defer { state.heap.removeAll() }
+          return due + state.heap.sorted(by: Self.isBefore)
+        }
+        for step in left where step.isOnItsWay { step.run() }
+        return
+      }
       for step in due { step.run() }
       if due.isEmpty { _ = changed.wait(timeout: .now() + .milliseconds(Int(max(1, min(wait, 1_000))))) }
     }

@@ -49,7 +49,7 @@ final class UnreliableNetwork: NetworkTransport {
     _ event: OutgoingEvent, after delay: Int64, acknowledged: @escaping @Sendable () -> Void
   ) -> Bool {
     guard delay > 0 else { return transport.send(event, acknowledged: acknowledged) }
-    agenda.add(at: DeviceClock.monotonic.advanced(byMilliseconds: delay)) { [transport] in
+    agenda.add(at: DeviceClock.monotonic.advanced(byMilliseconds: delay), isOnItsWay: true) { [transport] in
       transport.send(event, acknowledged: acknowledged)
     }
     return true

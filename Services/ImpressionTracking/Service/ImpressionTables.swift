@@ -2,6 +2,7 @@ import AdCore
 import AdEvents
 import ImpressionTrackingCore
 import Pipeline
+import PipelineHost
 import Postgres
 import Runtime
 

@@ -1,6 +1,7 @@
 import AdCore
 import ImpressionTrackingCore
 import Pipeline
+import PipelineHost
 import Runtime
 
 @main

@@ -104,7 +104,7 @@ struct AdRequestFields {
     case 7: country = try reader.country("country")
     case 8: device = try reader.choice("device")
     case 9:
-      let size = try reader.text("required_sizes", maximum: FieldLimits.sizeIdentifierBytesMaximum)
+      let size = try reader.text("an entry of required_sizes", maximum: FieldLimits.sizeIdentifierBytesMaximum)
       try FieldValue.add(size, to: &requiredSizes, "required_sizes", maximum: FieldLimits.sizesMaximum)
     case 10: currentSize = try reader.text("current_size", maximum: FieldLimits.sizeIdentifierBytesMaximum)
     case 11: isInterstitial = try reader.bool()

@@ -131,7 +131,7 @@ enum Envelope {
   ) throws(Rejection) {
     if let problem = headers.problem { throw problem }
     guard headers.idHash != nil else { throw Rejection(.invalidEnvelope, "ce_id is missing") }
-    guard headers.hasSource else { throw Rejection(.invalidEnvelope, "ce_source is missing") }
+    guard headers.hasSource else { throw Rejection(.invalidEnvelope, "ce_source is missing or empty") }
     guard headers.isSpecVersionKnown == true else { throw Rejection(.invalidEnvelope, "ce_specversion is not 1.0") }
     switch headers.type {
     case .absent: throw Rejection(.invalidEnvelope, "ce_type is missing")

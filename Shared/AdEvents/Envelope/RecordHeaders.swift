@@ -20,7 +20,7 @@ package struct RecordHeaders: Hashable, Sendable {
   package var hasSource = false
   /// Whether `ce_specversion` is `1.0`; nil without the header.
   package var isSpecVersionKnown: Bool?
-  /// `ce_time`, where there is a valid one.
+  /// `ce_time`, where there is one.
   package var time: Timestamp?
   /// `kafka_replyTopic`; empty without it.
   package var replyTopic = ""
@@ -48,7 +48,7 @@ package struct RecordHeaders: Hashable, Sendable {
     case 5 where name.equals("ce_id"): addID(value)
     case 7 where name.equals("ce_type"):
       type = EventType(bytes: value).map(TypeHeader.known) ?? .unknown
-    case 7 where name.equals("ce_time"): time = InternetTime.timestamp(value)
+    case 7 where name.equals("ce_time"): addTime(value)
     case 9 where name.equals("ce_source"): hasSource = !value.isEmpty
     case 12 where name.equals("content-type"): contentType = ContentType(header: value)
     case 14 where name.equals("ce_specversion"): isSpecVersionKnown = value.equals("1.0")
@@ -66,6 +66,14 @@ package struct RecordHeaders: Hashable, Sendable {
       return
     }
     idHash = hashesID ? SHA256.hash64(value) : 0
+  }
+
+  private mutating func addTime(_ value: UnsafeRawBufferPointer) {
+    time = InternetTime.timestamp(value)
+    if time == nil {
+      problem =
+        problem ?? Rejection(.invalidEnvelope, "ce_time is no time of RFC 3339, such as 2010-07-01T12:00:00.000Z")
+    }
   }
 
   private mutating func addReplyHeader(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {

@@ -57,13 +57,14 @@ enum AsyncAPIHeaders {
     [
       (
         "kafka_replyTopic",
-        text("Not needed: the answer goes to the app's own topic. Where it is given, it must be that (invalidReply).")
+        text("Not needed: the answer goes to the app's own topic. Where it is given, it must be that (invalidReply, "
+            + "and the answer says so).")
       ),
       (
         "kafka_replyPartition",
         text(
-          "Recommended: 4 bytes, big-endian, of a partition that the app's topic has. Without it the answer goes to "
-            + "partition 0.")
+          "Recommended: 4 bytes, big-endian, of a partition that the app's topic has. Without it, or "
+            + "where there is no such partition (invalidReply), the answer goes to partition 0.")
       ),
       (
         "kafka_correlationId",
@@ -122,7 +123,7 @@ enum AsyncAPIHeaders {
               (
                 "description",
                 .text(
-                  "When it was made. Of a client's event it counts only where the event has no age, held between the "
+                  "When it was made; anything but a time of RFC 3339 is rejected. Of a client's event it counts only where the event has no age, held between the "
                     + "token's issued-at and the arrival.")
               ),
             ])

@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION billing.lock_budgets(
 DECLARE
   first_campaign int := cardinality(accounts);
   first_day int := cardinality(accounts) + cardinality(campaigns);
-  nothing numeric[] := array_fill(0::numeric, ARRAY[cardinality(accounts) + cardinality(campaigns) + cardinality(days)]);
+  nothing numeric[] := array_fill(0::numeric, ARRAY[first_day + cardinality(days)]);
   settlement billing.settlement := ROW(accounts, campaigns, days, nothing, nothing, nothing, nothing, nothing, nothing,
     array_fill(0::bigint, ARRAY[cardinality(accounts)]), array_fill(false, ARRAY[cardinality(days)]),
     ARRAY[]::billing.settle_fate[], ARRAY[]::billing.settle_ready[], 0);

@@ -38,9 +38,9 @@ BEGIN
     settlement.free := billing.add_to(settlement.free, places, -granted_amount);
     INSERT INTO billing.allotment (id, partition, ordinal, campaign, advertiser, currency, budget_day, granted, amount,
       click_rates, campaign_free, serve_until, batch_number, granted_at, grant_version)
-    VALUES (billing.allotment_id(batch.partition, settlement.next_sequence), batch.partition, ask.ordinal, campaign_name,
-      (settlement.accounts[places[1]]).advertiser, (settlement.accounts[places[1]]).currency, budget_day_number,
-      granted_amount, granted_amount,
+    VALUES (billing.allotment_id(batch.partition, settlement.next_sequence), batch.partition, ask.ordinal,
+      campaign_name, (settlement.accounts[places[1]]).advertiser, (settlement.accounts[places[1]]).currency,
+      budget_day_number, granted_amount, granted_amount,
       -- What is left pays for so few clicks that each ad sets aside the whole price of its own.
       CASE WHEN free - granted_amount < ask.click_price::numeric * limits.scarce_clicks THEN '1000000'
         ELSE ask.click_rates END,

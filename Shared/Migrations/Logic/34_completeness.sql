@@ -18,3 +18,15 @@ CREATE OR REPLACE VIEW reporting.version AS SELECT 1 AS version;
 COMMENT ON VIEW reporting.version IS 'The version of this schema: one row.';
 COMMENT ON COLUMN reporting.version.version IS
   'Raised when a view or column goes away, or changes its name, type, unit or meaning; new ones do not raise it.';
+
+-- What waits for budget is in no minute's revenue yet: reports say how much it is.
+CREATE OR REPLACE VIEW reporting.waiting AS
+SELECT CASE kind WHEN 1 THEN 'impression' ELSE 'click' END AS kind, currency, count(*) AS events,
+  sum(price) AS price_nanos
+FROM billing.waiting GROUP BY 1, 2;
+COMMENT ON VIEW reporting.waiting IS
+  'Events whose price no budget could pay yet, while allotments that may return some have not ended (B4): in no revenue.';
+COMMENT ON COLUMN reporting.waiting.kind IS 'impression or click.';
+COMMENT ON COLUMN reporting.waiting.currency IS 'In which the advertiser pays.';
+COMMENT ON COLUMN reporting.waiting.events IS 'How many wait.';
+COMMENT ON COLUMN reporting.waiting.price_nanos IS 'Their prices, in billionths of the currency''s unit.';

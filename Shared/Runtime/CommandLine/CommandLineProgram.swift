@@ -65,7 +65,7 @@ package struct BuildInformation: Sendable, Equatable {
 
   package var text: String { revision == "unknown" ? version : "\(version) (\(revision))" }
 
-  /// This build. An image says its source revision in `HANDBILL_REVISION`.
+  /// This build; the version is said here alone. An image says its source revision in `HANDBILL_REVISION`.
   package static let current = BuildInformation(
     version: "0.1.0", revision: ProcessInfo.processInfo.environment["HANDBILL_REVISION"] ?? "unknown")
 }

@@ -34,7 +34,7 @@ package struct Retry: Sendable {
   }
 
   /// Call after a failure, on a thread of one's own and without a deadline: blocks until it is time for the next try.
-  mutating func wait() {
+  package mutating func wait() {
     var random = SystemRandomNumberGenerator()
     let delay = delayMilliseconds(now: 0, using: &random) ?? 0
     let pause = NSCondition()

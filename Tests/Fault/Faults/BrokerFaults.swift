@@ -1,5 +1,6 @@
 import Glibc
-import Supervision
+import LocalProcesses
+import TestServers
 
 /// The only broker ends like by a power cut and comes back, twice.
 struct BrokerRestart: Fault {

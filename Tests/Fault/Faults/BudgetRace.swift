@@ -4,8 +4,8 @@ import Dispatch
 import Foundation
 import Postgres
 import Runtime
-import Supervision
 import Synchronization
+import TestServers
 
 /// A budget for exactly so many impressions, sold by four processes of ad selection on sixteen partitions to a hundred
 /// times as many requests; every ad is viewed, many things happen twice, and services are killed. What is charged in

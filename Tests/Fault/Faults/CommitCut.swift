@@ -1,4 +1,4 @@
-import Supervision
+import TestServers
 
 /// The connection to PostgreSQL is cut in the middle of a COMMIT, again and again, for each service.
 struct CommitCut: Fault {

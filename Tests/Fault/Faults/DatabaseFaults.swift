@@ -1,4 +1,4 @@
-import Supervision
+import LocalProcesses
 
 /// PostgreSQL ends like by a power cut in the middle of everything, and comes back after a while.
 struct DatabaseStop: Fault {

@@ -1,5 +1,5 @@
 import Foundation
-import Supervision
+import TestServers
 
 /// Every fault, in the order in which they are made.
 enum Faults {

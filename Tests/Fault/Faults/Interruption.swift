@@ -1,7 +1,7 @@
 import AdCore
+import LocalProcesses
 import Postgres
 import Runtime
-import Supervision
 
 /// A process of each service ends or stands still while it is busy; how long its partitions wait for the next batch has
 /// a bound.

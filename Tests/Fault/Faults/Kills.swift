@@ -1,5 +1,6 @@
+import LocalProcesses
+import PipelineHost
 import Runtime
-import Supervision
 
 /// Each service is killed like by a power cut at each named place, all services at once, in an order by chance.
 struct FailpointKills: Fault {

@@ -2,7 +2,7 @@ import AdEvents
 import Foundation
 import Kafka
 import Postgres
-import Supervision
+import TestServers
 
 /// A client writes into the clients' topics in a transaction and leaves it open; later it commits one and gives another
 /// up. Everybody else must be heard all the while.

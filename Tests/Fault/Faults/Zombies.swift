@@ -1,5 +1,6 @@
+import LocalProcesses
 import Postgres
-import Supervision
+import TestServers
 
 /// An owner stands still for longer than others wait for a sign of it, another takes over, and it wakes up and goes on as if nothing
 /// had happened.

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Supervision
+import LocalProcesses
 
 /// Simulated devices that are busy until they are told to stop: `handbill simulate` in a process of its own.
 final class Devices: Sendable {

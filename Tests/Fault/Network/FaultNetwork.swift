@@ -1,10 +1,11 @@
 import AdCore
 import Foundation
 import Kafka
+import LocalProcesses
 import Postgres
 import Runtime
-import Supervision
 import Synchronization
+import TestServers
 
 /// A whole network of real processes that faults are made in: brokers, PostgreSQL behind a proxy, services, console.
 ///

@@ -1,8 +1,9 @@
 import AdCore
 import Foundation
 import HTTP
+import LocalProcesses
+import PipelineHost
 import Runtime
-import Supervision
 import Synchronization
 
 /// One process of a service. It is started again whenever it ends, as whoever runs a network would do.

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Supervision
+import LocalProcesses
 
 /// A file system of a few megabytes in memory, which can be filled and made larger.
 final class SmallDisk: Sendable {

@@ -2,8 +2,8 @@ import AdClient
 import AdCore
 import Foundation
 import Runtime
-import Supervision
 import Synchronization
+import TestServers
 
 /// Asks for ads like a proper device, for the tokens of the answers.
 final class GenuineTokens: Sendable {

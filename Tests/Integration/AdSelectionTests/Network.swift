@@ -5,8 +5,8 @@ import Crypto
 import Migrations
 import Pipeline
 import Postgres
-import Supervision
 import Synchronization
+import TestServers
 import Testing
 
 @testable import AdSelection

@@ -1,9 +1,9 @@
 import AdCore
 import AdEvents
+import LocalProcesses
 import Pipeline
 import Postgres
 import Runtime
-import Supervision
 import Testing
 
 @testable import AdSelection

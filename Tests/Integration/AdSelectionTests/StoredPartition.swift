@@ -3,10 +3,11 @@ import AdEvents
 import AdSelectionCore
 import Pipeline
 import Postgres
+import Runtime
 import Testing
 
 @testable import AdSelection
-@testable import Runtime
+@testable import PipelineHost
 
 /// A partition on a real database, without a broker: its only one, so that every request belongs to it.
 final class StoredPartition {

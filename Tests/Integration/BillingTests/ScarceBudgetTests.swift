@@ -2,8 +2,8 @@ import AdCore
 import AdEvents
 import AdSelectionCore
 import BillingCore
+import LocalProcesses
 import Pipeline
-import Supervision
 import Synchronization
 import Testing
 

@@ -1,14 +1,16 @@
 import AdCore
 import AdEvents
 import BillingCore
-import BillingTables
 import Migrations
 import Pipeline
+import PipelineHost
 import Postgres
 import Runtime
-import Supervision
 import Synchronization
+import TestServers
 import Testing
+
+@testable import Billing
 
 /// Billing's tables in a database of their own, with one advertiser and one campaign.
 struct TestNetwork: Sendable {

@@ -1,10 +1,10 @@
 import AdCore
 import AdEvents
 import BillingCore
+import LocalProcesses
 import Pipeline
 import Postgres
 import Simulation
-import Supervision
 import Synchronization
 import Testing
 

@@ -3,10 +3,11 @@ import AdEvents
 import ClickTrackingCore
 import Migrations
 import Pipeline
+import PipelineHost
 import Postgres
 import Runtime
-import Supervision
 import Synchronization
+import TestServers
 import Testing
 
 @testable import ClickTracking

@@ -1,7 +1,8 @@
 import Foundation
+import LocalProcesses
 import Migrations
 import Postgres
-import Supervision
+import TestServers
 import Testing
 
 /// What the tests read of a dashboard's file.

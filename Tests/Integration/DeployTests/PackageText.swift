@@ -1,5 +1,5 @@
 import Foundation
-import Supervision
+import LocalProcesses
 
 /// What the tests read of the package's files.
 enum PackageText {

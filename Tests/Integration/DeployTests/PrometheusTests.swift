@@ -1,8 +1,8 @@
 import AdCore
 import AdEvents
 import Foundation
+import LocalProcesses
 import Pipeline
-import Supervision
 import Testing
 
 /// Debian's package `prometheus` brings promtool; `make install-tests` installs it.

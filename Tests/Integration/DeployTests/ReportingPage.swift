@@ -83,10 +83,7 @@ struct ReportingPage {
   private static func table(_ views: [String], _ columns: [String: [ReportedColumn]]) -> [String] {
     var rows = ["| column | type | meaning |", "|---|---|---|"]
     var seen: Set<ReportedColumn> = []
-    let longest = views.map { columns[$0]?.count ?? 0 }.max() ?? 0
-    // The first columns of all views, then the second ones.
-    let ordered = (0..<longest).flatMap { place in views.compactMap { columns[$0]?.dropFirst(place).first } }
-    for column in ordered where seen.insert(column).inserted {
+    for column in views.flatMap({ columns[$0] ?? [] }) where seen.insert(column).inserted {
       let holders = views.filter { columns[$0]?.contains(column) == true }
       let place = holders == views ? "" : " of " + holders.map { "`\($0)`" }.joined(separator: ", ")
       rows.append("| `\(column.name)`\(place) | \(column.type) | \(column.meaning) |")

@@ -1,7 +1,8 @@
 import Foundation
+import LocalProcesses
 import Migrations
 import Postgres
-import Supervision
+import TestServers
 import Testing
 
 @Suite("The reporting schema")

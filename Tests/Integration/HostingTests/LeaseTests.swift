@@ -1,8 +1,9 @@
+import LocalProcesses
 import Pipeline
 import Postgres
-import Supervision
 import Testing
 
+@testable import PipelineHost
 @testable import Runtime
 
 @Suite("Leases in the database", .timeLimit(.minutes(5)))

@@ -1,9 +1,11 @@
 import AdCore
 import AdEvents
+import BrokerFaults
 import Kafka
+import LocalProcesses
+import PipelineHost
 import Postgres
 import Runtime
-import Supervision
 import Testing
 
 @testable import ImpressionTracking
@@ -23,7 +25,7 @@ struct OutboxTests {
       defer { service.stop() }
       service.configuration.pipeline.outboxEntriesMaximum = Self.entriesMaximum
       try sendMisdirected(service)
-      service.broker.pushFaults(.produce, Array(repeating: .notEnoughReplicas, count: 10_000))
+      service.broker.pushFaults(Array(repeating: .notEnoughReplicas, count: 10_000))
       try service.start()
       let connection = try PostgresConnection(PostgresConfiguration(url))
       defer { connection.close() }
@@ -36,7 +38,7 @@ struct OutboxTests {
       RunningTracking.pause(seconds: 2)
       #expect(try waiting(connection) == entries)
       #expect(try decided(connection) == position)
-      service.broker.clearFaults(.produce)
+      service.broker.clearFaults()
       let isDecided = try RunningTracking.wait { try decided(connection) == Self.records }
       let isEmpty = try RunningTracking.wait { try waiting(connection) == 0 }
       let isSentOn = try RunningTracking.wait { try decided(connection, partition: 1) == Self.records }

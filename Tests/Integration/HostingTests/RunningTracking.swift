@@ -3,9 +3,10 @@ import Foundation
 import Kafka
 import Migrations
 import Postgres
-import Supervision
+import TestServers
 
 @testable import ImpressionTracking
+@testable import PipelineHost
 @testable import Runtime
 
 /// Impression tracking as its executable runs it, in this process.

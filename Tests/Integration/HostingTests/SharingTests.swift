@@ -1,7 +1,7 @@
 import Kafka
+import LocalProcesses
 import Postgres
 import Runtime
-import Supervision
 import Testing
 
 @Suite("Instances of one service", .timeLimit(.minutes(5)))

@@ -1,6 +1,7 @@
+import BrokerFaults
 import Kafka
+import LocalProcesses
 import Runtime
-import Supervision
 import Testing
 
 @Suite("The end of a service", .timeLimit(.minutes(5)))

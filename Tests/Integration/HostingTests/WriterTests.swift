@@ -1,9 +1,11 @@
+import BrokerFaults
 import Foundation
 import Kafka
 import Pipeline
 import Synchronization
 import Testing
 
+@testable import PipelineHost
 @testable import Runtime
 
 @Suite("The writer of a service", .timeLimit(.minutes(5)))
@@ -40,7 +42,7 @@ struct WriterTests {
     let writer = try writer(broker, rebuilt: rebuilt)
     let worker = WorkerLogWriter(writer)
     #expect(!worker.adopt())
-    broker.pushFaults(.produce, [.messageTooLarge])
+    broker.pushFaults([.messageTooLarge])
     try send(1, to: worker)
     #expect(rebuilt.takeAll(until: Date(timeIntervalSinceNow: Self.waitSeconds)).count == 1)
     #expect(throws: PipelineError.self) { try send(2, to: worker) }

@@ -1,9 +1,10 @@
 import AdCore
 import AdEvents
 import ImpressionTrackingCore
+import LocalProcesses
 import Pipeline
 import Postgres
-import Supervision
+import TestServers
 import Testing
 
 @Suite struct LostCommitTests {

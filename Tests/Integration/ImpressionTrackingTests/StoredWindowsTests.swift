@@ -1,9 +1,10 @@
 import AdCore
 import ImpressionTrackingCore
+import LocalProcesses
 import Pipeline
+import PipelineHost
 import Postgres
 import Runtime
-import Supervision
 import Testing
 
 @testable import ImpressionTracking

@@ -1,10 +1,12 @@
 import AdEvents
 import Dispatch
 import ImpressionTrackingCore
+import LocalProcesses
 import Pipeline
+import PipelineHost
 import Postgres
 import Runtime
-import Supervision
+import TestServers
 import Testing
 
 @Suite struct ZombieTests {

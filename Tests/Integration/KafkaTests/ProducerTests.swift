@@ -1,3 +1,4 @@
+import BrokerFaults
 import Foundation
 import Testing
 
@@ -90,7 +91,7 @@ struct ProducerTests {
       reports: { reports.add($0) })
     try producer.sendNumbers(0..<5, topic: "events", partition: 0)
     #expect(reports.wait(count: 5).count == 5)
-    broker.pushFaults(.produce, [.messageTooLarge])
+    broker.pushFaults([.messageTooLarge])
     try producer.sendNumbers(5..<6, topic: "events", partition: 0)
     #expect(failures.wait(timeoutMilliseconds: 20_000) { $0.count == 1 })
     let error = #expect(throws: KafkaError.self) {
@@ -122,7 +123,7 @@ struct ProducerTests {
       configuration: .embedded(broker), isExpendable: { $0 == 100 }, reports: { reports.add($0) })
     try producer.sendNumbers(0..<5, topic: "events", partition: 0)
     #expect(reports.wait(count: 5).count == 5)
-    broker.pushFaults(.produce, [.messageTooLarge])
+    broker.pushFaults([.messageTooLarge])
     try producer.sendNumbers(100..<101, topic: "answers", partition: 0)
     #expect(reports.wait(count: 6).last?.error?.kind == .recordRefused)
     try producer.sendNumbers(5..<10, topic: "events", partition: 0)
@@ -139,7 +140,7 @@ struct ProducerTests {
     try broker.createTopic("events", partitions: 1)
     let reports = Reports()
     let producer = try KafkaConfiguration.embedded(broker).producer(reports)
-    broker.pushFaults(.produce, [.notEnoughReplicas, .notLeader])
+    broker.pushFaults([.notEnoughReplicas, .notLeader])
     try producer.sendNumbers(0..<20, topic: "events", partition: 0)
     #expect(reports.wait(count: 20).map(\.reportID) == Array(0..<20))
     #expect(producer.failure == nil)

@@ -2,9 +2,9 @@ import AdCore
 import AdEvents
 import Foundation
 import Kafka
+import LocalProcesses
 import Postgres
 import Runtime
-import Supervision
 import Testing
 
 extension WholeNetwork {

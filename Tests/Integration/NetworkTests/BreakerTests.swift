@@ -1,9 +1,9 @@
 import AdClient
 import AdCore
 import Foundation
+import LocalProcesses
 import Postgres
 import Runtime
-import Supervision
 import Synchronization
 import Testing
 

@@ -1,7 +1,7 @@
 import Foundation
+import LocalProcesses
 import Operations
 import Postgres
-import Supervision
 import Testing
 
 extension WholeNetwork {
@@ -20,7 +20,7 @@ extension WholeNetwork {
           ConsoleAPI.reconciliation, ConsoleAPI.catalog,
         ])
       let routes = try String(
-        contentsOfFile: PackageRoot.path("Services/Console/Service/ConsoleRoutes.swift"), encoding: .utf8)
+        contentsOfFile: PackageRoot.path("Services/Console/ConsoleRoutes.swift"), encoding: .utf8)
       #expect(routes.matches(of: /router\.(get|post|on)\(ConsoleAPI/).count == documented.count)
       #expect(text.contains("\n  version: 1."), "the path has the major version, the document all of it")
     }

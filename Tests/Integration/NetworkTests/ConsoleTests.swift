@@ -1,7 +1,7 @@
 import Foundation
 import HTTP
+import LocalProcesses
 import Postgres
-import Supervision
 import Testing
 
 extension WholeNetwork {

@@ -1,5 +1,5 @@
 import Foundation
-import Supervision
+import LocalProcesses
 import Testing
 
 extension WholeNetwork {

@@ -1,10 +1,10 @@
 import AdCore
 import AdEvents
 import Foundation
+import LocalProcesses
 import Pipeline
 import Postgres
 import Runtime
-import Supervision
 import Testing
 
 extension WholeNetwork {

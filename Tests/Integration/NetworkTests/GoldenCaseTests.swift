@@ -2,9 +2,9 @@ import AdClient
 import AdCore
 import Foundation
 import HTTP
+import LocalProcesses
 import Postgres
 import Runtime
-import Supervision
 import Synchronization
 import Testing
 

@@ -1,6 +1,6 @@
 import Foundation
 import HTTP
-import Supervision
+import LocalProcesses
 import Testing
 
 extension WholeNetwork {

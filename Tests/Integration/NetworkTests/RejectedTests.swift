@@ -2,10 +2,10 @@ import AdCore
 import AdEvents
 import Foundation
 import Kafka
+import LocalProcesses
 import Operations
 import Postgres
 import Runtime
-import Supervision
 import Testing
 
 extension WholeNetwork {

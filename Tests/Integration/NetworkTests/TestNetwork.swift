@@ -1,11 +1,12 @@
 import Foundation
 import HTTP
 import Kafka
+import LocalProcesses
 import Migrations
 import Postgres
 import Runtime
-import Supervision
 import Synchronization
+import TestServers
 
 /// A whole network of real processes for one test: its own database, its own broker, our executables.
 ///

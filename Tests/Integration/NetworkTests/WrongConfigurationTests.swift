@@ -1,7 +1,8 @@
 import Foundation
+import LocalProcesses
 import Migrations
 import Postgres
-import Supervision
+import TestServers
 import Testing
 
 extension WholeNetwork {
@@ -14,7 +15,7 @@ extension WholeNetwork {
     private static let secret = "hunter2-is-not-to-be-shown"
 
     private func run(_ service: String, _ environment: [String: String?]) throws -> (
-      status: Supervision.ExitStatus?, told: String
+      status: LocalProcesses.ExitStatus?, told: String
     ) {
       let folder = try TemporaryFolder(prefix: "hbc")
       let output = folder.path("output")

@@ -1,6 +1,6 @@
 import AdCore
 import Foundation
-import Supervision
+import LocalProcesses
 import Testing
 
 @testable import Operations

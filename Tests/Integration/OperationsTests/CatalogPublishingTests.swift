@@ -1,8 +1,8 @@
 import AdCore
 import AdEvents
 import Kafka
+import LocalProcesses
 import Postgres
-import Supervision
 import Testing
 
 @testable import Operations

@@ -1,7 +1,7 @@
 import AdCore
 import Crypto
+import LocalProcesses
 import Postgres
-import Supervision
 import Testing
 
 @testable import Operations

@@ -1,8 +1,8 @@
 import AdCore
 import AdEvents
+import LocalProcesses
 import Postgres
 import Runtime
-import Supervision
 import Synchronization
 import Testing
 

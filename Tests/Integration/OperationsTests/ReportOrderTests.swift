@@ -1,6 +1,6 @@
 import AdCore
+import LocalProcesses
 import Postgres
-import Supervision
 import Testing
 
 @testable import Operations

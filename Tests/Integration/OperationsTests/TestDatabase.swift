@@ -1,6 +1,6 @@
 import Migrations
 import Postgres
-import Supervision
+import TestServers
 
 /// Databases with the whole schema, each a copy of one that was migrated once.
 enum TestDatabase {

@@ -1,5 +1,5 @@
+import LocalProcesses
 import Postgres
-import Supervision
 import Testing
 
 @Suite("COPY")

@@ -1,5 +1,6 @@
+import LocalProcesses
 import Postgres
-import Supervision
+import TestServers
 import Testing
 
 @Suite struct CutCommitTests {

@@ -1,6 +1,6 @@
+import LocalProcesses
 import Migrations
 import Postgres
-import Supervision
 import Testing
 
 @Suite("Migrations")

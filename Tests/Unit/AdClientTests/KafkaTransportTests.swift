@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import BrokerFaults
 import Foundation
 import Kafka
 import Synchronization
@@ -191,7 +192,7 @@ struct KafkaTransportTests {
     let placement = try #require(PlacementID("home"))
     let ad = try sampleAd()
     // Not retriable for librdkafka: each fails a producer.
-    network.broker.pushFaults(.produce, [.topicAuthorizationFailed, .topicAuthorizationFailed, .disconnect])
+    network.broker.pushFaults([.topicAuthorizationFailed, .topicAuthorizationFailed, .disconnect])
     for age in 1...20 {
       #expect(session.report(AdReport(.viewed, .ad(ad), at: ms(Int64(age))), placement: placement, requestID: nil))
     }

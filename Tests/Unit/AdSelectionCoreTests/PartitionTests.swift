@@ -121,7 +121,7 @@ struct PartitionTests {
     return incoming.payload.withUnsafeBytes { marks.mark(payload: $0, partition: partition, now: Samples.now) }
   }
 
-  @Test("an answer goes nowhere but to the app's own topic and a partition that it has")
+  @Test("M1: a request that is wrong about where its answer goes is answered, in the app's own topic and a partition it has")
   func replies() throws {
     var rig = try PartitionRig()
     let requests = [
@@ -131,7 +131,9 @@ struct PartitionTests {
     let batch = rig.run(requests.map(SelectionInput.request))
     #expect(batch.outcomes == [.rejected(.invalidReply), .rejected(.invalidReply)])
     #expect(batch.rejections.map(\.reason) == [.invalidReply, .invalidReply])
-    #expect(batch.answers.isEmpty)
+    // The second one is the same request again.
+    #expect(batch.answers.map(\.topic) == ["ads.responses.weather", "ads.responses.weather"])
+    #expect(batch.answers.map(\.partition) == [1, 0])
     // M1: it is a request all the same, counted once for its id.
     #expect(batch.effects.decisions.map(\.decision.reason) == [.requestInvalid])
     let own = try rig.incoming(PartitionRig.clients[1]) { $0.replyTopic = "ads.responses.weather" }

@@ -120,7 +120,7 @@ package struct Decision: Hashable, Sendable {
   package var answer: Answer? {
     switch outcome {
     case .served(let serve): .ad(serve)
-    case .noAd(let error, _): .error(error, detail: "")
+    case .noAd(let error, let reason): .error(error, detail: reason.detail)
     case .refused(_, let detail): .error(.configurationError, detail: detail)
     case .duplicate(let earlier, let isAnswered): isAnswered ? earlier : nil
     case .expiredDeadline: .error(.serverFailure, detail: "the deadline has passed")

@@ -51,16 +51,25 @@ struct ReplyAddress: Hashable, Sendable {
     correlationID = request.correlationID
   }
 
-  /// The partition that the answer goes to, or what is wrong with where it is to go. The topic is the app's own, whatever
-  /// the header says; so the header must not say anything else.
-  func partition(of count: Int32) -> Result<Int32, Rejection> {
+  /// What is wrong with where the answer is to go; nil where nothing is. The topic is the app's own, whatever the header
+  /// says; so the header must not say anything else.
+  func mistake(partitionCount: Int32) -> Rejection? {
     if !topic.isEmpty, topic != Topic.responses(for: app) {
-      return .failure(Rejection(.invalidReply, "kafka_replyTopic is not the topic of the app's answers"))
+      return Rejection(
+        .invalidReply, "kafka_replyTopic is not \(Topic.responses(for: app)), the topic of the app's answers")
     }
-    // A producer that names a partition which does not exist must never come about.
-    guard let partition, (0..<count).contains(partition) else {
-      return .failure(Rejection(.invalidReply, "kafka_replyPartition is not one of \(count)"))
+    guard let partition, (0..<partitionCount).contains(partition) else {
+      return Rejection(
+        .invalidReply,
+        "kafka_replyPartition is not one of 0 to \(partitionCount - 1); so this answer stands in partition 0")
     }
-    return .success(partition)
+    return nil
+  }
+
+  /// The partition that the answer goes to. Where the header names none that exists, it is the first: a producer must
+  /// never name one that does not exist, and whoever looks for the answer finds it there.
+  func answerPartition(of count: Int32) -> Int32 {
+    guard let partition, (0..<count).contains(partition) else { return 0 }
+    return partition
   }
 }

@@ -68,15 +68,16 @@ package struct SelectionDecider: PartitionDecider {
       return
     }
     let address = incoming.reply
-    let reply = address.partition(of: context.partitionCount)
-    let question = incoming.question(reply: reply, partition: context.partition, arrival: arrival)
+    let question = incoming.question(
+      replyMistake: address.mistake(partitionCount: context.partitionCount), partition: context.partition,
+      arrival: arrival)
     if case .mistaken(let mistaken) = question {
       batch.reject(index, mistaken.rejection.reason, mistaken.rejection.detail)
     }
     if context.isRefused {
       if case .sound = question { batch.outcomes[index] = .refused(.unknown) }
       let answer = Answer.error(.unknown, detail: "the decision could not be stored")
-      send(answer, to: address, reply, context: decisionContext, into: &batch)
+      send(answer, to: address, decisionContext, context, into: &batch)
       return
     }
     let decision: Decision
@@ -87,7 +88,7 @@ package struct SelectionDecider: PartitionDecider {
     case .mistaken(let mistaken):
       decision = RequestDecision.decide(mistaken, state: &state, context: decisionContext)
     }
-    if let answer = decision.answer { send(answer, to: address, reply, context: decisionContext, into: &batch) }
+    if let answer = decision.answer { send(answer, to: address, decisionContext, context, into: &batch) }
     guard decision.reason != .duplicate else { return }
     let random = decisionContext.serveIDRandom
     let id = ServeID(timestamp: context.now, randomHigh: random.high, randomLow: random.low)
@@ -130,17 +131,19 @@ package struct SelectionDecider: PartitionDecider {
   /// An app that is not registered has no topic for answers: it gets none, so nobody can make us write to topics of any
   /// name.
   private mutating func send(
-    _ answer: Answer, to address: ReplyAddress, _ reply: Result<Int32, Rejection>, context: DecisionContext,
+    _ answer: Answer, to address: ReplyAddress, _ decisionContext: DecisionContext, _ context: BatchContext,
     into batch: inout Pipeline.Decision<SelectionEffects>
   ) {
-    guard case .success(let partition) = reply, context.snapshot.apps[address.app] != nil else { return }
+    guard decisionContext.snapshot.apps[address.app] != nil else { return }
     let outcome: AdResponse.Outcome =
       switch answer {
       // The same terms give the same token: a duplicate's answer is the first one's.
       case .ad(let serve): .ad(serve.servedAd(token: crypto.signer.sign(serve.terms)))
       case .error(let error, let detail): .error(error, detail: detail)
       }
-    batch.answers.append(answers.message(outcome, to: address, partition: partition, now: context.now))
+    batch.answers.append(
+      answers.message(
+        outcome, to: address, partition: address.answerPartition(of: context.partitionCount), now: context.now))
   }
 
   // MARK: Allotments

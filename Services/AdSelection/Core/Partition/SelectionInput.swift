@@ -48,18 +48,18 @@ package struct IncomingRequest: Sendable {
     }
   }
 
-  /// What is to be decided: a request whose answer has no place to go to is one with a mistake.
-  func question(reply: Result<Int32, Rejection>, partition: Int32, arrival: Timestamp) -> Question {
+  /// What is to be decided: a request that is wrong about where its answer goes is one with a mistake.
+  func question(replyMistake: Rejection?, partition: Int32, arrival: Timestamp) -> Question {
     func mistaken(_ request: LegibleRequest, _ rejection: Rejection) -> Question {
       let asked = AskedRequest(request, clientHash: clientHash, partition: partition, arrival: arrival)
       return .mistaken(MistakenRequest(asked: asked, appKeyHash: appKeyHash, rejection: rejection))
     }
-    switch (content, reply) {
-    case (.sound(let request), .success):
+    switch (content, replyMistake) {
+    case (.sound(let request), nil):
       return .sound(
         ArrivedRequest(
           request: request, appKeyHash: appKeyHash, clientHash: clientHash, partition: partition, arrival: arrival))
-    case (.sound(let request), .failure(let rejection)): return mistaken(LegibleRequest(request), rejection)
+    case (.sound(let request), let rejection?): return mistaken(LegibleRequest(request), rejection)
     case (.mistaken(let request, let rejection), _): return mistaken(request, rejection)
     }
   }

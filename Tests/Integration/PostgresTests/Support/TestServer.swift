@@ -1,5 +1,5 @@
 import Postgres
-import Supervision
+import TestServers
 
 /// Databases of the server that all tests of this process share.
 enum TestServer {

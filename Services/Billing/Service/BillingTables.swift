@@ -1,0 +1,86 @@
+import AdCore
+import BillingCore
+import Pipeline
+import PipelineHost
+import Postgres
+import Runtime
+
+/// Billing's own tables.
+struct BillingTables: ServiceTables {
+  typealias Service = BillingService
+
+  private let settings: BillingSettings
+  private let catalog: BudgetCatalog
+  private let logger: Logger
+
+  let consumers = ["ad_selection"]
+  var windows: Windows { settings.windows }
+
+  init(settings: BillingSettings, catalog: BudgetCatalog, logger: Logger) {
+    self.settings = settings
+    self.catalog = catalog
+    self.logger = logger
+  }
+
+  func load(
+    _ partition: Int32, now: Timestamp, from connection: PostgresConnection
+  ) throws(PostgresError) -> BillingDecider {
+    BillingDecider(
+      settings: settings, open: try connection.run(ReadOpenAllotments(partition: partition)),
+      waiting: Set(try connection.run(ReadWaitingPlaces(partition: partition))))
+  }
+
+  /// The catalogue is in memory; what it says is in the tables already.
+  func look(
+    up query: BillingQuery, partition: Int32, in connection: PostgresConnection
+  ) throws(PostgresError) -> BillingKnowledge {
+    var knowledge = BillingKnowledge(campaigns: catalog.terms(of: query.campaigns))
+    if !query.campaigns.isEmpty {
+      let rows = try connection.run(ReadClickCounts(partition: partition, campaigns: query.campaigns))
+      knowledge.clickCounts = [CampaignID: ClickCounts](rows, of: query.campaigns)
+    }
+    if query.isOfWaiting { knowledge.waiting = Set(try connection.run(ReadWaitingPlaces(partition: partition))) }
+    return knowledge
+  }
+
+  func rows(_ batch: CommitBatch<BillingService>) -> [TableRows] { ChargeRows.rows(batch) }
+
+  func finish(
+    _ batch: CommitBatch<BillingService>, with pipeline: inout PostgresPipeline
+  ) -> CommitReader {
+    for suspended in batch.effects.suspended {
+      pipeline.send(Suspend(partition: batch.partition, batchNumber: batch.number, suspended: suspended))
+    }
+    if !batch.effects.revenue.isEmpty {
+      pipeline.send(AddRevenue(partition: batch.partition, revenue: batch.effects.revenue))
+    }
+    if !batch.effects.clickCounts.isEmpty {
+      pipeline.send(
+        AddClickCounts(
+          partition: batch.partition, counts: batch.effects.clickCounts,
+          rememberedImpressions: settings.rememberedImpressions))
+    }
+    let settle = Settle(batch)
+    let ticket = settle.isNeeded ? pipeline.send(settle) : nil
+    let partition = batch.partition
+    let suspended = batch.effects.suspended
+    return { [logger] (results: PostgresPipelineResults) throws(PostgresError) -> CommitResult in
+      let messages = if let ticket { try results.rows(ticket) } else { [NumberedMessage]() }
+      for event in suspended {
+        logger.critical(
+          "an accepted event could not be charged and is in suspense",
+          [
+            "partition": .init(Int(partition)), "serve_id": .init(event.event.terms.serveID.description),
+            "sequence": .init(Int(event.sequence)),
+          ])
+      }
+      return CommitResult(messages: messages)
+    }
+  }
+
+  func messages(
+    partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection
+  ) throws(PostgresError) -> [NumberedMessage] {
+    try connection.run(ReadGrants(partition: partition, from: sequence, limit: limit))
+  }
+}

@@ -1,0 +1,143 @@
+import AdCore
+import AdEvents
+import BillingCore
+import Postgres
+import Synchronization
+
+/// What billing follows of the catalogue: whose campaigns there are, and what they may cost. Each change is in the
+/// database before it is known here, so that nothing is asked of a budget that is not there.
+final class BudgetCatalog: Sendable {
+  private struct Entry<Value: Sendable>: Sendable {
+    var value: Value
+    var version: Int64
+  }
+
+  private struct State: Sendable {
+    var advertisers: [AdvertiserID: Entry<Advertiser>] = [:]
+    var calendars: [AdvertiserID: BudgetCalendar] = [:]
+    var campaigns: [CampaignID: Entry<Campaign>] = [:]
+    /// Versions at which records were deleted, by key.
+    var deletions: [String: Int64] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  init() {}
+
+  /// What the catalogue says of these campaigns; those that it does not know, or whose advertiser it does not know, are
+  /// left out.
+  func terms(of campaigns: Set<CampaignID>) -> [CampaignID: CampaignTerms] {
+    state.withLock { state in
+      var terms: [CampaignID: CampaignTerms] = [:]
+      for id in campaigns {
+        guard let campaign = state.campaigns[id]?.value, campaign.kind != .house,
+          let advertiser = state.advertisers[campaign.advertiser]?.value,
+          let calendar = state.calendars[campaign.advertiser]
+        else { continue }
+        terms[id] = CampaignTerms(
+          advertiser: advertiser.id, currency: advertiser.currency, calendar: calendar,
+          flightStart: campaign.flightStart, flightEnd: campaign.flightEnd, isPaused: campaign.isPaused)
+      }
+      return terms
+    }
+  }
+
+  /// Whether this message changes an advertiser's currency. The console refuses that, because amounts are booked in the
+  /// old one: its account stays as it is, beside a new one.
+  func currencyChange(
+    _ message: CatalogMessage
+  ) -> (advertiser: AdvertiserID, before: Currency, after: Currency)? {
+    guard case .record(.advertiser(let advertiser), _) = message, !knows(message),
+      let before = state.withLock({ $0.advertisers[advertiser.id]?.value.currency }), before != advertiser.currency
+    else { return nil }
+    return (advertiser.id, before, advertiser.currency)
+  }
+
+  /// Whether a message says nothing new to billing.
+  func knows(_ message: CatalogMessage) -> Bool {
+    state.withLock { state in
+      switch message {
+      case .record(.advertiser(let advertiser), let version):
+        version
+          <= max(
+            state.advertisers[advertiser.id]?.version ?? 0,
+            state.deletions[CatalogRecord.advertiser(advertiser).key] ?? 0)
+      case .record(.campaign(let campaign), let version):
+        version
+          <= max(
+            state.campaigns[campaign.id]?.version ?? 0, state.deletions[CatalogRecord.campaign(campaign).key] ?? 0)
+      case .deleted(let key, let version): version <= state.deletions[key] ?? 0
+      case .record, .heartbeat: true
+      }
+    }
+  }
+
+  /// Takes a message of `ads.catalog`: the highest version of each record wins. May be called again with the same
+  /// message after it threw.
+  func apply(_ message: CatalogMessage, in connection: PostgresConnection) throws(PostgresError) {
+    if knows(message) { return }
+    switch message {
+    case .record(.advertiser(let advertiser), let version):
+      try apply(advertiser, version: version, in: connection)
+    case .record(.campaign(let campaign), let version):
+      try apply(campaign, version: version, in: connection)
+    case .deleted(let key, let version):
+      delete(key, version: version)
+      try forgetClickCounts(key, in: connection)
+    case .record, .heartbeat:
+      break
+    }
+  }
+
+  private func apply(
+    _ advertiser: Advertiser, version: Int64, in connection: PostgresConnection
+  ) throws(PostgresError) {
+    let campaigns = state.withLock { state in
+      state.campaigns.values.filter { $0.value.advertiser == advertiser.id }
+    }
+    _ = try connection.run(FundAccount(advertiser: advertiser, version: version))
+    // Campaigns that came before their advertiser wait for its currency.
+    for campaign in campaigns { try fund(campaign, currency: advertiser.currency, in: connection) }
+    state.withLock { state in
+      state.advertisers[advertiser.id] = Entry(value: advertiser, version: version)
+      state.calendars[advertiser.id] = BudgetCalendar(timeZone: advertiser.timeZone)
+    }
+  }
+
+  private func apply(_ campaign: Campaign, version: Int64, in connection: PostgresConnection) throws(PostgresError) {
+    let entry = Entry(value: campaign, version: version)
+    if let currency = state.withLock({ $0.advertisers[campaign.advertiser]?.value.currency }) {
+      try fund(entry, currency: currency, in: connection)
+    }
+    state.withLock { $0.campaigns[campaign.id] = entry }
+  }
+
+  private func fund(
+    _ campaign: Entry<Campaign>, currency: Currency, in connection: PostgresConnection
+  ) throws(PostgresError) {
+    guard campaign.value.kind != .house else { return }
+    _ = try connection.run(FundCampaign(campaign: campaign.value, currency: currency, version: campaign.version))
+  }
+
+  private func forgetClickCounts(_ key: String, in connection: PostgresConnection) throws(PostgresError) {
+    func name(_ kind: String) -> String { key.hasPrefix(kind) ? String(key.dropFirst(kind.count)) : "" }
+    let forgotten = ForgetClickCounts(campaign: name("campaign/"), ad: name("ad/"))
+    if !forgotten.campaign.isEmpty || !forgotten.ad.isEmpty { _ = try connection.run(forgotten) }
+  }
+
+  private func delete(_ key: String, version: Int64) {
+    state.withLock { state in
+      guard version > state.deletions[key] ?? 0 else { return }
+      state.deletions[key] = version
+      for (id, entry) in state.campaigns
+      where CatalogRecord.campaign(entry.value).key == key && entry.version < version {
+        state.campaigns[id] = nil
+      }
+      for (id, entry) in state.advertisers
+      where CatalogRecord.advertiser(entry.value).key == key && entry.version < version {
+        state.advertisers[id] = nil
+        state.calendars[id] = nil
+      }
+    }
+  }
+}

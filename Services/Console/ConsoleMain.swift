@@ -1,0 +1,105 @@
+import HTTP
+import Kafka
+import Operations
+import PipelineHost
+import Postgres
+import Runtime
+
+@main
+enum ConsoleMain: Service {
+  struct Configuration: Sendable {
+    var pipeline: PipelineSettings
+    var address: String
+    var port: Int
+    var role: String
+    var reconciliationMilliseconds: Int
+    var anomalyLimits: AnomalyLimits
+    var anomalyMilliseconds: Int
+    var lookMilliseconds: Int
+    var breaker: CircuitBreaker.Limits
+    var isBreakerObeyed: Bool
+  }
+
+  static let name = "handbill-console"
+  static let summary = "Shows the network's figures to people and tools, and publishes the catalogue."
+  static let lingerMilliseconds = 5
+  /// Pages and answers of the API that read at the same time.
+  private static let pageConnections = 4
+
+  static let address = ConfigurationKey<String>.text(
+    "HANDBILL_CONSOLE_ADDRESS", default: "127.0.0.1",
+    help: "The IP address on which pages and API are served. There is no login: put it behind one that has.")
+  static let port = ConfigurationKey<Int>.integer(
+    "HANDBILL_CONSOLE_PORT", in: 0...65_535, default: 9_300,
+    help: "The port on which pages and API are served; 0 takes a free one and logs it.")
+  static let role = ConfigurationKey<String>.text(
+    "HANDBILL_CONSOLE_ROLE", default: "handbill_console",
+    help: "The database role that the console takes on: it reads everything and writes only marks of anomalies; 'none' "
+      + "takes on none.")
+
+  static let configurationKeys =
+    PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
+    + [
+      address.declaration, port.declaration, role.declaration, ReconciliationWatch.interval.declaration,
+      OnlineReconciliation.interval.declaration, AnomalyWatch.interval.declaration,
+    ] + AnomalyLimits.declarations + BillingBreaker.declarations
+  static let metrics =
+    CatalogPublisher.metrics + ReconciliationWatch.metrics + OnlineReconciliation.metrics + BillingBreaker.metrics
+    + [AnomalyWatch.markedApps]
+
+  static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
+    Configuration(
+      pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
+      address: reader.value(address), port: reader.value(port), role: reader.value(role),
+      reconciliationMilliseconds: reader.value(ReconciliationWatch.interval),
+      anomalyLimits: AnomalyLimits(reader: &reader), anomalyMilliseconds: reader.value(AnomalyWatch.interval),
+      lookMilliseconds: reader.value(OnlineReconciliation.interval), breaker: BillingBreaker.limits(&reader),
+      isBreakerObeyed: reader.value(BillingBreaker.isObeyed))
+  }
+
+  static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
+    var database = try configuration.pipeline.migratedDatabase(applicationName: name, context: context)
+    if configuration.role != "none" { database.sessionSettings["role"] = configuration.role }
+    // Marks are all that the console writes, by a connection of their own.
+    let markers = pool(database, 1, "marks", context)
+    // Whatever the address allows, nothing else is written from here.
+    database.sessionSettings["default_transaction_read_only"] = "on"
+    // Who asks for a page waits for pages only; the heartbeat of the catalogue and the looks wait for nobody.
+    let pages = pool(database, pageConnections, "pages", context)
+    try Startup.wait(for: "database", context: context) {
+      _ = try Reports(pages).report(ReportQuery())
+    }
+    let breaker = BillingBreaker(
+      limits: configuration.breaker, isObeyed: configuration.isBreakerObeyed, context: context)
+    OnlineReconciliation.start(
+      OnlineReconciler(pool(database, 1, "looks", context)), breaker: breaker,
+      intervalMilliseconds: configuration.lookMilliseconds, context: context)
+    CatalogPublisher.start(
+      pool: pool(database, 1, "catalog", context), kafka: configuration.pipeline.kafka(clientID: name),
+      breaker: breaker, context: context)
+    let reconciliation = ReconciliationWatch.start(
+      pool: pool(database, 1, "reconciliation", context),
+      intervalMilliseconds: configuration.reconciliationMilliseconds, context: context)
+    AnomalyWatch.start(
+      pool: markers, limits: configuration.anomalyLimits, intervalMilliseconds: configuration.anomalyMilliseconds,
+      context: context)
+    let routes = ConsoleRoutes(pool: pages) { reconciliation.last }
+    let server = try HTTPServer(
+      address: configuration.address, port: configuration.port, router: routes.router,
+      onFailure: context.logger.named("http").httpFailure)
+    context.lifeCycle.onStop("http") { server.stop() }
+    context.logger.notice(
+      "the console can be seen", ["url": .text("http://\(server.address):\(server.port)/")])
+  }
+
+  /// Connections of one use, closed when the service stops.
+  private static func pool(
+    _ database: PostgresConfiguration, _ size: Int, _ use: String, _ context: ServiceContext
+  ) -> PostgresPool {
+    let pool = PostgresPool(database, size: size)
+    context.lifeCycle.onStop("database-\(use)") { pool.close() }
+    return pool
+  }
+
+  static func main() { ServiceMain.run(Self.self) }
+}

@@ -1,0 +1,37 @@
+import Glibc
+
+/// Ports of the loopback interface that nobody listens on.
+package enum FreePort {
+  /// Different ports that were free a moment ago; whoever binds one soon has good chances, but no promise.
+  ///
+  /// - Throws: `SupervisionError.system` when the system gives none.
+  package static func find(count: Int) throws -> [Int] {
+    var sockets: [Int32] = []
+    defer { for descriptor in sockets { close(descriptor) } }
+    return try (0..<count).map { _ in
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+      guard descriptor >= 0 else { throw SupervisionError.system(operation: "making a socket", code: errno) }
+      sockets.append(descriptor)
+      return try bindToAnyPort(descriptor)
+    }
+  }
+
+  /// One port that was free a moment ago.
+  package static func find() throws -> Int { try find(count: 1)[0] }
+
+  /// Binds a socket to a free port and returns it.
+  package static func bindToAnyPort(_ descriptor: Int32) throws -> Int {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        let bound = bind(descriptor, generic, length)
+        return bound == 0 ? getsockname(descriptor, generic, &length) : bound
+      }
+    }
+    guard result == 0 else { throw SupervisionError.system(operation: "finding a free port", code: errno) }
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import Glibc
+
+/// A real Kafka broker of our own, which is its own controller, on loopback ports, and ends with this process.
+///
+/// Topics are never made by themselves. The folder is formatted at the first start and used again at later ones, also
+/// after a kill -9; address and ports stay the same over restarts of the same instance.
+package final class LocalKafka: Sendable {
+  /// What the broker is made of.
+  package struct Configuration: Sendable {
+    /// The folder for log segments and the broker's own log; made if it is not there.
+    package var folder: String
+    /// Where clients connect; nil for any free port.
+    package var port: Int?
+    /// Broker settings that go before ours.
+    package var settings: [String: String]
+    /// Megabytes of the Java heap.
+    package var heapMegabytes: Int
+    /// How long a start may take, recovery after a crash included.
+    package var startTimeoutMilliseconds: Int
+    /// Where the controller listens; nil for any free port.
+    package var controllerPort: Int?
+    /// What all brokers of a cluster have in common; nil for one of its own.
+    package var clusterIdentifier: String?
+
+    package init(
+      folder: String, port: Int? = nil, settings: [String: String] = [:], heapMegabytes: Int = 512,
+      startTimeoutMilliseconds: Int = 60_000, controllerPort: Int? = nil, clusterIdentifier: String? = nil
+    ) {
+      self.folder = folder
+      self.port = port
+      self.settings = settings
+      self.heapMegabytes = heapMegabytes
+      self.startTimeoutMilliseconds = startTimeoutMilliseconds
+      self.controllerPort = controllerPort
+      self.clusterIdentifier = clusterIdentifier
+    }
+  }
+
+  package let configuration: Configuration
+  /// The port that clients connect to.
+  package let port: Int
+  private let installation: KafkaInstallation
+  private let controllerPort: Int
+  private let broker = Monitor<ChildProcess?>(nil)
+
+  /// Prepares a broker that is not started yet.
+  ///
+  /// - Throws: `SupervisionError.unavailable` when Kafka or Java is missing.
+  package init(_ configuration: Configuration) throws {
+    self.configuration = configuration
+    installation = try KafkaInstallation.find()
+    let ports = try FreePort.find(count: 2)
+    port = configuration.port ?? ports[0]
+    controllerPort = configuration.controllerPort ?? ports[1]
+  }
+
+  deinit { stopAndWait() }
+
+  /// A broker that answers.
+  package static func started(_ configuration: Configuration) async throws -> LocalKafka {
+    try await onOwnThread {
+      let kafka = try LocalKafka(configuration)
+      try kafka.startAndWait()
+      return kafka
+    }
+  }
+
+  /// What clients take as `bootstrap.servers`.
+  package var bootstrapServers: String { "127.0.0.1:\(port)" }
+
+  /// Whether the broker runs.
+  package var isRunning: Bool { processIdentifier != nil }
+
+  /// The number of the broker's process; nil while it does not run.
+  package var processIdentifier: Int32? {
+    broker.withLock { $0.flatMap { $0.isRunning ? $0.processIdentifier : nil } }
+  }
+
+  /// Sends the broker a signal, such as SIGSTOP; nothing happens if it does not run.
+  package func signal(_ number: Int32) { broker.withLock { $0?.kill(number) } }
+
+  /// Starts the broker and returns when it answers; nothing happens if it runs.
+  ///
+  /// - Throws: `SupervisionError.failed` with the broker's last words.
+  package func start() async throws { try await onOwnThread { try self.startAndWait() } }
+
+  /// Ends the broker in order.
+  package func stop() async throws { try await onOwnThread { self.stopAndWait() } }
+
+  /// Ends the broker with SIGKILL and returns when it is gone.
+  package func kill() async throws { try await onOwnThread { self.killAndWait() } }
+
+  /// Stops and starts.
+  package func restart() async throws {
+    try await onOwnThread {
+      self.stopAndWait()
+      try self.startAndWait()
+    }
+  }
+
+  /// Runs one of Kafka's scripts against this broker (`--bootstrap-server` is added) and returns what it printed.
+  @discardableResult
+  package func run(_ script: String, _ arguments: [String]) async throws -> [String] {
+    let command = ChildProcess.Command(
+      installation.script(script), ["--bootstrap-server", bootstrapServers] + arguments,
+      environment: ["LOG_DIR": configuration.folder])
+    return try await onOwnThread { try ChildProcess.run(command) }
+  }
+}
+
+// The same, blocking: for the end of the process and for threads of one's own.
+extension LocalKafka {
+  package func startAndWait() throws {
+    try broker.withLock { broker in
+      if let running = broker, running.isRunning { return }
+      try prepare()
+      let log = ChildProcess.Output.lines(alsoTo: "\(configuration.folder)/kafka.log")
+      let heap = configuration.heapMegabytes
+      let child = try ChildProcess(
+        ChildProcess.Command(
+          installation.script("kafka-server-start.sh"), [propertiesPath],
+          environment: [
+            "KAFKA_HEAP_OPTS": "-Xms\(min(heap, 256))m -Xmx\(heap)m", "LOG_DIR": configuration.folder,
+          ], output: log, errorOutput: log))
+      do {
+        try child.waitForLine(timeoutMilliseconds: configuration.startTimeoutMilliseconds) {
+          $0.contains("Kafka Server started")
+        }
+      } catch {
+        child.terminate(graceMilliseconds: 0)
+        throw error
+      }
+      broker = child
+    }
+  }
+
+  package func stopAndWait() {
+    broker.withLock { broker in
+      _ = broker?.terminate(graceMilliseconds: 20_000)
+      broker = nil
+    }
+  }
+
+  package func killAndWait() {
+    broker.withLock { broker in
+      _ = broker?.terminate(graceMilliseconds: 0, signal: SIGKILL)
+      broker = nil
+    }
+  }
+
+  private var propertiesPath: String { "\(configuration.folder)/server.properties" }
+  private var dataPath: String { "\(configuration.folder)/data" }
+
+  /// Writes the settings and formats the folder unless it is formatted.
+  private func prepare() throws {
+    let manager = FileManager.default
+    do {
+      try manager.createDirectory(atPath: configuration.folder, withIntermediateDirectories: true)
+      try properties.write(toFile: propertiesPath, atomically: true, encoding: .utf8)
+    } catch {
+      throw SupervisionError.unavailable(
+        what: configuration.folder, hint: "it cannot be written: \(error.localizedDescription)")
+    }
+    guard !manager.fileExists(atPath: "\(dataPath)/meta.properties") else { return }
+    let identifier = configuration.clusterIdentifier ?? Self.newClusterIdentifier()
+    try ChildProcess.run(
+      ChildProcess.Command(
+        installation.script("kafka-storage.sh"), ["format", "--cluster-id", identifier, "--config", propertiesPath],
+        environment: ["LOG_DIR": configuration.folder]))
+  }
+
+  private var properties: String {
+    var settings = Self.settings
+    settings["controller.quorum.voters"] = "1@127.0.0.1:\(controllerPort)"
+    settings["listeners"] = "PLAINTEXT://127.0.0.1:\(port),CONTROLLER://127.0.0.1:\(controllerPort)"
+    settings["advertised.listeners"] = "PLAINTEXT://127.0.0.1:\(port)"
+    settings["log.dirs"] = dataPath
+    settings.merge(configuration.settings) { $1 }
+    return settings.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)\n" }.joined()
+  }
+
+  /// A cluster id: 16 bytes in base64 without padding, so the last of its 22 letters carries two bits only.
+  package static func newClusterIdentifier() -> String {
+    let letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    return "handbill" + String((0..<13).compactMap { _ in letters.randomElement() }) + "A"
+  }
+
+  private static let settings: [String: String] = [
+    "auto.create.topics.enable": "false",
+    "controller.listener.names": "CONTROLLER",
+    "inter.broker.listener.name": "PLAINTEXT",
+    "node.id": "1",
+    "num.partitions": "4",
+    "offsets.topic.num.partitions": "8",
+    "offsets.topic.replication.factor": "1",
+    "process.roles": "broker,controller",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "8",
+    "transaction.state.log.replication.factor": "1",
+  ]
+}

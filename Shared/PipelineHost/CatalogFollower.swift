@@ -1,0 +1,92 @@
+import AdCore
+import AdEvents
+import Foundation
+import Kafka
+import Runtime
+
+/// Reads the compacted `ads.catalog` from its beginning, all the time, on a thread of its own, and hands every message
+/// on. What completeness and age mean is for the reader's state to say: the heartbeats are among the messages.
+package enum CatalogFollower {
+  /// What a record of the topic says.
+  package enum Item: Sendable {
+    case message(CatalogMessage)
+    /// A tombstone: the record with this key is forgotten; its deletion was said a day before.
+    case tombstone(key: String)
+  }
+
+  private static let pollMilliseconds: Int32 = 250
+  private static let beginningMilliseconds: Int32 = 10_000
+  private static let recordsMaximum = 1_000
+
+  /// - Parameter handle: called with what came, in order, on the follower's thread. An empty list says that the topic's
+  ///   end is reached for now: time passes.
+  package static func start(
+    kafka: KafkaConfiguration, context: ServiceContext, handle: @escaping @Sendable ([Item]) -> Void
+  ) {
+    let logger = context.logger.named("catalog")
+    let heartbeat = context.health.heartbeat("catalog")
+    let isStopping = Locked(false)
+    let waker = Locked<KafkaWaker?>(nil)
+    let thread = OwnerThread("catalog") {
+      var retry = Retry(baseMilliseconds: 100)
+      while !isStopping.withLock({ $0 }) {
+        do throws(KafkaError) {
+          let consumer = try KafkaConsumer(configuration: kafka, groupID: nil, topics: [])
+          waker.withLock { $0 = consumer.waker }
+          try follow(consumer, logger: logger, isStopping: { isStopping.withLock { $0 } }) { items in
+            heartbeat.beat()
+            handle(items)
+          }
+        } catch {
+          logger.limited(
+            .warning, key: "catalog", "the catalogue cannot be read; it is read again from its beginning",
+            ["error": .init(error.description)])
+          heartbeat.beat()
+          handle([])
+          retry.wait()
+        }
+      }
+    }
+    context.lifeCycle.onStop("catalog") {
+      isStopping.withLock { $0 = true }
+      waker.withLock { $0 }?.wakeUp()
+      thread.join()
+    }
+  }
+
+  private static func follow(
+    _ consumer: KafkaConsumer, logger: Logger, isStopping: () -> Bool, handle: ([Item]) -> Void
+  ) throws(KafkaError) {
+    let log = KafkaTopicPartition(topic: Topic.catalog.name, partition: 0)
+    defer { consumer.close(timeoutMilliseconds: 1_000) }
+    let first = try consumer.firstOffset(of: log, timeoutMilliseconds: beginningMilliseconds)
+    try consumer.assign([KafkaTopicPartitionOffset(log, offset: first)])
+    while !isStopping() {
+      var items: [Item] = []
+      let events = try consumer.poll(timeoutMilliseconds: pollMilliseconds, recordsMaximum: recordsMaximum) { record in
+        if let item = read(record, logger: logger) { items.append(item) }
+      }
+      handle(items)
+      for case .error(let error) in events {
+        if error.isFatal || error.kind == .offsetOutOfRange { throw error }
+        logger.limited(.warning, key: "catalog-kafka", "Kafka says", ["error": .init(error.description)])
+      }
+    }
+  }
+
+  private static func read(_ record: borrowing KafkaRecordView, logger: Logger) -> Item? {
+    if record.value == nil, let key = record.key { return .tombstone(key: String(decoding: key, as: UTF8.self)) }
+    var headers = RecordHeaders()
+    record.forEachHeader { headers.add(name: $0, value: $1) }
+    switch CatalogMessage.decode(value: record.value, headers: headers) {
+    case .success(let message):
+      return .message(message)
+    case .failure(let rejection):
+      // Only the console writes here; a reader that skips what it cannot read stays incomplete and says so.
+      logger.limited(
+        .error, key: "catalog-record", "a record of the catalogue cannot be read",
+        ["offset": .init(Int(record.offset)), "reason": .init(rejection.detail)])
+      return nil
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import AdCore
+import Foundation
+import Kafka
+import Runtime
+
+/// What is watched of one partition: per input, up to where it is decided.
+struct Watched: Sendable {
+  var done: [Int64]
+}
+
+/// Asks each second where the clients' inputs end, on a thread of its own: that a partition has decided everything
+/// that is there is what moves its watermark on when nothing comes. Also measures the lag.
+final class EndWatcher: @unchecked Sendable {
+  // `@unchecked Sendable` holds because the probe is touched before `run`, and then by its thread only.
+  private let inputs: [(topic: String, isSequenced: Bool)]
+  /// Topics besides the inputs in which others look for the partitions that this service names.
+  private let alsoGrown: [String]
+  private let configuration: KafkaConfiguration
+  private let confirm: @Sendable (_ partition: Int32, _ input: Int, _ offset: Int64, _ asked: Timestamp) -> Void
+  private let logger: Logger
+  private let metrics: MetricsRegistry
+  private let watched = Locked<[Int32: Watched]>([:])
+  private let counts = Locked<[String: Int32]>([:])
+  private let isStopping = Locked(false)
+  private let bell = Mailbox<Void>()
+  private var probe: KafkaLogProbe?
+  private let growth = Locked(PartitionGrowth())
+  private static let questionMilliseconds: Int32 = 5_000
+
+  init(
+    inputs: [(topic: String, isSequenced: Bool)], alsoGrown: [String], configuration: KafkaConfiguration,
+    logger: Logger,
+    metrics: MetricsRegistry,
+    confirm: @escaping @Sendable (_ partition: Int32, _ input: Int, _ offset: Int64, _ asked: Timestamp) -> Void
+  ) {
+    self.inputs = inputs
+    self.alsoGrown = alsoGrown
+    self.configuration = configuration
+    self.logger = logger
+    self.metrics = metrics
+    self.confirm = confirm
+  }
+
+  func watch(_ partitions: [Int32: Watched]) { watched.withLock { $0 = partitions } }
+
+  /// The partition count of a topic, as last seen.
+  func partitionCount(of topic: String) -> Int32? { counts.withLock { $0[topic] } }
+
+  /// How many partitions all inputs have: a partition number is owned only where every input has it, never part of a
+  /// set. Where the service names partitions to others, all topics of the network must have had them for a while.
+  var sharedPartitionCount: Int32 { growth.withLock { $0.used } }
+
+  /// Reads the partition counts once; throws when the topics are not there. Call it before `run`.
+  func readCounts() throws(KafkaError) { try refreshCounts(openProbe()) }
+
+  /// Made once and kept: its connections and its end take a good part of a start.
+  private func openProbe() throws(KafkaError) -> KafkaLogProbe {
+    if let probe { return probe }
+    let made = try KafkaLogProbe(configuration: configuration)
+    probe = made
+    return made
+  }
+
+  private func refreshCounts(_ probe: KafkaLogProbe) throws(KafkaError) {
+    for topic in inputs.map(\.topic) + alsoGrown {
+      let count = try probe.partitionCount(topic: topic, timeoutMilliseconds: Self.questionMilliseconds)
+      counts.withLock { $0[topic] = count }
+    }
+    let counts = counts.withLock { $0 }
+    let delay: Int64 = alsoGrown.isEmpty ? 0 : PartitionGrowth.delayMilliseconds
+    growth.withLock {
+      $0.note(counts.values.min() ?? 0, now: SystemClock().monotonicMilliseconds, delayMilliseconds: delay)
+    }
+    if Set(counts.values).count > 1 {
+      logger.limited(
+        .warning, key: "counts", "partitions wait until all topics have as many",
+        ["counts": .init("\(counts.sorted { $0.key < $1.key })")])
+    }
+  }
+
+  func stop() {
+    isStopping.withLock { $0 = true }
+    bell.put(())
+  }
+
+  func run() {
+    var shown: Set<Int32> = []
+    while !isStopping.withLock({ $0 }) {
+      do throws(KafkaError) {
+        let probe = try openProbe()
+        try refreshCounts(probe)
+        try look(with: probe, shown: &shown)
+      } catch {
+        logger.limited(
+          .warning, key: "ends", "the ends of the inputs cannot be seen", ["error": .init(error.description)])
+      }
+      _ = bell.takeAll(until: Date(timeIntervalSinceNow: 1))
+    }
+    probe?.close(timeoutMilliseconds: 1_000)
+  }
+
+  /// - Parameter shown: the partitions whose lag is shown; those that went to another instance are its to show.
+  private func look(with probe: KafkaLogProbe, shown: inout Set<Int32>) throws(KafkaError) {
+    let clock = SystemClock()
+    let watched = watched.withLock { $0 }
+    for partition in shown.subtracting(watched.keys) {
+      for input in inputs {
+        metrics.remove(HostMetrics.lag, ["topic": input.topic, "partition": String(partition)])
+      }
+    }
+    shown = Set(watched.keys)
+    for (partition, state) in watched {
+      for (input, declaration) in inputs.enumerated() where !isStopping.withLock({ $0 }) {
+        // Taken before the question: what arrives after it is not meant.
+        let asked = clock.now
+        let bounds = try probe.bounds(
+          topic: declaration.topic, partition: partition, timeoutMilliseconds: Self.questionMilliseconds)
+        if !declaration.isSequenced { confirm(partition, input, bounds.end, asked) }
+        metrics.gauge(HostMetrics.lag, ["topic": declaration.topic, "partition": String(partition)])
+          .set(max(0, bounds.end - state.done[input]))
+      }
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import Glibc
+import Runtime
+import Synchronization
+
+/// The places at which a test may end or stop a service of the pipeline, all of them.
+///
+/// `HANDBILL_FAILPOINT=NAME:kill@3` ends the process like a power cut when it comes to the place NAME for the third time;
+/// `stop` in place of `kill` stops it like SIGSTOP. Only the environment sets it. Without the variable, coming to a place
+/// costs one comparison.
+package enum Failpoint: String, CaseIterable, Sendable {
+  /// A partition's epoch is raised, so that whoever had it is fenced, and nothing is loaded yet.
+  case afterFence = "after-fence"
+  /// The state of a partition is being loaded.
+  case duringLoad = "during-load"
+  /// A batch is decided in memory, and its transaction has not begun.
+  case afterDecide = "after-decide"
+  /// The rows of a batch are copied, and COMMIT is not sent.
+  case beforeCommit = "before-commit"
+  /// A batch is committed, and what it made is not published.
+  case afterCommit = "after-commit"
+  /// What was published was delivered, and that is not recorded yet.
+  case afterPublish = "after-publish"
+  /// The service was told to stop, reads no more, and its batches are not finished.
+  case duringStop = "during-stop"
+
+  /// The variable that sets one.
+  package static let variable = "HANDBILL_FAILPOINT"
+
+  /// What happens at a place.
+  package enum Action: String, Sendable {
+    case kill
+    case stop
+  }
+
+  /// One place, what happens there, and at which time of coming there, from 1.
+  struct Armed: Equatable, Sendable {
+    let place: Failpoint
+    let action: Action
+    let time: Int
+
+    /// Reads `after-commit:kill@3`; nil for anything else.
+    init?(_ text: String) {
+      let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+      guard parts.count == 2, let place = Failpoint(rawValue: String(parts[0])) else { return nil }
+      let words = parts[1].split(separator: "@", omittingEmptySubsequences: false)
+      guard words.count == 2, let action = Action(rawValue: String(words[0])), let time = Int(words[1]), time > 0 else {
+        return nil
+      }
+      self.place = place
+      self.action = action
+      self.time = time
+    }
+  }
+
+  private static let armed: Armed? = {
+    guard let text = ProcessInfo.processInfo.environment[variable], !text.isEmpty else { return nil }
+    guard let armed = Armed(text) else {
+      // A test that means to break something must not pass because of a misspelt name.
+      Terminal.note(
+        "\(variable)=\(text) is none: NAME:kill@TIME or NAME:stop@TIME, with one of the names "
+          + allCases.map(\.rawValue).joined(separator: ", "))
+      _exit(ExitCode.configuration.rawValue)
+    }
+    Terminal.note("\(variable)=\(text): this process will end or stop by itself")
+    return armed
+  }()
+  private static let count = Atomic(0)
+
+  /// This thread is at `place`.
+  @inline(__always)
+  static func reach(_ place: Failpoint) {
+    if let armed, armed.place == place { act(armed) }
+  }
+
+  private static func act(_ armed: Armed) {
+    guard count.wrappingAdd(1, ordering: .relaxed).newValue == armed.time else { return }
+    // To this very thread, so that it does not go one step further before the whole process ends or stops.
+    pthread_kill(pthread_self(), armed.action == .kill ? SIGKILL : SIGSTOP)
+  }
+}

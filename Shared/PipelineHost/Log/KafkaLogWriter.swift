@@ -1,0 +1,247 @@
+import Foundation
+import Kafka
+import Pipeline
+import Runtime
+import Synchronization
+
+/// The writer of a service: one idempotent producer for all its partitions, made again whenever it fails. Workers send
+/// through a ``WorkerLogWriter`` each.
+///
+/// A producer that failed to deliver one record delivers none after it, and is not asked to: it is thrown away, a new
+/// one is built, and each partition sends again what was not reported. So what is delivered is always a prefix of what
+/// was sent, and a delivery timeout can leave no hole.
+package final class KafkaLogWriter: Sendable {
+  /// Tells a partition's thread about deliveries, or that the writer was made again.
+  package struct Listener: Sendable {
+    package var delivered: @Sendable ([Receipt]) -> Void
+    package var rebuilt: @Sendable () -> Void
+
+    package init(delivered: @escaping @Sendable ([Receipt]) -> Void, rebuilt: @escaping @Sendable () -> Void) {
+      self.delivered = delivered
+      self.rebuilt = rebuilt
+    }
+  }
+
+  /// How long an answer's topic may take to be known: an answer that comes later is of no use, and all partitions of
+  /// the thread wait meanwhile.
+  private static let answerMilliseconds = 1_000
+  /// How long one try waits for credit: after it a stop is seen.
+  private static let sendMilliseconds = 1_000
+
+  private enum Phase {
+    case up(KafkaProducer, generation: UInt64)
+    case down
+    case closed
+  }
+
+  private struct State {
+    var phase = Phase.down
+    var generation: UInt64 = 0
+    var isStopping = false
+  }
+
+  private let configuration: KafkaConfiguration
+  private let topics: [String]
+  private let listener: Listener
+  private let logger: Logger
+  private let rebuilds: Counter
+  private let unsent: Counter
+  private let state = Mutex(State())
+
+  /// - Parameter topics: warmed up before the first record: librdkafka 2.0.2 delays the first one of a topic.
+  package init(
+    configuration: KafkaConfiguration, topics: [String], listener: Listener, logger: Logger, metrics: MetricsRegistry
+  ) {
+    self.configuration = configuration
+    self.topics = topics
+    self.listener = listener
+    self.logger = logger
+    rebuilds = metrics.counter(HostMetrics.producerRebuilds)
+    unsent = metrics.counter(HostMetrics.unsentAnswers)
+  }
+
+  /// Builds the first producer. Throws when the topics cannot be seen.
+  package func start() throws(KafkaError) { try build() }
+
+  /// Which producer there is; nil while there is none.
+  var currentGeneration: UInt64? {
+    if case .up(_, let generation) = state.withLock({ $0.phase }) { generation } else { nil }
+  }
+
+  /// Nothing waits for credit any more: what is committed and was not taken is published after the next start.
+  package func beginStopping() { state.withLock { $0.isStopping = true } }
+
+  /// - Parameter known: the producer that the sender's partitions know of.
+  func send(_ message: OutgoingMessage, receipt: Receipt?, generation known: UInt64?) throws(PipelineError) {
+    guard case .up(let producer, let generation) = state.withLock({ $0.phase }), generation == known else {
+      throw .logUnavailable("the producer is being rebuilt")
+    }
+    while true {
+      do throws(KafkaError) {
+        try producer.send(
+          topic: message.topic, partition: message.partition, key: message.key, value: message.value,
+          headers: message.headers.map { KafkaHeader(name: $0.name, value: $0.value) },
+          reportID: receipt.map(ReceiptCode.encode) ?? ReceiptCode.none,
+          timeoutMilliseconds: receipt == nil ? Self.answerMilliseconds : Self.sendMilliseconds)
+        return
+      } catch {
+        // Too much in flight: wait on, so that what is committed is never faster than what is delivered.
+        if error.kind == .noCredit {
+          if state.withLock({ $0.isStopping }) { throw .logUnavailable("the service stops, and too much is in flight") }
+          continue
+        }
+        try giveUp(error, message: message, receipt: receipt, generation: generation)
+        return
+      }
+    }
+  }
+
+  /// An answer that nobody can take is dropped; anything else is kept for later.
+  private func giveUp(
+    _ error: KafkaError, message: OutgoingMessage, receipt: Receipt?, generation: UInt64
+  ) throws(PipelineError) {
+    if error.kind == .producerFailed || error.kind == .closed {
+      fail(generation: generation)
+      throw .logUnavailable(error.description)
+    }
+    logger.limited(
+      .warning, key: "send-\(message.topic)", "a message could not be sent",
+      ["topic": .init(message.topic), "partition": .init(Int(message.partition)), "error": .init(error.description)])
+    guard let receipt else {
+      unsent.add()
+      return
+    }
+    if error.kind == .recordRefused, case .outbox = receipt.content {
+      // It can never be sent, and kept it would end one producer after the other. Its outcome is recorded.
+      unsent.add()
+      listener.delivered([receipt])
+      return
+    }
+    fail(generation: generation)
+    throw .logUnavailable(error.description)
+  }
+
+  /// Ends the producer after flushing what it has.
+  package func close(timeoutMilliseconds: Int32) {
+    let phase = state.withLock { state in
+      defer { state.phase = .closed }
+      return state.phase
+    }
+    if case .up(let producer, _) = phase { producer.close(timeoutMilliseconds: timeoutMilliseconds) }
+  }
+
+  private func build() throws(KafkaError) {
+    let generation = state.withLock { state in
+      state.generation += 1
+      return state.generation
+    }
+    let producer = try KafkaProducer(
+      configuration: configuration,
+      failed: { [weak self] error in
+        self?.logger.warning("the producer failed and is rebuilt", ["error": .init(error.description)])
+        self?.fail(generation: generation)
+      },
+      isExpendable: { $0 == ReceiptCode.none },
+      reports: { [weak self] reports in self?.take(reports) })
+    do throws(KafkaError) { try producer.warmUp(topics: topics, timeoutMilliseconds: 10_000) } catch {
+      producer.abort()
+      throw error
+    }
+    let isKept = state.withLock { state in
+      if case .closed = state.phase { return false }
+      state.phase = .up(producer, generation: generation)
+      return true
+    }
+    if !isKept { producer.abort() }
+  }
+
+  private func take(_ reports: [KafkaDeliveryReport]) {
+    for report in reports {
+      guard let error = report.error, error.kind != .purged else { continue }
+      unsent.add()
+      logger.limited(.warning, key: "report", "a message was not delivered", ["error": .init(error.description)])
+    }
+    let receipts = ReceiptCode.latest(reports.lazy.filter { $0.error == nil }.map { $0.reportID })
+    if !receipts.isEmpty { listener.delivered(receipts) }
+  }
+
+  /// Throws the producer of `generation` away and builds a new one on a thread of its own.
+  private func fail(generation: UInt64) {
+    let failed = state.withLock { state -> KafkaProducer? in
+      guard case .up(let producer, generation) = state.phase else { return nil }
+      state.phase = .down
+      return producer
+    }
+    guard let failed else { return }
+    rebuilds.add()
+    let thread = Thread { [self] in
+      failed.abort()
+      rebuild()
+    }
+    thread.name = "kafka-rebuild"
+    thread.start()
+  }
+
+  private func rebuild() {
+    var retry = Retry(baseMilliseconds: 100)
+    while true {
+      if case .closed = state.withLock({ $0.phase }) { return }
+      do throws(KafkaError) {
+        try build()
+        listener.rebuilt()
+        return
+      } catch {
+        logger.limited(.warning, key: "rebuild", "no producer yet", ["error": .init(error.description)])
+        retry.wait()
+      }
+    }
+  }
+}
+
+/// A receipt as the 64 bits that a delivery report carries: 16 of partition, 4 of output (15: outbox), 44 of number.
+enum ReceiptCode {
+  /// A message whose report concerns nobody.
+  static let none: UInt64 = .max
+  private static let outboxOutput: UInt64 = 15
+  private static let numberMask: UInt64 = 1 << 44 - 1
+
+  static func encode(_ receipt: Receipt) -> UInt64 {
+    let place = UInt64(UInt16(truncatingIfNeeded: receipt.partition)) << 48
+    switch receipt.content {
+    case .numbered(let output, let sequence):
+      return place | UInt64(output & 7) << 44 | UInt64(bitPattern: sequence) & numberMask
+    case .outbox(let id):
+      return place | outboxOutput << 44 | UInt64(bitPattern: id) & numberMask
+    }
+  }
+
+  /// What these codes come to: of numbered messages the highest of each output says it all, because deliveries are a
+  /// prefix of what was sent.
+  static func latest(_ codes: some Sequence<UInt64>) -> [Receipt] {
+    var others: [UInt64] = []
+    var highest: [UInt64: UInt64] = [:]
+    // Reports come in long runs of one output: the run's highest is kept here, the others' in the dictionary.
+    var run = none
+    for code in codes where code != none {
+      if code >> 44 & 15 == outboxOutput {
+        others.append(code)
+      } else if code >> 44 == run >> 44 {
+        run = max(run, code)
+      } else {
+        if run != none { highest[run >> 44] = run }
+        run = max(code, highest[code >> 44] ?? 0)
+      }
+    }
+    if run != none { highest[run >> 44] = run }
+    return (others + highest.values).compactMap(decode)
+  }
+
+  static func decode(_ code: UInt64) -> Receipt? {
+    guard code != none else { return nil }
+    let number = Int64(code & numberMask)
+    let output = code >> 44 & 15
+    return Receipt(
+      partition: Int32(code >> 48),
+      content: output == outboxOutput ? .outbox(id: number) : .numbered(output: Int(output), sequence: number))
+  }
+}

@@ -1,0 +1,109 @@
+import Kafka
+import Migrations
+import Pipeline
+import Postgres
+import Runtime
+
+/// How a service of the pipeline runs; every key with its unit, range and default.
+package struct PipelineSettings: Sendable {
+  package var bootstrapServers: String
+  package var isBrokerEmbedded: Bool
+  package var databaseURL: String
+  package var kafkaProperties: [String]
+  package var workers: Int
+  package var batchRecordsMaximum: Int
+  package var insertedRowsMaximum: Int
+  package var batchLingerMilliseconds: Int
+  package var isNewerSchemaAllowed: Bool
+  /// Of one partition, undelivered; no key: what is kept in memory has one bound.
+  package var outboxEntriesMaximum = PipelineLimits.outboxEntriesMaximum
+
+  package static let embeddedBroker = ConfigurationKey<Bool>.flag(
+    "HANDBILL_KAFKA_EMBEDDED", default: false,
+    help: "The broker is the embedded one: it says no arrival times.")
+  package static let kafkaPropertiesKey = ConfigurationKey<[String]>.list(
+    "HANDBILL_KAFKA_PROPERTIES", default: [],
+    help: "Further librdkafka settings, name=value, such as security.protocol=SASL_SSL. May hold secrets.")
+  package static let workersKey = ConfigurationKey<Int>.integer(
+    "HANDBILL_WORKERS", in: 1...64, default: 2,
+    help: "Threads that decide and commit, each with a database connection.")
+  package static let batchRecordsKey = ConfigurationKey<Int>.integer(
+    "HANDBILL_BATCH_RECORDS", in: 1...100_000, default: 10_000,
+    help: "A batch with so many records waits for no more; what was read with the last of them, it takes as well.")
+
+  /// Rows of a batch that go as prepared INSERTs, the whole transaction in one round trip. A COPY begins dearer
+  /// (measured: 0.4 ms) and costs less a row.
+  package static let insertedRowsMaximumDefault = 16
+  package static let insertedRowsKey = ConfigurationKey<Int>.integer(
+    "HANDBILL_INSERTED_ROWS", in: 0...1_000, default: insertedRowsMaximumDefault,
+    help: "A batch with more rows than this sends them by COPY, which begins dearer and costs less a row.")
+
+  package static let newerSchemaKey = ConfigurationKey<Bool>.flag(
+    "HANDBILL_NEWER_SCHEMA", default: false,
+    help: "Start although the database was migrated by a newer release: to go back to this one, if its notes allow it.")
+
+  private static let fetchWaitMilliseconds = 25
+
+  /// How long a batch waits for more records.
+  package static func lingerKey(default milliseconds: Int) -> ConfigurationKey<Int> {
+    .milliseconds(
+      "HANDBILL_BATCH_LINGER", in: 0...10_000, default: milliseconds, help: "How long a batch waits for more records.")
+  }
+
+  package static func declarations(lingerMilliseconds: Int) -> [ConfigurationDeclaration] {
+    [
+      CommonKeys.kafkaBootstrapServers.declaration, embeddedBroker.declaration, kafkaPropertiesKey.declaration,
+      CommonKeys.databaseURL.declaration, workersKey.declaration, batchRecordsKey.declaration,
+      insertedRowsKey.declaration, lingerKey(default: lingerMilliseconds).declaration, newerSchemaKey.declaration,
+    ]
+  }
+
+  package init(reader: inout ConfigurationReader, lingerMilliseconds: Int) {
+    bootstrapServers = reader.value(CommonKeys.kafkaBootstrapServers)
+    isBrokerEmbedded = reader.value(Self.embeddedBroker)
+    kafkaProperties = reader.value(Self.kafkaPropertiesKey)
+    databaseURL = reader.value(CommonKeys.databaseURL)
+    workers = reader.value(Self.workersKey)
+    batchRecordsMaximum = reader.value(Self.batchRecordsKey)
+    insertedRowsMaximum = reader.value(Self.insertedRowsKey)
+    batchLingerMilliseconds = reader.value(Self.lingerKey(default: lingerMilliseconds))
+    isNewerSchemaAllowed = reader.value(Self.newerSchemaKey)
+  }
+
+  /// The database, once it answers and has the schema that this program knows.
+  ///
+  /// - Throws: what ``Startup/wait(for:context:isHopeless:_:)`` throws.
+  package func migratedDatabase(applicationName: String, context: ServiceContext) throws -> PostgresConfiguration {
+    let database = try database(applicationName: applicationName)
+    try Startup.wait(for: "schema", context: context, isHopeless: Startup.cannotMendItself) {
+      let connection = try PostgresConnection(database)
+      defer { connection.close() }
+      do throws(MigrationError) {
+        try MigrationRunner().check(connection)
+      } catch {
+        guard error.mayBeNewer, isNewerSchemaAllowed else { throw error }
+        context.logger.warning("the schema is a newer release's", ["detail": .text("\(error)")])
+      }
+    }
+    return database
+  }
+
+  /// - Throws: `PostgresError` when the address is none.
+  package func database(applicationName: String) throws(PostgresError) -> PostgresConfiguration {
+    try PostgresConfiguration(databaseURL, applicationName: applicationName)
+  }
+
+  package func kafka(clientID: String, producerLingerMilliseconds: Int = 5) -> KafkaConfiguration {
+    var configuration = KafkaConfiguration(
+      bootstrapServers: bootstrapServers, clientID: String(clientID.prefix(KafkaConfiguration.clientIDBytesMaximum)),
+      environment: isBrokerEmbedded ? .embedded : .real)
+    configuration.lingerMilliseconds = producerLingerMilliseconds
+    // A partition that is opened is read only when the question for those opened before it has come back.
+    configuration.fetchWaitMillisecondsMaximum = Self.fetchWaitMilliseconds
+    for property in kafkaProperties {
+      let parts = property.split(separator: "=", maxSplits: 1).map(String.init)
+      if parts.count == 2 { configuration.properties[parts[0]] = parts[1] }
+    }
+    return configuration
+  }
+}

@@ -1,0 +1,345 @@
+import AdCore
+import Pipeline
+import Postgres
+import Runtime
+
+/// A service's tables in PostgreSQL: the bookkeeping of the pipeline, the same for every service, around the service's
+/// own rows. One store has one connection and one thread.
+package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore {
+  package typealias Service = Tables.Service
+  private let tables: Tables
+  private let inputTopics: [String]
+  private let outputTopics: [String]
+  private let sql = PipelineStatements(schema: Service.schema)
+  private let configuration: PostgresConfiguration
+  private let insertedRowsMaximum: Int
+  private var connection: PostgresConnection?
+
+  /// - Parameter insertedRowsMaximum: a batch with more rows than this sends them by COPY.
+  package init(
+    tables: Tables, service: Service, configuration: PostgresConfiguration,
+    insertedRowsMaximum: Int = PipelineSettings.insertedRowsMaximumDefault
+  ) {
+    self.tables = tables
+    self.insertedRowsMaximum = insertedRowsMaximum
+    self.configuration = configuration
+    inputTopics = service.inputs.map(\.topic)
+    outputTopics = service.outputs
+  }
+
+  package func close() {
+    connection?.close()
+    connection = nil
+  }
+
+  // MARK: Taking over
+
+  package func acquire(_ partition: Int32, by claim: PartitionClaim) throws(PipelineError) -> PartitionPosition {
+    let position: PartitionPosition? = try perform { connection throws(PostgresError) in
+      do throws(PostgresError) {
+        return try raiseEpoch(partition, by: claim, in: connection)
+      } catch {
+        guard error.sqlState == "55P03" else { throw error }
+        // The owner's backend holds the row and does not go on: a stopped zombie. Only this frees its locks.
+        _ = try connection.query(sql.terminateOwner, claim.parameters(partition))
+        return try raiseEpoch(partition, by: claim, in: connection)
+      }
+    }
+    guard let position else { throw .fenced }
+    return position
+  }
+
+  /// In two round trips: the positions are read under the lock of the row that the epoch was just raised in, which no
+  /// earlier owner passes any more.
+  ///
+  /// - Returns: nil when the claim does not hold.
+  private func raiseEpoch(
+    _ partition: Int32, by claim: PartitionClaim, in connection: PostgresConnection
+  ) throws(PostgresError) -> PartitionPosition? {
+    do throws(PostgresError) {
+      var raise = PostgresPipeline()
+      raise.begin()
+      _ = raise.send(sql: "SET LOCAL lock_timeout = '1s'", [])
+      _ = raise.send(sql: sql.ensurePartition, [partition])
+      let owner = raise.send(sql: sql.raiseEpoch, claim.parameters(partition))
+      let inputs = raise.send(sql: sql.inputs, [partition])
+      let outputs = raise.send(sql: sql.outputs, [partition])
+      let results = try connection.run(raise)
+      var position: PartitionPosition?
+      var end = PostgresPipeline()
+      // A claim that was refused decides nothing.
+      if let row = try results.rows(at: owner).first {
+        position = PartitionPosition(
+          epoch: try row.decode(0), batchNumber: try row.decode(1), watermark: Timestamp(try row.decode(2)),
+          inputs: try inputPositions(results.rows(at: inputs)), outputs: try outputPositions(results.rows(at: outputs)),
+          outboxID: try row.decode(3))
+        let kept = WindowSettings.stored(tables.windows)
+        _ = end.send(sql: sql.keepWindows, [Service.schema, partition, kept.map(\.name), kept.map(\.milliseconds)])
+      }
+      end.commit()
+      try connection.run(end)
+      if position != nil { Failpoint.reach(.afterFence) }
+      return position
+    } catch {
+      if connection.isUsable { try? connection.rollback() }
+      throw error
+    }
+  }
+
+  private func inputPositions(_ rows: [PostgresRow]) throws(PostgresError) -> [InputPosition] {
+    var found: [String: InputPosition] = [:]
+    for row in rows {
+      var last: RecordIdentity?
+      if let offset: Int64 = try row.decode(2), let timestamp: Int64 = try row.decode(3),
+        let hash: Int64 = try row.decode(4)
+      {
+        last = RecordIdentity(offset: offset, timestamp: timestamp, contentHash: UInt64(bitPattern: hash))
+      }
+      found[try row.decode(0)] = InputPosition(
+        nextOffset: try row.decode(1), last: last, takenSequence: try row.decode(5),
+        takenWatermark: Timestamp(try row.decode(6)))
+    }
+    return inputTopics.map { found[$0] ?? .start }
+  }
+
+  private func outputPositions(_ rows: [PostgresRow]) throws(PostgresError) -> [OutputPosition] {
+    var found: [String: OutputPosition] = [:]
+    for row in rows {
+      found[try row.decode(0)] = OutputPosition(nextSequence: try row.decode(1), emittedSequence: try row.decode(2))
+    }
+    return outputTopics.map { found[$0] ?? .start }
+  }
+
+  package func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider {
+    try perform { connection throws(PostgresError) in
+      let decider = try tables.load(partition, now: now, from: connection)
+      Failpoint.reach(.duringLoad)
+      return decider
+    }
+  }
+
+  package func look(up query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge {
+    try perform { connection throws(PostgresError) in
+      try tables.look(up: query, partition: partition, in: connection)
+    }
+  }
+
+  // MARK: Batches
+
+  package func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> CommitResult {
+    Failpoint.reach(.afterDecide)
+    return try perform { connection throws(PostgresError) in
+      do throws(PostgresError) {
+        let rows = tables.rows(batch)
+        var pipeline = PostgresPipeline()
+        pipeline.begin()
+        pipeline.send(prepared: sql.fence, fenceParameters(batch))
+        if rows.reduce(0, { $0 + $1.count }) <= insertedRowsMaximum {
+          for table in rows { pipeline.insert(table) }
+        } else {
+          _ = try connection.run(pipeline)
+          for table in rows { try connection.copy(table) }
+          pipeline = PostgresPipeline()
+        }
+        keepBooks(batch, with: &pipeline)
+        let read = tables.finish(batch, with: &pipeline)
+        pipeline.commit()
+        Failpoint.reach(.beforeCommit)
+        let results = try connection.run(pipeline)
+        Failpoint.reach(.afterCommit)
+        return try read(results)
+      } catch {
+        if connection.isUsable, connection.isInTransaction { try connection.rollback() }
+        throw error
+      }
+    }
+  }
+
+  private func fenceParameters(_ batch: CommitBatch<Service>) -> [any PostgresValue] {
+    [
+      batch.partition, batch.epoch, batch.number - 1, batch.number, batch.watermark.postgres,
+      batch.outbox.last?.id ?? 0,
+    ]
+  }
+
+  private func keepBooks(_ batch: CommitBatch<Service>, with pipeline: inout PostgresPipeline) {
+    let partition = batch.partition
+    for (input, commit) in batch.inputs.enumerated() where commit.isChanged {
+      let position = commit.position
+      pipeline.send(
+        prepared: sql.keepInput,
+        [
+          partition, inputTopics[input], position.nextOffset, position.last?.offset, position.last?.timestamp,
+          position.last.map { Int64(bitPattern: $0.contentHash) }, position.takenSequence,
+          position.takenWatermark.postgres,
+        ])
+    }
+    for (output, commit) in batch.outputs.enumerated() where commit.isChanged {
+      pipeline.send(
+        prepared: sql.keepOutput,
+        [partition, outputTopics[output], commit.position.nextSequence, commit.position.emittedSequence])
+    }
+    _ = pipeline.send(
+      prepared: sql.addBatch,
+      [
+        partition, batch.number, batch.committedAt.postgres, batch.watermark.postgres,
+        batch.arrivals?.lowerBound.postgres, batch.arrivals?.upperBound.postgres, inputTopics,
+        batch.inputs.map(\.firstOffset), batch.inputs.map(\.position.nextOffset), outputTopics,
+        batch.outputs.map(\.firstSequence), batch.outputs.map(\.position.nextSequence), batch.outcomes,
+        batch.rejectedNotKept,
+      ])
+    addRareRows(batch, with: &pipeline)
+  }
+
+  private func addRareRows(_ batch: CommitBatch<Service>, with pipeline: inout PostgresPipeline) {
+    for row in batch.rejections {
+      _ = pipeline.send(
+        sql: sql.addRejected,
+        [
+          batch.partition, inputTopics[row.input], row.offset, batch.number, row.arrival.postgres, Int16(row.reason),
+          row.detail, row.value, row.valueLength, row.valueHash, row.key, row.headers?.map(\.name),
+          row.headers?.map(\.value),
+        ])
+    }
+    for entry in batch.outbox {
+      let message = entry.message
+      _ = pipeline.send(
+        sql: sql.addOutbox,
+        [
+          batch.partition, entry.id, message.topic, message.partition, message.key, message.value,
+          message.headers.map(\.name), message.headers.map(\.value),
+        ])
+    }
+    for range in batch.lost {
+      _ = pipeline.send(
+        sql: sql.addLost,
+        [
+          batch.partition, inputTopics[range.input], range.offsets.lowerBound, range.offsets.upperBound, batch.number,
+          range.detail,
+        ])
+    }
+    addNotices(
+      partition: batch.partition, missing: batch.missing, delivered: batch.deliveredOutbox, answered: [],
+      lost: batch.lostSequences, with: &pipeline)
+  }
+
+  private func addNotices(
+    partition: Int32, missing: [MissingSequence], delivered: [Int64], answered: [MissingNotice],
+    lost: [LostSequences], with pipeline: inout PostgresPipeline
+  ) {
+    if !delivered.isEmpty { _ = pipeline.send(sql: sql.removeOutbox, [partition, delivered]) }
+    for sequence in missing {
+      _ = pipeline.send(sql: sql.addMissing, [partition, inputTopics[sequence.input], sequence.sequence])
+    }
+    for notice in answered {
+      _ = pipeline.send(
+        sql: sql.answerMissing, [notice.consumer, partition, outputTopics[notice.output], notice.number])
+    }
+    for range in lost {
+      _ = pipeline.send(
+        sql: sql.addLostSequences,
+        [partition, outputTopics[range.output], range.sequences.lowerBound, range.sequences.upperBound])
+    }
+  }
+
+  package func keep(_ upkeep: Upkeep) throws(PipelineError) {
+    try perform { connection throws(PostgresError) in
+      do throws(PostgresError) {
+        var pipeline = PostgresPipeline()
+        pipeline.begin()
+        pipeline.send(
+          prepared: sql.fence,
+          [upkeep.partition, upkeep.epoch, upkeep.batchNumber, upkeep.batchNumber, upkeep.watermark.postgres, Int64(0)])
+        pipeline.send(
+          prepared: sql.keepWatermarks, [upkeep.partition, inputTopics, upkeep.takenWatermarks.map(\.postgres)])
+        pipeline.send(prepared: sql.keepEmitted, [upkeep.partition, outputTopics, upkeep.emitted])
+        addNotices(
+          partition: upkeep.partition, missing: upkeep.missing, delivered: upkeep.deliveredOutbox,
+          answered: upkeep.answeredMissing, lost: upkeep.lostSequences, with: &pipeline)
+        pipeline.commit()
+        _ = try connection.run(pipeline)
+      } catch {
+        if connection.isUsable, connection.isInTransaction { try connection.rollback() }
+        throw error
+      }
+    }
+  }
+
+  // MARK: Publishing again
+
+  package func messages(
+    partition: Int32, output: Int, from sequence: Int64, limit: Int
+  ) throws(PipelineError) -> [NumberedMessage] {
+    try perform { connection throws(PostgresError) in
+      try tables.messages(partition: partition, output: output, from: sequence, limit: limit, in: connection)
+    }
+  }
+
+  package func outbox(_ partition: Int32) throws(PipelineError) -> [OutboxEntry] {
+    try perform { connection throws(PostgresError) in
+      var entries: [OutboxEntry] = []
+      for row in try connection.query(sql.outbox, [partition]) {
+        let names: [[UInt8]] = try row.decode(5)
+        let values: [[UInt8]] = try row.decode(6)
+        entries.append(
+          OutboxEntry(
+            id: try row.decode(0),
+            message: OutgoingMessage(
+              topic: try row.decode(1), partition: try row.decode(2), key: try row.decode(3), value: try row.decode(4),
+              headers: zip(names, values).map { RecordHeader(name: $0, value: $1) })))
+      }
+      return entries
+    }
+  }
+
+  package func missing(_ partition: Int32) throws(PipelineError) -> [MissingNotice] {
+    guard !tables.consumers.isEmpty else { return [] }
+    return try perform { connection throws(PostgresError) in
+      var pipeline = PostgresPipeline()
+      for consumer in tables.consumers {
+        pipeline.send(prepared: sql.missing(of: consumer), [consumer, partition, outputTopics])
+      }
+      let results = try connection.run(pipeline)
+      var notices: [MissingNotice] = []
+      for (index, consumer) in tables.consumers.enumerated() {
+        for row in try results.rows(at: index) {
+          let topic: String = try row.decode(0)
+          guard let output = outputTopics.firstIndex(of: topic) else { continue }
+          notices.append(
+            MissingNotice(
+              consumer: consumer, number: try row.decode(1), output: output, sequence: try row.decode(2)))
+        }
+      }
+      return notices
+    }
+  }
+
+  // MARK: Errors
+
+  /// Runs `body` on the connection, made anew where it is gone, and says what a failure means for the partition.
+  private func perform<Result>(
+    _ body: (PostgresConnection) throws(PostgresError) -> Result
+  ) throws(PipelineError) -> Result {
+    do throws(PostgresError) {
+      let connection: PostgresConnection
+      if let known = self.connection { connection = known } else { connection = try PostgresConnection(configuration) }
+      self.connection = connection
+      if !connection.isUsable { try connection.reconnect() }
+      return try body(connection)
+    } catch {
+      throw pipelineError(error)
+    }
+  }
+
+  private func pipelineError(_ error: PostgresError) -> PipelineError {
+    if error.isFence { return .fenced }
+    if error.isUniqueViolation { return .duplicateFound }
+    if error.isDataRefused { return .dataRefused(error.description) }
+    return .storeUnavailable(error.description)
+  }
+}
+
+extension PostgresError {
+  /// The SQLSTATE that `hold_fence` gives to a fence that did not hold.
+  fileprivate var isFence: Bool { sqlState == "HB001" }
+}

@@ -1,0 +1,77 @@
+import AdCore
+import Pipeline
+import Postgres
+
+/// What a service knows about its own tables; the rest of a store is the same for all (``PostgresPipelineStore``).
+package protocol ServiceTables<Service>: Sendable {
+  associatedtype Service: PipelineService
+
+  /// Services that consume this one's outputs: their `missing` tables are answered.
+  var consumers: [String] { get }
+
+  /// What the service decides by; stored with each partition that it takes, for whoever judges its rows later.
+  var windows: Windows { get }
+
+  /// The state of a partition from the tables, at its assignment or after a batch that could not be taken back.
+  func load(_ partition: Int32, now: Timestamp, from connection: PostgresConnection) throws(PostgresError)
+    -> Service.Decider
+
+  /// Answers what a batch must know before it is decided.
+  func look(up query: Service.Query, partition: Int32, in connection: PostgresConnection) throws(PostgresError)
+    -> Service.Knowledge
+
+  /// A batch's rows, table by table; stored inside the transaction, after its fence.
+  func rows(_ batch: CommitBatch<Service>) -> [TableRows]
+
+  /// Adds the statements that go with COMMIT in one round trip, changes of shared rows last; the returned function
+  /// reads their answers.
+  func finish(_ batch: CommitBatch<Service>, with pipeline: inout PostgresPipeline) -> CommitReader
+
+  /// Messages of an output from `sequence` on, in order, at most `limit`, made from the rows. None only where there is
+  /// no such row any more: the pipeline then takes all that is left as lost.
+  func messages(
+    partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection
+  ) throws(PostgresError) -> [NumberedMessage]
+}
+
+/// Reads what the statements of a commit answered.
+package typealias CommitReader = (PostgresPipelineResults) throws(PostgresError) -> CommitResult
+
+extension ServiceTables {
+  package var consumers: [String] { [] }
+
+  /// Nothing but the rows.
+  package func finish(_ batch: CommitBatch<Service>, with pipeline: inout PostgresPipeline) -> CommitReader {
+    { (_: PostgresPipelineResults) throws(PostgresError) -> CommitResult in CommitResult() }
+  }
+}
+
+extension ServiceTables {
+  /// Rows that `read` finds by the batches that hold a sequence. Where retention took the rows of the batches that it
+  /// looked into, it looks into the next ones.
+  package func rows<Row>(
+    partition: Int32, from sequence: Int64, limit: Int, in connection: PostgresConnection,
+    read: (_ from: Int64) throws(PostgresError) -> [Row]
+  ) throws(PostgresError) -> [Row] {
+    var from = sequence
+    while true {
+      let rows = try read(from)
+      guard rows.isEmpty else { return rows }
+      let next = try connection.query(
+        """
+        SELECT max(next) FROM (
+          SELECT next_sequences[1] AS next FROM \(Service.schema).batch
+          WHERE partition = $1 AND next_sequences[1] > $2 AND next_sequences[1] > first_sequences[1]
+          ORDER BY next_sequences[1] LIMIT $3
+        ) AS batches
+        """, [partition, from, Int64(limit)])
+      guard let end: Int64 = try next.first?.decode(0) ?? nil, end > from else { return [] }
+      from = end
+    }
+  }
+}
+
+extension PipelineService {
+  /// The service's schema in the database.
+  package static var schema: String { String(name.map { $0 == "-" ? "_" : $0 }) }
+}

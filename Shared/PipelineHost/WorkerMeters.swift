@@ -1,0 +1,88 @@
+import AdCore
+import Pipeline
+import Runtime
+
+/// The instruments of one worker, looked up once.
+final class WorkerMeters: Sendable {
+  private let registry: MetricsRegistry
+  private let worker: Int
+  private let open: Shares
+  private let stopped: Shares
+  private let batches: Counter
+  private let batchRecords: Histogram
+  private let batchSeconds: Histogram
+  private let duplicateRounds: Counter
+  private let halvings: Counter
+
+  /// What the workers of a process add up to one gauge.
+  final class Shares: Sendable {
+    private let gauge: Gauge
+    private let values: Locked<[Int: Double]>
+    private let combine: @Sendable ([Double]) -> Double
+
+    init(_ gauge: Gauge, combine: @escaping @Sendable ([Double]) -> Double) {
+      self.gauge = gauge
+      self.combine = combine
+      values = Locked([:])
+    }
+
+    func set(_ value: Double, of worker: Int) {
+      values.withLock { values in
+        values[worker] = value
+        gauge.set(combine(Array(values.values)))
+      }
+    }
+  }
+
+  private let watermarkAge: Shares
+
+  init(registry: MetricsRegistry, worker: Int, open: Shares, stopped: Shares, watermarkAge: Shares) {
+    self.registry = registry
+    self.worker = worker
+    self.open = open
+    self.stopped = stopped
+    self.watermarkAge = watermarkAge
+    batches = registry.counter(HostMetrics.batches)
+    batchRecords = registry.histogram(HostMetrics.batchRecords)
+    batchSeconds = registry.histogram(HostMetrics.batchSeconds)
+    duplicateRounds = registry.counter(HostMetrics.duplicateRounds)
+    halvings = registry.counter(HostMetrics.halvings)
+  }
+
+  func add(_ summary: BatchSummary, microseconds: Int64 = 0) {
+    guard summary.batches > 0 else { return }
+    batches.add(summary.batches)
+    if summary.records > 0 {
+      batchRecords.observe(Double(summary.records))
+      batchSeconds.observe(Double(microseconds) / 1_000_000)
+    }
+    if summary.duplicateRounds > 0 { duplicateRounds.add(summary.duplicateRounds) }
+    if summary.halvings > 0 { halvings.add(summary.halvings) }
+    for (number, count) in summary.outcomes.enumerated() where count > 0 {
+      let outcome = Outcome(rawValue: UInt8(number))
+      registry.counter(HostMetrics.records, ["outcome": outcome.name, "reason": outcome.reason]).add(count)
+    }
+  }
+
+  func count(_ alarm: PipelineAlarm) {
+    switch alarm {
+    case .lostOffsets(let topic, let range, _), .lostSequences(let topic, let range):
+      registry.counter(HostMetrics.lost, ["topic": topic]).add(range.count)
+    case .timerRefused:
+      registry.counter(HostMetrics.timerRefusals).add()
+    }
+  }
+
+  func partitionsOpen(_ count: Int) { open.set(Double(count), of: worker) }
+
+  func partitionsStopped(_ count: Int) { stopped.set(Double(count), of: worker) }
+
+  func reopening(_ error: PipelineError) {
+    registry.counter(HostMetrics.reopenings, ["reason": error.label]).add()
+  }
+
+  func watermarks(_ watermarks: [Timestamp], now: Timestamp) {
+    let oldest = watermarks.filter { $0.milliseconds > 0 }.min()
+    watermarkAge.set(oldest.map { Double(now.milliseconds(since: $0)) / 1_000 } ?? 0, of: worker)
+  }
+}

@@ -1,0 +1,30 @@
+import Foundation
+import Pipeline
+import Synchronization
+import Testing
+
+@testable import PipelineHost
+
+@Suite("What workers tell the reader")
+struct NewsBoxTests {
+  @Test("A finished batch wakes the reader only while records wait for it; everything else does always")
+  func wakes() {
+    let wakes = Mutex(0)
+    let news = NewsBox { wakes.withLock { $0 += 1 } }
+    let finished = WorkerNews.finishedBatch(0, nextOffsets: [1], generation: 1)
+    news.tell(finished)
+    #expect(wakes.withLock { $0 } == 0)
+    news.readerWaits(true)
+    news.tell(finished)
+    #expect(wakes.withLock { $0 } == 1)
+    news.readerWaits(false)
+    news.tell(finished)
+    #expect(wakes.withLock { $0 } == 1)
+    let others: [WorkerNews] = [
+      .opened(0, epoch: 1, offsets: [0], generation: 1), .failed(0, .fenced, generation: 1), .closed(0, generation: 1),
+    ]
+    for other in others { news.tell(other) }
+    #expect(wakes.withLock { $0 } == 1 + others.count)
+    #expect(news.takeAll(until: .distantPast).count == 3 + others.count, "nothing told is lost, awake or not")
+  }
+}
