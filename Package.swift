@@ -124,7 +124,11 @@ let tests: [Target] = [
     dependencies: ["AdSelection", "AdSelectionCore", "Migrations"] + servers + everythingShared,
     path: "Tests/Integration/AdSelectionTests"),
   .testTarget(
-    name: "DeployTests", dependencies: ["AdCore", "AdEvents", "Migrations", "Pipeline", "Postgres"] + servers,
+    name: "DeployTests",
+    dependencies: [
+      "AdSelection", "Billing", "ClickTracking", "Console", "Handbill", "ImpressionTracking", "Migrations",
+    ]
+      + servers + everythingShared,
     path: "Tests/Integration/DeployTests"),
   .testTarget(name: "LocalProcessesTests", dependencies: servers, path: "Tests/Integration/LocalProcessesTests"),
   .target(

@@ -35,6 +35,8 @@ struct Schema {
   private(set) var messages: [String: [Field]] = [:]
   /// By full name.
   private(set) var enums: [String: [Value]] = [:]
+  /// What the files say of what they declare, by full name.
+  private(set) var comments: [String: String] = [:]
 
   /// Adds the declarations of one file.
   mutating func add(_ text: String, file: String) throws {
@@ -45,6 +47,7 @@ struct Schema {
     }
     messages.merge(parser.messages) { first, _ in first }
     enums.merge(parser.enums) { first, _ in first }
+    comments.merge(parser.comments) { first, _ in first }
   }
 
   /// What a type's name means, seen from within a message: the innermost declaration, as protobuf looks names up.

@@ -5,6 +5,8 @@ struct SchemaParser {
   private(set) var enums: [String: [Schema.Value]] = [:]
   /// Where each message and enum is declared.
   private(set) var names: [String: SchemaProblem.Place] = [:]
+  /// What the file says of its declarations, by full name: of messages, enums, their fields, values and oneofs.
+  private(set) var comments: [String: String] = [:]
 
   private let tokens: [SchemaTokens.Token]
   private let file: String
@@ -52,12 +54,13 @@ struct SchemaParser {
       case "reserved":
         while try next() != ";" {}
       case "oneof":
+        let comment = tokens[position].comment
         position += 1
-        _ = try next()
+        note(comment, of: try name + "." + next())
         try expect("{")
-        while !take("}") { fields.append(try parseField(oneof: oneofs)) }
+        while !take("}") { fields.append(try parseField(oneof: oneofs, of: name)) }
         oneofs += 1
-      default: fields.append(try parseField(oneof: nil))
+      default: fields.append(try parseField(oneof: nil, of: name))
       }
     }
     for (index, field) in fields.enumerated() {
@@ -67,13 +70,15 @@ struct SchemaParser {
     messages[name] = fields.sorted { $0.number < $1.number }
   }
 
-  private mutating func parseField(oneof: Int?) throws -> Schema.Field {
+  private mutating func parseField(oneof: Int?, of message: String) throws -> Schema.Field {
+    let comment = nextComment
     let isRepeated = take("repeated")
     let type = try next()
     if ["optional", "required", "map", "group", "option", "extensions"].contains(type) {
       throw problem("the schema does not use \(type)")
     }
     let name = try next()
+    note(comment, of: message + "." + name)
     try expect("=")
     let number = try integer()
     guard SchemaParser.fieldNumbers.contains(where: { $0.contains(number) }) else {
@@ -90,7 +95,9 @@ struct SchemaParser {
     try expect("{")
     var values: [Schema.Value] = []
     while !take("}") {
+      let comment = nextComment
       let value = try next()
+      note(comment, of: name + "." + value)
       try expect("=")
       values.append(Schema.Value(name: value, number: try integer()))
       try expect(";")
@@ -100,9 +107,18 @@ struct SchemaParser {
   }
 
   private mutating func declare(within scope: String) throws -> String {
+    let comment = tokens[position - 1].comment
     let name = try scope + "." + next()
     guard names.updateValue(place, forKey: name) == nil else { throw problem("\(name) is declared twice") }
+    note(comment, of: name)
     return name
+  }
+
+  /// The comment above what comes next.
+  private var nextComment: String { tokens[position...].first?.comment ?? "" }
+
+  private mutating func note(_ comment: String, of name: String) {
+    if !comment.isEmpty { comments[name] = comment }
   }
 
   /// The line of the word read last.

@@ -1,20 +1,30 @@
-/// The words, numbers, texts and signs of a file of the schema, without its comments.
+/// The words, numbers, texts and signs of a file of the schema, each with the comment that stands right above its line.
 struct SchemaTokens {
   struct Token {
     let text: String
     let line: Int
+    /// Of the first one in its line, in one line; else empty.
+    let comment: String
   }
 
   private(set) var tokens: [Token] = []
 
   init(_ text: String, file: String) throws {
+    var comment: [String] = []
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-      try add(line, number: index + 1, file: file)
+      let content = line.drop(while: \.isWhitespace)
+      if content.hasPrefix("//") {
+        comment.append(String(content.dropFirst(2).drop(while: \.isWhitespace)))
+      } else {
+        try add(content, number: index + 1, comment: comment.joined(separator: " "), file: file)
+        comment = []
+      }
     }
   }
 
-  private mutating func add(_ line: Substring, number: Int, file: String) throws {
+  private mutating func add(_ line: Substring, number: Int, comment: String, file: String) throws {
     var rest = line
+    var comment = comment
     while let first = rest.first {
       let token: Substring
       if first.isWhitespace {
@@ -36,7 +46,8 @@ struct SchemaTokens {
         throw SchemaProblem(
           place: .init(file: file, line: number), text: "the schema is plain proto3 without options: no \(first)")
       }
-      tokens.append(Token(text: String(token), line: number))
+      tokens.append(Token(text: String(token), line: number, comment: comment))
+      comment = ""
       rest = rest[token.endIndex...]
     }
   }

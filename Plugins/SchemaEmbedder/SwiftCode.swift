@@ -17,7 +17,27 @@ extension Schema {
     for name in messages.keys.sorted() {
       code += "    \"\(name)\": MessageShape(fields: Embedded.\(Schema.identifier(name))),\n"
     }
+    code +=
+      "  ]\n  /// What the files say of messages, fields and oneofs, by full name; of values with the fields that have them.\n"
+    code += "  static let comments: [String: String] = [\n"
+    for (name, fields) in messages.sorted(by: { $0.key < $1.key }) {
+      if let comment = comments[name] { code += Schema.entry(name, comment) }
+      for field in fields {
+        let texts = [comments["\(name).\(field.name)"]].compactMap { $0 } + valueComments(field, of: name)
+        if !texts.isEmpty { code += Schema.entry("\(name).\(field.name)", texts.joined(separator: " ")) }
+      }
+    }
     return code + "  ]\n}\n"
+  }
+
+  private func valueComments(_ field: Field, of message: String) -> [String] {
+    guard let name = resolve(field.type, within: message), let values = enums[name] else { return [] }
+    return values.compactMap { value in comments["\(name).\(value.name)"].map { "\(value.name): \($0)" } }
+  }
+
+  private static func entry(_ name: String, _ comment: String) -> String {
+    let escaped = comment.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+    return "    \"\(name)\": \"\(escaped)\",\n"
   }
 
   private func swiftCode(_ field: Field, of message: String) throws -> String {

@@ -207,6 +207,10 @@ enum RejectedCommand {
 
 /// The keys by which tokens are checked, as far as this command is told them; the windows are those that the services note.
 struct ReplaySettings: Sendable {
+  private static let ringKey = NetworkKeys.ring.optional()
+  /// What it reads.
+  static let keys = [ringKey.declaration]
+
   let ring: KeyRing?
 
   /// - Throws: `ConfigurationProblems` where one is set and wrong.
@@ -215,7 +219,7 @@ struct ReplaySettings: Sendable {
     ring = try ConfigurationReader.read(
       commandLine: commandLine, environment: ProcessInfo.processInfo.environment
     ) { reader in
-      let ring = reader.value(NetworkKeys.ring.optional())
+      let ring = reader.value(Self.ringKey)
       return ring ?? nil
     }
   }

@@ -4,8 +4,9 @@ import Runtime
 
 /// Which database a command works on.
 enum DatabasePlace {
-  /// The option of every command that needs the database.
-  static let options = [PlaceOptions.option(CommonKeys.databaseURL.declaration)]
+  /// What every command that needs the database reads.
+  static let keys = [CommonKeys.databaseURL.declaration]
+  static let options = keys.map(PlaceOptions.option)
 
   /// A connection, opened.
   ///

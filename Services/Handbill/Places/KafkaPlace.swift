@@ -16,13 +16,12 @@ struct KafkaPlace: Sendable {
     "HANDBILL_KAFKA_CONTROL_SOCKET", help: "The embedded broker's control socket, through which topics are made there."
   ).optional()
 
-  /// The options of every command that needs Kafka.
-  static let options = [
-    PlaceOptions.option(CommonKeys.kafkaBootstrapServers.declaration),
-    PlaceOptions.option(PipelineSettings.embeddedBroker.declaration),
-    PlaceOptions.option(PipelineSettings.kafkaPropertiesKey.declaration),
-    PlaceOptions.option(controlSocketKey.declaration),
+  /// What every command that needs Kafka reads.
+  static let keys = [
+    CommonKeys.kafkaBootstrapServers.declaration, PipelineSettings.embeddedBroker.declaration,
+    PipelineSettings.kafkaPropertiesKey.declaration, controlSocketKey.declaration,
   ]
+  static let options = keys.map(PlaceOptions.option)
 
   /// - Throws: `ConfigurationProblems` when nothing says where Kafka is.
   init(_ invocation: Invocation) throws {

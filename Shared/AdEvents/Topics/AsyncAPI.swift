@@ -17,9 +17,21 @@ package enum AsyncAPI {
         .map([
           ("messages", .map(Topic.allCases.map { ($0.message.shortName, message($0)) })),
           ("schemas", .map([("envelope", AsyncAPIHeaders.envelope)] + AsyncAPISchemas.all)),
+          ("tags", tags),
         ])
       ),
     ]).document()
+  }
+
+  /// Whom an operation is for.
+  private static var tags: YAML {
+    func tag(_ name: String, _ description: String) -> (key: String, value: YAML) {
+      (name, .map([("name", .text(name)), ("description", .text(description))]))
+    }
+    return .map([
+      tag("client", "What an app's client does: all that somebody who writes one needs."),
+      tag("internal", "What the network's own services do among themselves; no client takes part."),
+    ])
   }
 
   private static var information: YAML {
@@ -33,7 +45,8 @@ package enum AsyncAPI {
             + "(application/cloudevents+json) are taken as well. Unknown fields are ignored. All topics but the "
             + "catalogue have the same number of partitions, and everything of one client lives in one number. "
             + "Keys and the headers that we write are UTF-8 text; only a correlation id is what the client made it. "
-            + "What we write is compressed with lz4: a client must be able to read that.")
+            + "What we write is compressed with lz4: a client must be able to read that. Operations with the tag client "
+            + "are an app's, those with the tag internal the network's own.")
       ),
     ])
   }
@@ -113,6 +126,7 @@ package enum AsyncAPI {
       ("summary", .text("\(participant.rawValue): \(topic.summary)")),
       ("description", .text(description(participant, action, topic))),
       ("messages", .list([.reference("\(channel)/messages/\(topic.message.shortName)")])),
+      ("tags", .list([.reference("components/tags/\(participant == .client ? "client" : "internal")")])),
     ]
     if topic == .requests, participant == .client {
       members.append(
@@ -160,6 +174,8 @@ package enum AsyncAPI {
     }
     let key = YAML.map([("type", .text("string")), ("description", .text(topic.keyMeaning))])
     members.append(("bindings", .map([("kafka", .map([("key", key), ("bindingVersion", .text("0.5.0"))]))])))
+    let examples = AsyncAPIExamples.of(topic)
+    if !examples.isEmpty { members.append(("examples", .list(examples))) }
     return .map(members)
   }
 }

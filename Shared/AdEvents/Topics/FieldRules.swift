@@ -17,6 +17,24 @@ enum FieldRules {
     }
   }
 
+  /// What else holds for a whole message.
+  static func members(of message: String) -> Members {
+    guard message == "ImpressionEvent" else { return [] }
+    // What happened to an ad has its token; only a failure can do without, and only a failure has an error code.
+    let failed = YAML.map([("properties", .map([("kind", .map([("const", .text("KIND_FAILED"))]))]))])
+    let failure = [YAML.map([("required", .list([.text("request")]))]), .map([("required", .list([.text("error")]))])]
+    return [
+      ("oneOf", .list(["token", "request"].map { .map([("required", .list([.text($0)]))]) })),
+      ("if", failed), ("then", .map([("required", .list([.text("error")]))])),
+      ("else", .map([("not", .map([("anyOf", .list(failure))]))])),
+    ]
+  }
+
+  /// The names of an enum that a field takes: where it is required, not the one that stands for none.
+  static func names(_ names: [String], of field: String, in message: String) -> [String] {
+    required(of: message).contains(field) ? names.filter { !$0.hasSuffix("_UNSPECIFIED") } : names
+  }
+
   /// What else holds for one value of a field; of a repeated field, for each of its entries.
   static func value(of field: String, in message: String) -> Members {
     guard isWrittenByClients(message) else { return [] }
@@ -46,13 +64,10 @@ enum FieldRules {
 
   private static func isWrittenByClients(_ message: String) -> Bool { !required(of: message).isEmpty }
 
-  /// JSON Schema counts characters, and there are never more of them than bytes.
+  /// JSON Schema counts characters, and there are never more of them than bytes: those the schema's comments say.
   private static func text(_ bytes: ClosedRange<Int>) -> Members {
     (bytes.lowerBound > 0 ? [("minLength", .number(Int64(bytes.lowerBound)))] : [])
-      + [
-        ("maxLength", .number(Int64(bytes.upperBound))),
-        ("description", .text("At most \(bytes.upperBound) bytes in UTF-8.")),
-      ]
+      + [("maxLength", .number(Int64(bytes.upperBound)))]
   }
 
   /// So many bytes, with or without the padding of their base64.
@@ -60,17 +75,10 @@ enum FieldRules {
     [
       ("minLength", .number(Int64((bytes.lowerBound * 4 + 2) / 3))),
       ("maxLength", .number(Int64((bytes.upperBound + 2) / 3 * 4))),
-      (
-        "description",
-        .text(bytes.count == 1 ? "\(bytes.lowerBound) bytes." : "At most \(bytes.upperBound) bytes.")
-      ),
     ]
   }
 
   private static func numbers(_ range: ClosedRange<Int64>) -> Members {
-    [
-      ("minimum", .number(range.lowerBound)), ("maximum", .number(range.upperBound)),
-      ("description", .text("\(range.lowerBound) to \(range.upperBound).")),
-    ]
+    [("minimum", .number(range.lowerBound)), ("maximum", .number(range.upperBound))]
   }
 }

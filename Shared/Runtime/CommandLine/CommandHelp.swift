@@ -30,7 +30,13 @@ enum CommandHelp {
       let lines = command.examples.map { "  \($0.line)\n      \($0.meaning)" }
       sections.append("Examples:\n" + lines.joined(separator: "\n"))
     }
-    return sections.joined(separator: "\n\n")
+    return withRules(sections.joined(separator: "\n\n"))
+  }
+
+  /// Whoever meets a rule's number is told where the rules are.
+  private static func withRules(_ text: String) -> String {
+    guard let quote = text.firstMatch(of: /\([A-Z][0-9]{1,2}\)/) else { return text }
+    return text + "\n\nNumbers such as \(quote.output) are rules: docs/rules.md says what each means."
   }
 
   private static func spelling(_ option: CommandOption) -> String {

@@ -43,14 +43,50 @@ extension WholeNetwork {
       }
     }
 
+    @Test(
+      "examples/python: a client made from docs/protocol.md asks for an ad, reports it, and is billed",
+      .enabled(if: KafkaInstallation.isAvailable && Python.path != nil, needsKafka))
+    func example() async throws {
+      let python = try #require(Python.path)
+      // It runs with the packages of the conformance tests: the same ones.
+      let needs = try ["examples/python", "Tests/Conformance"].map { folder in
+        try String(contentsOfFile: PackageRoot.path("\(folder)/requirements.txt"), encoding: .utf8).split(
+          separator: "\n")
+      }
+      #expect(Set(needs[0]).isSubset(of: needs[1]))
+      let network = try await TestNetwork.started(.init(apps: ["chess"], catalog: WholeNetwork.GoldenCaseTests.catalog))
+      defer { network.stop() }
+      try await onOwnThread {
+        try network.awaitCount("SELECT count(*) FROM ad_selection.allotment", network.plan.partitions)
+        let messages = network.folder.path + "/python"
+        try FileManager.default.createDirectory(atPath: messages, withIntermediateDirectories: true)
+        let schema = PackageRoot.path("Shared/AdEvents/Schema")
+        try Shell.run("protoc", ["-I", schema, "--python_out=\(messages)"] + ForeignClientTests.schemaFiles())
+        let said = try Shell.run(
+          "PYTHONPATH=\(messages)",
+          [
+            python, PackageRoot.path("examples/python/one_banner.py"), "--bootstrap", network.bootstrapServers, "--app",
+            "chess", "--key", WholeNetwork.GoldenCaseTests.key,
+          ])
+        let steps = said.split(separator: "\n").compactMap { $0.split(separator: " ").first }
+        #expect(steps == ["asked", "answered", "rendered", "viewed", "tapped", "unloaded"], "\(said)")
+        try network.awaitCount("SELECT count(*) FROM billing.charge WHERE fate = 1", 2)
+        try network.awaitCount("SELECT count(*) FROM impression_tracking.delivery", 2)
+      }
+    }
+
+    private static func schemaFiles() throws -> [String] {
+      let folder = "handbill/v1/"
+      let path = PackageRoot.path("Shared/AdEvents/Schema/" + folder)
+      return try FileManager.default.contentsOfDirectory(atPath: path).sorted().map { folder + $0 }
+    }
+
     /// The schema for Python, compiled from its files as they lie.
     private static func descriptors(in folder: TemporaryFolder) throws -> String {
       let descriptors = folder.path + "/descriptors"
       let schema = PackageRoot.path("Shared/AdEvents/Schema")
-      let files = try FileManager.default.contentsOfDirectory(atPath: schema + "/handbill/v1").sorted()
       try Shell.run(
-        "protoc",
-        ["-I", schema, "--include_imports", "--descriptor_set_out=\(descriptors)"] + files.map { "handbill/v1/\($0)" })
+        "protoc", ["-I", schema, "--include_imports", "--descriptor_set_out=\(descriptors)"] + schemaFiles())
       return descriptors
     }
 
@@ -83,7 +119,7 @@ extension WholeNetwork {
       }
     }
 
-    @Test("README: a person feeds a topic by hand with kcat and JSON, to whatever partition")
+    @Test("docs/operations.md: a person feeds a topic by hand with kcat and JSON, to whatever partition")
     func kcat() async throws {
       let network = try await TestNetwork.started(.init(apps: ["chess"], catalog: WholeNetwork.GoldenCaseTests.catalog))
       defer { network.stop() }

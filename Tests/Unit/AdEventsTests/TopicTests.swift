@@ -74,6 +74,48 @@ struct TopicTests {
     #expect(expected.count { $0 } > 10)
   }
 
+  @Test("each field's limits stand in its description too, for readers of the schema's files")
+  func limits() throws {
+    for (name, shape) in MessageShape.all where !FieldRules.required(of: AsyncAPISchemas.shortName(name)).isEmpty {
+      let message = AsyncAPISchemas.shortName(name)
+      for field in shape.fields {
+        let rules =
+          FieldRules.value(of: field.jsonName, in: message) + FieldRules.list(of: field.jsonName, in: message)
+        // A slug's limit stands in its pattern, a base64's is that of its bytes.
+        guard !rules.contains(where: { $0.key == "pattern" }), field.kind.isText || field.kind.isNumber else {
+          continue
+        }
+        for case (let key, .number(let limit)) in rules where ["maxLength", "maximum", "maxItems"].contains(key) {
+          let comment = AsyncAPISchemas.comment(message, field.name)
+          #expect(comment.contains("\(limit)"), "\(message).\(field.name): \(comment)")
+        }
+      }
+    }
+  }
+
+  @Test("every message and every field of the schema is described")
+  func comments() {
+    for (name, shape) in MessageShape.all {
+      let message = AsyncAPISchemas.shortName(name)
+      #expect(AsyncAPISchemas.comment(message).count > 10, "\(message)")
+      for field in shape.fields {
+        #expect(AsyncAPISchemas.comment(message, field.name).count > 5, "\(message).\(field.name)")
+      }
+    }
+  }
+
+  @Test("docs/protocol.md names every ce_type that a client writes or reads, and every field of a request and of an ad")
+  func protocolPage() throws {
+    let page = try String(contentsOfFile: Program.root + "/docs/protocol.md", encoding: .utf8)
+    for topic in Topic.allCases where topic.isWrittenByClients || topic == .responses {
+      for type in topic.message.eventTypes { #expect(page.contains("`\(type.name)`"), "\(type)") }
+    }
+    for message in ["AdRequest", "ServedAd"] {
+      let shape = try #require(MessageShape.all["handbill.v1.\(message)"])
+      for field in shape.fields { #expect(page.contains("| `\(field.name)` |"), "\(message).\(field.name)") }
+    }
+  }
+
   @Test("an app's answers go to a topic made from its id")
   func responses() throws {
     let app = try #require(AppID("my-app"))
@@ -100,4 +142,9 @@ struct TopicTests {
       #expect(Topic.allCases.filter { $0.message.eventTypes.contains(type) }.count == 1, "\(type)")
     }
   }
+}
+
+extension MessageShape.Kind {
+  fileprivate var isText: Bool { if case .string = self { true } else { false } }
+  fileprivate var isNumber: Bool { if case .uint64 = self { true } else { false } }
 }

@@ -90,6 +90,18 @@ struct CommandLineTests {
     #expect(mistake("--\u{1B}[31m")?.contains("\u{1B}") == false)
   }
 
+  @Test("help that quotes a rule says where the rules are; other help does not")
+  func rules() {
+    for (help, isSaid) in [("Test traffic (A2) only.", true), ("Test traffic (UTC) only.", false)] {
+      let command = Command("report", summary: "Reports.", options: [.flag("test", help: help)], run: { _ in .success })
+      guard case .help(let text) = CommandParser.parse(["--help"], as: command) else {
+        Issue.record("no help")
+        return
+      }
+      #expect(text.hasSuffix("Numbers such as (A2) are rules: docs/rules.md says what each means.") == isSaid)
+    }
+  }
+
   @Test("help shows options, defaults, arguments and examples of the command meant")
   func help() {
     guard case .help(let text) = CommandParser.parse(["simulate", "--help"], as: Self.root) else {

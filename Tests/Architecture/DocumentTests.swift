@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+/// Quotes of the rules that `docs/rules.md` numbers, such as B4 or I7.
+enum RuleQuotes {
+  /// The letters of the families.
+  private static let families: Set<Character> = ["S", "A", "D", "T", "E", "M", "B", "I"]
+  /// What stands before a letter and number that are no rule: a part of a word, of an escape, of a longer number.
+  private static let noneBefore: Set<Character> = ["_", "%", "{", "!", "\\", "-", "=", "+", "#"]
+
+  /// The quotes of a line: a family's letter and one or two digits as a word of their own; a letter behind may name a
+  /// part of the rule, as in I7a.
+  static func quotes(_ line: String) -> [String] {
+    let characters = Array(line)
+    return characters.indices.compactMap { start in
+      guard families.contains(characters[start]) else { return nil }
+      if start > 0 {
+        let before = characters[start - 1]
+        if before.isLetter || before.isNumber || noneBefore.contains(before) { return nil }
+      }
+      let digits = characters[(start + 1)...].prefix { $0.isASCII && $0.isNumber }
+      guard (1...2).contains(digits.count), digits.count == 1 || digits.first != "0" else { return nil }
+      var rest = characters[digits.endIndex...]
+      if let part = rest.first, ("a"..."c").contains(part) { rest = rest.dropFirst() }
+      if let after = rest.first, after.isLetter || after.isNumber || after == "_" { return nil }
+      return String(characters[start]) + String(digits)
+    }
+  }
+
+  /// The rules that the document defines: the anchors of its tables' rows.
+  static func defined(_ document: SourceFile) -> [String] {
+    document.lines.compactMap { line in
+      guard let row = line.wholeMatch(of: /\| <a id="([a-z]\d+)"><\/a>([A-Z]\d+) \|.*/),
+        row.output.1.uppercased() == row.output.2
+      else { return nil }
+      return String(row.output.2)
+    }
+  }
+
+  /// Quotes of rules that there are not.
+  static func unknown(_ file: SourceFile, defined: Set<String>) -> [String] {
+    file.lines.indices.flatMap { index in
+      quotes(file.lines[index]).filter { !defined.contains($0) }.map { "\(file.path):\(index + 1): \($0)" }
+    }
+  }
+}
+
+@Suite("Documents") struct DocumentTests {
+  private static let rules = SourceTree.files.first { $0.path == "docs/rules.md" }
+  private static let documents = SourceTree.files.filter { $0.path.hasSuffix(".md") }
+
+  @Test("docs/rules.md numbers the rules of each family without a gap, each once")
+  func rules() throws {
+    let defined = RuleQuotes.defined(try #require(Self.rules))
+    var counts: [Character: Int] = [:]
+    for rule in defined {
+      let letter = rule[rule.startIndex]
+      // The error codes begin with 0.
+      let next = (counts[letter] ?? (letter == "E" ? -1 : 0)) + 1
+      #expect(rule == "\(letter)\(next)")
+      counts[letter] = next
+    }
+    #expect(counts == ["S": 9, "A": 9, "D": 13, "T": 14, "E": 10, "M": 7, "B": 8, "I": 8])
+  }
+
+  @Test("Every rule that code, tests or documents quote is in docs/rules.md")
+  func quotes() throws {
+    let defined = Set(RuleQuotes.defined(try #require(Self.rules)))
+    let files = SourceTree.files.filter { !$0.path.hasPrefix("Tests/Fuzz/Corpus/") }
+    let unknown = files.flatMap { RuleQuotes.unknown($0, defined: defined) }
+    #expect(unknown.isEmpty, "\(unknown.joined(separator: "\n"))")
+    #expect(files.reduce(0) { $0 + $1.lines.reduce(0) { $0 + RuleQuotes.quotes($1).count } } > 1_000)
+  }
+
+  @Test("A quote of a rule that there is not is found; what only looks like one is none")
+  func offender() {
+    let rule = "B" + "9"
+    let offender = SourceFile(path: "docs/a.md", text: "free\nsee I7a and (\(rule))")
+    #expect(RuleQuotes.unknown(offender, defined: ["I7"]) == ["docs/a.md:2: \(rule)"])
+    for text in ["%C3%A4", "\"T00:00:00Z\"", "\\u{A0}", "018f-A7-1", "SHA1", "D100", "S3Bucket"] {
+      #expect(RuleQuotes.quotes(text).isEmpty, "\(text)")
+    }
+  }
+
+  @Test("README has at most 120 lines")
+  func readme() throws {
+    let readme = try #require(Self.documents.first { $0.path == "README.md" })
+    #expect(readme.lines.count <= 121, "with the empty one behind the last line end")
+  }
+
+  @Test("Every file that a document links to, or names below docs or examples, exists")
+  func links() {
+    var found = 0
+    for document in Self.documents {
+      let folder = document.path.split(separator: "/").dropLast().joined(separator: "/")
+      for line in document.lines {
+        let linked = line.matches(of: /\]\(([^)#:]+)(?:#[^)]*)?\)/).map { String($0.output.1) }
+        let named = line.matches(of: /`((?:docs|examples)\/[A-Za-z0-9_.\/-]+)`/).map { String($0.output.1) }
+        for path in linked.map({ folder.isEmpty ? $0 : "\(folder)/\($0)" }) + named {
+          found += 1
+          #expect(SourceTree.exists(path), "\(document.path) names \(path)")
+        }
+      }
+    }
+    #expect(found > 10)
+  }
+}
