@@ -9,11 +9,13 @@ let systemLibraries: [Target] = [
   .systemLibrary(
     name: "CLibcrypto", path: "Shared/C/Libcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
   .systemLibrary(name: "CMalloc", path: "Shared/C/Malloc"),
+  .systemLibrary(name: "CPidfd", path: "Shared/C/Pidfd"),
   .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/C"),
   .target(name: "CLibmicrohttpd", path: "Shared/C/Libmicrohttpd", linkerSettings: [.linkedLibrary("microhttpd")]),
 ]
 
 let shared: [Target] = [
+  .target(name: "Threads", path: "Shared/Threads"),
   .target(name: "Crypto", dependencies: ["CLibcrypto"], path: "Shared/Crypto"),
   .target(name: "AdCore", dependencies: ["Crypto"], path: "Shared/AdCore"),
   .plugin(
@@ -22,8 +24,8 @@ let shared: [Target] = [
   .target(
     name: "AdEvents", dependencies: ["AdCore", "Crypto"], path: "Shared/AdEvents", exclude: ["Schema"],
     plugins: ["EmbedSchema"]),
-  .target(name: "Kafka", dependencies: ["CLibrdkafka"], path: "Shared/Kafka"),
-  .target(name: "Postgres", dependencies: ["CLibpq"], path: "Shared/Postgres"),
+  .target(name: "Kafka", dependencies: ["CLibrdkafka", "Threads"], path: "Shared/Kafka"),
+  .target(name: "Postgres", dependencies: ["CLibpq", "Threads"], path: "Shared/Postgres"),
   .plugin(
     name: "EmbedMigrations", capability: .buildTool(), dependencies: ["MigrationEmbedder"],
     path: "Plugins/EmbedMigrations"),
@@ -31,22 +33,22 @@ let shared: [Target] = [
   .target(
     name: "Migrations", dependencies: ["Crypto", "Postgres"], path: "Shared/Migrations", exclude: ["Tables", "Logic"],
     plugins: ["EmbedMigrations"]),
-  .target(name: "HTTP", dependencies: ["CLibmicrohttpd"], path: "Shared/HTTP"),
+  .target(name: "HTTP", dependencies: ["CLibmicrohttpd", "Threads"], path: "Shared/HTTP"),
   .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto"], path: "Shared/Pipeline"),
   .target(
     name: "Runtime",
-    dependencies: ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres"],
+    dependencies: ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres", "Threads"],
     path: "Shared/Runtime"),
   .target(
     name: "PipelineHost",
-    dependencies: ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime"],
+    dependencies: ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads"],
     path: "Shared/PipelineHost"),
-  .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka"], path: "Shared/AdClient"),
-  .target(name: "LocalProcesses", path: "Shared/LocalProcesses"),
+  .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka", "Threads"], path: "Shared/AdClient"),
+  .target(name: "LocalProcesses", dependencies: ["CPidfd", "Threads"], path: "Shared/LocalProcesses"),
 ]
 
 let everythingShared: [Target.Dependency] = [
-  "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime",
+  "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime", "Threads",
 ]
 /// What the command and the console do alike.
 let operations = Target.target(name: "Operations", dependencies: everythingShared, path: "Shared/Operations")
@@ -81,7 +83,7 @@ func unitTest(_ module: String, _ others: [Target.Dependency] = []) -> Target {
 let servers: [Target.Dependency] = ["LocalProcesses", "TestServers"]
 
 let tests: [Target] = [
-  .target(name: "TestServers", dependencies: ["LocalProcesses"], path: "Tests/Support/Servers"),
+  .target(name: "TestServers", dependencies: ["LocalProcesses", "Threads"], path: "Tests/Support/Servers"),
   .target(name: "BrokerFaults", dependencies: ["CLibrdkafka", "Kafka"], path: "Tests/Support/BrokerFaults"),
   .target(
     name: "FuzzTargets", dependencies: ["Operations"] + everythingShared, path: "Tests/Fuzz/Targets"),
@@ -91,14 +93,16 @@ let tests: [Target] = [
   unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets"]), unitTest("SchemaEmbedder"),
   unitTest("HTTP"),
   unitTest("Pipeline", ["AdCore", "AdEvents"]),
-  unitTest("Runtime", ["AdCore", "HTTP"]), unitTest("PipelineHost", ["AdCore", "Pipeline", "Runtime"]),
+  unitTest("Runtime", ["AdCore", "HTTP", "Threads"]), unitTest("Threads"),
+  unitTest("PipelineHost", ["AdCore", "Pipeline", "Runtime"]),
   unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka"]),
   unitTest("AdSelectionCore", pure),
   unitTest("ImpressionTrackingCore", ["Crypto"] + pure), unitTest("ClickTrackingCore", pure),
   unitTest("BillingCore", pure),
   .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
   .testTarget(
-    name: "KafkaTests", dependencies: ["BrokerFaults", "CLibrdkafka", "Kafka"], path: "Tests/Integration/KafkaTests"),
+    name: "KafkaTests", dependencies: ["BrokerFaults", "CLibrdkafka", "Kafka", "Threads"],
+    path: "Tests/Integration/KafkaTests"),
   .testTarget(
     name: "PostgresTests", dependencies: ["Migrations", "Postgres"] + servers,
     path: "Tests/Integration/PostgresTests"),

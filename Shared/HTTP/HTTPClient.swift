@@ -1,4 +1,5 @@
 import Glibc
+import Threads
 
 /// Why a request got no answer.
 package enum HTTPClientError: Error, Sendable, Equatable {
@@ -90,7 +91,7 @@ private struct Connection {
     guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { throw .unsupportedURL }
     let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     descriptor = socket(AF_INET, type, 0)
-    deadline = Connection.now() + Int64(timeoutMilliseconds)
+    deadline = MonotonicClock.milliseconds + Int64(timeoutMilliseconds)
     guard descriptor >= 0 else { throw .connection(errno) }
     let result = withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -154,17 +155,11 @@ private struct Connection {
   private func wait(for events: Int32) throws(HTTPClientError) {
     var waiting = pollfd(fd: descriptor, events: Int16(events), revents: 0)
     while true {
-      let left = deadline - Connection.now()
+      let left = deadline - MonotonicClock.milliseconds
       guard left > 0 else { throw .timedOut }
       let ready = poll(&waiting, 1, Int32(clamping: left))
       if ready > 0 { return }
       if ready < 0, errno != EINTR { throw .connection(errno) }
     }
-  }
-
-  private static func now() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
   }
 }

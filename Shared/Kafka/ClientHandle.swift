@@ -1,5 +1,6 @@
 import CLibrdkafka
 import Foundation
+import Threads
 
 /// One `rd_kafka_t` and the queue from which it is served.
 ///

@@ -1,4 +1,5 @@
 import CLibrdkafka
+import Threads
 
 /// librdkafka's mock cluster: a real listener on loopback that any client can use, in memory, for demos and tests.
 ///

@@ -1,4 +1,5 @@
 import CLibrdkafka
+import Threads
 
 /// A topic as it should be.
 package struct KafkaTopicSpecification: Equatable, Sendable {

@@ -1,5 +1,6 @@
 import CLibrdkafka
 import Foundation
+import Threads
 
 /// Something that happened to a consumer besides records.
 package enum KafkaConsumerEvent: Equatable, Sendable {

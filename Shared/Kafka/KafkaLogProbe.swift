@@ -1,3 +1,5 @@
+import Threads
+
 /// Looks into partitions' logs without a group: their bounds, and single records. Used by one thread.
 ///
 /// Many partitions cost as few questions as one: whoever takes partitions over lets them wait for no more than that.

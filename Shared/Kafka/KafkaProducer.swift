@@ -1,5 +1,6 @@
 import CLibrdkafka
 import Foundation
+import Threads
 
 /// What became of one record.
 package struct KafkaDeliveryReport: Equatable, Sendable {
@@ -111,26 +112,23 @@ package final class KafkaProducer: Sendable {
   /// False when the topic's partition is not known.
   private func queue(_ record: OutgoingRecord, topic: String, timeoutMilliseconds: Int) throws(KafkaError) -> Bool {
     let size = record.size
-    let isQueued = try state.wait(
-      timeoutMilliseconds: timeoutMilliseconds,
-      until: { state in
-        // A record larger than the whole limit goes alone.
-        !state.takesRecords || state.records == 0
-          || (state.records < recordsInFlightMaximum && state.bytes <= bytesInFlightMaximum - size)
-      },
-      then: { (state) throws(KafkaError) -> Bool in
-        if let failure = state.failure {
-          throw KafkaError(.producerFailed, "the producer has failed: \(failure)")
-        }
-        guard state.takesRecords else { throw .closed }
-        guard let known = state.topics[topic], (0..<known.partitionCount).contains(record.partition) else {
-          return false
-        }
-        if let error = record.produce(client.pointer, topic: known.handle) { throw error }
-        state.records += 1
-        state.bytes += size
-        return true
-      })
+    let isQueued = try state.waitForResult(timeoutMilliseconds: timeoutMilliseconds) {
+      (state) throws(KafkaError) -> Bool? in
+      // A record larger than the whole limit goes alone.
+      let hasRoom = state.records < recordsInFlightMaximum && state.bytes <= bytesInFlightMaximum - size
+      guard hasRoom || state.records == 0 || !state.takesRecords else { return nil }
+      if let failure = state.failure {
+        throw KafkaError(.producerFailed, "the producer has failed: \(failure)")
+      }
+      guard state.takesRecords else { throw .closed }
+      guard let known = state.topics[topic], (0..<known.partitionCount).contains(record.partition) else {
+        return false
+      }
+      if let error = record.produce(client.pointer, topic: known.handle) { throw error }
+      state.records += 1
+      state.bytes += size
+      return true
+    }
     guard let isQueued else {
       throw KafkaError(.noCredit, "too much is in flight, for \(timeoutMilliseconds) ms", isRetriable: true)
     }
@@ -138,7 +136,7 @@ package final class KafkaProducer: Sendable {
   }
 
   private func refresh(_ topic: String, timeoutMilliseconds: Int32) throws(KafkaError) {
-    let now = Monotonic.milliseconds
+    let now = MonotonicClock.milliseconds
     let isDue = try state.withLock { (state) throws(KafkaError) -> Bool in
       guard state.takesRecords else { throw state.failure == nil ? .closed : KafkaError(.producerFailed, "failed") }
       if let missed = state.missed[topic], now - missed.at < ProducerState.refreshMilliseconds { throw missed.error }
@@ -156,7 +154,7 @@ package final class KafkaProducer: Sendable {
     do throws(KafkaError) {
       count = try client.partitionCount(of: topic, timeoutMilliseconds: max(timeoutMilliseconds, 1))
     } catch {
-      state.withLock { $0.missed[topic] = (Monotonic.milliseconds, error) }
+      state.withLock { $0.missed[topic] = (MonotonicClock.milliseconds, error) }
       throw error
     }
     try state.withLock { (state) throws(KafkaError) in

@@ -9,14 +9,14 @@ struct ProducerState {
   }
 
   /// How often a topic's partition count is asked again because of records for partitions that it does not have.
-  static let refreshMilliseconds = 1_000
+  static let refreshMilliseconds: Int64 = 1_000
 
   var topics: [String: Topic] = [:]
   /// When each topic's metadata was last asked for, on the monotonic clock.
-  var asked: [String: Int] = [:]
+  var asked: [String: Int64] = [:]
   /// Topics whose metadata could not be had, when that was, and why: for a while it is not asked for again, so that
   /// many records for a topic that is not there do not cost a call each.
-  var missed: [String: (at: Int, error: KafkaError)] = [:]
+  var missed: [String: (at: Int64, error: KafkaError)] = [:]
   /// In flight: sent, and not yet reported.
   var records = 0
   var bytes = 0

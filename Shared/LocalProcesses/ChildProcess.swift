@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Threads
 
 /// A program that was started by this process and does not outlive it.
 ///
@@ -121,14 +122,14 @@ package final class ChildProcess: Sendable {
 
   /// Blocks until the child has ended; nil if it has not within the time.
   package func waitForExit(timeoutMilliseconds: Int) -> ExitStatus? {
-    status.wait(timeoutMilliseconds: timeoutMilliseconds) { $0 }
+    status.waitForResult(timeoutMilliseconds: timeoutMilliseconds) { $0 }
   }
 
   /// Blocks until the child has ended.
   @discardableResult
   package func waitForExit() -> ExitStatus {
     while true {
-      if let status = waitForExit(timeoutMilliseconds: 3_600_000) { return status }
+      if let status = status.waitForResult(timeoutMilliseconds: nil, { $0 }) { return status }
     }
   }
 
@@ -195,7 +196,7 @@ package final class ChildProcess: Sendable {
     var information = siginfo_t()
     while waitid(P_PID, id_t(processIdentifier), &information, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
     closeInput()
-    status.withLock { status in
+    status.update { status in
       // The child is still a zombie, so the group's number is still its own.
       _ = Glibc.kill(-processIdentifier, SIGKILL)
       var word: Int32 = 0

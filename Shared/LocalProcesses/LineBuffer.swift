@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Threads
 
 /// The lines that a child prints, read on threads of their own and kept up to a limit.
 final class LineBuffer: Sendable {
@@ -35,13 +36,13 @@ final class LineBuffer: Sendable {
       pump(descriptor, copy)
       close(descriptor)
       if let copy { close(copy) }
-      state.withLock { $0.openOutputs -= 1 }
+      state.update { $0.openOutputs -= 1 }
     }.start()
   }
 
   /// Waits for the next line that matches.
   func wait(timeoutMilliseconds: Int, where matches: (String) -> Bool) -> Outcome {
-    let outcome: Outcome? = state.wait(timeoutMilliseconds: timeoutMilliseconds) { state in
+    let outcome = state.waitForResult(timeoutMilliseconds: timeoutMilliseconds) { state -> Outcome? in
       while state.readLines < state.lines.count {
         let line = state.lines[state.readLines]
         state.readLines += 1
@@ -73,7 +74,7 @@ final class LineBuffer: Sendable {
 
   private func append(_ bytes: [UInt8]) {
     let line = String(decoding: bytes, as: UTF8.self)
-    state.withLock { state in
+    state.update { state in
       if state.lines.count >= Self.keptLines {
         let dropped = Self.keptLines / 2
         state.lines.removeFirst(dropped)

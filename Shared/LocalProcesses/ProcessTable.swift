@@ -1,5 +1,7 @@
+import CPidfd
 import Foundation
 import Glibc
+import Threads
 
 /// What /proc tells of the processes of this machine.
 package enum ProcessTable {
@@ -50,15 +52,16 @@ package enum ProcessTable {
 
   /// Blocks until the process has ended, also one that is not a child of ours.
   ///
-  /// Linux wakes nobody but the parent when a process ends, so this looks again every few milliseconds.
   /// - Returns: false when it had not within the time.
   package static func waitForEnd(of process: Entry, timeoutMilliseconds: Int) -> Bool {
-    for _ in 0...(timeoutMilliseconds / lookAgainMilliseconds) {
-      if !isRunning(process) { return true }
-      poll(nil, 0, Int32(lookAgainMilliseconds))
+    let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
+    // From here on the descriptor stands for whoever has the number now; `isRunning` says whether that is the process.
+    let descriptor = pidfd_open(process.processIdentifier, 0)
+    defer { if descriptor >= 0 { close(descriptor) } }
+    while isRunning(process), descriptor >= 0, !deadline.isOver {
+      var ending = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      _ = poll(&ending, 1, deadline.remainingMilliseconds)
     }
     return !isRunning(process)
   }
-
-  private static let lookAgainMilliseconds = 5
 }

@@ -1,4 +1,5 @@
 import Glibc
+import Threads
 
 /// Several children with an order: what was started last is stopped first.
 package final class Supervisor: Sendable {

@@ -1,8 +1,8 @@
 import AdCore
 import AdEvents
-import Foundation
 import Kafka
 import Runtime
+import Threads
 
 /// Reads the compacted `ads.catalog` from its beginning, all the time, on a thread of its own, and hands every message
 /// on. What completeness and age mean is for the reader's state to say: the heartbeats are among the messages.
@@ -25,15 +25,15 @@ package enum CatalogFollower {
   ) {
     let logger = context.logger.named("catalog")
     let heartbeat = context.health.heartbeat("catalog")
-    let isStopping = Locked(false)
+    let stop = StopRequest()
     let waker = Locked<KafkaWaker?>(nil)
     let thread = OwnerThread("catalog") {
       var retry = Retry(baseMilliseconds: 100)
-      while !isStopping.withLock({ $0 }) {
+      while !stop.isRequested {
         do throws(KafkaError) {
           let consumer = try KafkaConsumer(configuration: kafka, groupID: nil, topics: [])
           waker.withLock { $0 = consumer.waker }
-          try follow(consumer, logger: logger, isStopping: { isStopping.withLock { $0 } }) { items in
+          try follow(consumer, logger: logger, stop: stop) { items in
             heartbeat.beat()
             handle(items)
           }
@@ -43,25 +43,25 @@ package enum CatalogFollower {
             ["error": .init(error.description)])
           heartbeat.beat()
           handle([])
-          retry.wait()
+          retry.wait(unless: stop)
         }
       }
     }
     context.lifeCycle.onStop("catalog") {
-      isStopping.withLock { $0 = true }
+      stop.make()
       waker.withLock { $0 }?.wakeUp()
       thread.join()
     }
   }
 
   private static func follow(
-    _ consumer: KafkaConsumer, logger: Logger, isStopping: () -> Bool, handle: ([Item]) -> Void
+    _ consumer: KafkaConsumer, logger: Logger, stop: StopRequest, handle: ([Item]) -> Void
   ) throws(KafkaError) {
     let log = KafkaTopicPartition(topic: Topic.catalog.name, partition: 0)
     defer { consumer.close(timeoutMilliseconds: 1_000) }
     let first = try consumer.firstOffset(of: log, timeoutMilliseconds: beginningMilliseconds)
     try consumer.assign([KafkaTopicPartitionOffset(log, offset: first)])
-    while !isStopping() {
+    while !stop.isRequested {
       var items: [Item] = []
       let events = try consumer.poll(timeoutMilliseconds: pollMilliseconds, recordsMaximum: recordsMaximum) { record in
         if let item = read(record, logger: logger) { items.append(item) }

@@ -1,7 +1,7 @@
 import AdCore
-import Foundation
 import Postgres
 import Runtime
+import Threads
 
 /// Keeps the tables of days, at start and hourly, from two days back to three ahead, besides retention; and removes
 /// what is older of a service's batches.
@@ -11,7 +11,7 @@ package enum DayTables {
 
   private static let daysBack: Int32 = 2
   private static let daysAhead: Int32 = 3
-  private static let intervalSeconds = 3_600.0
+  private static let intervalMilliseconds = 3_600_000
   /// Batches of each partition that one transaction removes.
   private static let batchesMaximum: Int32 = 5_000
 
@@ -22,11 +22,11 @@ package enum DayTables {
     _ tables: [String], database: PostgresConfiguration, retentionDays: Int, context: ServiceContext
   ) throws(PostgresError) {
     try keepOnce(tables, database: database, retentionDays: retentionDays, now: context.clock.now)
-    let bell = Mailbox<Void>()
+    let stop = StopRequest()
     let logger = context.logger.named("day-tables")
     let clock = context.clock
     let thread = OwnerThread("day-tables") {
-      while bell.takeAll(until: Date(timeIntervalSinceNow: intervalSeconds)).isEmpty {
+      while !stop.wait(milliseconds: intervalMilliseconds) {
         do throws(PostgresError) {
           try keepOnce(tables, database: database, retentionDays: retentionDays, now: clock.now)
         } catch {
@@ -35,7 +35,7 @@ package enum DayTables {
       }
     }
     context.lifeCycle.onStop("day-tables") {
-      bell.put(())
+      stop.make()
       thread.join()
     }
   }

@@ -1,7 +1,7 @@
 import AdCore
-import Foundation
 import Kafka
 import Runtime
+import Threads
 
 /// What is watched of one partition: per input, up to where it is decided.
 struct Watched: Sendable {
@@ -21,11 +21,11 @@ final class EndWatcher: @unchecked Sendable {
   private let metrics: MetricsRegistry
   private let watched = Locked<[Int32: Watched]>([:])
   private let counts = Locked<[String: Int32]>([:])
-  private let isStopping = Locked(false)
-  private let bell = Mailbox<Void>()
+  private let stopRequest = StopRequest()
   private var probe: KafkaLogProbe?
   private let growth = Locked(PartitionGrowth())
   private static let questionMilliseconds: Int32 = 5_000
+  private static let intervalMilliseconds = 1_000
 
   init(
     inputs: [(topic: String, isSequenced: Bool)], alsoGrown: [String], configuration: KafkaConfiguration,
@@ -78,14 +78,11 @@ final class EndWatcher: @unchecked Sendable {
     }
   }
 
-  func stop() {
-    isStopping.withLock { $0 = true }
-    bell.put(())
-  }
+  func stop() { stopRequest.make() }
 
   func run() {
     var shown: Set<Int32> = []
-    while !isStopping.withLock({ $0 }) {
+    while !stopRequest.isRequested {
       do throws(KafkaError) {
         let probe = try openProbe()
         try refreshCounts(probe)
@@ -94,7 +91,7 @@ final class EndWatcher: @unchecked Sendable {
         logger.limited(
           .warning, key: "ends", "the ends of the inputs cannot be seen", ["error": .init(error.description)])
       }
-      _ = bell.takeAll(until: Date(timeIntervalSinceNow: 1))
+      stopRequest.wait(milliseconds: Self.intervalMilliseconds)
     }
     probe?.close(timeoutMilliseconds: 1_000)
   }
@@ -110,7 +107,7 @@ final class EndWatcher: @unchecked Sendable {
     }
     shown = Set(watched.keys)
     for (partition, state) in watched {
-      for (input, declaration) in inputs.enumerated() where !isStopping.withLock({ $0 }) {
+      for (input, declaration) in inputs.enumerated() where !stopRequest.isRequested {
         // Taken before the question: what arrives after it is not meant.
         let asked = clock.now
         let bounds = try probe.bounds(

@@ -1,6 +1,6 @@
-import Foundation
 import Kafka
 import Synchronization
+import Threads
 
 /// What others tell the reader, and what it tells the keeper of the leases.
 struct ReaderBoxes: Sendable {
@@ -42,6 +42,6 @@ final class NewsBox: Sendable {
   /// last time and sleeps: what is told between the two is taken, and what is told later wakes.
   func readerWaits(_ isWaiting: Bool) { isReaderWaiting.store(isWaiting, ordering: .sequentiallyConsistent) }
 
-  /// Everything that was told; waits for something until `deadline`.
-  func takeAll(until deadline: Date) -> [WorkerNews] { mailbox.takeAll(until: deadline) }
+  /// Everything that was told; waits for something, at most so long.
+  func takeAll(timeoutMilliseconds: Int) -> [WorkerNews] { mailbox.takeAll(timeoutMilliseconds: timeoutMilliseconds) }
 }

@@ -4,6 +4,7 @@ import Kafka
 import Pipeline
 import Postgres
 import Runtime
+import Threads
 
 /// What a worker is told. A generation counts the openings of a partition: what belongs to an earlier one is dropped.
 enum WorkerCommand<Event: Sendable>: Sendable {
@@ -73,7 +74,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       heartbeat()
       let hasBacklog = pipelines.values.contains { $0.pipeline.hasBacklog }
       let wait = hasBacklog ? 0 : max(0, nextTick - clock.monotonicMilliseconds)
-      for command in mailbox.takeAll(until: Date(timeIntervalSinceNow: Double(wait) / 1_000)) {
+      for command in mailbox.takeAll(timeoutMilliseconds: Int(wait)) {
         if case .stop = command {
           end()
           return
@@ -193,7 +194,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       let places = service.inputs.map { KafkaTopicPartition(topic: $0.topic, partition: partition) }
       return try probe.look(places, lastOffsets: lastOffsets, timeoutMilliseconds: 10_000)
     } catch {
-      throw .storeUnavailable("the logs of partition \(partition) cannot be looked into: \(error)")
+      throw .logUnreadable("the logs of partition \(partition) cannot be looked into: \(error)")
     }
   }
 
@@ -223,9 +224,10 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
 
   private func report(_ error: PipelineError, partition: Int32) {
     meters.reopening(error)
-    note(partition, isStopped: error.isForPerson)
+    note(partition, isStopped: error.kind == .logReplaced)
     logger.limited(
-      error.isForPerson ? .error : .warning, key: "partition-\(partition)-\(error.label)",
+      error.kind == .logReplaced || error.kind.isMistake ? .error : .warning,
+      key: "partition-\(partition)-\(error.kind.rawValue)",
       "a partition was given up and is opened again", ["partition": .init(Int(partition)), "reason": .init("\(error)")])
   }
 }
@@ -252,21 +254,4 @@ extension PipelineAlarm {
     case .timerRefused(let detail): detail
     }
   }
-}
-
-extension PipelineError {
-  /// A short name, for metrics.
-  package var label: String {
-    switch self {
-    case .fenced: "fenced"
-    case .storeUnavailable: "store_unavailable"
-    case .logUnavailable: "log_unavailable"
-    case .logReplaced: "log_replaced"
-    case .dataRefused: "data_refused"
-    case .duplicateFound: "duplicate_found"
-    }
-  }
-
-  /// Whether it stays until a person decides.
-  package var isForPerson: Bool { if case .logReplaced = self { true } else { false } }
 }

@@ -3,6 +3,7 @@ import Foundation
 import Kafka
 import Pipeline
 import Runtime
+import Threads
 
 /// Reads the service's inputs on one thread: decodes records into batches, hands them to the partitions' workers, and
 /// takes partitions and gives them up as the leases say.
@@ -197,7 +198,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   }
 
   private func obeyLeases() {
-    for order in orders.takeAll(until: .distantPast) {
+    for order in orders.takeAll(timeoutMilliseconds: 0) {
       switch order {
       case .take(let claims):
         for (partition, claim) in claims where intakes[partition] == nil { open(partition, by: claim) }
@@ -281,8 +282,8 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     try consumer.assign(places)
   }
 
-  private func takeNews(until deadline: Date = .distantPast) {
-    for item in news.takeAll(until: deadline) {
+  private func takeNews(timeoutMilliseconds: Int = 0) {
+    for item in news.takeAll(timeoutMilliseconds: timeoutMilliseconds) {
       switch item {
       case .opened(let partition, let epoch, let offsets, let generation):
         guard let intake = intakes[partition], intake.generation == generation, intake.phase == .opening else {
@@ -325,8 +326,8 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   /// Lets the workers finish what they have, then forgets all partitions.
   private func closeAll() {
     for partition in intakes.keys { release(partition) }
-    let deadline = Date(timeIntervalSinceNow: 20)
-    while !intakes.isEmpty, Date() < deadline { takeNews(until: deadline) }
+    let deadline = Deadline(afterMilliseconds: 20_000)
+    while !intakes.isEmpty, !deadline.isOver { takeNews(timeoutMilliseconds: Int(deadline.remainingMilliseconds)) }
     intakes.removeAll()
     ends.watch([:])
   }

@@ -3,6 +3,7 @@ import Kafka
 import Pipeline
 import Postgres
 import Runtime
+import Threads
 
 /// Runs one service of the pipeline in this process: a reader, its workers, the producer, the watcher of ends.
 package enum ServiceHost {

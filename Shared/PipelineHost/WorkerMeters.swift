@@ -47,6 +47,8 @@ final class WorkerMeters: Sendable {
     batchSeconds = registry.histogram(HostMetrics.batchSeconds)
     duplicateRounds = registry.counter(HostMetrics.duplicateRounds)
     halvings = registry.counter(HostMetrics.halvings)
+    // From the start, so that the first one of a kind is seen as a rise.
+    for kind in PipelineError.Kind.allCases { _ = registry.counter(HostMetrics.reopenings, ["reason": kind.rawValue]) }
   }
 
   func add(_ summary: BatchSummary, microseconds: Int64 = 0) {
@@ -78,7 +80,7 @@ final class WorkerMeters: Sendable {
   func partitionsStopped(_ count: Int) { stopped.set(Double(count), of: worker) }
 
   func reopening(_ error: PipelineError) {
-    registry.counter(HostMetrics.reopenings, ["reason": error.label]).add()
+    registry.counter(HostMetrics.reopenings, ["reason": error.kind.rawValue]).add()
   }
 
   func watermarks(_ watermarks: [Timestamp], now: Timestamp) {

@@ -1,20 +1,34 @@
-import Foundation
+import Threads
 
 /// A fixed number of connections that several threads share, each used by one thread at a time. A connection is made at
 /// its first use, and again after it was lost. Calls block: they belong on threads of ours.
 ///
-/// `@unchecked Sendable` holds because every stored variable is only touched under `condition`'s lock, and a connection
-/// that is handed out is in nobody else's hands until it is given back.
-package final class PostgresPool: @unchecked Sendable {
+package final class PostgresPool: Sendable {
+  /// `@unchecked Sendable` holds because an idle connection is in nobody's hands but the pool's.
+  private struct Idle: @unchecked Sendable {
+    let connection: PostgresConnection
+  }
+
+  private struct State {
+    var idle: [Idle] = []
+    var made = 0
+    var isClosed = false
+  }
+
+  /// What a caller gets who waits for a connection.
+  private enum Turn {
+    case reuse(Idle)
+    /// There is room for a new one, which is counted already.
+    case make
+    case closed
+  }
+
   package let configuration: PostgresConfiguration
   /// The most connections.
   package let size: Int
   /// How long a call waits for a connection when all are in use.
   package let waitMillisecondsMaximum: Int
-  private let condition = NSCondition()
-  private var idle: [PostgresConnection] = []
-  private var made = 0
-  private var isClosed = false
+  private let state = Monitor(State())
 
   /// Connects to nothing yet.
   ///
@@ -39,13 +53,12 @@ package final class PostgresPool: @unchecked Sendable {
 
   /// Ends all connections: idle ones now, the others when they come back.
   package func close() {
-    condition.lock()
-    defer { condition.unlock() }
-    isClosed = true
-    for connection in idle { connection.close() }
-    made -= idle.count
-    idle.removeAll()
-    condition.broadcast()
+    state.update { state in
+      state.isClosed = true
+      for idle in state.idle { idle.connection.close() }
+      state.made -= state.idle.count
+      state.idle.removeAll()
+    }
   }
 
   private func take() throws(PostgresError) -> PostgresConnection {
@@ -65,20 +78,19 @@ package final class PostgresPool: @unchecked Sendable {
 
   /// An idle connection; nil when the caller may make a new one, which is then counted.
   private func takeIdle() throws(PostgresError) -> PostgresConnection? {
-    let deadline = Date(timeIntervalSinceNow: TimeInterval(waitMillisecondsMaximum) / 1_000)
-    condition.lock()
-    defer { condition.unlock() }
-    while true {
-      guard !isClosed else { throw PostgresError(.poolUnavailable, "the pool is closed") }
-      if let connection = idle.popLast() { return connection }
-      if made < size {
-        made += 1
-        return nil
-      }
-      guard condition.wait(until: deadline) else {
-        throw PostgresError(
-          .poolUnavailable, "all \(size) connections were in use for \(waitMillisecondsMaximum) ms")
-      }
+    let turn = state.waitForResult(timeoutMilliseconds: waitMillisecondsMaximum) { [size] state -> Turn? in
+      guard !state.isClosed else { return .closed }
+      if let idle = state.idle.popLast() { return .reuse(idle) }
+      guard state.made < size else { return nil }
+      state.made += 1
+      return .make
+    }
+    switch turn {
+    case .reuse(let idle): return idle.connection
+    case .make: return nil
+    case .closed: throw PostgresError(.poolUnavailable, "the pool is closed")
+    case nil:
+      throw PostgresError(.poolUnavailable, "all \(size) connections were in use for \(waitMillisecondsMaximum) ms")
     }
   }
 
@@ -87,21 +99,16 @@ package final class PostgresPool: @unchecked Sendable {
       // A rollback that fails leaves a lost connection, which the next user makes anew.
       do throws(PostgresError) { try connection.rollback() } catch { connection.close() }
     }
-    condition.lock()
-    defer { condition.unlock() }
-    if isClosed {
-      connection.close()
-      made -= 1
-    } else {
-      idle.append(connection)
-      condition.signal()
+    let idle = Idle(connection: connection)
+    state.update { state in
+      if state.isClosed {
+        idle.connection.close()
+        state.made -= 1
+      } else {
+        state.idle.append(idle)
+      }
     }
   }
 
-  private func forget() {
-    condition.lock()
-    made -= 1
-    condition.signal()
-    condition.unlock()
-  }
+  private func forget() { state.update { $0.made -= 1 } }
 }

@@ -34,6 +34,11 @@ import Testing
     Check("a trap", "Tests/Unit/A.swift", "let a = try" + "! b()", TextRules.traps),
     Check("an unchecked cast", "Shared/HTTP/A.swift", "let a = b as" + "! C", TextRules.traps),
     Check("waiting by the clock", "Shared/HTTP/A.swift", "try await Task.sleep(for: .seconds(1))", TextRules.sleeps),
+    Check(
+      "waiting by the wall clock", "Services/Billing/Service/A.swift", "let end = Date(timeIntervalSinceNow: 5)",
+      TextRules.disguisedWaits),
+    Check("a sleep in disguise", "Shared/HTTP/A.swift", "poll(nil, 0, 20)", TextRules.disguisedWaits),
+    Check("a monitor of one's own", "Shared/HTTP/A.swift", "let a = NSCondition()", TextRules.disguisedWaits),
     Check("inexact money", "Shared/AdCore/Money/A.swift", "let price: Double", TextRules.floatingPoint),
     Check("inexact money in billing", "Services/Billing/Service/A.swift", "Float(1)", TextRules.floatingPoint),
     Check("a long file", "Shared/HTTP/A.swift", String(repeating: "\n", count: 401), TextRules.lengths),
@@ -74,6 +79,9 @@ import Testing
 
   @Test("Nothing in a product waits by the clock")
   func sleeps() { expectNone(TextRules.sleeps) }
+
+  @Test("What waits in a product waits by the monotonic clock, for something that tells when it is ready")
+  func disguisedWaits() { expectNone(TextRules.disguisedWaits) }
 
   @Test("No floating point touches money")
   func money() { expectNone(TextRules.floatingPoint) }

@@ -15,24 +15,25 @@ enum ImportRules {
   }
 
   private static let everythingShared: Set = [
-    "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime",
+    "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime", "Threads",
   ]
   private static let pure: Set = ["AdCore", "AdEvents", "Crypto", "Pipeline"]
 
   static let rules: [Rule] = [
+    Rule("Shared/Threads", []),
     Rule("Shared/Crypto", ["CLibcrypto"]),
     Rule("Shared/AdCore", ["Crypto"], isPure: true),
     Rule("Shared/AdEvents", ["AdCore", "Crypto"], isPure: true),
     Rule("Shared/Pipeline", ["AdCore", "AdEvents", "Crypto"], isPure: true),
-    Rule("Shared/Kafka", ["CLibrdkafka"]),
-    Rule("Shared/Postgres", ["CLibpq"]),
+    Rule("Shared/Kafka", ["CLibrdkafka", "Threads"]),
+    Rule("Shared/Postgres", ["CLibpq", "Threads"]),
     Rule("Shared/Migrations", ["Crypto", "Postgres"]),
-    Rule("Shared/HTTP", ["CLibmicrohttpd"]),
-    Rule("Shared/Runtime", ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres"]),
+    Rule("Shared/HTTP", ["CLibmicrohttpd", "Threads"]),
+    Rule("Shared/Runtime", ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres", "Threads"]),
     Rule(
-      "Shared/PipelineHost", ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime"]),
-    Rule("Shared/AdClient", ["AdCore", "AdEvents", "Crypto", "Kafka"]),
-    Rule("Shared/LocalProcesses", []),
+      "Shared/PipelineHost", ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads"]),
+    Rule("Shared/AdClient", ["AdCore", "AdEvents", "Crypto", "Kafka", "Threads"]),
+    Rule("Shared/LocalProcesses", ["CPidfd", "Threads"]),
     Rule("Shared/Operations", everythingShared),
     Rule("Services/AdSelection/Core", pure, isPure: true),
     Rule("Services/ImpressionTracking/Core", pure, isPure: true),

@@ -2,6 +2,7 @@ import Kafka
 import Postgres
 import Runtime
 import Synchronization
+import Threads
 
 /// Sends each record's correlation id and value back, as fast as Kafka goes, and the database where there is one.
 final class EchoServer: Sendable {

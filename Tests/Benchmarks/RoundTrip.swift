@@ -4,6 +4,7 @@ import Foundation
 import Kafka
 import Runtime
 import Synchronization
+import Threads
 
 /// Sends requests at a fixed rate, whether answered or not, to several parties in turn, and measures how long each
 /// answer takes: whatever the machine does meanwhile, it does to all of them. Each turn has an order of its own, so that

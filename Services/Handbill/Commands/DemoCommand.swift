@@ -1,6 +1,7 @@
 import Foundation
 import LocalProcesses
 import Runtime
+import Threads
 
 /// `handbill demo` and `handbill up`: a whole network on this machine.
 enum DemoCommand {

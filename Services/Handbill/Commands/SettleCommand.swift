@@ -2,6 +2,7 @@ import AdEvents
 import Kafka
 import LocalProcesses
 import Runtime
+import Threads
 
 /// `handbill settle`: waits until everything that was written is decided.
 enum SettleCommand {

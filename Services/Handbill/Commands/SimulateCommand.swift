@@ -3,6 +3,7 @@ import Foundation
 import LocalProcesses
 import Operations
 import Runtime
+import Threads
 
 /// `handbill simulate`: devices that use the SDK.
 enum SimulateCommand {

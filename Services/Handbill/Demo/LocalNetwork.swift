@@ -5,6 +5,7 @@ import LocalProcesses
 import Migrations
 import Postgres
 import Runtime
+import Threads
 
 /// A whole network on this machine: broker, database, schema, topics, catalogue and services, started in this order and
 /// stopped in reverse. Whatever happens to this process, nothing of it is left running.

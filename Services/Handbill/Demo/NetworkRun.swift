@@ -1,6 +1,7 @@
 import Foundation
 import Operations
 import Runtime
+import Threads
 
 /// A network of this machine with devices that use it, from the start to the last account.
 struct NetworkRun {

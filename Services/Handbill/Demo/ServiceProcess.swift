@@ -3,6 +3,7 @@ import HTTP
 import LocalProcesses
 import Runtime
 import Synchronization
+import Threads
 
 /// One of our services as a process, which is started again when it ends without being told to.
 final class ServiceProcess: Sendable {

@@ -3,6 +3,7 @@ import Kafka
 import Pipeline
 import Postgres
 import Runtime
+import Threads
 
 /// Whether everything that was written has been decided: each input of each service is at its end, and every sequence
 /// that was given has been taken by its consumers.

@@ -3,6 +3,7 @@ import AdCore
 import Foundation
 import Runtime
 import Synchronization
+import Threads
 
 /// Many simulated devices over one connection. Each visit is a client of the SDK that asks for an ad, shows it for a
 /// while, and is tapped or not. Everything that the broker acknowledges is in the tally.
@@ -62,11 +63,7 @@ final class DeviceFleet: Sendable {
     agenda.close()
     thread.join()
     garbage?.close()
-    let end = DeviceClock.monotonic.advanced(byMilliseconds: Int64(timeoutMilliseconds))
-    while transport.requestsWaiting > 0 || transport.eventsWaiting > 0, DeviceClock.monotonic < end {
-      // The transport calls nobody when it has nothing left, so this looks again.
-      poll(nil, 0, 20)
-    }
+    _ = transport.waitUntilIdle(timeoutMilliseconds: timeoutMilliseconds)
     let isComplete = transport.close(timeoutMilliseconds: 2_000)
     tally.change { $0.endedAtMilliseconds = SystemClock().now.milliseconds }
     return (tally.current, isComplete)

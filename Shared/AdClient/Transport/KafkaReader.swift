@@ -117,6 +117,7 @@ final class KafkaReader {
     // Whoever has an answer was heard, also when the broker's word for it was lost with a producer.
     waiting.acknowledged()
     waiting.completion(result)
+    transport.noteProgress()
   }
 
   static func result(_ response: AdResponse, at now: MonotonicTime) -> RequestResult {

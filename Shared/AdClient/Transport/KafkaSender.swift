@@ -65,6 +65,7 @@ final class KafkaSender {
       return givenUp
     }
     for waiting in givenUp { waiting.completion(.noAnswer) }
+    if !givenUp.isEmpty { transport.noteProgress() }
   }
 
   private func buildProducer(at now: MonotonicTime) {
@@ -194,6 +195,7 @@ final class KafkaSender {
       }
     }
     for tell in acknowledged { tell() }
+    transport.noteProgress()
     transport.wakeSender()
   }
 
@@ -201,5 +203,6 @@ final class KafkaSender {
     transport.state.withLock { state in
       if state.events.settle(ticket) != nil { state.counts.eventsUndeliverable += 1 }
     }
+    transport.noteProgress()
   }
 }

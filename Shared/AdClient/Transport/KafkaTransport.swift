@@ -4,6 +4,7 @@ internal import Dispatch
 internal import Foundation
 internal import Kafka
 internal import Synchronization
+internal import Threads
 
 /// The client's way to the network over Kafka, on two threads of its own: one sends, one reads answers.
 ///
@@ -50,6 +51,9 @@ package final class KafkaTransport: NetworkTransport {
   private let ended = DispatchSemaphore(value: 0)
   /// Whether `work` was signalled since the sender last looked: one signal is enough for any amount of work.
   private let isSignalled = Atomic(false)
+
+  /// Told whenever something was acknowledged, answered or given up.
+  private let progress = Monitor(())
 
   /// Starts connecting; requests and events are taken from now on.
   package init(settings: KafkaTransportSettings) {
@@ -136,6 +140,16 @@ package final class KafkaTransport: NetworkTransport {
     _ = ended.wait(timeout: .now() + .milliseconds(timeoutMilliseconds + 10_000))
     return eventsWaiting == 0
   }
+
+  /// Waits until every event is acknowledged and every request answered or given up. It blocks.
+  ///
+  /// - Returns: False when the time ran out first.
+  package func waitUntilIdle(timeoutMilliseconds: Int) -> Bool {
+    progress.wait(timeoutMilliseconds: timeoutMilliseconds) { [self] _ in requestsWaiting == 0 && eventsWaiting == 0 }
+  }
+
+  /// Wakes whoever waits until nothing is left.
+  func noteProgress() { progress.update { _ in } }
 
   /// Until when the sender goes on after `close`, on the monotonic clock.
   let closingEnd = Atomic(Int64.max)

@@ -1,90 +1,97 @@
 -- The shared rows of a settlement: locked and read at its beginning, counted with meanwhile, written at its end.
+--
+-- Each step takes the arrays of the settlement into variables of its own before its loop: there an element is read and
+-- changed in place, while a function that is given a whole settlement for each of its asks would copy it each time.
 
 -- Locks ascending (account, campaign, day), so that nobody waits in a circle.
 CREATE OR REPLACE FUNCTION billing.lock_budgets(
   accounts billing.settle_account[], campaigns billing.settle_campaign[], days billing.settle_day[]
 ) RETURNS billing.settlement LANGUAGE plpgsql AS $function$
 DECLARE
-  first_campaign int := cardinality(accounts);
-  first_day int := cardinality(accounts) + cardinality(campaigns);
-  nothing numeric[] := array_fill(0::numeric, ARRAY[first_day + cardinality(days)]);
-  settlement billing.settlement := ROW(accounts, campaigns, days, nothing, nothing, nothing, nothing, nothing, nothing,
-    array_fill(0::bigint, ARRAY[cardinality(accounts)]), array_fill(false, ARRAY[cardinality(days)]),
-    ARRAY[]::billing.settle_fate[], ARRAY[]::billing.settle_ready[], 0);
+  account_count int := cardinality(accounts);
+  campaign_count int := cardinality(campaigns);
+  nothing numeric[] := array_fill(0::numeric, ARRAY[account_count + campaign_count + cardinality(days)]);
+  free numeric[] := nothing;
+  remaining numeric[] := nothing;
+  waiting numeric[] := nothing;
+  versions bigint[] := array_fill(0::bigint, ARRAY[account_count]);
+  settlement billing.settlement;
   locked record;
 BEGIN
   FOR locked IN
-    SELECT k.index, a.requested - a.charged - a.allotted AS free, a.requested - a.charged AS remaining, a.waiting,
+    SELECT k.row, a.requested - a.charged - a.allotted AS free, a.requested - a.charged AS remaining, a.waiting,
       a.version
-    FROM unnest(accounts) WITH ORDINALITY AS k (advertiser, currency, index)
+    FROM unnest(accounts) WITH ORDINALITY AS k (advertiser, currency, row)
     JOIN billing.account a ON a.advertiser = k.advertiser AND a.currency = k.currency
     ORDER BY a.advertiser, a.currency FOR UPDATE OF a
   LOOP
-    settlement := billing.set_budget(settlement, locked.index::int, locked.free, locked.remaining, locked.waiting);
-    settlement.versions[locked.index] := locked.version;
+    free[locked.row] := locked.free;
+    remaining[locked.row] := locked.remaining;
+    waiting[locked.row] := locked.waiting;
+    versions[locked.row] := locked.version;
   END LOOP;
   FOR locked IN
-    SELECT k.index, c.requested - c.charged - c.allotted AS free, c.requested - c.charged AS remaining, c.waiting
+    SELECT account_count + k.index AS row, c.requested - c.charged - c.allotted AS free,
+      c.requested - c.charged AS remaining, c.waiting
     FROM unnest(campaigns) WITH ORDINALITY AS k (campaign, account, index)
-    JOIN billing.campaign c ON c.campaign = k.campaign AND c.advertiser = (accounts[k.account]).advertiser
-      AND c.currency = (accounts[k.account]).currency
+    JOIN unnest(accounts) WITH ORDINALITY AS owner (advertiser, currency, index) ON owner.index = k.account
+    JOIN billing.campaign c ON c.campaign = k.campaign AND c.advertiser = owner.advertiser
+      AND c.currency = owner.currency
     ORDER BY c.campaign FOR UPDATE OF c
   LOOP
-    settlement := billing.set_budget(
-      settlement, first_campaign + locked.index::int, locked.free, locked.remaining, locked.waiting);
+    free[locked.row] := locked.free;
+    remaining[locked.row] := locked.remaining;
+    waiting[locked.row] := locked.waiting;
   END LOOP;
   INSERT INTO billing.campaign_day (campaign, day, requested, funded)
   SELECT c.campaign, k.day, coalesce(c.daily_budget, c.requested), coalesce(c.daily_budget, c.requested)
-  FROM unnest(days) AS k (day, campaign)
-  JOIN billing.campaign c ON c.campaign = (campaigns[k.campaign]).campaign
-    AND c.advertiser = (accounts[(campaigns[k.campaign]).account]).advertiser
-    AND c.currency = (accounts[(campaigns[k.campaign]).account]).currency
+  FROM billing.settled_days(accounts, campaigns, days) AS k
+  JOIN billing.campaign c ON c.campaign = k.campaign AND c.advertiser = k.advertiser AND c.currency = k.currency
   ON CONFLICT DO NOTHING;
   FOR locked IN
-    SELECT k.index, d.requested - d.charged - d.allotted AS free, d.requested - d.charged AS remaining, d.waiting
-    FROM unnest(days) WITH ORDINALITY AS k (day, campaign, index)
-    JOIN billing.campaign_day d ON d.campaign = (campaigns[k.campaign]).campaign AND d.day = k.day
+    SELECT account_count + campaign_count + k.index AS row, d.requested - d.charged - d.allotted AS free,
+      d.requested - d.charged AS remaining, d.waiting
+    FROM billing.settled_days(accounts, campaigns, days) AS k
+    JOIN billing.campaign_day d ON d.campaign = k.campaign AND d.day = k.day
     ORDER BY d.campaign, d.day FOR UPDATE OF d
   LOOP
-    settlement := billing.set_budget(
-      settlement, first_day + locked.index::int, locked.free, locked.remaining, locked.waiting);
+    free[locked.row] := locked.free;
+    remaining[locked.row] := locked.remaining;
+    waiting[locked.row] := locked.waiting;
   END LOOP;
+  settlement.accounts := accounts;
+  settlement.campaigns := campaigns;
+  settlement.days := days;
+  SELECT coalesce(array_agg(c.account ORDER BY d.index), '{}'),
+    coalesce(array_agg(account_count + d.campaign ORDER BY d.index), '{}'),
+    coalesce(array_agg(account_count + campaign_count + d.index::int ORDER BY d.index), '{}')
+  INTO settlement.account_rows, settlement.campaign_rows, settlement.day_rows
+  FROM unnest(days) WITH ORDINALITY AS d (day, campaign, index)
+  JOIN unnest(campaigns) WITH ORDINALITY AS c (campaign, account, index) ON c.index = d.campaign;
+  settlement.free := free;
+  settlement.remaining := remaining;
+  settlement.waiting := waiting;
+  settlement.allotted := nothing;
+  settlement.charged := nothing;
+  settlement.waits := nothing;
+  settlement.versions := versions;
+  settlement.is_waited_for := array_fill(false, ARRAY[cardinality(days)]);
+  settlement.fates := '{}';
+  settlement.ready := '{}';
+  settlement.next_sequence := 0;
   RETURN settlement;
 END
 $function$;
 
-CREATE OR REPLACE FUNCTION billing.set_budget(
-  INOUT settlement billing.settlement, index int, free numeric, remaining numeric, waiting numeric
-) LANGUAGE plpgsql IMMUTABLE AS $function$
-BEGIN
-  settlement.free[index] := free;
-  settlement.remaining[index] := remaining;
-  settlement.waiting[index] := waiting;
-END
-$function$;
-
--- Where a day's account, campaign and own row stand among the amounts.
-CREATE OR REPLACE FUNCTION billing.budget_rows(settlement billing.settlement, day int) RETURNS int[]
-LANGUAGE plpgsql IMMUTABLE AS $function$
-DECLARE
-  campaign int := (settlement.days[day]).campaign;
-BEGIN
-  RETURN ARRAY[(settlement.campaigns[campaign]).account, cardinality(settlement.accounts) + campaign,
-    cardinality(settlement.accounts) + cardinality(settlement.campaigns) + day];
-END
-$function$;
-
--- `amounts` with `amount` more at each of the places.
-CREATE OR REPLACE FUNCTION billing.add_to(amounts numeric[], places int[], amount numeric) RETURNS numeric[]
-LANGUAGE plpgsql IMMUTABLE AS $function$
-DECLARE
-  place int;
-BEGIN
-  FOREACH place IN ARRAY places LOOP
-    amounts[place] := amounts[place] + amount;
-  END LOOP;
-  RETURN amounts;
-END
+-- Each day with its campaign and account, by name.
+CREATE OR REPLACE FUNCTION billing.settled_days(
+  accounts billing.settle_account[], campaigns billing.settle_campaign[], days billing.settle_day[]
+) RETURNS TABLE (index bigint, day int, campaign text, advertiser text, currency text)
+LANGUAGE sql IMMUTABLE AS $function$
+  SELECT d.index, d.day, c.campaign, a.advertiser, a.currency
+  FROM unnest(days) WITH ORDINALITY AS d (day, campaign, index)
+  JOIN unnest(campaigns) WITH ORDINALITY AS c (campaign, account, index) ON c.index = d.campaign
+  JOIN unnest(accounts) WITH ORDINALITY AS a (advertiser, currency, index) ON a.index = c.account
 $function$;
 
 -- The least of some amounts: a budget can pay no more than each of its rows.
@@ -94,64 +101,41 @@ LANGUAGE sql IMMUTABLE AS $function$
 $function$;
 
 -- What is free and nobody waits for.
-CREATE OR REPLACE FUNCTION billing.unclaimed(settlement billing.settlement, places int[]) RETURNS numeric
+CREATE OR REPLACE FUNCTION billing.unclaimed(free numeric[], waiting numeric[], places int[]) RETURNS numeric
 LANGUAGE sql IMMUTABLE AS $function$
-  SELECT min(settlement.free[place] - settlement.waiting[place]) FROM unnest(places) AS place
-$function$;
-
--- Charges free budget.
-CREATE OR REPLACE FUNCTION billing.charge_budgets(INOUT settlement billing.settlement, places int[], amount numeric)
-LANGUAGE plpgsql IMMUTABLE AS $function$
-BEGIN
-  settlement.charged := billing.add_to(settlement.charged, places, amount);
-  settlement.free := billing.add_to(settlement.free, places, -amount);
-  settlement.remaining := billing.add_to(settlement.remaining, places, -amount);
-END
-$function$;
-
--- Begins to wait for budget; with a negative amount, waits no more.
-CREATE OR REPLACE FUNCTION billing.await_budgets(INOUT settlement billing.settlement, places int[], amount numeric)
-LANGUAGE plpgsql IMMUTABLE AS $function$
-BEGIN
-  settlement.waits := billing.add_to(settlement.waits, places, amount);
-  settlement.waiting := billing.add_to(settlement.waiting, places, amount);
-END
+  SELECT least(free[places[1]] - waiting[places[1]], free[places[2]] - waiting[places[2]],
+    free[places[3]] - waiting[places[3]])
 $function$;
 
 -- funded only ever falls here: that charged + allotted stays below it is for the constraints to judge.
 CREATE OR REPLACE FUNCTION billing.write_budgets(settlement billing.settlement) RETURNS void
 LANGUAGE plpgsql AS $function$
 DECLARE
-  accounts billing.settle_account[] := settlement.accounts;
-  campaigns billing.settle_campaign[] := settlement.campaigns;
-  days billing.settle_day[] := settlement.days;
-  account_count int := cardinality(accounts);
-  first_day int := cardinality(accounts) + cardinality(campaigns) + 1;
+  account_count int := cardinality(settlement.accounts);
+  first_day int := cardinality(settlement.accounts) + cardinality(settlement.campaigns) + 1;
 BEGIN
   UPDATE billing.campaign_day d SET allotted = d.allotted + k.allotted, charged = d.charged + k.charged,
     waiting = d.waiting + k.waits,
     funded = least(d.funded, greatest(d.requested, d.allotted + k.allotted + d.charged + k.charged))
-  FROM unnest(days, settlement.allotted[first_day:], settlement.charged[first_day:], settlement.waits[first_day:])
-    AS k (day, campaign, allotted, charged, waits)
-  WHERE d.campaign = (campaigns[k.campaign]).campaign AND d.day = k.day
-    -- A campaign may be named with an account that is not its own: that has no budget, and must not hide the real one.
-    AND EXISTS (
-      SELECT FROM billing.campaign c WHERE c.campaign = d.campaign
-        AND c.advertiser = (accounts[(campaigns[k.campaign]).account]).advertiser
-        AND c.currency = (accounts[(campaigns[k.campaign]).account]).currency);
+  FROM unnest(settlement.allotted[first_day:], settlement.charged[first_day:], settlement.waits[first_day:])
+    WITH ORDINALITY AS k (allotted, charged, waits, index)
+  JOIN billing.settled_days(settlement.accounts, settlement.campaigns, settlement.days) AS n ON n.index = k.index
+  -- A campaign may be named with an account that is not its own: that has no budget, and must not hide the real one.
+  JOIN billing.campaign c ON c.campaign = n.campaign AND c.advertiser = n.advertiser AND c.currency = n.currency
+  WHERE d.campaign = n.campaign AND d.day = n.day;
   UPDATE billing.campaign c SET allotted = c.allotted + k.allotted, charged = c.charged + k.charged,
     waiting = c.waiting + k.waits,
     funded = least(c.funded, greatest(c.requested, c.allotted + k.allotted + c.charged + k.charged))
-  FROM unnest(campaigns, settlement.allotted[account_count + 1:first_day - 1],
+  FROM unnest(settlement.campaigns, settlement.allotted[account_count + 1:first_day - 1],
       settlement.charged[account_count + 1:first_day - 1], settlement.waits[account_count + 1:first_day - 1])
     AS k (campaign, account, allotted, charged, waits)
-  WHERE c.campaign = k.campaign AND c.advertiser = (accounts[k.account]).advertiser
-    AND c.currency = (accounts[k.account]).currency;
+  JOIN unnest(settlement.accounts) WITH ORDINALITY AS a (advertiser, currency, index) ON a.index = k.account
+  WHERE c.campaign = k.campaign AND c.advertiser = a.advertiser AND c.currency = a.currency;
   UPDATE billing.account a SET allotted = a.allotted + k.allotted, charged = a.charged + k.charged,
     waiting = a.waiting + k.waits,
     funded = least(a.funded, greatest(a.requested, a.allotted + k.allotted + a.charged + k.charged)),
     version = k.version
-  FROM unnest(accounts, settlement.allotted[:account_count], settlement.charged[:account_count],
+  FROM unnest(settlement.accounts, settlement.allotted[:account_count], settlement.charged[:account_count],
       settlement.waits[:account_count], settlement.versions)
     AS k (advertiser, currency, allotted, charged, waits, version)
   WHERE a.advertiser = k.advertiser AND a.currency = k.currency;

@@ -23,17 +23,23 @@ CREATE OR REPLACE FUNCTION billing.return_allotments(
   INOUT settlement billing.settlement, batch billing.settle_batch, returned billing.settle_return[]
 ) LANGUAGE plpgsql AS $function$
 DECLARE
+  free numeric[] := settlement.free;
+  remaining numeric[] := settlement.remaining;
+  allotted numeric[] := settlement.allotted;
+  charged numeric[] := settlement.charged;
+  versions bigint[] := settlement.versions;
   r billing.settle_return;
-  places int[];
+  account int;
+  place int;
   closes boolean;
   before bigint;
   after bigint;
   reserve bigint;
 BEGIN
   FOREACH r IN ARRAY returned LOOP
-    places := billing.budget_rows(settlement, r.day);
+    account := settlement.account_rows[r.day];
     closes := r.state = 2;
-    settlement.versions[places[1]] := settlement.versions[places[1]] + 1;
+    versions[account] := versions[account] + 1;
     SELECT a.amount, k.amount, CASE WHEN closes THEN greatest(least(r.used_for_clicks, k.amount), a.clicks_charged)
       ELSE a.clicks_charged END INTO before, after, reserve
     FROM billing.allotment a
@@ -46,17 +52,23 @@ BEGIN
     UPDATE billing.allotment a SET state = r.state, amount = after, click_reserve = reserve,
       used = CASE WHEN closes THEN r.used ELSE a.used END,
       closed_at = CASE WHEN closes THEN r.returned_at ELSE a.closed_at END,
-      close_version = CASE WHEN closes THEN settlement.versions[places[1]] ELSE a.close_version END,
+      close_version = CASE WHEN closes THEN versions[account] ELSE a.close_version END,
       ended_at = CASE WHEN closes THEN a.ended_at ELSE r.returned_at END,
-      end_version = CASE WHEN closes THEN a.end_version ELSE settlement.versions[places[1]] END
+      end_version = CASE WHEN closes THEN a.end_version ELSE versions[account] END
     WHERE a.id = r.allotment;
-    settlement.allotted := billing.add_to(
-      settlement.allotted, places, CASE WHEN closes THEN after - before ELSE -before END);
-    settlement.free := billing.add_to(settlement.free, places, before - after);
-    IF NOT closes THEN
-      settlement.charged := billing.add_to(settlement.charged, places, after);
-      settlement.remaining := billing.add_to(settlement.remaining, places, -after);
-    END IF;
+    FOREACH place IN ARRAY ARRAY[account, settlement.campaign_rows[r.day], settlement.day_rows[r.day]] LOOP
+      allotted[place] := allotted[place] + CASE WHEN closes THEN after - before ELSE -before END;
+      free[place] := free[place] + before - after;
+      IF NOT closes THEN
+        charged[place] := charged[place] + after;
+        remaining[place] := remaining[place] - after;
+      END IF;
+    END LOOP;
   END LOOP;
+  settlement.free := free;
+  settlement.remaining := remaining;
+  settlement.allotted := allotted;
+  settlement.charged := charged;
+  settlement.versions := versions;
 END
 $function$;

@@ -5,34 +5,56 @@ CREATE OR REPLACE FUNCTION billing.settle_waiting(
   INOUT settlement billing.settlement, batch billing.settle_batch, ready_maximum int
 ) LANGUAGE plpgsql AS $function$
 DECLARE
-  account billing.settle_account;
+  free numeric[] := settlement.free;
+  remaining numeric[] := settlement.remaining;
+  waiting numeric[] := settlement.waiting;
+  waits numeric[] := settlement.waits;
+  charged numeric[] := settlement.charged;
+  versions bigint[] := settlement.versions;
+  ready billing.settle_ready[] := settlement.ready;
   places int[];
+  place int;
+  named record;
   waiter record;
   new_fate smallint;
 BEGIN
-  FOR i IN 1..cardinality(settlement.days) LOOP
-    places := billing.budget_rows(settlement, i);
-    account := settlement.accounts[places[1]];
+  FOR named IN
+    SELECT * FROM billing.settled_days(settlement.accounts, settlement.campaigns, settlement.days) AS d ORDER BY d.index
+  LOOP
+    places := ARRAY[settlement.account_rows[named.index], settlement.campaign_rows[named.index],
+      settlement.day_rows[named.index]];
     FOR waiter IN
       SELECT w.batch_number, w.position, w.price FROM billing.waiting w
-      WHERE w.partition = batch.partition AND w.budget_day = (settlement.days[i]).day
-        AND w.campaign = (settlement.campaigns[(settlement.days[i]).campaign]).campaign
-        AND w.advertiser = account.advertiser AND w.currency = account.currency
+      WHERE w.partition = batch.partition AND w.budget_day = named.day AND w.campaign = named.campaign
+        AND w.advertiser = named.advertiser AND w.currency = named.currency
       ORDER BY w.batch_number, w.position
     LOOP
-      new_fate := CASE WHEN waiter.price <= billing.least_of(settlement.free, places) THEN 1
-        WHEN waiter.price > billing.least_of(settlement.remaining, places) THEN 2 END;
+      new_fate := CASE WHEN waiter.price <= billing.least_of(free, places) THEN 1
+        WHEN waiter.price > billing.least_of(remaining, places) THEN 2 END;
       -- What is beyond one batch is looked at by the next.
-      IF new_fate IS NULL OR cardinality(settlement.ready) >= ready_maximum THEN
-        settlement.is_waited_for[i] := true;
+      IF new_fate IS NULL OR cardinality(ready) >= ready_maximum THEN
+        settlement.is_waited_for[named.index] := true;
         EXIT;
       END IF;
-      settlement.versions[places[1]] := settlement.versions[places[1]] + 1;
-      settlement.ready := settlement.ready || ROW(waiter.batch_number, waiter.position, new_fate,
-        settlement.versions[places[1]])::billing.settle_ready;
-      settlement := billing.await_budgets(settlement, places, -waiter.price);
-      IF new_fate = 1 THEN settlement := billing.charge_budgets(settlement, places, waiter.price); END IF;
+      versions[places[1]] := versions[places[1]] + 1;
+      ready := ready || ROW(waiter.batch_number, waiter.position, new_fate, versions[places[1]])::billing.settle_ready;
+      FOREACH place IN ARRAY places LOOP
+        waits[place] := waits[place] - waiter.price;
+        waiting[place] := waiting[place] - waiter.price;
+        IF new_fate = 1 THEN
+          charged[place] := charged[place] + waiter.price;
+          free[place] := free[place] - waiter.price;
+          remaining[place] := remaining[place] - waiter.price;
+        END IF;
+      END LOOP;
     END LOOP;
   END LOOP;
+  settlement.free := free;
+  settlement.remaining := remaining;
+  settlement.waiting := waiting;
+  settlement.waits := waits;
+  settlement.charged := charged;
+  settlement.versions := versions;
+  settlement.ready := ready;
 END
 $function$;

@@ -5,25 +5,48 @@
 CREATE OR REPLACE FUNCTION billing.settle_draws(INOUT settlement billing.settlement, draws billing.settle_draw[])
 LANGUAGE plpgsql IMMUTABLE AS $function$
 DECLARE
+  free numeric[] := settlement.free;
+  remaining numeric[] := settlement.remaining;
+  waiting numeric[] := settlement.waiting;
+  waits numeric[] := settlement.waits;
+  charged numeric[] := settlement.charged;
+  versions bigint[] := settlement.versions;
+  is_waited_for boolean[] := settlement.is_waited_for;
+  fates billing.settle_fate[] := settlement.fates;
   draw billing.settle_draw;
   places int[];
+  place int;
   new_fate smallint;
 BEGIN
   FOREACH draw IN ARRAY draws LOOP
-    places := billing.budget_rows(settlement, draw.day);
-    settlement.versions[places[1]] := settlement.versions[places[1]] + 1;
+    places := ARRAY[settlement.account_rows[draw.day], settlement.campaign_rows[draw.day],
+      settlement.day_rows[draw.day]];
+    versions[places[1]] := versions[places[1]] + 1;
     new_fate := CASE
-      WHEN draw.is_late THEN CASE WHEN draw.price <= billing.unclaimed(settlement, places) THEN 1 ELSE 3 END
-      WHEN draw.price <= billing.least_of(settlement.free, places) AND NOT settlement.is_waited_for[draw.day] THEN 1
-      WHEN draw.price <= billing.least_of(settlement.remaining, places) THEN 4
+      WHEN draw.is_late THEN CASE WHEN draw.price <= billing.unclaimed(free, waiting, places) THEN 1 ELSE 3 END
+      WHEN draw.price <= billing.least_of(free, places) AND NOT is_waited_for[draw.day] THEN 1
+      WHEN draw.price <= billing.least_of(remaining, places) THEN 4
       ELSE 2 END;
-    settlement.fates := settlement.fates || ROW(new_fate, settlement.versions[places[1]])::billing.settle_fate;
-    IF new_fate = 1 THEN
-      settlement := billing.charge_budgets(settlement, places, draw.price);
-    ELSIF new_fate = 4 THEN
-      settlement.is_waited_for[draw.day] := true;
-      settlement := billing.await_budgets(settlement, places, draw.price);
-    END IF;
+    fates := fates || ROW(new_fate, versions[places[1]])::billing.settle_fate;
+    IF new_fate = 4 THEN is_waited_for[draw.day] := true; END IF;
+    FOREACH place IN ARRAY places LOOP
+      IF new_fate = 1 THEN
+        charged[place] := charged[place] + draw.price;
+        free[place] := free[place] - draw.price;
+        remaining[place] := remaining[place] - draw.price;
+      ELSIF new_fate = 4 THEN
+        waits[place] := waits[place] + draw.price;
+        waiting[place] := waiting[place] + draw.price;
+      END IF;
+    END LOOP;
   END LOOP;
+  settlement.free := free;
+  settlement.remaining := remaining;
+  settlement.waiting := waiting;
+  settlement.waits := waits;
+  settlement.charged := charged;
+  settlement.versions := versions;
+  settlement.is_waited_for := is_waited_for;
+  settlement.fates := fates;
 END
 $function$;

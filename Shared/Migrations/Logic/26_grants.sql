@@ -5,49 +5,61 @@ CREATE OR REPLACE FUNCTION billing.grant_allotments(
   limits billing.settle_limits
 ) LANGUAGE plpgsql AS $function$
 DECLARE
+  free numeric[] := settlement.free;
+  allotted numeric[] := settlement.allotted;
+  versions bigint[] := settlement.versions;
+  accounts billing.settle_account[] := settlement.accounts;
+  campaigns billing.settle_campaign[] := settlement.campaigns;
+  days billing.settle_day[] := settlement.days;
   ask billing.settle_ask;
   campaign_name text;
   budget_day_number int;
   places int[];
-  free numeric;
+  place int;
+  unclaimed numeric;
   wanted numeric;
   granted_amount numeric;
   until timestamptz;
 BEGIN
   FOREACH ask IN ARRAY asks LOOP
-    places := billing.budget_rows(settlement, ask.day);
-    campaign_name := (settlement.campaigns[(settlement.days[ask.day]).campaign]).campaign;
-    budget_day_number := (settlement.days[ask.day]).day;
-    free := billing.unclaimed(settlement, places);
+    places := ARRAY[settlement.account_rows[ask.day], settlement.campaign_rows[ask.day], settlement.day_rows[ask.day]];
+    campaign_name := (campaigns[(days[ask.day]).campaign]).campaign;
+    budget_day_number := (days[ask.day]).day;
+    unclaimed := billing.unclaimed(free, settlement.waiting, places);
     wanted := greatest(ask.used, ask.full_price);
     granted_amount := least(
-      greatest(wanted, least(div(free, 20 * limits.partition_count), 1000 * ask.full_price::numeric)),
-      free, 9223372036854775807);
+      greatest(wanted, least(div(unclaimed, 20 * limits.partition_count), 1000 * ask.full_price::numeric)),
+      unclaimed, 9223372036854775807);
     until := least(
       ask.ends_at,
       batch.decided_at + interval '1 millisecond' * CASE
-        WHEN wanted * limits.partition_count * 20 < free THEN limits.quiet_ms
-        WHEN wanted * limits.partition_count <= free THEN limits.usual_ms ELSE limits.scarce_ms END);
-    CONTINUE WHEN free < ask.full_price OR ask.full_price <= 0 OR until <= batch.decided_at;
+        WHEN wanted * limits.partition_count * 20 < unclaimed THEN limits.quiet_ms
+        WHEN wanted * limits.partition_count <= unclaimed THEN limits.usual_ms ELSE limits.scarce_ms END);
+    CONTINUE WHEN unclaimed < ask.full_price OR ask.full_price <= 0 OR until <= batch.decided_at;
     -- Each ordinal is granted once, so that asking again is harmless.
     CONTINUE WHEN EXISTS (
       SELECT FROM billing.allotment a WHERE a.partition = batch.partition AND a.campaign = campaign_name
         AND a.budget_day = budget_day_number AND a.ordinal = ask.ordinal);
-    settlement.versions[places[1]] := settlement.versions[places[1]] + 1;
-    settlement.allotted := billing.add_to(settlement.allotted, places, granted_amount);
-    settlement.free := billing.add_to(settlement.free, places, -granted_amount);
+    versions[places[1]] := versions[places[1]] + 1;
+    FOREACH place IN ARRAY places LOOP
+      allotted[place] := allotted[place] + granted_amount;
+      free[place] := free[place] - granted_amount;
+    END LOOP;
     INSERT INTO billing.allotment (id, partition, ordinal, campaign, advertiser, currency, budget_day, granted, amount,
       click_rates, campaign_free, serve_until, batch_number, granted_at, grant_version)
-    VALUES (billing.allotment_id(batch.partition, settlement.next_sequence), batch.partition, ask.ordinal,
-      campaign_name, (settlement.accounts[places[1]]).advertiser, (settlement.accounts[places[1]]).currency,
-      budget_day_number, granted_amount, granted_amount,
+    VALUES (billing.allotment_id(batch.partition, settlement.next_sequence), batch.partition, ask.ordinal, campaign_name,
+      (accounts[places[1]]).advertiser, (accounts[places[1]]).currency, budget_day_number,
+      granted_amount, granted_amount,
       -- What is left pays for so few clicks that each ad sets aside the whole price of its own.
-      CASE WHEN free - granted_amount < ask.click_price::numeric * limits.scarce_clicks THEN '1000000'
+      CASE WHEN unclaimed - granted_amount < ask.click_price::numeric * limits.scarce_clicks THEN '1000000'
         ELSE ask.click_rates END,
-      least(free - granted_amount, 9223372036854775807), until, batch.batch_number, batch.decided_at,
-      settlement.versions[places[1]]);
+      least(unclaimed - granted_amount, 9223372036854775807), until, batch.batch_number, batch.decided_at,
+      versions[places[1]]);
     settlement.next_sequence := settlement.next_sequence + 1;
   END LOOP;
+  settlement.free := free;
+  settlement.allotted := allotted;
+  settlement.versions := versions;
 END
 $function$;
 

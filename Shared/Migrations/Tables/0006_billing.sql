@@ -307,11 +307,15 @@ CREATE TYPE billing.settle_posting AS (account text, currency text, debit numeri
 CREATE TYPE billing.settle_fate AS (fate smallint, version bigint);
 CREATE TYPE billing.settle_ready AS (batch_number bigint, place int, fate smallint, version bigint);
 
--- How far a settlement has come. Amounts are of each account, then of each campaign, then of each day.
+-- How far a settlement has come. Amounts are of rows: of each account, then of each campaign, then of each day.
 CREATE TYPE billing.settlement AS (
   accounts billing.settle_account[],
   campaigns billing.settle_campaign[],
   days billing.settle_day[],
+  -- Of each day: its account's row, its campaign's, its own.
+  account_rows int[],
+  campaign_rows int[],
+  day_rows int[],
   -- Free budget; below 0 while more is charged or allotted than the catalogue now asks for.
   free numeric[],
   -- What would be free if every allotment returned everything.

@@ -9,7 +9,7 @@ package protocol Clock: Sendable {
 /// ``PartitionPipeline/delivered(_:)``. A writer that fails to deliver one message delivers none after it until the
 /// partition is told by ``PartitionPipeline/writerRebuilt()``, so deliveries are always a prefix of what was sent.
 package protocol LogWriter {
-  /// - Throws: ``PipelineError/logUnavailable(_:)`` when the writer has failed and is being rebuilt; the message was
+  /// - Throws: ``PipelineError/producerUnavailable(_:)`` when the writer has failed and is being rebuilt; the message was
   ///   not taken.
   func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError)
 }
@@ -28,23 +28,6 @@ package struct Receipt: Hashable, Sendable {
     self.partition = partition
     self.content = content
   }
-}
-
-/// Why a partition cannot go on as it is.
-package enum PipelineError: Error, Hashable, Sendable {
-  /// Somebody else owns the partition now. It is given up without a word.
-  case fenced
-  /// The database is away, or the fate of a commit is unknown: the partition is opened again, and what the database
-  /// then says is what happened.
-  case storeUnavailable(String)
-  /// The producer failed: it is rebuilt, and publishing goes on from what was delivered.
-  case logUnavailable(String)
-  /// The log is not the one that the position belongs to. The partition stops until a person decides.
-  case logReplaced(topic: String, partition: Int32, detail: String)
-  /// The database refused a row (SQLSTATE 22 or 23) of the batch; nothing was committed.
-  case dataRefused(String)
-  /// An id of the batch exists already (SQLSTATE 23505); nothing was committed.
-  case duplicateFound
 }
 
 /// A service's tables: its results and its position are committed together or not at all. One store is used by one

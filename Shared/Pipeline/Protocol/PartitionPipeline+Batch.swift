@@ -42,7 +42,7 @@ extension PartitionPipeline {
     wasRefused: Bool, detail: String, into summary: inout BatchSummary
   ) throws(PipelineError) {
     guard !wasRefused, !records.isEmpty else {
-      throw .storeUnavailable("the database refuses a batch that has nothing left to leave out: \(detail)")
+      throw .invariantBroken("the database refuses a batch that has nothing left to leave out: \(detail)")
     }
     summary.halvings += 1
     if records.count == 1 {
@@ -63,7 +63,7 @@ extension PartitionPipeline {
     let context = context(
       number: batchNumber + 1, gates: draft.gates, lastArrivals: draft.lastArrivals, isRefused: isRefused,
       isDuplicateSuspected: isSuspected, timer: timer)
-    guard var decider else { throw .storeUnavailable("the partition is not open") }
+    guard var decider else { throw .notOpen }
     self.decider = nil  // so that the state below is the only copy and changes in place
     let limitBefore = rejectionLimit
     var isCommitted = false
@@ -116,7 +116,7 @@ extension PartitionPipeline {
       // A record never counts as earlier than what was already said to be decided.
       let arrival = max(head.arrival, watermark)
       guard head.identity.offset >= draft.positions[head.input].nextOffset else {
-        throw .storeUnavailable(
+        throw .invariantBroken(
           "\(service.inputs[head.input].topic)[\(partition)]: offset \(head.identity.offset) was read at the position "
             + "\(draft.positions[head.input].nextOffset)")
       }

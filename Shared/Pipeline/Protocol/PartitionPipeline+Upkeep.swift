@@ -70,7 +70,7 @@ extension PartitionPipeline {
 
   /// Records that retention removed what was not read, and begins where the log begins now.
   func commitLost(_ lost: [LostRange]) throws(PipelineError) {
-    guard var decider else { throw .storeUnavailable("the partition is not open") }
+    guard var decider else { throw .notOpen }
     let context = context(number: batchNumber + 1, gates: gates, lastArrivals: lastArrivals)
     let decision = decider.decide([], knowing: nil, context: context)
     for range in lost { inputs[range.input].nextOffset = range.offsets.upperBound }

@@ -1,7 +1,7 @@
-import Foundation
 import Pipeline
 import Postgres
 import Runtime
+import Threads
 
 /// Keeps this instance's share of its service's partitions, on a thread of its own: looks each half second who else is
 /// there (``LeaseStore``), and tells the reader what follows from it (``LeaseRules``).
@@ -58,7 +58,7 @@ final class LeaseKeeper: @unchecked Sendable {
     while !isStopping.withLock({ $0 }) {
       heartbeat()
       let rest = lookOrWait()
-      if rest > 0 { _ = bell.takeAll(until: Date(timeIntervalSinceNow: Double(rest) / 1_000)) }
+      if rest > 0 { _ = bell.takeAll(timeoutMilliseconds: Int(rest)) }
     }
     store.leave()
   }

@@ -1,8 +1,8 @@
-import Foundation
 import Kafka
 import Pipeline
 import Runtime
 import Synchronization
+import Threads
 
 /// The writer of a service: one idempotent producer for all its partitions, made again whenever it fails. Workers send
 /// through a ``WorkerLogWriter`` each.
@@ -37,7 +37,6 @@ package final class KafkaLogWriter: Sendable {
   private struct State {
     var phase = Phase.down
     var generation: UInt64 = 0
-    var isStopping = false
   }
 
   private let configuration: KafkaConfiguration
@@ -47,6 +46,10 @@ package final class KafkaLogWriter: Sendable {
   private let rebuilds: Counter
   private let unsent: Counter
   private let state = Mutex(State())
+  /// The service stops.
+  private let stopping = StopRequest()
+  /// No producer is wanted any more.
+  private let closing = StopRequest()
 
   /// - Parameter topics: warmed up before the first record: librdkafka 2.0.2 delays the first one of a topic.
   package init(
@@ -69,12 +72,12 @@ package final class KafkaLogWriter: Sendable {
   }
 
   /// Nothing waits for credit any more: what is committed and was not taken is published after the next start.
-  package func beginStopping() { state.withLock { $0.isStopping = true } }
+  package func beginStopping() { stopping.make() }
 
   /// - Parameter known: the producer that the sender's partitions know of.
   func send(_ message: OutgoingMessage, receipt: Receipt?, generation known: UInt64?) throws(PipelineError) {
     guard case .up(let producer, let generation) = state.withLock({ $0.phase }), generation == known else {
-      throw .logUnavailable("the producer is being rebuilt")
+      throw .producerUnavailable("the producer is being rebuilt")
     }
     while true {
       do throws(KafkaError) {
@@ -87,7 +90,9 @@ package final class KafkaLogWriter: Sendable {
       } catch {
         // Too much in flight: wait on, so that what is committed is never faster than what is delivered.
         if error.kind == .noCredit {
-          if state.withLock({ $0.isStopping }) { throw .logUnavailable("the service stops, and too much is in flight") }
+          if stopping.isRequested {
+            throw .producerUnavailable("the service stops, and too much is in flight")
+          }
           continue
         }
         try giveUp(error, message: message, receipt: receipt, generation: generation)
@@ -102,7 +107,7 @@ package final class KafkaLogWriter: Sendable {
   ) throws(PipelineError) {
     if error.kind == .producerFailed || error.kind == .closed {
       fail(generation: generation)
-      throw .logUnavailable(error.description)
+      throw .producerUnavailable(error.description)
     }
     logger.limited(
       .warning, key: "send-\(message.topic)", "a message could not be sent",
@@ -118,7 +123,7 @@ package final class KafkaLogWriter: Sendable {
       return
     }
     fail(generation: generation)
-    throw .logUnavailable(error.description)
+    throw .producerUnavailable(error.description)
   }
 
   /// Ends the producer after flushing what it has.
@@ -127,6 +132,7 @@ package final class KafkaLogWriter: Sendable {
       defer { state.phase = .closed }
       return state.phase
     }
+    closing.make()
     if case .up(let producer, _) = phase { producer.close(timeoutMilliseconds: timeoutMilliseconds) }
   }
 
@@ -174,25 +180,23 @@ package final class KafkaLogWriter: Sendable {
     }
     guard let failed else { return }
     rebuilds.add()
-    let thread = Thread { [self] in
+    _ = OwnerThread("kafka-rebuild") { [self] in
       failed.abort()
       rebuild()
     }
-    thread.name = "kafka-rebuild"
-    thread.start()
   }
 
   private func rebuild() {
     var retry = Retry(baseMilliseconds: 100)
     while true {
-      if case .closed = state.withLock({ $0.phase }) { return }
+      if closing.isRequested { return }
       do throws(KafkaError) {
         try build()
         listener.rebuilt()
         return
       } catch {
         logger.limited(.warning, key: "rebuild", "no producer yet", ["error": .init(error.description)])
-        retry.wait()
+        retry.wait(unless: closing)
       }
     }
   }

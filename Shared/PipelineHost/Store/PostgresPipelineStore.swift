@@ -335,11 +335,17 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     if error.isFence { return .fenced }
     if error.isUniqueViolation { return .duplicateFound }
     if error.isDataRefused { return .dataRefused(error.description) }
-    return .storeUnavailable(error.description)
+    return error.isMistake ? .invariantBroken(error.description) : .databaseUnavailable(error.description)
   }
 }
 
 extension PostgresError {
   /// The SQLSTATE that `hold_fence` gives to a fence that did not hold.
   fileprivate var isFence: Bool { sqlState == "HB001" }
+
+  /// A value that this program never writes, a call that it may not make, or what our own functions in the database
+  /// refuse: rows that must be there and are not, a journal that does not balance.
+  fileprivate var isMistake: Bool {
+    [.undecodable, .misuse].contains(kind) || sqlState?.hasPrefix("HB") == true
+  }
 }

@@ -1,5 +1,6 @@
 import CLibpq
 import Glibc
+import Threads
 
 /// One libpq connection, driven without ever blocking inside libpq: all waiting is `poll` with a limit, and while
 /// sending, answers are taken in, so that neither a stopped server nor a long pipeline can hold the caller for ever.
@@ -21,11 +22,11 @@ final class Session {
     guard let handle = start(keywords) else { throw PostgresError(.cannotConnect, "libpq has no memory left") }
     let session = Session(handle: handle, silenceLimitMilliseconds: configuration.connectTimeoutMilliseconds)
     PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
-    let deadline = Clock.milliseconds() + Int64(configuration.connectTimeoutMilliseconds)
+    let deadline = MonotonicClock.milliseconds + Int64(configuration.connectTimeoutMilliseconds)
     var progress = PQstatus(handle) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
     while progress != PGRES_POLLING_OK {
       guard progress != PGRES_POLLING_FAILED else { throw session.connectError(configuration) }
-      let remaining = deadline - Clock.milliseconds()
+      let remaining = deadline - MonotonicClock.milliseconds
       let events = progress == PGRES_POLLING_READING ? POLLIN : POLLOUT
       guard remaining > 0, session.poll(Int16(events), milliseconds: Int(remaining)) != 0 else {
         throw PostgresError(
@@ -130,10 +131,10 @@ final class Session {
 
   /// The events that came (0 after the time): `poll`, once more after each signal.
   private func poll(_ events: Int16, milliseconds: Int?) -> Int16 {
-    let deadline = milliseconds.map { Clock.milliseconds() + Int64($0) }
+    let deadline = milliseconds.map { MonotonicClock.milliseconds + Int64($0) }
     var descriptor = pollfd(fd: PQsocket(handle), events: events, revents: 0)
     while true {
-      let remaining = deadline.map { max(0, min($0 - Clock.milliseconds(), Int64(Int32.max))) }
+      let remaining = deadline.map { max(0, min($0 - MonotonicClock.milliseconds, Int64(Int32.max))) }
       let count = Glibc.poll(&descriptor, 1, remaining.map { Int32($0) } ?? -1)
       if count > 0 { return descriptor.revents }
       if count == 0 { return 0 }
@@ -171,14 +172,5 @@ final class Session {
 
   private static func isStateCharacter(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
-  }
-}
-
-/// A clock that only goes forward, for deadlines.
-enum Clock {
-  static func milliseconds() -> Int64 {
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000
   }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Synchronization
+import Threads
 
 /// What was started, and how it is stopped: in reverse order.
 package final class LifeCycle: Sendable {
@@ -15,7 +16,8 @@ package final class LifeCycle: Sendable {
   }
 
   private let state = Mutex(State())
-  private let requested = DispatchSemaphore(value: 0)
+  /// Made when the service is to stop: what waits meanwhile ends with it.
+  package let stopRequest = StopRequest()
   private let logger: Logger
 
   package init(logger: Logger) { self.logger = logger }
@@ -28,12 +30,10 @@ package final class LifeCycle: Sendable {
   /// Runs `body`, which works in rounds, on a thread of its own. Between two rounds it calls what it is given, with how
   /// long to rest in milliseconds; false says that the service stops, and that `body` is to return.
   package func startRounds(_ name: String, _ body: @escaping @Sendable (_ rest: (Int64) -> Bool) -> Void) {
-    let stopping = DispatchSemaphore(value: 0)
-    let thread = OwnerThread(name) {
-      body { stopping.wait(timeout: .now() + .milliseconds(Int(clamping: $0))) == .timedOut }
-    }
+    let stop = StopRequest()
+    let thread = OwnerThread(name) { body { !stop.wait(milliseconds: $0) } }
     onStop(name) {
-      stopping.signal()
+      stop.make()
       thread.join()
     }
   }
@@ -46,7 +46,7 @@ package final class LifeCycle: Sendable {
     }
     guard isFirst else { return }
     logger.notice("stopping", ["reason": .text(reason)])
-    requested.signal()
+    stopRequest.make()
   }
 
   /// Whether a stop was asked for.
@@ -56,9 +56,7 @@ package final class LifeCycle: Sendable {
   ///
   /// - Returns: how the process shall exit.
   package func waitForRequest() -> ExitCode {
-    requested.wait()
-    // Kept signalled, so that a second wait does not hang.
-    requested.signal()
+    stopRequest.wait()
     return state.withLock { $0.exitCode ?? .success }
   }
 

@@ -1,5 +1,6 @@
 import Migrations
 import Postgres
+import Threads
 
 /// Waiting for what a service needs and does not start itself: a database, migrated; Kafka, with its topics.
 package enum Startup {
@@ -30,7 +31,7 @@ package enum Startup {
         }
         context.logger.limited(
           .warning, key: "startup-\(what)", "waiting for \(what)", ["error": .init("\(error)")])
-        retry.wait()
+        retry.wait(unless: context.lifeCycle.stopRequest)
       }
     }
   }

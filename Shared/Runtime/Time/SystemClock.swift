@@ -1,5 +1,6 @@
 import AdCore
 import Glibc
+import Threads
 
 /// A source of time. Decisions take times as parameters; only wiring holds a clock.
 package protocol TimeSource: Sendable {
@@ -13,21 +14,15 @@ package protocol TimeSource: Sendable {
 package struct SystemClock: TimeSource {
   package init() {}
 
-  package var now: Timestamp { Timestamp(milliseconds: SystemClock.read(CLOCK_REALTIME)) }
-  package var monotonicMilliseconds: Int64 { SystemClock.read(CLOCK_MONOTONIC) }
+  package var now: Timestamp {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
+  }
+  package var monotonicMilliseconds: Int64 { MonotonicClock.milliseconds }
 
   /// Microseconds of the clock that never goes back.
-  package var monotonicMicroseconds: Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
-  }
-
-  private static func read(_ clock: clockid_t) -> Int64 {
-    var time = timespec()
-    clock_gettime(clock, &time)
-    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-  }
+  package var monotonicMicroseconds: Int64 { MonotonicClock.microseconds }
 }
 
 /// RFC 3339 text.

@@ -6,6 +6,7 @@ import Postgres
 import Runtime
 import Synchronization
 import TestServers
+import Threads
 
 /// A budget for exactly so many impressions, sold by four processes of ad selection on sixteen partitions to a hundred
 /// times as many requests; every ad is viewed, many things happen twice, and services are killed. What is charged in

@@ -5,6 +5,7 @@ import LocalProcesses
 import PipelineHost
 import Runtime
 import Synchronization
+import Threads
 
 /// One process of a service. It is started again whenever it ends, as whoever runs a network would do.
 final class ServiceInstance: Sendable {

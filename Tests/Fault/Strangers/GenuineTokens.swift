@@ -4,6 +4,7 @@ import Foundation
 import Runtime
 import Synchronization
 import TestServers
+import Threads
 
 /// Asks for ads like a proper device, for the tokens of the answers.
 final class GenuineTokens: Sendable {

@@ -2,6 +2,7 @@ import Foundation
 import HTTP
 import Runtime
 import Synchronization
+import Threads
 
 /// What the services hold in memory, looked at every second.
 ///

@@ -7,7 +7,7 @@ import Pipeline
 import Runtime
 import Synchronization
 import Testing
-
+import Threads
 @testable import AdSelection
 @testable import Runtime
 

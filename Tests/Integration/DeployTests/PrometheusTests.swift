@@ -63,6 +63,25 @@ struct PrometheusTests {
     #expect(uses > 15)
   }
 
+  @Test("Every kind of trouble that an alert names is one that the services say, and mistakes are no outage")
+  func reopenings() throws {
+    var alertsOfKinds: [String: Set<String>] = [:]
+    for rule in try Self.rules() {
+      for selector in rule.expression.matches(of: /handbill_partition_reopenings_total\{reason=~?"([^"]*)"\}/) {
+        for kind in selector.output.1.split(separator: "|") {
+          alertsOfKinds[String(kind), default: []].insert(rule.name)
+        }
+      }
+    }
+    #expect(Set(alertsOfKinds.keys).isSubset(of: PipelineError.Kind.allCases.map(\.rawValue)))
+    for kind in PipelineError.Kind.allCases where kind.isMistake {
+      #expect(alertsOfKinds[kind.rawValue] == ["InvariantBroken"])
+    }
+    #expect(alertsOfKinds["database_unavailable"] == ["DatabaseAway"])
+    #expect(alertsOfKinds["log_unreadable"] == ["BrokerAway"])
+    #expect(alertsOfKinds["producer_unavailable"] == ["BrokerAway"])
+  }
+
   @Test("promtool accepts configuration and rules", .enabled(if: hasPromtool, "promtool is not installed"))
   func check() async throws {
     _ = try await Self.promtool(["check", "config", "--syntax-only", "prometheus.yml"])

@@ -32,10 +32,10 @@ struct OutboxTests {
       let isFull = try RunningTracking.wait { try waiting(connection) >= Self.entriesMaximum }
       #expect(isFull)
       // Batches that had been handed over before it was full, each of what two reads may bring.
-      RunningTracking.pause(seconds: 1)
+      RunningTracking.pause(milliseconds: 1_000)
       let (entries, position) = (try waiting(connection), try decided(connection))
       #expect(entries <= Int64(Self.entriesMaximum + 3 * 2 * Self.batchRecords))
-      RunningTracking.pause(seconds: 2)
+      RunningTracking.pause(milliseconds: 2_000)
       #expect(try waiting(connection) == entries)
       #expect(try decided(connection) == position)
       service.broker.clearFaults()

@@ -4,7 +4,7 @@ import Kafka
 import Migrations
 import Postgres
 import TestServers
-
+import Threads
 @testable import ImpressionTracking
 @testable import PipelineHost
 @testable import Runtime
@@ -69,10 +69,10 @@ final class RunningTracking {
     let deadline = Date(timeIntervalSinceNow: 60)
     while Date() < deadline {
       if try isTrue() { return true }
-      pause(seconds: 0.1)
+      pause(milliseconds: 100)
     }
     return false
   }
 
-  static func pause(seconds: Double) { _ = Mailbox<Void>().takeAll(until: Date(timeIntervalSinceNow: seconds)) }
+  static func pause(milliseconds: Int) { StopRequest().wait(milliseconds: milliseconds) }
 }

@@ -39,7 +39,7 @@ struct SharingTests {
         """)
       let isBack = try RunningTracking.wait { try shares(connection) == [2, 2] }
       #expect(isBack)
-      RunningTracking.pause(seconds: 3)
+      RunningTracking.pause(milliseconds: 3_000)
       #expect(try shares(connection) == [2, 2])
       #expect(try self.epochs(connection) == epochs, "nothing changed hands")
 

@@ -19,7 +19,7 @@ struct StopTests {
       if isAway {
         service.broker.setBroker(1, isUp: false)
         // Until watermarks wait for the broker and the ends of the inputs are asked for in vain.
-        RunningTracking.pause(seconds: 3)
+        RunningTracking.pause(milliseconds: 3_000)
       }
       #expect(service.lifeCycle.stopAll(timeoutMilliseconds: Self.stopMilliseconds))
     }

@@ -4,13 +4,13 @@ import Kafka
 import Pipeline
 import Synchronization
 import Testing
-
+import Threads
 @testable import PipelineHost
 @testable import Runtime
 
 @Suite("The writer of a service", .timeLimit(.minutes(5)))
 struct WriterTests {
-  private static let waitSeconds = 30.0
+  private static let waitMilliseconds = 30_000
 
   private func writer(
     _ broker: EmbeddedBroker, recordsInFlightMaximum: Int = 100, rebuilt: Mailbox<Void> = Mailbox()
@@ -44,7 +44,7 @@ struct WriterTests {
     #expect(!worker.adopt())
     broker.pushFaults([.messageTooLarge])
     try send(1, to: worker)
-    #expect(rebuilt.takeAll(until: Date(timeIntervalSinceNow: Self.waitSeconds)).count == 1)
+    #expect(rebuilt.takeAll(timeoutMilliseconds: Self.waitMilliseconds).count == 1)
     #expect(throws: PipelineError.self) { try send(2, to: worker) }
     #expect(worker.adopt())
     try send(1, to: worker)
@@ -68,10 +68,10 @@ struct WriterTests {
         ended.put(nil)
       } catch { ended.put(error) }
     }
-    #expect(ended.takeAll(until: Date(timeIntervalSinceNow: 1.5)).isEmpty)
+    #expect(ended.takeAll(timeoutMilliseconds: 1_500).isEmpty)
     writer.beginStopping()
-    let errors = ended.takeAll(until: Date(timeIntervalSinceNow: Self.waitSeconds))
-    #expect(errors.map { $0?.label } == ["log_unavailable"])
+    let errors = ended.takeAll(timeoutMilliseconds: Self.waitMilliseconds)
+    #expect(errors.map { $0?.kind } == [.producerUnavailable])
     thread.join()
     writer.close(timeoutMilliseconds: 100)
   }

@@ -18,8 +18,8 @@ import Testing
     let events = [try partition.event(.viewed, 1), try partition.event(.viewed, 2), try partition.event(.viewed, 2)]
     proxy.cutCommit(cut)
     let error = #expect(throws: PipelineError.self) { try partition.run(events) }
-    guard case .storeUnavailable? = error else {
-      Issue.record("\(String(describing: error)) in place of storeUnavailable")
+    guard case .databaseUnavailable? = error else {
+      Issue.record("\(String(describing: error)) in place of databaseUnavailable")
       return
     }
     #expect(proxy.cuts == 1)

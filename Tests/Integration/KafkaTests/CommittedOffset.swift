@@ -1,5 +1,6 @@
 import CLibrdkafka
 import Testing
+import Threads
 
 @testable import Kafka
 

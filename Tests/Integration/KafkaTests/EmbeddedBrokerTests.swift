@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-
+import Threads
 @testable import Kafka
 
 @Suite("The embedded broker's process", .timeLimit(.minutes(10)))

@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-
+import Threads
 @testable import Kafka
 
 /// Collects what a producer reports.
@@ -12,7 +12,7 @@ final class Reports: Sendable {
 
   /// Waits for so many reports; fewer when the time runs out.
   func wait(count: Int, timeoutMilliseconds: Int = 20_000) -> [KafkaDeliveryReport] {
-    state.wait(timeoutMilliseconds: timeoutMilliseconds, until: { $0.count >= count }, then: { $0 }) ?? all
+    state.waitForResult(timeoutMilliseconds: timeoutMilliseconds) { $0.count >= count ? $0 : nil } ?? all
   }
 }
 

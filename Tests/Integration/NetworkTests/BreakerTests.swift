@@ -6,6 +6,7 @@ import Postgres
 import Runtime
 import Synchronization
 import Testing
+import Threads
 
 extension WholeNetwork {
   /// The billing circuit breaker in the running network.

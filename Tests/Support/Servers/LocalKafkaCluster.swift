@@ -1,5 +1,6 @@
 import Foundation
 import LocalProcesses
+import Threads
 
 /// Several brokers of our own that are each other's controllers, on loopback ports; they end with this process.
 ///

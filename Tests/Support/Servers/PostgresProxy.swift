@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LocalProcesses
+import Threads
 
 /// A TCP proxy before a PostgreSQL server that understands enough of its protocol to cut a connection in the middle of
 /// a COMMIT, which a client cannot tell apart: before the server sees it, or after it is done.
@@ -100,7 +101,7 @@ package final class PostgresProxy: Sendable {
 
   /// Blocks until so many connections were cut in a COMMIT; false when the time was over before.
   package func waitForCuts(_ count: Int, timeoutMilliseconds: Int) -> Bool {
-    state.wait(timeoutMilliseconds: timeoutMilliseconds) { $0.cuts >= count ? true : nil } ?? false
+    state.wait(timeoutMilliseconds: timeoutMilliseconds) { $0.cuts >= count }
   }
 
   /// Cuts all connections that are there.
@@ -121,7 +122,7 @@ package final class PostgresProxy: Sendable {
 
   /// Whether the COMMIT that is just seen on one side is the one at which the connection is to be cut.
   func isCutDue(_ cut: Cut, application: String) -> Bool {
-    state.withLock { state in
+    state.update { state in
       for index in state.orders.indices where state.orders[index].cut == cut {
         guard state.orders[index].application.map({ $0 == application }) ?? true else { continue }
         guard state.orders[index].skipping == 0 else {

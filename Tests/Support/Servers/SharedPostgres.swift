@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import LocalProcesses
 import Synchronization
+import Threads
 
 /// One PostgreSQL server for everything in this process, started at the first use and stopped when the process ends.
 ///

@@ -3,6 +3,7 @@ import Foundation
 import HTTP
 import Synchronization
 import Testing
+import Threads
 
 @testable import Runtime
 
@@ -43,42 +44,12 @@ struct LifecycleTests {
     #expect(lifeCycle.waitForRequest() == .unavailable)
   }
 
-  @Test("an owner thread runs and is joined")
-  func ownerThread() {
-    let ran = Counter()
-    let thread = OwnerThread("a name longer than fifteen bytes") { ran.add() }
-    thread.join()
-    #expect(ran.value == 1)
-    #expect(thread.join(timeoutMilliseconds: 0))
-  }
-
-  /// Only its greatest value is of use: a constant lower one can be rejected for ever.
-  private struct Constant: RandomNumberGenerator {
-    let value: UInt64
-    mutating func next() -> UInt64 { value }
-  }
-
-  @Test("delays grow to their bound, jitter fills the whole range, a success starts over")
-  func retryGrowth() {
-    var retry = Retry(baseMilliseconds: 100, boundMaximumMilliseconds: 1_000)
-    var highest = Constant(value: .max)
-    let delays = (0..<100).map { _ in retry.delayMilliseconds(now: 0, using: &highest) }
-    #expect(delays.prefix(5) == [100, 200, 400, 800, 1_000])
-    #expect(delays.last == 1_000)
-    var random = SystemRandomNumberGenerator()
-    let jittered = (0..<200).map { _ in retry.delayMilliseconds(now: 0, using: &random) ?? -1 }
-    #expect(jittered.allSatisfy { (0...1_000).contains($0) } && Set(jittered).count > 10)
-    retry.reset()
-    #expect(retry.delayMilliseconds(now: 0, using: &highest) == 100)
-  }
-
-  @Test("there is no try after the deadline, nor one whose wait would pass it")
-  func retryDeadline() {
-    var retry = Retry(baseMilliseconds: 100, deadlineMilliseconds: 1_000)
-    var highest = Constant(value: .max)
-    #expect(retry.delayMilliseconds(now: 800, using: &highest) == 100)
-    #expect(retry.delayMilliseconds(now: 900, using: &highest) == nil)
-    #expect(retry.delayMilliseconds(now: 1_001, using: &highest) == nil)
+  @Test("what waits for a stop is woken by it, and not before")
+  func stopRequest() {
+    let lifeCycle = LifeCycle(logger: logger)
+    #expect(!lifeCycle.stopRequest.wait(milliseconds: 1))
+    lifeCycle.requestStop("SIGTERM")
+    #expect(lifeCycle.stopRequest.wait(milliseconds: 60_000))
   }
 }
 

@@ -90,7 +90,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, LogWriter {
   func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {}
 
   func acquire(_ partition: Int32, by claim: PartitionClaim) throws(PipelineError) -> PartitionPosition {
-    guard let batch else { throw .storeUnavailable("there is no batch") }
+    guard let batch else { throw .invariantBroken("there is no batch") }
     var inputs = taken[partition] ?? service.inputs.map { _ in .start }
     for input in inputs.indices {
       let lost = batch.lost.first { $0.input == input }

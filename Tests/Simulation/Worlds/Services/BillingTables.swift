@@ -122,7 +122,7 @@ struct BillingTables: SimulatedTables {
       _ = try settled(batch)
       return nil
     } catch {
-      return .storeUnavailable(error.detail)
+      return .invariantBroken(error.detail)
     }
   }
 

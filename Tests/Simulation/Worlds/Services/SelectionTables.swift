@@ -43,7 +43,7 @@ struct SelectionTables: SimulatedTables {
   func load(_ partition: Int32, now: Timestamp, for context: InstanceContext) throws(PipelineError) -> SelectionDecider
   {
     guard let catalog = context.catalog, let crypto = try? SelectionCrypto(ring: ring) else {
-      throw .storeUnavailable("no catalogue, or no crypto")
+      throw .invariantBroken("no catalogue, or no crypto")
     }
     var stored = StoredState()
     let since = now.advanced(byMilliseconds: -settings.allotments.memoryMilliseconds)
@@ -72,20 +72,20 @@ struct SelectionTables: SimulatedTables {
     if effects.decisions.contains(where: { $0.serve != nil && served[$0.id] != nil }) { return .duplicateFound }
     for row in effects.opened {
       if allotments[row.allotment] != nil || ordinals.contains(ordinal(row, batch.partition)) {
-        return .storeUnavailable("allotment \(row.allotment) is there already")
+        return .invariantBroken("allotment \(row.allotment) is there already")
       }
     }
     let opened = Dictionary(effects.opened.map { ($0.allotment, $0) }) { first, _ in first }
     for (id, used) in effects.used {
       guard let row = allotments[id]?.row ?? opened[id] else {
-        return .storeUnavailable("allotment \(id) is not there")
+        return .invariantBroken("allotment \(id) is not there")
       }
       if used.total > row.amount || used.forClicks > used.total || row.closedAt != nil {
-        return .storeUnavailable("allotment \(id) is overused, or closed")
+        return .invariantBroken("allotment \(id) is overused, or closed")
       }
     }
     for closed in effects.closed where allotments[closed.row.allotment]?.row.closedAt != nil {
-      return .storeUnavailable("allotment \(closed.row.allotment) is closed twice")
+      return .invariantBroken("allotment \(closed.row.allotment) is closed twice")
     }
     return nil
   }

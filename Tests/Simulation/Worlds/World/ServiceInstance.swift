@@ -34,17 +34,19 @@ final class InstanceContext {
 
   /// What happens to a call; throws when it does not even get there.
   func fate(of port: PortCall) throws(PipelineError) -> CallFate {
-    if isDead { throw .storeUnavailable("the process is gone") }
+    if isDead { throw .databaseUnavailable("the process is gone") }
     guard world.isFaulty, world.random.chance(world.plan.callFaultPermille) else { return .fine }
     let fate: CallFate = world.random.pick([.crashBefore, .crashAfter, .lostBefore, .lostAfter])
     switch fate {
     case .crashBefore:
       world.coverage.note(.crashBeforeCall)
       isDead = true
-      throw .storeUnavailable("crashed")
+      throw .databaseUnavailable("crashed")
     case .lostBefore where port != .send:
       world.coverage.note(.connectionLost)
-      throw .storeUnavailable("the connection was lost before \(port)")
+      let detail = "the connection was lost before \(port)"
+      if port == .probe { throw .logUnreadable(detail) }
+      throw .databaseUnavailable(detail)
     default:
       return fate
     }

@@ -26,10 +26,10 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
     case .crashAfter:
       context.world.coverage.note(port == .commit ? .crashAfterCommit : .crashAfterCall)
       context.isDead = true
-      throw .storeUnavailable("crashed")
+      throw .databaseUnavailable("crashed")
     case .lostAfter:
       context.world.coverage.note(port == .commit ? .commitAnswerLost : .connectionLost)
-      throw .storeUnavailable("the connection was lost after \(port)")
+      throw .databaseUnavailable("the connection was lost after \(port)")
     }
   }
 
@@ -80,7 +80,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
       if let violation = books.tables.violation(of: batch) {
         if case .duplicateFound = violation { context.world.coverage.note(.oldIDReplayed) }
         if case .dataRefused = violation { context.world.coverage.note(.rowRefused) }
-        if case .storeUnavailable(let detail) = violation { books.anomalies.append("\(books.name): \(detail)") }
+        if case .invariantBroken(let detail) = violation { books.anomalies.append("\(books.name): \(detail)") }
         throw violation
       }
       if batch.outbox.contains(where: { $0.id <= row.outboxID }) { books.anomalies.append("an outbox id came twice") }

@@ -19,11 +19,11 @@ final class SimulatedWriter: LogWriter {
 
   func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {
     let fate = try context.fate(of: .send)
-    guard !isDown else { throw .logUnavailable("the producer is being rebuilt") }
+    guard !isDown else { throw .producerUnavailable("the producer is being rebuilt") }
     if isUntold {
       context.world.coverage.note(.sentBeforeTold)
       if context.world.sabotage != .sendBeforeTold {
-        throw .logUnavailable("the partitions do not know of the producer that was made anew")
+        throw .producerUnavailable("the partitions do not know of the producer that was made anew")
       }
     }
     let place = LogPlace(topic: message.topic, partition: message.partition)
@@ -32,7 +32,7 @@ final class SimulatedWriter: LogWriter {
       guard receipt != nil else { return }
       context.world.coverage.note(.sentToPartitionOfLater)
       fail()
-      throw .logUnavailable("there is no \(place)")
+      throw .producerUnavailable("there is no \(place)")
     }
     inFlight[place, default: []].append(InFlight(message: message, receipt: receipt))
     if case .crashAfter = fate { context.isDead = true }

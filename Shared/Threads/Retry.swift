@@ -1,5 +1,3 @@
-import Foundation
-
 /// How long to wait before trying again: a random time between 0 and a bound that doubles (full jitter), so that many
 /// clients of something that was down do not come back together.
 package struct Retry: Sendable {
@@ -33,14 +31,11 @@ package struct Retry: Sendable {
     return now < deadlineMilliseconds && delay <= deadlineMilliseconds - now ? delay : nil
   }
 
-  /// Call after a failure, on a thread of one's own and without a deadline: blocks until it is time for the next try.
-  package mutating func wait() {
+  /// Call after a failure, on a thread of one's own and without a deadline: blocks until it is time for the next try, or
+  /// a stop is requested.
+  package mutating func wait(unless stop: StopRequest) {
     var random = SystemRandomNumberGenerator()
-    let delay = delayMilliseconds(now: 0, using: &random) ?? 0
-    let pause = NSCondition()
-    pause.lock()
-    _ = pause.wait(until: Date(timeIntervalSinceNow: Double(delay) / 1_000))
-    pause.unlock()
+    stop.wait(milliseconds: delayMilliseconds(now: 0, using: &random) ?? 0)
   }
 
   /// Call after a success: the next failure starts from the beginning.

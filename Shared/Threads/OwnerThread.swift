@@ -1,19 +1,16 @@
-import Dispatch
 import Foundation
 
 /// A thread of our own for calls that block, so that they never hold up Swift's cooperative pool.
 package final class OwnerThread: Sendable {
   package let name: String
-  private let ended = DispatchGroup()
+  private let hasEnded = Monitor(false)
 
   /// Starts `run` at once. Its name shows in `top -H` and in a debugger, of which Linux keeps 15 bytes.
   package init(_ name: String, stackBytes: Int = 1_048_576, run: @escaping @Sendable () -> Void) {
     self.name = name
-    let ended = ended
-    ended.enter()
-    let thread = Thread {
+    let thread = Thread { [hasEnded] in
       run()
-      ended.leave()
+      hasEnded.update { $0 = true }
     }
     thread.name = String(name.prefix(15))
     thread.stackSize = stackBytes
@@ -21,12 +18,12 @@ package final class OwnerThread: Sendable {
   }
 
   /// Waits, blocking, until `run` has returned.
-  package func join() { ended.wait() }
+  package func join() { _ = hasEnded.waitForResult(timeoutMilliseconds: nil) { $0 ? true : nil } }
 
   /// The same with a limit.
   ///
   /// - Returns: false when `run` still goes on after that time.
   package func join(timeoutMilliseconds: Int) -> Bool {
-    ended.wait(timeout: .now() + .milliseconds(timeoutMilliseconds)) == .success
+    hasEnded.wait(timeoutMilliseconds: timeoutMilliseconds) { $0 }
   }
 }
