@@ -1,4 +1,5 @@
 import Kafka
+import Pipeline
 import Synchronization
 import Threads
 

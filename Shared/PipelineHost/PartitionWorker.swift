@@ -17,15 +17,6 @@ enum WorkerCommand<Event: Sendable>: Sendable {
   case stop
 }
 
-/// What a worker tells the reader.
-enum WorkerNews: Sendable {
-  case opened(Int32, epoch: Int64, offsets: [Int64], generation: UInt64)
-  case finishedBatch(Int32, nextOffsets: [Int64], generation: UInt64)
-  /// The partition cannot go on; it may be opened again after a pause.
-  case failed(Int32, PipelineError, generation: UInt64)
-  case closed(Int32, generation: UInt64)
-}
-
 /// Decides and commits for its partitions, on one thread with one database connection.
 final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   // `@unchecked Sendable` holds because everything but the mailbox and the constants is touched by `run`'s thread only.

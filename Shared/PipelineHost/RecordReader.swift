@@ -1,14 +1,11 @@
 import AdCore
-import Foundation
 import Kafka
 import Pipeline
 import Runtime
 import Threads
 
-/// Reads the service's inputs on one thread: decodes records into batches, hands them to the partitions' workers, and
-/// takes partitions and gives them up as the leases say.
-///
-/// The next batch is decoded while the last one commits; a partition whose worker is behind is paused.
+/// Reads the service's inputs on one thread: decodes records into batches, and does with them and with the partitions
+/// what the rules say (``ReaderState``).
 final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   // `@unchecked Sendable` holds because everything but the news, the flag and the constants is touched by `run`'s
   // thread only.
@@ -27,11 +24,9 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   private let ends: EndWatcher
   private let clock = SystemClock()
   private var decoder: Service.Decoder
-  private var intakes: [Int32: PartitionIntake<Service>] = [:]
-  private var generations: UInt64 = 0
-  private var isAssignmentStale = false
-  /// Whether this instance has its share of the partitions, and no more.
-  private var isSettled = false
+  private var state: ReaderState
+  /// Of the partitions that this instance has.
+  private var batches: [Int32: OpenBatch<Service.Event>] = [:]
   private var nextCommit: Int64 = 0
   private let isStopping = Locked(false)
   private let heartbeat: @Sendable () -> Void
@@ -56,6 +51,10 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     self.heartbeat = heartbeat
     self.ready = ready
     decoder = service.makeDecoder()
+    state = ReaderState(
+      limits: IntakeLimits(
+        batchRecordsMaximum: settings.batchRecordsMaximum, batchBytesMaximum: ReaderLimits.batchBytesMaximum,
+        lingerMilliseconds: Int64(settings.batchLingerMilliseconds)))
   }
 
   /// Ends `run` soon, from any thread.
@@ -72,49 +71,83 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
       heartbeat()
       try step()
     }
-    closeAll()
+    try closeAll()
     leases.leave()
-    consumer.close(timeoutMilliseconds: IntakeLimits.closeMilliseconds)
+    consumer.close(timeoutMilliseconds: ReaderLimits.closeMilliseconds)
   }
 
   private func step() throws(KafkaError) {
-    takeNews()
-    obeyLeases()
-    reopenWaiting()
-    if isAssignmentStale { try assignOpen() }
+    try takeNews()
+    try obeyLeases()
+    try perform(
+      state.ticked(
+        now: clock.monotonicMilliseconds, member: holdings.member, partitionCount: partitionCount))
+    try assign()
+    let now = clock.monotonicMilliseconds
     let events = try consumer.poll(
-      timeoutMilliseconds: pollWait,
-      recordsMaximum: min(IntakeLimits.pollRecordsMaximum, settings.batchRecordsMaximum), receive: receive)
+      timeoutMilliseconds: Int32(state.waitMilliseconds(now: now, atMost: ReaderLimits.pollMilliseconds)),
+      recordsMaximum: min(ReaderLimits.pollRecordsMaximum, settings.batchRecordsMaximum), receive: receive)
     for event in events { try handle(event) }
-    takeNews()
-    obeyLeases()
-    try handOver()
+    try takeNews()
+    try obeyLeases()
+    try perform(
+      state.polled(now: clock.monotonicMilliseconds) { partition in
+        batches[partition].map { ($0.batch.records.count, $0.batch.raw.count) } ?? (0, 0)
+      })
+    news.readerWaits(state.hasCollected)
     try commitOffsets()
   }
 
-  private var pollWait: Int32 {
-    let now = clock.monotonicMilliseconds
-    var wait = IntakeLimits.pollMilliseconds
-    for intake in intakes.values where !intake.batch.isEmpty && intake.batchesAtWorker == 0 {
-      let rest = intake.batchStarted + Int64(settings.batchLingerMilliseconds) - now
-      wait = min(wait, Int32(clamping: max(0, rest)))
+  /// Of the first input, as last seen.
+  private var partitionCount: Int32? { ends.partitionCount(of: service.inputs[0].topic) }
+
+  private func perform(_ actions: [ReaderAction]) throws(KafkaError) {
+    for action in actions {
+      switch action {
+      case .open(let partition, let claim, let partitionCount, let generation):
+        batches[partition] = OpenBatch(inputCount: inputCount)
+        worker(partition).mailbox.put(
+          .open(partition, by: claim, partitionCount: partitionCount, generation: generation))
+      case .discard(let partition):
+        batches[partition] = nil
+      case .handOver(let partition, let generation):
+        guard let batch = batches[partition]?.take() else { continue }
+        worker(partition).mailbox.put(.batch(partition, batch, generation: generation))
+      case .pause(let partition):
+        try consumer.pause(places(partition))
+      case .resume(let partition):
+        try consumer.resume(places(partition))
+      case .close(let partition, let generation):
+        worker(partition).mailbox.put(.close(partition, generation: generation))
+      case .free:
+        tellState()
+        leases.ring()
+      }
     }
-    return wait
+  }
+
+  private func places(_ partition: Int32) -> [KafkaTopicPartition] {
+    service.inputs.map { KafkaTopicPartition(topic: $0.topic, partition: partition) }
+  }
+
+  private func places(_ offsets: [Int32: [Int64]]) -> [KafkaTopicPartitionOffset] {
+    offsets.flatMap { partition, offsets in
+      zip(places(partition), offsets).map { KafkaTopicPartitionOffset($0, offset: $1) }
+    }
   }
 
   // MARK: Records
 
   private func receive(_ record: borrowing KafkaRecordView) {
-    guard record.topicIndex < inputCount, let intake = intakes[record.partition], intake.phase == .open,
-      record.offset >= intake.readOffsets[record.topicIndex]
+    guard record.topicIndex < inputCount, let open = batches[record.partition],
+      state.takes(
+        record.partition, input: record.topicIndex, offset: record.offset, now: { clock.monotonicMilliseconds })
     else { return }
-    if intake.batch.isEmpty { intake.batchStarted = clock.monotonicMilliseconds }
     // Only the broker's own time: any other is the client's word, and arrivals move watermarks, which never go back.
     let arrival =
       settings.isBrokerEmbedded || record.timestampType != .logAppendTime
       ? clock.now : Timestamp(milliseconds: record.timestampMilliseconds)
-    Self.append(record, arrival: arrival, to: &intake.batch, with: &decoder)
-    intake.readOffsets[record.topicIndex] = record.offset + 1
+    Self.append(record, arrival: arrival, to: &open.batch, with: &decoder)
   }
 
   /// Apart, so that batch and decoder are borrowed once for a record and not once for each header.
@@ -136,48 +169,16 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
       value: record.value, into: &batch)
   }
 
-  private func handOver() throws(KafkaError) {
-    let now = clock.monotonicMilliseconds
-    for (partition, intake) in intakes where intake.phase == .open {
-      let isFull =
-        intake.batch.records.count >= settings.batchRecordsMaximum
-        || intake.batch.raw.count >= IntakeLimits.batchBytesMaximum
-      let isDue =
-        !intake.batch.isEmpty && intake.batchesAtWorker == 0
-        && now - intake.batchStarted >= Int64(settings.batchLingerMilliseconds)
-      if isDue || isFull && intake.batchesAtWorker < IntakeLimits.batchesAtWorkerMaximum {
-        worker(partition).mailbox.put(.batch(partition, intake.takeBatch(), generation: intake.generation))
-        if intake.isPaused { try setPaused(partition, false) }
-      } else if isFull, !intake.isPaused {
-        try setPaused(partition, true)
-      }
-    }
-    news.readerWaits(intakes.values.contains { !$0.batch.isEmpty })
-  }
-
-  private func setPaused(_ partition: Int32, _ isPaused: Bool) throws(KafkaError) {
-    let list = service.inputs.map { KafkaTopicPartition(topic: $0.topic, partition: partition) }
-    if isPaused { try consumer.pause(list) } else { try consumer.resume(list) }
-    intakes[partition]?.isPaused = isPaused
-  }
-
   private func commitOffsets() throws(KafkaError) {
     let now = clock.monotonicMilliseconds
     guard now >= nextCommit else { return }
-    nextCommit = now + IntakeLimits.commitMilliseconds
-    var offsets: [KafkaTopicPartitionOffset] = []
-    for (partition, intake) in intakes where intake.phase == .open {
-      for (input, offset) in intake.doneOffsets.enumerated() {
-        offsets.append(
-          KafkaTopicPartitionOffset(topic: service.inputs[input].topic, partition: partition, offset: offset))
-      }
-    }
+    nextCommit = now + ReaderLimits.commitMilliseconds
+    let done = state.doneOffsets
     // Advisory only, for lag tools; the position is in the database.
-    do throws(KafkaError) { try consumer.commit(offsets: offsets) } catch {
+    do throws(KafkaError) { try consumer.commit(offsets: places(done)) } catch {
       logger.limited(.debug, key: "commit", "offsets were not committed", ["error": .init(error.description)])
     }
-    ends.watch(intakes.filter { $0.value.phase == .open }.mapValues { Watched(done: $0.doneOffsets) })
-    reopenGrown()
+    ends.watch(done.mapValues { Watched(done: $0) })
   }
 
   // MARK: Assignment
@@ -185,150 +186,47 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   private func handle(_ event: KafkaConsumerEvent) throws(KafkaError) {
     switch event {
     case .endReached(let input, let partition, let offset):
-      // Holes at the log's end (transaction markers) move the position too.
-      if intakes[partition]?.phase == .open, (intakes[partition]?.readOffsets[input] ?? .max) < offset {
-        intakes[partition]?.batch.nextOffsets[input] = offset
-        intakes[partition]?.readOffsets[input] = offset
+      if state.takesEnd(partition, input: input, offset: offset) {
+        batches[partition]?.batch.nextOffsets[input] = offset
       }
     case .error(let error):
       if error.isFatal { throw error }
       logger.limited(.warning, key: "kafka-\(error.codeName)", "Kafka says", ["error": .init(error.description)])
-      if error.kind == .offsetOutOfRange, let place = error.partition { reopen(place.partition) }
+      guard error.kind == .offsetOutOfRange, let place = error.partition else { return }
+      try perform(state.refused(place.partition, member: holdings.member, partitionCount: partitionCount))
     }
   }
 
-  private func obeyLeases() {
+  private func obeyLeases() throws(KafkaError) {
     for order in orders.takeAll(timeoutMilliseconds: 0) {
-      switch order {
-      case .take(let claims):
-        for (partition, claim) in claims where intakes[partition] == nil { open(partition, by: claim) }
-      case .release(let partitions):
-        for partition in partitions { release(partition) }
-      case .lose(let partitions):
-        for partition in partitions where intakes[partition]?.phase == .open { drop(partition) }
-      case .settled(let isSettled):
-        self.isSettled = isSettled
-      }
+      try perform(state.ordered(order, partitionCount: partitionCount))
     }
     tellState()
   }
 
   private func tellState() {
-    holdings.phases = intakes.mapValues(\.leasePhase)
-    ready(isSettled && intakes.values.allSatisfy { $0.phase == .open })
-  }
-
-  private func open(_ partition: Int32, by claim: PartitionClaim) {
-    generations += 1
-    let count = ends.partitionCount(of: service.inputs[0].topic) ?? intakes[partition]?.partitionCount ?? partition + 1
-    let intake = PartitionIntake<Service>(
-      inputCount: service.inputs.count, partitionCount: count, claim: claim, generation: generations)
-    intake.failures = intakes[partition]?.failures ?? 0
-    intakes[partition] = intake
-    worker(partition).mailbox.put(.open(partition, by: claim, partitionCount: count, generation: generations))
-  }
-
-  /// By the right of the owner that it is.
-  private func reopen(_ partition: Int32) {
-    guard let intake = intakes[partition], intake.phase != .closing else { return }
-    var claim = intake.claim
-    isAssignmentStale = true
-    claim.owner = holdings.member ?? claim.owner
-    open(partition, by: claim)
-  }
-
-  /// Nothing more is read of it; what its worker has is finished.
-  private func release(_ partition: Int32) {
-    guard let intake = intakes[partition], intake.phase != .closing else { return }
-    intake.phase = .closing
-    isAssignmentStale = true
-    worker(partition).mailbox.put(.close(partition, generation: intake.generation))
-  }
-
-  /// Somebody else has it.
-  private func drop(_ partition: Int32) {
-    guard let intake = intakes.removeValue(forKey: partition) else { return }
-    isAssignmentStale = true
-    worker(partition).mailbox.put(.close(partition, generation: intake.generation))
-  }
-
-  /// A partition must not go on with the count that its topic had: it says where requests belong and which partitions a
-  /// token may name.
-  private func reopenGrown() {
-    guard let count = ends.partitionCount(of: service.inputs[0].topic) else { return }
-    for (partition, intake) in intakes where intake.phase == .open && intake.partitionCount < count {
-      reopen(partition)
-    }
-  }
-
-  private func reopenWaiting() {
-    let now = clock.monotonicMilliseconds
-    for (partition, intake) in intakes {
-      if case .waiting(let until) = intake.phase, until <= now { reopen(partition) }
-    }
+    holdings.phases = state.phases
+    ready(state.isReady)
   }
 
   /// Reads all open partitions, each from where it stands.
-  private func assignOpen() throws(KafkaError) {
-    isAssignmentStale = false
-    var places: [KafkaTopicPartitionOffset] = []
-    for (partition, intake) in intakes where intake.phase == .open {
-      for (input, offset) in intake.readOffsets.enumerated() {
-        places.append(
-          KafkaTopicPartitionOffset(topic: service.inputs[input].topic, partition: partition, offset: offset))
-      }
-      intakes[partition]?.isPaused = false
-    }
-    try consumer.assign(places)
+  private func assign() throws(KafkaError) {
+    if let offsets = state.takeAssignment() { try consumer.assign(places(offsets)) }
   }
 
-  private func takeNews(timeoutMilliseconds: Int = 0) {
+  private func takeNews(timeoutMilliseconds: Int = 0) throws(KafkaError) {
     for item in news.takeAll(timeoutMilliseconds: timeoutMilliseconds) {
-      switch item {
-      case .opened(let partition, let epoch, let offsets, let generation):
-        guard let intake = intakes[partition], intake.generation == generation, intake.phase == .opening else {
-          continue
-        }
-        intake.claim.seenEpoch = epoch
-        intake.restart(at: offsets)
-        isAssignmentStale = true
-      case .finishedBatch(let partition, let offsets, let generation):
-        guard intakes[partition]?.generation == generation else { continue }
-        intakes[partition]?.batchesAtWorker -= 1
-        intakes[partition]?.doneOffsets = offsets
-      case .failed(let partition, let error, let generation):
-        guard intakes[partition]?.generation == generation else { continue }
-        pause(partition, after: error)
-      case .closed(let partition, let generation):
-        guard intakes[partition]?.generation == generation else { continue }
-        intakes[partition] = nil
-        tellState()
-        leases.ring()
-      }
+      try perform(state.told(item, now: clock.monotonicMilliseconds))
     }
-  }
-
-  /// Opens the partition again after a while that grows with its failures; one that somebody else took is his, and
-  /// taken again only as the leases say.
-  private func pause(_ partition: Int32, after error: PipelineError) {
-    guard let intake = intakes[partition], intake.phase != .closing else { return }
-    isAssignmentStale = true
-    guard error != .fenced else {
-      intakes[partition] = nil
-      return
-    }
-    intake.failures += 1
-    let shift = min(intake.failures - 1, 7)
-    let delay = min(IntakeLimits.reopenMillisecondsMinimum << Int64(shift), IntakeLimits.reopenMillisecondsMaximum)
-    intake.phase = .waiting(until: clock.monotonicMilliseconds + delay)
   }
 
   /// Lets the workers finish what they have, then forgets all partitions.
-  private func closeAll() {
-    for partition in intakes.keys { release(partition) }
-    let deadline = Deadline(afterMilliseconds: 20_000)
-    while !intakes.isEmpty, !deadline.isOver { takeNews(timeoutMilliseconds: Int(deadline.remainingMilliseconds)) }
-    intakes.removeAll()
+  private func closeAll() throws(KafkaError) {
+    try perform(state.stopped())
+    let deadline = Deadline(afterMilliseconds: ReaderLimits.finishMilliseconds)
+    while !state.isEmpty, !deadline.isOver {
+      try takeNews(timeoutMilliseconds: Int(deadline.remainingMilliseconds))
+    }
     ends.watch([:])
   }
 

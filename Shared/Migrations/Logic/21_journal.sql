@@ -28,8 +28,8 @@ BEGIN
     INSERT INTO billing.charge (serve_id, kind, id_hash, partition, batch_number, sequence, event_time, arrival, fate,
       price, amount, developer_amount, network_amount, allotment, budget_day, draw_version, share_basis_points, app,
       developer, advertiser, campaign, ad, placement, country, device, size, currency)
-    SELECT d.serve_id, d.kind, d.id_hash, batch.partition, batch.batch_number, d.sequence, d.event_time, d.arrival, d.new_fate,
-      d.price, CASE WHEN d.new_fate = 1 THEN d.price ELSE 0 END,
+    SELECT d.serve_id, d.kind, d.id_hash, batch.partition, batch.batch_number, d.sequence, d.event_time, d.arrival,
+      d.new_fate, d.price, CASE WHEN d.new_fate = 1 THEN d.price ELSE 0 END,
       CASE WHEN d.new_fate IN (1, 2) THEN d.developer_amount ELSE 0 END,
       CASE d.new_fate WHEN 1 THEN d.price - d.developer_amount WHEN 2 THEN -d.developer_amount ELSE 0 END,
       d.allotment, d.budget_day, d.new_version, d.share_basis_points, d.app, d.developer, d.advertiser, d.campaign,
@@ -43,8 +43,8 @@ BEGIN
   ), counted AS (
     INSERT INTO billing.minute_revenue AS m (partition, minute, kind, fate, app, developer, advertiser, campaign, ad,
       placement, country, device, size, currency, events, gross, developer_amount, network_amount)
-    SELECT batch.partition, date_trunc('minute', event_time, 'UTC'), kind, fate, app, developer, advertiser, campaign, ad,
-      placement, country, device, size, currency, count(*), sum(amount), sum(developer_amount), sum(network_amount)
+    SELECT batch.partition, date_trunc('minute', event_time, 'UTC'), kind, fate, app, developer, advertiser, campaign,
+      ad, placement, country, device, size, currency, count(*), sum(amount), sum(developer_amount), sum(network_amount)
     FROM settled GROUP BY 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
     ON CONFLICT (partition, minute, kind, fate, app, developer, advertiser, campaign, ad, placement, country, device,
       size, currency)

@@ -63,30 +63,25 @@ extension PartitionPipeline {
     let context = context(
       number: batchNumber + 1, gates: draft.gates, lastArrivals: draft.lastArrivals, isRefused: isRefused,
       isDuplicateSuspected: isSuspected, timer: timer)
-    guard var decider else { throw .notOpen }
-    self.decider = nil  // so that the state below is the only copy and changes in place
     let limitBefore = rejectionLimit
-    var isCommitted = false
-    defer { if !isCommitted, self.decider == nil { self.decider = decider } }
-
-    let query = decider.query(for: draft.admitted, context: context)
+    // The decider changes where it stands: while a second copy of it lived, each change would copy the whole state.
     var knowledge: Service.Knowledge?
-    if let query { knowledge = try store.look(up: query, partition: partition) }
-    var decision = decider.decide(draft.admitted, knowing: knowledge, context: context)
+    if let query = decider?.query(for: draft.admitted, context: context) {
+      knowledge = try store.look(up: query, partition: partition)
+    }
+    guard var decision = decider?.decide(draft.admitted, knowing: knowledge, context: context) else { throw .notOpen }
     decision.refuseLargeForwards(of: draft.admitted)
     let commit = commitBatch(draft: &draft, decision: decision, batch: batch, context: context)
-    do {
-      let result = try store.commit(commit)
-      decider.committed(result)
-      isCommitted = true
-      self.decider = decider
-      try finish(commit, decision: decision, result: result, draft: draft, summary: &summary)
+    let result: CommitResult
+    do throws(PipelineError) {
+      result = try store.commit(commit)
     } catch {
-      if isCommitted { throw error }
       rejectionLimit = limitBefore
-      if !decider.revert() { try reloadDecider() }
+      if decider?.revert() != true { try reloadDecider() }
       throw error
     }
+    decider?.committed(result)
+    try finish(commit, decision: decision, result: result, draft: draft, summary: &summary)
   }
 
   /// What stands before the service decides: which records are taken, where each input then stands.

@@ -70,9 +70,8 @@ extension PartitionPipeline {
 
   /// Records that retention removed what was not read, and begins where the log begins now.
   func commitLost(_ lost: [LostRange]) throws(PipelineError) {
-    guard var decider else { throw .notOpen }
     let context = context(number: batchNumber + 1, gates: gates, lastArrivals: lastArrivals)
-    let decision = decider.decide([], knowing: nil, context: context)
+    guard let decision = decider?.decide([], knowing: nil, context: context) else { throw .notOpen }
     for range in lost { inputs[range.input].nextOffset = range.offsets.upperBound }
     // What the decider makes of an empty batch has its sequences too; it is published with the backlog.
     let commit = CommitBatch<Service>(
@@ -82,9 +81,8 @@ extension PartitionPipeline {
       effects: decision.effects, rejections: [], rejectedNotKept: 0, outbox: [], deliveredOutbox: [], missing: [],
       lost: lost, lostSequences: [])
     let result = try store.commit(commit)
-    decider.committed(result)
+    decider?.committed(result)
     batchNumber = commit.number
-    self.decider = decider
     for range in lost {
       alarm(.lostOffsets(topic: service.inputs[range.input].topic, offsets: range.offsets, detail: range.detail))
     }

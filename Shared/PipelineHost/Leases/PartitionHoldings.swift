@@ -32,14 +32,3 @@ final class PartitionHoldings: Sendable {
     return held
   }
 }
-
-/// What the keeper of the leases tells the reader.
-enum LeaseOrder: Sendable {
-  case take([Int32: PartitionClaim])
-  /// In order: the open batch is finished first.
-  case release([Int32])
-  /// Others have taken them.
-  case lose([Int32])
-  /// Whether this instance has its share, and no more.
-  case settled(Bool)
-}

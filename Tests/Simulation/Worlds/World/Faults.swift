@@ -14,7 +14,7 @@ package enum Fault: String, CaseIterable, Sendable {
   case borderEvent, impressionAtLastMoment, lateEvent, earlyEvent, expiredEvent, clockSkew, timestampRegression,
     clockJump
   case oldIDReplayed, rowRefused, batchHalved, partitionUnreadable
-  case staleEnd
+  case staleEnd, partitionPaused, partitionFreed
   case clickBeforeImpression, clickLimited, clickRepeated, clickWithoutImpression, impossibleClick, impossibleView
   case clickWaitedForEarlier, clickBeyondDay, viewsInOtherOrder
   case requestRepeated, requestForwarded, requestThrottled, requestPastDeadline, requestOfTestBuild, replyRefused
@@ -85,6 +85,12 @@ package enum Sabotage: String, CaseIterable, Sendable {
   case forgetUse
   /// Clicks of a client that wait are not told when it clicks again.
   case forgetEarlier
+  /// A reader reads on where it was when a partition was opened again.
+  case readOn
+  /// A reader keeps what it collected of a partition that is opened again.
+  case keepCollected
+  /// A reader does not resume a partition that it paused.
+  case neverResume
 
   /// Whether the tables' constraints stand: without them only the auditor is left.
   var keepsConstraints: Bool {

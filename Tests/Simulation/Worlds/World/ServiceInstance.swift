@@ -2,102 +2,35 @@ import AdCore
 import AdEvents
 import Pipeline
 
-/// What an instance shares with its store and its writer: the world, and whether it still lives.
-final class InstanceContext {
-  unowned let world: World
-  let clock: SkewedClock
-  /// The catalogue as the process has read it; nil for services that read none.
-  let catalog: CatalogReader?
-  var isDead = false
-  /// How many partitions the topics had when a partition was opened.
-  var partitionCounts: [Int32: Int32] = [:]
-  private var producer: SimulatedWriter?
-
-  init(world: World, clock: SkewedClock, catalog: CatalogReader?) {
-    self.world = world
-    self.clock = clock
-    self.catalog = catalog
-  }
-
-  var random: SeededRandom {
-    get { world.random }
-    set { world.random = newValue }
-  }
-
-  /// The instance's producer; it lives as long as the instance.
-  var writer: SimulatedWriter {
-    if let producer { return producer }
-    let made = SimulatedWriter(context: self)
-    producer = made
-    return made
-  }
-
-  /// What happens to a call; throws when it does not even get there.
-  func fate(of port: PortCall) throws(PipelineError) -> CallFate {
-    if isDead { throw .databaseUnavailable("the process is gone") }
-    guard world.isFaulty, world.random.chance(world.plan.callFaultPermille) else { return .fine }
-    let fate: CallFate = world.random.pick([.crashBefore, .crashAfter, .lostBefore, .lostAfter])
-    switch fate {
-    case .crashBefore:
-      world.coverage.note(.crashBeforeCall)
-      isDead = true
-      throw .databaseUnavailable("crashed")
-    case .lostBefore where port != .send:
-      world.coverage.note(.connectionLost)
-      let detail = "the connection was lost before \(port)"
-      if port == .probe { throw .logUnreadable(detail) }
-      throw .databaseUnavailable(detail)
-    default:
-      return fate
-    }
-  }
-}
-
-/// One process of one service, as the scheduler sees it.
-protocol SimulatedInstance: AnyObject {
-  var serviceName: String { get }
-  var isDead: Bool { get }
-  var openPartitions: [Int32] { get }
-  /// Its share, whether or not it is open.
-  var assigned: Set<Int32> { get }
-  var context: InstanceContext { get }
-
-  /// The partition is its from now on: it sees it free.
-  func give(_ partition: Int32)
-  /// The partition is somebody else's now; it may not know yet.
-  func take(_ partition: Int32)
-  func open(_ partition: Int32)
-  /// Opens what it was given once and is somebody else's now, as a process does that stood still in between.
-  func openLate(_ partition: Int32)
-  func work(_ partition: Int32, recordsMaximum: Int)
-  func tick(_ partition: Int32)
-  /// Looks where the inputs end, or tells what an earlier look saw.
-  func watchEnds(_ partition: Int32)
-  func takeReports(everything: Bool)
-  func tellRebuilt()
-  func drop(_ partition: Int32)
-  func isCaughtUp(_ partition: Int32) -> Bool
-  /// Learns how many partitions there are; what is open with another count is opened again.
-  func refreshCounts()
-}
-
+/// The reader is the rules that every service runs (``ReaderState``); what they say is done here, and the worker does
+/// what it is told when its turn comes.
 final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
   typealias Service = Tables.Service
   typealias Pipeline = PartitionPipeline<SimulatedStore<Tables>, SimulatedWriter>
 
+  /// What the worker is told.
+  private enum Command {
+    case open(Int32, by: PartitionClaim, partitionCount: Int32, generation: UInt64)
+    case batch(Int32, InputBatch<Service.Event>, generation: UInt64)
+    case close(Int32, generation: UInt64)
+  }
+
+  /// A partition at the worker.
   private final class Opening {
     let pipeline: Pipeline
-    var readOffsets: [Int64]
-    /// Per input: which log is read. A client sees it when a topic was made anew.
-    let incarnations: [Int]
+    let generation: UInt64
     /// What a look at the ends saw and has not told yet.
     var seenEnds: [(input: Int, offset: Int64, asked: Timestamp)] = []
 
-    init(pipeline: Pipeline, readOffsets: [Int64], incarnations: [Int]) {
+    init(pipeline: Pipeline, generation: UInt64) {
       self.pipeline = pipeline
-      self.readOffsets = readOffsets
-      self.incarnations = incarnations
+      self.generation = generation
     }
+  }
+
+  /// Small, so that batches wait and partitions are paused.
+  private static var limits: IntakeLimits {
+    IntakeLimits(batchRecordsMaximum: 6, batchBytesMaximum: 1 << 20, lingerMilliseconds: 0)
   }
 
   private let service: Service
@@ -105,7 +38,15 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
   let context: InstanceContext
   private let store: SimulatedStore<Tables>
   private var decoder: Service.Decoder
+  private var reader: ReaderState
+  private var consumer = SimulatedConsumer()
+  private var batches: [Int32: InputBatch<Service.Event>] = [:]
+  private var commands: [Command] = []
+  private var news: [WorkerNews] = []
   private var openings: [Int32: Opening] = [:]
+  private(set) var isAtWork = false
+  /// Which logs a partition was opened on. A client sees it when a topic was made anew.
+  private var incarnations: [Int32: [Int]] = [:]
   /// How many partitions the first input has, as far as is known here.
   private var partitionCount: Int32
   private(set) var assigned: Set<Int32> = []
@@ -122,6 +63,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     books.memberCount += 1
     number = books.memberCount
     decoder = service.makeDecoder()
+    reader = ReaderState(limits: Self.limits)
     partitionCount = context.world.log.partitionCount(service.inputs[0].topic)
   }
 
@@ -130,49 +72,31 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
   var openPartitions: [Int32] { openings.keys.sorted() }
 
   private var world: World { context.world }
+  private var now: Int64 { world.time.milliseconds }
 
   private func place(_ input: Int, _ partition: Int32) -> LogPlace {
     LogPlace(topic: service.inputs[input].topic, partition: partition)
   }
+
+  // MARK: Ownership
 
   func give(_ partition: Int32) {
     assigned.insert(partition)
     seenEpochs[partition] = books.row(partition).epoch
   }
 
-  func take(_ partition: Int32) { assigned.remove(partition) }
+  func take(_ partition: Int32) {
+    guard assigned.remove(partition) != nil, world.random.chance(300) else { return }
+    let order: LeaseOrder = world.random.chance(500) ? .release([partition]) : .lose([partition])
+    perform(reader.ordered(order, partitionCount: partitionCount))
+  }
 
   func open(_ partition: Int32) {
-    let pipeline = Pipeline(
-      service: service, partition: partition, partitionCount: partitionCount, store: store, writer: context.writer,
-      clock: context.clock)
-    context.partitionCounts[partition] = partitionCount
-    do throws(PipelineError) {
-      let claim = PartitionClaim(owner: number, seenEpoch: seenEpochs[partition] ?? 0)
-      let offsets = try pipeline.open(by: claim) { lastOffsets throws(PipelineError) in
-        _ = try context.fate(of: .probe)
-        return lastOffsets.enumerated().map { input, lastOffset in
-          books.begin(partition, input: input, in: world.log[place(input, partition)])
-          return world.log.probe(place(input, partition), lastOffset: lastOffset)
-        }
-      }
-      openings[partition] = Opening(
-        pipeline: pipeline, readOffsets: offsets,
-        incarnations: service.inputs.indices.map { world.log[place($0, partition)].incarnation })
-    } catch {
-      if !world.isFaulty { books.lastError = "\(error)" }
-      // The next look at the tables shows it as it is.
-      if error == .fenced { seenEpochs[partition] = books.row(partition).epoch }
-      guard case .logReplaced(let topic, _, _) = error else { return }
-      guard let input = service.inputs.firstIndex(where: { $0.topic == topic }) else { return }
-      // A person looks and accepts the new log.
-      world.coverage.note(.logReplaced)
-      let incarnation = world.log[place(input, partition)].incarnation
-      if incarnation == books.row(partition).incarnations[input] {
-        world.fail("\(place(input, partition)) is called replaced and is not")
-      }
-      books.acceptLog(partition, input: input, incarnation: incarnation)
-    }
+    takeNews()
+    let claim = PartitionClaim(owner: number, seenEpoch: seenEpochs[partition] ?? 0)
+    perform(reader.ordered(.take([partition: claim]), partitionCount: partitionCount))
+    perform(reader.ticked(now: now, member: number, partitionCount: partitionCount))
+    obeyCommands(all: true)
   }
 
   func openLate(_ partition: Int32) {
@@ -180,13 +104,172 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     open(partition)
   }
 
-  func drop(_ partition: Int32) { openings[partition] = nil }
+  func drop(_ partition: Int32) { perform(reader.ordered(.lose([partition]), partitionCount: partitionCount)) }
 
-  func refreshCounts() {
-    let count = world.log.partitionCount(service.inputs[0].topic)
-    guard count != partitionCount else { return }
-    partitionCount = count
-    openings = [:]
+  func refreshCounts() { partitionCount = world.log.partitionCount(service.inputs[0].topic) }
+
+  // MARK: The reader
+
+  func work(_ partition: Int32, recordsMaximum: Int) {
+    takeNews()
+    perform(reader.ticked(now: now, member: number, partitionCount: partitionCount))
+    if let offsets = reader.takeAssignment() {
+      consumer.assign(offsets, incarnations: incarnations, isKeeping: world.sabotage == .readOn)
+    }
+    var order = Array(service.inputs.indices)
+    if world.random.chance(500) {
+      order.reverse()
+      if order.count > 1 { world.coverage.note(.inputsReordered) }
+    }
+    for input in order where !read(input, partition, recordsMaximum) {
+      perform(reader.refused(partition, member: number, partitionCount: partitionCount))
+      break
+    }
+    perform(
+      reader.polled(now: now) { partition in
+        batches[partition].map { ($0.records.count, $0.raw.count) } ?? (0, 0)
+      })
+    obeyCommands(all: !world.isFaulty)
+  }
+
+  /// False: the log no longer has what is to be read.
+  private func read(_ input: Int, _ partition: Int32, _ limit: Int) -> Bool {
+    let place = place(input, partition)
+    guard let position = consumer.position(of: partition, input: input) else { return true }
+    if world.isFaulty, world.random.chance(30) {
+      world.coverage.note(.partitionUnreadable)
+      return true
+    }
+    let log = world.log[place]
+    guard position.incarnation == log.incarnation, (log.firstOffset...log.endOffset).contains(position.offset) else {
+      return false
+    }
+    let records = log.records(from: position.offset, limit: limit)
+    for record in records { collect(record, partition, input: input) }
+    var end = records.last.map { $0.offset + 1 } ?? position.offset
+    if records.count < limit, end < log.endOffset {
+      end = log.endOffset
+      if reader.takesEnd(partition, input: input, offset: end) { batches[partition]?.nextOffsets[input] = end }
+    }
+    consumer.advance(partition, input: input, to: end)
+    return true
+  }
+
+  private func collect(_ record: LogRecord, _ partition: Int32, input: Int) {
+    guard reader.takes(partition, input: input, offset: record.offset, now: { now }) else { return }
+    batches[partition]?.append(record, input: input, with: &decoder) { [world, context] mark in
+      if world.sabotage == .takeAhead, case .number = mark { return .unnumbered }
+      guard world.sabotage == .wallClock, case .watermark = mark else { return mark }
+      return .watermark(Watermark(time: context.clock.now(), sequence: 0))
+    }
+  }
+
+  private func takeNews() {
+    let told = news
+    news = []
+    for item in told { perform(reader.told(item, now: now)) }
+  }
+
+  private func perform(_ actions: [ReaderAction]) {
+    for action in actions {
+      switch action {
+      case .open(let partition, let claim, let partitionCount, let generation):
+        if world.sabotage != .keepCollected || batches[partition] == nil {
+          batches[partition] = InputBatch(inputCount: service.inputs.count)
+        }
+        commands.append(.open(partition, by: claim, partitionCount: partitionCount, generation: generation))
+      case .discard(let partition):
+        if world.sabotage != .keepCollected { batches[partition] = nil }
+      case .handOver(let partition, let generation):
+        guard let batch = batches[partition] else { continue }
+        batches[partition] = InputBatch(inputCount: service.inputs.count)
+        commands.append(.batch(partition, batch, generation: generation))
+      case .pause(let partition):
+        world.coverage.note(.partitionPaused)
+        consumer.pause(partition, true)
+      case .resume(let partition):
+        if world.sabotage != .neverResume { consumer.pause(partition, false) }
+      case .close(let partition, let generation):
+        commands.append(.close(partition, generation: generation))
+      case .free:
+        world.coverage.note(.partitionFreed)
+      }
+    }
+  }
+
+  // MARK: The worker
+
+  /// All that it was told, or what it comes to.
+  private func obeyCommands(all: Bool) {
+    guard !isAtWork else { return }
+    isAtWork = true
+    defer { isAtWork = false }
+    while !commands.isEmpty, !isDead, all || world.random.chance(850) {
+      switch commands.removeFirst() {
+      case .open(let partition, let claim, let partitionCount, let generation):
+        open(partition, by: claim, partitionCount: partitionCount, generation: generation)
+      case .batch(let partition, let batch, let generation):
+        guard openings[partition]?.generation == generation else { continue }
+        process(batch, of: partition)
+      case .close(let partition, let generation):
+        openings[partition] = nil
+        news.append(.closed(partition, generation: generation))
+      }
+    }
+    takeNews()
+  }
+
+  private func process(_ batch: InputBatch<Service.Event>, of partition: Int32) {
+    attempt(partition) { opening throws(PipelineError) in
+      let summary = try opening.pipeline.process(batch)
+      world.coverage.note(.batchHalved, summary.halvings)
+      world.coverage.note(.sequenceAhead, summary.outcomes[Int(Outcome.ahead.rawValue)])
+      news.append(
+        .finishedBatch(partition, nextOffsets: opening.pipeline.nextOffsets, generation: opening.generation))
+    }
+  }
+
+  private func open(_ partition: Int32, by claim: PartitionClaim, partitionCount: Int32, generation: UInt64) {
+    openings[partition] = nil
+    let pipeline = Pipeline(
+      service: service, partition: partition, partitionCount: partitionCount, store: store, writer: context.writer,
+      clock: context.clock)
+    context.partitionCounts[partition] = partitionCount
+    do throws(PipelineError) {
+      let offsets = try pipeline.open(by: claim) { lastOffsets throws(PipelineError) in
+        _ = try context.fate(of: .probe)
+        return lastOffsets.enumerated().map { input, lastOffset in
+          books.begin(partition, input: input, in: world.log[place(input, partition)])
+          return world.log.probe(place(input, partition), lastOffset: lastOffset)
+        }
+      }
+      openings[partition] = Opening(pipeline: pipeline, generation: generation)
+      incarnations[partition] = service.inputs.indices.map { world.log[place($0, partition)].incarnation }
+      news.append(.opened(partition, epoch: pipeline.ownEpoch, offsets: offsets, generation: generation))
+    } catch {
+      if !world.isFaulty { books.lastError = "\(error)" }
+      failed(partition, error, generation: generation)
+      // The next look at the tables shows it as it is.
+      if error == .fenced { seenEpochs[partition] = books.row(partition).epoch }
+      if case .logReplaced(let topic, _, _) = error { acceptLog(of: topic, partition) }
+    }
+  }
+
+  /// A person looks and accepts the new log.
+  private func acceptLog(of topic: String, _ partition: Int32) {
+    guard let input = service.inputs.firstIndex(where: { $0.topic == topic }) else { return }
+    world.coverage.note(.logReplaced)
+    let incarnation = world.log[place(input, partition)].incarnation
+    if incarnation == books.row(partition).incarnations[input] {
+      world.fail("\(place(input, partition)) is called replaced and is not")
+    }
+    books.acceptLog(partition, input: input, incarnation: incarnation)
+  }
+
+  private func failed(_ partition: Int32, _ error: PipelineError, generation: UInt64) {
+    if error.kind.isMistake { world.fail("\(Service.name)[\(partition)]: \(error)") }
+    openings[partition] = nil
+    news.append(.failed(partition, error, generation: generation))
   }
 
   /// Runs `body`; whatever it throws ends this opening of the partition.
@@ -198,61 +281,9 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
         try opening.pipeline.continueBacklog()
       }
     } catch {
-      openings[partition] = nil
+      failed(partition, error, generation: opening.generation)
     }
     if isDead { openings = [:] }
-  }
-
-  func work(_ partition: Int32, recordsMaximum: Int) {
-    guard let opening = openings[partition] else { return }
-    var batch = InputBatch<Service.Event>(inputCount: service.inputs.count)
-    var order = Array(service.inputs.indices)
-    if world.random.chance(500) {
-      order.reverse()
-      if order.count > 1 { world.coverage.note(.inputsReordered) }
-    }
-    for input in order where !read(input, partition, recordsMaximum, of: opening, into: &batch) {
-      openings[partition] = nil
-      return
-    }
-    guard !batch.isEmpty else { return }
-    attempt(partition) { opening throws(PipelineError) in
-      let summary = try opening.pipeline.process(batch)
-      world.coverage.note(.batchHalved, summary.halvings)
-      world.coverage.note(.sequenceAhead, summary.outcomes[Int(Outcome.ahead.rawValue)])
-    }
-  }
-
-  /// False: the log no longer has what is to be read.
-  private func read(
-    _ input: Int, _ partition: Int32, _ limit: Int, of opening: Opening, into batch: inout InputBatch<Service.Event>
-  ) -> Bool {
-    let place = place(input, partition)
-    if world.isFaulty, world.random.chance(30) {
-      world.coverage.note(.partitionUnreadable)
-      return true
-    }
-    let log = world.log[place]
-    guard opening.incarnations[input] == log.incarnation,
-      (log.firstOffset...log.endOffset).contains(opening.readOffsets[input])
-    else { return false }
-    let records = log.records(from: opening.readOffsets[input], limit: limit)
-    for record in records { append(record, input: input, of: opening, to: &batch) }
-    if records.count < limit, opening.readOffsets[input] < log.endOffset {
-      // Holes at the log's end move the position too.
-      batch.nextOffsets[input] = log.endOffset
-      opening.readOffsets[input] = log.endOffset
-    }
-    return true
-  }
-
-  private func append(_ record: LogRecord, input: Int, of opening: Opening, to batch: inout InputBatch<Service.Event>) {
-    batch.append(record, input: input, with: &decoder) { [world, context] mark in
-      if world.sabotage == .takeAhead, case .number = mark { return .unnumbered }
-      guard world.sabotage == .wallClock, case .watermark = mark else { return mark }
-      return .watermark(Watermark(time: context.clock.now(), sequence: 0))
-    }
-    opening.readOffsets[input] = record.offset + 1
   }
 
   func tick(_ partition: Int32) {
@@ -299,39 +330,4 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     return isRead && !opening.pipeline.hasBacklog && row.outbox.isEmpty
       && row.outputs.allSatisfy { $0.emittedSequence == $0.nextSequence - 1 }
   }
-}
-
-extension InputBatch {
-  /// Appends a record of the log as a reader does.
-  ///
-  /// - Parameter change: what a sabotaged reader makes of the record's mark.
-  mutating func append(
-    _ record: LogRecord, input: Int, with decoder: inout some RecordDecoder<Event>,
-    change: (SequenceMark) -> SequenceMark = { $0 }
-  ) {
-    let message = record.message
-    let arrival = Timestamp(milliseconds: record.timestamp)
-    decoder.begin()
-    withOptionalBytes(message.key) { key in withOptionalBytes(message.value) { raw.begin(key: key, value: $0) } }
-    for header in message.headers {
-      header.name.withUnsafeBytes { name in
-        header.value.withUnsafeBytes { value in
-          decoder.header(name: name, value: value)
-          raw.addHeader(name: name, value: value)
-        }
-      }
-    }
-    let decoded = withOptionalBytes(message.value) { decoder.decode(input: input, value: $0, arrival: arrival) }
-    append(
-      InputRecord(
-        input: input, offset: record.offset, timestamp: record.timestamp, arrival: arrival, mark: change(decoded.mark),
-        event: decoded.event, contentHash: record.contentHash, raw: raw.finish()))
-  }
-}
-
-@discardableResult
-private func withOptionalBytes<Result>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
-  guard let bytes else { return body(nil) }
-  // An empty array has no address; an empty value is not a null one.
-  return bytes.isEmpty ? body(UnsafeRawBufferPointer(start: nil, count: 0)) : bytes.withUnsafeBytes { body($0) }
 }

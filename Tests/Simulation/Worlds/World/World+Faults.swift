@@ -41,7 +41,7 @@ extension World {
   func rebalanceInMidBatch(_ service: String, _ partition: Int32, from context: InstanceContext) {
     guard isFaulty, random.chance(plan.callFaultPermille),
       let fleet = fleets.first(where: { $0.books.name == service }),
-      let other = fleet.instances.first(where: { $0.context !== context })
+      let other = fleet.instances.first(where: { $0.context !== context && !$0.isAtWork })
     else { return }
     coverage.note(.rebalanceInMidBatch)
     for instance in fleet.instances { instance.take(partition) }

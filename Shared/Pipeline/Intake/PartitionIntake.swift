@@ -1,0 +1,196 @@
+/// What the reader of a service's inputs is to do, in the order in which it is said.
+package enum ReaderAction: Hashable, Sendable {
+  /// The partition's worker is told to take it over.
+  case open(Int32, by: PartitionClaim, partitionCount: Int32, generation: UInt64)
+  /// What was collected of it is thrown away, and a new batch begins.
+  case discard(Int32)
+  /// Its worker gets what was collected of it, and a new batch begins.
+  case handOver(Int32, generation: UInt64)
+  /// The consumer brings no records of it until it is resumed, or assigned anew.
+  case pause(Int32)
+  case resume(Int32)
+  /// Its worker is told to finish what it has and to give it up.
+  case close(Int32, generation: UInt64)
+  /// It was given up in order: others are to have it soon.
+  case free(Int32)
+}
+
+/// How much the reader collects of a partition before its worker gets it.
+package struct IntakeLimits: Hashable, Sendable {
+  /// Batches of a partition at its worker: one at work and one decoded meanwhile.
+  package static let batchesAtWorkerMaximum = 2
+  package static let reopenMillisecondsMinimum: Int64 = 100
+  package static let reopenMillisecondsMaximum: Int64 = 10_000
+
+  /// A batch with so many records waits for no more.
+  package var batchRecordsMaximum: Int
+  /// Nor one with so many bytes of original records.
+  package var batchBytesMaximum: Int
+  /// How long a batch waits for more records.
+  package var lingerMilliseconds: Int64
+
+  package init(batchRecordsMaximum: Int, batchBytesMaximum: Int, lingerMilliseconds: Int64) {
+    self.batchRecordsMaximum = batchRecordsMaximum
+    self.batchBytesMaximum = batchBytesMaximum
+    self.lingerMilliseconds = lingerMilliseconds
+  }
+}
+
+/// What the reader knows of one partition number that this instance has: told what happened, it answers with what to
+/// do. An opening has a generation: what is told of an earlier one counts no more.
+struct PartitionIntake: Sendable {
+  enum Phase: Hashable, Sendable {
+    /// A worker takes it over; nothing is read. To `open` when it has, to `waiting` when it failed, to `closing` when it
+    /// is to be given up; forgotten when somebody else has fenced it.
+    case opening
+    /// Records are read and handed on. To `opening` when the log no longer has what is to be read, or the network grew;
+    /// to `waiting` when the worker failed, to `closing` when it is to be given up; forgotten when somebody else has it.
+    case open
+    /// It failed. To `opening` at this time (monotonic ms), to `closing` when it is to be given up.
+    case waiting(until: Int64)
+    /// A worker finishes what it has of it. Forgotten when it has; a failure changes nothing, nor does another order.
+    case closing
+  }
+
+  let partition: Int32
+  private(set) var phase = Phase.opening
+  private(set) var generation: UInt64 = 0
+  /// By what right it was opened last, and is opened again.
+  private var claim: PartitionClaim
+  private var partitionCount: Int32 = 0
+  /// Per input: the offset to read next.
+  private(set) var readOffsets: [Int64] = []
+  /// Per input: decided and committed up to here.
+  private(set) var doneOffsets: [Int64] = []
+  /// Since when something is collected (monotonic ms); nil while nothing is.
+  private(set) var collectedSince: Int64?
+  private var batchesAtWorker = 0
+  private var isPaused = false
+  /// In succession.
+  private var failures = 0
+
+  init(_ partition: Int32, claim: PartitionClaim) {
+    self.partition = partition
+    self.claim = claim
+  }
+
+  // MARK: Ownership
+
+  /// It is taken, or opened again by the owner that it has, or by the number that the owner has by now.
+  mutating func open(as member: Int32?, partitionCount count: Int32?, generation: UInt64) -> [ReaderAction] {
+    guard phase != .closing else { return [] }
+    claim.owner = member ?? claim.owner
+    partitionCount = count ?? max(partitionCount, partition + 1)
+    self.generation = generation
+    phase = .opening
+    collectedSince = nil
+    return [.discard(partition), .open(partition, by: claim, partitionCount: partitionCount, generation: generation)]
+  }
+
+  /// Whether it must be opened again: its time to wait is over, or its topic has more partitions than when it was
+  /// opened. The count says where requests belong and which partitions a token may name.
+  func isToBeReopened(now: Int64, partitionCount count: Int32?) -> Bool {
+    switch phase {
+    case .waiting(let until): until <= now
+    case .open: count.map { partitionCount < $0 } ?? false
+    case .opening, .closing: false
+    }
+  }
+
+  /// It is to be given up in order: nothing more is read of it, and what its worker has is finished.
+  mutating func release() -> [ReaderAction] {
+    guard phase != .closing else { return [] }
+    phase = .closing
+    collectedSince = nil
+    return [.discard(partition), .close(partition, generation: generation)]
+  }
+
+  // MARK: The worker's word
+
+  /// The worker has it, and its position is `offsets`.
+  mutating func opened(epoch: Int64, offsets: [Int64]) {
+    guard phase == .opening else { return }
+    phase = .open
+    claim.seenEpoch = epoch
+    readOffsets = offsets
+    doneOffsets = offsets
+    collectedSince = nil
+    batchesAtWorker = 0
+    isPaused = false
+    failures = 0
+  }
+
+  mutating func finishedBatch(nextOffsets: [Int64]) {
+    guard phase == .open else { return }
+    batchesAtWorker -= 1
+    doneOffsets = nextOffsets
+  }
+
+  /// It is opened again after a while that doubles with each failure.
+  mutating func failed(now: Int64) -> [ReaderAction] {
+    guard phase != .closing else { return [] }
+    let doublings = min(failures, 7)
+    failures += 1
+    let delay = min(
+      IntakeLimits.reopenMillisecondsMinimum << Int64(doublings), IntakeLimits.reopenMillisecondsMaximum)
+    phase = .waiting(until: now + delay)
+    collectedSince = nil
+    return [.discard(partition)]
+  }
+
+  // MARK: Records
+
+  /// Whether the record is the next one to be collected, or one behind it; one that was read before, as after the
+  /// consumer was assigned anew, is not.
+  mutating func takes(input: Int, offset: Int64, now: () -> Int64) -> Bool {
+    guard phase == .open, offset >= readOffsets[input] else { return false }
+    if collectedSince == nil { collectedSince = now() }
+    readOffsets[input] = offset + 1
+    return true
+  }
+
+  /// Whether the position moves over holes at the log's end (transaction markers). They wait for no more records.
+  mutating func takesEnd(input: Int, offset: Int64) -> Bool {
+    guard phase == .open, offset > readOffsets[input] else { return false }
+    if collectedSince == nil { collectedSince = .min }
+    readOffsets[input] = offset
+    return true
+  }
+
+  /// Something was read or finished, or time has passed: the worker gets a batch that is due, one more where it is full,
+  /// and no more is read while it is full and the worker is behind.
+  mutating func polled(records: Int, bytes: Int, limits: IntakeLimits, now: Int64) -> [ReaderAction] {
+    guard phase == .open else { return [] }
+    let isFull = records >= limits.batchRecordsMaximum || bytes >= limits.batchBytesMaximum
+    if waitMilliseconds(limits: limits, now: now) == 0
+      || isFull && batchesAtWorker < IntakeLimits.batchesAtWorkerMaximum
+    {
+      collectedSince = nil
+      batchesAtWorker += 1
+      defer { isPaused = false }
+      let batch = ReaderAction.handOver(partition, generation: generation)
+      return isPaused ? [batch, .resume(partition)] : [batch]
+    }
+    guard isFull, !isPaused else { return [] }
+    isPaused = true
+    return [.pause(partition)]
+  }
+
+  /// How long until what was collected is due; nil while nothing is, or the worker has to finish a batch first.
+  func waitMilliseconds(limits: IntakeLimits, now: Int64) -> Int64? {
+    guard phase == .open, batchesAtWorker == 0, let collectedSince else { return nil }
+    let due = now - limits.lingerMilliseconds
+    return collectedSince <= due ? 0 : collectedSince - due
+  }
+
+  /// The consumer reads it from ``readOffsets`` on, and is not paused.
+  mutating func assigned() { isPaused = false }
+
+  var leasePhase: LeasePhase {
+    switch phase {
+    case .opening, .waiting: .opening
+    case .open: .open
+    case .closing: .closing
+    }
+  }
+}

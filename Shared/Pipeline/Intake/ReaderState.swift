@@ -1,0 +1,176 @@
+/// What workers tell the reader. A generation counts the openings of a partition.
+package enum WorkerNews: Hashable, Sendable {
+  case opened(Int32, epoch: Int64, offsets: [Int64], generation: UInt64)
+  case finishedBatch(Int32, nextOffsets: [Int64], generation: UInt64)
+  /// The partition cannot go on; it may be opened again after a pause.
+  case failed(Int32, PipelineError, generation: UInt64)
+  case closed(Int32, generation: UInt64)
+}
+
+/// What the keeper of the leases tells the reader.
+package enum LeaseOrder: Hashable, Sendable {
+  case take([Int32: PartitionClaim])
+  /// In order: the open batch is finished first.
+  case release([Int32])
+  /// Others have taken them.
+  case lose([Int32])
+  /// Whether this instance has its share, and no more.
+  case settled(Bool)
+}
+
+/// The rules by which a service's inputs are read: which partitions are opened, read, paused, handed to their workers,
+/// opened again and given up. Told what happened, it answers with what to do; it never waits and touches nothing.
+///
+/// The next batch of a partition is collected while the last one commits; a partition whose worker is behind is paused.
+package struct ReaderState: Sendable {
+  private let limits: IntakeLimits
+  private var intakes: [Int32: PartitionIntake] = [:]
+  private var generations: UInt64 = 0
+  private var isAssignmentStale = false
+  private var isSettled = false
+
+  package init(limits: IntakeLimits) { self.limits = limits }
+
+  // MARK: What happened
+
+  /// - Parameter partitionCount: of the first input, as last seen; nil before.
+  package mutating func ordered(_ order: LeaseOrder, partitionCount: Int32?) -> [ReaderAction] {
+    switch order {
+    case .take(let claims):
+      return claims.sorted { $0.key < $1.key }.flatMap { partition, claim -> [ReaderAction] in
+        guard intakes[partition] == nil else { return [] }
+        intakes[partition] = PartitionIntake(partition, claim: claim)
+        return open(partition, as: nil, partitionCount: partitionCount)
+      }
+    case .release(let partitions):
+      isAssignmentStale = true
+      return partitions.flatMap { intakes[$0]?.release() ?? [] }
+    case .lose(let partitions):
+      return partitions.flatMap { partition -> [ReaderAction] in
+        guard let intake = intakes[partition], intake.phase == .open else { return [] }
+        forget(partition)
+        return [.discard(partition), .close(partition, generation: intake.generation)]
+      }
+    case .settled(let isSettled):
+      self.isSettled = isSettled
+      return []
+    }
+  }
+
+  package mutating func told(_ news: WorkerNews, now: Int64) -> [ReaderAction] {
+    switch news {
+    case .opened(let partition, let epoch, let offsets, let generation):
+      guard intakes[partition]?.generation == generation else { return [] }
+      intakes[partition]?.opened(epoch: epoch, offsets: offsets)
+      isAssignmentStale = true
+    case .finishedBatch(let partition, let offsets, let generation):
+      guard intakes[partition]?.generation == generation else { return [] }
+      intakes[partition]?.finishedBatch(nextOffsets: offsets)
+    case .failed(let partition, let error, let generation):
+      guard let intake = intakes[partition], intake.generation == generation else { return [] }
+      isAssignmentStale = true
+      // It is another instance's now, and taken again only as the leases say.
+      guard error == .fenced, intake.phase != .closing else { return intakes[partition]?.failed(now: now) ?? [] }
+      forget(partition)
+      return [.discard(partition)]
+    case .closed(let partition, let generation):
+      guard intakes[partition]?.generation == generation else { return [] }
+      forget(partition)
+      return [.discard(partition), .free(partition)]
+    }
+    return []
+  }
+
+  /// Time has passed.
+  ///
+  /// - Parameter member: the number under which this instance takes part now; nil before the first.
+  package mutating func ticked(now: Int64, member: Int32?, partitionCount: Int32?) -> [ReaderAction] {
+    var actions: [ReaderAction] = []
+    for (partition, intake) in intakes where intake.isToBeReopened(now: now, partitionCount: partitionCount) {
+      actions += open(partition, as: member, partitionCount: partitionCount)
+    }
+    return actions
+  }
+
+  /// The log no longer has what is to be read: the worker looks where it begins.
+  package mutating func refused(_ partition: Int32, member: Int32?, partitionCount: Int32?) -> [ReaderAction] {
+    guard intakes[partition]?.phase == .open else { return [] }
+    return open(partition, as: member, partitionCount: partitionCount)
+  }
+
+  /// The consumer has brought what there was, or nothing.
+  ///
+  /// - Parameter size: of what was collected of a partition: records, and bytes of original records.
+  package mutating func polled(now: Int64, size: (Int32) -> (records: Int, bytes: Int)) -> [ReaderAction] {
+    var actions: [ReaderAction] = []
+    var index = intakes.startIndex
+    while index < intakes.endIndex {
+      let size = size(intakes.keys[index])
+      actions += intakes.values[index].polled(records: size.records, bytes: size.bytes, limits: limits, now: now)
+      intakes.formIndex(after: &index)
+    }
+    return actions
+  }
+
+  /// Everything is to be given up.
+  package mutating func stopped() -> [ReaderAction] {
+    ordered(.release(intakes.keys.sorted()), partitionCount: nil)
+  }
+
+  // MARK: Records, one by one
+
+  /// Whether a record is collected. `now` is asked for the first one of a batch only.
+  package mutating func takes(_ partition: Int32, input: Int, offset: Int64, now: () -> Int64) -> Bool {
+    // In place: a value taken out of the dictionary and put back costs more.
+    guard let index = intakes.index(forKey: partition) else { return false }
+    return intakes.values[index].takes(input: input, offset: offset, now: now)
+  }
+
+  /// Whether the position moves over holes at the end of an input's log.
+  package mutating func takesEnd(_ partition: Int32, input: Int, offset: Int64) -> Bool {
+    intakes[partition]?.takesEnd(input: input, offset: offset) ?? false
+  }
+
+  // MARK: What follows from it
+
+  /// From where the consumer is to read each open partition from now on, per input; nil while it already does.
+  package mutating func takeAssignment() -> [Int32: [Int64]]? {
+    guard isAssignmentStale else { return nil }
+    isAssignmentStale = false
+    for partition in intakes.keys { intakes[partition]?.assigned() }
+    return openOffsets(\.readOffsets)
+  }
+
+  /// The longest that the consumer may wait for records.
+  package func waitMilliseconds(now: Int64, atMost maximum: Int64) -> Int64 {
+    intakes.values.reduce(maximum) { min($0, $1.waitMilliseconds(limits: limits, now: now) ?? maximum) }
+  }
+
+  /// Whether what was collected waits for something: then the reader must hear of a finished batch at once.
+  package var hasCollected: Bool { intakes.values.contains { $0.collectedSince != nil } }
+
+  /// Per open partition and input: decided and committed up to here.
+  package var doneOffsets: [Int32: [Int64]] { openOffsets(\.doneOffsets) }
+
+  package var phases: [Int32: LeasePhase] { intakes.mapValues(\.leasePhase) }
+
+  /// It has its share of the partitions, no more, and works on all of them.
+  package var isReady: Bool { isSettled && intakes.values.allSatisfy { $0.phase == .open } }
+
+  package var isEmpty: Bool { intakes.isEmpty }
+
+  private func openOffsets(_ offsets: KeyPath<PartitionIntake, [Int64]>) -> [Int32: [Int64]] {
+    intakes.filter { $0.value.phase == .open }.mapValues { $0[keyPath: offsets] }
+  }
+
+  private mutating func open(_ partition: Int32, as member: Int32?, partitionCount: Int32?) -> [ReaderAction] {
+    isAssignmentStale = true
+    generations += 1
+    return intakes[partition]?.open(as: member, partitionCount: partitionCount, generation: generations) ?? []
+  }
+
+  private mutating func forget(_ partition: Int32) {
+    isAssignmentStale = true
+    intakes[partition] = nil
+  }
+}
