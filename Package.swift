@@ -52,7 +52,7 @@ let everythingShared: [Target.Dependency] = [
 ]
 /// What the command and the console do alike.
 let operations = Target.target(name: "Operations", dependencies: everythingShared, path: "Shared/Operations")
-let pure: [Target.Dependency] = ["AdCore", "AdEvents", "Pipeline"]
+let pure: [Target.Dependency] = ["AdCore", "AdEvents", "Crypto", "Pipeline"]
 
 let services: [Target] = [
   .target(name: "AdSelectionCore", dependencies: pure, path: "Services/AdSelection/Core"),
@@ -81,24 +81,30 @@ func unitTest(_ module: String, _ others: [Target.Dependency] = []) -> Target {
 
 /// Servers that tests start, and what makes them fail.
 let servers: [Target.Dependency] = ["LocalProcesses", "TestServers"]
+let testTools: [Target.Dependency] = ["LocalProcesses", "TestServers", "TestServices", "TestValues"]
 
 let tests: [Target] = [
   .target(name: "TestServers", dependencies: ["LocalProcesses", "Threads"], path: "Tests/Support/Servers"),
   .target(name: "BrokerFaults", dependencies: ["CLibrdkafka", "Kafka"], path: "Tests/Support/BrokerFaults"),
   .target(
-    name: "FuzzTargets", dependencies: ["Operations"] + everythingShared, path: "Tests/Fuzz/Targets"),
+    name: "TestValues", dependencies: ["AdCore", "Pipeline", "Threads"], path: "Tests/Support/Values"),
+  .target(
+    name: "TestServices", dependencies: ["Migrations", "Postgres", "Runtime", "TestServers"],
+    path: "Tests/Support/Services"),
+  .target(
+    name: "FuzzTargets", dependencies: ["Operations", "TestValues"] + everythingShared, path: "Tests/Fuzz/Targets"),
   .executableTarget(name: "Fuzzer", dependencies: ["CFuzzer", "FuzzTargets", "Runtime"], path: "Tests/Fuzz/Run"),
   .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Tests"),
-  unitTest("Crypto"), unitTest("AdCore", ["Crypto"]),
+  unitTest("Crypto"), unitTest("AdCore", ["Crypto", "TestValues"]),
   unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets"]), unitTest("SchemaEmbedder"),
   unitTest("HTTP"),
-  unitTest("Pipeline", ["AdCore", "AdEvents"]),
+  unitTest("Pipeline", ["AdCore", "AdEvents", "TestValues"]),
   unitTest("Runtime", ["AdCore", "HTTP", "Threads"]), unitTest("Threads"),
   unitTest("PipelineHost", ["AdCore", "Pipeline", "Runtime"]),
   unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka"]),
-  unitTest("AdSelectionCore", pure),
-  unitTest("ImpressionTrackingCore", ["Crypto"] + pure), unitTest("ClickTrackingCore", pure),
-  unitTest("BillingCore", pure),
+  unitTest("AdSelectionCore", ["TestValues"] + pure),
+  unitTest("ImpressionTrackingCore", ["TestValues"] + pure),
+  unitTest("ClickTrackingCore", ["TestValues"] + pure), unitTest("BillingCore", ["TestValues"] + pure),
   .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
   .testTarget(
     name: "KafkaTests", dependencies: ["BrokerFaults", "CLibrdkafka", "Kafka", "Threads"],
@@ -107,25 +113,23 @@ let tests: [Target] = [
     name: "PostgresTests", dependencies: ["Migrations", "Postgres"] + servers,
     path: "Tests/Integration/PostgresTests"),
   .testTarget(
-    name: "HostingTests",
-    dependencies: ["BrokerFaults", "ImpressionTracking", "Migrations"] + servers + everythingShared,
+    name: "HostingTests", dependencies: ["BrokerFaults", "ImpressionTracking"] + testTools + everythingShared,
     path: "Tests/Integration/HostingTests"),
   .testTarget(
     name: "ImpressionTrackingTests",
-    dependencies: ["ImpressionTracking", "ImpressionTrackingCore", "Migrations"] + servers + everythingShared,
+    dependencies: ["ImpressionTracking", "ImpressionTrackingCore"] + testTools + everythingShared,
     path: "Tests/Integration/ImpressionTrackingTests"),
   .testTarget(
     name: "ClickTrackingTests",
-    dependencies: ["ClickTracking", "ClickTrackingCore", "Migrations"] + servers + everythingShared,
+    dependencies: ["ClickTracking", "ClickTrackingCore"] + testTools + everythingShared,
     path: "Tests/Integration/ClickTrackingTests"),
   .testTarget(
     name: "BillingTests",
-    dependencies: ["AdSelectionCore", "Billing", "BillingCore", "Migrations", "Simulation"]
-      + servers + everythingShared,
+    dependencies: ["AdSelectionCore", "Billing", "BillingCore", "Simulation"] + testTools + everythingShared,
     path: "Tests/Integration/BillingTests"),
   .testTarget(
     name: "AdSelectionTests",
-    dependencies: ["AdSelection", "AdSelectionCore", "Migrations"] + servers + everythingShared,
+    dependencies: ["AdSelection", "AdSelectionCore"] + testTools + everythingShared,
     path: "Tests/Integration/AdSelectionTests"),
   .testTarget(
     name: "DeployTests",
@@ -137,24 +141,30 @@ let tests: [Target] = [
   .testTarget(name: "LocalProcessesTests", dependencies: servers, path: "Tests/Integration/LocalProcessesTests"),
   .target(
     name: "Simulation",
-    dependencies: ["AdSelectionCore", "BillingCore", "ClickTrackingCore", "ImpressionTrackingCore"] + pure,
+    dependencies: ["AdSelectionCore", "BillingCore", "ClickTrackingCore", "ImpressionTrackingCore", "TestValues"]
+      + pure,
     path: "Tests/Simulation/Worlds"),
   .executableTarget(name: "Simulator", dependencies: ["Simulation"], path: "Tests/Simulation/Run"),
   .testTarget(
     name: "SimulationTests", dependencies: ["Simulation"], path: "Tests/Simulation/Tests"),
   .testTarget(
-    name: "OperationsTests", dependencies: ["Migrations", "Operations"] + servers + everythingShared,
+    name: "OperationsTests", dependencies: ["Operations"] + testTools + everythingShared,
     path: "Tests/Integration/OperationsTests"),
   .testTarget(
-    name: "NetworkTests", dependencies: ["AdClient", "Migrations", "Operations"] + servers + everythingShared,
+    name: "NetworkTests", dependencies: ["AdClient", "Operations"] + testTools + everythingShared,
     path: "Tests/Integration/NetworkTests"),
   .executableTarget(
-    name: "Benchmarks", dependencies: ["AdSelectionCore", "LocalProcesses", "Migrations"] + everythingShared,
+    name: "Benchmarks",
+    dependencies: ["AdSelectionCore", "LocalProcesses", "Migrations", "TestValues"] + everythingShared,
     path: "Tests/Benchmarks"),
   .executableTarget(
-    name: "Faults", dependencies: ["AdClient", "CLibrdkafka", "FuzzTargets"] + servers + everythingShared,
+    name: "Faults",
+    dependencies: ["AdClient", "CLibrdkafka", "FuzzTargets", "TestValues"] + servers + everythingShared,
     path: "Tests/Fault"),
 ]
+
+// Only `make release` sets it: the programs alone, so that one build makes all of them at once.
+let isProgramsOnly = Context.environment["PROGRAMS_ONLY"] != nil
 
 let package = Package(
   name: "handbill",
@@ -167,7 +177,7 @@ let package = Package(
     .executable(name: "handbill-billing", targets: ["Billing"]),
     .executable(name: "handbill-console", targets: ["Console"]),
   ],
-  targets: systemLibraries + shared + [operations] + services + tests,
+  targets: systemLibraries + shared + [operations] + services + (isProgramsOnly ? [] : tests),
   swiftLanguageModes: [.v6]
 )
 

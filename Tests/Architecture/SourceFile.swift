@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// A text file of the package, and for Swift its code without comments and texts.
 struct SourceFile: Sendable {
@@ -7,11 +8,15 @@ struct SourceFile: Sendable {
   let lines: [String]
   /// The lines of a Swift file with comments and the insides of string literals taken out.
   let codeLines: [String]
+  /// All lines, and the code lines, as one text each.
+  private let (whole, code): ([UInt8], [UInt8])
 
   init(path: String, text: String) {
     self.path = path
     lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     codeLines = path.hasSuffix(".swift") ? SourceFile.withoutCommentsAndTexts(lines) : lines
+    whole = Array(text.utf8)
+    code = Array(codeLines.joined(separator: "\n").utf8)
   }
 
   /// The modules that it imports.
@@ -31,24 +36,44 @@ struct SourceFile: Sendable {
 
   /// Numbers, from 1, of the code lines that contain a word as a whole.
   func codeLines(with word: String) -> [Int] {
-    codeLines.indices.filter { contains(codeLines[$0], word) }.map { $0 + 1 }
+    Self.places(of: word, in: code).filter { start in
+      let end = start + word.utf8.count
+      let isWordBefore = start > 0 && isWordByte(code[start]) && isWordByte(code[start - 1])
+      let isWordAfter = end < code.count && isWordByte(code[end - 1]) && isWordByte(code[end])
+      return !isWordBefore && !isWordAfter
+    }.map { line(of: $0, in: code) }
   }
 
-  private func contains(_ line: String, _ word: String) -> Bool {
-    var rest = line[...]
-    while let found = rest.range(of: word) {
-      let before = found.lowerBound == line.startIndex ? nil : line[line.index(before: found.lowerBound)]
-      let after = found.upperBound == line.endIndex ? nil : line[found.upperBound]
-      let isWordBefore = word.first.map(isWordCharacter) == true && before.map(isWordCharacter) == true
-      let isWordAfter = word.last.map(isWordCharacter) == true && after.map(isWordCharacter) == true
-      if !isWordBefore && !isWordAfter { return true }
-      rest = rest[found.upperBound...]
+  /// Numbers, from 1, of all lines that contain a text, comments too.
+  func lines(with text: String) -> [Int] { Self.places(of: text, in: whole).map { line(of: $0, in: whole) } }
+
+  private func line(of place: Int, in text: [UInt8]) -> Int {
+    text[..<place].count { $0 == Self.newline } + 1
+  }
+
+  private static let newline = UInt8(ascii: "\n")
+
+  /// Where a text begins. By the C library: there are many words to look for, and tests are not optimised.
+  private static func places(of word: String, in text: [UInt8]) -> [Int] {
+    (text + [0]).withUnsafeBytes { bytes in
+      guard let base = bytes.bindMemory(to: CChar.self).baseAddress else { return [] }
+      var places: [Int] = []
+      var start = base
+      while let found = strstr(start, word) {
+        places.append(UnsafePointer(found) - base)
+        start = UnsafePointer(found) + 1
+      }
+      return places
     }
-    return false
   }
 
-  private func isWordCharacter(_ character: Character) -> Bool {
-    character.isLetter || character.isNumber || character == "_"
+  private func isWordByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), 0x80...:
+      true
+    default: false
+    }
   }
 
   /// The functions with more lines than allowed, told by swift-format's indentation: a body ends with a bracket below
@@ -56,17 +81,56 @@ struct SourceFile: Sendable {
   func functions(longerThan limit: Int) -> [String] {
     codeLines.indices.compactMap { start in
       let line = codeLines[start]
-      let words = line.split(separator: " ")
-      guard words.contains("func") || words.contains(where: { $0.hasPrefix("init(") || $0.hasPrefix("init<") }) else {
-        return nil
-      }
-      let end = line.prefix { $0 == " " } + "}"
-      let last = codeLines[(start + 1)...].firstIndex {
-        $0.hasPrefix(end) || $0.hasPrefix(line.prefix { $0 == " " } + "/")
-      }
-      guard !line.hasSuffix("}"), line.hasSuffix("{") || line.hasSuffix("("), let last else { return nil }
+      guard declaresFunction(line) != nil else { return nil }
+      let indentation = line.prefix { $0 == " " }
+      // Parameters on lines of their own end with the bracket that the body, if there is one, begins behind.
+      let signature = line.hasSuffix("(") ? codeLines[start...].first { $0.hasPrefix(indentation + ")") } : line
+      let last = codeLines[(start + 1)...].firstIndex { $0.hasPrefix(indentation + "}") }
+      guard signature?.hasSuffix("{") == true, let last else { return nil }
       return last - start + 1 > limit ? "\(path):\(start + 1): \(last - start + 1) lines" : nil
     }
+  }
+
+  /// The functions with more parameters than allowed, and the initialisers that do more with theirs than to keep them: a
+  /// row may be as wide as it is.
+  func functions(withMoreParametersThan limit: Int) -> [String] {
+    codeLines.indices.compactMap { start in
+      guard let isInitialiser = declaresFunction(codeLines[start]) else { return nil }
+      let text = codeLines[start...].prefix(30).joined(separator: "\n")
+      let (parameters, body) = Self.parameters(text[(text.firstIndex(of: "(") ?? text.startIndex)...])
+      guard parameters > limit, !isInitialiser || !keepsOnly(body) else { return nil }
+      return "\(path):\(start + 1): \(parameters) parameters"
+    }
+  }
+
+  /// Nil if the line begins no function; whether it is an initialiser.
+  private func declaresFunction(_ line: String) -> Bool? {
+    guard line.contains("(") else { return nil }
+    if line.contains("func ") { return false }
+    let words = line.prefix { $0 != "(" }.split(separator: " ")
+    let isInitialiser = words.last.map { $0 == "init" || $0 == "init?" || $0.hasPrefix("init<") } ?? false
+    return isInitialiser && words.dropLast().allSatisfy { accessLevels.contains(String($0)) } ? true : nil
+  }
+
+  /// How many parameters the list has that the text begins with, and what follows it.
+  private static func parameters(_ text: Substring) -> (count: Int, rest: Substring) {
+    var (depth, commas, previous) = (0, 0, Character(" "))
+    for (index, character) in zip(text.indices, text) {
+      if "([{<".contains(character) { depth += 1 }
+      if ")]}".contains(character) || character == ">" && previous != "-" { depth -= 1 }
+      if character == ",", depth == 1 { commas += 1 }
+      if depth == 0 { return (commas + 1, text[index...].dropFirst()) }
+      previous = character
+    }
+    return (0, "")
+  }
+
+  /// Whether a body gives each property a value and does nothing else.
+  private func keepsOnly(_ body: Substring) -> Bool {
+    let lines = body.split(separator: "\n").drop { !$0.hasSuffix("{") }.dropFirst()
+    let indentation = lines.first?.prefix { $0 == " " } ?? ""
+    return lines.prefix { $0.hasPrefix(indentation) }
+      .allSatisfy { $0.hasPrefix(indentation + " ") || $0.contains(" = ") }
   }
 
   private static func withoutCommentsAndTexts(_ lines: [String]) -> [String] {
@@ -92,23 +156,27 @@ struct SourceFile: Sendable {
   }
 
   private static func withoutCommentsAndTexts(_ line: String) -> String {
-    var code = ""
+    let (quote, slash, backslash) = (UInt8(ascii: "\""), UInt8(ascii: "/"), UInt8(ascii: "\\"))
+    let bytes = Array(line.utf8)
+    guard bytes.contains(where: { $0 == quote || $0 == slash }) else { return line }
+    var code: [UInt8] = []
     var isInText = false
     var isEscaped = false
-    var rest = line[...]
-    while let character = rest.first {
-      if !isInText && rest.hasPrefix("//") { break }
-      if !isInText && rest.hasPrefix("\"\"\"") { return code + "\"\"\"" }
-      if character == "\"" && !isEscaped {
-        isInText.toggle()
-        code.append(character)
-      } else if !isInText {
-        code.append(character)
+    for (index, byte) in bytes.enumerated() {
+      let next = index + 1 < bytes.count ? bytes[index + 1] : 0
+      if !isInText && byte == slash && next == slash { break }
+      if !isInText && byte == quote && next == quote && bytes.dropFirst(index + 2).first == quote {
+        return String(decoding: code, as: UTF8.self) + "\"\"\""
       }
-      isEscaped = isInText && character == "\\" && !isEscaped
-      rest = rest.dropFirst()
+      if byte == quote && !isEscaped {
+        isInText.toggle()
+        code.append(byte)
+      } else if !isInText {
+        code.append(byte)
+      }
+      isEscaped = isInText && byte == backslash && !isEscaped
     }
-    return code
+    return String(decoding: code, as: UTF8.self)
   }
 }
 

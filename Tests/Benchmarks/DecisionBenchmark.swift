@@ -4,6 +4,7 @@ import AdSelectionCore
 import Crypto
 import Kafka
 import Pipeline
+import TestValues
 
 /// Decisions per second in process, on one thread: requests decoded, decided among a thousand campaigns, tokens signed
 /// and answers made, as for a partition's batches; beside signing the tokens alone, without which no ad is served.
@@ -23,7 +24,7 @@ struct DecisionBenchmark {
     let catalog = try Self.catalog()
     var decider = SelectionDecider(
       stored: StoredState(), catalog: catalog, settings: SelectionSettings(), crypto: try SelectionCrypto(ring: ring),
-      random: SplitMix(state: 1), now: Self.now)
+      random: SeededChance(seed: 1), now: Self.now)
     var decoder = service.makeDecoder()
     var grants: [SelectionInput] = []
     for number in 0..<Self.campaigns { grants.append(.grant(try Self.grant(number))) }

@@ -5,6 +5,7 @@ import Kafka
 import LocalProcesses
 import Pipeline
 import Postgres
+import TestValues
 
 /// Impressions tracked per second where every batch holds an old, valid token once more, beside the same feed without;
 /// and what a flood of garbage adds to the disk, beside its bound.
@@ -128,7 +129,7 @@ struct ReplayBenchmark {
     let minute = Date().timeIntervalSince1970 / 60
     let producer = try KafkaProducer(configuration: surroundings.kafkaConfiguration) { _ in }
     try producer.warmUp(topics: [Topic.impressions.name], timeoutMilliseconds: 10_000)
-    var random = SplitMix(state: 3)
+    var random = SeededChance(seed: 3)
     for number in 0..<Self.floodRecords {
       let garbage = (0..<Self.garbageBytes / 8).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }
       try producer.send(

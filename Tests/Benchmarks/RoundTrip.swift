@@ -4,6 +4,7 @@ import Foundation
 import Kafka
 import Runtime
 import Synchronization
+import TestValues
 import Threads
 
 /// Sends requests at a fixed rate, whether answered or not, to several parties in turn, and measures how long each
@@ -72,7 +73,7 @@ struct RoundTrip: Sendable {
 
   /// Whom each request asks.
   private func order(_ count: Int) -> [Int] {
-    var random = SplitMix(state: 1)
+    var random = SeededChance(seed: 1)
     var order: [Int] = []
     while order.count < count { order += parties.indices.shuffled(using: &random) }
     return Array(order.prefix(count))

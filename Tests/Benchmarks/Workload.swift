@@ -2,19 +2,20 @@ import AdCore
 import AdEvents
 import Foundation
 import Kafka
+import TestValues
 
 /// What devices would send: impressions of ads that were served, with genuine tokens. Seeded.
 struct Workload {
   let partitions: Int32
   let ring: KeyRing
   private let signer: ServeTokenSigner
-  private var random: SplitMix
+  private var random: SeededChance
 
   init(partitions: Int32, ring: KeyRing, seed: UInt64) throws {
     self.partitions = partitions
     self.ring = ring
     signer = try ServeTokenSigner(ring: ring)
-    random = SplitMix(state: seed)
+    random = SeededChance(seed: seed)
   }
 
   /// Terms as ad selection would freeze them: 20 apps, 50 campaigns, 5 countries.
@@ -23,18 +24,16 @@ struct Workload {
     let campaign = number % 50
     guard let app = AppID("app-\(number >> 8 & 15)"), let developer = DeveloperID("dev-\(number >> 8 & 3)"),
       let advertiser = AdvertiserID("adv-\(campaign % 10)"), let campaignID = CampaignID("camp-\(campaign)"),
-      let ad = AdID("ad-\(campaign)-\(number >> 16 & 1)"), let placement = PlacementID("home"),
-      let country = Country(["US", "FR", "JP", "DE", "GB"][Int(truncatingIfNeeded: number >> 20 & 0xFFFF) % 5]),
-      let currency = Currency("USD")
+      let ad = AdID("ad-\(campaign)-\(number >> 16 & 1)"),
+      let country = Country(["US", "FR", "JP", "DE", "GB"][Int(truncatingIfNeeded: number >> 20 & 0xFFFF) % 5])
     else { return nil }
-    return ServedTerms(
-      serveID: ServeID(timestamp: issuedAt, randomHigh: random.next(), randomLow: random.next()),
-      partition: Int32(number >> 40 & 0xFFFF) % partitions, issuedAt: issuedAt,
-      expiresAt: issuedAt.advanced(byMilliseconds: 15 * 60_000), app: app, developer: developer,
-      advertiser: advertiser, campaign: campaignID, ad: ad, placement: placement, country: country,
-      device: number >> 24 & 1 == 0 ? .phone : .pad, size: .phoneBannerPortrait, impressionPrice: Nanos(10_000_000),
-      clickPrice: Nanos(2_000_000_000), currency: currency, shareBasisPoints: 6_000, allotment: 1, budgetDay: 20_000,
-      clientHash: random.next(), isTest: false)
+    return .sample(partition: Int32(number >> 40 & 0xFFFF) % partitions, issuedAt: issuedAt) { terms in
+      terms.serveID = ServeID(timestamp: issuedAt, randomHigh: random.next(), randomLow: random.next())
+      (terms.app, terms.developer, terms.advertiser) = (app, developer, advertiser)
+      (terms.campaign, terms.ad, terms.country) = (campaignID, ad, country)
+      terms.device = number >> 24 & 1 == 0 ? .phone : .pad
+      (terms.allotment, terms.budgetDay, terms.clientHash) = (1, 20_000, random.next())
+    }
   }
 
   func token(_ terms: ServedTerms) -> [UInt8] { signer.sign(terms) }
@@ -53,18 +52,5 @@ struct Workload {
       KafkaHeader("ce_type", "\(type.name)"), KafkaHeader("ce_source", "/benchmark"),
       KafkaHeader("ce_id", id.description),
     ]
-  }
-}
-
-/// A small seeded generator (SplitMix64).
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ mixed >> 31
   }
 }

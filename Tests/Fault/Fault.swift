@@ -1,3 +1,5 @@
+import TestValues
+
 /// Something that goes wrong with real processes. Whatever it is, afterwards all accounts agree.
 ///
 /// To add one: a type in `Faults/` with this protocol, and its name in ``Faults/all``. Devices are busy all the while;
@@ -19,7 +21,7 @@ protocol Fault: Sendable {
   /// Makes the fault. Everything that depends on chance takes it from `chance`.
   ///
   /// - Throws: when the fault could not be made, or something did not behave as it must.
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws
 }
 
 extension Fault {
@@ -51,21 +53,4 @@ struct NetworkNeeds: Hashable, Sendable {
 struct FaultFailure: Error, CustomStringConvertible {
   let description: String
   init(_ description: String) { self.description = description }
-}
-
-/// Chance that can be had again: SplitMix64.
-struct Chance: RandomNumberGenerator, Sendable {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
-  mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import LocalProcesses
 import Runtime
+import TestValues
 
 /// Makes faults, one after the other, and compares all accounts after each.
 final class FaultRunner {
@@ -64,7 +65,7 @@ final class FaultRunner {
     let clock = SystemClock()
     let network = try network(for: fault)
     uses += 1
-    var chance = Chance(seed: seed &* 0x1_0001 ^ UInt64(truncatingIfNeeded: contentHash(fault.name)))
+    var chance = SeededChance(seed: seed &* 0x1_0001 ^ UInt64(truncatingIfNeeded: contentHash(fault.name)))
     let devices =
       fault.bringsDevices
       ? nil : try Devices(in: network, number: uses, seed: seed, visitsPerSecond: settings.visitsPerSecond)

@@ -338,14 +338,3 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     return error.isMistake ? .invariantBroken(error.description) : .databaseUnavailable(error.description)
   }
 }
-
-extension PostgresError {
-  /// The SQLSTATE that `hold_fence` gives to a fence that did not hold.
-  fileprivate var isFence: Bool { sqlState == "HB001" }
-
-  /// A value that this program never writes, a call that it may not make, or what our own functions in the database
-  /// refuse: rows that must be there and are not, a journal that does not balance.
-  fileprivate var isMistake: Bool {
-    [.undecodable, .misuse].contains(kind) || sqlState?.hasPrefix("HB") == true
-  }
-}

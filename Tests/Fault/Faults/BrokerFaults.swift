@@ -1,6 +1,7 @@
 import Glibc
 import LocalProcesses
 import TestServers
+import TestValues
 
 /// The only broker ends like by a power cut and comes back, twice.
 struct BrokerRestart: Fault {
@@ -8,7 +9,7 @@ struct BrokerRestart: Fault {
   let summary = "the broker is killed and started again, twice"
   let invariants = ["I3", "I5", "I7"]
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     let broker = network.kafka.brokers[0]
     for _ in 0..<2 {
       broker.killAndWait()
@@ -25,7 +26,7 @@ struct BrokerUpdate: Fault {
   let summary = "the broker ends in order and is started again"
   let invariants = ["I3", "I5", "I7"]
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     network.kafka.brokers[0].stopAndWait()
     network.pause(milliseconds: chance.number(0...2_000))
     try network.kafka.brokers[0].startAndWait()
@@ -47,7 +48,7 @@ struct LongWithoutLeader: Fault {
     summary = "no partition has a leader for \(milliseconds / 1_000) s"
   }
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     network.kafka.brokers[0].killAndWait()
     network.pause(milliseconds: milliseconds)
     try network.kafka.brokers[0].startAndWait()
@@ -61,7 +62,7 @@ struct LeaderLoss: Fault {
   let invariants = ["I3", "I5", "I7"]
   let needs = NetworkNeeds(brokers: 3)
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     for broker in network.kafka.brokers.shuffled(using: &chance).prefix(2) {
       broker.killAndWait()
       network.pause(milliseconds: chance.number(3_000...8_000))
@@ -78,7 +79,7 @@ struct QuorumLoss: Fault {
   let invariants = ["I3", "I5", "I7"]
   let needs = NetworkNeeds(brokers: 3)
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     for broker in network.kafka.brokers.shuffled(using: &chance).prefix(2) { broker.killAndWait() }
     network.pause(milliseconds: chance.number(4_000...12_000))
     try network.kafka.startAndWait()
@@ -92,7 +93,7 @@ struct FrozenBroker: Fault {
   let invariants = ["I3", "I5", "I7"]
   let needs = NetworkNeeds(brokers: 3)
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     let broker = network.kafka.brokers[chance.number(0...2)]
     broker.signal(SIGSTOP)
     defer { broker.signal(SIGCONT) }
@@ -108,7 +109,7 @@ struct BrokerDiskFull: Fault {
   let needs = NetworkNeeds(brokerMegabytes: 400, isUsedUp: true)
   var reasonSkipped: String? { SmallDisk.reasonMissing }
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     let disk = try network.disk()
     try disk.fill()
     network.pause(milliseconds: chance.number(5_000...12_000))

@@ -6,6 +6,7 @@ import Postgres
 import Runtime
 import Synchronization
 import TestServers
+import TestValues
 import Threads
 
 /// A budget for exactly so many impressions, sold by four processes of ad selection on sixteen partitions to a hundred
@@ -31,7 +32,7 @@ struct BudgetRace: Fault {
   private static let soldMilliseconds: Int64 = 240_000
   private static let endMilliseconds: Int64 = 90_000
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     let wanted = chance.number(Self.impressions)
     try applyCatalog(impressions: wanted, in: network)
     let startedAt = SystemClock().now

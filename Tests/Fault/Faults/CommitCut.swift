@@ -1,4 +1,5 @@
 import TestServers
+import TestValues
 
 /// The connection to PostgreSQL is cut in the middle of a COMMIT, again and again, for each service.
 struct CommitCut: Fault {
@@ -7,7 +8,7 @@ struct CommitCut: Fault {
   let invariants = ["I3", "I4", "I5", "I6"]
   private let cut: PostgresProxy.Cut
   private static let cutsPerService = 3
-  private static let milliseconds = 20_000
+  private static let milliseconds = 60_000
 
   init(_ cut: PostgresProxy.Cut) {
     self.cut = cut
@@ -21,7 +22,7 @@ struct CommitCut: Fault {
     }
   }
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     let before = network.proxy.cuts
     var wanted = before
     for _ in 0..<Self.cutsPerService {

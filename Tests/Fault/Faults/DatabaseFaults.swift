@@ -1,4 +1,5 @@
 import LocalProcesses
+import TestValues
 
 /// PostgreSQL ends like by a power cut in the middle of everything, and comes back after a while.
 struct DatabaseStop: Fault {
@@ -6,7 +7,7 @@ struct DatabaseStop: Fault {
   let summary = "PostgreSQL is killed with all its processes, and started again after some seconds"
   let invariants = ["I3", "I4", "I5", "I6"]
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     for _ in 0..<2 {
       network.postgres.killAndWait()
       network.pause(milliseconds: chance.number(0...4_000))
@@ -23,7 +24,7 @@ struct Failover: Fault {
   let invariants = ["I3", "I4", "I5", "I6"]
   let needs = NetworkNeeds(hasStandby: true, isUsedUp: true)
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     network.pause(milliseconds: chance.number(0...2_000))
     try network.failOver()
   }
@@ -37,7 +38,7 @@ struct DatabaseDiskFull: Fault {
   let needs = NetworkNeeds(databaseMegabytes: 320, isUsedUp: true)
   var reasonSkipped: String? { SmallDisk.reasonMissing }
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     let disk = try network.disk()
     try disk.fill()
     try network.wait("a service to find the disk full", milliseconds: 20_000) {

@@ -6,6 +6,7 @@ import Pipeline
 import Postgres
 import Runtime
 import Synchronization
+import TestValues
 
 /// Strangers write what they like into every topic, as fast as it is decided, while good devices go on. Every offset has
 /// exactly one outcome, what no decoder takes has the decoder's own reason, memory stays flat, and the devices' tally
@@ -30,13 +31,13 @@ struct FuzzedMessages: Fault {
   /// The most that may be resident: 128 MiB are kept for the next batch, and as much may be in the batches at work.
   private static let residentBytesMaximum = 256 << 20
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     network.expectStrangers()
     let connection = try network.connection()
     defer { connection.close() }
     let before = try StrangerOutcomes.lastBatches(connection)
     let genuine = try GenuineTokens(network)
-    try network.wait("tokens", milliseconds: 30_000) { genuine.last.count >= 20 }
+    try network.wait("tokens", milliseconds: 60_000) { genuine.last.count >= 20 }
     let memory = MemoryWatch(network)
     let clock = SystemClock()
     let began = clock.monotonicMilliseconds

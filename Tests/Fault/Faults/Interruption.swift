@@ -2,6 +2,7 @@ import AdCore
 import LocalProcesses
 import Postgres
 import Runtime
+import TestValues
 
 /// A process of each service ends or stands still while it is busy; how long its partitions wait for the next batch has
 /// a bound.
@@ -42,7 +43,7 @@ struct Interruption: Fault {
     }
   }
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     for service in FaultNetwork.services.shuffled(using: &chance) {
       let milliseconds = try interrupt(service, in: network)
       network.keep(Standstill(service: service, milliseconds: milliseconds))
@@ -57,7 +58,7 @@ struct Interruption: Fault {
   private func interrupt(_ service: String, in network: FaultNetwork) throws -> Int64 {
     let instance = try network.instance(service)
     let batches = BatchTimes(network: network, service: service)
-    try network.wait("\(service) to be ready", milliseconds: 20_000) { instance.isReady }
+    try network.wait("\(service) to be ready", milliseconds: 60_000) { instance.isReady }
     switch kind {
     case .killedAndStarted:
       instance.killAndKeepDown()
@@ -82,7 +83,7 @@ struct Interruption: Fault {
   ) throws -> Int64 {
     let other = try network.startAnother(instance.service)
     defer { network.end(other) }
-    try network.wait("two of \(instance.service) to share", milliseconds: 20_000) {
+    try network.wait("two of \(instance.service) to share", milliseconds: 60_000) {
       try Partitions(network, instance.service).owners().values.sorted() == [2, 2]
     }
     // Until both have decided with what they have.

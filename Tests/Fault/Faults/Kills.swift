@@ -1,6 +1,7 @@
 import LocalProcesses
 import PipelineHost
 import Runtime
+import TestValues
 
 /// Each service is killed like by a power cut at each named place, all services at once, in an order by chance.
 struct FailpointKills: Fault {
@@ -13,7 +14,7 @@ struct FailpointKills: Fault {
   ]
   private static let milliseconds: Int64 = 60_000
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     var orders = FaultNetwork.services.map { _ in Self.places.shuffled(using: &chance) }
     while let round = popRound(&orders) {
       var armed: [(instance: ServiceInstance, place: Failpoint)] = []
@@ -64,7 +65,7 @@ struct KillStorm: Fault {
   let invariants = ["I3", "I4", "I5", "I6", "I7"]
   private static let milliseconds = 20_000
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     var passed = 0
     while passed < Self.milliseconds {
       let services = network.deciders
@@ -83,7 +84,7 @@ struct TerminationUnderLoad: Fault {
   let invariants = ["I3", "I5", "I6"]
   private static let milliseconds = 10_000
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     for service in FaultNetwork.services.shuffled(using: &chance) {
       let instance = try network.instance(service)
       guard let end = instance.terminate(timeoutMilliseconds: Self.milliseconds) else {

@@ -3,6 +3,7 @@ import Foundation
 import Kafka
 import Postgres
 import TestServers
+import TestValues
 
 /// A client writes into the clients' topics in a transaction and leaves it open; later it commits one and gives another
 /// up. Everybody else must be heard all the while.
@@ -12,7 +13,7 @@ struct OpenTransaction: Fault {
   let invariants = ["I1", "I3"]
   private static let records = 5
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     var open: [ForeignTransaction] = []
     for topic in [Topic.requests, .impressions, .clicks] {
       let transaction = try ForeignTransaction(
@@ -39,7 +40,7 @@ struct WholeReplay: Fault {
   let summary = "every event so far is written again"
   let invariants = ["I1", "I3", "I4", "I7"]
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     let copier = try TopicCopier(network)
     defer { copier.close() }
     for topic in [Topic.impressions, .clicks].shuffled(using: &chance) {
@@ -63,7 +64,7 @@ struct TopicMadeAgain: Fault {
   let invariants = ["I3", "I5", "I7"]
   static let between: [Topic] = [.acceptedImpressions, .acceptedClicks, .budgets, .usage]
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     let topic = Self.between[chance.number(0...Self.between.count - 1)]
     network.note("\(topic.name) is deleted")
     let admin = try KafkaAdmin(configuration: network.kafkaConfiguration("faults-admin"))
@@ -95,7 +96,7 @@ struct RetentionPastConsumer: Fault {
     ("ad-selection", [.budgets]),
   ]
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     let place = Self.places[chance.number(0...Self.places.count - 1)]
     let consumer = try network.instance(place.service)
     consumer.freeze()
@@ -123,7 +124,7 @@ struct PartitionGrowth: Fault {
   let needs = NetworkNeeds(isUsedUp: true)
   private static let partitions: Int32 = 8
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     let admin = try KafkaAdmin(configuration: network.kafkaConfiguration("faults-admin"))
     defer { admin.close(timeoutMilliseconds: 1_000) }
     let topics = Topic.networkSettings(networkPartitions: Self.partitions).filter { $0.partitions == Self.partitions }

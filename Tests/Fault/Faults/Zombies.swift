@@ -1,6 +1,7 @@
 import LocalProcesses
 import Postgres
 import TestServers
+import TestValues
 
 /// An owner stands still for longer than others wait for a sign of it, another takes over, and it wakes up and goes on as if nothing
 /// had happened.
@@ -10,7 +11,7 @@ struct FrozenOwner: Fault {
   let invariants = ["I3", "I4", "I5"]
   private static let takeOverMilliseconds: Int64 = 40_000
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     let service = FaultNetwork.services[chance.number(0...3)]
     let owner = try network.instance(service)
     let epochs = try Partitions(network, service).epochs()
@@ -33,18 +34,19 @@ struct FrozenInCopy: Fault {
   let name = "frozen-in-copy"
   let summary = "SIGSTOP of a service in the middle of a COPY while another takes over"
   let invariants = ["I3", "I4", "I5"]
-  private static let copyMilliseconds: Int64 = 20_000
+  private static let copyMilliseconds: Int64 = 60_000
+  private static let waitSeconds = 20
   private static let takeOverMilliseconds: Int64 = 40_000
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     let service = FaultNetwork.services[chance.number(0...3)]
     let owner = try network.instance(service)
     let epochs = try Partitions(network, service).epochs()
     network.proxy.atCopy(application: "handbill-\(service)", skipping: chance.number(0...10)) { owner.freeze() }
     try network.wait("\(service) to stand still in a COPY", milliseconds: Self.copyMilliseconds) { owner.isFrozen }
-    network.pause(milliseconds: 100)
+    // PostgreSQL may still have to read what had been sent to it.
     let partitions = Partitions(network, service)
-    guard try partitions.copiesWaiting() > 0 else {
+    guard try Waiting.until(seconds: Self.waitSeconds, { try partitions.copiesWaiting() > 0 }) else {
       throw FaultFailure("no COPY of \(service) stands still: \(try partitions.sessions())")
     }
     let other = try network.startAnother(service)
@@ -65,7 +67,7 @@ struct InstanceStorm: Fault {
   let invariants = ["I3", "I4", "I5", "I7"]
   private static let rounds = 3
 
-  func make(in network: FaultNetwork, _ chance: inout Chance) throws {
+  func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     for _ in 0..<Self.rounds {
       var others: [ServiceInstance] = []
       for service in FaultNetwork.services.shuffled(using: &chance) {

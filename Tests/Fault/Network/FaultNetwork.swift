@@ -6,6 +6,7 @@ import Postgres
 import Runtime
 import Synchronization
 import TestServers
+import TestValues
 
 /// A whole network of real processes that faults are made in: brokers, PostgreSQL behind a proxy, services, console.
 ///
@@ -94,7 +95,7 @@ final class FaultNetwork: Sendable {
     try made.startAndWait()
     try postgres.executeAndWait("ALTER SYSTEM SET synchronous_standby_names = '*'")
     try postgres.executeAndWait("SELECT pg_reload_conf()")
-    try wait("the standby to be synchronous", milliseconds: 20_000) {
+    try wait("the standby to be synchronous", milliseconds: 60_000) {
       try postgres.executeAndWait("SELECT sync_state FROM pg_stat_replication").contains("sync")
     }
   }
@@ -289,16 +290,13 @@ final class FaultNetwork: Sendable {
   ///
   /// - Throws: `FaultFailure` when it does not in time.
   func wait(_ what: String, milliseconds: Int64, until condition: () throws -> Bool) throws {
-    let clock = SystemClock()
-    let end = clock.monotonicMilliseconds + milliseconds
-    while try !condition() {
-      guard clock.monotonicMilliseconds < end else { throw FaultFailure("waited \(milliseconds) ms for \(what)") }
-      pause(milliseconds: 50)
+    guard try Waiting.until(seconds: Int(milliseconds) / 1_000, condition) else {
+      throw FaultFailure("waited \(milliseconds) ms for \(what)")
     }
   }
 
   /// Lets devices and services go on for a while.
-  func pause(milliseconds: Int) { poll(nil, 0, Int32(milliseconds)) }
+  func pause(milliseconds: Int) { Waiting.pause(milliseconds: milliseconds) }
 }
 
 /// A key ring for the tokens of one network.

@@ -2,6 +2,7 @@ import AdCore
 import AdEvents
 import FuzzTargets
 import Kafka
+import TestValues
 
 /// A record that somebody writes who means no good.
 struct StrangerRecord {
@@ -23,7 +24,7 @@ struct StrangerMessages {
 
   private let partitions: Int32
   private let forger: ServeTokenSigner
-  private var chance: Chance
+  private var chance: SeededChance
   private var samples: SampleMaker
   /// The last proper records: what is sent again, or put together.
   private var earlier: [StrangerRecord] = []
@@ -31,7 +32,7 @@ struct StrangerMessages {
 
   init(partitions: Int32, seed: UInt64) throws {
     self.partitions = partitions
-    chance = Chance(seed: seed)
+    chance = SeededChance(seed: seed)
     samples = SampleMaker(seed: seed)
     forger = try ServeTokenSigner(ring: try KeyRing(configuration: Base64Key.new()))
   }

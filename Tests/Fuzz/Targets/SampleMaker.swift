@@ -1,26 +1,12 @@
 import AdCore
 import AdEvents
-
-/// A seeded generator (SplitMix64): the same values in every run.
-package struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  package init(seed: UInt64) { state = seed }
-
-  package mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ mixed >> 31
-  }
-}
+import TestValues
 
 /// Random valid values of every message, reproducible by their seed.
 package struct SampleMaker {
-  private var generator: SeededGenerator
+  private var generator: SeededChance
 
-  package init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+  package init(seed: UInt64) { generator = SeededChance(seed: seed) }
 
   package mutating func number(_ range: ClosedRange<Int64>) -> Int64 { Int64.random(in: range, using: &generator) }
   package mutating func flip() -> Bool { Bool.random(using: &generator) }

@@ -2,11 +2,8 @@ import AdCore
 import AdEvents
 import AdSelectionCore
 import Crypto
-import Migrations
 import Pipeline
-import Postgres
 import Synchronization
-import TestServers
 import Testing
 
 @testable import AdSelection
@@ -89,24 +86,6 @@ struct Network {
   }
 }
 
-/// Keeps what is published.
-final class Publications: LogWriter, Sendable {
-  private let messages = Mutex<[OutgoingMessage]>([])
-
-  func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {
-    messages.withLock { $0.append(message) }
-  }
-
-  /// What was published on topics that begin with `prefix`, since this was last asked.
-  func take(_ prefix: String) -> [OutgoingMessage] {
-    messages.withLock { messages in
-      let taken = messages.filter { $0.topic.hasPrefix(prefix) }
-      messages.removeAll { $0.topic.hasPrefix(prefix) }
-      return taken
-    }
-  }
-}
-
 /// A clock that a test sets.
 final class SetClock: TimeSource {
   private let time: Mutex<Timestamp>
@@ -125,19 +104,4 @@ final class SetClock: TimeSource {
 struct PipelineTime: Clock {
   let clock: SetClock
   func now() -> Timestamp { clock.now }
-}
-
-/// Databases that have all tables.
-enum TestDatabase {
-  static func migrated() async throws -> PostgresConfiguration {
-    try PostgresConfiguration(try await migratedURL(), applicationName: "test")
-  }
-
-  static func migratedURL() async throws -> String {
-    try await SharedPostgres.database(copyOf: "migrated") { url in
-      let connection = try PostgresConnection(try PostgresConfiguration(url, applicationName: "migrate"))
-      defer { connection.close() }
-      _ = try MigrationRunner().up(connection)
-    }
-  }
 }

@@ -6,21 +6,17 @@ import Kafka
 import Pipeline
 import Runtime
 import Synchronization
+import TestServices
 import Testing
 import Threads
 @testable import AdSelection
 @testable import Runtime
 
-/// Throws away what is logged.
-struct NoSink: LogSink {
-  func write(_ line: String) {}
-}
-
 /// Ad selection as its executable runs it, in this process, with a broker of its own; the test plays console, billing
 /// and client.
 final class RunningService {
   static let partitionCount: Int32 = 2
-  private static let waitMilliseconds: Int64 = 30_000
+  private static let waitMilliseconds: Int64 = 120_000
 
   let network: Network
   let metrics = MetricsRegistry(AdSelectionMain.metrics)
@@ -58,10 +54,9 @@ final class RunningService {
       "HANDBILL_KAFKA_EMBEDDED": "true",
       "HANDBILL_TOKEN_KEYS": "1:\(Data(repeating: 5, count: 32).base64EncodedString())",
     ]) { AdSelectionMain.configuration(&$0) }
-    let logger = Logger(name: "test", service: "test", format: .json, sink: NoSink())
-    lifeCycle = LifeCycle(logger: logger)
+    lifeCycle = LifeCycle(logger: .unread)
     let context = ServiceContext(
-      logger: logger, metrics: metrics, health: health, lifeCycle: lifeCycle, clock: SystemClock())
+      logger: .unread, metrics: metrics, health: health, lifeCycle: lifeCycle, clock: SystemClock())
     thread = OwnerThread("start") { [lifeCycle] in
       do { try AdSelectionMain.start(configuration, context) } catch { lifeCycle.requestStop("\(error)") }
     }

@@ -4,6 +4,7 @@ import LocalProcesses
 import Pipeline
 import Postgres
 import Runtime
+import TestServices
 import Testing
 
 @testable import AdSelection
@@ -12,7 +13,7 @@ import Testing
 struct ServiceTests {
   @Test("once it has the catalogue it asks for budget, and answers a request that came to the wrong partition")
   func answers() async throws {
-    let url = try await TestDatabase.migratedURL()
+    let url = try await TestDatabase.url()
     try await onOwnThread {
       let service = try RunningService(databaseURL: url)
       defer { service.stop() }

@@ -3,6 +3,8 @@ import AdEvents
 import AdSelectionCore
 import Pipeline
 import Postgres
+import TestServices
+import TestValues
 import Testing
 
 @testable import AdSelection
@@ -17,7 +19,7 @@ struct StoredDecisionTests {
 
   @Test("I7: a served ad has one row with the terms that its token says; a restart answers the same request alike")
   func served() async throws {
-    let partition = try StoredPartition(try await TestDatabase.migrated())
+    let partition = try StoredPartition(try await TestDatabase.configuration())
     let until = partition.clock.now.advanced(byMilliseconds: 60_000)
     let grant = partition.network.grant(1 << 63, amount: 9_000_000_000, until: until, day: partition.budgetDay)
     try partition.grant([(1, grant)])
@@ -55,7 +57,7 @@ struct StoredDecisionTests {
 
   @Test("A2, M6: an error that a test request got for nothing is counted from its row as what it is")
   func injectedError() async throws {
-    let partition = try StoredPartition(try await TestDatabase.migrated())
+    let partition = try StoredPartition(try await TestDatabase.configuration())
     _ = try partition.ask([
       try partition.network.request(1, at: partition.clock.now) { $0.requiredSizes = ["huge"] }
     ])
@@ -73,7 +75,7 @@ struct StoredDecisionTests {
 
   @Test("M1: requests without an ad have rows and counts that say why")
   func refused() async throws {
-    let partition = try StoredPartition(try await TestDatabase.migrated())
+    let partition = try StoredPartition(try await TestDatabase.configuration())
     let now = partition.clock.now
     let network = partition.network
     let requests = [
@@ -121,7 +123,7 @@ struct StoredDecisionTests {
 
   @Test("an allotment is asked for, closed once with a report in sequence, and never used afterwards")
   func allotments() async throws {
-    let partition = try StoredPartition(try await TestDatabase.migrated())
+    let partition = try StoredPartition(try await TestDatabase.configuration())
     _ = try partition.pipeline.tick()
     let ask = try #require(partition.published.take("ads.usage").first)
     guard case .ask(let wanted) = try ClientHeaders.decode(UsageRecord.self, ask) else {

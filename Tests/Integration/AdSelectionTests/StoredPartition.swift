@@ -4,6 +4,7 @@ import AdSelectionCore
 import Pipeline
 import Postgres
 import Runtime
+import TestValues
 import Testing
 
 @testable import AdSelection

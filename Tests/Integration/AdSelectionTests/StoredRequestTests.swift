@@ -3,6 +3,7 @@ import AdEvents
 import AdSelectionCore
 import Pipeline
 import Postgres
+import TestServices
 import Testing
 
 @testable import AdSelection
@@ -28,7 +29,7 @@ struct StoredRequestTests {
   @Test(
     "M1, A1: invented apps make one row a day, no app's line, no report's view and no label", arguments: [false, true])
   func strangersCount(isTakenOver: Bool) async throws {
-    let partition = try StoredPartition(try await TestDatabase.migrated())
+    let partition = try StoredPartition(try await TestDatabase.configuration())
     _ = try partition.ask([try partition.network.request(1, at: partition.clock.now, key: "live", country: "DE")])
     for first in stride(from: UInt64(100), to: 400, by: 100) {
       _ = try partition.ask(try strangers(first..<first + 100, partition))
@@ -54,7 +55,7 @@ struct StoredRequestTests {
 
   @Test("counts of requests without a key are kept as long as decisions")
   func retention() async throws {
-    let partition = try StoredPartition(try await TestDatabase.migrated())
+    let partition = try StoredPartition(try await TestDatabase.configuration())
     try partition.database.execute(
       sql: """
         INSERT INTO ad_selection.keyless_count VALUES
@@ -69,7 +70,7 @@ struct StoredRequestTests {
 
   @Test("M1: a request with a mistake has its row and its count, also where placement, country and device are missing")
   func mistakes() async throws {
-    let partition = try StoredPartition(try await TestDatabase.migrated())
+    let partition = try StoredPartition(try await TestDatabase.configuration())
     let requests = try (1...2).map { try partition.network.request($0, at: partition.clock.now) }
     let answers = try partition.ask(requests) { writer in
       writer.presentText(4, "")
@@ -96,7 +97,7 @@ struct StoredRequestTests {
 
   @Test("D2: a new owner goes by arrivals too, however long nobody owned the partition")
   func arrivals() async throws {
-    let partition = try StoredPartition(try await TestDatabase.migrated())
+    let partition = try StoredPartition(try await TestDatabase.configuration())
     func request(_ number: UInt64) throws -> AdRequest {
       try partition.network.request(number, at: partition.clock.now, country: "DE") {
         $0.clientID = "client"

@@ -6,6 +6,7 @@ import Pipeline
 import Postgres
 import Runtime
 import Synchronization
+import TestValues
 import Testing
 
 @Suite("Budgets in the database")
@@ -43,7 +44,7 @@ struct BudgetTests {
     #expect(first.grants.map(\.allotment) == [1, 2])
     // Nothing was delivered: whoever takes over publishes all of it again.
     let second = try TestPartition(network)
-    #expect(second.published.messages.withLock { $0 } == first.published.messages.withLock { $0 })
+    #expect(second.published.messages == first.published.messages)
     try second.process([network.ask(2), network.ask(3)])
     #expect(second.grants.map(\.ordinal) == [1, 2, 3])
     #expect(throws: PipelineError.fenced) { try first.process([network.ask(4)]) }
@@ -118,7 +119,7 @@ struct BudgetTests {
   func random(seed: UInt64) async throws {
     let network = try await TestNetwork(funding: 3_000)
     try network.fund(5_000, daily: 2_500)
-    var numbers = SeededNumbers(state: seed)
+    var numbers = SeededChance(seed: seed)
     let partition = try TestPartition(network)
     var ordinal: Int64 = 0
     for version in Int64(2)..<40 {
@@ -176,15 +177,5 @@ struct BudgetTests {
         CROSS JOIN allotment t CROSS JOIN charge c CROSS JOIN ledger l
       """)
     #expect(sums == Array(repeating: 0, count: 13))
-  }
-}
-
-/// Numbers that look random and are the same in every run.
-struct SeededNumbers: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return (state >> 33) ^ (state << 31)
   }
 }

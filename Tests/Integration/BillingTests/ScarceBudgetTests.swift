@@ -5,6 +5,7 @@ import BillingCore
 import LocalProcesses
 import Pipeline
 import Synchronization
+import TestValues
 import Testing
 
 @Suite("Scarce budgets")
@@ -45,7 +46,7 @@ struct ScarceBudgetTests {
   /// Twenty ads are sold from four allotments that hold the whole budget, at a bound far too low, and are clicked more
   /// often than that; two allotments are not used. Events, reports and crashes come in an order of the seed's.
   private static func deliver(_ network: TestNetwork, seed: UInt64) throws -> [Int128] {
-    var numbers = SeededNumbers(state: seed)
+    var numbers = SeededChance(seed: seed)
     try network.fund(Int128(20 * Market.impressionPrice + 44 * Market.clickPrice))
     var partition = try TestPartition(network, partitionCount: 1)
     let total = 20 * Market.impressionPrice + 44 * Market.clickPrice
@@ -103,7 +104,7 @@ private struct Market {
   private let network: TestNetwork
   private let clock: MovingClock
   private let billingDies: Bool
-  private var numbers: SeededNumbers
+  private var numbers: SeededChance
   private var books: [AllotmentBook]
   private var billing: [TestPartition]
   private var seenMessages: [Int]
@@ -116,7 +117,7 @@ private struct Market {
   init(_ network: TestNetwork, seed: UInt64, billingDies: Bool) throws {
     self.network = network
     self.billingDies = billingDies
-    numbers = SeededNumbers(state: seed)
+    numbers = SeededChance(seed: seed)
     try network.fund(Self.budget, daily: Self.budget)
     let clock = MovingClock(network.now)
     self.clock = clock
@@ -138,7 +139,7 @@ private struct Market {
   /// Until nothing can be sold any more, and everything has ended.
   mutating func run() throws {
     for second in 0..<3_000 {
-      clock.move(byMilliseconds: 1_000)
+      clock.advance(byMilliseconds: 1_000)
       for partition in 0..<Self.partitions { try step(partition) }
       if second % 100 == 99, try isSoldOut() { return }
     }
@@ -174,7 +175,7 @@ private struct Market {
     if !told.isEmpty { try billing[partition].process(told.map(\.input)) }
     try billing[partition].pass(now)
     for grant in billing[partition].grants(after: seenMessages[partition]) { _ = books[partition].apply(grant) }
-    seenMessages[partition] = billing[partition].published.messages.withLock { $0.count }
+    seenMessages[partition] = billing[partition].published.messages.count
   }
 
   /// Two ads a second, of which seven of eight are seen, and of those a quarter is clicked.

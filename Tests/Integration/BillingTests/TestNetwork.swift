@@ -1,13 +1,12 @@
 import AdCore
 import AdEvents
 import BillingCore
-import Migrations
 import Pipeline
 import PipelineHost
 import Postgres
 import Runtime
-import Synchronization
-import TestServers
+import TestServices
+import TestValues
 import Testing
 
 @testable import Billing
@@ -24,12 +23,7 @@ struct TestNetwork: Sendable {
 
   /// - Parameter hour: of today at which everything happens; nil: now.
   init(funding: Int128 = 1_000_000_000_000_000, hour: Int64? = nil) async throws {
-    let url = try await SharedPostgres.database(copyOf: "billing") { url in
-      let connection = try PostgresConnection(try PostgresConfiguration(url, applicationName: "migrate"))
-      defer { connection.close() }
-      _ = try MigrationRunner().up(connection)
-    }
-    configuration = try PostgresConfiguration(url, applicationName: "test")
+    configuration = try await TestDatabase.configuration()
     let calendar = try #require(BudgetCalendar(timeZone: "UTC"))
     let present = SystemClock().now
     now =
@@ -65,15 +59,13 @@ struct TestNetwork: Sendable {
 
   func terms(_ number: UInt64, partition: Int32, issuedAt: Timestamp? = nil) throws -> ServedTerms {
     let issuedAt = issuedAt ?? now
-    return ServedTerms(
-      serveID: ServeID(timestamp: issuedAt, randomHigh: UInt64(partition), randomLow: number), partition: partition,
-      issuedAt: issuedAt, expiresAt: issuedAt, app: try #require(AppID("weather")),
-      developer: try #require(DeveloperID("sunny")), advertiser: advertiser.id,
-      campaign: try #require(CampaignID("summer")), ad: try #require(AdID("summer-1")),
-      placement: try #require(PlacementID("top")), country: try #require(Country("US")), device: .phone,
-      size: .phoneBannerPortrait, impressionPrice: Nanos(10_000_000), clickPrice: Nanos(2_000_000_000),
-      currency: advertiser.currency, shareBasisPoints: 6_000, allotment: 0, budgetDay: today.number, clientHash: 0,
-      isTest: false)
+    return try .sample(partition: partition, issuedAt: issuedAt) { terms in
+      terms.serveID = ServeID(timestamp: issuedAt, randomHigh: UInt64(partition), randomLow: number)
+      terms.expiresAt = issuedAt
+      (terms.advertiser, terms.campaign) = (advertiser.id, try #require(CampaignID("summer")))
+      (terms.developer, terms.ad) = (try #require(DeveloperID("sunny")), try #require(AdID("summer-1")))
+      (terms.allotment, terms.budgetDay, terms.clientHash) = (0, today.number, 0)
+    }
   }
 
   func ask(
@@ -101,8 +93,8 @@ struct TestNetwork: Sendable {
 final class TestPartition {
   let network: TestNetwork
   let partition: Int32
-  let published: KeptMessages
-  private let pipeline: PartitionPipeline<PostgresPipelineStore<TappedTables>, KeptMessages>
+  let published: Publications
+  private let pipeline: PartitionPipeline<PostgresPipelineStore<TappedTables>, Publications>
   private let settings: BillingSettings
   private let partitionCount: Int32
   private let clock: any Clock
@@ -119,16 +111,15 @@ final class TestPartition {
     self.partition = partition
     self.settings = settings
     self.partitionCount = partitionCount
-    let clock = clock ?? FixedClock(time: network.now)
+    let clock = clock ?? MovingClock(network.now)
     self.clock = clock
-    published = KeptMessages()
-    let logger = Logger(name: "test", service: "billing", format: .json, sink: NoSink())
+    published = Publications()
     let service = BillingService()
     pipeline = PartitionPipeline(
       service: service, partition: partition, partitionCount: partitionCount,
       store: PostgresPipelineStore(
         tables: TappedTables(
-          tables: BillingTables(settings: settings, catalog: network.catalog, logger: logger), tap: tap),
+          tables: BillingTables(settings: settings, catalog: network.catalog, logger: .unread), tap: tap),
         service: service, configuration: network.configuration),
       writer: published, clock: clock)
     offsets = try pipeline.open(by: PartitionClaim(owner: 1, seenEpoch: 0)) { lastOffsets in
@@ -153,7 +144,7 @@ final class TestPartition {
 
   /// The same without what the first `count` messages say.
   func grants(after count: Int) -> [AllotmentGrant] {
-    published.messages.withLock { $0.dropFirst(count) }.compactMap { message in
+    published.messages.dropFirst(count).compactMap { message in
       (message.value ?? []).withUnsafeBytes { bytes in
         guard case .record(_, let grant)? = try? Sequenced<AllotmentGrant>.read(bytes, headers: RecordHeaders()) else {
           return nil
@@ -257,34 +248,4 @@ struct TappedTables: ServiceTables {
   ) throws(PostgresError) -> [NumberedMessage] {
     try tables.messages(partition: partition, output: output, from: sequence, limit: limit, in: connection)
   }
-}
-
-/// A writer that delivers nothing and keeps everything.
-final class KeptMessages: LogWriter, Sendable {
-  let messages = Mutex<[OutgoingMessage]>([])
-
-  func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {
-    messages.withLock { $0.append(message) }
-  }
-}
-
-struct FixedClock: Clock {
-  let time: Timestamp
-  func now() -> Timestamp { time }
-}
-
-/// A clock that a test sets.
-final class MovingClock: Clock {
-  private let time: Mutex<Timestamp>
-
-  init(_ start: Timestamp) { time = Mutex(start) }
-
-  func now() -> Timestamp { time.withLock { $0 } }
-  func move(byMilliseconds milliseconds: Int64) {
-    time.withLock { $0 = $0.advanced(byMilliseconds: milliseconds) }
-  }
-}
-
-struct NoSink: LogSink {
-  func write(_ line: String) {}
 }

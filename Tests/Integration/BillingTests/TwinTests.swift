@@ -6,6 +6,7 @@ import Pipeline
 import Postgres
 import Simulation
 import Synchronization
+import TestValues
 import Testing
 
 @Suite("Billing in the database and its twin in the simulation")
@@ -38,7 +39,7 @@ private struct Race {
   /// How often something waited for budget when both were compared.
   private(set) var waited = 0
   private var twin = BudgetTwin()
-  private var numbers: SeededNumbers
+  private var numbers: SeededChance
   private var ordinals: [Int64] = [0, 0]
   private var version: Int64 = 1
   private var day: Int64 = 0
@@ -48,7 +49,7 @@ private struct Race {
 
   init(_ network: TestNetwork, seed: UInt64) throws {
     self.network = network
-    numbers = SeededNumbers(state: seed)
+    numbers = SeededChance(seed: seed)
     let tap = BatchTap()
     batches = tap
     partitions = try [0, 1].map { number in

@@ -4,6 +4,7 @@ import ClickTrackingCore
 import Pipeline
 import Postgres
 import Runtime
+import TestValues
 import Testing
 
 @testable import ClickTracking
@@ -12,15 +13,9 @@ import Testing
 struct ClickTablesTests {
   private func terms(serve: UInt64, client: UInt64, now: Timestamp) throws -> ServedTerms {
     let issuedAt = now.advanced(byMilliseconds: -3_600_000)
-    return ServedTerms(
-      serveID: UUIDv7(timestamp: issuedAt, randomHigh: 0, randomLow: serve), partition: Partition.number,
-      issuedAt: issuedAt, expiresAt: issuedAt.advanced(byMilliseconds: 900_000), app: try #require(AppID("weather")),
-      developer: try #require(DeveloperID("sunny-apps")), advertiser: try #require(AdvertiserID("acme")),
-      campaign: try #require(CampaignID("acme-summer")), ad: try #require(AdID("acme-summer-1")),
-      placement: try #require(PlacementID("home")), country: try #require(Country("US")), device: .phone,
-      size: .phoneBannerPortrait, impressionPrice: Nanos(10_000_000), clickPrice: Nanos(2_000_000_000),
-      currency: try #require(Currency("USD")), shareBasisPoints: 6_000, allotment: .max, budgetDay: 20_468,
-      clientHash: .max - client, isTest: client == 3)
+    return .sample(serve: serve, partition: Partition.number, issuedAt: issuedAt) { terms in
+      (terms.allotment, terms.clientHash, terms.isTest) = (.max, .max - client, client == 3)
+    }
   }
 
   private func event(
@@ -99,10 +94,10 @@ struct ClickTablesTests {
     for (index, action) in actions.enumerated() {
       try partition.run(index < impressions.count ? [action, impressions[index]] : [action])
     }
-    let published = partition.writer.messages
+    let published = partition.writer.numbered
     #expect(published.count == (try partition.clicks().count))
     try partition.takeOver()
-    #expect(partition.writer.messages == published)
+    #expect(partition.writer.numbered == published)
   }
 
   @Test("M5: what has no impression ends with its watermark")

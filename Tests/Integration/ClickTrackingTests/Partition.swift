@@ -1,13 +1,12 @@
 import AdCore
 import AdEvents
 import ClickTrackingCore
-import Migrations
 import Pipeline
 import PipelineHost
 import Postgres
 import Runtime
-import Synchronization
-import TestServers
+import TestServices
+import TestValues
 import Testing
 
 @testable import ClickTracking
@@ -19,31 +18,26 @@ final class Partition {
   let now: Timestamp
   let database: PostgresConfiguration
   let connection: PostgresConnection
-  let writer = MemoryWriter()
-  private let clock: SettableClock
+  let writer = Publications()
+  private let clock: MovingClock
   private let windows: Windows
-  private var pipeline: PartitionPipeline<PostgresPipelineStore<ClickTables>, MemoryWriter>
+  private var pipeline: PartitionPipeline<PostgresPipelineStore<ClickTables>, Publications>
   private var offsets: [Int64] = [0, 0]
   private var impressions: Int64 = 0
 
   init(now: Timestamp, windows: Windows = Windows()) async throws {
     self.now = now
     self.windows = windows
-    let url = try await SharedPostgres.database(copyOf: "migrated") { url in
-      let connection = try PostgresConnection(try PostgresConfiguration(url, applicationName: "test"))
-      defer { connection.close() }
-      _ = try MigrationRunner().up(connection)
-    }
-    database = try PostgresConfiguration(url, applicationName: "test")
+    database = try await TestDatabase.configuration()
     connection = try PostgresConnection(database)
-    clock = SettableClock(now)
+    clock = MovingClock(now)
     pipeline = try Partition.makePipeline(database, windows: windows, writer: writer, clock: clock)
     try open()
   }
 
   private static func makePipeline(
-    _ database: PostgresConfiguration, windows: Windows, writer: MemoryWriter, clock: SettableClock
-  ) throws -> PartitionPipeline<PostgresPipelineStore<ClickTables>, MemoryWriter> {
+    _ database: PostgresConfiguration, windows: Windows, writer: Publications, clock: MovingClock
+  ) throws -> PartitionPipeline<PostgresPipelineStore<ClickTables>, Publications> {
     let service = try ClickTrackingCore.ClickTracking(
       ring: try KeyRing(keys: [KeyRing.Key(id: 1, secret: Array(repeating: 7, count: 32))]))
     let store = PostgresPipelineStore(
@@ -65,7 +59,7 @@ final class Partition {
 
   /// Another owner takes the partition over, and publishes again what nobody said was delivered.
   func takeOver() throws {
-    writer.messages.removeAll()
+    writer.take()
     pipeline = try Partition.makePipeline(database, windows: windows, writer: writer, clock: clock)
     try open()
   }
@@ -104,7 +98,7 @@ final class Partition {
     pipeline.alarm = { alarms.append($0) }
     defer { pipeline.alarm = { _ in } }
     for _ in 0..<60 {
-      clock.time.withLock { $0 = $0.advanced(byMilliseconds: 1_000) }
+      clock.advance(byMilliseconds: 1_000)
       try tick()
     }
     return alarms
@@ -147,21 +141,5 @@ final class Partition {
       try connection.query("SELECT to_jsonb(c)::text FROM click_tracking.minute_count AS c").map {
         try $0.decode(0, String.self)
       })
-  }
-}
-
-/// Stands until it is set.
-final class SettableClock: Clock {
-  let time: Mutex<Timestamp>
-  init(_ time: Timestamp) { self.time = Mutex(time) }
-  func now() -> Timestamp { time.withLock { $0 } }
-}
-
-/// Keeps what is published, and never says that it was delivered.
-final class MemoryWriter: LogWriter {
-  var messages: [OutgoingMessage] = []
-
-  func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {
-    if receipt != nil { messages.append(message) }
   }
 }

@@ -1,6 +1,7 @@
 import LocalProcesses
 import Pipeline
 import Postgres
+import TestServices
 import Testing
 
 @testable import PipelineHost
@@ -36,7 +37,7 @@ struct LeaseTests {
 
   @Test("Members see each other live, and that one is gone as soon as its session has ended")
   func sessions() async throws {
-    let url = try await RunningTracking.database()
+    let url = try await TestDatabase.url()
     try await onOwnThread {
       let (first, second) = (try store(url, "first"), try store(url, "second"))
       try first.join()
@@ -60,7 +61,7 @@ struct LeaseTests {
 
   @Test("Whoever was taken for gone learns it; joining again, a member keeps what nobody has taken since")
   func expelled() async throws {
-    let url = try await RunningTracking.database()
+    let url = try await TestDatabase.url()
     try await onOwnThread {
       let (first, second) = (try store(url), try store(url))
       try first.join()
@@ -86,7 +87,7 @@ struct LeaseTests {
 
   @Test("A claim holds for the owner, and for whoever saw the partition free; all others are refused and fence nobody")
   func claims() async throws {
-    let url = try await RunningTracking.database()
+    let url = try await TestDatabase.url()
     try await onOwnThread {
       try insert([3], url)
       let connection = try PostgresConnection(PostgresConfiguration(url))

@@ -6,6 +6,8 @@ import LocalProcesses
 import PipelineHost
 import Postgres
 import Runtime
+import TestServices
+import TestValues
 import Testing
 
 @testable import ImpressionTracking
@@ -18,7 +20,7 @@ struct OutboxTests {
 
   @Test("While nothing can be sent on, no more is decided than the outbox holds; then all is, and nothing is lost")
   func backPressure() async throws {
-    let url = try await RunningTracking.database()
+    let url = try await TestDatabase.url()
     try await onOwnThread {
       let service = try RunningTracking(
         databaseURL: url, environment: ["HANDBILL_BATCH_RECORDS": "\(Self.batchRecords)"])
@@ -29,19 +31,21 @@ struct OutboxTests {
       try service.start()
       let connection = try PostgresConnection(PostgresConfiguration(url))
       defer { connection.close() }
-      let isFull = try RunningTracking.wait { try waiting(connection) >= Self.entriesMaximum }
+      let isFull = try Waiting.until { try waiting(connection) >= Self.entriesMaximum }
       #expect(isFull)
-      // Batches that had been handed over before it was full, each of what two reads may bring.
-      RunningTracking.pause(milliseconds: 1_000)
-      let (entries, position) = (try waiting(connection), try decided(connection))
-      #expect(entries <= Int64(Self.entriesMaximum + 3 * 2 * Self.batchRecords))
-      RunningTracking.pause(milliseconds: 2_000)
-      #expect(try waiting(connection) == entries)
-      #expect(try decided(connection) == position)
+      // Once nothing more is decided: batches that had been handed over before it was full may add theirs, each of what
+      // two reads may bring.
+      let isSteady = try Waiting.until {
+        let position = try decided(connection)
+        Waiting.pause(milliseconds: 2_000)
+        return try decided(connection) == position
+      }
+      let entries = try waiting(connection)
+      #expect(isSteady && entries <= Int64(Self.entriesMaximum + 3 * 2 * Self.batchRecords))
       service.broker.clearFaults()
-      let isDecided = try RunningTracking.wait { try decided(connection) == Self.records }
-      let isEmpty = try RunningTracking.wait { try waiting(connection) == 0 }
-      let isSentOn = try RunningTracking.wait { try decided(connection, partition: 1) == Self.records }
+      let isDecided = try Waiting.until { try decided(connection) == Self.records }
+      let isEmpty = try Waiting.until { try waiting(connection) == 0 }
+      let isSentOn = try Waiting.until { try decided(connection, partition: 1) == Self.records }
       #expect(isDecided && isEmpty && isSentOn, "each once")
     }
   }
@@ -49,15 +53,7 @@ struct OutboxTests {
   /// Events of a served ad of partition 1, in partition 0.
   private func sendMisdirected(_ service: RunningTracking) throws {
     let issued = SystemClock().now
-    let terms = ServedTerms(
-      serveID: ServeID(timestamp: issued, randomHigh: 1, randomLow: 2), partition: 1, issuedAt: issued,
-      expiresAt: issued.advanced(byMilliseconds: 900_000), app: try #require(AppID("chess")),
-      developer: try #require(DeveloperID("yardley")), advertiser: try #require(AdvertiserID("acme")),
-      campaign: try #require(CampaignID("launch")), ad: try #require(AdID("launch-1")),
-      placement: try #require(PlacementID("home")), country: try #require(Country("US")), device: .phone,
-      size: .phoneBannerPortrait, impressionPrice: Nanos(10_000_000), clickPrice: Nanos(2_000_000_000),
-      currency: try #require(Currency("USD")), shareBasisPoints: 6_000, allotment: 1, budgetDay: 20_000,
-      clientHash: 1, isTest: false)
+    let terms = ServedTerms.sample(partition: 1, issuedAt: issued)
     let ring = try #require(service.configuration.ring)
     let event = ImpressionEvent(
       kind: .viewed, subject: .serve(token: try ServeTokenSigner(ring: ring).sign(terms)), age: .milliseconds(1_000),

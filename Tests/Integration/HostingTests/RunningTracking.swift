@@ -1,10 +1,10 @@
 import AdEvents
 import Foundation
 import Kafka
-import Migrations
-import Postgres
-import TestServers
+import TestServices
+import TestValues
 import Threads
+
 @testable import ImpressionTracking
 @testable import PipelineHost
 @testable import Runtime
@@ -15,7 +15,6 @@ final class RunningTracking {
   let lifeCycle: LifeCycle
   var configuration: ImpressionTrackingMain.Configuration
   private let health = Health()
-  private let logger = Logger(name: "test", service: "test", format: .json, sink: NoSink())
 
   /// - Parameter broker: another one's; without it it has its own, with the topics made.
   init(
@@ -33,16 +32,7 @@ final class RunningTracking {
     configuration = try ConfigurationReader.read(environment: settings.merging(environment) { $1 }) {
       ImpressionTrackingMain.configuration(&$0)
     }
-    lifeCycle = LifeCycle(logger: logger)
-  }
-
-  /// A database with our tables.
-  static func database() async throws -> String {
-    try await SharedPostgres.database(copyOf: "migrated") { url in
-      let connection = try PostgresConnection(try PostgresConfiguration(url, applicationName: "test"))
-      defer { connection.close() }
-      _ = try MigrationRunner().up(connection)
-    }
+    lifeCycle = LifeCycle(logger: .unread)
   }
 
   /// Starts it and waits until it works; false when it does not.
@@ -51,9 +41,9 @@ final class RunningTracking {
     try ImpressionTrackingMain.start(
       configuration,
       ServiceContext(
-        logger: logger, metrics: MetricsRegistry(ImpressionTrackingMain.metrics), health: health,
+        logger: .unread, metrics: MetricsRegistry(ImpressionTrackingMain.metrics), health: health,
         lifeCycle: lifeCycle, clock: SystemClock()))
-    return try Self.wait {
+    return Waiting.until {
       let conditions = health.readiness()
       return !conditions.isEmpty && conditions.allSatisfy { $0.problem == nil }
     }
@@ -64,15 +54,4 @@ final class RunningTracking {
     broker.stop()
   }
 
-  /// Waits until it is so; false when a minute was not enough.
-  static func wait(until isTrue: () throws -> Bool) throws -> Bool {
-    let deadline = Date(timeIntervalSinceNow: 60)
-    while Date() < deadline {
-      if try isTrue() { return true }
-      pause(milliseconds: 100)
-    }
-    return false
-  }
-
-  static func pause(milliseconds: Int) { StopRequest().wait(milliseconds: milliseconds) }
 }

@@ -2,6 +2,8 @@ import Kafka
 import LocalProcesses
 import Postgres
 import Runtime
+import TestServices
+import TestValues
 import Testing
 
 @Suite("Instances of one service", .timeLimit(.minutes(5)))
@@ -18,7 +20,7 @@ struct SharingTests {
 
   @Test("They share the partitions; one that stops gives up its own at once, and a cut session costs nothing")
   func share() async throws {
-    let url = try await RunningTracking.database()
+    let url = try await TestDatabase.url()
     try await onOwnThread {
       let first = try RunningTracking(databaseURL: url, partitions: 4)
       defer { first.stop() }
@@ -37,15 +39,15 @@ struct SharingTests {
         SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
         WHERE application_name = 'handbill-impression-tracking-leases' AND datname = current_database()
         """)
-      let isBack = try RunningTracking.wait { try shares(connection) == [2, 2] }
+      let isBack = try Waiting.until { try shares(connection) == [2, 2] }
       #expect(isBack)
-      RunningTracking.pause(milliseconds: 3_000)
+      Waiting.pause(milliseconds: 3_000)
       #expect(try shares(connection) == [2, 2])
       #expect(try self.epochs(connection) == epochs, "nothing changed hands")
 
-      #expect(second.lifeCycle.stopAll(timeoutMilliseconds: 10_000))
+      #expect(second.lifeCycle.stopAll(timeoutMilliseconds: 20_000))
       #expect(try members(connection) == 1, "what was the second's was free before it ended")
-      let isWhole = try RunningTracking.wait { try shares(connection) == [4] }
+      let isWhole = try Waiting.until { try shares(connection) == [4] }
       #expect(isWhole)
     }
   }

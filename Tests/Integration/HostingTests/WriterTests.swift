@@ -3,8 +3,10 @@ import Foundation
 import Kafka
 import Pipeline
 import Synchronization
+import TestServices
 import Testing
 import Threads
+
 @testable import PipelineHost
 @testable import Runtime
 
@@ -21,7 +23,7 @@ struct WriterTests {
     let writer = KafkaLogWriter(
       configuration: configuration, topics: ["events"],
       listener: .init(delivered: { _ in }, rebuilt: { rebuilt.put(()) }),
-      logger: Logger(name: "test", service: "test", format: .json, sink: NoSink()),
+      logger: .unread,
       metrics: MetricsRegistry(HostMetrics.declarations))
     try writer.start()
     return writer
@@ -75,9 +77,4 @@ struct WriterTests {
     thread.join()
     writer.close(timeoutMilliseconds: 100)
   }
-}
-
-/// Throws away what is logged.
-struct NoSink: LogSink {
-  func write(_ line: String) {}
 }

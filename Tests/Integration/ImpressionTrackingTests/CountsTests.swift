@@ -1,13 +1,13 @@
 import AdCore
 import AdEvents
 import ImpressionTrackingCore
-import Migrations
 import Pipeline
 import PipelineHost
 import Postgres
 import Runtime
-import Synchronization
 import TestServers
+import TestServices
+import TestValues
 import Testing
 
 @testable import ImpressionTracking
@@ -47,21 +47,16 @@ final class ImpressionPartition {
   let databaseURL: String
   let start: Timestamp
   let connection: PostgresConnection
-  let writer = MemoryWriter()
-  private let clock: SettableClock
+  let writer = Publications()
+  private let clock: MovingClock
   private var database: PostgresConfiguration
-  private var pipeline: PartitionPipeline<PostgresPipelineStore<ImpressionTables>, MemoryWriter>
+  private var pipeline: PartitionPipeline<PostgresPipelineStore<ImpressionTables>, Publications>
   private var offset: Int64 = 0
 
   /// - Parameter proxy: the way to the database; nil for the straight one.
   init(through proxy: PostgresProxy? = nil) async throws {
-    let url = try await SharedPostgres.database(copyOf: "migrated") { url in
-      let connection = try PostgresConnection(try PostgresConfiguration(url, applicationName: "test"))
-      defer { connection.close() }
-      _ = try MigrationRunner().up(connection)
-    }
-    databaseURL = url
-    database = try PostgresConfiguration(url, applicationName: "test")
+    databaseURL = try await TestDatabase.url()
+    database = try PostgresConfiguration(databaseURL, applicationName: "test")
     connection = try PostgresConnection(database)
     if let proxy {
       let name: String = try #require(try connection.query("SELECT current_database()").first).decode(0)
@@ -69,7 +64,7 @@ final class ImpressionPartition {
     }
     // The tables of days reach two days back from today.
     start = Timestamp(milliseconds: SystemClock().now.milliseconds / 60_000 * 60_000)
-    clock = SettableClock(start)
+    clock = MovingClock(start)
     pipeline = try Self.makePipeline(database, clock: clock, writer: writer)
     try open()
   }
@@ -88,8 +83,8 @@ final class ImpressionPartition {
   }
 
   private static func makePipeline(
-    _ database: PostgresConfiguration, clock: SettableClock, writer: MemoryWriter
-  ) throws -> PartitionPipeline<PostgresPipelineStore<ImpressionTables>, MemoryWriter> {
+    _ database: PostgresConfiguration, clock: MovingClock, writer: Publications
+  ) throws -> PartitionPipeline<PostgresPipelineStore<ImpressionTables>, Publications> {
     let service = try service()
     return PartitionPipeline(
       service: service, partition: number, partitionCount: 12, store: makeStore(service, database), writer: writer,
@@ -126,13 +121,13 @@ final class ImpressionPartition {
 
   /// Another owner takes the partition over, at this time by its clock.
   func takeOver(at time: Timestamp) throws {
-    clock.time.withLock { $0 = time }
+    clock.set(time)
     try takeOver()
   }
 
   /// Time passes and nothing arrives.
   func later(seconds: Int64) throws {
-    clock.time.withLock { $0 = $0.advanced(byMilliseconds: seconds * 1_000) }
+    clock.advance(byMilliseconds: seconds * 1_000)
     _ = try pipeline.tick()
   }
 
@@ -153,15 +148,9 @@ final class ImpressionPartition {
 
   /// An event of the serve with this number, one second after its decision.
   func event(_ kind: ImpressionEvent.Kind, _ serve: UInt64, error: AdError? = nil) throws -> ImpressionInput {
-    let terms = ServedTerms(
-      serveID: ServeID(timestamp: start, randomHigh: 1, randomLow: serve), partition: 7, issuedAt: start,
-      expiresAt: start.advanced(byMilliseconds: 900_000), app: try #require(AppID("weather")),
-      developer: try #require(DeveloperID("sunny")), advertiser: try #require(AdvertiserID("acme")),
-      campaign: try #require(CampaignID("summer")), ad: try #require(AdID("summer-1")),
-      placement: try #require(PlacementID("home")), country: try #require(Country("US")), device: .phone,
-      size: .phoneBannerPortrait, impressionPrice: Nanos(10_000_000), clickPrice: Nanos(0),
-      currency: try #require(Currency("USD")), shareBasisPoints: 6_000, allotment: 1, budgetDay: 20_000,
-      clientHash: 1, isTest: false)
+    let terms = try ServedTerms.sample(serve: serve, partition: Self.number, issuedAt: start) {
+      ($0.campaign, $0.clickPrice) = (try #require(CampaignID("summer")), Nanos(0))
+    }
     return .event(ServedEvent(kind: kind, terms: terms, age: .milliseconds(1_000), claimedTime: nil, error: error))
   }
 
@@ -196,19 +185,7 @@ final class ImpressionPartition {
   }
 }
 
-/// Stands until it is set.
-final class SettableClock: Clock {
-  let time: Mutex<Timestamp>
-  init(_ time: Timestamp) { self.time = Mutex(time) }
-  func now() -> Timestamp { time.withLock { $0 } }
-}
-
-/// Keeps what is published, and says nothing of it.
-final class MemoryWriter: LogWriter {
-  var messages: [OutgoingMessage] = []
-
-  func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) { messages.append(message) }
-
+extension Publications {
   /// What of `ads.impressions.accepted` was published: sequences, and ranges that are lost.
   var published: [String] {
     messages.map { message in

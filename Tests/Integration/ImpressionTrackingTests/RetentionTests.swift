@@ -4,6 +4,7 @@ import ImpressionTrackingCore
 import Pipeline
 import Postgres
 import Runtime
+import TestValues
 import Testing
 
 @testable import ImpressionTracking
@@ -19,7 +20,7 @@ import Testing
   @Test("Impressions whose rows retention took before they were published are told as lost, once, and recorded")
   func lostRows() async throws {
     let partition = try await partition()
-    partition.writer.messages.removeAll()
+    partition.writer.take()
     try partition.connection.executeScript("DELETE FROM impression_tracking.impression WHERE sequence IN (1, 2, 4, 6)")
     try partition.takeOver()
     #expect(partition.writer.published == ["lost 1-2", "3", "lost 4-4", "5"])

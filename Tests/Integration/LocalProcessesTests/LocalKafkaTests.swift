@@ -7,7 +7,7 @@ struct LocalKafkaTests {
   @Test("A broker starts, keeps its topics over kill -9, stop and start, and leaves no process")
   func life() async throws {
     let folder = try TemporaryFolder()
-    let kafka = try await LocalKafka.started(.init(folder: folder.path, heapMegabytes: 256))
+    let kafka = try await LocalKafka.started(.init(folder: folder.path, heapMegabytes: 256, isShortLived: true))
     try await kafka.run("kafka-topics.sh", ["--create", "--topic", "kept", "--partitions", "3"])
     let address = kafka.bootstrapServers
     let process = try #require(kafka.processIdentifier.flatMap(ProcessTable.entry))

@@ -5,6 +5,7 @@ import Kafka
 import LocalProcesses
 import Postgres
 import Runtime
+import TestValues
 import Testing
 
 extension WholeNetwork {
@@ -79,10 +80,9 @@ extension WholeNetwork {
     private func awaitRejections(_ network: TestNetwork, count: Int) throws -> [String: [Int16]] {
       let connection = try network.connection()
       defer { connection.close() }
-      let pause = NSCondition()
-      let deadline = Date(timeIntervalSinceNow: 30)
-      while true {
-        var reasons: [String: [Int16]] = [:]
+      var reasons: [String: [Int16]] = [:]
+      _ = try Waiting.until {
+        reasons = [:]
         for row in try connection.query(
           """
           SELECT 'impression_tracking', reason, record_offset FROM impression_tracking.rejected
@@ -91,11 +91,9 @@ extension WholeNetwork {
         {
           reasons[try row.decode(0), default: []].append(try row.decode(1))
         }
-        if reasons.values.reduce(0, { $0 + $1.count }) >= count || Date() > deadline { return reasons }
-        pause.lock()
-        _ = pause.wait(until: Date(timeIntervalSinceNow: 0.1))
-        pause.unlock()
+        return reasons.values.reduce(0, { $0 + $1.count }) >= count
       }
+      return reasons
     }
 
     /// How many records `ads.rejected` holds.
@@ -107,9 +105,9 @@ extension WholeNetwork {
           topic: Topic.rejected.name, partition: 0, offset: KafkaTopicPartitionOffset.beginning)
       ])
       var seen = 0
-      let deadline = Date(timeIntervalSinceNow: 20)
-      while seen < count, Date() < deadline {
+      _ = try Waiting.until {
         _ = try consumer.poll(timeoutMilliseconds: 200, recordsMaximum: 100) { _ in seen += 1 }
+        return seen >= count
       }
       return seen
     }

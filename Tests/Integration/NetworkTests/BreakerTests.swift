@@ -85,10 +85,8 @@ extension WholeNetwork {
 
     /// Waits for a decision that arrived after a moment.
     private func awaitDecision(_ network: TestNetwork, _ condition: String, since moment: String) throws {
-      try network.awaitCount(
-        """
-        SELECT EXISTS (SELECT FROM ad_selection.decision WHERE \(condition) AND arrival > \(moment))::int::bigint
-        """, 1, seconds: 30)
+      try network.awaitCondition(
+        "EXISTS (SELECT FROM ad_selection.decision WHERE \(condition) AND arrival > \(moment))")
     }
   }
 }

@@ -39,14 +39,14 @@ extension WholeNetwork {
             ["up", "--folder", folder.path + "/up", "--kafka", "embedded", "--rate", "40", "--click-rate", "30"],
             environment: ["SWIFT_BACKTRACE": "enable=no"]))
         defer { network.terminate(graceMilliseconds: 30_000) }
-        _ = try network.waitForLine(prefix: "Ctrl-C ends it", timeoutMilliseconds: 60_000)
+        _ = try network.waitForLine(prefix: "Ctrl-C ends it", timeoutMilliseconds: 120_000)
         let environment = try Self.environment(folder.path + "/up/environment")
         let database = try PostgresConnection(
           PostgresConfiguration(try #require(environment["HANDBILL_DATABASE_URL"])))
         defer { database.close() }
-        try Self.await(database, "SELECT count(DISTINCT verdict) >= 2 FROM click_tracking.click")
-        try Self.await(database, "SELECT count(*) >= 100 AND count(DISTINCT kind) = 2 FROM billing.charge")
-        try Self.await(database, "SELECT count(DISTINCT reason) >= 4 FROM ad_selection.decision")
+        try database.awaitValue(of: "SELECT count(DISTINCT verdict) >= 2 FROM click_tracking.click", true)
+        try database.awaitValue(of: "SELECT count(*) >= 100 AND count(DISTINCT kind) = 2 FROM billing.charge", true)
+        try database.awaitValue(of: "SELECT count(DISTINCT reason) >= 4 FROM ad_selection.decision", true)
         try database.executeScript(Self.rareRows)
         let ids = try database.query(Self.ids).map { try $0.decode(0) as String }
         let said = try Shell.run(
@@ -102,15 +102,6 @@ extension WholeNetwork {
         lines.compactMap { line in
           line.wholeMatch(of: /export ([A-Z_]+)='(.*)'/).map { (String($0.output.1), String($0.output.2)) }
         }, uniquingKeysWith: { _, last in last })
-    }
-
-    private static func await(_ database: PostgresConnection, _ condition: String) throws {
-      let end = ContinuousClock.now + .seconds(60)
-      while ContinuousClock.now < end {
-        if try database.query(condition).first?.decode(0) == true { return }
-        usleep(100_000)
-      }
-      Issue.record("not within 60 s: \(condition)")
     }
   }
 }

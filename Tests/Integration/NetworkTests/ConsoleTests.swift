@@ -1,7 +1,10 @@
+import AdCore
 import Foundation
 import HTTP
 import LocalProcesses
 import Postgres
+import Runtime
+import TestValues
 import Testing
 
 extension WholeNetwork {
@@ -21,9 +24,10 @@ extension WholeNetwork {
       defer { network.stop() }
       try await onOwnThread {
         try network.command(["seed"])
+        try network.awaitAllotments()
         let tally = network.folder.path("tally.json")
         try network.command(["simulate", "--duration", "3s", "--rate", "40", "--garbage", "0", "--tally", tally])
-        try network.command(["settle", "--timeout", "30s"])
+        try network.command(["settle", "--timeout", "120s"])
         try network.awaitCount(
           """
           SELECT count(*) FROM ad_selection.decision d JOIN impression_tracking.partition p USING (partition)
@@ -46,15 +50,19 @@ extension WholeNetwork {
 
     /// The last comparison that came to its end, at once.
     private func checkConsole(_ network: TestNetwork, serves: Int) throws {
-      let end = Date(timeIntervalSinceNow: 30)
       var finality: [String: Any]?
-      repeat {
-        let begin = Date()
+      let isFinal = try Waiting.until {
+        let asked = SystemClock().now
         let answer = try get(network, "reconciliation")
-        #expect(Date().timeIntervalSince(begin) < 1 && answer["startedAt"] is String && answer["finishedAt"] is String)
+        let finished = (answer["finishedAt"] as? String).flatMap { Timestamp(utcText: $0) }
+        // Before the first has come to its end there is none.
+        if let finished {
+          #expect(finished <= asked && answer["startedAt"] is String, "it was not made for the asking")
+        }
         finality = answer["finality"] as? [String: Any]
-      } while finality?["final"] as? Int != serves && Date() < end
-      #expect(finality?["final"] as? Int == serves, "\(String(describing: finality))")
+        return finality?["final"] as? Int == serves
+      }
+      #expect(isFinal, "\(String(describing: finality))")
       let report = try get(network, "reports?group=app&limit=2")
       #expect(report["isCut"] as? Bool == true && (report["rowsTotal"] as? Int ?? 0) > 2)
       let rest = try #require(report["rest"] as? String)

@@ -29,7 +29,7 @@ extension WholeNetwork {
             TestNetwork.executable("Faults"), ["--smoke", "--json"], environment: ["SWIFT_BACKTRACE": "enable=no"],
             output: .file(output)))
         let identifier = process.processIdentifier
-        let status = process.waitForExit(timeoutMilliseconds: 300_000)
+        let status = process.waitForExit(timeoutMilliseconds: 540_000)
         if status == nil { process.terminate(graceMilliseconds: 0) }
         #expect(ProcessTable.descendants(of: identifier).isEmpty)
         let said = FileManager.default.contents(atPath: output) ?? Data()

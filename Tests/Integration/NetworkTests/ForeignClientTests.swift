@@ -5,6 +5,7 @@ import LocalProcesses
 import Pipeline
 import Postgres
 import Runtime
+import TestValues
 import Testing
 
 extension WholeNetwork {
@@ -22,8 +23,7 @@ extension WholeNetwork {
       let network = try await TestNetwork.started(.init(apps: ["chess"], catalog: WholeNetwork.GoldenCaseTests.catalog))
       defer { network.stop() }
       try await onOwnThread {
-        // Until a partition's first allotment is there, its requests go unfilled.
-        try network.awaitCount("SELECT count(*) FROM ad_selection.allotment", network.plan.partitions)
+        try network.awaitAllotments()
         let descriptors = try ForeignClientTests.descriptors(in: network.folder)
         let said = try Shell.run(
           python,
@@ -108,7 +108,13 @@ extension WholeNetwork {
       try Shell.run(
         "kcat", ["-b", network.bootstrapServers, "-P", "-t", Topic.clicks.name, "-p", "0"], input: "no event")
       try network.awaitCount("SELECT count(*) FROM click_tracking.rejected", 1)
-      let own = try counts(Topic.allCases.filter { !$0.isWrittenByClients })
+      let ownTopics = Topic.allCases.filter { !$0.isWrittenByClients }
+      var own: [String: [String: Int]] = [:]
+      // What was rejected is published after it is in the table.
+      _ = try Waiting.until {
+        own = try counts(ownTopics)
+        return own["\(EventType.eventRejected.name)"] != nil
+      }
       let keyed: [EventType] = [
         .adResponded, .impressionAccepted, .clickAccepted, .allotmentAsked, .allotmentGranted, .catalogChanged,
         .catalogHeartbeat,

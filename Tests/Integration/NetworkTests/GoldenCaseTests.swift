@@ -53,6 +53,7 @@ extension WholeNetwork {
       let country = try #require(Country("US"))
       let drive = Drive(network: network, app: app, placement: placement, country: country)
       let figures = try await onOwnThread {
+        try network.awaitAllotments()
         let served = try drive.ask()
         guard served.count >= Self.impressions else { throw Drive.TooFew(served: served.count) }
         try drive.tell(served)
@@ -62,7 +63,7 @@ extension WholeNetwork {
       }
       for report in figures { try check(report) }
       let marks = try await onOwnThread {
-        try network.awaitCount("SELECT least(count(*), 1) FROM console.anomaly WHERE app = 'chess' AND kind = 1", 1)
+        try network.awaitCondition("EXISTS (SELECT FROM console.anomaly WHERE app = 'chess' AND kind = 1)")
         return try network.command(["report", "--anomalies", "--json"]).output
       }
       #expect(marks.contains("clickRate") && !marks.contains("repeats"))

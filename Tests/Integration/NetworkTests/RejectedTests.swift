@@ -6,6 +6,7 @@ import LocalProcesses
 import Operations
 import Postgres
 import Runtime
+import TestValues
 import Testing
 
 extension WholeNetwork {
@@ -92,15 +93,10 @@ extension WholeNetwork {
 
     private func token() throws -> [UInt8] {
       let issued = SystemClock().now.advanced(byMilliseconds: -60_000)
-      let terms = ServedTerms(
-        serveID: ServeID(timestamp: issued, randomHigh: 1, randomLow: 2), partition: 1, issuedAt: issued,
-        expiresAt: issued.advanced(byMilliseconds: 900_000), app: try #require(AppID("chess")),
-        developer: try #require(DeveloperID("yardley")), advertiser: try #require(AdvertiserID("acme")),
-        campaign: try #require(CampaignID("launch")), ad: try #require(AdID("launch-1")),
-        placement: try #require(PlacementID("home")), country: try #require(Country("US")), device: .phone,
-        size: .phoneBannerPortrait, impressionPrice: Nanos(10_000_000), clickPrice: Nanos(2_000_000_000),
-        currency: try #require(Currency("USD")), shareBasisPoints: 6_000, allotment: 1, budgetDay: 20_000,
-        clientHash: 1, isTest: false)
+      let terms = try ServedTerms.sample(partition: 1, issuedAt: issued) {
+        ($0.app, $0.developer) = (try #require(AppID("chess")), try #require(DeveloperID("yardley")))
+        ($0.campaign, $0.ad) = (try #require(CampaignID("launch")), try #require(AdID("launch-1")))
+      }
       return try ServeTokenSigner(ring: KeyRing(configuration: Self.newKey)).sign(terms)
     }
 

@@ -2,11 +2,11 @@ import Foundation
 import HTTP
 import Kafka
 import LocalProcesses
-import Migrations
 import Postgres
 import Runtime
 import Synchronization
-import TestServers
+import TestServices
+import TestValues
 
 /// A whole network of real processes for one test: its own database, its own broker, our executables.
 ///
@@ -29,7 +29,7 @@ final class TestNetwork: Sendable {
   let folder: TemporaryFolder
   let databaseURL: String
   let environment: [String: String]
-  private let kafka: LocalKafka?
+  private let kafka: NextBroker?
   private let broker: ChildProcess?
   private let processes = Mutex<[String: ChildProcess]>([:])
   private let ports: [String: Int]
@@ -41,15 +41,12 @@ final class TestNetwork: Sendable {
 
   /// Starts everything and returns when all services are ready.
   static func started(_ plan: Plan) async throws -> TestNetwork {
-    let url = try await SharedPostgres.database(copyOf: "migrated") { url in
-      let connection = try PostgresConnection(PostgresConfiguration(url))
-      defer { connection.close() }
-      _ = try MigrationRunner().up(connection)
-    }
-    return try await onOwnThread { try TestNetwork(plan, databaseURL: url) }
+    let url = try await TestDatabase.url()
+    let broker = try await NextBroker.take()
+    return try await onOwnThread { try TestNetwork(plan, databaseURL: url, broker: broker) }
   }
 
-  private init(_ plan: Plan, databaseURL: String) throws {
+  private init(_ plan: Plan, databaseURL: String, broker started: NextBroker?) throws {
     self.plan = plan
     self.databaseURL = databaseURL
     folder = try TemporaryFolder(prefix: "hbn")
@@ -57,15 +54,11 @@ final class TestNetwork: Sendable {
       "HANDBILL_DATABASE_URL": databaseURL, "HANDBILL_TOKEN_KEYS": Self.keys, "HANDBILL_LOG_LEVEL": "info",
       "SWIFT_BACKTRACE": "enable=no",
     ]
-    if KafkaInstallation.isAvailable {
-      // A broker of its own: the topics have fixed names.
-      let kafka = try LocalKafka(.init(folder: folder.path + "/kafka", heapMegabytes: 384))
-      try kafka.startAndWait()
-      self.kafka = kafka
+    kafka = started
+    if let started {
       broker = nil
-      environment["HANDBILL_KAFKA_BOOTSTRAP_SERVERS"] = kafka.bootstrapServers
+      environment["HANDBILL_KAFKA_BOOTSTRAP_SERVERS"] = started.kafka.bootstrapServers
     } else {
-      kafka = nil
       let socket = folder.path + "/control"
       let broker = try ChildProcess(
         .init(Self.executable("handbill"), ["embedded-broker", "--control-socket", socket], input: .pipe))
@@ -146,19 +139,16 @@ final class TestNetwork: Sendable {
   }
 
   func waitUntilReady(_ service: String) throws {
-    let deadline = Date(timeIntervalSinceNow: 60)
-    let pause = NSCondition()
     var last = "no answer"
-    while Date() < deadline {
-      if let answer = try? HTTPClient.get("http://127.0.0.1:\(ports[service] ?? 0)/readyz?verbose") {
-        if answer.status == 200 { return }
-        last = String(decoding: answer.body, as: UTF8.self)
+    let isReady = Waiting.until {
+      guard let answer = try? HTTPClient.get("http://127.0.0.1:\(ports[service] ?? 0)/readyz?verbose") else {
+        return false
       }
-      pause.lock()
-      _ = pause.wait(until: Date(timeIntervalSinceNow: 0.1))
-      pause.unlock()
+      last = String(decoding: answer.body, as: UTF8.self)
+      return answer.status == 200
     }
-    throw CommandFailure(arguments: [service], status: -1, said: "not ready: \(last)\n\(log(service))")
+    if isReady { return }
+    throw CommandFailure(arguments: [service], status: -1, said: "not ready: \(last)\n\(log(service).suffix(4_000))")
   }
 
   /// kill -9.
@@ -166,10 +156,9 @@ final class TestNetwork: Sendable {
     processes.withLock { $0[service] }?.terminate(graceMilliseconds: 0, signal: SIGKILL)
   }
 
-  /// The last lines of a service's log.
+  /// All that a service has logged.
   func log(_ service: String) -> String {
-    let text = (try? String(contentsOfFile: folder.path + "/\(service).log", encoding: .utf8)) ?? ""
-    return text.split(separator: "\n").suffix(20).joined(separator: "\n")
+    (try? String(contentsOfFile: folder.path + "/\(service).log", encoding: .utf8)) ?? ""
   }
 
   /// Ends all processes in reverse order; the exit code of each service.
@@ -182,30 +171,81 @@ final class TestNetwork: Sendable {
     }
     broker?.closeInput()
     broker?.terminate(graceMilliseconds: 1_000)
-    kafka?.killAndWait()
+    kafka?.kafka.killAndWait()
     return codes
   }
 
-  struct CountFailure: Error, CustomStringConvertible {
-    let description: String
-  }
-
-  /// Waits until a query that counts gives `wanted`.
-  func awaitCount(_ sql: String, _ wanted: Int, seconds: Double = 60) throws {
+  /// Waits until a query that counts gives `wanted`: of what never grows beyond it.
+  func awaitCount(_ sql: String, _ wanted: Int) throws {
     let connection = try connection()
     defer { connection.close() }
-    let deadline = Date(timeIntervalSinceNow: seconds)
-    let pause = NSCondition()
-    while true {
-      let seen: Int64 = try connection.query(sql)[0].decode(0)
-      if seen == Int64(wanted) { return }
-      guard Date() < deadline else { throw CountFailure(description: "\(sql): \(seen) in place of \(wanted)") }
-      pause.lock()
-      _ = pause.wait(until: Date(timeIntervalSinceNow: 0.1))
-      pause.unlock()
-    }
+    try connection.awaitValue(of: sql, Int64(wanted))
+  }
+
+  /// Waits until the database says that a condition holds, as it does from then on.
+  func awaitCondition(_ condition: String) throws {
+    let connection = try connection()
+    defer { connection.close() }
+    try connection.awaitValue(of: "SELECT \(condition)", true)
+  }
+
+  /// Waits until every partition has been granted budget, before which requests rightly go unfilled.
+  func awaitAllotments() throws {
+    try awaitCondition("(SELECT count(DISTINCT partition) FROM ad_selection.allotment) = \(plan.partitions)")
   }
 
   /// A connection to the network's database.
   func connection() throws -> PostgresConnection { try PostgresConnection(PostgresConfiguration(databaseURL)) }
+}
+
+/// A real broker of one network's own, for the topics have fixed names. While a network is at work, the next one's broker
+/// starts.
+struct NextBroker: Sendable {
+  let kafka: LocalKafka
+  private let folder: TemporaryFolder
+  private static let next = Mutex<Task<NextBroker, any Error>?>(nil)
+
+  /// Nil where there is no Kafka.
+  static func take() async throws -> NextBroker? {
+    guard KafkaInstallation.isAvailable else { return nil }
+    let started = next.withLock { next in
+      let started = next ?? start()
+      // After this one, so that no two start at once.
+      next = Task {
+        _ = try await started.value
+        return try await start().value
+      }
+      return started
+    }
+    return try await started.value
+  }
+
+  private static func start() -> Task<NextBroker, any Error> {
+    Task {
+      try await onOwnThread {
+        let folder = try TemporaryFolder(prefix: "hbk")
+        let kafka = try LocalKafka(.init(folder: folder.path, heapMegabytes: 384, isShortLived: true))
+        try kafka.startAndWait()
+        return NextBroker(kafka: kafka, folder: folder)
+      }
+    }
+  }
+}
+
+extension PostgresConnection {
+  struct NotSeen: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// Waits until a query's first value is `wanted`.
+  ///
+  /// - Throws: `NotSeen` when it does not become so.
+  func awaitValue<Value: PostgresValue & Equatable>(of sql: String, _ wanted: Value) throws {
+    var seen: Value?
+    let isSeen = try Waiting.until {
+      seen = try query(sql).first?.decode(0)
+      return seen == wanted
+    }
+    if !isSeen { throw NotSeen(description: "\(sql): \(String(describing: seen)) in place of \(wanted)") }
+  }
 }

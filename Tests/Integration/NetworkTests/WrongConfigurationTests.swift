@@ -1,8 +1,8 @@
 import Foundation
 import LocalProcesses
-import Migrations
 import Postgres
 import TestServers
+import TestServices
 import Testing
 
 extension WholeNetwork {
@@ -20,7 +20,7 @@ extension WholeNetwork {
       let folder = try TemporaryFolder(prefix: "hbc")
       let output = folder.path("output")
       let process = try start(service, environment, output: .file(output))
-      let status = process.waitForExit(timeoutMilliseconds: 20_000)
+      let status = process.waitForExit(timeoutMilliseconds: 60_000)
       if status == nil { process.terminate(graceMilliseconds: 0) }
       return (status, try String(contentsOfFile: output, encoding: .utf8))
     }
@@ -43,16 +43,6 @@ extension WholeNetwork {
         "HANDBILL_DATABASE_URL": database, "HANDBILL_TOKEN_KEYS": TestNetwork.keys, "HANDBILL_ADMIN_PORT": "0",
         "HANDBILL_CONSOLE_PORT": "0", "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1", "SWIFT_BACKTRACE": "enable=no",
       ]
-    }
-
-    private static func migratedDatabase() async throws -> String {
-      try await SharedPostgres.database(copyOf: "migrated") { try migrate($0) }
-    }
-
-    private static func migrate(_ url: String) throws {
-      let connection = try PostgresConnection(PostgresConfiguration(url))
-      defer { connection.close() }
-      _ = try MigrationRunner().up(connection)
     }
 
     @Test("Everything wrong is named at once, exit 78, and no secret is shown", arguments: services)
@@ -81,7 +71,7 @@ extension WholeNetwork {
 
     @Test("A database user or name that is refused: exit 78, and the log says what to check", arguments: services)
     func refused(_ service: String) async throws {
-      let url = try await Self.migratedDatabase()
+      let url = try await TestDatabase.url()
       for (wrong, advice) in [
         (url + (url.contains("?") ? "&" : "?") + "user=nobody-of-this-name", "Check the user and the password"),
         (url + (url.contains("?") ? "&" : "?") + "dbname=no-database-of-this-name", "Create the database"),
@@ -94,7 +84,7 @@ extension WholeNetwork {
 
     @Test("A schema of a newer release: exit 78, unless it is allowed", arguments: services)
     func tooNew(_ service: String) async throws {
-      let url = try await Self.migratedDatabase()
+      let url = try await TestDatabase.url()
       let connection = try PostgresConnection(PostgresConfiguration(url))
       try connection.executeScript(
         """
@@ -109,7 +99,7 @@ extension WholeNetwork {
       settings["HANDBILL_NEWER_SCHEMA"] = "true"
       let process = try start(service, settings, output: .lines())
       defer { process.terminate(graceMilliseconds: 0) }
-      _ = try process.waitForLine(timeoutMilliseconds: 20_000) { $0.contains("the schema is a newer release's") }
+      _ = try process.waitForLine(timeoutMilliseconds: 60_000) { $0.contains("the schema is a newer release's") }
     }
 
     @Test(
@@ -119,13 +109,13 @@ extension WholeNetwork {
       let url = try await SharedPostgres.database()
       let process = try start(service, settings(database: url), output: .lines())
       defer { process.terminate(graceMilliseconds: 0) }
-      _ = try process.waitForLine(timeoutMilliseconds: 20_000) { $0.contains("run 'handbill migrate up'") }
-      try Self.migrate(url)
+      _ = try process.waitForLine(timeoutMilliseconds: 60_000) { $0.contains("run 'handbill migrate up'") }
+      try TestDatabase.migrate(url)
       // What it does next: the console serves its pages, the others wait for Kafka.
-      _ = try process.waitForLine(timeoutMilliseconds: 20_000) {
+      _ = try process.waitForLine(timeoutMilliseconds: 60_000) {
         $0.contains("waiting for kafka") || $0.contains("the console can be seen")
       }
-      #expect(process.terminate(graceMilliseconds: 20_000) == .exited(service == "handbill-console" ? 0 : 69))
+      #expect(process.terminate(graceMilliseconds: 60_000) == .exited(service == "handbill-console" ? 0 : 69))
     }
   }
 }

@@ -3,6 +3,7 @@ import AdEvents
 import Kafka
 import LocalProcesses
 import Postgres
+import TestServices
 import Testing
 
 @testable import Operations

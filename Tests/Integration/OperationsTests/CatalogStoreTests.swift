@@ -2,6 +2,7 @@ import AdCore
 import Crypto
 import LocalProcesses
 import Postgres
+import TestServices
 import Testing
 
 @testable import Operations

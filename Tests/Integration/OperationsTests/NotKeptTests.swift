@@ -1,6 +1,7 @@
 import AdCore
 import Postgres
 import Runtime
+import TestServices
 import Testing
 
 @testable import Operations

@@ -4,6 +4,7 @@ import LocalProcesses
 import Postgres
 import Runtime
 import Synchronization
+import TestServices
 import Testing
 
 @testable import Operations

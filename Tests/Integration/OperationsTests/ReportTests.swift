@@ -1,6 +1,7 @@
 import AdCore
 import LocalProcesses
 import Postgres
+import TestServices
 import Testing
 
 @testable import Operations

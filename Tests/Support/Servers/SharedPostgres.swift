@@ -10,7 +10,9 @@ import Threads
 package enum SharedPostgres {
   private static let server = Result {
     let folder = try TemporaryFolder(prefix: "hb")
-    let server = try PrivatePostgres(PrivatePostgres.Configuration(folder: folder.path))
+    // Nothing of it is to outlive a power cut, so no commit waits for the disk.
+    let server = try PrivatePostgres(
+      PrivatePostgres.Configuration(folder: folder.path, settings: ["fsync": "off", "full_page_writes": "off"]))
     try server.startAndWait()
     atExit {
       server.stopAndWait()

@@ -1,3 +1,4 @@
+import TestValues
 import Testing
 
 @testable import AdCore
@@ -95,7 +96,7 @@ struct RevenueShareTests {
 
   @Test("B3: for any amount and share the parts add up, have the amount's sign and are rounded half up")
   func property() throws {
-    var random = SeededGenerator(seed: 1)
+    var random = SeededChance(seed: 1)
     let edges: [Int64] = [0, 1, 2, 9_999, 10_000, 10_001, .max - 1, .max]
     let amounts =
       edges + (0..<5_000).map { _ in Int64(truncatingIfNeeded: random.next() >> (1 + random.next() % 63)) }

@@ -1,3 +1,4 @@
+import TestValues
 import Testing
 
 @testable import AdCore
@@ -8,15 +9,12 @@ enum Samples {
   static let now = Timestamp(milliseconds: 1_768_478_400_000)
 
   static func terms(issuedAt: Timestamp = now) throws -> ServedTerms {
-    ServedTerms(
-      serveID: UUIDv7(timestamp: issuedAt, randomHigh: 0xABC, randomLow: 0x1234_5678_9ABC_DEF0), partition: 7,
-      issuedAt: issuedAt, expiresAt: issuedAt.advanced(byMilliseconds: 900_000), app: try #require(AppID("weather")),
-      developer: try #require(DeveloperID("sunny-apps")), advertiser: try #require(AdvertiserID("acme")),
-      campaign: try #require(CampaignID("acme-summer-2026-brand")), ad: try #require(AdID("acme-summer-1")),
-      placement: try #require(PlacementID("home")), country: try #require(Country("US")), device: .pad,
-      size: .padBannerLandscape, impressionPrice: Nanos(10_000_000), clickPrice: Nanos(2_000_000_000),
-      currency: try #require(Currency("USD")), shareBasisPoints: 6_000, allotment: 0xFEDC_BA98_7654_3210,
-      budgetDay: 20_468, clientHash: 0x0123_4567_89AB_CDEF, isTest: false)
+    try .sample(issuedAt: issuedAt) { terms in
+      terms.serveID = UUIDv7(timestamp: issuedAt, randomHigh: 0xABC, randomLow: 0x1234_5678_9ABC_DEF0)
+      terms.campaign = try #require(CampaignID("acme-summer-2026-brand"))
+      (terms.device, terms.size) = (.pad, .padBannerLandscape)
+      (terms.allotment, terms.clientHash) = (0xFEDC_BA98_7654_3210, 0x0123_4567_89AB_CDEF)
+    }
   }
 }
 
@@ -52,19 +50,5 @@ extension Samples {
       id: try #require(AppID("weather")), developer: try #require(DeveloperID("sunny-apps")), name: "Weather",
       bundleID: "com.example.weather", isAgreementSigned: true, isUnder17: false, areAdsEnabled: true,
       categories: ["weather"])
-  }
-}
-
-/// Repeatable random numbers for property tests (xorshift with a multiplier).
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed | 1 }
-
-  mutating func next() -> UInt64 {
-    state ^= state >> 12
-    state ^= state << 25
-    state ^= state >> 27
-    return state &* 0x2545_F491_4F6C_DD1D
   }
 }

@@ -1,3 +1,4 @@
+import TestValues
 import Testing
 
 @testable import AdCore
@@ -180,7 +181,7 @@ struct ClickLimitTests {
 
   @Test("In any order of clicks no window ever holds more than its limit, and what is refused would have broken one")
   func property() {
-    var random = SeededGenerator(seed: 7)
+    var random = SeededChance(seed: 7)
     for _ in 0..<200 {
       let limit = ClickLimit(clicks: 1 + Int(random.next() % 4), windowMilliseconds: 1 + Int64(random.next() % 50))
       var counted: [Timestamp] = []

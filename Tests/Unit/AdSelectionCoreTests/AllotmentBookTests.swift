@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import TestValues
 import Testing
 
 @testable import AdSelectionCore
@@ -121,7 +122,7 @@ struct AllotmentBookTests {
 
   @Test("nothing is ever used beyond what was granted, under any operations", arguments: Array(1...20) as [UInt64])
   func neverMoreThanGranted(seed: UInt64) throws {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededChance(seed: seed)
     var book = AllotmentBook()
     var now = Samples.now
     var granted: [UInt64: Int64] = [:]

@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import TestValues
 import Testing
 
 @testable import AdSelectionCore
@@ -69,7 +70,7 @@ struct ArrivalTests {
     var moments = (0..<40).map { at(Int64($0) * 1_500) }
     var forward = Throttle()
     for moment in moments { forward.note(client: 1, placement: placement, at: moment) }
-    var random = SeededGenerator(seed: 5)
+    var random = SeededChance(seed: 5)
     for _ in 0..<20 {
       // Within a generation: what is older than the other one is forgotten.
       moments[30...].shuffle(using: &random)

@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import TestValues
 import Testing
 
 @testable import AdSelectionCore
@@ -78,7 +79,7 @@ struct AuctionTests {
   @Test(
     "the index says what AdCore's rules say ad by ad, on random catalogues", arguments: [1, 2, 3, 4, 5] as [UInt64])
   func indexAgreesWithTheRules(seed: UInt64) throws {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededChance(seed: seed)
     let samples = try Samples.random(ads: 150, using: &random)
     let snapshot = samples.snapshot
     let countries = ["US", "DE", "JP"].compactMap(Country.init)

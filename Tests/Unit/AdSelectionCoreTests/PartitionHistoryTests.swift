@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import TestValues
 import Testing
 
 @testable import AdSelectionCore
@@ -9,7 +10,7 @@ import Testing
 struct PartitionHistoryTests {
   @Test("every request gets exactly one outcome and one answer, unless it is forwarded (I3, M1)")
   func oneOutcomeEach() throws {
-    var random = SeededGenerator(seed: 3)
+    var random = SeededChance(seed: 3)
     var rig = try PartitionRig()
     rig.grantAll()
     var now = Samples.now
@@ -36,7 +37,7 @@ struct PartitionHistoryTests {
   }
 
   private func randomRequest(
-    _ rig: PartitionRig, at now: Timestamp, using random: inout SeededGenerator
+    _ rig: PartitionRig, at now: Timestamp, using random: inout SeededChance
   ) throws -> IncomingRequest {
     let keys = [Samples.liveKey, Samples.liveKey, Samples.testKey, Samples.revokedKey, [9]]
     let key = keys[Int.random(in: 0..<keys.count, using: &random)]
@@ -123,7 +124,7 @@ struct PartitionHistoryTests {
   func restored(seed: UInt64) throws {
     var steady = try PartitionRig()
     var restarted = try PartitionRig()
-    var random = SeededGenerator(seed: seed)
+    var random = SeededChance(seed: seed)
     let campaign = steady.samples.campaigns[0].id
     var now = Samples.now
     for step in 1...60 {
@@ -148,7 +149,7 @@ struct PartitionHistoryTests {
   }
 
   private func knownRequest(
-    _ rig: PartitionRig, at now: Timestamp, using random: inout SeededGenerator
+    _ rig: PartitionRig, at now: Timestamp, using random: inout SeededChance
   ) throws -> IncomingRequest {
     let client = PartitionRig.clients[Int.random(in: 0..<20, using: &random)]
     let isTest = Bool.random(using: &random)

@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import TestValues
 import Testing
 
 @testable import AdSelectionCore
@@ -7,9 +8,9 @@ import Testing
 
 /// Numbers that a decider and its successor after a restart draw from one after the other.
 final class SharedGenerator: RandomNumberGenerator {
-  private var generator: SeededGenerator
+  private var generator: SeededChance
 
-  init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+  init(seed: UInt64) { generator = SeededChance(seed: seed) }
   func next() -> UInt64 { generator.next() }
 }
 

@@ -121,7 +121,9 @@ struct PartitionTests {
     return incoming.payload.withUnsafeBytes { marks.mark(payload: $0, partition: partition, now: Samples.now) }
   }
 
-  @Test("M1: a request that is wrong about where its answer goes is answered, in the app's own topic and a partition it has")
+  @Test(
+    "M1: a request that is wrong about where its answer goes is answered, in the app's own topic and a partition it has"
+  )
   func replies() throws {
     var rig = try PartitionRig()
     let requests = [

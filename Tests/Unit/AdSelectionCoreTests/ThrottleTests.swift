@@ -1,4 +1,5 @@
 import AdCore
+import TestValues
 import Testing
 
 @testable import AdSelectionCore
@@ -41,7 +42,7 @@ struct ThrottleTests {
 
   @Test("D2, D3: a throttle made again from the last minute's requests judges as the one before it", arguments: 1...20)
   func madeAgain(seed: UInt64) throws {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededChance(seed: seed)
     let placements = try (0..<16).map { try #require(PlacementID("banner-\($0)")) }
     var throttle = Throttle()
     var admitted: [(client: UInt64, placement: PlacementID, at: Timestamp)] = []

@@ -2,6 +2,7 @@ import AdCore
 import AdEvents
 import BillingCore
 import Pipeline
+import TestValues
 import Testing
 
 @Suite("What an event is paid from")
@@ -144,7 +145,7 @@ struct JournalTests {
   @Test("I6: debits and credits agree after any sequence of charges", arguments: [UInt64(1), 2, 3, 4, 5])
   func balanced(seed: UInt64) throws {
     let samples = try Samples()
-    var numbers = SeededNumbers(state: seed)
+    var numbers = SeededChance(seed: seed)
     var decider = samples.decider(samples.allotment(amount: .max))
     let events = (0..<2_000).map { _ in
       let price = Int64.random(in: 0...3_000_000_001, using: &numbers)

@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import BillingCore
+import TestValues
 import Testing
 
 @testable import Pipeline
@@ -20,14 +21,9 @@ struct Samples {
     place = BudgetPlace(
       advertiser: try #require(AdvertiserID("acme")), currency: try #require(Currency("USD")),
       campaign: try #require(CampaignID("summer")), day: Samples.day)
-    terms = ServedTerms(
-      serveID: ServeID(timestamp: Samples.now, randomHigh: 0, randomLow: 0), partition: 3, issuedAt: Samples.now,
-      expiresAt: Samples.now.advanced(byMilliseconds: 900_000), app: try #require(AppID("weather")),
-      developer: try #require(DeveloperID("sunny")), advertiser: place.advertiser, campaign: place.campaign,
-      ad: try #require(AdID("summer-1")), placement: try #require(PlacementID("top")),
-      country: try #require(Country("US")), device: .phone, size: .phoneBannerPortrait,
-      impressionPrice: Samples.cpm10, clickPrice: Samples.click2, currency: place.currency, shareBasisPoints: 6_000,
-      allotment: AllotmentID.make(partition: 3, sequence: 1), budgetDay: Samples.day, clientHash: 7, isTest: false)
+    terms = .sample(serve: 0, partition: 3, issuedAt: Samples.now)
+    (terms.campaign, terms.impressionPrice, terms.clickPrice) = (place.campaign, Samples.cpm10, Samples.click2)
+    (terms.allotment, terms.clientHash) = (AllotmentID.make(partition: 3, sequence: 1), 7)
   }
 
   /// An allotment of the sample's place, by the sequence of its grant.
@@ -118,18 +114,5 @@ extension BatchContext {
       committedWatermark: Timestamp(milliseconds: 0), watermark: Timestamp(milliseconds: 0),
       takenWatermarks: [watermarks.impressions, watermarks.clicks, Timestamp(milliseconds: 0)], isRefused: isRefused,
       isDuplicateSuspected: false)
-  }
-}
-
-/// Numbers that look random and are the same in every run.
-struct SeededNumbers: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ mixed >> 31
   }
 }

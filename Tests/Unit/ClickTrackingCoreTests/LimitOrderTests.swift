@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import Pipeline
+import TestValues
 import Testing
 
 @testable import ClickTrackingCore
@@ -102,7 +103,7 @@ struct LimitOrderTests {
     "Taps of several clients on many ads at random agree with the rule as the events alone tell it",
     arguments: 0..<300 as Range<UInt64>)
   func random(seed: UInt64) throws {
-    var random = SeededGenerator(seed: 77_000 + seed)
+    var random = SeededChance(seed: 77_000 + seed)
     var windows = Windows()
     windows.judgedClicksOfClientPerDay = [3, 8, 100][Int(seed % 3)]
     let traffic = try Traffic(using: &random)
@@ -128,7 +129,7 @@ struct LimitOrderTests {
     var views: [ServeID: Int64] = [:]
     var serves: [ServedTerms] = []
 
-    init(using random: inout SeededGenerator) throws {
+    init(using random: inout SeededChance) throws {
       // Around noon, an hour later, around midnight.
       let bases: [Int64] = [2 * 3_600_000, 3 * 3_600_000, 12 * 3_600_000 - 60_000]
       for number in 1...16 as ClosedRange<UInt64> {
@@ -156,7 +157,7 @@ struct LimitOrderTests {
   }
 
   /// Runs the traffic with its views anywhere among its taps; the watermark follows, now and then, as far as it may.
-  private func run(_ traffic: Traffic, windows: Windows, using random: inout SeededGenerator) -> MemoryTables {
+  private func run(_ traffic: Traffic, windows: Windows, using random: inout SeededChance) -> MemoryTables {
     var tables = MemoryTables(windows: windows)
     tables.arrival = Samples.now.advanced(byMilliseconds: 25 * 3_600_000)
     var views = traffic.serves.filter { traffic.views[$0.serveID] != nil }.shuffled(using: &random)

@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import Pipeline
+import TestValues
 import Testing
 
 @testable import ClickTrackingCore
@@ -15,7 +16,7 @@ struct OrderTests {
   private func rows(_ tables: MemoryTables) -> Set<Row> { Set(tables.clicks.map { Row(accepted: $0.accepted) }) }
 
   /// Runs the events in batches cut at random; some commits fail and are tried again, and owners change.
-  private func run(_ events: [ClickInput], using random: inout SeededGenerator) -> MemoryTables {
+  private func run(_ events: [ClickInput], using random: inout SeededChance) -> MemoryTables {
     var tables = MemoryTables()
     var rest = events[...]
     while !rest.isEmpty {
@@ -37,7 +38,7 @@ struct OrderTests {
       Samples.click(terms, id: 1, age: 3_000), Samples.click(terms, id: 3, age: 1_050),
       Samples.click(terms, id: 4, age: 90_000), Samples.click(terms, id: 5, age: 5_000),
     ]
-    var random = SeededGenerator(seed: 11)
+    var random = SeededChance(seed: 11)
     var differences = 0
     for order in permutations(clicks) {
       let expected = run([shown] + order, using: &random)
@@ -55,7 +56,7 @@ struct OrderTests {
 
   @Test("Many serves and clients at random: moving each impression changes nothing", arguments: 0..<40 as Range<UInt64>)
   func manyServes(seed: UInt64) throws {
-    var random = SeededGenerator(seed: 1_000 + seed)
+    var random = SeededChance(seed: 1_000 + seed)
     let serves = try (1...8).map { try Samples.terms(serve: UInt64($0), client: UInt64($0) % 3) }
     var clicks: [ClickInput] = []
     for _ in 0..<60 {

@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import Pipeline
+import TestValues
 import Testing
 
 @testable import ClickTrackingCore
@@ -16,15 +17,7 @@ enum Samples {
     serve: UInt64 = 1, client: UInt64 = 1, issuedMilliseconds: Int64 = 0, partition: Int32 = partition
   ) throws -> ServedTerms {
     let issuedAt = now.advanced(byMilliseconds: issuedMilliseconds)
-    return ServedTerms(
-      serveID: UUIDv7(timestamp: issuedAt, randomHigh: 0, randomLow: serve), partition: partition, issuedAt: issuedAt,
-      expiresAt: issuedAt.advanced(byMilliseconds: 900_000), app: try #require(AppID("weather")),
-      developer: try #require(DeveloperID("sunny-apps")), advertiser: try #require(AdvertiserID("acme")),
-      campaign: try #require(CampaignID("acme-summer")), ad: try #require(AdID("acme-summer-1")),
-      placement: try #require(PlacementID("home")), country: try #require(Country("US")), device: .phone,
-      size: .phoneBannerPortrait, impressionPrice: Nanos(10_000_000), clickPrice: Nanos(2_000_000_000),
-      currency: try #require(Currency("USD")), shareBasisPoints: 6_000, allotment: 42, budgetDay: 20_468,
-      clientHash: client, isTest: false)
+    return .sample(serve: serve, partition: partition, issuedAt: issuedAt) { $0.clientHash = client }
   }
 
   /// A click at `age` milliseconds whose action left the application at once, unless said otherwise.
@@ -41,20 +34,6 @@ enum Samples {
     let time = terms.issuedAt.advanced(byMilliseconds: age)
     return .impression(
       AcceptedImpression(terms: terms, eventTime: time, arrival: time.advanced(byMilliseconds: 20)))
-  }
-}
-
-/// Repeatable random numbers (xorshift with a multiplier).
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed | 1 }
-
-  mutating func next() -> UInt64 {
-    state ^= state >> 12
-    state ^= state << 25
-    state ^= state >> 27
-    return state &* 0x2545_F491_4F6C_DD1D
   }
 }
 

@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import ImpressionTrackingCore
+import TestValues
 import Testing
 
 @testable import Pipeline
@@ -13,15 +14,7 @@ enum Sample {
     number: UInt64 = 1, partition: Int32 = partition, issuedMillisecondsAgo: Int64 = 2_000
   ) throws -> ServedTerms {
     let issuedAt = ImpressionDeciderTests.now.advanced(byMilliseconds: -issuedMillisecondsAgo)
-    return ServedTerms(
-      serveID: ServeID(timestamp: issuedAt, randomHigh: 0, randomLow: number), partition: partition,
-      issuedAt: issuedAt, expiresAt: issuedAt.advanced(byMilliseconds: 15 * 60_000), app: try #require(AppID("app")),
-      developer: try #require(DeveloperID("dev")), advertiser: try #require(AdvertiserID("adv")),
-      campaign: try #require(CampaignID("campaign")), ad: try #require(AdID("ad")),
-      placement: try #require(PlacementID("home")), country: try #require(Country("US")), device: .phone,
-      size: .phoneBannerPortrait, impressionPrice: Nanos(10), clickPrice: Nanos(20),
-      currency: try #require(Currency("USD")), shareBasisPoints: 6_000, allotment: 1, budgetDay: 1, clientHash: 1,
-      isTest: false)
+    return .sample(serve: number, partition: partition, issuedAt: issuedAt)
   }
 
   static func failure() throws -> ImpressionInput {

@@ -1,4 +1,5 @@
 import Pipeline
+import TestValues
 import Testing
 
 @Suite("Shares of partitions")
@@ -28,7 +29,7 @@ struct FairSharesTests {
   @Test(
     "All shares together are all partitions, and no two differ by more than one", arguments: 0..<200 as Range<UInt64>)
   func fair(seed: UInt64) throws {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededChance(seed: seed)
     let members = Set((0..<Int.random(in: 1...6, using: &random)).map { _ in Int32.random(in: 1...20, using: &random) })
     let owners = (0..<Int.random(in: 0...20, using: &random)).map { _ -> Int32? in
       Bool.random(using: &random) ? nil : Int32.random(in: 1...20, using: &random)

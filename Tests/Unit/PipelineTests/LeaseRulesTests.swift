@@ -1,4 +1,5 @@
 import Pipeline
+import TestValues
 import Testing
 
 @Suite("Leases of partitions")
@@ -142,7 +143,7 @@ private struct LeaseTable: CustomStringConvertible {
     var hasSession = true
   }
 
-  private var random: SeededGenerator
+  private var random: SeededChance
   private var now: Int64 = 0
   private var lastNumber: Int32 = 0
   private var members: [Int32: Row] = [:]
@@ -151,7 +152,7 @@ private struct LeaseTable: CustomStringConvertible {
   private let partitionCount: Int32
 
   init(seed: UInt64) {
-    random = SeededGenerator(seed: seed)
+    random = SeededChance(seed: seed)
     partitionCount = Int32.random(in: 1...9, using: &random)
     start()
   }

@@ -1,4 +1,5 @@
 import AdCore
+import TestValues
 import Testing
 
 @testable import Pipeline
@@ -73,7 +74,7 @@ struct PublicationCursorTests {
 
   @Test("emitted <= delivered <= sent < next, whatever happens short of a consumer's miss")
   func invariant() {
-    var random = SeededGenerator(seed: 5)
+    var random = SeededChance(seed: 5)
     var cursor = cursor()
     for _ in 0..<5_000 {
       switch Int.random(in: 0..<5, using: &random) {

@@ -1,4 +1,5 @@
 import AdCore
+import TestValues
 import Testing
 
 @testable import Pipeline
@@ -92,7 +93,7 @@ struct ContentHashTests {
 
   @Test("Every length, every bit and every seed makes another hash", arguments: 0...40)
   func different(count: Int) {
-    var random = SeededGenerator(seed: UInt64(count) + 1)
+    var random = SeededChance(seed: UInt64(count) + 1)
     let bytes = (0..<count).map { _ in UInt8.random(in: 1...255, using: &random) }
     var seen: Set = [hash(bytes), hash(bytes, seed: 1), hash(bytes + [0]), hash([0] + bytes)]
     for bit in 0..<count * 8 {

@@ -1,4 +1,5 @@
 import AdCore
+import TestValues
 import Testing
 
 @testable import Pipeline
@@ -35,7 +36,7 @@ struct RecentIDsTests {
 
   @Test("Whatever is put in and taken out, it answers as a set does", arguments: 1...8 as ClosedRange<UInt64>)
   func model(seed: UInt64) {
-    var random = SeededGenerator(seed: seed)
+    var random = SeededChance(seed: seed)
     var table = RecentIDs(horizon: Timestamp(milliseconds: Self.start), idsMaximum: 100_000)
     var model: Set<UUIDv7> = []
     // Few different ids, so that each is put in and taken out often; times enough for ids to lie close together.
@@ -69,7 +70,7 @@ struct RecentIDsTests {
 
   @Test("Full, it forgets the oldest and moves its horizon up, and above the horizon it stays complete")
   func full() {
-    var random = SeededGenerator(seed: 17)
+    var random = SeededChance(seed: 17)
     var table = RecentIDs(horizon: Timestamp(milliseconds: Self.start), idsMaximum: 64)
     var model: Set<UUIDv7> = []
     var largest = 0

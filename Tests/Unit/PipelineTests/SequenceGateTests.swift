@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import TestValues
 import Testing
 
 @testable import Pipeline
@@ -99,7 +100,7 @@ struct SequenceGateTests {
 
   @Test("However records are repeated and mixed, each sequence is taken once and in order")
   func anyOrder() {
-    var random = SeededGenerator(seed: 3)
+    var random = SeededChance(seed: 3)
     for _ in 0..<50 {
       var gate = SequenceGate(.start)
       var taken: [Int64] = []

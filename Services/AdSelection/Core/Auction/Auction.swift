@@ -12,9 +12,10 @@ package enum Auction {
   /// ad is left. Among equals a hash of seed, request id and ad decides: the same request in the same state gets the
   /// same ad.
   package static func run(
-    _ request: AdEligibility.Request, in app: App, requestID: UUIDv7, snapshot: CatalogSnapshot,
-    allotments: AllotmentBook, arePaidAdsSuspended: Bool, now: Timestamp, seed: UInt64
+    _ request: AdEligibility.Request, in app: App, requestID: UUIDv7, allotments: AllotmentBook,
+    arePaidAdsSuspended: Bool, context: DecisionContext
   ) -> Result {
+    let (snapshot, now) = (context.snapshot, context.now)
     var explanation = Explanation(candidates: snapshot.candidates.count)
     let eligible = Eligibility.eligible(
       for: request, in: app, of: snapshot, arePaidAdsSuspended: arePaidAdsSuspended, now: now,
@@ -29,7 +30,7 @@ package enum Auction {
         withoutAllotment += 1
         return true
       }
-      let draw = Auction.draw(seed: seed, requestID: requestID, ad: candidate.ad.id)
+      let draw = Auction.draw(seed: context.seed, requestID: requestID, ad: candidate.ad.id)
       if draw >= best?.draw ?? 0 { best = (position, draw) }
       return true
     }

@@ -140,8 +140,8 @@ package enum RequestDecision {
       country: request.country, device: request.device, requiredSizes: requiredSizes,
       segments: Set(request.segments))
     let result = Auction.run(
-      query, in: app, requestID: request.requestID, snapshot: context.snapshot, allotments: state.allotments,
-      arePaidAdsSuspended: isSuspended, now: context.now, seed: context.seed)
+      query, in: app, requestID: request.requestID, allotments: state.allotments, arePaidAdsSuspended: isSuspended,
+      context: context)
     let builder = ServeBuilder(facts, app: app, requiredSizes: requiredSizes, context: context)
     guard let winner = result.winner, let builder else {
       let reason: DecisionReason =

@@ -1,4 +1,5 @@
 import AdCore
+import TestValues
 
 /// Terms that only what matters is changed in, and the names in a world's catalogue.
 enum Samples {
@@ -28,13 +29,12 @@ enum Samples {
   }
 
   private static func makeTerms() -> ServedTerms {
-    ServedTerms(
-      serveID: ServeID(timestamp: Timestamp(milliseconds: 0), randomHigh: 0, randomLow: 0), partition: 0,
-      issuedAt: Timestamp(milliseconds: 0), expiresAt: Timestamp(milliseconds: 0), app: name(AppID("weather")),
-      developer: name(DeveloperID("sunny")), advertiser: name(AdvertiserID("acme")),
-      campaign: name(CampaignID("spring")), ad: name(AdID("spring-1")), placement: name(PlacementID("home")),
-      country: name(Country("US")), device: .phone, size: .phoneBannerPortrait, impressionPrice: Nanos(10_000_000),
-      clickPrice: Nanos(2_000_000_000), currency: name(Currency("USD")), shareBasisPoints: 6_000, allotment: 0,
-      budgetDay: 20_487, clientHash: 0, isTest: false)
+    .sample(serve: 0, partition: 0, issuedAt: Timestamp(milliseconds: 0)) { terms in
+      terms.serveID = ServeID(timestamp: terms.issuedAt, randomHigh: 0, randomLow: 0)
+      terms.expiresAt = terms.issuedAt
+      terms.developer = name(DeveloperID("sunny"))
+      (terms.campaign, terms.ad) = (name(CampaignID("spring")), name(AdID("spring-1")))
+      (terms.allotment, terms.budgetDay, terms.clientHash) = (0, 20_487, 0)
+    }
   }
 }

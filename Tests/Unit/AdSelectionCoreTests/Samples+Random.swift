@@ -1,25 +1,12 @@
 import AdCore
+import TestValues
 import Testing
 
 @testable import AdSelectionCore
 
-/// Random numbers that are the same in every run.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 1
-    var hash = SeededHash(seed: 0x5EED)
-    hash.combine(state)
-    return hash.finalized()
-  }
-}
-
 extension Samples {
   /// A network whose campaigns, ads and apps have targets and exclusions at random.
-  static func random(ads count: Int, using random: inout SeededGenerator) throws -> Samples {
+  static func random(ads count: Int, using random: inout SeededChance) throws -> Samples {
     func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
     var samples = try Samples()
     samples.advertisers.append(samples.advertisers[0])

@@ -1,0 +1,23 @@
+import Migrations
+package import Postgres
+import TestServers
+
+/// Databases with the whole schema, each a copy of one that was migrated once.
+package enum TestDatabase {
+  /// Where a new one is.
+  package static func url() async throws -> String {
+    try await SharedPostgres.database(copyOf: "migrated") { url in try migrate(url) }
+  }
+
+  /// How to reach a new one.
+  package static func configuration() async throws -> PostgresConfiguration {
+    try PostgresConfiguration(try await url(), applicationName: "test")
+  }
+
+  /// Brings an empty database to the schema.
+  package static func migrate(_ url: String) throws {
+    let connection = try PostgresConnection(PostgresConfiguration(url, applicationName: "migrate"))
+    defer { connection.close() }
+    _ = try MigrationRunner().up(connection)
+  }
+}

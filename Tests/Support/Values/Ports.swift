@@ -1,0 +1,48 @@
+package import AdCore
+package import Pipeline
+import Synchronization
+
+/// A clock that stands until a test sets it.
+package final class MovingClock: Clock {
+  private let time: Mutex<Timestamp>
+
+  package init(_ time: Timestamp) { self.time = Mutex(time) }
+
+  package func now() -> Timestamp { time.withLock { $0 } }
+  package func set(_ time: Timestamp) { self.time.withLock { $0 = time } }
+  package func advance(byMilliseconds milliseconds: Int64) {
+    time.withLock { $0 = $0.advanced(byMilliseconds: milliseconds) }
+  }
+}
+
+/// A writer that keeps what is published, and never says that it was delivered.
+package final class Publications: LogWriter, Sendable {
+  private struct Published {
+    let message: OutgoingMessage
+    let isNumbered: Bool
+  }
+
+  private let published = Mutex<[Published]>([])
+
+  package init() {}
+
+  package func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {
+    published.withLock { $0.append(Published(message: message, isNumbered: receipt != nil)) }
+  }
+
+  /// All that was published, in order.
+  package var messages: [OutgoingMessage] { published.withLock { $0.map(\.message) } }
+
+  /// The same without what nobody has to hear of the delivery of.
+  package var numbered: [OutgoingMessage] { published.withLock { $0.filter(\.isNumbered).map(\.message) } }
+
+  /// Takes out what was published on topics that begin with `prefix`: all of them, if none is named.
+  @discardableResult
+  package func take(_ prefix: String = "") -> [OutgoingMessage] {
+    published.withLock { published in
+      let taken = published.filter { $0.message.topic.hasPrefix(prefix) }.map(\.message)
+      published.removeAll { $0.message.topic.hasPrefix(prefix) }
+      return taken
+    }
+  }
+}
