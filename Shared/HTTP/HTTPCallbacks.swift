@@ -13,7 +13,7 @@ enum HTTPCallbacks {
       // Answered now, before the body: the library reads no more of it and closes the connection afterwards.
       return incoming.isTooLarge ? finish(server, connection, incoming) : hb_http_yes
     }
-    let incoming = Unmanaged<IncomingRequest>.fromOpaque(known).takeUnretainedValue()
+    let incoming = Unmanaged<PartialRequest>.fromOpaque(known).takeUnretainedValue()
     if dataCount.pointee > 0 {
       let isWelcome = incoming.append(UnsafeRawBufferPointer(start: data, count: dataCount.pointee))
       dataCount.pointee = 0
@@ -25,15 +25,15 @@ enum HTTPCallbacks {
   /// Called once for each request that ``access`` has seen, however it ended.
   static let completed: MHD_RequestCompletedCallback = { context, _, state, _ in
     guard let context, let state, let known = state.pointee else { return }
-    Unmanaged<IncomingRequest>.fromOpaque(known).release()
+    Unmanaged<PartialRequest>.fromOpaque(known).release()
     state.pointee = nil
     Unmanaged<HTTPServerContext>.fromOpaque(context).takeUnretainedValue().requestEnded()
   }
 
   private static func begin(
     _ server: HTTPServerContext, _ connection: OpaquePointer, method: String, path: String
-  ) -> IncomingRequest {
-    let incoming = IncomingRequest(
+  ) -> PartialRequest {
+    let incoming = PartialRequest(
       method: method, rawPath: path, bodyBytesMaximum: server.limits.bodyBytesMaximum)
     let query = fields(connection, hb_http_query_kind, maximum: server.limits.fieldsMaximum)
     let headers = fields(connection, hb_http_header_kind, maximum: server.limits.fieldsMaximum)
@@ -75,7 +75,7 @@ enum HTTPCallbacks {
   }
 
   private static func finish(
-    _ server: HTTPServerContext, _ connection: OpaquePointer, _ incoming: IncomingRequest
+    _ server: HTTPServerContext, _ connection: OpaquePointer, _ incoming: PartialRequest
   ) -> MHD_Result {
     incoming.isAnswered = true
     let response = server.answer(incoming)

@@ -21,7 +21,7 @@ final class HTTPServerContext: Sendable {
   func drain(milliseconds: Int) { _ = running.wait(timeout: .now() + .milliseconds(max(0, milliseconds))) }
 
   /// The answer to a complete request. It never throws: each failure has its status.
-  func answer(_ incoming: IncomingRequest) -> HTTPResponse {
+  func answer(_ incoming: PartialRequest) -> HTTPResponse {
     if incoming.isTooLarge { return .problem(413, "a body has at most \(limits.bodyBytesMaximum) bytes") }
     let rawSegments = Router.split(incoming.rawPath)
     let segments = rawSegments.prefix(Router.segmentsMaximum + 1).compactMap { PercentEncoding.decode($0) }
@@ -62,7 +62,7 @@ final class HTTPServerContext: Sendable {
 }
 
 /// A request on its way in. The library calls for one request from one thread at a time.
-final class IncomingRequest {
+final class PartialRequest {
   /// How far beyond the limit a body without a length is read, so that its sender can still read the answer.
   private static let discardFactor = 4
 
@@ -106,7 +106,7 @@ final class IncomingRequest {
     guard received <= bodyBytesMaximum else {
       isTooLarge = true
       body = []
-      return received <= bodyBytesMaximum * IncomingRequest.discardFactor
+      return received <= bodyBytesMaximum * PartialRequest.discardFactor
     }
     body.append(contentsOf: piece)
     return true

@@ -2,7 +2,6 @@ import Threads
 
 /// A fixed number of connections that several threads share, each used by one thread at a time. A connection is made at
 /// its first use, and again after it was lost. Calls block: they belong on threads of ours.
-///
 package final class PostgresPool: Sendable {
   /// `@unchecked Sendable` holds because an idle connection is in nobody's hands but the pool's.
   private struct Idle: @unchecked Sendable {

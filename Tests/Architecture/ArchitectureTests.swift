@@ -97,6 +97,23 @@ import Testing
   @Test("What waits in a product waits by the monotonic clock, for something that tells when it is ready")
   func disguisedWaits() { expectNone(TextRules.disguisedWaits) }
 
+  @Test("No two types of the product have one name")
+  func typeNames() {
+    let doubles = TypeNames.doubles(in: SourceTree.swiftFiles)
+    #expect(doubles.isEmpty, "\(doubles.joined(separator: "\n"))")
+  }
+
+  @Test("A type name that stands twice is found, in whatever module and with whatever access")
+  func typeNamesFindTheirOffender() {
+    let offenders = [
+      SourceFile(path: "Shared/HTTP/A.swift", text: "package final class Answer {\n  struct Inner {}\n}"),
+      SourceFile(path: "Services/Billing/Core/A.swift", text: "enum Answer: Int { case no }\nstruct Own {}"),
+      SourceFile(path: "Services/Billing/Core/B.swift", text: "extension Own {}\nstruct Other { struct Inner {} }"),
+      SourceFile(path: "Tests/Unit/A.swift", text: "struct Own {}"),
+    ]
+    #expect(TypeNames.doubles(in: offenders) == ["Answer: Services/Billing/Core/A.swift, Shared/HTTP/A.swift"])
+  }
+
   @Test("No floating point touches money")
   func money() { expectNone(TextRules.floatingPoint) }
 

@@ -31,7 +31,8 @@ enum ImportRules {
     Rule("Shared/HTTP", ["CLibmicrohttpd", "Threads"]),
     Rule("Shared/Runtime", ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres", "Threads"]),
     Rule(
-      "Shared/PipelineHost", ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads"]),
+      "Shared/PipelineHost",
+      ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads"]),
     Rule("Shared/AdClient", ["AdCore", "AdEvents", "Crypto", "Kafka", "Threads"]),
     Rule("Shared/LocalProcesses", ["CPidfd", "Threads"]),
     Rule("Shared/Operations", everythingShared),

@@ -33,7 +33,7 @@ struct SelectionTables: ServiceTables {
     for count in try connection.run(CountTestRequests(partition: partition)) {
       stored.testRequests[count.client] = count.requests
     }
-    for unwritten in try connection.run(CountUnwritten(partition: partition)) {
+    for unwritten in try connection.run(CountUnwrittenRequests(partition: partition)) {
       stored.counts[unwritten.key, default: 0] += unwritten.requests
     }
     return SelectionDecider(
@@ -56,7 +56,7 @@ struct SelectionTables: ServiceTables {
   func finish(_ batch: CommitBatch<AdSelection>, with pipeline: inout PostgresPipeline) -> CommitReader {
     let effects = batch.effects
     if !effects.opened.isEmpty {
-      pipeline.send(OpenAllotments(partition: batch.partition, batchNumber: batch.number, rows: effects.opened))
+      pipeline.send(InsertAllotments(partition: batch.partition, batchNumber: batch.number, rows: effects.opened))
     }
     for (id, used) in effects.used { pipeline.send(UseAllotment(partition: batch.partition, id: id, used: used)) }
     if !effects.closed.isEmpty { pipeline.send(CloseAllotments(partition: batch.partition, closed: effects.closed)) }
@@ -81,7 +81,7 @@ struct SelectionTables: ServiceTables {
     }
     // Always: it says up to which batch everything is counted.
     pipeline.send(
-      AddMinuteCounts(
+      AddRequestMinuteCounts(
         partition: batch.partition, batchNumber: batch.number, committedAt: batch.committedAt, counts: ofApps))
     guard !keyless.isEmpty else { return }
     let today = batch.committedAt.milliseconds / 86_400_000

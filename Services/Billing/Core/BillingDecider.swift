@@ -45,9 +45,9 @@ package struct BillingDecider: PartitionDecider {
 
   package mutating func decide(
     _ records: [InputRecord<BillingInput>], knowing knowledge: BillingKnowledge?, context: BatchContext
-  ) -> Decision<BillingEffects> {
+  ) -> BatchDecision<BillingEffects> {
     asked.removeAll(keepingCapacity: true)
-    var decision = Decision(
+    var decision = BatchDecision(
       outcomes: Array(repeating: .noted, count: records.count),
       effects: BillingEffects(settings: settings, partitionCount: context.partitionCount))
     for (index, record) in records.enumerated() {
@@ -161,7 +161,7 @@ package struct BillingDecider: PartitionDecider {
 
   /// The database refuses this record: an event goes into suspense, anything else is left out.
   private func putAside(
-    _ record: InputRecord<BillingInput>, at index: Int, into decision: inout Decision<BillingEffects>
+    _ record: InputRecord<BillingInput>, at index: Int, into decision: inout BatchDecision<BillingEffects>
   ) {
     switch record.event {
     case .event(let event):

@@ -76,7 +76,7 @@ package struct ClickDecider: PartitionDecider {
 
   package mutating func decide(
     _ records: [InputRecord<ClickInput>], knowing knowledge: ClickKnowledge?, context: BatchContext
-  ) -> Decision<ClickEffects> {
+  ) -> BatchDecision<ClickEffects> {
     waiting.begin()
     var draft = ClickDraft(recordCount: records.count, knowing: knowledge, context: context)
     if records.isEmpty { giveUp(knowledge == nil ? [] : expiredServes(context), in: &draft) }
@@ -119,7 +119,7 @@ package struct ClickDecider: PartitionDecider {
     guard event.kind == .click else {
       draft.decision.effects.stoppedActions.append(
         .init(kind: event.kind, idHash: event.idHash, terms: terms, eventTime: time))
-      draft.count(MinuteKey(kind: event.kind, verdict: nil, terms: terms, time: time))
+      draft.count(ClickMinuteKey(kind: event.kind, verdict: nil, terms: terms, time: time))
       return
     }
     let click = ParkedClick(

@@ -5,12 +5,12 @@ import Pipeline
 /// A batch of click tracking on its way: what the tables knew, moved on by each record, and what came of it.
 struct ClickDraft {
   var known: ClickKnowledge
-  var decision: Decision<ClickEffects>
+  var decision: BatchDecision<ClickEffects>
   let context: BatchContext
 
   init(recordCount: Int, knowing knowledge: ClickKnowledge?, context: BatchContext) {
     known = knowledge ?? ClickKnowledge()
-    decision = Decision(outcomes: Array(repeating: .accepted, count: recordCount), effects: ClickEffects())
+    decision = BatchDecision(outcomes: Array(repeating: .accepted, count: recordCount), effects: ClickEffects())
     self.context = context
     for client in known.clients.values {
       for click in client.waiting { known.identities.insert(click.identity) }
@@ -28,10 +28,10 @@ struct ClickDraft {
         wasParked: wasParked))
     decision.messages.append(
       NumberedMessage(output: 0, sequence: sequence, message: ClickTracking.message(accepted, sequence: sequence)))
-    count(MinuteKey(kind: .click, verdict: verdict, terms: click.terms, time: click.eventTime))
+    count(ClickMinuteKey(kind: .click, verdict: verdict, terms: click.terms, time: click.eventTime))
     guard wasParked, decision.effects.parked.removeValue(forKey: click.identity) == nil else { return }
     decision.effects.released.append(click.identity)
   }
 
-  mutating func count(_ key: MinuteKey) { decision.effects.counts[key, default: 0] += 1 }
+  mutating func count(_ key: ClickMinuteKey) { decision.effects.counts[key, default: 0] += 1 }
 }

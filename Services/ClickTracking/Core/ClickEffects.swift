@@ -12,7 +12,7 @@ package struct ClickEffects: Sendable {
   package var impressions: [Impression] = []
   package var stoppedActions: [StoppedAction] = []
   /// How many events each minute, by the dimensions of M6.
-  package var counts: [MinuteKey: Int64] = [:]
+  package var counts: [ClickMinuteKey: Int64] = [:]
 
   package init() {}
 
@@ -71,7 +71,7 @@ package struct ParkedClick: Hashable, Sendable {
 }
 
 /// The key of a count per minute.
-package struct MinuteKey: Hashable, Sendable {
+package struct ClickMinuteKey: Hashable, Sendable {
   /// Minutes since 1970, of the event time.
   package var minute: Int64
   package var kind: ClickEvent.Kind

@@ -13,8 +13,7 @@ package struct ClickTracking: PipelineService {
   package typealias Decoder = ClickDecoder
 
   package static let name = "click-tracking"
-  /// Where the inputs stand in ``inputs``.
-  static let clicksInput = 0
+  /// Where the impressions stand in ``inputs``.
   static let impressionsInput = 1
 
   package let inputs = [

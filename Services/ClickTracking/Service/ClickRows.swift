@@ -58,7 +58,7 @@ enum ParkedRows {
 }
 
 /// When ads were shown, as rows.
-enum ImpressionRows {
+enum KnownImpressionRows {
   static let columns = TableColumns(
     "click_tracking.impression",
     ["serve_id", "shown_at", "partition", "batch_number"])

@@ -18,7 +18,7 @@ struct ClickTables: ServiceTables {
   ) throws(PostgresError) -> ClickDecider {
     let found = try connection.run(ReadWaitingServes(partition: partition))
     guard !found.isEmpty else { return ClickDecider(windows: windows, waiting: []) }
-    let seen = Set(try connection.run(FindImpressions(ids: found.map(\.serveID))).map(\.serveID))
+    let seen = Set(try connection.run(FindTappedImpressions(ids: found.map(\.serveID))).map(\.serveID))
     return ClickDecider(
       windows: windows,
       waiting: found.map { serve in
@@ -38,7 +38,7 @@ struct ClickTables: ServiceTables {
     let waiting = query.clients.filter(\.value.hasWaiting)
     let findClicks = clicks.isEmpty ? nil : pipeline.send(FindClicks(identities: Array(clicks)))
     let findStopped = stopped.isEmpty ? nil : pipeline.send(FindStoppedActions(identities: Array(stopped)))
-    let findImpressions = query.serves.isEmpty ? nil : pipeline.send(FindImpressions(ids: Array(query.serves)))
+    let findImpressions = query.serves.isEmpty ? nil : pipeline.send(FindTappedImpressions(ids: Array(query.serves)))
     let findJudged =
       query.clients.isEmpty
       ? nil : pipeline.send(FindJudgedClicks(partition: partition, clients: query.clients, windows: windows))
@@ -69,7 +69,7 @@ struct ClickTables: ServiceTables {
   }
 
   func rows(_ batch: CommitBatch<ClickTracking>) -> [TableRows] {
-    [ImpressionRows.rows(batch), ClickRows.rows(batch), ParkedRows.rows(batch), StoppedActionRows.rows(batch)]
+    [KnownImpressionRows.rows(batch), ClickRows.rows(batch), ParkedRows.rows(batch), StoppedActionRows.rows(batch)]
   }
 
   func finish(
@@ -77,7 +77,7 @@ struct ClickTables: ServiceTables {
   ) -> CommitReader {
     if !batch.effects.released.isEmpty { _ = pipeline.send(RemoveParkedClicks(identities: batch.effects.released)) }
     if !batch.effects.counts.isEmpty {
-      _ = pipeline.send(AddMinuteCounts(partition: batch.partition, counts: batch.effects.counts))
+      _ = pipeline.send(AddClickMinuteCounts(partition: batch.partition, counts: batch.effects.counts))
     }
     return { (_: PostgresPipelineResults) throws(PostgresError) -> CommitResult in CommitResult() }
   }

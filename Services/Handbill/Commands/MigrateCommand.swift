@@ -57,7 +57,7 @@ enum MigrateCommand {
       let connection = try DatabasePlace.connect(invocation)
       defer { connection.close() }
       return try MigrationRunner().status(connection).map { row in
-        StatusRow(version: row.version, name: row.name, appliedAt: row.appliedAt.map { RFC3339.text(Timestamp($0)) })
+        StatusRow(version: row.version, name: row.name, appliedAt: row.appliedAt.map { Timestamp($0).rfc3339Text })
       }
     }
     if invocation.wantsJSON {

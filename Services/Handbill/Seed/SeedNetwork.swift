@@ -12,7 +12,7 @@ struct SeedNetwork: Sendable {
 
   /// Flights begin with the year of `now`, so that a year's runs apply the same catalogue.
   init(now: Timestamp) {
-    let year = RFC3339Year.of(now)
+    let year = now.utcText.prefix(4)
     flightStart = Timestamp(utcText: "\(year)-01-01T00:00:00Z") ?? now
   }
 
@@ -81,9 +81,4 @@ struct SeedNetwork: Sendable {
       }
     }
   }
-}
-
-/// The year of a moment.
-enum RFC3339Year {
-  static func of(_ time: Timestamp) -> String { String(time.utcText.prefix(4)) }
 }

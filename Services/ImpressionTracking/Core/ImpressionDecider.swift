@@ -18,7 +18,7 @@ package struct ImpressionDecider: PartitionDecider {
   private var suspicion = 0
   /// What the last decision put into the tables and the counts, to take it out again.
   private var journal: [(id: TakenID, countedAt: Int)] = []
-  private var counts: UnwrittenCounts<MinuteKey>
+  private var counts: UnwrittenCounts<ImpressionMinuteKey>
 
   private enum TakenID {
     case event(RecordedKind, UUIDv7)
@@ -29,7 +29,8 @@ package struct ImpressionDecider: PartitionDecider {
   ///   - now: the time of the assignment: what was decided before is known to the database alone.
   ///   - counts: of the batches whose counts no table has yet.
   package init(
-    windows: Windows, now: Timestamp, counts: [MinuteKey: Int64] = [:], idsMaximum: Int = RecentIDs.idsMaximumDefault
+    windows: Windows, now: Timestamp, counts: [ImpressionMinuteKey: Int64] = [:],
+    idsMaximum: Int = RecentIDs.idsMaximumDefault
   ) {
     self.windows = windows
     self.idsMaximum = idsMaximum
@@ -73,10 +74,10 @@ package struct ImpressionDecider: PartitionDecider {
 
   package mutating func decide(
     _ records: [InputRecord<ImpressionInput>], knowing knowledge: ImpressionIDs?, context: BatchContext
-  ) -> Decision<ImpressionEffects> {
+  ) -> BatchDecision<ImpressionEffects> {
     journal.removeAll(keepingCapacity: true)
     suspicion = context.isDuplicateSuspected ? Self.suspicionBatches : max(0, suspicion - 1)
-    var decision = Decision(
+    var decision = BatchDecision(
       outcomes: Array(repeating: .accepted, count: records.count), effects: ImpressionEffects())
     let known = knowledge ?? ImpressionIDs()
     for (index, record) in records.enumerated() {
@@ -100,7 +101,7 @@ package struct ImpressionDecider: PartitionDecider {
 
   private mutating func decide(
     _ event: ServedEvent, at index: Int, arrival: Timestamp, known: ImpressionIDs, context: BatchContext,
-    into decision: inout Decision<ImpressionEffects>
+    into decision: inout BatchDecision<ImpressionEffects>
   ) {
     let terms = event.terms
     guard terms.partition == context.partition else {
@@ -124,7 +125,7 @@ package struct ImpressionDecider: PartitionDecider {
       decision.outcomes[index] = .duplicate
       return
     }
-    journal.append((.event(kind, terms.serveID), counts.add(MinuteKey(event, kind: kind, time: time))))
+    journal.append((.event(kind, terms.serveID), counts.add(ImpressionMinuteKey(event, kind: kind, time: time))))
     if kind == .viewed {
       let accepted = AcceptedImpression(terms: terms, eventTime: time, arrival: arrival)
       let sequence = context.nextSequences[0] + Int64(decision.effects.impressions.count)
@@ -148,7 +149,7 @@ package struct ImpressionDecider: PartitionDecider {
 
   /// The signed partition decides, so nothing can loop.
   private func forward(
-    _ event: ServedEvent, at index: Int, context: BatchContext, into decision: inout Decision<ImpressionEffects>
+    _ event: ServedEvent, at index: Int, context: BatchContext, into decision: inout BatchDecision<ImpressionEffects>
   ) {
     guard (0..<context.partitionCount).contains(event.terms.partition) else {
       decision.reject(index, .unknownPartition, "the token names partition \(event.terms.partition)")
@@ -161,7 +162,7 @@ package struct ImpressionDecider: PartitionDecider {
 
   private mutating func decide(
     _ failure: RequestFailure, at index: Int, arrival: Timestamp, known: ImpressionIDs,
-    into decision: inout Decision<ImpressionEffects>
+    into decision: inout BatchDecision<ImpressionEffects>
   ) {
     let age = arrival.milliseconds(since: failure.requestID.timestamp)
     guard abs(age) <= windows.issuedBeforeArrivalMilliseconds else {
@@ -175,7 +176,8 @@ package struct ImpressionDecider: PartitionDecider {
       decision.outcomes[index] = .duplicate
       return
     }
-    journal.append((.failure(failure.error, failure.requestID), counts.add(MinuteKey(failure, arrival: arrival))))
+    journal.append(
+      (.failure(failure.error, failure.requestID), counts.add(ImpressionMinuteKey(failure, arrival: arrival))))
     decision.effects.failures.append(.init(failure: failure, arrival: arrival))
   }
 

@@ -9,7 +9,7 @@ package struct ImpressionEffects: Sendable {
   package var failures: [Failure] = []
   /// Events by minute and the dimensions of M6: everything up to this batch that no table has yet. Empty in most
   /// batches: see ``UnwrittenCounts``.
-  package var counts: [MinuteKey: Int64] = [:]
+  package var counts: [ImpressionMinuteKey: Int64] = [:]
 
   package init() {}
 

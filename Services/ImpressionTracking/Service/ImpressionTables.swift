@@ -17,7 +17,7 @@ struct ImpressionTables: ServiceTables {
     _ partition: Int32, now: Timestamp, from connection: PostgresConnection
   ) throws(PostgresError) -> ImpressionDecider {
     // Ids that were taken before are asked from the tables when a doubt comes up; only counts are read.
-    let rows = try connection.run(CountUnwritten(partition: partition))
+    let rows = try connection.run(CountUnwrittenImpressions(partition: partition))
     return ImpressionDecider(
       windows: windows, now: now, counts: Dictionary(rows.map { ($0.key, $0.events) }, uniquingKeysWith: +))
   }
@@ -45,7 +45,7 @@ struct ImpressionTables: ServiceTables {
   ) -> CommitReader {
     if !batch.effects.counts.isEmpty {
       _ = pipeline.send(
-        AddMinuteCounts(partition: batch.partition, batchNumber: batch.number, counts: batch.effects.counts))
+        AddImpressionMinuteCounts(partition: batch.partition, batchNumber: batch.number, counts: batch.effects.counts))
     }
     return { (_: PostgresPipelineResults) throws(PostgresError) -> CommitResult in CommitResult() }
   }

@@ -34,10 +34,6 @@ public struct Windows: Hashable, Sendable {
   public var bannerRefreshMilliseconds: Int64 = 30_000
   /// The app developer's share, in basis points, where the app has none of its own (B2).
   public var shareBasisPoints: UInt16 = 6_000
-  /// The least that is paid out, in nanos of the currency unit.
-  public var payoutMinimum = Nanos(50_000_000_000)
-  /// How long an advertiser has to pay an invoice.
-  public var invoiceTermsDays: Int = 30
 
   /// The defaults.
   public init() {}

@@ -15,7 +15,7 @@ package enum CloudEventHeaders {
       ("ce_type", type.name.withUTF8Buffer { Array($0) }),
       ("ce_source", Array(source.utf8)),
       ("ce_id", Array(id.utf8)),
-      ("ce_time", InternetTime.bytes(time)),
+      ("ce_time", time.rfc3339),
     ]
   }
 

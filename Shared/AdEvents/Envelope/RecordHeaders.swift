@@ -69,7 +69,7 @@ package struct RecordHeaders: Hashable, Sendable {
   }
 
   private mutating func addTime(_ value: UnsafeRawBufferPointer) {
-    time = InternetTime.timestamp(value)
+    time = Timestamp(eventTime: value)
     if time == nil {
       problem =
         problem ?? Rejection(.invalidEnvelope, "ce_time is no time of RFC 3339, such as 2010-07-01T12:00:00.000Z")
@@ -107,5 +107,13 @@ package struct RecordHeaders: Hashable, Sendable {
       replyPartition = Int32(bigEndian: value.loadUnaligned(as: Int32.self))
     default: break
     }
+  }
+}
+
+extension Timestamp {
+  /// The time of an event, as its header says it; nil for anything that is no RFC 3339 time between 1970 and 9999.
+  package init?(eventTime bytes: UnsafeRawBufferPointer) {
+    self.init(rfc3339: bytes)
+    guard (0...FieldLimits.timestampMaximum).contains(milliseconds) else { return nil }
   }
 }

@@ -1,12 +1,12 @@
 /// A JSON value (RFC 8259) with its numbers as they were written, so that 64-bit integers stay exact.
-indirect enum JSONValue {
+indirect enum WrittenJSON {
   case null
   case bool(Bool)
   case number(String)
   case string(String)
-  case array([JSONValue])
+  case array([WrittenJSON])
   /// In the order of the text; no key twice.
-  case object([(key: String, value: JSONValue)])
+  case object([(key: String, value: WrittenJSON)])
 }
 
 /// Reads JSON strictly: nothing after the value, no key twice, no lone surrogates, bounded depth. Whatever is wrong is
@@ -15,7 +15,7 @@ struct JSONParser {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0
 
-  static func parse(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> JSONValue {
+  static func parse(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> WrittenJSON {
     var parser = JSONParser(bytes: bytes)
     let value = try parser.value(depth: 0)
     parser.skipSpace()
@@ -33,7 +33,7 @@ struct JSONParser {
     while let byte = current, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
   }
 
-  private mutating func value(depth: Int) throws(Rejection) -> JSONValue {
+  private mutating func value(depth: Int) throws(Rejection) -> WrittenJSON {
     guard depth <= FieldLimits.depthMaximum else { throw JSONParser.malformed("the JSON nests too deeply") }
     skipSpace()
     guard let first = current else { throw JSONParser.malformed("a JSON value is missing") }
@@ -63,9 +63,9 @@ struct JSONParser {
     position = end
   }
 
-  private mutating func object(depth: Int) throws(Rejection) -> JSONValue {
+  private mutating func object(depth: Int) throws(Rejection) -> WrittenJSON {
     position += 1
-    var members: [(key: String, value: JSONValue)] = []
+    var members: [(key: String, value: WrittenJSON)] = []
     var keys: Set<String> = []
     skipSpace()
     if current == UInt8(ascii: "}") {
@@ -85,9 +85,9 @@ struct JSONParser {
     }
   }
 
-  private mutating func array(depth: Int) throws(Rejection) -> JSONValue {
+  private mutating func array(depth: Int) throws(Rejection) -> WrittenJSON {
     position += 1
-    var elements: [JSONValue] = []
+    var elements: [WrittenJSON] = []
     skipSpace()
     if current == UInt8(ascii: "]") {
       position += 1

@@ -7,14 +7,14 @@ package enum ProtobufJSON {
     try protobuf(from: try JSONParser.parse(json), schemaName: schemaName)
   }
 
-  static func protobuf(from value: JSONValue, schemaName: String) throws(Rejection) -> [UInt8] {
+  static func protobuf(from value: WrittenJSON, schemaName: String) throws(Rejection) -> [UInt8] {
     var writer = WireWriter()
     try write(value, schemaName, to: &writer)
     return writer.output
   }
 
   private static func write(
-    _ value: JSONValue, _ schemaName: String, to writer: inout WireWriter
+    _ value: WrittenJSON, _ schemaName: String, to writer: inout WireWriter
   ) throws(Rejection) {
     guard let shape = MessageShape.all[schemaName] else {
       throw Rejection(.unknownType, "the schema has no message \(schemaName)")
@@ -34,7 +34,7 @@ package enum ProtobufJSON {
   }
 
   /// The protobuf form of the fields that can be read; the others are left out.
-  static func legible(from value: JSONValue, schemaName: String) -> [UInt8] {
+  static func legible(from value: WrittenJSON, schemaName: String) -> [UInt8] {
     guard let shape = MessageShape.all[schemaName], case .object(let members) = value else { return [] }
     let byKey = Dictionary(members.map { ($0.key, $0.value) }) { first, _ in first }
     var output: [UInt8] = []
@@ -47,7 +47,7 @@ package enum ProtobufJSON {
   }
 
   private static func write(
-    _ value: JSONValue, _ field: MessageShape.Field, to writer: inout WireWriter
+    _ value: WrittenJSON, _ field: MessageShape.Field, to writer: inout WireWriter
   ) throws(Rejection) {
     guard field.isRepeated else {
       try write(value, field, isPresent: field.oneof != nil, to: &writer)
@@ -61,8 +61,8 @@ package enum ProtobufJSON {
 
   /// The member of a field under either of its names; nil for null.
   private static func member(
-    _ field: MessageShape.Field, _ byKey: [String: JSONValue]
-  ) throws(Rejection) -> JSONValue? {
+    _ field: MessageShape.Field, _ byKey: [String: WrittenJSON]
+  ) throws(Rejection) -> WrittenJSON? {
     let camel = byKey[field.jsonName]
     let original = field.name == field.jsonName ? nil : byKey[field.name]
     if camel != nil, original != nil { throw Rejection(.malformed, "\(field.name) stands twice") }
@@ -72,7 +72,7 @@ package enum ProtobufJSON {
   }
 
   private static func write(
-    _ value: JSONValue, _ field: MessageShape.Field, isPresent: Bool, to writer: inout WireWriter
+    _ value: WrittenJSON, _ field: MessageShape.Field, isPresent: Bool, to writer: inout WireWriter
   ) throws(Rejection) {
     switch field.kind {
     case .message(let name):
@@ -96,7 +96,7 @@ package enum ProtobufJSON {
     }
   }
 
-  private static func varint(_ value: JSONValue, _ field: MessageShape.Field) throws(Rejection) -> UInt64 {
+  private static func varint(_ value: WrittenJSON, _ field: MessageShape.Field) throws(Rejection) -> UInt64 {
     switch field.kind {
     case .bool:
       guard case .bool(let flag) = value else { throw Rejection(.malformed, "\(field.name) is not true or false") }
@@ -120,7 +120,7 @@ package enum ProtobufJSON {
   }
 
   private static func signed(
-    _ value: JSONValue, _ field: MessageShape.Field, _ range: ClosedRange<Int128>
+    _ value: WrittenJSON, _ field: MessageShape.Field, _ range: ClosedRange<Int128>
   ) throws(Rejection) -> UInt64 {
     UInt64(truncatingIfNeeded: try integer(value, field, in: range))
   }
@@ -132,7 +132,7 @@ package enum ProtobufJSON {
 
   /// An exact integer from a number or a string.
   private static func integer(
-    _ value: JSONValue, _ field: MessageShape.Field, in range: ClosedRange<Int128>
+    _ value: WrittenJSON, _ field: MessageShape.Field, in range: ClosedRange<Int128>
   ) throws(Rejection) -> Int128 {
     let text: String
     switch value {

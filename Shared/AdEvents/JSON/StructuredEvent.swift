@@ -4,7 +4,7 @@ struct StructuredEvent {
   private let data: Payload
 
   private enum Payload {
-    case json(JSONValue)
+    case json(WrittenJSON)
     case protobuf([UInt8])
   }
 

@@ -146,7 +146,8 @@ extension PartitionPipeline {
   }
 
   private func commitBatch(
-    draft: inout Draft, decision: Decision<Service.Effects>, batch: InputBatch<Service.Event>, context: BatchContext
+    draft: inout Draft, decision: BatchDecision<Service.Effects>, batch: InputBatch<Service.Event>,
+    context: BatchContext
   ) -> CommitBatch<Service> {
     if let indices = draft.admittedIndices {
       for (index, outcome) in zip(indices, decision.outcomes) { draft.outcomes[index] = outcome }
@@ -215,7 +216,7 @@ extension PartitionPipeline {
 
   /// After the commit: the state is what was committed, and its messages go out.
   private func finish(
-    _ commit: CommitBatch<Service>, decision: Decision<Service.Effects>, result: CommitResult, draft: Draft,
+    _ commit: CommitBatch<Service>, decision: BatchDecision<Service.Effects>, result: CommitResult, draft: Draft,
     summary: inout BatchSummary
   ) throws(PipelineError) {
     batchNumber = commit.number

@@ -80,7 +80,7 @@ extension PartitionPipeline {
   }
 
   func forwardEntry(
-    _ forward: Decision<Service.Effects>.Forward, record: InputRecord<Service.Event>, raw: RawBytes, count: Int
+    _ forward: BatchDecision<Service.Effects>.Forward, record: InputRecord<Service.Event>, raw: RawBytes, count: Int
   ) -> OutboxEntry {
     let message = OutgoingMessage(
       topic: forward.topic, partition: forward.partition, key: raw.textKey(record.raw),
@@ -90,7 +90,8 @@ extension PartitionPipeline {
 
   /// The row of a rejected record; nil where it is only to be counted.
   func rejectedRecord(
-    _ rejection: Decision<Service.Effects>.Rejection, record: InputRecord<Service.Event>, raw: RawBytes, now: Timestamp
+    _ rejection: BatchDecision<Service.Effects>.Rejection, record: InputRecord<Service.Event>, raw: RawBytes,
+    now: Timestamp
   ) -> RejectedRecord? {
     let value = raw.value(record.raw)
     let bytes = record.raw.byteCount

@@ -98,7 +98,7 @@ package protocol PartitionDecider<Service> {
   /// Decides the records in order. The state moves on as if the batch were committed.
   mutating func decide(
     _ records: [InputRecord<Service.Event>], knowing knowledge: Service.Knowledge?, context: BatchContext
-  ) -> Decision<Service.Effects>
+  ) -> BatchDecision<Service.Effects>
 
   /// Takes the last decision back because its commit failed. False: the state cannot, and is loaded again.
   mutating func revert() -> Bool
@@ -179,7 +179,7 @@ package struct TimerShare: Hashable, Sendable {
 }
 
 /// What a partition decided about a batch.
-package struct Decision<Effects: Sendable>: Sendable {
+package struct BatchDecision<Effects: Sendable>: Sendable {
   /// One for each record, in order.
   package var outcomes: [Outcome]
   package var effects: Effects

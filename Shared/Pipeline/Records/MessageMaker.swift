@@ -32,7 +32,7 @@ package struct MessageMaker: Sendable {
     headers.reserveCapacity(constant.count + 2)
     headers.append(contentsOf: constant)
     headers.append(RecordHeader(name: idName, value: Array(id.utf8)))
-    headers.append(RecordHeader(name: timeName, value: InternetTime.bytes(time)))
+    headers.append(RecordHeader(name: timeName, value: time.rfc3339))
     return OutgoingMessage(
       topic: topic, partition: partition, key: key, value: content.encoded(), headers: headers)
   }

@@ -44,9 +44,6 @@ package final class PostgresConnection {
     return status == PQTRANS_INTRANS || status == PQTRANS_INERROR
   }
 
-  /// The server's version, as 150020 for 15.20; 0 when not connected.
-  package var serverVersion: Int { session.map { Int(PQserverVersion($0.handle)) } ?? 0 }
-
   /// Runs `statement` and reads its rows.
   package func run<Statement: PostgresStatement>(_ statement: Statement) throws(PostgresError) -> [Statement.Row] {
     var pipeline = PostgresPipeline()

@@ -1,11 +1,9 @@
 /// PostgreSQL's `numeric` in its binary form: number of digits to the base 10,000, the first one's exponent, sign,
 /// decimal places (each two bytes), then the digits, most significant first.
 struct NumericDigits {
-  /// 39 decimal digits are at most 10 to the base 10,000.
-  private static let maximumDigits = 10
   private static let negative: UInt16 = 0x4000
 
-  /// Least significant digit first, 16 bits each.
+  /// Least significant digit first, 16 bits each: 39 decimal digits are at most 10 to the base 10,000.
   private var digits: InlineDigits = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
   private(set) var count = 0
   /// How many of the least significant digits are zero, which the form leaves out.

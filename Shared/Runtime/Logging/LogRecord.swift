@@ -46,20 +46,6 @@ extension LogValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLitera
 /// Flat metadata in the order given.
 package typealias LogMetadata = KeyValuePairs<String, LogValue>
 
-/// Holds a secret that no description, log or dump shows.
-package struct Redacted<Value: Sendable>: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
-  CustomReflectable
-{
-  /// The secret itself, for the one place that needs it.
-  package let secret: Value
-
-  package init(_ secret: Value) { self.secret = secret }
-
-  package var description: String { "(secret)" }
-  package var debugDescription: String { description }
-  package var customMirror: Mirror { Mirror(self, children: []) }
-}
-
 /// One thing that happened.
 package struct LogRecord: Sendable {
   package let time: Timestamp
@@ -98,7 +84,7 @@ package enum LogFormat: Sendable {
   }
 
   private static func json(_ record: LogRecord) -> String {
-    var line = "{\"timestamp\":\"\(RFC3339.text(record.time))\",\"level\":\"\(record.level.rawValue)\",\"logger\":"
+    var line = "{\"timestamp\":\"\(record.time.rfc3339Text)\",\"level\":\"\(record.level.rawValue)\",\"logger\":"
     TextSafety.appendJSON(record.logger, to: &line)
     line += ",\"message\":"
     TextSafety.appendJSON(record.message, to: &line)
@@ -136,7 +122,7 @@ package enum LogFormat: Sendable {
       case .warning: "\u{1B}[33m"
       case .error, .critical: "\u{1B}[31m"
       }
-    let time = RFC3339.text(record.time).dropFirst(11).dropLast()
+    let time = record.time.rfc3339Text.dropFirst(11).dropLast()
     var line = "\(time) " + (color ? shade + padded + "\u{1B}[0m" : padded)
     line += " \(TextSafety.singleLine(record.logger)): \(TextSafety.singleLine(record.message))"
     for (name, value) in record.metadata {

@@ -72,9 +72,9 @@ enum HeaderTarget {
 
   /// A time that is taken is a time that we write, and reads back.
   private static func timeFault(_ text: UnsafeRawBufferPointer) -> String? {
-    guard let time = InternetTime.timestamp(text) else { return nil }
+    guard let time = Timestamp(eventTime: text) else { return nil }
     guard (0...FieldLimits.timestampMaximum).contains(time.milliseconds) else { return "a time beyond the year 9999" }
-    return InternetTime.bytes(time).withUnsafeBytes { InternetTime.timestamp($0) } == time
+    return time.rfc3339.withUnsafeBytes { Timestamp(eventTime: $0) } == time
       ? nil : "a time reads back as another"
   }
 

@@ -135,7 +135,7 @@ struct EnvelopeTests {
       ("2010-07-01T12:00:00+0900", nil), ("1969-12-31T23:59:59Z", nil), ("", nil), ("yesterday", nil),
     ] as [(String, Int64?)])
   func times(_ text: String, _ milliseconds: Int64?) {
-    let read = Array(text.utf8).withUnsafeBytes { InternetTime.timestamp($0) }
+    let read = Array(text.utf8).withUnsafeBytes { Timestamp(eventTime: $0) }
     #expect(read == milliseconds.map { Timestamp(milliseconds: $0) })
   }
 
@@ -144,7 +144,7 @@ struct EnvelopeTests {
     var maker = SampleMaker(seed: 5)
     for _ in 0..<2_000 {
       let time = Timestamp(milliseconds: maker.number(0...FieldLimits.timestampMaximum))
-      #expect(InternetTime.bytes(time).withUnsafeBytes { InternetTime.timestamp($0) } == time)
+      #expect(time.rfc3339.withUnsafeBytes { Timestamp(eventTime: $0) } == time)
     }
   }
 }

@@ -16,7 +16,7 @@ final class SharedGenerator: RandomNumberGenerator {
 
 /// One partition with a small network, run batch by batch; keeps what a database would.
 struct PartitionRig {
-  typealias Batch = Pipeline.Decision<SelectionEffects>
+  typealias Batch = BatchDecision<SelectionEffects>
 
   static let partitionCount: Int32 = 4
   static let partition: Int32 = 2

@@ -95,7 +95,7 @@ extension BillingDecider {
     _ events: [BillingInput], knowing knowledge: BillingKnowledge? = nil, nextGrant: Int64 = 10,
     watermarks: (impressions: Timestamp, clicks: Timestamp) = (Timestamp(milliseconds: 0), Timestamp(milliseconds: 0)),
     isRefused: Bool = false
-  ) -> Decision<BillingEffects> {
+  ) -> BatchDecision<BillingEffects> {
     let records = events.enumerated().map { $0.element.record($0.offset + 1) }
     return decide(
       records, knowing: knowledge,

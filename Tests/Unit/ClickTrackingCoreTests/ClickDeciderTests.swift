@@ -166,7 +166,7 @@ struct ClickDeciderTests {
     #expect(tables.stopped.count == 1)
     #expect(
       tables.counts == [
-        MinuteKey(kind: kind, verdict: nil, terms: terms, time: Samples.now.advanced(byMilliseconds: 3_000)): 1
+        ClickMinuteKey(kind: kind, verdict: nil, terms: terms, time: Samples.now.advanced(byMilliseconds: 3_000)): 1
       ])
   }
 

@@ -13,7 +13,7 @@ struct MemoryTables {
   var parked: [ParkedClick] = []
   var impressions: [ServeID: Timestamp] = [:]
   var stopped: [ActionIdentity] = []
-  var counts: [MinuteKey: Int64] = [:]
+  var counts: [ClickMinuteKey: Int64] = [:]
   var batchNumber: Int64 = 0
   var nextOffset: Int64 = 0
   var takenWatermark = Timestamp(milliseconds: 0)
@@ -75,7 +75,7 @@ struct MemoryTables {
   @discardableResult
   mutating func run(
     _ events: [ClickInput], isLost: Bool = false, isRefused: Bool = false
-  ) -> Decision<ClickEffects> {
+  ) -> BatchDecision<ClickEffects> {
     let records = events.enumerated().map { index, event in
       InputRecord(
         input: 0, offset: nextOffset + Int64(index), timestamp: arrival.milliseconds, arrival: arrival,

@@ -41,7 +41,7 @@ enum Sample {
 
   static func decide(
     _ decider: inout ImpressionDecider, _ inputs: [ImpressionInput]
-  ) -> Decision<ImpressionEffects> {
+  ) -> BatchDecision<ImpressionEffects> {
     decider.decide(records(inputs), knowing: nil, context: context())
   }
 }

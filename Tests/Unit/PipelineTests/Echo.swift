@@ -64,8 +64,8 @@ struct EchoDecider: PartitionDecider {
 
   mutating func decide(
     _ records: [InputRecord<Echo.Event>], knowing knowledge: Never?, context: BatchContext
-  ) -> Decision<Echo.Effects> {
-    var decision = Decision(
+  ) -> BatchDecision<Echo.Effects> {
+    var decision = BatchDecision(
       outcomes: Array(repeating: Outcome.accepted, count: records.count), effects: Echo.Effects())
     for (index, record) in records.enumerated() {
       if context.isRefused {

@@ -17,7 +17,7 @@ struct ForwardLimitTests {
     let records = [
       record(bytes: PipelineLimits.forwardedBytesMaximum), record(bytes: PipelineLimits.forwardedBytesMaximum + 1),
     ]
-    var decision = Decision(outcomes: [.forwarded, .forwarded], effects: ())
+    var decision = BatchDecision(outcomes: [.forwarded, .forwarded], effects: ())
     decision.forwards = records.indices.map { .init(record: $0, topic: "ads.clicks", partition: 3, headers: []) }
     decision.refuseLargeForwards(of: records)
     #expect(decision.outcomes == [.forwarded, .rejected(.tooLarge)])

@@ -102,6 +102,6 @@ struct LoggingTests {
       (-62_135_596_800_000, "0001-01-01T00:00:00.000Z"),
     ] as [(Int64, String)])
   func rfc3339(milliseconds: Int64, text: String) {
-    #expect(RFC3339.text(Timestamp(milliseconds: milliseconds)) == text)
+    #expect(Timestamp(milliseconds: milliseconds).rfc3339Text == text)
   }
 }

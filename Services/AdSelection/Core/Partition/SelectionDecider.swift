@@ -32,8 +32,8 @@ package struct SelectionDecider: PartitionDecider {
 
   package mutating func decide(
     _ records: [InputRecord<SelectionInput>], knowing knowledge: Never?, context: BatchContext
-  ) -> Pipeline.Decision<SelectionEffects> {
-    var batch = Pipeline.Decision(
+  ) -> BatchDecision<SelectionEffects> {
+    var batch = BatchDecision(
       outcomes: Array(repeating: Outcome.noted, count: records.count), effects: SelectionEffects())
     let view = catalog.view(at: context.now)
     var decisionContext = DecisionContext(
@@ -61,7 +61,7 @@ package struct SelectionDecider: PartitionDecider {
 
   private mutating func decide(
     _ incoming: IncomingRequest, at index: Int, arrival: Timestamp, decisionContext: DecisionContext,
-    context: BatchContext, into batch: inout Pipeline.Decision<SelectionEffects>
+    context: BatchContext, into batch: inout BatchDecision<SelectionEffects>
   ) {
     if let partition = otherPartition(of: incoming, arrival: arrival, context: context) {
       forward(incoming, at: index, to: partition, context: context, into: &batch)
@@ -116,7 +116,7 @@ package struct SelectionDecider: PartitionDecider {
 
   private func forward(
     _ incoming: IncomingRequest, at index: Int, to partition: Int32, context: BatchContext,
-    into batch: inout Pipeline.Decision<SelectionEffects>
+    into batch: inout BatchDecision<SelectionEffects>
   ) {
     let mark = incoming.payload.withUnsafeBytes {
       crypto.forwarding.mark(payload: $0, partition: partition, now: context.now)
@@ -132,7 +132,7 @@ package struct SelectionDecider: PartitionDecider {
   /// name.
   private mutating func send(
     _ answer: Answer, to address: ReplyAddress, _ decisionContext: DecisionContext, _ context: BatchContext,
-    into batch: inout Pipeline.Decision<SelectionEffects>
+    into batch: inout BatchDecision<SelectionEffects>
   ) {
     guard decisionContext.snapshot.apps[address.app] != nil else { return }
     let outcome: AdResponse.Outcome =
@@ -150,7 +150,7 @@ package struct SelectionDecider: PartitionDecider {
 
   private mutating func take(
     _ grant: AllotmentGrant, at index: Int, context: BatchContext,
-    into batch: inout Pipeline.Decision<SelectionEffects>
+    into batch: inout BatchDecision<SelectionEffects>
   ) {
     if context.isRefused {
       batch.reject(index, .refusedByDatabase, "the database refused this allotment")
@@ -167,7 +167,7 @@ package struct SelectionDecider: PartitionDecider {
 
   /// Closes what has reached its end, and asks for what is running out.
   private mutating func keepAllotments(
-    _ view: CatalogSource.View, context: BatchContext, into batch: inout Pipeline.Decision<SelectionEffects>
+    _ view: CatalogSource.View, context: BatchContext, into batch: inout BatchDecision<SelectionEffects>
   ) {
     for row in state.allotments.close(now: context.now) {
       guard let report = AllotmentBook.report(of: row) else { continue }

@@ -284,7 +284,7 @@ final class Devices {
       RecordHeader("ce_type", value.eventType.name.withUTF8Buffer { Array($0) }),
       RecordHeader("ce_id", Array(Self.id(of: events.count).utf8)),
     ]
-    if let claimed { headers.append(RecordHeader("ce_time", InternetTime.bytes(Timestamp(milliseconds: claimed)))) }
+    if let claimed { headers.append(RecordHeader("ce_time", Timestamp(milliseconds: claimed).rfc3339)) }
     return OutgoingMessage(
       topic: topic.name, partition: partition, key: nil, value: value.encoded(), headers: headers)
   }

@@ -30,7 +30,7 @@ struct ImpressionTables: SimulatedTables {
   private(set) var bySequence: [Int32: [Row]] = [:]
   private(set) var deliveries: [DeliveryKey: ImpressionEffects.Delivery] = [:]
   private(set) var failures: Set<FailureKey> = []
-  private(set) var counts = SimulatedCounts<MinuteKey>()
+  private(set) var counts = SimulatedCounts<ImpressionMinuteKey>()
 
   init(windows: Windows, idsMaximum: Int) {
     self.windows = windows
@@ -98,7 +98,7 @@ struct ImpressionTables: SimulatedTables {
         Self.key(.viewed, nil, $0.accepted.terms, $0.accepted.eventTime)
       } + effects.deliveries.map { Self.key($0.kind, $0.error, $0.terms, $0.eventTime) }
       + effects.failures.map { row in
-        MinuteKey(
+        ImpressionMinuteKey(
           minute: row.arrival.milliseconds / 60_000, kind: .failed, error: row.failure.error, app: row.failure.app,
           served: nil, placement: row.failure.placement, isTest: false)
       }
@@ -107,10 +107,10 @@ struct ImpressionTables: SimulatedTables {
 
   private static func key(
     _ kind: RecordedKind, _ error: AdError?, _ terms: ServedTerms, _ time: Timestamp
-  ) -> MinuteKey {
-    MinuteKey(
+  ) -> ImpressionMinuteKey {
+    ImpressionMinuteKey(
       minute: time.milliseconds / 60_000, kind: kind, error: error, app: terms.app,
-      served: MinuteKey.Served(
+      served: ImpressionMinuteKey.Served(
         campaign: terms.campaign, ad: terms.ad, country: terms.country, size: terms.size, device: terms.device),
       placement: terms.placement, isTest: terms.isTest)
   }

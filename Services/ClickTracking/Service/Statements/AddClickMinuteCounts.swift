@@ -4,7 +4,7 @@ import ClickTrackingCore
 import Postgres
 
 /// Adds a batch's counts to its partition's rows: nobody else writes those.
-struct AddMinuteCounts: PostgresStatement {
+struct AddClickMinuteCounts: PostgresStatement {
   static let sql = """
     INSERT INTO click_tracking.minute_count AS stored (partition, minute, kind, verdict, app, campaign, ad, placement,
       country, size, device, is_test, events)
@@ -14,7 +14,7 @@ struct AddMinuteCounts: PostgresStatement {
     DO UPDATE SET events = stored.events + excluded.events
     """
   let partition: Int32
-  let counts: [MinuteKey: Int64]
+  let counts: [ClickMinuteKey: Int64]
 
   var parameters: [any PostgresValue] {
     let rows = Array(counts)

@@ -5,7 +5,7 @@ import Runtime
 
 /// Adds counts of apps' requests to their partition's rows, which nobody else writes, and keeps up to which batch
 /// everything is counted.
-struct AddMinuteCounts: PostgresStatement {
+struct AddRequestMinuteCounts: PostgresStatement {
   static let sql = """
     WITH counted AS (
       INSERT INTO ad_selection.counted (partition, batch_number, committed_at) VALUES ($1, $2, $3)

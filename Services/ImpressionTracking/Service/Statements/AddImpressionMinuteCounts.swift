@@ -4,7 +4,7 @@ import ImpressionTrackingCore
 import Postgres
 
 /// Adds counts to their partition's rows, which nobody else writes, and keeps up to which batch everything is counted.
-struct AddMinuteCounts: PostgresStatement {
+struct AddImpressionMinuteCounts: PostgresStatement {
   static let sql = """
     WITH counted AS (
       INSERT INTO impression_tracking.counted (partition, batch_number) VALUES ($1, $2)
@@ -19,7 +19,7 @@ struct AddMinuteCounts: PostgresStatement {
     """
   let partition: Int32
   let batchNumber: Int64
-  let counts: [MinuteKey: Int64]
+  let counts: [ImpressionMinuteKey: Int64]
 
   var parameters: [any PostgresValue] {
     let rows = Array(counts)

@@ -8,7 +8,7 @@ import Runtime
 /// none did.
 ///
 /// Ids tell the time of the decision, so only the latest days are read. An hour is more than clocks may differ.
-struct CountUnwritten: PostgresStatement {
+struct CountUnwrittenRequests: PostgresStatement {
   static let sql = """
     WITH counted AS (
       SELECT coalesce(max(batch_number), 0) AS last,

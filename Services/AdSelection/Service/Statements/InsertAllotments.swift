@@ -4,7 +4,7 @@ import Postgres
 import Runtime
 
 /// Stores allotments that were granted to the partition.
-struct OpenAllotments: PostgresStatement {
+struct InsertAllotments: PostgresStatement {
   static let sql = """
     INSERT INTO ad_selection.allotment (partition, batch_number, id, ordinal, campaign, budget_day, amount,
       serve_until, click_rates)

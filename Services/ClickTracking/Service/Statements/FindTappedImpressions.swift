@@ -4,7 +4,7 @@ import Postgres
 import Runtime
 
 /// When these ads were shown, where they were.
-struct FindImpressions: PostgresStatement {
+struct FindTappedImpressions: PostgresStatement {
   static let sql = """
     SELECT serve_id, shown_at FROM click_tracking.impression
     WHERE serve_id = ANY ($1) AND serve_id BETWEEN $2 AND $3

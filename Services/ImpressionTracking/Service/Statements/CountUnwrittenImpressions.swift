@@ -5,7 +5,7 @@ import Postgres
 import Runtime
 
 /// Counts the rows of a partition's batches that came after the last one that wrote its counts.
-struct CountUnwritten: PostgresStatement {
+struct CountUnwrittenImpressions: PostgresStatement {
   static let sql = """
     WITH counted AS (
       SELECT coalesce(max(batch_number), 0) AS last FROM impression_tracking.counted WHERE partition = $1
@@ -28,11 +28,11 @@ struct CountUnwritten: PostgresStatement {
 
   var parameters: [any PostgresValue] { [partition] }
 
-  static func decode(_ row: PostgresRow) throws(PostgresError) -> (key: MinuteKey, events: Int64) {
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> (key: ImpressionMinuteKey, events: Int64) {
     let minute: PostgresTimestamp = try row.decode(0)
     let kind: Int16 = try row.decode(1)
     let error: Int16? = try row.decode(2)
-    let key = MinuteKey(
+    let key = ImpressionMinuteKey(
       minute: minute.microseconds / 60_000_000,
       kind: try TermsColumns.known(RecordedKind(rawValue: UInt8(clamping: kind)), 1),
       error: try error.map { code throws(PostgresError) in
@@ -43,11 +43,11 @@ struct CountUnwritten: PostgresStatement {
     return (key, try row.decode(11))
   }
 
-  private static func served(_ row: PostgresRow) throws(PostgresError) -> MinuteKey.Served? {
+  private static func served(_ row: PostgresRow) throws(PostgresError) -> ImpressionMinuteKey.Served? {
     guard let campaign: String = try row.decode(6) else { return nil }
     let size: Int16 = try row.decode(9)
     let device: Int16 = try row.decode(10)
-    return MinuteKey.Served(
+    return ImpressionMinuteKey.Served(
       campaign: try TermsColumns.known(CampaignID(campaign), 6), ad: try TermsColumns.known(AdID(row.decode(7)), 7),
       country: try TermsColumns.known(Country(row.decode(8)), 8),
       size: try TermsColumns.known(AdSize(rawValue: UInt8(clamping: size)), 9),

@@ -2,7 +2,7 @@ import AdCore
 import AdEvents
 
 /// The key of a count per minute.
-package struct MinuteKey: Hashable, Sendable {
+package struct ImpressionMinuteKey: Hashable, Sendable {
   /// Minutes since 1970, of the event time.
   package var minute: Int64
   package var kind: RecordedKind
@@ -43,7 +43,7 @@ package struct MinuteKey: Hashable, Sendable {
   }
 }
 
-extension MinuteKey {
+extension ImpressionMinuteKey {
   init(_ event: ServedEvent, kind: RecordedKind, time: Timestamp) {
     let terms = event.terms
     self.init(

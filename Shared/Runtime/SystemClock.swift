@@ -1,0 +1,26 @@
+import AdCore
+import Glibc
+import Threads
+
+/// A source of time. Decisions take times as parameters; only wiring holds a clock.
+package protocol TimeSource: Sendable {
+  /// The wall clock.
+  var now: Timestamp { get }
+  /// Milliseconds of a clock that never goes back and knows no date.
+  var monotonicMilliseconds: Int64 { get }
+}
+
+/// The clocks of this machine.
+package struct SystemClock: TimeSource {
+  package init() {}
+
+  package var now: Timestamp {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
+  }
+  package var monotonicMilliseconds: Int64 { MonotonicClock.milliseconds }
+
+  /// Microseconds of the clock that never goes back.
+  package var monotonicMicroseconds: Int64 { MonotonicClock.microseconds }
+}
