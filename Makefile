@@ -20,9 +20,6 @@ install: ## install what Debian must bring besides Swift (asks nothing)
 install-tests: ## install what the tests need as well
 	@deploy/install tests
 
-# An editor keeps an index of its own; without one more a build takes a quarter less.
-BUILD := $(SWIFT) build --disable-index-store
-BUILD_TESTS := $(BUILD) --build-tests
 # Tests of what neither waits nor reaches out of the process, which may run all at once.
 PURE := Crypto AdCore AdEvents Pipeline AdSelectionCore ImpressionTrackingCore ClickTrackingCore BillingCore \
   SchemaEmbedder Architecture
@@ -33,17 +30,17 @@ UNIT_TESTS := ^($(subst $(SPACE),|,$(notdir $(wildcard Tests/Unit/*Tests))))\.
 
 .PHONY: build
 build: install ## build everything, for debugging
-	$(BUILD)
+	$(SWIFT) build
 
 .PHONY: check
 check: lint ## check the format, and run the unit tests and those of the architecture: the loop while one works
-	$(BUILD_TESTS)
+	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build --filter '$(PURE_TESTS)'
 	$(SWIFT) test --skip-build --no-parallel --filter '$(UNIT_TESTS)' --skip '$(PURE_TESTS)'
 
 .PHONY: test
 test: install-tests lint ## check the format, build, and run all tests
-	$(BUILD_TESTS)
+	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build --filter '$(PURE_TESTS)'
 	# One after the other: many tests have servers of their own, the simulated worlds use all cores, and a whole network
 	# wants them for itself.

@@ -57,7 +57,8 @@ enum AsyncAPIHeaders {
     [
       (
         "kafka_replyTopic",
-        text("Not needed: the answer goes to the app's own topic. Where it is given, it must be that (invalidReply, "
+        text(
+          "Not needed: the answer goes to the app's own topic. Where it is given, it must be that (invalidReply, "
             + "and the answer says so).")
       ),
       (
