@@ -85,7 +85,8 @@ struct StoredDecisionTests {
       try network.request(6, at: now) { $0.replyTopic = "ads.responses.other" },
     ]
     let answers = try partition.ask(requests)
-    #expect(answers.map(\.requestID) == requests.prefix(5).map(\.requestID))
+    // Where a reply address is wrong, the app's own topic is answered.
+    #expect(answers.map(\.requestID) == requests.map(\.requestID))
     #expect(try count(partition, "decision WHERE reason = 24 AND outcome = 81") == 1)
     #expect(try count(partition, "decision WHERE reason = 34 AND error = 3 AND excluded_reasons = '{5,16}'") == 1)
     #expect(try count(partition, "decision WHERE reason = 16 AND error = 4 AND candidates = 0") == 1)
@@ -104,7 +105,7 @@ struct StoredDecisionTests {
 
     // After a restart each with a key is still known, and test ads go on where they were.
     try partition.restart()
-    #expect(try partition.ask(Array(requests.prefix(5))).map(\.outcome) == answers.map(\.outcome))
+    #expect(try partition.ask(Array(requests.prefix(5))).map(\.outcome) == answers.prefix(5).map(\.outcome))
     #expect(try count(partition, "decision") == 7)
     // The counts are those of the rows, by a process that decided nearly none of them.
     try partition.rest()
