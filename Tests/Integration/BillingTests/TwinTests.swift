@@ -13,7 +13,7 @@ import Testing
 struct TwinTests {
   @Test(
     "I4, I5: the same grants, draws, returns and ends give the same fates, budgets, allotments and journals",
-    arguments: [UInt64(1), 2])
+    arguments: [UInt64(1), 3])
   func alike(seed: UInt64) async throws {
     let network = try await TestNetwork(funding: 6_000)
     try await onOwnThread {
