@@ -90,7 +90,7 @@ struct ServeStory {
       rows("clicks").map { row in
         "It was tapped at \(row.time("event_time")), told at \(row.time("arrival")): "
           + "\(StoredMeaning.verdict(row.number("verdict")).text)."
-          + (row.flag("was_parked") ? " The tap was told before the impression, and waited for it." : "")
+          + (row.flag("was_parked") ? " It waited for the view, or for an earlier tap of its client, to be read." : "")
       }
       + rows("parkedClicks").map { row in
         "A tap of \(row.time("event_time")) has no verdict yet: it waits for the impression (M5), or for an earlier tap of "

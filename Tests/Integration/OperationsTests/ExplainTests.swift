@@ -84,7 +84,7 @@ struct ExplainTests {
       "Ads looked at: 4; outbid: 1; not eligible: 1 (not for the country (A6)), 2 (not for",
       "An impression costs USD 0.01, a click USD 2.00; 60.00 % goes to developer dev (B2).",
       "It was seen at 2030-01-01T00:01:00Z", "The device told of 2030-01-01T00:00:00Z: it began to be drawn.",
-      "it counts (M2).", "it is free: another tap on the same ad had come before (M4). The tap was told before",
+      "it counts (M2).", "it is free: another tap on the same ad had come before (M4). It waited for the view, or",
       "Of the price of the impression, USD 0.01: no budget could pay it, so the network bears it (B4): the advertiser pays "
         + "USD 0.00, the developer gets USD 0.006, the network USD -0.006.",
       "Of the price of the click, USD 2.00: it is charged (B1): the advertiser pays USD 2.00",
