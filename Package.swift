@@ -101,6 +101,7 @@ let tests: [Target] = [
   unitTest("Pipeline", ["AdCore", "AdEvents", "TestValues"]),
   unitTest("Runtime", ["AdCore", "HTTP", "Threads"]), unitTest("Threads"),
   unitTest("PipelineHost", ["AdCore", "Pipeline", "Runtime"]),
+  unitTest("Handbill", ["AdClient", "Threads"]),
   unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka"]),
   unitTest("AdSelectionCore", ["TestValues"] + pure),
   unitTest("ImpressionTrackingCore", ["TestValues"] + pure),

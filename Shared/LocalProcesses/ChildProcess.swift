@@ -91,9 +91,6 @@ package final class ChildProcess: Sendable {
   /// Whether it has not ended yet.
   package var isRunning: Bool { status.withLock { $0 == nil } }
 
-  /// How it ended; nil while it runs.
-  package var exitStatus: ExitStatus? { status.withLock { $0 } }
-
   /// The last lines of its captured outputs, oldest first.
   package var lastLines: [String] { lines.lastLines }
 

@@ -62,9 +62,6 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     if case .connectionLost = kind { true } else { false }
   }
 
-  /// The connection ended during a COMMIT: read back what was written before doing anything again.
-  package var isCommitUnknown: Bool { kind == .connectionLost(commitUnknown: true) }
-
   /// A unique or primary key constraint refused a row (23505).
   package var isUniqueViolation: Bool { sqlState == "23505" }
 

@@ -37,12 +37,6 @@ public struct Money128: Hashable, Comparable, Sendable, CustomStringConvertible 
   /// The difference with one amount.
   public func subtracting(_ amount: Nanos) throws(MoneyError) -> Money128 { try subtracting(Money128(amount)) }
 
-  /// The same as one event's amount.
-  public func narrowed() throws(MoneyError) -> Nanos {
-    guard let narrow = Int64(exactly: value) else { throw .overflow(.narrowing) }
-    return Nanos(narrow)
-  }
-
   /// As ``MoneyText``.
   public var description: String { MoneyText.format(value) }
   public static func < (left: Money128, right: Money128) -> Bool { left.value < right.value }

@@ -6,9 +6,6 @@ public enum MoneyError: Error, Hashable, Sendable, CustomStringConvertible {
   public enum Operation: String, Hashable, Sendable {
     case addition
     case subtraction
-    case multiplication
-    /// An amount of a sum that no longer fits one event's amount.
-    case narrowing
   }
 
   public var description: String {

@@ -21,13 +21,6 @@ public struct Nanos: Hashable, Comparable, Sendable {
     return Nanos(result)
   }
 
-  /// The product with a count.
-  public func multiplied(by count: Int64) throws(MoneyError) -> Nanos {
-    let (result, overflow) = value.multipliedReportingOverflow(by: count)
-    if overflow { throw .overflow(.multiplication) }
-    return Nanos(result)
-  }
-
   public static func < (left: Nanos, right: Nanos) -> Bool { left.value < right.value }
 }
 

@@ -151,7 +151,7 @@ struct CopyTests {
     try connection.begin()
     try connection.copy(rows(0..<1))
     let error = #expect(throws: PostgresError.self) { try connection.commit() }
-    #expect(error?.isCommitUnknown == true)
+    #expect(error?.kind == .connectionLost(commitUnknown: true))
     #expect(error?.isRetriable == false)
     #expect(!connection.isUsable)
   }

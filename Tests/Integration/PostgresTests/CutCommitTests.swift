@@ -38,7 +38,7 @@ import Testing
     arguments: [false, true])
   func before(together: Bool) async throws {
     let result = try await commit(.beforeServerSees, together: together)
-    #expect(result.error?.isCommitUnknown == true)
+    #expect(result.error?.kind == .connectionLost(commitUnknown: true))
     #expect(result.rows == 0)
   }
 
@@ -47,7 +47,7 @@ import Testing
     arguments: [false, true])
   func after(together: Bool) async throws {
     let result = try await commit(.afterServerCommitted, together: together)
-    #expect(result.error?.isCommitUnknown == true)
+    #expect(result.error?.kind == .connectionLost(commitUnknown: true))
     #expect(result.rows == (together ? 2 : 1))
   }
 

@@ -15,9 +15,7 @@ struct MoneyTests {
     #expect(try Nanos(.min + 1).subtracting(Nanos(1)) == least)
     #expect(throws: MoneyError.overflow(.subtraction)) { try least.subtracting(Nanos(1)) }
     #expect(throws: MoneyError.overflow(.subtraction)) { try Nanos.zero.subtracting(least) }
-    #expect(try Nanos(.max / 3).multiplied(by: 3) == Nanos(.max / 3 * 3))
-    #expect(throws: MoneyError.overflow(.multiplication)) { try Nanos(.max / 3 + 1).multiplied(by: 3) }
-    #expect(MoneyError.overflow(.multiplication).description == "money overflow in multiplication")
+    #expect(MoneyError.overflow(.addition).description == "money overflow in addition")
   }
 
   @Test("B3: sums hold 38 digits and no more")
@@ -31,9 +29,7 @@ struct MoneyTests {
     #expect(throws: MoneyError.overflow(.subtraction)) { try least.subtracting(most) }
     #expect(try most.subtracting(Nanos(1)).adding(Nanos(1)) == most)
     #expect(try most.adding(least) == .zero)
-    #expect(try Money128(Nanos(.min)).narrowed() == Nanos(.min))
     let beyond = try Money128(Nanos(.max)).adding(Nanos(1))
-    #expect(throws: MoneyError.overflow(.narrowing)) { try beyond.narrowed() }
     #expect(beyond.description == "9223372036.854775808")
   }
 
