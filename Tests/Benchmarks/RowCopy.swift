@@ -1,0 +1,92 @@
+import AdCore
+import Postgres
+import Runtime
+import TestValues
+
+/// Rows that a bare binary COPY writes, over one connection, in transactions of 20,000 rows that were encoded before the
+/// clock starts: what nothing that keeps rows in PostgreSQL can do without.
+struct RowCopy {
+  private static let batchRows = 20_000
+
+  private let databaseURL: String
+  private let table: String
+  private let definition: String
+  private let key: String
+  private let batches: [TableRows]
+  private let rowCount: Int
+
+  /// The row that every figure of this project is compared with, whatever its own rows become: a uuid, four int8, a
+  /// timestamptz, an int8, an int4 and two int2, 100 bytes.
+  static func reference(databaseURL: String, rows: Int) -> RowCopy {
+    var random = SeededChance(seed: 1)
+    let columns = ["id", "a", "b", "c", "d", "at", "e", "f", "g", "h"]
+    return RowCopy(
+      databaseURL: databaseURL, table: "reference", key: "id", columns: columns, rows: rows, rowBytes: 150,
+      definition: """
+        id uuid NOT NULL, a bigint NOT NULL, b bigint NOT NULL, c bigint NOT NULL, d bigint NOT NULL,
+        at timestamptz NOT NULL, e bigint NOT NULL, f int NOT NULL, g smallint NOT NULL, h smallint NOT NULL
+        """
+    ) { row, buffer in
+      // As UUIDs of version 7 do, the key grows.
+      buffer.append(uuidHigh: UInt64(row), low: random.next())
+      for _ in 0..<4 { buffer.append(int64: Int64(truncatingIfNeeded: random.next())) }
+      buffer.append(timestampMicroseconds: Timestamp.sample.milliseconds * 1_000 + Int64(row))
+      buffer.append(int64: Int64(row))
+      buffer.append(int32: Int32(truncatingIfNeeded: row))
+      for _ in 0..<2 { buffer.append(int16: Int16(truncatingIfNeeded: random.next())) }
+    }
+  }
+
+  /// The rows that impression tracking makes of `terms`.
+  static func impressions(databaseURL: String, terms: [ServedTerms]) -> RowCopy {
+    RowCopy(
+      databaseURL: databaseURL, table: "bare", key: "serve_id",
+      columns: TermsColumns.names + ["batch_number", "sequence", "event_time", "arrival"], rows: terms.count,
+      rowBytes: 320, definition: "LIKE impression_tracking.impression"
+    ) { row, buffer in
+      TermsColumns.append(terms[row], to: buffer)
+      buffer.append(int64: Int64(row / batchRows))
+      buffer.append(int64: Int64(row))
+      buffer.append(timestampMicroseconds: terms[row].issuedAt.milliseconds * 1_000 + 1_000_000)
+      buffer.append(timestampMicroseconds: terms[row].issuedAt.milliseconds * 1_000 + 2_000_000)
+    }
+  }
+
+  private init(
+    databaseURL: String, table: String, key: String, columns: [String], rows count: Int, rowBytes: Int,
+    definition: String, append: (_ row: Int, CopyBuffer) -> Void
+  ) {
+    (self.databaseURL, self.table, self.key, self.definition) = (databaseURL, table, key, definition)
+    rowCount = count
+    let columns = TableColumns(table, columns)
+    batches = stride(from: 0, to: count, by: Self.batchRows).map { start in
+      let rows = TableRows(columns, capacity: Self.batchRows * rowBytes)
+      for row in start..<min(start + Self.batchRows, count) {
+        rows.begin()
+        append(row, rows.buffer)
+      }
+      return rows
+    }
+  }
+
+  /// Rows per second into an empty table, with or without a primary key.
+  func rate(withKey: Bool) throws -> Double {
+    let connection = try PostgresConnection(PostgresConfiguration(databaseURL))
+    defer { connection.close() }
+    try connection.executeScript(
+      """
+      DROP TABLE IF EXISTS \(table);
+      CREATE TABLE \(table) (\(definition));
+      \(withKey ? "ALTER TABLE \(table) ADD PRIMARY KEY (\(key));" : "")
+      CHECKPOINT;
+      """)
+    let time = try seconds {
+      for rows in batches {
+        try connection.begin()
+        _ = try connection.copy(rows)
+        try connection.commit()
+      }
+    }
+    return Double(rowCount) / time
+  }
+}
