@@ -36,13 +36,16 @@ struct ChainBenchmark {
       let time = try seconds { shown = try show(ads, run: round, network, connection, &expected) }
       rounds.note(Self.shown, shown / time)
       rounds.note(Self.events, shown * (1 + 3 + 1.0 / 67) / time)
-      for (process, used) in times { rounds.note("a shown ad, processor time of \(process)", used.microseconds / shown) }
+      for (process, used) in times {
+        rounds.note("a shown ad, processor time of \(process)", used.microseconds / shown)
+      }
       let written = try Bytes(connection)
       rounds.note("a shown ad, write-ahead log", Double(written.log - bytes.log) / shown)
       rounds.note("a shown ad, disk", Double(written.disk - bytes.disk) / shown)
     }
-    return try results(rounds, network) + LatencyBenchmark(network: network).run(
-      perSecond: max(1, Int(rounds.result(Self.shown, "").value) / 2), expected: &expected)
+    return try results(rounds, network)
+      + LatencyBenchmark(network: network).run(
+        perSecond: max(1, Int(rounds.result(Self.shown, "").value) / 2), expected: &expected)
   }
 
   private func results(_ rounds: Rounds, _ network: ChainNetwork) throws -> [BenchmarkResult] {

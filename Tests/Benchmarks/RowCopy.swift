@@ -8,10 +8,17 @@ import TestValues
 struct RowCopy {
   private static let batchRows = 20_000
 
+  /// A table with a key, the columns that are copied into it, and how many bytes a row is likely to need.
+  private struct Target {
+    let table: String
+    let definition: String
+    let key: String
+    let columns: [String]
+    let rowBytes: Int
+  }
+
   private let databaseURL: String
-  private let table: String
-  private let definition: String
-  private let key: String
+  private let target: Target
   private let batches: [TableRows]
   private let rowCount: Int
 
@@ -19,14 +26,13 @@ struct RowCopy {
   /// timestamptz, an int8, an int4 and two int2, 100 bytes.
   static func reference(databaseURL: String, rows: Int) -> RowCopy {
     var random = SeededChance(seed: 1)
-    let columns = ["id", "a", "b", "c", "d", "at", "e", "f", "g", "h"]
-    return RowCopy(
-      databaseURL: databaseURL, table: "reference", key: "id", columns: columns, rows: rows, rowBytes: 150,
+    let target = Target(
+      table: "reference",
       definition: """
         id uuid NOT NULL, a bigint NOT NULL, b bigint NOT NULL, c bigint NOT NULL, d bigint NOT NULL,
         at timestamptz NOT NULL, e bigint NOT NULL, f int NOT NULL, g smallint NOT NULL, h smallint NOT NULL
-        """
-    ) { row, buffer in
+        """, key: "id", columns: ["id", "a", "b", "c", "d", "at", "e", "f", "g", "h"], rowBytes: 150)
+    return RowCopy(databaseURL: databaseURL, target: target, rows: rows) { row, buffer in
       // As UUIDs of version 7 do, the key grows.
       buffer.append(uuidHigh: UInt64(row), low: random.next())
       for _ in 0..<4 { buffer.append(int64: Int64(truncatingIfNeeded: random.next())) }
@@ -39,11 +45,10 @@ struct RowCopy {
 
   /// The rows that impression tracking makes of `terms`.
   static func impressions(databaseURL: String, terms: [ServedTerms]) -> RowCopy {
-    RowCopy(
-      databaseURL: databaseURL, table: "bare", key: "serve_id",
-      columns: TermsColumns.names + ["batch_number", "sequence", "event_time", "arrival"], rows: terms.count,
-      rowBytes: 320, definition: "LIKE impression_tracking.impression"
-    ) { row, buffer in
+    let target = Target(
+      table: "bare", definition: "LIKE impression_tracking.impression", key: "serve_id",
+      columns: TermsColumns.names + ["batch_number", "sequence", "event_time", "arrival"], rowBytes: 320)
+    return RowCopy(databaseURL: databaseURL, target: target, rows: terms.count) { row, buffer in
       TermsColumns.append(terms[row], to: buffer)
       buffer.append(int64: Int64(row / batchRows))
       buffer.append(int64: Int64(row))
@@ -52,15 +57,11 @@ struct RowCopy {
     }
   }
 
-  private init(
-    databaseURL: String, table: String, key: String, columns: [String], rows count: Int, rowBytes: Int,
-    definition: String, append: (_ row: Int, CopyBuffer) -> Void
-  ) {
-    (self.databaseURL, self.table, self.key, self.definition) = (databaseURL, table, key, definition)
-    rowCount = count
-    let columns = TableColumns(table, columns)
+  private init(databaseURL: String, target: Target, rows count: Int, append: (_ row: Int, CopyBuffer) -> Void) {
+    (self.databaseURL, self.target, rowCount) = (databaseURL, target, count)
+    let columns = TableColumns(target.table, target.columns)
     batches = stride(from: 0, to: count, by: Self.batchRows).map { start in
-      let rows = TableRows(columns, capacity: Self.batchRows * rowBytes)
+      let rows = TableRows(columns, capacity: Self.batchRows * target.rowBytes)
       for row in start..<min(start + Self.batchRows, count) {
         rows.begin()
         append(row, rows.buffer)
@@ -75,9 +76,9 @@ struct RowCopy {
     defer { connection.close() }
     try connection.executeScript(
       """
-      DROP TABLE IF EXISTS \(table);
-      CREATE TABLE \(table) (\(definition));
-      \(withKey ? "ALTER TABLE \(table) ADD PRIMARY KEY (\(key));" : "")
+      DROP TABLE IF EXISTS \(target.table);
+      CREATE TABLE \(target.table) (\(target.definition));
+      \(withKey ? "ALTER TABLE \(target.table) ADD PRIMARY KEY (\(target.key));" : "")
       CHECKPOINT;
       """)
     let time = try seconds {
