@@ -18,7 +18,7 @@ package enum Fault: String, CaseIterable, Sendable {
   case clickBeforeImpression, clickLimited, clickRepeated, clickWithoutImpression, impossibleClick, impossibleView
   case clickWaitedForEarlier, clickBeyondDay, viewsInOtherOrder
   case requestRepeated, requestForwarded, requestThrottled, requestPastDeadline, requestOfTestBuild, replyRefused
-  case requestMistaken, requestWithoutKey
+  case requestMistaken, requestWithoutKey, requestInJSON
   case catalogWithoutHeartbeat, priceChanged, budgetLowered, budgetExhausted, noAllotment
   case allotmentClosed, allotmentEnded, chargedToAllotment, chargedToOtherAllotment, drawnOnFreeBudget, waitedForBudget,
     paidAfterWaiting, unfunded, lateForBilling, inSuspense
