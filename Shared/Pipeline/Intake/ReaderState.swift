@@ -1,12 +1,3 @@
-/// What workers tell the reader. A generation counts the openings of a partition.
-package enum WorkerNews: Hashable, Sendable {
-  case opened(Int32, epoch: Int64, offsets: [Int64], generation: UInt64)
-  case finishedBatch(Int32, nextOffsets: [Int64], generation: UInt64)
-  /// The partition cannot go on; it may be opened again after a pause.
-  case failed(Int32, PipelineError, generation: UInt64)
-  case closed(Int32, generation: UInt64)
-}
-
 /// What the keeper of the leases tells the reader.
 package enum LeaseOrder: Hashable, Sendable {
   case take([Int32: PartitionClaim])
