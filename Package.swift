@@ -100,7 +100,7 @@ let tests: [Target] = [
   unitTest("HTTP"),
   unitTest("Pipeline", ["AdCore", "AdEvents", "TestValues"]),
   unitTest("Runtime", ["AdCore", "HTTP", "Threads"]), unitTest("Threads"),
-  unitTest("PipelineHost", ["AdCore", "Pipeline", "Runtime"]),
+  unitTest("PipelineHost", ["AdCore", "Kafka", "Pipeline", "Runtime"]),
   unitTest("Handbill", ["AdClient", "Threads"]),
   unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka"]),
   unitTest("AdSelectionCore", ["TestValues"] + pure),

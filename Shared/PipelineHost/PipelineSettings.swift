@@ -9,7 +9,7 @@ package struct PipelineSettings: Sendable {
   package var bootstrapServers: String
   package var isBrokerEmbedded: Bool
   package var databaseURL: String
-  package var kafkaProperties: [String]
+  package var kafkaProperties: KafkaProperties
   package var workers: Int
   package var batchRecordsMaximum: Int
   package var insertedRowsMaximum: Int
@@ -21,9 +21,17 @@ package struct PipelineSettings: Sendable {
   package static let embeddedBroker = ConfigurationKey<Bool>.flag(
     "HANDBILL_KAFKA_EMBEDDED", default: false,
     help: "The broker is the embedded one: it says no arrival times.")
-  package static let kafkaPropertiesKey = ConfigurationKey<[String]>.list(
-    "HANDBILL_KAFKA_PROPERTIES", default: [],
-    help: "Further librdkafka settings, name=value, such as security.protocol=SASL_SSL. May hold secrets.")
+  package static let kafkaPropertiesKey = ConfigurationKey<KafkaProperties>(
+    "HANDBILL_KAFKA_PROPERTIES", kind: "list of name=value, divided by commas", neutral: KafkaProperties(),
+    default: KafkaProperties(), isSecret: true,
+    help:
+      "Further librdkafka settings, such as security.protocol=SASL_SSL. A comma in a value is written \\,. What the "
+      + "services' protocol rests on, such as acks, cannot be set."
+  ) { text in
+    do throws(KafkaProperties.Mistake) { return .success(try KafkaProperties(text)) } catch {
+      return .failure(ConfigurationValueError("must be librdkafka settings: \(error)"))
+    }
+  }
   package static let workersKey = ConfigurationKey<Int>.integer(
     "HANDBILL_WORKERS", in: 1...64, default: 2,
     help: "Threads that decide and commit, each with a database connection.")
@@ -101,10 +109,7 @@ package struct PipelineSettings: Sendable {
     configuration.lingerMilliseconds = producerLingerMilliseconds
     // A partition that is opened is read only when the question for those opened before it has come back.
     configuration.fetchWaitMillisecondsMaximum = Self.fetchWaitMilliseconds
-    for property in kafkaProperties {
-      let parts = property.split(separator: "=", maxSplits: 1).map(String.init)
-      if parts.count == 2 { configuration.properties[parts[0]] = parts[1] }
-    }
+    configuration.properties = kafkaProperties.values
     return configuration
   }
 }

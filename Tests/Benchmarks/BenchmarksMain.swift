@@ -16,10 +16,16 @@ enum BenchmarksMain {
   private static func measure() async throws {
     let environment = ProcessInfo.processInfo.environment
     let impressions = environment["BENCH_IMPRESSIONS"].flatMap(Int.init) ?? 400_000
-    let parts = Set((environment["BENCH_PARTS"] ?? "decisions,selection,chain,tracking,replays").split(separator: ","))
+    let parts = Set(
+      (environment["BENCH_PARTS"] ?? "takeover,decisions,selection,chain,tracking,replays").split(separator: ","))
     progress("starting Kafka and PostgreSQL")
     let surroundings = try await Surroundings.start()
     var results: [BenchmarkResult] = []
+    if parts.contains("takeover") {
+      // Before any other, while the topics are empty.
+      let rows = environment["BENCH_HISTORY"].flatMap(Int64.init) ?? 10_000_000
+      results += try await onThread { try TakeoverBenchmark(surroundings: surroundings, rows: rows).run() }
+    }
     if parts.contains("decisions") { results += try await onThread { try DecisionBenchmark().run() } }
     // Before tracking, whose accepted impressions keep billing busy.
     if parts.contains("selection") {

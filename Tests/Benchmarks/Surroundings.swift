@@ -11,6 +11,8 @@ struct Surroundings {
   let kafka: LocalKafka
   let postgres: PrivatePostgres
   let databaseURL: String
+  /// A second database, for what needs a history that the others must not have.
+  let historyURL: String
   let folder: TemporaryFolder
   static let partitions: Int32 = 4
   /// Fixed, because nothing here is worth a secret; services read it from their environment.
@@ -37,12 +39,16 @@ struct Surroundings {
     _ = try MigrationRunner().up(connection)
     try useLog(connection)
     connection.close()
+    let historyURL = try await postgres.createDatabase("history")
+    let history = try PostgresConnection(PostgresConfiguration(historyURL))
+    _ = try MigrationRunner().up(history)
+    history.close()
     let admin = try KafkaAdmin(configuration: configuration(kafka))
     for topic in TopicSettings.all {
       _ = try admin.ensure(topic)
     }
     admin.close()
-    return Surroundings(kafka: kafka, postgres: postgres, databaseURL: url, folder: folder)
+    return Surroundings(kafka: kafka, postgres: postgres, databaseURL: url, historyURL: historyURL, folder: folder)
   }
 
   private static let usedLogMebibytes = 1_024

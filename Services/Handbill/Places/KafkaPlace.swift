@@ -28,15 +28,11 @@ struct KafkaPlace: Sendable {
     let commandLine = invocation.values.compactMapValues(\.last)
     let environment = ProcessInfo.processInfo.environment
     self = try ConfigurationReader.read(commandLine: commandLine, environment: environment) { reader in
-      let pairs = reader.value(PipelineSettings.kafkaPropertiesKey).compactMap { text -> (String, String)? in
-        let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
-        return parts.count == 2 ? (parts[0], parts[1]) : nil
-      }
       let socket = reader.value(Self.controlSocketKey)
       return KafkaPlace(
         bootstrapServers: reader.value(CommonKeys.kafkaBootstrapServers),
         isEmbedded: reader.value(PipelineSettings.embeddedBroker) || socket != nil, controlSocket: socket,
-        properties: Dictionary(pairs) { $1 })
+        properties: reader.value(PipelineSettings.kafkaPropertiesKey).values)
     }
   }
 

@@ -19,8 +19,6 @@ package struct ConfigurationValueError: Error, Sendable {
 package enum ConfigurationLimits {
   /// The longest value, also from a secrets file, in bytes.
   package static let valueBytesMaximum = 64 * 1024
-  /// The most entries of a list.
-  package static let listCountMaximum = 1_000
 }
 
 extension ConfigurationKey {
@@ -142,23 +140,6 @@ extension ConfigurationKey where Value == Bool {
       case "false", "no", "off", "0": .success(false)
       default: .failure(ConfigurationValueError("must be true or false"))
       }
-    }
-  }
-}
-
-extension ConfigurationKey where Value == [String] {
-  /// Entries divided by commas; spaces around them do not count, and no entry may be empty.
-  package static func list(_ name: String, default defaultValue: [String]? = nil, help: String) -> Self {
-    Self(
-      name, kind: "list, divided by commas", neutral: [], default: defaultValue,
-      defaultText: defaultValue?.joined(separator: ","), help: help
-    ) { text in
-      let entries = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingSpaces() }
-      guard entries.count <= ConfigurationLimits.listCountMaximum, entries.allSatisfy({ !$0.isEmpty }) else {
-        let most = ConfigurationLimits.listCountMaximum
-        return .failure(ConfigurationValueError("must be 1 to \(most) entries divided by commas, none empty"))
-      }
-      return .success(entries)
     }
   }
 }

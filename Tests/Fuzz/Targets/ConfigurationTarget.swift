@@ -1,5 +1,6 @@
 import AdCore
 import Crypto
+import Kafka
 import Runtime
 
 /// Configuration: the first byte chooses the kind of a key, the rest is its value. And rings of keys, which are secret.
@@ -23,9 +24,7 @@ enum ConfigurationTarget {
       let time = reader.value(ConfigurationKey<Int>.milliseconds(name, in: 10...86_400_000, default: 10, help: ""))
       if !(10...86_400_000).contains(time) { return "\(time) ms are out of range" }
     case 2: _ = reader.value(ConfigurationKey<Bool>.flag(name, default: false, help: ""))
-    case 3:
-      let list = reader.value(ConfigurationKey<[String]>.list(name, default: [], help: ""))
-      if list.contains("") || list.count > ConfigurationLimits.listCountMaximum { return "a list against its rules" }
+    case 3: return propertiesFault(text)
     case 4: _ = reader.value(ConfigurationKey<String>.url(name, schemes: ["postgresql"], default: "", help: ""))
     case 5: _ = reader.value(ConfigurationKey<String>.choice(name, of: ["a", "b"], default: "a", help: ""))
     case 6: _ = reader.value(ConfigurationKey<String>.text(name, bytesMaximum: 64, isSecret: true, help: ""))
@@ -36,6 +35,15 @@ enum ConfigurationTarget {
       if choice % 8 == 6, text.utf8.count >= 8, problem.reason.contains(text) { return "a secret was shown" }
     }
     return nil
+  }
+
+  private static func propertiesFault(_ text: String) -> String? {
+    do throws(KafkaProperties.Mistake) {
+      let values = try KafkaProperties(text).values
+      return values.keys.contains("") || values["acks"] != nil ? "settings against their rules" : nil
+    } catch {
+      return lineFault("\(error)") ?? ("\(error)".utf8.count > 200 ? "too much is said of settings" : nil)
+    }
   }
 
   private static func ringFault(_ text: String) -> String? {

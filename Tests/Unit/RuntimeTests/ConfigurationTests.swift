@@ -11,7 +11,6 @@ struct ConfigurationTests {
     "HANDBILL_TEST_PASSWORD", bytesMaximum: 8, isSecret: true, help: "A password.")
   private static let wait = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_TEST_WAIT", in: 10...60_000, default: 500, help: "A wait.")
-  private static let list = ConfigurationKey<[String]>.list("HANDBILL_TEST_LIST", default: ["a"], help: "A list.")
   private static let flag = ConfigurationKey<Bool>.flag("HANDBILL_TEST_FLAG", default: false, help: "A flag.")
 
   private func read<Value>(
@@ -44,7 +43,6 @@ struct ConfigurationTests {
         _ = reader.value(Self.name)
         _ = reader.value(Self.wait)
         _ = reader.value(Self.flag)
-        _ = reader.value(Self.list)
       }
     }
     #expect(
@@ -95,12 +93,6 @@ struct ConfigurationTests {
   @Test("a duration too large for a machine word is refused")
   func hugeDuration() {
     #expect(DurationText.milliseconds("9223372036854775807d") == nil)
-  }
-
-  @Test("lists are trimmed and have no empty entry")
-  func lists() throws {
-    #expect(try read(Self.list, ["HANDBILL_TEST_LIST": "a, b ,c"]) == ["a", "b", "c"])
-    #expect(throws: ConfigurationProblems.self) { try read(Self.list, ["HANDBILL_TEST_LIST": "a,,b"]) }
   }
 
   @Test("the plain names of Kafka and the database count as well, after ours")

@@ -1,0 +1,112 @@
+import AdEvents
+import LocalProcesses
+import Postgres
+import Runtime
+import TestValues
+
+/// How long impression tracking takes from the start of its process until it has all partitions and what was not
+/// confirmed is published again: with nothing stored, and with a history of millions of rows beside it. One partition was
+/// added late: its few batches have the numbers of the others' first ones.
+struct TakeoverBenchmark {
+  let surroundings: Surroundings
+  /// Impressions stored, in all partitions together.
+  let rows: Int64
+  /// Impressions of the partition that was added late.
+  private static let lateRows: Int64 = 10_000
+  private static let batchRows: Int64 = 2_000
+  /// Impressions of each partition that Kafka has not confirmed.
+  private static let unconfirmed: Int64 = 125
+  private static let empty = "takeover with an empty history"
+  private static let full = "takeover with a history"
+
+  func run() throws -> [BenchmarkResult] {
+    let database = surroundings.historyURL
+    let connection = try PostgresConnection(PostgresConfiguration(database))
+    defer { connection.close() }
+    var rounds = Rounds()
+    for round in 1...Rounds.count {
+      progress("takeover, nothing stored, round \(round) of \(Rounds.count)")
+      rounds.note(Self.empty, try takeOver(database, connection))
+    }
+    progress("storing \(rows) impressions")
+    try store(connection)
+    for round in 1...Rounds.count {
+      progress("takeover, \(rows) impressions stored, round \(round) of \(Rounds.count)")
+      try connection.executeScript(
+        "UPDATE impression_tracking.output SET emitted_sequence = next_sequence - 1 - \(Self.unconfirmed)")
+      rounds.note(Self.full, try takeOver(database, connection))
+    }
+    return [
+      rounds.result(Self.empty, "ms"), rounds.result(Self.full, "ms", beside: Self.empty),
+      BenchmarkResult("takeover, impressions stored", Double(rows), "rows"),
+    ]
+  }
+
+  /// Milliseconds from the start of a process until everything is published again.
+  private func takeOver(_ database: String, _ connection: PostgresConnection) throws -> Double {
+    let epochs: Int64 = try connection.query(Self.epochs)[0].decode(0)
+    let time = try seconds {
+      let service = try surroundings.service(
+        "handbill-impression-tracking", adminPort: try FreePort.find(count: 1)[0],
+        settings: ["HANDBILL_DATABASE_URL": database])
+      defer { service.terminate(graceMilliseconds: 10_000) }
+      let isDone = try Waiting.until(seconds: 300) {
+        try connection.query(Self.epochs)[0].decode(0, Int64.self) >= epochs + Int64(Surroundings.partitions)
+          && connection.query(Self.left)[0].decode(0, Int64.self) == 0
+      }
+      guard isDone else {
+        throw SupervisionError.unavailable(what: "the takeover", hint: "it had not ended after 300 s")
+      }
+    }
+    return time * 1_000
+  }
+
+  private static let epochs = "SELECT coalesce(sum(epoch), 0)::bigint FROM impression_tracking.partition"
+  private static let left = """
+    SELECT coalesce(sum(next_sequence - 1 - emitted_sequence), 0)::bigint FROM impression_tracking.output
+    """
+
+  /// Rows as the service makes them: ids of the last hours, in order, the partitions' batches in turn.
+  private func store(_ connection: PostgresConnection) throws {
+    let late = Surroundings.partitions - 1
+    try connection.executeScript(
+      """
+      CREATE TEMPORARY TABLE history AS
+      SELECT n, n % \(late) AS partition, n / \(late) AS sequence FROM generate_series(0, \(rows - 1)::bigint) AS n
+      UNION ALL
+      SELECT \(rows) + n, \(late), n FROM generate_series(0, \(Self.lateRows - 1)::bigint) AS n;
+
+      INSERT INTO impression_tracking.impression (serve_id, partition, batch_number, sequence, event_time, arrival,
+        expires_at, app, developer, advertiser, campaign, ad, placement, country, device, size, impression_price,
+        click_price, currency, share_basis_points, allotment, budget_day, client_hash, is_test)
+      SELECT (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint - 14400000 + n / 1000), 12, '0') || '70008'
+          || lpad(to_hex(n), 15, '0'))::uuid,
+        partition, 1 + sequence / \(Self.batchRows), 1 + sequence, now(), now(), now(), 'app-' || n % 16, 'dev-1',
+        'adv-' || n % 10, 'camp-' || n % 50, 'ad-' || n % 100, 'home', 'US', 1, 1, 10000000, 2000000000, 'USD', 6000, 1,
+        20000, n, false
+      FROM history;
+
+      INSERT INTO impression_tracking.batch (partition, batch_number, committed_at, watermark, input_topics,
+        first_offsets, next_offsets, output_topics, first_sequences, next_sequences, outcomes, first_serve_id,
+        last_serve_id)
+      SELECT partition, batch_number, now(), now(), '{}', '{}', '{}', ARRAY['\(Topic.acceptedImpressions.name)'],
+        ARRAY[min(sequence)], ARRAY[max(sequence) + 1], '', min(serve_id::text)::uuid, max(serve_id::text)::uuid
+      FROM impression_tracking.impression GROUP BY partition, batch_number;
+
+      INSERT INTO impression_tracking.counted (partition, batch_number)
+      SELECT partition, max(batch_number) - 2 FROM impression_tracking.batch GROUP BY partition
+      ON CONFLICT (partition) DO UPDATE SET batch_number = excluded.batch_number;
+      UPDATE impression_tracking.partition p SET batch_number = b.last
+      FROM (SELECT partition, max(batch_number) AS last FROM impression_tracking.batch GROUP BY partition) AS b
+      WHERE p.partition = b.partition;
+      INSERT INTO impression_tracking.output (partition, topic, next_sequence, emitted_sequence)
+      SELECT partition, '\(Topic.acceptedImpressions.name)', max(sequence) + 1, max(sequence)
+      FROM impression_tracking.impression GROUP BY partition
+      ON CONFLICT (partition, topic) DO UPDATE
+      SET next_sequence = excluded.next_sequence, emitted_sequence = excluded.emitted_sequence;
+      DROP TABLE history;
+      ANALYZE;
+      CHECKPOINT;
+      """)
+  }
+}
