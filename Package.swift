@@ -89,7 +89,11 @@ let tests: [Target] = [
   .target(
     name: "TestValues", dependencies: ["AdCore", "Pipeline", "Threads"], path: "Tests/Support/Values"),
   .target(
-    name: "TestServices", dependencies: ["Migrations", "Postgres", "Runtime", "TestServers"],
+    name: "TestServices",
+    dependencies: [
+      "AdCore", "AdEvents", "Migrations", "Pipeline", "PipelineHost", "Postgres", "Runtime", "TestServers",
+      "TestValues",
+    ],
     path: "Tests/Support/Services"),
   .target(
     name: "FuzzTargets", dependencies: ["Operations", "TestValues"] + everythingShared, path: "Tests/Fuzz/Targets"),
