@@ -28,6 +28,9 @@ SPACE := $(NOTHING) $(NOTHING)
 PURE_TESTS := ^($(subst $(SPACE),|,$(strip $(PURE))))Tests\.
 UNIT_TESTS := ^($(subst $(SPACE),|,$(notdir $(wildcard Tests/Unit/*Tests))))\.
 
+# Worlds of one seed are then the same in every process: dictionaries keep one order.
+REPLAYABLE := SWIFT_DETERMINISTIC_HASHING=1
+
 .PHONY: build
 build: install ## build everything, for debugging
 	$(SWIFT) build
@@ -48,7 +51,7 @@ test: install-tests lint ## check the format, build, and run all tests
 	Tests/side-by-side \
 	  network "$$tests --no-parallel --filter WholeNetwork" \
 	  servers "$$tests --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip WholeNetwork" \
-	  pure "nice -n 19 $$tests --filter '$(PURE_TESTS)' && nice -n 19 $$tests --no-parallel --filter SimulationTests"
+	  pure "nice -n 19 $$tests --filter '$(PURE_TESTS)' && $(REPLAYABLE) nice -n 19 $$tests --no-parallel --filter SimulationTests"
 
 .PHONY: release
 release: install ## build the command and the services, optimised
@@ -71,7 +74,7 @@ bench: release install-tests ## measure on a real Kafka (KAFKA_HOME) and Postgre
 SEEDS ?= 10000
 simulate: install ## run SEEDS=n simulated worlds and count the faults they went through; SEED=n replays one
 	$(SWIFT) build -c release --product Simulator
-	@SEEDS=$(SEEDS) "$$($(SWIFT) build -c release --show-bin-path)/Simulator"
+	@$(REPLAYABLE) SEEDS=$(SEEDS) "$$($(SWIFT) build -c release --show-bin-path)/Simulator"
 
 .PHONY: faults
 faults: SEEDS := 1,2,3

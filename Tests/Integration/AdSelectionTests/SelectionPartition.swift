@@ -61,14 +61,22 @@ final class SelectionPartition {
   ///
   /// - Parameters:
   ///   - arrival: when they came; nil for now.
+  ///   - isJSON: they are asked in JSON, and must be answered so.
   ///   - append: adds to the bytes of each: of two values of one field the later counts.
   func ask(
-    _ requests: [AdRequest], arrival: Timestamp? = nil, append: (inout WireWriter) -> Void = { _ in }
+    _ requests: [AdRequest], arrival: Timestamp? = nil, isJSON: Bool = false,
+    append: (inout WireWriter) -> Void = { _ in }
   ) throws -> [AdResponse] {
-    let now = clock.now()
-    try stored.process(
-      requests.map { Self.incoming($0, decoder: service, at: now, append: append) }, arrival: arrival)
-    return try published.take("ads.responses.").map { try ClientHeaders.decode(AdResponse.self, $0) }
+    let records = try requests.map { request in
+      var writer = WireWriter(output: request.encoded())
+      append(&writer)
+      let value = isJSON ? Array(try request.json().get().utf8) : writer.output
+      return incoming(request, value: value, contentType: ClientHeaders.contentType(isJSON: isJSON))
+    }
+    try stored.process(records, arrival: arrival)
+    let answers = published.take("ads.responses.")
+    #expect(answers.allSatisfy { $0.headers.contains(ClientHeaders.contentType(isJSON: isJSON)) })
+    return try answers.map { try ClientHeaders.decode(AdResponse.self, $0) }
   }
 
   func grant(_ grants: [(sequence: Int64, grant: AllotmentGrant)]) throws {
@@ -76,32 +84,34 @@ final class SelectionPartition {
   }
 
   /// A request on its way through the wire format and the service's own decoder.
-  private static func incoming(
-    _ request: AdRequest, decoder service: AdSelection, at now: Timestamp, append: (inout WireWriter) -> Void
+  private func incoming(
+    _ request: AdRequest, value: [UInt8], contentType: RecordHeader
   ) -> StoredPartition<SelectionTables>.Incoming {
     var decoder = service.makeDecoder()
     decoder.begin()
     var headers = ClientHeaders.cloudEvent(of: request, id: request.requestID.description)
     headers += [
-      RecordHeader("kafka_replyTopic", Array(request.replyTopic.utf8)),
+      contentType, RecordHeader("kafka_replyTopic", Array(request.replyTopic.utf8)),
       RecordHeader("kafka_replyPartition", withUnsafeBytes(of: request.replyPartition.bigEndian) { Array($0) }),
       RecordHeader("kafka_correlationId", request.correlationID),
     ]
     for header in headers {
       header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { decoder.header(name: name, value: $0) } }
     }
-    var writer = WireWriter(output: request.encoded())
-    append(&writer)
-    let (event, mark) = writer.output.withUnsafeBytes { decoder.decode(input: 0, value: $0, arrival: now) }
+    let (event, mark) = value.withUnsafeBytes { decoder.decode(input: 0, value: $0, arrival: clock.now()) }
     return (0, event, mark)
   }
 }
 
 /// Envelopes as a client writes and reads them.
 enum ClientHeaders {
+  static func contentType(isJSON: Bool) -> RecordHeader {
+    RecordHeader("content-type", Array((isJSON ? "application/json" : "application/protobuf").utf8))
+  }
+
   static func cloudEvent(of message: some EventMessage, id: String) -> [RecordHeader] {
     [
-      RecordHeader("content-type", Array("application/protobuf".utf8)),
+      contentType(isJSON: false),
       RecordHeader("ce_specversion", Array("1.0".utf8)),
       RecordHeader("ce_type", message.eventType.name.withUTF8Buffer { Array($0) }),
       RecordHeader("ce_source", Array("/test".utf8)), RecordHeader("ce_id", Array(id.utf8)),
