@@ -44,12 +44,14 @@ check: lint ## check the format, and run the unit tests and those of the archite
 .PHONY: test
 test: install-tests lint ## check the format, build, and run all tests
 	$(SWIFT) build --build-tests
-	$(SWIFT) test --skip-build --filter '$(PURE_TESTS)'
-	# One after the other: many tests have servers of their own, the simulated worlds use all cores, and a whole network
-	# wants them for itself.
-	$(SWIFT) test --skip-build --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip WholeNetwork
-	$(REPLAYABLE) $(SWIFT) test --skip-build --no-parallel --filter SimulationTests
-	$(SWIFT) test --skip-build --no-parallel --filter WholeNetwork
+	# What has servers waits for them most of the time, one test after the other; what only computes has the rest of the
+	# processors. Brokers live so briefly that Java had better not optimise much.
+	@tests="$$($(SWIFT) build --show-bin-path)/handbillPackageTests.xctest --testing-library swift-testing"; \
+	export KAFKA_JVM_PERFORMANCE_OPTS='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'; \
+	Tests/side-by-side \
+	  network "$$tests --no-parallel --filter WholeNetwork" \
+	  servers "$$tests --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip WholeNetwork" \
+	  pure "nice -n 19 $$tests --filter '$(PURE_TESTS)' && $(REPLAYABLE) nice -n 19 $$tests --no-parallel --filter SimulationTests"
 
 .PHONY: release
 release: install ## build the command and the services, optimised

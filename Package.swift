@@ -1,6 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// For whatever imports a C library: every use of memory that Swift does not watch is marked `unsafe`.
+let touchesC: [SwiftSetting] = [.strictMemorySafety()]
+
 // Targets in the order of the imports: each may use only what stands above it.
 let systemLibraries: [Target] = [
   .systemLibrary(
@@ -16,7 +19,7 @@ let systemLibraries: [Target] = [
 
 let shared: [Target] = [
   .target(name: "Threads", path: "Shared/Threads"),
-  .target(name: "Crypto", dependencies: ["CLibcrypto"], path: "Shared/Crypto"),
+  .target(name: "Crypto", dependencies: ["CLibcrypto"], path: "Shared/Crypto", swiftSettings: touchesC),
   .target(name: "AdCore", dependencies: ["Crypto"], path: "Shared/AdCore"),
   .plugin(
     name: "EmbedSchema", capability: .buildTool(), dependencies: ["SchemaEmbedder"], path: "Plugins/EmbedSchema"),
@@ -24,8 +27,8 @@ let shared: [Target] = [
   .target(
     name: "AdEvents", dependencies: ["AdCore", "Crypto"], path: "Shared/AdEvents", exclude: ["Schema"],
     plugins: ["EmbedSchema"]),
-  .target(name: "Kafka", dependencies: ["CLibrdkafka", "Threads"], path: "Shared/Kafka"),
-  .target(name: "Postgres", dependencies: ["CLibpq", "Threads"], path: "Shared/Postgres"),
+  .target(name: "Kafka", dependencies: ["CLibrdkafka", "Threads"], path: "Shared/Kafka", swiftSettings: touchesC),
+  .target(name: "Postgres", dependencies: ["CLibpq", "Threads"], path: "Shared/Postgres", swiftSettings: touchesC),
   .plugin(
     name: "EmbedMigrations", capability: .buildTool(), dependencies: ["MigrationEmbedder"],
     path: "Plugins/EmbedMigrations"),
@@ -33,18 +36,19 @@ let shared: [Target] = [
   .target(
     name: "Migrations", dependencies: ["Crypto", "Postgres"], path: "Shared/Migrations", exclude: ["Tables", "Logic"],
     plugins: ["EmbedMigrations"]),
-  .target(name: "HTTP", dependencies: ["CLibmicrohttpd", "Threads"], path: "Shared/HTTP"),
+  .target(name: "HTTP", dependencies: ["CLibmicrohttpd", "Threads"], path: "Shared/HTTP", swiftSettings: touchesC),
   .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto"], path: "Shared/Pipeline"),
   .target(
     name: "Runtime",
     dependencies: ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres", "Threads"],
-    path: "Shared/Runtime"),
+    path: "Shared/Runtime", swiftSettings: touchesC),
   .target(
     name: "PipelineHost",
     dependencies: ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads"],
     path: "Shared/PipelineHost"),
   .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka", "Threads"], path: "Shared/AdClient"),
-  .target(name: "LocalProcesses", dependencies: ["CPidfd", "Threads"], path: "Shared/LocalProcesses"),
+  .target(
+    name: "LocalProcesses", dependencies: ["CPidfd", "Threads"], path: "Shared/LocalProcesses", swiftSettings: touchesC),
 ]
 
 let everythingShared: [Target.Dependency] = [
@@ -85,15 +89,23 @@ let testTools: [Target.Dependency] = ["LocalProcesses", "TestServers", "TestServ
 
 let tests: [Target] = [
   .target(name: "TestServers", dependencies: ["LocalProcesses", "Threads"], path: "Tests/Support/Servers"),
-  .target(name: "BrokerFaults", dependencies: ["CLibrdkafka", "Kafka"], path: "Tests/Support/BrokerFaults"),
+  .target(
+    name: "BrokerFaults", dependencies: ["CLibrdkafka", "Kafka"], path: "Tests/Support/BrokerFaults",
+    swiftSettings: touchesC),
   .target(
     name: "TestValues", dependencies: ["AdCore", "Pipeline", "Threads"], path: "Tests/Support/Values"),
   .target(
-    name: "TestServices", dependencies: ["Migrations", "Postgres", "Runtime", "TestServers"],
+    name: "TestServices",
+    dependencies: [
+      "AdCore", "AdEvents", "Migrations", "Pipeline", "PipelineHost", "Postgres", "Runtime", "TestServers",
+      "TestValues",
+    ],
     path: "Tests/Support/Services"),
   .target(
     name: "FuzzTargets", dependencies: ["Operations", "TestValues"] + everythingShared, path: "Tests/Fuzz/Targets"),
-  .executableTarget(name: "Fuzzer", dependencies: ["CFuzzer", "FuzzTargets", "Runtime"], path: "Tests/Fuzz/Run"),
+  .executableTarget(
+    name: "Fuzzer", dependencies: ["CFuzzer", "FuzzTargets", "Runtime"], path: "Tests/Fuzz/Run", swiftSettings: touchesC
+  ),
   .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Tests"),
   unitTest("Crypto"), unitTest("AdCore", ["Crypto", "TestValues"]),
   unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets"]), unitTest("SchemaEmbedder"),
@@ -108,8 +120,8 @@ let tests: [Target] = [
   unitTest("ClickTrackingCore", ["TestValues"] + pure), unitTest("BillingCore", ["TestValues"] + pure),
   .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
   .testTarget(
-    name: "KafkaTests", dependencies: ["BrokerFaults", "CLibrdkafka", "Kafka", "Threads"],
-    path: "Tests/Integration/KafkaTests"),
+    name: "KafkaTests", dependencies: ["BrokerFaults", "CLibrdkafka", "Kafka", "LocalProcesses", "Threads"],
+    path: "Tests/Integration/KafkaTests", swiftSettings: touchesC),
   .testTarget(
     name: "PostgresTests", dependencies: ["Migrations", "Postgres"] + servers,
     path: "Tests/Integration/PostgresTests"),
@@ -160,7 +172,7 @@ let tests: [Target] = [
     path: "Tests/Benchmarks"),
   .executableTarget(
     name: "Faults",
-    dependencies: ["AdClient", "CLibrdkafka", "FuzzTargets", "TestValues"] + servers + everythingShared,
+    dependencies: ["AdClient", "BrokerFaults", "FuzzTargets", "TestValues"] + servers + everythingShared,
     path: "Tests/Fault"),
 ]
 
@@ -184,11 +196,12 @@ let package = Package(
 
 // One language for all of ours, without exceptions.
 for target in package.targets where target.type != .system && target.type != .plugin {
-  target.swiftSettings = [
-    .treatAllWarnings(as: .error),
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-  ]
+  target.swiftSettings =
+    (target.swiftSettings ?? []) + [
+      .treatAllWarnings(as: .error),
+      .enableUpcomingFeature("ExistentialAny"),
+      .enableUpcomingFeature("MemberImportVisibility"),
+    ]
 }
 
 // Only `make fuzz` sets it: every branch taken is counted, and libFuzzer is linked in. Tools of the build stay as they

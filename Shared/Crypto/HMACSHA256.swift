@@ -30,23 +30,23 @@ package final class HMACSHA256 {
 
   deinit {
     // Whoever has these states can make MACs.
-    OPENSSL_cleanse(&inner, MemoryLayout.size(ofValue: inner))
-    OPENSSL_cleanse(&outer, MemoryLayout.size(ofValue: outer))
+    unsafe OPENSSL_cleanse(&inner, MemoryLayout.size(ofValue: inner))
+    unsafe OPENSSL_cleanse(&outer, MemoryLayout.size(ofValue: outer))
   }
 
   private static func start(_ key: [UInt8], padding: UInt8) -> SHA256_CTX {
     var block = [UInt8](repeating: padding, count: blockBytes)
     for (index, byte) in key.enumerated() { block[index] ^= byte }
     var context = SHA256_CTX()
-    SHA256_Init(&context)
-    SHA256_Update(&context, block, block.count)
-    OPENSSL_cleanse(&block, block.count)
+    unsafe SHA256_Init(&context)
+    unsafe SHA256_Update(&context, block, block.count)
+    unsafe OPENSSL_cleanse(&block, block.count)
     return context
   }
 
   /// Writes the MAC of `bytes` into the first 32 bytes of `output`, which must be at least that long. Allocates nothing.
   package func authenticate(_ bytes: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer) {
-    authenticate(bytes, UnsafeRawBufferPointer(start: nil, count: 0), into: output)
+    unsafe authenticate(bytes, UnsafeRawBufferPointer(start: nil, count: 0), into: output)
   }
 
   /// The same for `first` followed by `second`, without putting them together. Where both vary in length, what
@@ -55,38 +55,38 @@ package final class HMACSHA256 {
     _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer
   ) {
     precondition(output.count >= HMACSHA256.byteCount, "An HMAC-SHA-256 needs 32 bytes.")
-    let code = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+    let code = unsafe output.baseAddress?.assumingMemoryBound(to: UInt8.self)
     // None of these can fail: they compute in the context that they are given.
     var hash = inner
-    SHA256_Update(&hash, first.baseAddress, first.count)
-    SHA256_Update(&hash, second.baseAddress, second.count)
-    SHA256_Final(code, &hash)
+    unsafe SHA256_Update(&hash, first.baseAddress, first.count)
+    unsafe SHA256_Update(&hash, second.baseAddress, second.count)
+    unsafe SHA256_Final(code, &hash)
     hash = outer
-    SHA256_Update(&hash, code, HMACSHA256.byteCount)
-    SHA256_Final(code, &hash)
+    unsafe SHA256_Update(&hash, code, HMACSHA256.byteCount)
+    unsafe SHA256_Final(code, &hash)
   }
 
   /// The MAC of `bytes` as an array.
   package func authenticate(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     let input = Array(bytes)
-    return [UInt8](unsafeUninitializedCapacity: HMACSHA256.byteCount) { output, count in
-      input.withUnsafeBytes { authenticate($0, into: UnsafeMutableRawBufferPointer(output)) }
+    return unsafe [UInt8](unsafeUninitializedCapacity: HMACSHA256.byteCount) { output, count in
+      unsafe input.withUnsafeBytes { unsafe authenticate($0, into: UnsafeMutableRawBufferPointer(output)) }
       count = HMACSHA256.byteCount
     }
   }
 
   /// Whether `mac` is the MAC of `bytes`, in a time that does not depend on where they differ.
   package func isValid(_ mac: UnsafeRawBufferPointer, for bytes: UnsafeRawBufferPointer) -> Bool {
-    isValid(mac, for: bytes, UnsafeRawBufferPointer(start: nil, count: 0))
+    unsafe isValid(mac, for: bytes, UnsafeRawBufferPointer(start: nil, count: 0))
   }
 
   /// Whether `mac` is the MAC of `first` followed by `second`.
   package func isValid(
     _ mac: UnsafeRawBufferPointer, for first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
   ) -> Bool {
-    withUnsafeTemporaryAllocation(byteCount: HMACSHA256.byteCount, alignment: 8) { expected in
-      authenticate(first, second, into: expected)
-      return ConstantTime.areEqual(mac, UnsafeRawBufferPointer(expected))
+    unsafe withUnsafeTemporaryAllocation(byteCount: HMACSHA256.byteCount, alignment: 8) { expected in
+      unsafe authenticate(first, second, into: expected)
+      return unsafe ConstantTime.areEqual(mac, UnsafeRawBufferPointer(expected))
     }
   }
 }
@@ -97,11 +97,11 @@ package enum ConstantTime {
   package static func areEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
     guard left.count == right.count else { return false }
     guard let first = left.baseAddress, let second = right.baseAddress else { return true }
-    return CRYPTO_memcmp(first, second, left.count) == 0
+    return unsafe CRYPTO_memcmp(first, second, left.count) == 0
   }
 
   /// The same for arrays.
   package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-    left.withUnsafeBytes { left in right.withUnsafeBytes { right in areEqual(left, right) } }
+    unsafe left.withUnsafeBytes { left in unsafe right.withUnsafeBytes { right in unsafe areEqual(left, right) } }
   }
 }

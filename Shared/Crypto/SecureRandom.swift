@@ -17,22 +17,22 @@ package final class SecureRandom: RandomNumberGenerator {
 
   /// `count` random bytes, for keys and salts.
   package static func bytes(count: Int) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: count) { output, initialized in
-      fill(UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(output)[..<count]))
+    unsafe [UInt8](unsafeUninitializedCapacity: count) { output, initialized in
+      unsafe fill(UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(output)[..<count]))
       initialized = count
     }
   }
 
   private func refill() {
-    words = [UInt64](unsafeUninitializedCapacity: SecureRandom.wordCount) { output, initialized in
-      SecureRandom.fill(UnsafeMutableRawBufferPointer(output))
+    words = unsafe [UInt64](unsafeUninitializedCapacity: SecureRandom.wordCount) { output, initialized in
+      unsafe SecureRandom.fill(UnsafeMutableRawBufferPointer(output))
       initialized = SecureRandom.wordCount
     }
   }
 
   private static func fill(_ output: UnsafeMutableRawBufferPointer) {
-    guard let address = output.baseAddress, !output.isEmpty else { return }
-    let result = RAND_bytes(address.assumingMemoryBound(to: UInt8.self), Int32(clamping: output.count))
+    guard let address = output.baseAddress, unsafe !output.isEmpty else { return }
+    let result = unsafe RAND_bytes(address.assumingMemoryBound(to: UInt8.self), Int32(clamping: output.count))
     // Without entropy there are no keys and no ids: like the standard library's generator, it stops here.
     precondition(result == 1 && output.count <= Int32.max, "libcrypto has no random bytes.")
   }

@@ -4,30 +4,32 @@ import CLibmicrohttpd
 enum HTTPCallbacks {
   /// Called once when the headers are there, once for each piece of the body, and once at the end.
   static let access: MHD_AccessHandlerCallback = { context, connection, url, method, _, data, dataCount, state in
-    guard let context, let connection, let url, let method, let dataCount, let state else { return hb_http_no }
-    let server = Unmanaged<HTTPServerContext>.fromOpaque(context).takeUnretainedValue()
-    guard let known = state.pointee else {
-      let incoming = begin(server, connection, method: String(cString: method), path: String(cString: url))
-      state.pointee = Unmanaged.passRetained(incoming).toOpaque()
+    guard let context = unsafe context, let connection = unsafe connection, let url = unsafe url,
+      let method = unsafe method, let dataCount = unsafe dataCount, let state = unsafe state
+    else { return hb_http_no }
+    let server = unsafe Unmanaged<HTTPServerContext>.fromOpaque(context).takeUnretainedValue()
+    guard let known = unsafe state.pointee else {
+      let incoming = unsafe begin(server, connection, method: String(cString: method), path: String(cString: url))
+      unsafe state.pointee = unsafe Unmanaged.passRetained(incoming).toOpaque()
       server.requestBegan()
       // Answered now, before the body: the library reads no more of it and closes the connection afterwards.
-      return incoming.isTooLarge ? finish(server, connection, incoming) : hb_http_yes
+      return unsafe incoming.isTooLarge ? finish(server, connection, incoming) : hb_http_yes
     }
-    let incoming = Unmanaged<PartialRequest>.fromOpaque(known).takeUnretainedValue()
-    if dataCount.pointee > 0 {
-      let isWelcome = incoming.append(UnsafeRawBufferPointer(start: data, count: dataCount.pointee))
-      dataCount.pointee = 0
+    let incoming = unsafe Unmanaged<PartialRequest>.fromOpaque(known).takeUnretainedValue()
+    if unsafe dataCount.pointee > 0 {
+      let isWelcome = unsafe incoming.append(UnsafeRawBufferPointer(start: data, count: dataCount.pointee))
+      unsafe dataCount.pointee = 0
       return isWelcome ? hb_http_yes : hb_http_no
     }
-    return incoming.isAnswered ? hb_http_yes : finish(server, connection, incoming)
+    return unsafe incoming.isAnswered ? hb_http_yes : finish(server, connection, incoming)
   }
 
   /// Called once for each request that ``access`` has seen, however it ended.
   static let completed: MHD_RequestCompletedCallback = { context, _, state, _ in
-    guard let context, let state, let known = state.pointee else { return }
-    Unmanaged<PartialRequest>.fromOpaque(known).release()
-    state.pointee = nil
-    Unmanaged<HTTPServerContext>.fromOpaque(context).takeUnretainedValue().requestEnded()
+    guard let context = unsafe context, let state = unsafe state, let known = unsafe state.pointee else { return }
+    unsafe Unmanaged<PartialRequest>.fromOpaque(known).release()
+    unsafe state.pointee = nil
+    unsafe Unmanaged<HTTPServerContext>.fromOpaque(context).takeUnretainedValue().requestEnded()
   }
 
   private static func begin(
@@ -35,8 +37,8 @@ enum HTTPCallbacks {
   ) -> PartialRequest {
     let incoming = PartialRequest(
       method: method, rawPath: path, bodyBytesMaximum: server.limits.bodyBytesMaximum)
-    let query = fields(connection, hb_http_query_kind, maximum: server.limits.fieldsMaximum)
-    let headers = fields(connection, hb_http_header_kind, maximum: server.limits.fieldsMaximum)
+    let query = unsafe fields(connection, hb_http_query_kind, maximum: server.limits.fieldsMaximum)
+    let headers = unsafe fields(connection, hb_http_header_kind, maximum: server.limits.fieldsMaximum)
     incoming.rawQuery = query.list
     incoming.headers = headers.list.map { ($0.name.lowercased(), $0.value) }
     incoming.hasTooManyFields = query.isCut || headers.isCut
@@ -55,23 +57,23 @@ enum HTTPCallbacks {
 
   private static func fields(_ connection: OpaquePointer, _ kind: MHD_ValueKind, maximum: Int) -> Fields {
     let fields = Fields(maximum: maximum)
-    MHD_get_connection_values_n(
+    unsafe MHD_get_connection_values_n(
       connection, kind,
       { context, _, name, nameCount, value, valueCount in
-        guard let context else { return hb_http_no }
-        let fields = Unmanaged<Fields>.fromOpaque(context).takeUnretainedValue()
+        guard let context = unsafe context else { return hb_http_no }
+        let fields = unsafe Unmanaged<Fields>.fromOpaque(context).takeUnretainedValue()
         guard fields.list.count < fields.maximum else {
           fields.isCut = true
           return hb_http_no
         }
-        fields.list.append((HTTPCallbacks.text(name, nameCount), HTTPCallbacks.text(value, valueCount)))
+        unsafe fields.list.append((HTTPCallbacks.text(name, nameCount), HTTPCallbacks.text(value, valueCount)))
         return hb_http_yes
-      }, Unmanaged.passUnretained(fields).toOpaque())
+      }, unsafe Unmanaged.passUnretained(fields).toOpaque())
     return fields
   }
 
   private static func text(_ start: UnsafePointer<CChar>?, _ count: Int) -> String {
-    String(decoding: UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count), as: UTF8.self)
+    unsafe String(decoding: UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count), as: UTF8.self)
   }
 
   private static func finish(
@@ -79,25 +81,25 @@ enum HTTPCallbacks {
   ) -> MHD_Result {
     incoming.isAnswered = true
     let response = server.answer(incoming)
-    if queue(response, on: connection) == hb_http_yes { return hb_http_yes }
+    if unsafe queue(response, on: connection) == hb_http_yes { return hb_http_yes }
     // The library refuses a header with a line end in it: whoever put it there must not get to write headers.
     let substitute = server.failed(incoming.method, incoming.rawPath, "the response's headers or status are invalid")
-    return queue(substitute, on: connection)
+    return unsafe queue(substitute, on: connection)
   }
 
   private static func queue(_ response: HTTPResponse, on connection: OpaquePointer) -> MHD_Result {
     guard (200...599).contains(response.status) else { return hb_http_no }
     // The library copies the bytes and never writes to them; its parameter is not const.
-    let created = response.body.withUnsafeBytes { bytes in
-      MHD_create_response_from_buffer(
+    let created = unsafe response.body.withUnsafeBytes { bytes in
+      unsafe MHD_create_response_from_buffer(
         bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), hb_http_copy)
     }
-    guard let created else { return hb_http_no }
-    defer { MHD_destroy_response(created) }
+    guard let created = unsafe created else { return hb_http_no }
+    defer { unsafe MHD_destroy_response(created) }
     for (name, value) in response.headers + defaultHeaders {
-      guard MHD_add_response_header(created, name, value) == hb_http_yes else { return hb_http_no }
+      guard unsafe MHD_add_response_header(created, name, value) == hb_http_yes else { return hb_http_no }
     }
-    return MHD_queue_response(connection, UInt32(response.status), created)
+    return unsafe MHD_queue_response(connection, UInt32(response.status), created)
   }
 
   private static let defaultHeaders: [(name: String, value: String)] = [

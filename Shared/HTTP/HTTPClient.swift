@@ -88,14 +88,14 @@ private struct Connection {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = port.bigEndian
-    guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { throw .unsupportedURL }
+    guard unsafe inet_pton(AF_INET, host, &address.sin_addr) == 1 else { throw .unsupportedURL }
     let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     descriptor = socket(AF_INET, type, 0)
     deadline = MonotonicClock.milliseconds + Int64(timeoutMilliseconds)
     guard descriptor >= 0 else { throw .connection(errno) }
-    let result = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+    let result = unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
     if result == 0 { return }
@@ -104,7 +104,7 @@ private struct Connection {
       try wait(for: POLLOUT)
       var code: Int32 = 0
       var size = socklen_t(MemoryLayout<Int32>.size)
-      getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size)
+      unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size)
       guard code == 0 else { throw .connection(code) }
     } catch {
       _ = Glibc.close(descriptor)
@@ -117,8 +117,8 @@ private struct Connection {
   func send(_ bytes: [UInt8]) throws(HTTPClientError) {
     var sent = 0
     while sent < bytes.count {
-      let count = bytes[sent...].withUnsafeBytes {
-        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      let count = unsafe bytes[sent...].withUnsafeBytes {
+        unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
       }
       if count > 0 {
         sent += count
@@ -136,7 +136,7 @@ private struct Connection {
     var received: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while received.count <= maximum {
-      let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+      let count = unsafe buffer.withUnsafeMutableBytes { unsafe recv(descriptor, $0.baseAddress, $0.count, 0) }
       if count > 0 {
         received.append(contentsOf: buffer[..<count])
       } else if count == 0 {
@@ -157,7 +157,7 @@ private struct Connection {
     while true {
       let left = deadline - MonotonicClock.milliseconds
       guard left > 0 else { throw .timedOut }
-      let ready = poll(&waiting, 1, Int32(clamping: left))
+      let ready = unsafe poll(&waiting, 1, Int32(clamping: left))
       if ready > 0 { return }
       if ready < 0, errno != EINTR { throw .connection(errno) }
     }

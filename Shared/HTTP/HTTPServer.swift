@@ -27,7 +27,7 @@ package enum HTTPServerError: Error, Sendable, Equatable, CustomStringConvertibl
     switch self {
     case .invalidAddress(let address): "“\(address)” is not an IP address"
     case .cannotListen(let address, let port, let code):
-      "cannot listen on \(address) port \(port): \(String(cString: strerror(code)))"
+      unsafe "cannot listen on \(address) port \(port): \(String(cString: strerror(code)))"
     }
   }
 }
@@ -44,7 +44,7 @@ package struct HTTPFailure: Sendable {
 package final class HTTPServer: Sendable {
   /// The library's handle. `@unchecked` holds because libmicrohttpd allows its functions on a daemon from any thread;
   /// stopping twice is kept out by the mutex around it.
-  private struct Daemon: @unchecked Sendable {
+  @safe private struct Daemon: @unchecked Sendable {
     let pointer: OpaquePointer
   }
 
@@ -69,23 +69,23 @@ package final class HTTPServer: Sendable {
     }
     let context = HTTPServerContext(router: router, limits: limits, onFailure: onFailure)
     var failure = HB_HTTP_OK
-    let pointer = address.withCString { text in
-      var options = hb_http_options(
+    let pointer = unsafe address.withCString { text in
+      var options = unsafe hb_http_options(
         address: text, port: wanted, thread_count: UInt32(max(1, limits.threadCount)),
         connection_limit: UInt32(max(1, limits.connectionsMaximum)),
         idle_timeout_seconds: UInt32(max(1, limits.idleSeconds)),
         connection_memory_bytes: max(4_096, limits.headerBytesMaximum))
-      return hb_http_start(
+      return unsafe hb_http_start(
         &options, HTTPCallbacks.access, HTTPCallbacks.completed, Unmanaged.passUnretained(context).toOpaque(), &failure)
     }
-    guard let pointer else {
+    guard let pointer = unsafe pointer else {
       throw failure == HB_HTTP_BAD_ADDRESS
         ? .invalidAddress(address) : .cannotListen(address: address, port: port, code: errno)
     }
     self.address = address
-    self.port = Int(hb_http_port(pointer))
+    self.port = unsafe Int(hb_http_port(pointer))
     self.context = context
-    daemon = Mutex(Daemon(pointer: pointer))
+    daemon = unsafe Mutex(Daemon(pointer: pointer))
   }
 
   deinit { stop(graceMilliseconds: 0) }
@@ -99,9 +99,9 @@ package final class HTTPServer: Sendable {
       return daemon
     }
     guard let taken else { return }
-    let listening = hb_http_quiesce(taken.pointer)
+    let listening = unsafe hb_http_quiesce(taken.pointer)
     context.drain(milliseconds: graceMilliseconds)
-    MHD_stop_daemon(taken.pointer)
+    unsafe MHD_stop_daemon(taken.pointer)
     if listening >= 0 { close(listening) }
   }
 }

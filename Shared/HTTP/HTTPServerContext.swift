@@ -108,7 +108,7 @@ final class PartialRequest {
       body = []
       return received <= bodyBytesMaximum * PartialRequest.discardFactor
     }
-    body.append(contentsOf: piece)
+    unsafe body.append(contentsOf: piece)
     return true
   }
 }

@@ -10,33 +10,33 @@ import Threads
 ///
 /// `@unchecked Sendable` holds because both pointers never change, librdkafka's functions on them are thread-safe, and
 /// the owner calls `destroy` once, when no other thread can be inside a call.
-final class ClientHandle: @unchecked Sendable {
+@safe final class ClientHandle: @unchecked Sendable {
   let pointer: OpaquePointer
   let queue: OpaquePointer
   private let log: (@Sendable (KafkaLogLine) -> Void)?
 
   init(_ configuration: KafkaConfiguration, role: ClientRole) throws(KafkaError) {
-    let settings = try ClientHandle.makeSettings(configuration, role: role)
+    let settings = try unsafe ClientHandle.makeSettings(configuration, role: role)
     let type =
       switch role {
       case .producer: RD_KAFKA_PRODUCER
       case .consumer, .admin: RD_KAFKA_CONSUMER
       }
     var reason = [CChar](repeating: 0, count: 512)
-    guard let pointer = rd_kafka_new(type, settings, &reason, reason.count) else {
+    guard let pointer = unsafe rd_kafka_new(type, settings, &reason, reason.count) else {
       // The settings become the client's only when there is one.
-      rd_kafka_conf_destroy(settings)
+      unsafe rd_kafka_conf_destroy(settings)
       throw KafkaError(.configuration, ClientHandle.text(reason))
     }
     if case .consumer = role {
-      rd_kafka_poll_set_consumer(pointer)
-      queue = rd_kafka_queue_get_consumer(pointer)
+      unsafe rd_kafka_poll_set_consumer(pointer)
+      unsafe queue = unsafe rd_kafka_queue_get_consumer(pointer)
     } else {
-      queue = rd_kafka_queue_get_main(pointer)
+      unsafe queue = unsafe rd_kafka_queue_get_main(pointer)
     }
-    self.pointer = pointer
+    unsafe self.pointer = unsafe pointer
     log = configuration.log
-    rd_kafka_set_log_queue(pointer, queue)
+    unsafe rd_kafka_set_log_queue(pointer, queue)
   }
 
   private static func makeSettings(
@@ -45,11 +45,11 @@ final class ClientHandle: @unchecked Sendable {
     guard configuration.clientID.utf8.count <= KafkaConfiguration.clientIDBytesMaximum else {
       throw KafkaError(.configuration, "the client id is longer than \(KafkaConfiguration.clientIDBytesMaximum) bytes")
     }
-    guard let settings = rd_kafka_conf_new() else { throw KafkaError(.configuration, "no memory for settings") }
+    guard let settings = unsafe rd_kafka_conf_new() else { throw KafkaError(.configuration, "no memory for settings") }
     var reason = [CChar](repeating: 0, count: 512)
     for (name, value) in configuration.settings(for: role) {
-      guard rd_kafka_conf_set(settings, name, value, &reason, reason.count) == RD_KAFKA_CONF_OK else {
-        rd_kafka_conf_destroy(settings)
+      guard unsafe rd_kafka_conf_set(settings, name, value, &reason, reason.count) == RD_KAFKA_CONF_OK else {
+        unsafe rd_kafka_conf_destroy(settings)
         // librdkafka's own text quotes the value, which may be a secret.
         throw KafkaError(.configuration, "librdkafka refuses the setting \(name) or its value")
       }
@@ -60,62 +60,67 @@ final class ClientHandle: @unchecked Sendable {
     case .producer: events |= RD_KAFKA_EVENT_DR
     case .admin: break
     }
-    rd_kafka_conf_set_events(settings, events)
-    return settings
+    unsafe rd_kafka_conf_set_events(settings, events)
+    return unsafe settings
   }
 
   /// Hands a log event on; false when it is another kind of event.
   func takeLog(_ event: OpaquePointer) -> Bool {
-    guard rd_kafka_event_type(event) == RD_KAFKA_EVENT_LOG else { return false }
+    guard unsafe rd_kafka_event_type(event) == RD_KAFKA_EVENT_LOG else { return false }
     var facility: UnsafePointer<CChar>?
     var text: UnsafePointer<CChar>?
     var level: Int32 = 0
-    if let log, rd_kafka_event_log(event, &facility, &text, &level) == 0, let facility, let text {
-      log(KafkaLogLine(level: Int(level), facility: String(cString: facility), text: String(cString: text)))
+    if let log, unsafe rd_kafka_event_log(event, &facility, &text, &level) == 0, let facility = unsafe facility,
+      let text = unsafe text
+    {
+      unsafe log(KafkaLogLine(level: Int(level), facility: String(cString: facility), text: String(cString: text)))
     }
     return true
   }
 
   /// An error event's error; the text of a fatal one is the first cause, not "fatal error".
   func error(of event: OpaquePointer) -> KafkaError {
-    if rd_kafka_event_error_is_fatal(event) != 0 {
+    if unsafe rd_kafka_event_error_is_fatal(event) != 0 {
       var reason = [CChar](repeating: 0, count: 512)
-      let code = rd_kafka_fatal_error(pointer, &reason, reason.count)
+      let code = unsafe rd_kafka_fatal_error(pointer, &reason, reason.count)
       return KafkaError(code: code, message: ClientHandle.text(reason), isFatal: true)
     }
     var partition: KafkaTopicPartition?
-    if let place = rd_kafka_event_topic_partition(event) {
-      partition = KafkaTopicPartition(topic: String(cString: place.pointee.topic), partition: place.pointee.partition)
-      rd_kafka_topic_partition_destroy(place)
+    if let place = unsafe rd_kafka_event_topic_partition(event) {
+      partition = unsafe KafkaTopicPartition(
+        topic: String(cString: place.pointee.topic), partition: place.pointee.partition)
+      unsafe rd_kafka_topic_partition_destroy(place)
     }
-    let message = rd_kafka_event_error_string(event).map { String(cString: $0) }
-    return KafkaError(code: rd_kafka_event_error(event), message: message, partition: partition)
+    let message = unsafe rd_kafka_event_error_string(event).map { unsafe String(cString: $0) }
+    return unsafe KafkaError(code: rd_kafka_event_error(event), message: message, partition: partition)
   }
 
   /// The number of partitions that the brokers tell, waiting at most the given time.
   func partitionCount(of topic: String, timeoutMilliseconds: Int32) throws(KafkaError) -> Int32 {
-    guard let handle = rd_kafka_topic_new(pointer, topic, nil) else { throw KafkaError(code: rd_kafka_last_error()) }
-    defer { rd_kafka_topic_destroy(handle) }
+    guard let handle = unsafe rd_kafka_topic_new(pointer, topic, nil) else {
+      throw KafkaError(code: rd_kafka_last_error())
+    }
+    defer { unsafe rd_kafka_topic_destroy(handle) }
     var metadata: UnsafePointer<rd_kafka_metadata>?
-    try KafkaError.check(rd_kafka_metadata(pointer, 0, handle, &metadata, timeoutMilliseconds))
-    guard let metadata else { throw KafkaError(.other, "no metadata for \(topic)") }
-    defer { rd_kafka_metadata_destroy(metadata) }
-    guard metadata.pointee.topic_cnt == 1, let answer = metadata.pointee.topics else {
+    try unsafe KafkaError.check(rd_kafka_metadata(pointer, 0, handle, &metadata, timeoutMilliseconds))
+    guard let metadata = unsafe metadata else { throw KafkaError(.other, "no metadata for \(topic)") }
+    defer { unsafe rd_kafka_metadata_destroy(metadata) }
+    guard unsafe metadata.pointee.topic_cnt == 1, let answer = unsafe metadata.pointee.topics else {
       throw KafkaError(.unknownTopic, "the brokers know no topic \(topic)")
     }
-    try KafkaError.check(answer.pointee.err)
-    guard answer.pointee.partition_cnt > 0 else {
+    try unsafe KafkaError.check(answer.pointee.err)
+    guard unsafe answer.pointee.partition_cnt > 0 else {
       throw KafkaError(.unknownTopic, "the brokers know no partition of \(topic)", isRetriable: true)
     }
-    return answer.pointee.partition_cnt
+    return unsafe answer.pointee.partition_cnt
   }
 
   /// Asks for the leaders of all topics that were used with this client, in one question, and lets librdkafka know
   /// them; without an answer it asks by itself some time.
   func learnLeaders(timeoutMilliseconds: Int32) {
     var metadata: UnsafePointer<rd_kafka_metadata>?
-    _ = rd_kafka_metadata(pointer, 0, nil, &metadata, timeoutMilliseconds)
-    if let metadata { rd_kafka_metadata_destroy(metadata) }
+    _ = unsafe rd_kafka_metadata(pointer, 0, nil, &metadata, timeoutMilliseconds)
+    if let metadata = unsafe metadata { unsafe rd_kafka_metadata_destroy(metadata) }
   }
 
   /// The offsets of different partitions at a logical time, `KafkaTopicPartitionOffset.beginning` or `.end`.
@@ -125,8 +130,8 @@ final class ClientHandle: @unchecked Sendable {
     of partitions: [KafkaTopicPartition], at time: Int64, timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [Int64] {
     let list = TopicPartitionList(partitions.map { KafkaTopicPartitionOffset($0, offset: time) })
-    try KafkaError.check(
-      list.withPointer { rd_kafka_offsets_for_times(pointer, $0, max(timeoutMilliseconds, 1)) })
+    try unsafe KafkaError.check(
+      list.withPointer { unsafe rd_kafka_offsets_for_times(pointer, $0, max(timeoutMilliseconds, 1)) })
     if let error = list.firstError { throw error }
     return partitions.map { list.offset(of: $0) ?? -1 }
   }
@@ -135,8 +140,8 @@ final class ClientHandle: @unchecked Sendable {
   func destroy(timeoutMilliseconds: Int32) -> Bool {
     let isDone = Monitor(false)
     Thread.detachNewThread { [self] in
-      rd_kafka_queue_destroy(queue)
-      rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+      unsafe rd_kafka_queue_destroy(queue)
+      unsafe rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
       isDone.update { $0 = true }
     }
     return isDone.wait(timeoutMilliseconds: Int(timeoutMilliseconds)) { $0 }

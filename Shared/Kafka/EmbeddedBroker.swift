@@ -12,7 +12,7 @@ package final class EmbeddedBroker: Sendable {
   /// `host:port` of each broker, separated by commas.
   package let bootstrapServers: String
 
-  private struct State {
+  @safe private struct State {
     let cluster: OpaquePointer
     let client: ClientHandle
     var topics: [String: Int32] = [:]
@@ -31,14 +31,14 @@ package final class EmbeddedBroker: Sendable {
     let configuration = KafkaConfiguration(
       bootstrapServers: "", clientID: "embedded-broker", environment: .embedded)
     let client = try ClientHandle(configuration, role: .admin)
-    guard let cluster = rd_kafka_mock_cluster_new(client.pointer, Int32(brokerCount)),
-      let servers = rd_kafka_mock_cluster_bootstraps(cluster)
+    guard let cluster = unsafe rd_kafka_mock_cluster_new(client.pointer, Int32(brokerCount)),
+      let servers = unsafe rd_kafka_mock_cluster_bootstraps(cluster)
     else {
       _ = client.destroy(timeoutMilliseconds: 1_000)
       throw KafkaError(.brokerUnavailable, "the embedded broker cannot listen")
     }
-    bootstrapServers = String(cString: servers)
-    state = Monitor(State(cluster: cluster, client: client))
+    bootstrapServers = unsafe String(cString: servers)
+    state = unsafe Monitor(State(cluster: cluster, client: client))
   }
 
   /// Makes a topic; fine when it is there with as many partitions.
@@ -52,7 +52,7 @@ package final class EmbeddedBroker: Sendable {
         if count == partitions { return }
         throw KafkaError(.alreadyExists, "\(name) has \(count) partitions, which cannot change here")
       }
-      let code = rd_kafka_mock_topic_create(state.cluster, name, partitions, 1)
+      let code = unsafe rd_kafka_mock_topic_create(state.cluster, name, partitions, 1)
       if code != RD_KAFKA_RESP_ERR_NO_ERROR {
         throw KafkaError(code: code, message: "\(name) was made by its first use, with four partitions")
       }
@@ -75,7 +75,7 @@ package final class EmbeddedBroker: Sendable {
 
   /// Works on the cluster itself, unless it is stopped: for tests that make it fail.
   func withCluster(_ body: (OpaquePointer) -> Void) {
-    state.withLock { state in if !state.isStopped { body(state.cluster) } }
+    state.withLock { state in if !state.isStopped { unsafe body(state.cluster) } }
   }
 
   /// Stops listening; all records are gone.
@@ -83,7 +83,7 @@ package final class EmbeddedBroker: Sendable {
     state.withLock { state in
       guard !state.isStopped else { return }
       state.isStopped = true
-      rd_kafka_mock_cluster_destroy(state.cluster)
+      unsafe rd_kafka_mock_cluster_destroy(state.cluster)
       _ = state.client.destroy(timeoutMilliseconds: 5_000)
     }
   }

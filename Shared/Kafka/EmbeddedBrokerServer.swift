@@ -36,7 +36,7 @@ package struct EmbeddedBrokerServer {
     defer {
       for peer in server.peers.dropFirst() { close(peer.input) }
       if server.listener >= 0 { close(server.listener) }
-      if let controlSocket { unlink(controlSocket) }
+      if let controlSocket { unsafe unlink(controlSocket) }
     }
     server.peers = [Peer(input: input, output: output)]
     guard UnixSocket.write("ready \(broker.bootstrapServers)\n", to: output) else { return }
@@ -48,7 +48,7 @@ package struct EmbeddedBrokerServer {
     var waits = peers.map { pollfd(fd: $0.input, events: Int16(POLLIN), revents: 0) }
     let isListening = listener >= 0 && peers.count <= EmbeddedBrokerServer.connectionsMaximum
     if isListening { waits.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0)) }
-    guard poll(&waits, nfds_t(waits.count), -1) > 0 else { return errno == EINTR }
+    guard unsafe poll(&waits, nfds_t(waits.count), -1) > 0 else { return errno == EINTR }
     if isListening, waits[peers.count].revents != 0 {
       let connection = accept(listener, nil, nil)
       if connection >= 0 { peers.append(Peer(input: connection, output: connection)) }
@@ -65,7 +65,7 @@ package struct EmbeddedBrokerServer {
   /// Takes what has come; false when the peer is to be dropped.
   private mutating func read(_ index: Int) -> Bool {
     var buffer = [UInt8](repeating: 0, count: EmbeddedBrokerServer.lineBytesMaximum)
-    let count = Foundation.read(peers[index].input, &buffer, buffer.count)
+    let count = unsafe Foundation.read(peers[index].input, &buffer, buffer.count)
     if count < 0 { return errno == EINTR }
     guard count > 0 else { return false }
     peers[index].pending += buffer[..<count]
@@ -119,7 +119,9 @@ package struct EmbeddedBrokerControl: Sendable {
     }
     var answer: [UInt8] = []
     var byte: UInt8 = 0
-    while answer.count < 4_096, read(connection, &byte, 1) == 1, byte != UInt8(ascii: "\n") { answer.append(byte) }
+    while answer.count < 4_096, unsafe read(connection, &byte, 1) == 1, byte != UInt8(ascii: "\n") {
+      answer.append(byte)
+    }
     let text = String(decoding: answer, as: UTF8.self)
     guard text.hasPrefix(prefix) else {
       if text.isEmpty { throw KafkaError(.brokerUnavailable, "the embedded broker does not answer", isRetriable: true) }

@@ -69,13 +69,13 @@ package final class KafkaAdmin {
   /// Deletes a topic with all its records; throws `unknownTopic`.
   package func delete(topic: String, timeoutMilliseconds: Int32 = 30_000) throws(KafkaError) {
     let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
-    var request = rd_kafka_DeleteTopic_new(topic)
-    defer { rd_kafka_DeleteTopic_destroy(request) }
-    try perform(RD_KAFKA_ADMIN_OP_DELETETOPICS, resultType: RD_KAFKA_EVENT_DELETETOPICS_RESULT, deadline) {
-      rd_kafka_DeleteTopics(client.pointer, &request, 1, $0, $1)
+    var request = unsafe rd_kafka_DeleteTopic_new(topic)
+    defer { unsafe rd_kafka_DeleteTopic_destroy(request) }
+    try unsafe perform(RD_KAFKA_ADMIN_OP_DELETETOPICS, resultType: RD_KAFKA_EVENT_DELETETOPICS_RESULT, deadline) {
+      unsafe rd_kafka_DeleteTopics(client.pointer, &request, 1, $0, $1)
     } read: { event in
       var count = 0
-      return KafkaAdmin.firstError(rd_kafka_DeleteTopics_result_topics(event, &count), count)
+      return unsafe KafkaAdmin.firstError(rd_kafka_DeleteTopics_result_topics(event, &count), count)
     }
   }
 
@@ -85,13 +85,15 @@ package final class KafkaAdmin {
   ) throws(KafkaError) {
     let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
     let place = KafkaTopicPartitionOffset(topic: topic, partition: partition, offset: offset)
-    var request = TopicPartitionList([place]).withPointer { rd_kafka_DeleteRecords_new($0) }
-    defer { rd_kafka_DeleteRecords_destroy(request) }
-    try perform(RD_KAFKA_ADMIN_OP_DELETERECORDS, resultType: RD_KAFKA_EVENT_DELETERECORDS_RESULT, deadline) {
-      rd_kafka_DeleteRecords(client.pointer, &request, 1, $0, $1)
+    var request = unsafe TopicPartitionList([place]).withPointer { unsafe rd_kafka_DeleteRecords_new($0) }
+    defer { unsafe rd_kafka_DeleteRecords_destroy(request) }
+    try unsafe perform(RD_KAFKA_ADMIN_OP_DELETERECORDS, resultType: RD_KAFKA_EVENT_DELETERECORDS_RESULT, deadline) {
+      unsafe rd_kafka_DeleteRecords(client.pointer, &request, 1, $0, $1)
     } read: { event in
-      guard let list = rd_kafka_DeleteRecords_result_offsets(event), list.pointee.cnt > 0 else { return nil }
-      let code = list.pointee.elems[0].err
+      guard let list = unsafe rd_kafka_DeleteRecords_result_offsets(event), unsafe list.pointee.cnt > 0 else {
+        return nil
+      }
+      let code = unsafe list.pointee.elems[0].err
       return code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code: code, partition: place.partition)
     }
   }
@@ -105,33 +107,34 @@ package final class KafkaAdmin {
 
   private func create(_ topic: KafkaTopicSpecification, _ deadline: Deadline) throws(KafkaError) {
     var reason = [CChar](repeating: 0, count: 256)
-    var request = rd_kafka_NewTopic_new(
+    var request = unsafe rd_kafka_NewTopic_new(
       topic.name, topic.partitionCount, topic.replicationFactor, &reason, reason.count)
-    guard request != nil else {
+    guard unsafe request != nil else {
       throw KafkaError(.configuration, "librdkafka refuses the name, partitions or replication of \(topic.name)")
     }
-    defer { rd_kafka_NewTopic_destroy(request) }
+    defer { unsafe rd_kafka_NewTopic_destroy(request) }
     for (name, value) in topic.settings.sorted(by: { $0.key < $1.key }) {
-      try KafkaError.check(rd_kafka_NewTopic_set_config(request, name, value))
+      try unsafe KafkaError.check(rd_kafka_NewTopic_set_config(request, name, value))
     }
-    try perform(RD_KAFKA_ADMIN_OP_CREATETOPICS, resultType: RD_KAFKA_EVENT_CREATETOPICS_RESULT, deadline) {
-      rd_kafka_CreateTopics(client.pointer, &request, 1, $0, $1)
+    try unsafe perform(RD_KAFKA_ADMIN_OP_CREATETOPICS, resultType: RD_KAFKA_EVENT_CREATETOPICS_RESULT, deadline) {
+      unsafe rd_kafka_CreateTopics(client.pointer, &request, 1, $0, $1)
     } read: { event in
       var count = 0
-      return KafkaAdmin.firstError(rd_kafka_CreateTopics_result_topics(event, &count), count)
+      return unsafe KafkaAdmin.firstError(rd_kafka_CreateTopics_result_topics(event, &count), count)
     }
   }
 
   private func grow(_ topic: KafkaTopicSpecification, _ deadline: Deadline) throws(KafkaError) {
     var reason = [CChar](repeating: 0, count: 256)
-    var request = rd_kafka_NewPartitions_new(topic.name, Int(topic.partitionCount), &reason, reason.count)
-    guard request != nil else { throw KafkaError(.configuration, "librdkafka refuses to grow \(topic.name)") }
-    defer { rd_kafka_NewPartitions_destroy(request) }
-    try perform(RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, resultType: RD_KAFKA_EVENT_CREATEPARTITIONS_RESULT, deadline) {
-      rd_kafka_CreatePartitions(client.pointer, &request, 1, $0, $1)
+    var request = unsafe rd_kafka_NewPartitions_new(topic.name, Int(topic.partitionCount), &reason, reason.count)
+    guard unsafe request != nil else { throw KafkaError(.configuration, "librdkafka refuses to grow \(topic.name)") }
+    defer { unsafe rd_kafka_NewPartitions_destroy(request) }
+    try unsafe perform(RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, resultType: RD_KAFKA_EVENT_CREATEPARTITIONS_RESULT, deadline)
+    {
+      unsafe rd_kafka_CreatePartitions(client.pointer, &request, 1, $0, $1)
     } read: { event in
       var count = 0
-      return KafkaAdmin.firstError(rd_kafka_CreatePartitions_result_topics(event, &count), count)
+      return unsafe KafkaAdmin.firstError(rd_kafka_CreatePartitions_result_topics(event, &count), count)
     }
   }
 
@@ -142,36 +145,37 @@ package final class KafkaAdmin {
     read: (_ result: OpaquePointer) -> KafkaError?
   ) throws(KafkaError) {
     guard !isClosed else { throw .closed }
-    let options = rd_kafka_AdminOptions_new(client.pointer, operation)
-    defer { rd_kafka_AdminOptions_destroy(options) }
+    let options = unsafe rd_kafka_AdminOptions_new(client.pointer, operation)
+    defer { unsafe rd_kafka_AdminOptions_destroy(options) }
     let wait = max(deadline.remainingMilliseconds, 1)
-    try KafkaError.check(rd_kafka_AdminOptions_set_request_timeout(options, wait, nil, 0))
-    try KafkaError.check(rd_kafka_AdminOptions_set_operation_timeout(options, wait, nil, 0))
-    let queue = rd_kafka_queue_new(client.pointer)
-    defer { rd_kafka_queue_destroy(queue) }
-    start(options, queue)
+    try unsafe KafkaError.check(rd_kafka_AdminOptions_set_request_timeout(options, wait, nil, 0))
+    try unsafe KafkaError.check(rd_kafka_AdminOptions_set_operation_timeout(options, wait, nil, 0))
+    let queue = unsafe rd_kafka_queue_new(client.pointer)
+    defer { unsafe rd_kafka_queue_destroy(queue) }
+    unsafe start(options, queue)
     defer { serveLog() }
     // The request's own timeout ends it; the margin lets librdkafka say so itself.
-    guard let event = rd_kafka_queue_poll(queue, wait + 1_000) else {
+    guard let event = unsafe rd_kafka_queue_poll(queue, wait + 1_000) else {
       throw KafkaError(.timedOut, "no answer in time", isRetriable: true)
     }
-    defer { rd_kafka_event_destroy(event) }
-    guard rd_kafka_event_type(event) == resultType else { throw KafkaError(.other, "an unexpected answer") }
-    let code = rd_kafka_event_error(event)
+    defer { unsafe rd_kafka_event_destroy(event) }
+    guard unsafe rd_kafka_event_type(event) == resultType else { throw KafkaError(.other, "an unexpected answer") }
+    let code = unsafe rd_kafka_event_error(event)
     guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
-      throw KafkaError(code: code, message: rd_kafka_event_error_string(event).map { String(cString: $0) })
+      throw unsafe KafkaError(
+        code: code, message: rd_kafka_event_error_string(event).map { unsafe String(cString: $0) })
     }
-    if let error = read(event) { throw error }
+    if let error = unsafe read(event) { throw error }
   }
 
   private static func firstError(
     _ results: UnsafeMutablePointer<OpaquePointer?>?, _ count: Int
   ) -> KafkaError? {
     for index in 0..<count {
-      let code = rd_kafka_topic_result_error(results?[index])
+      let code = unsafe rd_kafka_topic_result_error(results?[index])
       guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { continue }
-      return KafkaError(
-        code: code, message: rd_kafka_topic_result_error_string(results?[index]).map { String(cString: $0) })
+      return unsafe KafkaError(
+        code: code, message: rd_kafka_topic_result_error_string(results?[index]).map { unsafe String(cString: $0) })
     }
     return nil
   }
@@ -191,9 +195,9 @@ package final class KafkaAdmin {
   }
 
   private func serveLog(timeoutMilliseconds: Int32 = 0) {
-    while let event = rd_kafka_queue_poll(client.queue, timeoutMilliseconds) {
-      _ = client.takeLog(event)
-      rd_kafka_event_destroy(event)
+    while let event = unsafe rd_kafka_queue_poll(client.queue, timeoutMilliseconds) {
+      _ = unsafe client.takeLog(event)
+      unsafe rd_kafka_event_destroy(event)
       if timeoutMilliseconds > 0 { return }
     }
   }

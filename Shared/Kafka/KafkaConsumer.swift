@@ -18,7 +18,7 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
 /// The traps it avoids: events on one queue, never `consume_batch`, which skips offsets in 2.0.2; positions are given
 /// with the assignment, never by seek (its timeout is wrong by a thousand); only what was paused is resumed (else old
 /// records come again); `close` is bounded, because librdkafka's can hang.
-package final class KafkaConsumer {
+@safe package final class KafkaConsumer {
   /// The topics by their index in records and events: those given at the start, then those assigned by hand.
   package private(set) var topics: [String]
   /// Ends a blocked `poll` from any thread.
@@ -28,7 +28,7 @@ package final class KafkaConsumer {
   private let groupID: String?
   private var topicIndexes: [String: Int] = [:]
   // librdkafka's topic handles live as long as the assignment, so the cache is emptied with it.
-  private var handleIndexes: [(handle: OpaquePointer, index: Int)] = []
+  private var handleIndexes: [(handle: OpaquePointer, index: Int)] = unsafe []
   private var paused: Set<KafkaTopicPartition> = []
   /// Topics whose leaders were asked for.
   private var knownTopics: Set<String> = []
@@ -72,21 +72,21 @@ package final class KafkaConsumer {
     var records = 0
     while records < max(recordsMaximum, 1), events.count < KafkaConsumer.eventsMaximum {
       let wait = records == 0 && events.isEmpty ? deadline.remainingMilliseconds : 0
-      guard let event = rd_kafka_queue_poll(client.queue, wait) else { break }
-      defer { rd_kafka_event_destroy(event) }
-      switch rd_kafka_event_type(event) {
+      guard let event = unsafe rd_kafka_queue_poll(client.queue, wait) else { break }
+      defer { unsafe rd_kafka_event_destroy(event) }
+      switch unsafe rd_kafka_event_type(event) {
       case RD_KAFKA_EVENT_FETCH:
-        while let message = rd_kafka_event_message_next(event) {
-          if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+        while let message = unsafe rd_kafka_event_message_next(event) {
+          if unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
             records += 1
-            receive(KafkaRecordView(message, topicIndex: topicIndex(of: message.pointee.rkt)))
-          } else if let error = consumerEvent(of: message.pointee) {
+            unsafe receive(KafkaRecordView(message, topicIndex: topicIndex(of: message.pointee.rkt)))
+          } else if let error = unsafe consumerEvent(of: message.pointee) {
             events.append(error)
           }
         }
       case RD_KAFKA_EVENT_ERROR:
-        if let error = errorEvent(event) { events.append(error) }
-      default: _ = client.takeLog(event)
+        if let error = unsafe errorEvent(event) { events.append(error) }
+      default: _ = unsafe client.takeLog(event)
       }
     }
     return events
@@ -100,8 +100,8 @@ package final class KafkaConsumer {
       topicIndexes[place.partition.topic] = topics.count
       topics.append(place.partition.topic)
     }
-    handleIndexes.removeAll()
-    try KafkaError.check(TopicPartitionList(places).withPointer { rd_kafka_assign(client.pointer, $0) })
+    unsafe handleIndexes.removeAll()
+    try unsafe KafkaError.check(TopicPartitionList(places).withPointer { unsafe rd_kafka_assign(client.pointer, $0) })
     learnLeaders(of: Set(places.map(\.partition.topic)))
   }
 
@@ -140,8 +140,8 @@ package final class KafkaConsumer {
   package func unassign() throws(KafkaError) {
     guard !isClosed else { throw .closed }
     try resumeAll()
-    handleIndexes.removeAll()
-    try KafkaError.check(rd_kafka_assign(client.pointer, nil))
+    unsafe handleIndexes.removeAll()
+    try unsafe KafkaError.check(rd_kafka_assign(client.pointer, nil))
   }
 
   /// Stops the records of these partitions until `resume`; those fetched ahead are fetched again then.
@@ -150,7 +150,7 @@ package final class KafkaConsumer {
     let fresh = partitions.filter { !paused.contains($0) }
     guard !fresh.isEmpty else { return }
     let list = TopicPartitionList(fresh)
-    try KafkaError.check(list.withPointer { rd_kafka_pause_partitions(client.pointer, $0) })
+    try unsafe KafkaError.check(list.withPointer { unsafe rd_kafka_pause_partitions(client.pointer, $0) })
     if let error = list.firstError { throw error }
     paused.formUnion(fresh)
   }
@@ -162,7 +162,7 @@ package final class KafkaConsumer {
     guard !stopped.isEmpty else { return }
     paused.subtract(stopped)
     let list = TopicPartitionList(stopped)
-    try KafkaError.check(list.withPointer { rd_kafka_resume_partitions(client.pointer, $0) })
+    try unsafe KafkaError.check(list.withPointer { unsafe rd_kafka_resume_partitions(client.pointer, $0) })
     if let error = list.firstError { throw error }
   }
 
@@ -170,7 +170,8 @@ package final class KafkaConsumer {
   package func commit(offsets: [KafkaTopicPartitionOffset]) throws(KafkaError) {
     guard !isClosed else { throw .closed }
     guard groupID != nil, !offsets.isEmpty else { return }
-    try KafkaError.check(TopicPartitionList(offsets).withPointer { rd_kafka_commit(client.pointer, $0, 1) })
+    try unsafe KafkaError.check(
+      TopicPartitionList(offsets).withPointer { unsafe rd_kafka_commit(client.pointer, $0, 1) })
   }
 
   /// Ends the client within about the given time; false when librdkafka was not done by then
@@ -181,12 +182,14 @@ package final class KafkaConsumer {
     isClosed = true
     waker.disarm()
     let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
-    if KafkaError.consume(rd_kafka_consumer_close_queue(client.pointer, client.queue)) == nil {
-      while rd_kafka_consumer_closed(client.pointer) == 0, !deadline.isOver {
+    if unsafe KafkaError.consume(rd_kafka_consumer_close_queue(client.pointer, client.queue)) == nil {
+      while unsafe rd_kafka_consumer_closed(client.pointer) == 0, !deadline.isOver {
         // Short waits: the end itself does not always wake the queue.
-        guard let event = rd_kafka_queue_poll(client.queue, min(deadline.remainingMilliseconds, 50)) else { continue }
-        _ = client.takeLog(event)
-        rd_kafka_event_destroy(event)
+        guard let event = unsafe rd_kafka_queue_poll(client.queue, min(deadline.remainingMilliseconds, 50)) else {
+          continue
+        }
+        _ = unsafe client.takeLog(event)
+        unsafe rd_kafka_event_destroy(event)
       }
     }
     return client.destroy(timeoutMilliseconds: max(deadline.remainingMilliseconds, 100))
@@ -197,34 +200,34 @@ package final class KafkaConsumer {
     guard !paused.isEmpty else { return }
     let list = TopicPartitionList(paused)
     paused.removeAll()
-    try KafkaError.check(list.withPointer { rd_kafka_resume_partitions(client.pointer, $0) })
+    try unsafe KafkaError.check(list.withPointer { unsafe rd_kafka_resume_partitions(client.pointer, $0) })
   }
 
   private func topicIndex(of handle: OpaquePointer?) -> Int {
-    guard let handle else { return -1 }
-    for entry in handleIndexes where entry.handle == handle { return entry.index }
-    let index = topicIndexes[String(cString: rd_kafka_topic_name(handle))] ?? -1
-    handleIndexes.append((handle, index))
+    guard let handle = unsafe handle else { return -1 }
+    if let known = unsafe handleIndexes.first(where: { unsafe $0.handle == handle }) { return unsafe known.index }
+    let index = unsafe topicIndexes[String(cString: rd_kafka_topic_name(handle))] ?? -1
+    unsafe handleIndexes.append((handle, index))
     return index
   }
 
   private func errorEvent(_ event: OpaquePointer) -> KafkaConsumerEvent? {
-    guard rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__PARTITION_EOF else {
-      return reported(client.error(of: event))
+    guard unsafe rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__PARTITION_EOF else {
+      return unsafe reported(client.error(of: event))
     }
-    guard let place = rd_kafka_event_topic_partition(event) else { return nil }
-    defer { rd_kafka_topic_partition_destroy(place) }
-    guard let index = topicIndexes[String(cString: place.pointee.topic)] else { return nil }
-    return .endReached(topicIndex: index, partition: place.pointee.partition, offset: place.pointee.offset)
+    guard let place = unsafe rd_kafka_event_topic_partition(event) else { return nil }
+    defer { unsafe rd_kafka_topic_partition_destroy(place) }
+    guard let index = unsafe topicIndexes[String(cString: place.pointee.topic)] else { return nil }
+    return unsafe .endReached(topicIndex: index, partition: place.pointee.partition, offset: place.pointee.offset)
   }
 
   private func consumerEvent(of message: rd_kafka_message_t) -> KafkaConsumerEvent? {
-    let index = topicIndex(of: message.rkt)
-    guard message.err != RD_KAFKA_RESP_ERR__PARTITION_EOF else {
-      return .endReached(topicIndex: index, partition: message.partition, offset: message.offset)
+    let index = unsafe topicIndex(of: message.rkt)
+    guard unsafe message.err != RD_KAFKA_RESP_ERR__PARTITION_EOF else {
+      return unsafe .endReached(topicIndex: index, partition: message.partition, offset: message.offset)
     }
     let topic = topics.indices.contains(index) ? topics[index] : ""
-    return reported(
+    return unsafe reported(
       KafkaError(code: message.err, partition: KafkaTopicPartition(topic: topic, partition: message.partition)))
   }
 
@@ -242,7 +245,7 @@ package final class KafkaWaker: Sendable {
   init(_ client: ClientHandle) { self.client = Monitor(client) }
 
   package func wakeUp() {
-    client.withLock { if let client = $0 { rd_kafka_queue_yield(client.queue) } }
+    client.withLock { if let client = $0 { unsafe rd_kafka_queue_yield(client.queue) } }
   }
 
   func disarm() { client.withLock { $0 = nil } }

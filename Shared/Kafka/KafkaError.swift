@@ -77,8 +77,8 @@ package struct KafkaError: Error, Equatable, Sendable, CustomStringConvertible {
   ) {
     let isFatal = isFatal || code == RD_KAFKA_RESP_ERR__FATAL
     self.kind = KafkaError.kind(of: code)
-    self.codeName = String(cString: rd_kafka_err2name(code))
-    self.message = message ?? String(cString: rd_kafka_err2str(code))
+    self.codeName = unsafe String(cString: rd_kafka_err2name(code))
+    self.message = unsafe message ?? String(cString: rd_kafka_err2str(code))
     self.isFatal = isFatal
     self.isRetriable = !isFatal && (isRetriable ?? KafkaError.isRetriable(code))
     self.partition = partition
@@ -86,11 +86,11 @@ package struct KafkaError: Error, Equatable, Sendable, CustomStringConvertible {
 
   /// Reads an error object and destroys it; nil means success.
   static func consume(_ error: OpaquePointer?) -> KafkaError? {
-    guard let error else { return nil }
-    defer { rd_kafka_error_destroy(error) }
-    let code = rd_kafka_error_code(error)
+    guard let error = unsafe error else { return nil }
+    defer { unsafe rd_kafka_error_destroy(error) }
+    let code = unsafe rd_kafka_error_code(error)
     guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
-    return KafkaError(
+    return unsafe KafkaError(
       code: code, message: String(cString: rd_kafka_error_string(error)), isFatal: rd_kafka_error_is_fatal(error) != 0,
       isRetriable: rd_kafka_error_is_retriable(error) != 0 ? true : nil)
   }

@@ -76,7 +76,7 @@ package final class KafkaProducer: Sendable {
     headers: [KafkaHeader] = [], timestampMilliseconds: Int64? = nil, reportID: UInt64,
     timeoutMilliseconds: Int = 10_000
   ) throws(KafkaError) {
-    let record = OutgoingRecord(
+    let record = unsafe OutgoingRecord(
       partition: partition, key: key, value: value, headers: headers, timestampMilliseconds: timestampMilliseconds,
       reportID: reportID)
     guard try !queue(record, topic: topic, timeoutMilliseconds: timeoutMilliseconds) else { return }
@@ -93,10 +93,10 @@ package final class KafkaProducer: Sendable {
     topic: String, partition: Int32, key: [UInt8]?, value: [UInt8]?, headers: [KafkaHeader] = [],
     timestampMilliseconds: Int64? = nil, reportID: UInt64, timeoutMilliseconds: Int = 10_000
   ) throws(KafkaError) {
-    let outcome = withBytes(key) { key in
-      withBytes(value) { value in
+    let outcome = unsafe withBytes(key) { key in
+      unsafe withBytes(value) { value in
         Result { () throws(KafkaError) in
-          try send(
+          try unsafe send(
             topic: topic, partition: partition, key: key, value: value, headers: headers,
             timestampMilliseconds: timestampMilliseconds, reportID: reportID, timeoutMilliseconds: timeoutMilliseconds)
         }
@@ -106,7 +106,7 @@ package final class KafkaProducer: Sendable {
   }
 
   private func withBytes<Value>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Value) -> Value {
-    if let bytes { bytes.withUnsafeBytes { body($0) } } else { body(nil) }
+    if let bytes { unsafe bytes.withUnsafeBytes { unsafe body($0) } } else { body(nil) }
   }
 
   /// False when the topic's partition is not known.
@@ -124,7 +124,7 @@ package final class KafkaProducer: Sendable {
       guard let known = state.topics[topic], (0..<known.partitionCount).contains(record.partition) else {
         return false
       }
-      if let error = record.produce(client.pointer, topic: known.handle) { throw error }
+      if let error = unsafe record.produce(client.pointer, topic: known.handle) { throw error }
       state.records += 1
       state.bytes += size
       return true
@@ -160,10 +160,10 @@ package final class KafkaProducer: Sendable {
     try state.withLock { (state) throws(KafkaError) in
       state.missed[topic] = nil
       if state.topics[topic] == nil {
-        guard let handle = rd_kafka_topic_new(client.pointer, topic, nil) else {
+        guard let handle = unsafe rd_kafka_topic_new(client.pointer, topic, nil) else {
           throw KafkaError(code: rd_kafka_last_error())
         }
-        state.topics[topic] = ProducerState.Topic(handle: handle, partitionCount: count)
+        state.topics[topic] = unsafe ProducerState.Topic(handle: handle, partitionCount: count)
       } else {
         state.topics[topic]?.partitionCount = count
       }
@@ -176,7 +176,7 @@ package final class KafkaProducer: Sendable {
     let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
     guard beginClosing() else { return recordsInFlight == 0 }
     // Starts what lingers; the owner thread drains the reports meanwhile.
-    rd_kafka_flush(client.pointer, deadline.remainingMilliseconds)
+    unsafe rd_kafka_flush(client.pointer, deadline.remainingMilliseconds)
     let isDelivered = state.wait(timeoutMilliseconds: Int(deadline.remainingMilliseconds)) { $0.records == 0 }
     if !isDelivered { purge() }
     end()
@@ -203,7 +203,7 @@ package final class KafkaProducer: Sendable {
   }
 
   private func purge() {
-    rd_kafka_purge(
+    unsafe rd_kafka_purge(
       client.pointer, Int32(RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING))
   }
 
@@ -211,7 +211,7 @@ package final class KafkaProducer: Sendable {
     // Woken before it is told, the owner thread would sleep again; woken after that, it may have freed the queue.
     state.update { state in
       state.isEnding = true
-      rd_kafka_queue_yield(client.queue)
+      unsafe rd_kafka_queue_yield(client.queue)
     }
   }
 }
@@ -222,16 +222,16 @@ extension KafkaProducer {
 
   private func serve() {
     while !state.withLock({ $0.isEnding }) {
-      guard let event = rd_kafka_queue_poll(client.queue, KafkaProducer.pollMilliseconds) else { continue }
-      take(event)
+      guard let event = unsafe rd_kafka_queue_poll(client.queue, KafkaProducer.pollMilliseconds) else { continue }
+      unsafe take(event)
     }
-    while let event = rd_kafka_queue_poll(client.queue, 0) {
-      take(event)
+    while let event = unsafe rd_kafka_queue_poll(client.queue, 0) {
+      unsafe take(event)
     }
     // A metadata call that outlasts its own timeout by so much still uses the client: better leaked than freed.
     if state.wait(timeoutMilliseconds: 60_000, until: { $0.metadataCalls == 0 }) {
       state.update { state in
-        for topic in state.topics.values { rd_kafka_topic_destroy(topic.handle) }
+        for topic in state.topics.values { unsafe rd_kafka_topic_destroy(topic.handle) }
         state.topics.removeAll()
       }
       _ = client.destroy(timeoutMilliseconds: 60_000)
@@ -241,33 +241,34 @@ extension KafkaProducer {
 
   /// Serves an event and destroys it.
   private func take(_ event: OpaquePointer) {
-    guard rd_kafka_event_type(event) != RD_KAFKA_EVENT_DR else { return takeReports(event) }
-    defer { rd_kafka_event_destroy(event) }
-    switch rd_kafka_event_type(event) {
+    guard unsafe rd_kafka_event_type(event) != RD_KAFKA_EVENT_DR else { return unsafe takeReports(event) }
+    defer { unsafe rd_kafka_event_destroy(event) }
+    switch unsafe rd_kafka_event_type(event) {
     case RD_KAFKA_EVENT_ERROR:
       // Others (a broker is away) are librdkafka's to overcome: no record times out.
-      if rd_kafka_event_error_is_fatal(event) != 0 { fail(client.error(of: event)) }
-    default: _ = client.takeLog(event)
+      if unsafe rd_kafka_event_error_is_fatal(event) != 0 { unsafe fail(client.error(of: event)) }
+    default: _ = unsafe client.takeLog(event)
     }
   }
 
   private func takeReports(_ event: OpaquePointer) {
     var batch: [KafkaDeliveryReport] = []
-    batch.reserveCapacity(rd_kafka_event_message_count(event))
+    unsafe batch.reserveCapacity(rd_kafka_event_message_count(event))
     var bytes = 0
     var firstError: KafkaError?
-    while let message = rd_kafka_event_message_next(event)?.pointee {
-      bytes += message.len + message.key_len
-      let error = message.err == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code: message.err)
-      let reportID = UInt64(UInt(bitPattern: message._private))
+    while let message = unsafe rd_kafka_event_message_next(event)?.pointee {
+      unsafe bytes += message.len + message.key_len
+      let error = unsafe message.err == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code: message.err)
+      let reportID = unsafe UInt64(UInt(bitPattern: message._private))
       if let error, !(error.concernsRecordAlone && isExpendable(reportID)) { firstError = firstError ?? error }
-      batch.append(KafkaDeliveryReport(reportID: reportID, offset: error == nil ? message.offset : -1, error: error))
+      unsafe batch.append(
+        KafkaDeliveryReport(reportID: reportID, offset: error == nil ? message.offset : -1, error: error))
     }
     // Failed before the reports are told, so that nobody who hears of a hole can still send behind it.
     if let firstError { fail(firstError) }
     let count = batch.count
     // librdkafka counts the records as queued until the event is gone: credit comes back only then.
-    rd_kafka_event_destroy(event)
+    unsafe rd_kafka_event_destroy(event)
     state.update { state in
       state.records -= count
       state.bytes -= bytes

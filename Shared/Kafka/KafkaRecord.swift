@@ -65,7 +65,7 @@ package enum KafkaTimestampType: Sendable {
 /// A record that lies in a consumer's memory, valid only inside the call that hands it over (hence not copyable).
 ///
 /// A null payload (a tombstone) is normal input: `value` is nil then, and an empty buffer for an empty payload.
-package struct KafkaRecordView: ~Copyable {
+@safe package struct KafkaRecordView: ~Copyable {
   /// The topic, as an index into the consumer's `topics`: no string is made per record.
   package let topicIndex: Int
   package let partition: Int32
@@ -78,14 +78,14 @@ package struct KafkaRecordView: ~Copyable {
   private let message: UnsafePointer<rd_kafka_message_t>
 
   init(_ message: UnsafePointer<rd_kafka_message_t>, topicIndex: Int) {
-    self.message = message
+    unsafe self.message = unsafe message
     self.topicIndex = topicIndex
-    partition = message.pointee.partition
-    offset = message.pointee.offset
-    key = KafkaRecordView.bytes(message.pointee.key, message.pointee.key_len)
-    value = KafkaRecordView.bytes(message.pointee.payload, message.pointee.len)
+    partition = unsafe message.pointee.partition
+    offset = unsafe message.pointee.offset
+    unsafe key = unsafe KafkaRecordView.bytes(message.pointee.key, message.pointee.key_len)
+    unsafe value = unsafe KafkaRecordView.bytes(message.pointee.payload, message.pointee.len)
     var type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
-    timestampMilliseconds = rd_kafka_message_timestamp(message, &type)
+    timestampMilliseconds = unsafe rd_kafka_message_timestamp(message, &type)
     timestampType =
       switch type {
       case RD_KAFKA_TIMESTAMP_CREATE_TIME: .createTime
@@ -97,16 +97,18 @@ package struct KafkaRecordView: ~Copyable {
   /// Hands over each header in its order; names may repeat. At most `headersMaximum`, whatever a peer sends.
   package func forEachHeader(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) -> Void) {
     var headers: OpaquePointer?
-    guard rd_kafka_message_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR, let headers else { return }
+    guard unsafe rd_kafka_message_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR, let headers = unsafe headers
+    else { return }
     for index in 0..<KafkaRecordView.headersMaximum {
       var name: UnsafePointer<CChar>?
       var value: UnsafeRawPointer?
       var size = 0
-      guard rd_kafka_header_get_all(headers, index, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR, let name
+      guard unsafe rd_kafka_header_get_all(headers, index, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR,
+        let name = unsafe name
       else { return }
-      body(
+      unsafe body(
         UnsafeRawBufferPointer(start: name, count: KafkaRecordView.length(name)),
-        value.map { UnsafeRawBufferPointer(start: $0, count: size) })
+        value.map { unsafe UnsafeRawBufferPointer(start: $0, count: size) })
     }
   }
 
@@ -116,19 +118,22 @@ package struct KafkaRecordView: ~Copyable {
   /// A copy that may be kept.
   package func copy(topic: String) -> KafkaRecord {
     var headers: [KafkaHeader] = []
-    forEachHeader { name, value in headers.append(KafkaHeader(name: Array(name), value: value.map { Array($0) })) }
-    return KafkaRecord(
+    unsafe forEachHeader { name, value in
+      unsafe headers.append(KafkaHeader(name: Array(name), value: value.map { unsafe Array($0) }))
+    }
+    return unsafe KafkaRecord(
       topic: topic, partition: partition, offset: offset, timestampMilliseconds: timestampMilliseconds,
-      timestampType: timestampType, key: key.map { Array($0) }, value: value.map { Array($0) }, headers: headers)
+      timestampType: timestampType, key: key.map { unsafe Array($0) }, value: unsafe value.map { unsafe Array($0) },
+      headers: headers)
   }
 
   private static func bytes(_ start: UnsafeMutableRawPointer?, _ count: Int) -> UnsafeRawBufferPointer? {
-    start.map { UnsafeRawBufferPointer(start: $0, count: count) }
+    unsafe start.map { unsafe UnsafeRawBufferPointer(start: $0, count: count) }
   }
 
   private static func length(_ text: UnsafePointer<CChar>) -> Int {
     var count = 0
-    while text[count] != 0 { count += 1 }
+    while unsafe text[count] != 0 { count += 1 }
     return count
   }
 }

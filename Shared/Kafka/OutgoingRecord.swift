@@ -2,7 +2,7 @@ import CLibrdkafka
 
 /// What a producer keeps under its lock.
 struct ProducerState {
-  struct Topic {
+  @safe struct Topic {
     /// Kept, so that no record needs a look-up by name inside librdkafka; destroyed before the client.
     let handle: OpaquePointer
     var partitionCount: Int32
@@ -33,7 +33,7 @@ struct ProducerState {
 }
 
 /// One record on its way into librdkafka, which copies all of it.
-struct OutgoingRecord {
+@safe struct OutgoingRecord {
   let partition: Int32
   let key: UnsafeRawBufferPointer?
   let value: UnsafeRawBufferPointer?
@@ -44,65 +44,68 @@ struct OutgoingRecord {
   private static let argumentsMaximum = 8
 
   /// Bytes as a delivery report counts them.
-  var size: Int { (key?.count ?? 0) + (value?.count ?? 0) }
+  var size: Int { unsafe (key?.count ?? 0) + (value?.count ?? 0) }
 
   /// Queues the record; the partition must be known to exist. Nil is success.
   func produce(_ client: OpaquePointer, topic: OpaquePointer) -> KafkaError? {
-    let list = headers.isEmpty ? nil : makeHeaders()
-    let error = withUnsafeTemporaryAllocation(of: rd_kafka_vu_t.self, capacity: OutgoingRecord.argumentsMaximum) {
+    let list = unsafe headers.isEmpty ? nil : makeHeaders()
+    let error = unsafe withUnsafeTemporaryAllocation(of: rd_kafka_vu_t.self, capacity: OutgoingRecord.argumentsMaximum)
+    {
       arguments in
       var count = 0
       func add(_ type: rd_kafka_vtype_t, _ fill: (inout rd_kafka_vu_t) -> Void) {
-        var argument = rd_kafka_vu_t()
-        argument.vtype = type
-        fill(&argument)
-        arguments.initializeElement(at: count, to: argument)
+        var argument = unsafe rd_kafka_vu_t()
+        unsafe argument.vtype = type
+        unsafe fill(&argument)
+        unsafe arguments.initializeElement(at: count, to: argument)
         count += 1
       }
-      add(RD_KAFKA_VTYPE_RKT) { $0.u.rkt = topic }
-      add(RD_KAFKA_VTYPE_PARTITION) { $0.u.i32 = partition }
-      add(RD_KAFKA_VTYPE_MSGFLAGS) { $0.u.i = RD_KAFKA_MSG_F_COPY }
-      add(RD_KAFKA_VTYPE_OPAQUE) { $0.u.ptr = UnsafeMutableRawPointer(bitPattern: UInt(reportID)) }
+      unsafe add(RD_KAFKA_VTYPE_RKT) { unsafe $0.u.rkt = unsafe topic }
+      unsafe add(RD_KAFKA_VTYPE_PARTITION) { unsafe $0.u.i32 = partition }
+      unsafe add(RD_KAFKA_VTYPE_MSGFLAGS) { unsafe $0.u.i = RD_KAFKA_MSG_F_COPY }
+      unsafe add(RD_KAFKA_VTYPE_OPAQUE) { unsafe $0.u.ptr = unsafe UnsafeMutableRawPointer(bitPattern: UInt(reportID)) }
       // An empty Swift buffer may have no address, which would make a tombstone of an empty value: lend it one.
-      let somewhere = UnsafeRawPointer(client)
-      if let value {
-        add(RD_KAFKA_VTYPE_VALUE) { OutgoingRecord.set(&$0, value, somewhere) }
+      let somewhere = unsafe UnsafeRawPointer(client)
+      if let value = unsafe value {
+        unsafe add(RD_KAFKA_VTYPE_VALUE) { unsafe OutgoingRecord.set(&$0, value, somewhere) }
       }
-      if let key {
-        add(RD_KAFKA_VTYPE_KEY) { OutgoingRecord.set(&$0, key, somewhere) }
+      if let key = unsafe key {
+        unsafe add(RD_KAFKA_VTYPE_KEY) { unsafe OutgoingRecord.set(&$0, key, somewhere) }
       }
-      if let timestampMilliseconds { add(RD_KAFKA_VTYPE_TIMESTAMP) { $0.u.i64 = timestampMilliseconds } }
-      if let list { add(RD_KAFKA_VTYPE_HEADERS) { $0.u.headers = list } }
-      return KafkaError.consume(rd_kafka_produceva(client, arguments.baseAddress, count))
+      if let timestampMilliseconds = timestampMilliseconds {
+        unsafe add(RD_KAFKA_VTYPE_TIMESTAMP) { unsafe $0.u.i64 = timestampMilliseconds }
+      }
+      if let list = unsafe list { unsafe add(RD_KAFKA_VTYPE_HEADERS) { unsafe $0.u.headers = unsafe list } }
+      return unsafe KafkaError.consume(rd_kafka_produceva(client, arguments.baseAddress, count))
     }
     // The headers are librdkafka's only when it took the record.
-    if error != nil, let list { rd_kafka_headers_destroy(list) }
+    if error != nil, let list = unsafe list { unsafe rd_kafka_headers_destroy(list) }
     return error
   }
 
   private static func set(
     _ argument: inout rd_kafka_vu_t, _ bytes: UnsafeRawBufferPointer, _ somewhere: UnsafeRawPointer
   ) {
-    argument.u.mem.ptr = UnsafeMutableRawPointer(mutating: bytes.baseAddress ?? somewhere)
-    argument.u.mem.size = bytes.count
+    unsafe argument.u.mem.ptr = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress ?? somewhere)
+    unsafe argument.u.mem.size = bytes.count
   }
 
   private func makeHeaders() -> OpaquePointer? {
-    guard let list = rd_kafka_headers_new(headers.count) else { return nil }
+    guard let list = unsafe rd_kafka_headers_new(headers.count) else { return nil }
     for header in headers {
-      header.name.withUnsafeBufferPointer { name in
-        name.withMemoryRebound(to: CChar.self) { name in
+      unsafe header.name.withUnsafeBufferPointer { name in
+        unsafe name.withMemoryRebound(to: CChar.self) { name in
           if let value = header.value {
-            value.withUnsafeBytes { value in
-              _ = rd_kafka_header_add(
+            unsafe value.withUnsafeBytes { value in
+              _ = unsafe rd_kafka_header_add(
                 list, name.baseAddress, name.count, value.baseAddress ?? UnsafeRawPointer(list), value.count)
             }
           } else {
-            _ = rd_kafka_header_add(list, name.baseAddress, name.count, nil, 0)
+            _ = unsafe rd_kafka_header_add(list, name.baseAddress, name.count, nil, 0)
           }
         }
       }
     }
-    return list
+    return unsafe list
   }
 }

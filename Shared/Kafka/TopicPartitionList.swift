@@ -4,14 +4,14 @@ import CLibrdkafka
 ///
 /// The pointer is lent to closures only: Swift may end an object right after its last use, which for a pointer read
 /// from it is before the call that gets the pointer.
-final class TopicPartitionList {
+@safe final class TopicPartitionList {
   private let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 
   init(_ partitions: [KafkaTopicPartitionOffset]) {
-    pointer = rd_kafka_topic_partition_list_new(Int32(clamping: partitions.count))
+    unsafe pointer = unsafe rd_kafka_topic_partition_list_new(Int32(clamping: partitions.count))
     for place in partitions {
-      let entry = rd_kafka_topic_partition_list_add(pointer, place.partition.topic, place.partition.partition)
-      entry?.pointee.offset = place.offset
+      let entry = unsafe rd_kafka_topic_partition_list_add(pointer, place.partition.topic, place.partition.partition)
+      unsafe entry?.pointee.offset = place.offset
     }
   }
 
@@ -19,26 +19,28 @@ final class TopicPartitionList {
     self.init(partitions.map { KafkaTopicPartitionOffset($0, offset: Int64(RD_KAFKA_OFFSET_INVALID)) })
   }
 
-  deinit { rd_kafka_topic_partition_list_destroy(pointer) }
+  deinit { unsafe rd_kafka_topic_partition_list_destroy(pointer) }
 
   func withPointer<Value>(
     _ body: (UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) -> Value
   ) -> Value {
-    withExtendedLifetime(self) { body(pointer) }
+    withExtendedLifetime(self) { unsafe body(pointer) }
   }
 
   /// The offset beside a partition; librdkafka may have changed the order.
   func offset(of partition: KafkaTopicPartition) -> Int64? {
-    withPointer { rd_kafka_topic_partition_list_find($0, partition.topic, partition.partition)?.pointee.offset }
+    unsafe withPointer {
+      unsafe rd_kafka_topic_partition_list_find($0, partition.topic, partition.partition)?.pointee.offset
+    }
   }
 
   /// The first error that librdkafka wrote beside a partition.
   var firstError: KafkaError? {
-    for index in 0..<Int(pointer.pointee.cnt) {
-      let entry = pointer.pointee.elems[index]
-      guard entry.err != RD_KAFKA_RESP_ERR_NO_ERROR else { continue }
-      let partition = KafkaTopicPartition(topic: String(cString: entry.topic), partition: entry.partition)
-      return KafkaError(code: entry.err, partition: partition)
+    for index in unsafe 0..<Int(pointer.pointee.cnt) {
+      let entry = unsafe pointer.pointee.elems[index]
+      guard unsafe entry.err != RD_KAFKA_RESP_ERR_NO_ERROR else { continue }
+      let partition = unsafe KafkaTopicPartition(topic: String(cString: entry.topic), partition: entry.partition)
+      return unsafe KafkaError(code: entry.err, partition: partition)
     }
     return nil
   }

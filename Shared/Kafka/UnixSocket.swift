@@ -7,9 +7,9 @@ enum UnixSocket {
   static func listen(_ path: String) throws(KafkaError) -> Int32 {
     let descriptor = try open()
     // A socket left over from a process that is gone would refuse the address for ever.
-    unlink(path)
-    let isBound = try withAddress(path) { address, length in bind(descriptor, address, length) == 0 }
-    guard isBound, chmod(path, 0o600) == 0, Foundation.listen(descriptor, 16) == 0 else {
+    unsafe unlink(path)
+    let isBound = try unsafe withAddress(path) { address, length in unsafe bind(descriptor, address, length) == 0 }
+    guard isBound, unsafe chmod(path, 0o600) == 0, Foundation.listen(descriptor, 16) == 0 else {
       close(descriptor)
       throw KafkaError(.configuration, "cannot listen on the control socket")
     }
@@ -19,8 +19,8 @@ enum UnixSocket {
   static func connect(_ path: String) throws(KafkaError) -> Int32 {
     let descriptor = try open()
     var limit = timeval(tv_sec: answerSeconds, tv_usec: 0)
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-    guard try withAddress(path, { Foundation.connect(descriptor, $0, $1) == 0 }) else {
+    unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    guard try unsafe withAddress(path, { unsafe Foundation.connect(descriptor, $0, $1) == 0 }) else {
       close(descriptor)
       throw KafkaError(.brokerUnavailable, "no embedded broker listens on the control socket", isRetriable: true)
     }
@@ -32,9 +32,10 @@ enum UnixSocket {
     let bytes = Array(text.utf8)
     var sent = 0
     while sent < bytes.count {
-      let count = bytes[sent...].withUnsafeBytes { rest in
-        let direct = send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
-        return direct < 0 && errno == ENOTSOCK ? Foundation.write(descriptor, rest.baseAddress, rest.count) : direct
+      let count = unsafe bytes[sent...].withUnsafeBytes { rest in
+        let direct = unsafe send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+        return unsafe direct < 0 && errno == ENOTSOCK
+          ? Foundation.write(descriptor, rest.baseAddress, rest.count) : direct
       }
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { return false }
@@ -58,9 +59,11 @@ enum UnixSocket {
     guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
       throw KafkaError(.configuration, "the control socket's path is too long")
     }
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-    return withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    return unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
     }
   }
 }

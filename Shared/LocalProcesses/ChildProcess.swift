@@ -165,7 +165,7 @@ package final class ChildProcess: Sendable {
       guard let descriptor else { throw SupervisionError.system(operation: "writing to \(name)", code: EBADF) }
       var rest = Array(text.utf8)[...]
       while !rest.isEmpty {
-        let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
         if written < 0 && errno == EINTR { continue }
         guard written > 0 else { throw SupervisionError.system(operation: "writing to \(name)", code: errno) }
         rest = rest.dropFirst(written)
@@ -190,14 +190,14 @@ package final class ChildProcess: Sendable {
 
   /// Waits for the end on a thread of the child's own, clears its process group, and reaps it.
   private func awaitEnd() {
-    var information = siginfo_t()
-    while waitid(P_PID, id_t(processIdentifier), &information, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
+    var information = unsafe siginfo_t()
+    while unsafe waitid(P_PID, id_t(processIdentifier), &information, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
     closeInput()
     status.update { status in
       // The child is still a zombie, so the group's number is still its own.
       _ = Glibc.kill(-processIdentifier, SIGKILL)
       var word: Int32 = 0
-      while waitpid(processIdentifier, &word, 0) < 0 && errno == EINTR {}
+      while unsafe waitpid(processIdentifier, &word, 0) < 0 && errno == EINTR {}
       status = ExitStatus(statusWord: word)
     }
   }

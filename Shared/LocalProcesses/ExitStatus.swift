@@ -26,5 +26,5 @@ package enum ExitStatus: Sendable, Equatable, CustomStringConvertible {
 
 /// The system's words for an error number.
 func describe(_ errorNumber: Int32) -> String {
-  strerror(errorNumber).map { String(cString: $0) } ?? "error \(errorNumber)"
+  unsafe strerror(errorNumber).map { unsafe String(cString: $0) } ?? "error \(errorNumber)"
 }

@@ -25,10 +25,10 @@ package enum FreePort {
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let result = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-        let bound = bind(descriptor, generic, length)
-        return bound == 0 ? getsockname(descriptor, generic, &length) : bound
+    let result = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+        let bound = unsafe bind(descriptor, generic, length)
+        return unsafe bound == 0 ? getsockname(descriptor, generic, &length) : bound
       }
     }
     guard result == 0 else { throw SupervisionError.system(operation: "finding a free port", code: errno) }

@@ -57,10 +57,10 @@ final class LineBuffer: Sendable {
     var buffer = [UInt8](repeating: 0, count: 16_384)
     var partial: [UInt8] = []
     while true {
-      let count = buffer.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+      let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { break }
-      if let copy { buffer.withUnsafeBytes { _ = Glibc.write(copy, $0.baseAddress, count) } }
+      if let copy { unsafe buffer.withUnsafeBytes { _ = unsafe Glibc.write(copy, $0.baseAddress, count) } }
       for byte in buffer[..<count] {
         if byte == UInt8(ascii: "\n") || partial.count == Self.longestLineBytes {
           append(partial)

@@ -57,24 +57,24 @@ package struct PostgresDataFolder: Sendable {
   /// Makes the folder for the unix socket anew, without the lock file of a server that was killed.
   func makeSocketFolder(_ path: String) throws {
     try? FileManager.default.removeItem(atPath: path)
-    guard mkdir(path, 0o700) == 0 else {
+    guard unsafe mkdir(path, 0o700) == 0 else {
       throw SupervisionError.system(operation: "making \(path)", code: errno)
     }
-    if path != socketPath { chmod(URL(fileURLWithPath: path).deletingLastPathComponent().path, 0o711) }
+    if path != socketPath { unsafe chmod(URL(fileURLWithPath: path).deletingLastPathComponent().path, 0o711) }
     try giveToServer(path)
   }
 
   /// Lets the server's user own a path.
   private func giveToServer(_ path: String) throws {
     guard let user = installation.user.flatMap(SystemUser.init(named:)) else { return }
-    guard chown(path, user.userIdentifier, user.groupIdentifier) == 0 else {
+    guard unsafe chown(path, user.userIdentifier, user.groupIdentifier) == 0 else {
       throw SupervisionError.system(operation: "giving \(path) to the user of PostgreSQL", code: errno)
     }
   }
 
   /// Makes the folder for data, empty, for the server's user.
   package func makeDataFolder() throws {
-    guard mkdir(dataPath, 0o700) == 0 else {
+    guard unsafe mkdir(dataPath, 0o700) == 0 else {
       throw SupervisionError.system(operation: "making \(dataPath)", code: errno)
     }
     try giveToServer(dataPath)
@@ -94,7 +94,7 @@ package struct PostgresDataFolder: Sendable {
       throw SupervisionError.unavailable(what: folder, hint: "it cannot be made: \(error.localizedDescription)")
     }
     // The server's user must be able to pass through, but need not see what is there.
-    if installation.user != nil { chmod(folder, 0o711) }
+    if installation.user != nil { unsafe chmod(folder, 0o711) }
   }
 
   /// Sees whether the server's user can get to the folder at all.
@@ -113,7 +113,7 @@ package struct PostgresDataFolder: Sendable {
     let manager = FileManager.default
     try? manager.removeItem(atPath: unfinishedPath)
     try? manager.removeItem(atPath: dataPath)
-    guard mkdir(unfinishedPath, 0o700) == 0 else {
+    guard unsafe mkdir(unfinishedPath, 0o700) == 0 else {
       throw SupervisionError.system(operation: "making \(unfinishedPath)", code: errno)
     }
     try giveToServer(unfinishedPath)
@@ -130,13 +130,13 @@ package struct PostgresDataFolder: Sendable {
         installation.program("initdb"), arguments, environment: ["LC_ALL": "C", "PGDATA": nil], workingDirectory: "/",
         user: installation.user))
     try write(password, to: passwordPath)
-    guard rename(unfinishedPath, dataPath) == 0 else {
+    guard unsafe rename(unfinishedPath, dataPath) == 0 else {
       throw SupervisionError.system(operation: "moving the new data to \(dataPath)", code: errno)
     }
   }
 
   private func write(_ text: String, to path: String) throws {
-    guard FileManager.default.createFile(atPath: path, contents: Data(text.utf8)), chmod(path, 0o600) == 0 else {
+    guard FileManager.default.createFile(atPath: path, contents: Data(text.utf8)), unsafe chmod(path, 0o600) == 0 else {
       throw SupervisionError.system(operation: "writing \(path)", code: errno)
     }
   }

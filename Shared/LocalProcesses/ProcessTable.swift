@@ -60,7 +60,7 @@ package enum ProcessTable {
     defer { if descriptor >= 0 { close(descriptor) } }
     while isRunning(process), descriptor >= 0, !deadline.isOver {
       var ending = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      _ = poll(&ending, 1, deadline.remainingMilliseconds)
+      _ = unsafe poll(&ending, 1, deadline.remainingMilliseconds)
     }
     return !isRunning(process)
   }

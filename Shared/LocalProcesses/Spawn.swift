@@ -109,14 +109,14 @@ enum Spawn {
   }
 
   private static func open(_ path: String, _ flags: Int32) throws -> Int32 {
-    let descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o644)
+    let descriptor = unsafe Glibc.open(path, flags | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw SupervisionError.system(operation: "opening \(path)", code: errno) }
     return descriptor
   }
 
   private static func pipe() throws -> (read: Int32, write: Int32) {
     var ends: [Int32] = [-1, -1]
-    guard Glibc.pipe(&ends) == 0 else { throw SupervisionError.system(operation: "making a pipe", code: errno) }
+    guard unsafe Glibc.pipe(&ends) == 0 else { throw SupervisionError.system(operation: "making a pipe", code: errno) }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (ends[0], ends[1])
   }
@@ -124,35 +124,38 @@ enum Spawn {
   private static func spawn(
     _ words: [String], _ environment: [String], descriptors: [Int32]
   ) -> Result<Int32, SupervisionError> {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
+    var actions = unsafe posix_spawn_file_actions_t()
+    unsafe posix_spawn_file_actions_init(&actions)
+    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
     for (target, source) in descriptors.enumerated() {
-      posix_spawn_file_actions_adddup2(&actions, source, Int32(target))
+      unsafe posix_spawn_file_actions_adddup2(&actions, source, Int32(target))
     }
     // Nothing but its three descriptors reaches the child, whatever a library has left open.
     for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
-      if let open = Int32(name), open > STDERR_FILENO { posix_spawn_file_actions_addclose(&actions, open) }
+      if let open = Int32(name), open > STDERR_FILENO { unsafe posix_spawn_file_actions_addclose(&actions, open) }
     }
 
     var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
+    unsafe posix_spawnattr_init(&attributes)
+    defer { unsafe posix_spawnattr_destroy(&attributes) }
     var noSignals = sigset_t()
-    sigemptyset(&noSignals)
+    unsafe sigemptyset(&noSignals)
     var allSignals = sigset_t()
-    sigfillset(&allSignals)
-    posix_spawnattr_setsigmask(&attributes, &noSignals)
-    posix_spawnattr_setsigdefault(&attributes, &allSignals)
-    posix_spawnattr_setpgroup(&attributes, 0)
+    unsafe sigfillset(&allSignals)
+    unsafe posix_spawnattr_setsigmask(&attributes, &noSignals)
+    unsafe posix_spawnattr_setsigdefault(&attributes, &allSignals)
+    unsafe posix_spawnattr_setpgroup(&attributes, 0)
     let flags = Int32(POSIX_SPAWN_SETPGROUP) | Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF)
-    posix_spawnattr_setflags(&attributes, Int16(flags))
+    unsafe posix_spawnattr_setflags(&attributes, Int16(flags))
 
-    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-    var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
-    defer { for text in arguments + variables { free(text) } }
+    var arguments: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) } + [nil]
+    var variables: [UnsafeMutablePointer<CChar>?] = unsafe environment.map { unsafe strdup($0) } + [nil]
+    defer {
+      for index in unsafe arguments.indices { unsafe free(arguments[index]) }
+      for index in unsafe variables.indices { unsafe free(variables[index]) }
+    }
     var processIdentifier: pid_t = 0
-    let code = posix_spawnp(&processIdentifier, words[0], &actions, &attributes, &arguments, &variables)
+    let code = unsafe posix_spawnp(&processIdentifier, words[0], &actions, &attributes, &arguments, &variables)
     guard code == 0 else { return .failure(.system(operation: "starting \(words.last ?? "")", code: code)) }
     return .success(processIdentifier)
   }
@@ -165,11 +168,11 @@ struct SystemUser: Sendable {
 
   /// Nil when there is no such user.
   init?(named name: String) {
-    var record = passwd()
+    var record = unsafe passwd()
     var found: UnsafeMutablePointer<passwd>?
     var buffer = [CChar](repeating: 0, count: 16_384)
-    guard getpwnam_r(name, &record, &buffer, buffer.count, &found) == 0, found != nil else { return nil }
-    userIdentifier = record.pw_uid
-    groupIdentifier = record.pw_gid
+    guard unsafe getpwnam_r(name, &record, &buffer, buffer.count, &found) == 0, unsafe found != nil else { return nil }
+    userIdentifier = unsafe record.pw_uid
+    groupIdentifier = unsafe record.pw_gid
   }
 }

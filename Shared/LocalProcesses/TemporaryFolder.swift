@@ -15,7 +15,7 @@ package final class TemporaryFolder: Sendable {
     let configured = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
     let parent = configured.hasPrefix("/") && configured.utf8.count <= 40 ? configured : "/tmp"
     var template = Array("\(parent)/\(prefix)-XXXXXX".utf8CString)
-    guard mkdtemp(&template) != nil else {
+    guard unsafe mkdtemp(&template) != nil else {
       throw SupervisionError.system(operation: "making a folder in \(parent)", code: errno)
     }
     path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)

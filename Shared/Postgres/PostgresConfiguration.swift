@@ -20,18 +20,20 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible {
   /// Reads a `postgresql://` URL or a `key=value` connection string. What it does not say comes from libpq's defaults
   /// and environment (`PGHOST`, `PGPASSWORD`, …). Throws `.invalidConfiguration`, without quoting the address.
   package init(_ address: String, applicationName: String = "handbill") throws(PostgresError) {
-    guard !address.utf8.contains(0), let options = PQconninfoParse(address, nil) else {
+    guard !address.utf8.contains(0), let options = unsafe PQconninfoParse(address, nil) else {
       throw PostgresError(
         .invalidConfiguration, "the database address cannot be read",
         hint: "Give a URL like postgresql://user:password@host:5432/database (percent-encoded) "
           + "or pairs like host=/run/postgresql dbname=handbill")
     }
-    defer { PQconninfoFree(options) }
+    defer { unsafe PQconninfoFree(options) }
     var keywords: [String: String] = [:]
-    var option = options
-    while let keyword = option.pointee.keyword {
-      if let value = option.pointee.val { keywords[String(cString: keyword)] = String(cString: value) }
-      option += 1
+    var option = unsafe options
+    while let keyword = unsafe option.pointee.keyword {
+      if let value = unsafe option.pointee.val {
+        unsafe keywords[String(cString: keyword)] = unsafe String(cString: value)
+      }
+      unsafe option += 1
     }
     self.keywords = keywords
     self.applicationName = applicationName

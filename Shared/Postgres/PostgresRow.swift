@@ -19,7 +19,7 @@ package struct PostgresRow {
 }
 
 /// One field of an answer. Its bytes are valid while it is being decoded, no longer.
-package struct PostgresField {
+@safe package struct PostgresField {
   /// Nil for NULL.
   package let bytes: UnsafeRawBufferPointer?
   /// The object id of the column's type.
@@ -27,54 +27,54 @@ package struct PostgresField {
   package let column: Int
 
   package init(bytes: UnsafeRawBufferPointer?, type: UInt32, column: Int) {
-    self.bytes = bytes
+    unsafe self.bytes = unsafe bytes
     self.type = type
     self.column = column
   }
 
   /// The bytes of a value that must be there.
   package func required() throws(PostgresError) -> UnsafeRawBufferPointer {
-    guard let bytes else { throw .undecodable(column: column, "the value is NULL") }
-    return bytes
+    guard let bytes = unsafe bytes else { throw .undecodable(column: column, "the value is NULL") }
+    return unsafe bytes
   }
 
   /// The bytes, if the column has one of `types` and the value `count` bytes.
   package func required(types: UInt32..., count: Int? = nil) throws(PostgresError) -> UnsafeRawBufferPointer {
-    let bytes = try required()
+    let bytes = try unsafe required()
     guard types.contains(type) else {
       throw .undecodable(column: column, "the column's type \(type) is not one of \(types)")
     }
     guard count == nil || bytes.count == count else {
       throw .undecodable(column: column, "the value has \(bytes.count) bytes")
     }
-    return bytes
+    return unsafe bytes
   }
 }
 
 /// Owns one answer of libpq.
-final class PostgresResult {
+@safe final class PostgresResult {
   private let handle: OpaquePointer
 
-  init(_ handle: OpaquePointer) { self.handle = handle }
-  deinit { PQclear(handle) }
+  init(_ handle: OpaquePointer) { unsafe self.handle = unsafe handle }
+  deinit { unsafe PQclear(handle) }
 
-  var status: ExecStatusType { PQresultStatus(handle) }
-  var rowCount: Int { Int(PQntuples(handle)) }
-  var columnCount: Int { Int(PQnfields(handle)) }
+  var status: ExecStatusType { unsafe PQresultStatus(handle) }
+  var rowCount: Int { unsafe Int(PQntuples(handle)) }
+  var columnCount: Int { unsafe Int(PQnfields(handle)) }
   /// The command's tag, such as `COMMIT` or `INSERT 0 3`.
-  var commandTag: String { PQcmdStatus(handle).map { String(cString: $0) } ?? "" }
+  var commandTag: String { unsafe PQcmdStatus(handle).map { unsafe String(cString: $0) } ?? "" }
   /// How many rows the command changed, copied or gave; 0 for others.
-  var affectedRows: Int { PQcmdTuples(handle).flatMap { Int(String(cString: $0)) } ?? 0 }
+  var affectedRows: Int { unsafe PQcmdTuples(handle).flatMap { unsafe Int(String(cString: $0)) } ?? 0 }
 
   func field(row: Int, column: Int) -> PostgresField {
     let row = Int32(row)
     let number = Int32(column)
-    let type = PQftype(handle, number)
-    guard PQgetisnull(handle, row, number) == 0, let start = PQgetvalue(handle, row, number) else {
-      return PostgresField(bytes: nil, type: type, column: column)
+    let type = unsafe PQftype(handle, number)
+    guard unsafe PQgetisnull(handle, row, number) == 0, let start = unsafe PQgetvalue(handle, row, number) else {
+      return unsafe PostgresField(bytes: nil, type: type, column: column)
     }
-    let bytes = UnsafeRawBufferPointer(start: start, count: Int(PQgetlength(handle, row, number)))
-    return PostgresField(bytes: bytes, type: type, column: column)
+    let bytes = unsafe UnsafeRawBufferPointer(start: start, count: Int(PQgetlength(handle, row, number)))
+    return unsafe PostgresField(bytes: bytes, type: type, column: column)
   }
 
   /// The rows, each read by `decode`.
@@ -86,12 +86,12 @@ final class PostgresResult {
   }
 
   private func diagnostic(_ letter: Unicode.Scalar) -> String? {
-    PQresultErrorField(handle, Int32(letter.value)).map { String(cString: $0) }
+    unsafe PQresultErrorField(handle, Int32(letter.value)).map { unsafe String(cString: $0) }
   }
 
   /// The error this answer is. The letters are the protocol's names of the fields.
   func error() -> PostgresError {
-    let fallback = PQresultErrorMessage(handle).map { String(cString: $0) } ?? ""
+    let fallback = unsafe PQresultErrorMessage(handle).map { unsafe String(cString: $0) } ?? ""
     let severity = diagnostic("V")
     let isFatal = severity == "FATAL" || severity == "PANIC"
     var error = PostgresError(

@@ -16,7 +16,7 @@ package struct SystemClock: TimeSource {
 
   package var now: Timestamp {
     var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
     return Timestamp(milliseconds: Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000)
   }
   package var monotonicMilliseconds: Int64 { MonotonicClock.milliseconds }

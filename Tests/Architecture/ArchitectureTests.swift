@@ -53,6 +53,9 @@ import Testing
     Check(
       "an import that a test does not declare", "Tests/Unit/HTTPTests/A.swift", "@testable import Crypto",
       Manifest.own.undeclared),
+    Check(
+      "memory in the hands of C, unmarked", "Shared/Migrations/A.swift", "import CLibpq", Manifest.own.unmarkedMemory),
+    Check("an assertion that a release forgets", "Shared/HTTP/A.swift", "assert(count > 0)", TextRules.assertions),
     Check("an open end", "deploy/A.yaml", "# TO" + "DO later", TextRules.openEnds),
     Check("a path of one machine", "deploy/A.yaml", "folder: /wo" + "rk/a", TextRules.machinePaths),
   ]
@@ -96,6 +99,15 @@ import Testing
 
   @Test("What waits in a product waits by the monotonic clock, for something that tells when it is ready")
   func disguisedWaits() { expectNone(TextRules.disguisedWaits) }
+
+  @Test("What may never be is looked for in a release too")
+  func assertions() { expectNone(TextRules.assertions) }
+
+  @Test("Whoever imports C marks every use of memory that Swift does not watch")
+  func unmarkedMemory() {
+    #expect(Manifest.own.targets.count { $0.isStrict } >= 9)
+    expectNone(Manifest.own.unmarkedMemory)
+  }
 
   @Test("No two types of the product have one name")
   func typeNames() {

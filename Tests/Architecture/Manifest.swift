@@ -7,6 +7,8 @@ struct Manifest: Sendable {
     /// The folder of its files; a target within another's folder has the longer path.
     let path: String
     let dependencies: Set<String>
+    /// Whether every use of memory that Swift does not watch must be marked.
+    var isStrict = false
   }
 
   let targets: [Target]
@@ -25,6 +27,7 @@ struct Manifest: Sendable {
         text.contains(list.key) ? names.union(list.value) : names
       }
     }
+    let strict = code.firstMatch(of: /let (\w+): \[SwiftSetting\] = \[\.strictMemorySafety\(\)\]/)?.output.1
     let declared = code.matches(of: /\.(?:target|executableTarget|testTarget|systemLibrary)\(/).compactMap { match in
       let arguments = Self.arguments(code[match.range.upperBound...])
       guard let name = arguments.firstMatch(of: /name: "(\w+)"/)?.output.1,
@@ -32,7 +35,9 @@ struct Manifest: Sendable {
       else { return nil as Target? }
       let after = arguments.firstRange(of: "dependencies:").map { arguments[$0.upperBound...] } ?? ""
       let end = after.firstMatch(of: /,\s*\w+:/)?.range.lowerBound ?? after.endIndex
-      return Target(name: String(name), path: String(path), dependencies: dependencies(after[..<end]))
+      return Target(
+        name: String(name), path: String(path), dependencies: dependencies(after[..<end]),
+        isStrict: strict.map { arguments.contains("swiftSettings: \($0)") } ?? false)
     }
     let units = code.matches(of: /unitTest\("/).map { match in
       let arguments = Self.arguments(code[match.range.upperBound...])
@@ -55,6 +60,13 @@ struct Manifest: Sendable {
     let ours = Set(targets.map(\.name))
     return file.imports.filter { ours.contains($0) && !target.dependencies.contains($0) }
       .map { "\(file.path): \(target.name) does not declare that it depends on \($0)" }
+  }
+
+  /// Modules in C that a file imports although its target does not have to mark its uses of memory.
+  func unmarkedMemory(_ file: SourceFile) -> [String] {
+    guard let target = target(of: file.path), !target.isStrict else { return [] }
+    let foreign = Set(targets.filter { "\($0.path)/".contains("/C/") }.map(\.name))
+    return file.imports.filter(foreign.contains).map { "\(file.path): \(target.name) imports \($0) and is not strict" }
   }
 
   /// What stands in the text up to the bracket that closes it.

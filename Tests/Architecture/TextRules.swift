@@ -15,6 +15,8 @@ enum TextRules {
     "Date(timeIntervalSinceNow", "Date().addingTimeInterval", "NSCondition", "poll(nil", "wallDeadline",
     "DispatchWallTime", "pthread_cond_timedwait", "RunLoop",
   ]
+  /// Gone in a release, where what may never be must still stop before it does harm.
+  private static let assertions = ["assert(", "assertionFailure("]
   /// Types that cannot hold an amount of money exactly.
   private static let floatingPoint = ["Double", "Float", "Float16", "Float80", "CGFloat", "Decimal"]
   /// Put together, so that this file does not contain them.
@@ -30,6 +32,10 @@ enum TextRules {
   static func disguisedWaits(_ file: SourceFile) -> [String] {
     let isProduct = file.path.hasPrefix("Shared/") || file.path.hasPrefix("Services/")
     return isProduct && file.path != "Shared/Threads/Monitor.swift" ? found(disguisedWaits, in: file) : []
+  }
+
+  static func assertions(_ file: SourceFile) -> [String] {
+    file.path.hasPrefix("Shared/") || file.path.hasPrefix("Services/") ? found(assertions, in: file) : []
   }
 
   static func floatingPoint(_ file: SourceFile) -> [String] {

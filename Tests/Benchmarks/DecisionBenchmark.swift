@@ -83,53 +83,33 @@ struct DecisionBenchmark {
     let client = "client-\(number)"
     return AdRequest(
       requestID: UUIDv7(timestamp: now, randomHigh: 0, randomLow: UInt64(number)), appKey: key,
-      app: try known(AppID("bench")), placement: try known(PlacementID("home")), clientID: client, sessionID: client,
-      country: try known(Country("US")), device: .phone, requiredSizes: [], currentSize: "", isInterstitial: false,
+      app: known(AppID("bench")), placement: known(PlacementID("home")), clientID: client, sessionID: client,
+      country: known(Country("US")), device: .phone, requiredSizes: [], currentSize: "", isInterstitial: false,
       deadlineMilliseconds: 10_000, replyPartition: 0, replyTopic: "", correlationID: [])
   }
 
   private static func grant(_ number: Int) throws -> AllotmentGrant {
     AllotmentGrant(
-      allotment: UInt64(number + 1), ordinal: 1, campaign: try known(CampaignID("camp-\(number)")),
+      allotment: UInt64(number + 1), ordinal: 1, campaign: known(CampaignID("camp-\(number)")),
       budgetDay: Int32(now.milliseconds / day), amount: Nanos(1_000_000_000_000_000),
       serveUntil: now.advanced(byMilliseconds: 3_600_000), clickRates: ClickRateBounds(others: 43_590))
   }
 
   private static func catalog() throws -> CatalogSource {
-    let app = try known(AppID("bench"))
-    let advertiser = try known(AdvertiserID("acme"))
+    let advertiser = Advertiser.sample { $0.accountFunding = 1_000_000_000_000_000_000 }
+    let app = App.sample("bench") { $0.categories = [] }
     var records: [CatalogRecord] = [
-      .settings(NetworkSettings(countries: [try known(Country("US"))])),
-      .advertiser(
-        Advertiser(
-          id: advertiser, name: "Acme", currency: try known(Currency("USD")), timeZone: "UTC",
-          accountFunding: 1_000_000_000_000_000_000)),
-      .app(
-        App(
-          id: app, developer: try known(DeveloperID("dev")), name: "Bench", bundleID: "com.example.bench",
-          isAgreementSigned: true, isUnder17: false, areAdsEnabled: true, categories: [])),
-      .appKey(AppKey(app: app, build: .distribution, keyHash: SHA256.hash(key.utf8))),
+      .settings(NetworkSettings(countries: [known(Country("US"))])), .advertiser(advertiser), .app(app),
+      .appKey(AppKey(app: app.id, build: .distribution, keyHash: SHA256.hash(key.utf8))),
     ]
     for number in 0..<campaigns {
-      let campaign = try known(CampaignID("camp-\(number)"))
-      records.append(
-        .campaign(
-          Campaign(
-            id: campaign, advertiser: advertiser, name: "Campaign", kind: .brand,
-            impressionPrice: Nanos(10_000_000 + Int64(number % 97)), clickPrice: Nanos(2_000_000_000),
-            totalBudget: 1_000_000_000_000_000_000, dailyBudget: nil,
-            flightStart: now.advanced(byMilliseconds: -day), flightEnd: now.advanced(byMilliseconds: day),
-            isPaused: false, targeting: Targeting())))
-      records.append(
-        .ad(
-          Ad(
-            id: try known(AdID("ad-\(number)")), campaign: campaign,
-            images: [
-              .phoneBannerPortrait: "https://images.example/p.png",
-              .phoneBannerLandscape: "https://images.example/l.png",
-            ],
-            action: AdAction(kind: .cover, destination: "https://acme.example/"), lifetimeMilliseconds: 600_000,
-            categories: [], keywords: [])))
+      let campaign = Campaign.sample("camp-\(number)", of: advertiser.id) {
+        $0.impressionPrice = Nanos(10_000_000 + Int64(number % 97))
+        $0.totalBudget = 1_000_000_000_000_000_000
+        $0.flightStart = now.advanced(byMilliseconds: -day)
+        $0.flightEnd = now.advanced(byMilliseconds: day)
+      }
+      records += [.campaign(campaign), .ad(.sample("ad-\(number)", of: campaign.id))]
     }
     let source = CatalogSource()
     let heartbeat = CatalogMessage.heartbeat(records: Int64(records.count), versionSum: Int64(records.count), at: now)
@@ -137,12 +117,4 @@ struct DecisionBenchmark {
       records.map { .message(.record($0, version: 1)) } + [.message(heartbeat)], now: now)
     return source
   }
-
-  /// A value of ours that is well-formed; where it is not, the benchmark is wrong and says so.
-  private static func known<Value>(_ value: Value?) throws -> Value {
-    guard let value else { throw MalformedSample() }
-    return value
-  }
-
-  struct MalformedSample: Error {}
 }

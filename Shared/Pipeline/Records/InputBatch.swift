@@ -159,7 +159,8 @@ public struct RawBytes: Sendable {
 
   private mutating func append(_ source: UnsafeRawBufferPointer) {
     let end = count + source.count
-    if end > bytes.count { bytes.append(contentsOf: repeatElement(0, count: max(end, 2 * bytes.count) - bytes.count)) }
+    // From an array, which is copied at once where nothing is optimised; a repetition would come byte by byte.
+    if end > bytes.count { bytes.append(contentsOf: [UInt8](repeating: 0, count: max(end - bytes.count, bytes.count))) }
     bytes.withUnsafeMutableBytes { bytes in
       UnsafeMutableRawBufferPointer(rebasing: bytes[count..<end]).copyMemory(from: source)
     }

@@ -46,8 +46,8 @@ struct EncodedParameters {
   mutating func append(field: UnsafeRawBufferPointer?) {
     types.append(0)
     offsets.append(bytes.count)
-    lengths.append(field.map { Int32(truncatingIfNeeded: $0.count) } ?? -1)
-    if let field { bytes.append(contentsOf: field) }
+    unsafe lengths.append(field.map { Int32(truncatingIfNeeded: $0.count) } ?? -1)
+    if let field = unsafe field { unsafe bytes.append(contentsOf: field) }
   }
 
   var count: Int { types.count }
@@ -56,13 +56,15 @@ struct EncodedParameters {
   func withPointers<Result>(
     _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> Result
   ) -> Result {
-    bytes.withUnsafeBytes { raw in
-      let start = raw.bindMemory(to: CChar.self).baseAddress
-      var addresses: [UnsafePointer<CChar>?] = []
-      addresses.reserveCapacity(count)
-      for index in 0..<count { addresses.append(lengths[index] < 0 ? nil : start.map { $0 + offsets[index] }) }
+    unsafe bytes.withUnsafeBytes { raw in
+      let start = unsafe raw.bindMemory(to: CChar.self).baseAddress
+      var addresses: [UnsafePointer<CChar>?] = unsafe []
+      unsafe addresses.reserveCapacity(count)
+      for index in 0..<count {
+        unsafe addresses.append(lengths[index] < 0 ? nil : start.map { unsafe $0 + offsets[index] })
+      }
       let formats = [Int32](repeating: 1, count: count)
-      return body(addresses, lengths, formats)
+      return unsafe body(addresses, lengths, formats)
     }
   }
 }

@@ -53,7 +53,7 @@ private struct PipelineExchange {
   }
 
   mutating func run(on connection: PostgresConnection) throws(PostgresError) -> PostgresPipelineResults {
-    guard PQenterPipelineMode(session.handle) == 1 else {
+    guard unsafe PQenterPipelineMode(session.handle) == 1 else {
       // libpq refuses it only in the middle of something else, or without a connection.
       throw session.lost()
     }
@@ -73,7 +73,7 @@ private struct PipelineExchange {
       }
       throw lostDuringCommit(error)
     }
-    PQexitPipelineMode(session.handle)
+    unsafe PQexitPipelineMode(session.handle)
     if let failure { throw failure }
     return PostgresPipelineResults(results: results)
   }
@@ -98,7 +98,7 @@ private struct PipelineExchange {
       commands.append(.execute(entry: index))
       if index % Self.statementsPerFlush == Self.statementsPerFlush - 1 { try session.flush() }
     }
-    guard PQpipelineSync(session.handle) == 1 else { throw session.lost() }
+    guard unsafe PQpipelineSync(session.handle) == 1 else { throw session.lost() }
     try session.flush()
   }
 
@@ -110,7 +110,9 @@ private struct PipelineExchange {
     if let name = names[key] { return name }
     let name = connection.nextStatementName()
     let types = entry.parameters.types
-    guard PQsendPrepare(session.handle, name, entry.sql, Int32(types.count), types) == 1 else { throw session.lost() }
+    guard unsafe PQsendPrepare(session.handle, name, entry.sql, Int32(types.count), types) == 1 else {
+      throw session.lost()
+    }
     names[key] = name
     commands.append(.prepare(entry: index, key: key, name: name))
     return name
@@ -118,16 +120,16 @@ private struct PipelineExchange {
 
   private func sendPrepared(_ entry: PostgresPipeline.Entry, _ name: String) throws(PostgresError) {
     let count = Int32(entry.parameters.count)
-    let sent = entry.parameters.withPointers { values, lengths, formats in
-      PQsendQueryPrepared(session.handle, name, count, values, lengths, formats, 1)
+    let sent = unsafe entry.parameters.withPointers { values, lengths, formats in
+      unsafe PQsendQueryPrepared(session.handle, name, count, values, lengths, formats, 1)
     }
     guard sent == 1 else { throw session.lost() }
   }
 
   private func sendUnprepared(_ entry: PostgresPipeline.Entry) throws(PostgresError) {
     let count = Int32(entry.parameters.count)
-    let sent = entry.parameters.withPointers { values, lengths, formats in
-      PQsendQueryParams(session.handle, entry.sql, count, entry.parameters.types, values, lengths, formats, 1)
+    let sent = unsafe entry.parameters.withPointers { values, lengths, formats in
+      unsafe PQsendQueryParams(session.handle, entry.sql, count, entry.parameters.types, values, lengths, formats, 1)
     }
     guard sent == 1 else { throw session.lost() }
   }

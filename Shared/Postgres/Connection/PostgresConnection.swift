@@ -31,16 +31,16 @@ package final class PostgresConnection {
   /// False once the connection was closed or lost; then only `reconnect` helps.
   package var isUsable: Bool {
     guard let session else { return false }
-    return PQstatus(session.handle) == CONNECTION_OK
+    return unsafe PQstatus(session.handle) == CONNECTION_OK
   }
 
   /// The server process of this session; 0 when not connected.
-  package var backendProcess: Int32 { session.map { PQbackendPID($0.handle) } ?? 0 }
+  package var backendProcess: Int32 { session.map { unsafe PQbackendPID($0.handle) } ?? 0 }
 
   /// True between BEGIN and the end of the transaction, also when it has failed.
   package var isInTransaction: Bool {
     guard let session else { return false }
-    let status = PQtransactionStatus(session.handle)
+    let status = unsafe PQtransactionStatus(session.handle)
     return status == PQTRANS_INTRANS || status == PQTRANS_INERROR
   }
 
@@ -84,7 +84,7 @@ package final class PostgresConnection {
       let usual = session.silenceLimitMilliseconds
       if let silenceLimitMilliseconds { session.silenceLimitMilliseconds = silenceLimitMilliseconds }
       defer { session.silenceLimitMilliseconds = usual }
-      guard PQsendQuery(session.handle, sql) == 1 else { throw session.lost() }
+      guard unsafe PQsendQuery(session.handle, sql) == 1 else { throw session.lost() }
       try session.finishSimple()
     }
   }

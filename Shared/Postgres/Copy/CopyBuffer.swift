@@ -3,7 +3,7 @@
 /// Each row is `beginRow(columnCount:)` and then as many appended fields, in the order and of exactly the types of the
 /// table's columns. The server refuses a wrong form (22P03, 22P04), so nothing is checked here. Not for two threads at
 /// once.
-package final class CopyBuffer {
+@safe package final class CopyBuffer {
   /// The format's signature, no flags, no extension.
   private static let header: [UInt8] = [
     0x50, 0x47, 0x43, 0x4F, 0x50, 0x59, 0x0A, 0xFF, 0x0D, 0x0A, 0x00, 0, 0, 0, 0, 0, 0, 0, 0,
@@ -24,12 +24,12 @@ package final class CopyBuffer {
   /// An empty buffer with room for `capacity` bytes; it grows by doubling.
   package init(capacity: Int = 1 << 20) {
     self.capacity = max(capacity, 1_024)
-    storage = .allocate(byteCount: self.capacity, alignment: 16)
-    storage.copyMemory(from: Self.header, byteCount: Self.header.count)
+    unsafe storage = .allocate(byteCount: self.capacity, alignment: 16)
+    unsafe storage.copyMemory(from: Self.header, byteCount: Self.header.count)
     byteCount = Self.header.count
   }
 
-  deinit { storage.deallocate() }
+  deinit { unsafe storage.deallocate() }
 
   package var isEmpty: Bool { rowCount == 0 }
 
@@ -42,51 +42,51 @@ package final class CopyBuffer {
 
   /// Begins the next row of `columnCount` fields.
   package func beginRow(columnCount: Int16) {
-    put(columnCount, at: extend(by: 2))
+    unsafe put(columnCount, at: extend(by: 2))
     rowCount += 1
     firstField = byteCount
   }
 
   /// Appends NULL, for a column of any type.
   package func null() {
-    put(Int32(-1), at: extend(by: 4))
+    unsafe put(Int32(-1), at: extend(by: 4))
   }
 
   /// Appends a field of type `boolean`.
   package func append(bool value: Bool) {
-    let field = extend(by: 5)
-    put(Int32(1), at: field)
-    put(UInt8(value ? 1 : 0), at: field + 4)
+    let field = unsafe extend(by: 5)
+    unsafe put(Int32(1), at: field)
+    unsafe put(UInt8(value ? 1 : 0), at: field + 4)
   }
 
   /// Appends a field of type `smallint`.
   package func append(int16 value: Int16) {
-    let field = extend(by: 6)
-    put(Int32(2), at: field)
-    put(value, at: field + 4)
+    let field = unsafe extend(by: 6)
+    unsafe put(Int32(2), at: field)
+    unsafe put(value, at: field + 4)
   }
 
   /// Appends a field of type `integer`.
   package func append(int32 value: Int32) {
-    let field = extend(by: 8)
-    put(Int32(4), at: field)
-    put(value, at: field + 4)
+    let field = unsafe extend(by: 8)
+    unsafe put(Int32(4), at: field)
+    unsafe put(value, at: field + 4)
   }
 
   /// Appends a field of type `bigint`.
   package func append(int64 value: Int64) {
-    let field = extend(by: 12)
-    put(Int32(8), at: field)
-    put(value, at: field + 4)
+    let field = unsafe extend(by: 12)
+    unsafe put(Int32(8), at: field)
+    unsafe put(value, at: field + 4)
   }
 
   /// Appends a field of type `uuid`, from its big-endian halves.
   package func append(uuidHigh high: UInt64, low: UInt64) {
     if byteCount == firstField { noteFirst(PostgresUUID(high: high, low: low)) }
-    let field = extend(by: 20)
-    put(Int32(16), at: field)
-    put(high, at: field + 4)
-    put(low, at: field + 12)
+    let field = unsafe extend(by: 20)
+    unsafe put(Int32(16), at: field)
+    unsafe put(high, at: field + 4)
+    unsafe put(low, at: field + 12)
   }
 
   private func noteFirst(_ id: PostgresUUID) {
@@ -112,15 +112,15 @@ package final class CopyBuffer {
   package func append(numeric value: Int128) {
     let digits = NumericDigits(value)
     let count = digits.byteCount
-    let field = extend(by: 4 + count)
-    put(Int32(truncatingIfNeeded: count), at: field)
-    for index in 0..<count / 2 { put(digits.word(index), at: field + 4 + 2 * index) }
+    let field = unsafe extend(by: 4 + count)
+    unsafe put(Int32(truncatingIfNeeded: count), at: field)
+    for index in 0..<count / 2 { unsafe put(digits.word(index), at: field + 4 + 2 * index) }
   }
 
   /// Appends a field of a text type.
   package func append(text: String) {
     var text = text
-    text.withUTF8 { append(raw: UnsafeRawBufferPointer($0)) }
+    text.withUTF8 { unsafe append(raw: UnsafeRawBufferPointer($0)) }
   }
 
   /// Appends a field of a text type from its UTF-8 bytes, which the server checks.
@@ -131,19 +131,19 @@ package final class CopyBuffer {
 
   /// Appends a field of type `bytea` or text from memory of the caller.
   package func append(raw bytes: UnsafeRawBufferPointer) {
-    let field = extend(by: 4 + bytes.count)
-    put(Int32(truncatingIfNeeded: bytes.count), at: field)
-    if let start = bytes.baseAddress { (field + 4).copyMemory(from: start, byteCount: bytes.count) }
+    let field = unsafe extend(by: 4 + bytes.count)
+    unsafe put(Int32(truncatingIfNeeded: bytes.count), at: field)
+    if let start = bytes.baseAddress { unsafe (field + 4).copyMemory(from: start, byteCount: bytes.count) }
   }
 
   private func append(_ bytes: some Collection<UInt8>) {
-    let done: Void? = bytes.withContiguousStorageIfAvailable { append(raw: UnsafeRawBufferPointer($0)) }
-    if done == nil { [UInt8](bytes).withUnsafeBytes { append(raw: $0) } }
+    let done: Void? = bytes.withContiguousStorageIfAvailable { unsafe append(raw: UnsafeRawBufferPointer($0)) }
+    if done == nil { unsafe [UInt8](bytes).withUnsafeBytes { unsafe append(raw: $0) } }
   }
 
   @inline(__always)
   private func put(_ value: some FixedWidthInteger, at place: UnsafeMutableRawPointer) {
-    place.storeBytes(of: value.bigEndian, as: type(of: value.bigEndian))
+    unsafe place.storeBytes(of: value.bigEndian, as: type(of: value.bigEndian))
   }
 
   /// Makes room for `count` bytes and says where; a whole field at once, since each look at this object is checked.
@@ -152,15 +152,15 @@ package final class CopyBuffer {
     let start = byteCount
     if start + count > capacity { grow(count) }
     byteCount = start + count
-    return storage + start
+    return unsafe storage + start
   }
 
   private func grow(_ count: Int) {
     let larger = max(capacity * 2, byteCount + count)
     let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
-    moved.copyMemory(from: storage, byteCount: byteCount)
-    storage.deallocate()
-    storage = moved
+    unsafe moved.copyMemory(from: storage, byteCount: byteCount)
+    unsafe storage.deallocate()
+    unsafe storage = unsafe moved
     capacity = larger
   }
 
@@ -168,14 +168,14 @@ package final class CopyBuffer {
   func forEachRow(_ body: (EncodedParameters) -> Void) {
     var place = Self.header.count
     while place < byteCount {
-      let columnCount = Int(Int16(bigEndian: storage.loadUnaligned(fromByteOffset: place, as: Int16.self)))
+      let columnCount = unsafe Int(Int16(bigEndian: storage.loadUnaligned(fromByteOffset: place, as: Int16.self)))
       place += 2
       var fields = EncodedParameters(fieldCount: columnCount)
       for _ in 0..<columnCount {
-        let length = Int32(bigEndian: storage.loadUnaligned(fromByteOffset: place, as: Int32.self))
+        let length = unsafe Int32(bigEndian: storage.loadUnaligned(fromByteOffset: place, as: Int32.self))
         place += 4
-        let bytes = UnsafeRawBufferPointer(start: storage + place, count: max(Int(length), 0))
-        fields.append(field: length < 0 ? nil : bytes)
+        let bytes = unsafe UnsafeRawBufferPointer(start: storage + place, count: max(Int(length), 0))
+        unsafe fields.append(field: length < 0 ? nil : bytes)
         place += bytes.count
       }
       body(fields)
@@ -187,7 +187,7 @@ package final class CopyBuffer {
     _ body: (UnsafeRawBufferPointer) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
     if byteCount + 2 > capacity { grow(2) }
-    storage.storeBytes(of: 0xFFFF, toByteOffset: byteCount, as: UInt16.self)
-    return try body(UnsafeRawBufferPointer(start: storage, count: byteCount + 2))
+    unsafe storage.storeBytes(of: 0xFFFF, toByteOffset: byteCount, as: UInt16.self)
+    return try unsafe body(UnsafeRawBufferPointer(start: storage, count: byteCount + 2))
   }
 }

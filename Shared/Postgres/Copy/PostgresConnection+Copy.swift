@@ -14,9 +14,9 @@ extension PostgresConnection {
     guard !sql.utf8.contains(0) else { throw PostgresError(.misuse, "a name has a NUL character") }
     do {
       return try withSession { session throws(PostgresError) in
-        guard PQsendQuery(session.handle, sql) == 1 else { throw session.lost() }
+        guard unsafe PQsendQuery(session.handle, sql) == 1 else { throw session.lost() }
         try Self.beginCopy(session)
-        try rows.buffer.withBytes { bytes throws(PostgresError) in try Self.stream(bytes, to: session) }
+        try unsafe rows.buffer.withBytes { bytes throws(PostgresError) in try unsafe Self.stream(bytes, to: session) }
         guard let result = try session.finishSimple() else { throw session.lost() }
         return result.affectedRows
       }
@@ -40,11 +40,11 @@ extension PostgresConnection {
     var offset = 0
     while offset < bytes.count {
       let end = min(offset + copyChunkBytes, bytes.count)
-      guard try put(UnsafeRawBufferPointer(rebasing: bytes[offset..<end]), session) else { return }
+      guard try unsafe put(UnsafeRawBufferPointer(rebasing: bytes[offset..<end]), session) else { return }
       offset = end
     }
     while true {
-      let ended = PQputCopyEnd(session.handle, nil)
+      let ended = unsafe PQputCopyEnd(session.handle, nil)
       if ended != 0 { break }
       try session.flush()
     }
@@ -52,9 +52,9 @@ extension PostgresConnection {
 
   /// Sends one piece; false when the connection ended.
   private static func put(_ bytes: UnsafeRawBufferPointer, _ session: Session) throws(PostgresError) -> Bool {
-    let start = bytes.bindMemory(to: CChar.self).baseAddress
+    let start = unsafe bytes.bindMemory(to: CChar.self).baseAddress
     while true {
-      switch PQputCopyData(session.handle, start, Int32(truncatingIfNeeded: bytes.count)) {
+      switch unsafe PQputCopyData(session.handle, start, Int32(truncatingIfNeeded: bytes.count)) {
       case 1:
         try session.flush()
         return true

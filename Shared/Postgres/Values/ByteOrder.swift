@@ -1,7 +1,7 @@
 extension [UInt8] {
   /// Appends `value` in network byte order.
   mutating func appendBigEndian(_ value: some FixedWidthInteger) {
-    Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
+    unsafe Swift.withUnsafeBytes(of: value.bigEndian) { unsafe append(contentsOf: $0) }
   }
 
   /// Replaces the four bytes at `index` by `value`, in network byte order.
@@ -17,37 +17,37 @@ extension [UInt8] {
 extension UnsafeRawBufferPointer {
   /// The first bytes as a number in network byte order. The caller has checked the count.
   func bigEndian<Number: FixedWidthInteger>(at offset: Int = 0, as type: Number.Type = Number.self) -> Number {
-    Number(bigEndian: loadUnaligned(fromByteOffset: offset, as: Number.self))
+    unsafe Number(bigEndian: loadUnaligned(fromByteOffset: offset, as: Number.self))
   }
 }
 
 /// Reads on through bytes and never past their end.
-struct ByteReader {
+@safe struct ByteReader {
   private let bytes: UnsafeRawBufferPointer
   private var offset = 0
 
-  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  init(_ bytes: UnsafeRawBufferPointer) { unsafe self.bytes = unsafe bytes }
 
-  var remaining: Int { bytes.count - offset }
+  var remaining: Int { unsafe bytes.count - offset }
 
   /// The next two bytes as a number; nil at the end.
   mutating func int16() -> Int16? {
     guard remaining >= 2 else { return nil }
     defer { offset += 2 }
-    return bytes.bigEndian(at: offset)
+    return unsafe bytes.bigEndian(at: offset)
   }
 
   /// The next four bytes as a number; nil at the end.
   mutating func int32() -> Int32? {
     guard remaining >= 4 else { return nil }
     defer { offset += 4 }
-    return bytes.bigEndian(at: offset)
+    return unsafe bytes.bigEndian(at: offset)
   }
 
   /// The next `count` bytes; nil when there are fewer.
   mutating func bytes(_ count: Int) -> UnsafeRawBufferPointer? {
     guard count >= 0, remaining >= count else { return nil }
     defer { offset += count }
-    return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
+    return unsafe UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
   }
 }

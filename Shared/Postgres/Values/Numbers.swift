@@ -8,19 +8,19 @@ extension Bool: PostgresElement {
   }
 
   package static func decode(_ field: PostgresField) throws(PostgresError) -> Bool {
-    try field.required(types: PostgresType.bool, count: 1)[0] != 0
+    try unsafe field.required(types: PostgresType.bool, count: 1)[0] != 0
   }
 }
 
 /// Reads `smallint`, `integer` or `bigint` as `Number`; a value outside its range is an error.
 private func decodeInteger<Number: FixedWidthInteger>(_ field: PostgresField) throws(PostgresError) -> Number {
-  let bytes = try field.required()
+  let bytes = try unsafe field.required()
   let value: Int64
   switch (field.type, bytes.count) {
-  case (PostgresType.int2, 2): value = Int64(bytes.bigEndian(as: Int16.self))
-  case (PostgresType.int4, 4): value = Int64(bytes.bigEndian(as: Int32.self))
-  case (PostgresType.oid, 4): value = Int64(bytes.bigEndian(as: UInt32.self))
-  case (PostgresType.int8, 8): value = bytes.bigEndian()
+  case (PostgresType.int2, 2): value = unsafe Int64(bytes.bigEndian(as: Int16.self))
+  case (PostgresType.int4, 4): value = unsafe Int64(bytes.bigEndian(as: Int32.self))
+  case (PostgresType.oid, 4): value = unsafe Int64(bytes.bigEndian(as: UInt32.self))
+  case (PostgresType.int8, 8): value = unsafe bytes.bigEndian()
   default: throw .undecodable(column: field.column, "the column's type \(field.type) is not an integer")
   }
   guard let number = Number(exactly: value) else {
@@ -77,9 +77,9 @@ extension Double: PostgresElement {
 
   package static func decode(_ field: PostgresField) throws(PostgresError) -> Double {
     if field.type == PostgresType.float4 {
-      return Double(Float(bitPattern: try field.required(types: PostgresType.float4, count: 4).bigEndian()))
+      return unsafe Double(Float(bitPattern: try field.required(types: PostgresType.float4, count: 4).bigEndian()))
     }
-    return Double(bitPattern: try field.required(types: PostgresType.float8, count: 8).bigEndian())
+    return unsafe Double(bitPattern: try field.required(types: PostgresType.float8, count: 8).bigEndian())
   }
 }
 
@@ -96,7 +96,7 @@ extension Int128: PostgresElement {
   /// Reads a `numeric` without a fraction; everything else that it can hold is an error.
   package static func decode(_ field: PostgresField) throws(PostgresError) -> Int128 {
     if field.type != PostgresType.numeric { return Int128(try Int64.decode(field)) }
-    guard let value = NumericDigits.decode(try field.required()) else {
+    guard let value = unsafe NumericDigits.decode(try field.required()) else {
       throw .undecodable(column: field.column, "the number is not an integer of 128 bits")
     }
     return value

@@ -19,17 +19,17 @@ struct NumericDigits {
     var rest = value.magnitude
     // Most amounts fit 64 bits, whose division is several times as fast.
     var found = 0
-    withUnsafeMutableBytes(of: &digits) { raw in
-      let place = raw.bindMemory(to: UInt16.self)
+    unsafe withUnsafeMutableBytes(of: &digits) { raw in
+      let place = unsafe raw.bindMemory(to: UInt16.self)
       while rest > UInt128(UInt64.max) {
         let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10_000)
-        place[found] = UInt16(truncatingIfNeeded: digit)
+        unsafe place[found] = UInt16(truncatingIfNeeded: digit)
         found += 1
         rest = quotient
       }
       var small = UInt64(truncatingIfNeeded: rest)
       while small > 0 {
-        place[found] = UInt16(truncatingIfNeeded: small % 10_000)
+        unsafe place[found] = UInt16(truncatingIfNeeded: small % 10_000)
         found += 1
         small /= 10_000
       }
@@ -39,7 +39,7 @@ struct NumericDigits {
   }
 
   private func digit(_ index: Int) -> UInt16 {
-    withUnsafeBytes(of: digits) { $0.load(fromByteOffset: index * 2, as: UInt16.self) }
+    unsafe withUnsafeBytes(of: digits) { unsafe $0.load(fromByteOffset: index * 2, as: UInt16.self) }
   }
 
   /// How many bytes the form has.
@@ -64,8 +64,9 @@ struct NumericDigits {
 
   /// The integer that the form holds; nil for a fraction, an infinity, not-a-number, or more than 128 bits.
   static func decode(_ bytes: UnsafeRawBufferPointer) -> Int128? {
-    var reader = ByteReader(bytes)
-    guard let count = reader.int16(), let weight = reader.int16(), let sign = reader.int16(), reader.int16() != nil,
+    var reader = unsafe ByteReader(bytes)
+    guard let count = reader.int16(), let weight = reader.int16(), let sign = reader.int16(),
+      reader.int16() != nil,
       count >= 0, sign == 0 || UInt16(bitPattern: sign) == negative
     else { return nil }
     var value: Int128 = 0

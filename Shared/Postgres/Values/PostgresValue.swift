@@ -42,7 +42,7 @@ extension Optional: PostgresValue where Wrapped: PostgresValue {
   }
 
   package static func decode(_ field: PostgresField) throws(PostgresError) -> Wrapped? {
-    field.bytes == nil ? nil : try Wrapped.decode(field)
+    unsafe field.bytes == nil ? nil : try Wrapped.decode(field)
   }
 }
 
@@ -60,7 +60,7 @@ extension UInt8: PostgresListElement {
   package static func encodeList(_ list: [UInt8], into bytes: inout [UInt8]) { bytes.append(contentsOf: list) }
 
   package static func decodeList(_ field: PostgresField) throws(PostgresError) -> [UInt8] {
-    [UInt8](try field.required(types: PostgresType.bytea))
+    unsafe [UInt8](try field.required(types: PostgresType.bytea))
   }
 }
 
@@ -96,7 +96,7 @@ extension PostgresListElement where Self: PostgresValue {
   }
 
   package static func decodeList(_ field: PostgresField) throws(PostgresError) -> [Self] {
-    var reader = ByteReader(try field.required(types: postgresListType))
+    var reader = unsafe ByteReader(try field.required(types: postgresListType))
     guard let dimensions = reader.int32(), reader.int32() != nil, let type = reader.int32() else {
       throw .undecodable(column: field.column, "the array is too short")
     }
@@ -107,15 +107,17 @@ extension PostgresListElement where Self: PostgresValue {
     var list: [Self] = []
     list.reserveCapacity(min(Int(count), reader.remaining / 4))
     for _ in 0..<count {
-      guard let length = reader.int32() else { throw .undecodable(column: field.column, "the array is too short") }
+      guard let length = reader.int32() else {
+        throw .undecodable(column: field.column, "the array is too short")
+      }
       var bytes: UnsafeRawBufferPointer?
       if length >= 0 {
-        guard let slice = reader.bytes(Int(length)) else {
+        guard let slice = unsafe reader.bytes(Int(length)) else {
           throw .undecodable(column: field.column, "the array is too short")
         }
-        bytes = slice
+        unsafe bytes = unsafe slice
       }
-      let element = PostgresField(bytes: bytes, type: UInt32(bitPattern: type), column: field.column)
+      let element = unsafe PostgresField(bytes: bytes, type: UInt32(bitPattern: type), column: field.column)
       list.append(try Self.decode(element))
     }
     return list

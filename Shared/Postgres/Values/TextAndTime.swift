@@ -9,10 +9,10 @@ extension String: PostgresElement {
   }
 
   package static func decode(_ field: PostgresField) throws(PostgresError) -> String {
-    let bytes = try field.required(
+    let bytes = try unsafe field.required(
       types: PostgresType.text, PostgresType.varchar, PostgresType.char, PostgresType.name, PostgresType.json,
       PostgresType.unknown)
-    return String(decoding: bytes, as: UTF8.self)
+    return unsafe String(decoding: bytes, as: UTF8.self)
   }
 }
 
@@ -32,10 +32,14 @@ package struct PostgresJSON: PostgresElement, Hashable {
   }
 
   package static func decode(_ field: PostgresField) throws(PostgresError) -> PostgresJSON {
-    let bytes = try field.required(types: PostgresType.json, PostgresType.jsonb)
-    guard field.type == PostgresType.jsonb else { return PostgresJSON(String(decoding: bytes, as: UTF8.self)) }
-    guard bytes.first == 1 else { throw .undecodable(column: field.column, "jsonb of an unknown version") }
-    return PostgresJSON(String(decoding: bytes.dropFirst(), as: UTF8.self))
+    let bytes = try unsafe field.required(types: PostgresType.json, PostgresType.jsonb)
+    guard field.type == PostgresType.jsonb else {
+      return unsafe PostgresJSON(String(decoding: bytes, as: UTF8.self))
+    }
+    guard unsafe bytes.first == 1 else {
+      throw .undecodable(column: field.column, "jsonb of an unknown version")
+    }
+    return unsafe PostgresJSON(String(decoding: bytes.dropFirst(), as: UTF8.self))
   }
 }
 
@@ -65,8 +69,8 @@ package struct PostgresUUID: PostgresElement, Hashable, Comparable {
   }
 
   package static func decode(_ field: PostgresField) throws(PostgresError) -> PostgresUUID {
-    let bytes = try field.required(types: PostgresType.uuid, count: 16)
-    return PostgresUUID(high: bytes.bigEndian(at: 0), low: bytes.bigEndian(at: 8))
+    let bytes = try unsafe field.required(types: PostgresType.uuid, count: 16)
+    return unsafe PostgresUUID(high: bytes.bigEndian(at: 0), low: bytes.bigEndian(at: 8))
   }
 }
 
@@ -100,7 +104,7 @@ package struct PostgresTimestamp: PostgresElement, Hashable, Comparable {
   }
 
   package static func decode(_ field: PostgresField) throws(PostgresError) -> PostgresTimestamp {
-    let moment: Int64 = try field.required(types: PostgresType.timestamptz, count: 8).bigEndian()
+    let moment: Int64 = try unsafe field.required(types: PostgresType.timestamptz, count: 8).bigEndian()
     let (microseconds, overflow) = moment.addingReportingOverflow(epochMicroseconds)
     guard !overflow, moment != .min else { throw .undecodable(column: field.column, "the moment is infinite") }
     return PostgresTimestamp(microseconds: microseconds)
@@ -133,7 +137,7 @@ package struct PostgresDate: PostgresElement, Hashable, Comparable {
   }
 
   package static func decode(_ field: PostgresField) throws(PostgresError) -> PostgresDate {
-    let day: Int32 = try field.required(types: PostgresType.date, count: 4).bigEndian()
+    let day: Int32 = try unsafe field.required(types: PostgresType.date, count: 4).bigEndian()
     let (days, overflow) = day.addingReportingOverflow(epochDays)
     guard !overflow, day != .min else { throw .undecodable(column: field.column, "the day is infinite") }
     return PostgresDate(days: days)

@@ -34,14 +34,14 @@ package enum Terminal {
     var text = text
     return text.withUTF8 { bytes in
       var rest = UnsafeRawBufferPointer(bytes)
-      while let start = rest.baseAddress, !rest.isEmpty {
-        let written = Glibc.write(descriptor, start, rest.count)
+      while let start = rest.baseAddress, unsafe !rest.isEmpty {
+        let written = unsafe Glibc.write(descriptor, start, rest.count)
         if written > 0 {
-          rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+          unsafe rest = unsafe UnsafeRawBufferPointer(rebasing: rest[written...])
         } else if errno == EAGAIN {
           // The stream is shared with a program that made it non-blocking: wait until it takes more.
           var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-          poll(&waiting, 1, 1_000)
+          unsafe poll(&waiting, 1, 1_000)
         } else if errno != EINTR {
           return false
         }

@@ -74,5 +74,5 @@ package enum TermsColumns {
 
 extension CopyBuffer {
   /// Appends a field of a text type.
-  package func append(text: some InlineText) { text.withBytes { append(raw: $0) } }
+  package func append(text: some InlineText) { unsafe text.withBytes { unsafe append(raw: $0) } }
 }

@@ -1,4 +1,5 @@
 import AdEvents
+import BrokerFaults
 import Foundation
 import Kafka
 import Postgres

@@ -75,7 +75,7 @@ enum FuzzerMain {
     let target = try target(invocation)
     var exitCode = ExitCode.success
     for path in invocation.arguments.dropFirst() {
-      let fault = try Data(contentsOf: URL(fileURLWithPath: path)).withUnsafeBytes { target.fault($0) }
+      let fault = try unsafe Data(contentsOf: URL(fileURLWithPath: path)).withUnsafeBytes { unsafe target.fault($0) }
       Terminal.print("\(path): \(fault ?? "all holds")")
       if fault != nil { exitCode = .failure }
     }

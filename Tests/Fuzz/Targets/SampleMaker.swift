@@ -84,12 +84,16 @@ package struct SampleMaker {
   }
 
   package mutating func terms() -> ServedTerms {
-    ServedTerms(
-      serveID: uuid(), partition: Int32(number(0...Int64(Int32.max))), issuedAt: timestamp(),
-      expiresAt: timestamp(), app: slug(), developer: slug(), advertiser: slug(), campaign: slug(), ad: slug(),
-      placement: slug(), country: country(), device: any(), size: any(), impressionPrice: nanos(),
-      clickPrice: nanos(), currency: currency(), shareBasisPoints: UInt16(number(0...10_000)), allotment: word(),
-      budgetDay: Int32(number(-800_000...800_000)), clientHash: flip() ? 0 : word(), isTest: flip())
+    var terms = ServedTerms.sample()
+    (terms.serveID, terms.partition) = (uuid(), Int32(number(0...Int64(Int32.max))))
+    (terms.issuedAt, terms.expiresAt) = (timestamp(), timestamp())
+    (terms.app, terms.developer, terms.advertiser, terms.campaign, terms.ad) = (slug(), slug(), slug(), slug(), slug())
+    (terms.placement, terms.country, terms.device, terms.size) = (slug(), country(), any(), any())
+    (terms.impressionPrice, terms.clickPrice, terms.currency) = (nanos(), nanos(), currency())
+    (terms.shareBasisPoints, terms.allotment) = (UInt16(number(0...10_000)), word())
+    terms.budgetDay = Int32(number(-800_000...800_000))
+    (terms.clientHash, terms.isTest) = (flip() ? 0 : word(), flip())
+    return terms
   }
 
   package mutating func sequenced<Content>(_ content: Content) -> Sequenced<Content> {

@@ -3,7 +3,7 @@ import AdEvents
 import AdSelectionCore
 import Crypto
 import Pipeline
-import Synchronization
+import TestValues
 import Testing
 
 @testable import AdSelection
@@ -20,34 +20,15 @@ struct Network {
 
   init() throws {
     ring = try KeyRing(keys: [try KeyRing.Key(id: 1, secret: [UInt8](repeating: 5, count: 32))])
-    app = App(
-      id: try #require(AppID("weather")), developer: try #require(DeveloperID("sunny")), name: "Weather",
-      bundleID: "example.weather", isAgreementSigned: true, isUnder17: false, areAdsEnabled: true)
-    advertiser = Advertiser(
-      id: try #require(AdvertiserID("acme")), name: "Acme", currency: try #require(Currency("USD")),
-      timeZone: "Europe/Berlin", accountFunding: 1_000_000_000_000)
-    campaign = try Network.campaign("summer", .brand, of: advertiser.id)
-    house = try Network.campaign("own", .house, of: advertiser.id)
-    ads = [try Network.ad("summer-1", of: campaign.id), try Network.ad("own-1", of: house.id)]
-  }
-
-  private static func campaign(_ id: String, _ kind: Campaign.Kind, of advertiser: AdvertiserID) throws -> Campaign {
-    Campaign(
-      id: try #require(CampaignID(id)), advertiser: advertiser, name: id, kind: kind,
-      impressionPrice: kind == .house ? .zero : Nanos(10_000_000),
-      clickPrice: kind == .house ? .zero : Nanos(2_000_000_000), totalBudget: 1_000_000_000_000, dailyBudget: nil,
-      flightStart: Timestamp(milliseconds: 0), flightEnd: Timestamp(milliseconds: 4_000_000_000_000), isPaused: false,
-      // The house campaign is for one country, so that requests from others find no ad at all.
-      targeting: Targeting(countries: kind == .house ? [try #require(Country("DE"))] : []))
-  }
-
-  private static func ad(_ id: String, of campaign: CampaignID) throws -> Ad {
-    Ad(
-      id: try #require(AdID(id)), campaign: campaign,
-      images: [
-        .phoneBannerPortrait: "https://images.example/\(id)/320x50.png",
-        .phoneBannerLandscape: "https://images.example/\(id)/480x32.png",
-      ], action: AdAction(kind: .cover, destination: "https://shop.example/"), lifetimeMilliseconds: 600_000)
+    app = .sample()
+    advertiser = .sample { $0.timeZone = "Europe/Berlin" }
+    campaign = .sample("summer", of: advertiser.id)
+    house = .sample("own", of: advertiser.id) {
+      ($0.kind, $0.impressionPrice, $0.clickPrice) = (.house, .zero, .zero)
+      // For one country, so that requests from others find no ad at all.
+      $0.targeting = Targeting(countries: [known(Country("DE"))])
+    }
+    ads = [.sample("summer-1", of: campaign.id), .sample("own-1", of: house.id)]
   }
 
   var records: [CatalogRecord] {
@@ -63,6 +44,16 @@ struct Network {
         .developer(Developer(id: app.developer, name: "Sunny")),
       ] + ads.map { .ad($0) } + keys
     }
+  }
+
+  /// Gives the catalogue to whoever follows it, with its heartbeat.
+  func beat(_ catalog: CatalogSource, at now: Timestamp) throws {
+    let records = try records
+    let count = Int64(records.count)
+    catalog.apply(
+      records.map { .message(.record($0, version: 1)) } + [
+        .message(.heartbeat(records: count, versionSum: count, at: now))
+      ], now: now)
   }
 
   func request(
@@ -84,24 +75,4 @@ struct Network {
       allotment: id, ordinal: ordinal, campaign: campaign.id, budgetDay: day, amount: Nanos(amount),
       serveUntil: until, clickRates: ClickRateBounds(others: 43_590))
   }
-}
-
-/// A clock that a test sets.
-final class SetClock: TimeSource {
-  private let time: Mutex<Timestamp>
-
-  init(_ now: Timestamp) { time = Mutex(now) }
-
-  var now: Timestamp { time.withLock { $0 } }
-  var monotonicMilliseconds: Int64 { now.milliseconds }
-  var monotonicMicroseconds: Int64 { now.milliseconds * 1_000 }
-  func advance(byMilliseconds milliseconds: Int64) {
-    time.withLock { $0 = $0.advanced(byMilliseconds: milliseconds) }
-  }
-}
-
-/// The same clock as the pipeline asks it.
-struct PipelineTime: Clock {
-  let clock: SetClock
-  func now() -> Timestamp { clock.now }
 }

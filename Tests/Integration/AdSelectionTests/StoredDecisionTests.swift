@@ -12,18 +12,18 @@ import Testing
 
 @Suite("Decisions in the database")
 struct StoredDecisionTests {
-  private func count(_ partition: StoredPartition, _ condition: String) throws -> Int64 {
+  private func count(_ partition: SelectionPartition, _ condition: String) throws -> Int64 {
     let rows = try partition.database.query("SELECT count(*) FROM ad_selection.\(condition)")
     return try #require(rows.first).decode(0)
   }
 
   @Test("I7: a served ad has one row with the terms that its token says; a restart answers the same request alike")
   func served() async throws {
-    let partition = try StoredPartition(try await TestDatabase.configuration())
-    let until = partition.clock.now.advanced(byMilliseconds: 60_000)
+    let partition = try await SelectionPartition()
+    let until = partition.clock.now().advanced(byMilliseconds: 60_000)
     let grant = partition.network.grant(1 << 63, amount: 9_000_000_000, until: until, day: partition.budgetDay)
     try partition.grant([(1, grant)])
-    let request = try partition.network.request(1, at: partition.clock.now)
+    let request = try partition.network.request(1, at: partition.clock.now())
     let answers = try partition.ask([request])
     guard case .ad(let ad)? = answers.first?.outcome else {
       Issue.record("\(answers)")
@@ -32,7 +32,7 @@ struct StoredDecisionTests {
     #expect(ad.ad.text == "summer-1" && ad.images.count == 2)
     guard
       case .valid(let terms) = try ServeTokenVerifier(ring: partition.network.ring)
-        .verify(ad.token, now: partition.clock.now)
+        .verify(ad.token, now: partition.clock.now())
     else {
       Issue.record("the token is not valid")
       return
@@ -57,9 +57,9 @@ struct StoredDecisionTests {
 
   @Test("A2, M6: an error that a test request got for nothing is counted from its row as what it is")
   func injectedError() async throws {
-    let partition = try StoredPartition(try await TestDatabase.configuration())
+    let partition = try await SelectionPartition()
     _ = try partition.ask([
-      try partition.network.request(1, at: partition.clock.now) { $0.requiredSizes = ["huge"] }
+      try partition.network.request(1, at: partition.clock.now()) { $0.requiredSizes = ["huge"] }
     ])
     // Whether one is injected is up to chance: this makes the row what it would be then.
     let rows = try partition.database.query(
@@ -75,8 +75,8 @@ struct StoredDecisionTests {
 
   @Test("M1: requests without an ad have rows and counts that say why")
   func refused() async throws {
-    let partition = try StoredPartition(try await TestDatabase.configuration())
-    let now = partition.clock.now
+    let partition = try await SelectionPartition()
+    let now = partition.clock.now()
     let network = partition.network
     let requests = [
       try network.request(1, at: now), try network.request(2, at: now, key: "wrong"),
@@ -124,8 +124,8 @@ struct StoredDecisionTests {
 
   @Test("an allotment is asked for, closed once with a report in sequence, and never used afterwards")
   func allotments() async throws {
-    let partition = try StoredPartition(try await TestDatabase.configuration())
-    _ = try partition.pipeline.tick()
+    let partition = try await SelectionPartition()
+    try partition.tick()
     let ask = try #require(partition.published.take("ads.usage").first)
     guard case .ask(let wanted) = try ClientHeaders.decode(UsageRecord.self, ask) else {
       Issue.record("no ask")
@@ -134,13 +134,13 @@ struct StoredDecisionTests {
     #expect(wanted.campaign == partition.network.campaign.id && wanted.ordinal == 1)
     #expect(wanted.budgetDay == partition.budgetDay && wanted.fullPrice == Nanos(2_010_000_000))
 
-    let until = partition.clock.now.advanced(byMilliseconds: 5_000)
+    let until = partition.clock.now().advanced(byMilliseconds: 5_000)
     let grant = partition.network.grant(7, amount: 9_000_000_000, until: until, day: partition.budgetDay)
     try partition.grant([(1, grant), (2, grant)])
-    _ = try partition.ask([try partition.network.request(1, at: partition.clock.now)])
+    _ = try partition.ask([try partition.network.request(1, at: partition.clock.now())])
     partition.clock.advance(byMilliseconds: 5_000)
     try partition.beat()
-    _ = try partition.pipeline.tick()
+    try partition.tick()
     let reports = try partition.published.take("ads.usage").compactMap { message -> AllotmentReport? in
       guard case .report(1, let report) = try ClientHeaders.decode(UsageRecord.self, message) else { return nil }
       return report

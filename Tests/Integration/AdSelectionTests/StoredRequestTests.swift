@@ -4,6 +4,7 @@ import AdSelectionCore
 import Pipeline
 import Postgres
 import TestServices
+import TestValues
 import Testing
 
 @testable import AdSelection
@@ -11,14 +12,14 @@ import Testing
 
 @Suite("Requests without a key, with a mistake, after a stall: in the database")
 struct StoredRequestTests {
-  private func count(_ partition: StoredPartition, _ condition: String) throws -> Int64 {
+  private func count(_ partition: SelectionPartition, _ condition: String) throws -> Int64 {
     let rows = try partition.database.query("SELECT count(*) FROM \(condition)")
     return try #require(rows.first).decode(0)
   }
 
-  private func strangers(_ numbers: Range<UInt64>, _ partition: StoredPartition) throws -> [AdRequest] {
+  private func strangers(_ numbers: Range<UInt64>, _ partition: SelectionPartition) throws -> [AdRequest] {
     try numbers.map { number in
-      try partition.network.request(number, at: partition.clock.now, key: "invented-\(number)") {
+      try partition.network.request(number, at: partition.clock.now(), key: "invented-\(number)") {
         $0.app = AppID("invented-\(number)") ?? $0.app
         $0.placement = PlacementID("place-\(number)") ?? $0.placement
         $0.replyTopic = ""
@@ -29,8 +30,8 @@ struct StoredRequestTests {
   @Test(
     "M1, A1: invented apps make one row a day, no app's line, no report's view and no label", arguments: [false, true])
   func strangersCount(isTakenOver: Bool) async throws {
-    let partition = try StoredPartition(try await TestDatabase.configuration())
-    _ = try partition.ask([try partition.network.request(1, at: partition.clock.now, key: "live", country: "DE")])
+    let partition = try await SelectionPartition()
+    _ = try partition.ask([try partition.network.request(1, at: partition.clock.now(), key: "live", country: "DE")])
     for first in stride(from: UInt64(100), to: 400, by: 100) {
       _ = try partition.ask(try strangers(first..<first + 100, partition))
     }
@@ -55,7 +56,7 @@ struct StoredRequestTests {
 
   @Test("counts of requests without a key are kept as long as decisions")
   func retention() async throws {
-    let partition = try StoredPartition(try await TestDatabase.configuration())
+    let partition = try await SelectionPartition()
     try partition.database.execute(
       sql: """
         INSERT INTO ad_selection.keyless_count VALUES
@@ -70,8 +71,8 @@ struct StoredRequestTests {
 
   @Test("M1: a request with a mistake has its row and its count, also where placement, country and device are missing")
   func mistakes() async throws {
-    let partition = try StoredPartition(try await TestDatabase.configuration())
-    let requests = try (1...2).map { try partition.network.request($0, at: partition.clock.now) }
+    let partition = try await SelectionPartition()
+    let requests = try (1...2).map { try partition.network.request($0, at: partition.clock.now()) }
     let answers = try partition.ask(requests) { writer in
       writer.presentText(4, "")
       writer.presentText(7, "")
@@ -97,8 +98,8 @@ struct StoredRequestTests {
 
   @Test("Who asks in JSON is answered in JSON, with the same ad, also by a new owner that reads the decision back")
   func answersInJSON() async throws {
-    let partition = try StoredPartition(try await TestDatabase.configuration())
-    let request = try partition.network.request(1, at: partition.clock.now, country: "DE")
+    let partition = try await SelectionPartition()
+    let request = try partition.network.request(1, at: partition.clock.now(), country: "DE")
     let answers = try partition.ask([request])
     #expect(answers.count == 1)
     #expect(try partition.ask([request], isJSON: true) == answers)
@@ -111,14 +112,14 @@ struct StoredRequestTests {
 
   @Test("D2: a new owner goes by arrivals too, however long nobody owned the partition")
   func arrivals() async throws {
-    let partition = try StoredPartition(try await TestDatabase.configuration())
+    let partition = try await SelectionPartition()
     func request(_ number: UInt64) throws -> AdRequest {
-      try partition.network.request(number, at: partition.clock.now, country: "DE") {
+      try partition.network.request(number, at: partition.clock.now(), country: "DE") {
         $0.clientID = "client"
         $0.deadlineMilliseconds = 60_000
       }
     }
-    let start = partition.clock.now
+    let start = partition.clock.now()
     func at(_ milliseconds: Int64) -> Timestamp { start.advanced(byMilliseconds: milliseconds) }
     // It came at 0 and was decided at 15 s; the next came 31 s after it.
     partition.clock.advance(byMilliseconds: 15_000)

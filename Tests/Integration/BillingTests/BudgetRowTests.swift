@@ -10,7 +10,7 @@ struct BudgetRowTests {
   func foreignAccount() async throws {
     let network = try await TestNetwork()
     try network.fund(1_000_000_000_000)
-    let partition = try TestPartition(network)
+    let partition = try BillingPartition(network)
     var foreign = try network.terms(99, partition: 0)
     foreign.currency = try #require(Currency("EUR"))
     let event = AcceptedEvent(AcceptedImpression(terms: foreign, eventTime: network.now, arrival: network.now))

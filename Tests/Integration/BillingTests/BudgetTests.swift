@@ -21,7 +21,7 @@ struct BudgetTests {
   func grantRule(free: Int128, used: Int64, granted: Int128, seconds: Int128) async throws {
     let network = try await TestNetwork()
     try network.fund(free)
-    try TestPartition(network).process([network.ask(1, used: used, fullPrice: 10)])
+    try BillingPartition(network).process([network.ask(1, used: used, fullPrice: 10)])
     let found = try network.numbers(
       """
       SELECT coalesce(sum(granted), 0), trunc(coalesce(sum(extract(epoch FROM serve_until - granted_at)), 0))::bigint,
@@ -37,13 +37,13 @@ struct BudgetTests {
   func askedAgain() async throws {
     let network = try await TestNetwork()
     try network.fund(1_000_000_000_000)
-    let first = try TestPartition(network)
+    let first = try BillingPartition(network)
     try first.process([network.ask(1), network.ask(1)])
     try first.process([network.ask(1), network.ask(2)])
     #expect(first.grants.map(\.ordinal) == [1, 2])
     #expect(first.grants.map(\.allotment) == [1, 2])
     // Nothing was delivered: whoever takes over publishes all of it again.
-    let second = try TestPartition(network)
+    let second = try BillingPartition(network)
     #expect(second.published.messages == first.published.messages)
     try second.process([network.ask(2), network.ask(3)])
     #expect(second.grants.map(\.ordinal) == [1, 2, 3])
@@ -54,7 +54,7 @@ struct BudgetTests {
   func dailyBudget() async throws {
     let network = try await TestNetwork()
     try network.fund(1_000, daily: 100)
-    let partition = try TestPartition(network)
+    let partition = try BillingPartition(network)
     try partition.process([network.ask(1, fullPrice: 60), network.ask(2, fullPrice: 60)])
     #expect(partition.grants.map(\.amount.value) == [60])
     try network.fund(1_000, daily: 130, version: 2)
@@ -69,7 +69,7 @@ struct BudgetTests {
   func lowered() async throws {
     let network = try await TestNetwork()
     try network.fund(1_000)
-    let partition = try TestPartition(network)
+    let partition = try BillingPartition(network)
     try partition.process([network.ask(1, used: 800, fullPrice: 10)])
     let grant = try #require(partition.grants.first)
     #expect(grant.amount == Nanos(800))
@@ -111,7 +111,7 @@ struct BudgetTests {
   }
 
   private static func draw(_ network: TestNetwork, partition: Int32) throws {
-    let partition = try TestPartition(network, partition)
+    let partition = try BillingPartition(network, partition)
     for _ in 0..<20 { try partition.process((0..<5).map { _ in try partition.click(0, price: 7) }) }
   }
 
@@ -120,7 +120,7 @@ struct BudgetTests {
     let network = try await TestNetwork(funding: 3_000)
     try network.fund(5_000, daily: 2_500)
     var numbers = SeededChance(seed: seed)
-    let partition = try TestPartition(network)
+    let partition = try BillingPartition(network)
     var ordinal: Int64 = 0
     for version in Int64(2)..<40 {
       var events: [BillingInput] = []

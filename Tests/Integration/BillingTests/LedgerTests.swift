@@ -12,7 +12,7 @@ struct LedgerTests {
     let network = try await TestNetwork()
     let budget: Int64 = 2_287_000_000_000
     try network.fund(Int128(budget))
-    let partition = try TestPartition(network, partitionCount: 1)
+    let partition = try BillingPartition(network, partitionCount: 1)
     try partition.process([network.ask(1, used: budget, clickPrice: 2_000_000_000)])
     let grant = try #require(partition.grants.first)
     #expect(grant.amount == Nanos(budget))
@@ -60,7 +60,7 @@ struct LedgerTests {
   func lateButFunded() async throws {
     let network = try await TestNetwork()
     try network.fund(2_010_000_000)
-    let partition = try TestPartition(network)
+    let partition = try BillingPartition(network)
     try partition.process([network.ask(1)])
     let grant = try #require(partition.grants.first)
     try partition.pass(network.now.advanced(byMilliseconds: 86_400_000))
@@ -74,7 +74,7 @@ struct LedgerTests {
   func suspense() async throws {
     let network = try await TestNetwork()
     try network.fund(1_000_000_000_000)
-    let partition = try TestPartition(network)
+    let partition = try BillingPartition(network)
     var events = try (0..<6).map { _ in try partition.impression(0) }
     // No table has been kept for a day that long ago.
     events.insert(
@@ -107,7 +107,7 @@ struct LedgerTests {
   func constraints(sql: String, state: String) async throws {
     let network = try await TestNetwork()
     try network.fund(1_000_000_000_000)
-    let partition = try TestPartition(network)
+    let partition = try BillingPartition(network)
     try partition.process([network.ask(1), partition.impression(0)])
     let connection = try network.connect()
     defer { connection.close() }
@@ -119,7 +119,7 @@ struct LedgerTests {
   func overflow() async throws {
     let network = try await TestNetwork()
     try network.fund(1_000_000_000_000)
-    let partition = try TestPartition(network)
+    let partition = try BillingPartition(network)
     try partition.process([partition.impression(0)])
     let connection = try network.connect()
     defer { connection.close() }

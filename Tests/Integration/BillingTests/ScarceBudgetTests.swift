@@ -48,7 +48,7 @@ struct ScarceBudgetTests {
   private static func deliver(_ network: TestNetwork, seed: UInt64) throws -> [Int128] {
     var numbers = SeededChance(seed: seed)
     try network.fund(Int128(20 * Market.impressionPrice + 44 * Market.clickPrice))
-    var partition = try TestPartition(network, partitionCount: 1)
+    let partition = try BillingPartition(network, partitionCount: 1)
     let total = 20 * Market.impressionPrice + 44 * Market.clickPrice
     let asks = try (1...4).map { try network.ask(Int64($0), used: total / 4, fullPrice: 25, clickPrice: 20) }
     for ask in asks { try partition.process([ask]) }
@@ -67,7 +67,7 @@ struct ScarceBudgetTests {
       let batch = Array(events.prefix(.random(in: 1...12, using: &numbers)))
       events.removeFirst(batch.count)
       try partition.process(batch)
-      if Int.random(in: 0..<4, using: &numbers) == 0 { partition = try partition.successor() }
+      if Int.random(in: 0..<4, using: &numbers) == 0 { try partition.takeOver() }
     }
     try partition.pass(network.now.advanced(byMilliseconds: 86_400_000))
     return try network.numbers(
@@ -106,7 +106,7 @@ private struct Market {
   private let billingDies: Bool
   private var numbers: SeededChance
   private var books: [AllotmentBook]
-  private var billing: [TestPartition]
+  private var billing: [BillingPartition]
   private var seenMessages: [Int]
   private var due: [[Due]]
   /// Until when each partition of billing is dead.
@@ -129,7 +129,7 @@ private struct Market {
     settings.endMarginMilliseconds = 10_000
     books = Array(repeating: AllotmentBook(), count: Self.partitions)
     billing = try (0..<Self.partitions).map {
-      try TestPartition(network, Int32($0), settings: settings, partitionCount: Int32(Self.partitions), clock: clock)
+      try BillingPartition(network, Int32($0), settings: settings, partitionCount: Int32(Self.partitions), clock: clock)
     }
     seenMessages = Array(repeating: 0, count: Self.partitions)
     due = Array(repeating: [], count: Self.partitions)
@@ -165,7 +165,7 @@ private struct Market {
     due[partition] += inputs.map { Due(at: now, input: $0) }
     if billingDies, deadUntil[partition] <= now, Int.random(in: 0..<60, using: &numbers) == 0 {
       deadUntil[partition] = now.advanced(byMilliseconds: .random(in: 5_000...40_000, using: &numbers))
-      billing[partition] = try billing[partition].successor()
+      try billing[partition].takeOver()
       seenMessages[partition] = 0
       restarts += 1
     }

@@ -34,7 +34,7 @@ struct TwinTests {
 /// Two partitions of the real billing that spend the same budgets, and the twin that is given each of their batches.
 private struct Race {
   private let network: TestNetwork
-  private let partitions: [TestPartition]
+  private let partitions: [BillingPartition]
   private let batches: BatchTap
   /// How often something waited for budget when both were compared.
   private(set) var waited = 0
@@ -53,7 +53,7 @@ private struct Race {
     let tap = BatchTap()
     batches = tap
     partitions = try [0, 1].map { number in
-      try TestPartition(network, Int32(number)) { batch in tap.batches.withLock { $0.append(batch) } }
+      try BillingPartition(network, Int32(number)) { batch in tap.batches.withLock { $0.append(batch) } }
     }
     twin.fund(.record(.advertiser(network.advertiser), version: 1), now: network.now)
     twin.fund(try network.fund(4_000, daily: 3_000), now: network.now)

@@ -20,13 +20,13 @@ struct WaitingTests {
   func paidAfterClose() async throws {
     let network = try await TestNetwork()
     try network.fund(900)
-    var partition = try TestPartition(network)
+    let partition = try BillingPartition(network)
     for ordinal in Int64(1)...3 { try partition.process([network.ask(ordinal, used: 300, fullPrice: 25)]) }
     let grants = partition.grants
     #expect(grants.map(\.amount.value) == [300, 300, 300])
     try partition.process((0..<4).map { _ in try partition.click(grants[0].allotment, price: 20) })
     #expect(try network.numbers(fates) == [0, 0, 0, 4, 80])
-    partition = try partition.successor()
+    try partition.takeOver()
     try partition.process([report(grants[2], used: 250, at: network.now)])
     // 50 are back: two clicks of 20, and not the third.
     #expect(try network.numbers(fates) == [2, 0, 0, 2, 40])
@@ -41,7 +41,7 @@ struct WaitingTests {
   func unfunded() async throws {
     let network = try await TestNetwork()
     try network.fund(100)
-    let partition = try TestPartition(network)
+    let partition = try BillingPartition(network)
     try partition.process([network.ask(1, used: 100, fullPrice: 25)])
     let grant = try #require(partition.grants.first)
     // No return can ever pay 101; what the allotment holds may pay 100, and then nothing is left for the next.
@@ -58,7 +58,7 @@ struct WaitingTests {
   func inOrder() async throws {
     let network = try await TestNetwork()
     try network.fund(100)
-    let partition = try TestPartition(network)
+    let partition = try BillingPartition(network)
     try partition.process([network.ask(1, used: 90, fullPrice: 25)])
     let grant = try #require(partition.grants.first)
     try partition.process([partition.click(0, price: 20), partition.click(0, price: 5)])
@@ -81,8 +81,8 @@ struct WaitingTests {
   func setApart() async throws {
     let network = try await TestNetwork()
     try network.fund(100)
-    let first = try TestPartition(network, 0)
-    let second = try TestPartition(network, 1)
+    let first = try BillingPartition(network, 0)
+    let second = try BillingPartition(network, 1)
     try first.process([network.ask(1, used: 60, fullPrice: 25)])
     try second.process([network.ask(1, used: 20, fullPrice: 20)])
     let ended = try #require(second.grants.first).allotment
@@ -99,7 +99,8 @@ struct WaitingTests {
     #expect(try network.numbers(fates) == [1, 0, 1, 1, 45])
     try network.fund(120, version: 2)
     // Nothing moves the campaign's budget but the catalogue: who takes the partition over looks at what waits by itself.
-    try first.successor().pass(network.now)
+    try first.takeOver()
+    try first.pass(network.now)
     #expect(try network.numbers(fates) == [2, 0, 1, 0, 0])
     try second.process([network.ask(2, fullPrice: 5)])
     #expect(second.grants.map(\.amount.value) == [20, 5])
@@ -111,7 +112,7 @@ struct WaitingTests {
   func rates() async throws {
     let network = try await TestNetwork()
     try network.fund(1_000_000)
-    let partition = try TestPartition(network)
+    let partition = try BillingPartition(network)
     let ask = { (ordinal: Int64) in try network.ask(ordinal, fullPrice: 25, clickPrice: 20) }
     try partition.process([ask(1)])
     try partition.process((0..<400).map { _ in try partition.impression(0, price: 5) })
@@ -138,7 +139,7 @@ struct WaitingTests {
   func refused() async throws {
     let network = try await TestNetwork()
     try network.fund(100)
-    let partition = try TestPartition(network)
+    let partition = try BillingPartition(network)
     try partition.process([network.ask(1, used: 100, fullPrice: 25)])
     let grant = try #require(partition.grants.first)
     let longAgo = network.now.advanced(byMilliseconds: -90 * 86_400_000)
@@ -158,7 +159,7 @@ struct WaitingTests {
     try network.fund(1_000_000)
     var settings = BillingSettings()
     settings.rememberedImpressions = 100
-    let partition = try TestPartition(network, settings: settings)
+    let partition = try BillingPartition(network, settings: settings)
     for _ in 0..<2 {
       try partition.process((0..<60).map { _ in try partition.impression(0, price: 5) })
       try partition.process((0..<10).map { _ in try partition.click(0, price: 20) })

@@ -13,7 +13,7 @@ import Testing
 struct ClickTablesTests {
   private func terms(serve: UInt64, client: UInt64, now: Timestamp) throws -> ServedTerms {
     let issuedAt = now.advanced(byMilliseconds: -3_600_000)
-    return .sample(serve: serve, partition: Partition.number, issuedAt: issuedAt) { terms in
+    return .sample(serve: serve, partition: ClickPartition.number, issuedAt: issuedAt) { terms in
       (terms.allotment, terms.clientHash, terms.isTest) = (.max, .max - client, client == 3)
     }
   }
@@ -54,9 +54,9 @@ struct ClickTablesTests {
 
   @Test("M5: whether impressions come first, last or among the clicks, the tables hold the same clicks and counts")
   func sameRows() async throws {
-    let first = try await Partition(now: now)
-    let last = try await Partition(now: now)
-    let mixed = try await Partition(now: now)
+    let first = try await ClickPartition(now: now)
+    let last = try await ClickPartition(now: now)
+    let mixed = try await ClickPartition(now: now)
     let (impressions, actions) = try events(now: now)
     try first.run(impressions)
     try first.run(actions)
@@ -89,20 +89,20 @@ struct ClickTablesTests {
 
   @Test("What was published is made again from the rows, to the last byte")
   func republished() async throws {
-    let partition = try await Partition(now: now)
+    let partition = try await ClickPartition(now: now)
     let (impressions, actions) = try events(now: now)
     for (index, action) in actions.enumerated() {
       try partition.run(index < impressions.count ? [action, impressions[index]] : [action])
     }
-    let published = partition.writer.numbered
+    let published = partition.published.numbered
     #expect(published.count == (try partition.clicks().count))
     try partition.takeOver()
-    #expect(partition.writer.numbered == published)
+    #expect(partition.published.numbered == published)
   }
 
   @Test("M5: what has no impression ends with its watermark")
   func noImpression() async throws {
-    let partition = try await Partition(now: now)
+    let partition = try await ClickPartition(now: now)
     let (_, actions) = try events(now: now)
     try partition.run(actions)
     let parked = try partition.count("SELECT count(*) FROM click_tracking.parked")
@@ -121,7 +121,7 @@ struct ClickTablesTests {
 
   @Test("M5: a waiting click whose verdict the database refuses is left, with an alarm; the others get theirs")
   func refusedVerdict() async throws {
-    let partition = try await Partition(now: now)
+    let partition = try await ClickPartition(now: now)
     let (_, actions) = try events(now: now)
     try partition.run(actions)
     let refused = try terms(serve: 3, client: 3, now: now).serveID
@@ -143,7 +143,7 @@ struct ClickTablesTests {
 
   @Test("I3: events sent again are duplicates, whatever became of the first one")
   func duplicates() async throws {
-    let partition = try await Partition(now: now)
+    let partition = try await ClickPartition(now: now)
     let (impressions, actions) = try events(now: now)
     try partition.run(actions + [impressions[0]])
     let clicks = try partition.clicks()
@@ -156,7 +156,7 @@ struct ClickTablesTests {
 
   @Test("B8: a click waits for an earlier one, in the tables as well, and one view decides them all")
   func waitsForEarlier() async throws {
-    let partition = try await Partition(now: now)
+    let partition = try await ClickPartition(now: now)
     // Four ads of one client, tapped within a minute, one of them twice, once too early; the fifth is a tester's with the
     // same client id.
     var ads = try (1...5).map { try terms(serve: $0, client: 1, now: now) }
@@ -198,7 +198,7 @@ struct ClickTablesTests {
 
   @Test("M5, B8: the watermark ends a wait for a view that never comes, and all waits for that click with it")
   func waitsForNothing() async throws {
-    let partition = try await Partition(now: now)
+    let partition = try await ClickPartition(now: now)
     // The watermark passes all three at once, that of the ad which is never seen last.
     let ads = try [3, 1, 2].map { try terms(serve: $0, client: 1, now: now) }
     try partition.run(ads.enumerated().map { event($1, id: UInt64($0 + 1), age: 2_000 + Int64($0) * 1_000) })
@@ -220,7 +220,7 @@ struct ClickTablesTests {
   func judged() async throws {
     var windows = Windows()
     windows.judgedClicksOfClientPerDay = 20
-    let partition = try await Partition(now: now, windows: windows)
+    let partition = try await ClickPartition(now: now, windows: windows)
     let ads = try (1...6).map { try terms(serve: $0, client: 1, now: now) }
     // Of each ad six taps and six accidents, each batch by another owner: 6 x 4 are judged of the day's 20.
     for (index, ad) in ads.enumerated() {
@@ -245,7 +245,7 @@ struct ClickTablesTests {
 
   @Test("B8: a partition judges a client's clicks by its own: what another one decides, and when, changes nothing")
   func otherPartition() async throws {
-    let partition = try await Partition(now: now)
+    let partition = try await ClickPartition(now: now)
     let ads = try (1...4).map { try terms(serve: $0, client: 1, now: now) }
     try partition.run([impression(ads[0]), event(ads[0], id: 1, age: 2_000), event(ads[1], id: 2, age: 100_000)])
     #expect(try partition.verdicts() == [.init(id: 1, verdict: .billable, wasParked: false)])
@@ -265,7 +265,7 @@ struct ClickTablesTests {
 
   @Test("Click limits hold across batches and owners")
   func limits() async throws {
-    let partition = try await Partition(now: now)
+    let partition = try await ClickPartition(now: now)
     var verdicts: [Int64] = []
     // One client, a click each 30 s: one a minute, three in ten minutes.
     for number in 1...30 as ClosedRange<UInt64> {

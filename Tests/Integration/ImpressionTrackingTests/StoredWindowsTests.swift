@@ -5,6 +5,7 @@ import Pipeline
 import PipelineHost
 import Postgres
 import Runtime
+import TestServices
 import Testing
 
 @testable import ImpressionTracking
@@ -13,16 +14,16 @@ import Testing
 struct StoredWindowsTests {
   @Test("who takes a partition notes its windows with it, each change once; what was replaced long ago goes")
   func noted() async throws {
-    let database = try PostgresConfiguration(try await ImpressionPartition().databaseURL, applicationName: "test")
-    let service = try ImpressionPartition.service()
+    let plan = try await ImpressionPartition().plan
     try await onOwnThread {
-      let connection = try PostgresConnection(database)
+      let connection = try PostgresConnection(plan.database)
       defer { connection.close() }
       func take(_ partition: Int32, late: Int64) throws {
         var windows = Windows()
         windows.lateArrivalMilliseconds = late
-        let store = PostgresPipelineStore(
-          tables: ImpressionTables(windows: windows), service: service, configuration: database)
+        var plan = plan
+        plan.tables = ImpressionTables(windows: windows)
+        let store = StoredPartition.makeStore(plan)
         defer { store.close() }
         _ = try store.acquire(partition, by: PartitionClaim(owner: 1, seenEpoch: 0))
       }

@@ -7,6 +7,7 @@ import PipelineHost
 import Postgres
 import Runtime
 import TestServers
+import TestServices
 import Testing
 
 @Suite struct ZombieTests {
@@ -22,14 +23,13 @@ import Testing
       isInCopy.signal()
       goOn.wait()
     }
-    let database = partition.databaseURL
+    let plan = partition.plan
     // Another owner, on a thread of its own, while the first one waits for the answer to its COPY.
     let epoch = Task {
       try await onOwnThread {
         defer { goOn.signal() }
         isInCopy.wait()
-        let service = try ImpressionPartition.service()
-        let store = try ImpressionPartition.makeStore(service, PostgresConfiguration(database))
+        let store = StoredPartition.makeStore(plan)
         defer { store.close() }
         return try store.acquire(ImpressionPartition.number, by: PartitionClaim(owner: 2, seenEpoch: 1)).epoch
       }
@@ -49,8 +49,7 @@ import Testing
   func fence(rows: UInt64) async throws {
     let partition = try await ImpressionPartition()
     try partition.run([partition.event(.viewed, 1)])
-    let store = ImpressionPartition.makeStore(
-      try ImpressionPartition.service(), try PostgresConfiguration(partition.databaseURL))
+    let store = StoredPartition.makeStore(partition.plan)
     defer { store.close() }
     #expect(try store.acquire(ImpressionPartition.number, by: PartitionClaim(owner: 2, seenEpoch: 1)).epoch == 2)
     let events = try (2..<2 + rows).map { try partition.event(.viewed, $0) }

@@ -18,7 +18,7 @@ enum CommittedOffset {
     var found: Int64?
     while found != offset, !deadline.isOver {
       let list = TopicPartitionList([partition])
-      try KafkaError.check(list.withPointer { rd_kafka_committed(client.pointer, $0, milliseconds) })
+      try unsafe KafkaError.check(list.withPointer { unsafe rd_kafka_committed(client.pointer, $0, milliseconds) })
       found = list.offset(of: partition)
     }
     #expect(found == offset)

@@ -2,6 +2,7 @@ import BrokerFaults
 import Foundation
 import Testing
 import Threads
+
 @testable import Kafka
 
 @Suite("A consumer", .timeLimit(.minutes(10)))

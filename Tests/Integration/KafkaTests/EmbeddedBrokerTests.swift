@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import Threads
+
 @testable import Kafka
 
 @Suite("The embedded broker's process", .timeLimit(.minutes(10)))
@@ -80,7 +81,7 @@ struct EmbeddedBrokerTests {
     defer { close(connection) }
     _ = UnixSocket.write(String(repeating: "x", count: 2_000), to: connection)
     var byte: UInt8 = 0
-    #expect(read(connection, &byte, 1) <= 0)
+    unsafe #expect(read(connection, &byte, 1) <= 0)
     #expect(try !EmbeddedBrokerControl(socketPath: socketPath).bootstrapServers().isEmpty)
     try input.fileHandleForWriting.close()
     #expect(isEnded.wait(timeoutMilliseconds: 20_000) { $0 })

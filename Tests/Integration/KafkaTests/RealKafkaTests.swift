@@ -1,11 +1,13 @@
+import BrokerFaults
 import Foundation
+import LocalProcesses
 import Testing
 import Threads
 
 @testable import Kafka
 
 @Suite(
-  "Against a real Kafka", .enabled(if: RealKafka.home != nil, "no Kafka in KAFKA_HOME or ../shared/kafka"),
+  "Against a real Kafka", .enabled(if: KafkaInstallation.isAvailable, "no Kafka in KAFKA_HOME or ../shared/kafka"),
   WithRealKafka(), .serialized, .timeLimit(.minutes(10)))
 struct RealKafkaTests {
   private let kafka: RealKafka
@@ -135,8 +137,7 @@ struct RealKafkaTests {
     defer { admin.close() }
     try admin.ensure(KafkaTopicSpecification(name: "held", partitionCount: 1))
     let foreign = try ForeignTransaction(bootstrapServers: kafka.bootstrapServers, id: "foreign")
-    try foreign.begin()
-    try foreign.produce(topic: "held", value: "0")
+    try foreign.write(topic: "held", partition: 0, value: Array("0".utf8))
     let producer = try kafka.configuration.producer(Reports())
     try producer.sendNumbers(1..<3, topic: "held", partition: 0)
 

@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import Threads
+
 @testable import Kafka
 
 /// Collects what a producer reports.

@@ -29,18 +29,18 @@ extension EmbeddedBroker {
   /// The next produce requests get these answers, one each.
   package func pushFaults(_ faults: [BrokerFault]) {
     let codes = faults.map(\.code)
-    withCluster { rd_kafka_mock_push_request_errors_array($0, Self.produceRequest, codes.count, codes) }
+    unsafe withCluster { unsafe rd_kafka_mock_push_request_errors_array($0, Self.produceRequest, codes.count, codes) }
   }
 
   /// Forgets what ``pushFaults(_:)`` has put in wait.
   package func clearFaults() {
-    withCluster { rd_kafka_mock_clear_request_errors($0, Self.produceRequest) }
+    unsafe withCluster { unsafe rd_kafka_mock_clear_request_errors($0, Self.produceRequest) }
   }
 
   /// Takes a broker (from 1) off the network, and back.
   package func setBroker(_ broker: Int32, isUp: Bool) {
-    withCluster { cluster in
-      _ = isUp ? rd_kafka_mock_broker_set_up(cluster, broker) : rd_kafka_mock_broker_set_down(cluster, broker)
+    unsafe withCluster { cluster in
+      _ = unsafe isUp ? rd_kafka_mock_broker_set_up(cluster, broker) : rd_kafka_mock_broker_set_down(cluster, broker)
     }
   }
 }

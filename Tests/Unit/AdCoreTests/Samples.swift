@@ -5,8 +5,7 @@ import Testing
 
 /// Values that tests begin with and change.
 enum Samples {
-  /// 2026-01-15T12:00:00Z.
-  static let now = Timestamp(milliseconds: 1_768_478_400_000)
+  static let now = Timestamp.sample
 
   static func terms(issuedAt: Timestamp = now) throws -> ServedTerms {
     try .sample(issuedAt: issuedAt) { terms in
@@ -20,35 +19,22 @@ enum Samples {
 
 extension Samples {
   static func advertiser() throws -> Advertiser {
-    Advertiser(
-      id: try #require(AdvertiserID("acme")), name: "Acme", currency: try #require(Currency("USD")),
-      timeZone: "America/New_York", accountFunding: 1_000_000_000_000)
+    .sample { $0.timeZone = "America/New_York" }
   }
 
   /// A brand campaign for everybody, whose flight is January 2026.
   static func campaign() throws -> Campaign {
-    Campaign(
-      id: try #require(CampaignID("acme-summer")), advertiser: try #require(AdvertiserID("acme")), name: "Summer",
-      kind: .brand, impressionPrice: Nanos(10_000_000), clickPrice: Nanos(2_000_000_000),
-      totalBudget: 1_000_000_000_000, dailyBudget: 100_000_000_000,
-      flightStart: try #require(Timestamp(utcText: "2026-01-01T00:00:00Z")),
-      flightEnd: try #require(Timestamp(utcText: "2026-02-01T00:00:00Z")), isPaused: false, targeting: Targeting())
+    .sample {
+      $0.dailyBudget = 100_000_000_000
+      $0.flightStart = known(Timestamp(utcText: "2026-01-01T00:00:00Z"))
+      $0.flightEnd = known(Timestamp(utcText: "2026-02-01T00:00:00Z"))
+    }
   }
 
   static func ad() throws -> Ad {
-    Ad(
-      id: try #require(AdID("acme-summer-1")), campaign: try #require(CampaignID("acme-summer")),
-      images: [
-        .phoneBannerPortrait: "https://images.example/p.png", .phoneBannerLandscape: "https://images.example/l.png",
-      ], action: AdAction(kind: .cover, destination: "https://www.acme.example/summer"),
-      lifetimeMilliseconds: 600_000, categories: ["cars"], keywords: ["summer"])
+    .sample { ($0.categories, $0.keywords) = (["cars"], ["summer"]) }
   }
 
   /// An app that is set up.
-  static func app() throws -> App {
-    App(
-      id: try #require(AppID("weather")), developer: try #require(DeveloperID("sunny-apps")), name: "Weather",
-      bundleID: "com.example.weather", isAgreementSigned: true, isUnder17: false, areAdsEnabled: true,
-      categories: ["weather"])
-  }
+  static func app() throws -> App { .sample() }
 }

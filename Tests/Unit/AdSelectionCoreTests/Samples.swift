@@ -1,13 +1,13 @@
 import AdCore
 import AdEvents
+import TestValues
 import Testing
 
 @testable import AdSelectionCore
 
 /// A small network that tests begin with and change.
 struct Samples {
-  /// 2026-01-15T12:00:00Z.
-  static let now = Timestamp(milliseconds: 1_768_478_400_000)
+  static let now = Timestamp.sample
   static let day: Int64 = 86_400_000
   static let budgetDay: Int32 = 20_468
   static let liveKey = [UInt8](repeating: 1, count: 32)
@@ -28,20 +28,11 @@ struct Samples {
 
   /// One app with its keys, one advertiser, one brand campaign with one ad of all banner sizes.
   init() throws {
-    let app = try #require(AppID("weather"))
-    let acme = try #require(AdvertiserID("acme"))
-    advertisers = [
-      Advertiser(
-        id: acme, name: "Acme", currency: try #require(Currency("USD")), timeZone: "UTC",
-        accountFunding: 1_000_000_000_000_000)
-    ]
+    advertisers = [.sample()]
     campaigns = []
     ads = []
-    apps = [
-      App(
-        id: app, developer: try #require(DeveloperID("sunny")), name: "Weather", bundleID: "example.weather",
-        isAgreementSigned: true, isUnder17: false, areAdsEnabled: true, categories: ["weather"])
-    ]
+    apps = [.sample()]
+    let app = apps[0].id
     keys = [
       AppKey(app: app, build: .distribution, keyHash: Samples.liveKey),
       AppKey(app: app, build: .developer, keyHash: Samples.testKey),
@@ -57,27 +48,21 @@ struct Samples {
     campaign: String, ad: String, kind: Campaign.Kind = .brand, impressionPrice: Int64 = 10_000_000,
     clickPrice: Int64 = 500_000_000
   ) throws {
-    let id = try #require(CampaignID(campaign))
     campaigns.append(
-      Campaign(
-        id: id, advertiser: advertisers[0].id, name: campaign, kind: kind, impressionPrice: Nanos(impressionPrice),
-        clickPrice: Nanos(clickPrice), totalBudget: 1_000_000_000_000, dailyBudget: nil,
-        flightStart: Samples.now.advanced(byMilliseconds: -Samples.day),
-        flightEnd: Samples.now.advanced(byMilliseconds: Samples.day), isPaused: false, targeting: Targeting()))
+      .sample(campaign, of: advertisers[0].id) {
+        ($0.kind, $0.impressionPrice, $0.clickPrice) = (kind, Nanos(impressionPrice), Nanos(clickPrice))
+        $0.flightStart = Samples.now.advanced(byMilliseconds: -Samples.day)
+        $0.flightEnd = Samples.now.advanced(byMilliseconds: Samples.day)
+      })
     try add(ad: ad, to: campaign)
   }
 
   mutating func add(ad: String, to campaign: String) throws {
     ads.append(
-      Ad(
-        id: try #require(AdID(ad)), campaign: try #require(CampaignID(campaign)),
-        images: [
-          .phoneBannerPortrait: "https://images.example/320x50.png",
-          .phoneBannerLandscape: "https://images.example/480x32.png",
-          .padBannerPortrait: "https://images.example/768x66.png",
-        ],
-        action: AdAction(kind: .cover, destination: "https://shop.acme.example/summer"),
-        lifetimeMilliseconds: 600_000, categories: ["shopping"], keywords: ["sun"]))
+      .sample(ad, of: try #require(CampaignID(campaign))) {
+        $0.images[.padBannerPortrait] = "https://images.example/\(ad)/768x66.png"
+        ($0.categories, $0.keywords) = (["shopping"], ["sun"])
+      })
   }
 
   var catalog: CatalogState {

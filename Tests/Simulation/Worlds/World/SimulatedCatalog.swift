@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import AdSelectionCore
+import TestValues
 
 /// What the console keeps, and its topic: every message ever published, in order.
 final class SimulatedCatalog {
@@ -73,26 +74,28 @@ struct CatalogPlan {
 
   init(using random: inout SeededRandom) {
     let terms = Samples.terms
-    app = App(
-      id: terms.app, developer: terms.developer, name: "Weather", bundleID: "example.weather", isAgreementSigned: true,
-      isUnder17: false, areAdsEnabled: true, shareBasisPoints: random.pick([6_000, 6_000, 3_333, 0, 10_000]))
+    app = .sample(terms.app.text) {
+      ($0.developer, $0.categories) = (terms.developer, [])
+      $0.shareBasisPoints = random.pick([6_000, 6_000, 3_333, 0, 10_000])
+    }
     let impression = Int64(random.number(1...20_000_001))
     let click = Int64(random.number(1...2_000_000_003))
     let full = Int128(impression + click)
     let plenty = full * Int128(random.number(100...5_000))
     let hot = full * Int128(random.number(1...5)) + Int128(random.number(0...Int(impression)))
-    advertiser = Advertiser(
-      id: terms.advertiser, name: "Acme", currency: terms.currency, timeZone: "UTC",
-      accountFunding: random.chance(250) ? hot + full : plenty * 3)
+    advertiser = .sample(terms.advertiser.text) {
+      $0.currency = terms.currency
+      $0.accountFunding = random.chance(250) ? hot + full : plenty * 3
+    }
     let isDaily = random.chance(300)
     let id = terms.advertiser
     func campaign(_ name: CampaignID, _ kind: Campaign.Kind, _ impression: Int64, _ total: Int128) -> Campaign {
-      Campaign(
-        id: name, advertiser: id, name: name.text, kind: kind, impressionPrice: Nanos(impression),
-        clickPrice: Nanos(click), totalBudget: total, dailyBudget: isDaily ? total / 2 + 1 : nil,
-        flightStart: Timestamp(milliseconds: VirtualTime.start - 86_400_000),
-        flightEnd: Timestamp(milliseconds: VirtualTime.start + 10 * 86_400_000), isPaused: false,
-        targeting: Targeting())
+      .sample(name.text, of: id) {
+        ($0.kind, $0.impressionPrice, $0.clickPrice) = (kind, Nanos(impression), Nanos(click))
+        ($0.totalBudget, $0.dailyBudget) = (total, isDaily ? total / 2 + 1 : nil)
+        $0.flightStart = Timestamp(milliseconds: VirtualTime.start - 86_400_000)
+        $0.flightEnd = Timestamp(milliseconds: VirtualTime.start + 10 * 86_400_000)
+      }
     }
     campaigns = [
       campaign(Samples.spring, .brand, impression, plenty), campaign(Samples.hot, .brand, impression + 1, hot),

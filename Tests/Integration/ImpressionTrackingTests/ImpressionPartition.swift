@@ -1,0 +1,130 @@
+import AdCore
+import AdEvents
+import ImpressionTrackingCore
+import Pipeline
+import PipelineHost
+import Postgres
+import Runtime
+import TestServers
+import TestServices
+import TestValues
+import Testing
+
+@testable import ImpressionTracking
+
+/// One partition of impression tracking over a database of its own.
+final class ImpressionPartition {
+  static let number: Int32 = 7
+  let start: Timestamp
+  let connection: PostgresConnection
+  /// The partition as others reach it, without any proxy.
+  let plan: StoredPartition<ImpressionTables>.Plan
+  var published: Publications { stored.published }
+  private let clock: MovingClock
+  private let stored: StoredPartition<ImpressionTables>
+
+  /// - Parameter proxy: the way to the database; nil for the straight one.
+  init(through proxy: PostgresProxy? = nil) async throws {
+    // The tables of days reach two days back from today.
+    start = Timestamp(milliseconds: SystemClock().now.milliseconds / 60_000 * 60_000)
+    clock = MovingClock(start)
+    let service = try ImpressionTrackingCore.ImpressionTracking(
+      ring: try KeyRing(keys: [KeyRing.Key(id: 1, secret: Array(repeating: 7, count: 32))]), windows: Windows())
+    plan = StoredPartition.Plan(
+      number: Self.number, service: service, tables: ImpressionTables(windows: Windows()),
+      database: try await TestDatabase.configuration(), clock: clock)
+    connection = try PostgresConnection(plan.database)
+    var proxied = plan
+    if let proxy {
+      let name: String = try #require(try connection.query("SELECT current_database()").first).decode(0)
+      proxied.database = try PostgresConfiguration(proxy.url(database: name), applicationName: "test")
+    }
+    stored = try StoredPartition(proxied)
+  }
+
+  /// The same owner opens the partition again after a failure.
+  ///
+  /// - Parameter seenEpoch: the epoch with which it was seen to be free; without it only its owner may.
+  /// - Returns: the offset at which it reads on; what lies behind it is to be given again.
+  func reopen(seenEpoch: Int64 = 0) throws -> Int64 {
+    try stored.reopen(seenEpoch: seenEpoch)
+    return stored.offsets[0]
+  }
+
+  /// Another owner takes the partition over, at this time by its clock.
+  func takeOver(at time: Timestamp? = nil) throws {
+    if let time { clock.set(time) }
+    try stored.takeOver()
+  }
+
+  /// Time passes and nothing arrives.
+  func later(seconds: Int64) throws {
+    clock.advance(byMilliseconds: seconds * 1_000)
+    try stored.tick()
+  }
+
+  /// Decides and commits one batch.
+  @discardableResult
+  func run(_ events: [ImpressionInput]) throws -> BatchSummary {
+    try stored.process(
+      events.map { (0, $0, .unnumbered) }, arrival: start.advanced(byMilliseconds: 2_000))
+  }
+
+  /// An event of the serve with this number, one second after its decision.
+  func event(_ kind: ImpressionEvent.Kind, _ serve: UInt64, error: AdError? = nil) throws -> ImpressionInput {
+    let terms = try ServedTerms.sample(serve: serve, partition: Self.number, issuedAt: start) {
+      ($0.campaign, $0.clickPrice) = (try #require(CampaignID("summer")), Nanos(0))
+    }
+    return .event(ServedEvent(kind: kind, terms: terms, age: .milliseconds(1_000), claimedTime: nil, error: error))
+  }
+
+  /// A failure without an ad.
+  func failure(_ request: UInt64) throws -> ImpressionInput {
+    .failure(
+      RequestFailure(
+        requestID: UUIDv7(timestamp: start, randomHigh: 2, randomLow: request), app: try #require(AppID("weather")),
+        placement: try #require(PlacementID("home")), error: .applicationInactive))
+  }
+
+  /// The last part of each accepted impression's serve id, in order.
+  func impressions() throws -> [Int64] {
+    try connection.query("SELECT serve_id FROM impression_tracking.impression").map { row in
+      Int64(try row.decode(0, PostgresUUID.self).low & 0xFFFF)
+    }.sorted()
+  }
+
+  /// How many batches were committed.
+  func batches() throws -> Int64 {
+    try #require(try connection.query("SELECT count(*) FROM impression_tracking.batch").first).decode(0)
+  }
+
+  /// Kind, error, campaign and number of events of each count, in order.
+  func counts() throws -> [String] {
+    try connection.query(
+      """
+      SELECT concat_ws(' ', kind, error, campaign, events) FROM impression_tracking.minute_count
+      ORDER BY kind, error, campaign
+      """
+    ).map { try $0.decode(0, String.self) }
+  }
+}
+
+extension Publications {
+  /// What of `ads.impressions.accepted` was published: sequences, and ranges that are lost.
+  var acceptedImpressions: [String] {
+    messages.map { message in
+      var headers = RecordHeaders()
+      for header in message.headers {
+        header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { headers.add(name: name, value: $0) } }
+      }
+      let record = (message.value ?? []).withUnsafeBytes {
+        Sequenced<AcceptedImpression>.decode(value: $0, headers: headers)
+      }
+      return switch record {
+      case .success(.record(let sequence, _)): "\(sequence)"
+      case .success(.watermark(let mark)): "lost \(mark.firstLostSequence)-\(mark.sequence)"
+      case .failure(let rejection): "\(rejection)"
+      }
+    }
+  }
+}

@@ -1,0 +1,140 @@
+package import AdCore
+import AdEvents
+package import Pipeline
+package import PipelineHost
+package import Postgres
+package import TestValues
+
+/// One partition of a service over a real database, its logs in memory, fed by hand; it keeps what it publishes. Used by
+/// one thread.
+package final class StoredPartition<Tables: ServiceTables> {
+  package typealias Service = Tables.Service
+  /// A record that comes in, as its input's decoder would give it.
+  package typealias Incoming = (input: Int, event: Service.Event, mark: SequenceMark)
+
+  /// What does not change when somebody else takes the partition over.
+  package struct Plan: Sendable {
+    package var number: Int32
+    package var partitionCount: Int32
+    package var service: Service
+    package var tables: Tables
+    package var database: PostgresConfiguration
+    package var clock: any Clock
+
+    package init(
+      number: Int32, of partitionCount: Int32 = 12, service: Service, tables: Tables, database: PostgresConfiguration,
+      clock: any Clock
+    ) {
+      self.number = number
+      self.partitionCount = partitionCount
+      self.service = service
+      self.tables = tables
+      self.database = database
+      self.clock = clock
+    }
+  }
+
+  package let plan: Plan
+  package let published = Publications()
+  private var pipeline: PartitionPipeline<PostgresPipelineStore<Tables>, Publications>
+  /// By input: the offset of the next record.
+  package private(set) var offsets: [Int64]
+  /// By input: when each record was written, by its offset.
+  private var times: [[Int64: Timestamp]]
+  /// By input: the last sequence that was given out.
+  private var sequences: [Int64]
+
+  /// Opens the partition, whoever had it before.
+  package init(_ plan: Plan) throws {
+    self.plan = plan
+    pipeline = Self.makePipeline(plan, published)
+    offsets = plan.service.inputs.map { _ in 0 }
+    sequences = offsets
+    times = offsets.map { _ in [:] }
+    try open()
+  }
+
+  /// The store of one owner.
+  package static func makeStore(_ plan: Plan) -> PostgresPipelineStore<Tables> {
+    PostgresPipelineStore(tables: plan.tables, service: plan.service, configuration: plan.database)
+  }
+
+  private static func makePipeline(
+    _ plan: Plan, _ published: Publications
+  ) -> PartitionPipeline<PostgresPipelineStore<Tables>, Publications> {
+    PartitionPipeline(
+      service: plan.service, partition: plan.number, partitionCount: plan.partitionCount, store: makeStore(plan),
+      writer: published, clock: plan.clock)
+  }
+
+  /// The logs hold what was given, and what the position says was read before, written now; what lies behind it is to be
+  /// given again.
+  private func open(seenEpoch: Int64 = 0) throws {
+    let (ends, times, now) = (offsets, times, plan.clock.now())
+    offsets = try pipeline.open(by: PartitionClaim(owner: 1, seenEpoch: seenEpoch)) { lastOffsets in
+      lastOffsets.indices.map { input in
+        let last = lastOffsets[input].map { Self.identity($0, writtenAt: times[input][$0] ?? now) }
+        return LogProbe(firstOffset: 0, endOffset: max(ends[input], last.map { $0.offset + 1 } ?? 0), record: last)
+      }
+    }
+  }
+
+  /// Which record stands at an offset, in the log of every owner.
+  private static func identity(_ offset: Int64, writtenAt time: Timestamp) -> RecordIdentity {
+    RecordIdentity(offset: offset, timestamp: time.milliseconds, contentHash: UInt64(offset))
+  }
+
+  /// Another owner takes the partition over, and publishes again what nobody said was delivered.
+  package func takeOver() throws {
+    pipeline = Self.makePipeline(plan, published)
+    try open()
+  }
+
+  /// The same owner opens the partition again after a failure.
+  ///
+  /// - Parameter seenEpoch: the epoch with which it was seen to be free; without it only its owner may.
+  package func reopen(seenEpoch: Int64 = 0) throws { try open(seenEpoch: seenEpoch) }
+
+  /// The mark of the next record of an input with sequences.
+  package func nextMark(input: Int) -> SequenceMark {
+    sequences[input] += 1
+    return .number(sequences[input])
+  }
+
+  /// The mark that says that everything of an input before `time` has been given.
+  package func watermark(input: Int, time: Timestamp) -> SequenceMark {
+    .watermark(Watermark(time: time, sequence: sequences[input]))
+  }
+
+  /// Decides and commits one batch.
+  ///
+  /// - Parameter arrival: when its records came; nil for now.
+  @discardableResult
+  package func process(_ records: [Incoming], arrival: Timestamp? = nil) throws -> BatchSummary {
+    let arrival = arrival ?? plan.clock.now()
+    var batch = InputBatch<Service.Event>(inputCount: offsets.count)
+    for record in records {
+      let identity = Self.identity(offsets[record.input], writtenAt: arrival)
+      times[record.input][identity.offset] = arrival
+      batch.raw.begin(key: nil, value: nil)
+      batch.append(
+        InputRecord(
+          input: record.input, offset: identity.offset, timestamp: identity.timestamp, arrival: arrival,
+          mark: record.mark, event: record.event, contentHash: identity.contentHash, raw: batch.raw.finish()))
+      offsets[record.input] += 1
+    }
+    return try pipeline.process(batch)
+  }
+
+  /// Lets time do its work.
+  package func tick() throws { _ = try pipeline.tick() }
+
+  /// What a person is told while `body` runs.
+  package func alarms(_ body: () throws -> Void) throws -> [PipelineAlarm] {
+    var alarms: [PipelineAlarm] = []
+    pipeline.alarm = { alarms.append($0) }
+    defer { pipeline.alarm = { _ in } }
+    try body()
+    return alarms
+  }
+}
