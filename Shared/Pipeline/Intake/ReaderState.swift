@@ -110,11 +110,11 @@ package struct ReaderState: Sendable {
 
   // MARK: Records, one by one
 
-  /// Whether a record is collected. `now` is asked for the first one of a batch only.
-  package mutating func takes(_ partition: Int32, input: Int, offset: Int64, now: () -> Int64) -> Bool {
+  /// Whether a record is collected.
+  package mutating func takes(_ partition: Int32, input: Int, offset: Int64) -> Bool {
     // In place: a value taken out of the dictionary and put back costs more.
     guard let index = intakes.index(forKey: partition) else { return false }
-    return intakes.values[index].takes(input: input, offset: offset, now: now)
+    return intakes.values[index].takes(input: input, offset: offset)
   }
 
   /// Whether the position moves over holes at the end of an input's log.
@@ -138,7 +138,7 @@ package struct ReaderState: Sendable {
   }
 
   /// Whether what was collected waits for something: then the reader must hear of a finished batch at once.
-  package var hasCollected: Bool { intakes.values.contains { $0.collectedSince != nil } }
+  package var hasCollected: Bool { intakes.values.contains(where: \.hasCollected) }
 
   /// Per open partition and input: decided and committed up to here.
   package var doneOffsets: [Int32: [Int64]] { openOffsets(\.doneOffsets) }

@@ -131,7 +131,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
   }
 
   private func collect(_ record: LogRecord, _ partition: Int32, input: Int) {
-    guard reader.takes(partition, input: input, offset: record.offset, now: { now }) else { return }
+    guard reader.takes(partition, input: input, offset: record.offset) else { return }
     batches[partition]?.append(record, input: input, with: &decoder) { [world, context] mark in
       if world.sabotage == .takeAhead, case .number = mark { return .unnumbered }
       guard world.sabotage == .wallClock, case .watermark = mark else { return mark }
