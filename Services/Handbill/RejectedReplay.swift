@@ -24,9 +24,9 @@ final class RejectedReplay: Sendable {
     let delivered = DeliveryCounter()
     self.delivered = delivered
     producer = try KafkaProducer(
-      configuration: place.configuration(clientID: "handbill-replay"),
+      configuration: place.configuration(clientID: "handbill-replay"), topics: topics.sorted(),
+      timeoutMilliseconds: 10_000,
       reports: { reports in delivered.add(reports.count { $0.error == nil }) })
-    try producer.warmUp(topics: topics.sorted(), timeoutMilliseconds: 10_000)
   }
 
   /// Queues one record.

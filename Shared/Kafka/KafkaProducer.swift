@@ -51,6 +51,20 @@ package final class KafkaProducer: Sendable {
     thread.start()
   }
 
+  /// A producer that knows the partitions of `topics`; where they are not to be seen in time there is none.
+  package convenience init(
+    configuration: KafkaConfiguration, topics: [String], timeoutMilliseconds: Int32,
+    failed: @escaping @Sendable (KafkaError) -> Void = { _ in },
+    isExpendable: @escaping @Sendable (UInt64) -> Bool = { _ in false },
+    reports: @escaping @Sendable ([KafkaDeliveryReport]) -> Void = { _ in }
+  ) throws(KafkaError) {
+    try self.init(configuration: configuration, failed: failed, isExpendable: isExpendable, reports: reports)
+    do throws(KafkaError) { try warmUp(topics: topics, timeoutMilliseconds: timeoutMilliseconds) } catch {
+      abort()
+      throw error
+    }
+  }
+
   /// The error that failed the producer, if any.
   package var failure: KafkaError? { state.withLock { $0.failure } }
   /// Records sent and not yet reported.

@@ -12,8 +12,26 @@ final class OpenBatch<Event: Sendable> {
     batch = InputBatch(inputCount: full.nextOffsets.count, like: full)
     return full
   }
+}
 
-  func discard() { batch = InputBatch(inputCount: batch.nextOffsets.count) }
+/// The open batches of all partitions. Records come in runs of one partition: that of the record before is found
+/// without a look-up.
+struct OpenBatches<Event: Sendable> {
+  private var batches: [Int32: OpenBatch<Event>] = [:]
+  private var last: (partition: Int32, batch: OpenBatch<Event>)?
+
+  subscript(partition: Int32) -> OpenBatch<Event>? {
+    mutating get {
+      if let last, last.partition == partition { return last.batch }
+      let batch = batches[partition]
+      last = batch.map { (partition, $0) }
+      return batch
+    }
+    set {
+      last = nil
+      batches[partition] = newValue
+    }
+  }
 }
 
 /// Limits of the reader.

@@ -26,7 +26,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   private var decoder: Service.Decoder
   private var state: ReaderState
   /// Of the partitions that this instance has.
-  private var batches: [Int32: OpenBatch<Service.Event>] = [:]
+  private var batches = OpenBatches<Service.Event>()
   private var nextCommit: Int64 = 0
   private let isStopping = Locked(false)
   private let heartbeat: @Sendable () -> Void

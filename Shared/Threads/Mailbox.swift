@@ -1,13 +1,16 @@
 /// A queue between threads with a waiting taker.
 package final class Mailbox<Item: Sendable>: Sendable {
-  private let items = Monitor<[Item]>([])
+  @usableFromInline
+  let items = Monitor<[Item]>([])
 
   package init() {}
 
   /// Adds an item, and wakes the taker.
+  @inlinable
   package func put(_ item: Item) { items.update { $0.append(item) } }
 
   /// Everything that is there; waits for something, at most so long.
+  @inlinable
   package func takeAll(timeoutMilliseconds: Int) -> [Item] {
     let taken = items.waitForResult(timeoutMilliseconds: timeoutMilliseconds) { items -> [Item]? in
       if items.isEmpty { return nil }

@@ -1,54 +1,46 @@
-import Glibc
-
 /// A state behind a lock, with waiting for a change: what `Mutex` lacks. Time is the monotonic clock's, so that a
 /// changed wall clock neither shortens nor stretches a wait.
 ///
-/// `@unchecked Sendable` holds because `state` is only touched between lock and unlock of `mutex`.
+/// Records pass through monitors one by one: what depends on the state's type is inlined where it is called, or every
+/// access would look up at run time how to move the state.
+///
+/// `@unchecked Sendable` holds because `state` is only touched between lock and unlock.
 package final class Monitor<State>: @unchecked Sendable {
-  private var state: State
-  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  @usableFromInline
+  var state: State
+  @usableFromInline
+  let lock = ConditionLock()
 
-  package init(_ state: sending State) {
-    self.state = state
-    pthread_mutex_init(mutex, nil)
-    var attributes = pthread_condattr_t()
-    pthread_condattr_init(&attributes)
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-    pthread_cond_init(condition, &attributes)
-    pthread_condattr_destroy(&attributes)
-  }
+  package init(_ state: sending State) { self.state = state }
 
-  deinit {
-    pthread_cond_destroy(condition)
-    pthread_mutex_destroy(mutex)
-    condition.deallocate()
-    mutex.deallocate()
-  }
+  deinit { lock.destroy() }
 
   /// Reads the state, or changes it in a way that nobody waits for.
+  @inlinable
   package func withLock<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
+    lock.lock()
+    defer { lock.unlock() }
     return try body(&state)
   }
 
   /// Changes the state and wakes everybody who waits.
+  @inlinable
   @discardableResult
   package func update<Result, Failure: Error>(
     _ body: (inout State) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
-    pthread_mutex_lock(mutex)
+    lock.lock()
     defer {
-      pthread_cond_broadcast(condition)
-      pthread_mutex_unlock(mutex)
+      lock.signal()
+      lock.unlock()
     }
     return try body(&state)
   }
 
   /// Waits until the state is so; false when the time ran out first.
+  @inlinable
   package func wait(timeoutMilliseconds: Int, until isReady: (State) -> Bool) -> Bool {
     waitForResult(timeoutMilliseconds: timeoutMilliseconds) { isReady($0) ? true : nil } ?? false
   }
@@ -57,21 +49,16 @@ package final class Monitor<State>: @unchecked Sendable {
   ///
   /// - Parameter timeoutMilliseconds: at most a day; nil waits for as long as it takes.
   /// - Returns: nil when the time ran out first.
+  @inlinable
   package func waitForResult<Result, Failure: Error>(
     timeoutMilliseconds: Int?, _ body: (inout State) throws(Failure) -> sending Result?
   ) throws(Failure) -> sending Result? {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
+    lock.lock()
+    defer { lock.unlock() }
     if let result = try body(&state) { return result }
-    guard let timeoutMilliseconds else {
-      while true {
-        pthread_cond_wait(condition, mutex)
-        if let result = try body(&state) { return result }
-      }
-    }
-    var deadline = MonotonicClock.time(afterMilliseconds: timeoutMilliseconds)
+    let deadline = timeoutMilliseconds.map { MonotonicDeadline(afterMilliseconds: $0) }
     while true {
-      let isOver = pthread_cond_timedwait(condition, mutex, &deadline) == ETIMEDOUT
+      let isOver = !lock.wait(until: deadline)
       if let result = try body(&state) { return result }
       if isOver { return nil }
     }

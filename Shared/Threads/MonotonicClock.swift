@@ -14,19 +14,26 @@ package enum MonotonicClock {
     return Int64(now.tv_sec) * 1_000_000 + Int64(now.tv_nsec) / 1_000
   }
 
-  /// The moment so many milliseconds from now: at least now, at most in a day.
-  static func time(afterMilliseconds milliseconds: Int) -> timespec {
-    let now = read()
-    let bounded = min(max(milliseconds, 0), 86_400_000)
-    let nanoseconds = now.tv_nsec + (bounded % 1_000) * 1_000_000
-    return timespec(
-      tv_sec: now.tv_sec + bounded / 1_000 + nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
-  }
-
-  private static func read() -> timespec {
+  fileprivate static func read() -> timespec {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)
     return now
+  }
+}
+
+/// The moment at which a wait under a lock ends.
+@usableFromInline
+struct MonotonicDeadline {
+  let time: timespec
+
+  /// So many milliseconds from now: at least now, at most in a day.
+  @usableFromInline
+  init(afterMilliseconds milliseconds: Int) {
+    let now = MonotonicClock.read()
+    let bounded = min(max(milliseconds, 0), 86_400_000)
+    let nanoseconds = now.tv_nsec + (bounded % 1_000) * 1_000_000
+    time = timespec(
+      tv_sec: now.tv_sec + bounded / 1_000 + nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
   }
 }
 

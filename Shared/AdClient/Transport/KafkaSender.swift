@@ -72,8 +72,9 @@ final class KafkaSender {
     producerNumber += 1
     let number = producerNumber
     do {
-      let built = try KafkaProducer(
-        configuration: transport.configuration(role: "out"),
+      producer = try KafkaProducer(
+        configuration: transport.configuration(role: "out"), topics: KafkaSender.topics,
+        timeoutMilliseconds: KafkaSender.metadataTimeoutMilliseconds,
         failed: { [transport] error in
           transport.state.withLock { state in
             state.failedProducer = max(state.failedProducer, number)
@@ -82,13 +83,6 @@ final class KafkaSender {
           transport.wakeSender()
         },
         reports: { [transport] reports in KafkaSender.take(reports, transport) })
-      do {
-        try built.warmUp(topics: KafkaSender.topics, timeoutMilliseconds: KafkaSender.metadataTimeoutMilliseconds)
-      } catch {
-        built.abort()
-        throw error
-      }
-      producer = built
       refreshAt = now.advanced(byMilliseconds: KafkaSender.refreshMilliseconds)
     } catch {
       transport.note("no producer: \(error)")

@@ -54,9 +54,9 @@ package final class CatalogPublisher: Sendable {
       try connection.run(ReadCatalog(after: 0))
     }
     let outputs = feed.outputs(changed: rows, isWhole: true, now: now)
-    let producer = try KafkaProducer(configuration: kafka) { _ in }
+    let producer = try KafkaProducer(
+      configuration: kafka, topics: [Topic.catalog.name], timeoutMilliseconds: timeoutMilliseconds)
     do {
-      try producer.warmUp(topics: [Topic.catalog.name], timeoutMilliseconds: timeoutMilliseconds)
       for output in outputs { try send(output, now: now, to: producer) }
     } catch {
       producer.abort()
@@ -111,13 +111,9 @@ package final class CatalogPublisher: Sendable {
     var lastWhole: Int64?
 
     init(kafka: KafkaConfiguration) throws(KafkaError) {
-      producer = try KafkaProducer(configuration: kafka) { _ in }
-      do throws(KafkaError) {
-        try producer.warmUp(topics: [Topic.catalog.name], timeoutMilliseconds: CatalogPublisher.warmUpMilliseconds)
-      } catch {
-        producer.abort()
-        throw error
-      }
+      producer = try KafkaProducer(
+        configuration: kafka, topics: [Topic.catalog.name],
+        timeoutMilliseconds: CatalogPublisher.warmUpMilliseconds)
     }
 
     mutating func publish(from pool: PostgresPool, stop: PaidAdsStop?, clock: any TimeSource) throws -> Int {

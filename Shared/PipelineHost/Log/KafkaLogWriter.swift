@@ -142,17 +142,13 @@ package final class KafkaLogWriter: Sendable {
       return state.generation
     }
     let producer = try KafkaProducer(
-      configuration: configuration,
+      configuration: configuration, topics: topics, timeoutMilliseconds: 10_000,
       failed: { [weak self] error in
         self?.logger.warning("the producer failed and is rebuilt", ["error": .init(error.description)])
         self?.fail(generation: generation)
       },
       isExpendable: { $0 == ReceiptCode.none },
       reports: { [weak self] reports in self?.take(reports) })
-    do throws(KafkaError) { try producer.warmUp(topics: topics, timeoutMilliseconds: 10_000) } catch {
-      producer.abort()
-      throw error
-    }
     let isKept = state.withLock { state in
       if case .closed = state.phase { return false }
       state.phase = .up(producer, generation: generation)
