@@ -126,7 +126,8 @@ let tests: [Target] = [
     name: "PostgresTests", dependencies: ["Migrations", "Postgres"] + servers,
     path: "Tests/Integration/PostgresTests"),
   .testTarget(
-    name: "HostingTests", dependencies: ["BrokerFaults", "ImpressionTracking"] + testTools + everythingShared,
+    name: "HostingTests",
+    dependencies: ["BrokerFaults", "ImpressionTracking", "ImpressionTrackingCore"] + testTools + everythingShared,
     path: "Tests/Integration/HostingTests"),
   .testTarget(
     name: "ImpressionTrackingTests",

@@ -115,6 +115,17 @@ import Threads
     return unsafe answer.pointee.partition_cnt
   }
 
+  /// The same of several topics, whose leaders are known to librdkafka then. Each is asked for by itself: in a question
+  /// for several, 2.0.2 may let the brokers make those that are missing.
+  func partitionCounts(of topics: [String], timeoutMilliseconds: Int32) throws(KafkaError) -> [String: Int32] {
+    let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
+    var counts: [String: Int32] = [:]
+    for topic in Set(topics) {
+      counts[topic] = try partitionCount(of: topic, timeoutMilliseconds: max(deadline.remainingMilliseconds, 1))
+    }
+    return counts
+  }
+
   /// Asks for the leaders of all topics that were used with this client, in one question, and lets librdkafka know
   /// them; without an answer it asks by itself some time.
   func learnLeaders(timeoutMilliseconds: Int32) {
@@ -134,6 +145,14 @@ import Threads
       list.withPointer { unsafe rd_kafka_offsets_for_times(pointer, $0, max(timeoutMilliseconds, 1)) })
     if let error = list.firstError { throw error }
     return partitions.map { list.offset(of: $0) ?? -1 }
+  }
+
+  /// The end of a partition's log as the last records that were fetched of it told; nil where none were.
+  func lastKnownEnd(of place: KafkaTopicPartition) -> Int64? {
+    var first: Int64 = -1
+    var end: Int64 = -1
+    let code = rd_kafka_get_watermark_offsets(pointer, place.topic, place.partition, &first, &end)
+    return code == RD_KAFKA_RESP_ERR_NO_ERROR && end >= 0 ? end : nil
   }
 
   /// Ends the client on a thread of its own and waits for that at most the given time; false when it still goes on.

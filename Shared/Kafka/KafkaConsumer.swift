@@ -52,11 +52,7 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
     for (index, topic) in topics.enumerated() { topicIndexes[topic] = index }
   }
 
-  deinit {
-    guard !isClosed else { return }
-    waker.disarm()
-    _ = client.destroy(timeoutMilliseconds: 0)
-  }
+  deinit { abandon() }
 
   /// Waits at most `timeoutMilliseconds` for something to happen, then takes what is there without waiting, up to
   /// `recordsMaximum` records (at least 1); each is handed to `receive` and valid only there.
@@ -123,11 +119,19 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
     return try client.offsets(of: partitions, at: time, timeoutMilliseconds: timeoutMilliseconds)
   }
 
-  /// The number of partitions of a topic.
-  func partitionCount(of topic: String, timeoutMilliseconds: Int32) throws(KafkaError) -> Int32 {
+  /// The number of partitions of each of these topics. Whoever asks for it before `assign` reads at once then: the
+  /// connection and the leaders are there.
+  package func partitionCounts(
+    of topics: [String], timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> [String: Int32] {
     guard !isClosed else { throw .closed }
-    return try client.partitionCount(of: topic, timeoutMilliseconds: timeoutMilliseconds)
+    let counts = try client.partitionCounts(of: topics, timeoutMilliseconds: timeoutMilliseconds)
+    knownTopics.formUnion(topics)
+    return counts
   }
+
+  /// The end of a partition's log as the last records that were fetched of it told; nil where none were.
+  func lastKnownEnd(of place: KafkaTopicPartition) -> Int64? { isClosed ? nil : client.lastKnownEnd(of: place) }
 
   /// librdkafka looks for the leaders of a topic that is new to it at its next tick only, up to a second later.
   private func learnLeaders(of topics: Set<String>) {
@@ -172,6 +176,14 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
     guard groupID != nil, !offsets.isEmpty else { return }
     try unsafe KafkaError.check(
       TopicPartitionList(offsets).withPointer { unsafe rd_kafka_commit(client.pointer, $0, 1) })
+  }
+
+  /// Ends the client without waiting for that, where the process ends: no broker has to be told anything.
+  package func abandon() {
+    guard !isClosed else { return }
+    isClosed = true
+    waker.disarm()
+    _ = client.destroy(timeoutMilliseconds: 0)
   }
 
   /// Ends the client within about the given time; false when librdkafka was not done by then

@@ -43,7 +43,7 @@ package final class KafkaLogProbe {
   }
 
   /// Whether the partition is there: librdkafka would wait for one that is not.
-  private func check(_ place: KafkaTopicPartition, timeoutMilliseconds: Int32) throws(KafkaError) {
+  package func check(_ place: KafkaTopicPartition, timeoutMilliseconds: Int32) throws(KafkaError) {
     var count = counts[place.topic] ?? 0
     if place.partition >= count {
       count = try partitionCount(topic: place.topic, timeoutMilliseconds: timeoutMilliseconds)
@@ -55,10 +55,18 @@ package final class KafkaLogProbe {
 
   /// The number of partitions of a topic.
   package func partitionCount(topic: String, timeoutMilliseconds: Int32) throws(KafkaError) -> Int32 {
-    counts[topic] = nil
-    let count = try consumer.partitionCount(of: topic, timeoutMilliseconds: timeoutMilliseconds)
-    counts[topic] = count
-    return count
+    try partitionCounts(of: [topic], timeoutMilliseconds: timeoutMilliseconds)[topic] ?? 0
+  }
+
+  /// The same of several topics. Whoever asks ahead finds the connection and the leaders there when he looks.
+  @discardableResult
+  package func partitionCounts(
+    of topics: [String], timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> [String: Int32] {
+    for topic in topics { counts[topic] = nil }
+    let found = try consumer.partitionCounts(of: topics, timeoutMilliseconds: timeoutMilliseconds)
+    counts.merge(found) { $1 }
+    return found
   }
 
   /// The first record at `offset` or behind it (transaction markers and compaction leave holes: look at its offset);
@@ -112,6 +120,12 @@ package final class KafkaLogProbe {
     }
     return found
   }
+
+  /// The end of a log as the last records that were read of it told; nil where none were.
+  package func lastKnownEnd(of place: KafkaTopicPartition) -> Int64? { consumer.lastKnownEnd(of: place) }
+
+  /// Ends the client without waiting for that, where the process ends.
+  package func abandon() { consumer.abandon() }
 
   /// Ends the client within about the given time.
   package func close(timeoutMilliseconds: Int32) { consumer.close(timeoutMilliseconds: timeoutMilliseconds) }

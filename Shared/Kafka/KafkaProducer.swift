@@ -185,8 +185,10 @@ package final class KafkaProducer: Sendable {
   }
 
   /// Waits until all records are reported, at most the given time, and ends the producer; false when some were not.
+  ///
+  /// - Parameter waitsForEnd: false where the process ends: then the client ends by itself meanwhile.
   @discardableResult
-  package func close(timeoutMilliseconds: Int32) -> Bool {
+  package func close(timeoutMilliseconds: Int32, waitsForEnd: Bool = true) -> Bool {
     let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
     guard beginClosing() else { return recordsInFlight == 0 }
     // Starts what lingers; the owner thread drains the reports meanwhile.
@@ -194,6 +196,7 @@ package final class KafkaProducer: Sendable {
     let isDelivered = state.wait(timeoutMilliseconds: Int(deadline.remainingMilliseconds)) { $0.records == 0 }
     if !isDelivered { purge() }
     end()
+    guard waitsForEnd else { return isDelivered }
     let wait = Int(max(deadline.remainingMilliseconds, 100))
     _ = state.wait(timeoutMilliseconds: wait) { $0.isEnded }
     return isDelivered

@@ -58,7 +58,7 @@ package enum CatalogFollower {
     _ consumer: KafkaConsumer, logger: Logger, stop: StopRequest, handle: ([Item]) -> Void
   ) throws(KafkaError) {
     let log = KafkaTopicPartition(topic: Topic.catalog.name, partition: 0)
-    defer { consumer.close(timeoutMilliseconds: 1_000) }
+    defer { consumer.abandon() }
     let first = try consumer.firstOffset(of: log, timeoutMilliseconds: beginningMilliseconds)
     try consumer.assign([KafkaTopicPartitionOffset(log, offset: first)])
     while !stop.isRequested {

@@ -3,32 +3,42 @@ import Postgres
 import Runtime
 import Threads
 
-/// Keeps the tables of days, at start and hourly, from two days back to three ahead, besides retention; and removes
-/// what is older of a service's batches.
-package enum DayTables {
-  package static let retentionDays = ConfigurationKey<Int>.integer(
+/// Keeps the tables of days, from two days back to three ahead, besides retention; and removes what is older of a
+/// service's batches. At its start a service makes the tables that are missing; all else is done a minute later, and then
+/// hourly.
+package struct DayTables: Sendable {
+  package static let retentionKey = ConfigurationKey<Int>.integer(
     "HANDBILL_RETENTION_DAYS", in: 3...36_500, default: 400, help: "How many days of events are kept.")
 
   private static let daysBack: Int32 = 2
   private static let daysAhead: Int32 = 3
+  private static let firstMilliseconds = 60_000
   private static let intervalMilliseconds = 3_600_000
   /// Batches of each partition that one transaction removes.
   private static let batchesMaximum: Int32 = 5_000
 
-  /// Keeps `tables` once, now, and then hourly on a thread of its own.
-  ///
-  /// - Throws: `PostgresError` when the first time fails.
-  package static func keep(
-    _ tables: [String], database: PostgresConfiguration, retentionDays: Int, context: ServiceContext
-  ) throws(PostgresError) {
-    try keepOnce(tables, database: database, retentionDays: retentionDays, now: context.clock.now)
+  private let tables: [String]
+  private let retentionDays: Int
+
+  package init(_ tables: [String], retentionDays: Int) {
+    self.tables = tables
+    self.retentionDays = retentionDays
+  }
+
+  /// Goes on keeping them, on a thread of its own.
+  func start(database: PostgresConfiguration, context: ServiceContext) {
     let stop = StopRequest()
     let logger = context.logger.named("day-tables")
     let clock = context.clock
     let thread = OwnerThread("day-tables") {
-      while !stop.wait(milliseconds: intervalMilliseconds) {
+      var pause = Self.firstMilliseconds
+      while !stop.wait(milliseconds: pause) {
+        pause = Self.intervalMilliseconds
         do throws(PostgresError) {
-          try keepOnce(tables, database: database, retentionDays: retentionDays, now: clock.now)
+          let connection = try PostgresConnection(database)
+          defer { connection.close() }
+          try keep(connection, now: clock.now)
+          try forget(connection, now: clock.now)
         } catch {
           logger.error("the tables of coming days could not be made", ["error": .init(error.description)])
         }
@@ -40,17 +50,17 @@ package enum DayTables {
     }
   }
 
-  private static func keepOnce(
-    _ tables: [String], database: PostgresConfiguration, retentionDays: Int, now: Timestamp
-  ) throws(PostgresError) {
-    let connection = try PostgresConnection(database)
-    defer { connection.close() }
+  /// Makes the tables that are missing, and drops those beyond retention.
+  func keep(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
     let today = PostgresDate(days: Int32(now.milliseconds / 86_400_000))
     for table in tables {
       _ = try connection.query(
         "SELECT public.keep_days($1::text::regclass, $2, $3, $4, $5)",
-        [table, today, daysBack, daysAhead, Int32(retentionDays)])
+        [table, today, Self.daysBack, Self.daysAhead, Int32(retentionDays)])
     }
+  }
+
+  private func forget(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
     // A day later than their rows, so that every row has its batch.
     let oldest = now.advanced(byMilliseconds: -(Int64(retentionDays) + 1) * 86_400_000)
     for schema in Set(tables.map { String($0.prefix { $0 != "." }) }) {
@@ -58,7 +68,7 @@ package enum DayTables {
       while removed > 0 {
         removed =
           try connection.query(
-            "SELECT public.forget_batches($1, $2, $3)", [schema, oldest.postgres, batchesMaximum]
+            "SELECT public.forget_batches($1, $2, $3)", [schema, oldest.postgres, Self.batchesMaximum]
           ).first?.decode(0) ?? 0
       }
     }

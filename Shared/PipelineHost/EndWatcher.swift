@@ -11,7 +11,7 @@ struct Watched: Sendable {
 /// Asks each second where the clients' inputs end, on a thread of its own: that a partition has decided everything
 /// that is there is what moves its watermark on when nothing comes. Also measures the lag.
 final class EndWatcher: @unchecked Sendable {
-  // `@unchecked Sendable` holds because the probe is touched before `run`, and then by its thread only.
+  // `@unchecked Sendable` holds because the probe is touched by `run`'s thread only.
   private let inputs: [(topic: String, isSequenced: Bool)]
   /// Topics besides the inputs in which others look for the partitions that this service names.
   private let alsoGrown: [String]
@@ -50,8 +50,13 @@ final class EndWatcher: @unchecked Sendable {
   /// set. Where the service names partitions to others, all topics of the network must have had them for a while.
   var sharedPartitionCount: Int32 { growth.withLock { $0.used } }
 
-  /// Reads the partition counts once; throws when the topics are not there. Call it before `run`.
-  func readCounts() throws(KafkaError) { try refreshCounts(openProbe()) }
+  /// Reads the partition counts once, by the client that is to read the inputs: it knows their leaders then. Throws when
+  /// the topics are not there. Call it before `run`.
+  func readCounts(by consumer: KafkaConsumer) throws(KafkaError) {
+    note(try consumer.partitionCounts(of: topics, timeoutMilliseconds: Self.questionMilliseconds))
+  }
+
+  private var topics: [String] { inputs.map(\.topic) + alsoGrown }
 
   /// Made once and kept: its connections and its end take a good part of a start.
   private func openProbe() throws(KafkaError) -> KafkaLogProbe {
@@ -61,12 +66,8 @@ final class EndWatcher: @unchecked Sendable {
     return made
   }
 
-  private func refreshCounts(_ probe: KafkaLogProbe) throws(KafkaError) {
-    for topic in inputs.map(\.topic) + alsoGrown {
-      let count = try probe.partitionCount(topic: topic, timeoutMilliseconds: Self.questionMilliseconds)
-      counts.withLock { $0[topic] = count }
-    }
-    let counts = counts.withLock { $0 }
+  private func note(_ counts: [String: Int32]) {
+    self.counts.withLock { $0 = counts }
     let delay: Int64 = alsoGrown.isEmpty ? 0 : PartitionGrowth.delayMilliseconds
     growth.withLock {
       $0.note(counts.values.min() ?? 0, now: SystemClock().monotonicMilliseconds, delayMilliseconds: delay)
@@ -82,18 +83,18 @@ final class EndWatcher: @unchecked Sendable {
 
   func run() {
     var shown: Set<Int32> = []
-    while !stopRequest.isRequested {
+    // At first all else is more urgent.
+    while !stopRequest.wait(milliseconds: Self.intervalMilliseconds) {
       do throws(KafkaError) {
         let probe = try openProbe()
-        try refreshCounts(probe)
+        note(try probe.partitionCounts(of: topics, timeoutMilliseconds: Self.questionMilliseconds))
         try look(with: probe, shown: &shown)
       } catch {
         logger.limited(
           .warning, key: "ends", "the ends of the inputs cannot be seen", ["error": .init(error.description)])
       }
-      stopRequest.wait(milliseconds: Self.intervalMilliseconds)
     }
-    probe?.close(timeoutMilliseconds: 1_000)
+    probe?.abandon()
   }
 
   /// - Parameter shown: the partitions whose lag is shown; those that went to another instance are its to show.

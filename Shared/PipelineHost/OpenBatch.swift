@@ -44,6 +44,4 @@ enum ReaderLimits {
   static let commitMilliseconds: Int64 = 1_000
   /// How long workers may take at the end to finish what they have.
   static let finishMilliseconds = 20_000
-  /// How long the consumer's end may take.
-  static let closeMilliseconds: Int32 = 3_000
 }

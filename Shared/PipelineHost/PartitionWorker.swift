@@ -18,26 +18,25 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   private let service: Service
   private let store: PostgresPipelineStore<Tables>
   private let writer: WorkerLogWriter
-  private let probeConfiguration: KafkaConfiguration
+  private let probe: KafkaLogProbe
   private let tell: @Sendable (WorkerNews) -> Void
   private let logger: Logger
   private let meters: WorkerMeters
   private let outboxEntriesMaximum: Int
   private let clock = SystemClock()
-  private var probe: KafkaLogProbe?
   private var state: WorkerState<Batch>
   private var pipelines: [Int32: Pipeline] = [:]
   private let heartbeat: @Sendable () -> Void
 
   init(
-    service: Service, store: PostgresPipelineStore<Tables>, kafka: KafkaConfiguration,
+    service: Service, store: PostgresPipelineStore<Tables>, probe: KafkaLogProbe,
     writer: KafkaLogWriter, logger: Logger, meters: WorkerMeters, outboxEntriesMaximum: Int,
     heartbeat: @escaping @Sendable () -> Void, tell: @escaping @Sendable (WorkerNews) -> Void
   ) {
     self.service = service
     self.store = store
     self.writer = WorkerLogWriter(writer)
-    probeConfiguration = kafka
+    self.probe = probe
     self.logger = logger
     self.meters = meters
     self.outboxEntriesMaximum = outboxEntriesMaximum
@@ -155,11 +154,8 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   /// Looks into the inputs' logs: their bounds, and the records that the positions rest on.
   private func look(_ partition: Int32, lastOffsets: [Int64?]) throws(PipelineError) -> [LogProbe] {
     do throws(KafkaError) {
-      let probe: KafkaLogProbe
-      if let known = self.probe { probe = known } else { probe = try KafkaLogProbe(configuration: probeConfiguration) }
-      self.probe = probe
       let places = service.inputs.map { KafkaTopicPartition(topic: $0.topic, partition: partition) }
-      return try probe.look(places, lastOffsets: lastOffsets, timeoutMilliseconds: 10_000)
+      return try probe.lookAtRecords(places, lastOffsets: lastOffsets, timeoutMilliseconds: 10_000)
     } catch {
       throw .logUnreadable("the logs of partition \(partition) cannot be looked into: \(error)")
     }
@@ -182,7 +178,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     Failpoint.reach(.duringStop)
     pipelines.removeAll()
     store.close()
-    probe?.close(timeoutMilliseconds: 1_000)
+    probe.abandon()
   }
 }
 

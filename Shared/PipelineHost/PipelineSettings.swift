@@ -81,8 +81,11 @@ package struct PipelineSettings: Sendable {
 
   /// The database, once it answers and has the schema that this program knows.
   ///
+  /// - Parameter days: the tables of days that are kept from then on.
   /// - Throws: what ``Startup/wait(for:context:isHopeless:_:)`` throws.
-  package func migratedDatabase(applicationName: String, context: ServiceContext) throws -> PostgresConfiguration {
+  package func migratedDatabase(
+    applicationName: String, days: DayTables? = nil, context: ServiceContext
+  ) throws -> PostgresConfiguration {
     let database = try database(applicationName: applicationName)
     try Startup.wait(for: "schema", context: context, isHopeless: Startup.cannotMendItself) {
       let connection = try PostgresConnection(database)
@@ -93,7 +96,9 @@ package struct PipelineSettings: Sendable {
         guard error.mayBeNewer, isNewerSchemaAllowed else { throw error }
         context.logger.warning("the schema is a newer release's", ["detail": .text("\(error)")])
       }
+      try days?.keep(connection, now: context.clock.now)
     }
+    days?.start(database: database, context: context)
     return database
   }
 

@@ -73,7 +73,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     }
     try closeAll()
     leases.leave()
-    consumer.close(timeoutMilliseconds: ReaderLimits.closeMilliseconds)
+    consumer.abandon()
   }
 
   private func step() throws(KafkaError) {

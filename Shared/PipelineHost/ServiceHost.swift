@@ -11,42 +11,46 @@ package enum ServiceHost {
   private static let flushMilliseconds: Int32 = 4_000
 
   /// Starts everything and tells the life cycle how it stops: reading first, then the batches at work, then the
-  /// producer.
+  /// producer. Whoever restarts a service lets its partitions wait for all of this: what has to wait for others does it at
+  /// the same time.
   ///
-  /// - Parameter alsoGrown: topics besides the inputs in which others look for the partitions that this service names: it
-  ///   uses a new partition once all of them have it.
-  /// - Throws: `KafkaError` or `PostgresError` for settings that cannot work; what is only away is waited for.
+  /// - Parameters:
+  ///   - alsoGrown: topics besides the inputs in which others look for the partitions that this service names: it uses a
+  ///     new partition once all of them have it.
+  ///   - prepare: what must be so before a partition is taken, as the database's schema; done while Kafka and PostgreSQL
+  ///     are being connected to.
+  /// - Throws: `KafkaError` or `PostgresError` for settings that cannot work, and what `prepare` throws; what is only
+  ///   away is waited for.
   package static func start<Tables: ServiceTables>(
     service: Tables.Service, tables: Tables, settings: PipelineSettings, producerLingerMilliseconds: Int = 1,
-    alsoGrown: [String] = [], context: ServiceContext
+    alsoGrown: [String] = [], context: ServiceContext, prepare: () throws -> Void
   ) throws {
     typealias Service = Tables.Service
     let kafka = settings.kafka(clientID: Service.name, producerLingerMilliseconds: producerLingerMilliseconds)
-    let database = try settings.database(applicationName: "handbill-\(Service.name)")
     let workers = Locked<[PartitionWorker<Tables>]>([])
     let writer = makeWriter(service: service, kafka: kafka, workers: workers, context: context)
     let ends = makeEnds(
       service: service, alsoGrown: alsoGrown, kafka: kafka, workers: workers, context: context)
-    try Startup.wait(for: "kafka", context: context) {
-      try ends.readCounts()
-      try writer.start()
+    let connecting = Eventual("kafka") {
+      try connect(service, kafka: kafka, writer: writer, ends: ends, context: context)
     }
+    let tools = (0..<settings.workers).map { index in
+      Eventual("worker-\(index)") { try WorkerTools(tables, service, settings: settings, kafka: kafka) }
+    }
+    let leases = Eventual("leases") { try makeLeaseStore(of: Service.self, settings: settings) }
     context.lifeCycle.onStop("producer") { writer.close(timeoutMilliseconds: flushMilliseconds) }
-    let consumer = try KafkaConsumer(
-      configuration: kafka, groupID: "handbill-\(Service.name)", topics: service.inputs.map(\.topic))
+    try prepare()
+    let consumer = try connecting.value()
     let boxes = ReaderBoxes(waker: consumer.waker)
     let news = boxes.news
     let open = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.partitionsOpen)) { $0.reduce(0, +) }
     let stopped = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.partitionsStopped)) { $0.reduce(0, +) }
     let ages = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.watermarkAge)) { $0.max() ?? 0 }
-    for index in 0..<settings.workers {
+    for (index, tools) in tools.enumerated() {
+      let tools = try tools.value()
       let heartbeat = context.health.heartbeat("worker-\(index)")
       let worker = PartitionWorker(
-        service: service,
-        store: PostgresPipelineStore(
-          tables: tables, service: service, configuration: database,
-          insertedRowsMaximum: settings.insertedRowsMaximum),
-        kafka: kafka, writer: writer,
+        service: service, store: tools.store, probe: tools.probe, writer: writer,
         logger: context.logger.named("worker-\(index)"),
         meters: WorkerMeters(
           registry: context.metrics, worker: index, open: open, stopped: stopped, watermarkAge: ages),
@@ -57,9 +61,9 @@ package enum ServiceHost {
     }
     let all = workers.withLock { $0 }
     startThreads(
-      reader: try makeReader(
-        service: service, consumer: consumer, workers: all, settings: settings, boxes: boxes, ends: ends,
-        context: context),
+      reader: makeReader(
+        service: service, inputs: (consumer, ends), workers: all, settings: settings, boxes: boxes,
+        leases: makeKeeper(try leases.value(), boxes: boxes, ends: ends, context: context), context: context),
       workers: all, ends: ends, context: context)
     // First of all at the end, so that no worker waits for a broker that is away.
     context.lifeCycle.onStop("sending") { writer.beginStopping() }
@@ -97,27 +101,50 @@ package enum ServiceHost {
   }
 
   private static func makeReader<Tables: ServiceTables>(
-    service: Tables.Service, consumer: KafkaConsumer, workers: [PartitionWorker<Tables>], settings: PipelineSettings,
-    boxes: ReaderBoxes, ends: EndWatcher, context: ServiceContext
-  ) throws -> RecordReader<Tables> {
+    service: Tables.Service, inputs: (consumer: KafkaConsumer, ends: EndWatcher), workers: [PartitionWorker<Tables>],
+    settings: PipelineSettings, boxes: ReaderBoxes, leases: LeaseKeeper, context: ServiceContext
+  ) -> RecordReader<Tables> {
     let heartbeat = context.health.heartbeat("reader")
     let readiness = context.health.readiness("partitions", until: "no partitions are taken yet")
     return RecordReader(
-      service: service, consumer: consumer, workers: workers, settings: settings, boxes: boxes, ends: ends,
-      leases: try makeLeases(of: Tables.Service.self, settings: settings, boxes: boxes, ends: ends, context: context),
+      service: service, consumer: inputs.consumer, workers: workers, settings: settings, boxes: boxes,
+      ends: inputs.ends, leases: leases,
       logger: context.logger.named("reader"), heartbeat: { heartbeat.beat() },
       ready: { $0 ? readiness.setReady() : readiness.setNotReady("partitions are being taken over") })
   }
 
-  private static func makeLeases<Service: PipelineService>(
-    of service: Service.Type, settings: PipelineSettings, boxes: ReaderBoxes, ends: EndWatcher, context: ServiceContext
-  ) throws -> LeaseKeeper {
+  /// Where the brokers know the topics: the consumer, which reads nothing yet, and the writer's producer.
+  private static func connect<Service: PipelineService>(
+    _ service: Service, kafka: KafkaConfiguration, writer: KafkaLogWriter, ends: EndWatcher, context: ServiceContext
+  ) throws -> KafkaConsumer {
+    let consumer = try KafkaConsumer(
+      configuration: kafka, groupID: "handbill-\(Service.name)", topics: service.inputs.map(\.topic))
+    try Startup.wait(for: "kafka", context: context) {
+      let producing = Eventual("producer") { try writer.start() }
+      let reading = Result { () throws(KafkaError) in try ends.readCounts(by: consumer) }
+      try producing.value()
+      try reading.get()
+    }
+    return consumer
+  }
+
+  private static func makeLeaseStore<Service: PipelineService>(
+    of service: Service.Type, settings: PipelineSettings
+  ) throws -> LeaseStore {
+    let store = LeaseStore(
+      schema: service.schema, instance: processName,
+      configuration: try settings.database(applicationName: "handbill-\(service.name)-leases"))
+    // Where this fails it is tried again when there is something to do.
+    try? store.connect()
+    return store
+  }
+
+  private static func makeKeeper(
+    _ store: LeaseStore, boxes: ReaderBoxes, ends: EndWatcher, context: ServiceContext
+  ) -> LeaseKeeper {
     let heartbeat = context.health.heartbeat("leases")
     return LeaseKeeper(
-      store: LeaseStore(
-        schema: service.schema, instance: processName,
-        configuration: try settings.database(applicationName: "handbill-\(service.name)-leases")),
-      holdings: boxes.holdings, partitionCount: { ends.sharedPartitionCount },
+      store: store, holdings: boxes.holdings, partitionCount: { ends.sharedPartitionCount },
       logger: context.logger.named("leases"), heartbeat: { heartbeat.beat() }, order: { boxes.put($0) })
   }
 
@@ -154,5 +181,24 @@ package enum ServiceHost {
       ends.stop()
       readerThread.join()
     }
+  }
+}
+
+/// What a worker reaches PostgreSQL and Kafka by, connected.
+private struct WorkerTools<Tables: ServiceTables> {
+  private static var questionMilliseconds: Int32 { 10_000 }
+
+  let store: PostgresPipelineStore<Tables>
+  let probe: KafkaLogProbe
+
+  /// Where something is away this is tried again when there is something to do.
+  init(_ tables: Tables, _ service: Tables.Service, settings: PipelineSettings, kafka: KafkaConfiguration) throws {
+    store = PostgresPipelineStore(
+      tables: tables, service: service,
+      configuration: try settings.database(applicationName: "handbill-\(Tables.Service.name)"),
+      insertedRowsMaximum: settings.insertedRowsMaximum)
+    probe = try KafkaLogProbe(configuration: kafka)
+    store.connect()
+    _ = try? probe.partitionCounts(of: service.inputs.map(\.topic), timeoutMilliseconds: Self.questionMilliseconds)
   }
 }

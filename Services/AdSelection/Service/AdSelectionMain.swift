@@ -22,7 +22,7 @@ enum AdSelectionMain: Service {
   static let lingerMilliseconds = 0
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
-    + [NetworkKeys.ring.declaration, DayTables.retentionDays.declaration] + WindowSettings.declarations
+    + [NetworkKeys.ring.declaration, DayTables.retentionKey.declaration] + WindowSettings.declarations
     + SelectionKeys.declarations
   static let metrics = HostMetrics.declarations + SelectionMetrics.declarations
 
@@ -32,20 +32,16 @@ enum AdSelectionMain: Service {
     return Configuration(
       pipeline: pipeline, ring: reader.value(NetworkKeys.ring),
       selection: SelectionKeys.settings(&reader, windows: windows), clickRates: SelectionKeys.clickRates(&reader),
-      freshness: SelectionKeys.freshness(&reader), retentionDays: reader.value(DayTables.retentionDays))
+      freshness: SelectionKeys.freshness(&reader), retentionDays: reader.value(DayTables.retentionKey))
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let service = try AdSelection(ring: ring)
-    let database = try configuration.pipeline.migratedDatabase(applicationName: name, context: context)
-    try Startup.wait(for: "database", context: context) {
-      try DayTables.keep(
-        ["ad_selection.decision"], database: database, retentionDays: configuration.retentionDays, context: context)
-    }
+    let days = DayTables(["ad_selection.decision"], retentionDays: configuration.retentionDays)
     let source = CatalogSource(freshness: configuration.freshness, clickRates: configuration.clickRates)
     let kafka = configuration.pipeline.kafka(clientID: "\(AdSelection.name)-catalog")
-    try CatalogWatch(source: source, kafka: kafka, context: context).waitUntilComplete()
+    let catalog = CatalogWatch(source: source, kafka: kafka, context: context)
     try ServiceHost.start(
       service: service,
       tables: SelectionTables(
@@ -55,7 +51,11 @@ enum AdSelectionMain: Service {
       settings: configuration.pipeline, producerLingerMilliseconds: 0,
       // Its tokens name the partition in all of them.
       alsoGrown: [Topic.impressions, .clicks, .acceptedImpressions, .acceptedClicks, .usage].map(\.name),
-      context: context)
+      context: context
+    ) {
+      _ = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
+      try catalog.waitUntilComplete()
+    }
   }
 
   static func main() { ServiceMain.run(Self.self) }

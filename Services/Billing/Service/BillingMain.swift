@@ -17,33 +17,32 @@ enum BillingMain: Service {
   static let lingerMilliseconds = 5
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
-    + [DayTables.retentionDays.declaration] + AllotmentKeys.declarations + WindowSettings.declarations
+    + [DayTables.retentionKey.declaration] + AllotmentKeys.declarations + WindowSettings.declarations
   static let metrics = HostMetrics.declarations
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(
       pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
-      billing: AllotmentKeys.settings(reader: &reader), retentionDays: reader.value(DayTables.retentionDays))
+      billing: AllotmentKeys.settings(reader: &reader), retentionDays: reader.value(DayTables.retentionKey))
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
-    let database = try configuration.pipeline.migratedDatabase(applicationName: name, context: context)
-    try Startup.wait(for: "database", context: context) {
-      try DayTables.keep(
-        ["billing.charge"], database: database, retentionDays: configuration.retentionDays, context: context)
-    }
+    let days = DayTables(["billing.charge"], retentionDays: configuration.retentionDays)
     let catalog = BudgetCatalog()
-    let funding = BudgetFunding(catalog: catalog, database: database, logger: context.logger.named("funding"))
-    CatalogFollower.start(
-      kafka: configuration.pipeline.kafka(clientID: "\(BillingService.name)-catalog"), context: context
-    ) { items in
-      funding.take(items)
-    }
     try ServiceHost.start(
       service: BillingService(),
       tables: BillingTables(
         settings: configuration.billing, catalog: catalog, logger: context.logger.named("suspense")),
-      settings: configuration.pipeline, context: context)
+      settings: configuration.pipeline, context: context
+    ) {
+      let database = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
+      let funding = BudgetFunding(catalog: catalog, database: database, logger: context.logger.named("funding"))
+      CatalogFollower.start(
+        kafka: configuration.pipeline.kafka(clientID: "\(BillingService.name)-catalog"), context: context
+      ) { items in
+        funding.take(items)
+      }
+    }
   }
 
   static func main() { ServiceMain.run(Self.self) }

@@ -18,28 +18,28 @@ enum ClickTrackingMain: Service {
   static let lingerMilliseconds = 5
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
-    + [NetworkKeys.ring.declaration, DayTables.retentionDays.declaration] + WindowSettings.declarations
+    + [NetworkKeys.ring.declaration, DayTables.retentionKey.declaration] + WindowSettings.declarations
   static let metrics = HostMetrics.declarations
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(
       pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
       ring: reader.value(NetworkKeys.ring), windows: WindowSettings.windows(reader: &reader),
-      retentionDays: reader.value(DayTables.retentionDays))
+      retentionDays: reader.value(DayTables.retentionKey))
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let service = try ClickTracking(ring: ring)
-    let database = try configuration.pipeline.migratedDatabase(applicationName: name, context: context)
-    try Startup.wait(for: "database", context: context) {
-      try DayTables.keep(
-        ["click_tracking.impression", "click_tracking.click", "click_tracking.stopped_action"], database: database,
-        retentionDays: configuration.retentionDays, context: context)
-    }
+    let days = DayTables(
+      ["click_tracking.impression", "click_tracking.click", "click_tracking.stopped_action"],
+      retentionDays: configuration.retentionDays)
     try ServiceHost.start(
       service: service, tables: ClickTables(windows: configuration.windows), settings: configuration.pipeline,
-      context: context)
+      context: context
+    ) {
+      _ = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
+    }
   }
 
   static func main() { ServiceMain.run(Self.self) }

@@ -17,7 +17,7 @@ struct LiveFigures: Sendable {
   var lag: Int64?
   var restarts = 0
 
-  static let columns = ["time", "requests", "fill", "impressions", "CTR", "spend", "earnings", "lag"]
+  static let columns = ["time", "requests", "answered", "impressions", "CTR", "spend", "earnings", "lag"]
 
   /// One row of the table.
   func cells(seconds: Int) -> [String] {

@@ -18,28 +18,28 @@ enum ImpressionTrackingMain: Service {
   static let lingerMilliseconds = 5
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
-    + [NetworkKeys.ring.declaration, DayTables.retentionDays.declaration] + WindowSettings.declarations
+    + [NetworkKeys.ring.declaration, DayTables.retentionKey.declaration] + WindowSettings.declarations
   static let metrics = HostMetrics.declarations
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(
       pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
       ring: reader.value(NetworkKeys.ring), windows: WindowSettings.windows(reader: &reader),
-      retentionDays: reader.value(DayTables.retentionDays))
+      retentionDays: reader.value(DayTables.retentionKey))
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let service = try ImpressionTracking(ring: ring, windows: configuration.windows)
-    let database = try configuration.pipeline.migratedDatabase(applicationName: name, context: context)
-    try Startup.wait(for: "database", context: context) {
-      try DayTables.keep(
-        ["impression_tracking.impression", "impression_tracking.delivery", "impression_tracking.failure"],
-        database: database, retentionDays: configuration.retentionDays, context: context)
-    }
+    let days = DayTables(
+      ["impression_tracking.impression", "impression_tracking.delivery", "impression_tracking.failure"],
+      retentionDays: configuration.retentionDays)
     try ServiceHost.start(
       service: service, tables: ImpressionTables(windows: configuration.windows), settings: configuration.pipeline,
-      context: context)
+      context: context
+    ) {
+      _ = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
+    }
   }
 
   static func main() { ServiceMain.run(Self.self) }

@@ -17,7 +17,7 @@ public enum SizeSelection: Hashable, Sendable {
   public static func select(
     required: [String], current: String, device: Device, isInterstitial: Bool
   ) -> SizeSelection {
-    if isInterstitial && device == .phone { return refused("S5: interstitials are for iPad only") }
+    if isInterstitial && device == .phone { return refused("S5: interstitials are for the device pad only") }
     guard required.count <= identifiersMaximum else {
       return refused("S4: \(required.count) required sizes are more than \(identifiersMaximum)")
     }

@@ -6,8 +6,8 @@ public enum EventTiming: Hashable, Sendable {
   case tokenOutOfTime
   /// The event lies after the token's life (I1).
   case expired
-  /// The event lies more than 5 s after its arrival.
-  case inFuture
+  /// The event lies so long after its arrival, more than 5 s.
+  case inFuture(milliseconds: Int64)
   /// It came more than 24 h after the event.
   case tooLate
 
@@ -46,7 +46,7 @@ public enum EventTiming: Hashable, Sendable {
       }
     if time > last { return .expired }
     let sinceEvent = arrival.milliseconds(since: time)
-    if sinceEvent < -windows.clockToleranceMilliseconds { return .inFuture }
+    if sinceEvent < -windows.clockToleranceMilliseconds { return .inFuture(milliseconds: -sinceEvent) }
     return sinceEvent > windows.lateArrivalMilliseconds ? .tooLate : .at(time)
   }
 

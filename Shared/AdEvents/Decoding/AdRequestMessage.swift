@@ -92,7 +92,13 @@ struct AdRequestFields {
   @inline(__always)
   private mutating func readField(_ reader: inout WireReader) throws(Rejection) {
     switch reader.field {
-    case 1: requestID = try reader.uuid("request_id")
+    case 1:
+      var written: UUIDv7?
+      do { requestID = try reader.uuid("request_id", writtenAsText: &written) } catch {
+        // It is rejected, and is legible: it says whom to answer.
+        requestID = written ?? requestID
+        throw error
+      }
     case 2: appKey = try reader.text("app_key", maximum: FieldLimits.appKeyBytesMaximum)
     case 3: app = try reader.identifier("app")
     case 4: placement = try reader.identifier("placement")

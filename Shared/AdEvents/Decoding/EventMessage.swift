@@ -105,7 +105,9 @@ enum Envelope {
       let bytes = try event.protobuf(schemaName: Message.schemaName)
       return try withBytes(bytes) { bytes throws(Rejection) in try body(bytes, event.headers(with: headers)) }
     case .absent, .unknown:
-      throw Rejection(.unknownContentType, "the content type is neither protobuf nor JSON")
+      throw Rejection(
+        .unknownContentType,
+        "content-type is none of application/protobuf, application/json, application/cloudevents+json")
     }
   }
 
@@ -136,9 +138,14 @@ enum Envelope {
     switch headers.type {
     case .absent: throw Rejection(.invalidEnvelope, "ce_type is missing")
     case .known(let type) where Message.eventTypes.contains(type): return
-    case .known: throw Rejection(.unknownType, "ce_type belongs to another topic")
-    case .unknown: throw Rejection(.unknownType, "ce_type is unknown")
+    case .known: throw Rejection(.unknownType, "ce_type belongs to another topic: \(permittedTypes(Message.self))")
+    case .unknown: throw Rejection(.unknownType, "ce_type is unknown: \(permittedTypes(Message.self))")
     }
+  }
+
+  private static func permittedTypes<Message: EventMessage>(_: Message.Type) -> String {
+    let names = Message.eventTypes.map { "\($0.name)" }.sorted()
+    return "this topic takes " + names.joined(separator: ", ")
   }
 
   private static func withBytes<Outcome>(

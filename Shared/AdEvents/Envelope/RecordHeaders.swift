@@ -106,7 +106,10 @@ package struct RecordHeaders: Hashable, Sendable {
     case 20 where name.equals("kafka_replyPartition"):
       guard value.count == 4 else {
         isReplyInvalid = true
-        problem = problem ?? Rejection(.invalidReply, "kafka_replyPartition is not 4 bytes")
+        problem =
+          problem
+          ?? Rejection(
+            .invalidReply, "kafka_replyPartition has \(value.count) bytes: give 4, the number big-endian")
         return
       }
       replyPartition = Int32(bigEndian: value.loadUnaligned(as: Int32.self))

@@ -110,7 +110,9 @@ package enum ProtobufJSON {
     case .choice(let names):
       if case .string(let name) = value {
         guard let choice = names.first(where: { $0.name == name }) else {
-          throw Rejection(.invalidField, "\(field.name) has an unknown name")
+          // The first stands for a field that is not there.
+          let permitted = names.filter { $0.number != 0 }.map(\.name).joined(separator: ", ")
+          throw Rejection(.invalidField, "\(field.name) has an unknown name: give one of \(permitted)")
         }
         return UInt64(truncatingIfNeeded: choice.number)
       }

@@ -20,14 +20,28 @@ extension WireReader {
 
   /// A version 7 UUID of 16 bytes.
   mutating func uuid(_ name: StaticString) throws(Rejection) -> UUIDv7? {
+    var unused: UUIDv7?
+    return try uuid(name, writtenAsText: &unused)
+  }
+
+  /// The same.
+  ///
+  /// - Parameter text: becomes the UUID where somebody wrote it as text, which is rejected.
+  mutating func uuid(_ name: StaticString, writtenAsText text: inout UUIDv7?) throws(Rejection) -> UUIDv7? {
     let bytes = try bytes()
     if bytes.isEmpty { return nil }
-    guard bytes.count == 16,
+    if bytes.count == 16,
       let id = UUIDv7(
         high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
         low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
-    else { throw Rejection(.invalidField, "\(name) is not a version 7 UUID of 16 bytes") }
-    return id
+    {
+      return id
+    }
+    guard let written = FieldValue.uuidWrittenAsText(bytes) else {
+      throw Rejection(.invalidField, "\(name) is not a version 7 UUID of 16 bytes")
+    }
+    text = written
+    throw Rejection(.invalidField, "\(name) is a UUID written as text: give its 16 bytes, in JSON as base64")
   }
 
   /// A version 7 UUID in its text form.
@@ -213,5 +227,20 @@ extension WireWriter {
 extension FieldValue {
   static func room(_ count: Int, in maximum: Int = FieldLimits.setMaximum, _ name: StaticString) throws(Rejection) {
     guard count < maximum else { throw Rejection(.invalidField, "\(name) has more than \(maximum) entries") }
+  }
+}
+
+extension FieldValue {
+  /// The UUID whose text stands where its bytes belong: in protobuf the 36 characters, in JSON what they are as base64.
+  static func uuidWrittenAsText(_ bytes: UnsafeRawBufferPointer) -> UUIDv7? {
+    guard bytes.count != UUIDv7.textBytes else { return UUIDv7(String(decoding: bytes, as: UTF8.self)) }
+    guard bytes.count == UUIDv7.textBytes / 4 * 3 else { return nil }
+    let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    var text: [UInt8] = []
+    for place in stride(from: 0, to: bytes.count, by: 3) {
+      let word = bytes[place..<place + 3].reduce(0) { $0 << 8 | Int($1) }
+      for shift in [18, 12, 6, 0] { text.append(digits[word >> shift & 63]) }
+    }
+    return UUIDv7(String(decoding: text, as: UTF8.self))
   }
 }

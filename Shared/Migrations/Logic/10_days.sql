@@ -37,9 +37,10 @@ BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('keep_days'), parent::oid::int);
   SELECT max(to_date(right(c.relname, 8), 'YYYYMMDD')) INTO last_day
   FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = parent;
-  FOR day IN SELECT generate_series(
+  FOR day IN SELECT wanted::date FROM generate_series(
     least(today - back, greatest(coalesce(last_day + 1, today), today - greatest(retention_days, back))),
-    today + ahead, interval '1 day')::date
+    today + ahead, interval '1 day') AS wanted
+    WHERE to_regclass(format('%I.%I', schema_name, table_name || '_' || to_char(wanted, 'YYYYMMDD'))) IS NULL
   LOOP
     EXECUTE format(
       'CREATE TABLE IF NOT EXISTS %I.%I PARTITION OF %s FOR VALUES FROM (%L) TO (%L)',

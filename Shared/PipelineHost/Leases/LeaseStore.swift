@@ -31,12 +31,18 @@ final class LeaseStore {
   /// Whether there is a session that takes part.
   var isMember: Bool { connection?.isUsable == true && member != nil }
 
+  /// Opens the session ahead of the first ``join()``, which need not wait for it then.
+  func connect() throws(PostgresError) { connection = try PostgresConnection(configuration) }
+
   /// Takes part from now on, under a new number, and keeps what the earlier one had and nobody has taken since.
   func join() throws(PostgresError) {
-    connection?.close()
-    connection = nil
-    let connection = try PostgresConnection(configuration)
     let earlier = member
+    if earlier != nil || connection?.isUsable != true {
+      connection?.close()
+      connection = nil
+      try connect()
+    }
+    guard let connection else { return }
     let joined = try connection.transaction { connection throws(PostgresError) -> Int32 in
       guard let row = try connection.query(sql.join, [instance]).first, try row.decode(1, Bool.self) else {
         throw PostgresError(.undecodable, "the member's row or its lock is not there")
@@ -49,7 +55,6 @@ final class LeaseStore {
       return number
     }
     member = joined
-    self.connection = connection
   }
 
   /// Says that this instance lives, and looks who else does and who has what; nil when others took it for gone.

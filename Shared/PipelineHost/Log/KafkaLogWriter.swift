@@ -63,8 +63,8 @@ package final class KafkaLogWriter: Sendable {
     unsent = metrics.counter(HostMetrics.unsentAnswers)
   }
 
-  /// Builds the first producer. Throws when the topics cannot be seen.
-  package func start() throws(KafkaError) { try build() }
+  /// Builds the first producer; where there is one already, does nothing. Throws when the topics cannot be seen.
+  package func start() throws(KafkaError) { if currentGeneration == nil { try build() } }
 
   /// Which producer there is; nil while there is none.
   var currentGeneration: UInt64? {
@@ -126,14 +126,16 @@ package final class KafkaLogWriter: Sendable {
     throw .producerUnavailable(error.description)
   }
 
-  /// Ends the producer after flushing what it has.
+  /// Flushes what the producer has; it ends by itself then.
   package func close(timeoutMilliseconds: Int32) {
     let phase = state.withLock { state in
       defer { state.phase = .closed }
       return state.phase
     }
     closing.make()
-    if case .up(let producer, _) = phase { producer.close(timeoutMilliseconds: timeoutMilliseconds) }
+    if case .up(let producer, _) = phase {
+      producer.close(timeoutMilliseconds: timeoutMilliseconds, waitsForEnd: false)
+    }
   }
 
   private func build() throws(KafkaError) {

@@ -2,6 +2,39 @@ import Kafka
 import Pipeline
 
 extension KafkaLogProbe {
+  /// The same as ``look(_:lastOffsets:timeoutMilliseconds:)`` in one round trip where each position rests on a record
+  /// that is still there: that record's offset stands for where the log begins, and the end came with it.
+  package func lookAtRecords(
+    _ places: [KafkaTopicPartition], lastOffsets: [Int64?], timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> [LogProbe] {
+    let known = zip(places, lastOffsets).compactMap { place, offset in
+      offset.map { KafkaTopicPartitionOffset(place, offset: $0) }
+    }
+    if known.count == places.count {
+      for place in places { try check(place, timeoutMilliseconds: timeoutMilliseconds) }
+      let probes = try probes(at: known, timeoutMilliseconds: timeoutMilliseconds)
+      if probes.count == places.count { return probes }
+    }
+    return try look(places, lastOffsets: lastOffsets, timeoutMilliseconds: timeoutMilliseconds)
+  }
+
+  /// Of the places whose log has a record at exactly this offset.
+  private func probes(
+    at places: [KafkaTopicPartitionOffset], timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> [LogProbe] {
+    let found: [KafkaTopicPartition: KafkaRecord]
+    do throws(KafkaError) { found = try records(at: places, timeoutMilliseconds: timeoutMilliseconds) } catch {
+      guard error.kind == .offsetOutOfRange else { throw error }
+      return []
+    }
+    return places.compactMap { place in
+      guard let record = found[place.partition], record.offset == place.offset,
+        let end = lastKnownEnd(of: place.partition), end > place.offset
+      else { return nil }
+      return LogProbe(firstOffset: place.offset, endOffset: end, record: RecordIdentity(record))
+    }
+  }
+
   /// Looks into different logs: their bounds, and the records that stored positions rest on.
   ///
   /// - Parameter lastOffsets: for each place the offset of the last record decided.

@@ -27,6 +27,9 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     outputTopics = service.outputs
   }
 
+  /// Connects ahead of the first question; where this fails, that one tries again.
+  package func connect() { connection = try? PostgresConnection(configuration) }
+
   package func close() {
     connection?.close()
     connection = nil
@@ -50,7 +53,8 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   }
 
   /// In two round trips: the positions are read under the lock of the row that the epoch was just raised in, which no
-  /// earlier owner passes any more.
+  /// earlier owner passes any more. Nobody waits for the disk: what this owner commits is durable only with the epoch,
+  /// which lies before it in the server's log; a crash that takes the epoch away takes the owner's session, too.
   ///
   /// - Returns: nil when the claim does not hold.
   private func raiseEpoch(
@@ -60,6 +64,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
       var raise = PostgresPipeline()
       raise.begin()
       _ = raise.send(sql: "SET LOCAL lock_timeout = '1s'", [])
+      _ = raise.send(sql: "SET LOCAL synchronous_commit = off", [])
       _ = raise.send(sql: sql.ensurePartition, [partition])
       let owner = raise.send(sql: sql.raiseEpoch, claim.parameters(partition))
       let inputs = raise.send(sql: sql.inputs, [partition])

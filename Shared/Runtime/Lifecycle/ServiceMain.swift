@@ -65,7 +65,10 @@ package enum ServiceMain {
   /// Runs the service until it is told to stop, and ends the process. Call it from a `main()` that is not async.
   package static func run<S: Service>(_ service: S.Type) -> Never {
     let arguments = Array(CommandLine.arguments.dropFirst())
-    exit(run(service, arguments: arguments, environment: ProcessInfo.processInfo.environment).rawValue)
+    let code = run(service, arguments: arguments, environment: ProcessInfo.processInfo.environment)
+    // At once: clients of libraries may still be ending on threads of theirs, and nobody waits for that. What was said is
+    // written.
+    _exit(code.rawValue)
   }
 
   /// The same, with its surroundings given; returns how the process shall exit.

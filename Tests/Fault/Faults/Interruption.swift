@@ -112,30 +112,35 @@ struct BatchTimes {
   private var schema: String { service.replacing("-", with: "_") }
   private static let milliseconds: Int64 = 60_000
 
-  /// Waits until each partition has a batch after `moment`.
+  /// Waits until each partition has a batch after those that there are now: call it before the next process decides.
   ///
-  /// - Returns: for each partition the last batch until then, and the next.
+  /// - Returns: for each partition the last batch until now, and the next.
   func around(_ moment: Timestamp) throws -> [(last: Timestamp, next: Timestamp)] {
     let connection = try network.connection()
     defer { connection.close() }
-    let sql = """
-      SELECT last.committed_at, next.committed_at FROM \(schema).partition p
-      CROSS JOIN LATERAL (SELECT max(committed_at) AS committed_at FROM \(schema).batch b
-        WHERE b.partition = p.partition AND b.committed_at <= $1) last
-      CROSS JOIN LATERAL (SELECT min(committed_at) AS committed_at FROM \(schema).batch b
-        WHERE b.partition = p.partition AND b.committed_at > $1) next
-      """
-    var times: [(last: Timestamp, next: Timestamp)] = []
+    let before = try numbers(connection)
+    // By the numbers, which cost the database nothing: it is busy with what is measured.
     try network.wait("every partition of \(service) to decide again", milliseconds: Self.milliseconds) {
-      times = []
-      let rows = try connection.query(sql, [moment.postgres])
-      for row in rows {
-        guard let next: PostgresTimestamp = try row.decode(1) else { return false }
-        let last: PostgresTimestamp? = try row.decode(0)
-        times.append((last: last.map { Timestamp($0) } ?? moment, next: Timestamp(next)))
-      }
-      return times.count == network.needs.partitions
+      let after = try numbers(connection)
+      return after.count == network.needs.partitions && after.allSatisfy { $0.value > before[$0.key] ?? 0 }
     }
-    return times
+    let sql = """
+      SELECT (SELECT committed_at FROM \(schema).batch WHERE partition = $1 AND batch_number = $2),
+        (SELECT committed_at FROM \(schema).batch WHERE partition = $1 AND batch_number > $2
+          ORDER BY batch_number LIMIT 1)
+      """
+    return try (0..<network.needs.partitions).map { partition in
+      guard let row = try connection.query(sql, [partition, before[partition] ?? 0]).first else {
+        throw FaultFailure("partition \(partition) of \(service) has no batch")
+      }
+      let last: PostgresTimestamp? = try row.decode(0)
+      return (last: last.map { Timestamp($0) } ?? moment, next: Timestamp(try row.decode(1, PostgresTimestamp.self)))
+    }
+  }
+
+  /// By partition: the number of its last batch.
+  private func numbers(_ connection: PostgresConnection) throws -> [Int32: Int64] {
+    let rows = try connection.query("SELECT partition, batch_number FROM \(schema).partition")
+    return Dictionary(try rows.map { (try $0.decode(0), try $0.decode(1)) }) { $1 }
   }
 }

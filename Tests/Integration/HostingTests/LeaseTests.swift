@@ -59,6 +59,39 @@ struct LeaseTests {
     }
   }
 
+  @Test("A session that was opened ahead is the one that takes part; one that was lost meanwhile is made anew")
+  func openedAhead() async throws {
+    let url = try await TestDatabase.url()
+    try await onOwnThread {
+      let store = try store(url, "ahead")
+      let connection = try PostgresConnection(PostgresConfiguration(url))
+      defer { connection.close() }
+      func sessions() throws -> [Int32] {
+        try connection.query("SELECT pid FROM pg_stat_activity WHERE application_name = 'leases-ahead'").map {
+          try $0.decode(0)
+        }
+      }
+      try store.connect()
+      let ahead = try sessions()
+      #expect(ahead.count == 1)
+      #expect(!store.isMember, "a session alone is no member: others would wait for it")
+      #expect(try connection.query("SELECT FROM impression_tracking.member").isEmpty)
+      try store.join()
+      #expect(try sessions() == ahead)
+      #expect(store.isMember)
+      store.leave()
+
+      let second = try self.store(url, "ahead")
+      try second.connect()
+      _ = try connection.query(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'leases-ahead'")
+      #expect(throws: PostgresError.self, "the first question meets the lost session") { try second.join() }
+      try second.join()
+      #expect(second.isMember)
+      second.leave()
+    }
+  }
+
   @Test("Whoever was taken for gone learns it; joining again, a member keeps what nobody has taken since")
   func expelled() async throws {
     let url = try await TestDatabase.url()

@@ -38,15 +38,17 @@ final class RunningTracking {
   /// Starts it and waits until it works; false when it does not.
   @discardableResult
   func start() throws -> Bool {
-    try ImpressionTrackingMain.start(
-      configuration,
-      ServiceContext(
-        logger: .unread, metrics: MetricsRegistry(ImpressionTrackingMain.metrics), health: health,
-        lifeCycle: lifeCycle, clock: SystemClock()))
+    try ImpressionTrackingMain.start(configuration, context)
     return Waiting.until {
       let conditions = health.readiness()
       return !conditions.isEmpty && conditions.allSatisfy { $0.problem == nil }
     }
+  }
+
+  var context: ServiceContext {
+    ServiceContext(
+      logger: .unread, metrics: MetricsRegistry(ImpressionTrackingMain.metrics), health: health, lifeCycle: lifeCycle,
+      clock: SystemClock())
   }
 
   func stop() {

@@ -1,15 +1,55 @@
 import BrokerFaults
+import ImpressionTrackingCore
 import Kafka
 import LocalProcesses
+import Postgres
 import Runtime
 import TestServices
 import TestValues
 import Testing
 
+@testable import ImpressionTracking
+@testable import PipelineHost
+
 @Suite("The end of a service", .timeLimit(.minutes(5)))
 struct StopTests {
   /// How long a stop may take, whatever is away.
   private static let stopMilliseconds = 10_000
+
+  @Test("No partition is taken before what must be so is so; a start that cannot be is ended and takes none")
+  func prepared() async throws {
+    let url = try await TestDatabase.url()
+    try await onOwnThread {
+      let service = try RunningTracking(databaseURL: url)
+      defer { service.stop() }
+      let ring = try #require(service.configuration.ring)
+      let windows = service.configuration.windows
+      let connection = try PostgresConnection(PostgresConfiguration(url))
+      defer { connection.close() }
+      var members: [Int64] = []
+      #expect(throws: ExitCode.configuration) {
+        try ServiceHost.start(
+          service: try ImpressionTracking(ring: ring, windows: windows), tables: ImpressionTables(windows: windows),
+          settings: service.configuration.pipeline, context: service.context
+        ) {
+          // Until all that is connected to meanwhile is: the session of the leases, the worker's two.
+          let isConnected = try Waiting.until {
+            try connection.query(
+              """
+              SELECT FROM pg_stat_activity
+              WHERE datname = current_database() AND application_name LIKE 'handbill-impression-tracking%'
+              """
+            ).count == 3
+          }
+          #expect(isConnected)
+          members = try connection.query("SELECT count(*) FROM impression_tracking.member").map { try $0.decode(0) }
+          throw ExitCode.configuration
+        }
+      }
+      #expect(members == [0], "others would give it partitions that it does not work on yet")
+      #expect(try connection.query("SELECT FROM impression_tracking.member").isEmpty)
+    }
+  }
 
   @Test("A service stops in time, also while the broker is away", arguments: [true, false])
   func brokerIsAway(isAway: Bool) async throws {

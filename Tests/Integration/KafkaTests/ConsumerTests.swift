@@ -175,6 +175,18 @@ struct ConsumerTests {
     #expect(unknown?.kind == .unknownPartition)
   }
 
+  @Test("The counts of several topics are told, each once")
+  func countsOfMany() throws {
+    let broker = try filledBroker(partitions: 2, count: 1)
+    defer { broker.stop() }
+    try broker.createTopic("others", partitions: 5)
+    let consumer = try KafkaConsumer(configuration: .embedded(broker), groupID: nil, topics: ["events"])
+    defer { consumer.close(timeoutMilliseconds: 5_000) }
+    #expect(
+      try consumer.partitionCounts(of: ["others", "events", "others"], timeoutMilliseconds: 10_000)
+        == ["events": 2, "others": 5])
+  }
+
   @Test("The probe looks into many logs at once: a long one hides no other, and an end is told by what is left out")
   func probeOfMany() throws {
     let broker = try filledBroker(partitions: 3, count: 5_000)

@@ -106,7 +106,7 @@ struct SizeTests {
   func interstitials() {
     #expect(
       SizeSelection.select(required: [], current: "", device: .phone, isInterstitial: true)
-        == .refused(.configurationError, reason: "S5: interstitials are for iPad only"))
+        == .refused(.configurationError, reason: "S5: interstitials are for the device pad only"))
     #expect(
       SizeSelection.select(required: [], current: "", device: .pad, isInterstitial: true)
         == .resolved(

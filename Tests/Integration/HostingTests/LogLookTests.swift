@@ -1,0 +1,86 @@
+import AdCore
+import Kafka
+import Pipeline
+import TestServices
+import TestValues
+import Testing
+
+@testable import PipelineHost
+
+@Suite("Looks into logs", .timeLimit(.minutes(5)))
+struct LogLookTests {
+  private static let milliseconds: Int32 = 10_000
+  private static let places = (0..<2).map { KafkaTopicPartition(topic: "events", partition: $0) }
+
+  private static func configuration(_ broker: EmbeddedBroker) -> KafkaConfiguration {
+    KafkaConfiguration(bootstrapServers: broker.bootstrapServers, clientID: "test", environment: .embedded)
+  }
+
+  private func broker(text: String, count: Int) throws -> EmbeddedBroker {
+    let broker = try EmbeddedBroker()
+    try broker.createTopic("events", partitions: 2)
+    let producer = try KafkaProducer(configuration: Self.configuration(broker)) { _ in }
+    for partition in Int32(0)..<2 {
+      for index in 0..<count {
+        try producer.send(
+          topic: "events", partition: partition, key: nil, value: Array("\(text) \(index)".utf8), reportID: 0)
+      }
+    }
+    #expect(producer.close(timeoutMilliseconds: Self.milliseconds))
+    return broker
+  }
+
+  private func check(_ probe: KafkaLogProbe, _ last: RecordIdentity?, next: Int64) throws -> [LogIdentity] {
+    let position = InputPosition(nextOffset: next, last: last, takenSequence: 0, takenWatermark: .init(milliseconds: 0))
+    let offsets = Self.places.map { _ in last?.offset }
+    return try probe.lookAtRecords(Self.places, lastOffsets: offsets, timeoutMilliseconds: Self.milliseconds)
+      .map { LogIdentity.check(position, against: $0) }
+  }
+
+  private func identity(_ probe: KafkaLogProbe, _ offset: Int64) throws -> RecordIdentity {
+    let record = try probe.record(
+      topic: "events", partition: 0, offset: offset, timeoutMilliseconds: Self.milliseconds)
+    return RecordIdentity(try #require(record))
+  }
+
+  @Test("The record that a position rests on proves the log; the end that comes with it is the log's")
+  func proven() throws {
+    let broker = try broker(text: "event", count: 20)
+    defer { broker.stop() }
+    let probe = try KafkaLogProbe(configuration: Self.configuration(broker))
+    defer { probe.close(timeoutMilliseconds: 5_000) }
+    let found = try probe.lookAtRecords(
+      Self.places, lastOffsets: [7, 19], timeoutMilliseconds: Self.milliseconds)
+    #expect(found.map(\.endOffset) == [20, 20])
+    #expect(found.map(\.firstOffset) == [7, 19], "one question told it: where the log begins was not asked")
+    #expect(found.map { $0.record?.offset } == [7, 19])
+  }
+
+  @Test("A log that ends before the position, or has another record there, or none, is looked at as before")
+  func others() throws {
+    let broker = try broker(text: "event", count: 20)
+    defer { broker.stop() }
+    let probe = try KafkaLogProbe(configuration: Self.configuration(broker))
+    defer { probe.close(timeoutMilliseconds: 5_000) }
+    let last = try identity(probe, 19)
+    #expect(try check(probe, last, next: 20)[0] == .same)
+    #expect(try check(probe, nil, next: 0) == [.same, .same])
+    // What lies between is gone, markers of transactions too.
+    guard case .replaced = try check(probe, last, next: 25)[0] else {
+      Issue.record("a log that ends before the position is another one")
+      return
+    }
+    for offset in [Int64(20), 500] {
+      let beyond = RecordIdentity(offset: offset, timestamp: 1, contentHash: 1)
+      guard case .replaced = try check(probe, beyond, next: offset + 1)[0] else {
+        Issue.record("a log without the record \(offset) is another one")
+        return
+      }
+    }
+    let other = RecordIdentity(offset: 19, timestamp: last.timestamp, contentHash: last.contentHash ^ 1)
+    guard case .replaced = try check(probe, other, next: 20)[0] else {
+      Issue.record("another record in its place is another log")
+      return
+    }
+  }
+}
