@@ -31,7 +31,8 @@ let shared: [Target] = [
     path: "Plugins/EmbedMigrations"),
   .executableTarget(name: "MigrationEmbedder", path: "Plugins/MigrationEmbedder"),
   .target(
-    name: "Migrations", dependencies: ["Crypto", "Postgres"], path: "Shared/Migrations", exclude: ["Tables", "Logic"],
+    name: "Migrations", dependencies: ["AdCore", "Crypto", "Postgres"], path: "Shared/Migrations",
+    exclude: ["Tables", "Logic"],
     plugins: ["EmbedMigrations"]),
   .target(name: "HTTP", dependencies: ["CLibmicrohttpd", "Threads"], path: "Shared/HTTP"),
   .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto"], path: "Shared/Pipeline"),
@@ -111,7 +112,7 @@ let tests: [Target] = [
     name: "KafkaTests", dependencies: ["BrokerFaults", "CLibrdkafka", "Kafka", "Threads"],
     path: "Tests/Integration/KafkaTests"),
   .testTarget(
-    name: "PostgresTests", dependencies: ["Migrations", "Postgres"] + servers,
+    name: "PostgresTests", dependencies: ["AdCore", "Migrations", "Postgres"] + servers,
     path: "Tests/Integration/PostgresTests"),
   .testTarget(
     name: "HostingTests", dependencies: ["BrokerFaults", "ImpressionTracking"] + testTools + everythingShared,

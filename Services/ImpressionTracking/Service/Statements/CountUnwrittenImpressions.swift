@@ -10,14 +10,14 @@ struct CountUnwrittenImpressions: PostgresStatement {
     WITH counted AS (
       SELECT coalesce(max(batch_number), 0) AS last FROM impression_tracking.counted WHERE partition = $1
     ), event AS (
-      SELECT event_time AS time, 2::smallint AS kind, NULL::smallint AS error, app, campaign, ad, placement, country,
-        size, device, is_test
+      SELECT event_time AS time, \(RecordedKind.viewed.number)::smallint AS kind, NULL::smallint AS error,
+        app, campaign, ad, placement, country, size, device, is_test
       FROM impression_tracking.impression, counted WHERE partition = $1 AND batch_number > counted.last
       UNION ALL
       SELECT event_time, kind, error, app, campaign, ad, placement, country, size, device, is_test
       FROM impression_tracking.delivery, counted WHERE partition = $1 AND batch_number > counted.last
       UNION ALL
-      SELECT arrival, 4, error, app, NULL, NULL, placement, NULL, NULL, NULL, false
+      SELECT arrival, \(RecordedKind.failed.number), error, app, NULL, NULL, placement, NULL, NULL, NULL, false
       FROM impression_tracking.failure, counted WHERE partition = $1 AND batch_number > counted.last
     )
     SELECT date_bin('1 minute', time, 'epoch') AS minute, kind, error, app, placement, is_test, campaign, ad, country,
