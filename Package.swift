@@ -34,7 +34,8 @@ let shared: [Target] = [
     path: "Plugins/EmbedMigrations"),
   .executableTarget(name: "MigrationEmbedder", path: "Plugins/MigrationEmbedder"),
   .target(
-    name: "Migrations", dependencies: ["Crypto", "Postgres"], path: "Shared/Migrations", exclude: ["Tables", "Logic"],
+    name: "Migrations", dependencies: ["AdCore", "Crypto", "Postgres"], path: "Shared/Migrations",
+    exclude: ["Tables", "Logic"],
     plugins: ["EmbedMigrations"]),
   .target(name: "HTTP", dependencies: ["CLibmicrohttpd", "Threads"], path: "Shared/HTTP", swiftSettings: touchesC),
   .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto"], path: "Shared/Pipeline"),
@@ -123,7 +124,7 @@ let tests: [Target] = [
     name: "KafkaTests", dependencies: ["BrokerFaults", "CLibrdkafka", "Kafka", "LocalProcesses", "Threads"],
     path: "Tests/Integration/KafkaTests", swiftSettings: touchesC),
   .testTarget(
-    name: "PostgresTests", dependencies: ["Migrations", "Postgres"] + servers,
+    name: "PostgresTests", dependencies: ["AdCore", "Migrations", "Postgres"] + servers,
     path: "Tests/Integration/PostgresTests"),
   .testTarget(
     name: "HostingTests",

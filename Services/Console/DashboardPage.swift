@@ -162,22 +162,17 @@ struct DashboardPage {
           " "
         }
       }
-      HTML.element("p") { "Errors by code: \(errorNames)." }
       HTML.element("p") { "A campaign's requests are those that got an ad of it." }
       if total.revenue.count > 1 { HTML.element("p") { Report.currencyNote } }
       HTML.element("p") { "A dash stands for a ratio without a denominator. Times are in UTC." }
     }
   }
 
-  /// Codes of rules E with their counts; a line breaks between two, never within one.
+  /// Errors of rules E with their counts; a line breaks between two, never within one.
   private func errorsText(_ figures: ReportFigures) -> String {
-    let errors = figures.errors.sorted { $0.key < $1.key }
+    let errors = figures.errorsByCode
     guard !errors.isEmpty else { return "–" }
-    return errors.map { "\($0.key):\u{A0}\(TextTable.grouped($0.value))" }.joined(separator: ", ")
-  }
-
-  private var errorNames: String {
-    AdError.allCases.map { "\($0.rawValue) \($0)" }.joined(separator: ", ")
+    return errors.map { "\($0.error.name):\u{A0}\(TextTable.grouped($0.times))" }.joined(separator: ", ")
   }
 
   /// Where there are several currencies, each divides by impressions of its own.

@@ -1,3 +1,5 @@
+package import AdCore
+
 /// Why a record's bytes are no value: one numbered reason, and a sentence for people. Inside this module it travels as
 /// a typed throw; whoever decodes gets it as the failure of a `Result`.
 package struct Rejection: Error, Hashable, Sendable {

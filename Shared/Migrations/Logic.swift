@@ -22,7 +22,7 @@ package struct Logic: Sendable {
   package init(_ files: [File]) { self.files = files.sorted { $0.name < $1.name } }
 
   /// What this program carries.
-  package static let own = Logic(embeddedLogic.map { File(name: $0.file, sql: $0.sql) })
+  package static let own = Logic([VocabularyLogic.file] + embeddedLogic.map { File(name: $0.file, sql: $0.sql) })
 
   /// SHA-256 of all texts.
   package var checksum: [UInt8] { SHA256.hash(files.map(\.sql).joined(separator: "\n").utf8) }

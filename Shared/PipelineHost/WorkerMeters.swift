@@ -62,7 +62,7 @@ final class WorkerMeters: Sendable {
     if summary.halvings > 0 { halvings.add(summary.halvings) }
     for (number, count) in summary.outcomes.enumerated() where count > 0 {
       let outcome = Outcome(rawValue: UInt8(number))
-      registry.counter(HostMetrics.records, ["outcome": outcome.name, "reason": outcome.reason]).add(count)
+      registry.counter(HostMetrics.records, ["outcome": outcome.kind, "reason": outcome.reason]).add(count)
     }
   }
 

@@ -56,6 +56,16 @@ import Testing
     Check(
       "memory in the hands of C, unmarked", "Shared/Migrations/A.swift", "import CLibpq", Manifest.own.unmarkedMemory),
     Check("an assertion that a release forgets", "Shared/HTTP/A.swift", "assert(count > 0)", TextRules.assertions),
+    Check("a bare digit in SQL", "Shared/Migrations/Logic/A.sql", "WHERE (fates[p]).fate <> 4", SQLRules.bareDigits),
+    Check("a bare digit in a later step", "Shared/Migrations/Tables/0009_a.sql", "state < 3", SQLRules.bareDigits),
+    Check("a list of digits", "Services/A/A.swift", "let a = \"x.reason in (1, 2)\"", SQLRules.bareDigits),
+    Check(
+      "a bare digit in a text", "Shared/HTTP/A.swift", "let a = \"\"\"\n  WHERE c.verdict = 1\n  \"\"\"",
+      SQLRules.bareDigits),
+    Check("a case of digits", "Shared/A/A.sql", "CASE a.kind\n  WHEN 2 THEN 0 END", SQLRules.bareDigits),
+    Check("a digit given", "Shared/A/A.sql", "new_fate := CASE WHEN a\n  THEN 1 END;", SQLRules.bareDigits),
+    Check("a digit selected", "Shared/A/A.sql", "SELECT 5::smallint AS error", SQLRules.bareDigits),
+    Check("a dashboard's bare digit", "deploy/a.json", "\"rawSql\": \"WHERE size = 1\"", SQLRules.bareDigits),
     Check("an open end", "deploy/A.yaml", "# TO" + "DO later", TextRules.openEnds),
     Check("a path of one machine", "deploy/A.yaml", "folder: /wo" + "rk/a", TextRules.machinePaths),
   ]
@@ -148,6 +158,14 @@ import Testing
     for file in SourceTree.files {
       #expect((TextRules.openEnds(file) + TextRules.machinePaths(file)).isEmpty)
     }
+  }
+
+  @Test("Numbers with public meaning stand in SQL by their words")
+  func vocabularies() {
+    let found = SourceTree.files.flatMap(SQLRules.bareDigits)
+    #expect(found.isEmpty, "\(found.joined(separator: "\n"))")
+    let code = SourceFile(path: "Shared/A/A.swift", text: "var size = 0\n// fate = 2\nif state == 1 { log(\"no\") }")
+    #expect(SQLRules.bareDigits(code).isEmpty, "what is no SQL may have digits")
   }
 
   private func expectNone(_ violations: (SourceFile) -> [String]) {

@@ -27,7 +27,7 @@ enum ImportRules {
     Rule("Shared/Pipeline", ["AdCore", "AdEvents", "Crypto"], isPure: true),
     Rule("Shared/Kafka", ["CLibrdkafka", "Threads"]),
     Rule("Shared/Postgres", ["CLibpq", "Threads"]),
-    Rule("Shared/Migrations", ["Crypto", "Postgres"]),
+    Rule("Shared/Migrations", ["AdCore", "Crypto", "Postgres"]),
     Rule("Shared/HTTP", ["CLibmicrohttpd", "Threads"]),
     Rule("Shared/Runtime", ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres", "Threads"]),
     Rule(

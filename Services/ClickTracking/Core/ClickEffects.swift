@@ -1,6 +1,5 @@
 import AdCore
 import AdEvents
-import Pipeline
 
 /// What a batch of click tracking writes.
 package struct ClickEffects: Sendable {
@@ -36,7 +35,7 @@ package struct ClickEffects: Sendable {
 
   /// An action that the app blocked or cancelled (A7, D7, D9).
   package struct StoppedAction: Sendable {
-    package var kind: ClickEvent.Kind
+    package var kind: TapKind
     package var idHash: UInt64
     package var terms: ServedTerms
     package var eventTime: Timestamp
@@ -74,7 +73,7 @@ package struct ParkedClick: Hashable, Sendable {
 package struct ClickMinuteKey: Hashable, Sendable {
   /// Minutes since 1970, of the event time.
   package var minute: Int64
-  package var kind: ClickEvent.Kind
+  package var kind: TapKind
   /// Nil for a stopped action.
   package var verdict: ClickVerdict?
   package var app: AppID
@@ -86,7 +85,7 @@ package struct ClickMinuteKey: Hashable, Sendable {
   package var device: Device
   package var isTest: Bool
 
-  init(kind: ClickEvent.Kind, verdict: ClickVerdict?, terms: ServedTerms, time: Timestamp) {
+  init(kind: TapKind, verdict: ClickVerdict?, terms: ServedTerms, time: Timestamp) {
     minute = time.milliseconds / 60_000
     self.kind = kind
     self.verdict = verdict

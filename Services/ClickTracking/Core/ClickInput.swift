@@ -14,7 +14,7 @@ package enum ClickInput: Sendable {
 
 /// An event of `ads.clicks` whose token verified.
 package struct ActionEvent: Sendable {
-  package var kind: ClickEvent.Kind
+  package var kind: TapKind
   package var terms: ServedTerms
   package var age: EventAge
   /// `ce_time`, where there was one.
@@ -26,7 +26,7 @@ package struct ActionEvent: Sendable {
   package var leftApplication: Bool
 
   package init(
-    kind: ClickEvent.Kind, terms: ServedTerms, age: EventAge, claimedTime: Timestamp?, idHash: UInt64,
+    kind: TapKind, terms: ServedTerms, age: EventAge, claimedTime: Timestamp?, idHash: UInt64,
     actionMilliseconds: Int64, leftApplication: Bool
   ) {
     self.kind = kind
@@ -44,10 +44,10 @@ package struct ActionEvent: Sendable {
 /// What makes two events of `ads.clicks` the same one: it came again.
 package struct ActionIdentity: Hashable, Sendable {
   package var serveID: ServeID
-  package var kind: ClickEvent.Kind
+  package var kind: TapKind
   package var idHash: UInt64
 
-  package init(serveID: ServeID, kind: ClickEvent.Kind, idHash: UInt64) {
+  package init(serveID: ServeID, kind: TapKind, idHash: UInt64) {
     self.serveID = serveID
     self.kind = kind
     self.idHash = idHash

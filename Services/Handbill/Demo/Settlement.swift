@@ -1,3 +1,4 @@
+import AdCore
 import AdEvents
 import Kafka
 import Pipeline
@@ -45,7 +46,7 @@ struct Settlement {
         - (SELECT coalesce(sum(requests), 0) FROM ad_selection.minute_count)::bigint
         - (SELECT coalesce(sum(requests), 0) FROM ad_selection.keyless_count)::bigint,
       (SELECT count(*) FROM impression_tracking.impression)::bigint
-        - (SELECT coalesce(sum(events), 0) FROM impression_tracking.minute_count WHERE kind = 2)::bigint
+        - (SELECT coalesce(sum(events), 0) FROM impression_tracking.minute_count WHERE kind = \(RecordedKind.viewed.number))::bigint
     """
 
   /// What is not decided or not counted yet, a line for each partition.

@@ -135,7 +135,7 @@ package struct ImpressionDecider: PartitionDecider {
           output: 0, sequence: sequence, message: ImpressionTracking.message(accepted, sequence: sequence)))
     } else {
       decision.effects.deliveries.append(.init(kind: kind, terms: terms, eventTime: time, error: event.error))
-      if kind == .impossibleView { decision.outcomes[index] = .impossible }
+      if kind == .viewedTooSoon { decision.outcomes[index] = .impossible }
     }
   }
 
@@ -144,7 +144,7 @@ package struct ImpressionDecider: PartitionDecider {
   private func recordedKind(_ event: ServedEvent) -> RecordedKind {
     guard event.kind == .viewed, case .milliseconds(let age) = event.age, windows.isImpossibleView(ageMilliseconds: age)
     else { return RecordedKind(event.kind) }
-    return .impossibleView
+    return .viewedTooSoon
   }
 
   /// The signed partition decides, so nothing can loop.

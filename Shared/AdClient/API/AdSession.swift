@@ -90,7 +90,7 @@ package final class AdSession: Sendable {
         .impression(
           ImpressionEvent(kind: kind, subject: .serve(token: ad.token), age: age, error: error, identity: identity))
       }
-      func click(_ kind: ClickEvent.Kind, _ actionMilliseconds: Int64, left: Bool = false) -> OutgoingEvent.Message {
+      func click(_ kind: TapKind, _ actionMilliseconds: Int64, left: Bool = false) -> OutgoingEvent.Message {
         .click(
           ClickEvent(
             kind: kind, token: ad.token, age: age, actionMilliseconds: actionMilliseconds, leftApplication: left,

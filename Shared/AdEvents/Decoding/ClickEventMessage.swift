@@ -1,8 +1,8 @@
-internal import AdCore
+package import AdCore
 
 /// An event of `ads.clicks` whose token still lies where it was read. Valid only within the closure that gets it.
 package struct ClickEventView {
-  package let kind: ClickEvent.Kind
+  package let kind: TapKind
   package let token: UnsafeRawBufferPointer
   package let age: EventAge
   package let actionMilliseconds: Int64
@@ -39,7 +39,7 @@ extension ClickEvent: EventMessage {
   private static func view(
     _ bytes: UnsafeRawBufferPointer, _ headers: RecordHeaders
   ) throws(Rejection) -> ClickEventView {
-    var kind: Kind?
+    var kind: TapKind?
     var token = UnsafeRawBufferPointer(start: nil, count: 0)
     var age = EventAge.unknown
     var actionMilliseconds: Int64 = 0
@@ -71,7 +71,7 @@ extension ClickEvent: EventMessage {
   }
 }
 
-extension ClickEvent.Kind {
+extension TapKind {
   /// The `ce_type` of an event of this kind.
   package var eventType: EventType {
     switch self {

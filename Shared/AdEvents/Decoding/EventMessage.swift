@@ -1,3 +1,4 @@
+internal import AdCore
 internal import Crypto
 
 /// A value that travels in a topic, in the schema's message of the same meaning.

@@ -1,3 +1,5 @@
+internal import AdCore
+
 /// A JSON value (RFC 8259) with its numbers as they were written, so that 64-bit integers stay exact.
 indirect enum WrittenJSON {
   case null

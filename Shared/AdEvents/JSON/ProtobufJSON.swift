@@ -1,3 +1,5 @@
+internal import AdCore
+
 /// protobuf's JSON mapping, written once for every message, driven by the schema's descriptors. JSON becomes the
 /// protobuf form, and that goes through the one decoder there is: so both forms are held to the same rules.
 package enum ProtobufJSON {

@@ -1,3 +1,4 @@
+internal import AdCore
 internal import Crypto
 
 /// The other direction of the JSON mapping, for people: what a message says, as JSON.

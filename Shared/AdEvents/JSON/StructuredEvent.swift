@@ -1,3 +1,5 @@
+internal import AdCore
+
 /// A CloudEvent in structured mode: the attributes and the data in one JSON object.
 struct StructuredEvent {
   private let attributes: [(name: String, value: String)]

@@ -50,22 +50,3 @@ package struct AcceptedClick: Hashable, Sendable {
     self.verdict = verdict
   }
 }
-
-/// What a click is worth. The numbers are public and stored.
-package enum ClickVerdict: UInt8, CaseIterable, Sendable {
-  case billable = 1
-  /// A further tap on the same ad, or one beyond the first four of its kind (M4).
-  case `repeat` = 2
-  /// The action was over within 2 s without leaving (M7).
-  case accidental = 3
-  /// Less than 100 ms after the impression.
-  case tooEarly = 4
-  /// More than 1 h after the impression.
-  case tooLate = 5
-  /// A click limit of the client was reached, or so many of its clicks were judged that day.
-  case limited = 6
-  /// No impression came for it (M5).
-  case noImpression = 7
-  /// Before the ad was on screen, by the device's own ages (B8).
-  case impossible = 8
-}

@@ -166,15 +166,7 @@ package struct ImpressionEvent: Hashable, Sendable {
 
 /// What a device tells `ads.clicks`, once the tap is complete (M7).
 package struct ClickEvent: Hashable, Sendable {
-  package enum Kind: UInt8, CaseIterable, Sendable {
-    case click = 1
-    /// The app refused the action (D7, A7).
-    case blocked = 2
-    /// The app cancelled the action (D9, A7).
-    case cancelled = 3
-  }
-
-  package var kind: Kind
+  package var kind: TapKind
   package var token: [UInt8]
   /// The age at the tap.
   package var age: EventAge
@@ -184,7 +176,7 @@ package struct ClickEvent: Hashable, Sendable {
   package var identity: EventIdentity
 
   package init(
-    kind: Kind, token: [UInt8], age: EventAge, actionMilliseconds: Int64, leftApplication: Bool,
+    kind: TapKind, token: [UInt8], age: EventAge, actionMilliseconds: Int64, leftApplication: Bool,
     identity: EventIdentity
   ) {
     self.kind = kind
@@ -193,5 +185,16 @@ package struct ClickEvent: Hashable, Sendable {
     self.actionMilliseconds = actionMilliseconds
     self.leftApplication = leftApplication
     self.identity = identity
+  }
+}
+
+extension RecordedKind {
+  package init(_ kind: ImpressionEvent.Kind) {
+    switch kind {
+    case .rendered: self = .rendered
+    case .viewed: self = .viewed
+    case .unloaded: self = .unloaded
+    case .failed: self = .failed
+    }
   }
 }

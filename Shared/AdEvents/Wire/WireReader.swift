@@ -1,3 +1,5 @@
+internal import AdCore
+
 /// Reads the protobuf wire format in place: nothing is copied, nothing is read past the end, and fields that nobody
 /// knows are stepped over. Every message's decoder is one loop over ``next()``.
 ///

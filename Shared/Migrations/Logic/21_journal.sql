@@ -20,23 +20,25 @@ BEGIN
     INSERT INTO billing.waiting (serve_id, kind, id_hash, partition, batch_number, sequence, event_time, arrival, fate,
       price, amount, developer_amount, network_amount, allotment, budget_day, share_basis_points, app, developer,
       advertiser, campaign, ad, placement, country, device, size, currency, position)
-    SELECT serve_id, kind, id_hash, partition, batch_number, sequence, event_time, arrival, 4, price, 0,
+    SELECT serve_id, kind, id_hash, partition, batch_number, sequence, event_time, arrival, (fates[position]).fate, price, 0,
       developer_amount, 0, allotment, budget_day, share_basis_points, app, developer, advertiser, campaign, ad,
       placement, country, device, size, currency, position
-    FROM drawn WHERE (fates[position]).fate = 4
+    FROM drawn WHERE (fates[position]).fate = vocabulary.charge_fate('waiting')
   ), settled AS (
     INSERT INTO billing.charge (serve_id, kind, id_hash, partition, batch_number, sequence, event_time, arrival, fate,
       price, amount, developer_amount, network_amount, allotment, budget_day, draw_version, share_basis_points, app,
       developer, advertiser, campaign, ad, placement, country, device, size, currency)
     SELECT d.serve_id, d.kind, d.id_hash, batch.partition, batch.batch_number, d.sequence, d.event_time, d.arrival,
-      d.new_fate, d.price, CASE WHEN d.new_fate = 1 THEN d.price ELSE 0 END,
-      CASE WHEN d.new_fate IN (1, 2) THEN d.developer_amount ELSE 0 END,
-      CASE d.new_fate WHEN 1 THEN d.price - d.developer_amount WHEN 2 THEN -d.developer_amount ELSE 0 END,
+      d.new_fate, d.price, CASE d.new_fate WHEN vocabulary.charge_fate('charged') THEN d.price ELSE 0 END,
+      CASE WHEN d.new_fate IN (vocabulary.charge_fate('charged'), vocabulary.charge_fate('unfunded'))
+        THEN d.developer_amount ELSE 0 END,
+      CASE d.new_fate WHEN vocabulary.charge_fate('charged') THEN d.price - d.developer_amount
+        WHEN vocabulary.charge_fate('unfunded') THEN -d.developer_amount ELSE 0 END,
       d.allotment, d.budget_day, d.new_version, d.share_basis_points, d.app, d.developer, d.advertiser, d.campaign,
       d.ad, d.placement, d.country, d.device, d.size, d.currency
     FROM (
       SELECT *, (fates[position]).fate AS new_fate, (fates[position]).version AS new_version FROM drawn
-      WHERE (fates[position]).fate <> 4
+      WHERE (fates[position]).fate <> vocabulary.charge_fate('waiting')
       UNION ALL SELECT * FROM ready
     ) AS d
     RETURNING *

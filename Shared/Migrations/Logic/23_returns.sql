@@ -9,7 +9,7 @@ BEGIN
   UPDATE billing.allotment a SET charged = a.charged + c.amount, clicks_charged = a.clicks_charged + c.for_clicks,
     click_reserve = a.click_reserve + c.click_reserve
   FROM unnest(charges) AS c
-  WHERE a.id = c.allotment AND a.partition = batch.partition AND a.state < 3;
+  WHERE a.id = c.allotment AND a.partition = batch.partition AND a.state < vocabulary.allotment_state('ended');
   GET DIAGNOSTICS changed = ROW_COUNT;
   IF changed <> cardinality(charges) THEN
     RAISE EXCEPTION '% allotments are to be charged, % can be', cardinality(charges), changed USING ERRCODE = 'HB002';
@@ -17,8 +17,8 @@ BEGIN
 END
 $function$;
 
--- Of an allotment that closes (state 2), what was not used returns, though never what is charged already; of one that
--- ends (3), what was not charged, and what was stays charged.
+-- Of an allotment that closes, what was not used returns, though never what is charged already; of one that ends, what
+-- was not charged, and what was stays charged.
 CREATE OR REPLACE FUNCTION billing.return_allotments(
   INOUT settlement billing.settlement, batch billing.settle_batch, returned billing.settle_return[]
 ) LANGUAGE plpgsql AS $function$
@@ -38,7 +38,7 @@ DECLARE
 BEGIN
   FOREACH r IN ARRAY returned LOOP
     account := settlement.account_rows[r.day];
-    closes := r.state = 2;
+    closes := r.state = vocabulary.allotment_state('closed');
     versions[account] := versions[account] + 1;
     SELECT a.amount, k.amount, CASE WHEN closes THEN greatest(least(r.used_for_clicks, k.amount), a.clicks_charged)
       ELSE a.clicks_charged END INTO before, after, reserve

@@ -29,8 +29,8 @@ BEGIN
         AND w.advertiser = named.advertiser AND w.currency = named.currency
       ORDER BY w.batch_number, w.position
     LOOP
-      new_fate := CASE WHEN waiter.price <= billing.least_of(free, places) THEN 1
-        WHEN waiter.price > billing.least_of(remaining, places) THEN 2 END;
+      new_fate := CASE WHEN waiter.price <= billing.least_of(free, places) THEN vocabulary.charge_fate('charged')
+        WHEN waiter.price > billing.least_of(remaining, places) THEN vocabulary.charge_fate('unfunded') END;
       -- What is beyond one batch is looked at by the next.
       IF new_fate IS NULL OR cardinality(ready) >= ready_maximum THEN
         settlement.is_waited_for[named.index] := true;
@@ -41,7 +41,7 @@ BEGIN
       FOREACH place IN ARRAY places LOOP
         waits[place] := waits[place] - waiter.price;
         waiting[place] := waiting[place] - waiter.price;
-        IF new_fate = 1 THEN
+        IF new_fate = vocabulary.charge_fate('charged') THEN
           charged[place] := charged[place] + waiter.price;
           free[place] := free[place] - waiter.price;
           remaining[place] := remaining[place] - waiter.price;

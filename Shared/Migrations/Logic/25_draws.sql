@@ -23,18 +23,20 @@ BEGIN
       settlement.day_rows[draw.day]];
     versions[places[1]] := versions[places[1]] + 1;
     new_fate := CASE
-      WHEN draw.is_late THEN CASE WHEN draw.price <= billing.unclaimed(free, waiting, places) THEN 1 ELSE 3 END
-      WHEN draw.price <= billing.least_of(free, places) AND NOT is_waited_for[draw.day] THEN 1
-      WHEN draw.price <= billing.least_of(remaining, places) THEN 4
-      ELSE 2 END;
+      WHEN draw.is_late THEN CASE WHEN draw.price <= billing.unclaimed(free, waiting, places)
+        THEN vocabulary.charge_fate('charged') ELSE vocabulary.charge_fate('late') END
+      WHEN draw.price <= billing.least_of(free, places) AND NOT is_waited_for[draw.day]
+        THEN vocabulary.charge_fate('charged')
+      WHEN draw.price <= billing.least_of(remaining, places) THEN vocabulary.charge_fate('waiting')
+      ELSE vocabulary.charge_fate('unfunded') END;
     fates := fates || ROW(new_fate, versions[places[1]])::billing.settle_fate;
-    IF new_fate = 4 THEN is_waited_for[draw.day] := true; END IF;
+    IF new_fate = vocabulary.charge_fate('waiting') THEN is_waited_for[draw.day] := true; END IF;
     FOREACH place IN ARRAY places LOOP
-      IF new_fate = 1 THEN
+      IF new_fate = vocabulary.charge_fate('charged') THEN
         charged[place] := charged[place] + draw.price;
         free[place] := free[place] - draw.price;
         remaining[place] := remaining[place] - draw.price;
-      ELSIF new_fate = 4 THEN
+      ELSIF new_fate = vocabulary.charge_fate('waiting') THEN
         waits[place] := waits[place] + draw.price;
         waiting[place] := waiting[place] + draw.price;
       END IF;

@@ -5,30 +5,59 @@ CREATE OR REPLACE FUNCTION reporting.hundredths(dividend numeric, divisor numeri
   FROM (VALUES (200 * dividend + divisor)) AS x (value)
 $function$;
 
--- The code of rules E that a request was answered with, by the reason of its decision; NULL where an ad was served.
-CREATE OR REPLACE FUNCTION reporting.error_of_reason(reason smallint) RETURNS smallint LANGUAGE sql IMMUTABLE AS $function$
-  SELECT CASE
-    WHEN reason IN (1, 2, 3) THEN NULL
-    WHEN reason IN (5, 38, 42) THEN 1
-    WHEN reason IN (36, 37) THEN 2
-    WHEN reason BETWEEN 32 AND 35 OR reason IN (39, 41) THEN 3
-    WHEN reason BETWEEN 16 AND 24 THEN 4
-    ELSE 0
-  END::smallint
-$function$;
+-- What the numbers of all columns mean.
+CREATE OR REPLACE VIEW reporting.vocabulary AS
+SELECT vocabulary, number, name, rule, meaning FROM vocabulary.word;
+COMMENT ON VIEW reporting.vocabulary IS 'What the numbers in the services'' tables mean: they never change meaning.';
+COMMENT ON COLUMN reporting.vocabulary.vocabulary IS
+  'What kind of number it is; the comment of a table''s column names its vocabulary.';
+COMMENT ON COLUMN reporting.vocabulary.number IS 'The number that tables hold.';
+COMMENT ON COLUMN reporting.vocabulary.name IS 'Its name, as reports, metrics and explanations show it.';
+COMMENT ON COLUMN reporting.vocabulary.rule IS 'The rule behind it (docs/rules.md); NULL where it follows from none.';
+COMMENT ON COLUMN reporting.vocabulary.meaning IS 'What it says, in words.';
 
-CREATE OR REPLACE FUNCTION reporting.device_name(device smallint) RETURNS text LANGUAGE sql IMMUTABLE AS $function$
-  SELECT CASE device WHEN 1 THEN 'phone' WHEN 2 THEN 'pad' ELSE 'unknown' END
-$function$;
-
--- The sizes of rules S1 to S7 by their points; a test compares them with the program's table.
-CREATE OR REPLACE FUNCTION reporting.size_name(size smallint) RETURNS text LANGUAGE sql IMMUTABLE AS $function$
-  SELECT CASE size WHEN 1 THEN '320x50' WHEN 2 THEN '480x32' WHEN 3 THEN '768x66' WHEN 4 THEN '1024x66'
-    WHEN 5 THEN '300x250' WHEN 6 THEN '768x1024' WHEN 7 THEN '1024x768' ELSE 'unknown' END
-$function$;
-
--- Why a click is not billed.
-CREATE OR REPLACE FUNCTION reporting.invalid_reason(verdict smallint) RETURNS text LANGUAGE sql IMMUTABLE AS $function$
-  SELECT CASE verdict WHEN 2 THEN 'repeat' WHEN 3 THEN 'accidental' WHEN 4 THEN 'tooEarly' WHEN 5 THEN 'tooLate'
-    WHEN 6 THEN 'limited' WHEN 7 THEN 'noImpression' WHEN 8 THEN 'impossible' END
-$function$;
+-- Which vocabulary the numbers of each column are from.
+DO $do$
+DECLARE
+  column_name text;
+  vocabulary text;
+BEGIN
+  FOR column_name, vocabulary IN VALUES
+    ('public.terms.device', 'device'), ('public.terms.size', 'ad_size'),
+    ('ad_selection.decision.device', 'device'), ('ad_selection.decision.size', 'ad_size'),
+    ('ad_selection.decision.outcome', 'outcome'), ('ad_selection.decision.reason', 'decision_reason'),
+    ('ad_selection.decision.error', 'ad_error'), ('ad_selection.decision.image_sizes', 'ad_size'),
+    ('ad_selection.decision.action', 'ad_action'), ('ad_selection.decision.excluded_reasons', 'no_serve_reason'),
+    ('ad_selection.minute_count.reason', 'decision_reason'), ('ad_selection.minute_count.device', 'device'),
+    ('ad_selection.minute_count.size', 'ad_size'), ('ad_selection.minute_count.injected_error', 'ad_error'),
+    ('ad_selection.keyless_count.reason', 'decision_reason'),
+    ('impression_tracking.impression.device', 'device'), ('impression_tracking.impression.size', 'ad_size'),
+    ('impression_tracking.delivery.kind', 'delivery_kind'), ('impression_tracking.delivery.error', 'ad_error'),
+    ('impression_tracking.delivery.device', 'device'), ('impression_tracking.delivery.size', 'ad_size'),
+    ('impression_tracking.failure.error', 'ad_error'),
+    ('impression_tracking.minute_count.kind', 'delivery_kind'), ('impression_tracking.minute_count.error', 'ad_error'),
+    ('impression_tracking.minute_count.device', 'device'), ('impression_tracking.minute_count.size', 'ad_size'),
+    ('click_tracking.click.verdict', 'click_verdict'), ('click_tracking.click.device', 'device'),
+    ('click_tracking.click.size', 'ad_size'), ('click_tracking.parked.device', 'device'),
+    ('click_tracking.parked.size', 'ad_size'), ('click_tracking.stopped_action.kind', 'tap_kind'),
+    ('click_tracking.minute_count.kind', 'tap_kind'), ('click_tracking.minute_count.verdict', 'click_verdict'),
+    ('click_tracking.minute_count.device', 'device'), ('click_tracking.minute_count.size', 'ad_size'),
+    ('billing.allotment.state', 'allotment_state'),
+    ('billing.charge.kind', 'charge_kind'), ('billing.charge.fate', 'charge_fate'),
+    ('billing.charge.device', 'device'), ('billing.charge.size', 'ad_size'),
+    ('billing.draw.kind', 'charge_kind'), ('billing.draw.fate', 'charge_fate'),
+    ('billing.draw.device', 'device'), ('billing.draw.size', 'ad_size'),
+    ('billing.waiting.kind', 'charge_kind'), ('billing.waiting.fate', 'charge_fate'),
+    ('billing.waiting.device', 'device'), ('billing.waiting.size', 'ad_size'),
+    ('billing.suspense.kind', 'charge_kind'),
+    ('billing.minute_revenue.kind', 'charge_kind'), ('billing.minute_revenue.fate', 'charge_fate'),
+    ('billing.minute_revenue.device', 'device'), ('billing.minute_revenue.size', 'ad_size'),
+    ('ad_selection.rejected.reason', 'rejection_reason'), ('impression_tracking.rejected.reason', 'rejection_reason'),
+    ('click_tracking.rejected.reason', 'rejection_reason'), ('billing.rejected.reason', 'rejection_reason'),
+    ('console.anomaly.kind', 'anomaly_kind')
+  LOOP
+    EXECUTE format('COMMENT ON COLUMN %s IS %L', column_name,
+      'The number of a word of ' || vocabulary || ' (reporting.vocabulary).');
+  END LOOP;
+END
+$do$;

@@ -7,30 +7,41 @@
 -- impressions of the ads that pay in it: every served ad has one currency, so that over all currencies each impression
 -- is counted once.
 CREATE OR REPLACE VIEW reporting.minute AS
-SELECT minute, is_test, app, campaign, ad, placement, country, reporting.size_name(size) AS size,
-  reporting.device_name(device) AS device, requests, fills, 0::bigint AS rendered, 0::bigint AS impressions,
-  0::bigint AS unloaded, 0::bigint AS taps, 0::bigint AS clicks, 0::bigint AS stopped_actions,
-  CASE WHEN injected_error >= 0 THEN injected_error ELSE reporting.error_of_reason(reason) END AS error,
-  requests - fills AS errors, NULL::text AS currency,
-  0::numeric AS gross_nanos, 0::numeric AS developer_nanos, 0::numeric AS network_nanos,
-  0::bigint AS priced_impressions
-FROM ad_selection.minute_count
-UNION ALL
-SELECT minute, is_test, app, campaign, ad, placement, coalesce(nullif(country, ''), 'unknown'),
-  reporting.size_name(size), reporting.device_name(device), 0, 0, CASE kind WHEN 1 THEN events ELSE 0 END,
-  CASE kind WHEN 2 THEN events ELSE 0 END, CASE kind WHEN 3 THEN events ELSE 0 END, 0, 0, 0,
-  CASE WHEN kind = 4 THEN error END, CASE kind WHEN 4 THEN events ELSE 0 END, NULL, 0, 0, 0, 0
-FROM impression_tracking.minute_count
-UNION ALL
-SELECT minute, is_test, app, campaign, ad, placement, country, reporting.size_name(size), reporting.device_name(device),
-  0, 0, 0, 0, 0, CASE kind WHEN 1 THEN events ELSE 0 END, CASE WHEN kind = 1 AND verdict = 1 THEN events ELSE 0 END,
-  CASE WHEN kind IN (2, 3) THEN events ELSE 0 END, NULL, 0, NULL, 0, 0, 0, 0
-FROM click_tracking.minute_count
-UNION ALL
-SELECT minute, false, app, campaign, ad, placement, country, reporting.size_name(size), reporting.device_name(device),
-  0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, currency, gross, developer_amount, network_amount,
-  CASE kind WHEN 1 THEN events ELSE 0 END
-FROM billing.minute_revenue;
+SELECT minute, is_test, app, campaign, ad, placement, country,
+  coalesce(vocabulary.ad_size_name(size), 'unknown') AS size,
+  coalesce(vocabulary.device_name(device), 'unknown') AS device, requests, fills, rendered, impressions, unloaded, taps,
+  clicks, stopped_actions, vocabulary.ad_error_name(error) AS error, errors, currency, gross_nanos, developer_nanos,
+  network_nanos, priced_impressions
+FROM (
+  -- A test request's error may be one that did not happen: its reason does not say which.
+  SELECT minute, is_test, app, campaign, ad, placement, country, size, device, requests, fills, 0::bigint AS rendered,
+    0::bigint AS impressions, 0::bigint AS unloaded, 0::bigint AS taps, 0::bigint AS clicks,
+    0::bigint AS stopped_actions, CASE reason WHEN vocabulary.decision_reason('testError') THEN injected_error
+      ELSE vocabulary.error_of_decision(reason) END AS error,
+    requests - fills AS errors, NULL::text AS currency, 0::numeric AS gross_nanos, 0::numeric AS developer_nanos,
+    0::numeric AS network_nanos, 0::bigint AS priced_impressions
+  FROM ad_selection.minute_count
+  UNION ALL
+  SELECT minute, is_test, app, campaign, ad, placement, coalesce(nullif(country, ''), 'unknown'), size, device, 0, 0,
+    CASE kind WHEN vocabulary.delivery_kind('rendered') THEN events ELSE 0 END,
+    CASE kind WHEN vocabulary.delivery_kind('viewed') THEN events ELSE 0 END,
+    CASE kind WHEN vocabulary.delivery_kind('unloaded') THEN events ELSE 0 END, 0, 0, 0,
+    CASE kind WHEN vocabulary.delivery_kind('failed') THEN error END,
+    CASE kind WHEN vocabulary.delivery_kind('failed') THEN events ELSE 0 END, NULL, 0, 0, 0, 0
+  FROM impression_tracking.minute_count
+  UNION ALL
+  SELECT minute, is_test, app, campaign, ad, placement, country, size, device, 0, 0, 0, 0, 0,
+    CASE kind WHEN vocabulary.tap_kind('click') THEN events ELSE 0 END,
+    CASE WHEN kind = vocabulary.tap_kind('click') AND verdict = vocabulary.click_verdict('billable')
+      THEN events ELSE 0 END,
+    CASE kind WHEN vocabulary.tap_kind('click') THEN 0 ELSE events END, NULL, 0, NULL, 0, 0, 0, 0
+  FROM click_tracking.minute_count
+  UNION ALL
+  SELECT minute, false, app, campaign, ad, placement, country, size, device, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, currency,
+    gross, developer_amount, network_amount,
+    CASE kind WHEN vocabulary.charge_kind('impression') THEN events ELSE 0 END
+  FROM billing.minute_revenue
+) AS counted;
 
 COMMENT ON VIEW reporting.minute IS
   'All that is counted, per minute; each row counts one kind of thing. Add up with sum().';
@@ -53,7 +64,7 @@ COMMENT ON COLUMN reporting.minute.unloaded IS 'Ads whose content was unloaded (
 COMMENT ON COLUMN reporting.minute.taps IS 'All taps whose action began, free ones too.';
 COMMENT ON COLUMN reporting.minute.clicks IS 'Taps that count: at most one for each impression, none accidental (M2, M4, M7).';
 COMMENT ON COLUMN reporting.minute.stopped_actions IS 'Actions that the app blocked or cancelled (A7, D7, D9).';
-COMMENT ON COLUMN reporting.minute.error IS 'Code of rules E; NULL where there was none.';
+COMMENT ON COLUMN reporting.minute.error IS 'Name of the error (rules E), such as inventoryUnavailable; NULL where there was none.';
 COMMENT ON COLUMN reporting.minute.errors IS 'How often that error was answered by the network or told by a device.';
 COMMENT ON COLUMN reporting.minute.currency IS 'ISO 4217 code of the money in the row; NULL where there is none.';
 COMMENT ON COLUMN reporting.minute.gross_nanos IS 'What advertisers pay, in 10^-9 of the currency''s unit.';

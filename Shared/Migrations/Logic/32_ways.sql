@@ -68,7 +68,7 @@ BEGIN
           'The developer''s revenue in this currency for a thousand of priced_impressions (M3); NULL without any.';
         COMMENT ON COLUMN reporting.%1$I.gross_ecpm IS
           'What advertisers pay in this currency for a thousand of priced_impressions; NULL without any.';
-        COMMENT ON COLUMN reporting.%1$I.errors IS 'How often each error code of rules E occurred.';
+        COMMENT ON COLUMN reporting.%1$I.errors IS 'How often each error (rules E) occurred, by its name.';
         COMMENT ON COLUMN reporting.%1$I.priced_impressions IS
           'Impressions of ads that pay in this currency, as far as billing has taken them: what eCPM divides by.';
       $comments$, view_name);

@@ -11,8 +11,11 @@ COMMENT ON COLUMN reporting.developer_month.amount IS 'Earned, in units of the c
 
 CREATE OR REPLACE VIEW reporting.advertiser_month AS
 SELECT advertiser, campaign, currency, (date_trunc('month', minute, 'UTC') AT TIME ZONE 'UTC')::date AS month,
-  sum(CASE WHEN kind = 1 AND fate = 1 THEN events ELSE 0 END)::bigint AS impressions,
-  sum(CASE WHEN kind = 2 AND fate = 1 THEN events ELSE 0 END)::bigint AS clicks, sum(gross) * 0.000000001 AS amount
+  coalesce(sum(events) FILTER (WHERE kind = vocabulary.charge_kind('impression')
+    AND fate = vocabulary.charge_fate('charged')), 0)::bigint AS impressions,
+  coalesce(sum(events) FILTER (WHERE kind = vocabulary.charge_kind('click')
+    AND fate = vocabulary.charge_fate('charged')), 0)::bigint AS clicks,
+  sum(gross) * 0.000000001 AS amount
 FROM billing.minute_revenue GROUP BY 1, 2, 3, 4;
 COMMENT ON VIEW reporting.advertiser_month IS 'What each campaign of an advertiser cost, per currency and month (B7).';
 COMMENT ON COLUMN reporting.advertiser_month.advertiser IS 'The advertiser''s id.';

@@ -21,7 +21,7 @@ COMMENT ON COLUMN reporting.version.version IS
 
 -- What waits for budget is in no minute's revenue yet: reports say how much it is.
 CREATE OR REPLACE VIEW reporting.waiting AS
-SELECT CASE kind WHEN 1 THEN 'impression' ELSE 'click' END AS kind, currency, count(*) AS events,
+SELECT vocabulary.charge_kind_name(kind) AS kind, currency, count(*) AS events,
   sum(price) AS price_nanos
 FROM billing.waiting GROUP BY 1, 2;
 COMMENT ON VIEW reporting.waiting IS

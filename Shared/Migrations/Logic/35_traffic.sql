@@ -3,14 +3,21 @@
 
 -- What is told and not billed, by reason and all dimensions of reports: gross = net + these.
 CREATE OR REPLACE VIEW reporting.invalid_minute AS
-SELECT minute, is_test, app, campaign, ad, placement, coalesce(nullif(country, ''), 'unknown') AS country,
-  reporting.size_name(size) AS size, reporting.device_name(device) AS device, 'impression'::text AS kind,
-  'impossible'::text AS reason, events
-FROM impression_tracking.minute_count WHERE kind = 5
-UNION ALL
-SELECT minute, is_test, app, campaign, ad, placement, country, reporting.size_name(size), reporting.device_name(device),
-  'click', reporting.invalid_reason(verdict), events
-FROM click_tracking.minute_count WHERE kind = 1 AND verdict <> 1;
+SELECT minute, is_test, app, campaign, ad, placement, country,
+  coalesce(vocabulary.ad_size_name(size), 'unknown') AS size,
+  coalesce(vocabulary.device_name(device), 'unknown') AS device, vocabulary.charge_kind_name(kind) AS kind, reason,
+  events
+FROM (
+  SELECT minute, is_test, app, campaign, ad, placement, coalesce(nullif(country, ''), 'unknown') AS country, size, device,
+    vocabulary.charge_kind('impression') AS kind,
+    vocabulary.click_verdict_name(vocabulary.click_verdict('impossible')) AS reason, events
+  FROM impression_tracking.minute_count WHERE kind = vocabulary.delivery_kind('viewedTooSoon')
+  UNION ALL
+  SELECT minute, is_test, app, campaign, ad, placement, country, size, device, vocabulary.charge_kind('click'),
+    vocabulary.click_verdict_name(verdict), events
+  FROM click_tracking.minute_count
+  WHERE kind = vocabulary.tap_kind('click') AND verdict <> vocabulary.click_verdict('billable')
+) AS told;
 COMMENT ON VIEW reporting.invalid_minute IS
   'Impressions and clicks that are not billed, by reason (B8, M4 to M7): gross figures are net ones and these.';
 
@@ -33,20 +40,24 @@ CREATE OR REPLACE VIEW reporting.traffic_quality AS
 SELECT app, date_trunc('hour', minute, 'UTC') AS hour, is_test,
   sum(views + impossible_views)::bigint AS gross_impressions, sum(views)::bigint AS net_impressions,
   sum(impossible_views)::bigint AS impossible_views, sum(taps)::bigint AS gross_clicks,
-  sum(CASE WHEN verdict = 1 THEN taps ELSE 0 END)::bigint AS net_clicks,
-  sum(CASE WHEN verdict = 2 THEN taps ELSE 0 END)::bigint AS repeats,
-  sum(CASE WHEN verdict = 3 THEN taps ELSE 0 END)::bigint AS accidental,
-  sum(CASE WHEN verdict = 4 THEN taps ELSE 0 END)::bigint AS too_early,
-  sum(CASE WHEN verdict = 5 THEN taps ELSE 0 END)::bigint AS too_late,
-  sum(CASE WHEN verdict = 6 THEN taps ELSE 0 END)::bigint AS limited,
-  sum(CASE WHEN verdict = 7 THEN taps ELSE 0 END)::bigint AS without_impression,
-  sum(CASE WHEN verdict = 8 THEN taps ELSE 0 END)::bigint AS impossible_clicks
+  sum(CASE verdict WHEN vocabulary.click_verdict('billable') THEN taps ELSE 0 END)::bigint AS net_clicks,
+  sum(CASE verdict WHEN vocabulary.click_verdict('repeat') THEN taps ELSE 0 END)::bigint AS repeats,
+  sum(CASE verdict WHEN vocabulary.click_verdict('accidental') THEN taps ELSE 0 END)::bigint AS accidental,
+  sum(CASE verdict WHEN vocabulary.click_verdict('tooEarly') THEN taps ELSE 0 END)::bigint AS too_early,
+  sum(CASE verdict WHEN vocabulary.click_verdict('tooLate') THEN taps ELSE 0 END)::bigint AS too_late,
+  sum(CASE verdict WHEN vocabulary.click_verdict('limited') THEN taps ELSE 0 END)::bigint AS limited,
+  sum(CASE verdict WHEN vocabulary.click_verdict('noImpression') THEN taps ELSE 0 END)::bigint AS without_impression,
+  sum(CASE verdict WHEN vocabulary.click_verdict('impossible') THEN taps ELSE 0 END)::bigint AS impossible_clicks
 FROM (
-  SELECT app, minute, is_test, CASE WHEN kind = 2 THEN events ELSE 0 END AS views,
-    CASE WHEN kind = 5 THEN events ELSE 0 END AS impossible_views, 0::bigint AS taps, 0::smallint AS verdict
-  FROM impression_tracking.minute_count WHERE kind IN (2, 5)
+  SELECT app, minute, is_test,
+    CASE kind WHEN vocabulary.delivery_kind('viewed') THEN events ELSE 0 END AS views,
+    CASE kind WHEN vocabulary.delivery_kind('viewedTooSoon') THEN events ELSE 0 END AS impossible_views, 0::bigint AS taps,
+    NULL::smallint AS verdict
+  FROM impression_tracking.minute_count
+  WHERE kind IN (vocabulary.delivery_kind('viewed'), vocabulary.delivery_kind('viewedTooSoon'))
   UNION ALL
-  SELECT app, minute, is_test, 0, 0, events, verdict FROM click_tracking.minute_count WHERE kind = 1
+  SELECT app, minute, is_test, 0, 0, events, verdict FROM click_tracking.minute_count
+  WHERE kind = vocabulary.tap_kind('click')
 ) AS told GROUP BY 1, 2, 3;
 COMMENT ON VIEW reporting.traffic_quality IS
   'Gross and net impressions and clicks of each app by hour, and why clicks are not billed. Gross is all that was told '
@@ -69,8 +80,7 @@ COMMENT ON COLUMN reporting.traffic_quality.impossible_clicks IS 'Before the ad 
 
 CREATE OR REPLACE VIEW reporting.anomaly AS
 SELECT app, hour,
-  CASE kind WHEN 1 THEN 'clickRate' WHEN 2 THEN 'repeats' WHEN 3 THEN 'tooEarly' WHEN 4 THEN 'accidental'
-    WHEN 5 THEN 'limited' WHEN 6 THEN 'impossible' END AS kind,
+  vocabulary.anomaly_kind_name(kind) AS kind,
   events, of_events, reporting.hundredths(100 * events::numeric, of_events) AS percent,
   (limit_basis_points * 0.01)::numeric(38,2) AS limit_percent, found_at
 FROM console.anomaly;
@@ -90,8 +100,7 @@ COMMENT ON COLUMN reporting.anomaly.limit_percent IS 'The limit, in percent.';
 -- Those that count for no app.
 CREATE OR REPLACE VIEW reporting.requests_without_app_key AS
 SELECT day,
-  CASE reason WHEN 16 THEN 'unknownKey' WHEN 17 THEN 'revokedKey' WHEN 18 THEN 'keyOfAnotherApp'
-    WHEN 42 THEN 'keyNotYetKnown' END AS reason,
+  vocabulary.decision_reason_name(reason) AS reason,
   sum(requests)::bigint AS requests
 FROM ad_selection.keyless_count GROUP BY keyless_count.day, keyless_count.reason;
 COMMENT ON VIEW reporting.requests_without_app_key IS

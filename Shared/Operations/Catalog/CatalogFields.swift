@@ -62,7 +62,7 @@ enum CatalogFields {
     "name", .text(bytesMaximum: CatalogLimits.nameBytesMaximum), isRequired: true, "The name that people see.")
   private static let terms = CatalogShape.list(.text(bytesMaximum: CatalogLimits.termBytesMaximum))
   private static let countries = CatalogShape.list(.text(bytesMaximum: 2))
-  private static let devices = Device.allCases.map(\.catalogName)
+  private static let devices = Device.allCases.map(\.name)
   private static let sizes = AdSize.allCases.map(\.name)
 
   private static func id(_ of: String) -> CatalogField {
@@ -109,7 +109,7 @@ enum CatalogFields {
       "action",
       .object([
         CatalogField(
-          "kind", .choice(AdAction.Kind.allCases.map(\.catalogName)), isRequired: true,
+          "kind", .choice(AdAction.Kind.allCases.map(\.name)), isRequired: true,
           "cover the screen (brand ads) or leave the application (developer ads: D11)."),
         CatalogField("destination", .url, isRequired: true, "Where a tap leads."),
       ]), isRequired: true, "What a tap does (D11)."),
@@ -164,30 +164,12 @@ enum CatalogFields {
   ]
 }
 
-extension Device {
-  var catalogName: String {
-    switch self {
-    case .phone: "phone"
-    case .pad: "pad"
-    }
-  }
-}
-
 extension Campaign.Kind {
   var catalogName: String {
     switch self {
     case .brand: "brand"
     case .developer: "developer"
     case .house: "house"
-    }
-  }
-}
-
-extension AdAction.Kind {
-  var catalogName: String {
-    switch self {
-    case .cover: "cover"
-    case .leave: "leave"
     }
   }
 }

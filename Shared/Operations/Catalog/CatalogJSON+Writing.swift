@@ -43,7 +43,7 @@ extension CatalogJSON {
       "isPaused": .flag(campaign.isPaused),
       "targeting": [
         "countries": sorted(targeting.countries.map(\.description)),
-        "devices": sorted(targeting.devices.map(\.catalogName)), "sizes": sorted(targeting.sizes.map(\.name)),
+        "devices": sorted(targeting.devices.map(\.name)), "sizes": sorted(targeting.sizes.map(\.name)),
         "allowsUnder17": .flag(targeting.allowsUnder17), "appCategories": sorted(targeting.appCategories),
         "segments": sorted(targeting.segments),
       ],
@@ -55,7 +55,7 @@ extension CatalogJSON {
     return [
       "id": .text(ad.id.text), "campaign": .text(ad.campaign.text),
       "images": .object(images.map { JSONValue.Member($0.key.name, .text($0.value)) }),
-      "action": ["kind": .text(ad.action.kind.catalogName), "destination": .text(ad.action.destination)],
+      "action": ["kind": .text(ad.action.kind.name), "destination": .text(ad.action.destination)],
       "lifetimeMilliseconds": .integer(ad.lifetimeMilliseconds), "categories": sorted(ad.categories),
       "keywords": sorted(ad.keywords), "isPaused": .flag(ad.isPaused),
     ]

@@ -78,7 +78,7 @@ package enum CatalogJSON {
       Targeting(
         countries: countries(&reader),
         devices: reader.set("devices", "a device: phone or pad") { text in
-          Device.allCases.first { $0.catalogName == text }
+          Device.allCases.first { $0.name == text }
         },
         sizes: reader.set("sizes", "a size: \(sizeNames)", AdSize.init(name:)),
         allowsUnder17: reader.flag("allowsUnder17"), appCategories: reader.set("appCategories", "a text") { $0 },
@@ -98,7 +98,7 @@ package enum CatalogJSON {
     let campaign: CampaignID? = reader.identifier("campaign")
     let images = reader.map("images", "a URL for a size: \(sizeNames)", AdSize.init(name:))
     let action = reader.object("action", fields("action", of: .ad)) { reader -> AdAction? in
-      let kind = reader.choice("kind", AdAction.Kind.allCases, \.catalogName)
+      let kind = reader.choice("kind", AdAction.Kind.allCases, \.name)
       let destination = reader.text("destination")
       guard let kind, let destination else { return nil }
       return AdAction(kind: kind, destination: destination)

@@ -40,7 +40,8 @@ package struct ServeExplanation: Sendable {
   /// Whether an ad was served: by its decision, or else by what devices told of it.
   var isServed: Bool {
     guard let decision = rows("decision").first else { return !rows("impression").isEmpty || !rows("clicks").isEmpty }
-    return (1...3).contains(decision.stored["reason"]?.integerValue ?? 0)
+    let reason = UInt8(exactly: decision.stored["reason"]?.integerValue ?? 0)
+    return reason.flatMap(DecisionReason.init(rawValue:))?.isFill ?? false
   }
 
   func rows(_ name: String) -> [Row] { sections.first { $0.name == name }?.rows ?? [] }

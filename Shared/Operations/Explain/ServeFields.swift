@@ -68,7 +68,7 @@ enum ServeFields {
     case "fate":
       [
         .init(name, .text(meaning.name)), .init("rule", .optional(meaning.rule)),
-        .init("verdict", number > 16 ? .text(StoredMeaning.verdict(number - 16).name) : .null),
+        .init("verdict", .optional(StoredMeaning.verdict(ofFate: number)?.name)),
       ]
     case "kind": [.init(name, .text(meaning.name))]
     default: [.init(name, .text(meaning.name)), .init("rule", .optional(meaning.rule))]

@@ -64,10 +64,11 @@ package struct DeviceAccount: Hashable, Sendable {
   }
 
   /// A tap that earns may come beyond its client's limit: it is decided all the same, and its verdict says so. A request
-  /// whose record was rejected (outcomes from 64 on) is decided too, and stands among the bad records.
+  /// whose record was rejected is decided too, and stands among the bad records.
   private func tableNumbers(
     _ first: PostgresUUID, _ connection: PostgresConnection
   ) throws(PostgresError) -> [Int64] {
+    let rejected = RejectionReason.allCases.map(Outcome.rejected).numbers
     let sql = """
       WITH clicks AS (
         SELECT verdict, is_test, count(*) AS rows FROM click_tracking.click WHERE serve_id >= $1 GROUP BY 1, 2
@@ -83,13 +84,13 @@ package struct DeviceAccount: Hashable, Sendable {
         UNION ALL SELECT last_arrival, rejected_not_kept FROM click_tracking.batch
       )
       SELECT ARRAY[
-        (SELECT count(DISTINCT request_id) FROM ad_selection.decision WHERE request_id >= $1 AND outcome < 64),
+        (SELECT count(DISTINCT request_id) FROM ad_selection.decision WHERE request_id >= $1 AND outcome NOT IN (\(rejected))),
         (SELECT coalesce(sum(rows), 0) FROM impressions WHERE NOT is_test),
         (SELECT coalesce(sum(rows), 0) FROM impressions WHERE is_test),
-        (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict IN (1, 6) AND NOT is_test),
-        (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict IN (1, 6) AND is_test),
-        (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict = 3 AND NOT is_test),
-        (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict = 3 AND is_test),
+        (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict IN (\(ClickVerdict.meant.numbers)) AND NOT is_test),
+        (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict IN (\(ClickVerdict.meant.numbers)) AND is_test),
+        (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict = \(ClickVerdict.accidental.number) AND NOT is_test),
+        (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict = \(ClickVerdict.accidental.number) AND is_test),
         (SELECT count(*) FROM rejections WHERE arrival >= $2 AND topic IN ('ads.requests', 'ads.impressions', 'ads.clicks'))
           + (SELECT coalesce(sum(records), 0) FROM floods WHERE last_arrival >= $2 AND records > 0)
       ]::bigint[]

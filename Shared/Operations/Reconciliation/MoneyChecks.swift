@@ -1,3 +1,5 @@
+import AdCore
+
 /// I5 and I6: budgets hold what was charged and allotted, and the ledger balances.
 enum MoneyChecks {
   static let all = [
@@ -21,9 +23,9 @@ enum MoneyChecks {
   private static func shared(_ table: String, key: String, isTable: Bool = true) -> String {
     """
     WITH allotted AS (
-      SELECT \(key), sum(amount) AS amount, sum(charged) AS charged FROM billing.allotment WHERE state < 3 GROUP BY \(key)
+      SELECT \(key), sum(amount) AS amount, sum(charged) AS charged FROM billing.allotment WHERE state < \(AllotmentState.ended.number) GROUP BY \(key)
     ), charged AS (
-      SELECT \(key), sum(amount) AS amount FROM billing.charge WHERE fate = 1 AND amount > 0 GROUP BY \(key)
+      SELECT \(key), sum(amount) AS amount FROM billing.charge WHERE fate = \(ChargeFate.charged.number) AND amount > 0 GROUP BY \(key)
     ), waiting AS (
       SELECT \(key), sum(price) AS amount FROM billing.waiting GROUP BY \(key)
     ), compared AS (
@@ -48,7 +50,7 @@ enum MoneyChecks {
     sql: """
       WITH charged AS (
         SELECT allotment AS id, sum(amount) AS amount FROM billing.charge
-        WHERE fate = 1 AND draw_version IS NULL AND amount > 0 GROUP BY allotment
+        WHERE fate = \(ChargeFate.charged.number) AND draw_version IS NULL AND amount > 0 GROUP BY allotment
       ), compared AS (
         SELECT id, a.charged, a.amount AS holds, coalesce(c.amount, 0) AS charges
         FROM billing.allotment a FULL JOIN charged c USING (id)

@@ -39,7 +39,7 @@ package struct Reconciler: Sendable {
     _ connection: PostgresConnection
   ) throws(PostgresError) -> [(currency: String, nanos: Int128)] {
     let sql = """
-      SELECT currency, sum(amount - charged) FROM billing.allotment WHERE state < 3 GROUP BY currency ORDER BY currency
+      SELECT currency, sum(amount - charged) FROM billing.allotment WHERE state < \(AllotmentState.ended.number) GROUP BY currency ORDER BY currency
       """
     var reserved: [(currency: String, nanos: Int128)] = []
     for row in try connection.query(sql) { reserved.append((currency: try row.decode(0), nanos: try row.decode(1))) }
@@ -77,7 +77,7 @@ package struct Reconciler: Sendable {
         FROM ad_selection.decision d LEFT JOIN impression_tracking.partition p USING (partition)
         LEFT JOIN impression_tracking.late_window w
           ON w.partition = d.partition AND d.serve_id >= w.first_id AND d.serve_id < w.next_id
-        WHERE d.reason IN (1, 2) AND NOT d.is_test
+        WHERE d.reason IN (\(DecisionReason.liveFills.numbers)) AND NOT d.is_test
       )
       SELECT count(*), count(*) FILTER (WHERE is_final), count(*) FILTER (WHERE is_final AND is_seen),
         count(*) FILTER (WHERE is_final AND NOT is_seen), max(final_at) FILTER (WHERE NOT is_final) FROM serves

@@ -106,7 +106,8 @@ package final class ReconciliationWatch: Sendable {
   /// Fate 2 is unfunded (`ChargeFate`).
   private func countUnfunded() throws(PostgresError) -> Int64 {
     try pool.withConnection { connection throws(PostgresError) in
-      let sql = "SELECT coalesce(sum(events), 0)::bigint FROM billing.minute_revenue WHERE fate = 2"
+      let sql =
+        "SELECT coalesce(sum(events), 0)::bigint FROM billing.minute_revenue WHERE fate = \(ChargeFate.unfunded.number)"
       return try connection.query(sql).first?.decode(0) ?? 0
     }
   }

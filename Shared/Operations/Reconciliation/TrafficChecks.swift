@@ -1,9 +1,13 @@
+import AdCore
+
 /// I7 and I8: accepted events, charges and served ads agree, and test traffic is nobody's money.
 enum TrafficChecks {
   /// Of a range of serves: $1 and $2 as ``ServeRange`` says.
   static let ofServes = [
-    fates("impressions", kind: 1, rows: "impression_tracking.impression", hash: "0::bigint", price: "impression_price"),
-    fates("clicks", kind: 2, rows: "click_tracking.click", hash: "id_hash", price: "click_price"),
+    fates(
+      "impressions", kind: .impression, rows: "impression_tracking.impression", hash: "0::bigint",
+      price: "impression_price"),
+    fates("clicks", kind: .click, rows: "click_tracking.click", hash: "id_hash", price: "click_price"),
     decisions("impressions", rows: "impression_tracking.impression"),
     decisions("clicks", rows: "click_tracking.click"),
   ]
@@ -12,8 +16,10 @@ enum TrafficChecks {
   static let all = [
     lives, testTraffic, keylessCounts,
     counts("requests", "ad_selection.minute_count", "requests", countedRequests, "true"),
-    counts("impressions", "impression_tracking.minute_count", "events", countedImpressions, "kind = 2"),
-    counts("clicks", "click_tracking.minute_count", "events", "click_tracking.click", "kind = 1"),
+    counts(
+      "impressions", "impression_tracking.minute_count", "events", countedImpressions,
+      "kind = \(RecordedKind.viewed.number)"),
+    counts("clicks", "click_tracking.minute_count", "events", "click_tracking.click", "kind = \(TapKind.click.number)"),
   ]
 
   /// Requests of the batches that ad selection has counted: it writes counts later than batches.
@@ -54,7 +60,7 @@ enum TrafficChecks {
 
   /// What billing has taken has one fate each: charged, unfunded, free (why), waiting or suspense, and nothing else has one.
   private static func fates(
-    _ name: String, kind: Int, rows: String, hash: String, price: String
+    _ name: String, kind: ChargeKind, rows: String, hash: String, price: String
   ) -> ReconciliationStatement {
     ReconciliationStatement(
       rule: "I7a", name: "\(name): accepted and taken by billing = charged + unfunded + free + waiting + suspense",
@@ -65,11 +71,11 @@ enum TrafficChecks {
           WHERE NOT a.is_test AND a.sequence <= i.taken_sequence AND a.serve_id >= $1 AND a.serve_id < $2
         ), fates AS (
           SELECT serve_id, id_hash, price, fate::text FROM billing.charge
-          WHERE kind = \(kind) AND serve_id >= $1 AND serve_id < $2
+          WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
           UNION ALL SELECT serve_id, id_hash, price, 'waiting' FROM billing.waiting
-          WHERE kind = \(kind) AND serve_id >= $1 AND serve_id < $2
+          WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
           UNION ALL SELECT serve_id, id_hash, price, 'suspense' FROM billing.suspense
-          WHERE kind = \(kind) AND serve_id >= $1 AND serve_id < $2
+          WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
         ), compared AS (
           SELECT serve_id, a.price, f.price AS charged_price, f.fate
           FROM accepted a FULL JOIN fates f USING (serve_id, id_hash)
@@ -78,7 +84,7 @@ enum TrafficChecks {
             WHEN price IS NULL THEN format('%s has a fate and was not accepted', serve_id)
             ELSE format('%s: price %s in its token, %s in its charge, fate %s', serve_id, price, charged_price, fate)
           END AS example
-          FROM compared WHERE price IS DISTINCT FROM charged_price OR fate IS NULL OR fate = '0'
+          FROM compared WHERE price IS DISTINCT FROM charged_price OR fate IS NULL OR fate = '\(ChargeFate.drawing.number)'
         )
         SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
           ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
@@ -100,7 +106,7 @@ enum TrafficChecks {
       sql: """
         WITH compared AS (
           SELECT a.serve_id, d.serve_id IS NULL AS is_missing, (\(accepted)) IS DISTINCT FROM (\(decided)) AS differs
-          FROM \(rows) a LEFT JOIN ad_selection.decision d ON d.serve_id = a.serve_id AND d.reason IN (1, 2, 3)
+          FROM \(rows) a LEFT JOIN ad_selection.decision d ON d.serve_id = a.serve_id AND d.reason IN (\(DecisionReason.fills.numbers))
             AND d.serve_id >= $1 AND d.serve_id < $2
           WHERE a.serve_id >= $1 AND a.serve_id < $2
         ), faults AS (
@@ -123,7 +129,7 @@ enum TrafficChecks {
       ), served AS (
         SELECT d.serve_id FROM ad_selection.decision d
         JOIN marks m ON m.partition = d.partition AND d.serve_id >= m.first_id AND d.serve_id < m.next_id
-        WHERE d.serve_id >= $1 AND d.serve_id < $2 AND d.reason IN (1, 2) AND NOT d.is_test AND d.expires_at <= m.mark
+        WHERE d.serve_id >= $1 AND d.serve_id < $2 AND d.reason IN (\(DecisionReason.liveFills.numbers)) AND NOT d.is_test AND d.expires_at <= m.mark
       ), counts AS (
         SELECT (SELECT count(*) FROM served) AS served, (
           SELECT count(*) FROM impression_tracking.impression i
@@ -148,11 +154,11 @@ enum TrafficChecks {
         FROM impression_tracking.impression WHERE event_time > expires_at
         UNION ALL
         SELECT format('%s: a billable click without an impression', c.serve_id) FROM click_tracking.click c
-        WHERE c.verdict = 1 AND NOT EXISTS (
+        WHERE c.verdict = \(ClickVerdict.billable.number) AND NOT EXISTS (
           SELECT FROM impression_tracking.impression i WHERE i.serve_id = c.serve_id)
       )
       SELECT (SELECT count(*) FROM impression_tracking.impression)
-        + (SELECT count(*) FROM click_tracking.click WHERE verdict = 1),
+        + (SELECT count(*) FROM click_tracking.click WHERE verdict = \(ClickVerdict.billable.number)),
         (SELECT count(*) FROM faults), ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
       """)
 

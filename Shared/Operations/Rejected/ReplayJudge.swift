@@ -106,7 +106,7 @@ package struct ReplayJudge {
       if event.kind == .viewed, case .milliseconds(let age) = event.age {
         isImpossible = windows.isImpossibleView(ageMilliseconds: age)
       }
-      let kind = isImpossible ? FindReplayedImpression.impossibleView : Int16(event.kind.rawValue)
+      let kind = isImpossible ? .viewedTooSoon : RecordedKind(event.kind)
       isStored = try exists(FindReplayedImpression(serveID: terms.serveID, kind: kind))
     case .click(let event):
       timing = time(.click, event.age, event.identity)

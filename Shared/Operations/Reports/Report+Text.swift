@@ -43,7 +43,7 @@ extension Report {
         figures.fillRate.map { "\($0) %" } ?? "–", TextTable.grouped(figures.clicks),
         figures.clickThroughRate.map { "\($0) %" } ?? "–",
       ]
-    let errors = figures.errors.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(separator: " ")
+    let errors = figures.errorsByCode.map { "\($0.error.name):\($0.times)" }.joined(separator: " ")
     // Views have one reason, which taps have too.
     let views = figures.invalidImpressions.map { ("views \($0.key)", $0.value) }
     let invalid = (views + figures.invalidClicks.map { ($0.key, $0.value) })

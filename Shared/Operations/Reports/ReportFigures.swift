@@ -37,12 +37,17 @@ package struct ReportFigures: Hashable, Sendable {
   package var invalidImpressions: [String: Int64] = [:]
   /// Taps that are free, by their verdict (M4 to M7, B8).
   package var invalidClicks: [String: Int64] = [:]
-  /// How often each error code of rules E occurred.
-  package var errors: [Int16: Int64] = [:]
+  /// How often each error of rules E occurred.
+  package var errors: [AdError: Int64] = [:]
   /// By currency, ascending.
   package var revenue: [ReportRevenue] = []
 
   package init() {}
+
+  /// The errors, in the order of their codes.
+  package var errorsByCode: [(error: AdError, times: Int64)] {
+    errors.sorted { $0.key.rawValue < $1.key.rawValue }.map { ($0.key, $0.value) }
+  }
 
   /// All impressions that were told and understood, each once: those that count and those that cannot be.
   package var grossImpressions: Int64 { invalidImpressions.values.reduce(impressions, +) }
@@ -78,7 +83,7 @@ package struct ReportFigures: Hashable, Sendable {
           ]
         }),
       "errors": .object(
-        errors.sorted { $0.key < $1.key }.map { JSONValue.Member("\($0.key)", .integer($0.value)) }),
+        errorsByCode.map { JSONValue.Member("\($0.error.rawValue)", .integer($0.times)) }),
     ]
   }
 }

@@ -19,7 +19,7 @@ struct ClickTablesTests {
   }
 
   private func event(
-    _ terms: ServedTerms, id: UInt64, age: Int64, left: Bool = true, kind: ClickEvent.Kind = .click
+    _ terms: ServedTerms, id: UInt64, age: Int64, left: Bool = true, kind: TapKind = .click
   ) -> ClickInput {
     .action(
       ActionEvent(

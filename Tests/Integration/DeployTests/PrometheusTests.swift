@@ -43,7 +43,7 @@ struct PrometheusTests {
   func outcomes() throws {
     let outcomes = (0...UInt8.max).map(Outcome.init).filter { !$0.name.contains { $0.isNumber } }
     let words = [
-      "outcome": Set(outcomes.map(\.name)), "reason": Set(outcomes.map(\.reason).filter { Int($0) == nil }),
+      "outcome": Set(outcomes.map(\.kind)), "reason": Set(outcomes.map(\.reason).filter { Int($0) == nil }),
     ]
     let files =
       PackageText.paths(in: "deploy", ending: ".yml") + PackageText.paths(in: "deploy", ending: ".json")

@@ -284,7 +284,8 @@ struct ReportTests {
             gross_ecpm::text, errors::text FROM reporting.by_app WHERE app = 'golden'
           """)
         #expect(golden.count == 1)
-        let expected = ["34.90", "11.80", "2287", "1372.2", "147.55", "245.91", #"{"2": 651, "3": 16000, "5": 2}"#]
+        let errors = #"{"loadingThrottled": 651, "inventoryUnavailable": 16000, "bannerVisibleWithoutContent": 2}"#
+        let expected = ["34.90", "11.80", "2287", "1372.2", "147.55", "245.91", errors]
         for (column, text) in expected.enumerated() { #expect(try golden[0].decode(column, String.self) == text) }
         let idle = try connection.query("SELECT click_through_rate::text FROM reporting.by_app WHERE app = 'idle'")
         #expect(try idle[0].decode(0, String?.self) == nil)
@@ -305,15 +306,23 @@ struct ReportTests {
     }
   }
 
-  @Test("the database's names of sizes and devices are the program's", arguments: AdSize.allCases)
+  @Test("S8: reports and explanations name every size and device", arguments: AdSize.allCases)
   func names(size: AdSize) async throws {
     let pool = try await TestDatabase.pool()
-    let name = try await onOwnThread {
-      try pool.withConnection { connection throws(PostgresError) in
-        try connection.query("SELECT reporting.size_name($1)", [Int16(size.rawValue)])[0].decode(0, String.self)
-      }
+    let device = try #require(size.devices.first)
+    let insert = """
+      INSERT INTO click_tracking.minute_count VALUES (0, '2026-07-01Z', \(TapKind.click.number),
+        \(ClickVerdict.limited.number), 'app', 'campaign', 'ad', 'home', 'US', \(size.number), \(device.number), false, 3)
+      """
+    let query = ReportQuery(grouping: [.size, .device])
+    let report = try await onOwnThread {
+      try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(insert) }
+      return try Reports(pool).report(query)
     }
-    #expect(name == size.name)
+    #expect(report.rows.map(\.values) == [[size.name, device.name]])
+    #expect(report.total.taps == 3 && report.total.invalidClicks == ["limited": 3])
+    #expect(StoredMeaning.size(Int64(size.number)).name == size.name)
+    #expect(StoredMeaning.device(Int64(device.number)).name == device.name)
   }
 
   @Test(

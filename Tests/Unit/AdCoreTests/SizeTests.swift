@@ -52,10 +52,7 @@ struct SizeTests {
         #expect(Set(identifiers).count == identifiers.count)
       }
     }
-    #expect(Set(AdSize.allCases.map(\.rawValue)) == Set(1...7))
-    let names = ["320x50", "480x32", "768x66", "1024x66", "300x250", "768x1024", "1024x768"]
-    #expect(AdSize.allCases.map(\.name) == names)
-    #expect(names.map { AdSize(name: $0) } == AdSize.allCases)
+    #expect(AdSize.allCases.map(\.rawValue) == Array(1...UInt8(AdSize.allCases.count)))
     #expect(AdSize(name: "portrait") == nil)
   }
 

@@ -17,6 +17,49 @@ struct TopicTests {
     #expect(try String(contentsOfFile: path, encoding: .utf8) == AsyncAPI.document())
   }
 
+  @Test("S8: the schema's sizes are the program's (UPDATE_DOCUMENTS=1 writes them; build again after that)")
+  func sizes() throws {
+    let path = Program.root + "/Shared/AdEvents/Schema/handbill/v1/common.proto"
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    let lines = AdSize.allCases.map { "  AD_SIZE_\(Self.constant("\($0)")) = \($0.rawValue);\n" }
+    let start = try #require(text.range(of: "enum AdSize {\n  AD_SIZE_UNSPECIFIED = 0;\n")).upperBound
+    let end = try #require(text.range(of: "}", range: start..<text.endIndex)).lowerBound
+    let whole = text[..<start] + lines.joined() + text[end...]
+    if ProcessInfo.processInfo.environment["UPDATE_DOCUMENTS"] == "1" {
+      try whole.write(toFile: path, atomically: true, encoding: .utf8)
+    }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == whole)
+  }
+
+  @Test("what the schema enumerates are the program's vocabularies")
+  func vocabularies() throws {
+    func expect<Words: Vocabulary>(_: Words.Type, _ message: String, _ field: String) throws {
+      let shape = try #require(MessageShape.all["handbill.v1.\(message)"]?.fields.first { $0.name == field })
+      guard case .choice(let values) = shape.kind else {
+        Issue.record("\(message).\(field) is no choice")
+        return
+      }
+      let schema = values.filter { !$0.name.hasSuffix("UNSPECIFIED") }.map { "\($0.number) \($0.name)" }
+      let own = Words.allCases.map { ($0.number, Self.constant("\($0)")) }
+      #expect(schema.count == own.count)
+      for (value, word) in zip(schema.sorted(), own.map { "\($0.0) \($0.1)" }.sorted()) {
+        #expect(value.split(separator: " ")[0] == word.split(separator: " ")[0])
+        #expect(value.hasSuffix(word.split(separator: " ")[1]), "\(value), \(word)")
+      }
+    }
+    try expect(AdSize.self, "AdImage", "size")
+    try expect(Device.self, "AdRequest", "device")
+    try expect(ClickVerdict.self, "AcceptedClick", "verdict")
+    try expect(TapKind.self, "ClickEvent", "kind")
+    try expect(AdAction.Kind.self, "AdAction", "kind")
+    try expect(AdError.self, "ImpressionEvent", "error")
+  }
+
+  /// A case's name as the schema writes constants.
+  private static func constant(_ name: String) -> String {
+    name.reduce(into: "") { text, letter in text += (letter.isUppercase ? "_" : "") + letter.uppercased() }
+  }
+
   /// The schema lies beside the repository where it is checked, or where the environment says.
   private static let asyncAPISchema: String? = {
     let named = ProcessInfo.processInfo.environment["ASYNCAPI_SCHEMA"]

@@ -1,3 +1,5 @@
+import AdCore
+
 @testable import AdSelectionCore
 
 extension SelectionCountKey {

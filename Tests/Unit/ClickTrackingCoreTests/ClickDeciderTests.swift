@@ -157,7 +157,7 @@ struct ClickDeciderTests {
   @Test("A7, D7, D9: blocked and cancelled actions are counted once and are no clicks", arguments: [2, 3] as [UInt8])
   func stopped(_ number: UInt8) throws {
     var tables = MemoryTables()
-    let kind = try #require(ClickEvent.Kind(rawValue: number))
+    let kind = try #require(TapKind(rawValue: number))
     let terms = try Samples.terms()
     let event = Samples.click(terms, id: 1, age: 3_000, kind: kind)
     #expect(tables.run([event, event]).outcomes == [.accepted, .duplicate])

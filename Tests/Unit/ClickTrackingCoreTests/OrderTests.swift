@@ -61,7 +61,7 @@ struct OrderTests {
     var clicks: [ClickInput] = []
     for _ in 0..<60 {
       let terms = serves[Int.random(in: 0..<serves.count, using: &random)]
-      let kind: ClickEvent.Kind = Int.random(in: 0..<8, using: &random) == 0 ? .blocked : .click
+      let kind: TapKind = Int.random(in: 0..<8, using: &random) == 0 ? .blocked : .click
       // An event sent again is the same event.
       let id = UInt64.random(in: 1...9, using: &random)
       clicks.append(

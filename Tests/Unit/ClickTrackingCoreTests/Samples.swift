@@ -22,7 +22,7 @@ enum Samples {
 
   /// A click at `age` milliseconds whose action left the application at once, unless said otherwise.
   static func click(
-    _ terms: ServedTerms, id: UInt64, age: Int64, action: Int64 = 0, left: Bool = true, kind: ClickEvent.Kind = .click
+    _ terms: ServedTerms, id: UInt64, age: Int64, action: Int64 = 0, left: Bool = true, kind: TapKind = .click
   ) -> ClickInput {
     .action(
       ActionEvent(

@@ -123,7 +123,7 @@ import Testing
           == (ages[0] < 1_000 ? [.impossible, .accepted, .duplicate] : [.accepted, .impossible, .duplicate]))
       #expect(decision.messages.map(\.sequence) == [7])
       #expect(decision.effects.impressions.map(\.accepted.terms) == [terms])
-      #expect(decision.effects.deliveries.map(\.kind) == [.impossibleView])
+      #expect(decision.effects.deliveries.map(\.kind) == [.viewedTooSoon])
     }
   }
 

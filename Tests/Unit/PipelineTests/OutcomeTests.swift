@@ -14,10 +14,10 @@ struct OutcomeTests {
     let all =
       plain + ClickVerdict.allCases.map(Outcome.free) + AdError.allCases.map(Outcome.refused)
       + RejectionReason.allCases.map(Outcome.rejected)
-    #expect(Set(all.map { "\($0.name) \($0.reason)" }).count == all.count)
-    for outcome in plain { #expect(outcome.reason == "" && outcome.name.allSatisfy(\.isLetter), "\(outcome)") }
+    #expect(Set(all.map { "\($0.kind) \($0.reason)" }).count == all.count)
+    for outcome in plain { #expect(outcome.reason == "" && outcome.kind.allSatisfy(\.isLetter), "\(outcome)") }
     for outcome in all.dropFirst(plain.count) {
-      #expect(["free", "refused", "rejected"].contains(outcome.name), "\(outcome)")
+      #expect(["free", "refused", "rejected"].contains(outcome.kind), "\(outcome)")
       #expect(!outcome.reason.isEmpty && outcome.reason.allSatisfy(\.isLetter), "\(outcome)")
     }
   }
@@ -30,8 +30,8 @@ struct OutcomeTests {
       // Numbers without a meaning yet are told as they are.
       (15, "outcome15", ""), (31, "free", "15"), (255, "rejected", "255"),
     ] as [(UInt8, String, String)])
-  func known(number: UInt8, name: String, reason: String) {
-    #expect(Outcome(rawValue: number).name == name)
+  func known(number: UInt8, kind: String, reason: String) {
+    #expect(Outcome(rawValue: number).kind == kind)
     #expect(Outcome(rawValue: number).reason == reason)
   }
 }

@@ -99,8 +99,8 @@ package enum RequestDecision {
       client: arrived.clientHash, placement: request.placement, isInterstitial: request.isInterstitial,
       now: moment)
     {
-    case .tooSoon: return facts.noAd(.loadingThrottled, .tooSoon)
-    case .tooManyAtOnce: return facts.noAd(.loadingThrottled, .tooManyAtOnce)
+    case .tooSoon: return facts.noAd(.tooSoon)
+    case .tooManyAtOnce: return facts.noAd(.tooManyAtOnce)
     case .admitted: break
     }
 
@@ -118,11 +118,11 @@ package enum RequestDecision {
       errorBasisPoints: settings.testErrorBasisPoints)
     let client = facts.arrived.clientHash
     switch testAds.outcome(client: client, ordinal: state.testSequence.next(for: client)) {
-    case .unfilled: return facts.noAd(.inventoryUnavailable, .testUnfilled)
-    case .injected(let error): return facts.noAd(error, .testError)
+    case .unfilled: return facts.noAd(.testUnfilled)
+    case .injected(let error): return facts.noAd(.testError, error)
     case .ad(let ad):
       guard let serve = ServeBuilder(facts, app: app, requiredSizes: requiredSizes, context: context)?.serve(ad) else {
-        return facts.noAd(.unknown, .testError)
+        return facts.noAd(.testError)
       }
       return facts.decision(.served(serve), .servedTest)
     }
@@ -133,7 +133,7 @@ package enum RequestDecision {
   ) -> Decision {
     let request = facts.arrived.request
     guard context.snapshot.settings?.isServed(request.country) ?? false else {
-      return facts.noAd(.inventoryUnavailable, .countryNotServed)
+      return facts.noAd(.countryNotServed)
     }
     let isSuspended = context.freshness == .withoutHeartbeat || context.freshness == .stopped
     let query = AdEligibility.Request(
@@ -152,7 +152,7 @@ package enum RequestDecision {
         } else {
           .noEligibleAd
         }
-      return facts.noAd(.inventoryUnavailable, reason, result.explanation)
+      return facts.noAd(reason, explanation: result.explanation)
     }
     let candidate = context.snapshot.candidates[winner]
     let reservation =
@@ -174,8 +174,11 @@ struct Facts {
     self.isTest = isTest
   }
 
-  func noAd(_ error: AdError, _ reason: DecisionReason, _ explanation: Explanation = .empty) -> Decision {
-    decision(.noAd(error, reason), reason, explanation)
+  /// No ad, with the error of the reason or one that did not happen (A2).
+  func noAd(
+    _ reason: DecisionReason, _ injected: AdError? = nil, explanation: Explanation = .empty
+  ) -> Decision {
+    decision(.noAd(injected ?? reason.error ?? .unknown, reason), reason, explanation)
   }
 
   func decision(

@@ -1,5 +1,4 @@
 package import AdCore
-package import Pipeline
 
 /// What a batch of ad selection writes.
 package struct SelectionEffects: Sendable {

@@ -8,7 +8,7 @@ struct ReadOpenAllotments: PostgresStatement {
   static let sql = """
     SELECT id, advertiser, currency, campaign, budget_day, amount, charged, serve_until, state, click_reserve,
       clicks_charged, click_rates
-    FROM billing.allotment WHERE partition = $1 AND state < 3
+    FROM billing.allotment WHERE partition = $1 AND state < \(AllotmentState.ended.number)
     """
   let partition: Int32
   var parameters: [any PostgresValue] { [partition] }
@@ -24,6 +24,6 @@ struct ReadOpenAllotments: PostgresStatement {
         campaign: try TermsColumns.known(CampaignID(row.decode(3)), 3), day: try row.decode(4)),
       amount: try row.decode(5), charged: try row.decode(6), clickReserve: try row.decode(9),
       clicksCharged: try row.decode(10), clickRates: try TermsColumns.known(ClickRateBounds(text: row.decode(11)), 11),
-      serveUntil: Timestamp(serveUntil), isClosed: state == 2)
+      serveUntil: Timestamp(serveUntil), isClosed: state == AllotmentState.closed.number)
   }
 }

@@ -82,7 +82,7 @@ struct Settle: PostgresStatement {
 
   private var returned: [any PostgresValue] {
     [
-      returns.map { Int64(bitPattern: $0.allotment) }, returns.map(\.state), returns.map(\.used),
+      returns.map { Int64(bitPattern: $0.allotment) }, returns.map(\.state.number), returns.map(\.used),
       returns.map(\.usedForClicks), returns.map(\.time.postgres), returns.map { levels.index(of: $0.place) },
     ]
   }
@@ -118,7 +118,7 @@ struct Settle: PostgresStatement {
 private struct AllotmentReturn {
   var allotment: UInt64
   /// What `billing.allotment.state` becomes.
-  var state: Int16
+  var state: AllotmentState
   /// Both in nanos; 0 at its end, when they are known.
   var used: Int64
   var usedForClicks: Int64
@@ -127,7 +127,7 @@ private struct AllotmentReturn {
 
   init(_ close: BillingEffects.Close) {
     allotment = close.allotment
-    state = 2
+    state = .closed
     used = close.used.value
     usedForClicks = close.usedForClicks.value
     time = close.closedAt
@@ -136,7 +136,7 @@ private struct AllotmentReturn {
 
   init(_ end: BillingEffects.End, at now: Timestamp) {
     allotment = end.allotment
-    state = 3
+    state = .ended
     used = 0
     usedForClicks = 0
     time = now

@@ -11,7 +11,7 @@ struct FindJudgedClicks: PostgresStatement {
     SELECT asked.client_hash, asked.is_test, judged.* FROM unnest($1::bigint[], $2::boolean[], $3::uuid[], $4::uuid[])
       AS asked (client_hash, is_test, first, last),
     LATERAL (
-      SELECT serve_id, event_time, is_accidental, verdict = 1
+      SELECT serve_id, event_time, is_accidental, verdict = \(ClickVerdict.billable.number)
       FROM click_tracking.click AS stored
       WHERE stored.client_hash = asked.client_hash AND stored.serve_id BETWEEN asked.first AND asked.last
         AND stored.is_judged AND stored.is_test = asked.is_test AND stored.partition = $5

@@ -30,7 +30,7 @@ struct FindStoppedActions: PostgresStatement {
     let kind: Int16 = try row.decode(1)
     let hash: Int64 = try row.decode(2)
     return ActionIdentity(
-      serveID: try row.id(0), kind: try TermsColumns.known(ClickEvent.Kind(rawValue: UInt8(clamping: kind)), 1),
+      serveID: try row.id(0), kind: try TermsColumns.known(TapKind(rawValue: UInt8(clamping: kind)), 1),
       idHash: UInt64(bitPattern: hash))
   }
 }

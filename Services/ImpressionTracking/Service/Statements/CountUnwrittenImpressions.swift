@@ -15,8 +15,8 @@ struct CountUnwrittenImpressions: PostgresStatement {
         max(last_serve_id::text)::uuid AS last_id
       FROM impression_tracking.batch WHERE partition = $1 AND batch_number > (SELECT last FROM counted)
     ), event AS (
-      SELECT event_time AS time, 2::smallint AS kind, NULL::smallint AS error, app, campaign, ad, placement, country,
-        size, device, is_test
+      SELECT event_time AS time, \(RecordedKind.viewed.number)::smallint AS kind, NULL::smallint AS error,
+        app, campaign, ad, placement, country, size, device, is_test
       FROM impression_tracking.impression, uncounted
       WHERE serve_id BETWEEN first_id AND last_id AND partition = $1 AND batch_number >= first
       UNION ALL
@@ -24,7 +24,7 @@ struct CountUnwrittenImpressions: PostgresStatement {
       FROM impression_tracking.delivery, uncounted
       WHERE serve_id BETWEEN first_id AND last_id AND partition = $1 AND batch_number >= first
       UNION ALL
-      SELECT arrival, 4, error, app, NULL, NULL, placement, NULL, NULL, NULL, false
+      SELECT arrival, \(RecordedKind.failed.number), error, app, NULL, NULL, placement, NULL, NULL, NULL, false
       FROM impression_tracking.failure, uncounted WHERE partition = $1 AND batch_number >= first
     )
     SELECT date_bin('1 minute', time, 'epoch') AS minute, kind, error, app, placement, is_test, campaign, ad, country,

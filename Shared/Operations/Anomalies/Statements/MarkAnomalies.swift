@@ -10,9 +10,13 @@ struct MarkAnomalies: PostgresStatement {
     SELECT q.app, q.hour, s.kind, s.events, s.of_events, l.basis_points
     FROM reporting.traffic_quality q
     CROSS JOIN LATERAL (VALUES
-      (1::smallint, q.net_clicks, q.net_impressions), (2, q.repeats, q.gross_clicks), (3, q.too_early, q.gross_clicks),
-      (4, q.accidental, q.gross_clicks), (5, q.limited, q.gross_clicks),
-      (6, q.impossible_views + q.impossible_clicks, q.gross_impressions + q.gross_clicks)
+      (\(AnomalyKind.clickRate.number)::smallint, q.net_clicks, q.net_impressions),
+      (\(AnomalyKind.repeats.number), q.repeats, q.gross_clicks),
+      (\(AnomalyKind.tooEarly.number), q.too_early, q.gross_clicks),
+      (\(AnomalyKind.accidental.number), q.accidental, q.gross_clicks),
+      (\(AnomalyKind.limited.number), q.limited, q.gross_clicks),
+      (\(AnomalyKind.impossible.number), q.impossible_views + q.impossible_clicks,
+        q.gross_impressions + q.gross_clicks)
     ) AS s (kind, events, of_events)
     JOIN unnest($2::smallint[], $3::int[]) AS l (kind, basis_points) ON l.kind = s.kind
     WHERE NOT q.is_test AND q.hour >= $1 AND s.of_events >= $4

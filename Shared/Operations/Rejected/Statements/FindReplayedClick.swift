@@ -6,12 +6,12 @@ import Runtime
 /// Whether a click, or an action that was stopped, is stored already or waits for its verdict.
 struct FindReplayedClick: PostgresStatement {
   static let sql = """
-    SELECT CASE WHEN $2 = 1 THEN EXISTS (SELECT FROM click_tracking.click WHERE serve_id = $1 AND id_hash = $3)
+    SELECT CASE WHEN $2 = \(TapKind.click.number) THEN EXISTS (SELECT FROM click_tracking.click WHERE serve_id = $1 AND id_hash = $3)
         OR EXISTS (SELECT FROM click_tracking.parked WHERE serve_id = $1 AND id_hash = $3)
       ELSE EXISTS (SELECT FROM click_tracking.stopped_action WHERE serve_id = $1 AND kind = $2 AND id_hash = $3) END
     """
   let serveID: ServeID
-  let kind: ClickEvent.Kind
+  let kind: TapKind
   let idHash: UInt64
 
   var parameters: [any PostgresValue] {

@@ -1,4 +1,6 @@
+import AdCore
 import Postgres
+import Runtime
 
 /// A report: of the groups that the query has room for, and of everything, the sums of each kind of figure.
 ///
@@ -66,7 +68,9 @@ struct ReadReport: PostgresStatement {
     figures.clicks = try row.decode(13)
     figures.stoppedActions = try row.decode(14)
     let errors: Int64 = try row.decode(15)
-    if errors > 0, let error: Int16 = try row.decode(4) { figures.errors[error] = errors }
+    if errors > 0, let name: String = try row.decode(4) {
+      figures.errors[try TermsColumns.known(AdError(name: name), 4)] = errors
+    }
     if let currency: String = try row.decode(3) {
       figures.revenue = [
         ReportRevenue(

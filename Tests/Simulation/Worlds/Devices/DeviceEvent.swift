@@ -16,7 +16,7 @@ struct DeviceEvent {
   enum Content: Hashable {
     case impression(ImpressionEvent.Kind, AdError?)
     /// A tap: what it was, how long its action had lasted, whether the user left the application.
-    case click(ClickEvent.Kind, Int64, Bool)
+    case click(TapKind, Int64, Bool)
     /// A failure without an ad, by request id.
     case failure(UUIDv7, AdError)
     case request(Request)

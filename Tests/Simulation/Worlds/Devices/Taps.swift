@@ -60,7 +60,7 @@ extension Devices {
     } else {
       served.append((terms, age))
     }
-    let kind: ClickEvent.Kind = world.random.chance(850) ? .click : world.random.pick([.blocked, .cancelled])
+    let kind: TapKind = world.random.chance(850) ? .click : world.random.pick([.blocked, .cancelled])
     let lasted: Int64 = world.random.pick([1_999, 2_000, 5_000, 9_000])
     let hasLeft = world.random.chance(400)
     return tapped(
@@ -75,7 +75,7 @@ extension Devices {
 
   private func tapped(
     _ terms: ServedTerms, _ signed: (form: DeviceEvent.Form, token: [UInt8]), age: Int64?,
-    content: (kind: ClickEvent.Kind, lasted: Int64, hasLeft: Bool), sentTo partition: Int32
+    content: (kind: TapKind, lasted: Int64, hasLeft: Bool), sentTo partition: Int32
   ) -> DeviceEvent {
     let value = ClickEvent(
       kind: content.kind, token: signed.token, age: age.map(EventAge.milliseconds) ?? .unknown,

@@ -33,4 +33,41 @@ public enum NoServeReason: UInt8, CaseIterable, Sendable {
   case hostExcluded = 15
   /// No allotment can pay for it.
   case noAllotment = 16
+
+  package static let vocabulary = "no_serve_reason"
+}
+
+extension NoServeReason: Vocabulary {
+  package var rule: String? {
+    switch self {
+    case .paidAdsSuspended, .paused: nil
+    case .notYetStarted, .outsideFlight, .noAllotment: "B4"
+    case .imageMissing: "S4"
+    case .audienceUnder17: "A4"
+    case .countryNotTargeted, .deviceNotTargeted, .sizeNotTargeted, .appCategoryNotTargeted, .segmentNotTargeted,
+      .advertiserExcluded, .categoryExcluded, .keywordExcluded, .hostExcluded:
+      "A6"
+    }
+  }
+
+  package var meaning: String {
+    switch self {
+    case .paidAdsSuspended: "paid ads were suspended or stopped"
+    case .paused: "the campaign or ad is paused"
+    case .notYetStarted: "the flight has not begun"
+    case .outsideFlight: "the flight is over"
+    case .countryNotTargeted: "not for the country"
+    case .deviceNotTargeted: "not for the device"
+    case .imageMissing: "no image for a required size"
+    case .sizeNotTargeted: "not for a required size"
+    case .audienceUnder17: "not for users under 17"
+    case .appCategoryNotTargeted: "not for the app's categories"
+    case .segmentNotTargeted: "not for the request's segments"
+    case .advertiserExcluded: "the app excludes the advertiser"
+    case .categoryExcluded: "the app excludes a category of it"
+    case .keywordExcluded: "the app excludes a keyword of it"
+    case .hostExcluded: "the app excludes its destination's host"
+    case .noAllotment: "no budget was left for it here and now"
+    }
+  }
 }

@@ -1,21 +1,7 @@
 import AdCore
 import Runtime
 
-/// What can be unusual about an app's hour. The numbers are stored and never change meaning.
-package enum AnomalyKind: Int16, CaseIterable, Sendable {
-  /// Net clicks of net impressions.
-  case clickRate = 1
-  /// Repeats of gross clicks.
-  case repeats = 2
-  /// Clicks less than 100 ms after their impression, of gross clicks.
-  case tooEarly = 3
-  /// Accidental clicks of gross clicks (M7).
-  case accidental = 4
-  /// Clicks beyond their client's limits, of gross clicks.
-  case limited = 5
-  /// Views and clicks that cannot be, of all that were told (B8).
-  case impossible = 6
-
+extension AnomalyKind {
   /// The share in basis points above which an hour is marked, where nothing else is configured.
   var limitDefault: Int {
     switch self {

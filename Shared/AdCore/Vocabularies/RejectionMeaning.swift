@@ -1,7 +1,4 @@
 extension RejectionReason {
-  /// The reason's name, such as `tokenKeyUnknown`.
-  package var name: String { "\(self)" }
-
   /// The reason that a person names by its number or its name; nil where there is none such.
   package init?(text: String) {
     let wanted = text.lowercased().filter { $0 != "-" && $0 != "_" }

@@ -1,6 +1,6 @@
 /// Why a record was rejected. Numbered and public: a number never changes meaning. They share the byte of a batch's
 /// outcomes with the other outcomes, and so stand from 64 up.
-package enum RejectionReason: UInt8, CaseIterable, Error, Sendable {
+package enum RejectionReason: UInt8, Error, Sendable, Vocabulary {
   /// A null value (tombstone) where there can be none.
   case nullValue = 64
   /// An empty value.
@@ -41,4 +41,6 @@ package enum RejectionReason: UInt8, CaseIterable, Error, Sendable {
   case refusedByDatabase = 82
   /// A record of a topic that only our services write does not decode.
   case invalidInternal = 83
+
+  package static let vocabulary = "rejection_reason"
 }

@@ -1,12 +1,10 @@
-import AdCore
-import AdEvents
-
 /// What became of one record, as the one byte that the batch row keeps for it (I3). The numbers are public and never
 /// change meaning: 1 to 15 are the fates of a record that was understood, 16 to 31 free clicks by verdict, 32 to 47
 /// requests answered with an error of rules E, 48 to 63 other fates of requests, 64 and up rejections.
 package struct Outcome: RawRepresentable, Hashable, Sendable {
   package let rawValue: UInt8
 
+  @inlinable
   package init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// No record had this offset: a transaction marker or a compacted record took it.
@@ -38,43 +36,53 @@ package struct Outcome: RawRepresentable, Hashable, Sendable {
 }
 
 /// The outcomes in words, for metrics and people.
-extension Outcome {
+extension Outcome: Vocabulary {
+  package static let vocabulary = "outcome"
+  package static let allCases =
+    plain.keys.sorted { $0.rawValue < $1.rawValue }
+    + ClickVerdict.free.map(Outcome.free) + AdError.allCases.map(Outcome.refused)
+    + RejectionReason.allCases.map(Outcome.rejected)
+
+  private static let plain: [Outcome: (name: String, meaning: String)] = [
+    .absent: ("absent", "no record had this offset"),
+    .accepted: ("accepted", "it was taken, and has its effect"),
+    .duplicate: ("duplicate", "it came again, and counts nowhere"),
+    .forwarded: ("forwarded", "it was sent on to the partition it belongs to"),
+    .parked: ("parked", "it waits; what becomes of it is a row"),
+    .ahead: ("ahead", "it lies further on than the next sequence: it comes again"),
+    .noted: ("noted", "a watermark, an ask or another message without an effect of its own"),
+    .suspense: ("suspense", "the database refused it; it was put aside with an alarm"),
+    .impossible: ("impossible", "it cannot be true: recorded and counted, without any effect"),
+    .pastDeadline: ("pastDeadline", "the request came after its deadline: no auction"),
+  ]
+
   /// What became of the record: `accepted`, `duplicate` and so on, or, with a ``reason``, `free`, `refused`, `rejected`.
   /// A number that has no word yet is `outcome` and the number.
-  package var name: String {
-    switch self {
-    case .absent: "absent"
-    case .accepted: "accepted"
-    case .duplicate: "duplicate"
-    case .forwarded: "forwarded"
-    case .parked: "parked"
-    case .ahead: "ahead"
-    case .noted: "noted"
-    case .suspense: "suspense"
-    case .impossible: "impossible"
-    case .pastDeadline: "pastDeadline"
-    default:
-      switch rawValue {
-      case 16..<32: "free"
-      case 32..<48: "refused"
-      case RejectionReason.nullValue.rawValue...: "rejected"
-      default: "outcome\(rawValue)"
-      }
+  package var kind: String {
+    if let words = Outcome.plain[self] { return words.name }
+    return switch rawValue {
+    case 16..<32: "free"
+    case 32..<48: "refused"
+    case RejectionReason.nullValue.rawValue...: "rejected"
+    default: "outcome\(rawValue)"
     }
   }
 
   /// Why, in one word: a click's verdict (``ClickVerdict``), the error of the answer (``AdError``), or the reason of the
   /// rejection (``RejectionReason``), as the code names it. Empty for outcomes that need none.
-  package var reason: String {
-    switch rawValue {
-    case 16..<32: Outcome.word(ClickVerdict(rawValue: rawValue - 16), rawValue - 16)
-    case 32..<48: Outcome.word(AdError(rawValue: rawValue - 32), rawValue - 32)
-    case RejectionReason.nullValue.rawValue...: Outcome.word(RejectionReason(rawValue: rawValue), rawValue)
-    default: ""
-    }
-  }
+  package var reason: String { cause.map { $0.known?.name ?? "\($0.number)" } ?? "" }
 
-  private static func word(_ known: (some Sendable)?, _ number: UInt8) -> String {
-    known.map { "\($0)" } ?? "\(number)"
+  package var name: String { kind.joined(with: reason) }
+  package var rule: String? { cause?.known?.rule }
+  package var meaning: String { cause?.known?.meaning ?? Outcome.plain[self]?.meaning ?? name }
+
+  /// The word of the vocabulary that says why, if this program knows it, and its number there.
+  private var cause: (known: (any Vocabulary)?, number: UInt8)? {
+    switch rawValue {
+    case 16..<32: (ClickVerdict(rawValue: rawValue - 16), rawValue - 16)
+    case 32..<48: (AdError(rawValue: rawValue - 32), rawValue - 32)
+    case RejectionReason.nullValue.rawValue...: (RejectionReason(rawValue: rawValue), rawValue)
+    default: nil
+    }
   }
 }

@@ -22,4 +22,26 @@ public enum AdError: UInt8, CaseIterable, Error, Sendable {
   case adResponseValidateFailure = 9
   /// The asset is still loading.
   case adAssetLoadPending = 10
+
+  package static let vocabulary = "ad_error"
+}
+
+extension AdError: Vocabulary {
+  package var rule: String? { "E\(rawValue)" }
+
+  package var meaning: String {
+    switch self {
+    case .unknown: "nothing more specific is known"
+    case .serverFailure: "the service could not be reached, or failed"
+    case .loadingThrottled: "there were too many requests too quickly"
+    case .inventoryUnavailable: "there was no eligible ad"
+    case .configurationError: "the app or the request is not set up for ads"
+    case .bannerVisibleWithoutContent: "a banner was visible without content"
+    case .applicationInactive: "the app was not active"
+    case .adUnloaded: "the ad expired or was moved away"
+    case .assetLoadFailure: "the image could not be had"
+    case .adResponseValidateFailure: "the answer was malformed, not to this request, or past its life"
+    case .adAssetLoadPending: "the image was still loading"
+    }
+  }
 }

@@ -1,0 +1,24 @@
+internal import AdCore
+
+extension DecisionReason {
+  /// What an answer without an ad tells the app's developer; empty where the decision has a sentence of its own. It
+  /// follows from the reason alone, so that a repeated request gets the same answer after a restart.
+  package var detail: String {
+    let limits = Throttle.Limits()
+    let (refresh, window) = (limits.refreshMilliseconds / 1_000, limits.windowMilliseconds / 1_000)
+    return switch self {
+    case .countryNotServed: "A5: the network does not operate in the request's country"
+    case .noEligibleAd: "no ad is eligible now; ask again at the next refresh"
+    case .noAllotment: "an ad is eligible, and no budget is at hand for it now; ask again at the next refresh"
+    case .paidAdsSuspended, .paidAdsStopped: "paid ads are stopped for now; ask again at the next refresh"
+    case .tooSoon: "D2: a banner's client and placement may ask once in \(refresh) s"
+    case .tooManyAtOnce: "D3: one client may ask \(limits.requestsPerWindow) times in \(window) s"
+    case .catalogIncomplete, .keyNotYetKnown: "the service is still reading its catalogue; ask again in some seconds"
+    case .testUnfilled: "A2: test builds are left without an ad now and then"
+    case .testError: "A2: test builds get an error now and then that did not happen"
+    case .served, .servedHouse, .servedTest, .duplicate, .deadlinePassed, .unknownKey, .revokedKey, .keyOfAnotherApp,
+      .unknownApp, .agreementUnsigned, .audienceUnanswered, .adsNotEnabled, .sizeRefused, .requestInvalid:
+      ""
+    }
+  }
+}

@@ -1,0 +1,26 @@
+/// What a device tells of a tap. The numbers are public and stored.
+package enum TapKind: UInt8, Sendable, Vocabulary {
+  case click = 1
+  case blocked = 2
+  case cancelled = 3
+
+  package static let vocabulary = "tap_kind"
+  /// Actions that never count as a click.
+  package static let stopped: [TapKind] = [.blocked, .cancelled]
+
+  package var rule: String? {
+    switch self {
+    case .click: "M2"
+    case .blocked: "D7"
+    case .cancelled: "D9"
+    }
+  }
+
+  package var meaning: String {
+    switch self {
+    case .click: "its action was not stopped"
+    case .blocked: "the app blocked it"
+    case .cancelled: "the app cancelled it"
+    }
+  }
+}
