@@ -43,7 +43,8 @@ enum AdSelectionMain: Service {
       try DayTables.keep(
         ["ad_selection.decision"], database: database, retentionDays: configuration.retentionDays, context: context)
     }
-    let source = CatalogSource(freshness: configuration.freshness, clickRates: configuration.clickRates)
+    let source = CatalogSource(
+      freshness: configuration.freshness, clickRates: configuration.clickRates, perform: CatalogWatch.perform)
     let kafka = configuration.pipeline.kafka(clientID: "\(AdSelection.name)-catalog")
     try CatalogWatch(source: source, kafka: kafka, context: context).waitUntilComplete()
     try ServiceHost.start(
