@@ -28,6 +28,9 @@ SPACE := $(NOTHING) $(NOTHING)
 PURE_TESTS := ^($(subst $(SPACE),|,$(strip $(PURE))))Tests\.
 UNIT_TESTS := ^($(subst $(SPACE),|,$(notdir $(wildcard Tests/Unit/*Tests))))\.
 
+# Worlds of one seed are then the same in every process: dictionaries keep one order.
+REPLAYABLE := SWIFT_DETERMINISTIC_HASHING=1
+
 .PHONY: build
 build: install ## build everything, for debugging
 	$(SWIFT) build
@@ -45,7 +48,7 @@ test: install-tests lint ## check the format, build, and run all tests
 	# One after the other: many tests have servers of their own, the simulated worlds use all cores, and a whole network
 	# wants them for itself.
 	$(SWIFT) test --skip-build --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip WholeNetwork
-	$(SWIFT) test --skip-build --no-parallel --filter SimulationTests
+	$(REPLAYABLE) $(SWIFT) test --skip-build --no-parallel --filter SimulationTests
 	$(SWIFT) test --skip-build --no-parallel --filter WholeNetwork
 
 .PHONY: release
@@ -69,7 +72,7 @@ bench: release install-tests ## measure on a real Kafka (KAFKA_HOME) and Postgre
 SEEDS ?= 10000
 simulate: install ## run SEEDS=n simulated worlds and count the faults they went through; SEED=n replays one
 	$(SWIFT) build -c release --product Simulator
-	@SEEDS=$(SEEDS) "$$($(SWIFT) build -c release --show-bin-path)/Simulator"
+	@$(REPLAYABLE) SEEDS=$(SEEDS) "$$($(SWIFT) build -c release --show-bin-path)/Simulator"
 
 .PHONY: faults
 faults: SEEDS := 1,2,3

@@ -44,10 +44,11 @@ package struct PipelineSettings: Sendable {
 
   private static let fetchWaitMilliseconds = 25
 
-  /// How long a batch waits for more records.
+  /// The least time between two batches of a partition.
   package static func lingerKey(default milliseconds: Int) -> ConfigurationKey<Int> {
     .milliseconds(
-      "HANDBILL_BATCH_LINGER", in: 0...10_000, default: milliseconds, help: "How long a batch waits for more records.")
+      "HANDBILL_BATCH_LINGER", in: 0...10_000, default: milliseconds,
+      help: "The least time between two batches of a partition. What comes after more than that is not kept waiting.")
   }
 
   package static func declarations(lingerMilliseconds: Int) -> [ConfigurationDeclaration] {
@@ -93,7 +94,7 @@ package struct PipelineSettings: Sendable {
     try PostgresConfiguration(databaseURL, applicationName: applicationName)
   }
 
-  package func kafka(clientID: String, producerLingerMilliseconds: Int = 5) -> KafkaConfiguration {
+  package func kafka(clientID: String, producerLingerMilliseconds: Int = 1) -> KafkaConfiguration {
     var configuration = KafkaConfiguration(
       bootstrapServers: bootstrapServers, clientID: String(clientID.prefix(KafkaConfiguration.clientIDBytesMaximum)),
       environment: isBrokerEmbedded ? .embedded : .real)

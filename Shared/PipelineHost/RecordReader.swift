@@ -140,8 +140,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
 
   private func receive(_ record: borrowing KafkaRecordView) {
     guard record.topicIndex < inputCount, let open = batches[record.partition],
-      state.takes(
-        record.partition, input: record.topicIndex, offset: record.offset, now: { clock.monotonicMilliseconds })
+      state.takes(record.partition, input: record.topicIndex, offset: record.offset)
     else { return }
     // Only the broker's own time: any other is the client's word, and arrivals move watermarks, which never go back.
     let arrival =

@@ -17,7 +17,7 @@ package enum ServiceHost {
   ///   uses a new partition once all of them have it.
   /// - Throws: `KafkaError` or `PostgresError` for settings that cannot work; what is only away is waited for.
   package static func start<Tables: ServiceTables>(
-    service: Tables.Service, tables: Tables, settings: PipelineSettings, producerLingerMilliseconds: Int = 5,
+    service: Tables.Service, tables: Tables, settings: PipelineSettings, producerLingerMilliseconds: Int = 1,
     alsoGrown: [String] = [], context: ServiceContext
   ) throws {
     typealias Service = Tables.Service

@@ -75,9 +75,10 @@ final class WorkerMeters: Sendable {
     }
   }
 
-  func partitionsOpen(_ count: Int) { open.set(Double(count), of: worker) }
-
-  func partitionsStopped(_ count: Int) { stopped.set(Double(count), of: worker) }
+  func partitions(open openCount: Int, stopped stoppedCount: Int) {
+    open.set(Double(openCount), of: worker)
+    stopped.set(Double(stoppedCount), of: worker)
+  }
 
   func reopening(_ error: PipelineError) {
     registry.counter(HostMetrics.reopenings, ["reason": error.kind.rawValue]).add()

@@ -8,8 +8,12 @@ struct BenchmarkResult: Codable {
   /// What the limit is, in words.
   var limitName: String?
   var limit: Double?
-  /// `value / limit`.
+  /// `value / limit`; of several rounds, the median of theirs.
   var ratio: Double?
+  /// Of how many rounds `value` is the median; nil for a figure that was measured once.
+  var rounds: Int?
+  /// From the lowest round to the highest, as a part of the median.
+  var scatter: Double?
 
   init(_ name: String, _ value: Double, _ unit: String, limit: (name: String, value: Double)? = nil) {
     self.name = name
@@ -27,11 +31,12 @@ enum BenchmarkReport {
     let rows = results.map { result in
       [
         result.name, number(result.value), result.unit, result.limitName ?? "", result.limit.map(number) ?? "",
-        result.ratio.map { String(format: "%.3f", $0) } ?? "",
+        result.ratio.map { String(format: "%.3f", $0) } ?? "", result.rounds.map(String.init) ?? "1",
+        result.scatter.map { String(format: "%.0f %%", $0 * 100) } ?? "",
       ]
     }
-    let table = [["what", "value", "unit", "beside", "its value", "ratio"]] + rows
-    let widths = (0..<6).map { column in table.map { $0[column].count }.max() ?? 0 }
+    let table = [["what", "value", "unit", "beside", "its value", "ratio", "rounds", "scatter"]] + rows
+    let widths = (0..<8).map { column in table.map { $0[column].count }.max() ?? 0 }
     for row in table {
       let cells = row.enumerated().map { column, text in
         column == 1 || column >= 4

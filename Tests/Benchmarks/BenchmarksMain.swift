@@ -15,8 +15,8 @@ enum BenchmarksMain {
 
   private static func measure() async throws {
     let environment = ProcessInfo.processInfo.environment
-    let impressions = environment["BENCH_IMPRESSIONS"].flatMap(Int.init) ?? 1_000_000
-    let parts = Set((environment["BENCH_PARTS"] ?? "tracking,decisions,selection,replays").split(separator: ","))
+    let impressions = environment["BENCH_IMPRESSIONS"].flatMap(Int.init) ?? 400_000
+    let parts = Set((environment["BENCH_PARTS"] ?? "decisions,selection,chain,tracking,replays").split(separator: ","))
     progress("starting Kafka and PostgreSQL")
     let surroundings = try await Surroundings.start()
     var results: [BenchmarkResult] = []
@@ -25,6 +25,10 @@ enum BenchmarksMain {
     if parts.contains("selection") {
       results += try await onThread { try SelectionBenchmark(surroundings: surroundings).run() }
     }
+    if parts.contains("chain") {
+      let ads = environment["BENCH_ADS"].flatMap(Int.init) ?? 100_000
+      results += try await onThread { try ChainBenchmark(surroundings: surroundings, ads: ads).run() }
+    }
     if parts.contains("tracking") {
       results += try await onThread {
         try TrackingBenchmark(surroundings: surroundings, impressions: impressions).run()
@@ -32,7 +36,7 @@ enum BenchmarksMain {
     }
     if parts.contains("replays") {
       results += try await onThread {
-        try ReplayBenchmark(surroundings: surroundings, impressions: min(impressions, 400_000)).run()
+        try ReplayBenchmark(surroundings: surroundings, impressions: impressions).run()
       }
     }
     BenchmarkReport.print(results)

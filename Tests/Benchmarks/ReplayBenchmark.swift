@@ -16,77 +16,29 @@ struct ReplayBenchmark {
   let surroundings: Surroundings
   /// Of one feed.
   let impressions: Int
-  private static let rounds = 4
-  /// In each partition every so many records one is a replay: several in each full batch.
-  private static let replayEvery = 2_000
+  private static let clean = "the same without"
+  private static let replayed = "impressions tracked, an old token again in every batch"
 
   func run() throws -> [BenchmarkResult] {
-    let ring = try KeyRing(configuration: Surroundings.keys)
-    var workload = try Workload(partitions: Surroundings.partitions, ring: ring, seed: 2)
-    var old = try feed(&workload, replayed: [])
-    var clean: [Double] = []
-    var replayed: [Double] = []
-    _ = try rate(records: impressions)
+    var feed = try TrackingFeed(surroundings: surroundings, seed: 2)
+    var old = try feed.fill(impressions)
+    var rounds = Rounds()
+    _ = try feed.track(records: impressions)
     // Whichever comes first in a round has a rested machine: they take turns.
-    for round in 0..<Self.rounds {
-      progress("replays, round \(round + 1) of \(Self.rounds)")
+    for round in 1...Rounds.count {
+      progress("replays, round \(round) of \(Rounds.count)")
       for isClean in [round % 2 == 0, round % 2 == 1] {
-        let next = try feed(&workload, replayed: isClean ? [] : old)
-        let records = impressions + (isClean ? 0 : impressions / Self.replayEvery)
-        if isClean { clean.append(try rate(records: records)) } else { replayed.append(try rate(records: records)) }
+        let next = try feed.fill(impressions, replaying: isClean ? [] : old)
+        let records = impressions + (isClean ? 0 : impressions / TrackingFeed.replayEvery)
+        rounds.note(isClean ? Self.clean : Self.replayed, try feed.track(records: records).recordsPerSecond)
         old = next
       }
     }
     let duplicates = try duplicateCount()
-    guard duplicates == Self.rounds * (impressions / Self.replayEvery) else {
+    guard duplicates == Rounds.count * (impressions / TrackingFeed.replayEvery) else {
       throw SupervisionError.unavailable(what: "replays", hint: "\(duplicates) were told as duplicates")
     }
-    return [
-      BenchmarkResult(
-        "impressions tracked, an old token again in every batch", median(replayed), "events/s",
-        limit: ("the same without", median(clean)))
-    ] + (try flood())
-  }
-
-  /// Puts a feed into the topic; every so often with one of the events of an earlier feed.
-  private func feed(_ workload: inout Workload, replayed old: [ServedTerms]) throws -> [ServedTerms] {
-    let producer = try KafkaProducer(configuration: surroundings.kafkaConfiguration) { _ in }
-    defer { producer.close(timeoutMilliseconds: 60_000) }
-    try producer.warmUp(topics: [Topic.impressions.name], timeoutMilliseconds: 10_000)
-    var all: [ServedTerms] = []
-    let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
-    func send(_ terms: ServedTerms) throws {
-      try producer.send(
-        topic: Topic.impressions.name, partition: terms.partition, key: nil,
-        value: Workload.viewed(workload.token(terms)),
-        headers: Workload.headers(.impressionViewed, id: terms.serveID), reportID: 0, timeoutMilliseconds: 60_000)
-    }
-    while all.count < impressions {
-      let issuedAt = now.advanced(byMilliseconds: Int64(10_000 * all.count / impressions) - 12_000)
-      guard let terms = workload.terms(issuedAt: issuedAt) else { continue }
-      try send(terms)
-      all.append(terms)
-      if !old.isEmpty, all.count % Self.replayEvery == 0 { try send(old[all.count % old.count]) }
-    }
-    return all
-  }
-
-  /// Events per second of a fresh process, from the first batch's commit to the last one's.
-  private func rate(records: Int) throws -> Double {
-    let connection = try PostgresConnection(PostgresConfiguration(surroundings.databaseURL))
-    defer { connection.close() }
-    try connection.executeScript("CHECKPOINT")
-    let began: Int64 = try connection.query(Self.batches, [Int64(0)])[0].decode(2)
-    let service = try surroundings.service("handbill-impression-tracking", adminPort: try FreePort.find(count: 1)[0])
-    defer { service.terminate(graceMilliseconds: 10_000) }
-    let deadline = Date(timeIntervalSinceNow: 300)
-    while Date() < deadline {
-      let row = try connection.query(Self.batches, [began])[0]
-      let done: Int64 = try row.decode(0)
-      if done >= Int64(records) { return try row.decode(1) }
-      poll(nil, 0, 250)
-    }
-    throw SupervisionError.unavailable(what: "\(records) records", hint: "they were not tracked within 300 s")
+    return [rounds.result(Self.replayed, "events/s", beside: Self.clean)] + (try flood(feed))
   }
 
   /// How many records were duplicates.
@@ -99,19 +51,6 @@ struct ReplayBenchmark {
     }
   }
 
-  /// Of the batches since a moment: their records, those per second, and the last one's moment in microseconds.
-  private static let batches = """
-    WITH done AS (
-      SELECT committed_at, length(outcomes) AS records, min(committed_at) OVER () AS first,
-        max(committed_at) OVER () AS last
-      FROM impression_tracking.batch
-      WHERE length(outcomes) > 0 AND committed_at > to_timestamp($1::float8 / 1000000) + interval '1 millisecond')
-    SELECT coalesce(sum(records), 0)::bigint,
-      coalesce(sum(records) FILTER (WHERE committed_at > first)
-        / nullif(extract(epoch FROM max(last) - min(first)), 0), 0)::float8,
-      coalesce(extract(epoch FROM max(last)) * 1000000, 0)::bigint FROM done
-    """
-
   // MARK: A flood
 
   private static let floodRecords = 500_000
@@ -121,7 +60,7 @@ struct ReplayBenchmark {
 
   /// Garbage, and what it left on the disk. Kept are, per partition and minute, so many bytes and rows; each is in the
   /// table, and was in the outbox until it was delivered.
-  private func flood() throws -> [BenchmarkResult] {
+  private func flood(_ feed: TrackingFeed) throws -> [BenchmarkResult] {
     progress("a flood of \(Self.floodRecords) pieces of garbage")
     let connection = try PostgresConnection(PostgresConfiguration(surroundings.databaseURL))
     defer { connection.close() }
@@ -137,7 +76,7 @@ struct ReplayBenchmark {
         reportID: 0, timeoutMilliseconds: 60_000)
     }
     producer.close(timeoutMilliseconds: 60_000)
-    let rate = try rate(records: Self.floodRecords)
+    let rate = try feed.track(records: Self.floodRecords).recordsPerSecond
     let minutes = Int(Date().timeIntervalSince1970 / 60) - Int(minute) + 1
     let added = try diskBytes(connection) - before
     let places = Int(Surroundings.partitions) * minutes

@@ -86,15 +86,9 @@ struct RoundTrip: Sendable {
     defer { producer.close(timeoutMilliseconds: 5_000) }
     try? producer.warmUp(topics: parties.map(\.requestTopic), timeoutMilliseconds: 5_000)
     let clock = SystemClock()
-    let start = clock.monotonicMicroseconds
-    let pause = NSCondition()
+    let pace = Pace(perSecond: perSecond)
     for (number, index) in order.enumerated() {
-      let due = start + Int64(number) * 1_000_000 / Int64(perSecond)
-      while clock.monotonicMicroseconds < due {
-        pause.lock()
-        _ = pause.wait(until: Date(timeIntervalSinceNow: Double(due - clock.monotonicMicroseconds) / 1_000_000))
-        pause.unlock()
-      }
+      pace.wait(for: number)
       let party = parties[index]
       let message = party.request(number)
       let correlation = withUnsafeBytes(of: UInt64(number).littleEndian) { Array($0) }

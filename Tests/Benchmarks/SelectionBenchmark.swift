@@ -12,13 +12,13 @@ import Runtime
 /// different ones: no ratio is made of those times. There each is asked as often as all are in turn.
 struct SelectionBenchmark {
   let surroundings: Surroundings
-  /// Of all parties together.
-  static let perSecond = 200
+  /// Requests to each party.
+  static let perSecond = [200, 2_000]
   /// The broker's compiler takes a good part of two cores until then.
   static let warmUpSeconds = 30
   static let secondsAlone = 30
-  /// So long all are asked in turn.
-  static let seconds = 120
+  /// So long all are asked in turn, in each round.
+  static let seconds = 20
   static let app = "bench"
   static let key = "bench-distribution-key"
 
@@ -52,20 +52,34 @@ struct SelectionBenchmark {
     progress("starting ad selection, billing and the console")
     let services = try startServices()
     defer { for service in services.reversed() { service.terminate(graceMilliseconds: 10_000) } }
-    func parties(round: Int) -> [RoundTrip.Party] { [echo(Self.bare), echo(Self.committing), selection(round: round)] }
+    var series = 0
+    // Each has clients of its own, who are not throttled.
+    func parties() -> [RoundTrip.Party] {
+      series += 1
+      return [echo(Self.bare), echo(Self.committing), selection(series: series)]
+    }
     progress("warming up")
-    _ = try trip(parties(round: 0), seconds: Self.warmUpSeconds).measure()
+    _ = try trip(parties(), perSecond: Self.perSecond[0], seconds: Self.warmUpSeconds).measure()
     progress("asking each alone for \(Self.secondsAlone) s")
-    let alone = try parties(round: 1).map { try askAlone($0, service: services[0]) }
-    progress("asking all in turn for \(Self.seconds) s")
-    let stolen = StolenTime()
-    let inTurn = try trip(parties(round: 2), seconds: Self.seconds).measure()
-    var results = Self.results(inTurn)
-    results += [
-      BenchmarkResult(
-        "unanswered", Double((inTurn + alone.map(\.latencies)).reduce(0) { $0 + $1.unanswered }), "requests"),
-      BenchmarkResult("processors taken by the host", 100 * stolen.share, "%"),
-    ]
+    let alone = try parties().map { try askAlone($0, service: services[0]) }
+    var results: [BenchmarkResult] = []
+    var unanswered = alone.reduce(0) { $0 + $1.latencies.unanswered }
+    for perSecond in Self.perSecond {
+      var rounds = Rounds()
+      for round in 1...Rounds.count {
+        progress("asking all in turn, \(perSecond)/s each, round \(round) of \(Rounds.count)")
+        let stolen = StolenTime()
+        let inTurn = try trip(parties(), perSecond: perSecond, seconds: Self.seconds).measure()
+        for (name, latencies) in zip(Self.names, inTurn) {
+          rounds.note("\(name) at \(perSecond)/s, p50", latencies.quantile(0.5))
+          rounds.note("\(name) at \(perSecond)/s, p99", latencies.quantile(0.99))
+          unanswered += latencies.unanswered
+        }
+        rounds.note("processors taken by the host", 100 * stolen.share)
+      }
+      results += Self.results(rounds, perSecond: perSecond)
+    }
+    results.append(BenchmarkResult("unanswered", Double(unanswered), "requests"))
     for (name, party) in zip(Self.names, alone) {
       results.append(BenchmarkResult("\(name) alone, p50", party.latencies.quantile(0.5), "ms"))
       results.append(BenchmarkResult("\(name) alone, p99", party.latencies.quantile(0.99), "ms"))
@@ -92,7 +106,7 @@ struct SelectionBenchmark {
   private func askAlone(_ party: RoundTrip.Party, service: ChildProcess) throws -> Alone {
     let service = ProcessorTime(service.processIdentifier)
     let postgres = ProcessorTime(surroundings.postgres.processIdentifier ?? 0)
-    let latencies = try trip([party], seconds: Self.secondsAlone).measure()[0]
+    let latencies = try trip([party], perSecond: Self.perSecond[0], seconds: Self.secondsAlone).measure()[0]
     let answered = Double(latencies.microseconds.count)
     return Alone(
       latencies: latencies, serviceMicroseconds: service.microseconds / answered,
@@ -101,17 +115,14 @@ struct SelectionBenchmark {
 
   private static let names = ["echo", "committing echo", "ad selection"]
 
-  /// - Parameter latencies: of the parties in the order of ``names``.
-  private static func results(_ latencies: [RoundTrip.Latencies]) -> [BenchmarkResult] {
-    [("p50", 0.5), ("p99", 0.99)].flatMap { name, share in
-      let values = zip(names, latencies).map { ("\($0), \(name)", $1.quantile(share)) }
+  private static func results(_ rounds: Rounds, perSecond: Int) -> [BenchmarkResult] {
+    ["p50", "p99"].flatMap { quantile in
+      let names = names.map { "\($0) at \(perSecond)/s, \(quantile)" }
       return [
-        BenchmarkResult(values[0].0, values[0].1, "ms"),
-        BenchmarkResult(values[1].0, values[1].1, "ms", limit: values[0]),
-        BenchmarkResult(values[2].0, values[2].1, "ms", limit: values[0]),
-        BenchmarkResult(values[2].0, values[2].1, "ms", limit: values[1]),
+        rounds.result(names[0], "ms"), rounds.result(names[1], "ms", beside: names[0]),
+        rounds.result(names[2], "ms", beside: names[0]), rounds.result(names[2], "ms", beside: names[1]),
       ]
-    }
+    } + [rounds.result("processors taken by the host", "%")]
   }
 
   private static let bare = "echo"
@@ -132,9 +143,11 @@ struct SelectionBenchmark {
     return try EchoServer(name, configuration: surroundings.kafkaConfiguration, database: database)
   }
 
-  private func trip(_ parties: [RoundTrip.Party], seconds: Int) -> RoundTrip {
+  /// - Parameter perSecond: requests to each party.
+  private func trip(_ parties: [RoundTrip.Party], perSecond: Int, seconds: Int) -> RoundTrip {
     RoundTrip(
-      configuration: surroundings.kafkaConfiguration, parties: parties, perSecond: Self.perSecond, seconds: seconds)
+      configuration: surroundings.kafkaConfiguration, parties: parties, perSecond: perSecond * parties.count,
+      seconds: seconds)
   }
 
   private func echo(_ name: String) -> RoundTrip.Party {
@@ -156,11 +169,10 @@ struct SelectionBenchmark {
     }
   }
 
-  /// - Parameter round: each has clients of its own, who are not throttled.
-  private func selection(round: Int) -> RoundTrip.Party {
+  private func selection(series: Int) -> RoundTrip.Party {
     RoundTrip.Party(requestTopic: Topic.requests.name, responseTopic: Topic.responses.name + Self.app) { number in
-      let client = "client-\(number)-\(round)"
-      let id = UUIDv7(timestamp: SystemClock().now, randomHigh: 0, randomLow: UInt64(number) << 8 | UInt64(round))
+      let client = "client-\(number)-\(series)"
+      let id = UUIDv7(timestamp: SystemClock().now, randomHigh: 0, randomLow: UInt64(number) << 8 | UInt64(series))
       let request = Self.request(id: id, client: client)
       return (
         KafkaPartition.of(key: client, count: Surroundings.partitions), request?.encoded() ?? [],

@@ -30,7 +30,7 @@ struct Surroundings {
         folder: folder.path + "/postgres",
         settings: [
           "shared_buffers": "2GB", "wal_buffers": "64MB", "min_wal_size": "\(usedLogMebibytes)MB",
-          "max_wal_size": "8GB",
+          "max_wal_size": "8GB", "track_commit_timestamp": "on",
         ]))
     let url = try await postgres.createDatabase("benchmark")
     let connection = try PostgresConnection(PostgresConfiguration(url))
@@ -61,6 +61,15 @@ struct Surroundings {
   }
 
   var kafkaConfiguration: KafkaConfiguration { Self.configuration(kafka) }
+
+  /// Counts from now on what the processes use, and PostgreSQL and Kafka besides.
+  func processorTimes(of services: [(name: String, process: ChildProcess)]) -> [(process: String, time: ProcessorTime)]
+  {
+    services.map { ($0.name, ProcessorTime($0.process.processIdentifier)) } + [
+      ("PostgreSQL", ProcessorTime(postgres.processIdentifier ?? 0)),
+      ("Kafka", ProcessorTime(kafka.processIdentifier ?? 0)),
+    ]
+  }
 
   /// Runs the command `handbill` in these surroundings.
   func command(_ arguments: [String]) throws {

@@ -14,7 +14,7 @@ enum BillingMain: Service {
 
   static let name = "handbill-billing"
   static let summary = "Grants pieces of budget, charges what was seen and tapped, and keeps the ledger."
-  static let lingerMilliseconds = 20
+  static let lingerMilliseconds = 5
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
     + [DayTables.retentionDays.declaration] + AllotmentKeys.declarations + WindowSettings.declarations

@@ -15,7 +15,7 @@ enum ClickTrackingMain: Service {
 
   static let name = "handbill-click-tracking"
   static let summary = "Decides which clicks count: one for each served ad, with its impression, within the limits."
-  static let lingerMilliseconds = 20
+  static let lingerMilliseconds = 5
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
     + [NetworkKeys.ring.declaration, DayTables.retentionDays.declaration] + WindowSettings.declarations

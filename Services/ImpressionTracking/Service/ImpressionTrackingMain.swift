@@ -15,7 +15,7 @@ enum ImpressionTrackingMain: Service {
 
   static let name = "handbill-impression-tracking"
   static let summary = "Decides which impressions count: one for each served ad, inside its life."
-  static let lingerMilliseconds = 20
+  static let lingerMilliseconds = 5
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
     + [NetworkKeys.ring.declaration, DayTables.retentionDays.declaration] + WindowSettings.declarations

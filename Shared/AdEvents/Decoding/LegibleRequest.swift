@@ -40,9 +40,9 @@ package struct LegibleRequest: Hashable, Sendable {
   /// Reads what is legible of a record of `ads.requests`, in whatever form it is written and whatever its envelope
   /// lacks; nil without a request id and an app, since then nobody can be answered.
   init?(value: UnsafeRawBufferPointer?, headers: RecordHeaders) {
-    guard let value, let first = value.first, value.count <= FieldLimits.legibleValueBytesMaximum else { return nil }
+    guard let value, !value.isEmpty, value.count <= FieldLimits.legibleValueBytesMaximum else { return nil }
     var fields = AdRequestFields()
-    if headers.contentType == .cloudEventsJSON || first == UInt8(ascii: "{") {
+    if headers.isJSON(value: value) {
       let bytes = LegibleRequest.protobuf(fromJSON: value, contentType: headers.contentType)
       bytes.withUnsafeBytes { fields.readLegible($0) }
     } else {

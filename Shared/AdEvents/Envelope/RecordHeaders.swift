@@ -56,6 +56,11 @@ package struct RecordHeaders: Hashable, Sendable {
     }
   }
 
+  /// Whether a record's value is JSON, or meant as such: then the answer to it is JSON, too.
+  package func isJSON(value: UnsafeRawBufferPointer?) -> Bool {
+    contentType == .json || contentType == .cloudEventsJSON || value?.first == UInt8(ascii: "{")
+  }
+
   /// Whether any of the attributes that CloudEvents requires is there.
   var hasEnvelope: Bool { idHash != nil || type != .absent || hasSource || isSpecVersionKnown != nil }
 

@@ -149,7 +149,9 @@ package enum AsyncAPI {
       "Key: \(topic.keyMeaning). The answer comes to the app's own topic, into the partition that "
         + "kafka_replyPartition names; the same request id within 60 s is the same request."
     case (.client, .responses):
-      "Read one partition without a consumer group and name it in kafka_replyPartition; others' answers lie there too."
+      "Read one partition without a consumer group and name it in kafka_replyPartition; others' answers lie there too. "
+        + "An answer has the form of its request: a request in JSON, in structured mode too, is answered with "
+        + "content-type application/json."
     case (.client, _): "Key: \(topic.keyMeaning). The same ce_id again is the same event and counts once."
     case _ where action == "send" && topic.isWrittenByClients:
       "Forwards what arrived in another partition than its own, with its own headers."

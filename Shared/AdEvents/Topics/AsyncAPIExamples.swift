@@ -27,7 +27,7 @@ enum AsyncAPIExamples {
     ])
 
   private static let ad = example(
-    "ad", "An ad, shown in protobuf's JSON mapping. Its token goes back in each event about it.", .adResponded,
+    "ad", "An ad, for a request in JSON. Its token goes back in each event about it.", .adResponded,
     id: requestID.text,
     [
       ("requestId", .text(requestID.base64)),
@@ -45,7 +45,7 @@ enum AsyncAPIExamples {
     ])
 
   private static let failure = example(
-    "no-ad", "No ad, and why (rules E), shown in protobuf's JSON mapping.", .adResponded, id: requestID.text,
+    "no-ad", "No ad, and why (rules E), for a request in JSON.", .adResponded, id: requestID.text,
     [
       ("requestId", .text(requestID.base64)),
       (
@@ -94,9 +94,7 @@ enum AsyncAPIExamples {
   ) -> YAML {
     let isAnswer = type == .adResponded
     let headers: [(key: String, value: YAML)] = [
-      // What we write is protobuf; here it stands in its JSON mapping, to be read.
-      ("content-type", .text(isAnswer ? "application/protobuf" : "application/json")), ("ce_specversion", .text("1.0")),
-      ("ce_id", .text(id)),
+      ("content-type", .text("application/json")), ("ce_specversion", .text("1.0")), ("ce_id", .text(id)),
       ("ce_source", .text(isAnswer ? "/ad-selection" : "/client/chess")), ("ce_type", .text("\(type.name)")),
       ("ce_time", .text("2025-07-07T09:30:00.411Z")),
     ]

@@ -26,7 +26,8 @@ package struct IntakeLimits: Hashable, Sendable {
   package var batchRecordsMaximum: Int
   /// Nor one with so many bytes of original records.
   package var batchBytesMaximum: Int
-  /// How long a batch waits for more records.
+  /// The least time between two batches of a partition: what comes after more than that is not kept waiting, and what
+  /// comes more often goes together.
   package var lingerMilliseconds: Int64
 
   package init(batchRecordsMaximum: Int, batchBytesMaximum: Int, lingerMilliseconds: Int64) {
@@ -62,8 +63,10 @@ struct PartitionIntake: Sendable {
   private(set) var readOffsets: [Int64] = []
   /// Per input: decided and committed up to here.
   private(set) var doneOffsets: [Int64] = []
-  /// Since when something is collected (monotonic ms); nil while nothing is.
-  private(set) var collectedSince: Int64?
+  /// Something is collected that no worker has.
+  private(set) var hasCollected = false
+  /// When its worker got the last batch (monotonic ms); nil before the first.
+  private var handedOverAt: Int64?
   private var batchesAtWorker = 0
   private var isPaused = false
   /// In succession.
@@ -83,7 +86,7 @@ struct PartitionIntake: Sendable {
     partitionCount = count ?? max(partitionCount, partition + 1)
     self.generation = generation
     phase = .opening
-    collectedSince = nil
+    hasCollected = false
     return [.discard(partition), .open(partition, by: claim, partitionCount: partitionCount, generation: generation)]
   }
 
@@ -101,7 +104,7 @@ struct PartitionIntake: Sendable {
   mutating func release() -> [ReaderAction] {
     guard phase != .closing else { return [] }
     phase = .closing
-    collectedSince = nil
+    hasCollected = false
     return [.discard(partition), .close(partition, generation: generation)]
   }
 
@@ -114,7 +117,8 @@ struct PartitionIntake: Sendable {
     claim.seenEpoch = epoch
     readOffsets = offsets
     doneOffsets = offsets
-    collectedSince = nil
+    hasCollected = false
+    handedOverAt = nil
     batchesAtWorker = 0
     isPaused = false
     failures = 0
@@ -134,7 +138,7 @@ struct PartitionIntake: Sendable {
     let delay = min(
       IntakeLimits.reopenMillisecondsMinimum << Int64(doublings), IntakeLimits.reopenMillisecondsMaximum)
     phase = .waiting(until: now + delay)
-    collectedSince = nil
+    hasCollected = false
     return [.discard(partition)]
   }
 
@@ -142,17 +146,17 @@ struct PartitionIntake: Sendable {
 
   /// Whether the record is the next one to be collected, or one behind it; one that was read before, as after the
   /// consumer was assigned anew, is not.
-  mutating func takes(input: Int, offset: Int64, now: () -> Int64) -> Bool {
+  mutating func takes(input: Int, offset: Int64) -> Bool {
     guard phase == .open, offset >= readOffsets[input] else { return false }
-    if collectedSince == nil { collectedSince = now() }
+    hasCollected = true
     readOffsets[input] = offset + 1
     return true
   }
 
-  /// Whether the position moves over holes at the log's end (transaction markers). They wait for no more records.
+  /// Whether the position moves over holes at the log's end (transaction markers).
   mutating func takesEnd(input: Int, offset: Int64) -> Bool {
     guard phase == .open, offset > readOffsets[input] else { return false }
-    if collectedSince == nil { collectedSince = .min }
+    hasCollected = true
     readOffsets[input] = offset
     return true
   }
@@ -165,7 +169,8 @@ struct PartitionIntake: Sendable {
     if waitMilliseconds(limits: limits, now: now) == 0
       || isFull && batchesAtWorker < IntakeLimits.batchesAtWorkerMaximum
     {
-      collectedSince = nil
+      hasCollected = false
+      handedOverAt = now
       batchesAtWorker += 1
       defer { isPaused = false }
       let batch = ReaderAction.handOver(partition, generation: generation)
@@ -178,9 +183,8 @@ struct PartitionIntake: Sendable {
 
   /// How long until what was collected is due; nil while nothing is, or the worker has to finish a batch first.
   func waitMilliseconds(limits: IntakeLimits, now: Int64) -> Int64? {
-    guard phase == .open, batchesAtWorker == 0, let collectedSince else { return nil }
-    let due = now - limits.lingerMilliseconds
-    return collectedSince <= due ? 0 : collectedSince - due
+    guard phase == .open, batchesAtWorker == 0, hasCollected else { return nil }
+    return handedOverAt.map { max(0, $0 + limits.lingerMilliseconds - now) } ?? 0
   }
 
   /// The consumer reads it from ``readOffsets`` on, and is not paused.

@@ -1,12 +1,3 @@
-/// What workers tell the reader. A generation counts the openings of a partition.
-package enum WorkerNews: Hashable, Sendable {
-  case opened(Int32, epoch: Int64, offsets: [Int64], generation: UInt64)
-  case finishedBatch(Int32, nextOffsets: [Int64], generation: UInt64)
-  /// The partition cannot go on; it may be opened again after a pause.
-  case failed(Int32, PipelineError, generation: UInt64)
-  case closed(Int32, generation: UInt64)
-}
-
 /// What the keeper of the leases tells the reader.
 package enum LeaseOrder: Hashable, Sendable {
   case take([Int32: PartitionClaim])
@@ -119,11 +110,11 @@ package struct ReaderState: Sendable {
 
   // MARK: Records, one by one
 
-  /// Whether a record is collected. `now` is asked for the first one of a batch only.
-  package mutating func takes(_ partition: Int32, input: Int, offset: Int64, now: () -> Int64) -> Bool {
+  /// Whether a record is collected.
+  package mutating func takes(_ partition: Int32, input: Int, offset: Int64) -> Bool {
     // In place: a value taken out of the dictionary and put back costs more.
     guard let index = intakes.index(forKey: partition) else { return false }
-    return intakes.values[index].takes(input: input, offset: offset, now: now)
+    return intakes.values[index].takes(input: input, offset: offset)
   }
 
   /// Whether the position moves over holes at the end of an input's log.
@@ -147,7 +138,7 @@ package struct ReaderState: Sendable {
   }
 
   /// Whether what was collected waits for something: then the reader must hear of a finished batch at once.
-  package var hasCollected: Bool { intakes.values.contains { $0.collectedSince != nil } }
+  package var hasCollected: Bool { intakes.values.contains(where: \.hasCollected) }
 
   /// Per open partition and input: decided and committed up to here.
   package var doneOffsets: [Int32: [Int64]] { openOffsets(\.doneOffsets) }

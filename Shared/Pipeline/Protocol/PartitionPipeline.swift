@@ -138,6 +138,11 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
   /// The position as it stands: what was committed last.
   package var nextOffsets: [Int64] { inputs.map(\.nextOffset) }
 
+  /// What the worker's rules look at (``WorkerState``).
+  package var standing: PartitionStanding {
+    PartitionStanding(nextOffsets: nextOffsets, isOutboxFull: isOutboxFull, hasBacklog: hasBacklog)
+  }
+
   /// The watermark that was committed last.
   package var committedWatermark: Timestamp { watermark }
 

@@ -6,6 +6,8 @@ import AdEvents
 package struct MessageMaker: Sendable {
   private let topic: String
   private let constant: [RecordHeader]
+  private let protobufType = RecordHeader("content-type", Array("application/protobuf".utf8))
+  private let jsonType = RecordHeader("content-type", Array("application/json".utf8))
   private let idName = Array("ce_id".utf8)
   private let timeName = Array("ce_time".utf8)
 
@@ -13,7 +15,6 @@ package struct MessageMaker: Sendable {
   package init(topic: String, type: EventType, source: String) {
     self.topic = topic
     constant = [
-      RecordHeader("content-type", Array("application/protobuf".utf8)),
       RecordHeader("ce_specversion", Array("1.0".utf8)),
       RecordHeader("ce_type", type.name.withUTF8Buffer { Array($0) }),
       RecordHeader("ce_source", Array(source.utf8)),
@@ -25,15 +26,19 @@ package struct MessageMaker: Sendable {
   ///   - time: when it happened.
   ///   - key: UTF-8 text, which readers of CloudEvents take as the attribute `partitionkey`; nil where nothing is told
   ///     by one. `partition` alone says where the message goes.
+  ///   - isJSON: the value is to be in protobuf's JSON mapping, for whoever asked in it.
   package func message(
-    _ content: some EventMessage, id: String, time: Timestamp, partition: Int32, key: [UInt8]?
+    _ content: some EventMessage, id: String, time: Timestamp, partition: Int32, key: [UInt8]?, isJSON: Bool = false
   ) -> OutgoingMessage {
+    let json = isJSON ? try? content.json().get() : nil
     var headers: [RecordHeader] = []
-    headers.reserveCapacity(constant.count + 2)
+    headers.reserveCapacity(constant.count + 3)
+    headers.append(json == nil ? protobufType : jsonType)
     headers.append(contentsOf: constant)
     headers.append(RecordHeader(name: idName, value: Array(id.utf8)))
     headers.append(RecordHeader(name: timeName, value: time.rfc3339))
     return OutgoingMessage(
-      topic: topic, partition: partition, key: key, value: content.encoded(), headers: headers)
+      topic: topic, partition: partition, key: key, value: json.map { Array($0.utf8) } ?? content.encoded(),
+      headers: headers)
   }
 }

@@ -99,8 +99,8 @@ struct PipelineStatements: Sendable {
     """
     INSERT INTO \(schema).batch (partition, batch_number, committed_at, watermark, first_arrival, last_arrival,
       input_topics, first_offsets, next_offsets, output_topics, first_sequences, next_sequences, outcomes,
-      rejected_not_kept)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+      rejected_not_kept, first_serve_id, last_serve_id)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
     """
   }
 

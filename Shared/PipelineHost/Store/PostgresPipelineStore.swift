@@ -141,7 +141,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
           for table in rows { try connection.copy(table) }
           pipeline = PostgresPipeline()
         }
-        keepBooks(batch, with: &pipeline)
+        keepBooks(batch, serveIDs: rows.serveIDs, with: &pipeline)
         let read = tables.finish(batch, with: &pipeline)
         pipeline.commit()
         Failpoint.reach(.beforeCommit)
@@ -162,7 +162,10 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     ]
   }
 
-  private func keepBooks(_ batch: CommitBatch<Service>, with pipeline: inout PostgresPipeline) {
+  /// - Parameter serveIDs: from the lowest to the highest of the batch's rows: where its rows are looked for later.
+  private func keepBooks(
+    _ batch: CommitBatch<Service>, serveIDs: ClosedRange<PostgresUUID>?, with pipeline: inout PostgresPipeline
+  ) {
     let partition = batch.partition
     for (input, commit) in batch.inputs.enumerated() where commit.isChanged {
       let position = commit.position
@@ -186,7 +189,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         batch.arrivals?.lowerBound.postgres, batch.arrivals?.upperBound.postgres, inputTopics,
         batch.inputs.map(\.firstOffset), batch.inputs.map(\.position.nextOffset), outputTopics,
         batch.outputs.map(\.firstSequence), batch.outputs.map(\.position.nextSequence), batch.outcomes,
-        batch.rejectedNotKept,
+        batch.rejectedNotKept, serveIDs?.lowerBound, serveIDs?.upperBound,
       ])
     addRareRows(batch, with: &pipeline)
   }

@@ -16,6 +16,11 @@ package final class CopyBuffer {
   /// How many rows were begun since the buffer was last emptied.
   package private(set) var rowCount = 0
 
+  /// Where the row begun last has its first field.
+  private var firstField = 0
+  /// The lowest and the highest of the rows' first fields, as far as those are of type `uuid`; nil without such a row.
+  package private(set) var firstUUIDs: ClosedRange<PostgresUUID>?
+
   /// An empty buffer with room for `capacity` bytes; it grows by doubling.
   package init(capacity: Int = 1 << 20) {
     self.capacity = max(capacity, 1_024)
@@ -32,12 +37,14 @@ package final class CopyBuffer {
   package func removeAll() {
     byteCount = Self.header.count
     rowCount = 0
+    firstUUIDs = nil
   }
 
   /// Begins the next row of `columnCount` fields.
   package func beginRow(columnCount: Int16) {
     put(columnCount, at: extend(by: 2))
     rowCount += 1
+    firstField = byteCount
   }
 
   /// Appends NULL, for a column of any type.
@@ -75,10 +82,20 @@ package final class CopyBuffer {
 
   /// Appends a field of type `uuid`, from its big-endian halves.
   package func append(uuidHigh high: UInt64, low: UInt64) {
+    if byteCount == firstField { noteFirst(PostgresUUID(high: high, low: low)) }
     let field = extend(by: 20)
     put(Int32(16), at: field)
     put(high, at: field + 4)
     put(low, at: field + 12)
+  }
+
+  private func noteFirst(_ id: PostgresUUID) {
+    guard let known = firstUUIDs else {
+      firstUUIDs = id...id
+      return
+    }
+    if id < known.lowerBound { firstUUIDs = id...known.upperBound }
+    if id > known.upperBound { firstUUIDs = known.lowerBound...id }
   }
 
   /// Appends a field of type `timestamptz`: microseconds since 1970-01-01 00:00 UTC.

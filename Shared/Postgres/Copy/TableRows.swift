@@ -3,6 +3,8 @@ package struct TableColumns: Sendable {
   /// `name` or `schema.name`.
   let table: String
   let count: Int16
+  /// Whether its first column is `serve_id`.
+  let isKeyedByServe: Bool
   let copySQL: String
   let insertSQL: String
 
@@ -10,6 +12,7 @@ package struct TableColumns: Sendable {
   package init(_ table: String, _ columns: [String]) {
     self.table = table
     count = Int16(clamping: columns.count)
+    isKeyedByServe = columns.first == "serve_id"
     let path = table.split(separator: ".").map { PostgresConnection.quoted(String($0)) }.joined(separator: ".")
     let target = "\(path) (\(columns.map(PostgresConnection.quoted).joined(separator: ", ")))"
     copySQL = "COPY \(target) FROM STDIN (FORMAT binary)"
@@ -31,6 +34,9 @@ package struct TableRows {
 
   package var count: Int { buffer.rowCount }
 
+  /// The lowest and the highest serve id of the rows; nil where none has one as its first column.
+  package var serveIDs: ClosedRange<PostgresUUID>? { columns.isKeyedByServe ? buffer.firstUUIDs : nil }
+
   /// Begins the next row: its fields are appended to `buffer`, one for each column.
   package func begin() { buffer.beginRow(columnCount: columns.count) }
 }
@@ -41,5 +47,14 @@ extension PostgresPipeline {
     rows.buffer.forEachRow { fields in
       append(.text(rows.columns.insertSQL), rows.columns.insertSQL, "INSERT INTO \(rows.columns.table)", fields)
     }
+  }
+}
+
+extension [TableRows] {
+  /// From the lowest to the highest serve id of all rows that begin with one; nil where there are none.
+  package var serveIDs: ClosedRange<PostgresUUID>? {
+    let ranges = compactMap(\.serveIDs)
+    guard let first = ranges.map(\.lowerBound).min(), let last = ranges.map(\.upperBound).max() else { return nil }
+    return first...last
   }
 }

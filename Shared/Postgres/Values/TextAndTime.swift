@@ -39,8 +39,8 @@ package struct PostgresJSON: PostgresElement, Hashable {
   }
 }
 
-/// A UUID as two halves, big-endian.
-package struct PostgresUUID: PostgresElement, Hashable {
+/// A UUID as two halves, big-endian; in PostgreSQL's order.
+package struct PostgresUUID: PostgresElement, Hashable, Comparable {
   /// Bytes 0 to 7.
   package var high: UInt64
   /// Bytes 8 to 15.
@@ -49,6 +49,10 @@ package struct PostgresUUID: PostgresElement, Hashable {
   package init(high: UInt64, low: UInt64) {
     self.high = high
     self.low = low
+  }
+
+  package static func < (left: PostgresUUID, right: PostgresUUID) -> Bool {
+    (left.high, left.low) < (right.high, right.low)
   }
 
   package static var postgresType: UInt32 { PostgresType.uuid }

@@ -94,13 +94,22 @@ final class StoredPartition {
   ///
   /// - Parameters:
   ///   - arrival: when they came; nil for now.
+  ///   - isJSON: they are asked in JSON, and must be answered so.
   ///   - append: adds to the bytes of each: of two values of one field the later counts.
   func ask(
-    _ requests: [AdRequest], arrival: Timestamp? = nil, append: (inout WireWriter) -> Void = { _ in }
+    _ requests: [AdRequest], arrival: Timestamp? = nil, isJSON: Bool = false,
+    append: (inout WireWriter) -> Void = { _ in }
   ) throws -> [AdResponse] {
-    let messages = requests.map { StoredPartition.incoming($0, decoder: service, at: clock.now, append: append) }
+    let messages = try requests.map { request in
+      var writer = WireWriter(output: request.encoded())
+      append(&writer)
+      let value = isJSON ? Array(try request.json().get().utf8) : writer.output
+      return incoming(request, value: value, contentType: ClientHeaders.contentType(isJSON: isJSON))
+    }
     try process(messages.map { (input: 0, message: $0) }, arrival: arrival)
-    return try published.take("ads.responses.").map(StoredPartition.response)
+    let answers = published.take("ads.responses.")
+    #expect(answers.allSatisfy { $0.headers.contains(ClientHeaders.contentType(isJSON: isJSON)) })
+    return try answers.map(StoredPartition.response)
   }
 
   func grant(_ grants: [(sequence: Int64, grant: AllotmentGrant)]) throws {
@@ -126,23 +135,21 @@ final class StoredPartition {
   }
 
   /// A request on its way through the wire format and the service's own decoder.
-  private static func incoming(
-    _ request: AdRequest, decoder service: AdSelection, at now: Timestamp, append: (inout WireWriter) -> Void
+  private func incoming(
+    _ request: AdRequest, value: [UInt8], contentType: RecordHeader
   ) -> (SelectionInput, SequenceMark) {
     var decoder = service.makeDecoder()
     decoder.begin()
     var headers = ClientHeaders.cloudEvent(of: request, id: request.requestID.description)
     headers += [
-      RecordHeader("kafka_replyTopic", Array(request.replyTopic.utf8)),
+      contentType, RecordHeader("kafka_replyTopic", Array(request.replyTopic.utf8)),
       RecordHeader("kafka_replyPartition", withUnsafeBytes(of: request.replyPartition.bigEndian) { Array($0) }),
       RecordHeader("kafka_correlationId", request.correlationID),
     ]
     for header in headers {
       header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { decoder.header(name: name, value: $0) } }
     }
-    var writer = WireWriter(output: request.encoded())
-    append(&writer)
-    return writer.output.withUnsafeBytes { decoder.decode(input: 0, value: $0, arrival: now) }
+    return value.withUnsafeBytes { decoder.decode(input: 0, value: $0, arrival: clock.now) }
   }
 
   private static func response(_ message: OutgoingMessage) throws -> AdResponse {
@@ -152,9 +159,13 @@ final class StoredPartition {
 
 /// Envelopes as a client writes and reads them.
 enum ClientHeaders {
+  static func contentType(isJSON: Bool) -> RecordHeader {
+    RecordHeader("content-type", Array((isJSON ? "application/json" : "application/protobuf").utf8))
+  }
+
   static func cloudEvent(of message: some EventMessage, id: String) -> [RecordHeader] {
     [
-      RecordHeader("content-type", Array("application/protobuf".utf8)),
+      contentType(isJSON: false),
       RecordHeader("ce_specversion", Array("1.0".utf8)),
       RecordHeader("ce_type", message.eventType.name.withUTF8Buffer { Array($0) }),
       RecordHeader("ce_source", Array("/test".utf8)), RecordHeader("ce_id", Array(id.utf8)),

@@ -95,6 +95,20 @@ struct StoredRequestTests {
       try count(partition, "reporting.by_app WHERE app = 'weather' AND requests = 2 AND errors = '{\"4\": 2}'") == 1)
   }
 
+  @Test("Who asks in JSON is answered in JSON, with the same ad, also by a new owner that reads the decision back")
+  func answersInJSON() async throws {
+    let partition = try StoredPartition(try await TestDatabase.configuration())
+    let request = try partition.network.request(1, at: partition.clock.now, country: "DE")
+    let answers = try partition.ask([request])
+    #expect(answers.count == 1)
+    #expect(try partition.ask([request], isJSON: true) == answers)
+    try partition.restart()
+    try partition.beat()
+    #expect(try partition.ask([request], isJSON: true) == answers)
+    #expect(try partition.ask([request]) == answers)
+    #expect(try count(partition, "ad_selection.decision") == 1)
+  }
+
   @Test("D2: a new owner goes by arrivals too, however long nobody owned the partition")
   func arrivals() async throws {
     let partition = try StoredPartition(try await TestDatabase.configuration())

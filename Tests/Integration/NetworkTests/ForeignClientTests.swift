@@ -44,7 +44,7 @@ extension WholeNetwork {
     }
 
     @Test(
-      "examples/python: a client made from docs/protocol.md asks for an ad, reports it, and is billed",
+      "examples/python: clients made from docs/protocol.md, one in JSON, ask for an ad, report it, and are billed",
       .enabled(if: KafkaInstallation.isAvailable && Python.path != nil, needsKafka))
     func example() async throws {
       let python = try #require(Python.path)
@@ -62,16 +62,21 @@ extension WholeNetwork {
         try FileManager.default.createDirectory(atPath: messages, withIntermediateDirectories: true)
         let schema = PackageRoot.path("Shared/AdEvents/Schema")
         try Shell.run("protoc", ["-I", schema, "--python_out=\(messages)"] + ForeignClientTests.schemaFiles())
-        let said = try Shell.run(
-          "PYTHONPATH=\(messages)",
-          [
-            python, PackageRoot.path("examples/python/one_banner.py"), "--bootstrap", network.bootstrapServers, "--app",
-            "chess", "--key", WholeNetwork.GoldenCaseTests.key,
-          ])
-        let steps = said.split(separator: "\n").compactMap { $0.split(separator: " ").first }
-        #expect(steps == ["asked", "answered", "rendered", "viewed", "tapped", "unloaded"], "\(said)")
+        func steps(of example: String) throws -> [Substring] {
+          let said = try Shell.run(
+            "PYTHONPATH=\(messages)",
+            [
+              python, PackageRoot.path("examples/python/\(example).py"), "--bootstrap", network.bootstrapServers,
+              "--app", "chess", "--key", WholeNetwork.GoldenCaseTests.key,
+            ])
+          return said.split(separator: "\n").compactMap { $0.split(separator: " ").first }
+        }
+        #expect(
+          try steps(of: "one_banner") == ["asked", "answered", "rendered", "viewed", "tapped", "unloaded"])
         try network.awaitCount("SELECT count(*) FROM billing.charge WHERE fate = 1", 2)
         try network.awaitCount("SELECT count(*) FROM impression_tracking.delivery", 2)
+        #expect(try steps(of: "one_request_in_json") == ["asked", "answered", "viewed"])
+        try network.awaitCount("SELECT count(*) FROM billing.charge WHERE fate = 1", 3)
       }
     }
 

@@ -1,6 +1,5 @@
 import AdCore
 import AdEvents
-import Crypto
 import Testing
 
 @testable import AdSelectionCore
@@ -82,21 +81,11 @@ struct MistakenRequestTests {
     return made.map { RecordHeader(name: Array($0.name.utf8), value: $0.value) }
   }
 
-  /// A network whose keys are those of the texts `live` and `test`.
-  private func network() throws -> PartitionRig {
-    var samples = try Samples()
-    samples.keys[0].keyHash = SHA256.hash("live".utf8)
-    samples.keys[1].keyHash = SHA256.hash("test".utf8)
-    var rig = try PartitionRig(samples)
-    rig.grantAll()
-    return rig
-  }
-
   @Test(
     "M1: it is answered with what to change, stays rejected with its number, and counts once for its app",
     arguments: mistakes)
   func answered(mistake: Mistake) throws {
-    var rig = try network()
+    var rig = try PartitionRig.withTextKeys()
     let input = try decoded(rig, client, append: mistake.write)
     let batch = rig.run([input])
     #expect(batch.outcomes == [.rejected(mistake.reason)])
@@ -124,7 +113,7 @@ struct MistakenRequestTests {
 
   @Test("M1: with a test build's key it counts as test traffic, without the app's key for no app")
   func counted() throws {
-    var rig = try network()
+    var rig = try PartitionRig.withTextKeys()
     let wrong = Self.mistakes[0].write
     let test = rig.run([try decoded(rig, client, key: "test", append: wrong)])
     #expect(test.effects.decisions.map(\.decision.isTest) == [true])
@@ -143,7 +132,7 @@ struct MistakenRequestTests {
 
   @Test("what lacks an envelope, or says no content type, is answered as well")
   func envelopes() throws {
-    var rig = try network()
+    var rig = try PartitionRig.withTextKeys()
     let all = Self.headers(app: try #require(AppID("weather")))
     for (number, name) in ["ce_id", "ce_source", "ce_specversion", "ce_type", "content-type"].enumerated() {
       let headers = all.filter { $0.name != Array(name.utf8) }
@@ -160,7 +149,7 @@ struct MistakenRequestTests {
 
   @Test("an answer goes only where an answer may go: to the first partition where the named one is none")
   func replies() throws {
-    var rig = try network()
+    var rig = try PartitionRig.withTextKeys()
     let weather = try #require(AppID("weather"))
     let wrong = Self.mistakes[0].write
     for (number, partition) in [[0, 0, 0, 99], [1, 2], [0xFF, 0, 0, 0]].enumerated() as EnumeratedSequence<[[UInt8]]> {
@@ -178,7 +167,7 @@ struct MistakenRequestTests {
 
   @Test("it belongs to its client's partition; where nobody can say which, it is decided where it lies")
   func partitions() throws {
-    var rig = try network()
+    var rig = try PartitionRig.withTextKeys()
     let other = try #require((0..<100).first { !PartitionRig.clients.contains($0) })
     let wrong = Self.mistakes[0].write
     #expect(rig.run([try decoded(rig, other, append: wrong)]).outcomes == [.forwarded])
@@ -190,7 +179,7 @@ struct MistakenRequestTests {
 
   @Test("what has no legible request id or app is rejected, and nothing else")
   func illegible() throws {
-    var rig = try network()
+    var rig = try PartitionRig.withTextKeys()
     let inputs = [
       try decoded(rig, client) { $0.presentBytes(1, []) }, try decoded(rig, client) { $0.presentText(3, "") },
     ]
@@ -204,7 +193,7 @@ struct MistakenRequestTests {
 
   @Test("what the database refuses stays rejected for its own reason, is answered, and leaves no row")
   func refusedByDatabase() throws {
-    var rig = try network()
+    var rig = try PartitionRig.withTextKeys()
     let batch = rig.run([try decoded(rig, client, append: Self.mistakes[0].write)], isRefused: true)
     #expect(batch.outcomes == [.rejected(.invalidField)])
     #expect(batch.answers.count == 1 && batch.effects.decisions.isEmpty)

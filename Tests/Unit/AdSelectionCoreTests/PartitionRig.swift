@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import Crypto
 import TestValues
 import Testing
 
@@ -42,6 +43,16 @@ struct PartitionRig {
     beat(at: Samples.now)
   }
 
+  /// A network whose keys are those of the texts `live` and `test`, with allotments.
+  static func withTextKeys() throws -> PartitionRig {
+    var samples = try Samples()
+    samples.keys[0].keyHash = SHA256.hash("live".utf8)
+    samples.keys[1].keyHash = SHA256.hash("test".utf8)
+    var rig = try PartitionRig(samples)
+    rig.grantAll()
+    return rig
+  }
+
   /// The catalogue with its heartbeat.
   func beat(at now: Timestamp) {
     let state = samples.catalog
@@ -75,8 +86,7 @@ struct PartitionRig {
     }
     return IncomingRequest(
       content: .sound(arrived.request), appKeyHash: key, clientHash: client,
-      payload: [UInt8](arrived.request.clientID.utf8),
-      mark: mark)
+      payload: [UInt8](arrived.request.clientID.utf8), isJSON: false, mark: mark)
   }
 
   /// Decides a batch at `now`, which is also when its records arrived unless said otherwise, and stores its effects as

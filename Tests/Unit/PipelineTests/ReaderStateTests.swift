@@ -2,7 +2,7 @@ import Testing
 
 @testable import Pipeline
 
-/// One reader of a service with two inputs, whose batches are full with three records and wait 25 ms.
+/// One reader of a service with two inputs, whose batches are full with three records and lie 25 ms apart.
 private final class Reader {
   var state = ReaderState(
     limits: IntakeLimits(batchRecordsMaximum: 3, batchBytesMaximum: 1_000, lingerMilliseconds: 25))
@@ -27,7 +27,7 @@ private final class Reader {
 
   /// Reads the records of an input at these offsets, and says what follows from it.
   func poll(_ offsets: Int64..., partition: Int32 = 0, input: Int = 0) -> [ReaderAction] {
-    for offset in offsets where state.takes(partition, input: input, offset: offset, now: { now }) {
+    for offset in offsets where state.takes(partition, input: input, offset: offset) {
       collected[partition, default: 0] += 1
     }
     let actions = state.polled(now: now) { (collected[$0] ?? 0, 0) }
@@ -37,7 +37,7 @@ private final class Reader {
 
   func refuse() -> [ReaderAction] { state.refused(0, member: 7, partitionCount: partitionCount) }
 
-  func takes(input: Int, offset: Int64) -> Bool { state.takes(0, input: input, offset: offset, now: { now }) }
+  func takes(input: Int, offset: Int64) -> Bool { state.takes(0, input: input, offset: offset) }
 
   func takesEnd(_ partition: Int32 = 0, input: Int, offset: Int64) -> Bool {
     state.takesEnd(partition, input: input, offset: offset)
@@ -146,8 +146,7 @@ struct ReaderStateTests {
   func once() {
     let reader = Reader()
     reader.open()
-    _ = reader.poll(9, 10, 11, 10, 11)
-    #expect(reader.collected[0] == 2)
+    #expect([9, 10, 11, 10, 11].filter { reader.takes(input: 0, offset: $0) } == [10, 11])
     _ = reader.poll(20, input: 1)
     #expect(reader.assignment() == nil)
     _ = reader.state.refused(3, member: 7, partitionCount: 8)
@@ -155,23 +154,39 @@ struct ReaderStateTests {
     #expect(reader.poll(12, partition: 5).isEmpty)
   }
 
-  @Test("A batch waits its time for more records, and no longer; a full one does not wait")
+  @Test("What comes after a pause is handed over at once; what comes sooner waits, unless it is full")
   func linger() {
     let reader = Reader()
     reader.open()
     #expect(reader.state.waitMilliseconds(now: reader.now, atMost: 100) == 100)
-    #expect(reader.poll(10).isEmpty)
+    #expect(reader.poll(10) == [.handOver(0, generation: 1)])
+    _ = reader.tell(.finishedBatch(0, nextOffsets: [11, 20], generation: 1))
+    #expect(reader.state.doneOffsets == [0: [11, 20]])
+    reader.now += 1
+    #expect(reader.poll(11).isEmpty)
     #expect(reader.state.hasCollected)
-    #expect(reader.state.waitMilliseconds(now: reader.now, atMost: 100) == 25)
-    reader.now += 24
+    #expect(reader.state.waitMilliseconds(now: reader.now, atMost: 100) == 24)
+    reader.now += 23
     #expect(reader.poll().isEmpty)
     reader.now += 1
     #expect(reader.state.waitMilliseconds(now: reader.now, atMost: 100) == 0)
     #expect(reader.poll() == [.handOver(0, generation: 1)])
     #expect(!reader.state.hasCollected)
-    _ = reader.tell(.finishedBatch(0, nextOffsets: [11, 20], generation: 1))
-    #expect(reader.state.doneOffsets == [0: [11, 20]])
-    #expect(reader.poll(11, 12, 13) == [.handOver(0, generation: 1)])
+    _ = reader.tell(.finishedBatch(0, nextOffsets: [12, 20], generation: 1))
+    #expect(reader.poll(12, 13, 14) == [.handOver(0, generation: 1)])
+  }
+
+  @Test("A partition that was opened again waits for nothing")
+  func lingerAfterOpening() {
+    let reader = Reader()
+    reader.open()
+    #expect(reader.poll(10) == [.handOver(0, generation: 1)])
+    _ = reader.tell(.failed(0, .databaseUnavailable("gone"), generation: 1))
+    reader.now += 100
+    _ = reader.tick()
+    _ = reader.tell(.opened(0, epoch: 6, offsets: [10, 20], generation: 2))
+    reader.now -= 90
+    #expect(reader.poll(10) == [.handOver(0, generation: 2)])
   }
 
   @Test("The worker has one batch at work and one more that is full; then the partition is paused until it is done")
@@ -202,7 +217,7 @@ struct ReaderStateTests {
     #expect(reader.poll() == [.pause(0)])
   }
 
-  @Test("Holes at the log's end move the position and wait for no more records")
+  @Test("Holes at the log's end move the position")
   func holes() {
     let reader = Reader()
     reader.open()

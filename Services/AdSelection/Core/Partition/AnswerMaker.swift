@@ -10,14 +10,14 @@ struct AnswerMaker {
 
   private var makers: [AppID: MessageMaker] = [:]
 
-  /// The answer to a request: its correlation id comes back unchanged. The request's id is the event's: the same answer
-  /// again is the same event.
+  /// The answer to a request, in the form that the request has; its correlation id comes back unchanged. The request's
+  /// id is the event's: the same answer again is the same event.
   mutating func message(
     _ outcome: AdResponse.Outcome, to address: ReplyAddress, partition: Int32, now: Timestamp
   ) -> OutgoingMessage {
     var message = maker(of: address.app).message(
       AdResponse(requestID: address.requestID, outcome: outcome), id: address.requestID.description, time: now,
-      partition: partition, key: address.requestID.utf8)
+      partition: partition, key: address.requestID.utf8, isJSON: address.isJSON)
     if !address.correlationID.isEmpty {
       message.headers.append(RecordHeader("kafka_correlationId", address.correlationID))
     }
@@ -33,7 +33,7 @@ struct AnswerMaker {
   }
 }
 
-/// Where the answer to a request is to go.
+/// Where the answer to a request is to go, and in which form.
 struct ReplyAddress: Hashable, Sendable {
   let requestID: UUIDv7
   let app: AppID
@@ -42,8 +42,11 @@ struct ReplyAddress: Hashable, Sendable {
   /// As the header says; empty without one.
   let topic: String
   let correlationID: [UInt8]
+  /// In protobuf's JSON mapping, not in protobuf.
+  let isJSON: Bool
 
-  init(_ request: LegibleRequest) {
+  init(_ request: LegibleRequest, isJSON: Bool) {
+    self.isJSON = isJSON
     requestID = request.requestID
     app = request.app
     partition = request.replyPartition

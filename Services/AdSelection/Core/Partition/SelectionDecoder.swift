@@ -36,7 +36,7 @@ package struct SelectionDecoder: RecordDecoder {
       return .request(
         IncomingRequest(
           content: content, appKeyHash: appKey.map { SHA256.hash($0.utf8) }, clientHash: clientHash ?? 0,
-          payload: value.map(Array.init) ?? [], mark: headers.forwardedMark))
+          payload: value.map(Array.init) ?? [], isJSON: headers.isJSON(value: value), mark: headers.forwardedMark))
     }
     switch AdRequest.decodeLegibly(value: value, headers: headers) {
     case .success(let request):

@@ -28,14 +28,19 @@ package struct IncomingRequest: Sendable {
   package var clientHash: UInt64
   /// The record's value: what a forwarding mark binds.
   package var payload: [UInt8]
+  /// It came in JSON; so its answer does. Nothing of this is stored: whoever asks again says it again.
+  package var isJSON: Bool
   /// The forwarding mark that came with it; empty without one.
   package var mark: [UInt8]
 
-  package init(content: Content, appKeyHash: [UInt8]?, clientHash: UInt64, payload: [UInt8], mark: [UInt8]) {
+  package init(
+    content: Content, appKeyHash: [UInt8]?, clientHash: UInt64, payload: [UInt8], isJSON: Bool, mark: [UInt8]
+  ) {
     self.content = content
     self.appKeyHash = appKeyHash
     self.clientHash = clientHash
     self.payload = payload
+    self.isJSON = isJSON
     self.mark = mark
   }
 
@@ -77,11 +82,11 @@ package struct IncomingRequest: Sendable {
     }
   }
 
-  /// Where the answer goes.
+  /// Where the answer goes, and in which form.
   var reply: ReplyAddress {
     switch content {
-    case .sound(let request): ReplyAddress(LegibleRequest(request))
-    case .mistaken(let request, _): ReplyAddress(request)
+    case .sound(let request): ReplyAddress(LegibleRequest(request), isJSON: isJSON)
+    case .mistaken(let request, _): ReplyAddress(request, isJSON: isJSON)
     }
   }
 }

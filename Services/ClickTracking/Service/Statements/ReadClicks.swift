@@ -4,8 +4,8 @@ import ClickTrackingCore
 import Postgres
 import Runtime
 
-/// Decided clicks from a sequence on, in order. The batch rows say which batches they are in, and the rows of those are
-/// found by the block range index.
+/// Decided clicks from a sequence on, in order. The batch rows say which batches they are in, and between which serve ids
+/// the rows of those lie.
 struct ReadClicks: PostgresStatement {
   struct Click {
     let sequence: Int64
@@ -14,15 +14,18 @@ struct ReadClicks: PostgresStatement {
 
   static let sql = """
     WITH bounds AS (
-      SELECT min(batch_number) AS first, max(batch_number) AS last FROM (
-        SELECT batch_number FROM click_tracking.batch
+      SELECT min(batch_number) AS first, max(batch_number) AS last, min(first_serve_id::text)::uuid AS first_id,
+        max(last_serve_id::text)::uuid AS last_id
+      FROM (
+        SELECT batch_number, first_serve_id, last_serve_id FROM click_tracking.batch
         WHERE partition = $1 AND next_sequences[1] > $2 AND next_sequences[1] > first_sequences[1]
         ORDER BY next_sequences[1] LIMIT $3
       ) AS batches
     )
     SELECT sequence, id_hash, verdict, event_time, arrival, \(TermsColumns.list)
     FROM click_tracking.click, bounds
-    WHERE partition = $1 AND batch_number BETWEEN bounds.first AND bounds.last AND sequence >= $2
+    WHERE serve_id BETWEEN bounds.first_id AND bounds.last_id
+      AND partition = $1 AND batch_number BETWEEN bounds.first AND bounds.last AND sequence >= $2
     ORDER BY sequence LIMIT $3
     """
   let partition: Int32

@@ -4,21 +4,28 @@ import ImpressionTrackingCore
 import Postgres
 import Runtime
 
-/// Counts the rows of a partition's batches that came after the last one that wrote its counts.
+/// Counts the rows of a partition's batches that came after the last one that wrote its counts; the rows of those batches
+/// tell between which serve ids they lie.
 struct CountUnwrittenImpressions: PostgresStatement {
   static let sql = """
     WITH counted AS (
       SELECT coalesce(max(batch_number), 0) AS last FROM impression_tracking.counted WHERE partition = $1
+    ), uncounted AS (
+      SELECT min(batch_number) AS first, min(first_serve_id::text)::uuid AS first_id,
+        max(last_serve_id::text)::uuid AS last_id
+      FROM impression_tracking.batch WHERE partition = $1 AND batch_number > (SELECT last FROM counted)
     ), event AS (
       SELECT event_time AS time, 2::smallint AS kind, NULL::smallint AS error, app, campaign, ad, placement, country,
         size, device, is_test
-      FROM impression_tracking.impression, counted WHERE partition = $1 AND batch_number > counted.last
+      FROM impression_tracking.impression, uncounted
+      WHERE serve_id BETWEEN first_id AND last_id AND partition = $1 AND batch_number >= first
       UNION ALL
       SELECT event_time, kind, error, app, campaign, ad, placement, country, size, device, is_test
-      FROM impression_tracking.delivery, counted WHERE partition = $1 AND batch_number > counted.last
+      FROM impression_tracking.delivery, uncounted
+      WHERE serve_id BETWEEN first_id AND last_id AND partition = $1 AND batch_number >= first
       UNION ALL
       SELECT arrival, 4, error, app, NULL, NULL, placement, NULL, NULL, NULL, false
-      FROM impression_tracking.failure, counted WHERE partition = $1 AND batch_number > counted.last
+      FROM impression_tracking.failure, uncounted WHERE partition = $1 AND batch_number >= first
     )
     SELECT date_bin('1 minute', time, 'epoch') AS minute, kind, error, app, placement, is_test, campaign, ad, country,
       size, device, count(*)

@@ -19,6 +19,8 @@ final class Devices {
   /// only their tokens are known here: so events may lie exactly where they are wanted.
   private var fresh: [ServedTerms] = []
   private(set) var sentCount = 0
+  /// Requests that were asked in JSON: their answers are JSON, those to all others are protobuf.
+  var askedInJSON: Set<UUIDv7> = []
   /// Views of ads that were tapped already, to be told in any order, or never.
   var untold: [(terms: ServedTerms, age: Int64)] = []
 
@@ -26,7 +28,13 @@ final class Devices {
 
   /// An answer arrives at its device, most of the time.
   func receive(_ message: OutgoingMessage, in world: World) {
-    guard message.topic == Topic.responses(for: Samples.terms.app), let terms = token(in: message) else { return }
+    guard message.topic == Topic.responses(for: Samples.terms.app),
+      case .success(let response) = Self.response(in: message)
+    else { return }
+    if message.headers.contains(Self.jsonType) != askedInJSON.contains(response.requestID) {
+      world.fail("the answer to \(response.requestID) has not the form of its request")
+    }
+    guard let terms = token(in: message) else { return }
     if world.random.chance(900) { fresh.append(terms) }
   }
 
@@ -37,6 +45,8 @@ final class Devices {
     else { return nil }
     return terms
   }
+
+  static let jsonType = RecordHeader("content-type", Array("application/json".utf8))
 
   static func response(in message: OutgoingMessage) -> Result<AdResponse, Rejection> {
     var headers = RecordHeaders()

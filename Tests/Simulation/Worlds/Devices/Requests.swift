@@ -17,7 +17,15 @@ extension Devices {
     message.headers.append(RecordHeader("kafka_replyTopic", Array(topic.utf8)))
     let reply = withUnsafeBytes(of: request.replyPartition.bigEndian) { Array($0) }
     message.headers.append(RecordHeader("kafka_replyPartition", reply))
-    if world.random.chance(100) { spoil(&message, of: &request, value, in: world) }
+    if world.random.chance(100) {
+      spoil(&message, of: &request, value, in: world)
+    } else if world.random.chance(150), case .success(let json) = value.json() {
+      world.coverage.note(.requestInJSON)
+      message.headers.removeAll { $0.name == Self.jsonType.name }
+      message.headers.append(Self.jsonType)
+      message.value = Array(json.utf8)
+      askedInJSON.insert(request.id)
+    }
     return DeviceEvent(
       number: events.count, form: .sound, content: .request(request), terms: nil, age: nil, claimedTime: nil,
       message: message)

@@ -14,11 +14,11 @@ package enum Fault: String, CaseIterable, Sendable {
   case borderEvent, impressionAtLastMoment, lateEvent, earlyEvent, expiredEvent, clockSkew, timestampRegression,
     clockJump
   case oldIDReplayed, rowRefused, batchHalved, partitionUnreadable
-  case staleEnd, partitionPaused, partitionFreed
+  case staleEnd, partitionPaused, partitionFreed, batchDropped, batchWithheld
   case clickBeforeImpression, clickLimited, clickRepeated, clickWithoutImpression, impossibleClick, impossibleView
   case clickWaitedForEarlier, clickBeyondDay, viewsInOtherOrder
   case requestRepeated, requestForwarded, requestThrottled, requestPastDeadline, requestOfTestBuild, replyRefused
-  case requestMistaken, requestWithoutKey
+  case requestMistaken, requestWithoutKey, requestInJSON
   case catalogWithoutHeartbeat, priceChanged, budgetLowered, budgetExhausted, noAllotment
   case allotmentClosed, allotmentEnded, chargedToAllotment, chargedToOtherAllotment, drawnOnFreeBudget, waitedForBudget,
     paidAfterWaiting, unfunded, lateForBilling, inSuspense
@@ -91,6 +91,16 @@ package enum Sabotage: String, CaseIterable, Sendable {
   case keepCollected
   /// A reader does not resume a partition that it paused.
   case neverResume
+  /// A worker counts a batch that failed as finished, and works on.
+  case workOn
+  /// A worker has the next batches sent although the outbox is full.
+  case neverWithhold
+  /// A worker never tells of a batch that it finished while the outbox was full.
+  case forgetWithheld
+  /// A worker sends to a producer made anew, and nothing again of what the older one may have lost.
+  case neverPublishAgain
+  /// A worker gives a partition up and does not say so.
+  case closeSilently
 
   /// Whether the tables' constraints stand: without them only the auditor is left.
   var keepsConstraints: Bool {

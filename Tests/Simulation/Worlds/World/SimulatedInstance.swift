@@ -17,7 +17,8 @@ protocol SimulatedInstance: AnyObject {
   /// Opens what it was given once and is somebody else's now, as a process does that stood still in between.
   func openLate(_ partition: Int32)
   func work(_ partition: Int32, recordsMaximum: Int)
-  func tick(_ partition: Int32)
+  /// A second may be over: what is due is done for every partition.
+  func tick()
   /// Looks where the inputs end, or tells what an earlier look saw.
   func watchEnds(_ partition: Int32)
   func takeReports(everything: Bool)

@@ -27,8 +27,8 @@ extension World {
     for partition in instance.openPartitions {
       for _ in 0..<3 { instance.work(partition, recordsMaximum: 50) }
       instance.watchEnds(partition)
-      instance.tick(partition)
     }
+    instance.tick()
     instance.context.writer.progress(everything: true)
     instance.takeReports(everything: true)
   }

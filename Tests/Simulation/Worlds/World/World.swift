@@ -209,7 +209,7 @@ final class World {
     guard let partition = instance.openPartitions.isEmpty ? nil : random.pick(instance.openPartitions) else { return }
     switch random.number(0...9) {
     case 0...3: instance.work(partition, recordsMaximum: random.number(1...8))
-    case 4...5: instance.tick(partition)
+    case 4...5: instance.tick()
     case 6: instance.watchEnds(partition)
     case 7: instance.context.writer.progress()
     case 8: instance.takeReports(everything: false)
@@ -230,8 +230,8 @@ final class World {
         instance.context.catalog?.follow(now: instance.context.clock.now())
         for partition in instance.openPartitions {
           instance.work(partition, recordsMaximum: random.number(1...20))
-          instance.tick(partition)
         }
+        instance.tick()
         instance.context.writer.progress()
         instance.takeReports(everything: false)
         rebuild(instance)

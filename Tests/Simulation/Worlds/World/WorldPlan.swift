@@ -1,3 +1,5 @@
+import Pipeline
+
 /// How large a world is and how badly things go in it; made from the seed.
 struct WorldPlan {
   /// At the beginning.
@@ -18,6 +20,10 @@ struct WorldPlan {
   var idsMaximum: Int
   /// The end comes only after the last click that waits could have been decided, and the last allotment has ended.
   var waitsForEnds: Bool
+  /// Few, so that batches wait and partitions are paused.
+  var batchRecordsMaximum: Int
+  /// With so many undelivered entries a partition's outbox is full.
+  var outboxEntriesMaximum: Int
   /// The trackers and billing are run again over what was recorded (I4).
   var isReplayed: Bool
 
@@ -38,5 +44,7 @@ struct WorldPlan {
     idsMaximum = random.chance(300) ? 64 : 1_024
     waitsForEnds = random.chance(500)
     isReplayed = random.chance(250)
+    batchRecordsMaximum = random.pick([1, 6])
+    outboxEntriesMaximum = random.pick([PipelineLimits.outboxEntriesMaximum, 1, 3])
   }
 }

@@ -1,0 +1,40 @@
+import AdCore
+
+/// What a worker is told. A generation counts the openings of a partition: what belongs to an earlier one is dropped.
+package enum WorkerCommand<Batch: Sendable>: Sendable {
+  case open(Int32, by: PartitionClaim, partitionCount: Int32, generation: UInt64)
+  case batch(Int32, Batch, generation: UInt64)
+  /// The log of an input ended at `offset` at the moment `asked`.
+  case confirmEnd(Int32, input: Int, offset: Int64, asked: Timestamp)
+  /// The producer has delivered these.
+  case delivered([Receipt])
+  /// The producer failed and was made again.
+  case writerRebuilt
+  case close(Int32, generation: UInt64)
+  case stop
+}
+
+/// What workers tell the reader. A generation counts the openings of a partition.
+package enum WorkerNews: Hashable, Sendable {
+  case opened(Int32, epoch: Int64, offsets: [Int64], generation: UInt64)
+  case finishedBatch(Int32, nextOffsets: [Int64], generation: UInt64)
+  /// The partition cannot go on; it may be opened again after a pause.
+  case failed(Int32, PipelineError, generation: UInt64)
+  case closed(Int32, generation: UInt64)
+}
+
+/// How a partition stands after something was done for it.
+package struct PartitionStanding: Hashable, Sendable {
+  /// Per input: decided and committed up to here.
+  package var nextOffsets: [Int64]
+  /// So much waits to be delivered that nothing more may be read.
+  package var isOutboxFull: Bool
+  /// Committed messages still wait to be sent.
+  package var hasBacklog: Bool
+
+  package init(nextOffsets: [Int64], isOutboxFull: Bool, hasBacklog: Bool) {
+    self.nextOffsets = nextOffsets
+    self.isOutboxFull = isOutboxFull
+    self.hasBacklog = hasBacklog
+  }
+}

@@ -1,0 +1,138 @@
+import AdCore
+import Foundation
+import LocalProcesses
+import Postgres
+import Runtime
+
+/// What a shown ad costs all the way: request, answer, the SDK's three events, 1.5 % taps, until billing has charged the
+/// last. Time, processor time, and bytes of write-ahead log and disk, beside a bare COPY of the reference row.
+struct ChainBenchmark {
+  let surroundings: Surroundings
+  /// Of one round.
+  let ads: Int
+  private static let limit = "COPY of the reference row, no index"
+  private static let shown = "ads shown and charged"
+  private static let events = "events of the chain"
+
+  func run() throws -> [BenchmarkResult] {
+    progress("starting all services")
+    let network = try ChainNetwork.start(surroundings)
+    defer { network.stop() }
+    let connection = try PostgresConnection(PostgresConfiguration(surroundings.databaseURL))
+    defer { connection.close() }
+    let before = try network.billed(connection)
+    var expected = before
+    progress("chain, warming up")
+    try show(ads / 4, run: 0, network, connection, &expected)
+    let reference = RowCopy.reference(databaseURL: surroundings.databaseURL, rows: 4 * ads)
+    var rounds = Rounds()
+    for round in 1...Rounds.count {
+      progress("chain, round \(round) of \(Rounds.count)")
+      rounds.note(Self.limit, try reference.rate(withKey: false))
+      try connection.executeScript("CHECKPOINT")
+      let bytes = try Bytes(connection)
+      let times = surroundings.processorTimes(of: network.services)
+      var shown = 0.0
+      let time = try seconds { shown = try show(ads, run: round, network, connection, &expected) }
+      rounds.note(Self.shown, shown / time)
+      rounds.note(Self.events, shown * (1 + 3 + 1.0 / 67) / time)
+      for (process, used) in times {
+        rounds.note("a shown ad, processor time of \(process)", used.microseconds / shown)
+      }
+      let written = try Bytes(connection)
+      rounds.note("a shown ad, write-ahead log", Double(written.log - bytes.log) / shown)
+      rounds.note("a shown ad, disk", Double(written.disk - bytes.disk) / shown)
+    }
+    return try results(rounds, network)
+      + LatencyBenchmark(network: network).run(
+        perSecond: max(1, Int(rounds.result(Self.shown, "").value) / 2), expected: &expected)
+  }
+
+  private func results(_ rounds: Rounds, _ network: ChainNetwork) throws -> [BenchmarkResult] {
+    let names = network.services.map(\.name) + ["PostgreSQL", "Kafka"]
+    return [
+      rounds.result(Self.shown, "ads/s", beside: Self.limit), rounds.result(Self.events, "events/s"),
+      rounds.result("a shown ad, write-ahead log", "bytes"), rounds.result("a shown ad, disk", "bytes"),
+    ] + names.map { rounds.result("a shown ad, processor time of \($0)", "us") }
+      + (try network.services.map {
+        BenchmarkResult("\($0.name) after the chain, memory", try residentMebibytes($0.process), "MiB")
+      })
+  }
+
+  /// Shows so many ads and waits until they are charged.
+  ///
+  /// - Returns: how many were shown.
+  @discardableResult
+  private func show(
+    _ ads: Int, run: Int, _ network: ChainNetwork, _ connection: PostgresConnection,
+    _ expected: inout ChainNetwork.Billed
+  ) throws -> Double {
+    let told = try ChainDevices(surroundings.kafkaConfiguration, run: run).show(ads)
+    expected.impressions += told.ads
+    expected.clicks += told.taps
+    if told.unfilled > 0 { progress("\(told.unfilled) requests were not filled") }
+    try network.await(expected, connection)
+    return Double(told.ads)
+  }
+
+  /// What PostgreSQL has written so far.
+  private struct Bytes {
+    let log: Int64
+    let disk: Int64
+
+    init(_ connection: PostgresConnection) throws {
+      let row = try connection.query(
+        """
+        SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint, pg_database_size(current_database())
+        """)[0]
+      log = try row.decode(0)
+      disk = try row.decode(1)
+    }
+  }
+}
+
+/// The time from a view, handed to Kafka by a device, to the commit of its charge, at a fixed rate of half of what the
+/// chain does at most.
+struct LatencyBenchmark {
+  let network: ChainNetwork
+  private static let secondsEach = 15
+
+  func run(perSecond: Int, expected: inout ChainNetwork.Billed) throws -> [BenchmarkResult] {
+    let connection = try PostgresConnection(PostgresConfiguration(network.surroundings.databaseURL))
+    defer { connection.close() }
+    var rounds = Rounds()
+    for round in 1...Rounds.count {
+      progress("event to charge at \(perSecond)/s, round \(round) of \(Rounds.count)")
+      let devices = ChainDevices(network.surroundings.kafkaConfiguration, run: 1_000 + round, keepsViews: true)
+      let told = try devices.show(perSecond * Self.secondsEach, perSecond: perSecond)
+      expected.impressions += told.ads
+      expected.clicks += told.taps
+      try network.await(expected, connection)
+      let latencies = try latencies(told.viewedAt, connection)
+      rounds.note("event to charge, p50", latencies.quantile(0.5))
+      rounds.note("event to charge, p99", latencies.quantile(0.99))
+    }
+    return [
+      BenchmarkResult("event to charge, rate", Double(perSecond), "ads/s"),
+      rounds.result("event to charge, p50", "ms"), rounds.result("event to charge, p99", "ms"),
+    ]
+  }
+
+  private func latencies(
+    _ viewedAt: [ServeID: Int64], _ connection: PostgresConnection
+  ) throws -> RoundTrip.Latencies {
+    var latencies = RoundTrip.Latencies()
+    guard let first = viewedAt.keys.min() else { return latencies }
+    let rows = try connection.query(
+      """
+      SELECT serve_id, (extract(epoch FROM pg_xact_commit_timestamp(xmin)) * 1000000)::bigint
+      FROM billing.charge WHERE kind = 1 AND serve_id >= $1
+      """, [PostgresUUID(high: first.high, low: first.low)])
+    for row in rows {
+      let id: PostgresUUID = try row.decode(0)
+      guard let told = ServeID(high: id.high, low: id.low).flatMap({ viewedAt[$0] }) else { continue }
+      latencies.microseconds.append(try row.decode(1, Int64.self) - told)
+    }
+    return latencies
+  }
+}

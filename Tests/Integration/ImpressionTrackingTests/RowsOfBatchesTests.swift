@@ -1,0 +1,55 @@
+import AdCore
+import AdEvents
+import Pipeline
+import Postgres
+import Testing
+
+@testable import ImpressionTracking
+
+/// What is read to open a partition must not grow with what lies beside it.
+@Suite struct RowsOfBatchesTests {
+  /// A partition that was added late, with two batches of its own, beside 30,000 impressions of a partition whose batches
+  /// have the same numbers: what a block range index of numbers cannot tell apart.
+  private func grown() async throws -> ImpressionPartition {
+    let partition = try await ImpressionPartition()
+    try partition.connection.executeScript(
+      """
+      INSERT INTO impression_tracking.impression (serve_id, partition, batch_number, sequence, event_time, arrival,
+        expires_at, app, developer, advertiser, campaign, ad, placement, country, device, size, impression_price,
+        click_price, currency, share_basis_points, allotment, budget_day, client_hash, is_test)
+      SELECT (rpad(lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint - 3600000 + n), 12, '0'), 12, '0')
+          || '70008' || lpad(to_hex(n), 15, '0'))::uuid,
+        3, 1 + n % 2, n, now(), now(), now(), 'a', 'b', 'c', 'd', 'e', 'f', 'US', 1, 1, 1, 1, 'USD', 1, 1, 1, 1, false
+      FROM generate_series(1, 30000) AS n;
+      """)
+    try partition.run([partition.event(.viewed, 1), partition.event(.viewed, 2)])
+    try partition.run([partition.event(.viewed, 3), partition.event(.rendered, 3)])
+    try partition.connection.executeScript("ANALYZE impression_tracking.impression")
+    return partition
+  }
+
+  /// The rows that a statement reads and throws away, as EXPLAIN counts them.
+  private func rowsRead(_ sql: String, _ values: [String], _ connection: PostgresConnection) throws -> Int {
+    var sql = sql
+    for (index, value) in values.enumerated() { sql = sql.replacing("$\(index + 1)", with: value) }
+    let plan = try connection.query("EXPLAIN (ANALYZE, TIMING off) \(sql)").map { try $0.decode(0, String.self) }
+    return plan.compactMap { $0.firstMatch(of: /Rows Removed by Filter: (\d+)/).flatMap { Int($0.1) } }.reduce(0, +)
+  }
+
+  @Test("publishing again reads the rows of the batches concerned, whatever other partitions have")
+  func publishing() async throws {
+    let partition = try await grown()
+    #expect(try rowsRead(ReadImpressions.sql, ["7", "2", "100"], partition.connection) <= 3)
+    let tables = ImpressionTables(windows: .init())
+    let found = try tables.messages(partition: 7, output: 0, from: 2, limit: 100, in: partition.connection)
+    #expect(found.map(\.sequence) == [2, 3])
+  }
+
+  @Test("M6: counting what was not counted reads the rows of the batches concerned")
+  func counting() async throws {
+    let partition = try await grown()
+    #expect(try rowsRead(CountUnwrittenImpressions.sql, ["7"], partition.connection) <= 3)
+    let counts = try partition.connection.run(CountUnwrittenImpressions(partition: 7))
+    #expect(counts.map(\.events).reduce(0, +) == 4)
+  }
+}

@@ -1,0 +1,171 @@
+import AdCore
+import Pipeline
+
+/// The worker of an instance is the rules that every service runs (``WorkerState``); what they say is done here, when
+/// the scheduler lets it.
+final class SimulatedWorker<Tables: SimulatedTables> {
+  typealias Batch = InputBatch<Tables.Service.Event>
+  typealias Pipeline = PartitionPipeline<SimulatedStore<Tables>, SimulatedWriter>
+
+  private let service: Tables.Service
+  private let books: Books<Tables>
+  private let context: InstanceContext
+  private let store: SimulatedStore<Tables>
+  private var state: WorkerState<Batch>
+  private(set) var pipelines: [Int32: Pipeline] = [:]
+  private var commands: [WorkerCommand<Batch>] = []
+  private var news: [WorkerNews] = []
+  /// Batches that a partition was given in succession while its outbox was full.
+  private var batchesBeyond: [Int32: Int] = [:]
+  private(set) var isAtWork = false
+  /// Which logs a partition was opened on. A client sees it when a topic was made anew.
+  private(set) var incarnations: [Int32: [Int]] = [:]
+
+  init(service: Tables.Service, books: Books<Tables>, context: InstanceContext) {
+    self.service = service
+    self.books = books
+    self.context = context
+    store = SimulatedStore(books: books, context: context)
+    state = WorkerState(now: context.world.time.milliseconds)
+  }
+
+  private var world: World { context.world }
+
+  func put(_ command: WorkerCommand<Batch>) { commands.append(command) }
+
+  func takeNews() -> [WorkerNews] {
+    defer { news = [] }
+    return news
+  }
+
+  /// Does all that it was told, or what it comes to; publishes some of what waits.
+  func work(all: Bool) {
+    guard !isAtWork else { return }
+    isAtWork = true
+    defer { isAtWork = false }
+    while !commands.isEmpty, !context.isDead, all || world.random.chance(850) { obey(commands.removeFirst()) }
+    while !state.backlog.isEmpty, !context.isDead, world.sabotage != .dropRepublishing, world.random.chance(700) {
+      perform(state.backlog)
+    }
+  }
+
+  func tick() { perform(state.ticked(now: world.time.milliseconds)) }
+
+  private func obey(_ command: WorkerCommand<Batch>) {
+    let actions = state.told(command)
+    if case .batch = command, actions.isEmpty { world.coverage.note(.batchDropped) }
+    perform(actions)
+  }
+
+  private func perform(_ actions: [WorkerAction<Batch>]) {
+    for action in actions {
+      switch action {
+      case .open(let partition, let claim, let partitionCount):
+        open(partition, by: claim, partitionCount: partitionCount)
+      case .process(let partition, let batch):
+        process(batch, of: partition)
+      case .confirmEnd(let partition, let input, let offset, let asked):
+        pipelines[partition]?.confirmEnd(input: input, offset: offset, asked: asked)
+      case .deliver(let receipts):
+        for receipt in receipts { pipelines[receipt.partition]?.delivered(receipt) }
+        for partition in Set(receipts.map(\.partition)).sorted() { attempt(partition) { _ in } }
+      case .adoptWriter:
+        guard context.writer.isUntold else { continue }
+        context.writer.told()
+        perform(state.adoptedWriter())
+      case .publishAgain(let partition):
+        guard world.sabotage != .neverPublishAgain else { continue }
+        attempt(partition) { pipeline throws(PipelineError) in try pipeline.writerRebuilt() }
+      case .publishBacklog(let partition):
+        attempt(partition) { pipeline throws(PipelineError) in try pipeline.continueBacklog() }
+      case .tick(let partition):
+        attempt(partition) { pipeline throws(PipelineError) in _ = try pipeline.tick() }
+      case .drop(let partition):
+        pipelines[partition] = nil
+      case .report(let partition, let error, let forPerson):
+        hear(error, of: partition, asPerson: forPerson)
+      case .tell(let item):
+        if case .closed = item, world.sabotage == .closeSilently { continue }
+        news.append(item)
+      case .measure, .end:
+        break
+      }
+    }
+  }
+
+  private func attempt(
+    _ partition: Int32, endsBatch: Bool = false, _ body: (Pipeline) throws(PipelineError) -> Void
+  ) {
+    guard let pipeline = pipelines[partition] else { return }
+    do throws(PipelineError) {
+      try body(pipeline)
+      stands(partition, pipeline, endsBatch: endsBatch)
+    } catch {
+      if endsBatch, world.sabotage == .workOn {
+        stands(partition, pipeline, endsBatch: true)
+      } else {
+        perform(state.failed(partition, error))
+      }
+    }
+    if context.isDead { pipelines = [:] }
+  }
+
+  private func stands(_ partition: Int32, _ pipeline: Pipeline, endsBatch: Bool) {
+    var standing = pipeline.standing
+    if world.sabotage == .neverWithhold { standing.isOutboxFull = false }
+    if endsBatch, standing.isOutboxFull { world.coverage.note(.batchWithheld) }
+    if endsBatch, world.sabotage != .forgetWithheld || !standing.isOutboxFull { state.finishedBatch(partition) }
+    perform(state.stands(partition, standing))
+  }
+
+  private func process(_ batch: Batch, of partition: Int32) {
+    attempt(partition, endsBatch: true) { pipeline throws(PipelineError) in
+      batchesBeyond[partition] = pipeline.isOutboxFull ? batchesBeyond[partition, default: 0] + 1 : 0
+      if batchesBeyond[partition, default: 0] > IntakeLimits.batchesAtWorkerMaximum {
+        world.fail("\(Tables.Service.name)[\(partition)] gets more and more while its outbox is full")
+      }
+      let summary = try pipeline.process(batch)
+      world.coverage.note(.batchHalved, summary.halvings)
+      world.coverage.note(.sequenceAhead, summary.outcomes[Int(Outcome.ahead.rawValue)])
+    }
+  }
+
+  private func open(_ partition: Int32, by claim: PartitionClaim, partitionCount: Int32) {
+    let pipeline = Pipeline(
+      service: service, partition: partition, partitionCount: partitionCount, store: store, writer: context.writer,
+      clock: context.clock)
+    pipeline.outboxEntriesMaximum = world.plan.outboxEntriesMaximum
+    context.partitionCounts[partition] = partitionCount
+    batchesBeyond[partition] = nil
+    do throws(PipelineError) {
+      _ = try pipeline.open(by: claim) { lastOffsets throws(PipelineError) in
+        _ = try context.fate(of: .probe)
+        return lastOffsets.enumerated().map { input, lastOffset in
+          let place = LogPlace(topic: service.inputs[input].topic, partition: partition)
+          books.begin(partition, input: input, in: world.log[place])
+          return world.log.probe(place, lastOffset: lastOffset)
+        }
+      }
+      pipelines[partition] = pipeline
+      incarnations[partition] = books.inputTopics.map {
+        world.log[LogPlace(topic: $0, partition: partition)].incarnation
+      }
+      perform(state.opened(partition, epoch: pipeline.ownEpoch, pipeline.standing))
+    } catch {
+      if !world.isFaulty { books.lastError = "\(error)" }
+      perform(state.failed(partition, error))
+    }
+  }
+
+  /// What somebody does who reads the log lines.
+  private func hear(_ error: PipelineError, of partition: Int32, asPerson: Bool) {
+    if error.kind.isMistake { world.fail("\(Tables.Service.name)[\(partition)]: \(error)") }
+    guard asPerson, case .logReplaced(let topic, _, _) = error, let input = books.inputTopics.firstIndex(of: topic)
+    else { return }
+    world.coverage.note(.logReplaced)
+    let place = LogPlace(topic: topic, partition: partition)
+    let incarnation = world.log[place].incarnation
+    if incarnation == books.row(partition).incarnations[input] { world.fail("\(place) is called replaced and is not") }
+    books.acceptLog(partition, input: input, incarnation: incarnation)
+  }
+}
