@@ -20,7 +20,9 @@ enum BenchmarksMain {
     progress("starting Kafka and PostgreSQL")
     let surroundings = try await Surroundings.start()
     var results: [BenchmarkResult] = []
-    if parts.contains("decisions") { results += try await onThread { try DecisionBenchmark().run() } }
+    if parts.contains("decisions") {
+      results += try await onThread { try DecisionBenchmark().run() + IndexBenchmark().run() }
+    }
     // Before tracking, whose accepted impressions keep billing busy.
     if parts.contains("selection") {
       results += try await onThread { try SelectionBenchmark(surroundings: surroundings).run() }
