@@ -26,7 +26,9 @@ enum BenchmarksMain {
       let rows = environment["BENCH_HISTORY"].flatMap(Int64.init) ?? 10_000_000
       results += try await onThread { try TakeoverBenchmark(surroundings: surroundings, rows: rows).run() }
     }
-    if parts.contains("decisions") { results += try await onThread { try DecisionBenchmark().run() } }
+    if parts.contains("decisions") {
+      results += try await onThread { try DecisionBenchmark().run() + IndexBenchmark().run() }
+    }
     // Before tracking, whose accepted impressions keep billing busy.
     if parts.contains("selection") {
       results += try await onThread { try SelectionBenchmark(surroundings: surroundings).run() }

@@ -39,7 +39,8 @@ enum AdSelectionMain: Service {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let service = try AdSelection(ring: ring)
     let days = DayTables(["ad_selection.decision"], retentionDays: configuration.retentionDays)
-    let source = CatalogSource(freshness: configuration.freshness, clickRates: configuration.clickRates)
+    let source = CatalogSource(
+      freshness: configuration.freshness, clickRates: configuration.clickRates, perform: CatalogWatch.perform)
     let kafka = configuration.pipeline.kafka(clientID: "\(AdSelection.name)-catalog")
     let catalog = CatalogWatch(source: source, kafka: kafka, context: context)
     try ServiceHost.start(

@@ -18,6 +18,11 @@ final class CatalogWatch: Sendable {
     var stop: PaidAdsStop?
   }
 
+  private static let builder = DispatchQueue(label: "catalog-index", qos: .utility)
+
+  /// Does what takes long for the catalogue, beside what comes on its topic.
+  static func perform(_ job: @escaping @Sendable () -> Void) { builder.async(execute: job) }
+
   private let source: CatalogSource
   private let context: ServiceContext
   private let readiness: Readiness

@@ -2,6 +2,8 @@
 public enum URLText {
   /// The longest URL of an image or a destination, in bytes.
   public static let bytesMaximum = 2_048
+  /// The longest name of a host, in bytes.
+  public static let hostBytesMaximum = 253
 
   /// The host of a URL with an authority (`scheme://host…`): in lower case, without user, port, and a dot at its end.
   /// Nil where there is none. As browsers do, a backslash ends the authority like a slash.
@@ -24,6 +26,18 @@ public enum URLText {
     return String(decoding: host.map(lowercased), as: UTF8.self)
   }
 
+  /// A host and all domains that it lies in: of `a.b.example` also `b.example` and `example`. What is longer than a name
+  /// can be is left out.
+  public static func domains(of host: String) -> [String] {
+    var domains: [String] = []
+    var rest = host[...]
+    while true {
+      if rest.utf8.count <= hostBytesMaximum { domains.append(String(rest)) }
+      guard let dot = rest.firstIndex(of: ".") else { return domains }
+      rest = rest[rest.index(after: dot)...]
+    }
+  }
+
   /// Whether `url` is an absolute http or https URL of printable ASCII, with a host, within ``bytesMaximum``.
   public static func isWeb(_ url: String) -> Bool {
     let scheme = url.utf8.prefix { $0 != UInt8(ascii: ":") }.map(lowercased)
@@ -37,7 +51,9 @@ public enum URLText {
 
   /// Whether `text` can be a host to compare with: lower-case letters, digits, dots and hyphens, no dot at either end.
   public static func isHost(_ text: String) -> Bool {
-    guard (1...253).contains(text.utf8.count), !text.hasPrefix("."), !text.hasSuffix("."), !text.contains("..") else {
+    guard (1...hostBytesMaximum).contains(text.utf8.count), !text.hasPrefix("."), !text.hasSuffix("."),
+      !text.contains("..")
+    else {
       return false
     }
     return text.utf8.allSatisfy { byte in

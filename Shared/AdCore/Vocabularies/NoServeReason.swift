@@ -1,5 +1,5 @@
-/// Why an ad was not served for a request: the first rule it breaks, in the order of the numbers. They are public and
-/// stored: a number never changes meaning.
+/// Why an ad was not served for a request: the first rule it breaks, in ``AdEligibility/order``. The numbers are public
+/// and stored: one never changes meaning.
 public enum NoServeReason: UInt8, CaseIterable, Sendable {
   /// Without the catalogue's heartbeat, or while the billing circuit breaker is open, no paid ads are served.
   case paidAdsSuspended = 1

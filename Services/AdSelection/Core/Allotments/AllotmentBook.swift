@@ -5,7 +5,8 @@ package import AdEvents
 /// returns what is to be sent or stored.
 ///
 /// An allotment is *asked for* (its ordinal is the next of campaign and budget day), *open* from its grant to its
-/// serve-until, then *closed* with a report, never used again, and forgotten two days later.
+/// serve-until, then *closed* with a report, never used again, and forgotten two days later. What time brings about is
+/// found by its moment, never by looking at all campaigns.
 package struct AllotmentBook: Hashable, Sendable {
   package struct Limits: Hashable, Sendable {
     /// Between two asks for the same campaign and day, in milliseconds.
@@ -20,17 +21,24 @@ package struct AllotmentBook: Hashable, Sendable {
 
   package let limits: Limits
   private var accounts: [CampaignID: AllotmentAccount] = [:]
-  /// Nothing ends or is forgotten before this moment.
-  private var nextEnd = Timestamp(milliseconds: .max)
+  /// The moment for which ``touched`` is true.
+  private var now = Timestamp(milliseconds: .min)
+  /// The campaigns of which more or less ads may be sellable than when somebody last looked.
+  private var touched: Set<CampaignID> = []
+  /// When open allotments reach their serve-until: at first they cannot be used any more, then they are closed.
+  private var expiries = Deadlines()
+  private var closes = Deadlines()
+  private var memories = Deadlines()
+  /// By ``AllotmentAccount/askAt``; others than those are out of date, and never the first.
+  private var asks = Deadlines()
+  /// The version of the wants that the accounts know.
+  private var wantsVersion = 0
 
   /// A book without allotments, or, after a restart, with those of the stored rows (closed ones too: they hold the
   /// ordinals). What was used in the last minute starts at nothing.
   package init(restoring rows: [AllotmentRow] = [], limits: Limits = Limits()) {
     self.limits = limits
-    for row in rows.sorted(by: { ($0.budgetDay, $0.ordinal) < ($1.budgetDay, $1.ordinal) }) {
-      accounts[row.campaign, default: AllotmentAccount()].insert(row, rememberedUntil: end(ofMemoryOf: row))
-      nextEnd = min(nextEnd, row.closedAt == nil ? row.serveUntil : end(ofMemoryOf: row))
-    }
+    for row in rows.sorted(by: { ($0.budgetDay, $0.ordinal) < ($1.budgetDay, $1.ordinal) }) { insert(row) }
   }
 
   /// All allotments not closed yet, for a look from outside.
@@ -38,69 +46,53 @@ package struct AllotmentBook: Hashable, Sendable {
     accounts.values.flatMap(\.open).sorted { $0.allotment < $1.allotment }
   }
 
-  // MARK: Ask and grant
-
-  /// The asks to be sent now, in the order of `wants`: for each campaign whose open allotments run out of money or time,
-  /// at most one per ``Limits/askIntervalMilliseconds``. Asking again for an ordinal does no harm: it is granted once.
-  package mutating func asks(for wants: [AllotmentWant], now: Timestamp) -> [AllotmentAsk] {
-    wants.compactMap { want in
-      guard isAskDue(for: want, now: now) else { return nil }
-      // Taken out while it changes, so that its arrays are not copied.
-      var account = accounts.removeValue(forKey: want.campaign) ?? AllotmentAccount()
-      defer { accounts[want.campaign] = account }
-      let used = account.recentUse.total(at: now)
-      let (ordinal, overflow) = account.highestOrdinal(of: want.budgetDay).addingReportingOverflow(1)
-      guard !overflow else { return nil }
-      // Only the current day is asked for: earlier days' moments are of no more use.
-      account.lastAsk = [want.budgetDay: now]
-      return AllotmentAsk(
-        campaign: want.campaign, advertiser: want.advertiser, budgetDay: want.budgetDay, ordinal: ordinal,
-        usedLastMinute: Nanos(used), fullPrice: want.fullPrice, clickPrice: want.clickPrice,
-        currency: want.currency)
-    }
-  }
-
-  /// Whether ``asks(for:now:)`` would ask for any of `wants`.
-  package func isAskDue(for wants: [AllotmentWant], now: Timestamp) -> Bool {
-    wants.contains { isAskDue(for: $0, now: now) }
-  }
-
-  private func isAskDue(for want: AllotmentWant, now: Timestamp) -> Bool {
-    guard let account = accounts[want.campaign] else { return true }
-    if let last = account.lastAsk[want.budgetDay],
-      (0..<limits.askIntervalMilliseconds).contains(now.milliseconds(since: last))
-    {
-      return false
-    }
-    return needsMore(account, want: want, usedLastMinute: account.recentUse.total(at: now), now: now)
-  }
-
-  /// Ahead of need: half of a minute's use, and at least one ad, should be left for the time that a grant takes.
-  private func needsMore(_ account: AllotmentAccount, want: AllotmentWant, usedLastMinute: Int64, now: Timestamp)
-    -> Bool
-  {
-    let soon = now.advanced(byMilliseconds: limits.leadMilliseconds)
-    var left: Int64 = 0
-    var largest: Int64 = 0
-    for row in account.open where row.budgetDay == want.budgetDay && row.isOpen(at: soon) {
-      left = left.addingReportingOverflow(row.remaining).overflow ? .max : left + row.remaining
-      largest = max(largest, row.remaining)
-    }
-    return largest < want.fullPrice.value || left <= usedLastMinute / 2
+  private mutating func insert(_ row: AllotmentRow) {
+    let endOfMemory = row.serveUntil.advanced(byMilliseconds: limits.memoryMilliseconds)
+    let isNewDay = accounts[row.campaign]?.highestOrdinal(of: row.budgetDay) ?? 0 == 0
+    if isNewDay { memories.add(row.campaign, at: endOfMemory) }
+    accounts[row.campaign, default: AllotmentAccount()].insert(row, rememberedUntil: endOfMemory)
+    guard row.closedAt == nil else { return }
+    expiries.add(row.campaign, at: row.serveUntil)
+    closes.add(row.campaign, at: row.serveUntil)
+    touched.insert(row.campaign)
   }
 
   /// Takes a grant from `ads.budgets`. Each ordinal of campaign and day counts once.
   package mutating func apply(_ grant: AllotmentGrant) -> GrantOutcome {
     guard grant.amount.value >= 1, grant.ordinal >= 1 else { return .invalid }
-    var account = accounts.removeValue(forKey: grant.campaign) ?? AllotmentAccount()
-    defer { accounts[grant.campaign] = account }
-    guard grant.ordinal > account.highestOrdinal(of: grant.budgetDay) else { return .known }
+    guard grant.ordinal > accounts[grant.campaign]?.highestOrdinal(of: grant.budgetDay) ?? 0 else { return .known }
     let row = AllotmentRow(
       allotment: grant.allotment, ordinal: grant.ordinal, campaign: grant.campaign, budgetDay: grant.budgetDay,
       amount: grant.amount, serveUntil: grant.serveUntil, clickRates: grant.clickRates)
-    account.insert(row, rememberedUntil: end(ofMemoryOf: row))
-    nextEnd = min(nextEnd, row.serveUntil)
+    insert(row)
+    planAsk(for: grant.campaign)
     return .opened(row)
+  }
+
+  // MARK: Time
+
+  /// Goes on to `now`, or back where a clock was set back: then what had ended may be open again.
+  private mutating func turn(to now: Timestamp) {
+    defer { self.now = now }
+    if now < self.now {
+      expiries = Deadlines()
+      for (campaign, account) in accounts {
+        for row in account.open where now < row.serveUntil { expiries.add(campaign, at: row.serveUntil) }
+      }
+      touched = Set(accounts.keys)
+      self.now = now
+      for campaign in touched { planAsk(for: campaign) }
+    } else if expiries.isDue(at: now) {
+      touched.formUnion(expiries.takeDue(at: now))
+    }
+  }
+
+  /// The campaigns to be looked at again by whoever keeps account of what can be sold at `now`.
+  mutating func takeTouched(now: Timestamp) -> Set<CampaignID> {
+    if now != self.now { turn(to: now) }
+    guard !touched.isEmpty else { return touched }
+    defer { touched = [] }
+    return touched
   }
 
   // MARK: Use
@@ -110,32 +102,104 @@ package struct AllotmentBook: Hashable, Sendable {
     accounts[campaign]?.firstIndex(withRoomFor: price, now: now) != nil
   }
 
+  /// Lends `body` what answers that for ads of one campaign, at the moment that the book has come to.
+  func visit(_ campaign: CampaignID, _ body: (_ canReserve: (AdPrice) -> Bool) -> Void) {
+    guard let account = accounts[campaign] else { return body { _ in false } }
+    body { account.firstIndex(withRoomFor: $0, now: now) != nil }
+  }
+
   /// Uses an allotment for an ad, the soonest to end that has enough left; nil if none has. Never more than granted.
   package mutating func reserve(campaign: CampaignID, price: AdPrice, now: Timestamp) -> Reservation? {
-    guard let account = accounts[campaign], let index = account.firstIndex(withRoomFor: price, now: now),
-      let amount = price.reserved(by: account.open[index].clickRates)
-    else { return nil }
-    return accounts[campaign]?.use(amount, of: index, now: now)
+    if now != self.now { turn(to: now) }
+    guard let (reservation, remaining) = accounts[campaign]?.reserve(price, now: now) else { return nil }
+    // What has the full price left sells every ad of the campaign, as before.
+    if remaining < price.full?.value ?? .max { touched.insert(campaign) }
+    if accounts[campaign]?.hasNeedComeUp(at: now, limits: limits) ?? false { planAsk(for: campaign) }
+    return reservation
+  }
+
+  // MARK: Ask
+
+  /// The asks to be sent now, in the order of their campaigns: for each campaign whose open allotments run out of money
+  /// or time, at most one per ``Limits/askIntervalMilliseconds``. Asking again for an ordinal does no harm: it is granted
+  /// once.
+  package mutating func asks(for wants: AllotmentWants, now: Timestamp) -> [AllotmentAsk] {
+    turn(to: now)
+    follow(wants)
+    let due = Set(asks.takeDue(at: now))
+    defer { dropOutdatedAsks() }
+    return due.sorted().compactMap { ask(for: $0, wants, now: now) }
+  }
+
+  private mutating func ask(for campaign: CampaignID, _ wants: AllotmentWants, now: Timestamp) -> AllotmentAsk? {
+    guard let want = wants[campaign], let account = accounts[campaign], let askAt = account.askAt, askAt <= now else {
+      return nil
+    }
+    defer { planAsk(for: campaign) }
+    accounts[campaign]?.askAt = nil
+    let (ordinal, overflow) = account.highestOrdinal(of: want.budgetDay).addingReportingOverflow(1)
+    guard account.nextAsk(now: now, limits: limits) == now, !overflow else { return nil }
+    accounts[campaign]?.noteAsk(of: want.budgetDay, at: now)
+    return AllotmentAsk(
+      campaign: want.campaign, advertiser: want.advertiser, budgetDay: want.budgetDay, ordinal: ordinal,
+      usedLastMinute: Nanos(account.recentUse.total(at: now)), fullPrice: want.fullPrice, clickPrice: want.clickPrice,
+      currency: want.currency)
+  }
+
+  /// Whether ``asks(for:now:)`` would ask for something.
+  package func isAskDue(for wants: AllotmentWants, now: Timestamp) -> Bool {
+    if now < self.now || asks.isDue(at: now) { return true }
+    return changes(of: wants).contains { campaign in
+      guard let want = wants[campaign] else { return false }
+      var account = accounts[campaign] ?? AllotmentAccount()
+      account.need = want.need
+      return account.nextAsk(now: now, limits: limits) == now
+    }
+  }
+
+  /// The campaigns of which the accounts may not know yet what is wanted.
+  private func changes(of wants: AllotmentWants) -> [CampaignID] {
+    wants.changes(since: wantsVersion) ?? Array(accounts.keys) + wants.campaigns
+  }
+
+  private mutating func follow(_ wants: AllotmentWants) {
+    let changed = changes(of: wants)
+    wantsVersion = wants.version
+    for campaign in changed where accounts[campaign]?.need != wants[campaign]?.need {
+      accounts[campaign, default: AllotmentAccount()].need = wants[campaign]?.need
+      planAsk(for: campaign)
+      if accounts[campaign]?.isEmpty ?? false { accounts[campaign] = nil }
+    }
+  }
+
+  private mutating func planAsk(for campaign: CampaignID) {
+    let moment = accounts[campaign]?.nextAsk(now: now, limits: limits)
+    guard accounts[campaign]?.askAt != moment else { return }
+    accounts[campaign]?.askAt = moment
+    if let moment { asks.add(campaign, at: moment) }
+    dropOutdatedAsks()
+  }
+
+  private mutating func dropOutdatedAsks() {
+    while let first = asks.first, accounts[first.campaign]?.askAt != first.at { asks.removeFirst() }
   }
 
   // MARK: Close
 
-  /// Whether ``close(now:)`` has something to do.
-  package func isCloseDue(now: Timestamp) -> Bool { now >= nextEnd }
+  /// Whether ``close(now:)`` has something to close.
+  package func isCloseDue(now: Timestamp) -> Bool { closes.isDue(at: now) }
 
   /// Closes what has reached its serve-until, in the order of the allotments' ids: rows to be stored, whose `used` is to
   /// be reported to billing. Forgets what closed two days ago.
   package mutating func close(now: Timestamp) -> [AllotmentRow] {
-    guard now >= nextEnd else { return [] }
-    nextEnd = Timestamp(milliseconds: .max)
     var closed: [AllotmentRow] = []
-    for campaign in Array(accounts.keys) {
-      guard var account = accounts.removeValue(forKey: campaign) else { continue }
-      closed += account.close(now: now)
-      account.forget(now: now)
-      guard let end = account.nextEnd else { continue }
-      nextEnd = min(nextEnd, end)
-      accounts[campaign] = account
+    for campaign in Set(closes.takeDue(at: now)) {
+      closed += accounts[campaign]?.close(now: now) ?? []
+      touched.insert(campaign)
+    }
+    for campaign in Set(memories.takeDue(at: now)) {
+      if let next = accounts[campaign]?.forget(now: now) { memories.add(campaign, at: next) }
+      if accounts[campaign]?.isEmpty ?? false { accounts[campaign] = nil }
     }
     return closed.sorted { $0.allotment < $1.allotment }
   }
@@ -145,9 +209,5 @@ package struct AllotmentBook: Hashable, Sendable {
     row.closedAt.map {
       AllotmentReport(allotment: row.allotment, used: row.used, usedForClicks: row.usedForClicks, closedAt: $0)
     }
-  }
-
-  private func end(ofMemoryOf row: AllotmentRow) -> Timestamp {
-    row.serveUntil.advanced(byMilliseconds: limits.memoryMilliseconds)
   }
 }

@@ -39,30 +39,12 @@ package struct AllotmentRow: Hashable, Sendable {
   var remaining: Int64 { amount.value - used.value }
 
   func isOpen(at now: Timestamp) -> Bool { closedAt == nil && now < serveUntil }
-}
 
-/// A live campaign for which an allotment should be at hand, as of now.
-package struct AllotmentWant: Hashable, Sendable {
-  package var campaign: CampaignID
-  package var advertiser: AdvertiserID
-  package var currency: Currency
-  /// Today in the advertiser's time zone: days since 1970-01-01.
-  package var budgetDay: Int32
-  /// One ad's full price: impression and click.
-  package var fullPrice: Nanos
-  /// The click's part of it.
-  package var clickPrice: Nanos
-
-  package init(
-    campaign: CampaignID, advertiser: AdvertiserID, currency: Currency, budgetDay: Int32, fullPrice: Nanos,
-    clickPrice: Nanos
-  ) {
-    self.campaign = campaign
-    self.advertiser = advertiser
-    self.currency = currency
-    self.budgetDay = budgetDay
-    self.fullPrice = fullPrice
-    self.clickPrice = clickPrice
+  /// Whether so much is left as selling an ad sets aside.
+  func hasRoom(for price: AdPrice) -> Bool {
+    // With the full price left nothing need be multiplied.
+    if let full = price.full, remaining >= full.value { return true }
+    return price.reserved(by: clickRates).map { remaining >= $0.total.value } ?? false
   }
 }
 

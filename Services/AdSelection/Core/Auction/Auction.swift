@@ -3,59 +3,85 @@ package import AdCore
 /// The choice among the eligible ads.
 package enum Auction {
   package struct Result: Hashable, Sendable {
-    /// The winner's position in ``CatalogSnapshot/candidates``; nil if nothing could be served.
-    package var winner: Int?
+    /// Nil if nothing could be served.
+    package var winner: AdPlace?
     package var explanation: Explanation
   }
 
   /// Chooses the ad with the highest expected value that has an allotment; house ads, which need none, only where no paid
-  /// ad is left. Among equals a hash of seed, request id and ad decides: the same request in the same state gets the
-  /// same ad.
+  /// ad is left. Of its equals, in the order of their ids, a hash of seed and request id draws one: the same request in the
+  /// same state gets the same ad, in whichever index it lies.
   package static func run(
-    _ request: AdEligibility.Request, in app: App, requestID: UUIDv7, allotments: AllotmentBook,
-    arePaidAdsSuspended: Bool, context: DecisionContext
+    _ query: AdQuery, requestID: UUIDv7, state: inout PartitionState, arePaidAdsSuspended: Bool,
+    context: DecisionContext
   ) -> Result {
-    let (snapshot, now) = (context.snapshot, context.now)
-    var explanation = Explanation(candidates: snapshot.candidates.count)
-    let eligible = Eligibility.eligible(
-      for: request, in: app, of: snapshot, arePaidAdsSuspended: arePaidAdsSuspended, now: now,
-      explanation: &explanation)
-    var best: (position: Int, draw: UInt64)?
-    var withoutAllotment = 0
-    // Positions come by falling value, so the first that can be served wins but for its equals.
-    eligible.visit { position in
-      let candidate = snapshot.candidates[position]
-      if let best, !candidate.ties(with: snapshot.candidates[best.position]) { return false }
-      guard candidate.kind == .house || allotments.canReserve(for: candidate, now: now) else {
-        withoutAllotment += 1
-        return true
-      }
-      let draw = Auction.draw(seed: context.seed, requestID: requestID, ad: candidate.ad.id)
-      if draw >= best?.draw ?? 0 { best = (position, draw) }
-      return true
-    }
-    explanation.add(withoutAllotment, .noAllotment)
-    if best != nil {
-      explanation.winners = 1
-      explanation.outbid = eligible.count - withoutAllotment - 1
-    }
-    return Result(winner: best?.position, explanation: explanation)
+    let sellable = state.sellable(of: context.snapshot, now: context.now)
+    let base = Offer(query, context.snapshot.base, sellable.base, arePaidAdsSuspended: arePaidAdsSuspended)
+    guard !context.snapshot.recent.index.candidates.isEmpty else { return run(base, requestID, context) }
+    let recent = Offer(query, context.snapshot.recent, sellable.recent, arePaidAdsSuspended: arePaidAdsSuspended)
+    return run(base, recent, requestID, context)
   }
 
-  private static func draw(seed: UInt64, requestID: UUIDv7, ad: AdID) -> UInt64 {
+  /// Of one level.
+  private static func run(_ offer: Offer, _ requestID: UUIDv7, _ context: DecisionContext) -> Result {
+    let counts = offer.counts
+    guard let best = offer.best else { return nothing(counts) }
+    let equals = best..<Int(offer.index.groupEnds[best])
+    let count = offer.sellableCount(in: equals)
+    let number = draw(from: count, seed: context.seed, requestID: requestID)
+    let position = number == 0 ? best : offer.sellable(number, in: equals)
+    return Result(
+      winner: position.map { AdPlace(isRecent: false, position: $0) },
+      explanation: Explanation(
+        counts, withoutAllotment: offer.offeredCount(before: equals.upperBound) - count, hasWinner: true))
+  }
+
+  /// Of both levels.
+  private static func run(_ base: Offer, _ recent: Offer, _ requestID: UUIDv7, _ context: DecisionContext) -> Result {
+    let counts = base.counts + recent.counts
+    let (inBase, inRecent) = (base.best, recent.best)
+    let worths = [inBase.map { base.index.candidates[$0].worth }, inRecent.map { recent.index.candidates[$0].worth }]
+    guard let worth = worths.compactMap(\.self).max() else { return nothing(counts) }
+    let equals = (base: base.equals(of: worth, from: inBase), recent: recent.equals(of: worth, from: inRecent))
+    let count = base.sellableCount(in: equals.base) + recent.sellableCount(in: equals.recent)
+    // Before the first that can be sold none can.
+    let withoutAllotment =
+      base.offeredCount(before: equals.base.upperBound) + recent.offeredCount(before: equals.recent.upperBound) - count
+    let number = draw(from: count, seed: context.seed, requestID: requestID)
+    return Result(
+      winner: place(
+        number, of: base, in: equals.base, and: recent, in: equals.recent, ranks: context.snapshot.recentRanks),
+      explanation: Explanation(counts, withoutAllotment: withoutAllotment, hasWinner: true))
+  }
+
+  private static func nothing(_ counts: ReasonCounts) -> Result {
+    Result(winner: nil, explanation: Explanation(counts, withoutAllotment: Int(counts[nil]), hasWinner: false))
+  }
+
+  /// A number below `count`, as the request's id will have it.
+  private static func draw(from count: Int, seed: UInt64, requestID: UUIDv7) -> Int {
+    guard count > 1 else { return 0 }
     var hash = SeededHash(seed: seed)
     hash.combine(requestID)
-    hash.combine(ad.text)
-    return hash.finalized()
-  }
-}
-
-extension AllotmentBook {
-  func canReserve(for candidate: Candidate, now: Timestamp) -> Bool {
-    canReserve(campaign: candidate.campaign, price: candidate.price, now: now)
+    return Int(hash.finalized() % UInt64(count))
   }
 
-  mutating func reserve(for candidate: Candidate, now: Timestamp) -> Reservation? {
-    reserve(campaign: candidate.campaign, price: candidate.price, now: now)
+  /// The place of the `number`th of the equals of both levels, in the order of their ids.
+  private static func place(
+    _ number: Int, of base: Offer, in equals: Range<Int>, and recent: Offer, in recentEquals: Range<Int>,
+    ranks: [Int32]
+  ) -> AdPlace? {
+    var left = number
+    var (rest, next) = (equals, recentEquals)
+    while let position = recent.sellable(0, in: next) {
+      let rank = max(rest.lowerBound, Int(ranks[position]))
+      let before = base.sellableCount(in: rest.lowerBound..<rank)
+      if left < before { break }
+      if left == before { return AdPlace(isRecent: true, position: position) }
+      left -= before + 1
+      rest = rank..<max(rank, rest.upperBound)
+      next = position + 1..<next.upperBound
+    }
+    return base.sellable(left, in: rest).map { AdPlace(isRecent: false, position: $0) }
   }
 }

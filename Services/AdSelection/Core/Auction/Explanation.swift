@@ -9,7 +9,7 @@ package struct Explanation: Hashable, Sendable {
   package var winners: Int
   /// Eligible ads that were worth less, or as much and lost the draw.
   package var outbid: Int
-  private var counts: [Int]
+  private var counts = ReasonCounts()
 
   /// No auction.
   package static let empty = Explanation(candidates: 0)
@@ -18,13 +18,10 @@ package struct Explanation: Hashable, Sendable {
     self.candidates = candidates
     winners = 0
     outbid = 0
-    counts = []
   }
 
   /// How many candidates `reason` excluded.
-  package subscript(reason: NoServeReason) -> Int {
-    Int(reason.rawValue) < counts.count ? counts[Int(reason.rawValue)] : 0
-  }
+  package subscript(reason: NoServeReason) -> Int { Int(counts[reason]) }
 
   /// The reasons that excluded a candidate, with how many, in the order of their numbers.
   package var excluded: [(reason: NoServeReason, candidates: Int)] {
@@ -32,13 +29,18 @@ package struct Explanation: Hashable, Sendable {
   }
 
   /// The sum of all counts: always ``candidates``.
-  package var total: Int { winners + outbid + counts.reduce(0, +) }
+  package var total: Int { winners + outbid + Int(counts.total) }
+}
 
-  mutating func add(_ number: Int, _ reason: NoServeReason) {
-    guard number > 0 else { return }
-    if counts.isEmpty { counts = Array(repeating: 0, count: Explanation.slots) }
-    counts[Int(reason.rawValue)] += number
+extension Explanation {
+  /// Of an auction over ads with `counts`, of which those that nothing is against are either without an allotment or
+  /// could be sold.
+  init(_ counts: ReasonCounts, withoutAllotment: Int, hasWinner: Bool) {
+    self.init(candidates: Int(counts.total))
+    winners = hasWinner ? 1 : 0
+    outbid = Int(counts[nil]) - withoutAllotment - winners
+    self.counts = counts
+    self.counts[nil] = 0
+    self.counts[.noAllotment] = Int32(truncatingIfNeeded: withoutAllotment)
   }
-
-  private static let slots = 1 + Int(NoServeReason.allCases.map(\.rawValue).max() ?? 0)
 }

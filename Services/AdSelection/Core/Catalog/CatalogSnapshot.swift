@@ -1,99 +1,98 @@
 package import AdCore
 
-/// The catalogue as ad selection looks at it: immutable, with its ads in the order of their expected value and a bit for
-/// each ad and rule (``EligibilityIndex``). Made again when the catalogue, the click rates or the flights have changed.
+/// The catalogue as ad selection looks at it at one moment: its ads at two levels, and the apps. A value of a few
+/// references, cheap to hand on.
+///
+/// Most ads are in a big *base* index, those that changed since it was built in a small *recent* one. A pause flips a bit
+/// of ``Liveness``; any other change marks the old version as gone and puts the new one into the recent index.
 package struct CatalogSnapshot: Sendable {
-  /// The most ads that compete; further ones (the last by id) are left out.
-  package static let candidatesMaximum = 200_000
+  private(set) var base: AdLevel
+  private(set) var recent: AdLevel
+  /// For each ad of the recent index how many of the base come before it.
+  private(set) var recentRanks: [Int32] = []
+  package private(set) var apps = AppDirectory.empty
 
-  package let advertisers: [AdvertiserID: Advertiser]
-  package let campaigns: [CampaignID: Campaign]
-  package let ads: [AdID: Ad]
-  package let apps: [AppID: App]
+  /// Nothing at all.
+  package init() {
+    base = .empty
+    recent = .empty
+  }
+
+  /// Takes what has changed.
+  mutating func take(_ update: CatalogUpdate) {
+    if let apps = update.apps { self.apps = apps }
+    if let base = update.base { self.base = base }
+    if let recent = update.recent { (self.recent, recentRanks) = (recent.level, recent.ranks) }
+    base = base.setting(update.standings.filter { !$0.isRecent })
+    recent = recent.setting(update.standings.filter(\.isRecent))
+  }
+
+  /// Makes it true for `now`: flights have begun and ended.
+  mutating func turn(to now: Timestamp) {
+    base = base.turned(to: now)
+    recent = recent.turned(to: now)
+  }
+
   /// Nil while the catalogue has no settings: then the network operates nowhere (A5).
-  package let settings: NetworkSettings?
-  /// Paid ads by falling expected value, then house ads; equals by id.
-  package let candidates: [Candidate]
-  let index: EligibilityIndex
-  private let keys: [[UInt8]: AppKey]
+  package var settings: NetworkSettings? { apps.settings }
 
-  /// Builds the view of `catalog` with the expected values of `clickRates`, for decisions from `now` on (later ones are
-  /// right as well, but slower once a flight has begun or ended).
-  package init(catalog: CatalogState, clickRates: ClickRates, now: Timestamp) {
-    var parts = Parts()
-    for entry in catalog.entries.values {
-      if let record = entry.record { parts.add(record) }
-    }
-    (advertisers, campaigns, ads, apps) = (parts.advertisers, parts.campaigns, parts.ads, parts.apps)
-    (settings, keys) = (parts.settings, parts.keys)
-    candidates = parts.candidates(clickRates: clickRates)
-    index = EligibilityIndex(candidates: candidates, apps: parts.apps, now: now)
-  }
-
-  /// The app key with this SHA-256, revoked or not; nil for an unknown one (A1).
-  package func appKey(hash: [UInt8]) -> AppKey? { keys[hash] }
-
-  /// The live campaigns for which allotments should be at hand at `now`: paid, not paused, in flight, with an ad that can
-  /// be served. `budgetDay` says which day it is for an advertiser. In the order of their ids.
-  package func allotmentWants(now: Timestamp, budgetDay: (Advertiser) -> Int32?) -> [AllotmentWant] {
-    let wanted = candidates.filter { $0.kind != .house && !$0.isPaused && $0.isInFlight(at: now) }
-    return Set(wanted.map(\.campaign)).sorted().compactMap { id in
-      guard let campaign = campaigns[id], let advertiser = advertisers[campaign.advertiser],
-        let day = budgetDay(advertiser), let price = campaign.fullPrice
-      else { return nil }
-      return AllotmentWant(
-        campaign: id, advertiser: advertiser.id, currency: advertiser.currency, budgetDay: day, fullPrice: price,
-        clickPrice: campaign.billedClickPrice)
-    }
-  }
-
-  /// The records by kind, while a snapshot is being built.
-  private struct Parts {
-    var advertisers: [AdvertiserID: Advertiser] = [:]
-    var campaigns: [CampaignID: Campaign] = [:]
-    var ads: [AdID: Ad] = [:]
-    var apps: [AppID: App] = [:]
-    var keys: [[UInt8]: AppKey] = [:]
-    var settings: NetworkSettings?
-
-    mutating func add(_ record: CatalogRecord) {
-      switch record {
-      case .advertiser(let advertiser): advertisers[advertiser.id] = advertiser
-      case .campaign(let campaign): campaigns[campaign.id] = campaign
-      case .ad(let ad): ads[ad.id] = ad
-      case .developer: break
-      case .app(let app): apps[app.id] = app
-      case .appKey(let key):
-        // Should two records hold one key, the order in which they came must not decide; a revoked one prevails.
-        let isWorse = keys[key.keyHash].map { ($0.isRevoked ? 0 : 1, $0.app) <= (key.isRevoked ? 0 : 1, key.app) }
-        if isWorse != true { keys[key.keyHash] = key }
-      case .settings(let settings): self.settings = settings
-      }
-    }
-
-    /// An ad whose campaign or advertiser is not there, or whose price is no price, is no candidate.
-    func candidates(clickRates: ClickRates) -> [Candidate] {
-      ads.values.sorted { $0.id < $1.id }.prefix(CatalogSnapshot.candidatesMaximum).compactMap { ad in
-        guard let campaign = campaigns[ad.campaign], let advertiser = advertisers[campaign.advertiser],
-          campaign.fullPrice != nil
-        else { return nil }
-        return Candidate(ad: ad, campaign: campaign, advertiser: advertiser, clickRate: clickRates[ad.id])
-      }.sorted()
-    }
+  /// The ad at a place that an auction has named.
+  package func candidate(at place: AdPlace) -> Candidate {
+    (place.isRecent ? recent : base).index.candidates[place.position]
   }
 }
 
-extension Campaign {
-  /// What one ad costs at most: an impression and a click (B1); nil if a price is negative or the sum is no amount.
-  package var fullPrice: Nanos? {
-    guard impressionPrice.value >= 0, clickPrice.value >= 0 else { return nil }
-    let (sum, overflow) = billedImpressionPrice.value.addingReportingOverflow(clickPrice.value)
-    return overflow ? nil : Nanos(sum)
+/// An index with what is live of it at one moment.
+final class AdLevel: Sendable {
+  static let empty = AdLevel(AdIndex([]), now: Timestamp(milliseconds: 0))
+
+  let index: AdIndex
+  let liveness: Liveness
+
+  convenience init(_ index: AdIndex, now: Timestamp) { self.init(index, Liveness(index, now: now)) }
+
+  private init(_ index: AdIndex, _ liveness: Liveness) {
+    self.index = index
+    self.liveness = liveness
   }
 
-  /// A developer campaign pays for clicks only, whatever its record says (B1).
-  package var billedImpressionPrice: Nanos { kind == .brand ? impressionPrice : .zero }
+  fileprivate func setting(_ standings: [CatalogUpdate.Standing]) -> AdLevel {
+    if standings.isEmpty { return self }
+    var liveness = liveness
+    for ad in standings {
+      liveness.set(Int(ad.position), isPaused: ad.isPaused, isGone: ad.isGone, in: index)
+    }
+    return AdLevel(index, liveness)
+  }
 
-  /// House campaigns pay nothing.
-  package var billedClickPrice: Nanos { kind == .house ? .zero : clickPrice }
+  fileprivate func turned(to now: Timestamp) -> AdLevel {
+    if liveness.isCurrent(at: now, in: index) { return self }
+    var liveness = liveness
+    liveness.turn(to: now, in: index)
+    return AdLevel(index, liveness)
+  }
+}
+
+/// Where an ad is in a ``CatalogSnapshot``.
+package struct AdPlace: Hashable, Sendable {
+  let isRecent: Bool
+  let position: Int
+}
+
+/// What becomes of a ``CatalogSnapshot`` by a change of the catalogue.
+struct CatalogUpdate: Sendable {
+  /// How an ad of one of the indexes stands from now on.
+  struct Standing: Sendable {
+    let isRecent: Bool
+    let position: Int32
+    let isPaused: Bool
+    /// Nil for as it is.
+    let isGone: Bool?
+  }
+
+  var base: AdLevel?
+  var recent: (level: AdLevel, ranks: [Int32])?
+  /// In indexes as they are after the update.
+  var standings: [Standing] = []
+  var apps: AppDirectory?
 }

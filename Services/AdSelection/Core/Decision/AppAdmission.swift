@@ -9,7 +9,7 @@ enum KeyAdmission {
   /// Judges the key with this SHA-256; nil where the request has none that can be read.
   static func judge(_ keyHash: [UInt8]?, of app: AppID, snapshot: CatalogSnapshot) -> KeyAdmission {
     guard let keyHash else { return .refused(.unknownKey, detail: "A1: there is no app key that can be read") }
-    guard let key = snapshot.appKey(hash: keyHash) else {
+    guard let key = snapshot.apps.key(hash: keyHash) else {
       return .refused(.unknownKey, detail: "A1: the app key is unknown")
     }
     guard !key.isRevoked else { return .refused(.revokedKey, detail: "A1: the app key is revoked") }

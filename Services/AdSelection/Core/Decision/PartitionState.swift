@@ -6,6 +6,8 @@ package struct PartitionState: Hashable, Sendable {
   package var throttle: Throttle
   package var recent: RecentRequests<Answer>
   package var testSequence: TestSequence
+  /// The ads that ``allotments`` can pay for, as far as is known; nil before the first auction.
+  private(set) var sellable: SellableLevels?
 
   package init(
     allotments: AllotmentBook = AllotmentBook(), throttle: Throttle = Throttle(),
@@ -15,6 +17,17 @@ package struct PartitionState: Hashable, Sendable {
     self.throttle = throttle
     self.recent = recent
     self.testSequence = testSequence
+  }
+}
+
+extension PartitionState {
+  /// The ads that could be sold at `now`.
+  mutating func sellable(of snapshot: CatalogSnapshot, now: Timestamp) -> SellableLevels {
+    let touched = allotments.takeTouched(now: now)
+    sellable?.follow(snapshot, allotments, touched: touched)
+    let current = sellable ?? SellableLevels(of: snapshot, allotments)
+    if sellable == nil { sellable = current }
+    return current
   }
 }
 

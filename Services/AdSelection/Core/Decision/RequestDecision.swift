@@ -136,12 +136,12 @@ package enum RequestDecision {
       return facts.noAd(.countryNotServed)
     }
     let isSuspended = context.freshness == .withoutHeartbeat || context.freshness == .stopped
-    let query = AdEligibility.Request(
-      country: request.country, device: request.device, requiredSizes: requiredSizes,
-      segments: Set(request.segments))
+    let query = AdQuery(
+      AdEligibility.Request(
+        country: request.country, device: request.device, requiredSizes: requiredSizes, segments: request.segments),
+      in: context.snapshot.apps.appClass(of: app))
     let result = Auction.run(
-      query, in: app, requestID: request.requestID, allotments: state.allotments, arePaidAdsSuspended: isSuspended,
-      context: context)
+      query, requestID: request.requestID, state: &state, arePaidAdsSuspended: isSuspended, context: context)
     let builder = ServeBuilder(facts, app: app, requiredSizes: requiredSizes, context: context)
     guard let winner = result.winner, let builder else {
       let reason: DecisionReason =
@@ -154,11 +154,12 @@ package enum RequestDecision {
         }
       return facts.noAd(reason, explanation: result.explanation)
     }
-    let candidate = context.snapshot.candidates[winner]
+    let candidate = context.snapshot.candidate(at: winner)
     let reservation =
-      candidate.kind == .house ? nil : state.allotments.reserve(for: candidate, now: context.now)
+      candidate.isHouse
+      ? nil : state.allotments.reserve(campaign: candidate.campaign, price: candidate.price, now: context.now)
     let serve = builder.serve(candidate, reservation: reservation)
-    return facts.decision(.served(serve), candidate.kind == .house ? .servedHouse : .served, result.explanation)
+    return facts.decision(.served(serve), candidate.isHouse ? .servedHouse : .served, result.explanation)
   }
 }
 

@@ -17,34 +17,39 @@ package final class CatalogSource: Sendable {
     package let freshness: CatalogFreshness.State
   }
 
+  /// What the thread that follows the topic has.
   private struct Reading {
-    var catalog = CatalogState()
+    var catalog: IndexedCatalog
     var freshness: CatalogFreshness
-    /// The snapshot does not show the catalogue yet.
-    var isChanged = false
+    /// Nobody can have been served yet.
+    var isFirst = true
+    var now = Timestamp(milliseconds: 0)
   }
 
+  /// What partitions take: for as long as it takes to copy some references.
   private struct Published {
-    var snapshot: CatalogSnapshot
+    var snapshot = CatalogSnapshot()
     var freshness: CatalogFreshness
-    var wants: [AllotmentWant] = []
-    /// The second for which `wants` was made; nil when it must be made anew.
-    var wantsSecond: Int64?
-    /// By time zone.
-    var budgetDays: [String: BudgetDay] = [:]
+    var wants = AllotmentWants()
   }
 
-  /// An ad without counts of its own has the prior's click rate.
-  private let clickRates: ClickRates
   private let reading: Mutex<Reading>
   private let published: Mutex<Published>
+  private let perform: @Sendable (_ job: @escaping @Sendable () -> Void) -> Void
 
-  package init(freshness: CatalogFreshness = CatalogFreshness(), clickRates: ClickRates = ClickRates()) {
-    self.clickRates = clickRates
-    reading = Mutex(Reading(freshness: freshness))
-    let empty = CatalogSnapshot(
-      catalog: CatalogState(), clickRates: clickRates, now: Timestamp(milliseconds: 0))
-    published = Mutex(Published(snapshot: empty, freshness: freshness))
+  /// - Parameters:
+  ///   - clickRates: an ad without counts of its own has the prior's.
+  ///   - recentMaximum: the most ads of the recent index.
+  ///   - perform: does what takes long, on a thread of its own, or at once.
+  package init(
+    freshness: CatalogFreshness = CatalogFreshness(), clickRates: ClickRates = ClickRates(),
+    recentMaximum: Int = IndexedCatalog.recentMaximum,
+    perform: @escaping @Sendable (_ job: @escaping @Sendable () -> Void) -> Void = { job in job() }
+  ) {
+    let catalog = IndexedCatalog(clickRates: clickRates, recentMaximum: recentMaximum)
+    reading = Mutex(Reading(catalog: catalog, freshness: freshness))
+    published = Mutex(Published(freshness: freshness))
+    self.perform = perform
   }
 
   /// Takes what came on the topic, in its order, at `now`; nothing means that time passed.
@@ -52,44 +57,65 @@ package final class CatalogSource: Sendable {
   /// - Returns: how many items were refused, because the catalogue is full or a version is none.
   @discardableResult
   package func apply(_ items: [Item], now: Timestamp) -> Int {
-    reading.withLock { reading in
-      var refused = 0
-      for item in items {
-        let change: CatalogState.Change
-        switch item {
-        case .message(.heartbeat(let records, let versionSum, let at, let stop)):
-          reading.freshness.noteHeartbeat(
-            records: records, versionSum: versionSum, at: at, stop: stop, own: reading.catalog, now: now)
-          change = .heartbeat
-        case .message(let message): change = reading.catalog.apply(message)
-        case .tombstone(let key): change = reading.catalog.applyTombstone(key: key)
-        }
-        switch change {
-        case .changed: reading.isChanged = true
-        case .refused: refused += 1
-        case .known, .heartbeat: break
-        }
+    let (refused, build) = reading.withLock { reading in
+      let refused = take(items, into: &reading, now: now)
+      return (refused, publish(&reading))
+    }
+    if let build { start(build) }
+    return refused
+  }
+
+  private func take(_ items: [Item], into reading: inout Reading, now: Timestamp) -> Int {
+    reading.now = now
+    var refused = 0
+    var isChanged = false
+    for item in items {
+      if case .message(.heartbeat(let records, let versionSum, let at, let stop)) = item {
+        reading.freshness.noteHeartbeat(
+          records: records, versionSum: versionSum, at: at, stop: stop, own: reading.catalog.catalog, now: now)
       }
-      if reading.isChanged { reading.freshness.noteCatalog(reading.catalog, now: now) }
-      publish(&reading, now: now)
-      return refused
+      switch reading.catalog.apply(item) {
+      case .changed: isChanged = true
+      case .refused: refused += 1
+      case .known, .heartbeat: break
+      }
+    }
+    if isChanged { reading.freshness.noteCatalog(reading.catalog.catalog, now: now) }
+    return refused
+  }
+
+  /// Shows partitions what has changed; says what is to be done for that besides. While the catalogue is incomplete
+  /// nobody is served from it, so a reader that catches up need not show each of its steps.
+  private func publish(_ reading: inout Reading) -> BaseBuild? {
+    let (freshness, now) = (reading.freshness, reading.now)
+    guard freshness.state(at: now) != .incomplete else {
+      published.withLock { $0.freshness = freshness }
+      return nil
+    }
+    let update = reading.isFirst ? reading.catalog.rebuilt(now: now) : reading.catalog.update(now: now)
+    reading.isFirst = false
+    publish(update, reading)
+    return reading.catalog.startBuild()
+  }
+
+  private func publish(_ update: CatalogUpdate, _ reading: Reading) {
+    let (freshness, wants, now) = (reading.freshness, reading.catalog.wants.wants, reading.now)
+    published.withLock { published in
+      published.snapshot.take(update)
+      published.snapshot.turn(to: now)
+      published.freshness = freshness
+      published.wants = wants
     }
   }
 
-  /// Makes the snapshot again where something changed. While the catalogue is incomplete nobody is served from it, so a
-  /// reader that catches up does not build it again and again.
-  private func publish(_ reading: inout Reading, now: Timestamp) {
-    let freshness = reading.freshness
-    let isCurrent = published.withLock { published in
-      published.freshness = freshness
-      return published.snapshot.index.isCurrent(at: now)
-    }
-    guard reading.isChanged || !isCurrent, freshness.state(at: now) != .incomplete else { return }
-    let snapshot = CatalogSnapshot(catalog: reading.catalog, clickRates: clickRates, now: now)
-    reading.isChanged = false
-    published.withLock { published in
-      published.snapshot = snapshot
-      published.wantsSecond = nil
+  private func start(_ build: BaseBuild) {
+    perform { [self] in
+      let base = build.run()
+      let next = reading.withLock { reading in
+        publish(reading.catalog.finishBuild(base, now: reading.now), reading)
+        return reading.catalog.startBuild()
+      }
+      if let next { start(next) }
     }
   }
 
@@ -106,26 +132,15 @@ package final class CatalogSource: Sendable {
     published.withLock { $0.freshness.heartbeatAt.map { now.milliseconds(since: $0) } }
   }
 
+  /// The catalogue with the flights that are on at `now`.
   package func view(at now: Timestamp) -> View {
-    published.withLock { View(snapshot: $0.snapshot, freshness: $0.freshness.state(at: now)) }
-  }
-
-  /// The live campaigns for which allotments should be at hand at `now`. Made once a second for all partitions. An
-  /// advertiser whose time zone is unknown is not served.
-  package func wants(at now: Timestamp) -> [AllotmentWant] {
     published.withLock { published in
-      let second = now.milliseconds / 1_000
-      guard published.wantsSecond != second else { return published.wants }
-      var days = published.budgetDays.filter { $0.value.contains(now) }
-      published.wants = published.snapshot.allotmentWants(now: now) { advertiser in
-        if days[advertiser.timeZone] == nil {
-          days[advertiser.timeZone] = BudgetCalendar(timeZone: advertiser.timeZone)?.day(of: now)
-        }
-        return days[advertiser.timeZone]?.number
-      }
-      published.budgetDays = days
-      published.wantsSecond = second
-      return published.wants
+      published.snapshot.turn(to: now)
+      return View(snapshot: published.snapshot, freshness: published.freshness.state(at: now))
     }
   }
+
+  /// The live campaigns for which allotments should be at hand, as of when the topic was last read. An advertiser whose
+  /// time zone is unknown is not served.
+  package var wants: AllotmentWants { published.withLock { $0.wants } }
 }

@@ -180,7 +180,7 @@ package struct SelectionDecider: PartitionDecider {
             report, campaign: row.campaign, sequence: sequence, partition: context.partition)))
     }
     guard view.freshness == .complete else { return }
-    for ask in state.allotments.asks(for: catalog.wants(at: context.now), now: context.now) {
+    for ask in state.allotments.asks(for: catalog.wants, now: context.now) {
       batch.answers.append(AdSelection.message(ask, partition: context.partition, now: context.now))
     }
   }
@@ -190,7 +190,7 @@ package struct SelectionDecider: PartitionDecider {
   package func isTimerDue(_ context: BatchContext) -> Bool {
     if counts.isDue(now: context.now) || state.allotments.isCloseDue(now: context.now) { return true }
     guard catalog.state(at: context.now) == .complete else { return false }
-    return state.allotments.isAskDue(for: catalog.wants(at: context.now), now: context.now)
+    return state.allotments.isAskDue(for: catalog.wants, now: context.now)
   }
 }
 

@@ -1,0 +1,90 @@
+internal import AdCore
+
+/// What one level of the catalogue has to offer to one request.
+struct Offer {
+  let index: AdIndex
+  private let matches: AdMatches
+  private let live: [UInt64]
+  private let sellable: [UInt64]
+  private let sellableSummary: [UInt64]
+  /// No ad before it may be served: where paid ads are suspended, the first house ad.
+  private let first: Int
+
+  init(_ query: AdQuery, _ level: AdLevel, _ sellable: SellableAds, arePaidAdsSuspended: Bool) {
+    index = level.index
+    matches = index.matches(for: query, liveness: level.liveness)
+    live = level.liveness.live.words
+    self.sellable = sellable.ads.words
+    sellableSummary = sellable.summary
+    first = arePaidAdsSuspended ? index.paidCount : 0
+  }
+
+  /// Its ads by the first reason against them, but for allotments.
+  var counts: ReasonCounts {
+    if first == 0 { return matches.tally.paid + matches.tally.house }
+    var counts = matches.tally.house
+    counts[.paidAdsSuspended] = matches.tally.paid.total
+    return counts
+  }
+
+  /// The first of its best ads that can be sold; nil if none can.
+  var best: Int? {
+    for block in first / 4_096..<max(first / 4_096, sellableSummary.count) {
+      var words = sellableSummary[block] & matches.summary[block]
+      while words != 0 {
+        let word = block * 64 + words.trailingZeroBitCount
+        let bits = offered(word) & sellable[word] & ~AdSet.mask(below: first - word * 64)
+        if bits != 0 { return word * 64 + bits.trailingZeroBitCount }
+        words &= words - 1
+      }
+    }
+    return nil
+  }
+
+  private func offered(_ word: Int) -> UInt64 { matches.eligible.words[word] & live[word] }
+
+  /// How many ads of `range` can be sold.
+  func sellableCount(in range: Range<Int>) -> Int {
+    guard !range.isEmpty else { return 0 }
+    let (low, high) = (range.lowerBound / 64, (range.upperBound - 1) / 64)
+    var count = 0
+    for word in low...high { count += (offered(word) & sellable[word]).nonzeroBitCount }
+    let outside = (
+      offered(low) & sellable[low] & AdSet.mask(below: range.lowerBound % 64),
+      offered(high) & sellable[high] & ~AdSet.mask(below: range.upperBound - high * 64)
+    )
+    return count - outside.0.nonzeroBitCount - outside.1.nonzeroBitCount
+  }
+
+  /// How many ads before `end` could be served, had they an allotment or not.
+  func offeredCount(before end: Int) -> Int { max(0, rank(end) - rank(first)) }
+
+  private func rank(_ position: Int) -> Int {
+    let word = position / 64
+    guard word < live.count else { return Int(matches.liveCount) }
+    return Int(matches.liveBefore[word]) + (offered(word) & AdSet.mask(below: position % 64)).nonzeroBitCount
+  }
+
+  /// The `number`th ad of `range` that can be sold, from 0; nil if there are no more.
+  func sellable(_ number: Int, in range: Range<Int>) -> Int? {
+    guard !range.isEmpty else { return nil }
+    var left = number
+    for word in range.lowerBound / 64...(range.upperBound - 1) / 64 {
+      let bits =
+        offered(word) & sellable[word] & ~AdSet.mask(below: range.lowerBound - word * 64)
+        & AdSet.mask(below: range.upperBound - word * 64)
+      let count = bits.nonzeroBitCount
+      if left < count { return word * 64 + bits.position(ofBit: left) }
+      left -= count
+    }
+    return nil
+  }
+
+  /// The ads that are worth as much as `best`, of either level, from the first that can be sold on; where there are none,
+  /// the empty range at their place.
+  func equals(of worth: AdWorth, from best: Int?) -> Range<Int> {
+    if let best, index.candidates[best].worth == worth { return best..<Int(index.groupEnds[best]) }
+    let end = index.count(worthAtLeast: worth)
+    return end..<end
+  }
+}

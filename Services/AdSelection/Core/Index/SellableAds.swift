@@ -1,0 +1,68 @@
+internal import AdCore
+
+/// The ads of an ``AdIndex`` that a partition could sell at this moment: a bit is set if and only if a reservation would
+/// succeed. House ads need none. Kept, not asked: it follows what happens to the allotments.
+struct SellableAds: Hashable, Sendable {
+  let index: AdIndex
+  private(set) var ads: AdSet
+  /// A bit for each word of ``ads`` that has one.
+  private(set) var summary: [UInt64]
+
+  /// As `book` stands.
+  init(of index: AdIndex, _ book: AllotmentBook) {
+    self.index = index
+    ads = AdSet(capacity: index.candidates.count) { $0 >= index.paidCount }
+    for campaign in index.campaigns.keys { SellableAds.note(campaign, book, index, in: &ads) }
+    summary = ads.summary
+  }
+
+  /// Looks at the ads of one campaign again.
+  mutating func refresh(_ campaign: CampaignID, _ book: AllotmentBook) {
+    SellableAds.note(campaign, book, index, in: &ads)
+    for position in index.campaigns[campaign] ?? [] {
+      let word = Int(position) / 64
+      let bit: UInt64 = 1 << UInt64(word % 64)
+      if ads.words[word] == 0 { summary[word / 64] &= ~bit } else { summary[word / 64] |= bit }
+    }
+  }
+
+  fileprivate mutating func follow(_ index: AdIndex, _ book: AllotmentBook, touched: Set<CampaignID>) {
+    guard self.index === index else {
+      self = SellableAds(of: index, book)
+      return
+    }
+    for campaign in touched { refresh(campaign, book) }
+  }
+
+  private static func note(_ campaign: CampaignID, _ book: AllotmentBook, _ index: AdIndex, in ads: inout AdSet) {
+    guard let positions = index.campaigns[campaign] else { return }
+    book.visit(campaign) { canReserve in
+      for position in positions where position < index.paidCount {
+        ads.set(Int(position), to: canReserve(index.candidates[Int(position)].price))
+      }
+    }
+  }
+
+  /// By the same positions, in whatever index.
+  static func == (left: SellableAds, right: SellableAds) -> Bool { left.ads == right.ads }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(ads) }
+}
+
+/// The same for both levels of a catalogue.
+struct SellableLevels: Hashable, Sendable {
+  private(set) var base: SellableAds
+  private(set) var recent: SellableAds
+
+  /// As `book` stands.
+  init(of snapshot: CatalogSnapshot, _ book: AllotmentBook) {
+    base = SellableAds(of: snapshot.base.index, book)
+    recent = SellableAds(of: snapshot.recent.index, book)
+  }
+
+  /// Goes on to `snapshot` after what has touched some campaigns of `book`.
+  mutating func follow(_ snapshot: CatalogSnapshot, _ book: AllotmentBook, touched: Set<CampaignID>) {
+    base.follow(snapshot.base.index, book, touched: touched)
+    recent.follow(snapshot.recent.index, book, touched: touched)
+  }
+}
