@@ -17,7 +17,7 @@ enum HandbillMain {
     ],
     subcommands: [
       DemoCommand.demo, DemoCommand.up, ReportCommand.command, ExplainCommand.command,
-      ReconcileCommand.command, SettleCommand.command, CatalogCommand.command, SeedCommand.command,
+      ReconcileCommand.command, DrainCommand.command, CatalogCommand.command, SeedCommand.command,
       SimulateCommand.command,
       TopicsCommand.command, MigrateCommand.command, LogCommand.command, RepublishCommand.command,
       RejectedCommand.command,

@@ -52,7 +52,7 @@ struct NetworkTopics: Sendable {
   ///
   /// Blocks.
   func counts(_ settings: [TopicSettings]) throws(KafkaError) -> [String: Int32] {
-    let probe = try KafkaLogProbe(configuration: place.configuration(clientID: "handbill-topics"))
+    let probe = try KafkaTopicProbe(configuration: place.configuration(clientID: "handbill-topics"))
     defer { probe.close(timeoutMilliseconds: 1_000) }
     var counts: [String: Int32] = [:]
     for topic in settings {

@@ -69,7 +69,7 @@ package enum CatalogFollower {
       handle(items)
       for case .error(let error) in events {
         if error.isFatal || error.kind == .offsetOutOfRange { throw error }
-        logger.limited(.warning, key: "catalog-kafka", "Kafka says", ["error": .init(error.description)])
+        logger.limited(.warning, key: "catalog-kafka", "Kafka reported an error", ["error": .init(error.description)])
       }
     }
   }

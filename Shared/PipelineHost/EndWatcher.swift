@@ -22,7 +22,7 @@ final class EndWatcher: @unchecked Sendable {
   private let watched = Locked<[Int32: Watched]>([:])
   private let counts = Locked<[String: Int32]>([:])
   private let stopRequest = StopRequest()
-  private var probe: KafkaLogProbe?
+  private var probe: KafkaTopicProbe?
   private let growth = Locked(PartitionGrowth())
   private static let questionMilliseconds: Int32 = 5_000
   private static let intervalMilliseconds = 1_000
@@ -59,9 +59,9 @@ final class EndWatcher: @unchecked Sendable {
   private var topics: [String] { inputs.map(\.topic) + alsoGrown }
 
   /// Made once and kept: its connections and its end take a good part of a start.
-  private func openProbe() throws(KafkaError) -> KafkaLogProbe {
+  private func openProbe() throws(KafkaError) -> KafkaTopicProbe {
     if let probe { return probe }
-    let made = try KafkaLogProbe(configuration: configuration)
+    let made = try KafkaTopicProbe(configuration: configuration)
     probe = made
     return made
   }
@@ -91,14 +91,14 @@ final class EndWatcher: @unchecked Sendable {
         try look(with: probe, shown: &shown)
       } catch {
         logger.limited(
-          .warning, key: "ends", "the ends of the inputs cannot be seen", ["error": .init(error.description)])
+          .warning, key: "ends", "the end offsets of the inputs cannot be read", ["error": .init(error.description)])
       }
     }
     probe?.abandon()
   }
 
   /// - Parameter shown: the partitions whose lag is shown; those that went to another instance are its to show.
-  private func look(with probe: KafkaLogProbe, shown: inout Set<Int32>) throws(KafkaError) {
+  private func look(with probe: KafkaTopicProbe, shown: inout Set<Int32>) throws(KafkaError) {
     let clock = SystemClock()
     let watched = watched.withLock { $0 }
     for partition in shown.subtracting(watched.keys) {

@@ -16,8 +16,8 @@ package enum HostMetrics {
     help: "Time to decide, commit and publish a batch.")
   package static let duplicateRounds = MetricDeclaration.counter(
     "handbill_duplicate_rounds_total", help: "Batches decided again because ids existed already.")
-  package static let halvings = MetricDeclaration.counter(
-    "handbill_halvings_total", help: "Batches halved because the database refused a row.")
+  package static let bisections = MetricDeclaration.counter(
+    "handbill_bisections_total", help: "Batches bisected because the database refused a row.")
   package static let reopenings = MetricDeclaration.counter(
     "handbill_partition_reopenings_total", help: "Partitions opened again after a failure, by its kind.",
     labels: ["reason"])
@@ -44,7 +44,7 @@ package enum HostMetrics {
     "handbill_timer_refusals_total", help: "Things due without a record that the database refused and that were left.")
 
   package static let declarations = [
-    records, batches, batchRecords, batchSeconds, duplicateRounds, halvings, reopenings, partitionsOpen,
+    records, batches, batchRecords, batchSeconds, duplicateRounds, bisections, reopenings, partitionsOpen,
     partitionsStopped, lag, watermarkAge, producerRebuilds, unsentAnswers, lost, timerRefusals,
   ]
 }

@@ -12,14 +12,14 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   // `@unchecked Sendable` holds because everything but the mailbox and the constants is touched by `run`'s thread only.
   typealias Service = Tables.Service
   typealias Batch = InputBatch<Service.Event>
-  private typealias Pipeline = PartitionPipeline<PostgresPipelineStore<Tables>, WorkerLogWriter>
+  private typealias Pipeline = PartitionPipeline<PostgresPipelineStore<Tables>, WorkerTopicWriter>
 
   let mailbox = Mailbox<WorkerCommand<Batch>>()
   private let service: Service
   private let store: PostgresPipelineStore<Tables>
-  private let writer: WorkerLogWriter
-  private let probe: KafkaLogProbe
-  private let tell: @Sendable (WorkerNews) -> Void
+  private let writer: WorkerTopicWriter
+  private let probe: KafkaTopicProbe
+  private let tell: @Sendable (WorkerEvent) -> Void
   private let logger: Logger
   private let meters: WorkerMeters
   private let outboxEntriesMaximum: Int
@@ -29,13 +29,13 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   private let heartbeat: @Sendable () -> Void
 
   init(
-    service: Service, store: PostgresPipelineStore<Tables>, probe: KafkaLogProbe,
-    writer: KafkaLogWriter, logger: Logger, meters: WorkerMeters, outboxEntriesMaximum: Int,
-    heartbeat: @escaping @Sendable () -> Void, tell: @escaping @Sendable (WorkerNews) -> Void
+    service: Service, store: PostgresPipelineStore<Tables>, probe: KafkaTopicProbe,
+    writer: KafkaTopicWriter, logger: Logger, meters: WorkerMeters, outboxEntriesMaximum: Int,
+    heartbeat: @escaping @Sendable () -> Void, tell: @escaping @Sendable (WorkerEvent) -> Void
   ) {
     self.service = service
     self.store = store
-    self.writer = WorkerLogWriter(writer)
+    self.writer = WorkerTopicWriter(writer)
     self.probe = probe
     self.logger = logger
     self.meters = meters
@@ -82,8 +82,8 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
         pipelines[partition] = nil
       case .report(let partition, let error, let forPerson):
         report(error, partition: partition, forPerson: forPerson)
-      case .tell(let news):
-        tell(news)
+      case .tell(let event):
+        tell(event)
       case .end:
         end()
       }
@@ -152,7 +152,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   }
 
   /// Looks into the inputs' logs: their bounds, and the records that the positions rest on.
-  private func look(_ partition: Int32, lastOffsets: [Int64?]) throws(PipelineError) -> [LogProbe] {
+  private func look(_ partition: Int32, lastOffsets: [Int64?]) throws(PipelineError) -> [TopicProbe] {
     do throws(KafkaError) {
       let places = service.inputs.map { KafkaTopicPartition(topic: $0.topic, partition: partition) }
       return try probe.lookAtRecords(places, lastOffsets: lastOffsets, timeoutMilliseconds: 10_000)

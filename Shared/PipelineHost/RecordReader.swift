@@ -7,7 +7,7 @@ import Threads
 /// Reads the service's inputs on one thread: decodes records into batches, and does with them and with the partitions
 /// what the rules say (``ReaderState``).
 final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
-  // `@unchecked Sendable` holds because everything but the news, the flag and the constants is touched by `run`'s
+  // `@unchecked Sendable` holds because everything but the workers' events, the flag and the constants is touched by `run`'s
   // thread only.
   typealias Service = Tables.Service
 
@@ -16,7 +16,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   private let consumer: KafkaConsumer
   private let workers: [PartitionWorker<Tables>]
   private let settings: PipelineSettings
-  private let news: NewsBox
+  private let workerEvents: WorkerEvents
   private let orders: Mailbox<LeaseOrder>
   private let holdings: PartitionHoldings
   private let leases: LeaseKeeper
@@ -42,7 +42,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     self.consumer = consumer
     self.workers = workers
     self.settings = settings
-    news = boxes.news
+    workerEvents = boxes.workerEvents
     orders = boxes.orders
     holdings = boxes.holdings
     self.leases = leases
@@ -77,8 +77,8 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   }
 
   private func step() throws(KafkaError) {
-    try takeNews()
-    try obeyLeases()
+    try takeEvents()
+    try handleLeases()
     try perform(
       state.ticked(
         now: clock.monotonicMilliseconds, member: holdings.member, partitionCount: partitionCount))
@@ -88,13 +88,13 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
       timeoutMilliseconds: Int32(state.waitMilliseconds(now: now, atMost: ReaderLimits.pollMilliseconds)),
       recordsMaximum: min(ReaderLimits.pollRecordsMaximum, settings.batchRecordsMaximum), receive: receive)
     for event in events { try handle(event) }
-    try takeNews()
-    try obeyLeases()
+    try takeEvents()
+    try handleLeases()
     try perform(
       state.polled(now: clock.monotonicMilliseconds) { partition in
         batches[partition].map { ($0.batch.records.count, $0.batch.raw.count) } ?? (0, 0)
       })
-    news.readerWaits(state.hasCollected)
+    workerEvents.readerWaits(state.hasCollected)
     try commitOffsets()
   }
 
@@ -190,13 +190,14 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
       }
     case .error(let error):
       if error.isFatal { throw error }
-      logger.limited(.warning, key: "kafka-\(error.codeName)", "Kafka says", ["error": .init(error.description)])
+      logger.limited(
+        .warning, key: "kafka-\(error.codeName)", "Kafka reported an error", ["error": .init(error.description)])
       guard error.kind == .offsetOutOfRange, let place = error.partition else { return }
       try perform(state.refused(place.partition, member: holdings.member, partitionCount: partitionCount))
     }
   }
 
-  private func obeyLeases() throws(KafkaError) {
+  private func handleLeases() throws(KafkaError) {
     for order in orders.takeAll(timeoutMilliseconds: 0) {
       try perform(state.ordered(order, partitionCount: partitionCount))
     }
@@ -213,8 +214,8 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     if let offsets = state.takeAssignment() { try consumer.assign(places(offsets)) }
   }
 
-  private func takeNews(timeoutMilliseconds: Int = 0) throws(KafkaError) {
-    for item in news.takeAll(timeoutMilliseconds: timeoutMilliseconds) {
+  private func takeEvents(timeoutMilliseconds: Int = 0) throws(KafkaError) {
+    for item in workerEvents.takeAll(timeoutMilliseconds: timeoutMilliseconds) {
       try perform(state.told(item, now: clock.monotonicMilliseconds))
     }
   }
@@ -224,7 +225,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     try perform(state.stopped())
     let deadline = Deadline(afterMilliseconds: ReaderLimits.finishMilliseconds)
     while !state.isEmpty, !deadline.isOver {
-      try takeNews(timeoutMilliseconds: Int(deadline.remainingMilliseconds))
+      try takeEvents(timeoutMilliseconds: Int(deadline.remainingMilliseconds))
     }
     ends.watch([:])
   }

@@ -42,7 +42,7 @@ package enum ServiceHost {
     try prepare()
     let consumer = try connecting.value()
     let boxes = ReaderBoxes(waker: consumer.waker)
-    let news = boxes.news
+    let workerEvents = boxes.workerEvents
     let open = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.partitionsOpen)) { $0.reduce(0, +) }
     let stopped = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.partitionsStopped)) { $0.reduce(0, +) }
     let ages = WorkerMeters.Shares(context.metrics.gauge(HostMetrics.watermarkAge)) { $0.max() ?? 0 }
@@ -56,7 +56,7 @@ package enum ServiceHost {
           registry: context.metrics, worker: index, open: open, stopped: stopped, watermarkAge: ages),
         outboxEntriesMaximum: settings.outboxEntriesMaximum,
         heartbeat: { heartbeat.beat() },
-        tell: { news.tell($0) })
+        tell: { workerEvents.tell($0) })
       workers.withLock { $0.append(worker) }
     }
     let all = workers.withLock { $0 }
@@ -72,8 +72,8 @@ package enum ServiceHost {
   private static func makeWriter<Tables: ServiceTables>(
     service: Tables.Service, kafka: KafkaConfiguration, workers: Locked<[PartitionWorker<Tables>]>,
     context: ServiceContext
-  ) -> KafkaLogWriter {
-    let listener = KafkaLogWriter.Listener(
+  ) -> KafkaTopicWriter {
+    let listener = KafkaTopicWriter.Listener(
       delivered: { receipts in
         let all = workers.withLock { $0 }
         guard !all.isEmpty else { return }
@@ -81,7 +81,7 @@ package enum ServiceHost {
         for (index, share) in shares { all[index].mailbox.put(.delivered(share)) }
       },
       rebuilt: { for worker in workers.withLock({ $0 }) { worker.mailbox.put(.writerRebuilt) } })
-    return KafkaLogWriter(
+    return KafkaTopicWriter(
       configuration: kafka, topics: service.outputs + service.inputs.map(\.topic) + ["ads.rejected"],
       listener: listener, logger: context.logger.named("producer"), metrics: context.metrics)
   }
@@ -115,7 +115,7 @@ package enum ServiceHost {
 
   /// Where the brokers know the topics: the consumer, which reads nothing yet, and the writer's producer.
   private static func connect<Service: PipelineService>(
-    _ service: Service, kafka: KafkaConfiguration, writer: KafkaLogWriter, ends: EndWatcher, context: ServiceContext
+    _ service: Service, kafka: KafkaConfiguration, writer: KafkaTopicWriter, ends: EndWatcher, context: ServiceContext
   ) throws -> KafkaConsumer {
     let consumer = try KafkaConsumer(
       configuration: kafka, groupID: "handbill-\(Service.name)", topics: service.inputs.map(\.topic))
@@ -189,7 +189,7 @@ private struct WorkerTools<Tables: ServiceTables> {
   private static var questionMilliseconds: Int32 { 10_000 }
 
   let store: PostgresPipelineStore<Tables>
-  let probe: KafkaLogProbe
+  let probe: KafkaTopicProbe
 
   /// Where something is away this is tried again when there is something to do.
   init(_ tables: Tables, _ service: Tables.Service, settings: PipelineSettings, kafka: KafkaConfiguration) throws {
@@ -197,7 +197,7 @@ private struct WorkerTools<Tables: ServiceTables> {
       tables: tables, service: service,
       configuration: try settings.database(applicationName: "handbill-\(Tables.Service.name)"),
       insertedRowsMaximum: settings.insertedRowsMaximum)
-    probe = try KafkaLogProbe(configuration: kafka)
+    probe = try KafkaTopicProbe(configuration: kafka)
     store.connect()
     _ = try? probe.partitionCounts(of: service.inputs.map(\.topic), timeoutMilliseconds: Self.questionMilliseconds)
   }

@@ -12,7 +12,7 @@ final class WorkerMeters: Sendable {
   private let batchRecords: Histogram
   private let batchSeconds: Histogram
   private let duplicateRounds: Counter
-  private let halvings: Counter
+  private let bisections: Counter
 
   /// What the workers of a process add up to one gauge.
   final class Shares: Sendable {
@@ -46,7 +46,7 @@ final class WorkerMeters: Sendable {
     batchRecords = registry.histogram(HostMetrics.batchRecords)
     batchSeconds = registry.histogram(HostMetrics.batchSeconds)
     duplicateRounds = registry.counter(HostMetrics.duplicateRounds)
-    halvings = registry.counter(HostMetrics.halvings)
+    bisections = registry.counter(HostMetrics.bisections)
     // From the start, so that the first one of a kind is seen as a rise.
     for kind in PipelineError.Kind.allCases { _ = registry.counter(HostMetrics.reopenings, ["reason": kind.rawValue]) }
   }
@@ -59,7 +59,7 @@ final class WorkerMeters: Sendable {
       batchSeconds.observe(Double(microseconds) / 1_000_000)
     }
     if summary.duplicateRounds > 0 { duplicateRounds.add(summary.duplicateRounds) }
-    if summary.halvings > 0 { halvings.add(summary.halvings) }
+    if summary.bisections > 0 { bisections.add(summary.bisections) }
     for (number, count) in summary.outcomes.enumerated() where count > 0 {
       let outcome = Outcome(rawValue: UInt8(number))
       registry.counter(HostMetrics.records, ["outcome": outcome.kind, "reason": outcome.reason]).add(count)

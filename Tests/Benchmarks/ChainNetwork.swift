@@ -93,8 +93,8 @@ struct ChainNetwork {
   func billed(_ connection: PostgresConnection) throws -> Billed {
     let row = try connection.query(
       """
-      SELECT coalesce(sum(taken_sequence) FILTER (WHERE topic = $1), 0)::bigint,
-        coalesce(sum(taken_sequence) FILTER (WHERE topic = $2), 0)::bigint
+      SELECT coalesce(sum(consumed_sequence) FILTER (WHERE topic = $1), 0)::bigint,
+        coalesce(sum(consumed_sequence) FILTER (WHERE topic = $2), 0)::bigint
       FROM billing.input
       """, [Topic.acceptedImpressions.name, Topic.acceptedClicks.name])[0]
     return Billed(impressions: try row.decode(0), clicks: try row.decode(1))

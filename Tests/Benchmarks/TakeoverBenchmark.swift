@@ -33,7 +33,7 @@ struct TakeoverBenchmark {
     for round in 1...Rounds.count {
       progress("takeover, \(rows) impressions stored, round \(round) of \(Rounds.count)")
       try connection.executeScript(
-        "UPDATE impression_tracking.output SET emitted_sequence = next_sequence - 1 - \(Self.unconfirmed)")
+        "UPDATE impression_tracking.output SET confirmed_sequence = next_sequence - 1 - \(Self.unconfirmed)")
       rounds.note(Self.full, try takeOver(database, connection))
     }
     return [
@@ -63,7 +63,7 @@ struct TakeoverBenchmark {
 
   private static let epochs = "SELECT coalesce(sum(epoch), 0)::bigint FROM impression_tracking.partition"
   private static let left = """
-    SELECT coalesce(sum(next_sequence - 1 - emitted_sequence), 0)::bigint FROM impression_tracking.output
+    SELECT coalesce(sum(next_sequence - 1 - confirmed_sequence), 0)::bigint FROM impression_tracking.output
     """
 
   /// Rows as the service makes them: ids of the last hours, in order, the partitions' batches in turn.
@@ -99,11 +99,11 @@ struct TakeoverBenchmark {
       UPDATE impression_tracking.partition p SET batch_number = b.last
       FROM (SELECT partition, max(batch_number) AS last FROM impression_tracking.batch GROUP BY partition) AS b
       WHERE p.partition = b.partition;
-      INSERT INTO impression_tracking.output (partition, topic, next_sequence, emitted_sequence)
+      INSERT INTO impression_tracking.output (partition, topic, next_sequence, confirmed_sequence)
       SELECT partition, '\(Topic.acceptedImpressions.name)', max(sequence) + 1, max(sequence)
       FROM impression_tracking.impression GROUP BY partition
       ON CONFLICT (partition, topic) DO UPDATE
-      SET next_sequence = excluded.next_sequence, emitted_sequence = excluded.emitted_sequence;
+      SET next_sequence = excluded.next_sequence, confirmed_sequence = excluded.confirmed_sequence;
       DROP TABLE history;
       ANALYZE;
       CHECKPOINT;

@@ -13,7 +13,7 @@ final class FaultRunner {
     var warmUpMilliseconds = 2_000
     /// How long everything may take to be decided after a fault.
     var recoveryMilliseconds: Int64 = 90_000
-    var settleSeconds = 60
+    var drainSeconds = 60
   }
 
   private let settings: Settings
@@ -78,7 +78,7 @@ final class FaultRunner {
       timeoutMilliseconds: settings.recoveryMilliseconds)
     try devices?.stop()
     guard let tally = devices?.tallyPath ?? network.tallyOfOwnDevices else { throw FaultFailure("there is no tally") }
-    let accounts = try Accounts.close(network, tallyPath: tally, timeoutSeconds: settings.settleSeconds)
+    let accounts = try Accounts.close(network, tallyPath: tally, timeoutSeconds: settings.drainSeconds)
     result.compared = accounts.compared
     result.differences = accounts.differences
     guard accounts.differences == 0 else { throw FaultFailure(accounts.examples.joined(separator: "\n")) }

@@ -53,22 +53,22 @@ struct SelectionTables: ServiceTables {
 
   func rows(_ batch: CommitBatch<AdSelection>) -> [TableRows] { [DecisionRows.rows(batch)] }
 
-  func finish(_ batch: CommitBatch<AdSelection>, with pipeline: inout PostgresPipeline) -> CommitReader {
+  func finish(_ batch: CommitBatch<AdSelection>, with statements: inout StatementBatch) -> CommitReader {
     let effects = batch.effects
     if !effects.opened.isEmpty {
-      pipeline.send(InsertAllotments(partition: batch.partition, batchNumber: batch.number, rows: effects.opened))
+      statements.send(InsertAllotments(partition: batch.partition, batchNumber: batch.number, rows: effects.opened))
     }
-    for (id, used) in effects.used { pipeline.send(UseAllotment(partition: batch.partition, id: id, used: used)) }
-    if !effects.closed.isEmpty { pipeline.send(CloseAllotments(partition: batch.partition, closed: effects.closed)) }
-    if !effects.counts.isEmpty { write(effects.counts, of: batch, with: &pipeline) }
-    return { [metrics] (_: PostgresPipelineResults) throws(PostgresError) -> CommitResult in
+    for (id, used) in effects.used { statements.send(UseAllotment(partition: batch.partition, id: id, used: used)) }
+    if !effects.closed.isEmpty { statements.send(CloseAllotments(partition: batch.partition, closed: effects.closed)) }
+    if !effects.counts.isEmpty { write(effects.counts, of: batch, with: &statements) }
+    return { [metrics] (_: StatementBatchResults) throws(PostgresError) -> CommitResult in
       metrics.note(effects)
       return CommitResult()
     }
   }
 
   private func write(
-    _ counts: [SelectionCountKey: Int64], of batch: CommitBatch<AdSelection>, with pipeline: inout PostgresPipeline
+    _ counts: [SelectionCountKey: Int64], of batch: CommitBatch<AdSelection>, with statements: inout StatementBatch
   ) {
     var ofApps: [(key: MinuteCountKey, requests: Int64)] = []
     var keyless: [AddKeylessCounts.Count] = []
@@ -80,13 +80,13 @@ struct SelectionTables: ServiceTables {
       }
     }
     // Always: it says up to which batch everything is counted.
-    pipeline.send(
+    statements.send(
       AddRequestMinuteCounts(
         partition: batch.partition, batchNumber: batch.number, committedAt: batch.committedAt, counts: ofApps))
     guard !keyless.isEmpty else { return }
     let today = batch.committedAt.milliseconds / 86_400_000
     let oldest = PostgresDate(days: Int32(clamping: today - Int64(retentionDays)))
-    pipeline.send(AddKeylessCounts(partition: batch.partition, oldestDay: oldest, counts: keyless))
+    statements.send(AddKeylessCounts(partition: batch.partition, oldestDay: oldest, counts: keyless))
   }
 
   func messages(

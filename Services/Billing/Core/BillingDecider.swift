@@ -226,7 +226,7 @@ package struct BillingDecider: PartitionDecider {
   }
 
   private func endLimit(_ context: BatchContext) -> Timestamp {
-    min(context.takenWatermarks[Self.impressions], context.takenWatermarks[Self.clicks])
+    min(context.consumedWatermarks[Self.impressions], context.consumedWatermarks[Self.clicks])
       .advanced(byMilliseconds: -settings.endDelayMilliseconds)
   }
 }

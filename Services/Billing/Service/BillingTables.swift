@@ -46,25 +46,25 @@ struct BillingTables: ServiceTables {
   func rows(_ batch: CommitBatch<BillingService>) -> [TableRows] { ChargeRows.rows(batch) }
 
   func finish(
-    _ batch: CommitBatch<BillingService>, with pipeline: inout PostgresPipeline
+    _ batch: CommitBatch<BillingService>, with statements: inout StatementBatch
   ) -> CommitReader {
     for suspended in batch.effects.suspended {
-      pipeline.send(Suspend(partition: batch.partition, batchNumber: batch.number, suspended: suspended))
+      statements.send(Suspend(partition: batch.partition, batchNumber: batch.number, suspended: suspended))
     }
     if !batch.effects.revenue.isEmpty {
-      pipeline.send(AddRevenue(partition: batch.partition, revenue: batch.effects.revenue))
+      statements.send(AddRevenue(partition: batch.partition, revenue: batch.effects.revenue))
     }
     if !batch.effects.clickCounts.isEmpty {
-      pipeline.send(
+      statements.send(
         AddClickCounts(
           partition: batch.partition, counts: batch.effects.clickCounts,
           rememberedImpressions: settings.rememberedImpressions))
     }
     let settle = Settle(batch)
-    let ticket = settle.isNeeded ? pipeline.send(settle) : nil
+    let ticket = settle.isNeeded ? statements.send(settle) : nil
     let partition = batch.partition
     let suspended = batch.effects.suspended
-    return { [logger] (results: PostgresPipelineResults) throws(PostgresError) -> CommitResult in
+    return { [logger] (results: StatementBatchResults) throws(PostgresError) -> CommitResult in
       let messages = if let ticket { try results.rows(ticket) } else { [NumberedMessage]() }
       for event in suspended {
         logger.critical(

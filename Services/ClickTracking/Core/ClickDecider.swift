@@ -62,7 +62,7 @@ package struct ClickDecider: PartitionDecider {
 
   /// Whether no impression of a token that expires then can come any more: whatever arrived in time is decided.
   private func isExpired(_ expiresAt: Timestamp, _ context: BatchContext) -> Bool {
-    context.takenWatermarks[ClickTracking.impressionsInput] > windows.lastImpressionArrival(expiresAt: expiresAt)
+    context.consumedWatermarks[ClickTracking.impressionsInput] > windows.lastImpressionArrival(expiresAt: expiresAt)
   }
 
   /// The next serves that the timer gives up, in the order of their ids.
@@ -138,7 +138,7 @@ package struct ClickDecider: PartitionDecider {
       return .free(verdict)
     }
     draft.known.clients[client, default: ClientClicks()].waiting.append(click)
-    if let verdict = settle(client, newest: click, in: &draft) {
+    if let verdict = resolve(client, newest: click, in: &draft) {
       return verdict == .billable ? .accepted : .free(verdict)
     }
     draft.decision.effects.parked[click.identity] = click
@@ -159,7 +159,7 @@ package struct ClickDecider: PartitionDecider {
     guard client != nil || draft.known.serves.contains(id) else { return }
     draft.known.seenAt[id] = impression.eventTime
     waiting.release(id)
-    if let client { settle(client, in: &draft) }
+    if let client { resolve(client, in: &draft) }
   }
 
   /// The views of these serves do not come (M5): their clicks end, and what waited for them is decided.
@@ -170,7 +170,7 @@ package struct ClickDecider: PartitionDecider {
       for decided in draft.known.clients[client]?.giveUp(serve) ?? [] {
         draft.record(decided.click, decided.verdict, isJudged: true, wasParked: true)
       }
-      settle(client, in: &draft)
+      resolve(client, in: &draft)
     }
     waiting.updateEarliestExpiry()
   }
@@ -180,12 +180,12 @@ package struct ClickDecider: PartitionDecider {
   /// - Parameter newest: The click whose record is being decided, the last of all.
   /// - Returns: the newest click's verdict; nil where it has to wait.
   @discardableResult
-  private mutating func settle(
+  private mutating func resolve(
     _ client: ClickClient, newest: ParkedClick? = nil, in draft: inout ClickDraft
   ) -> ClickVerdict? {
     let seenAt = draft.known.seenAt
     var verdict: ClickVerdict?
-    for decided in draft.known.clients[client]?.settle(seenAt: seenAt, windows: windows) ?? [] {
+    for decided in draft.known.clients[client]?.resolve(seenAt: seenAt, windows: windows) ?? [] {
       let isNewest = decided.click.position == newest?.position
       draft.record(decided.click, decided.verdict, isJudged: true, wasParked: !isNewest)
       if isNewest { verdict = decided.verdict }

@@ -108,7 +108,7 @@ package struct ClientClicks: Sendable {
   /// too full; and windows without them are as they were.
   ///
   /// - Parameter seenAt: When ads were seen, as far as it is known.
-  mutating func settle(seenAt: [ServeID: Timestamp], windows: Windows) -> [Decided] {
+  mutating func resolve(seenAt: [ServeID: Timestamp], windows: Windows) -> [Decided] {
     var earlier = EarlierClicks(judged, windows: windows)
     var decided: [Decided] = []
     waiting = waiting.filter { click in

@@ -38,7 +38,7 @@ struct WaitingClicks {
   /// No token of ``unseen`` expires earlier.
   private(set) var earliestExpiry = Timestamp(milliseconds: .max)
   /// What was changed since ``begin()``, to change it back.
-  private var journal: [Change] = []
+  private var undoLog: [Change] = []
 
   private enum Change {
     case unseen(ServeID, before: Unseen?)
@@ -55,26 +55,26 @@ struct WaitingClicks {
     updateEarliestExpiry()
   }
 
-  mutating func begin() { journal.removeAll(keepingCapacity: true) }
+  mutating func begin() { undoLog.removeAll(keepingCapacity: true) }
 
   /// A click waits for the view of its ad.
   mutating func park(_ click: ParkedClick) {
     let serve = click.terms.serveID
-    journal.append(.unseen(serve, before: unseen[serve]))
+    undoLog.append(.unseen(serve, before: unseen[serve]))
     unseen[serve] = Unseen(client: click.client, expiresAt: click.terms.expiresAt)
     earliestExpiry = min(earliestExpiry, click.terms.expiresAt)
   }
 
   /// No click waits for this ad's view any more.
   mutating func release(_ serve: ServeID) {
-    if let before = unseen.removeValue(forKey: serve) { journal.append(.unseen(serve, before: before)) }
+    if let before = unseen.removeValue(forKey: serve) { undoLog.append(.unseen(serve, before: before)) }
   }
 
   /// The client's clicks that still wait happened within these times; nil where none waits.
   mutating func set(_ client: ClickClient, to times: ClosedRange<Timestamp>?) {
     let before = clients[client]
     guard before != times else { return }
-    journal.append(.client(client, before: before))
+    undoLog.append(.client(client, before: before))
     clients[client] = times
   }
 
@@ -84,7 +84,7 @@ struct WaitingClicks {
   }
 
   mutating func revert() {
-    for change in journal.reversed() {
+    for change in undoLog.reversed() {
       switch change {
       case .client(let client, let before): clients[client] = before
       case .unseen(let serve, let before):
@@ -92,6 +92,6 @@ struct WaitingClicks {
         if let before { earliestExpiry = min(earliestExpiry, before.expiresAt) }
       }
     }
-    journal.removeAll()
+    undoLog.removeAll()
   }
 }

@@ -32,20 +32,20 @@ struct ClickTables: ServiceTables {
   func look(
     up query: ClickQuery, partition: Int32, in connection: PostgresConnection
   ) throws(PostgresError) -> ClickKnowledge {
-    var pipeline = PostgresPipeline()
+    var statements = StatementBatch()
     let clicks = query.identities.filter { $0.kind == .click }
     let stopped = query.identities.subtracting(clicks)
     let waiting = query.clients.filter(\.value.hasWaiting)
-    let findClicks = clicks.isEmpty ? nil : pipeline.send(FindClicks(identities: Array(clicks)))
-    let findStopped = stopped.isEmpty ? nil : pipeline.send(FindStoppedActions(identities: Array(stopped)))
-    let findImpressions = query.serves.isEmpty ? nil : pipeline.send(FindTappedImpressions(ids: Array(query.serves)))
+    let findClicks = clicks.isEmpty ? nil : statements.send(FindClicks(identities: Array(clicks)))
+    let findStopped = stopped.isEmpty ? nil : statements.send(FindStoppedActions(identities: Array(stopped)))
+    let findImpressions = query.serves.isEmpty ? nil : statements.send(FindTappedImpressions(ids: Array(query.serves)))
     let findJudged =
       query.clients.isEmpty
-      ? nil : pipeline.send(FindJudgedClicks(partition: partition, clients: query.clients, windows: windows))
+      ? nil : statements.send(FindJudgedClicks(partition: partition, clients: query.clients, windows: windows))
     let findWaiting =
       waiting.isEmpty
-      ? nil : pipeline.send(FindWaitingClicks(partition: partition, clients: waiting, windows: windows))
-    let results = try connection.run(pipeline)
+      ? nil : statements.send(FindWaitingClicks(partition: partition, clients: waiting, windows: windows))
+    let results = try connection.run(statements)
 
     var known = ClickKnowledge()
     known.serves = query.serves
@@ -73,13 +73,13 @@ struct ClickTables: ServiceTables {
   }
 
   func finish(
-    _ batch: CommitBatch<ClickTracking>, with pipeline: inout PostgresPipeline
+    _ batch: CommitBatch<ClickTracking>, with statements: inout StatementBatch
   ) -> CommitReader {
-    if !batch.effects.released.isEmpty { _ = pipeline.send(RemoveParkedClicks(identities: batch.effects.released)) }
+    if !batch.effects.released.isEmpty { _ = statements.send(RemoveParkedClicks(identities: batch.effects.released)) }
     if !batch.effects.counts.isEmpty {
-      _ = pipeline.send(AddClickMinuteCounts(partition: batch.partition, counts: batch.effects.counts))
+      _ = statements.send(AddClickMinuteCounts(partition: batch.partition, counts: batch.effects.counts))
     }
-    return { (_: PostgresPipelineResults) throws(PostgresError) -> CommitResult in CommitResult() }
+    return { (_: StatementBatchResults) throws(PostgresError) -> CommitResult in CommitResult() }
   }
 
   func messages(

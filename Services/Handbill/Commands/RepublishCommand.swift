@@ -67,12 +67,12 @@ enum RepublishCommand {
       let positions = LogPositions(service: reader, connection: connection)
       for place in try positions.places() where place.topic == topic.name {
         guard partition == nil || partition == place.partition else { continue }
-        let known = least[place.partition]?.place.position.takenSequence ?? .max
-        if place.position.takenSequence < known { least[place.partition] = (positions, place) }
+        let known = least[place.partition]?.place.position.consumedSequence ?? .max
+        if place.position.consumedSequence < known { least[place.partition] = (positions, place) }
       }
     }
     return try least.values.sorted { $0.place.partition < $1.place.partition }.map { positions, place in
-      let sequence = from ?? place.position.takenSequence + 1
+      let sequence = from ?? place.position.consumedSequence + 1
       try positions.askAgain(place, from: sequence)
       return Asked(
         topic: topic.name, partition: place.partition, from: sequence, consumer: positions.service.service)

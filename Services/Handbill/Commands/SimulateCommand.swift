@@ -7,7 +7,7 @@ import Threads
 
 /// `handbill simulate`: devices that use the SDK.
 enum SimulateCommand {
-  private static let settleMilliseconds = 15_000
+  private static let drainMilliseconds = 15_000
 
   static let command = Command(
     "simulate", summary: "Drives virtual devices that use the client SDK.",
@@ -60,7 +60,7 @@ enum SimulateCommand {
           + "\(fleet.lastProblem)")
     }
     progress.finish()
-    let (tally, isComplete) = fleet.stop(timeoutMilliseconds: settleMilliseconds)
+    let (tally, isComplete) = fleet.stop(timeoutMilliseconds: drainMilliseconds)
     return (tally, isComplete)
   }
 }

@@ -19,7 +19,7 @@ struct NetworkRun {
   let isChaotic: Bool
   let stop: StopRequest
 
-  private static let settleMilliseconds = 15_000
+  private static let drainMilliseconds = 15_000
   private static let acknowledgeMilliseconds = 15_000
   private static let lookMilliseconds: Int64 = 1_000
 
@@ -82,13 +82,13 @@ struct NetworkRun {
       Terminal.note("The broker did not acknowledge everything that the devices sent.")
       return .failure
     }
-    let settlement = try Settlement(
+    let drain = try Drain(
       place: network.kafka, databaseURL: network.databaseURL, partitions: network.settings.partitions)
-    defer { settlement.close() }
-    let left = try settlement.wait(timeoutMilliseconds: Self.settleMilliseconds, stop: stop)
+    defer { drain.close() }
+    let left = try drain.wait(timeoutMilliseconds: Self.drainMilliseconds, stop: stop)
     try stop.check()
     guard left.isEmpty else {
-      Terminal.note("Not everything was decided within \(Self.settleMilliseconds / 1_000) s:")
+      Terminal.note("Not everything was decided within \(Self.drainMilliseconds / 1_000) s:")
       for line in left { Terminal.note("  \(line)") }
       return .failure
     }

@@ -20,7 +20,7 @@ struct LogAcceptance {
   func accept(_ services: [PipelineSchema], topic: String? = nil) throws -> [LogPositions.Result] {
     let connection = try DatabasePlace.connect(databaseURL)
     defer { connection.close() }
-    let probe = try KafkaLogProbe(configuration: place.configuration(clientID: "handbill-log"))
+    let probe = try KafkaTopicProbe(configuration: place.configuration(clientID: "handbill-log"))
     defer { probe.close(timeoutMilliseconds: 1_000) }
     var results: [LogPositions.Result] = []
     for service in services {
@@ -33,7 +33,7 @@ struct LogAcceptance {
   }
 
   private func accept(
-    _ stored: LogPositions.Place, of positions: LogPositions, _ probe: KafkaLogProbe
+    _ stored: LogPositions.Place, of positions: LogPositions, _ probe: KafkaTopicProbe
   ) throws -> LogPositions.Result {
     let isSequenced = PipelineSchema.sequenced.contains { $0.topic.name == stored.topic }
     let found = try probe.look(
@@ -44,10 +44,10 @@ struct LogAcceptance {
         service: positions.service.service, topic: stored.topic, partition: stored.partition, outcome: outcome,
         detail: detail)
     }
-    switch LogIdentity.check(stored.position, against: found) {
+    switch TopicIdentity.check(stored.position, against: found) {
     case .same where stored.position.nextOffset == 0:
       // Nothing was read of it; whether it is new cannot be seen, and to publish again does no harm.
-      if isSequenced { try positions.askAgain(stored, from: stored.position.takenSequence + 1) }
+      if isSequenced { try positions.askAgain(stored, from: stored.position.consumedSequence + 1) }
       return result("at the start", "nothing was read yet")
     case .same: return result("same", "the log is the one that was read")
     case .gap(let offsets):

@@ -38,7 +38,7 @@ struct LogPositions {
   /// The stored positions, by topic and partition.
   func places() throws(PostgresError) -> [Place] {
     let sql = """
-      SELECT partition, topic, next_offset, last_offset, last_timestamp, last_hash, taken_sequence, taken_watermark
+      SELECT partition, topic, next_offset, last_offset, last_timestamp, last_hash, consumed_sequence, consumed_watermark
       FROM \(schema).input ORDER BY topic, partition
       """
     var places: [Place] = []
@@ -50,8 +50,8 @@ struct LogPositions {
         last = RecordIdentity(offset: offset, timestamp: timestamp, contentHash: UInt64(bitPattern: hash))
       }
       let position = InputPosition(
-        nextOffset: try row.decode(2), last: last, takenSequence: try row.decode(6),
-        takenWatermark: Timestamp(try row.decode(7)))
+        nextOffset: try row.decode(2), last: last, consumedSequence: try row.decode(6),
+        consumedWatermark: Timestamp(try row.decode(7)))
       places.append(Place(partition: try row.decode(0), topic: try row.decode(1), position: position))
     }
     return places
@@ -62,7 +62,7 @@ struct LogPositions {
   func accept(_ place: Place, firstOffset: Int64, isSequenced: Bool) throws(PostgresError) {
     try connection.transaction { connection throws(PostgresError) in
       try move(place, to: firstOffset, in: connection)
-      if isSequenced { try askAgain(place, from: place.position.takenSequence + 1, in: connection) }
+      if isSequenced { try askAgain(place, from: place.position.consumedSequence + 1, in: connection) }
     }
   }
 
@@ -88,7 +88,7 @@ struct LogPositions {
     _ place: Place, from sequence: Int64, in connection: PostgresConnection
   ) throws(PostgresError) {
     _ = try connection.execute(
-      sql: "INSERT INTO \(schema).missing (partition, topic, sequence) VALUES ($1, $2, $3)",
+      sql: "INSERT INTO \(schema).gap_request (partition, topic, sequence) VALUES ($1, $2, $3)",
       [place.partition, place.topic, sequence])
   }
 

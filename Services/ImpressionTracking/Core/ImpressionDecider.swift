@@ -17,7 +17,7 @@ package struct ImpressionDecider: PartitionDecider {
   private let idsMaximum: Int
   private var suspicion = 0
   /// What the last decision put into the tables and the counts, to take it out again.
-  private var journal: [(id: TakenID, countedAt: Int)] = []
+  private var undoLog: [(id: TakenID, countedAt: Int)] = []
   private var counts: UnwrittenCounts<ImpressionMinuteKey>
 
   private enum TakenID {
@@ -75,7 +75,7 @@ package struct ImpressionDecider: PartitionDecider {
   package mutating func decide(
     _ records: [InputRecord<ImpressionInput>], knowing knowledge: ImpressionIDs?, context: BatchContext
   ) -> BatchDecision<ImpressionEffects> {
-    journal.removeAll(keepingCapacity: true)
+    undoLog.removeAll(keepingCapacity: true)
     suspicion = context.isDuplicateSuspected ? Self.suspicionBatches : max(0, suspicion - 1)
     var decision = BatchDecision(
       outcomes: Array(repeating: .accepted, count: records.count), effects: ImpressionEffects())
@@ -125,7 +125,7 @@ package struct ImpressionDecider: PartitionDecider {
       decision.outcomes[index] = .duplicate
       return
     }
-    journal.append((.event(kind, terms.serveID), counts.add(ImpressionMinuteKey(event, kind: kind, time: time))))
+    undoLog.append((.event(kind, terms.serveID), counts.add(ImpressionMinuteKey(event, kind: kind, time: time))))
     if kind == .viewed {
       let accepted = AcceptedImpression(terms: terms, eventTime: time, arrival: arrival)
       let sequence = context.nextSequences[0] + Int64(decision.effects.impressions.count)
@@ -176,20 +176,20 @@ package struct ImpressionDecider: PartitionDecider {
       decision.outcomes[index] = .duplicate
       return
     }
-    journal.append(
+    undoLog.append(
       (.failure(failure.error, failure.requestID), counts.add(ImpressionMinuteKey(failure, arrival: arrival))))
     decision.effects.failures.append(.init(failure: failure, arrival: arrival))
   }
 
   package mutating func revert() -> Bool {
-    for entry in journal {
+    for entry in undoLog {
       switch entry.id {
       case .event(let kind, let id): recent[kind]?.remove(id)
       case .failure(let error, let id): failures[error]?.remove(id)
       }
       counts.remove(at: entry.countedAt)
     }
-    journal.removeAll()
+    undoLog.removeAll()
     return true
   }
 

@@ -41,13 +41,13 @@ struct ImpressionTables: ServiceTables {
   }
 
   func finish(
-    _ batch: CommitBatch<ImpressionTracking>, with pipeline: inout PostgresPipeline
+    _ batch: CommitBatch<ImpressionTracking>, with statements: inout StatementBatch
   ) -> CommitReader {
     if !batch.effects.counts.isEmpty {
-      _ = pipeline.send(
+      _ = statements.send(
         AddImpressionMinuteCounts(partition: batch.partition, batchNumber: batch.number, counts: batch.effects.counts))
     }
-    return { (_: PostgresPipelineResults) throws(PostgresError) -> CommitResult in CommitResult() }
+    return { (_: StatementBatchResults) throws(PostgresError) -> CommitResult in CommitResult() }
   }
 
   func messages(

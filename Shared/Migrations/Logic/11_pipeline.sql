@@ -62,7 +62,7 @@ BEGIN
       USING place, last_number;
     EXECUTE format('DELETE FROM %I.lost_range WHERE partition = $1 AND batch_number <= $2', service)
       USING place, last_number;
-    EXECUTE format('DELETE FROM %I.missing WHERE partition = $1 AND noticed_at < $2', service) USING place, oldest;
+    EXECUTE format('DELETE FROM %I.gap_request WHERE partition = $1 AND noticed_at < $2', service) USING place, oldest;
   END LOOP;
   RETURN total;
 END

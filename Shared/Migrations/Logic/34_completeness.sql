@@ -3,7 +3,7 @@ CREATE OR REPLACE VIEW reporting.completeness AS
 SELECT figures, count(*)::int AS partitions, nullif(min(complete_until), 'epoch') AS complete_until FROM (
   SELECT 'impressions' AS figures, watermark AS complete_until FROM impression_tracking.partition
   UNION ALL SELECT 'clicks', watermark FROM click_tracking.partition
-  UNION ALL SELECT 'revenue', taken_watermark FROM billing.input
+  UNION ALL SELECT 'revenue', consumed_watermark FROM billing.input
     WHERE topic IN ('ads.impressions.accepted', 'ads.clicks.accepted')
 ) AS partitions GROUP BY figures;
 COMMENT ON VIEW reporting.completeness IS 'Up to when the figures of reports are complete.';

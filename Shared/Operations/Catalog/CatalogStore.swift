@@ -167,12 +167,12 @@ package struct CatalogStore: Sendable {
       guard case .app(let app) = record, app.isUnder17 == true else { return nil }
       return (app.bundleID, app.id.text)
     }
-    var pipeline = PostgresPipeline()
-    let writing = pipeline.send(WriteRecords(records: written))
-    let deleting = pipeline.send(DeleteRecords(keys: keys))
-    pipeline.send(KeepHistory(keys: records.map(\.key) + keys))
-    pipeline.send(KeepUnder17Bundles(bundles: bundles))
-    let results = try connection.run(pipeline)
+    var statements = StatementBatch()
+    let writing = statements.send(WriteRecords(records: written))
+    let deleting = statements.send(DeleteRecords(keys: keys))
+    statements.send(KeepHistory(keys: records.map(\.key) + keys))
+    statements.send(KeepUnder17Bundles(bundles: bundles))
+    let results = try connection.run(statements)
     let rows = try results.rows(writing) + results.rows(deleting)
     return Dictionary(rows.map { ($0.key, $0.version) }) { _, last in last }
   }

@@ -21,7 +21,7 @@ struct ReadVitals: Sendable {
     FROM (
       SELECT 'impressions' AS name, watermark AS told FROM impression_tracking.partition
       UNION ALL SELECT 'clicks', watermark FROM click_tracking.partition
-      UNION ALL SELECT 'revenue', taken_watermark FROM billing.input
+      UNION ALL SELECT 'revenue', consumed_watermark FROM billing.input
         WHERE topic IN ('ads.impressions.accepted', 'ads.clicks.accepted')
     ) AS partitions RIGHT JOIN unnest(ARRAY['impressions', 'clicks', 'revenue']) AS step (name) USING (name)
     GROUP BY name ORDER BY name

@@ -57,7 +57,7 @@ package struct Reconciler: Sendable {
     var list: [NotTaken] = []
     for (topic, producer, consumer) in edges {
       let sql = """
-        SELECT coalesce(sum(o.next_sequence - 1 - coalesce(i.taken_sequence, 0)), 0)::bigint FROM \(producer).output o
+        SELECT coalesce(sum(o.next_sequence - 1 - coalesce(i.consumed_sequence, 0)), 0)::bigint FROM \(producer).output o
         LEFT JOIN \(consumer).input i ON i.partition = o.partition AND i.topic = o.topic WHERE o.topic = $1
         """
       let sequences: Int64 = try connection.query(sql, [topic]).first?.decode(0) ?? 0

@@ -98,7 +98,7 @@ package struct Reconciliation: Sendable {
   package var differences: Int64 { checks.reduce(0) { $0 + $1.differences } }
   /// True when something was compared and nothing differs.
   package var isClean: Bool { differences == 0 && checks.contains { $0.compared > 0 } }
-  package var sequencesNotTaken: Int64 { notTaken.reduce(0) { $0 + $1.sequences } }
+  package var sequencesNotConsumed: Int64 { notTaken.reduce(0) { $0 + $1.sequences } }
 
   package var json: JSONValue {
     [
@@ -111,7 +111,7 @@ package struct Reconciliation: Sendable {
             "examples": .texts(check.examples),
           ]
         }),
-      "sequencesNotTaken": .list(
+      "sequencesNotConsumed": .list(
         notTaken.map {
           ["topic": .text($0.topic), "consumer": .text($0.consumer), "sequences": .integer($0.sequences)]
         }),

@@ -17,7 +17,7 @@ package final class ReconciliationWatch: Sendable {
     "handbill_reconciliation_completed_timestamp_seconds",
     help: "When the last reconciliation came to its end, in seconds since 1970.")
   package static let notTaken = MetricDeclaration.gauge(
-    "handbill_sequences_not_taken", help: "Published and not taken yet.", labels: ["topic", "consumer"])
+    "handbill_sequences_not_consumed", help: "Published and not taken yet.", labels: ["topic", "consumer"])
   package static let parked = MetricDeclaration.gauge(
     "handbill_parked_clicks", help: "Clicks that wait for their impression, or for an earlier click of their client.")
   package static let waiting = MetricDeclaration.gauge(

@@ -68,7 +68,7 @@ enum TrafficChecks {
         WITH accepted AS (
           SELECT a.serve_id, a.\(price) AS price, \(hash) AS id_hash FROM \(rows) a
           JOIN billing.input i ON i.partition = a.partition AND i.topic = 'ads.\(name).accepted'
-          WHERE NOT a.is_test AND a.sequence <= i.taken_sequence AND a.serve_id >= $1 AND a.serve_id < $2
+          WHERE NOT a.is_test AND a.sequence <= i.consumed_sequence AND a.serve_id >= $1 AND a.serve_id < $2
         ), fates AS (
           SELECT serve_id, id_hash, price, fate::text FROM billing.charge
           WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2

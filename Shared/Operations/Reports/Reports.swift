@@ -10,12 +10,12 @@ package struct Reports: Sendable {
   /// One report, in one snapshot.
   package func report(_ query: ReportQuery) throws(PostgresError) -> Report {
     try pool.snapshot { connection throws(PostgresError) in
-      var pipeline = PostgresPipeline()
-      let parts = pipeline.send(ReadReport(query: query))
-      let completeness = pipeline.send(ReadCompleteness())
-      let keyless = pipeline.send(ReadRequestsWithoutAppKey(query: query))
-      let waiting = pipeline.send(ReadWaiting())
-      let results = try connection.run(pipeline)
+      var statements = StatementBatch()
+      let parts = statements.send(ReadReport(query: query))
+      let completeness = statements.send(ReadCompleteness())
+      let keyless = statements.send(ReadRequestsWithoutAppKey(query: query))
+      let waiting = statements.send(ReadWaiting())
+      let results = try connection.run(statements)
       var report = Reports.assemble(query, try results.rows(parts), completeness: try results.rows(completeness))
       report.requestsWithoutAppKey = try results.rows(keyless).first ?? 0
       if !query.isTest { report.waiting = try results.rows(waiting) }

@@ -6,7 +6,7 @@ package enum LeaseOrder: Hashable, Sendable {
   /// Others have taken them.
   case lose([Int32])
   /// Whether this instance has its share, and no more.
-  case settled(Bool)
+  case balanced(Bool)
 }
 
 /// The rules by which a service's inputs are read: which partitions are opened, read, paused, handed to their workers,
@@ -18,7 +18,7 @@ package struct ReaderState: Sendable {
   private var intakes: [Int32: PartitionIntake] = [:]
   private var generations: UInt64 = 0
   private var isAssignmentStale = false
-  private var isSettled = false
+  private var isBalanced = false
 
   package init(limits: IntakeLimits) { self.limits = limits }
 
@@ -42,14 +42,14 @@ package struct ReaderState: Sendable {
         forget(partition)
         return [.discard(partition), .close(partition, generation: intake.generation)]
       }
-    case .settled(let isSettled):
-      self.isSettled = isSettled
+    case .balanced(let isBalanced):
+      self.isBalanced = isBalanced
       return []
     }
   }
 
-  package mutating func told(_ news: WorkerNews, now: Int64) -> [ReaderAction] {
-    switch news {
+  package mutating func told(_ event: WorkerEvent, now: Int64) -> [ReaderAction] {
+    switch event {
     case .opened(let partition, let epoch, let offsets, let generation):
       guard intakes[partition]?.generation == generation else { return [] }
       intakes[partition]?.opened(epoch: epoch, offsets: offsets)
@@ -146,7 +146,7 @@ package struct ReaderState: Sendable {
   package var phases: [Int32: LeasePhase] { intakes.mapValues(\.leasePhase) }
 
   /// It has its share of the partitions, no more, and works on all of them.
-  package var isReady: Bool { isSettled && intakes.values.allSatisfy { $0.phase == .open } }
+  package var isReady: Bool { isBalanced && intakes.values.allSatisfy { $0.phase == .open } }
 
   package var isEmpty: Bool { intakes.isEmpty }
 

@@ -66,7 +66,7 @@ package struct LeaseDecision: Hashable, Sendable {
   /// Partitions whose row says that this instance has them, and it has not: the rows are cleared.
   package var cleared: [Int32] = []
   /// It has its share, and nothing is to be taken or given up.
-  package var isSettled = false
+  package var isBalanced = false
 }
 
 /// Which partitions an instance takes, keeps and gives up, decided from what it sees each half second or so in the
@@ -128,7 +128,7 @@ package struct LeaseRules: Sendable {
           owner: view.own, seenEpoch: view.partitions[partition]?.epoch ?? 0)
       }
     }
-    decision.isSettled = held.count == share && kept.count == share && decision.lost.isEmpty
+    decision.isBalanced = held.count == share && kept.count == share && decision.lost.isEmpty
     return decision
   }
 

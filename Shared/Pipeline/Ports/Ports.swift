@@ -8,7 +8,7 @@ package protocol Clock: Sendable {
 /// Where messages are published. Sending returns at once; what was delivered is told to the partition later by
 /// ``PartitionPipeline/delivered(_:)``. A writer that fails to deliver one message delivers none after it until the
 /// partition is told by ``PartitionPipeline/writerRebuilt()``, so deliveries are always a prefix of what was sent.
-package protocol LogWriter {
+package protocol TopicWriter {
   /// - Throws: ``PipelineError/producerUnavailable(_:)`` when the writer has failed and is being rebuilt; the message was
   ///   not taken.
   func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError)
@@ -51,7 +51,7 @@ package protocol PipelineStore<Service> {
   func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> CommitResult
 
   /// Commits what has no record and no effect: the watermark, what was delivered, what is missing. Fenced like a batch.
-  func keep(_ upkeep: Upkeep) throws(PipelineError)
+  func store(_ checkpoint: Checkpoint) throws(PipelineError)
 
   /// Messages of an output from `sequence` on, in order, at most `limit`, made again from the rows of the results.
   func messages(
@@ -62,11 +62,11 @@ package protocol PipelineStore<Service> {
   func outbox(_ partition: Int32) throws(PipelineError) -> [OutboxEntry]
 
   /// Sequences that consumers of this service's outputs miss and that were not yet answered.
-  func missing(_ partition: Int32) throws(PipelineError) -> [MissingNotice]
+  func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest]
 }
 
 /// A consumer's word that it misses `sequence` of an output.
-package struct MissingNotice: Hashable, Sendable {
+package struct ReceivedGapRequest: Hashable, Sendable {
   /// Which consumer's table says so, and the row's number there: each row is answered once.
   package var consumer: String
   package var number: Int64

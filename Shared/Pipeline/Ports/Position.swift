@@ -31,19 +31,19 @@ package struct InputPosition: Hashable, Sendable {
   /// The last record decided; nil before the first.
   package var last: RecordIdentity?
   /// The highest sequence taken; 0 before the first. Only for inputs with sequences.
-  package var takenSequence: Int64
+  package var consumedSequence: Int64
   /// The highest watermark taken. Only for inputs with sequences.
-  package var takenWatermark: Timestamp
+  package var consumedWatermark: Timestamp
 
-  package init(nextOffset: Int64, last: RecordIdentity?, takenSequence: Int64, takenWatermark: Timestamp) {
+  package init(nextOffset: Int64, last: RecordIdentity?, consumedSequence: Int64, consumedWatermark: Timestamp) {
     self.nextOffset = nextOffset
     self.last = last
-    self.takenSequence = takenSequence
-    self.takenWatermark = takenWatermark
+    self.consumedSequence = consumedSequence
+    self.consumedWatermark = consumedWatermark
   }
 
   package static let start = InputPosition(
-    nextOffset: 0, last: nil, takenSequence: 0, takenWatermark: Timestamp(milliseconds: 0))
+    nextOffset: 0, last: nil, consumedSequence: 0, consumedWatermark: Timestamp(milliseconds: 0))
 }
 
 /// The position in one output with sequences.
@@ -51,14 +51,14 @@ package struct OutputPosition: Hashable, Sendable {
   /// The sequence that the next message gets; 1 at the start.
   package var nextSequence: Int64
   /// The highest sequence known to be delivered; 0 at the start.
-  package var emittedSequence: Int64
+  package var confirmedSequence: Int64
 
-  package init(nextSequence: Int64, emittedSequence: Int64) {
+  package init(nextSequence: Int64, confirmedSequence: Int64) {
     self.nextSequence = nextSequence
-    self.emittedSequence = emittedSequence
+    self.confirmedSequence = confirmedSequence
   }
 
-  package static let start = OutputPosition(nextSequence: 1, emittedSequence: 0)
+  package static let start = OutputPosition(nextSequence: 1, confirmedSequence: 0)
 }
 
 /// Which record, in which log: the same offset in another log has another timestamp or other content.
@@ -96,7 +96,7 @@ package struct CommitBatch<Service: PipelineService> {
   package var rejectedNotKept: Int64
   package var outbox: [OutboxEntry]
   package var deliveredOutbox: [Int64]
-  package var missing: [MissingSequence]
+  package var gapRequests: [GapRequest]
   /// Offsets that the log had removed before they were read.
   package var lost: [LostRange]
   package var lostSequences: [LostSequences]
@@ -157,7 +157,7 @@ package struct OutputCommit: Hashable, Sendable {
 }
 
 /// A sequence that this consumer misses.
-package struct MissingSequence: Hashable, Sendable {
+package struct GapRequest: Hashable, Sendable {
   package var input: Int
   package var sequence: Int64
 
@@ -176,16 +176,16 @@ package struct CommitResult: Hashable, Sendable {
 }
 
 /// What is committed between batches.
-package struct Upkeep: Hashable, Sendable {
+package struct Checkpoint: Hashable, Sendable {
   package var partition: Int32
   package var epoch: Int64
   package var batchNumber: Int64
   package var watermark: Timestamp
-  package var emitted: [Int64]
-  package var takenWatermarks: [Timestamp]
+  package var confirmed: [Int64]
+  package var consumedWatermarks: [Timestamp]
   package var deliveredOutbox: [Int64]
-  package var missing: [MissingSequence]
-  package var answeredMissing: [MissingNotice]
+  package var gapRequests: [GapRequest]
+  package var answeredGapRequests: [ReceivedGapRequest]
   package var lostSequences: [LostSequences]
 }
 

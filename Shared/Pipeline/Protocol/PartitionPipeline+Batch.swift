@@ -5,7 +5,7 @@ import Crypto
 extension PartitionPipeline {
   /// Decides and commits a batch, then publishes what it made.
   ///
-  /// A batch that the database refuses is halved until the refused record stands alone; that one is put aside. Ids that
+  /// A batch that the database refuses is bisected until the refused record stands alone; that one is put aside. Ids that
   /// exist already are looked up, and the batch is decided again.
   package func process(_ batch: InputBatch<Service.Event>) throws(PipelineError) -> BatchSummary {
     var summary = BatchSummary()
@@ -24,27 +24,27 @@ extension PartitionPipeline {
     } catch .duplicateFound {
       summary.duplicateRounds += 1
     } catch .dataRefused(let detail) {
-      try halve(records, of: batch, endsBatch: endsBatch, wasRefused: isRefused, detail: detail, into: &summary)
+      try bisect(records, of: batch, endsBatch: endsBatch, wasRefused: isRefused, detail: detail, into: &summary)
       return
     }
     do {
       try attempt(records, of: batch, endsBatch: endsBatch, isRefused: isRefused, isSuspected: true, into: &summary)
     } catch .duplicateFound {
       let detail = "an id exists although it was looked up"
-      try halve(records, of: batch, endsBatch: endsBatch, wasRefused: isRefused, detail: detail, into: &summary)
+      try bisect(records, of: batch, endsBatch: endsBatch, wasRefused: isRefused, detail: detail, into: &summary)
     } catch .dataRefused(let detail) {
-      try halve(records, of: batch, endsBatch: endsBatch, wasRefused: isRefused, detail: detail, into: &summary)
+      try bisect(records, of: batch, endsBatch: endsBatch, wasRefused: isRefused, detail: detail, into: &summary)
     }
   }
 
-  private func halve(
+  private func bisect(
     _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool,
     wasRefused: Bool, detail: String, into summary: inout BatchSummary
   ) throws(PipelineError) {
     guard !wasRefused, !records.isEmpty else {
       throw .invariantBroken("the database refuses a batch that has nothing left to leave out: \(detail)")
     }
-    summary.halvings += 1
+    summary.bisections += 1
     if records.count == 1 {
       try process(records, of: batch, endsBatch: endsBatch, isRefused: true, into: &summary)
       return
@@ -139,8 +139,8 @@ extension PartitionPipeline {
       }
     }
     for input in draft.positions.indices {
-      draft.positions[input].takenSequence = draft.gates[input].takenSequence
-      draft.positions[input].takenWatermark = draft.gates[input].takenWatermark
+      draft.positions[input].consumedSequence = draft.gates[input].consumedSequence
+      draft.positions[input].consumedWatermark = draft.gates[input].consumedWatermark
     }
     return draft
   }
@@ -177,7 +177,7 @@ extension PartitionPipeline {
       watermark: context.watermark, outcomes: outcomeBytes(draft), arrivals: draft.arrivals, effects: decision.effects,
       rejections: rejected, rejectedNotKept: Int64(decision.rejections.count - rejected.count), outbox: entries,
       deliveredOutbox: outboxDelivered,
-      missing: missingSequences(&draft.gates, now: context.now), lost: [], lostSequences: lostSequences)
+      gapRequests: gapRequests(&draft.gates, now: context.now), lost: [], lostSequences: lostSequences)
   }
 
   /// The outputs as they are with `messages`, in the order of their sequences.
@@ -187,8 +187,8 @@ extension PartitionPipeline {
     return cursors.indices.map {
       OutputCommit(
         firstSequence: cursors[$0].next,
-        position: OutputPosition(nextSequence: next[$0], emittedSequence: cursors[$0].delivered),
-        isChanged: !arePositionsWritten || next[$0] != cursors[$0].next || cursors[$0].isUnkept)
+        position: OutputPosition(nextSequence: next[$0], confirmedSequence: cursors[$0].delivered),
+        isChanged: !arePositionsWritten || next[$0] != cursors[$0].next || cursors[$0].isCheckpointDue)
     }
   }
 
@@ -208,9 +208,9 @@ extension PartitionPipeline {
     return bytes
   }
 
-  func missingSequences(_ gates: inout [SequenceGate], now: Timestamp) -> [MissingSequence] {
+  func gapRequests(_ gates: inout [SequenceGate], now: Timestamp) -> [GapRequest] {
     gates.indices.compactMap { input in
-      gates[input].notice(now: now).map { MissingSequence(input: input, sequence: $0) }
+      gates[input].notice(now: now).map { GapRequest(input: input, sequence: $0) }
     }
   }
 
@@ -228,7 +228,7 @@ extension PartitionPipeline {
     outboxDelivered.removeAll()
     lostSequences.removeAll()
     for output in cursors.indices {
-      cursors[output].kept(emitted: commit.outputs[output].position.emittedSequence)
+      cursors[output].checkpointed(confirmed: commit.outputs[output].position.confirmedSequence)
       cursors[output].committed(next: commit.outputs[output].position.nextSequence)
     }
     for message in result.messages { cursors[message.output].committed(next: message.sequence + 1) }
@@ -249,7 +249,7 @@ package struct BatchSummary: Sendable {
   package var outcomes = [Int](repeating: 0, count: 256)
   /// Batches that were decided again because ids existed already.
   package var duplicateRounds = 0
-  package var halvings = 0
+  package var bisections = 0
 
   package init() {}
 

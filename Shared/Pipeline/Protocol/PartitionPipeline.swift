@@ -8,7 +8,7 @@ import AdEvents
 /// that leaves doubt throws, and the partition is opened again: what the database then says is what happened.
 ///
 /// Used by one thread. Everything outside is a port, so that the same code runs under a seeded simulation.
-package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
+package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter> {
   package typealias Service = Store.Service
 
   let service: Service
@@ -64,7 +64,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
   /// - Returns: the offset at which each input is to be read.
   /// - Throws: ``PipelineError/fenced`` when somebody else has taken it since the claim was made.
   package func open(
-    by claim: PartitionClaim, probe: (_ lastOffsets: [Int64?]) throws(PipelineError) -> [LogProbe]
+    by claim: PartitionClaim, probe: (_ lastOffsets: [Int64?]) throws(PipelineError) -> [TopicProbe]
   ) throws(PipelineError) -> [Int64] {
     let position = try store.acquire(partition, by: claim)
     epoch = position.epoch
@@ -91,11 +91,11 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
   }
 
   private func checkLogs(
-    _ probe: (_ lastOffsets: [Int64?]) throws(PipelineError) -> [LogProbe]
+    _ probe: (_ lastOffsets: [Int64?]) throws(PipelineError) -> [TopicProbe]
   ) throws(PipelineError) -> [LostRange] {
     var lost: [LostRange] = []
     for (input, found) in try probe(inputs.map(\.last?.offset)).enumerated() {
-      switch LogIdentity.check(inputs[input], against: found) {
+      switch TopicIdentity.check(inputs[input], against: found) {
       case .same:
         break
       case .gap(let offsets):
@@ -152,7 +152,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
     for (input, declaration) in service.inputs.enumerated() {
       var time = Timestamp(milliseconds: 0)
       if declaration.isSequenced {
-        time = gates[input].takenWatermark
+        time = gates[input].consumedWatermark
       } else {
         if let arrival = lastArrivals[input] { time = arrival }
         if let asked = endsConfirmedAt[input] {
@@ -177,7 +177,8 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: LogWriter> {
       partition: partition, partitionCount: partitionCount, now: clock.now(), batchNumber: number,
       nextSequences: cursors.map(\.next), committedWatermark: watermark,
       watermark: currentWatermark(gates: gates, lastArrivals: lastArrivals),
-      takenWatermarks: gates.map(\.takenWatermark), isRefused: isRefused, isDuplicateSuspected: isDuplicateSuspected,
+      consumedWatermarks: gates.map(\.consumedWatermark), isRefused: isRefused,
+      isDuplicateSuspected: isDuplicateSuspected,
       timer: timer)
   }
 }

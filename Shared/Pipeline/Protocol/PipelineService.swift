@@ -131,7 +131,7 @@ package struct BatchContext: Sendable {
   /// The partition's watermark once this batch is committed.
   package var watermark: Timestamp
   /// Per input: the watermark taken from it, the records of this batch included.
-  package var takenWatermarks: [Timestamp]
+  package var consumedWatermarks: [Timestamp]
   /// The database refused this one record: it is to be put aside, not decided.
   package var isRefused: Bool
   /// Ids of this batch exist already: ask for all of them.
@@ -141,7 +141,7 @@ package struct BatchContext: Sendable {
 
   package init(
     partition: Int32, partitionCount: Int32, now: Timestamp, batchNumber: Int64, nextSequences: [Int64],
-    committedWatermark: Timestamp, watermark: Timestamp, takenWatermarks: [Timestamp], isRefused: Bool,
+    committedWatermark: Timestamp, watermark: Timestamp, consumedWatermarks: [Timestamp], isRefused: Bool,
     isDuplicateSuspected: Bool, timer: TimerShare = TimerShare()
   ) {
     self.partition = partition
@@ -151,7 +151,7 @@ package struct BatchContext: Sendable {
     self.nextSequences = nextSequences
     self.committedWatermark = committedWatermark
     self.watermark = watermark
-    self.takenWatermarks = takenWatermarks
+    self.consumedWatermarks = consumedWatermarks
     self.isRefused = isRefused
     self.isDuplicateSuspected = isDuplicateSuspected
     self.timer = timer

@@ -1,9 +1,9 @@
 import AdCore
 import AdEvents
 
-/// Decides which records of an input with sequences are taken: each sequence once, in order, none left out.
+/// Decides which records of an input with sequences are consumed: each sequence once, in order, none left out.
 ///
-/// Not higher than the last taken is a duplicate; the next is taken; one further on shows a hole and is not taken: it
+/// Not higher than the last consumed is a duplicate; the next is consumed; one further on shows a gap and is not: it
 /// comes again once the producing service was told what is missing. What that service says is lost is stepped over.
 package struct SequenceGate: Hashable, Sendable {
   /// A hole that stays is told again after this time, then after twice that, and so on up to the longest: each time
@@ -11,8 +11,8 @@ package struct SequenceGate: Hashable, Sendable {
   package static let noticeIntervalMilliseconds: Int64 = 5_000
   package static let noticeIntervalMillisecondsMaximum: Int64 = 640_000
 
-  package private(set) var takenSequence: Int64
-  package private(set) var takenWatermark: Timestamp
+  package private(set) var consumedSequence: Int64
+  package private(set) var consumedWatermark: Timestamp
   /// Shown by a record or a watermark, and not closed since.
   private var isHoleOpen = false
   private var noticedSequence: Int64 = 0
@@ -20,8 +20,8 @@ package struct SequenceGate: Hashable, Sendable {
   private var noticeInterval = Self.noticeIntervalMilliseconds
 
   package init(_ position: InputPosition) {
-    takenSequence = position.takenSequence
-    takenWatermark = position.takenWatermark
+    consumedSequence = position.consumedSequence
+    consumedWatermark = position.consumedWatermark
   }
 
   /// Nil: the record is to be decided; else its outcome stands already.
@@ -30,22 +30,22 @@ package struct SequenceGate: Hashable, Sendable {
     case .unnumbered:
       return nil
     case .number(let sequence):
-      if sequence <= takenSequence { return .duplicate }
-      guard sequence - 1 == takenSequence else {
+      if sequence <= consumedSequence { return .duplicate }
+      guard sequence - 1 == consumedSequence else {
         isHoleOpen = true
         return .ahead
       }
-      takenSequence = sequence
+      consumedSequence = sequence
       isHoleOpen = false
       return nil
     case .watermark(let watermark):
       let lost = watermark.firstLostSequence
-      if lost > 0, lost - 1 <= takenSequence, watermark.sequence > takenSequence {
-        takenSequence = watermark.sequence
+      if lost > 0, lost - 1 <= consumedSequence, watermark.sequence > consumedSequence {
+        consumedSequence = watermark.sequence
         isHoleOpen = false
       }
-      if watermark.sequence <= takenSequence {
-        takenWatermark = max(takenWatermark, watermark.time)
+      if watermark.sequence <= consumedSequence {
+        consumedWatermark = max(consumedWatermark, watermark.time)
       } else {
         isHoleOpen = true
       }
@@ -53,10 +53,10 @@ package struct SequenceGate: Hashable, Sendable {
     }
   }
 
-  /// The sequence to tell as missing now, if there is one: at once for a new hole, and again while it stays.
+  /// The sequence to ask for now, if there is one: at once for a new gap, and again while it stays.
   package mutating func notice(now: Timestamp) -> Int64? {
-    guard isHoleOpen, takenSequence < .max else { return nil }
-    let missing = takenSequence + 1
+    guard isHoleOpen, consumedSequence < .max else { return nil }
+    let missing = consumedSequence + 1
     if missing != noticedSequence {
       noticeInterval = Self.noticeIntervalMilliseconds
     } else if now < nextNotice {

@@ -15,7 +15,7 @@ package enum WorkerCommand<Batch: Sendable>: Sendable {
 }
 
 /// What workers tell the reader. A generation counts the openings of a partition.
-package enum WorkerNews: Hashable, Sendable {
+package enum WorkerEvent: Hashable, Sendable {
   case opened(Int32, epoch: Int64, offsets: [Int64], generation: UInt64)
   case finishedBatch(Int32, nextOffsets: [Int64], generation: UInt64)
   /// The partition cannot go on; it may be opened again after a pause.

@@ -25,7 +25,7 @@ package enum WorkerAction<Batch: Sendable>: Sendable {
   /// It is said and counted that the partition was given up and why; nothing but a person can mend what is `forPerson`.
   case report(Int32, PipelineError, forPerson: Bool)
   /// The reader hears of it.
-  case tell(WorkerNews)
+  case tell(WorkerEvent)
   /// Everything is thrown away, and the worker ends.
   case end
 }
@@ -111,9 +111,9 @@ package struct WorkerState<Batch: Sendable>: Sendable {
   package mutating func opened(_ partition: Int32, epoch: Int64, _ standing: PartitionStanding) -> [Action] {
     guard let opening = openings[partition], opening.phase == .opening else { return [] }
     openings[partition]?.phase = .open
-    let news = WorkerNews.opened(
+    let event = WorkerEvent.opened(
       partition, epoch: epoch, offsets: standing.nextOffsets, generation: opening.generation)
-    return [.tell(news)] + stands(partition, standing)
+    return [.tell(event)] + stands(partition, standing)
   }
 
   /// A batch was committed; how the partition stands then is told next.
@@ -128,9 +128,9 @@ package struct WorkerState<Batch: Sendable>: Sendable {
     openings[partition]?.hasBacklog = standing.hasBacklog
     guard !standing.isOutboxFull else { return [] }
     openings[partition]?.untoldBatches = 0
-    let news = WorkerNews.finishedBatch(
+    let event = WorkerEvent.finishedBatch(
       partition, nextOffsets: standing.nextOffsets, generation: opening.generation)
-    return Array(repeating: .tell(news), count: opening.untoldBatches)
+    return Array(repeating: .tell(event), count: opening.untoldBatches)
   }
 
   package mutating func adoptedWriter() -> [Action] { openPartitions.map { .publishAgain($0) } }

@@ -76,7 +76,7 @@ final class LeaseKeeper: @unchecked Sendable {
       retry.reset()
       return try follow(view, held: PartitionHoldings.around(before, holdings.phases))
     } catch {
-      logger.limited(.warning, key: "leases", "the leases cannot be seen", ["error": .init(error.description)])
+      logger.limited(.warning, key: "leases", "the leases cannot be read", ["error": .init(error.description)])
       var random = SystemRandomNumberGenerator()
       return 1 + (retry.delayMilliseconds(now: 0, using: &random) ?? 0)
     }
@@ -100,8 +100,8 @@ final class LeaseKeeper: @unchecked Sendable {
     if !decision.lost.isEmpty { order(.lose(decision.lost)) }
     if !decision.released.isEmpty { order(.release(decision.released)) }
     if !decision.taken.isEmpty { order(.take(decision.taken)) }
-    order(.settled(decision.isSettled))
+    order(.balanced(decision.isBalanced))
     try store.clear(decision.cleared)
-    return decision.isSettled ? Self.lookMilliseconds : Self.hastyLookMilliseconds
+    return decision.isBalanced ? Self.lookMilliseconds : Self.hastyLookMilliseconds
   }
 }

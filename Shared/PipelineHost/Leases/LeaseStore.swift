@@ -60,11 +60,11 @@ final class LeaseStore {
   /// Says that this instance lives, and looks who else does and who has what; nil when others took it for gone.
   func look(partitionCount: Int32) throws(PostgresError) -> LeaseView? {
     try withMembership { connection, own throws(PostgresError) in
-      var pipeline = PostgresPipeline()
-      let beat = pipeline.send(prepared: sql.beat, [own])
-      let others = pipeline.send(prepared: sql.others, [own])
-      let partitions = pipeline.send(prepared: sql.partitions, [])
-      let results = try connection.run(pipeline)
+      var statements = StatementBatch()
+      let beat = statements.send(prepared: sql.beat, [own])
+      let others = statements.send(prepared: sql.others, [own])
+      let partitions = statements.send(prepared: sql.partitions, [])
+      let results = try connection.run(statements)
       guard try results.affectedRows(at: beat) == 1 else { return nil }
       var view = LeaseView(own: own, others: [], partitions: [:], partitionCount: partitionCount)
       for row in try results.rows(at: others) {

@@ -35,13 +35,13 @@ struct PipelineStatements: Sendable {
 
   var inputs: String {
     """
-    SELECT topic, next_offset, last_offset, last_timestamp, last_hash, taken_sequence, taken_watermark
+    SELECT topic, next_offset, last_offset, last_timestamp, last_hash, consumed_sequence, consumed_watermark
     FROM \(schema).input WHERE partition = $1
     """
   }
 
   var outputs: String {
-    "SELECT topic, next_sequence, emitted_sequence FROM \(schema).output WHERE partition = $1"
+    "SELECT topic, next_sequence, confirmed_sequence FROM \(schema).output WHERE partition = $1"
   }
 
   /// The first statement of every transaction, and an error (``PostgresError/isFence``) unless epoch and batch number
@@ -60,38 +60,38 @@ struct PipelineStatements: Sendable {
     """
   }
 
-  var keepInput: String {
+  var storeInput: String {
     """
     INSERT INTO \(schema).input
-      (partition, topic, next_offset, last_offset, last_timestamp, last_hash, taken_sequence, taken_watermark)
+      (partition, topic, next_offset, last_offset, last_timestamp, last_hash, consumed_sequence, consumed_watermark)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
     ON CONFLICT (partition, topic) DO UPDATE SET next_offset = excluded.next_offset,
       last_offset = excluded.last_offset, last_timestamp = excluded.last_timestamp, last_hash = excluded.last_hash,
-      taken_sequence = excluded.taken_sequence, taken_watermark = excluded.taken_watermark
+      consumed_sequence = excluded.consumed_sequence, consumed_watermark = excluded.consumed_watermark
     """
   }
 
-  var keepOutput: String {
+  var storeOutput: String {
     """
-    INSERT INTO \(schema).output (partition, topic, next_sequence, emitted_sequence) VALUES ($1, $2, $3, $4)
+    INSERT INTO \(schema).output (partition, topic, next_sequence, confirmed_sequence) VALUES ($1, $2, $3, $4)
     ON CONFLICT (partition, topic) DO UPDATE SET next_sequence = excluded.next_sequence,
-      emitted_sequence = excluded.emitted_sequence
+      confirmed_sequence = excluded.confirmed_sequence
     """
   }
 
-  var keepWatermarks: String {
+  var storeWatermarks: String {
     """
-    UPDATE \(schema).input SET taken_watermark = taken.watermark
+    UPDATE \(schema).input SET consumed_watermark = taken.watermark
     FROM unnest($2::text[], $3::timestamptz[]) AS taken (topic, watermark)
-    WHERE input.partition = $1 AND input.topic = taken.topic AND input.taken_watermark <> taken.watermark
+    WHERE input.partition = $1 AND input.topic = taken.topic AND input.consumed_watermark <> taken.watermark
     """
   }
 
-  var keepEmitted: String {
+  var storeConfirmed: String {
     """
-    UPDATE \(schema).output SET emitted_sequence = sent.emitted
-    FROM unnest($2::text[], $3::bigint[]) AS sent (topic, emitted)
-    WHERE output.partition = $1 AND output.topic = sent.topic AND output.emitted_sequence <> sent.emitted
+    UPDATE \(schema).output SET confirmed_sequence = sent.confirmed
+    FROM unnest($2::text[], $3::bigint[]) AS sent (topic, confirmed)
+    WHERE output.partition = $1 AND output.topic = sent.topic AND output.confirmed_sequence <> sent.confirmed
     """
   }
 
@@ -136,12 +136,12 @@ struct PipelineStatements: Sendable {
     """
   }
 
-  var addMissing: String { "INSERT INTO \(schema).missing (partition, topic, sequence) VALUES ($1, $2, $3)" }
+  var addGapRequest: String { "INSERT INTO \(schema).gap_request (partition, topic, sequence) VALUES ($1, $2, $3)" }
 
-  var answerMissing: String {
+  var answerGapRequest: String {
     """
-    INSERT INTO \(schema).answered_missing (consumer, partition, topic, number) VALUES ($1, $2, $3, $4)
-    ON CONFLICT (consumer, partition, topic) DO UPDATE SET number = greatest(answered_missing.number, excluded.number)
+    INSERT INTO \(schema).answered_gap_request (consumer, partition, topic, number) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (consumer, partition, topic) DO UPDATE SET number = greatest(answered_gap_request.number, excluded.number)
     """
   }
 
@@ -153,10 +153,10 @@ struct PipelineStatements: Sendable {
   }
 
   /// Rows of a consumer's `missing` that were not answered yet.
-  func missing(of consumer: String) -> String {
+  func gapRequests(of consumer: String) -> String {
     """
-    SELECT m.topic, m.number, m.sequence FROM \(consumer).missing m
-    LEFT JOIN \(schema).answered_missing a
+    SELECT m.topic, m.number, m.sequence FROM \(consumer).gap_request m
+    LEFT JOIN \(schema).answered_gap_request a
       ON a.consumer = $1 AND a.partition = m.partition AND a.topic = m.topic
     WHERE m.partition = $2 AND m.topic = ANY ($3) AND m.number > coalesce(a.number, 0) ORDER BY m.number
     """

@@ -61,7 +61,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     _ partition: Int32, by claim: PartitionClaim, in connection: PostgresConnection
   ) throws(PostgresError) -> PartitionPosition? {
     do throws(PostgresError) {
-      var raise = PostgresPipeline()
+      var raise = StatementBatch()
       raise.begin()
       _ = raise.send(sql: "SET LOCAL lock_timeout = '1s'", [])
       _ = raise.send(sql: "SET LOCAL synchronous_commit = off", [])
@@ -71,7 +71,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
       let outputs = raise.send(sql: sql.outputs, [partition])
       let results = try connection.run(raise)
       var position: PartitionPosition?
-      var end = PostgresPipeline()
+      var end = StatementBatch()
       // A claim that was refused decides nothing.
       if let row = try results.rows(at: owner).first {
         position = PartitionPosition(
@@ -101,8 +101,8 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         last = RecordIdentity(offset: offset, timestamp: timestamp, contentHash: UInt64(bitPattern: hash))
       }
       found[try row.decode(0)] = InputPosition(
-        nextOffset: try row.decode(1), last: last, takenSequence: try row.decode(5),
-        takenWatermark: Timestamp(try row.decode(6)))
+        nextOffset: try row.decode(1), last: last, consumedSequence: try row.decode(5),
+        consumedWatermark: Timestamp(try row.decode(6)))
     }
     return inputTopics.map { found[$0] ?? .start }
   }
@@ -110,7 +110,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   private func outputPositions(_ rows: [PostgresRow]) throws(PostgresError) -> [OutputPosition] {
     var found: [String: OutputPosition] = [:]
     for row in rows {
-      found[try row.decode(0)] = OutputPosition(nextSequence: try row.decode(1), emittedSequence: try row.decode(2))
+      found[try row.decode(0)] = OutputPosition(nextSequence: try row.decode(1), confirmedSequence: try row.decode(2))
     }
     return outputTopics.map { found[$0] ?? .start }
   }
@@ -136,21 +136,21 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     return try perform { connection throws(PostgresError) in
       do throws(PostgresError) {
         let rows = tables.rows(batch)
-        var pipeline = PostgresPipeline()
-        pipeline.begin()
-        pipeline.send(prepared: sql.fence, fenceParameters(batch))
+        var statements = StatementBatch()
+        statements.begin()
+        statements.send(prepared: sql.fence, fenceParameters(batch))
         if rows.reduce(0, { $0 + $1.count }) <= insertedRowsMaximum {
-          for table in rows { pipeline.insert(table) }
+          for table in rows { statements.insert(table) }
         } else {
-          _ = try connection.run(pipeline)
+          _ = try connection.run(statements)
           for table in rows { try connection.copy(table) }
-          pipeline = PostgresPipeline()
+          pipeline = StatementBatch()
         }
-        keepBooks(batch, serveIDs: rows.serveIDs, with: &pipeline)
-        let read = tables.finish(batch, with: &pipeline)
-        pipeline.commit()
+        storePositions(batch, serveIDs: rows.serveIDs, with: &statements)
+        let read = tables.finish(batch, with: &statements)
+        statements.commit()
         Failpoint.reach(.beforeCommit)
-        let results = try connection.run(pipeline)
+        let results = try connection.run(statements)
         Failpoint.reach(.afterCommit)
         return try read(results)
       } catch {
@@ -168,26 +168,26 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   }
 
   /// - Parameter serveIDs: from the lowest to the highest of the batch's rows: where its rows are looked for later.
-  private func keepBooks(
-    _ batch: CommitBatch<Service>, serveIDs: ClosedRange<PostgresUUID>?, with pipeline: inout PostgresPipeline
+  private func storePositions(
+    _ batch: CommitBatch<Service>, serveIDs: ClosedRange<PostgresUUID>?, with statements: inout StatementBatch
   ) {
     let partition = batch.partition
     for (input, commit) in batch.inputs.enumerated() where commit.isChanged {
       let position = commit.position
-      pipeline.send(
-        prepared: sql.keepInput,
+      statements.send(
+        prepared: sql.storeInput,
         [
           partition, inputTopics[input], position.nextOffset, position.last?.offset, position.last?.timestamp,
-          position.last.map { Int64(bitPattern: $0.contentHash) }, position.takenSequence,
-          position.takenWatermark.postgres,
+          position.last.map { Int64(bitPattern: $0.contentHash) }, position.consumedSequence,
+          position.consumedWatermark.postgres,
         ])
     }
     for (output, commit) in batch.outputs.enumerated() where commit.isChanged {
-      pipeline.send(
-        prepared: sql.keepOutput,
-        [partition, outputTopics[output], commit.position.nextSequence, commit.position.emittedSequence])
+      statements.send(
+        prepared: sql.storeOutput,
+        [partition, outputTopics[output], commit.position.nextSequence, commit.position.confirmedSequence])
     }
-    _ = pipeline.send(
+    _ = statements.send(
       prepared: sql.addBatch,
       [
         partition, batch.number, batch.committedAt.postgres, batch.watermark.postgres,
@@ -196,12 +196,12 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         batch.outputs.map(\.firstSequence), batch.outputs.map(\.position.nextSequence), batch.outcomes,
         batch.rejectedNotKept, serveIDs?.lowerBound, serveIDs?.upperBound,
       ])
-    addRareRows(batch, with: &pipeline)
+    addRareRows(batch, with: &statements)
   }
 
-  private func addRareRows(_ batch: CommitBatch<Service>, with pipeline: inout PostgresPipeline) {
+  private func addRareRows(_ batch: CommitBatch<Service>, with statements: inout StatementBatch) {
     for row in batch.rejections {
-      _ = pipeline.send(
+      _ = statements.send(
         sql: sql.addRejected,
         [
           batch.partition, inputTopics[row.input], row.offset, batch.number, row.arrival.postgres, Int16(row.reason),
@@ -211,7 +211,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     }
     for entry in batch.outbox {
       let message = entry.message
-      _ = pipeline.send(
+      _ = statements.send(
         sql: sql.addOutbox,
         [
           batch.partition, entry.id, message.topic, message.partition, message.key, message.value,
@@ -219,7 +219,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         ])
     }
     for range in batch.lost {
-      _ = pipeline.send(
+      _ = statements.send(
         sql: sql.addLost,
         [
           batch.partition, inputTopics[range.input], range.offsets.lowerBound, range.offsets.upperBound, batch.number,
@@ -227,45 +227,49 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         ])
     }
     addNotices(
-      partition: batch.partition, missing: batch.missing, delivered: batch.deliveredOutbox, answered: [],
-      lost: batch.lostSequences, with: &pipeline)
+      partition: batch.partition, gapRequests: batch.gapRequests, delivered: batch.deliveredOutbox, answered: [],
+      lost: batch.lostSequences, with: &statements)
   }
 
   private func addNotices(
-    partition: Int32, missing: [MissingSequence], delivered: [Int64], answered: [MissingNotice],
-    lost: [LostSequences], with pipeline: inout PostgresPipeline
+    partition: Int32, gapRequests: [GapRequest], delivered: [Int64], answered: [ReceivedGapRequest],
+    lost: [LostSequences], with statements: inout StatementBatch
   ) {
-    if !delivered.isEmpty { _ = pipeline.send(sql: sql.removeOutbox, [partition, delivered]) }
+    if !delivered.isEmpty { _ = statements.send(sql: sql.removeOutbox, [partition, delivered]) }
     for sequence in missing {
-      _ = pipeline.send(sql: sql.addMissing, [partition, inputTopics[sequence.input], sequence.sequence])
+      _ = statements.send(sql: sql.addGapRequest, [partition, inputTopics[sequence.input], sequence.sequence])
     }
     for notice in answered {
-      _ = pipeline.send(
-        sql: sql.answerMissing, [notice.consumer, partition, outputTopics[notice.output], notice.number])
+      _ = statements.send(
+        sql: sql.answerGapRequest, [notice.consumer, partition, outputTopics[notice.output], notice.number])
     }
     for range in lost {
-      _ = pipeline.send(
+      _ = statements.send(
         sql: sql.addLostSequences,
         [partition, outputTopics[range.output], range.sequences.lowerBound, range.sequences.upperBound])
     }
   }
 
-  package func keep(_ upkeep: Upkeep) throws(PipelineError) {
+  package func store(_ checkpoint: Checkpoint) throws(PipelineError) {
     try perform { connection throws(PostgresError) in
       do throws(PostgresError) {
-        var pipeline = PostgresPipeline()
-        pipeline.begin()
-        pipeline.send(
+        var statements = StatementBatch()
+        statements.begin()
+        statements.send(
           prepared: sql.fence,
-          [upkeep.partition, upkeep.epoch, upkeep.batchNumber, upkeep.batchNumber, upkeep.watermark.postgres, Int64(0)])
-        pipeline.send(
-          prepared: sql.keepWatermarks, [upkeep.partition, inputTopics, upkeep.takenWatermarks.map(\.postgres)])
-        pipeline.send(prepared: sql.keepEmitted, [upkeep.partition, outputTopics, upkeep.emitted])
+          [
+            checkpoint.partition, checkpoint.epoch, checkpoint.batchNumber, checkpoint.batchNumber,
+            checkpoint.watermark.postgres, Int64(0),
+          ])
+        statements.send(
+          prepared: sql.storeWatermarks,
+          [checkpoint.partition, inputTopics, checkpoint.consumedWatermarks.map(\.postgres)])
+        statements.send(prepared: sql.storeConfirmed, [checkpoint.partition, outputTopics, checkpoint.confirmed])
         addNotices(
-          partition: upkeep.partition, missing: upkeep.missing, delivered: upkeep.deliveredOutbox,
-          answered: upkeep.answeredMissing, lost: upkeep.lostSequences, with: &pipeline)
-        pipeline.commit()
-        _ = try connection.run(pipeline)
+          partition: checkpoint.partition, gapRequests: checkpoint.gapRequests, delivered: checkpoint.deliveredOutbox,
+          answered: checkpoint.answeredGapRequests, lost: checkpoint.lostSequences, with: &statements)
+        statements.commit()
+        _ = try connection.run(statements)
       } catch {
         if connection.isUsable, connection.isInTransaction { try connection.rollback() }
         throw error
@@ -300,21 +304,21 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     }
   }
 
-  package func missing(_ partition: Int32) throws(PipelineError) -> [MissingNotice] {
+  package func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] {
     guard !tables.consumers.isEmpty else { return [] }
     return try perform { connection throws(PostgresError) in
-      var pipeline = PostgresPipeline()
+      var statements = StatementBatch()
       for consumer in tables.consumers {
-        pipeline.send(prepared: sql.missing(of: consumer), [consumer, partition, outputTopics])
+        statements.send(prepared: sql.gapRequests(of: consumer), [consumer, partition, outputTopics])
       }
-      let results = try connection.run(pipeline)
-      var notices: [MissingNotice] = []
+      let results = try connection.run(statements)
+      var notices: [ReceivedGapRequest] = []
       for (index, consumer) in tables.consumers.enumerated() {
         for row in try results.rows(at: index) {
           let topic: String = try row.decode(0)
           guard let output = outputTopics.firstIndex(of: topic) else { continue }
           notices.append(
-            MissingNotice(
+            ReceivedGapRequest(
               consumer: consumer, number: try row.decode(1), output: output, sequence: try row.decode(2)))
         }
       }
@@ -335,14 +339,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
       if !connection.isUsable { try connection.reconnect() }
       return try body(connection)
     } catch {
-      throw pipelineError(error)
+      throw PipelineError(error)
     }
-  }
-
-  private func pipelineError(_ error: PostgresError) -> PipelineError {
-    if error.isFence { return .fenced }
-    if error.isUniqueViolation { return .duplicateFound }
-    if error.isDataRefused { return .dataRefused(error.description) }
-    return error.isMistake ? .invariantBroken(error.description) : .databaseUnavailable(error.description)
   }
 }

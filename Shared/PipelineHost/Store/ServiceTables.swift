@@ -25,7 +25,7 @@ package protocol ServiceTables<Service>: Sendable {
 
   /// Adds the statements that go with COMMIT in one round trip, changes of shared rows last; the returned function
   /// reads their answers.
-  func finish(_ batch: CommitBatch<Service>, with pipeline: inout PostgresPipeline) -> CommitReader
+  func finish(_ batch: CommitBatch<Service>, with statements: inout StatementBatch) -> CommitReader
 
   /// Messages of an output from `sequence` on, in order, at most `limit`, made from the rows. None only where there is
   /// no such row any more: the pipeline then takes all that is left as lost.
@@ -35,14 +35,14 @@ package protocol ServiceTables<Service>: Sendable {
 }
 
 /// Reads what the statements of a commit answered.
-package typealias CommitReader = (PostgresPipelineResults) throws(PostgresError) -> CommitResult
+package typealias CommitReader = (StatementBatchResults) throws(PostgresError) -> CommitResult
 
 extension ServiceTables {
   package var consumers: [String] { [] }
 
   /// Nothing but the rows.
-  package func finish(_ batch: CommitBatch<Service>, with pipeline: inout PostgresPipeline) -> CommitReader {
-    { (_: PostgresPipelineResults) throws(PostgresError) -> CommitResult in CommitResult() }
+  package func finish(_ batch: CommitBatch<Service>, with statements: inout StatementBatch) -> CommitReader {
+    { (_: StatementBatchResults) throws(PostgresError) -> CommitResult in CommitResult() }
   }
 }
 

@@ -3,9 +3,9 @@ import CLibpq
 extension PostgresConnection {
   /// Sends the statements that `fill` adds, in one go. See `run(_:)`.
   @discardableResult
-  package func pipeline(_ fill: (inout PostgresPipeline) -> Void) throws(PostgresError) -> PostgresPipelineResults {
-    var pipeline = PostgresPipeline()
-    fill(&pipeline)
+  package func pipeline(_ fill: (inout StatementBatch) -> Void) throws(PostgresError) -> StatementBatchResults {
+    var statements = StatementBatch()
+    fill(&statements)
     return try run(pipeline)
   }
 
@@ -14,9 +14,9 @@ extension PostgresConnection {
   /// COMMIT, no transaction is open afterwards, and a connection lost before COMMIT's answer came is
   /// `.connectionLost(commitUnknown: true)`.
   @discardableResult
-  package func run(_ pipeline: PostgresPipeline) throws(PostgresError) -> PostgresPipelineResults {
+  package func run(_ statements: StatementBatch) throws(PostgresError) -> StatementBatchResults {
     if let failure = pipeline.failure { throw failure }
-    guard !pipeline.entries.isEmpty else { return PostgresPipelineResults(results: []) }
+    guard !pipeline.entries.isEmpty else { return StatementBatchResults(results: []) }
     do {
       return try withSession { session throws(PostgresError) in
         var exchange = PipelineExchange(session: session, entries: pipeline.entries)
@@ -35,7 +35,7 @@ private struct PipelineExchange {
   private static let statementsPerFlush = 128
 
   let session: Session
-  let entries: [PostgresPipeline.Entry]
+  let entries: [StatementBatch.Entry]
   /// What the server will answer to, in order.
   private var commands: [Command] = []
   private var results: [PostgresResult] = []
@@ -47,12 +47,12 @@ private struct PipelineExchange {
     case execute(entry: Int)
   }
 
-  init(session: Session, entries: [PostgresPipeline.Entry]) {
+  init(session: Session, entries: [StatementBatch.Entry]) {
     self.session = session
     self.entries = entries
   }
 
-  mutating func run(on connection: PostgresConnection) throws(PostgresError) -> PostgresPipelineResults {
+  mutating func run(on connection: PostgresConnection) throws(PostgresError) -> StatementBatchResults {
     guard unsafe PQenterPipelineMode(session.handle) == 1 else {
       // libpq refuses it only in the middle of something else, or without a connection.
       throw session.lost()
@@ -69,13 +69,13 @@ private struct PipelineExchange {
       // Everything was answered, COMMIT too: what got lost is only the end of the pipeline.
       if results.count == entries.count {
         connection.close()
-        return PostgresPipelineResults(results: results)
+        return StatementBatchResults(results: results)
       }
       throw lostDuringCommit(error)
     }
     unsafe PQexitPipelineMode(session.handle)
     if let failure { throw failure }
-    return PostgresPipelineResults(results: results)
+    return StatementBatchResults(results: results)
   }
 
   /// `error`, saying that the COMMIT's fate is unknown if one was sent.
@@ -104,7 +104,7 @@ private struct PipelineExchange {
 
   /// The name of the prepared statement, which is sent for preparing if it is new.
   private mutating func prepare(
-    _ entry: PostgresPipeline.Entry, _ key: PreparedKey, _ index: Int, _ names: inout [PreparedKey: String],
+    _ entry: StatementBatch.Entry, _ key: PreparedKey, _ index: Int, _ names: inout [PreparedKey: String],
     _ connection: PostgresConnection
   ) throws(PostgresError) -> String {
     if let name = names[key] { return name }
@@ -118,7 +118,7 @@ private struct PipelineExchange {
     return name
   }
 
-  private func sendPrepared(_ entry: PostgresPipeline.Entry, _ name: String) throws(PostgresError) {
+  private func sendPrepared(_ entry: StatementBatch.Entry, _ name: String) throws(PostgresError) {
     let count = Int32(entry.parameters.count)
     let sent = unsafe entry.parameters.withPointers { values, lengths, formats in
       unsafe PQsendQueryPrepared(session.handle, name, count, values, lengths, formats, 1)
@@ -126,7 +126,7 @@ private struct PipelineExchange {
     guard sent == 1 else { throw session.lost() }
   }
 
-  private func sendUnprepared(_ entry: PostgresPipeline.Entry) throws(PostgresError) {
+  private func sendUnprepared(_ entry: StatementBatch.Entry) throws(PostgresError) {
     let count = Int32(entry.parameters.count)
     let sent = unsafe entry.parameters.withPointers { values, lengths, formats in
       unsafe PQsendQueryParams(session.handle, entry.sql, count, entry.parameters.types, values, lengths, formats, 1)

@@ -46,16 +46,16 @@ package final class PostgresConnection {
 
   /// Runs `statement` and reads its rows.
   package func run<Statement: PostgresStatement>(_ statement: Statement) throws(PostgresError) -> [Statement.Row] {
-    var pipeline = PostgresPipeline()
-    let ticket = pipeline.send(statement)
+    var statements = StatementBatch()
+    let ticket = statements.send(statement)
     return try run(pipeline).rows(ticket)
   }
 
   /// Runs `statement` and returns how many rows it changed (or gave).
   @discardableResult
   package func execute(_ statement: some PostgresStatement) throws(PostgresError) -> Int {
-    var pipeline = PostgresPipeline()
-    let ticket = pipeline.send(statement)
+    var statements = StatementBatch()
+    let ticket = statements.send(statement)
     return try run(pipeline).affectedRows(ticket)
   }
 
@@ -63,16 +63,16 @@ package final class PostgresConnection {
   package func query(
     _ sql: String, _ parameters: [any PostgresValue] = []
   ) throws(PostgresError) -> [PostgresRow] {
-    var pipeline = PostgresPipeline()
-    let index = pipeline.send(sql: sql, parameters)
+    var statements = StatementBatch()
+    let index = statements.send(sql: sql, parameters)
     return try run(pipeline).rows(at: index)
   }
 
   /// Runs one statement that is used rarely and returns how many rows it changed.
   @discardableResult
   package func execute(sql: String, _ parameters: [any PostgresValue] = []) throws(PostgresError) -> Int {
-    var pipeline = PostgresPipeline()
-    let index = pipeline.send(sql: sql, parameters)
+    var statements = StatementBatch()
+    let index = statements.send(sql: sql, parameters)
     return try run(pipeline).affectedRows(at: index)
   }
 

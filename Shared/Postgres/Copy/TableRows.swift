@@ -21,7 +21,7 @@ package struct TableColumns: Sendable {
 }
 
 /// Rows for one table, encoded once and sent in the way that suits their number: many by `PostgresConnection.copy(_:)`,
-/// few by `PostgresPipeline.insert(_:)`, which costs no round trip of its own.
+/// few by `StatementBatch.insert(_:)`, which costs no round trip of its own.
 package struct TableRows {
   package let columns: TableColumns
   package let buffer: CopyBuffer
@@ -41,7 +41,7 @@ package struct TableRows {
   package func begin() { buffer.beginRow(columnCount: columns.count) }
 }
 
-extension PostgresPipeline {
+extension StatementBatch {
   /// Adds a prepared INSERT for each row. Their parameters are the fields of COPY: both are the types' binary form.
   package mutating func insert(_ rows: TableRows) {
     rows.buffer.forEachRow { fields in

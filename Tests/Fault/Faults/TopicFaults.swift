@@ -105,7 +105,7 @@ struct RetentionPastConsumer: Fault {
     network.pause(milliseconds: chance.number(3_000...6_000))
     let admin = try KafkaAdmin(configuration: network.kafkaConfiguration("faults-admin"))
     defer { admin.close(timeoutMilliseconds: 1_000) }
-    let probe = try KafkaLogProbe(configuration: network.kafkaConfiguration("faults-ends"))
+    let probe = try KafkaTopicProbe(configuration: network.kafkaConfiguration("faults-ends"))
     defer { probe.close(timeoutMilliseconds: 1_000) }
     for topic in place.topics {
       for partition in 0..<network.needs.partitions {

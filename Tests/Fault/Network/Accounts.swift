@@ -37,7 +37,7 @@ struct Accounts: Sendable {
   ///
   /// - Throws: `FaultFailure` when something is left, or nothing was compared.
   static func close(_ network: FaultNetwork, tallyPath: String, timeoutSeconds: Int) throws -> Accounts {
-    let settled = try network.command(["settle", "--timeout", "\(timeoutSeconds)s"], accepting: [0, 1])
+    let settled = try network.command(["drain", "--timeout", "\(timeoutSeconds)s"], accepting: [0, 1])
     guard settled.status == 0 else { throw FaultFailure("not everything was decided: \(settled.output)") }
     try addBadRecords(network.takeBadRecords(), to: tallyPath)
     if network.takeStrangers() { try StrangerShare.add(network, to: tallyPath) }

@@ -45,12 +45,12 @@ struct RecoveryWatch {
     }
     try wait(for: known ?? [:], column: "next_offset", connection, until: end)
     // What was decided last made sequences that make others: impressions, then clicks that waited for them.
-    for _ in 0..<2 { try wait(for: try given(connection), column: "taken_sequence", connection, until: end) }
+    for _ in 0..<2 { try wait(for: try given(connection), column: "consumed_sequence", connection, until: end) }
     return clock.monotonicMilliseconds - began
   }
 
   private func ends() throws -> [Goal: Int64] {
-    let probe = try KafkaLogProbe(configuration: network.kafkaConfiguration("faults-ends"))
+    let probe = try KafkaTopicProbe(configuration: network.kafkaConfiguration("faults-ends"))
     defer { probe.close(timeoutMilliseconds: 1_000) }
     var goals: [Goal: Int64] = [:]
     for (topic, schema) in Self.clientTopics {

@@ -7,7 +7,7 @@ import Synchronization
 /// Writes the records of a topic into it again, as they are.
 final class TopicCopier {
   private let network: FaultNetwork
-  private let probe: KafkaLogProbe
+  private let probe: KafkaTopicProbe
   private let consumer: KafkaConsumer
   private let producer: KafkaProducer
   private let delivered = Mutex(0)
@@ -16,7 +16,7 @@ final class TopicCopier {
   init(_ network: FaultNetwork) throws {
     self.network = network
     let configuration = network.kafkaConfiguration("faults-copy")
-    probe = try KafkaLogProbe(configuration: configuration)
+    probe = try KafkaTopicProbe(configuration: configuration)
     consumer = try KafkaConsumer(configuration: configuration, groupID: nil, topics: [])
     producer = try KafkaProducer(configuration: configuration) { _ in }
     try producer.warmUp(topics: [Topic.impressions.name, Topic.clicks.name], timeoutMilliseconds: 10_000)

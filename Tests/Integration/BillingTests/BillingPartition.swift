@@ -119,9 +119,9 @@ struct TappedTables: ServiceTables {
 
   func rows(_ batch: CommitBatch<BillingService>) -> [TableRows] { tables.rows(batch) }
 
-  func finish(_ batch: CommitBatch<BillingService>, with pipeline: inout PostgresPipeline) -> CommitReader {
+  func finish(_ batch: CommitBatch<BillingService>, with statements: inout StatementBatch) -> CommitReader {
     tap(batch)
-    return tables.finish(batch, with: &pipeline)
+    return tables.finish(batch, with: &statements)
   }
 
   func messages(

@@ -30,14 +30,15 @@ struct LogLookTests {
     return broker
   }
 
-  private func check(_ probe: KafkaLogProbe, _ last: RecordIdentity?, next: Int64) throws -> [LogIdentity] {
-    let position = InputPosition(nextOffset: next, last: last, takenSequence: 0, takenWatermark: .init(milliseconds: 0))
+  private func check(_ probe: KafkaTopicProbe, _ last: RecordIdentity?, next: Int64) throws -> [TopicIdentity] {
+    let position = InputPosition(
+      nextOffset: next, last: last, consumedSequence: 0, consumedWatermark: .init(milliseconds: 0))
     let offsets = Self.places.map { _ in last?.offset }
     return try probe.lookAtRecords(Self.places, lastOffsets: offsets, timeoutMilliseconds: Self.milliseconds)
-      .map { LogIdentity.check(position, against: $0) }
+      .map { TopicIdentity.check(position, against: $0) }
   }
 
-  private func identity(_ probe: KafkaLogProbe, _ offset: Int64) throws -> RecordIdentity {
+  private func identity(_ probe: KafkaTopicProbe, _ offset: Int64) throws -> RecordIdentity {
     let record = try probe.record(
       topic: "events", partition: 0, offset: offset, timeoutMilliseconds: Self.milliseconds)
     return RecordIdentity(try #require(record))
@@ -47,7 +48,7 @@ struct LogLookTests {
   func proven() throws {
     let broker = try broker(text: "event", count: 20)
     defer { broker.stop() }
-    let probe = try KafkaLogProbe(configuration: Self.configuration(broker))
+    let probe = try KafkaTopicProbe(configuration: Self.configuration(broker))
     defer { probe.close(timeoutMilliseconds: 5_000) }
     let found = try probe.lookAtRecords(
       Self.places, lastOffsets: [7, 19], timeoutMilliseconds: Self.milliseconds)
@@ -60,7 +61,7 @@ struct LogLookTests {
   func others() throws {
     let broker = try broker(text: "event", count: 20)
     defer { broker.stop() }
-    let probe = try KafkaLogProbe(configuration: Self.configuration(broker))
+    let probe = try KafkaTopicProbe(configuration: Self.configuration(broker))
     defer { probe.close(timeoutMilliseconds: 5_000) }
     let last = try identity(probe, 19)
     #expect(try check(probe, last, next: 20)[0] == .same)

@@ -16,11 +16,11 @@ struct WriterTests {
 
   private func writer(
     _ broker: EmbeddedBroker, recordsInFlightMaximum: Int = 100, rebuilt: Mailbox<Void> = Mailbox()
-  ) throws -> KafkaLogWriter {
+  ) throws -> KafkaTopicWriter {
     var configuration = KafkaConfiguration(
       bootstrapServers: broker.bootstrapServers, clientID: "test", environment: .embedded)
     configuration.recordsInFlightMaximum = recordsInFlightMaximum
-    let writer = KafkaLogWriter(
+    let writer = KafkaTopicWriter(
       configuration: configuration, topics: ["events"],
       listener: .init(delivered: { _ in }, rebuilt: { rebuilt.put(()) }),
       logger: .unread,
@@ -29,7 +29,7 @@ struct WriterTests {
     return writer
   }
 
-  private func send(_ sequence: Int64, to writer: WorkerLogWriter) throws(PipelineError) {
+  private func send(_ sequence: Int64, to writer: WorkerTopicWriter) throws(PipelineError) {
     try writer.send(
       OutgoingMessage(topic: "events", partition: 0, key: nil, value: [1], headers: []),
       receipt: Receipt(partition: 0, content: .numbered(output: 0, sequence: sequence)))
@@ -42,7 +42,7 @@ struct WriterTests {
     try broker.createTopic("events", partitions: 1)
     let rebuilt = Mailbox<Void>()
     let writer = try writer(broker, rebuilt: rebuilt)
-    let worker = WorkerLogWriter(writer)
+    let worker = WorkerTopicWriter(writer)
     #expect(!worker.adopt())
     broker.pushFaults([.messageTooLarge])
     try send(1, to: worker)
@@ -64,7 +64,7 @@ struct WriterTests {
     broker.setBroker(1, isUp: false)
     let ended = Mailbox<PipelineError?>()
     let thread = OwnerThread("sending") {
-      let worker = WorkerLogWriter(writer)
+      let worker = WorkerTopicWriter(writer)
       do throws(PipelineError) {
         for sequence in 1...2 as ClosedRange<Int64> { try send(sequence, to: worker) }
         ended.put(nil)

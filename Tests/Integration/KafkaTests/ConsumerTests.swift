@@ -154,11 +154,11 @@ struct ConsumerTests {
   func probe() throws {
     let broker = try filledBroker(partitions: 2, count: 20)
     defer { broker.stop() }
-    let probe = try KafkaLogProbe(configuration: .embedded(broker))
+    let probe = try KafkaTopicProbe(configuration: .embedded(broker))
     defer { probe.close(timeoutMilliseconds: 5_000) }
     #expect(try probe.partitionCount(topic: "events", timeoutMilliseconds: 10_000) == 2)
     let bounds = try probe.bounds(topic: "events", partition: 1, timeoutMilliseconds: 10_000)
-    #expect(bounds == KafkaLogProbe.Bounds(first: 0, end: 20))
+    #expect(bounds == KafkaTopicProbe.Bounds(first: 0, end: 20))
     for offset in [Int64(19), 0, 7] {
       let record = try probe.record(topic: "events", partition: 1, offset: offset, timeoutMilliseconds: 10_000)
       #expect(record?.offset == offset)
@@ -191,11 +191,11 @@ struct ConsumerTests {
   func probeOfMany() throws {
     let broker = try filledBroker(partitions: 3, count: 5_000)
     defer { broker.stop() }
-    let probe = try KafkaLogProbe(configuration: .embedded(broker))
+    let probe = try KafkaTopicProbe(configuration: .embedded(broker))
     defer { probe.close(timeoutMilliseconds: 5_000) }
     let places = [place("events", 2, 7), place("events", 0, 4_999), place("events", 1, 5_000)]
     let bounds = try probe.bounds(of: places.map(\.partition), timeoutMilliseconds: 10_000)
-    #expect(bounds == Array(repeating: KafkaLogProbe.Bounds(first: 0, end: 5_000), count: 3))
+    #expect(bounds == Array(repeating: KafkaTopicProbe.Bounds(first: 0, end: 5_000), count: 3))
     for _ in 0..<3 {
       let records = try probe.records(at: places, timeoutMilliseconds: 10_000)
       #expect(records.mapValues(\.offset) == [places[0].partition: 7, places[1].partition: 4_999])

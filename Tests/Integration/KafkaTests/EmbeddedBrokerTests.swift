@@ -48,7 +48,7 @@ struct EmbeddedBrokerTests {
     try control.createTopic("second", partitions: 5)
     try control.createTopic("second", partitions: 5)
     #expect(throws: KafkaError.self) { try control.createTopic("second", partitions: 6) }
-    let probe = try KafkaLogProbe(
+    let probe = try KafkaTopicProbe(
       configuration: KafkaConfiguration(bootstrapServers: servers, clientID: "test", environment: .embedded))
     #expect(try probe.partitionCount(topic: "first", timeoutMilliseconds: 10_000) == 3)
     #expect(try probe.partitionCount(topic: "second", timeoutMilliseconds: 10_000) == 5)

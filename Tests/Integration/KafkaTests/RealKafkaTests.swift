@@ -48,7 +48,7 @@ struct RealKafkaTests {
     #expect(Set(reports.all.map(\.reportID)) == [1, 3])
     #expect(reports.all.allSatisfy { $0.error == nil && $0.offset == 0 })
 
-    let probe = try KafkaLogProbe(configuration: kafka.configuration)
+    let probe = try KafkaTopicProbe(configuration: kafka.configuration)
     defer { probe.close(timeoutMilliseconds: 5_000) }
     let record = try #require(
       try probe.record(topic: "growing", partition: 3, offset: 0, timeoutMilliseconds: 20_000))
@@ -89,11 +89,11 @@ struct RealKafkaTests {
     try producer.sendNumbers(0..<100, topic: "shrinking", partition: 0)
     #expect(producer.close(timeoutMilliseconds: 20_000))
     try admin.deleteRecords(topic: "shrinking", partition: 0, before: 60)
-    let probe = try KafkaLogProbe(configuration: kafka.configuration)
+    let probe = try KafkaTopicProbe(configuration: kafka.configuration)
     defer { probe.close(timeoutMilliseconds: 5_000) }
     #expect(
       try probe.bounds(topic: "shrinking", partition: 0, timeoutMilliseconds: 10_000)
-        == KafkaLogProbe.Bounds(first: 60, end: 100))
+        == KafkaTopicProbe.Bounds(first: 60, end: 100))
     #expect(try probe.record(topic: "shrinking", partition: 0, offset: 60, timeoutMilliseconds: 10_000)?.number == 60)
     let error = #expect(throws: KafkaError.self) {
       try probe.record(topic: "shrinking", partition: 0, offset: 59, timeoutMilliseconds: 10_000)
@@ -144,7 +144,7 @@ struct RealKafkaTests {
     let consumer = try KafkaConsumer(configuration: kafka.configuration, groupID: nil, topics: ["held"])
     try consumer.assign([KafkaTopicPartitionOffset(topic: "held", partition: 0, offset: 0)])
     #expect(try consumer.read(count: 3).map(\.number) == [0, 1, 2])
-    let probe = try KafkaLogProbe(configuration: kafka.configuration)
+    let probe = try KafkaTopicProbe(configuration: kafka.configuration)
     defer { probe.close(timeoutMilliseconds: 5_000) }
     #expect(try probe.bounds(topic: "held", partition: 0, timeoutMilliseconds: 10_000).end == 3)
     try foreign.commit()

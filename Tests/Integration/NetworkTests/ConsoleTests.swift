@@ -27,7 +27,7 @@ extension WholeNetwork {
         try network.awaitAllotments()
         let tally = network.folder.path("tally.json")
         try network.command(["simulate", "--duration", "3s", "--rate", "40", "--garbage", "0", "--tally", tally])
-        try network.command(["settle", "--timeout", "120s"])
+        try network.command(["drain", "--timeout", "120s"])
         try network.awaitCount(
           """
           SELECT count(*) FROM ad_selection.decision d JOIN impression_tracking.partition p USING (partition)

@@ -90,7 +90,7 @@ struct CatalogPublishingTests {
 
 /// The first records of the catalogue's topic.
 private func readTopic(_ kafka: KafkaConfiguration, count: Int) throws -> [CatalogMessage] {
-  let probe = try KafkaLogProbe(configuration: kafka)
+  let probe = try KafkaTopicProbe(configuration: kafka)
   defer { probe.close(timeoutMilliseconds: 5_000) }
   return try (0..<count).compactMap { offset in
     let found = try probe.record(

@@ -90,7 +90,7 @@ struct OnlineReconcilerTests {
     """
     UPDATE impression_tracking.partition SET watermark = \(moment);
     UPDATE click_tracking.partition SET watermark = \(moment);
-    UPDATE billing.input SET taken_watermark = \(moment);
+    UPDATE billing.input SET consumed_watermark = \(moment);
     """
   }
 
@@ -180,7 +180,7 @@ struct OnlineReconcilerTests {
       var eyes = Eyes(pool, at: serve.timestamp.advanced(byMilliseconds: 30_000))
       try eyes.run(
         Self.accounts + """
-          DELETE FROM billing.charge; UPDATE billing.input SET taken_sequence = 0; DELETE FROM billing.balance;
+          DELETE FROM billing.charge; UPDATE billing.input SET consumed_sequence = 0; DELETE FROM billing.balance;
           ALTER TABLE billing.posting DISABLE TRIGGER USER; DELETE FROM billing.posting;
           """)
       return try eyes.look()
@@ -197,7 +197,8 @@ struct OnlineReconcilerTests {
       var findings = [try eyes.look()]
       try eyes.run(Self.accounts + Self.told("now() - interval '200 s'"))
       findings.append(try eyes.look { finding, _ in finding.completeUntil != nil })
-      try eyes.run("UPDATE billing.input SET taken_watermark = now() + interval '9 s' WHERE topic LIKE 'ads.clicks%'")
+      try eyes.run(
+        "UPDATE billing.input SET consumed_watermark = now() + interval '9 s' WHERE topic LIKE 'ads.clicks%'")
       findings.append(try eyes.look())
       eyes = Eyes(pool, at: now.advanced(byMilliseconds: 600_000))
       try eyes.run("UPDATE click_tracking.partition SET watermark = 'epoch'")

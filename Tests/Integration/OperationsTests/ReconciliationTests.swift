@@ -49,7 +49,7 @@ struct ReconciliationTests {
     INSERT INTO impression_tracking.batch (partition, batch_number, committed_at, watermark, input_topics, first_offsets,
       next_offsets, output_topics, first_sequences, next_sequences, outcomes)
     VALUES (0, 1, now(), now(), '{ads.impressions}', '{0}', '{3}', '{ads.impressions.accepted}', '{1}', '{2}', '\\x010240');
-    INSERT INTO billing.input (partition, topic, next_offset, taken_sequence) VALUES
+    INSERT INTO billing.input (partition, topic, next_offset, consumed_sequence) VALUES
       (0, 'ads.impressions.accepted', 1, 1), (0, 'ads.clicks.accepted', 1, 1);
     INSERT INTO billing.account (advertiser, currency, requested, funded, allotted) VALUES
       ('adv', 'USD', 5000000000, 5000000000, 2010000000);

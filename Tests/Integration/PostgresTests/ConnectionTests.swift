@@ -28,9 +28,9 @@ struct ConnectionTests {
     let connection = try await TestServer.connect()
     for _ in 0..<2 {
       for addend: Int64? in [3, nil] {
-        var pipeline = PostgresPipeline()
-        let index = pipeline.send(prepared: "SELECT 2 + coalesce($1, 1)", [addend])
-        let row = try #require(try connection.run(pipeline).rows(at: index).first)
+        var statements = StatementBatch()
+        let index = statements.send(prepared: "SELECT 2 + coalesce($1, 1)", [addend])
+        let row = try #require(try connection.run(statements).rows(at: index).first)
         #expect(try row.decode(0, Int64.self) == 2 + (addend ?? 1))
       }
       let rows = try connection.query("SELECT count(*) FROM pg_prepared_statements")

@@ -60,9 +60,9 @@ struct CopyTests {
     if isCopied {
       #expect(try connection.copy(rows) == 1)
     } else {
-      var pipeline = PostgresPipeline()
-      pipeline.insert(rows)
-      #expect(try connection.run(pipeline).affectedRows(at: 0) == 1)
+      var statements = StatementBatch()
+      statements.insert(rows)
+      #expect(try connection.run(statements).affectedRows(at: 0) == 1)
     }
     let row = try #require(try connection.query("SELECT * FROM every").first)
     #expect(try row.decode(0, Bool.self))
@@ -103,14 +103,14 @@ struct CopyTests {
     try connection.copy(rows(0..<10))
     try connection.copy(rows(0..<5, into: "other"))
     try connection.pipeline { pipeline in
-      pipeline.send(sql: "UPDATE other SET n = n + 1")
-      pipeline.commit()
+      statements.send(sql: "UPDATE other SET n = n + 1")
+      statements.commit()
     }
     #expect(try sum(connection) == 45)
   }
 
   @Test("a missing table fails the COPY before any row is sent")
-  func missingTable() async throws {
+  func gapRequestTable() async throws {
     let connection = try await connectionWithTable()
     let error = #expect(throws: PostgresError.self) {
       try connection.copy(rows(0..<10, into: "fact\"; DROP TABLE fact; --"))

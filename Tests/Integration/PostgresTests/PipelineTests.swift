@@ -26,10 +26,10 @@ struct PipelineTests {
   @Test("answers come in order, and each ticket finds its own")
   func order() async throws {
     let connection = try await connectionWithCounter()
-    var pipeline = PostgresPipeline()
-    let tickets = (1...300).map { pipeline.send(Increment(id: Int32($0 % 3), by: 1)) }
-    let plain = pipeline.send(sql: "UPDATE counter SET n = n + 1")
-    let results = try connection.run(pipeline)
+    var statements = StatementBatch()
+    let tickets = (1...300).map { statements.send(Increment(id: Int32($0 % 3), by: 1)) }
+    let plain = statements.send(sql: "UPDATE counter SET n = n + 1")
+    let results = try connection.run(statements)
     #expect(try results.rows(tickets[299]) == [100])
     #expect(try results.rows(tickets[0]) == [1])
     #expect(try results.affectedRows(tickets[7]) == 1)
@@ -41,9 +41,9 @@ struct PipelineTests {
     let connection = try await connectionWithCounter()
     let error = #expect(throws: PostgresError.self) {
       try connection.pipeline { pipeline in
-        pipeline.send(Increment(id: 1, by: 5))
-        pipeline.send(Increment(id: 1, by: 5_000))
-        pipeline.send(Increment(id: 1, by: 5))
+        statements.send(Increment(id: 1, by: 5))
+        statements.send(Increment(id: 1, by: 5_000))
+        statements.send(Increment(id: 1, by: 5))
       }
     }
     #expect(error?.statementIndex == 1)
@@ -58,21 +58,21 @@ struct PipelineTests {
   func withCommit() async throws {
     let connection = try await connectionWithCounter()
     try connection.pipeline { pipeline in
-      pipeline.begin()
-      pipeline.send(Increment(id: 1, by: 5))
+      statements.begin()
+      statements.send(Increment(id: 1, by: 5))
     }
     #expect(connection.isInTransaction)
     try connection.pipeline { pipeline in
-      pipeline.send(Increment(id: 2, by: 5))
-      pipeline.commit()
+      statements.send(Increment(id: 2, by: 5))
+      statements.commit()
     }
     #expect(!connection.isInTransaction)
     #expect(try total(connection) == 10)
     try connection.begin()
     #expect(throws: PostgresError.self) {
       try connection.pipeline { pipeline in
-        pipeline.send(Increment(id: 2, by: 5_000))
-        pipeline.commit()
+        statements.send(Increment(id: 2, by: 5_000))
+        statements.commit()
       }
     }
     #expect(!connection.isInTransaction)
@@ -109,9 +109,9 @@ struct PipelineTests {
   func large() async throws {
     let connection = try await TestServer.connect()
     let text = String(repeating: "y", count: 400)
-    var pipeline = PostgresPipeline()
-    for _ in 0..<50_000 { pipeline.send(sql: "SELECT $1", [text]) }
-    let results = try connection.run(pipeline)
+    var statements = StatementBatch()
+    for _ in 0..<50_000 { statements.send(sql: "SELECT $1", [text]) }
+    let results = try connection.run(statements)
     #expect(results.count == 50_000)
     #expect(try results.rows(at: 49_999).first?.decode(0, String.self) == text)
   }

@@ -74,7 +74,7 @@ package final class StoredPartition<Tables: ServiceTables> {
     offsets = try pipeline.open(by: PartitionClaim(owner: 1, seenEpoch: seenEpoch)) { lastOffsets in
       lastOffsets.indices.map { input in
         let last = lastOffsets[input].map { Self.identity($0, writtenAt: times[input][$0] ?? now) }
-        return LogProbe(firstOffset: 0, endOffset: max(ends[input], last.map { $0.offset + 1 } ?? 0), record: last)
+        return TopicProbe(firstOffset: 0, endOffset: max(ends[input], last.map { $0.offset + 1 } ?? 0), record: last)
       }
     }
   }

@@ -16,7 +16,7 @@ package final class MovingClock: Clock {
 }
 
 /// A writer that keeps what is published, and never says that it was delivered.
-package final class Publications: LogWriter, Sendable {
+package final class Publications: TopicWriter, Sendable {
   private struct Published {
     let message: OutgoingMessage
     let isNumbered: Bool

@@ -112,7 +112,7 @@ extension BatchContext {
     BatchContext(
       partition: 3, partitionCount: 8, now: Samples.now, batchNumber: 1, nextSequences: [nextGrant],
       committedWatermark: Timestamp(milliseconds: 0), watermark: Timestamp(milliseconds: 0),
-      takenWatermarks: [watermarks.impressions, watermarks.clicks, Timestamp(milliseconds: 0)], isRefused: isRefused,
+      consumedWatermarks: [watermarks.impressions, watermarks.clicks, Timestamp(milliseconds: 0)], isRefused: isRefused,
       isDuplicateSuspected: false)
   }
 }

@@ -95,9 +95,9 @@ struct ClickDeciderTests {
     let terms = try Samples.terms()
     let last = tables.windows.lastImpressionArrival(expiresAt: terms.expiresAt)
     tables.run([Samples.click(terms, id: 1, age: 3_000), Samples.click(terms, id: 2, age: 3_000, left: false)])
-    tables.takenWatermark = last
+    tables.consumedWatermark = last
     #expect(!tables.decider.isTimerDue(tables.context()))
-    tables.takenWatermark = last.advanced(byMilliseconds: 1)
+    tables.consumedWatermark = last.advanced(byMilliseconds: 1)
     #expect(tables.decider.isTimerDue(tables.context()))
     tables.run([], isLost: true)
     #expect(tables.decider.isTimerDue(tables.context()))
@@ -116,7 +116,7 @@ struct ClickDeciderTests {
     tables.run([Samples.click(terms, id: 1, age: 3_000)])
     tables.run([Samples.impression(terms, age: 1_000)])
     #expect(tables.parked.isEmpty)
-    tables.takenWatermark = Samples.now.advanced(byMilliseconds: 30 * 3_600_000)
+    tables.consumedWatermark = Samples.now.advanced(byMilliseconds: 30 * 3_600_000)
     tables.run([])
     #expect(!tables.decider.isTimerDue(tables.context()))
   }
@@ -127,7 +127,7 @@ struct ClickDeciderTests {
     let count = ClickDecider.expiredServesMaximum + 1
     tables.run(
       try (1...UInt64(count)).map { Samples.click(try Samples.terms(serve: $0, client: $0), id: $0, age: 3_000) })
-    tables.takenWatermark = Samples.now.advanced(byMilliseconds: 30 * 3_600_000)
+    tables.consumedWatermark = Samples.now.advanced(byMilliseconds: 30 * 3_600_000)
     tables.run([])
     #expect(tables.clicks.count == ClickDecider.expiredServesMaximum)
     #expect(tables.decider.isTimerDue(tables.context()))

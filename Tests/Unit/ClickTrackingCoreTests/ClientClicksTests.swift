@@ -69,7 +69,8 @@ struct ClientClicksTests {
     tables.run([Samples.click(first, id: 1, age: 3_000)])
     tables.run([Samples.impression(second, age: 1_000), Samples.click(second, id: 2, age: 4_000)])
     #expect(tables.verdicts.isEmpty)
-    tables.takenWatermark = tables.windows.lastImpressionArrival(expiresAt: first.expiresAt).advanced(byMilliseconds: 1)
+    tables.consumedWatermark = tables.windows.lastImpressionArrival(expiresAt: first.expiresAt).advanced(
+      byMilliseconds: 1)
     tables.reload()
     tables.run([], isLost: true)
     tables.run([])

@@ -83,7 +83,7 @@ struct LimitOrderTests {
       tables.reload()
       batch = []
     }
-    tables.takenWatermark = Samples.now.advanced(byMilliseconds: 30 * 3_600_000)
+    tables.consumedWatermark = Samples.now.advanced(byMilliseconds: 30 * 3_600_000)
     tables.run([])
     #expect(tables.parked.isEmpty)
     return tables.verdicts
@@ -179,11 +179,11 @@ struct LimitOrderTests {
       // No further than the last moment at which the next view may come.
       let passed = (views.map(\.expiresAt).min() ?? tables.arrival).advanced(
         byMilliseconds: windows.lateArrivalMilliseconds)
-      tables.takenWatermark = max(tables.takenWatermark, passed)
+      tables.consumedWatermark = max(tables.consumedWatermark, passed)
       if Int.random(in: 0..<5, using: &random) == 0 { tables.run([], isLost: true) }
       tables.run([])
     }
-    tables.takenWatermark = tables.arrival.advanced(byMilliseconds: 30 * 3_600_000)
+    tables.consumedWatermark = tables.arrival.advanced(byMilliseconds: 30 * 3_600_000)
     tables.run([])
     return tables
   }

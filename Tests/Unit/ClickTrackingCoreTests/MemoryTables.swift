@@ -16,7 +16,7 @@ struct MemoryTables {
   var counts: [ClickMinuteKey: Int64] = [:]
   var batchNumber: Int64 = 0
   var nextOffset: Int64 = 0
-  var takenWatermark = Timestamp(milliseconds: 0)
+  var consumedWatermark = Timestamp(milliseconds: 0)
   var arrival = Samples.now.advanced(byMilliseconds: 3_600_000)
 
   init(windows: Windows = Windows()) {
@@ -40,7 +40,7 @@ struct MemoryTables {
     BatchContext(
       partition: Samples.partition, partitionCount: 12, now: arrival, batchNumber: batchNumber + 1,
       nextSequences: [Int64(clicks.count) + 1], committedWatermark: Timestamp(milliseconds: 0),
-      watermark: Timestamp(milliseconds: 0), takenWatermarks: [Timestamp(milliseconds: 0), takenWatermark],
+      watermark: Timestamp(milliseconds: 0), consumedWatermarks: [Timestamp(milliseconds: 0), consumedWatermark],
       isRefused: isRefused, isDuplicateSuspected: false)
   }
 

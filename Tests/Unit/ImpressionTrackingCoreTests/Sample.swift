@@ -27,7 +27,7 @@ enum Sample {
   static func context() -> BatchContext {
     BatchContext(
       partition: partition, partitionCount: 4, now: ImpressionDeciderTests.now, batchNumber: 1, nextSequences: [7],
-      committedWatermark: Timestamp(milliseconds: 0), watermark: Timestamp(milliseconds: 0), takenWatermarks: [],
+      committedWatermark: Timestamp(milliseconds: 0), watermark: Timestamp(milliseconds: 0), consumedWatermarks: [],
       isRefused: false, isDuplicateSuspected: false)
   }
 

@@ -126,7 +126,7 @@ final class EchoStore: PipelineStore {
     return CommitResult()
   }
 
-  func keep(_ upkeep: Upkeep) throws(PipelineError) { lostSequences += upkeep.lostSequences }
+  func store(_ checkpoint: Checkpoint) throws(PipelineError) { lostSequences += checkpoint.lostSequences }
 
   func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int
@@ -137,11 +137,11 @@ final class EchoStore: PipelineStore {
   }
 
   func outbox(_ partition: Int32) throws(PipelineError) -> [OutboxEntry] { [] }
-  func missing(_ partition: Int32) throws(PipelineError) -> [MissingNotice] { [] }
+  func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] { [] }
 }
 
 /// Keeps what is published.
-final class EchoWriter: LogWriter {
+final class EchoWriter: TopicWriter {
   private(set) var sent: [(text: String, receipt: Receipt?)] = []
 
   var texts: [String] { sent.map(\.text) }
@@ -176,7 +176,7 @@ final class EchoPartition {
   @discardableResult
   func open(firstOffset: Int64 = 0) throws -> [Int64] {
     offsets = try pipeline.open(by: PartitionClaim(owner: 1, seenEpoch: 0)) { lastOffsets in
-      lastOffsets.map { _ in LogProbe(firstOffset: firstOffset, endOffset: firstOffset, record: nil) }
+      lastOffsets.map { _ in TopicProbe(firstOffset: firstOffset, endOffset: firstOffset, record: nil) }
     }
     return offsets
   }

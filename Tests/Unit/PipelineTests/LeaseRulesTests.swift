@@ -28,9 +28,9 @@ struct LeaseRulesTests {
         0: PartitionClaim(owner: 1, seenEpoch: 10), 1: PartitionClaim(owner: 1, seenEpoch: 11),
         2: PartitionClaim(owner: 1, seenEpoch: 0),
       ])
-    #expect(!decision.isSettled)
+    #expect(!decision.isBalanced)
     let settled = rules.decide(view([], [1, 1, 1]), held: [0: .open, 1: .open, 2: .open], now: 500)
-    #expect(settled.taken.isEmpty && settled.isSettled)
+    #expect(settled.taken.isEmpty && settled.isBalanced)
   }
 
   @Test("What is under way is not taken twice, and does not hide what is still to be taken")
@@ -76,7 +76,7 @@ struct LeaseRulesTests {
     let release = rules.decide(
       view([living(2)], [1, 1, 1, 1]), held: [0: .open, 1: .open, 2: .open, 3: .open], now: 0)
     #expect(release.released == [2, 3])
-    #expect(release.taken.isEmpty && !release.isSettled)
+    #expect(release.taken.isEmpty && !release.isBalanced)
     let held: [Int32: LeasePhase] = [0: .open, 1: .open, 2: .closing, 3: .closing]
     let closing = rules.decide(view([living(2)], [1, 1, 1, 1]), held: held, now: 100)
     #expect(closing.released.isEmpty && closing.cleared.isEmpty && closing.taken.isEmpty)

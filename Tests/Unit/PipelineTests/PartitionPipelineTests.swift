@@ -16,7 +16,7 @@ struct PartitionPipelineTests {
     ] as [(Set<Int64>, [String], [Range<Int64>])])
   func lostRows(rows: Set<Int64>, sent: [String], lost: [Range<Int64>]) throws {
     let partition = EchoPartition()
-    partition.store.position.outputs = [OutputPosition(nextSequence: 8, emittedSequence: 2)]
+    partition.store.position.outputs = [OutputPosition(nextSequence: 8, confirmedSequence: 2)]
     partition.store.rows = rows
     try partition.open()
     while partition.pipeline.hasBacklog {
@@ -36,7 +36,7 @@ struct PartitionPipelineTests {
   @Test("A loss that is not recorded yet is recorded with the next batch")
   func lossWithBatch() throws {
     let partition = EchoPartition()
-    partition.store.position.outputs = [OutputPosition(nextSequence: 3, emittedSequence: 0)]
+    partition.store.position.outputs = [OutputPosition(nextSequence: 3, confirmedSequence: 0)]
     try partition.open()
     try partition.process([(Echo.plain, .publish)])
     #expect(partition.store.lostSequences == [LostSequences(output: 0, sequences: 1..<3)])
@@ -119,7 +119,7 @@ struct PartitionPipelineTests {
     #expect(partition.alarms.count == 2)
   }
 
-  @Test("Bytes of rejected records count once against their limit, however often a batch is halved")
+  @Test("Bytes of rejected records count once against their limit, however often a batch is bisected")
   func rejectionLimit() throws {
     let partition = EchoPartition()
     try partition.open()
@@ -127,7 +127,7 @@ struct PartitionPipelineTests {
     let rejected = Array(repeating: (input: Echo.plain, event: Echo.Event.reject), count: 62)
     let summary = try partition.process(
       rejected + [(Echo.plain, .refused)], valueCount: RejectionLimit.bytesPerRecordMaximum)
-    #expect(summary.halvings > 1)
+    #expect(summary.bisections > 1)
     let kept = partition.store.batches.flatMap(\.rejections).filter { $0.value != nil }
     #expect(kept.count == 63)
   }

@@ -19,7 +19,7 @@ private final class Reader {
     state.ordered(order, partitionCount: partitionCount)
   }
 
-  func tell(_ news: WorkerNews) -> [ReaderAction] { state.told(news, now: now) }
+  func tell(_ event: WorkerEvent) -> [ReaderAction] { state.told(event, now: now) }
 
   func tick(member: Int32? = 7) -> [ReaderAction] {
     state.ticked(now: now, member: member, partitionCount: partitionCount)
@@ -312,13 +312,13 @@ struct ReaderStateTests {
   func ready() {
     let reader = Reader()
     #expect(!reader.state.isReady)
-    _ = reader.order(.settled(true))
+    _ = reader.order(.balanced(true))
     #expect(reader.state.isReady)
     _ = reader.take()
     #expect(!reader.state.isReady)
     _ = reader.tell(.opened(0, epoch: 5, offsets: [10, 20], generation: 1))
     #expect(reader.state.isReady)
-    _ = reader.order(.settled(false))
+    _ = reader.order(.balanced(false))
     #expect(!reader.state.isReady)
   }
 

@@ -11,8 +11,8 @@ private func moment(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds
 struct SequenceGateTests {
   private func gate(taken: Int64 = 5, watermark: Int64 = 1_000) -> SequenceGate {
     var position = InputPosition.start
-    position.takenSequence = taken
-    position.takenWatermark = moment(watermark)
+    position.consumedSequence = taken
+    position.consumedWatermark = moment(watermark)
     return SequenceGate(position)
   }
 
@@ -25,7 +25,7 @@ struct SequenceGateTests {
   func sequences(sequence: Int64, outcome: Outcome?, taken: Int64) {
     var gate = gate()
     #expect(gate.admit(.number(sequence)) == outcome)
-    #expect(gate.takenSequence == taken)
+    #expect(gate.consumedSequence == taken)
   }
 
   @Test("A record without a number passes and changes nothing")
@@ -41,8 +41,8 @@ struct SequenceGateTests {
   func watermarks(time: Int64, sequence: Int64, taken: Int64) {
     var gate = gate()
     #expect(gate.admit(.watermark(Watermark(time: moment(time), sequence: sequence))) == .noted)
-    #expect(gate.takenWatermark == moment(taken))
-    #expect(gate.takenSequence == 5)
+    #expect(gate.consumedWatermark == moment(taken))
+    #expect(gate.consumedSequence == 5)
   }
 
   @Test(
@@ -78,8 +78,8 @@ struct SequenceGateTests {
     _ = gate.admit(.number(8))
     let mark = Watermark(time: moment(0), sequence: last, firstLostSequence: first)
     #expect(gate.admit(.watermark(mark)) == .noted)
-    #expect(gate.takenSequence == taken)
-    #expect(gate.takenWatermark == moment(1_000))
+    #expect(gate.consumedSequence == taken)
+    #expect(gate.consumedWatermark == moment(1_000))
     #expect((gate.notice(now: moment(0)) == nil) == (taken > 5))
     #expect(gate.admit(.number(.max)) != nil)
   }
@@ -104,8 +104,8 @@ struct SequenceGateTests {
     for _ in 0..<50 {
       var gate = SequenceGate(.start)
       var taken: [Int64] = []
-      while gate.takenSequence < 30 {
-        let sequence = Int64.random(in: max(1, gate.takenSequence - 2)...gate.takenSequence + 3, using: &random)
+      while gate.consumedSequence < 30 {
+        let sequence = Int64.random(in: max(1, gate.consumedSequence - 2)...gate.consumedSequence + 3, using: &random)
         if gate.admit(.number(sequence)) == nil { taken.append(sequence) }
       }
       #expect(taken == Array(1...30))

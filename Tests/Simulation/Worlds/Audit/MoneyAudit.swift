@@ -116,7 +116,7 @@ struct MoneyAudit {
   private func audit(_ partition: Int32, _ number: Int64, _ state: inout State) {
     let batch = world.billing.row(partition).batches[Int(number) - 1]
     let before = state.taken[partition] ?? [0, 0, 0]
-    let after = batch.inputs.map { Int($0.position.takenSequence) }
+    let after = batch.inputs.map { Int($0.position.consumedSequence) }
     state.taken[partition] = after
     var draws: [Draw] = []
     for event in events(partition, from: before, to: after) {
@@ -228,7 +228,7 @@ struct MoneyAudit {
   /// Nothing that was sold from it can come any more: 20 min of token, 1 h to the tap, 10 min of patience.
   private func end(_ partition: Int32, _ batch: BatchRow, _ state: inout State) {
     let passed = min(
-      batch.inputs[0].position.takenWatermark.milliseconds, batch.inputs[1].position.takenWatermark.milliseconds)
+      batch.inputs[0].position.consumedWatermark.milliseconds, batch.inputs[1].position.consumedWatermark.milliseconds)
     let limit = passed - 90 * 60_000
     for (id, piece) in state.pieces where piece.partition == partition && !piece.isEnded && piece.serveUntil < limit {
       world.coverage.note(.allotmentEnded)

@@ -4,7 +4,7 @@ import Pipeline
 
 /// I4: a service run again over the records of its batches, in the order in which they were committed, on empty tables,
 /// with a crash between any two of them: each batch must decide the same.
-final class Replay<Tables: SimulatedTables>: PipelineStore, LogWriter {
+final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
   typealias Service = Tables.Service
 
   private let service: Service
@@ -47,7 +47,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, LogWriter {
         lastOffsets.indices.map { input in
           let lost = batch.lost.first { $0.input == input }
           let first = lost?.offsets.upperBound ?? batch.inputs[input].firstOffset
-          return LogProbe(firstOffset: first, endOffset: .max, record: nil)
+          return TopicProbe(firstOffset: first, endOffset: .max, record: nil)
         }
       }
       if batch.isOfTimer {
@@ -61,7 +61,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, LogWriter {
     // When counts are due depends on when they were loaded; what a timer did else, the tables show at the end.
     if batch.isOfTimer, committed == nil { return }
     guard let committed, committed.number == batch.number, committed.outcomes == batch.outcomes,
-      committed.inputs.map(\.position.takenSequence) == batch.inputs.map(\.position.takenSequence)
+      committed.inputs.map(\.position.consumedSequence) == batch.inputs.map(\.position.consumedSequence)
     else {
       return world.fail(
         "I4: \(recorded.name)[\(partition)]: batch \(batch.number) has outcomes \(batch.outcomes), repeated "
@@ -100,7 +100,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, LogWriter {
     return PartitionPosition(
       epoch: 1, batchNumber: batch.number - 1, watermark: batch.watermarkBefore, inputs: inputs,
       outputs: batch.outputs.map {
-        OutputPosition(nextSequence: $0.firstSequence, emittedSequence: $0.firstSequence - 1)
+        OutputPosition(nextSequence: $0.firstSequence, confirmedSequence: $0.firstSequence - 1)
       },
       outboxID: 0)
   }
@@ -120,7 +120,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, LogWriter {
     return tables.apply(batch, for: context)
   }
 
-  func keep(_ upkeep: Upkeep) throws(PipelineError) {}
+  func store(_ checkpoint: Checkpoint) throws(PipelineError) {}
 
   func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int
@@ -128,5 +128,5 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, LogWriter {
 
   func outbox(_ partition: Int32) throws(PipelineError) -> [OutboxEntry] { [] }
 
-  func missing(_ partition: Int32) throws(PipelineError) -> [MissingNotice] { [] }
+  func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] { [] }
 }

@@ -9,11 +9,11 @@ package enum Fault: String, CaseIterable, Sendable {
   case producerFailed, deliveredButUnreported, droppedInFlight, sentBeforeTold
   case lateRecordOfZombie, recordAppendedTwice, recordCorrupted, topicReplayed, inputsReordered
   case offsetHole, retentionPastConsumer, retentionPastClients, logReplaced, clientTopicReplaced
-  case sequenceAhead, missingAnswered, topicGrown, sentToPartitionOfLater
+  case sequenceAhead, gapRequestsAnswered, topicGrown, sentToPartitionOfLater
   case clientResend, clientForged, clientUnknownKey, clientGarbage, wrongPartition, unknownPartition
   case borderEvent, impressionAtLastMoment, lateEvent, earlyEvent, expiredEvent, clockSkew, timestampRegression,
     clockJump
-  case oldIDReplayed, rowRefused, batchHalved, partitionUnreadable
+  case oldIDReplayed, rowRefused, batchBisected, partitionUnreadable
   case staleEnd, partitionPaused, partitionFreed, batchDropped, batchWithheld
   case clickBeforeImpression, clickLimited, clickRepeated, clickWithoutImpression, impossibleClick, impossibleView
   case clickWaitedForEarlier, clickBeyondDay, viewsInOtherOrder

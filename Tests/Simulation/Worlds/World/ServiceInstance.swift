@@ -65,11 +65,11 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
   }
 
   func open(_ partition: Int32) {
-    takeNews()
+    takeEvents()
     let claim = PartitionClaim(owner: number, seenEpoch: seenEpochs[partition] ?? 0)
     perform(reader.ordered(.take([partition: claim]), partitionCount: partitionCount))
     perform(reader.ticked(now: now, member: number, partitionCount: partitionCount))
-    obeyCommands(all: true)
+    handleCommands(all: true)
   }
 
   func openLate(_ partition: Int32) {
@@ -86,7 +86,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
   // MARK: The reader
 
   func work(_ partition: Int32, recordsMaximum: Int) {
-    takeNews()
+    takeEvents()
     perform(reader.ticked(now: now, member: number, partitionCount: partitionCount))
     if let offsets = reader.takeAssignment() {
       consumer.assign(offsets, incarnations: worker.incarnations, isKeeping: world.sabotage == .readOn)
@@ -104,7 +104,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
       reader.polled(now: now) { partition in
         batches[partition].map { ($0.records.count, $0.raw.count) } ?? (0, 0)
       })
-    obeyCommands(all: !world.isFaulty)
+    handleCommands(all: !world.isFaulty)
   }
 
   /// False: the log no longer has what is to be read.
@@ -139,8 +139,8 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     }
   }
 
-  private func takeNews() {
-    for item in worker.takeNews() {
+  private func takeEvents() {
+    for item in worker.takeEvents() {
       // The next look at the tables shows it as it is.
       if case .failed(let partition, .fenced, _) = item { seenEpochs[partition] = books.row(partition).epoch }
       perform(reader.told(item, now: now))
@@ -176,15 +176,15 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
 
   // MARK: The worker
 
-  private func obeyCommands(all: Bool) {
+  private func handleCommands(all: Bool) {
     worker.work(all: all)
-    takeNews()
+    takeEvents()
   }
 
   func tick() {
-    obeyCommands(all: !world.isFaulty)
+    handleCommands(all: !world.isFaulty)
     worker.tick()
-    takeNews()
+    takeEvents()
   }
 
   func watchEnds(_ partition: Int32) {
@@ -200,18 +200,18 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
       return
     }
     seenEnds.removeValue(forKey: partition)?.forEach(worker.put)
-    obeyCommands(all: !world.isFaulty)
+    handleCommands(all: !world.isFaulty)
   }
 
   func takeReports(everything: Bool) {
     let receipts = context.writer.takeReports(everything: everything)
     if !receipts.isEmpty { worker.put(.delivered(receipts)) }
-    obeyCommands(all: !world.isFaulty)
+    handleCommands(all: !world.isFaulty)
   }
 
   func tellRebuilt() {
     worker.put(.writerRebuilt)
-    obeyCommands(all: !world.isFaulty)
+    handleCommands(all: !world.isFaulty)
   }
 
   func isCaughtUp(_ partition: Int32) -> Bool {
@@ -221,6 +221,6 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     }
     let row = books.row(partition)
     return isRead && !pipeline.hasBacklog && row.outbox.isEmpty
-      && row.outputs.allSatisfy { $0.emittedSequence == $0.nextSequence - 1 }
+      && row.outputs.allSatisfy { $0.confirmedSequence == $0.nextSequence - 1 }
   }
 }

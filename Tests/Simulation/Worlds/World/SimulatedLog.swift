@@ -122,7 +122,7 @@ final class SimulatedLog {
     logs[place] = log
   }
 
-  func probe(_ place: LogPlace, lastOffset: Int64?) -> LogProbe {
+  func probe(_ place: LogPlace, lastOffset: Int64?) -> TopicProbe {
     let log = self[place]
     var identity: RecordIdentity?
     if let lastOffset, lastOffset >= log.firstOffset, lastOffset < log.endOffset,
@@ -130,7 +130,7 @@ final class SimulatedLog {
     {
       identity = RecordIdentity(offset: lastOffset, timestamp: record.timestamp, contentHash: record.contentHash)
     }
-    return LogProbe(firstOffset: log.firstOffset, endOffset: log.endOffset, record: identity)
+    return TopicProbe(firstOffset: log.firstOffset, endOffset: log.endOffset, record: identity)
   }
 
   static func hash(key: [UInt8]?, value: [UInt8]?) -> UInt64 {

@@ -45,7 +45,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
       books.partitions[partition] = row
       var outputs = row.outputs
       if context.world.sabotage == .dropRepublishing {
-        for output in outputs.indices { outputs[output].emittedSequence = outputs[output].nextSequence - 1 }
+        for output in outputs.indices { outputs[output].confirmedSequence = outputs[output].nextSequence - 1 }
       }
       return PartitionPosition(
         epoch: row.epoch, batchNumber: row.batchNumber, watermark: row.watermark, inputs: row.inputs, outputs: outputs,
@@ -101,7 +101,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
       }
       row.rejected += batch.rejections.map { (batch.number, $0, row.incarnations[$0.input]) }
       row.outbox += batch.outbox
-      settle(&row, delivered: batch.deliveredOutbox, missing: batch.missing)
+      note(&row, delivered: batch.deliveredOutbox, gapRequests: batch.gapRequests)
       let result = books.tables.apply(batch, for: context)
       for message in result.messages {
         row.outputs[message.output].nextSequence = max(
@@ -112,30 +112,30 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
     }
   }
 
-  private func settle(_ row: inout PartitionRow, delivered: [Int64], missing: [MissingSequence]) {
+  private func note(_ row: inout PartitionRow, delivered: [Int64], gapRequests: [GapRequest]) {
     let gone = Set(delivered)
     if !gone.isEmpty { row.outbox.removeAll { gone.contains($0.id) } }
-    books.addMissing(missing, to: &row)
-    for output in row.outputs where output.emittedSequence >= output.nextSequence {
-      books.anomalies.append("\(books.name): more was emitted than there is")
+    books.addGapRequest(missing, to: &row)
+    for output in row.outputs where output.confirmedSequence >= output.nextSequence {
+      books.anomalies.append("\(books.name): more was confirmed than there is")
     }
   }
 
-  func keep(_ upkeep: Upkeep) throws(PipelineError) {
+  func store(_ checkpoint: Checkpoint) throws(PipelineError) {
     try call(.keep) { () throws(PipelineError) in
-      var row = books.row(upkeep.partition)
-      try checkFence(row, epoch: upkeep.epoch, batchNumber: upkeep.batchNumber)
-      row.watermark = upkeep.watermark
-      for (output, emitted) in upkeep.emitted.enumerated() { row.outputs[output].emittedSequence = emitted }
-      for (input, time) in upkeep.takenWatermarks.enumerated() { row.inputs[input].takenWatermark = time }
-      settle(&row, delivered: upkeep.deliveredOutbox, missing: upkeep.missing)
-      for notice in upkeep.answeredMissing {
-        context.world.coverage.note(.missingAnswered)
+      var row = books.row(checkpoint.partition)
+      try checkFence(row, epoch: checkpoint.epoch, batchNumber: checkpoint.batchNumber)
+      row.watermark = checkpoint.watermark
+      for (output, confirmed) in checkpoint.confirmed.enumerated() { row.outputs[output].confirmedSequence = confirmed }
+      for (input, time) in checkpoint.consumedWatermarks.enumerated() { row.inputs[input].consumedWatermark = time }
+      note(&row, delivered: checkpoint.deliveredOutbox, gapRequests: checkpoint.gapRequests)
+      for notice in checkpoint.answeredGapRequests {
+        context.world.coverage.note(.gapRequestsAnswered)
         var answered = row.answered[notice.consumer] ?? row.outputs.map { _ in 0 }
         answered[notice.output] = max(answered[notice.output], notice.number)
         row.answered[notice.consumer] = answered
       }
-      books.partitions[upkeep.partition] = row
+      books.partitions[checkpoint.partition] = row
     }
   }
 
@@ -152,19 +152,19 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
     try call(.outbox) { () throws(PipelineError) in books.row(partition).outbox }
   }
 
-  func missing(_ partition: Int32) throws(PipelineError) -> [MissingNotice] {
-    try call(.missing) { () throws(PipelineError) in
+  func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] {
+    try call(.gapRequests) { () throws(PipelineError) in
       guard context.world.sabotage != .ignoreMissing, context.world.sabotage != .dropRepublishing else { return [] }
       let row = books.row(partition)
-      var notices: [MissingNotice] = []
+      var notices: [ReceivedGapRequest] = []
       for consumer in books.consumers {
-        for missing in consumer.partitions[partition]?.missing ?? [] {
-          guard let output = books.outputTopics.firstIndex(of: consumer.inputTopics[missing.input]),
-            missing.number > row.answered[consumer.name]?[output] ?? 0
+        for request in consumer.partitions[partition]?.gapRequests ?? [] {
+          guard let output = books.outputTopics.firstIndex(of: consumer.inputTopics[request.input]),
+            request.number > row.answered[consumer.name]?[output] ?? 0
           else { continue }
           notices.append(
-            MissingNotice(
-              consumer: consumer.name, number: missing.number, output: output, sequence: missing.sequence))
+            ReceivedGapRequest(
+              consumer: consumer.name, number: request.number, output: output, sequence: request.sequence))
         }
       }
       return notices

@@ -45,12 +45,12 @@ struct PartitionRow {
   var outbox: [OutboxEntry] = []
   var batches: [BatchRow] = []
   var rejected: [(batch: Int64, row: RejectedRecord, incarnation: Int)] = []
-  var missing: [MissingRow] = []
+  var gapRequests: [GapRequestRow] = []
   /// By consumer and output: the highest row answered.
   var answered: [String: [Int64]] = [:]
 }
 
-struct MissingRow {
+struct GapRequestRow {
   var number: Int64
   var input: Int
   var sequence: Int64
@@ -91,7 +91,7 @@ final class Books<Tables: SimulatedTables>: ServiceBooks {
   var lastError: String?
   /// Instances that ever took part.
   var memberCount: Int32 = 0
-  private var missingNumber: Int64 = 0
+  private var gapRequestNumber: Int64 = 0
 
   init(service: Tables.Service, tables: Tables) {
     name = Tables.Service.name
@@ -126,10 +126,11 @@ final class Books<Tables: SimulatedTables>: ServiceBooks {
     partitions[partition] = row
   }
 
-  func addMissing(_ missing: [MissingSequence], to row: inout PartitionRow) {
+  func addGapRequest(_ gapRequests: [GapRequest], to row: inout PartitionRow) {
     for sequence in missing {
-      missingNumber += 1
-      row.missing.append(MissingRow(number: missingNumber, input: sequence.input, sequence: sequence.sequence))
+      gapRequestNumber += 1
+      row.gapRequests.append(
+        GapRequestRow(number: gapRequestNumber, input: sequence.input, sequence: sequence.sequence))
     }
   }
 }

@@ -14,7 +14,7 @@ final class SimulatedWorker<Tables: SimulatedTables> {
   private var state: WorkerState<Batch>
   private(set) var pipelines: [Int32: Pipeline] = [:]
   private var commands: [WorkerCommand<Batch>] = []
-  private var news: [WorkerNews] = []
+  private var event: [WorkerEvent] = []
   /// Batches that a partition was given in succession while its outbox was full.
   private var batchesBeyond: [Int32: Int] = [:]
   private(set) var isAtWork = false
@@ -33,9 +33,9 @@ final class SimulatedWorker<Tables: SimulatedTables> {
 
   func put(_ command: WorkerCommand<Batch>) { commands.append(command) }
 
-  func takeNews() -> [WorkerNews] {
-    defer { news = [] }
-    return news
+  func takeEvents() -> [WorkerEvent] {
+    defer { event = [] }
+    return event
   }
 
   /// Does all that it was told, or what it comes to; publishes some of what waits.
@@ -43,7 +43,7 @@ final class SimulatedWorker<Tables: SimulatedTables> {
     guard !isAtWork else { return }
     isAtWork = true
     defer { isAtWork = false }
-    while !commands.isEmpty, !context.isDead, all || world.random.chance(850) { obey(commands.removeFirst()) }
+    while !commands.isEmpty, !context.isDead, all || world.random.chance(850) { handle(commands.removeFirst()) }
     while !state.backlog.isEmpty, !context.isDead, world.sabotage != .dropRepublishing, world.random.chance(700) {
       perform(state.backlog)
     }
@@ -51,7 +51,7 @@ final class SimulatedWorker<Tables: SimulatedTables> {
 
   func tick() { perform(state.ticked(now: world.time.milliseconds)) }
 
-  private func obey(_ command: WorkerCommand<Batch>) {
+  private func handle(_ command: WorkerCommand<Batch>) {
     let actions = state.told(command)
     if case .batch = command, actions.isEmpty { world.coverage.note(.batchDropped) }
     perform(actions)
@@ -86,7 +86,7 @@ final class SimulatedWorker<Tables: SimulatedTables> {
         hear(error, of: partition, asPerson: forPerson)
       case .tell(let item):
         if case .closed = item, world.sabotage == .closeSilently { continue }
-        news.append(item)
+        event.append(item)
       case .measure, .end:
         break
       }
@@ -125,7 +125,7 @@ final class SimulatedWorker<Tables: SimulatedTables> {
         world.fail("\(Tables.Service.name)[\(partition)] gets more and more while its outbox is full")
       }
       let summary = try pipeline.process(batch)
-      world.coverage.note(.batchHalved, summary.halvings)
+      world.coverage.note(.batchBisected, summary.bisections)
       world.coverage.note(.sequenceAhead, summary.outcomes[Int(Outcome.ahead.rawValue)])
     }
   }

@@ -2,7 +2,7 @@ import Pipeline
 
 /// One instance's producer: what is sent becomes records later, in order for each partition; reports come later still.
 /// When it fails, a prefix of what was in flight may have become records, and nobody is told.
-final class SimulatedWriter: LogWriter {
+final class SimulatedWriter: TopicWriter {
   struct InFlight {
     var message: OutgoingMessage
     var receipt: Receipt?

@@ -7,7 +7,7 @@ extension World {
       time.advance(byMilliseconds: 1_000)
       beat()
       for fleet in fleets {
-        for instance in fleet.instances { settle(instance) }
+        for instance in fleet.instances { drain(instance) }
       }
       // What was said last is read, and nothing said in return.
       for fleet in fleets { for instance in fleet.instances { listen(instance) } }
@@ -16,7 +16,7 @@ extension World {
     for fleet in fleets { fail("\(fleet.books.name) did not come to rest: \(describe(fleet))") }
   }
 
-  private func settle(_ instance: any SimulatedInstance) {
+  private func drain(_ instance: any SimulatedInstance) {
     instance.refreshCounts()
     instance.context.catalog?.follow(now: instance.context.clock.now())
     instance.context.writer.rebuild()
@@ -46,19 +46,20 @@ extension World {
         && (0..<partitionCount).allSatisfy { partition in
           fleet.instances.contains { $0.assigned.contains(partition) && $0.isCaughtUp(partition) }
         }
-    } && isEverythingTaken && selection.tables.counts.unwritten.isEmpty && impressions.tables.counts.unwritten.isEmpty
+    } && isEverythingConsumed && selection.tables.counts.unwritten.isEmpty
+      && impressions.tables.counts.unwritten.isEmpty
   }
 
   /// Everything that was produced was taken, by everybody who takes it.
-  private var isEverythingTaken: Bool {
+  private var isEverythingConsumed: Bool {
     (0..<partitionCount).allSatisfy { partition in
       let shown = impressions.row(partition).outputs[0].nextSequence - 1
       let clicked = clicks.row(partition).outputs[0].nextSequence - 1
       let closed = selection.row(partition).outputs[0].nextSequence - 1
       let granted = billing.row(partition).outputs[0].nextSequence - 1
-      return billing.row(partition).inputs.map(\.takenSequence) == [shown, clicked, closed]
-        && clicks.row(partition).inputs[1].takenSequence == shown
-        && selection.row(partition).inputs[1].takenSequence == granted
+      return billing.row(partition).inputs.map(\.consumedSequence) == [shown, clicked, closed]
+        && clicks.row(partition).inputs[1].consumedSequence == shown
+        && selection.row(partition).inputs[1].consumedSequence == granted
     }
   }
 
@@ -71,8 +72,8 @@ extension World {
       let row = fleet.books.partitions[partition]
       let ends = fleet.books.inputTopics.map { log[LogPlace(topic: $0, partition: partition)].endOffset }
       return
-        "\(partition): inputs \(row?.inputs.map { "\($0.nextOffset)/\($0.takenSequence)" } ?? []) of \(ends), outputs "
-        + "\(row?.outputs.map { "\($0.emittedSequence)/\($0.nextSequence)" } ?? []), outbox \(row?.outbox.count ?? 0)"
+        "\(partition): inputs \(row?.inputs.map { "\($0.nextOffset)/\($0.consumedSequence)" } ?? []) of \(ends), outputs "
+        + "\(row?.outputs.map { "\($0.confirmedSequence)/\($0.nextSequence)" } ?? []), outbox \(row?.outbox.count ?? 0)"
     }.joined(separator: "; ") + "; " + owners.joined(separator: "; ")
       + (fleet.books.lastError.map { "; \($0)" } ?? "") + fleet.books.anomalies.prefix(3).joined(separator: "; ")
   }

@@ -8,10 +8,10 @@ import Threads
 
 /// Whether everything that was written has been decided: each input of each service is at its end, and every sequence
 /// that was given has been taken by its consumers.
-struct Settlement {
+struct Drain {
   private let place: KafkaPlace
   private let connection: PostgresConnection
-  private let probe: KafkaLogProbe
+  private let probe: KafkaTopicProbe
   private let partitions: Int32
 
   /// - Throws: `PostgresError`, `KafkaError`.
@@ -19,7 +19,7 @@ struct Settlement {
     self.place = place
     self.partitions = partitions
     connection = try DatabasePlace.connect(databaseURL)
-    probe = try KafkaLogProbe(configuration: place.configuration(clientID: "handbill-settlement"))
+    probe = try KafkaTopicProbe(configuration: place.configuration(clientID: "handbill-drain"))
   }
 
   func close() {
@@ -29,12 +29,12 @@ struct Settlement {
 
   /// Looks again until nothing is left or the time is over. Blocks.
   ///
-  /// - Returns: what is left, a line for each partition; empty when everything is settled.
+  /// - Returns: what is left, a line for each partition; empty when everything is drained.
   func wait(timeoutMilliseconds: Int, stop: StopRequest) throws -> [String] {
     let clock = SystemClock()
     let end = clock.monotonicMilliseconds + Int64(timeoutMilliseconds)
     while true {
-      let left = try unsettled()
+      let left = try rest()
       if left.isEmpty || clock.monotonicMilliseconds >= end { return left }
       if stop.wait(milliseconds: 200) { return left }
     }
@@ -50,7 +50,7 @@ struct Settlement {
     """
 
   /// What is not decided or not counted yet, a line for each partition.
-  func unsettled() throws -> [String] {
+  func rest() throws -> [String] {
     var lines = try undecided()
     guard let uncounted = try connection.query(Self.uncounted).first else { return lines }
     for (column, name) in ["ad-selection: requests", "impression-tracking: impressions"].enumerated() {
@@ -82,7 +82,7 @@ struct Settlement {
           let name = "\(topic.name)[\(partition)]"
           if sequenced.contains(topic) {
             let last = (given[name] ?? 1) - 1
-            let taken = known[name]?.takenSequence ?? 0
+            let taken = known[name]?.consumedSequence ?? 0
             if taken < last {
               lines.append("\(service.service): \(name): \(last - taken) sequences not taken, up to \(last)")
             }

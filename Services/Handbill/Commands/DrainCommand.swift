@@ -4,12 +4,12 @@ import LocalProcesses
 import Runtime
 import Threads
 
-/// `handbill settle`: waits until everything that was written is decided.
-enum SettleCommand {
+/// `handbill drain`: waits until everything that was written is decided.
+enum DrainCommand {
   private static let timeoutDefault = 15_000
 
   static let command = Command(
-    "settle", summary: "Waits until everything that was written is decided; exit 1 if something is left.",
+    "drain", summary: "Waits until everything that was written is decided; exit 1 if something is left.",
     discussion: """
       Every input of every service is at its end, every sequence that was given is taken, and every impression is
       counted. While devices go on this may never be so.
@@ -17,7 +17,7 @@ enum SettleCommand {
     options: KafkaPlace.options + DatabasePlace.options + [
       .value("timeout", "TIME", default: "15s", help: "How long it waits.")
     ],
-    examples: [CommandExample("handbill settle && handbill reconcile", "The accounts once all is decided.")]
+    examples: [CommandExample("handbill drain && handbill reconcile", "The accounts once all is decided.")]
   ) { invocation in
     let place = try KafkaPlace(invocation)
     let timeout = try invocation.milliseconds("timeout", in: 0...3_600_000) ?? timeoutDefault
@@ -25,10 +25,10 @@ enum SettleCommand {
       let stop = StopRequest()
       let signals = stop.listen()
       defer { signals.cancel() }
-      let settlement = try Settlement(
+      let drain = try Drain(
         place: place, databaseURL: DatabasePlace.address(invocation), partitions: try partitions(place))
-      defer { settlement.close() }
-      return try settlement.wait(timeoutMilliseconds: timeout, stop: stop)
+      defer { drain.close() }
+      return try drain.wait(timeoutMilliseconds: timeout, stop: stop)
     }
     if invocation.wantsJSON {
       try JSONOutput.print(["left": left])
@@ -39,7 +39,7 @@ enum SettleCommand {
   }
 
   private static func partitions(_ place: KafkaPlace) throws(KafkaError) -> Int32 {
-    let probe = try KafkaLogProbe(configuration: place.configuration(clientID: "handbill-settlement"))
+    let probe = try KafkaTopicProbe(configuration: place.configuration(clientID: "handbill-drain"))
     defer { probe.close(timeoutMilliseconds: 1_000) }
     return try probe.partitionCount(topic: Topic.requests.name, timeoutMilliseconds: 10_000)
   }

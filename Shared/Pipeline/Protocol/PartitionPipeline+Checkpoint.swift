@@ -6,8 +6,8 @@ extension PartitionPipeline {
   package func tick() throws(PipelineError) -> BatchSummary {
     var summary = BatchSummary()
     try runTimer(into: &summary)
-    let answered = try store.missing(partition)
-    for notice in answered { cursors[notice.output].missing(notice.sequence) }
+    let answered = try store.gapRequests(partition)
+    for notice in answered { cursors[notice.output].rewind(to: notice.sequence) }
     try keep(answered: answered)
     try publishBacklog()
     publishWatermarks()
@@ -31,31 +31,31 @@ extension PartitionPipeline {
       } catch .duplicateFound {
         refusal = "a row of it exists already"
       }
-      summary.halvings += 1
+      summary.bisections += 1
       guard timer.refused(now: due.now) else { continue }
       alarm(.timerRefused(detail: refusal))
       return
     }
   }
 
-  private func keep(answered: [MissingNotice]) throws(PipelineError) {
+  private func keep(answered: [ReceivedGapRequest]) throws(PipelineError) {
     let time = currentWatermark(gates: gates, lastArrivals: lastArrivals)
-    let missing = missingSequences(&gates, now: clock.now())
+    let requests = gapRequests(&gates, now: clock.now())
     let isNeeded =
       service.publishesWatermarks && time > watermark || !answered.isEmpty || !missing.isEmpty
       || !outboxDelivered.isEmpty
-      || cursors.contains(where: \.isUnkept) || !lostSequences.isEmpty
+      || cursors.contains(where: \.isCheckpointDue) || !lostSequences.isEmpty
     guard isNeeded else { return }
-    let emitted = cursors.map(\.delivered)
-    try store.keep(
-      Upkeep(
-        partition: partition, epoch: epoch, batchNumber: batchNumber, watermark: time, emitted: emitted,
-        takenWatermarks: gates.map(\.takenWatermark), deliveredOutbox: outboxDelivered, missing: missing,
-        answeredMissing: answered, lostSequences: lostSequences))
+    let confirmed = cursors.map(\.delivered)
+    try store.store(
+      Checkpoint(
+        partition: partition, epoch: epoch, batchNumber: batchNumber, watermark: time, confirmed: confirmed,
+        consumedWatermarks: gates.map(\.consumedWatermark), deliveredOutbox: outboxDelivered, gapRequests: requests,
+        answeredGapRequests: answered, lostSequences: lostSequences))
     watermark = time
     lostSequences.removeAll()
     outboxDelivered.removeAll()
-    for output in cursors.indices { cursors[output].kept(emitted: emitted[output]) }
+    for output in cursors.indices { cursors[output].checkpointed(confirmed: confirmed[output]) }
   }
 
   /// "Everything that arrived before T is decided, up to sequence n", after everything up to n was sent.
@@ -78,7 +78,7 @@ extension PartitionPipeline {
       partition: partition, epoch: epoch, number: context.batchNumber, committedAt: context.now,
       inputs: inputs.map { InputCommit(firstOffset: $0.nextOffset, position: $0, isChanged: true) },
       outputs: outputCommits(adding: decision.messages), watermark: watermark, outcomes: [], arrivals: nil,
-      effects: decision.effects, rejections: [], rejectedNotKept: 0, outbox: [], deliveredOutbox: [], missing: [],
+      effects: decision.effects, rejections: [], rejectedNotKept: 0, outbox: [], deliveredOutbox: [], gapRequests: [],
       lost: lost, lostSequences: [])
     let result = try store.commit(commit)
     decider?.committed(result)

@@ -1,7 +1,7 @@
 /// Statements that travel together: sent without waiting for each other's answers, so that all cost one round trip.
 ///
 /// Without BEGIN they are one transaction of their own. After a failed one, the server skips the rest.
-package struct PostgresPipeline {
+package struct StatementBatch {
   /// The most statements in one pipeline.
   package static let maximumStatements = 100_000
 
@@ -101,7 +101,7 @@ package struct PostgresTicket<Statement: PostgresStatement>: Sendable {
 }
 
 /// The answers to a pipeline, in its order.
-package struct PostgresPipelineResults {
+package struct StatementBatchResults {
   let results: [PostgresResult]
 
   package var count: Int { results.count }

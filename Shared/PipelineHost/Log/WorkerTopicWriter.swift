@@ -4,11 +4,11 @@ import Pipeline
 /// other: what a newer one took before they were told would go out ahead of what the older one lost.
 ///
 /// Used by one thread.
-package final class WorkerLogWriter: LogWriter {
-  private let writer: KafkaLogWriter
+package final class WorkerTopicWriter: TopicWriter {
+  private let writer: KafkaTopicWriter
   private var generation: UInt64?
 
-  package init(_ writer: KafkaLogWriter) {
+  package init(_ writer: KafkaTopicWriter) {
     self.writer = writer
     _ = adopt()
   }

@@ -1,12 +1,12 @@
 import Kafka
 import Pipeline
 
-extension KafkaLogProbe {
+extension KafkaTopicProbe {
   /// The same as ``look(_:lastOffsets:timeoutMilliseconds:)`` in one round trip where each position rests on a record
   /// that is still there: that record's offset stands for where the log begins, and the end came with it.
   package func lookAtRecords(
     _ places: [KafkaTopicPartition], lastOffsets: [Int64?], timeoutMilliseconds: Int32
-  ) throws(KafkaError) -> [LogProbe] {
+  ) throws(KafkaError) -> [TopicProbe] {
     let known = zip(places, lastOffsets).compactMap { place, offset in
       offset.map { KafkaTopicPartitionOffset(place, offset: $0) }
     }
@@ -21,7 +21,7 @@ extension KafkaLogProbe {
   /// Of the places whose log has a record at exactly this offset.
   private func probes(
     at places: [KafkaTopicPartitionOffset], timeoutMilliseconds: Int32
-  ) throws(KafkaError) -> [LogProbe] {
+  ) throws(KafkaError) -> [TopicProbe] {
     let found: [KafkaTopicPartition: KafkaRecord]
     do throws(KafkaError) { found = try records(at: places, timeoutMilliseconds: timeoutMilliseconds) } catch {
       guard error.kind == .offsetOutOfRange else { throw error }
@@ -31,7 +31,7 @@ extension KafkaLogProbe {
       guard let record = found[place.partition], record.offset == place.offset,
         let end = lastKnownEnd(of: place.partition), end > place.offset
       else { return nil }
-      return LogProbe(firstOffset: place.offset, endOffset: end, record: RecordIdentity(record))
+      return TopicProbe(firstOffset: place.offset, endOffset: end, record: RecordIdentity(record))
     }
   }
 
@@ -40,7 +40,7 @@ extension KafkaLogProbe {
   /// - Parameter lastOffsets: for each place the offset of the last record decided.
   package func look(
     _ places: [KafkaTopicPartition], lastOffsets: [Int64?], timeoutMilliseconds: Int32
-  ) throws(KafkaError) -> [LogProbe] {
+  ) throws(KafkaError) -> [TopicProbe] {
     let bounds = try bounds(of: places, timeoutMilliseconds: timeoutMilliseconds)
     let kept = places.indices.compactMap { index -> KafkaTopicPartitionOffset? in
       guard let last = lastOffsets[index], last >= bounds[index].first, last < bounds[index].end else { return nil }
@@ -49,7 +49,7 @@ extension KafkaLogProbe {
     let records = try records(at: kept, timeoutMilliseconds: timeoutMilliseconds)
     return places.indices.map { index in
       let record = records[places[index]].flatMap { $0.offset == lastOffsets[index] ? RecordIdentity($0) : nil }
-      return LogProbe(firstOffset: bounds[index].first, endOffset: bounds[index].end, record: record)
+      return TopicProbe(firstOffset: bounds[index].first, endOffset: bounds[index].end, record: record)
     }
   }
 }

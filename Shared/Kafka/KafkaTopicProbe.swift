@@ -3,7 +3,7 @@ import Threads
 /// Looks into partitions' logs without a group: their bounds, and single records. Used by one thread.
 ///
 /// Many partitions cost as few questions as one: whoever takes partitions over lets them wait for no more than that.
-package final class KafkaLogProbe {
+package final class KafkaTopicProbe {
   private let consumer: KafkaConsumer
   /// Partition counts as last told: a partition that there was is not asked for once more.
   private var counts: [String: Int32] = [:]

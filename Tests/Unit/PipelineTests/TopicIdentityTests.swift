@@ -4,12 +4,12 @@ import Testing
 @testable import Pipeline
 
 @Suite("Whether a position still belongs to its log")
-struct LogIdentityTests {
+struct TopicIdentityTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
     var nextOffset: Int64 = 10
-    var last: RecordIdentity? = LogIdentityTests.read
-    let probe: LogProbe
+    var last: RecordIdentity? = TopicIdentityTests.read
+    let probe: TopicProbe
     let expected: Expected
   }
 
@@ -26,52 +26,53 @@ struct LogIdentityTests {
 
   private static let cases = [
     Case(
-      testDescription: "the record is there", probe: LogProbe(firstOffset: 0, endOffset: 10, record: read),
+      testDescription: "the record is there", probe: TopicProbe(firstOffset: 0, endOffset: 10, record: read),
       expected: .same),
     Case(
-      testDescription: "the log has grown", probe: LogProbe(firstOffset: 3, endOffset: 90, record: read),
+      testDescription: "the log has grown", probe: TopicProbe(firstOffset: 3, endOffset: 90, record: read),
       expected: .same),
     Case(
       testDescription: "the record's content differs",
-      probe: LogProbe(firstOffset: 0, endOffset: 10, record: other(hash: 78)), expected: .replaced),
+      probe: TopicProbe(firstOffset: 0, endOffset: 10, record: other(hash: 78)), expected: .replaced),
     Case(
       testDescription: "the record's timestamp differs",
-      probe: LogProbe(firstOffset: 0, endOffset: 10, record: other(timestamp: 501)), expected: .replaced),
+      probe: TopicProbe(firstOffset: 0, endOffset: 10, record: other(timestamp: 501)), expected: .replaced),
     Case(
       testDescription: "another offset was found",
-      probe: LogProbe(firstOffset: 0, endOffset: 12, record: other(offset: 8)), expected: .replaced),
+      probe: TopicProbe(firstOffset: 0, endOffset: 12, record: other(offset: 8)), expected: .replaced),
     Case(
-      testDescription: "the log ends before the position", probe: LogProbe(firstOffset: 0, endOffset: 9, record: nil),
+      testDescription: "the log ends before the position", probe: TopicProbe(firstOffset: 0, endOffset: 9, record: nil),
       expected: .replaced),
     Case(
-      testDescription: "the log is empty", probe: LogProbe(firstOffset: 0, endOffset: 0, record: nil),
+      testDescription: "the log is empty", probe: TopicProbe(firstOffset: 0, endOffset: 0, record: nil),
       expected: .replaced),
     Case(
       testDescription: "nothing lies where a record was read",
-      probe: LogProbe(firstOffset: 0, endOffset: 12, record: nil), expected: .replaced),
+      probe: TopicProbe(firstOffset: 0, endOffset: 12, record: nil), expected: .replaced),
     Case(
       testDescription: "the last record was removed by retention, nothing unread with it",
-      probe: LogProbe(firstOffset: 10, endOffset: 12, record: nil), expected: .same),
+      probe: TopicProbe(firstOffset: 10, endOffset: 12, record: nil), expected: .same),
     Case(
       testDescription: "retention removed what was not read",
-      probe: LogProbe(firstOffset: 15, endOffset: 20, record: nil), expected: .gap(10..<15)),
+      probe: TopicProbe(firstOffset: 15, endOffset: 20, record: nil), expected: .gap(10..<15)),
     Case(
       testDescription: "a hole behind the last record", nextOffset: 12,
-      probe: LogProbe(firstOffset: 0, endOffset: 12, record: read), expected: .same),
+      probe: TopicProbe(firstOffset: 0, endOffset: 12, record: read), expected: .same),
     Case(
       testDescription: "no record was ever read", nextOffset: 4, last: nil,
-      probe: LogProbe(firstOffset: 0, endOffset: 4, record: nil), expected: .same),
+      probe: TopicProbe(firstOffset: 0, endOffset: 4, record: nil), expected: .same),
     Case(
       testDescription: "no record was ever read, and retention passed the position", nextOffset: 4, last: nil,
-      probe: LogProbe(firstOffset: 6, endOffset: 6, record: nil), expected: .gap(4..<6)),
+      probe: TopicProbe(firstOffset: 6, endOffset: 6, record: nil), expected: .gap(4..<6)),
   ]
 
   @Test("The last record read decides", arguments: cases)
   func check(_ example: Case) {
     let position = InputPosition(
-      nextOffset: example.nextOffset, last: example.last, takenSequence: 0, takenWatermark: Timestamp(milliseconds: 0))
+      nextOffset: example.nextOffset, last: example.last, consumedSequence: 0,
+      consumedWatermark: Timestamp(milliseconds: 0))
     let found: Expected =
-      switch LogIdentity.check(position, against: example.probe) {
+      switch TopicIdentity.check(position, against: example.probe) {
       case .same: .same
       case .gap(let range): .gap(range)
       case .replaced(let why):

@@ -5,12 +5,12 @@ import Synchronization
 import Threads
 
 /// The writer of a service: one idempotent producer for all its partitions, made again whenever it fails. Workers send
-/// through a ``WorkerLogWriter`` each.
+/// through a ``WorkerTopicWriter`` each.
 ///
 /// A producer that failed to deliver one record delivers none after it, and is not asked to: it is thrown away, a new
 /// one is built, and each partition sends again what was not reported. So what is delivered is always a prefix of what
 /// was sent, and a delivery timeout can leave no hole.
-package final class KafkaLogWriter: Sendable {
+package final class KafkaTopicWriter: Sendable {
   /// Tells a partition's thread about deliveries, or that the writer was made again.
   package struct Listener: Sendable {
     package var delivered: @Sendable ([Receipt]) -> Void

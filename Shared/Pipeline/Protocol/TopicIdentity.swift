@@ -1,5 +1,5 @@
 /// What a look into a log found.
-package struct LogProbe: Hashable, Sendable {
+package struct TopicProbe: Hashable, Sendable {
   package var firstOffset: Int64
   /// The offset after the last record.
   package var endOffset: Int64
@@ -14,7 +14,7 @@ package struct LogProbe: Hashable, Sendable {
 }
 
 /// Whether a stored position still belongs to the log that is there.
-package enum LogIdentity: Hashable, Sendable {
+package enum TopicIdentity: Hashable, Sendable {
   case same
   /// The log begins after the position: retention removed `range` before it was read.
   case gap(Range<Int64>)
@@ -22,7 +22,7 @@ package enum LogIdentity: Hashable, Sendable {
   case replaced(String)
 
   /// A last record that lies before the log's start was removed by retention and proves nothing.
-  package static func check(_ position: InputPosition, against probe: LogProbe) -> LogIdentity {
+  package static func check(_ position: InputPosition, against probe: TopicProbe) -> TopicIdentity {
     if probe.endOffset < position.nextOffset {
       return .replaced("the log ends at \(probe.endOffset), the position is \(position.nextOffset)")
     }
