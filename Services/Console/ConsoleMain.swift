@@ -1,9 +1,9 @@
-import HTTP
-import Kafka
-import Operations
-import PipelineHost
-import Postgres
-import Runtime
+internal import HTTP
+internal import Kafka
+internal import Operations
+internal import PipelineHost
+internal import Postgres
+internal import Runtime
 
 @main
 enum ConsoleMain: Service {

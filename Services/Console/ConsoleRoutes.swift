@@ -1,7 +1,7 @@
-import AdCore
-import HTTP
-import Operations
-import Postgres
+internal import AdCore
+internal import HTTP
+internal import Operations
+internal import Postgres
 
 /// The console's addresses: a JSON API, and one page. Everything is read, nothing is written.
 struct ConsoleRoutes: Sendable {

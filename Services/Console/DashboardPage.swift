@@ -1,6 +1,6 @@
-import AdCore
-import HTTP
-import Operations
+internal import AdCore
+internal import HTTP
+internal import Operations
 
 /// The page that shows the figures: what matters most above, then a table for each way of looking.
 struct DashboardPage {

@@ -1,5 +1,5 @@
-import Foundation
-import Runtime
+internal import Foundation
+internal import Runtime
 
 /// The command `handbill`: everything that a person does with the network.
 @main

@@ -1,7 +1,7 @@
-import AdCore
-import AdEvents
-import Kafka
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import Kafka
+internal import Runtime
 
 /// The network's topics on a broker, made from the topics' table.
 struct NetworkTopics: Sendable {

@@ -1,7 +1,7 @@
-import Kafka
-import Operations
-import Pipeline
-import Synchronization
+internal import Kafka
+internal import Operations
+internal import Pipeline
+internal import Synchronization
 
 /// Sends rejected records again, to the topic and partition where they were rejected, with their key and headers and
 /// one more that says what they repeat.

@@ -1,4 +1,4 @@
-import CLibcrypto
+internal import CLibcrypto
 
 /// What libcrypto could not do. It lies in the machine's configuration or memory, never in what a peer sent: fatal.
 package enum CryptoError: Error, Equatable {

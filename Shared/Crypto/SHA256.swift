@@ -1,4 +1,4 @@
-import CLibcrypto
+internal import CLibcrypto
 
 /// SHA-256 (FIPS 180-4).
 package enum SHA256 {

@@ -1,4 +1,4 @@
-import CLibcrypto
+internal import CLibcrypto
 
 /// Random numbers that nobody can guess, from libcrypto's generator. It takes them in pieces, since one call for 8 bytes
 /// costs nearly as much as one for 512. For one thread at a time; a class, so that no copy repeats its numbers.

@@ -1,4 +1,4 @@
-import CLibmicrohttpd
+internal import CLibmicrohttpd
 
 /// The functions that libmicrohttpd calls. C pointers end here.
 enum HTTPCallbacks {

@@ -1,5 +1,5 @@
-import Glibc
-import Threads
+internal import Glibc
+internal import Threads
 
 /// Why a request got no answer.
 package enum HTTPClientError: Error, Sendable, Equatable {

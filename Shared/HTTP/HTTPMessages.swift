@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// The methods that handlers are registered for. A `HEAD` request is answered by the `GET` handler, without the body.
 package enum HTTPMethod: String, Sendable, CaseIterable {

@@ -1,6 +1,6 @@
-import CLibmicrohttpd
-import Glibc
-import Synchronization
+internal import CLibmicrohttpd
+internal import Glibc
+internal import Synchronization
 
 /// Limits of a server.
 package struct HTTPLimits: Sendable {

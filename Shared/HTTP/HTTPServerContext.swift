@@ -1,5 +1,5 @@
-import Dispatch
-import Foundation
+internal import Dispatch
+internal import Foundation
 
 /// What the library's callbacks need: the routes, the limits, and a count of requests that have begun.
 final class HTTPServerContext: Sendable {

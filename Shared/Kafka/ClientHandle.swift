@@ -1,6 +1,6 @@
-import CLibrdkafka
-import Foundation
-import Threads
+internal import CLibrdkafka
+internal import Foundation
+internal import Threads
 
 /// One `rd_kafka_t` and the queue from which it is served.
 ///

@@ -1,5 +1,5 @@
-import CLibrdkafka
-import Threads
+internal import CLibrdkafka
+internal import Threads
 
 /// librdkafka's mock cluster: a real listener on loopback that any client can use, in memory, for demos and tests.
 ///

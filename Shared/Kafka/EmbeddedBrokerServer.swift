@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// The embedded broker as a process of its own.
 ///

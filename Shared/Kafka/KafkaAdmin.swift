@@ -1,5 +1,5 @@
-import CLibrdkafka
-import Threads
+internal import CLibrdkafka
+internal import Threads
 
 /// A topic as it should be.
 package struct KafkaTopicSpecification: Equatable, Sendable {

@@ -1,6 +1,6 @@
-import CLibrdkafka
-import Foundation
-import Threads
+internal import CLibrdkafka
+internal import Foundation
+internal import Threads
 
 /// Something that happened to a consumer besides records.
 package enum KafkaConsumerEvent: Equatable, Sendable {

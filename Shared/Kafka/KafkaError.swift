@@ -1,4 +1,4 @@
-import CLibrdkafka
+internal import CLibrdkafka
 
 /// What went wrong with Kafka, classified so that a caller can decide without knowing librdkafka's numbers.
 ///

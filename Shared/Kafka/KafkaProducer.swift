@@ -1,6 +1,6 @@
-import CLibrdkafka
-import Foundation
-import Threads
+internal import CLibrdkafka
+internal import Foundation
+internal import Threads
 
 /// What became of one record.
 package struct KafkaDeliveryReport: Equatable, Sendable {

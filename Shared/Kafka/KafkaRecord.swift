@@ -1,4 +1,4 @@
-import CLibrdkafka
+internal import CLibrdkafka
 
 /// One partition of one topic.
 package struct KafkaTopicPartition: Hashable, Sendable, CustomStringConvertible {

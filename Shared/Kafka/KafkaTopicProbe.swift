@@ -1,4 +1,4 @@
-import Threads
+internal import Threads
 
 /// Looks into partitions' logs without a group: their bounds, and single records. Used by one thread.
 ///

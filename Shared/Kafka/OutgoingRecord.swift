@@ -1,4 +1,4 @@
-import CLibrdkafka
+internal import CLibrdkafka
 
 /// What a producer keeps under its lock.
 struct ProducerState {

@@ -1,4 +1,4 @@
-import CLibrdkafka
+internal import CLibrdkafka
 
 /// One `rd_kafka_topic_partition_list_t`, destroyed with this object; librdkafka copies what it is given.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// The few calls on unix sockets that the embedded broker's control needs.
 enum UnixSocket {

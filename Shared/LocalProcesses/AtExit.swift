@@ -1,5 +1,5 @@
-import Glibc
-import Synchronization
+internal import Glibc
+internal import Synchronization
 
 /// What is still to be done when this process ends by itself, the last registered first.
 private let endings = Mutex<[@Sendable () -> Void]>([])

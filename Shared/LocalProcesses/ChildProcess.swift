@@ -1,6 +1,6 @@
-import Foundation
-import Glibc
-import Threads
+internal import Foundation
+internal import Glibc
+internal import Threads
 
 /// A program that was started by this process and does not outlive it.
 ///

@@ -1,4 +1,4 @@
-import Glibc
+internal import Glibc
 
 /// How a process ended.
 package enum ExitStatus: Sendable, Equatable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-import Glibc
+internal import Glibc
 
 /// Ports of the loopback interface that nobody listens on.
 package enum FreePort {

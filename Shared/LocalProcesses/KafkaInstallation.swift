@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// An Apache Kafka on this machine, with the scripts of Apache's own download.
 package struct KafkaInstallation: Sendable, Equatable {

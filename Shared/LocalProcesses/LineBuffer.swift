@@ -1,6 +1,6 @@
-import Foundation
-import Glibc
-import Threads
+internal import Foundation
+internal import Glibc
+internal import Threads
 
 /// The lines that a child prints, read on threads of their own and kept up to a limit.
 final class LineBuffer: Sendable {

@@ -1,6 +1,6 @@
-import Foundation
-import Glibc
-import Threads
+internal import Foundation
+internal import Glibc
+internal import Threads
 
 /// A real Kafka broker of our own, which is its own controller, on loopback ports, and ends with this process.
 ///

@@ -1,5 +1,5 @@
-import Foundation
-import Threads
+internal import Foundation
+internal import Threads
 
 /// Runs a blocking piece of work on a thread of its own, so that no thread of Swift's cooperative pool waits for it.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// Where the package's files lie.
 package enum PackageRoot {

@@ -1,5 +1,5 @@
-import Foundation
-import Glibc
+internal import Foundation
+internal import Glibc
 
 /// The files of a private PostgreSQL server.
 ///

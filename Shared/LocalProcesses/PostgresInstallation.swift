@@ -1,5 +1,5 @@
-import Foundation
-import Glibc
+internal import Foundation
+internal import Glibc
 
 /// The PostgreSQL programs of this machine, and the user that may run them.
 package struct PostgresInstallation: Sendable {

@@ -1,6 +1,6 @@
-import Foundation
-import Glibc
-import Threads
+internal import Foundation
+internal import Glibc
+internal import Threads
 
 /// A PostgreSQL server of our own in a folder of its own, which ends with this process.
 ///

@@ -1,7 +1,7 @@
-import CPidfd
-import Foundation
-import Glibc
-import Threads
+internal import CPidfd
+internal import Foundation
+internal import Glibc
+internal import Threads
 
 /// What /proc tells of the processes of this machine.
 package enum ProcessTable {

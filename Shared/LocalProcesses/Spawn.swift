@@ -1,5 +1,5 @@
-import Foundation
-import Glibc
+internal import Foundation
+internal import Glibc
 
 /// Starts processes: the part of `ChildProcess` that speaks to the system.
 enum Spawn {

@@ -1,5 +1,5 @@
-import Glibc
-import Threads
+internal import Glibc
+internal import Threads
 
 /// Several children with an order: what was started last is stopped first.
 package final class Supervisor: Sendable {

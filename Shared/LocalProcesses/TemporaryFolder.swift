@@ -1,6 +1,6 @@
-import Foundation
-import Glibc
-import Synchronization
+internal import Foundation
+internal import Glibc
+internal import Synchronization
 
 /// A folder with a short path that is removed with everything in it when the last reference goes, or the process ends.
 ///

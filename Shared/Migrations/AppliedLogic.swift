@@ -1,4 +1,4 @@
-import Postgres
+internal import Postgres
 
 /// The checksum of the functions and views that the database was given last; no row before the first time.
 struct AppliedLogic: PostgresStatement {

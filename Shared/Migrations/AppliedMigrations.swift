@@ -1,4 +1,4 @@
-import Postgres
+internal import Postgres
 
 /// What the database says about its own history, ascending.
 struct AppliedMigrations: PostgresStatement {

@@ -1,4 +1,4 @@
-import Crypto
+internal import Crypto
 
 /// Functions and views, apart from the tables that they stand upon: `Logic/NN_subject.sql`, in the order of their names.
 /// Every run of the migrations makes them again, so these files are edited in place; each may run any number of times.

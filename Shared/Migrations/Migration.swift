@@ -1,4 +1,4 @@
-import Crypto
+internal import Crypto
 
 /// One numbered step of the tables' history: `Tables/NNNN_name.sql`. Once landed it is never edited; a change is a new
 /// step.

@@ -1,4 +1,4 @@
-import Postgres
+package import Postgres
 
 /// Why the schema cannot be brought up to date, or a service cannot start on it.
 package enum MigrationError: Error, Sendable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-import Postgres
+package import Postgres
 
 /// Brings a database's schema up to date. Blocks the calling thread.
 package struct MigrationRunner {

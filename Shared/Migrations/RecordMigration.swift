@@ -1,4 +1,4 @@
-import Postgres
+internal import Postgres
 
 /// Remembers that a migration is applied, in the transaction that applies it.
 struct RecordMigration: PostgresStatement {

@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// The numbers with public meaning, as the database knows them: made from the program's vocabularies, before every other
 /// function and view. Rows for people, and for each vocabulary `a` two functions that the planner puts constants in the

@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+package import AdCore
+internal import AdEvents
 
 extension EventTiming {
   /// The numbered reason for a time that is not accepted.

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// A flat table of recent ids, *complete* for ids made at or after its horizon (M4): an id that young and not in it was
 /// never taken by this partition. An older id that is not in it may have been; the database's primary key is the judge.

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// A partition's counts per minute that no table has yet.
 ///

@@ -1,8 +1,8 @@
-import AdCore
-import AdEvents
-import Kafka
-import Runtime
-import Threads
+internal import AdCore
+package import AdEvents
+package import Kafka
+package import Runtime
+internal import Threads
 
 /// Reads the compacted `ads.catalog` from its beginning, all the time, on a thread of its own, and hands every message
 /// on. What completeness and age mean is for the reader's state to say: the heartbeats are among the messages.

@@ -1,7 +1,7 @@
-import AdCore
-import Postgres
-import Runtime
-import Threads
+internal import AdCore
+internal import Postgres
+package import Runtime
+internal import Threads
 
 /// Keeps the tables of days, from two days back to three ahead, besides retention; and removes what is older of a
 /// service's batches. At its start a service makes the tables that are missing; all else is done a minute later, and then

@@ -1,7 +1,7 @@
-import AdCore
-import Kafka
-import Runtime
-import Threads
+internal import AdCore
+internal import Kafka
+internal import Runtime
+internal import Threads
 
 /// What is watched of one partition: per input, up to where it is decided.
 struct Watched: Sendable {

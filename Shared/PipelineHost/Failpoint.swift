@@ -1,7 +1,7 @@
-import Foundation
-import Glibc
-import Runtime
-import Synchronization
+internal import Foundation
+internal import Glibc
+internal import Runtime
+internal import Synchronization
 
 /// The places at which a test may end or stop a service of the pipeline, all of them.
 ///

@@ -1,5 +1,5 @@
-import Pipeline
-import Runtime
+internal import Pipeline
+package import Runtime
 
 /// What every service of the pipeline measures.
 package enum HostMetrics {

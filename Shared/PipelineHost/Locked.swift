@@ -1,4 +1,4 @@
-import Synchronization
+internal import Synchronization
 
 /// A value behind a lock that can be shared by reference.
 final class Locked<Value>: Sendable {

@@ -1,4 +1,4 @@
-import Pipeline
+internal import Pipeline
 
 /// What was read of one partition and not handed to its worker. A class, so that the batch grows in place.
 final class OpenBatch<Event: Sendable> {

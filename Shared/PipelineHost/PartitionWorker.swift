@@ -1,10 +1,10 @@
-import AdCore
-import Foundation
-import Kafka
-import Pipeline
-import Postgres
-import Runtime
-import Threads
+internal import AdCore
+internal import Foundation
+internal import Kafka
+internal import Pipeline
+internal import Postgres
+internal import Runtime
+internal import Threads
 
 /// Decides and commits for its partitions, on one thread with one database connection: does what the rules say
 /// (``WorkerState``) and tells them what came of it.

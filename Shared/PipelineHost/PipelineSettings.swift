@@ -1,8 +1,8 @@
-import Kafka
-import Migrations
-import Pipeline
-import Postgres
-import Runtime
+package import Kafka
+internal import Migrations
+internal import Pipeline
+package import Postgres
+package import Runtime
 
 /// How a service of the pipeline runs; every key with its unit, range and default.
 package struct PipelineSettings: Sendable {

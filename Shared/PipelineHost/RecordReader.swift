@@ -1,8 +1,8 @@
-import AdCore
-import Kafka
-import Pipeline
-import Runtime
-import Threads
+internal import AdCore
+internal import Kafka
+internal import Pipeline
+internal import Runtime
+internal import Threads
 
 /// Reads the service's inputs on one thread: decodes records into batches, and does with them and with the partitions
 /// what the rules say (``ReaderState``).

@@ -1,9 +1,9 @@
-import Foundation
-import Kafka
-import Pipeline
-import Postgres
-import Runtime
-import Threads
+internal import Foundation
+internal import Kafka
+internal import Pipeline
+internal import Postgres
+package import Runtime
+internal import Threads
 
 /// Runs one service of the pipeline in this process: a reader, its workers, the producer, the watcher of ends.
 package enum ServiceHost {

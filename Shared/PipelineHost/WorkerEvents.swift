@@ -1,7 +1,7 @@
-import Kafka
-import Pipeline
-import Synchronization
-import Threads
+internal import Kafka
+internal import Pipeline
+internal import Synchronization
+internal import Threads
 
 /// What others tell the reader, and what it tells the keeper of the leases.
 struct ReaderBoxes: Sendable {

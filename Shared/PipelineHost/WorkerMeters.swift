@@ -1,6 +1,6 @@
-import AdCore
-import Pipeline
-import Runtime
+internal import AdCore
+internal import Pipeline
+internal import Runtime
 
 /// The instruments of one worker, looked up once.
 final class WorkerMeters: Sendable {

@@ -1,4 +1,4 @@
-import CLibpq
+internal import CLibpq
 
 /// Where the database is and how a session there behaves.
 package struct PostgresConfiguration: Sendable, CustomStringConvertible {

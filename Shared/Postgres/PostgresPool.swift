@@ -1,4 +1,4 @@
-import Threads
+internal import Threads
 
 /// A fixed number of connections that several threads share, each used by one thread at a time. A connection is made at
 /// its first use, and again after it was lost. Calls block: they belong on threads of ours.

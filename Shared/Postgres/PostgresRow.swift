@@ -1,4 +1,4 @@
-import CLibpq
+internal import CLibpq
 
 /// One row of an answer, in PostgreSQL's binary format.
 package struct PostgresRow {

@@ -1,6 +1,6 @@
-import AdCore
-import Glibc
-import Threads
+package import AdCore
+internal import Glibc
+internal import Threads
 
 /// A source of time. Decisions take times as parameters; only wiring holds a clock.
 package protocol TimeSource: Sendable {

@@ -1,4 +1,4 @@
-import Glibc
+internal import Glibc
 
 /// A lock with a condition under it: what is behind a ``Monitor``, whatever its state is.
 @usableFromInline

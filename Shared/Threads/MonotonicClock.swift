@@ -1,4 +1,4 @@
-import Glibc
+internal import Glibc
 
 /// The clock that no one sets: it never goes back and knows no date.
 package enum MonotonicClock {

@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// A thread of our own for calls that block, so that they never hold up Swift's cooperative pool.
 package final class OwnerThread: Sendable {

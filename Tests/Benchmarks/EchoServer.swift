@@ -33,7 +33,7 @@ final class EchoServer: Sendable {
           answers.append((record.value.map { Array($0) } ?? [], headers))
         }
         let update = "UPDATE echo SET commits = commits + 1"
-        if !answers.isEmpty, let connection, (try? connection.pipeline { $0.send(prepared: update, []) }) == nil {
+        if !answers.isEmpty, let connection, (try? connection.batch { $0.send(prepared: update, []) }) == nil {
           continue
         }
         for answer in answers {

@@ -17,6 +17,7 @@ import uuid
 
 from cloudevents.core.bindings.kafka import KafkaMessage, from_binary_event, to_binary_event
 from cloudevents.core.v1.event import CloudEvent
+from google.protobuf import json_format
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 
 import handbill_messages
@@ -89,7 +90,9 @@ def main():
                 event = from_binary_event(KafkaMessage(headers=headers, key=record.key, value=record.value))
                 assert event.get_type() == "org.handbill.ad.responded.v1", event.get_type()
                 assert event.get_extension("partitionkey") == event.get_id(), event.get_attributes()
-                response = response_type.FromString(record.value)
+                # A request in JSON has its answer in JSON.
+                assert headers["content-type"] == b"application/json", headers
+                response = json_format.Parse(record.value, response_type())
                 assert str(uuid.UUID(bytes=response.request_id)) == event.get_id()
                 if response.request_id not in waiting:
                     continue

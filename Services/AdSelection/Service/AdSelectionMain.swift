@@ -1,9 +1,9 @@
-import AdCore
-import AdEvents
-import AdSelectionCore
-import Pipeline
-import PipelineHost
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import AdSelectionCore
+internal import Pipeline
+internal import PipelineHost
+internal import Runtime
 
 @main
 enum AdSelectionMain: Service {

@@ -1,4 +1,4 @@
-import Postgres
+internal import Postgres
 
 /// One-dimensional arrays as fields of COPY's binary format: dimensions, a flag for NULLs, the elements' type, the
 /// length, the first index; then each element with its length.

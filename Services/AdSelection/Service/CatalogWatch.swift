@@ -1,11 +1,11 @@
-import AdCore
-import AdEvents
-import AdSelectionCore
-import Dispatch
-import Kafka
-import PipelineHost
-import Runtime
-import Synchronization
+internal import AdCore
+internal import AdEvents
+internal import AdSelectionCore
+internal import Dispatch
+internal import Kafka
+internal import PipelineHost
+internal import Runtime
+internal import Synchronization
 
 /// Follows the catalogue for ``CatalogSource``, says in readiness and metrics how it stands, and lets the start wait
 /// until it is complete: before that nothing may be answered.

@@ -1,9 +1,9 @@
-import AdCore
-import AdEvents
-import AdSelectionCore
-import Pipeline
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import AdSelectionCore
+internal import Pipeline
+internal import Postgres
+internal import Runtime
 
 /// Decisions, as rows.
 enum DecisionRows {

@@ -1,6 +1,6 @@
-import AdCore
-import AdSelectionCore
-import Runtime
+internal import AdCore
+internal import AdSelectionCore
+internal import Runtime
 
 /// Ad selection's own configuration.
 enum SelectionKeys {

@@ -1,6 +1,6 @@
-import AdCore
-import AdSelectionCore
-import Runtime
+internal import AdCore
+internal import AdSelectionCore
+internal import Runtime
 
 /// What ad selection measures besides what every service does.
 struct SelectionMetrics: Sendable {

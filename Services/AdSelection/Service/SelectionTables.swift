@@ -1,11 +1,11 @@
-import AdCore
-import AdEvents
-import AdSelectionCore
-import Crypto
-import Pipeline
-import PipelineHost
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import AdSelectionCore
+internal import Crypto
+internal import Pipeline
+internal import PipelineHost
+internal import Postgres
+internal import Runtime
 
 /// Ad selection's own tables.
 struct SelectionTables: ServiceTables {

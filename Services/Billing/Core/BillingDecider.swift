@@ -1,6 +1,6 @@
-import AdCore
-import AdEvents
-import Pipeline
+internal import AdCore
+internal import AdEvents
+package import Pipeline
 
 /// Decides what each accepted event of one partition is paid from, and which asks may be granted.
 ///

@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+package import AdCore
+internal import AdEvents
 
 /// What a batch of billing writes.
 package struct BillingEffects: Sendable {

@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+package import AdCore
+package import AdEvents
 
 /// What a record of billing's inputs says.
 package enum BillingInput: Hashable, Sendable {

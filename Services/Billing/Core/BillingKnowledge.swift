@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// What a batch of billing asks the tables before it is decided.
 package struct BillingQuery: Hashable, Sendable {

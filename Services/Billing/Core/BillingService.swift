@@ -1,6 +1,6 @@
-import AdCore
-import AdEvents
-import Pipeline
+package import AdCore
+package import AdEvents
+package import Pipeline
 
 /// Billing, as the pipeline runs it: accepted events and ad selection's usage in, allotments out.
 package struct BillingService: PipelineService {

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// How long allotments are served from and waited for, and what they reserve for clicks; all of it settings.
 package struct BillingSettings: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// Where money is charged: a campaign's budget day, with the account that pays.
 package struct BudgetPlace: Hashable, Comparable, Sendable {

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// What billing knows of a campaign from the catalogue when it is asked for an allotment.
 package struct CampaignTerms: Hashable, Sendable {

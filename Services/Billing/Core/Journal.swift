@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// An account of the ledger.
 package enum LedgerAccount: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// An allotment that has not ended, as its partition keeps it in memory: the values of its row.
 ///

@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// A partition's allotments that have not ended, and which of them pays an event.
 package struct OpenAllotments: Sendable {

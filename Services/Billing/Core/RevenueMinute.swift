@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// The key of what is counted per minute (M6).
 package struct RevenueMinute: Hashable, Sendable {

@@ -1,8 +1,8 @@
-import AdCore
-import BillingCore
-import Pipeline
-import PipelineHost
-import Runtime
+internal import AdCore
+internal import BillingCore
+internal import Pipeline
+internal import PipelineHost
+internal import Runtime
 
 @main
 enum BillingMain: Service {

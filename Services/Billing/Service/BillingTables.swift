@@ -1,9 +1,9 @@
-import AdCore
-import BillingCore
-import Pipeline
-import PipelineHost
-import Postgres
-import Runtime
+internal import AdCore
+internal import BillingCore
+internal import Pipeline
+internal import PipelineHost
+internal import Postgres
+internal import Runtime
 
 /// Billing's own tables.
 struct BillingTables: ServiceTables {

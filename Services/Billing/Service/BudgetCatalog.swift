@@ -1,8 +1,8 @@
-import AdCore
-import AdEvents
-import BillingCore
-import Postgres
-import Synchronization
+internal import AdCore
+internal import AdEvents
+internal import BillingCore
+internal import Postgres
+internal import Synchronization
 
 /// What billing follows of the catalogue: whose campaigns there are, and what they may cost. Each change is in the
 /// database before it is known here, so that nothing is asked of a budget that is not there.

@@ -1,9 +1,9 @@
-import AdCore
-import AdEvents
-import PipelineHost
-import Postgres
-import Runtime
-import Synchronization
+internal import AdCore
+internal import AdEvents
+internal import PipelineHost
+internal import Postgres
+internal import Runtime
+internal import Synchronization
 
 /// Brings the catalogue's budgets into the database, as they are published.
 final class BudgetFunding: Sendable {

@@ -1,8 +1,8 @@
-import AdCore
-import AdEvents
-import BillingCore
-import Pipeline
-import Postgres
+internal import AdCore
+internal import AdEvents
+internal import BillingCore
+internal import Pipeline
+internal import Postgres
 
 /// Accepted events with their fates, as rows.
 enum ChargeRows {

@@ -1,6 +1,6 @@
-import AdCore
-import AdEvents
-import Pipeline
+package import AdCore
+internal import AdEvents
+package import Pipeline
 
 /// Decides which clicks count: one for each served ad (M4), with its impression (M5), within the limits, no accidents
 /// (M7).

@@ -1,6 +1,6 @@
-import AdCore
-import AdEvents
-import Pipeline
+internal import AdCore
+internal import AdEvents
+internal import Pipeline
 
 /// A batch of click tracking on its way: what the tables knew, moved on by each record, and what came of it.
 struct ClickDraft {

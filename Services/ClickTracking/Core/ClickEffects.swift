@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+package import AdCore
+package import AdEvents
 
 /// What a batch of click tracking writes.
 package struct ClickEffects: Sendable {

@@ -1,6 +1,6 @@
-import AdCore
-import AdEvents
-import Pipeline
+package import AdCore
+internal import AdEvents
+internal import Pipeline
 
 /// What a batch asks the tables before it is decided.
 package struct ClickQuery: Hashable, Sendable {

@@ -1,7 +1,7 @@
-import AdCore
-import AdEvents
-import Crypto
-import Pipeline
+package import AdCore
+package import AdEvents
+package import Crypto
+package import Pipeline
 
 /// Click tracking, as the pipeline runs it: `ads.clicks` and `ads.impressions.accepted` in, `ads.clicks.accepted` out.
 package struct ClickTracking: PipelineService {

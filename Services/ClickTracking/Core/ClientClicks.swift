@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+package import AdCore
+internal import AdEvents
 
 /// Against whose limits a click counts. Test traffic never weighs against live one (A2), even where an app gives both
 /// the same client id.

@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+internal import AdCore
+internal import AdEvents
 
 /// The clicks of a client before the one that is looked at, as far as they bear on its verdict. Clicks are judged and
 /// noted in the order in which they came.

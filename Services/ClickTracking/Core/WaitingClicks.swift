@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+package import AdCore
+internal import AdEvents
 
 /// A served ad on which clicks wait, as the tables have it.
 package struct WaitingServe: Hashable, Sendable {

@@ -1,9 +1,9 @@
-import AdCore
-import AdEvents
-import ClickTrackingCore
-import Pipeline
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import ClickTrackingCore
+internal import Pipeline
+internal import Postgres
+internal import Runtime
 
 /// Decided clicks, as rows.
 enum ClickRows {

@@ -1,10 +1,10 @@
-import AdCore
-import AdEvents
-import ClickTrackingCore
-import Pipeline
-import PipelineHost
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import ClickTrackingCore
+internal import Pipeline
+internal import PipelineHost
+internal import Postgres
+internal import Runtime
 
 /// Click tracking's own tables.
 struct ClickTables: ServiceTables {

@@ -1,8 +1,8 @@
-import AdCore
-import ClickTrackingCore
-import Pipeline
-import PipelineHost
-import Runtime
+internal import AdCore
+internal import ClickTrackingCore
+internal import Pipeline
+internal import PipelineHost
+internal import Runtime
 
 @main
 enum ClickTrackingMain: Service {

@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import Postgres
+internal import Runtime
 
 /// The lowest and highest of some ids: which days' tables are looked into.
 struct IDBounds {

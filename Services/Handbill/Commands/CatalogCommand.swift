@@ -1,9 +1,9 @@
-import AdCore
-import Foundation
-import LocalProcesses
-import Operations
-import Postgres
-import Runtime
+internal import AdCore
+internal import Foundation
+internal import LocalProcesses
+internal import Operations
+internal import Postgres
+internal import Runtime
 
 /// `handbill catalog`: advertisers, campaigns, ads, developers, apps, keys and settings.
 enum CatalogCommand {

@@ -1,7 +1,7 @@
-import Foundation
-import LocalProcesses
-import Runtime
-import Threads
+internal import Foundation
+internal import LocalProcesses
+internal import Runtime
+internal import Threads
 
 /// `handbill demo` and `handbill up`: a whole network on this machine.
 enum DemoCommand {

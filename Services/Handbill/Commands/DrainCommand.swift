@@ -1,8 +1,8 @@
-import AdEvents
-import Kafka
-import LocalProcesses
-import Runtime
-import Threads
+internal import AdEvents
+internal import Kafka
+internal import LocalProcesses
+internal import Runtime
+internal import Threads
 
 /// `handbill drain`: waits until everything that was written is decided.
 enum DrainCommand {

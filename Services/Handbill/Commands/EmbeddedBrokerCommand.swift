@@ -1,6 +1,6 @@
-import Kafka
-import LocalProcesses
-import Runtime
+internal import Kafka
+internal import LocalProcesses
+internal import Runtime
 
 /// `handbill embedded-broker`: the broker of the demo as a process of its own.
 enum EmbeddedBrokerCommand {

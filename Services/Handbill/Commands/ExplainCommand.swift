@@ -1,7 +1,7 @@
-import AdCore
-import LocalProcesses
-import Operations
-import Runtime
+internal import AdCore
+internal import LocalProcesses
+internal import Operations
+internal import Runtime
 
 /// `handbill explain`: everything known of one request or served ad.
 enum ExplainCommand {

@@ -1,8 +1,8 @@
-import LocalProcesses
-import Operations
-import Pipeline
-import Postgres
-import Runtime
+internal import LocalProcesses
+internal import Operations
+internal import Pipeline
+internal import Postgres
+internal import Runtime
 
 /// `handbill log`: what only a person can decide about logs.
 enum LogCommand {

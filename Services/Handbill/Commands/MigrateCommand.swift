@@ -1,9 +1,9 @@
-import AdCore
-import LocalProcesses
-import Migrations
-import Operations
-import Postgres
-import Runtime
+internal import AdCore
+internal import LocalProcesses
+internal import Migrations
+internal import Operations
+internal import Postgres
+internal import Runtime
 
 /// `handbill migrate`: brings the database's schema up to date.
 enum MigrateCommand {

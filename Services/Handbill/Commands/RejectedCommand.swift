@@ -1,10 +1,10 @@
-import AdCore
-import AdEvents
-import Foundation
-import LocalProcesses
-import Operations
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import Foundation
+internal import LocalProcesses
+internal import Operations
+internal import Postgres
+internal import Runtime
 
 /// `handbill rejected`: what the services refused, and sending it again.
 enum RejectedCommand {

@@ -1,8 +1,8 @@
-import AdCore
-import LocalProcesses
-import Operations
-import Postgres
-import Runtime
+internal import AdCore
+internal import LocalProcesses
+internal import Operations
+internal import Postgres
+internal import Runtime
 
 /// `handbill report`: what was asked, shown, tapped, paid and earned (M6).
 enum ReportCommand {

@@ -1,9 +1,9 @@
-import AdEvents
-import LocalProcesses
-import Operations
-import Pipeline
-import Postgres
-import Runtime
+internal import AdEvents
+internal import LocalProcesses
+internal import Operations
+internal import Pipeline
+internal import Postgres
+internal import Runtime
 
 /// `handbill republish`: has a service publish committed messages again.
 enum RepublishCommand {

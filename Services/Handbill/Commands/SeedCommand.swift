@@ -1,8 +1,8 @@
-import AdCore
-import LocalProcesses
-import Operations
-import Postgres
-import Runtime
+internal import AdCore
+internal import LocalProcesses
+internal import Operations
+internal import Postgres
+internal import Runtime
 
 /// `handbill seed`: fills the catalogue with a small network.
 enum SeedCommand {

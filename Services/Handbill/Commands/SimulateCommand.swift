@@ -1,9 +1,9 @@
-import AdCore
-import Foundation
-import LocalProcesses
-import Operations
-import Runtime
-import Threads
+internal import AdCore
+internal import Foundation
+internal import LocalProcesses
+internal import Operations
+internal import Runtime
+internal import Threads
 
 /// `handbill simulate`: devices that use the SDK.
 enum SimulateCommand {

@@ -1,5 +1,5 @@
-import AdCore
-import Runtime
+internal import AdCore
+internal import Runtime
 
 /// How simulated devices behave, as options.
 enum SimulationOptions {

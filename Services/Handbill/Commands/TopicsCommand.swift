@@ -1,10 +1,10 @@
-import AdCore
-import AdEvents
-import Foundation
-import Kafka
-import LocalProcesses
-import Operations
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import Foundation
+internal import Kafka
+internal import LocalProcesses
+internal import Operations
+internal import Runtime
 
 /// `handbill topics`: the network's topics.
 enum TopicsCommand {

@@ -1,7 +1,7 @@
-import AdCore
-import Foundation
-import Operations
-import Runtime
+internal import AdCore
+internal import Foundation
+internal import Operations
+internal import Runtime
 
 /// The end of a demo: the report, and the comparison of all accounts, the devices' own among them.
 enum Accounts {

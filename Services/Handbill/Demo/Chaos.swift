@@ -1,5 +1,5 @@
-import Runtime
-import Threads
+internal import Runtime
+internal import Threads
 
 /// Ends services like crashes, by chance that can be had again: their supervisor starts them again, and nothing may be
 /// lost or counted twice.

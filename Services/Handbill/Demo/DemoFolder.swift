@@ -1,6 +1,6 @@
-import Crypto
-import Foundation
-import Runtime
+internal import Crypto
+internal import Foundation
+internal import Runtime
 
 /// The folder of a network of this machine: made once, used again by later runs, one run at a time.
 final class DemoFolder: Sendable {

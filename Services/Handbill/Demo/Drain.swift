@@ -1,10 +1,10 @@
-import AdCore
-import AdEvents
-import Kafka
-import Pipeline
-import Postgres
-import Runtime
-import Threads
+internal import AdCore
+internal import AdEvents
+internal import Kafka
+internal import Pipeline
+internal import Postgres
+internal import Runtime
+internal import Threads
 
 /// Whether everything that was written has been decided: each input of each service is at its end, and every sequence
 /// that was given has been taken by its consumers.

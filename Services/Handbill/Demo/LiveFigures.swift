@@ -1,7 +1,7 @@
-import AdCore
-import Foundation
-import Postgres
-import Runtime
+internal import AdCore
+internal import Foundation
+internal import Postgres
+internal import Runtime
 
 /// The network's state in a few numbers, for the live table.
 struct LiveFigures: Sendable {

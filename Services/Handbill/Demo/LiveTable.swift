@@ -1,5 +1,5 @@
-import Runtime
-import Synchronization
+internal import Runtime
+internal import Synchronization
 
 /// The figures as they change: one line that is overwritten on a terminal, a new line every few seconds elsewhere.
 final class LiveTable: Sendable {

@@ -1,11 +1,11 @@
-import AdCore
-import Foundation
-import Kafka
-import LocalProcesses
-import Migrations
-import Postgres
-import Runtime
-import Threads
+internal import AdCore
+internal import Foundation
+internal import Kafka
+internal import LocalProcesses
+internal import Migrations
+internal import Postgres
+internal import Runtime
+internal import Threads
 
 /// A whole network on this machine: broker, database, schema, topics, catalogue and services, started in this order and
 /// stopped in reverse. Whatever happens to this process, nothing of it is left running.

@@ -1,7 +1,7 @@
-import Foundation
-import Operations
-import Runtime
-import Threads
+internal import Foundation
+internal import Operations
+internal import Runtime
+internal import Threads
 
 /// A network of this machine with devices that use it, from the start to the last account.
 struct NetworkRun {

@@ -1,6 +1,6 @@
-import Foundation
-import LocalProcesses
-import Runtime
+internal import Foundation
+internal import LocalProcesses
+internal import Runtime
 
 /// What `demo` and `up` start, and where.
 struct LocalNetworkSettings: Sendable {

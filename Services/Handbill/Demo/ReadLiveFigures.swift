@@ -1,4 +1,4 @@
-import Postgres
+internal import Postgres
 
 /// What live traffic adds up to so far.
 struct ReadLiveFigures: PostgresStatement {

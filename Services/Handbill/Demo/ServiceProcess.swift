@@ -1,9 +1,9 @@
-import Foundation
-import HTTP
-import LocalProcesses
-import Runtime
-import Synchronization
-import Threads
+internal import Foundation
+internal import HTTP
+internal import LocalProcesses
+internal import Runtime
+internal import Synchronization
+internal import Threads
 
 /// One of our services as a process, which is started again when it ends without being told to.
 final class ServiceProcess: Sendable {

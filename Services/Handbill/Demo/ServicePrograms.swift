@@ -1,6 +1,6 @@
-import Foundation
-import LocalProcesses
-import Runtime
+internal import Foundation
+internal import LocalProcesses
+internal import Runtime
 
 /// The services' executables, which lie beside the command's own.
 struct ServicePrograms: Sendable {

@@ -1,6 +1,6 @@
-import Foundation
-import Runtime
-import Threads
+internal import Foundation
+internal import Runtime
+internal import Threads
 
 extension StopRequest {
   /// SIGTERM and Ctrl-C make the request; a second one ends the process at once, and the kernel ends the children.

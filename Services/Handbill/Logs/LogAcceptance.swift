@@ -1,9 +1,9 @@
-import AdEvents
-import Kafka
-import Pipeline
-import PipelineHost
-import Postgres
-import Runtime
+internal import AdEvents
+internal import Kafka
+internal import Pipeline
+internal import PipelineHost
+internal import Postgres
+internal import Runtime
 
 /// Begins logs that were replaced at their beginning: after a topic was made anew, or on a new broker.
 ///

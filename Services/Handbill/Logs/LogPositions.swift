@@ -1,8 +1,8 @@
-import AdCore
-import Kafka
-import Pipeline
-import Postgres
-import Runtime
+internal import AdCore
+internal import Kafka
+internal import Pipeline
+internal import Postgres
+internal import Runtime
 
 /// Where a service stands in the logs of its inputs, and how a person moves it.
 ///

@@ -1,5 +1,5 @@
-import AdEvents
-import Runtime
+internal import AdEvents
+internal import Runtime
 
 /// A service of the pipeline as the database knows it.
 struct PipelineSchema: Sendable {

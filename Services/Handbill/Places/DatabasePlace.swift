@@ -1,6 +1,6 @@
-import Foundation
-import Postgres
-import Runtime
+internal import Foundation
+internal import Postgres
+internal import Runtime
 
 /// Which database a command works on.
 enum DatabasePlace {

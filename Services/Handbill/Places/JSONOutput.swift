@@ -1,5 +1,5 @@
-import Foundation
-import Runtime
+internal import Foundation
+internal import Runtime
 
 /// Results as JSON on standard output, for programs.
 enum JSONOutput {

@@ -1,7 +1,7 @@
-import Foundation
-import Kafka
-import PipelineHost
-import Runtime
+internal import Foundation
+internal import Kafka
+internal import PipelineHost
+internal import Runtime
 
 /// Which Kafka a command works on.
 struct KafkaPlace: Sendable {

@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// Who pays in the seed network, for what, and with which ads.
 extension SeedNetwork {

@@ -1,5 +1,5 @@
-import AdCore
-import Crypto
+internal import AdCore
+internal import Crypto
 
 /// A small network that looks like one: four developers with seven apps, five advertisers with nine campaigns. The
 /// same at each call, so that applying it again changes nothing.

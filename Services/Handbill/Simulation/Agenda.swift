@@ -1,6 +1,6 @@
-import AdClient
-import Dispatch
-import Synchronization
+internal import AdClient
+internal import Dispatch
+internal import Synchronization
 
 /// What the simulated devices will do, and when: a queue ordered by time, emptied by one thread.
 final class Agenda: Sendable {

@@ -1,9 +1,9 @@
-import AdClient
-import AdCore
-import Foundation
-import Runtime
-import Synchronization
-import Threads
+internal import AdClient
+internal import AdCore
+internal import Foundation
+internal import Runtime
+internal import Synchronization
+internal import Threads
 
 /// Many simulated devices over one connection. Each visit is a client of the SDK that asks for an ad, shows it for a
 /// while, and is tapped or not. Everything that the broker acknowledges is in the tally.

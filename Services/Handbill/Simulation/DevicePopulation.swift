@@ -1,5 +1,5 @@
-import AdClient
-import AdCore
+internal import AdClient
+internal import AdCore
 
 /// Who visits which app with what: drawn from the seed network's apps.
 struct DevicePopulation: Sendable {

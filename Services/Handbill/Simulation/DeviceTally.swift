@@ -1,6 +1,6 @@
-import AdClient
-import AdCore
-import Synchronization
+internal import AdClient
+internal import AdCore
+internal import Synchronization
 
 /// What the devices know to have happened: each number counts things that the broker has acknowledged, once however
 /// often they were sent. `handbill reconcile` compares it with the tables.

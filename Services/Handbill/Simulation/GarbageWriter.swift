@@ -1,6 +1,6 @@
-import AdEvents
-import Kafka
-import Synchronization
+internal import AdEvents
+internal import Kafka
+internal import Synchronization
 
 /// Writes what no client of ours would: empty, null, random, truncated and oversized records, with and without headers.
 final class GarbageWriter: Sendable {

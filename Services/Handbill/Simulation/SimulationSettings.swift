@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// How the simulated devices behave. Rates are in basis points: so many of 10,000.
 struct SimulationSettings: Sendable {

@@ -1,7 +1,7 @@
-import AdClient
-import AdCore
-import AdEvents
-import Synchronization
+internal import AdClient
+internal import AdCore
+internal import AdEvents
+internal import Synchronization
 
 /// The way from a device to the broker as it is: some events go twice, some are held back and arrive after later ones,
 /// and somebody alters a token now and then.

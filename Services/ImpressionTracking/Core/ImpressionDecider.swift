@@ -1,6 +1,6 @@
-import AdCore
-import AdEvents
-import Pipeline
+package import AdCore
+internal import AdEvents
+package import Pipeline
 
 /// Decides which impressions count: one for each served ad (M4), inside its life (I1), whatever the client sends.
 package struct ImpressionDecider: PartitionDecider {

@@ -1,6 +1,6 @@
-import AdCore
-import AdEvents
-import Pipeline
+package import AdCore
+package import AdEvents
+internal import Pipeline
 
 /// What a batch of impression tracking writes.
 package struct ImpressionEffects: Sendable {

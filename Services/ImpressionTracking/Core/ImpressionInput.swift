@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+package import AdCore
+package import AdEvents
 
 /// What a record of `ads.impressions` says, its token checked.
 package enum ImpressionInput: Sendable {

@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+package import AdCore
+internal import AdEvents
 
 /// The key of a count per minute.
 package struct ImpressionMinuteKey: Hashable, Sendable {

@@ -1,7 +1,7 @@
-import AdCore
-import AdEvents
-import Crypto
-import Pipeline
+package import AdCore
+package import AdEvents
+package import Crypto
+package import Pipeline
 
 /// Impression tracking, as the pipeline runs it: `ads.impressions` in, `ads.impressions.accepted` out.
 package struct ImpressionTracking: PipelineService {

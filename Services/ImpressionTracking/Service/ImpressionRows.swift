@@ -1,9 +1,9 @@
-import AdCore
-import AdEvents
-import ImpressionTrackingCore
-import Pipeline
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import ImpressionTrackingCore
+internal import Pipeline
+internal import Postgres
+internal import Runtime
 
 /// Accepted impressions, as rows.
 enum ImpressionRows {

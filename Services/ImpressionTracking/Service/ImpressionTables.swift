@@ -1,10 +1,10 @@
-import AdCore
-import AdEvents
-import ImpressionTrackingCore
-import Pipeline
-import PipelineHost
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import ImpressionTrackingCore
+internal import Pipeline
+internal import PipelineHost
+internal import Postgres
+internal import Runtime
 
 /// Impression tracking's own tables.
 struct ImpressionTables: ServiceTables {

@@ -1,8 +1,8 @@
-import AdCore
-import ImpressionTrackingCore
-import Pipeline
-import PipelineHost
-import Runtime
+internal import AdCore
+internal import ImpressionTrackingCore
+internal import Pipeline
+internal import PipelineHost
+internal import Runtime
 
 @main
 enum ImpressionTrackingMain: Service {

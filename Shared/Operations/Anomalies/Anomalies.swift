@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+package import AdCore
+package import Postgres
+internal import Runtime
 
 /// Marks apps' hours, and reads the marks. Blocks the caller.
 package struct Anomalies: Sendable {

@@ -1,5 +1,5 @@
-import AdCore
-import Runtime
+package import AdCore
+package import Runtime
 
 extension AnomalyKind {
   /// The share in basis points above which an hour is marked, where nothing else is configured.

@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+package import Postgres
+package import Runtime
 
 /// Marks apps' hours again and again while the console runs, and exports how many apps are marked.
 package final class AnomalyWatch: Sendable {

@@ -1,6 +1,6 @@
-import AdEvents
-import Runtime
-import Synchronization
+package import AdEvents
+package import Runtime
+internal import Synchronization
 
 /// The one billing circuit breaker of a console: told by whoever looks at the accounts, read by whoever publishes the
 /// catalogue's heartbeat.

@@ -1,4 +1,4 @@
-import AdEvents
+package import AdEvents
 
 /// Decides whether paid ads may be served, from what looks at the accounts find. Pure: looks and times come in.
 ///

@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// What a member of a record in a catalogue file may be. The reader, the published schema and `catalog set` all go by
 /// these declarations.

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// A catalogue file: records to be written, and keys of apps to be made. What the file does not name stays as it is.
 package struct CatalogFile: Hashable, Sendable {

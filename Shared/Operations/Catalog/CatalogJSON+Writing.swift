@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 extension CatalogJSON {
   /// A record with all its members, in the order of the declarations; equal records have equal texts.

@@ -1,5 +1,5 @@
-import AdCore
-import Crypto
+package import AdCore
+internal import Crypto
 
 /// Records of the catalogue in the form of catalogue files, which is also that of the table.
 package enum CatalogJSON {

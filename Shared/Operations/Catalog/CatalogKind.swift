@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// The kinds of records, with their names in keys, in the table and in catalogue files.
 package enum CatalogKind: String, CaseIterable, Sendable {

@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// What records of the catalogue must agree on with each other. Pure: the store asks it inside its transaction.
 struct CatalogRules {

@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// The JSON Schema of catalogue files, written from the declarations that the reader goes by. `docs/catalog.schema.json`
 /// holds it; a test keeps it current.

@@ -1,6 +1,6 @@
-import AdCore
-import Crypto
-import Postgres
+package import AdCore
+internal import Crypto
+package import Postgres
 
 /// What became of one record.
 package struct CatalogChange: Hashable, Sendable {

@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+package import AdCore
+package import Postgres
+internal import Runtime
 
 /// Everything known of one request or served ad, from the decision to the ledger, in one snapshot (B5).
 package struct ServeExplanation: Sendable {

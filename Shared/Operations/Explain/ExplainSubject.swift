@@ -1,5 +1,5 @@
-import AdCore
-import Crypto
+package import AdCore
+internal import Crypto
 
 /// What an explanation is asked for.
 package enum ExplainSubject: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// A stored row as fields for programs: names in camel case, money as exact text in units of the currency, times and
 /// days as text, and for each stored number the name of what it means, with its rule.

@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 extension ServeExplanation {
   /// For a terminal: sentences.

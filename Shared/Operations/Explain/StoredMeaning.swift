@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// What a stored number means. The numbers are public and never change meaning.
 struct StoredMeaning: Hashable, Sendable {

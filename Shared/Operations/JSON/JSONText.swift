@@ -1,4 +1,4 @@
-import Runtime
+internal import Runtime
 
 extension JSONValue {
   /// The JSON text without spaces.

@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// A JSON value as it is read and written by people and tools: numbers are integers, since money is text and ratios are
 /// texts with two decimals. Objects keep the order in which their members were written here.

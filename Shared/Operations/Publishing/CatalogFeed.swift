@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+package import AdCore
+package import AdEvents
 
 /// What the catalogue's topic is told: every change, everything again every so often, and a heartbeat. Pure: rows and
 /// times come in, records for the topic come out.

@@ -1,8 +1,8 @@
-import AdCore
-import AdEvents
-import Kafka
-import Postgres
-import Runtime
+package import AdCore
+internal import AdEvents
+package import Kafka
+package import Postgres
+package import Runtime
 
 /// Publishes the catalogue to its compacted topic: what changed within a second of its commit, everything again every
 /// 30 s, and a heartbeat each second. Several may run at once: readers keep the highest version.

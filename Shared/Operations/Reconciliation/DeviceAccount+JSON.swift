@@ -1,5 +1,5 @@
-import AdCore
-import Runtime
+internal import AdCore
+internal import Runtime
 
 extension DeviceAccount {
   private static let figures = ["requests", "impressions", "clicks", "accidentalClicks", "rejectedRecords"]

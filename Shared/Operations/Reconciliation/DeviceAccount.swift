@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+package import AdCore
+internal import Postgres
+internal import Runtime
 
 /// What devices know to have happened: things that the broker has acknowledged, each once however often it was sent. As
 /// a file it is the tally of docs/tally.md, which any client may write; a figure that it leaves out is not compared.

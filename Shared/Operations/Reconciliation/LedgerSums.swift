@@ -1,4 +1,4 @@
-import Postgres
+internal import Postgres
 
 /// I6 kept up: what the journals of each partition come to, added up as they are written, beside the balances. Only
 /// journals written since the last look are read, and no more of them than ``batchesMaximum`` of each partition.

@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// I5 and I6: budgets hold what was charged and allotted, and the ledger balances.
 enum MoneyChecks {

@@ -1,7 +1,7 @@
-import AdCore
-import Postgres
-import Runtime
-import Synchronization
+internal import AdCore
+internal import Postgres
+package import Runtime
+internal import Synchronization
 
 /// Looks at the accounts all the time while the console runs, tells the billing circuit breaker, and exports what it
 /// finds. It rests four times as long as a look took, so that it never takes more than a fifth of one connection.

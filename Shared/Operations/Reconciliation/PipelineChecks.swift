@@ -1,4 +1,4 @@
-import Postgres
+internal import Postgres
 
 /// A comparison as SQL: its answer is one row of how many rows were compared, how many differ, and examples.
 struct ReconciliationStatement: Sendable {

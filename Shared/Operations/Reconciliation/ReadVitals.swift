@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import Postgres
+internal import Runtime
 
 /// How far the services are, and what the database's clock says: one row for each step of the flow. A partition that has
 /// not told yet ('epoch') is nobody's lag, but nothing is complete before it has.

@@ -1,4 +1,4 @@
-import Postgres
+internal import Postgres
 
 /// The windows of each service that are in force, and those that were until lately: no window is longer than 7 days, so
 /// that what was replaced 8 days ago judges nothing that can still arrive.

@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+package import Postgres
+internal import Runtime
 
 /// Compares all accounts in one snapshot of the database. Blocks the caller.
 package struct Reconciler: Sendable {

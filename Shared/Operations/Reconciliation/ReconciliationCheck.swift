@@ -1,5 +1,5 @@
-import AdCore
-import Runtime
+package import AdCore
+internal import Runtime
 
 /// One comparison between tables that must agree.
 package struct ReconciliationCheck: Hashable, Sendable {

@@ -1,7 +1,7 @@
-import AdCore
-import Postgres
-import Runtime
-import Synchronization
+internal import AdCore
+package import Postgres
+package import Runtime
+internal import Synchronization
 
 /// Compares everything again and again while the console runs, and exports what it finds. Between two such comparisons
 /// ``OnlineReconciliation`` looks at what is new.

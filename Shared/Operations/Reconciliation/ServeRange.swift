@@ -1,5 +1,5 @@
-import AdCore
-import Postgres
+package import AdCore
+internal import Postgres
 
 /// The ads served from one moment up to another: serve ids are UUIDs of version 7, so they lie side by side in every
 /// table's key.

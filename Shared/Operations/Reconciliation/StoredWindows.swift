@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+package import AdCore
+package import Postgres
+internal import Runtime
 
 /// The windows by which the services decided what is stored, as they noted them: whoever judges stored data goes by
 /// these, and not by a configuration of its own.

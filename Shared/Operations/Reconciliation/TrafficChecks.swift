@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// I7 and I8: accepted events, charges and served ads agree, and test traffic is nobody's money.
 enum TrafficChecks {

@@ -1,5 +1,5 @@
-import AdEvents
-import Pipeline
+package import AdEvents
+internal import Pipeline
 
 /// What a rejected record says, read by the decoders that the services use.
 package enum KeptEvent: Sendable {

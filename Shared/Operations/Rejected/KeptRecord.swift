@@ -1,7 +1,7 @@
-import AdCore
-import AdEvents
-import Crypto
-import Pipeline
+package import AdCore
+internal import AdEvents
+internal import Crypto
+package import Pipeline
 
 /// A rejected record as its service's table keeps it.
 package struct KeptRecord: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+package import AdCore
+internal import AdEvents
 
 /// Which rejected records are meant.
 package struct RejectedQuery: Hashable, Sendable {

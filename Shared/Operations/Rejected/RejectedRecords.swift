@@ -1,8 +1,8 @@
-import AdCore
-import AdEvents
-import Pipeline
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import Pipeline
+package import Postgres
+internal import Runtime
 
 /// Reads what the services rejected, from the table `rejected` of each. Blocks the caller.
 package struct RejectedRecords: Sendable {

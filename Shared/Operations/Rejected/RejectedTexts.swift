@@ -1,7 +1,7 @@
-import AdCore
-import AdEvents
-import Pipeline
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import Pipeline
+internal import Runtime
 
 extension KeptRecord {
   /// One record of a list.

@@ -1,7 +1,7 @@
-import AdCore
-import AdEvents
-import Pipeline
-import Postgres
+package import AdCore
+internal import AdEvents
+internal import Pipeline
+package import Postgres
 
 /// What would become of a rejected record if it were sent again now.
 package struct ReplayOutlook: Hashable, Sendable {

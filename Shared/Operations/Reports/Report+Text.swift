@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 extension Report {
   /// For a terminal. A ratio that is absent shows as a dash.

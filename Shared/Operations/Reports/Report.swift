@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// One row of a report.
 package struct ReportRow: Hashable, Sendable {

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// Money of one currency in a report, in nanos.
 package struct ReportRevenue: Hashable, Sendable {

@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import Postgres
+internal import Runtime
 
 /// What the statement of a report is given: how to group, and what to take.
 struct ReportParameters: Sendable {

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// A way of looking at the figures (M6).
 package enum ReportDimension: String, CaseIterable, Sendable {

@@ -1,5 +1,5 @@
-import AdCore
-import Postgres
+internal import AdCore
+package import Postgres
 
 /// Reads reports (M6) from the reporting views: a role that may read nothing else is enough. Blocks the caller.
 package struct Reports: Sendable {

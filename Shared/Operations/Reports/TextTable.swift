@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// A table for a terminal: numbers to the right, everything else to the left.
 package struct TextTable: Sendable {

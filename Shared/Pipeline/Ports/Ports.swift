@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// Tells the time. The only clock that decisions see.
 package protocol Clock: Sendable {

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// Where a partition stands, as its tables say.
 package struct PartitionPosition: Hashable, Sendable {

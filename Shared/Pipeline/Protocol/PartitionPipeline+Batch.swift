@@ -1,6 +1,6 @@
-import AdCore
-import AdEvents
-import Crypto
+internal import AdCore
+internal import AdEvents
+internal import Crypto
 
 extension PartitionPipeline {
   /// Decides and commits a batch, then publishes what it made.

@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+internal import AdCore
+internal import AdEvents
 
 extension PartitionPipeline {
   /// Once a second: what timers make due, what consumers miss, what was delivered, the watermark.
@@ -8,7 +8,7 @@ extension PartitionPipeline {
     try runTimer(into: &summary)
     let answered = try store.gapRequests(partition)
     for notice in answered { cursors[notice.output].rewind(to: notice.sequence) }
-    try keep(answered: answered)
+    try checkpoint(answered: answered)
     try publishBacklog()
     publishWatermarks()
     return summary
@@ -38,11 +38,11 @@ extension PartitionPipeline {
     }
   }
 
-  private func keep(answered: [ReceivedGapRequest]) throws(PipelineError) {
+  private func checkpoint(answered: [ReceivedGapRequest]) throws(PipelineError) {
     let time = currentWatermark(gates: gates, lastArrivals: lastArrivals)
     let requests = gapRequests(&gates, now: clock.now())
     let isNeeded =
-      service.publishesWatermarks && time > watermark || !answered.isEmpty || !missing.isEmpty
+      service.publishesWatermarks && time > watermark || !answered.isEmpty || !requests.isEmpty
       || !outboxDelivered.isEmpty
       || cursors.contains(where: \.isCheckpointDue) || !lostSequences.isEmpty
     guard isNeeded else { return }

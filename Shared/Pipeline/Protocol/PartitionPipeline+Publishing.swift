@@ -1,6 +1,6 @@
-import AdCore
-import AdEvents
-import Crypto
+internal import AdCore
+internal import AdEvents
+internal import Crypto
 
 extension PartitionPipeline {
   /// Sends messages that were just committed, unless earlier ones still wait in the database; those go first.

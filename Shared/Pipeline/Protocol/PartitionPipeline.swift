@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+package import AdCore
+internal import AdEvents
 
 /// One partition of one service, from the moment that it is taken over until it is given up: the protocol "exactly once", for every service.
 ///

@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+public import AdCore
+package import AdEvents
 
 /// Where a record comes from.
 package struct InputDeclaration: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+internal import AdCore
+internal import AdEvents
 
 /// The message on `ads.rejected` for a rejected record, in the record's own partition number.
 enum RejectedMessage {

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// How much of rejected records a partition keeps in a minute, so that a flood of garbage adds bounded bytes to the disk.
 /// Beyond the limit of bytes (of key, value and headers) records keep only length and hash; beyond the limit of records

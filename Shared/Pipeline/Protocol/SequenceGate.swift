@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+package import AdCore
+internal import AdEvents
 
 /// Decides which records of an input with sequences are consumed: each sequence once, in order, none left out.
 ///

@@ -1,4 +1,4 @@
-import AdCore
+internal import AdCore
 
 /// How much a timer may do at once: everything, until the database refuses some of it.
 struct TimerState: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+public import AdCore
+public import AdEvents
 
 /// Where a record stands in a stream that numbers its records.
 public enum SequenceMark: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import AdCore
-import AdEvents
+package import AdCore
+package import AdEvents
 
 /// Makes the messages of one kind that a service publishes: CloudEvents in binary mode, with the headers that never
 /// change made once.

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// What a worker is told. A generation counts the openings of a partition: what belongs to an earlier one is dropped.
 package enum WorkerCommand<Batch: Sendable>: Sendable {

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// What a worker is to do, in the order in which it is said. What comes of it is told to the rules at once.
 package enum WorkerAction<Batch: Sendable>: Sendable {

@@ -1,7 +1,7 @@
-import Pipeline
-import Postgres
-import Runtime
-import Threads
+internal import Pipeline
+internal import Postgres
+internal import Runtime
+internal import Threads
 
 /// Keeps this instance's share of its service's partitions, on a thread of its own: looks each half second who else is
 /// there (``LeaseStore``), and tells the reader what follows from it (``LeaseRules``).

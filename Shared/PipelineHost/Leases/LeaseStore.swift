@@ -1,5 +1,5 @@
-import Pipeline
-import Postgres
+internal import Pipeline
+internal import Postgres
 
 /// Where the instances of a service see each other: its tables `member` and `partition`, through a session of its own
 /// whose end says that the process has ended. One thread uses it.

@@ -1,5 +1,5 @@
-import Pipeline
-import Synchronization
+internal import Pipeline
+internal import Synchronization
 
 /// What this instance does with which partitions, told by the reader, and under which number it takes part, told by the
 /// keeper of the leases.

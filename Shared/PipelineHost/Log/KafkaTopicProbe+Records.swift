@@ -1,5 +1,5 @@
-import Kafka
-import Pipeline
+package import Kafka
+package import Pipeline
 
 extension KafkaTopicProbe {
   /// The same as ``look(_:lastOffsets:timeoutMilliseconds:)`` in one round trip where each position rests on a record

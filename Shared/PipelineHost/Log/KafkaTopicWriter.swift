@@ -1,8 +1,8 @@
-import Kafka
-import Pipeline
-import Runtime
-import Synchronization
-import Threads
+package import Kafka
+package import Pipeline
+package import Runtime
+internal import Synchronization
+internal import Threads
 
 /// The writer of a service: one idempotent producer for all its partitions, made again whenever it fails. Workers send
 /// through a ``WorkerTopicWriter`` each.

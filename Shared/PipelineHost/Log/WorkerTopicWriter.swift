@@ -1,4 +1,4 @@
-import Pipeline
+package import Pipeline
 
 /// One worker's face of the service's writer. It sends to the producer that the worker's partitions know of, and to no
 /// other: what a newer one took before they were told would go out ahead of what the older one lost.

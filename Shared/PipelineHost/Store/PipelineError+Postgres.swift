@@ -1,5 +1,5 @@
-import Pipeline
-import Postgres
+internal import Pipeline
+internal import Postgres
 
 extension PipelineError {
   /// What a failure of the database means for the partition.

@@ -1,5 +1,5 @@
-import Pipeline
-import Postgres
+internal import Pipeline
+internal import Postgres
 
 /// The SQL of the pipeline's bookkeeping for one service. The schema's name is the only thing that is not a parameter:
 /// it is one of ours, never input.

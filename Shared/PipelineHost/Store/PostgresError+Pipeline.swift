@@ -1,4 +1,4 @@
-import Postgres
+internal import Postgres
 
 extension PostgresError {
   /// The SQLSTATE that `hold_fence` gives to a fence that did not hold.

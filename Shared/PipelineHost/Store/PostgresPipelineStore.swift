@@ -1,7 +1,7 @@
-import AdCore
-import Pipeline
-import Postgres
-import Runtime
+package import AdCore
+package import Pipeline
+package import Postgres
+internal import Runtime
 
 /// A service's tables in PostgreSQL: the bookkeeping of the pipeline, the same for every service, around the service's
 /// own rows. One store has one connection and one thread.
@@ -144,7 +144,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         } else {
           _ = try connection.run(statements)
           for table in rows { try connection.copy(table) }
-          pipeline = StatementBatch()
+          statements = StatementBatch()
         }
         storePositions(batch, serveIDs: rows.serveIDs, with: &statements)
         let read = tables.finish(batch, with: &statements)
@@ -236,7 +236,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     lost: [LostSequences], with statements: inout StatementBatch
   ) {
     if !delivered.isEmpty { _ = statements.send(sql: sql.removeOutbox, [partition, delivered]) }
-    for sequence in missing {
+    for sequence in gapRequests {
       _ = statements.send(sql: sql.addGapRequest, [partition, inputTopics[sequence.input], sequence.sequence])
     }
     for notice in answered {

@@ -1,6 +1,6 @@
-import AdCore
-import Pipeline
-import Postgres
+package import AdCore
+package import Pipeline
+package import Postgres
 
 /// What a service knows about its own tables; the rest of a store is the same for all (``PostgresPipelineStore``).
 package protocol ServiceTables<Service>: Sendable {

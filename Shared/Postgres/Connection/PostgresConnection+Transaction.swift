@@ -1,19 +1,19 @@
 extension PostgresConnection {
-  /// Begins a transaction. To save the round trip, `begin()` of a pipeline does it together with statements.
+  /// Begins a transaction. To save the round trip, `begin()` of a ``StatementBatch`` does it together with statements.
   package func begin() throws(PostgresError) {
-    try pipeline { $0.begin() }
+    try batch { $0.begin() }
   }
 
   /// Commits. When the connection is lost meanwhile, the error's kind is `.connectionLost(commitUnknown: true)`; when a
   /// statement of the transaction had failed, it is `.rolledBack`.
   package func commit() throws(PostgresError) {
-    try pipeline { $0.commit() }
+    try batch { $0.commit() }
   }
 
   /// Rolls back. On a lost connection it does nothing: the server has rolled back itself.
   package func rollback() throws(PostgresError) {
     guard isUsable, isInTransaction else { return }
-    try pipeline { $0.rollback() }
+    try batch { $0.rollback() }
   }
 
   /// Runs `body` in a transaction and commits; any error rolls back and is thrown on.

@@ -1,4 +1,4 @@
-import CLibpq
+internal import CLibpq
 
 /// One session with PostgreSQL. Its calls block the calling thread, so they belong on threads of ours, never on Swift's
 /// cooperative pool; one thread at a time uses a connection. No call waits for ever: see `PostgresConfiguration`.
@@ -48,7 +48,7 @@ package final class PostgresConnection {
   package func run<Statement: PostgresStatement>(_ statement: Statement) throws(PostgresError) -> [Statement.Row] {
     var statements = StatementBatch()
     let ticket = statements.send(statement)
-    return try run(pipeline).rows(ticket)
+    return try run(statements).rows(ticket)
   }
 
   /// Runs `statement` and returns how many rows it changed (or gave).
@@ -56,7 +56,7 @@ package final class PostgresConnection {
   package func execute(_ statement: some PostgresStatement) throws(PostgresError) -> Int {
     var statements = StatementBatch()
     let ticket = statements.send(statement)
-    return try run(pipeline).affectedRows(ticket)
+    return try run(statements).affectedRows(ticket)
   }
 
   /// Runs one statement that is used rarely, without preparing it, and returns its rows.
@@ -65,7 +65,7 @@ package final class PostgresConnection {
   ) throws(PostgresError) -> [PostgresRow] {
     var statements = StatementBatch()
     let index = statements.send(sql: sql, parameters)
-    return try run(pipeline).rows(at: index)
+    return try run(statements).rows(at: index)
   }
 
   /// Runs one statement that is used rarely and returns how many rows it changed.
@@ -73,7 +73,7 @@ package final class PostgresConnection {
   package func execute(sql: String, _ parameters: [any PostgresValue] = []) throws(PostgresError) -> Int {
     var statements = StatementBatch()
     let index = statements.send(sql: sql, parameters)
-    return try run(pipeline).affectedRows(at: index)
+    return try run(statements).affectedRows(at: index)
   }
 
   /// Runs a text of several statements, for migrations. Without BEGIN in it (or before it) all are one transaction.

@@ -1,6 +1,6 @@
-import CLibpq
-import Glibc
-import Threads
+internal import CLibpq
+internal import Glibc
+internal import Threads
 
 /// One libpq connection, driven without ever blocking inside libpq: all waiting is `poll` with a limit, and while
 /// sending, answers are taken in, so that neither a stopped server nor a long pipeline can hold the caller for ever.

@@ -1,4 +1,4 @@
-import CLibpq
+internal import CLibpq
 
 extension PostgresConnection {
   /// So much goes to libpq at once, then it is sent before more follows.

@@ -1,7 +1,7 @@
-import Foundation
-import Kafka
-import Migrations
-import Postgres
+internal import Foundation
+internal import Kafka
+internal import Migrations
+internal import Postgres
 
 /// Runs a ``Command`` and says how the process shall end.
 package enum CommandLineProgram {

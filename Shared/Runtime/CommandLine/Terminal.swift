@@ -1,5 +1,5 @@
-import Glibc
-import Synchronization
+internal import Glibc
+internal import Synchronization
 
 /// The streams of this process. Results go to standard output; all else goes to standard error.
 package enum Terminal {

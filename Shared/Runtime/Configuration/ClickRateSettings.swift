@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// The experience that every ad is taken to have had, as configuration: ad selection's auctions and billing's
 /// reservations for clicks begin with it. Every service of a network has the same.

@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// Reads keys in this order: command line, environment, a file that `NAME_FILE` points to, default. It goes on after a
 /// problem, so that a person sees all of them at once.

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// The network's secrets that several services share.
 package enum NetworkKeys {

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// The network's windows as configuration. Every service of a network has the same.
 package enum WindowSettings {

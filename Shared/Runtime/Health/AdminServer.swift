@@ -1,4 +1,4 @@
-import HTTP
+package import HTTP
 
 /// What operators and their tools ask of a process: `/livez`, `/readyz`, `/metrics`, `/version`.
 package enum AdminServer {

@@ -1,4 +1,4 @@
-import Synchronization
+internal import Synchronization
 
 /// A sign of life of one loop. The loop calls ``beat()`` each time round.
 package final class Heartbeat: Sendable {

@@ -1,7 +1,7 @@
-import Dispatch
-import Glibc
-import Synchronization
-import Threads
+internal import Dispatch
+internal import Glibc
+internal import Synchronization
+package import Threads
 
 /// What was started, and how it is stopped: in reverse order.
 package final class LifeCycle: Sendable {

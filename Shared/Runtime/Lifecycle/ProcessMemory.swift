@@ -1,4 +1,4 @@
-import CMalloc
+internal import CMalloc
 
 /// How the process keeps memory.
 enum ProcessMemory {

@@ -1,5 +1,5 @@
-import Foundation
-import HTTP
+internal import Foundation
+package import HTTP
 
 /// A service: what it is called, what it needs to know, and how it starts. ``ServiceMain`` does the rest.
 package protocol Service {

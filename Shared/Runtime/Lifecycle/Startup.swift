@@ -1,6 +1,6 @@
-import Migrations
-import Postgres
-import Threads
+internal import Migrations
+internal import Postgres
+internal import Threads
 
 /// Waiting for what a service needs and does not start itself: a database, migrated; Kafka, with its topics.
 package enum Startup {

@@ -1,4 +1,4 @@
-import AdCore
+package import AdCore
 
 /// How important a log record is, least first.
 package enum LogLevel: String, Sendable, CaseIterable, Comparable {

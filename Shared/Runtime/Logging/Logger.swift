@@ -1,5 +1,5 @@
-import AdCore
-import Synchronization
+internal import AdCore
+internal import Synchronization
 
 /// Where lines go.
 package protocol LogSink: Sendable {

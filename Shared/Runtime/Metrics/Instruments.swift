@@ -1,4 +1,4 @@
-import Synchronization
+internal import Synchronization
 
 /// A number that only grows. Adding takes one atomic instruction and no lock.
 package final class Counter: Sendable {

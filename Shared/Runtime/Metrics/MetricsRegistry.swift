@@ -1,4 +1,4 @@
-import Synchronization
+internal import Synchronization
 
 /// The metrics of a process. Ask for an instrument once and keep it: asking takes a lock, using it none.
 package final class MetricsRegistry: Sendable {

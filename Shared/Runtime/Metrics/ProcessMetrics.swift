@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// What Linux says of this process, under the names that Prometheus' own libraries use, and what was built.
 package enum ProcessMetrics {

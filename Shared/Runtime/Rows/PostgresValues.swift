@@ -1,5 +1,5 @@
-import AdCore
-import Postgres
+package import AdCore
+package import Postgres
 
 extension Timestamp {
   package init(_ time: PostgresTimestamp) { self.init(milliseconds: time.microseconds / 1_000) }

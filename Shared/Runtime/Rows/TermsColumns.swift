@@ -1,5 +1,5 @@
-import AdCore
-import Postgres
+package import AdCore
+package import Postgres
 
 /// The frozen terms of a served ad as columns: the same names, order and types in every table that holds them.
 /// `issued_at` is no column: it is the time in the serve id.

@@ -102,7 +102,7 @@ struct CopyTests {
     try connection.begin()
     try connection.copy(rows(0..<10))
     try connection.copy(rows(0..<5, into: "other"))
-    try connection.pipeline { pipeline in
+    try connection.batch { statements in
       statements.send(sql: "UPDATE other SET n = n + 1")
       statements.commit()
     }

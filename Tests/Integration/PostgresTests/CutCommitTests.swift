@@ -19,7 +19,7 @@ import Testing
     proxy.cutCommit(cut, application: "somebody else")
     let error = #expect(throws: PostgresError.self) {
       if together {
-        try connection.pipeline {
+        try connection.batch {
           $0.send(sql: "INSERT INTO fact VALUES (2)")
           $0.commit()
         }

@@ -40,7 +40,7 @@ struct PipelineTests {
   func failure() async throws {
     let connection = try await connectionWithCounter()
     let error = #expect(throws: PostgresError.self) {
-      try connection.pipeline { pipeline in
+      try connection.batch { statements in
         statements.send(Increment(id: 1, by: 5))
         statements.send(Increment(id: 1, by: 5_000))
         statements.send(Increment(id: 1, by: 5))
@@ -57,12 +57,12 @@ struct PipelineTests {
   @Test("statements and COMMIT in one pipeline; after a failure no transaction is open")
   func withCommit() async throws {
     let connection = try await connectionWithCounter()
-    try connection.pipeline { pipeline in
+    try connection.batch { statements in
       statements.begin()
       statements.send(Increment(id: 1, by: 5))
     }
     #expect(connection.isInTransaction)
-    try connection.pipeline { pipeline in
+    try connection.batch { statements in
       statements.send(Increment(id: 2, by: 5))
       statements.commit()
     }
@@ -70,7 +70,7 @@ struct PipelineTests {
     #expect(try total(connection) == 10)
     try connection.begin()
     #expect(throws: PostgresError.self) {
-      try connection.pipeline { pipeline in
+      try connection.batch { statements in
         statements.send(Increment(id: 2, by: 5_000))
         statements.commit()
       }

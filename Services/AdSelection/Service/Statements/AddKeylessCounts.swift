@@ -1,6 +1,6 @@
-import AdCore
-import AdSelectionCore
-import Postgres
+internal import AdCore
+internal import AdSelectionCore
+internal import Postgres
 
 /// Adds counts of requests without their app's key to their partition's rows, which nobody else writes, and forgets the
 /// days that are past retention.

@@ -1,7 +1,7 @@
-import AdCore
-import AdSelectionCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdSelectionCore
+internal import Postgres
+internal import Runtime
 
 /// Adds counts of apps' requests to their partition's rows, which nobody else writes, and keeps up to which batch
 /// everything is counted.

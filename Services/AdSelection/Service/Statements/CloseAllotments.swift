@@ -1,7 +1,7 @@
-import AdCore
-import AdSelectionCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdSelectionCore
+internal import Postgres
+internal import Runtime
 
 /// Closes allotments, each with the sequence of its report.
 struct CloseAllotments: PostgresStatement {

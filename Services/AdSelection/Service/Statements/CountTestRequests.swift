@@ -1,6 +1,6 @@
-import AdCore
-import AdSelectionCore
-import Postgres
+internal import AdCore
+internal import AdSelectionCore
+internal import Postgres
 
 /// How many test requests each client of a partition has made, of at most so many clients.
 struct CountTestRequests: PostgresStatement {

@@ -1,8 +1,8 @@
-import AdCore
-import AdEvents
-import AdSelectionCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import AdSelectionCore
+internal import Postgres
+internal import Runtime
 
 /// Counts the decisions of a partition's batches that came after the last one that wrote its counts; all of them while
 /// none did.

@@ -1,7 +1,7 @@
-import AdCore
-import AdSelectionCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdSelectionCore
+internal import Postgres
+internal import Runtime
 
 /// Stores allotments that were granted to the partition.
 struct InsertAllotments: PostgresStatement {

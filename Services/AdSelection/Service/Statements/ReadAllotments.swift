@@ -1,7 +1,7 @@
-import AdCore
-import AdSelectionCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdSelectionCore
+internal import Postgres
+internal import Runtime
 
 /// The allotments of a partition that are not closed, and those that ended since a moment: they hold the ordinals.
 struct ReadAllotments: PostgresStatement {

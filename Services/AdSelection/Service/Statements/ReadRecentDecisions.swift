@@ -1,8 +1,8 @@
-import AdCore
-import AdEvents
-import AdSelectionCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import AdSelectionCore
+internal import Postgres
+internal import Runtime
 
 /// The decisions of a partition that requests still to come may repeat or follow too soon: by their requests' arrivals,
 /// those from before the last one decided, however long nobody owned the partition since.

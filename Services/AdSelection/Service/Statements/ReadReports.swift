@@ -1,7 +1,7 @@
-import AdCore
-import AdEvents
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import Postgres
+internal import Runtime
 
 /// Reports of closed allotments from a sequence on, in order.
 struct ReadReports: PostgresStatement {

@@ -1,6 +1,6 @@
-import AdCore
-import AdSelectionCore
-import Postgres
+internal import AdCore
+internal import AdSelectionCore
+internal import Postgres
 
 /// Notes what an allotment has used. The table refuses more than was granted, and any use of a closed one.
 ///

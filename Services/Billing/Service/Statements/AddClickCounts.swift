@@ -1,6 +1,6 @@
-import AdCore
-import BillingCore
-import Postgres
+internal import AdCore
+internal import BillingCore
+internal import Postgres
 
 /// Adds what a batch saw and what was clicked, to each ad, its campaign and the network. Beyond the number that is
 /// remembered both counts are halved.

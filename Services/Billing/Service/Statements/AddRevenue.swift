@@ -1,6 +1,6 @@
-import AdCore
-import BillingCore
-import Postgres
+internal import AdCore
+internal import BillingCore
+internal import Postgres
 
 /// Adds a batch's revenue to its partition's minutes: nobody else writes those.
 struct AddRevenue: PostgresStatement {

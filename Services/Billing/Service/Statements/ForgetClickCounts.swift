@@ -1,4 +1,4 @@
-import Postgres
+internal import Postgres
 
 /// Forgets the click rates of a campaign or an ad that the catalogue no longer has.
 struct ForgetClickCounts: PostgresStatement {

@@ -1,5 +1,5 @@
-import AdCore
-import Postgres
+internal import AdCore
+internal import Postgres
 
 /// What an account may be charged in all; a version that is known changes nothing.
 struct FundAccount: PostgresStatement {

@@ -1,5 +1,5 @@
-import AdCore
-import Postgres
+internal import AdCore
+internal import Postgres
 
 /// What a campaign and each of its days may be charged (B4); a version that is known changes nothing.
 struct FundCampaign: PostgresStatement {

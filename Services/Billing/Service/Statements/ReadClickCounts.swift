@@ -1,7 +1,7 @@
-import AdCore
-import BillingCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import BillingCore
+internal import Postgres
+internal import Runtime
 
 /// How often the partition saw ads seen and clicked: the network's, the campaigns', and those of each campaign's ads that
 /// were shown most.

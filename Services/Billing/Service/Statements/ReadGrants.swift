@@ -1,9 +1,9 @@
-import AdCore
-import AdEvents
-import BillingCore
-import Pipeline
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import BillingCore
+internal import Pipeline
+internal import Postgres
+internal import Runtime
 
 /// A partition's grants from a sequence on, in order: their ids are a range.
 struct ReadGrants: PostgresStatement {

@@ -1,7 +1,7 @@
-import AdCore
-import BillingCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import BillingCore
+internal import Postgres
+internal import Runtime
 
 /// A partition's allotments that have not ended.
 struct ReadOpenAllotments: PostgresStatement {

@@ -1,7 +1,7 @@
-import AdCore
-import BillingCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import BillingCore
+internal import Postgres
+internal import Runtime
 
 /// Where events of a partition wait for budget.
 struct ReadWaitingPlaces: PostgresStatement {

@@ -1,9 +1,9 @@
-import AdCore
-import AdEvents
-import BillingCore
-import Pipeline
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import BillingCore
+internal import Pipeline
+internal import Postgres
+internal import Runtime
 
 /// Everything that a batch does to budgets, in one call of one SQL function; it returns the grants.
 struct Settle: PostgresStatement {

@@ -1,7 +1,7 @@
-import AdCore
-import BillingCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import BillingCore
+internal import Postgres
+internal import Runtime
 
 /// Puts an accepted event aside that the database refused as a charge.
 struct Suspend: PostgresStatement {

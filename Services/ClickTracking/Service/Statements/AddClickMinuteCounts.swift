@@ -1,7 +1,7 @@
-import AdCore
-import AdEvents
-import ClickTrackingCore
-import Postgres
+internal import AdCore
+internal import AdEvents
+internal import ClickTrackingCore
+internal import Postgres
 
 /// Adds a batch's counts to its partition's rows: nobody else writes those.
 struct AddClickMinuteCounts: PostgresStatement {

@@ -1,7 +1,7 @@
-import AdCore
-import ClickTrackingCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import ClickTrackingCore
+internal import Postgres
+internal import Runtime
 
 /// Clients and the times at which their ads were served, as arrays that a statement unnests.
 struct ClientColumns {

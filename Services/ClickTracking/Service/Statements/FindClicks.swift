@@ -1,8 +1,8 @@
-import AdCore
-import AdEvents
-import ClickTrackingCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import ClickTrackingCore
+internal import Postgres
+internal import Runtime
 
 /// Which of these clicks are decided already. The bounds of the serves spare the tables of other days; the limit of one
 /// row keeps the plan at one look into the index for each click.

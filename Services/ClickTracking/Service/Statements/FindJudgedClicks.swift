@@ -1,7 +1,7 @@
-import AdCore
-import ClickTrackingCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import ClickTrackingCore
+internal import Postgres
+internal import Runtime
 
 /// The clicks of these clients that were judged, of ads served within each client's times. How many of a client are
 /// judged in a day bounds how many there can be, however many somebody sends; the limit of the statement keeps the plan

@@ -1,8 +1,8 @@
-import AdCore
-import AdEvents
-import ClickTrackingCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import ClickTrackingCore
+internal import Postgres
+internal import Runtime
 
 /// Which of these blocked and cancelled actions are stored.
 struct FindStoppedActions: PostgresStatement {

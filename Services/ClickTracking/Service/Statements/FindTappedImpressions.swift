@@ -1,7 +1,7 @@
-import AdCore
-import ClickTrackingCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import ClickTrackingCore
+internal import Postgres
+internal import Runtime
 
 /// When these ads were shown, where they were.
 struct FindTappedImpressions: PostgresStatement {

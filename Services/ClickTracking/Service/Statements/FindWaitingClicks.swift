@@ -1,7 +1,7 @@
-import AdCore
-import ClickTrackingCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import ClickTrackingCore
+internal import Postgres
+internal import Runtime
 
 /// The clicks of these clients that wait, in the order in which they came, and when their ads were seen, where they
 /// were. How many of a client are judged in a day bounds how many can wait; the limits of the statement keep the plan at

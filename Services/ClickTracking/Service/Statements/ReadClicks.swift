@@ -1,8 +1,8 @@
-import AdCore
-import AdEvents
-import ClickTrackingCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import ClickTrackingCore
+internal import Postgres
+internal import Runtime
 
 /// Decided clicks from a sequence on, in order. The batch rows say which batches they are in, and between which serve ids
 /// the rows of those lie.

@@ -1,7 +1,7 @@
-import AdCore
-import ClickTrackingCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import ClickTrackingCore
+internal import Postgres
+internal import Runtime
 
 /// The served ads of a partition on which clicks wait. Whether they were seen, the impressions tell.
 struct ReadWaitingServes: PostgresStatement {

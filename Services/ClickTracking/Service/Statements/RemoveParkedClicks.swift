@@ -1,7 +1,7 @@
-import AdCore
-import ClickTrackingCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import ClickTrackingCore
+internal import Postgres
+internal import Runtime
 
 /// These clicks wait no more: they were decided in this batch.
 struct RemoveParkedClicks: PostgresStatement {

@@ -1,7 +1,7 @@
-import AdCore
-import AdEvents
-import ImpressionTrackingCore
-import Postgres
+internal import AdCore
+internal import AdEvents
+internal import ImpressionTrackingCore
+internal import Postgres
 
 /// Adds counts to their partition's rows, which nobody else writes, and keeps up to which batch everything is counted.
 struct AddImpressionMinuteCounts: PostgresStatement {

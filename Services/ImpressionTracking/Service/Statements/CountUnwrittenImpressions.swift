@@ -1,8 +1,8 @@
-import AdCore
-import AdEvents
-import ImpressionTrackingCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import ImpressionTrackingCore
+internal import Postgres
+internal import Runtime
 
 /// Counts the rows of a partition's batches that came after the last one that wrote its counts; the rows of those batches
 /// tell between which serve ids they lie.

@@ -1,8 +1,8 @@
-import AdCore
-import AdEvents
-import ImpressionTrackingCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import ImpressionTrackingCore
+internal import Postgres
+internal import Runtime
 
 /// Which of these serves have an event of this kind stored.
 struct FindDeliveries: PostgresStatement {

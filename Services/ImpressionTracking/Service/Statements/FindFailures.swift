@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import Postgres
+internal import Runtime
 
 /// Which of these requests have this error stored.
 struct FindFailures: PostgresStatement {

@@ -1,7 +1,7 @@
-import AdCore
-import AdEvents
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import Postgres
+internal import Runtime
 
 /// Which of these impressions are stored.
 struct FindImpressions: PostgresStatement {

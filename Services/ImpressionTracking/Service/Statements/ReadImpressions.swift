@@ -1,7 +1,7 @@
-import AdCore
-import AdEvents
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import Postgres
+internal import Runtime
 
 /// Accepted impressions from a sequence on, in order. The batch rows say which batches they are in, and between
 /// which serve ids the rows of those lie.

@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import Postgres
+internal import Runtime
 
 /// Marks the hours in which a share is beyond its limit, from the counts per minute. Of live traffic only: test ads are
 /// tapped by developers.

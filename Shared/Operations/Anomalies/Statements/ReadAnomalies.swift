@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import Postgres
+internal import Runtime
 
 /// The latest marks of an app or all, within a time, and how many there are.
 struct ReadAnomalies: PostgresStatement {

@@ -1,4 +1,4 @@
-import Postgres
+internal import Postgres
 
 /// Marks records as deleted, at their next version; those that are deleted already stay as they are.
 struct DeleteRecords: PostgresStatement {

@@ -1,4 +1,4 @@
-import Postgres
+internal import Postgres
 
 /// Keeps the present version of records for ever.
 struct KeepHistory: PostgresStatement {

@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+package import AdCore
+internal import Postgres
+internal import Runtime
 
 /// One row of the catalogue.
 package struct CatalogRow: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Postgres
+internal import Postgres
 
 /// Bundle ids that were ever set to under 17 (A4).
 struct ReadUnder17Bundles: PostgresStatement {

@@ -1,4 +1,4 @@
-import Postgres
+internal import Postgres
 
 /// Writes records whole; each one's version rises under its row's lock, also for a key that had been deleted.
 struct WriteRecords: PostgresStatement {

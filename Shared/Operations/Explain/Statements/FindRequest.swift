@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import Postgres
+internal import Runtime
 
 /// The decisions of a request id among those made from one moment up to another, the latest first. More than one, where
 /// a client used the id again after a minute. The decisions are sorted once they

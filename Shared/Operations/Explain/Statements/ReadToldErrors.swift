@@ -1,5 +1,5 @@
-import AdCore
-import Postgres
+internal import AdCore
+internal import Postgres
 
 /// Errors that a device told of a request that got no ad (E1, E5, E6), as JSON objects.
 struct ReadToldErrors: PostgresStatement {

@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import Postgres
+internal import Runtime
 
 /// How many rejected records floods left without a row, in batches that have arrivals in the query's time.
 struct CountNotKept: PostgresStatement {

@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import Postgres
+internal import Runtime
 
 /// How many records were rejected, by service, topic and reason.
 struct CountRejected: PostgresStatement {

@@ -1,7 +1,7 @@
-import AdCore
-import AdEvents
-import Postgres
-import Runtime
+internal import AdCore
+internal import AdEvents
+internal import Postgres
+internal import Runtime
 
 /// Whether a click, or an action that was stopped, is stored already or waits for its verdict.
 struct FindReplayedClick: PostgresStatement {

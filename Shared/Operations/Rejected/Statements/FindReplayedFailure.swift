@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import Postgres
+internal import Runtime
 
 /// Whether a failure without an ad is stored already.
 struct FindReplayedFailure: PostgresStatement {

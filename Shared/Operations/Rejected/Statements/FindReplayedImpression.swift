@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import Postgres
+internal import Runtime
 
 /// Whether what a device tells of a served ad is stored already.
 struct FindReplayedImpression: PostgresStatement {

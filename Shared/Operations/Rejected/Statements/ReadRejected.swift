@@ -1,7 +1,7 @@
-import AdCore
-import Pipeline
-import Postgres
-import Runtime
+internal import AdCore
+internal import Pipeline
+internal import Postgres
+internal import Runtime
 
 /// The latest rejected records of a query.
 struct ReadRejected: PostgresStatement {

@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import Postgres
+internal import Runtime
 
 /// The batch of a rejected record, with its range in the record's topic.
 struct ReadRejectingBatch: PostgresStatement {

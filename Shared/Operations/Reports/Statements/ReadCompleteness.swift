@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import Postgres
+internal import Runtime
 
 /// Up to when the figures are complete.
 struct ReadCompleteness: PostgresStatement {

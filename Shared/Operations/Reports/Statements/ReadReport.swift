@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import Postgres
+internal import Runtime
 
 /// A report: of the groups that the query has room for, and of everything, the sums of each kind of figure.
 ///

@@ -1,6 +1,6 @@
-import AdCore
-import Postgres
-import Runtime
+internal import AdCore
+internal import Postgres
+internal import Runtime
 
 /// How many requests came without the key of the app they name, in the whole network, on the days (UTC) that a report's
 /// time touches (M1, A1).

@@ -1,5 +1,5 @@
-import AdCore
-import Postgres
+internal import AdCore
+internal import Postgres
 
 /// What waits for budget in the whole network (B4).
 struct ReadWaiting: PostgresStatement {

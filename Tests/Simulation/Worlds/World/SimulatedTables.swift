@@ -127,7 +127,7 @@ final class Books<Tables: SimulatedTables>: ServiceBooks {
   }
 
   func addGapRequest(_ gapRequests: [GapRequest], to row: inout PartitionRow) {
-    for sequence in missing {
+    for sequence in gapRequests {
       gapRequestNumber += 1
       row.gapRequests.append(
         GapRequestRow(number: gapRequestNumber, input: sequence.input, sequence: sequence.sequence))

@@ -1,29 +1,29 @@
-import CLibpq
+internal import CLibpq
 
 extension PostgresConnection {
   /// Sends the statements that `fill` adds, in one go. See `run(_:)`.
   @discardableResult
-  package func pipeline(_ fill: (inout StatementBatch) -> Void) throws(PostgresError) -> StatementBatchResults {
+  package func batch(_ fill: (inout StatementBatch) -> Void) throws(PostgresError) -> StatementBatchResults {
     var statements = StatementBatch()
     fill(&statements)
-    return try run(pipeline)
+    return try run(statements)
   }
 
-  /// Sends all statements of `pipeline` and waits for all answers: one round trip. Throws the first failed
-  /// statement's error with its index; the rest was skipped and the connection is usable. If the pipeline ends with
+  /// Sends all `statements` and waits for all answers: one round trip. Throws the first failed
+  /// statement's error with its index; the rest was skipped and the connection is usable. If they end with
   /// COMMIT, no transaction is open afterwards, and a connection lost before COMMIT's answer came is
   /// `.connectionLost(commitUnknown: true)`.
   @discardableResult
   package func run(_ statements: StatementBatch) throws(PostgresError) -> StatementBatchResults {
-    if let failure = pipeline.failure { throw failure }
-    guard !pipeline.entries.isEmpty else { return StatementBatchResults(results: []) }
+    if let failure = statements.failure { throw failure }
+    guard !statements.entries.isEmpty else { return StatementBatchResults(results: []) }
     do {
       return try withSession { session throws(PostgresError) in
-        var exchange = PipelineExchange(session: session, entries: pipeline.entries)
+        var exchange = PipelineExchange(session: session, entries: statements.entries)
         return try exchange.run(on: self)
       }
     } catch {
-      if pipeline.hasCommit, isInTransaction { try rollback() }
+      if statements.hasCommit, isInTransaction { try rollback() }
       throw error
     }
   }
