@@ -47,7 +47,7 @@ test: install-tests lint ## check the format, build, and run all tests
 	# What has servers waits for them most of the time, one test after the other; what only computes has the rest of the
 	# processors. Brokers live so briefly that Java had better not optimise much.
 	@tests="$$($(SWIFT) build --show-bin-path)/handbillPackageTests.xctest --testing-library swift-testing"; \
-	export KAFKA_JVM_PERFORMANCE_OPTS='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'; \
+	export NO_COLOR=1 KAFKA_JVM_PERFORMANCE_OPTS='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'; \
 	Tests/side-by-side \
 	  network "$$tests --no-parallel --filter WholeNetwork" \
 	  servers "$$tests --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip WholeNetwork" \

@@ -151,7 +151,7 @@ import Threads
   func lastKnownEnd(of place: KafkaTopicPartition) -> Int64? {
     var first: Int64 = -1
     var end: Int64 = -1
-    let code = rd_kafka_get_watermark_offsets(pointer, place.topic, place.partition, &first, &end)
+    let code = unsafe rd_kafka_get_watermark_offsets(pointer, place.topic, place.partition, &first, &end)
     return code == RD_KAFKA_RESP_ERR_NO_ERROR && end >= 0 ? end : nil
   }
 

@@ -13,11 +13,11 @@ struct IndexBenchmark {
   private static let requests = 40_000
   private static let scannedAds = 400_000
 
-  func run() throws -> [BenchmarkResult] {
+  func run() -> [BenchmarkResult] {
     var cases: [Case] = []
     for ads in Self.sizes {
-      let workload = try IndexWorkload(ads: ads)
-      let source = try workload.source()
+      let workload = IndexWorkload(ads: ads)
+      let source = workload.source()
       for isSellable in [true, false] { cases.append(Case(workload, source, ads: ads, isSellable: isSellable)) }
     }
     var rounds = Rounds()

@@ -22,9 +22,9 @@ struct IndexWorkload {
   private(set) var apps: [App] = []
   private var random = SeededChance(seed: 42)
 
-  init(ads count: Int) throws {
-    for number in 0..<20 { apps.append(try Self.app(number)) }
-    for number in 0..<(count / Self.adsOfCampaign) { try addCampaign(number) }
+  init(ads count: Int) {
+    for number in 0..<20 { apps.append(Self.app(number)) }
+    for number in 0..<(count / Self.adsOfCampaign) { addCampaign(number) }
   }
 
   private mutating func chance(_ percent: Int) -> Bool { random.number(1...100) <= percent }
@@ -34,7 +34,7 @@ struct IndexWorkload {
   }
 
   /// One in ten is for children; one in four each excludes advertisers, a category, a host.
-  private static func app(_ number: Int) throws -> App {
+  private static func app(_ number: Int) -> App {
     var exclusions = Exclusions()
     switch number % 4 {
     case 1: exclusions.advertisers = [advertisers[number]]
@@ -43,13 +43,13 @@ struct IndexWorkload {
     default: break
     }
     return App(
-      id: try Self.known(AppID("app-\(number)")), developer: try Self.known(DeveloperID("developer")), name: "App",
+      id: known(AppID("app-\(number)")), developer: known(DeveloperID("developer")), name: "App",
       bundleID: "example.app.\(number)", isAgreementSigned: true, isUnder17: number % 10 == 0, areAdsEnabled: true,
       categories: [categories[number % categories.count]], exclusions: exclusions)
   }
 
-  private mutating func addCampaign(_ number: Int) throws {
-    let id = try Self.known(CampaignID("campaign-\(number)"))
+  private mutating func addCampaign(_ number: Int) {
+    let id = known(CampaignID("campaign-\(number)"))
     var targeting = Targeting(allowsUnder17: chance(40))
     if chance(60) { targeting.countries = some(4, of: Self.countries) }
     if chance(20) { targeting.devices = [chance(70) ? .phone : .pad] }
@@ -69,14 +69,14 @@ struct IndexWorkload {
       if chance(10) { images[.phoneBannerLandscape] = nil }
       ads.append(
         Ad(
-          id: try Self.known(AdID("ad-\(number)-\(ad)")), campaign: id, images: images,
+          id: known(AdID("ad-\(number)-\(ad)")), campaign: id, images: images,
           action: AdAction(kind: .cover, destination: "https://www.site-\(number % 200).example/"),
           lifetimeMilliseconds: 600_000, categories: chance(10) ? ["dating"] : ["shopping"]))
     }
   }
 
-  func source() throws -> CatalogSource {
-    let currency = try Self.known(Currency("USD"))
+  func source() -> CatalogSource {
+    let currency = known(Currency("USD"))
     var records: [CatalogRecord] = [.settings(NetworkSettings(countries: Set(Self.countries)))]
     records += Self.advertisers.map {
       .advertiser(Advertiser(id: $0, name: "Acme", currency: currency, timeZone: "UTC", accountFunding: 1 << 60))
@@ -101,12 +101,6 @@ struct IndexWorkload {
           serveUntil: Self.now.advanced(byMilliseconds: 3_600_000), clickRates: ClickRateBounds(others: 43_590)))
     }
     return state
-  }
-
-  /// A value of ours that is well-formed; where it is not, the benchmark is wrong and says so.
-  private static func known<Value>(_ value: Value?) throws -> Value {
-    guard let value else { throw DecisionBenchmark.MalformedSample() }
-    return value
   }
 
   struct Asked {
