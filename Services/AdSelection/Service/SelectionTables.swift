@@ -19,7 +19,7 @@ struct SelectionTables: ServiceTables {
   let retentionDays: Int
   let consumers = ["billing"]
   /// Shared by all partitions.
-  private let memory = RequestMemory()
+  private let requests = RequestMemory()
   var windows: Windows { settings.windows }
 
   func load(
@@ -40,7 +40,7 @@ struct SelectionTables: ServiceTables {
     }
     return SelectionDecider(
       stored: stored, catalog: catalog, settings: settings, crypto: try crypto(), random: SecureRandom(),
-      memory: memory, now: now)
+      memory: requests, now: now)
   }
 
   private func crypto() throws(PostgresError) -> SelectionCrypto {
