@@ -18,6 +18,8 @@ struct SelectionTables: ServiceTables {
   /// How long counts of requests without their app's key are kept: as long as the decisions.
   let retentionDays: Int
   let consumers = ["billing"]
+  /// Shared by all partitions.
+  private let requests = RequestMemory()
   var windows: Windows { settings.windows }
 
   func load(
@@ -37,7 +39,8 @@ struct SelectionTables: ServiceTables {
       stored.counts[unwritten.key, default: 0] += unwritten.requests
     }
     return SelectionDecider(
-      stored: stored, catalog: catalog, settings: settings, crypto: try crypto(), random: SecureRandom(), now: now)
+      stored: stored, catalog: catalog, settings: settings, crypto: try crypto(), random: SecureRandom(),
+      memory: requests, now: now)
   }
 
   private func crypto() throws(PostgresError) -> SelectionCrypto {

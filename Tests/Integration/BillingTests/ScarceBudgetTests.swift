@@ -161,7 +161,8 @@ private struct Market {
       campaign: try #require(CampaignID("summer")), advertiser: network.advertiser.id,
       currency: network.advertiser.currency, budgetDay: network.today.number, fullPrice: Nanos(Int64(Self.fullPrice)),
       clickPrice: Nanos(Self.clickPrice))
-    inputs += books[partition].asks(for: AllotmentWants([want]), now: now).map(BillingInput.ask)
+    let wants = AllotmentWants([want], version: Int(want.budgetDay))
+    inputs += books[partition].asks(for: wants, now: now).map(BillingInput.ask)
     due[partition] += inputs.map { Due(at: now, input: $0) }
     if billingDies, deadUntil[partition] <= now, Int.random(in: 0..<60, using: &numbers) == 0 {
       deadUntil[partition] = now.advanced(byMilliseconds: .random(in: 5_000...40_000, using: &numbers))

@@ -75,4 +75,33 @@ struct AuctionTests {
     #expect(wins.count == 3)
     #expect(wins.values.allSatisfy { (60...140).contains($0) })
   }
+
+  @Test("in which index the equals lie makes no difference to who is drawn")
+  func drawsAcrossLevels() throws {
+    var samples = try Samples()
+    for name in ["autumn", "spring", "winter", "advent"] { try samples.add(campaign: name, ad: "\(name)-1") }
+    let late = Set(["autumn-1", "winter-1"].compactMap(AdID.init))
+    var indexed = IndexedCatalog(clickRates: ClickRates())
+    var levels = CatalogSnapshot()
+    func take(_ records: [CatalogRecord]) {
+      for record in records { _ = indexed.apply(.message(.record(record, version: 1))) }
+    }
+    take(samples.records.filter { if case .ad(let ad) = $0 { !late.contains(ad.id) } else { true } })
+    levels.take(indexed.rebuilt(now: Samples.now))
+    take(samples.records)
+    levels.take(indexed.update(now: Samples.now))
+    #expect(levels.recent.index.candidates.map(\.ad.id).count == 2)
+    var winners: Set<AdID> = []
+    for number in 1...200 as ClosedRange<UInt64> {
+      let request = try samples.request(number)
+      var context = samples.context()
+      var (one, other) = (samples.state, samples.state)
+      let whole = RequestDecision.decide(request, state: &one, context: context)
+      context.snapshot = levels
+      let divided = RequestDecision.decide(request, state: &other, context: context)
+      #expect(divided == whole)
+      if case .served(let serve) = whole.outcome { winners.insert(serve.terms.ad) }
+    }
+    #expect(winners.count == 5)
+  }
 }

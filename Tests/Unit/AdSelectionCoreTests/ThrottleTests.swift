@@ -91,21 +91,30 @@ struct ThrottleTests {
 
   @Test("a decision is remembered for 60 s, by request and client, in bounded memory")
   func recentRequests() throws {
-    let app = try #require(AppID("weather"))
     func key(_ number: UInt64) -> RequestKey {
       RequestKey(
-        requestID: UUIDv7(timestamp: Samples.now, randomHigh: 0, randomLow: number), app: app, client: number,
-        isTest: false)
+        requestID: UUIDv7(timestamp: Samples.now, randomHigh: 0, randomLow: number), client: number, isTest: false)
     }
-    var recent = RecentRequests<Int>(entriesMaximum: 100)
+    let memory = RequestMemory(requestsMaximum: 200)
+    var recent = RecentRequests<Int>(memory: memory)
     recent.note(7, for: key(1), at: at(0))
     #expect(recent.decision(for: key(1), now: at(59_999)) == 7)
     #expect(recent.decision(for: key(1), now: at(60_000)) == nil)
     #expect(recent.decision(for: key(2), now: at(0)) == nil)
     for number in 10..<5_000 as Range<UInt64> {
       recent.note(1, for: key(number), at: at(1_000))
+      #expect(recent.decision(for: key(number), now: at(1_000)) == 1)
       #expect(recent.count <= 200)
     }
+    // Another partition's are as many as the first one leaves, and all of them once that is gone.
+    var other = RecentRequests<Int>(memory: memory)
+    for number in 10..<5_000 as Range<UInt64> {
+      other.note(1, for: key(number), at: at(1_000))
+      #expect(other.count + recent.count <= 201)
+    }
+    recent = RecentRequests<Int>(memory: memory)
+    for number in 10..<210 as Range<UInt64> { other.note(1, for: key(number), at: at(70_000)) }
+    #expect((10..<210 as Range<UInt64>).allSatisfy { other.decision(for: key($0), now: at(70_000)) == 1 })
   }
 }
 

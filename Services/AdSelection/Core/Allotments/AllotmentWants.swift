@@ -50,9 +50,10 @@ package struct AllotmentWants: Sendable {
   private var byCampaign: [CampaignID: AllotmentWant]
   private var changes: [Change] = []
 
-  package init(_ wants: [AllotmentWant] = []) {
+  /// - Parameter version: another one wherever `wants` are others.
+  package init(_ wants: [AllotmentWant] = [], version: Int = 1) {
     byCampaign = Dictionary(wants.map { ($0.campaign, $0) }) { _, last in last }
-    version = wants.isEmpty ? 0 : 1
+    self.version = wants.isEmpty ? 0 : version
   }
 
   package subscript(campaign: CampaignID) -> AllotmentWant? { byCampaign[campaign] }

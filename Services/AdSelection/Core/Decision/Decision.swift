@@ -74,9 +74,10 @@ package struct Serve: Hashable, Sendable {
   }
 }
 
-/// What a request is answered with.
+/// What a request is answered with. Many are remembered, most of them often without an ad: so what belongs to an ad lies
+/// elsewhere.
 package enum Answer: Hashable, Sendable {
-  case ad(Serve)
+  indirect case ad(Serve)
   case error(AdError, detail: String)
 }
 

@@ -55,7 +55,7 @@ package enum RequestDecision {
     }
     // A1: which build it is, the key says.
     let isTest = build != .distribution
-    let key = RequestKey(requestID: asked.requestID, app: asked.app, client: asked.clientHash, isTest: isTest)
+    let key = RequestKey(requestID: asked.requestID, client: asked.clientHash, isTest: isTest)
     let moment = asked.moment(now: context.now)
     if let earlier = state.recent.decision(for: key, now: moment) {
       let outcome = DecisionOutcome.duplicate(of: earlier, isAnswered: context.now <= asked.deadline)

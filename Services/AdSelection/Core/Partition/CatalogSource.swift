@@ -100,11 +100,14 @@ package final class CatalogSource: Sendable {
 
   private func publish(_ update: CatalogUpdate, _ reading: Reading) {
     let (freshness, wants, now) = (reading.freshness, reading.catalog.wants.wants, reading.now)
-    published.withLock { published in
+    // What is replaced may be much to let go of: not while partitions wait for the lock.
+    _ = published.withLock { published in
+      let replaced = published
       published.snapshot.take(update)
       published.snapshot.turn(to: now)
       published.freshness = freshness
       published.wants = wants
+      return replaced
     }
   }
 

@@ -17,16 +17,19 @@ package struct SelectionDecider: PartitionDecider {
   package private(set) var state: PartitionState
   private var counts: UnwrittenCounts<SelectionCountKey>
 
-  /// - Parameter now: the time of the assignment.
+  /// - Parameters:
+  ///   - memory: what the partitions of a process share.
+  ///   - now: the time of the assignment.
   package init(
     stored: StoredState, catalog: CatalogSource, settings: SelectionSettings, crypto: SelectionCrypto,
-    random: any RandomNumberGenerator, now: Timestamp
+    random: any RandomNumberGenerator, memory: RequestMemory = RequestMemory(), now: Timestamp
   ) {
     self.catalog = catalog
     self.settings = settings
     self.crypto = crypto
     self.random = random
-    state = PartitionState(restoring: stored, throttle: settings.throttle, allotments: settings.allotments)
+    state = PartitionState(
+      restoring: stored, throttle: settings.throttle, allotments: settings.allotments, memory: memory)
     counts = UnwrittenCounts(stored.counts, now: now)
   }
 

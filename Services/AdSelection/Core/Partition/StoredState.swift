@@ -25,8 +25,7 @@ package struct StoredDecision: Hashable, Sendable {
   package init?(_ decided: DecidedRequest) {
     guard let answer = decided.decision.answer else { return nil }
     let asked = decided.asked
-    let key = RequestKey(
-      requestID: asked.requestID, app: asked.app, client: asked.clientHash, isTest: decided.decision.isTest)
+    let key = RequestKey(requestID: asked.requestID, client: asked.clientHash, isTest: decided.decision.isTest)
     self.init(
       key: key, placement: asked.placement, moment: asked.moment(now: decided.id.timestamp),
       reason: decided.decision.reason, answer: answer)
@@ -56,10 +55,13 @@ package struct StoredState: Sendable {
 extension PartitionState {
   /// The state as its tables tell it, so that a partition goes on after a restart as if there had been none. What was
   /// used in the last minute begins at nothing: the next allotments may be small.
-  package init(restoring stored: StoredState, throttle: Throttle.Limits, allotments: AllotmentBook.Limits) {
+  package init(
+    restoring stored: StoredState, throttle: Throttle.Limits, allotments: AllotmentBook.Limits,
+    memory: RequestMemory = RequestMemory()
+  ) {
     self.init(
       allotments: AllotmentBook(restoring: stored.allotments, limits: allotments), throttle: Throttle(limits: throttle),
-      testSequence: TestSequence(restoring: stored.testRequests))
+      recent: RecentRequests(memory: memory), testSequence: TestSequence(restoring: stored.testRequests))
     // What came earlier is forgotten earlier.
     for decision in stored.decisions.sorted(by: { $0.moment < $1.moment }) {
       if decision.reason.countsForThrottle, let placement = decision.placement {

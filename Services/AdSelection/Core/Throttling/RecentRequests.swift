@@ -1,64 +1,124 @@
 package import AdCore
+internal import Synchronization
 
 /// What identifies a request: its id, who sent it, and by which kind of key, so that nobody is answered with another's
 /// decision, and no test build with a live ad (A1).
 package struct RequestKey: Hashable, Sendable {
   package var requestID: UUIDv7
-  package var app: AppID
-  /// The keyed hash of the client or session id.
+  /// The keyed hash of the client or session id; it differs between apps.
   package var client: UInt64
   /// Whether the key is that of a test build.
   package var isTest: Bool
 
-  package init(requestID: UUIDv7, app: AppID, client: UInt64, isTest: Bool) {
+  package init(requestID: UUIDv7, client: UInt64, isTest: Bool) {
     self.isTest = isTest
     self.requestID = requestID
-    self.app = app
     self.client = client
   }
 }
 
+/// How many decisions all partitions of a process remember together.
+package final class RequestMemory: Sendable {
+  /// The most, if nothing else is said.
+  package static let requestsMaximum = 1_000_000
+
+  /// What one generation of one partition has taken of it.
+  fileprivate final class Share: Sendable {
+    private let memory: RequestMemory
+    private let taken = Atomic(0)
+
+    init(of memory: RequestMemory) { self.memory = memory }
+
+    deinit { memory.left.add(taken.load(ordering: .relaxed), ordering: .relaxed) }
+
+    /// - Returns: whether there was room for one more.
+    func takeOne() -> Bool {
+      guard memory.left.subtract(1, ordering: .relaxed).newValue >= 0 else {
+        memory.left.add(1, ordering: .relaxed)
+        return false
+      }
+      taken.add(1, ordering: .relaxed)
+      return true
+    }
+  }
+
+  private let left: Atomic<Int>
+
+  package init(requestsMaximum: Int = RequestMemory.requestsMaximum) { left = Atomic(max(1, requestsMaximum)) }
+}
+
 /// The decisions of the last 60 s by request: the same request again is answered with the decision it has. Time is that
 /// of arrivals, so that a stall between arrival and decision makes no request another one. Bounded: two generations, like
-/// ``Throttle``.
-package struct RecentRequests<Value: Hashable & Sendable>: Hashable, Sendable {
+/// ``Throttle``, within what the process may remember; where that is used up the older one is forgotten early, then the
+/// newer one.
+package struct RecentRequests<Value: Hashable & Sendable>: Sendable {
   private struct Entry: Hashable, Sendable {
     var value: Value
     var at: Timestamp
   }
 
-  /// How long a decision is remembered, from its request's arrival, in milliseconds.
-  package let memoryMilliseconds: Int64
-  /// The most decisions of one generation.
-  package let entriesMaximum: Int
-  private var start = Timestamp(milliseconds: 0)
-  private var current: [RequestKey: Entry] = [:]
-  private var previous: [RequestKey: Entry] = [:]
+  private struct Generation: Sendable {
+    var entries: [RequestKey: Entry] = [:]
+    let share: RequestMemory.Share
 
-  package init(memoryMilliseconds: Int64 = 60_000, entriesMaximum: Int = 500_000) {
-    self.memoryMilliseconds = memoryMilliseconds
-    self.entriesMaximum = max(1, entriesMaximum)
+    init(of memory: RequestMemory) { share = RequestMemory.Share(of: memory) }
   }
 
-  /// How many decisions are held, at most twice ``entriesMaximum``.
-  package var count: Int { current.count + previous.count }
+  /// How long a decision is remembered, from its request's arrival, in milliseconds.
+  package let memoryMilliseconds: Int64
+  private let memory: RequestMemory
+  private var start = Timestamp(milliseconds: 0)
+  private var current: Generation
+  private var previous: Generation
+
+  package init(memoryMilliseconds: Int64 = 60_000, memory: RequestMemory = RequestMemory()) {
+    self.memoryMilliseconds = memoryMilliseconds
+    self.memory = memory
+    current = Generation(of: memory)
+    previous = Generation(of: memory)
+  }
+
+  /// How many decisions are held.
+  package var count: Int { current.entries.count + previous.entries.count }
 
   /// The decision made for `key`, if its request came less than 60 s before `now`.
   package func decision(for key: RequestKey, now: Timestamp) -> Value? {
-    guard let entry = current[key] ?? previous[key], now.milliseconds(since: entry.at) < memoryMilliseconds else {
-      return nil
-    }
+    guard let entry = current.entries[key] ?? previous.entries[key],
+      now.milliseconds(since: entry.at) < memoryMilliseconds
+    else { return nil }
     return entry.value
   }
 
   /// Remembers a decision of a request that came at `moment`.
   package mutating func note(_ value: Value, for key: RequestKey, at moment: Timestamp) {
     let age = moment.milliseconds(since: start)
-    if age >= memoryMilliseconds || current.count >= entriesMaximum {
-      previous = age >= 2 * memoryMilliseconds ? [:] : current
-      current = [:]
-      start = moment
+    if age >= memoryMilliseconds {
+      turn(at: moment)
+      if age >= 2 * memoryMilliseconds { previous = Generation(of: memory) }
     }
-    current[key] = Entry(value: value, at: moment)
+    if current.entries[key] == nil {
+      // Two turns leave nothing of this partition's to be forgotten.
+      var turns = 0
+      while !current.share.takeOne(), turns < 2 {
+        turn(at: moment)
+        turns += 1
+      }
+    }
+    current.entries[key] = Entry(value: value, at: moment)
   }
+
+  private mutating func turn(at moment: Timestamp) {
+    previous = current
+    current = Generation(of: memory)
+    start = moment
+  }
+}
+
+extension RecentRequests: Hashable {
+  package static func == (left: Self, right: Self) -> Bool {
+    (left.start, left.memoryMilliseconds) == (right.start, right.memoryMilliseconds)
+      && left.current.entries == right.current.entries && left.previous.entries == right.previous.entries
+  }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(current.entries) }
 }

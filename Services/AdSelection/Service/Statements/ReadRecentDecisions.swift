@@ -9,7 +9,7 @@ internal import Runtime
 ///
 /// Ids tell the time of the decision. Who was decided in time was decided within a deadline of its arrival, so two short
 /// ranges hold them all: around the last request's arrival, and before the last batch (on the embedded broker, arrival is
-/// when a record was read).
+/// when a record was read). Of more than can be remembered they are the newest.
 struct ReadRecentDecisions: PostgresStatement {
   static let sql = """
     WITH bounds AS (
@@ -29,6 +29,7 @@ struct ReadRecentDecisions: PostgresStatement {
     FROM ad_selection.decision WHERE partition = $1
       AND (serve_id >= (SELECT latest FROM ids)
         OR serve_id >= (SELECT first FROM ids) AND serve_id < (SELECT last FROM ids))
+    ORDER BY serve_id DESC LIMIT $6
     """
   private static let terms = 10
   /// How much later a decision may be made than the last deadline, for clocks that differ.
@@ -41,7 +42,7 @@ struct ReadRecentDecisions: PostgresStatement {
   var parameters: [any PostgresValue] {
     [
       partition, memoryMilliseconds, FieldLimits.deadlineMilliseconds.upperBound + Self.slackMilliseconds,
-      now.milliseconds, Topic.requests.name,
+      now.milliseconds, Topic.requests.name, Int64(RequestMemory.requestsMaximum),
     ]
   }
 
@@ -52,8 +53,7 @@ struct ReadRecentDecisions: PostgresStatement {
     let arrival: PostgresTimestamp = try row.decode(9)
     return StoredDecision(
       key: RequestKey(
-        requestID: try row.id(0), app: try TermsColumns.known(AppID(row.decode(terms + 3)), terms + 3),
-        client: UInt64(bitPattern: client), isTest: try row.decode(terms + 19)),
+        requestID: try row.id(0), client: UInt64(bitPattern: client), isTest: try row.decode(terms + 19)),
       placement: PlacementID(try row.decode(terms + 8)),
       moment: min(Timestamp(arrival), try row.id(terms).timestamp), reason: known,
       answer: known.isFill ? .ad(try serve(row)) : try error(row))
