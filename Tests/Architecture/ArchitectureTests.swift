@@ -55,6 +55,8 @@ import Testing
       Manifest.own.undeclared),
     Check(
       "memory in the hands of C, unmarked", "Shared/Migrations/A.swift", "import CLibpq", Manifest.own.unmarkedMemory),
+    Check(
+      "an import without a level", "Services/A/A.swift", "internal import B\nimport C", TextRules.unlevelledImports),
     Check("an assertion that a release forgets", "Shared/HTTP/A.swift", "assert(count > 0)", TextRules.assertions),
     Check("a bare digit in SQL", "Shared/Migrations/Logic/A.sql", "WHERE (fates[p]).fate <> 4", SQLRules.bareDigits),
     Check("a bare digit in a later step", "Shared/Migrations/Tables/0009_a.sql", "state < 3", SQLRules.bareDigits),
@@ -109,6 +111,9 @@ import Testing
 
   @Test("What waits in a product waits by the monotonic clock, for something that tells when it is ready")
   func disguisedWaits() { expectNone(TextRules.disguisedWaits) }
+
+  @Test("Each import of a product says at which level it is used")
+  func unlevelledImports() { expectNone(TextRules.unlevelledImports) }
 
   @Test("What may never be is looked for in a release too")
   func assertions() { expectNone(TextRules.assertions) }

@@ -32,6 +32,15 @@ struct SourceFile: Sendable {
     }
   }
 
+  /// Numbers, from 1, of the lines whose import does not say at which level it is used.
+  var importsWithoutLevel: [Int] {
+    codeLines.indices.filter { index in
+      let words = codeLines[index].split(separator: " ").map(String.init)
+      guard let keyword = words.firstIndex(of: "import") else { return false }
+      return words[..<keyword].allSatisfy { $0.hasPrefix("@") }
+    }.map { $0 + 1 }
+  }
+
   private var accessLevels: Set<String> { ["public", "package", "internal", "fileprivate", "private"] }
 
   /// Numbers, from 1, of the code lines that contain a word as a whole.

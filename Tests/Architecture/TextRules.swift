@@ -38,6 +38,12 @@ enum TextRules {
     file.path.hasPrefix("Shared/") || file.path.hasPrefix("Services/") ? found(assertions, in: file) : []
   }
 
+  /// What a module shows of another one, the import says: `internal` for nothing.
+  static func unlevelledImports(_ file: SourceFile) -> [String] {
+    let isProduct = file.path.hasPrefix("Shared/") || file.path.hasPrefix("Services/")
+    return isProduct && file.path.hasSuffix(".swift") ? file.importsWithoutLevel.map { "\(file.path):\($0)" } : []
+  }
+
   static func floatingPoint(_ file: SourceFile) -> [String] {
     let isMoney =
       file.path.hasPrefix("Shared/AdCore/Money/") || file.path.hasPrefix("Services/Billing/")
