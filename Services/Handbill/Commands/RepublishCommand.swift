@@ -10,7 +10,7 @@ enum RepublishCommand {
   static let command = Command(
     "republish", summary: "Has a service publish its committed messages again.",
     discussion: """
-      Consumers take each sequence once, so publishing again does no harm. The request is a row in the table 'missing'
+      Consumers take each sequence once, so publishing again does no harm. The request is a row in the table 'gap_request'
       of a consumer, which the producing service answers within a second or two: it sends the messages again from its
       own rows. By default from the first sequence that some consumer has not taken.
       """,

@@ -58,7 +58,7 @@ struct LogPositions {
   }
 
   /// Begins the log at `firstOffset`, its beginning. The sequences taken stay; `isSequenced` asks the producing
-  /// service, through the table `missing`, to publish again from the first one not taken.
+  /// service, through the table `gap_request`, to publish again from the first one not taken.
   func accept(_ place: Place, firstOffset: Int64, isSequenced: Bool) throws(PostgresError) {
     try connection.transaction { connection throws(PostgresError) in
       try move(place, to: firstOffset, in: connection)

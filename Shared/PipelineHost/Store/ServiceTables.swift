@@ -6,7 +6,7 @@ package import Postgres
 package protocol ServiceTables<Service>: Sendable {
   associatedtype Service: PipelineService
 
-  /// Services that consume this one's outputs: their `missing` tables are answered.
+  /// Services that consume this one's outputs: their gap requests are answered.
   var consumers: [String] { get }
 
   /// What the service decides by; stored with each partition that it takes, for whoever judges its rows later.

@@ -72,7 +72,7 @@ import Testing
     }
     #expect(try numbers("batch", "batch_number") == [5, 6])
     #expect(try numbers("rejected", "batch_number") == [5, 6])
-    #expect(try numbers("missing", "sequence") == [2])
+    #expect(try numbers("gap_request", "sequence") == [2])
   }
 
   @Test("The batches of a sequence are found by an index, however many there are")
