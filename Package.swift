@@ -94,6 +94,9 @@ let tests: [Target] = [
     name: "BrokerFaults", dependencies: ["CLibrdkafka", "Kafka"], path: "Tests/Support/BrokerFaults",
     swiftSettings: touchesC),
   .target(
+    name: "ForeignClients", dependencies: ["CLibrdkafka"], path: "Tests/Support/ForeignClients",
+    swiftSettings: touchesC),
+  .target(
     name: "TestValues", dependencies: ["AdCore", "Pipeline", "Threads"], path: "Tests/Support/Values"),
   .target(
     name: "TestServices",
@@ -121,7 +124,8 @@ let tests: [Target] = [
   unitTest("ClickTrackingCore", ["TestValues"] + pure), unitTest("BillingCore", ["TestValues"] + pure),
   .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
   .testTarget(
-    name: "KafkaTests", dependencies: ["BrokerFaults", "CLibrdkafka", "Kafka", "LocalProcesses", "Threads"],
+    name: "KafkaTests",
+    dependencies: ["BrokerFaults", "CLibrdkafka", "ForeignClients", "Kafka", "LocalProcesses", "Threads"],
     path: "Tests/Integration/KafkaTests", swiftSettings: touchesC),
   .testTarget(
     name: "PostgresTests", dependencies: ["AdCore", "Migrations", "Postgres"] + servers,
@@ -174,7 +178,7 @@ let tests: [Target] = [
     path: "Tests/Benchmarks"),
   .executableTarget(
     name: "Faults",
-    dependencies: ["AdClient", "BrokerFaults", "FuzzTargets", "TestValues"] + servers + everythingShared,
+    dependencies: ["AdClient", "ForeignClients", "FuzzTargets", "TestValues"] + servers + everythingShared,
     path: "Tests/Fault"),
 ]
 

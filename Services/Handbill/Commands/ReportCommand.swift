@@ -39,6 +39,9 @@ enum ReportCommand {
     for text in invocation.texts("where") {
       let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
       guard parts.count == 2 else { throw UsageError("--where must be NAME=VALUE") }
+      if let option = option(parts[0]) {
+        throw UsageError("--where chooses by \(dimensions); \(parts[0]) is an option of its own: \(option)")
+      }
       words.append((parts[0], parts[1]))
     }
     if invocation.has("test") { words.append(("traffic", "test")) }
@@ -57,6 +60,15 @@ enum ReportCommand {
     }
     Terminal.print(invocation.wantsJSON ? report.json.prettyText : report.text)
     return .success
+  }
+
+  /// The option that somebody meant who gives its name as a condition.
+  private static func option(_ name: String) -> String? {
+    switch name {
+    case "traffic", "test": "--test"
+    case "group", "from", "until", "limit": "--\(name) VALUE"
+    default: nil
+    }
   }
 
   private static let dimensions = ReportDimension.allCases.map(\.rawValue).joined(separator: ", ")

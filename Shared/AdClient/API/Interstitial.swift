@@ -46,7 +46,7 @@ extension InterstitialDelegate {
   public func interstitial(_ interstitial: Interstitial, perform event: InterstitialEvent) {}
 }
 
-/// One full-screen ad, on iPad only (S5): it loads once, is presented, and is gone (D5). It belongs to the actor it
+/// One full-screen ad, on pads only (S5): it loads once, is presented, and is gone (D5). It belongs to the actor it
 /// was made on, and tells everything there (D13).
 public final class Interstitial {
   /// The name the app gives this place (M6).

@@ -90,7 +90,7 @@ package struct InterstitialStateMachine: Sendable {
       state = .finished
       let failure =
         device != .pad
-        ? AdFailure(.configurationError, detail: "S5: a full-screen ad is for iPad")
+        ? AdFailure(.configurationError, detail: "S5: a full-screen ad is for pads only")
         : isPlaceTaken
           ? AdFailure(.loadingThrottled, detail: "D5: another ad loads for this place")
           : AdFailure(.applicationInactive)

@@ -97,7 +97,7 @@ public enum AdSize: UInt8, CaseIterable, Sendable {
 public enum AdFormat: UInt8, CaseIterable, Sendable {
   /// A part of the screen, which asks for new ads periodically (D2).
   case banner = 1
-  /// Full-screen, loaded once, on iPad only (S5, D5).
+  /// Full-screen, loaded once, on pads only (S5, D5).
   case interstitial = 2
 }
 

@@ -16,6 +16,28 @@ package enum ReportDimension: String, CaseIterable, Sendable {
 
   /// Several of them, in words.
   var plural: String { self == .country ? "countries" : rawValue + "s" }
+
+  /// What is wrong with a value that no row can have; nil where nothing is, or nobody can tell without the tables.
+  fileprivate func mistake(_ value: String) -> String? {
+    let values: [String]
+    switch self {
+    case .size: values = AdSize.allCases.map(\.name)
+    case .device: values = Device.allCases.map(\.name)
+    case .country:
+      return Country(value) != nil || value == Self.unknown
+        ? nil : "country: “\(value.prefix(40))” is no code of two capital letters, such as DE, nor \(Self.unknown)"
+    case .day, .hour:
+      let time = self == .day ? value + "T00:00:00Z" : value
+      return Timestamp(utcText: time) != nil
+        ? nil : "\(self): give one such as \(self == .day ? "2026-07-01" : "2026-07-01T12:00:00Z")"
+    case .app, .campaign, .ad, .placement: return nil
+    }
+    return values.contains(value) || value == Self.unknown
+      ? nil : "\(self): “\(value.prefix(40))” is none of \(values.joined(separator: ", ")), \(Self.unknown)"
+  }
+
+  /// What stands where a request did not tell it.
+  private static let unknown = "unknown"
 }
 
 /// What a report is asked for.
@@ -93,6 +115,7 @@ package struct ReportQuery: Hashable, Sendable {
           mistakes.append("\(name.prefix(40)): is none of group, from, until, traffic, limit, \(dimensionNames)")
           continue
         }
+        if let mistake = dimension.mistake(value) { mistakes.append(mistake) }
         query.filter[dimension] = value
       }
     }

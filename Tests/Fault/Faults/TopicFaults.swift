@@ -1,5 +1,5 @@
 import AdEvents
-import BrokerFaults
+import ForeignClients
 import Foundation
 import Kafka
 import Postgres

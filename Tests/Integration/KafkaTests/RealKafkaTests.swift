@@ -1,4 +1,4 @@
-import BrokerFaults
+import ForeignClients
 import Foundation
 import LocalProcesses
 import Testing

@@ -263,16 +263,6 @@ struct ReportTests {
     #expect(second.total.requests == 16_651)
   }
 
-  @Test("a report that is asked for wrongly says everything that is wrong")
-  func mistakes() {
-    let words = [("group", "app,colour"), ("from", "soon"), ("traffic", "all"), ("limit", "0"), ("taste", "sweet")]
-    guard case .failure(let mistakes) = ReportQuery.read(words.map { (name: $0.0, value: $0.1) }) else {
-      Issue.record("it was read")
-      return
-    }
-    #expect(mistakes.mistakes.count == 5)
-  }
-
   @Test("the views for dashboards say the same, each column has a comment, and the role reads them alone")
   func views() async throws {
     let pool = try await Self.pool()

@@ -201,7 +201,7 @@ struct AdObjectTests {
     for await event in interstitial.events { events.append(event) }
     #expect(
       events == [
-        .told(.didFail(AdFailure(.configurationError, detail: "S5: a full-screen ad is for iPad")))
+        .told(.didFail(AdFailure(.configurationError, detail: "S5: a full-screen ad is for pads only")))
       ])
     #expect(transport.requests.isEmpty)
   }

@@ -46,7 +46,7 @@ struct InterstitialTests {
     var machine = InterstitialStateMachine(requiredSizes: interstitialSizes)
     #expect(
       machine.start(device: .phone, isPlaceTaken: false, at: ms(0)) == [
-        .tell(.didFail(AdFailure(.configurationError, detail: "S5: a full-screen ad is for iPad")))
+        .tell(.didFail(AdFailure(.configurationError, detail: "S5: a full-screen ad is for pads only")))
       ])
     #expect(machine.isFinished)
   }

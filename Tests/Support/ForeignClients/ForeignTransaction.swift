@@ -1,7 +1,5 @@
 import CLibrdkafka
 
-@testable internal import Kafka
-
 /// A client that uses Kafka's transactions, as ours never do, and may leave one open.
 @safe package final class ForeignTransaction {
   private let pointer: OpaquePointer
@@ -16,11 +14,11 @@ import CLibrdkafka
     ]
     for (name, value) in values {
       guard unsafe rd_kafka_conf_set(settings, name, value, nil, 0) == RD_KAFKA_CONF_OK else {
-        throw KafkaError(.configuration, name)
+        throw Refused(what: name)
       }
     }
     guard let pointer = unsafe rd_kafka_new(RD_KAFKA_PRODUCER, settings, nil, 0) else {
-      throw KafkaError(.other, "librdkafka gives no client")
+      throw Refused(what: "a client")
     }
     unsafe self.pointer = unsafe pointer
     try unsafe Self.check(rd_kafka_init_transactions(pointer, Self.milliseconds))
@@ -38,12 +36,21 @@ import CLibrdkafka
     defer { unsafe rd_kafka_topic_destroy(handle) }
     var bytes = value
     guard unsafe rd_kafka_produce(handle, partition, RD_KAFKA_MSG_F_COPY, &bytes, bytes.count, nil, 0, nil) == 0 else {
-      throw KafkaError(code: rd_kafka_last_error())
+      throw Refused(what: "a record")
     }
-    try unsafe KafkaError.check(rd_kafka_flush(pointer, Self.milliseconds))
+    guard unsafe rd_kafka_flush(pointer, Self.milliseconds) == RD_KAFKA_RESP_ERR_NO_ERROR else {
+      throw Refused(what: "the end of a record's way")
+    }
+  }
+
+  /// What librdkafka would not do.
+  package struct Refused: Error {
+    package let what: String
   }
 
   private static func check(_ error: OpaquePointer?) throws {
-    if let error = unsafe KafkaError.consume(error) { throw error }
+    guard let error = unsafe error else { return }
+    defer { unsafe rd_kafka_error_destroy(error) }
+    throw unsafe Refused(what: String(cString: rd_kafka_error_string(error)))
   }
 }
