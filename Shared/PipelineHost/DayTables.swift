@@ -3,7 +3,7 @@ internal import Postgres
 package import Runtime
 internal import Threads
 
-/// Keeps the tables of days, from two days back to three ahead, besides retention; and removes what is older of a
+/// Maintains the tables of days, from two days back to three ahead, besides retention; and removes what is older of a
 /// service's batches. At its start a service makes the tables that are missing; all else is done a minute later, and then
 /// hourly.
 package struct DayTables: Sendable {
@@ -25,7 +25,7 @@ package struct DayTables: Sendable {
     self.retentionDays = retentionDays
   }
 
-  /// Goes on keeping them, on a thread of its own.
+  /// Goes on maintaining them, on a thread of its own.
   func start(database: PostgresConfiguration, context: ServiceContext) {
     let stop = StopRequest()
     let logger = context.logger.named("day-tables")
@@ -37,7 +37,7 @@ package struct DayTables: Sendable {
         do throws(PostgresError) {
           let connection = try PostgresConnection(database)
           defer { connection.close() }
-          try keep(connection, now: clock.now)
+          try maintain(connection, now: clock.now)
           try forget(connection, now: clock.now)
         } catch {
           logger.error("the tables of coming days could not be made", ["error": .init(error.description)])
@@ -51,7 +51,7 @@ package struct DayTables: Sendable {
   }
 
   /// Makes the tables that are missing, and drops those beyond retention.
-  func keep(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
+  func maintain(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
     let today = PostgresDate(days: Int32(now.milliseconds / 86_400_000))
     for table in tables {
       _ = try connection.query(

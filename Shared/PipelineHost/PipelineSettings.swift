@@ -96,7 +96,7 @@ package struct PipelineSettings: Sendable {
         guard error.mayBeNewer, isNewerSchemaAllowed else { throw error }
         context.logger.warning("the schema is a newer release's", ["detail": .text("\(error)")])
       }
-      try days?.keep(connection, now: context.clock.now)
+      try days?.maintain(connection, now: context.clock.now)
     }
     days?.start(database: database, context: context)
     return database

@@ -1,4 +1,5 @@
 import AdEvents
+import Kafka
 import LocalProcesses
 import Postgres
 import Runtime
@@ -26,7 +27,7 @@ struct TakeoverBenchmark {
     var rounds = Rounds()
     for round in 1...Rounds.count {
       progress("takeover, nothing stored, round \(round) of \(Rounds.count)")
-      rounds.note(Self.empty, try takeOver(database, connection))
+      rounds.note(Self.empty, try takeOver(database, connection, republished: 0))
     }
     progress("storing \(rows) impressions")
     try store(connection)
@@ -34,7 +35,8 @@ struct TakeoverBenchmark {
       progress("takeover, \(rows) impressions stored, round \(round) of \(Rounds.count)")
       try connection.executeScript(
         "UPDATE impression_tracking.output SET confirmed_sequence = next_sequence - 1 - \(Self.unconfirmed)")
-      rounds.note(Self.full, try takeOver(database, connection))
+      let republished = Self.unconfirmed * Int64(Surroundings.partitions)
+      rounds.note(Self.full, try takeOver(database, connection, republished: republished))
     }
     return [
       rounds.result(Self.empty, "ms"), rounds.result(Self.full, "ms", beside: Self.empty),
@@ -42,17 +44,20 @@ struct TakeoverBenchmark {
     ]
   }
 
-  /// Milliseconds from the start of a process until everything is published again.
-  private func takeOver(_ database: String, _ connection: PostgresConnection) throws -> Double {
-    let epochs: Int64 = try connection.query(Self.epochs)[0].decode(0)
+  /// Milliseconds from the start of a process until it has all partitions and Kafka has `republished` messages more.
+  private func takeOver(_ database: String, _ connection: PostgresConnection, republished: Int64) throws -> Double {
+    let epochs = try epochs(connection) + Int64(Surroundings.partitions)
+    let probe = try KafkaTopicProbe(configuration: surroundings.kafkaConfiguration)
+    defer { probe.close(timeoutMilliseconds: 1_000) }
+    let ends = try ends(probe) + republished
+    let port = try FreePort.find(count: 1)[0]
+    var service: ChildProcess?
+    defer { service?.terminate(graceMilliseconds: 10_000) }
     let time = try seconds {
-      let service = try surroundings.service(
-        "handbill-impression-tracking", adminPort: try FreePort.find(count: 1)[0],
-        settings: ["HANDBILL_DATABASE_URL": database])
-      defer { service.terminate(graceMilliseconds: 10_000) }
+      service = try surroundings.service(
+        "handbill-impression-tracking", adminPort: port, settings: ["HANDBILL_DATABASE_URL": database])
       let isDone = try Waiting.until(seconds: 300) {
-        try connection.query(Self.epochs)[0].decode(0, Int64.self) >= epochs + Int64(Surroundings.partitions)
-          && connection.query(Self.left)[0].decode(0, Int64.self) == 0
+        try self.epochs(connection) >= epochs && self.ends(probe) >= ends
       }
       guard isDone else {
         throw SupervisionError.unavailable(what: "the takeover", hint: "it had not ended after 300 s")
@@ -61,10 +66,17 @@ struct TakeoverBenchmark {
     return time * 1_000
   }
 
-  private static let epochs = "SELECT coalesce(sum(epoch), 0)::bigint FROM impression_tracking.partition"
-  private static let left = """
-    SELECT coalesce(sum(next_sequence - 1 - confirmed_sequence), 0)::bigint FROM impression_tracking.output
-    """
+  private func epochs(_ connection: PostgresConnection) throws -> Int64 {
+    try connection.query("SELECT coalesce(sum(epoch), 0)::bigint FROM impression_tracking.partition")[0].decode(0)
+  }
+
+  /// How many records the topic of accepted impressions has had.
+  private func ends(_ probe: KafkaTopicProbe) throws -> Int64 {
+    let places = (0..<Surroundings.partitions).map {
+      KafkaTopicPartition(topic: Topic.acceptedImpressions.name, partition: $0)
+    }
+    return try probe.bounds(of: places, timeoutMilliseconds: 10_000).reduce(0) { $0 + $1.end }
+  }
 
   /// Rows as the service makes them: ids of the last hours, in order, the partitions' batches in turn.
   private func store(_ connection: PostgresConnection) throws {

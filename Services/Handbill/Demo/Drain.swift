@@ -82,9 +82,9 @@ struct Drain {
           let name = "\(topic.name)[\(partition)]"
           if sequenced.contains(topic) {
             let last = (given[name] ?? 1) - 1
-            let taken = known[name]?.consumedSequence ?? 0
-            if taken < last {
-              lines.append("\(service.service): \(name): \(last - taken) sequences not taken, up to \(last)")
+            let consumed = known[name]?.consumedSequence ?? 0
+            if consumed < last {
+              lines.append("\(service.service): \(name): \(last - consumed) sequences not consumed, up to \(last)")
             }
           } else {
             let bounds = try probe.bounds(topic: topic.name, partition: partition, timeoutMilliseconds: 5_000)

@@ -23,7 +23,7 @@ package struct Reconciler: Sendable {
       let finality = try finality(connection)
       if let tally { checks += try tally.checks(in: connection) }
       return Reconciliation(
-        checks: checks, notTaken: try notTaken(connection),
+        checks: checks, notConsumed: try notConsumed(connection),
         parked: try count("SELECT count(*) FROM click_tracking.parked", connection),
         waiting: try count("SELECT count(*) FROM billing.waiting", connection),
         suspense: try count("SELECT count(*) FROM billing.suspense", connection),
@@ -47,21 +47,21 @@ package struct Reconciler: Sendable {
   }
 
   /// Producer and consumer of each topic with sequences.
-  private func notTaken(_ connection: PostgresConnection) throws(PostgresError) -> [NotTaken] {
+  private func notConsumed(_ connection: PostgresConnection) throws(PostgresError) -> [NotConsumed] {
     let edges = [
       ("ads.impressions.accepted", "impression_tracking", "click_tracking"),
       ("ads.impressions.accepted", "impression_tracking", "billing"),
       ("ads.clicks.accepted", "click_tracking", "billing"), ("ads.usage", "ad_selection", "billing"),
       ("ads.budgets", "billing", "ad_selection"),
     ]
-    var list: [NotTaken] = []
+    var list: [NotConsumed] = []
     for (topic, producer, consumer) in edges {
       let sql = """
         SELECT coalesce(sum(o.next_sequence - 1 - coalesce(i.consumed_sequence, 0)), 0)::bigint FROM \(producer).output o
         LEFT JOIN \(consumer).input i ON i.partition = o.partition AND i.topic = o.topic WHERE o.topic = $1
         """
       let sequences: Int64 = try connection.query(sql, [topic]).first?.decode(0) ?? 0
-      list.append(NotTaken(topic: topic, consumer: consumer, sequences: sequences))
+      list.append(NotConsumed(topic: topic, consumer: consumer, sequences: sequences))
     }
     return list
   }

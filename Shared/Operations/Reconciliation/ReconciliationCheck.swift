@@ -38,8 +38,8 @@ package struct ReconciliationCheck: Hashable, Sendable {
   }
 }
 
-/// What a service has published and a consumer has not taken yet.
-package struct NotTaken: Hashable, Sendable {
+/// What a service has published and a consumer has not consumed yet.
+package struct NotConsumed: Hashable, Sendable {
   package var topic: String
   package var consumer: String
   package var sequences: Int64
@@ -84,7 +84,7 @@ package struct FinishedReconciliation: Sendable {
 /// The comparison of all accounts (I3, I5, I6, I7, I8), made in one snapshot.
 package struct Reconciliation: Sendable {
   package var checks: [ReconciliationCheck]
-  package var notTaken: [NotTaken]
+  package var notConsumed: [NotConsumed]
   /// Clicks that wait for their impression, or for an earlier click of their client.
   package var parked: Int64
   /// Accepted events that wait for budget that allotments may return (B4).
@@ -98,7 +98,7 @@ package struct Reconciliation: Sendable {
   package var differences: Int64 { checks.reduce(0) { $0 + $1.differences } }
   /// True when something was compared and nothing differs.
   package var isClean: Bool { differences == 0 && checks.contains { $0.compared > 0 } }
-  package var sequencesNotConsumed: Int64 { notTaken.reduce(0) { $0 + $1.sequences } }
+  package var sequencesNotConsumed: Int64 { notConsumed.reduce(0) { $0 + $1.sequences } }
 
   package var json: JSONValue {
     [
@@ -112,7 +112,7 @@ package struct Reconciliation: Sendable {
           ]
         }),
       "sequencesNotConsumed": .list(
-        notTaken.map {
+        notConsumed.map {
           ["topic": .text($0.topic), "consumer": .text($0.consumer), "sequences": .integer($0.sequences)]
         }),
       "parkedClicks": .integer(parked), "waitingForBudget": .integer(waiting), "suspense": .integer(suspense),
@@ -136,10 +136,10 @@ package struct Reconciliation: Sendable {
     for check in checks where !check.examples.isEmpty {
       lines += "\n\(check.rule) \(check.name):\n" + check.examples.map { "  \($0)\n" }.joined()
     }
-    let untaken = notTaken.filter { $0.sequences > 0 }
+    let unconsumed = notConsumed.filter { $0.sequences > 0 }
       .map { "\(TextTable.grouped($0.sequences)) of \($0.topic) by \($0.consumer)" }
     let money = reserved.map { "\($0.currency) \(MoneyText.format($0.nanos))" }
-    lines += "\nsequences not yet taken: \(untaken.isEmpty ? "0" : untaken.joined(separator: ", "))\n"
+    lines += "\nsequences not yet consumed: \(unconsumed.isEmpty ? "0" : unconsumed.joined(separator: ", "))\n"
     lines += "parked clicks: \(TextTable.grouped(parked)); waiting for budget: \(TextTable.grouped(waiting)); "
     lines += "in suspense: \(TextTable.grouped(suspense)); "
     lines += "reserved budget: \(money.isEmpty ? "none" : money.joined(separator: ", "))\n"

@@ -16,8 +16,8 @@ package final class ReconciliationWatch: Sendable {
   package static let completed = MetricDeclaration.gauge(
     "handbill_reconciliation_completed_timestamp_seconds",
     help: "When the last reconciliation came to its end, in seconds since 1970.")
-  package static let notTaken = MetricDeclaration.gauge(
-    "handbill_sequences_not_consumed", help: "Published and not taken yet.", labels: ["topic", "consumer"])
+  package static let notConsumed = MetricDeclaration.gauge(
+    "handbill_sequences_not_consumed", help: "Published and not consumed yet.", labels: ["topic", "consumer"])
   package static let parked = MetricDeclaration.gauge(
     "handbill_parked_clicks", help: "Clicks that wait for their impression, or for an earlier click of their client.")
   package static let waiting = MetricDeclaration.gauge(
@@ -27,7 +27,7 @@ package final class ReconciliationWatch: Sendable {
   package static let unfunded = MetricDeclaration.gauge(
     "handbill_unfunded_events", help: "Events so far that no budget could pay: the network's loss (B4).")
   /// Every metric that a watch shows.
-  package static let metrics = [differences, completed, notTaken, parked, waiting, suspense, unfunded]
+  package static let metrics = [differences, completed, notConsumed, parked, waiting, suspense, unfunded]
 
   package static let interval = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_RECONCILIATION_INTERVAL", in: 1_000...86_400_000, default: 60_000,
@@ -118,8 +118,8 @@ package final class ReconciliationWatch: Sendable {
       context.metrics.gauge(Self.differences, ["rule": rule, "scope": "all"]).set(Double(sum))
     }
     for check in result.checks { check.tellDifference(to: logger, scope: "all") }
-    for edge in result.notTaken {
-      context.metrics.gauge(Self.notTaken, ["topic": edge.topic, "consumer": edge.consumer])
+    for edge in result.notConsumed {
+      context.metrics.gauge(Self.notConsumed, ["topic": edge.topic, "consumer": edge.consumer])
         .set(Double(edge.sequences))
     }
     let figures = Figures(

@@ -51,7 +51,7 @@ package protocol PipelineStore<Service> {
   func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> CommitResult
 
   /// Commits what has no record and no effect: the watermark, what was delivered, what is missing. Fenced like a batch.
-  func store(_ checkpoint: Checkpoint) throws(PipelineError)
+  func save(_ checkpoint: Checkpoint) throws(PipelineError)
 
   /// Messages of an output from `sequence` on, in order, at most `limit`, made again from the rows of the results.
   func messages(

@@ -47,7 +47,7 @@ extension PartitionPipeline {
       || cursors.contains(where: \.isCheckpointDue) || !lostSequences.isEmpty
     guard isNeeded else { return }
     let confirmed = cursors.map(\.delivered)
-    try store.store(
+    try store.save(
       Checkpoint(
         partition: partition, epoch: epoch, batchNumber: batchNumber, watermark: time, confirmed: confirmed,
         consumedWatermarks: gates.map(\.consumedWatermark), deliveredOutbox: outboxDelivered, gapRequests: requests,

@@ -6,7 +6,7 @@ internal import AdEvents
 /// Not higher than the last consumed is a duplicate; the next is consumed; one further on shows a gap and is not: it
 /// comes again once the producing service was told what is missing. What that service says is lost is stepped over.
 package struct SequenceGate: Hashable, Sendable {
-  /// A hole that stays is told again after this time, then after twice that, and so on up to the longest: each time
+  /// A gap that stays is told again after this time, then after twice that, and so on up to the longest: each time
   /// everything behind it is published again, and that may take a while to come.
   package static let noticeIntervalMilliseconds: Int64 = 5_000
   package static let noticeIntervalMillisecondsMaximum: Int64 = 640_000

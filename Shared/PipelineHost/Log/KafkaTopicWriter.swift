@@ -9,7 +9,7 @@ internal import Threads
 ///
 /// A producer that failed to deliver one record delivers none after it, and is not asked to: it is thrown away, a new
 /// one is built, and each partition sends again what was not reported. So what is delivered is always a prefix of what
-/// was sent, and a delivery timeout can leave no hole.
+/// was sent, and a delivery timeout can leave no gap.
 package final class KafkaTopicWriter: Sendable {
   /// Tells a partition's thread about deliveries, or that the writer was made again.
   package struct Listener: Sendable {

@@ -236,8 +236,8 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     lost: [LostSequences], with statements: inout StatementBatch
   ) {
     if !delivered.isEmpty { _ = statements.send(sql: sql.removeOutbox, [partition, delivered]) }
-    for sequence in gapRequests {
-      _ = statements.send(sql: sql.addGapRequest, [partition, inputTopics[sequence.input], sequence.sequence])
+    for request in gapRequests {
+      _ = statements.send(sql: sql.addGapRequest, [partition, inputTopics[request.input], request.sequence])
     }
     for notice in answered {
       _ = statements.send(
@@ -250,7 +250,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     }
   }
 
-  package func store(_ checkpoint: Checkpoint) throws(PipelineError) {
+  package func save(_ checkpoint: Checkpoint) throws(PipelineError) {
     try perform { connection throws(PostgresError) in
       do throws(PostgresError) {
         var statements = StatementBatch()

@@ -58,13 +58,7 @@ extension ServiceTables {
       let rows = try read(from)
       guard rows.isEmpty else { return rows }
       let next = try connection.query(
-        """
-        SELECT max(next) FROM (
-          SELECT next_sequences[1] AS next FROM \(Service.schema).batch
-          WHERE partition = $1 AND next_sequences[1] > $2 AND next_sequences[1] > first_sequences[1]
-          ORDER BY next_sequences[1] LIMIT $3
-        ) AS batches
-        """, [partition, from, Int64(limit)])
+        "\(SequenceBatches.bounds(Service.schema)) SELECT next FROM bounds", [partition, from, Int64(limit)])
       guard let end: Int64 = try next.first?.decode(0) ?? nil, end > from else { return [] }
       from = end
     }

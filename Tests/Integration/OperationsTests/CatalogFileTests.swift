@@ -95,10 +95,10 @@ struct CatalogFileTests {
   func schema() throws {
     let path = PackageRoot.path("docs/catalog.schema.json")
     let text = CatalogSchema.document.prettyText + "\n"
-    if ProcessInfo.processInfo.environment["HANDBILL_WRITE_DOCS"] != nil {
+    if ProcessInfo.processInfo.environment["UPDATE_DOCUMENTS"] == "1" {
       try text.write(toFile: path, atomically: true, encoding: .utf8)
     }
     #expect(
-      try String(contentsOfFile: path, encoding: .utf8) == text, "write it anew: HANDBILL_WRITE_DOCS=1 swift test")
+      try String(contentsOfFile: path, encoding: .utf8) == text, "write it anew: UPDATE_DOCUMENTS=1 swift test")
   }
 }

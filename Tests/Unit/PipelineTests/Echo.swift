@@ -126,7 +126,7 @@ final class EchoStore: PipelineStore {
     return CommitResult()
   }
 
-  func store(_ checkpoint: Checkpoint) throws(PipelineError) { lostSequences += checkpoint.lostSequences }
+  func save(_ checkpoint: Checkpoint) throws(PipelineError) { lostSequences += checkpoint.lostSequences }
 
   func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int

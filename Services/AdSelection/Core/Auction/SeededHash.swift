@@ -11,25 +11,6 @@ package struct SeededHash: Sendable {
     state = SeededHash.mix(state ^ value) &+ 0x9E37_79B9_7F4A_7C15
   }
 
-  /// Takes the text's bytes and its length, so that neighbouring texts cannot run into each other.
-  package mutating func combine(_ text: String) {
-    var word: UInt64 = 0
-    var filled: UInt64 = 0
-    var length: UInt64 = 0
-    for byte in text.utf8 {
-      word |= UInt64(byte) << (filled * 8)
-      filled += 1
-      length += 1
-      if filled == 8 {
-        combine(word)
-        word = 0
-        filled = 0
-      }
-    }
-    combine(word)
-    combine(length)
-  }
-
   package mutating func combine(_ id: UUIDv7) {
     combine(id.high)
     combine(id.low)

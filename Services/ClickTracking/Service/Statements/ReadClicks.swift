@@ -1,11 +1,11 @@
 internal import AdCore
 internal import AdEvents
 internal import ClickTrackingCore
+internal import PipelineHost
 internal import Postgres
 internal import Runtime
 
-/// Decided clicks from a sequence on, in order. The batch rows say which batches they are in, and between which serve ids
-/// the rows of those lie.
+/// Decided clicks from a sequence on, in order.
 struct ReadClicks: PostgresStatement {
   struct Click {
     let sequence: Int64
@@ -13,19 +13,10 @@ struct ReadClicks: PostgresStatement {
   }
 
   static let sql = """
-    WITH bounds AS (
-      SELECT min(batch_number) AS first, max(batch_number) AS last, min(first_serve_id::text)::uuid AS first_id,
-        max(last_serve_id::text)::uuid AS last_id
-      FROM (
-        SELECT batch_number, first_serve_id, last_serve_id FROM click_tracking.batch
-        WHERE partition = $1 AND next_sequences[1] > $2 AND next_sequences[1] > first_sequences[1]
-        ORDER BY next_sequences[1] LIMIT $3
-      ) AS batches
-    )
+    \(SequenceBatches.bounds("click_tracking"))
     SELECT sequence, id_hash, verdict, event_time, arrival, \(TermsColumns.list)
     FROM click_tracking.click, bounds
-    WHERE serve_id BETWEEN bounds.first_id AND bounds.last_id
-      AND partition = $1 AND batch_number BETWEEN bounds.first AND bounds.last AND sequence >= $2
+    WHERE \(SequenceBatches.condition)
     ORDER BY sequence LIMIT $3
     """
   let partition: Int32

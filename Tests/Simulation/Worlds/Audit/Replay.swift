@@ -120,7 +120,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
     return tables.apply(batch, for: context)
   }
 
-  func store(_ checkpoint: Checkpoint) throws(PipelineError) {}
+  func save(_ checkpoint: Checkpoint) throws(PipelineError) {}
 
   func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int

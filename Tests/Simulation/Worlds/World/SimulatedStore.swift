@@ -115,13 +115,13 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   private func note(_ row: inout PartitionRow, delivered: [Int64], gapRequests: [GapRequest]) {
     let gone = Set(delivered)
     if !gone.isEmpty { row.outbox.removeAll { gone.contains($0.id) } }
-    books.addGapRequest(gapRequests, to: &row)
+    books.add(gapRequests, to: &row)
     for output in row.outputs where output.confirmedSequence >= output.nextSequence {
       books.anomalies.append("\(books.name): more was confirmed than there is")
     }
   }
 
-  func store(_ checkpoint: Checkpoint) throws(PipelineError) {
+  func save(_ checkpoint: Checkpoint) throws(PipelineError) {
     try call(.checkpoint) { () throws(PipelineError) in
       var row = books.row(checkpoint.partition)
       try checkFence(row, epoch: checkpoint.epoch, batchNumber: checkpoint.batchNumber)

@@ -126,11 +126,11 @@ final class Books<Tables: SimulatedTables>: ServiceBooks {
     partitions[partition] = row
   }
 
-  func addGapRequest(_ gapRequests: [GapRequest], to row: inout PartitionRow) {
-    for sequence in gapRequests {
+  func add(_ gapRequests: [GapRequest], to row: inout PartitionRow) {
+    for request in gapRequests {
       gapRequestNumber += 1
       row.gapRequests.append(
-        GapRequestRow(number: gapRequestNumber, input: sequence.input, sequence: sequence.sequence))
+        GapRequestRow(number: gapRequestNumber, input: request.input, sequence: request.sequence))
     }
   }
 }
