@@ -49,7 +49,8 @@ let shared: [Target] = [
     path: "Shared/PipelineHost"),
   .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka", "Threads"], path: "Shared/AdClient"),
   .target(
-    name: "LocalProcesses", dependencies: ["CPidfd", "Threads"], path: "Shared/LocalProcesses", swiftSettings: touchesC),
+    name: "LocalProcesses", dependencies: ["CPidfd", "HTTP", "Threads"], path: "Shared/LocalProcesses",
+    swiftSettings: touchesC),
 ]
 
 let everythingShared: [Target.Dependency] = [

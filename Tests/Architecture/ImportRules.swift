@@ -34,7 +34,7 @@ enum ImportRules {
       "Shared/PipelineHost",
       ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads"]),
     Rule("Shared/AdClient", ["AdCore", "AdEvents", "Crypto", "Kafka", "Threads"]),
-    Rule("Shared/LocalProcesses", ["CPidfd", "Threads"]),
+    Rule("Shared/LocalProcesses", ["CPidfd", "HTTP", "Threads"]),
     Rule("Shared/Operations", everythingShared),
     Rule("Services/AdSelection/Core", pure, isPure: true),
     Rule("Services/ImpressionTracking/Core", pure, isPure: true),

@@ -79,28 +79,20 @@ struct Surroundings {
 
   /// Runs the command `handbill` in these surroundings.
   func command(_ arguments: [String]) throws {
-    let binary = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/handbill"
-    _ = try ChildProcess.run(
-      .init(
-        binary, arguments,
-        environment: [
-          "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrapServers, "HANDBILL_DATABASE_URL": databaseURL,
-          "HANDBILL_TOKEN_KEYS": Self.keys,
-        ]))
+    _ = try ChildProcess.run(.init(Programs.own.path("handbill"), arguments, environment: environment))
   }
 
-  /// Starts one of our services and waits until it is ready to say so.
+  /// Starts one of our services.
   func service(_ name: String, adminPort: Int, settings: [String: String] = [:]) throws -> ChildProcess {
-    let binary = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/" + name
-    var environment: [String: String?] = [
+    try LocalService(name, adminPort: adminPort, environment: environment, logFile: folder.path + "/\(name).log")
+      .start(settings: settings)
+  }
+
+  private var environment: [String: String?] {
+    [
       "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrapServers, "HANDBILL_DATABASE_URL": databaseURL,
-      "HANDBILL_TOKEN_KEYS": Self.keys, "HANDBILL_ADMIN_PORT": String(adminPort),
+      "HANDBILL_TOKEN_KEYS": Self.keys,
     ]
-    for (key, value) in settings { environment[key] = value }
-    return try ChildProcess(
-      .init(
-        binary, [], environment: environment, output: .file(folder.path + "/\(name).log"),
-        errorOutput: .file(folder.path + "/\(name).log")))
   }
 }
 

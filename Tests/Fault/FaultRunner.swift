@@ -17,7 +17,6 @@ final class FaultRunner {
   }
 
   private let settings: Settings
-  private let programs = Programs()
   private var network: FaultNetwork?
   private var networks = 0
   private var uses = 0
@@ -95,7 +94,7 @@ final class FaultRunner {
     networks += 1
     say("a network with \(fault.needs.brokers) broker\(fault.needs.brokers > 1 ? "s" : "") is started")
     let made = try FaultNetwork(
-      fault.needs, path: "\(settings.folder)/network-\(networks)", programs: programs, say: { Terminal.note("  \($0)") }
+      fault.needs, path: "\(settings.folder)/network-\(networks)", say: { Terminal.note("  \($0)") }
     )
     network = made
     return made

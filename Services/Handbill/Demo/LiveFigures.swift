@@ -1,5 +1,6 @@
 internal import AdCore
 internal import Foundation
+internal import LocalProcesses
 internal import Postgres
 internal import Runtime
 
@@ -75,7 +76,7 @@ struct LiveReader {
   private func lag() -> Int64? {
     var sum: Int64?
     for service in services {
-      guard let metrics = service.get("/metrics")?.text else { continue }
+      guard let metrics = service.service.ask("/metrics")?.text else { continue }
       for line in metrics.split(separator: "\n") where line.hasPrefix(Self.lagMetric) {
         guard let value = line.split(separator: " ").last.flatMap({ Double($0) }) else { continue }
         sum = (sum ?? 0) + Int64(value)

@@ -53,7 +53,7 @@ final class LocalNetwork: Sendable {
     if kafka.isEmbedded { environment["HANDBILL_KAFKA_EMBEDDED"] = "true" }
     environment["HANDBILL_KAFKA_CONTROL_SOCKET"] = kafka.controlSocket
     environment[Self.consoleVariable] = String(consoleURL.dropLast())
-    for service in services { environment[Self.metricsVariable(service.name)] = service.metricsURL }
+    for service in services { environment[Self.metricsVariable(service.name)] = service.service.metricsURL }
     return environment
   }
 
@@ -82,12 +82,12 @@ extension LocalNetwork {
     let tell: @Sendable (String) -> Void
     let supervisor: Supervisor
 
-    private static let readyMilliseconds: Int64 = 90_000
+    private static let readyMilliseconds = 90_000
     private static let brokerStartMilliseconds = 10_000
 
     func build() throws -> LocalNetwork {
       let folder = try DemoFolder(settings.folder)
-      let programs = try ServicePrograms.find()
+      let programs = try ServicePrograms()
       let kafka = try startKafka(folder)
       try stop.check()
       let databaseURL = try startDatabase(folder)
@@ -130,7 +130,7 @@ extension LocalNetwork {
         let child = try supervisor.start(
           "broker",
           ChildProcess.Command(
-            ServicePrograms.ownPath, ["embedded-broker", "--control-socket", socket], input: .pipe,
+            Programs.ownPath, ["embedded-broker", "--control-socket", socket], input: .pipe,
             errorOutput: .lines(alsoTo: folder.file("logs/broker.log"))))
         // Kept as long as the broker's member of the supervisor.
         supervisor.add("broker's socket") { short.remove() }
@@ -171,19 +171,15 @@ extension LocalNetwork {
     }
 
     private func awaitReadiness(_ services: ServicePrograms.Started) throws {
-      let clock = SystemClock()
-      let end = clock.monotonicMilliseconds + Self.readyMilliseconds
-      for service in services.processes {
-        while service.get("/readyz")?.status != 200 {
-          try stop.check()
-          guard !service.isGivenUp, clock.monotonicMilliseconds < end else {
-            let reason = service.get("/readyz").map { ": \($0.text.prefix(300))" } ?? ""
-            throw DemoFailure(
-              "\(service.name) did not get ready; see \(settings.path("logs/\(service.name).log"))\(reason)")
-          }
-          stop.wait(milliseconds: 100)
+      for process in services.processes {
+        let lack = process.service.awaitReadiness(
+          milliseconds: Self.readyMilliseconds, stop: stop, isAlive: { !process.isGivenUp })
+        try stop.check()
+        if let lack {
+          throw DemoFailure(
+            "\(process.name) did not get ready; see \(settings.path("logs/\(process.name).log")): \(lack.prefix(300))")
         }
-        tell("\(service.name) is ready")
+        tell("\(process.name) is ready")
       }
     }
   }

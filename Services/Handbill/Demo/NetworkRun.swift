@@ -1,4 +1,5 @@
 internal import Foundation
+internal import LocalProcesses
 internal import Operations
 internal import Runtime
 internal import Threads
@@ -108,7 +109,7 @@ enum NetworkPlaces {
   static func show(_ network: LocalNetwork) {
     var rows = [["console", network.consoleURL]]
     for service in network.services {
-      rows.append(["\(service.name)", service.metricsURL])
+      rows.append(["\(service.name)", service.service.metricsURL])
     }
     rows += [
       ["broker", network.kafka.bootstrapServers], ["database", network.databaseURL],

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import HTTP
 internal import LocalProcesses
 internal import Runtime
 internal import Synchronization
@@ -7,9 +6,7 @@ internal import Threads
 
 /// One of our services as a process, which is started again when it ends without being told to.
 final class ServiceProcess: Sendable {
-  let name: String
-  let adminPort: Int
-  private let command: ChildProcess.Command
+  let service: LocalService
   private let note: @Sendable (String) -> Void
   private let state: Mutex<State>
   private let stopping = StopRequest()
@@ -30,28 +27,17 @@ final class ServiceProcess: Sendable {
   /// Starts it.
   ///
   /// - Parameter note: is told when it ends by itself.
-  init(
-    name: String, executable: String, adminPort: Int, environment: [String: String?], logFile: String,
-    note: @escaping @Sendable (String) -> Void
-  ) throws {
-    self.name = name
-    self.adminPort = adminPort
+  init(_ service: LocalService, note: @escaping @Sendable (String) -> Void) throws {
+    self.service = service
     self.note = note
-    var environment = environment
-    environment["HANDBILL_ADMIN_PORT"] = String(adminPort)
-    // A crash must not keep its pipes open while a backtrace is made.
-    environment["SWIFT_BACKTRACE"] = "enable=no"
-    command = ChildProcess.Command(
-      executable, environment: environment, output: .file(logFile), errorOutput: .file(logFile))
-    state = Mutex(State(child: try ChildProcess(command)))
-    let thread = OwnerThread("watch-\(name)") { [weak self] in
+    state = Mutex(State(child: try service.start()))
+    let thread = OwnerThread("watch-\(service.name)") { [weak self] in
       while self?.watch() == true {}
     }
     watcher.withLock { $0 = thread }
   }
 
-  /// Where its metrics are told.
-  var metricsURL: String { "http://127.0.0.1:\(adminPort)/metrics" }
+  var name: String { service.name }
   /// How often it was started again.
   var restarts: Int { state.withLock { $0.restarts } }
   /// Whether it ended too often to be started again.
@@ -69,14 +55,6 @@ final class ServiceProcess: Sendable {
     watcher.withLock { $0 }?.join()
     // The watcher may have started another between the two lines above.
     state.withLock { $0.child }.terminate(graceMilliseconds: Self.graceMilliseconds)
-  }
-
-  /// What a path of its admin port says; nil without an answer.
-  func get(_ path: String) -> (status: Int, text: String)? {
-    guard let answer = try? HTTPClient.get("http://127.0.0.1:\(adminPort)\(path)", timeoutMilliseconds: 2_000) else {
-      return nil
-    }
-    return (answer.status, String(decoding: answer.body, as: UTF8.self))
   }
 
   /// Waits for one end of the process; false when there is nothing more to watch.
@@ -97,7 +75,7 @@ final class ServiceProcess: Sendable {
       note("\(name) \(status); started again")
       if stopping.wait(milliseconds: Self.pauseMilliseconds) { return false }
       do {
-        let next = try ChildProcess(command)
+        let next = try service.start()
         state.withLock { state in
           state.child = next
           state.restarts += 1

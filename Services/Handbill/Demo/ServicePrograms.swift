@@ -1,4 +1,3 @@
-internal import Foundation
 internal import LocalProcesses
 internal import Runtime
 
@@ -17,21 +16,15 @@ struct ServicePrograms: Sendable {
     "handbill-ad-selection",
   ]
 
-  private let folder: String
-
-  /// The path of this program.
-  static var ownPath: String {
-    (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
-  }
+  private let programs = Programs.own
 
   /// - Throws: `DemoFailure` that names what is not built.
-  static func find() throws -> ServicePrograms {
-    let folder = URL(fileURLWithPath: ownPath).deletingLastPathComponent().path
-    let missing = names.filter { !FileManager.default.isExecutableFile(atPath: "\(folder)/\($0)") }
+  init() throws {
+    let missing = programs.missing(among: Self.names)
     guard missing.isEmpty else {
-      throw DemoFailure("\(missing.joined(separator: ", ")) must lie beside this program in \(folder): build it")
+      throw DemoFailure(
+        "\(missing.joined(separator: ", ")) must lie beside this program in \(programs.folder): build it")
     }
-    return ServicePrograms(folder: folder)
   }
 
   /// Starts all of them, each with an admin port and a log file of its own.
@@ -56,8 +49,9 @@ struct ServicePrograms: Sendable {
     var started = Started(processes: [], consoleURL: "http://127.0.0.1:\(consolePort)/")
     for (index, name) in Self.names.enumerated() {
       let process = try ServiceProcess(
-        name: name, executable: "\(self.folder)/\(name)", adminPort: ports[index], environment: environment,
-        logFile: folder.file("logs/\(name).log"), note: tell)
+        LocalService(
+          name, programs: programs, adminPort: ports[index], environment: environment,
+          logFile: folder.file("logs/\(name).log")), note: tell)
       supervisor.add(name) { process.stop() }
       started.processes.append(process)
     }

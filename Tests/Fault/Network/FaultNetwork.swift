@@ -26,7 +26,6 @@ final class FaultNetwork: Sendable {
   private let standby = Mutex<PrivatePostgres?>(nil)
   private let directURL: Mutex<String>
   private let keys = Base64Key.new()
-  private let programs: Programs
   private let instances = Mutex<[ServiceInstance]>([])
   private let supervisor = Supervisor()
   /// Bad records of others than the devices, since the devices began.
@@ -41,10 +40,9 @@ final class FaultNetwork: Sendable {
   private let disks: [SmallDisk]
 
   /// Starts everything and returns when all services are ready. Blocks.
-  init(_ needs: NetworkNeeds, path: String, programs: Programs, say: @escaping @Sendable (String) -> Void) throws {
+  init(_ needs: NetworkNeeds, path: String, say: @escaping @Sendable (String) -> Void) throws {
     self.needs = needs
     self.path = path
-    self.programs = programs
     self.say = say
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     chmod(path, 0o711)
@@ -207,8 +205,9 @@ final class FaultNetwork: Sendable {
     environment["HANDBILL_CONSOLE_PORT"] = "\(try FreePort.find())"
     for (name, value) in needs.settings { environment[name] = value }
     let instance = try ServiceInstance(
-      service: service, executable: programs.path("handbill-\(service)"), environment: environment,
-      logPath: "\(path)/\(service)-\(number + 1).log")
+      LocalService(
+        "handbill-\(service)", adminPort: try FreePort.find(), environment: environment,
+        logFile: "\(path)/\(service)-\(number + 1).log"))
     instances.withLock { $0.append(instance) }
     supervisor.add(service) { instance.close() }
     return instance
@@ -280,7 +279,7 @@ final class FaultNetwork: Sendable {
     environment["SWIFT_BACKTRACE"] = "enable=no"
     return try ChildProcess(
       ChildProcess.Command(
-        programs.path("handbill"), arguments, environment: environment, output: .file(output),
+        Programs.own.path("handbill"), arguments, environment: environment, output: .file(output),
         errorOutput: .file("\(path)/command.err")))
   }
 
@@ -305,16 +304,4 @@ enum Base64Key {
     var random = SystemRandomNumberGenerator()
     return "1:" + Data((0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }).base64EncodedString()
   }
-}
-
-/// Where our executables lie: beside this one.
-struct Programs: Sendable {
-  let folder: String
-
-  init() {
-    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
-    folder = URL(fileURLWithPath: own).deletingLastPathComponent().path
-  }
-
-  func path(_ name: String) -> String { "\(folder)/\(name)" }
 }

@@ -1,6 +1,5 @@
 import AdCore
 import Foundation
-import HTTP
 import LocalProcesses
 import PipelineHost
 import Runtime
@@ -29,30 +28,23 @@ final class ServiceInstance: Sendable {
     var startedAt = SystemClock().now
   }
 
-  /// Such as `billing`.
-  let service: String
-  let adminPort: Int
-  let logPath: String
-  private let command: ChildProcess.Command
+  private let local: LocalService
   private let state: Mutex<State>
   private let watcher = Mutex<OwnerThread?>(nil)
   private static let pauseMilliseconds: Int32 = 50
   private static let graceMilliseconds = 20_000
   private static let freezeMilliseconds: Int64 = 5_000
 
-  init(service: String, executable: String, environment: [String: String?], logPath: String) throws {
-    self.service = service
-    self.logPath = logPath
-    adminPort = try FreePort.find()
-    var environment = environment
-    environment["HANDBILL_ADMIN_PORT"] = "\(adminPort)"
-    environment["SWIFT_BACKTRACE"] = "enable=no"
-    command = ChildProcess.Command(
-      executable, environment: environment, output: .file(logPath), errorOutput: .file(logPath))
-    state = Mutex(State(child: try ChildProcess(command)))
+  init(_ local: LocalService) throws {
+    self.local = local
+    state = Mutex(State(child: try local.start()))
     let thread = OwnerThread("watch-\(service)") { [self] in while watch() {} }
     watcher.withLock { $0 = thread }
   }
+
+  /// Such as `billing`.
+  var service: String { String(local.name.dropFirst("handbill-".count)) }
+  var adminPort: Int { local.adminPort }
 
   var processIdentifier: Int32 { state.withLock { $0.child.processIdentifier } }
   /// Ends that nobody asked for, in words.
@@ -143,13 +135,11 @@ final class ServiceInstance: Sendable {
   }
 
   /// Whether it says that it is ready.
-  var isReady: Bool {
-    (try? HTTPClient.get("http://127.0.0.1:\(adminPort)/readyz", timeoutMilliseconds: 1_000))?.status == 200
-  }
+  var isReady: Bool { local.isReady }
 
   /// The last lines of its log.
   func lastWords(_ count: Int) -> [String] {
-    let text = (try? String(contentsOfFile: logPath, encoding: .utf8)) ?? ""
+    let text = (try? String(contentsOfFile: local.logFile, encoding: .utf8)) ?? ""
     return text.split(separator: "\n").suffix(count).map(String.init)
   }
 
@@ -192,9 +182,7 @@ final class ServiceInstance: Sendable {
     while state.withLock({ $0.isKeptDown && !$0.isClosing }) { poll(nil, 0, 20) }
     if state.withLock({ $0.isClosing }) { return false }
     let startedAt = SystemClock().now
-    var command = command
-    command.environment[Failpoint.variable] = failpoint
-    guard let child = try? ChildProcess(command) else { return false }
+    guard let child = try? local.start(settings: [Failpoint.variable: failpoint]) else { return false }
     state.withLock { state in
       state.child = child
       state.isThere = true

@@ -35,7 +35,7 @@ extension WholeNetwork {
       try await onOwnThread {
         let network = try ChildProcess(
           .init(
-            TestNetwork.executable("handbill"),
+            Programs.own.path("handbill"),
             ["up", "--folder", folder.path + "/up", "--kafka", "embedded", "--rate", "40", "--click-rate", "30"],
             environment: ["SWIFT_BACKTRACE": "enable=no"]))
         defer { network.terminate(graceMilliseconds: 30_000) }

@@ -124,7 +124,7 @@ extension WholeNetwork {
       let status = try await onOwnThread {
         let process = try ChildProcess(
           .init(
-            TestNetwork.executable("handbill"), arguments,
+            Programs.own.path("handbill"), arguments,
             environment: [
               "HANDBILL_DATABASE_URL": "postgresql://127.0.0.1:1/handbill?connect_timeout=2",
               "SWIFT_BACKTRACE": "enable=no",

@@ -33,7 +33,7 @@ extension WholeNetwork {
       try await onOwnThread {
         let process = try ChildProcess(
           .init(
-            TestNetwork.executable("handbill"), ["demo", "--folder", folder.path + "/demo"] + arguments,
+            Programs.own.path("handbill"), ["demo", "--folder", folder.path + "/demo"] + arguments,
             environment: ["SWIFT_BACKTRACE": "enable=no"]))
         let identifier = process.processIdentifier
         let status = process.waitForExit(timeoutMilliseconds: 240_000)

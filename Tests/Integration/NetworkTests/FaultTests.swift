@@ -26,7 +26,7 @@ extension WholeNetwork {
         let output = folder.path("results.json")
         let process = try ChildProcess(
           .init(
-            TestNetwork.executable("Faults"), ["--smoke", "--json"], environment: ["SWIFT_BACKTRACE": "enable=no"],
+            Programs.own.path("Faults"), ["--smoke", "--json"], environment: ["SWIFT_BACKTRACE": "enable=no"],
             output: .file(output)))
         let identifier = process.processIdentifier
         let status = process.waitForExit(timeoutMilliseconds: 540_000)

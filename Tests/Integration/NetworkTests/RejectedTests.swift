@@ -31,7 +31,7 @@ extension WholeNetwork {
           network.kill(service)
           try network.start(service, settings: Self.bothKeys)
         }
-        for service in Self.services { try network.waitUntilReady(service) }
+        for service in Self.services { try network.awaitReadiness(service) }
         #expect(try outlooks(network, ["--reason", "75"], settings: Self.bothKeys) == ["taken", "taken"])
         try replay(network, recordsBefore: 5)
         try network.awaitCount(Self.counted, 2)

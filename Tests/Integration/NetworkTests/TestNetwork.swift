@@ -1,5 +1,4 @@
 import Foundation
-import HTTP
 import Kafka
 import LocalProcesses
 import Postgres
@@ -61,7 +60,7 @@ final class TestNetwork: Sendable {
     } else {
       let socket = folder.path + "/control"
       let broker = try ChildProcess(
-        .init(Self.executable("handbill"), ["embedded-broker", "--control-socket", socket], input: .pipe))
+        .init(Programs.own.path("handbill"), ["embedded-broker", "--control-socket", socket], input: .pipe))
       self.broker = broker
       let ready = try broker.waitForLine(prefix: "ready ", timeoutMilliseconds: 10_000)
       environment["HANDBILL_KAFKA_BOOTSTRAP_SERVERS"] = String(ready.dropFirst("ready ".count))
@@ -82,14 +81,7 @@ final class TestNetwork: Sendable {
     try plan.catalog.write(toFile: file, atomically: true, encoding: .utf8)
     try command(["catalog", "apply", file])
     for service in plan.services { try start(service) }
-    for service in plan.services { try waitUntilReady(service) }
-  }
-
-  /// Where the build put an executable: beside the tests.
-  static func executable(_ name: String) -> String {
-    let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path
-    let beside = folder + "/" + name
-    return FileManager.default.isExecutableFile(atPath: beside) ? beside : PackageRoot.path(".build/debug/\(name)")
+    for service in plan.services { try awaitReadiness(service) }
   }
 
   /// Runs the command `handbill` in this network.
@@ -100,7 +92,7 @@ final class TestNetwork: Sendable {
     _ arguments: [String], accepting: Set<Int32> = [0], settings: [String: String] = [:]
   ) throws -> (status: Int32, output: String) {
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: Self.executable("handbill"))
+    process.executableURL = URL(fileURLWithPath: Programs.own.path("handbill"))
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }.merging(settings) { $1 }
     let output = Pipe()
@@ -127,28 +119,20 @@ final class TestNetwork: Sendable {
 
   /// Starts a service, also again after it was killed; with other settings than the network's if need be.
   func start(_ service: String, settings: [String: String] = [:]) throws {
-    var environment: [String: String?] = self.environment.merging(settings) { $1 }
-    environment["HANDBILL_ADMIN_PORT"] = "\(ports[service] ?? 0)"
-    environment["HANDBILL_CONSOLE_PORT"] = "\(consolePort)"
-    let log = folder.path + "/\(service).log"
-    let process = try ChildProcess(
-      .init(
-        Self.executable("handbill-" + service), [], environment: environment, output: .file(log),
-        errorOutput: .file(log)))
+    let process = try local(service).start(settings: settings)
     processes.withLock { $0[service] = process }
   }
 
-  func waitUntilReady(_ service: String) throws {
-    var last = "no answer"
-    let isReady = Waiting.until {
-      guard let answer = try? HTTPClient.get("http://127.0.0.1:\(ports[service] ?? 0)/readyz?verbose") else {
-        return false
-      }
-      last = String(decoding: answer.body, as: UTF8.self)
-      return answer.status == 200
-    }
-    if isReady { return }
-    throw CommandFailure(arguments: [service], status: -1, said: "not ready: \(last)\n\(log(service).suffix(4_000))")
+  func awaitReadiness(_ service: String) throws {
+    guard let lack = local(service).awaitReadiness(milliseconds: Waiting.seconds * 1_000) else { return }
+    throw CommandFailure(arguments: [service], status: -1, said: "not ready: \(lack)\n\(log(service).suffix(4_000))")
+  }
+
+  private func local(_ service: String) -> LocalService {
+    LocalService(
+      "handbill-" + service, adminPort: ports[service] ?? 0,
+      environment: environment.merging(["HANDBILL_CONSOLE_PORT": "\(consolePort)"]) { $1 },
+      logFile: folder.path + "/\(service).log")
   }
 
   /// kill -9.

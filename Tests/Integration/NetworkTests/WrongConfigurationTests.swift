@@ -34,7 +34,7 @@ extension WholeNetwork {
           .map { ($0, nil) }, uniquingKeysWith: { first, _ in first })
       all.merge(environment) { $1 }
       return try ChildProcess(
-        .init(TestNetwork.executable(service), environment: all, output: output, errorOutput: output))
+        .init(Programs.own.path(service), environment: all, output: output, errorOutput: output))
     }
 
     /// All that a service needs to know, with a broker that is away.
