@@ -30,8 +30,7 @@ enum TextRules {
   }
 
   static func disguisedWaits(_ file: SourceFile) -> [String] {
-    let isProduct = file.path.hasPrefix("Shared/") || file.path.hasPrefix("Services/")
-    return isProduct && file.path != "Shared/Threads/ConditionLock.swift" ? found(disguisedWaits, in: file) : []
+    file.path != "Shared/Threads/ConditionLock.swift" ? found(disguisedWaits, in: file) : []
   }
 
   static func assertions(_ file: SourceFile) -> [String] {

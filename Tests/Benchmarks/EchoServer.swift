@@ -1,12 +1,11 @@
 import Kafka
 import Postgres
 import Runtime
-import Synchronization
 import Threads
 
 /// Sends each record's correlation id and value back, as fast as Kafka goes, and the database where there is one.
 final class EchoServer: Sendable {
-  private let isStopping: StopFlag
+  private let stopping: StopRequest
   private let thread: OwnerThread
 
   /// - Parameter database: where a row is changed, and the change committed, before records read together are answered.
@@ -15,8 +14,8 @@ final class EchoServer: Sendable {
     sending.lingerMilliseconds = 0
     let producer = try KafkaProducer(configuration: sending) { _ in }
     try producer.warmUp(topics: ["\(name).responses"], timeoutMilliseconds: 5_000)
-    let stopping = StopFlag()
-    isStopping = stopping
+    let stopping = StopRequest()
+    self.stopping = stopping
     thread = OwnerThread(name) {
       guard let consumer = try? KafkaConsumer(configuration: configuration, groupID: nil, topics: []) else { return }
       let connection = database.flatMap { try? PostgresConnection($0) }
@@ -25,7 +24,7 @@ final class EchoServer: Sendable {
         (0..<Surroundings.partitions).map {
           KafkaTopicPartitionOffset(topic: "\(name).requests", partition: $0, offset: KafkaTopicPartitionOffset.end)
         })
-      while !stopping.isSet {
+      while !stopping.isRequested {
         var answers: [(value: [UInt8], headers: [KafkaHeader])] = []
         _ = try? consumer.poll(timeoutMilliseconds: 100, recordsMaximum: 1_000) { record in
           var headers: [KafkaHeader] = []
@@ -49,14 +48,7 @@ final class EchoServer: Sendable {
   }
 
   func stop() {
-    isStopping.set()
+    stopping.make()
     thread.join()
   }
-}
-
-/// A flag that is set once.
-final class StopFlag: Sendable {
-  private let flag = Atomic(false)
-  var isSet: Bool { flag.load(ordering: .relaxed) }
-  func set() { flag.store(true, ordering: .relaxed) }
 }

@@ -134,7 +134,7 @@ final class RaceBuyers: Sendable {
   private let country: Country
   private let open = DispatchGroup()
   private let views = Mutex(0)
-  private let isStopping = Mutex(false)
+  private let stopping = StopRequest()
   private let thread = Mutex<OwnerThread?>(nil)
 
   /// How many requests they have made.
@@ -157,13 +157,13 @@ final class RaceBuyers: Sendable {
   /// Begins to ask, evenly.
   func start() {
     let thread = OwnerThread("buyers") { [self] in
-      while !isStopping.withLock({ $0 }) {
+      while !stopping.isRequested {
         let number = asked.withLock { asked in
           defer { asked += 1 }
           return asked
         }
         ask(number)
-        if number >= fast || number % 25 == 24 { poll(nil, 0, Int32(25_000 / Self.perSecond)) }
+        if number >= fast || number % 25 == 24 { stopping.wait(milliseconds: 25_000 / Self.perSecond) }
       }
     }
     self.thread.withLock { $0 = thread }
@@ -171,7 +171,7 @@ final class RaceBuyers: Sendable {
 
   /// Asks no more, and waits until every request is answered and the broker has every view.
   func finish(timeoutMilliseconds: Int) throws {
-    isStopping.withLock { $0 = true }
+    stopping.make()
     thread.withLock { $0 }?.join()
     guard open.wait(timeout: .now() + .milliseconds(timeoutMilliseconds)) == .success,
       transport.close(timeoutMilliseconds: 30_000)
@@ -180,7 +180,7 @@ final class RaceBuyers: Sendable {
 
   /// Ends early.
   func stop() {
-    isStopping.withLock { $0 = true }
+    stopping.make()
     thread.withLock { $0 }?.join()
     _ = transport.close(timeoutMilliseconds: 1_000)
   }

@@ -4,6 +4,7 @@ import LocalProcesses
 import PipelineHost
 import Runtime
 import Synchronization
+import TestValues
 import Threads
 
 /// One process of a service. It is started again whenever it ends, as whoever runs a network would do.
@@ -31,9 +32,9 @@ final class ServiceInstance: Sendable {
   private let local: LocalService
   private let state: Mutex<State>
   private let watcher = Mutex<OwnerThread?>(nil)
-  private static let pauseMilliseconds: Int32 = 50
+  private static let pauseMilliseconds = 50
   private static let graceMilliseconds = 20_000
-  private static let freezeMilliseconds: Int64 = 5_000
+  private static let freezeSeconds = 5
 
   init(_ local: LocalService) throws {
     self.local = local
@@ -71,9 +72,7 @@ final class ServiceInstance: Sendable {
   func freeze() {
     state.withLock { $0.child }.kill(SIGSTOP)
     // On a busy machine its threads go on for a while.
-    let clock = SystemClock()
-    let end = clock.monotonicMilliseconds + Self.freezeMilliseconds
-    while !isFrozen, clock.monotonicMilliseconds < end { poll(nil, 0, 1) }
+    _ = Waiting.until(seconds: Self.freezeSeconds) { isFrozen }
   }
 
   /// SIGCONT.
@@ -156,7 +155,7 @@ final class ServiceInstance: Sendable {
         return child
       }
       // Between two processes: a signal would reach neither.
-      poll(nil, 0, 20)
+      Waiting.pause(milliseconds: 20)
     }
   }
 
@@ -178,8 +177,8 @@ final class ServiceInstance: Sendable {
       return .some(state.failpoint)
     }
     guard let failpoint = next else { return false }
-    poll(nil, 0, Self.pauseMilliseconds)
-    while state.withLock({ $0.isKeptDown && !$0.isClosing }) { poll(nil, 0, 20) }
+    Waiting.pause(milliseconds: Self.pauseMilliseconds)
+    while state.withLock({ $0.isKeptDown && !$0.isClosing }) { Waiting.pause(milliseconds: 20) }
     if state.withLock({ $0.isClosing }) { return false }
     let startedAt = SystemClock().now
     guard let child = try? local.start(settings: [Failpoint.variable: failpoint]) else { return false }

@@ -10,10 +10,10 @@ import Threads
 final class GenuineTokens: Sendable {
   private let transport: KafkaTransport
   private let tokens = Mutex<[[UInt8]]>([])
-  private let isStopping = Mutex(false)
+  private let stopping = StopRequest()
   private let thread = Mutex<OwnerThread?>(nil)
   private static let kept = 1_000
-  private static let pauseMilliseconds: Int32 = 50
+  private static let pauseMilliseconds = 50
 
   /// The last ones.
   var last: [[UInt8]] { tokens.withLock { $0 } }
@@ -27,7 +27,7 @@ final class GenuineTokens: Sendable {
     self.transport = transport
     let thread = OwnerThread("genuine-tokens") { [self] in
       var number = 0
-      while !isStopping.withLock({ $0 }) {
+      repeat {
         number += 1
         let session = AdSession(
           identity: ClientIdentity(
@@ -40,15 +40,14 @@ final class GenuineTokens: Sendable {
             tokens.append(ad.token)
           }
         }
-        poll(nil, 0, Self.pauseMilliseconds)
-      }
+      } while !stopping.wait(milliseconds: Self.pauseMilliseconds)
     }
     self.thread.withLock { $0 = thread }
   }
 
   /// Asks no more, and waits until the broker has what was asked.
   func stop() throws {
-    isStopping.withLock { $0 = true }
+    stopping.make()
     thread.withLock { $0 }?.join()
     guard transport.close(timeoutMilliseconds: 30_000) else { throw FaultFailure("not every request was written") }
   }

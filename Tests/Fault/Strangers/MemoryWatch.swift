@@ -29,25 +29,24 @@ final class MemoryWatch: Sendable {
   }
 
   private let samples = Mutex<[String: [Sample]]>([:])
-  private let isStopping = Mutex(false)
+  private let stopping = StopRequest()
   private let thread = Mutex<OwnerThread?>(nil)
 
   init(_ network: FaultNetwork) {
     let thread = OwnerThread("memory") { [self] in
-      while !isStopping.withLock({ $0 }) {
+      repeat {
         for instance in network.deciders {
           guard let sample = Self.sample(instance.adminPort) else { continue }
           samples.withLock { $0[instance.service, default: []].append(sample) }
         }
-        poll(nil, 0, 1_000)
-      }
+      } while !stopping.wait(milliseconds: 1_000)
     }
     self.thread.withLock { $0 = thread }
   }
 
   /// Ends it and returns what there was.
   func stop() -> [Memory] {
-    isStopping.withLock { $0 = true }
+    stopping.make()
     thread.withLock { $0 }?.join()
     return samples.withLock { $0 }.sorted { $0.key < $1.key }.map { service, samples in
       let quarters = (0..<4).map { samples[samples.count * $0 / 4..<samples.count * ($0 + 1) / 4] }
