@@ -4,11 +4,11 @@ package import Crypto
 /// stored nowhere, and without the key nobody can look for a known id among the hashes. It differs between apps, and
 /// changes with the signing key (a day's click limits then begin anew). For one thread at a time.
 package final class ClientHasher {
-  private let macs: RingMAC
+  private let keys: RingKeys<HMACSHA256>
 
   /// Throws where libcrypto has no HMAC-SHA-256: fatal.
   package init(ring: KeyRing) throws(CryptoError) {
-    macs = try RingMAC(ring: ring, purpose: .clientHash)
+    keys = try RingKeys(ring: ring, purpose: .clientHash)
   }
 
   /// The first 64 bits of the HMAC over app, kind of id, and id.
@@ -19,7 +19,7 @@ package final class ClientHasher {
     input.append(clientID.isEmpty ? 2 : 1)
     input.append(contentsOf: (clientID.isEmpty ? sessionID : clientID).utf8)
     return withUnsafeTemporaryAllocation(byteCount: HMACSHA256.byteCount, alignment: 8) { output in
-      input.withUnsafeBytes { macs.signing(at: now).mac.authenticate($0, into: output) }
+      input.withUnsafeBytes { keys.signing(at: now).key.authenticate($0, into: output) }
       return ServeToken.load(UnsafeRawBufferPointer(output), 0)
     }
   }

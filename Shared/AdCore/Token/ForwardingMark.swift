@@ -9,21 +9,21 @@ package final class ForwardingMark {
 
   private static let rawByteCount = 2 + HMACSHA256.byteCount
 
-  private let macs: RingMAC
+  private let keys: RingKeys<HMACSHA256>
 
   /// Throws where libcrypto has no HMAC-SHA-256: fatal.
   package init(ring: KeyRing) throws(CryptoError) {
-    macs = try RingMAC(ring: ring, purpose: .forwardingMark)
+    keys = try RingKeys(ring: ring, purpose: .forwardingMark)
   }
 
   /// The mark for `payload`, forwarded to `partition` at `now`.
   package func mark(payload: UnsafeRawBufferPointer, partition: Int32, now: Timestamp) -> [UInt8] {
-    let key = macs.signing(at: now)
+    let key = keys.signing(at: now)
     var mark: [UInt8] = []
     mark.reserveCapacity(ForwardingMark.rawByteCount)
     ServeToken.append(key.id, to: &mark)
     withUnsafeTemporaryAllocation(byteCount: HMACSHA256.byteCount, alignment: 8) { output in
-      withUnsafeBytes(of: partition.bigEndian) { key.mac.authenticate($0, payload, into: output) }
+      withUnsafeBytes(of: partition.bigEndian) { key.key.authenticate($0, payload, into: output) }
       mark.append(contentsOf: output)
     }
     return Array(Base64.encode(mark).utf8)
@@ -37,7 +37,7 @@ package final class ForwardingMark {
       raw.count == ForwardingMark.rawByteCount
     else { return false }
     return raw.withUnsafeBytes { raw in
-      guard let mac = macs.verifying(id: ServeToken.load(raw, 0), at: now) else { return false }
+      guard let mac = keys.verifying(id: ServeToken.load(raw, 0), at: now) else { return false }
       return withUnsafeBytes(of: partition.bigEndian) { prefix in
         mac.isValid(UnsafeRawBufferPointer(rebasing: raw[2...]), for: prefix, payload)
       }

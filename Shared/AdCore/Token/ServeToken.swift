@@ -1,22 +1,29 @@
-/// The serve token's binary form: fixed-width fields, big-endian, then length-prefixed names, then an HMAC-SHA-256 over
-/// all before it.
+internal import Crypto
+
+/// The serve token's binary form: a head in clear, the terms sealed with AES-256-GCM, and the tag that covers both.
 ///
-/// Byte 0 is the version, 1 and 2 the key's number; what follows stands in ``ServeToken/write(_:keyID:)``.
+/// Byte 0 is the version, 1 and 2 the key's number, 3 to 18 the serve id, which is the nonce as well: a serve has one
+/// token for ever. Sealed are fixed-width fields, big-endian, then length-prefixed names, as in
+/// ``ServeToken/write(_:keyID:)``. Whoever holds a token can use it, and reads no price, share or party in it.
 package enum ServeToken {
   /// The longest token: six names of 40 bytes leave room for fields to come.
   package static let bytesMaximum = 512
   /// The layout's number.
-  package static let version: UInt8 = 1
-  /// The length of the MAC at the end.
-  package static let macBytes = 32
+  package static let version: UInt8 = 2
+  /// The length of the tag at the end.
+  package static let tagBytes = AES256GCM.tagBytes
+  /// What stands in clear.
+  static let headBytes = 19
+  /// Where in the head the serve id stands.
+  static let serveIDRange = 3..<headBytes
 
   /// Everything before the names.
   static let fixedBytes = 85
   /// The shortest token: six names of one byte.
-  static let bytesMinimum = fixedBytes + 6 * 2 + macBytes
+  static let bytesMinimum = fixedBytes + 6 * 2 + tagBytes
   private static let testFlag: UInt8 = 1
 
-  /// The token without its MAC.
+  /// The token, open and without its tag.
   static func write(_ terms: ServedTerms, keyID: UInt16) -> [UInt8] {
     var output: [UInt8] = []
     output.reserveCapacity(bytesMaximum)
@@ -47,8 +54,7 @@ package enum ServeToken {
     return output
   }
 
-  /// The terms in `bytes`, a token without its MAC; nil where they are not what ``write(_:keyID:)`` makes. Only to be
-  /// called once the MAC has been checked.
+  /// The terms in `bytes`, an opened token without its tag; nil where they are not what ``write(_:keyID:)`` makes.
   static func read(_ bytes: UnsafeRawBufferPointer) -> ServedTerms? {
     guard bytes.count >= fixedBytes else { return nil }
     let flags: UInt8 = bytes[81]

@@ -2,20 +2,29 @@ package import Crypto
 
 /// Makes serve tokens. For one thread at a time.
 package final class ServeTokenSigner {
-  private let macs: RingMAC
+  private let keys: RingKeys<AES256GCM>
 
-  /// Throws where libcrypto has no HMAC-SHA-256: fatal.
+  /// Throws where libcrypto has no AES-256-GCM: fatal.
   package init(ring: KeyRing) throws(CryptoError) {
-    macs = try RingMAC(ring: ring, purpose: .serveToken)
+    keys = try RingKeys(ring: ring, purpose: .serveToken) { (key) throws(CryptoError) in try AES256GCM(key: key) }
   }
 
   /// The token of `terms`, under the key that signs when they are issued. At most ``ServeToken/bytesMaximum`` bytes.
   package func sign(_ terms: ServedTerms) -> [UInt8] {
-    let key = macs.signing(at: terms.issuedAt)
-    var token = ServeToken.write(terms, keyID: key.id)
-    withUnsafeTemporaryAllocation(byteCount: ServeToken.macBytes, alignment: 8) { mac in
-      token.withUnsafeBytes { key.mac.authenticate($0, into: mac) }
-      token.append(contentsOf: mac)
+    let signing = keys.signing(at: terms.issuedAt)
+    return Self.sealed(ServeToken.write(terms, keyID: signing.id), signing.key)
+  }
+
+  /// Seals an open token.
+  static func sealed(_ open: [UInt8], _ key: AES256GCM) -> [UInt8] {
+    var token = open
+    token.append(contentsOf: repeatElement(0, count: ServeToken.tagBytes))
+    token.withUnsafeMutableBytes { token in
+      let clear = UnsafeRawBufferPointer(rebasing: token[..<ServeToken.headBytes])
+      key.seal(
+        UnsafeMutableRawBufferPointer(rebasing: token[ServeToken.headBytes..<open.count]), clear: clear,
+        nonce: UnsafeRawBufferPointer(rebasing: clear[ServeToken.serveIDRange]),
+        tag: UnsafeMutableRawBufferPointer(rebasing: token[open.count...]))
     }
     return token
   }
@@ -25,19 +34,19 @@ package final class ServeTokenSigner {
 package enum TokenVerdict: Hashable, Sendable {
   /// Ours, unaltered. Whether its time is over is for ``EventTiming`` to judge.
   case valid(ServedTerms)
-  /// It does not parse, or its MAC is wrong.
+  /// It does not parse, or its tag is wrong.
   case forged
   /// Its key is not in the ring, or past its time.
   case unknownKey
 }
 
-/// Checks serve tokens: the MAC first, and nothing of a token is believed before. For one thread at a time.
+/// Opens serve tokens: nothing of a token is believed before its tag was checked. For one thread at a time.
 package final class ServeTokenVerifier {
-  private let macs: RingMAC
+  private let keys: RingKeys<AES256GCM>
 
-  /// Throws where libcrypto has no HMAC-SHA-256: fatal.
+  /// Throws where libcrypto has no AES-256-GCM: fatal.
   package init(ring: KeyRing) throws(CryptoError) {
-    macs = try RingMAC(ring: ring, purpose: .serveToken)
+    keys = try RingKeys(ring: ring, purpose: .serveToken) { (key) throws(CryptoError) in try AES256GCM(key: key) }
   }
 
   /// Judges `bytes`. `now` is the arrival of the event that carries them: it decides whether the key still verifies.
@@ -45,13 +54,18 @@ package final class ServeTokenVerifier {
     guard (ServeToken.bytesMinimum...ServeToken.bytesMaximum).contains(bytes.count),
       bytes[0] == ServeToken.version
     else { return .forged }
-    guard let mac = macs.verifying(id: ServeToken.load(bytes, 1), at: now) else { return .unknownKey }
-    let end = bytes.count - ServeToken.macBytes
-    let signed = UnsafeRawBufferPointer(rebasing: bytes[..<end])
-    guard mac.isValid(UnsafeRawBufferPointer(rebasing: bytes[end...]), for: signed),
-      let terms = ServeToken.read(signed)
-    else { return .forged }
-    return .valid(terms)
+    guard let key = keys.verifying(id: ServeToken.load(bytes, 1), at: now) else { return .unknownKey }
+    let end = bytes.count - ServeToken.tagBytes
+    let terms = withUnsafeTemporaryAllocation(byteCount: end, alignment: 8) { open -> ServedTerms? in
+      open.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<end]))
+      let clear = UnsafeRawBufferPointer(rebasing: open[..<ServeToken.headBytes])
+      let isOpened = key.open(
+        UnsafeMutableRawBufferPointer(rebasing: open[ServeToken.headBytes...]), clear: clear,
+        nonce: UnsafeRawBufferPointer(rebasing: clear[ServeToken.serveIDRange]),
+        tag: UnsafeRawBufferPointer(rebasing: bytes[end...]))
+      return isOpened ? ServeToken.read(UnsafeRawBufferPointer(open)) : nil
+    }
+    return terms.map { .valid($0) } ?? .forged
   }
 
   /// The same for an array.

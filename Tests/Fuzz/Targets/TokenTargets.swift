@@ -47,7 +47,7 @@ enum TokenTarget {
     var maker = SampleMaker(seed: 22)
     return (0..<8).flatMap { _ -> [[UInt8]] in
       let token = signer.sign(maker.terms())
-      return [[0] + token, [1] + token.dropLast(ServeToken.macBytes)]
+      return [[0] + token, [1] + token.dropLast(ServeToken.tagBytes)]
     }
   }
 }

@@ -82,14 +82,37 @@ struct ServeTokenTests {
     #expect(try ServeTokenVerifier(ring: try ring(2)).verify(token, now: Samples.now) == .unknownKey)
   }
 
-  @Test("Properly signed bytes that are no terms are refused as well", arguments: [77, 79, 80, 81, 82, 85, 86])
-  func signedNonsense(offset: Int) throws {
-    let mac = try RingMAC(ring: try ring(1), purpose: .serveToken).signing(at: Samples.now).mac
+  @Test("Properly sealed bytes that are no terms are refused as well", arguments: [77, 79, 80, 81, 82, 85, 86])
+  func sealedNonsense(offset: Int) throws {
+    let keys = try RingKeys(ring: try ring(1), purpose: .serveToken) { (key) throws(CryptoError) in
+      try AES256GCM(key: key)
+    }
+    let key = keys.signing(at: Samples.now).key
     var bytes = ServeToken.write(try Samples.terms(), keyID: 1)
     let verifier = try ServeTokenVerifier(ring: try ring(1))
-    #expect(verifier.verify(bytes + mac.authenticate(bytes), now: Samples.now) == .valid(try Samples.terms()))
+    #expect(verifier.verify(ServeTokenSigner.sealed(bytes, key), now: Samples.now) == .valid(try Samples.terms()))
     bytes[offset] = 0xFF
-    #expect(verifier.verify(bytes + mac.authenticate(bytes), now: Samples.now) == .forged)
+    #expect(verifier.verify(ServeTokenSigner.sealed(bytes, key), now: Samples.now) == .forged)
+  }
+
+  @Test("A token shows its serve id, and of the terms no price, share, party, place or time")
+  func secrecy() throws {
+    let signer = try ServeTokenSigner(ring: try ring(1))
+    let terms = try Samples.terms()
+    let token = signer.sign(terms)
+    #expect(ServeToken.serveID(of: token) == terms.serveID)
+    let open = ServeToken.write(terms, keyID: 1)
+    #expect(Array(token[..<ServeToken.headBytes]) == Array(open[..<ServeToken.headBytes]))
+    // Any four bytes of the open terms would show: by chance two tokens in ten million have four in common.
+    let sealed = token[ServeToken.headBytes...]
+    for start in ServeToken.headBytes..<(open.count - 4) {
+      #expect(!sealed.indices.dropLast(3).contains { sealed[$0..<$0 + 4].elementsEqual(open[start..<start + 4]) })
+    }
+    // The same terms under another serve id look like others in every part.
+    var twin = terms
+    twin.serveID = try #require(ServeID(high: terms.serveID.high, low: terms.serveID.low ^ 1))
+    let same = zip(signer.sign(twin)[ServeToken.headBytes...], sealed).count { $0 == $1 }
+    #expect(same < sealed.count / 8, "\(same) of \(sealed.count) bytes are the same")
   }
 
   @Test("A key verifies for 27 hours after it last signed, to the millisecond")
