@@ -85,6 +85,7 @@ struct TakeoverBenchmark {
     let late = Surroundings.partitions - 1
     try connection.executeScript(
       """
+      SET statement_timeout = \(Self.storingMilliseconds);
       CREATE TEMPORARY TABLE history AS
       SELECT n, n % \(late) AS partition, n / \(late) AS sequence FROM generate_series(0, \(rows - 1)::bigint) AS n
       UNION ALL
