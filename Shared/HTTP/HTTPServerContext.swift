@@ -1,12 +1,13 @@
-internal import Dispatch
 internal import Foundation
+internal import Threads
 
 /// What the library's callbacks need: the routes, the limits, and a count of requests that have begun.
 final class HTTPServerContext: Sendable {
   let router: Router
   let limits: HTTPLimits
   private let onFailure: @Sendable (HTTPFailure) -> Void
-  private let running = DispatchGroup()
+  /// How many requests run.
+  private let running = Monitor(0)
 
   init(router: Router, limits: HTTPLimits, onFailure: @escaping @Sendable (HTTPFailure) -> Void) {
     self.router = router
@@ -14,11 +15,11 @@ final class HTTPServerContext: Sendable {
     self.onFailure = onFailure
   }
 
-  func requestBegan() { running.enter() }
-  func requestEnded() { running.leave() }
+  func requestBegan() { running.withLock { $0 += 1 } }
+  func requestEnded() { running.update { $0 -= 1 } }
 
   /// Waits until no request runs.
-  func drain(milliseconds: Int) { _ = running.wait(timeout: .now() + .milliseconds(max(0, milliseconds))) }
+  func drain(milliseconds: Int) { _ = running.wait(timeoutMilliseconds: max(0, milliseconds)) { $0 == 0 } }
 
   /// The answer to a complete request. It never throws: each failure has its status.
   func answer(_ incoming: PartialRequest) -> HTTPResponse {

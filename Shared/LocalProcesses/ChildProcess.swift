@@ -85,7 +85,7 @@ package final class ChildProcess: Sendable {
     for reader in started.readers {
       lines.read(reader.descriptor, alsoTo: reader.copy)
     }
-    Thread { [self] in awaitEnd() }.start()
+    _ = OwnerThread("child") { [self] in awaitEnd() }
   }
 
   /// Whether it has not ended yet.
@@ -215,7 +215,7 @@ extension ChildProcess {
       child.kill(SIGKILL)
       throw child.failure("took longer than \(timeoutMilliseconds) ms")
     }
-    _ = child.lines.wait(timeoutMilliseconds: 1_000) { _ in false }
+    child.lines.awaitEnd(timeoutMilliseconds: 1_000)
     guard status.isSuccess else { throw child.failure(status.description) }
     return child.lastLines
   }

@@ -32,12 +32,12 @@ final class LineBuffer: Sendable {
   /// Reads lines from a descriptor until its end, and closes it and the copy.
   func read(_ descriptor: Int32, alsoTo copy: Int32?) {
     state.withLock { $0.openOutputs += 1 }
-    Thread { [self] in
+    _ = OwnerThread("lines") { [self] in
       pump(descriptor, copy)
       close(descriptor)
       if let copy { close(copy) }
       state.update { $0.openOutputs -= 1 }
-    }.start()
+    }
   }
 
   /// Waits for the next line that matches.
@@ -51,6 +51,11 @@ final class LineBuffer: Sendable {
       return state.openOutputs == 0 ? .ended : nil
     }
     return outcome ?? .late
+  }
+
+  /// Waits until every output is closed, or the time is over.
+  func awaitEnd(timeoutMilliseconds: Int) {
+    _ = state.wait(timeoutMilliseconds: timeoutMilliseconds) { $0.openOutputs == 0 }
   }
 
   private func pump(_ descriptor: Int32, _ copy: Int32?) {

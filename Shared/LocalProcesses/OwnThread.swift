@@ -1,4 +1,3 @@
-internal import Foundation
 internal import Threads
 
 /// Runs a blocking piece of work on a thread of its own, so that no thread of Swift's cooperative pool waits for it.
@@ -6,7 +5,7 @@ internal import Threads
 /// - Throws: what `body` throws.
 package func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
   try await withCheckedThrowingContinuation { continuation in
-    Thread { continuation.resume(with: Result(catching: body)) }.start()
+    _ = OwnerThread("own") { continuation.resume(with: Result(catching: body)) }
   }
 }
 

@@ -6,6 +6,7 @@ internal import Kafka
 internal import PipelineHost
 internal import Runtime
 internal import Synchronization
+internal import Threads
 
 /// Follows the catalogue for ``CatalogSource``, says in readiness and metrics how it stands, and lets the start wait
 /// until it is complete: before that nothing may be answered.
@@ -13,7 +14,6 @@ final class CatalogWatch: Sendable {
   private static let waitMilliseconds = 250
 
   private struct State {
-    var wasComplete = false
     /// What was last said of the billing circuit breaker.
     var stop: PaidAdsStop?
   }
@@ -27,8 +27,8 @@ final class CatalogWatch: Sendable {
   private let context: ServiceContext
   private let readiness: Readiness
   private let state = Mutex(State())
-  /// Signalled once, when the catalogue is complete for the first time.
-  private let completed = DispatchSemaphore(value: 0)
+  /// Whether the catalogue was complete once.
+  private let wasComplete = Monitor(false)
 
   init(source: CatalogSource, kafka: KafkaConfiguration, context: ServiceContext) {
     self.source = source
@@ -54,12 +54,7 @@ final class CatalogWatch: Sendable {
     } else {
       readiness.setReady()
     }
-    guard state == .complete || state == .stopped else { return }
-    let isFirst = self.state.withLock { state in
-      defer { state.wasComplete = true }
-      return !state.wasComplete
-    }
-    if isFirst { completed.signal() }
+    if state == .complete || state == .stopped { wasComplete.update { $0 = true } }
   }
 
   /// Says once that paid ads stop, and once that they start again.
@@ -78,7 +73,7 @@ final class CatalogWatch: Sendable {
 
   /// - Throws: `ExitCode.unavailable` when the service is told to stop before the catalogue was complete.
   func waitUntilComplete() throws(ExitCode) {
-    while completed.wait(timeout: .now() + .milliseconds(Self.waitMilliseconds)) == .timedOut {
+    while !wasComplete.wait(timeoutMilliseconds: Self.waitMilliseconds, until: { $0 }) {
       if context.lifeCycle.isStopRequested { throw .unavailable }
     }
   }

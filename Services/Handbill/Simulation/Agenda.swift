@@ -1,6 +1,5 @@
 internal import AdClient
-internal import Dispatch
-internal import Synchronization
+internal import Threads
 
 /// What the simulated devices will do, and when: a queue ordered by time, emptied by one thread.
 final class Agenda: Sendable {
@@ -18,15 +17,16 @@ final class Agenda: Sendable {
     var isClosed = false
   }
 
-  private let state = Mutex(State())
-  private let changed = DispatchSemaphore(value: 0)
+  private let state = Monitor(State())
+  /// Between two looks at the clock, whatever is planned.
+  private static let longestWaitMilliseconds: Int64 = 1_000
 
   /// Adds a step; dropped once the agenda is closed, unless it is on its way: then it is done at once.
   ///
   /// - Parameter isOnItsWay: Whether it was done by the device already, and is held back only: what users do after the
   ///   end is not done, but what a network carries arrives.
   func add(at moment: MonotonicTime, isOnItsWay: Bool = false, _ run: @escaping @Sendable () -> Void) {
-    let isClosed = state.withLock { state in
+    let isClosed = state.update { state in
       guard !state.isClosed else { return true }
       state.number += 1
       state.heap.append(Step(at: moment, number: state.number, isOnItsWay: isOnItsWay, run: run))
@@ -38,35 +38,39 @@ final class Agenda: Sendable {
       return false
     }
     if isClosed, isOnItsWay { run() }
-    changed.signal()
   }
 
   /// Drops what is left, does at once what is on its way, and ends `run`.
   func close() {
-    state.withLock { $0.isClosed = true }
-    changed.signal()
+    state.update { $0.isClosed = true }
   }
 
   /// Runs the steps as they become due, until the agenda is closed.
   func run() {
-    while true {
-      let now = DeviceClock.monotonic
-      let (due, wait, isClosed) = state.withLock { state -> ([Step], Int64, Bool) in
-        var due: [Step] = []
-        while let first = state.heap.first, first.at <= now { due.append(Self.removeFirst(&state.heap)) }
-        return (due, state.heap.first.map { $0.at.milliseconds(since: now) } ?? 1_000, state.isClosed)
-      }
-      if isClosed {
-        let left = state.withLock { state in
-          defer { state.heap.removeAll() }
-          return due + state.heap.sorted(by: Self.isBefore)
-        }
-        for step in left where step.isOnItsWay { step.run() }
-        return
-      }
-      for step in due { step.run() }
-      if due.isEmpty { _ = changed.wait(timeout: .now() + .milliseconds(Int(max(1, min(wait, 1_000))))) }
+    while !state.withLock({ $0.isClosed }) {
+      for step in awaitDue() { step.run() }
     }
+    let left = state.withLock { state in
+      defer { state.heap.removeAll() }
+      return state.heap.sorted(by: Self.isBefore)
+    }
+    for step in left where step.isOnItsWay { step.run() }
+  }
+
+  /// What is due, once something is; nothing when the agenda was closed, or changed so that there is another wait.
+  private func awaitDue() -> [Step] {
+    let now = DeviceClock.monotonic
+    let longest = now.advanced(byMilliseconds: Self.longestWaitMilliseconds)
+    let end = state.withLock { min($0.heap.first?.at ?? longest, longest) }
+    return state.waitForResult(timeoutMilliseconds: Int(max(0, end.milliseconds(since: now)))) { state -> [Step]? in
+      guard !state.isClosed, let first = state.heap.first?.at else { return state.isClosed ? [] : nil }
+      let now = DeviceClock.monotonic
+      // Somebody added what is due sooner.
+      guard first <= now else { return first < end ? [] : nil }
+      var due: [Step] = []
+      while let first = state.heap.first, first.at <= now { due.append(Self.removeFirst(&state.heap)) }
+      return due
+    } ?? []
   }
 
   private static func isBefore(_ left: Step, _ right: Step) -> Bool {

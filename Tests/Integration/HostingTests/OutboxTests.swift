@@ -37,8 +37,7 @@ struct OutboxTests {
       // two reads may bring.
       let isSteady = try Waiting.until {
         let position = try decided(connection)
-        Waiting.pause(milliseconds: 2_000)
-        return try decided(connection) == position
+        return try RunningTracking.awaitBeats(connection) && decided(connection) == position
       }
       let entries = try waiting(connection)
       #expect(isSteady && entries <= Int64(Self.entriesMaximum + 3 * 2 * Self.batchRecords))

@@ -1,8 +1,10 @@
 import AdEvents
 import Foundation
 import Kafka
+import Postgres
 import TestServices
 import TestValues
+import Testing
 import Threads
 
 @testable import ImpressionTracking
@@ -39,10 +41,22 @@ final class RunningTracking {
   @discardableResult
   func start() throws -> Bool {
     try ImpressionTrackingMain.start(configuration, context)
-    return Waiting.until {
-      let conditions = health.readiness()
-      return !conditions.isEmpty && conditions.allSatisfy { $0.problem == nil }
-    }
+    return Waiting.until { isReady }
+  }
+
+  /// Whether it says that nothing keeps it from its work.
+  var isReady: Bool {
+    let conditions = health.readiness()
+    return !conditions.isEmpty && conditions.allSatisfy { $0.problem == nil }
+  }
+
+  /// Waits until every member has looked at the others `count` times more: time in which each could have acted.
+  ///
+  /// - Returns: false when they did not.
+  static func awaitBeats(_ connection: PostgresConnection, count: Int64 = 6) throws -> Bool {
+    let least = "SELECT coalesce(min(beat), 0) FROM impression_tracking.member"
+    let wanted = try #require(try connection.query(least).first).decode(0, Int64.self) + count
+    return try Waiting.until { try #require(try connection.query(least).first).decode(0, Int64.self) >= wanted }
   }
 
   var context: ServiceContext {
@@ -55,5 +69,4 @@ final class RunningTracking {
     _ = lifeCycle.stopAll(timeoutMilliseconds: 20_000)
     broker.stop()
   }
-
 }

@@ -41,7 +41,7 @@ struct SharingTests {
         """)
       let isBack = try Waiting.until { try shares(connection) == [2, 2] }
       #expect(isBack)
-      Waiting.pause(milliseconds: 3_000)
+      #expect(try RunningTracking.awaitBeats(connection))
       #expect(try shares(connection) == [2, 2])
       #expect(try self.epochs(connection) == epochs, "nothing changed hands")
 

@@ -61,7 +61,9 @@ struct StopTests {
       if isAway {
         service.broker.setBroker(1, isUp: false)
         // Until watermarks wait for the broker and the ends of the inputs are asked for in vain.
-        Waiting.pause(milliseconds: 3_000)
+        let connection = try PostgresConnection(PostgresConfiguration(url))
+        defer { connection.close() }
+        #expect(try RunningTracking.awaitBeats(connection))
       }
       #expect(service.lifeCycle.stopAll(timeoutMilliseconds: Self.stopMilliseconds))
     }
