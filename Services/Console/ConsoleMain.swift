@@ -15,7 +15,7 @@ enum ConsoleMain: Service {
     var reconciliationMilliseconds: Int
     var anomalyLimits: AnomalyLimits
     var anomalyMilliseconds: Int
-    var lookMilliseconds: Int
+    var passMilliseconds: Int
     var breaker: CircuitBreaker.Limits
     var isBreakerObeyed: Bool
   }
@@ -53,7 +53,7 @@ enum ConsoleMain: Service {
       address: reader.value(address), port: reader.value(port), role: reader.value(role),
       reconciliationMilliseconds: reader.value(ReconciliationWatch.interval),
       anomalyLimits: AnomalyLimits(reader: &reader), anomalyMilliseconds: reader.value(AnomalyWatch.interval),
-      lookMilliseconds: reader.value(OnlineReconciliation.interval), breaker: BillingBreaker.limits(&reader),
+      passMilliseconds: reader.value(OnlineReconciliation.interval), breaker: BillingBreaker.limits(&reader),
       isBreakerObeyed: reader.value(BillingBreaker.isObeyed))
   }
 
@@ -64,7 +64,7 @@ enum ConsoleMain: Service {
     let markers = pool(database, 1, "marks", context)
     // Whatever the address allows, nothing else is written from here.
     database.sessionSettings["default_transaction_read_only"] = "on"
-    // Who asks for a page waits for pages only; the heartbeat of the catalogue and the looks wait for nobody.
+    // Who asks for a page waits for pages only; the heartbeat of the catalogue and the passes wait for nobody.
     let pages = pool(database, pageConnections, "pages", context)
     try Startup.wait(for: "database", context: context) {
       _ = try Reports(pages).report(ReportQuery())
@@ -72,8 +72,8 @@ enum ConsoleMain: Service {
     let breaker = BillingBreaker(
       limits: configuration.breaker, isObeyed: configuration.isBreakerObeyed, context: context)
     OnlineReconciliation.start(
-      OnlineReconciler(pool(database, 1, "looks", context)), breaker: breaker,
-      intervalMilliseconds: configuration.lookMilliseconds, context: context)
+      OnlineReconciler(pool(database, 1, "passes", context)), breaker: breaker,
+      intervalMilliseconds: configuration.passMilliseconds, context: context)
     CatalogPublisher.start(
       pool: pool(database, 1, "catalog", context), kafka: configuration.pipeline.kafka(clientID: name),
       breaker: breaker, context: context)

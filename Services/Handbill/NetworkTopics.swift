@@ -13,7 +13,7 @@ struct NetworkTopics: Sendable {
     let outcome: String
   }
 
-  let place: KafkaPlace
+  let kafka: KafkaAddress
   /// The network's partition count.
   let partitions: Int32
 
@@ -27,15 +27,15 @@ struct NetworkTopics: Sendable {
   ///
   /// Blocks.
   func make(_ settings: [TopicSettings], replicationFactor: Int32 = -1) throws -> [Result] {
-    if let socket = place.controlSocket {
+    if let socket = kafka.controlSocket {
       let control = EmbeddedBrokerControl(socketPath: socket)
       for topic in settings { try control.createTopic(topic.name, partitions: topic.partitions) }
       return settings.map { Result(topic: $0.name, partitions: $0.partitions, outcome: "made") }
     }
-    if place.isEmbedded {
+    if kafka.isEmbedded {
       throw UsageError("an embedded broker makes topics only through its control socket: give --kafka-control-socket")
     }
-    let admin = try KafkaAdmin(configuration: place.configuration(clientID: "handbill-topics"))
+    let admin = try KafkaAdmin(configuration: kafka.configuration(clientID: "handbill-topics"))
     defer { admin.close(timeoutMilliseconds: 1_000) }
     var results: [Result] = []
     for topic in settings {
@@ -52,7 +52,7 @@ struct NetworkTopics: Sendable {
   ///
   /// Blocks.
   func counts(_ settings: [TopicSettings]) throws(KafkaError) -> [String: Int32] {
-    let probe = try KafkaTopicProbe(configuration: place.configuration(clientID: "handbill-topics"))
+    let probe = try KafkaTopicProbe(configuration: kafka.configuration(clientID: "handbill-topics"))
     defer { probe.close(timeoutMilliseconds: 1_000) }
     var counts: [String: Int32] = [:]
     for topic in settings {

@@ -20,11 +20,11 @@ final class RejectedReplay: Sendable {
   }
 
   /// - Throws: `KafkaError` when the topics are not to be seen within 10 s.
-  init(_ place: KafkaPlace, topics: Set<String>) throws(KafkaError) {
+  init(_ kafka: KafkaAddress, topics: Set<String>) throws(KafkaError) {
     let delivered = DeliveryCounter()
     self.delivered = delivered
     producer = try KafkaProducer(
-      configuration: place.configuration(clientID: "handbill-replay"), topics: topics.sorted(),
+      configuration: kafka.configuration(clientID: "handbill-replay"), topics: topics.sorted(),
       timeoutMilliseconds: 10_000,
       reports: { reports in delivered.add(reports.count { $0.error == nil }) })
   }

@@ -86,10 +86,10 @@ internal import Threads
       return KafkaError(code: code, message: ClientHandle.text(reason), isFatal: true)
     }
     var partition: KafkaTopicPartition?
-    if let place = unsafe rd_kafka_event_topic_partition(event) {
+    if let entry = unsafe rd_kafka_event_topic_partition(event) {
       partition = unsafe KafkaTopicPartition(
-        topic: String(cString: place.pointee.topic), partition: place.pointee.partition)
-      unsafe rd_kafka_topic_partition_destroy(place)
+        topic: String(cString: entry.pointee.topic), partition: entry.pointee.partition)
+      unsafe rd_kafka_topic_partition_destroy(entry)
     }
     let message = unsafe rd_kafka_event_error_string(event).map { unsafe String(cString: $0) }
     return unsafe KafkaError(code: rd_kafka_event_error(event), message: message, partition: partition)
@@ -148,10 +148,10 @@ internal import Threads
   }
 
   /// The end of a partition's log as the last records that were fetched of it told; nil where none were.
-  func lastKnownEnd(of place: KafkaTopicPartition) -> Int64? {
+  func lastKnownEnd(of partition: KafkaTopicPartition) -> Int64? {
     var first: Int64 = -1
     var end: Int64 = -1
-    let code = unsafe rd_kafka_get_watermark_offsets(pointer, place.topic, place.partition, &first, &end)
+    let code = unsafe rd_kafka_get_watermark_offsets(pointer, partition.topic, partition.partition, &first, &end)
     return code == RD_KAFKA_RESP_ERR_NO_ERROR && end >= 0 ? end : nil
   }
 

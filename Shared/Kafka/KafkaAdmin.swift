@@ -84,8 +84,8 @@ package final class KafkaAdmin {
     topic: String, partition: Int32, before offset: Int64, timeoutMilliseconds: Int32 = 30_000
   ) throws(KafkaError) {
     let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
-    let place = KafkaTopicPartitionOffset(topic: topic, partition: partition, offset: offset)
-    var request = unsafe TopicPartitionList([place]).withPointer { unsafe rd_kafka_DeleteRecords_new($0) }
+    let position = KafkaTopicPartitionOffset(topic: topic, partition: partition, offset: offset)
+    var request = unsafe TopicPartitionList([position]).withPointer { unsafe rd_kafka_DeleteRecords_new($0) }
     defer { unsafe rd_kafka_DeleteRecords_destroy(request) }
     try unsafe perform(RD_KAFKA_ADMIN_OP_DELETERECORDS, resultType: RD_KAFKA_EVENT_DELETERECORDS_RESULT, deadline) {
       unsafe rd_kafka_DeleteRecords(client.pointer, &request, 1, $0, $1)
@@ -94,7 +94,7 @@ package final class KafkaAdmin {
         return nil
       }
       let code = unsafe list.pointee.elems[0].err
-      return code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code: code, partition: place.partition)
+      return code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code: code, partition: position.partition)
     }
   }
 

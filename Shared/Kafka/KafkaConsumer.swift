@@ -42,7 +42,7 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - groupID: the name under which positions are committed for lag tools; nil where none are.
-  ///   - topics: to which records and events refer by their place here; more come with `assign`.
+  ///   - topics: to which records and events refer by their index here; more come with `assign`.
   package init(configuration: KafkaConfiguration, groupID: String?, topics: [String]) throws(KafkaError) {
     let client = try ClientHandle(configuration, role: .consumer(groupID: groupID))
     self.client = client
@@ -89,16 +89,17 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
   }
 
   /// Reads these partitions, each from its offset, instead of all earlier ones.
-  package func assign(_ places: [KafkaTopicPartitionOffset]) throws(KafkaError) {
+  package func assign(_ positions: [KafkaTopicPartitionOffset]) throws(KafkaError) {
     guard !isClosed else { throw .closed }
     try resumeAll()
-    for place in places where topicIndexes[place.partition.topic] == nil {
-      topicIndexes[place.partition.topic] = topics.count
-      topics.append(place.partition.topic)
+    for position in positions where topicIndexes[position.partition.topic] == nil {
+      topicIndexes[position.partition.topic] = topics.count
+      topics.append(position.partition.topic)
     }
     unsafe handleIndexes.removeAll()
-    try unsafe KafkaError.check(TopicPartitionList(places).withPointer { unsafe rd_kafka_assign(client.pointer, $0) })
-    learnLeaders(of: Set(places.map(\.partition.topic)))
+    try unsafe KafkaError.check(
+      TopicPartitionList(positions).withPointer { unsafe rd_kafka_assign(client.pointer, $0) })
+    learnLeaders(of: Set(positions.map(\.partition.topic)))
   }
 
   /// Where a log begins. Assigned as a number this is read at once; asked to find the beginning itself, librdkafka rests
@@ -131,7 +132,7 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
   }
 
   /// The end of a partition's log as the last records that were fetched of it told; nil where none were.
-  func lastKnownEnd(of place: KafkaTopicPartition) -> Int64? { isClosed ? nil : client.lastKnownEnd(of: place) }
+  func lastKnownEnd(of partition: KafkaTopicPartition) -> Int64? { isClosed ? nil : client.lastKnownEnd(of: partition) }
 
   /// librdkafka looks for the leaders of a topic that is new to it at its next tick only, up to a second later.
   private func learnLeaders(of topics: Set<String>) {
@@ -227,10 +228,10 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
     guard unsafe rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__PARTITION_EOF else {
       return unsafe reported(client.error(of: event))
     }
-    guard let place = unsafe rd_kafka_event_topic_partition(event) else { return nil }
-    defer { unsafe rd_kafka_topic_partition_destroy(place) }
-    guard let index = unsafe topicIndexes[String(cString: place.pointee.topic)] else { return nil }
-    return unsafe .endReached(topicIndex: index, partition: place.pointee.partition, offset: place.pointee.offset)
+    guard let entry = unsafe rd_kafka_event_topic_partition(event) else { return nil }
+    defer { unsafe rd_kafka_topic_partition_destroy(entry) }
+    guard let index = unsafe topicIndexes[String(cString: entry.pointee.topic)] else { return nil }
+    return unsafe .endReached(topicIndex: index, partition: entry.pointee.partition, offset: entry.pointee.offset)
   }
 
   private func consumerEvent(of message: rd_kafka_message_t) -> KafkaConsumerEvent? {

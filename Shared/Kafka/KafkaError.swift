@@ -53,8 +53,8 @@ package struct KafkaError: Error, Equatable, Sendable, CustomStringConvertible {
   package let partition: KafkaTopicPartition?
 
   package var description: String {
-    let place = partition.map { " (\($0))" } ?? ""
-    return "\(codeName): \(message)\(place)"
+    let suffix = partition.map { " (\($0))" } ?? ""
+    return "\(codeName): \(message)\(suffix)"
   }
 
   /// An error of this module's own.

@@ -14,7 +14,7 @@ package struct KafkaTopicPartition: Hashable, Sendable, CustomStringConvertible 
   package var description: String { "\(topic)[\(partition)]" }
 }
 
-/// A place in a partition's log.
+/// A position in a partition's log.
 package struct KafkaTopicPartitionOffset: Hashable, Sendable {
   /// As an offset: the log's first record, wherever retention has moved it.
   package static let beginning = Int64(RD_KAFKA_OFFSET_BEGINNING)

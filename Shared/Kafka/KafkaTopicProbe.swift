@@ -25,31 +25,31 @@ package final class KafkaTopicProbe {
   }
 
   package func bounds(topic: String, partition: Int32, timeoutMilliseconds: Int32) throws(KafkaError) -> Bounds {
-    let place = KafkaTopicPartition(topic: topic, partition: partition)
-    return try bounds(of: [place], timeoutMilliseconds: timeoutMilliseconds)[0]
+    let partitions = [KafkaTopicPartition(topic: topic, partition: partition)]
+    return try bounds(of: partitions, timeoutMilliseconds: timeoutMilliseconds)[0]
   }
 
   /// The bounds of each of these logs, which are different ones.
   package func bounds(
-    of places: [KafkaTopicPartition], timeoutMilliseconds: Int32
+    of partitions: [KafkaTopicPartition], timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [Bounds] {
     let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
-    for place in places { try check(place, timeoutMilliseconds: deadline.remainingMilliseconds) }
+    for partition in partitions { try check(partition, timeoutMilliseconds: deadline.remainingMilliseconds) }
     let first = try consumer.offsets(
-      of: places, at: KafkaTopicPartitionOffset.beginning, timeoutMilliseconds: deadline.remainingMilliseconds)
+      of: partitions, at: KafkaTopicPartitionOffset.beginning, timeoutMilliseconds: deadline.remainingMilliseconds)
     let end = try consumer.offsets(
-      of: places, at: KafkaTopicPartitionOffset.end, timeoutMilliseconds: deadline.remainingMilliseconds)
+      of: partitions, at: KafkaTopicPartitionOffset.end, timeoutMilliseconds: deadline.remainingMilliseconds)
     return zip(first, end).map { Bounds(first: $0, end: $1) }
   }
 
   /// Whether the partition is there: librdkafka would wait for one that is not.
-  package func check(_ place: KafkaTopicPartition, timeoutMilliseconds: Int32) throws(KafkaError) {
-    var count = counts[place.topic] ?? 0
-    if place.partition >= count {
-      count = try partitionCount(topic: place.topic, timeoutMilliseconds: timeoutMilliseconds)
+  package func check(_ partition: KafkaTopicPartition, timeoutMilliseconds: Int32) throws(KafkaError) {
+    var count = counts[partition.topic] ?? 0
+    if partition.partition >= count {
+      count = try partitionCount(topic: partition.topic, timeoutMilliseconds: timeoutMilliseconds)
     }
-    guard (0..<count).contains(place.partition) else {
-      throw KafkaError(.unknownPartition, "the topic has \(count) partitions", partition: place)
+    guard (0..<count).contains(partition.partition) else {
+      throw KafkaError(.unknownPartition, "the topic has \(count) partitions", partition: partition)
     }
   }
 
@@ -74,18 +74,18 @@ package final class KafkaTopicProbe {
   package func record(
     topic: String, partition: Int32, offset: Int64, timeoutMilliseconds: Int32
   ) throws(KafkaError) -> KafkaRecord? {
-    let place = KafkaTopicPartitionOffset(topic: topic, partition: partition, offset: offset)
-    return try records(at: [place], timeoutMilliseconds: timeoutMilliseconds)[place.partition]
+    let position = KafkaTopicPartitionOffset(topic: topic, partition: partition, offset: offset)
+    return try records(at: [position], timeoutMilliseconds: timeoutMilliseconds)[position.partition]
   }
 
-  /// The same of each of these places, which are of different partitions; those whose log ends first are left out.
+  /// The same of each of these positions, which are of different partitions; those whose log ends first are left out.
   package func records(
-    at places: [KafkaTopicPartitionOffset], timeoutMilliseconds: Int32
+    at positions: [KafkaTopicPartitionOffset], timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [KafkaTopicPartition: KafkaRecord] {
-    guard !places.isEmpty else { return [:] }
-    try consumer.assign(places)
+    guard !positions.isEmpty else { return [:] }
+    try consumer.assign(positions)
     let result = Result { () throws(KafkaError) in
-      try readFirst(of: Set(places.map(\.partition)), timeoutMilliseconds: timeoutMilliseconds)
+      try readFirst(of: Set(positions.map(\.partition)), timeoutMilliseconds: timeoutMilliseconds)
     }
     try consumer.unassign()
     return try result.get()
@@ -106,15 +106,17 @@ package final class KafkaTopicProbe {
       let events = try consumer.poll(
         timeoutMilliseconds: deadline.remainingMilliseconds, recordsMaximum: 1
       ) { [topics = consumer.topics] record in
-        let place = KafkaTopicPartition(topic: topics[record.topicIndex], partition: record.partition)
-        if missing.remove(place) != nil { found[place] = record.copy(topic: place.topic) }
+        let partition = KafkaTopicPartition(topic: topics[record.topicIndex], partition: record.partition)
+        if missing.remove(partition) != nil { found[partition] = record.copy(topic: partition.topic) }
       }
       for event in events {
         switch event {
         case .endReached(let index, let partition, _):
           missing.remove(KafkaTopicPartition(topic: consumer.topics[index], partition: partition))
         case .error(let error):
-          if error.isFatal || error.partition.map(missing.contains) ?? false || error.isOfUnknownPlace { throw error }
+          if error.isFatal || error.partition.map(missing.contains) ?? false || error.isOfUnknownPartition {
+            throw error
+          }
         }
       }
     }
@@ -122,7 +124,7 @@ package final class KafkaTopicProbe {
   }
 
   /// The end of a log as the last records that were read of it told; nil where none were.
-  package func lastKnownEnd(of place: KafkaTopicPartition) -> Int64? { consumer.lastKnownEnd(of: place) }
+  package func lastKnownEnd(of partition: KafkaTopicPartition) -> Int64? { consumer.lastKnownEnd(of: partition) }
 
   /// Ends the client without waiting for that, where the process ends.
   package func abandon() { consumer.abandon() }
@@ -132,5 +134,5 @@ package final class KafkaTopicProbe {
 }
 
 extension KafkaError {
-  fileprivate var isOfUnknownPlace: Bool { kind == .unknownTopic || kind == .unknownPartition }
+  fileprivate var isOfUnknownPartition: Bool { kind == .unknownTopic || kind == .unknownPartition }
 }

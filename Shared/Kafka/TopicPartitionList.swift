@@ -7,11 +7,12 @@ internal import CLibrdkafka
 @safe final class TopicPartitionList {
   private let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 
-  init(_ partitions: [KafkaTopicPartitionOffset]) {
-    unsafe pointer = unsafe rd_kafka_topic_partition_list_new(Int32(clamping: partitions.count))
-    for place in partitions {
-      let entry = unsafe rd_kafka_topic_partition_list_add(pointer, place.partition.topic, place.partition.partition)
-      unsafe entry?.pointee.offset = place.offset
+  init(_ positions: [KafkaTopicPartitionOffset]) {
+    unsafe pointer = unsafe rd_kafka_topic_partition_list_new(Int32(clamping: positions.count))
+    for position in positions {
+      let entry = unsafe rd_kafka_topic_partition_list_add(
+        pointer, position.partition.topic, position.partition.partition)
+      unsafe entry?.pointee.offset = position.offset
     }
   }
 

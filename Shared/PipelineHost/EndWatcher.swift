@@ -88,7 +88,7 @@ final class EndWatcher: @unchecked Sendable {
       do throws(KafkaError) {
         let probe = try openProbe()
         note(try probe.partitionCounts(of: topics, timeoutMilliseconds: Self.questionMilliseconds))
-        try look(with: probe, shown: &shown)
+        try showLag(by: probe, shown: &shown)
       } catch {
         logger.limited(
           .warning, key: "ends", "the end offsets of the inputs cannot be read", ["error": .init(error.description)])
@@ -98,7 +98,7 @@ final class EndWatcher: @unchecked Sendable {
   }
 
   /// - Parameter shown: the partitions whose lag is shown; those that went to another instance are its to show.
-  private func look(with probe: KafkaTopicProbe, shown: inout Set<Int32>) throws(KafkaError) {
+  private func showLag(by probe: KafkaTopicProbe, shown: inout Set<Int32>) throws(KafkaError) {
     let clock = SystemClock()
     let watched = watched.withLock { $0 }
     for partition in shown.subtracting(watched.keys) {

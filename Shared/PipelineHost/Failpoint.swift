@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// The places at which a test may end or stop a service of the pipeline, all of them.
 ///
-/// `HANDBILL_FAILPOINT=NAME:kill@3` ends the process like a power cut when it comes to the place NAME for the third time;
-/// `stop` in place of `kill` stops it like SIGSTOP. Only the environment sets it. Without the variable, coming to a place
+/// `HANDBILL_FAILPOINT=NAME:kill@3` ends the process like a power cut when it comes to the point NAME for the third time;
+/// `stop` in point of `kill` stops it like SIGSTOP. Only the environment sets it. Without the variable, coming to a point
 /// costs one comparison.
 package enum Failpoint: String, CaseIterable, Sendable {
   /// A partition's epoch is raised, so that whoever had it is fenced, and nothing is loaded yet.
@@ -27,27 +27,27 @@ package enum Failpoint: String, CaseIterable, Sendable {
   /// The variable that sets one.
   package static let variable = "HANDBILL_FAILPOINT"
 
-  /// What happens at a place.
+  /// What happens at a point.
   package enum Action: String, Sendable {
     case kill
     case stop
   }
 
-  /// One place, what happens there, and at which time of coming there, from 1.
+  /// One point, what happens there, and at which time of coming there, from 1.
   struct Armed: Equatable, Sendable {
-    let place: Failpoint
+    let point: Failpoint
     let action: Action
     let time: Int
 
     /// Reads `after-commit:kill@3`; nil for anything else.
     init?(_ text: String) {
       let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-      guard parts.count == 2, let place = Failpoint(rawValue: String(parts[0])) else { return nil }
+      guard parts.count == 2, let point = Failpoint(rawValue: String(parts[0])) else { return nil }
       let words = parts[1].split(separator: "@", omittingEmptySubsequences: false)
       guard words.count == 2, let action = Action(rawValue: String(words[0])), let time = Int(words[1]), time > 0 else {
         return nil
       }
-      self.place = place
+      self.point = point
       self.action = action
       self.time = time
     }
@@ -67,10 +67,10 @@ package enum Failpoint: String, CaseIterable, Sendable {
   }()
   private static let count = Atomic(0)
 
-  /// This thread is at `place`.
+  /// This thread is at `point`.
   @inline(__always)
-  static func reach(_ place: Failpoint) {
-    if let armed, armed.place == place { act(armed) }
+  static func reach(_ point: Failpoint) {
+    if let armed, armed.point == point { act(armed) }
   }
 
   private static func act(_ armed: Armed) {

@@ -131,18 +131,18 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     }
     let began = clock.monotonicMilliseconds
     var fencedAt = began
-    var lookedAt = began
+    var probedAt = began
     do throws(PipelineError) {
       _ = try pipeline.open(by: claim) { lastOffsets throws(PipelineError) in
         fencedAt = clock.monotonicMilliseconds
-        defer { lookedAt = clock.monotonicMilliseconds }
-        return try look(partition, lastOffsets: lastOffsets)
+        defer { probedAt = clock.monotonicMilliseconds }
+        return try probes(of: partition, lastOffsets: lastOffsets)
       }
       logger.debug(
         "a partition is open",
         [
           "partition": .init(Int(partition)), "fence_ms": .init(Int(fencedAt - began)),
-          "look_ms": .init(Int(lookedAt - fencedAt)), "load_ms": .init(Int(clock.monotonicMilliseconds - lookedAt)),
+          "probe_ms": .init(Int(probedAt - fencedAt)), "load_ms": .init(Int(clock.monotonicMilliseconds - probedAt)),
         ])
       pipelines[partition] = pipeline
       perform(state.opened(partition, epoch: pipeline.ownEpoch, pipeline.standing))
@@ -152,10 +152,10 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   }
 
   /// Looks into the inputs' logs: their bounds, and the records that the positions rest on.
-  private func look(_ partition: Int32, lastOffsets: [Int64?]) throws(PipelineError) -> [TopicProbe] {
+  private func probes(of partition: Int32, lastOffsets: [Int64?]) throws(PipelineError) -> [TopicProbe] {
     do throws(KafkaError) {
-      let places = service.inputs.map { KafkaTopicPartition(topic: $0.topic, partition: partition) }
-      return try probe.lookAtRecords(places, lastOffsets: lastOffsets, timeoutMilliseconds: 10_000)
+      let partitions = service.inputs.map { KafkaTopicPartition(topic: $0.topic, partition: partition) }
+      return try probe.probes(partitions, lastOffsets: lastOffsets, timeoutMilliseconds: 10_000)
     } catch {
       throw .logUnreadable("the logs of partition \(partition) cannot be looked into: \(error)")
     }

@@ -114,9 +114,9 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
         guard let batch = batches[partition]?.take() else { continue }
         worker(partition).mailbox.put(.batch(partition, batch, generation: generation))
       case .pause(let partition):
-        try consumer.pause(places(partition))
+        try consumer.pause(topicPartitions(partition))
       case .resume(let partition):
-        try consumer.resume(places(partition))
+        try consumer.resume(topicPartitions(partition))
       case .close(let partition, let generation):
         worker(partition).mailbox.put(.close(partition, generation: generation))
       case .free:
@@ -126,13 +126,13 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     }
   }
 
-  private func places(_ partition: Int32) -> [KafkaTopicPartition] {
+  private func topicPartitions(_ partition: Int32) -> [KafkaTopicPartition] {
     service.inputs.map { KafkaTopicPartition(topic: $0.topic, partition: partition) }
   }
 
-  private func places(_ offsets: [Int32: [Int64]]) -> [KafkaTopicPartitionOffset] {
+  private func positions(_ offsets: [Int32: [Int64]]) -> [KafkaTopicPartitionOffset] {
     offsets.flatMap { partition, offsets in
-      zip(places(partition), offsets).map { KafkaTopicPartitionOffset($0, offset: $1) }
+      zip(topicPartitions(partition), offsets).map { KafkaTopicPartitionOffset($0, offset: $1) }
     }
   }
 
@@ -174,7 +174,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     nextCommit = now + ReaderLimits.commitMilliseconds
     let done = state.doneOffsets
     // Advisory only, for lag tools; the position is in the database.
-    do throws(KafkaError) { try consumer.commit(offsets: places(done)) } catch {
+    do throws(KafkaError) { try consumer.commit(offsets: positions(done)) } catch {
       logger.limited(.debug, key: "commit", "offsets were not committed", ["error": .init(error.description)])
     }
     ends.watch(done.mapValues { Watched(done: $0) })
@@ -192,8 +192,8 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
       if error.isFatal { throw error }
       logger.limited(
         .warning, key: "kafka-\(error.codeName)", "Kafka reported an error", ["error": .init(error.description)])
-      guard error.kind == .offsetOutOfRange, let place = error.partition else { return }
-      try perform(state.refused(place.partition, member: holdings.member, partitionCount: partitionCount))
+      guard error.kind == .offsetOutOfRange, let refused = error.partition else { return }
+      try perform(state.refused(refused.partition, member: holdings.member, partitionCount: partitionCount))
     }
   }
 
@@ -211,7 +211,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
 
   /// Reads all open partitions, each from where it stands.
   private func assign() throws(KafkaError) {
-    if let offsets = state.takeAssignment() { try consumer.assign(places(offsets)) }
+    if let offsets = state.takeAssignment() { try consumer.assign(positions(offsets)) }
   }
 
   private func takeEvents(timeoutMilliseconds: Int = 0) throws(KafkaError) {

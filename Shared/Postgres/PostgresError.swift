@@ -40,7 +40,7 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
   package var schema: String?
   package var table: String?
   package var column: String?
-  /// The place of the failed statement in its pipeline, from 0.
+  /// The index of the failed statement in its batch, from 0.
   package var statementIndex: Int?
   /// The name of the failed statement's type.
   package var statement: String?

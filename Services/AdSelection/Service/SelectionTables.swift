@@ -50,8 +50,8 @@ struct SelectionTables: ServiceTables {
     }
   }
 
-  func look(
-    up query: Never, partition: Int32, in connection: PostgresConnection
+  func lookUp(
+    _ query: Never, partition: Int32, in connection: PostgresConnection
   ) throws(PostgresError) -> Never {}
 
   func rows(_ batch: CommitBatch<AdSelection>) -> [TableRows] { [DecisionRows.rows(batch)] }

@@ -31,8 +31,8 @@ struct BillingTables: ServiceTables {
   }
 
   /// The catalogue is in memory; what it says is in the tables already.
-  func look(
-    up query: BillingQuery, partition: Int32, in connection: PostgresConnection
+  func lookUp(
+    _ query: BillingQuery, partition: Int32, in connection: PostgresConnection
   ) throws(PostgresError) -> BillingKnowledge {
     var knowledge = BillingKnowledge(campaigns: catalog.terms(of: query.campaigns))
     if !query.campaigns.isEmpty {

@@ -29,8 +29,8 @@ struct ClickTables: ServiceTables {
   }
 
   /// All questions in one round trip.
-  func look(
-    up query: ClickQuery, partition: Int32, in connection: PostgresConnection
+  func lookUp(
+    _ query: ClickQuery, partition: Int32, in connection: PostgresConnection
   ) throws(PostgresError) -> ClickKnowledge {
     var statements = StatementBatch()
     let clicks = query.identities.filter { $0.kind == .click }

@@ -9,7 +9,7 @@ internal import Runtime
 enum CatalogCommand {
   static let command = Command(
     "catalog", summary: "Shows and changes advertisers, campaigns, ads, apps, keys and settings.",
-    discussion: "A running console publishes each change within a second.", options: DatabasePlace.options,
+    discussion: "A running console publishes each change within a second.", options: DatabaseAddress.options,
     subcommands: [
       Command(
         "apply", summary: "Writes the records of a file; what it does not name stays.",
@@ -40,7 +40,7 @@ enum CatalogCommand {
         ], run: set),
       Command(
         "publish", summary: "Publishes the whole catalogue once, with a heartbeat, where no console does.",
-        options: KafkaPlace.options,
+        options: KafkaAddress.options,
         examples: [CommandExample("handbill catalog publish", "After a change while the console was away.")],
         run: publish),
       Command(
@@ -70,7 +70,7 @@ enum CatalogCommand {
       guard let handle else { throw UsageError("FILE \(path) cannot be read") }
       let bytes = try handle.read(upToCount: fileBytesMaximum + 1) ?? Data()
       let file = try CatalogFile.read(Array(bytes)).get()
-      return try withStore(DatabasePlace.address(invocation)) { store in try store.apply(file).get() }
+      return try withStore(DatabaseAddress.address(invocation)) { store in try store.apply(file).get() }
     }
     try CatalogOutput.show(applied, invocation)
     return .success
@@ -85,7 +85,7 @@ enum CatalogCommand {
       }
     }
     let rows = try await onOwnThread { [kind] in
-      try withStore(DatabasePlace.address(invocation)) { store in try store.list(kind: kind) }
+      try withStore(DatabaseAddress.address(invocation)) { store in try store.list(kind: kind) }
     }
     if invocation.wantsJSON {
       let records = rows.map { row in
@@ -102,9 +102,9 @@ enum CatalogCommand {
   }
 
   @Sendable private static func publish(_ invocation: Invocation) async throws -> ExitCode {
-    let kafka = try KafkaPlace(invocation).configuration(clientID: "handbill-catalog")
+    let kafka = try KafkaAddress(invocation).configuration(clientID: "handbill-catalog")
     let count = try await onOwnThread {
-      let database = try PostgresConfiguration(DatabasePlace.address(invocation), applicationName: "handbill-catalog")
+      let database = try PostgresConfiguration(DatabaseAddress.address(invocation), applicationName: "handbill-catalog")
       let pool = PostgresPool(database, size: 1)
       defer { pool.close() }
       return try CatalogPublisher.publishOnce(pool: pool, kafka: kafka, now: SystemClock().now)
@@ -122,7 +122,7 @@ enum CatalogCommand {
       members.append((parts[0], parts[1]))
     }
     let applied = try await onOwnThread { [members] in
-      try withStore(DatabasePlace.address(invocation)) { store in try store.set(key: key, members).get() }
+      try withStore(DatabaseAddress.address(invocation)) { store in try store.set(key: key, members).get() }
     }
     try CatalogOutput.show(applied, invocation)
     return .success

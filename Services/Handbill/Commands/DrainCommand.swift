@@ -14,19 +14,19 @@ enum DrainCommand {
       Every input of every service is at its end, every sequence that was given is taken, and every impression is
       counted. While devices go on this may never be so.
       """,
-    options: KafkaPlace.options + DatabasePlace.options + [
+    options: KafkaAddress.options + DatabaseAddress.options + [
       .value("timeout", "TIME", default: "15s", help: "How long it waits.")
     ],
     examples: [CommandExample("handbill drain && handbill reconcile", "The accounts once all is decided.")]
   ) { invocation in
-    let place = try KafkaPlace(invocation)
+    let kafka = try KafkaAddress(invocation)
     let timeout = try invocation.milliseconds("timeout", in: 0...3_600_000) ?? timeoutDefault
     let left = try await onOwnThread {
       let stop = StopRequest()
       let signals = stop.listen()
       defer { signals.cancel() }
       let drain = try Drain(
-        place: place, databaseURL: DatabasePlace.address(invocation), partitions: try partitions(place))
+        kafka: kafka, databaseURL: DatabaseAddress.address(invocation), partitions: try partitions(kafka))
       defer { drain.close() }
       return try drain.wait(timeoutMilliseconds: timeout, stop: stop)
     }
@@ -38,8 +38,8 @@ enum DrainCommand {
     return left.isEmpty ? .success : .failure
   }
 
-  private static func partitions(_ place: KafkaPlace) throws(KafkaError) -> Int32 {
-    let probe = try KafkaTopicProbe(configuration: place.configuration(clientID: "handbill-drain"))
+  private static func partitions(_ kafka: KafkaAddress) throws(KafkaError) -> Int32 {
+    let probe = try KafkaTopicProbe(configuration: kafka.configuration(clientID: "handbill-drain"))
     defer { probe.close(timeoutMilliseconds: 1_000) }
     return try probe.partitionCount(topic: Topic.requests.name, timeoutMilliseconds: 10_000)
   }

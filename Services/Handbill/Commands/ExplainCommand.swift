@@ -11,7 +11,7 @@ enum ExplainCommand {
       By what its client has: the request's id, the serve token of the answer, or the serve id, which tables and logs \
       show. Refused and unfilled requests are explained as well, with why. \(Explain.searchHelp)
       """,
-    options: DatabasePlace.options + [
+    options: DatabaseAddress.options + [
       .value("day", "TIME", help: "The day, or a moment of it, around which a request id is looked for, in UTC.")
     ],
     arguments: [
@@ -35,7 +35,7 @@ enum ExplainCommand {
       return day
     }
     let explanation = try await onOwnThread {
-      try ReportCommand.withPool(DatabasePlace.address(invocation)) { try Explain($0).explain(subject, around: day) }
+      try ReportCommand.withPool(DatabaseAddress.address(invocation)) { try Explain($0).explain(subject, around: day) }
     }
     guard explanation.isKnown else {
       Terminal.note("handbill explain: \(Explain.unknown(subject, around: day))")

@@ -12,7 +12,7 @@ enum LogCommand {
       A service that finds another log where it has read before stops that partition and says so. Find out why first:
       a topic that was made anew, another broker, a restored backup.
       """,
-    options: KafkaPlace.options + DatabasePlace.options,
+    options: KafkaAddress.options + DatabaseAddress.options,
     subcommands: [
       Command(
         "accept", summary: "Begins replaced logs at their beginning.",
@@ -47,9 +47,9 @@ enum LogCommand {
   @Sendable private static func accept(_ invocation: Invocation) async throws -> ExitCode {
     let name = invocation.argument(0) ?? ""
     let services = name == "all" ? PipelineSchema.all : [try PipelineSchema.named(name)]
-    let place = try KafkaPlace(invocation)
+    let kafka = try KafkaAddress(invocation)
     let results = try await onOwnThread {
-      let acceptance = LogAcceptance(place: place, databaseURL: try DatabasePlace.address(invocation))
+      let acceptance = LogAcceptance(kafka: kafka, databaseURL: try DatabaseAddress.address(invocation))
       return try acceptance.accept(services, topic: invocation.text("topic"))
     }
     try show(results, invocation)
@@ -66,10 +66,10 @@ enum LogCommand {
       let end = try invocation.integer("to", in: 1...Int.max), end > from
     else { throw UsageError("--from and --to are needed, and --to must be the higher one") }
     let result = try await onOwnThread {
-      let connection = try DatabasePlace.connect(invocation)
+      let connection = try DatabaseAddress.connect(invocation)
       defer { connection.close() }
       let positions = LogPositions(service: service, connection: connection)
-      let found = try positions.places().first { $0.topic == topic && $0.partition == partition }
+      let found = try positions.inputs().first { $0.topic == topic && $0.partition == partition }
       guard let found else { throw UsageError("\(service.service) does not read \(topic)[\(partition)]") }
       guard found.position.nextOffset == Int64(from) else {
         throw UsageError("\(service.service) stands at \(found.position.nextOffset), not at \(from)")

@@ -8,7 +8,7 @@ internal import Runtime
 /// `handbill migrate`: brings the database's schema up to date.
 enum MigrateCommand {
   static let command = Command(
-    "migrate", summary: "Brings the database's schema up to date.", options: DatabasePlace.options,
+    "migrate", summary: "Brings the database's schema up to date.", options: DatabaseAddress.options,
     examples: [CommandExample("handbill migrate up", "Applies what is missing.")],
     subcommands: [
       Command(
@@ -36,7 +36,7 @@ enum MigrateCommand {
 
   @Sendable private static func up(_ invocation: Invocation) async throws -> ExitCode {
     let result = try await onOwnThread {
-      let connection = try DatabasePlace.connect(invocation)
+      let connection = try DatabaseAddress.connect(invocation)
       defer { connection.close() }
       let runner = try MigrationRunner()
       return Applied(applied: try runner.up(connection), version: runner.requiredVersion)
@@ -54,7 +54,7 @@ enum MigrateCommand {
 
   @Sendable private static func status(_ invocation: Invocation) async throws -> ExitCode {
     let rows = try await onOwnThread {
-      let connection = try DatabasePlace.connect(invocation)
+      let connection = try DatabaseAddress.connect(invocation)
       defer { connection.close() }
       return try MigrationRunner().status(connection).map { row in
         StatusRow(version: row.version, name: row.name, appliedAt: row.appliedAt.map { Timestamp($0).rfc3339Text })

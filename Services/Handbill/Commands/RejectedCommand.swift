@@ -27,7 +27,7 @@ enum RejectedCommand {
       only), as long as the service keeps its batches.
       Nothing rejected is ever billed.
       """,
-    options: DatabasePlace.options,
+    options: DatabaseAddress.options,
     subcommands: [
       Command(
         "list", summary: "Shows rejected records, the latest first.",
@@ -62,7 +62,7 @@ enum RejectedCommand {
             "limit", "COUNT", default: "1000", help: "The most records, the latest; 1 to \(RejectedQuery.rowsLimit)."),
           .flag("dry-run", help: "Sends nothing: says what would be sent, and how it would be decided now."),
           .flag("yes", help: "Sends."),
-        ] + KafkaPlace.options,
+        ] + KafkaAddress.options,
         arguments: [CommandArgument("REFERENCE", isRequired: false, repeats: true, help: "\(reference).")],
         examples: [
           CommandExample(
@@ -75,7 +75,7 @@ enum RejectedCommand {
 
   @Sendable private static func list(_ invocation: Invocation) async throws -> ExitCode {
     let query = try query(invocation)
-    let address = try DatabasePlace.address(invocation)
+    let address = try DatabaseAddress.address(invocation)
     if invocation.has("summary") {
       let (counts, notKept) = try await onOwnThread {
         try ReportCommand.withPool(address) { pool in
@@ -103,7 +103,7 @@ enum RejectedCommand {
 
   @Sendable private static func show(_ invocation: Invocation) async throws -> ExitCode {
     let query = RejectedQuery(references: try references(invocation))
-    let address = try DatabasePlace.address(invocation)
+    let address = try DatabaseAddress.address(invocation)
     let settings = try ReplaySettings(invocation)
     let stories = try await onOwnThread {
       try ReportCommand.withPool(address) { pool in
@@ -137,9 +137,9 @@ enum RejectedCommand {
     guard invocation.has("dry-run") != invocation.has("yes") else {
       throw UsageError("give --dry-run to see what would be sent, or --yes to send it")
     }
-    let address = try DatabasePlace.address(invocation)
+    let address = try DatabaseAddress.address(invocation)
     let settings = try ReplaySettings(invocation)
-    let place = invocation.has("yes") ? try KafkaPlace(invocation) : nil
+    let kafka = invocation.has("yes") ? try KafkaAddress(invocation) : nil
     let report = try await onOwnThread {
       try ReportCommand.withPool(address) { pool in
         // Oldest first, as they came.
@@ -150,13 +150,13 @@ enum RejectedCommand {
         let outlooks = try settings.outlooks(of: records, pool)
         let sendable = zip(records, outlooks).filter(\.1.isSendable).map(\.0)
         var sent = 0
-        if let place, !sendable.isEmpty {
-          let replay = try RejectedReplay(place, topics: Set(sendable.map(\.reference.topic)))
+        if let kafka, !sendable.isEmpty {
+          let replay = try RejectedReplay(kafka, topics: Set(sendable.map(\.reference.topic)))
           for record in sendable { try replay.send(record) }
           sent = replay.finish()
         }
         return ReplayReport(
-          rows: Array(zip(records, outlooks)), sendable: sendable.count, sent: place == nil ? nil : sent,
+          rows: Array(zip(records, outlooks)), sendable: sendable.count, sent: kafka == nil ? nil : sent,
           isCut: found.isCut, cutNote: found.cutNote("records", limit: RejectedQuery.rowsLimit))
       }
     }

@@ -11,7 +11,7 @@ enum ReportCommand {
     discussion: """
       By any of \(dimensions), for any time. Ratios are exact, with two decimals; money is in units of the currency.
       """,
-    options: DatabasePlace.options + [
+    options: DatabaseAddress.options + [
       .value("group", "NAMES", help: "A line for each value of these, divided by commas, such as app,day."),
       .value(
         "where", "NAME=VALUE", repeats: true,
@@ -48,7 +48,7 @@ enum ReportCommand {
     let query = try ReportQuery.read(words).mapError { UsageError("\($0)") }.get()
     if invocation.has("anomalies") {
       let marks = try await onOwnThread {
-        try withPool(DatabasePlace.address(invocation)) { try Anomalies($0).list(query) }
+        try withPool(DatabaseAddress.address(invocation)) { try Anomalies($0).list(query) }
       }
       Terminal.write(
         invocation.wantsJSON ? marks.json(\.json).prettyText + "\n" : Anomaly.table(marks),
@@ -56,7 +56,7 @@ enum ReportCommand {
       return .success
     }
     let report = try await onOwnThread {
-      try withPool(DatabasePlace.address(invocation)) { try Reports($0).report(query) }
+      try withPool(DatabaseAddress.address(invocation)) { try Reports($0).report(query) }
     }
     Terminal.print(invocation.wantsJSON ? report.json.prettyText : report.text)
     return .success
@@ -89,7 +89,7 @@ enum ReconcileCommand {
       Every record has one outcome (I3), budgets hold (I5), the ledger balances (I6), accepted events, charges and
       served ads agree (I7), and no test traffic is charged (I8): all in one snapshot, while everything goes on.
       """,
-    options: DatabasePlace.options + [
+    options: DatabaseAddress.options + [
       .value(
         "tally", "FILE",
         help: "What devices know to have happened, as 'handbill simulate --tally' or a client of your own writes it "
@@ -102,7 +102,7 @@ enum ReconcileCommand {
   ) { invocation in
     let reconciliation = try await onOwnThread {
       let account = try invocation.text("tally").map(account)
-      return try ReportCommand.withPool(DatabasePlace.address(invocation)) {
+      return try ReportCommand.withPool(DatabaseAddress.address(invocation)) {
         try Reconciler($0).reconcile(tally: account)
       }
     }

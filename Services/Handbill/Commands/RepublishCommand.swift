@@ -14,7 +14,7 @@ enum RepublishCommand {
       of a consumer, which the producing service answers within a second or two: it sends the messages again from its
       own rows. By default from the first sequence that some consumer has not taken.
       """,
-    options: DatabasePlace.options + [
+    options: DatabaseAddress.options + [
       .value("partition", "NUMBER", help: "This partition only."),
       .value("from", "SEQUENCE", help: "From this sequence on."),
     ],
@@ -36,7 +36,7 @@ enum RepublishCommand {
     let partition = try invocation.integer("partition", in: 0...Int(Int32.max)).map { Int32($0) }
     let from = try invocation.integer("from", in: 1...Int.max).map { Int64($0) }
     let results = try await onOwnThread {
-      let connection = try DatabasePlace.connect(invocation)
+      let connection = try DatabaseAddress.connect(invocation)
       defer { connection.close() }
       return try ask(topic, partition, from, connection)
     }
@@ -62,20 +62,20 @@ enum RepublishCommand {
   private static func ask(
     _ topic: Topic, _ partition: Int32?, _ from: Int64?, _ connection: PostgresConnection
   ) throws -> [Asked] {
-    var least: [Int32: (positions: LogPositions, place: LogPositions.Place)] = [:]
+    var least: [Int32: (positions: LogPositions, input: LogPositions.StoredInput)] = [:]
     for reader in PipelineSchema.readers(of: topic) {
       let positions = LogPositions(service: reader, connection: connection)
-      for place in try positions.places() where place.topic == topic.name {
-        guard partition == nil || partition == place.partition else { continue }
-        let known = least[place.partition]?.place.position.consumedSequence ?? .max
-        if place.position.consumedSequence < known { least[place.partition] = (positions, place) }
+      for input in try positions.inputs() where input.topic == topic.name {
+        guard partition == nil || partition == input.partition else { continue }
+        let known = least[input.partition]?.input.position.consumedSequence ?? .max
+        if input.position.consumedSequence < known { least[input.partition] = (positions, input) }
       }
     }
-    return try least.values.sorted { $0.place.partition < $1.place.partition }.map { positions, place in
-      let sequence = from ?? place.position.consumedSequence + 1
-      try positions.askAgain(place, from: sequence)
+    return try least.values.sorted { $0.input.partition < $1.input.partition }.map { positions, input in
+      let sequence = from ?? input.position.consumedSequence + 1
+      try positions.askAgain(input, from: sequence)
       return Asked(
-        topic: topic.name, partition: place.partition, from: sequence, consumer: positions.service.service)
+        topic: topic.name, partition: input.partition, from: sequence, consumer: positions.service.service)
     }
   }
 }

@@ -13,12 +13,12 @@ enum SeedCommand {
       developer and house campaigns. Its app keys are known to everybody: for demos and tests only. Applied again it
       changes nothing.
       """,
-    options: DatabasePlace.options,
+    options: DatabaseAddress.options,
     examples: [CommandExample("handbill seed && handbill catalog list", "Fills the catalogue and shows it.")]
   ) { invocation in
     let seed = SeedNetwork(now: SystemClock().now)
     let applied = try await onOwnThread {
-      try apply(seed, databaseURL: DatabasePlace.address(invocation))
+      try apply(seed, databaseURL: DatabaseAddress.address(invocation))
     }
     try CatalogOutput.show(applied, invocation)
     if !invocation.wantsJSON {

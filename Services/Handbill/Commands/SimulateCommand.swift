@@ -16,7 +16,7 @@ enum SimulateCommand {
       show them, tap, send things twice, late and out of order, and somebody writes garbage. At the end the devices' own
       tally is written, which 'handbill reconcile --tally FILE' compares with the tables.
       """,
-    options: KafkaPlace.options + SimulationOptions.options + [
+    options: KafkaAddress.options + SimulationOptions.options + [
       .value("duration", "TIME", default: "30s", help: "How long visits begin."),
       .value("tally", "FILE", help: "Where the devices' tally goes, in the form of docs/tally.md."),
     ],
@@ -25,10 +25,10 @@ enum SimulateCommand {
     ]
   ) { invocation in
     let settings = try SimulationOptions.settings(invocation)
-    let place = try KafkaPlace(invocation)
+    let kafka = try KafkaAddress(invocation)
     let duration = try invocation.milliseconds("duration", in: 100...30 * 86_400_000) ?? 30_000
     let (tally, isComplete) = try await onOwnThread {
-      try run(place: place, settings: settings, milliseconds: duration)
+      try run(kafka: kafka, settings: settings, milliseconds: duration)
     }
     let text = tally.json.prettyText
     if let path = invocation.text("tally") {
@@ -40,14 +40,14 @@ enum SimulateCommand {
   }
 
   private static func run(
-    place: KafkaPlace, settings: SimulationSettings, milliseconds: Int
+    kafka: KafkaAddress, settings: SimulationSettings, milliseconds: Int
   ) throws -> (DeviceTally, Bool) {
     let stop = StopRequest()
     let signals = stop.listen()
     defer { signals.cancel() }
     let clock = SystemClock()
     let apps = SeedNetwork(now: clock.now).apps.map(\.id)
-    let fleet = try DeviceFleet(place: place, apps: apps, settings: settings, startedAt: clock.now)
+    let fleet = try DeviceFleet(kafka: kafka, apps: apps, settings: settings, startedAt: clock.now)
     let progress = ProgressLine()
     fleet.start()
     let end = clock.monotonicMilliseconds + Int64(milliseconds)

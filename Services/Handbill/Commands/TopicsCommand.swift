@@ -13,7 +13,7 @@ enum TopicsCommand {
 
   static let command = Command(
     "topics", summary: "Makes and shows the network's topics.",
-    options: KafkaPlace.options + [
+    options: KafkaAddress.options + [
       .value(
         "partitions", letter: "p", "COUNT", default: String(partitionsDefault),
         help: "The network's partition count; it may only grow."),
@@ -61,7 +61,7 @@ enum TopicsCommand {
   @Sendable private static func create(_ invocation: Invocation) async throws -> ExitCode {
     let (partitions, apps) = try settings(invocation)
     let replication = try invocation.integer("replication-factor", in: -1...9) ?? -1
-    let topics = NetworkTopics(place: try KafkaPlace(invocation), partitions: partitions)
+    let topics = NetworkTopics(kafka: try KafkaAddress(invocation), partitions: partitions)
     let results = try await onOwnThread {
       try topics.make(topics.settings(apps: apps), replicationFactor: Int32(replication))
     }
@@ -84,7 +84,7 @@ enum TopicsCommand {
 
   @Sendable private static func list(_ invocation: Invocation) async throws -> ExitCode {
     let (partitions, apps) = try settings(invocation)
-    let topics = NetworkTopics(place: try KafkaPlace(invocation), partitions: partitions)
+    let topics = NetworkTopics(kafka: try KafkaAddress(invocation), partitions: partitions)
     let wanted = topics.settings(apps: apps)
     let counts = try await onOwnThread { try topics.counts(wanted) }
     let rows = wanted.map { topic in

@@ -9,17 +9,17 @@ internal import Threads
 /// Whether everything that was written has been decided: each input of each service is at its end, and every sequence
 /// that was given has been taken by its consumers.
 struct Drain {
-  private let place: KafkaPlace
+  private let kafka: KafkaAddress
   private let connection: PostgresConnection
   private let probe: KafkaTopicProbe
   private let partitions: Int32
 
   /// - Throws: `PostgresError`, `KafkaError`.
-  init(place: KafkaPlace, databaseURL: String, partitions: Int32) throws {
-    self.place = place
+  init(kafka: KafkaAddress, databaseURL: String, partitions: Int32) throws {
+    self.kafka = kafka
     self.partitions = partitions
-    connection = try DatabasePlace.connect(databaseURL)
-    probe = try KafkaTopicProbe(configuration: place.configuration(clientID: "handbill-drain"))
+    connection = try DatabaseAddress.connect(databaseURL)
+    probe = try KafkaTopicProbe(configuration: kafka.configuration(clientID: "handbill-drain"))
   }
 
   func close() {
@@ -73,8 +73,8 @@ struct Drain {
       }
     }
     for service in PipelineSchema.all {
-      let places = try LogPositions(service: service, connection: connection).places()
-      let known = Dictionary(places.map { ("\($0.topic)[\($0.partition)]", $0.position) }) { $1 }
+      let inputs = try LogPositions(service: service, connection: connection).inputs()
+      let known = Dictionary(inputs.map { ("\($0.topic)[\($0.partition)]", $0.position) }) { $1 }
       for topic in Topic.allCases
       where PipelineSchema.readers(of: topic).contains(where: { $0.service == service.service }) {
         guard topic != .catalog, topic != .responses else { continue }

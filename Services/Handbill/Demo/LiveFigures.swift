@@ -50,7 +50,7 @@ struct LiveReader {
   private var start: LiveFigures?
 
   init(databaseURL: String, services: [ServiceProcess]) throws(PostgresError) {
-    connection = try DatabasePlace.connect(databaseURL)
+    connection = try DatabaseAddress.connect(databaseURL)
     self.services = services
   }
 

@@ -12,7 +12,7 @@ internal import Threads
 final class LocalNetwork: Sendable {
   let settings: LocalNetworkSettings
   let folder: DemoFolder
-  let kafka: KafkaPlace
+  let kafka: KafkaAddress
   let databaseURL: String
   let services: [ServiceProcess]
   let apps: [AppID]
@@ -21,7 +21,7 @@ final class LocalNetwork: Sendable {
   private let supervisor: Supervisor
 
   private init(
-    settings: LocalNetworkSettings, folder: DemoFolder, kafka: KafkaPlace, databaseURL: String,
+    settings: LocalNetworkSettings, folder: DemoFolder, kafka: KafkaAddress, databaseURL: String,
     services: [ServiceProcess], apps: [AppID], consoleURL: String, supervisor: Supervisor
   ) {
     self.settings = settings
@@ -92,13 +92,13 @@ extension LocalNetwork {
       try stop.check()
       let databaseURL = try startDatabase(folder)
       try stop.check()
-      let connection = try DatabasePlace.connect(databaseURL)
+      let connection = try DatabaseAddress.connect(databaseURL)
       let applied = try MigrationRunner().up(connection)
       connection.close()
       tell(applied.isEmpty ? "the schema is up to date" : "applied \(applied.count) migrations")
       let seed = SeedNetwork(now: SystemClock().now)
       let apps = seed.apps.map(\.id)
-      let topics = NetworkTopics(place: kafka, partitions: settings.partitions)
+      let topics = NetworkTopics(kafka: kafka, partitions: settings.partitions)
       let made = try topics.make(topics.settings(apps: apps))
       tell("\(made.count) topics with \(settings.partitions) partitions")
       try acceptLogs(folder, kafka, databaseURL)
@@ -112,17 +112,17 @@ extension LocalNetwork {
         apps: apps, consoleURL: services.consoleURL, supervisor: supervisor)
     }
 
-    private func startKafka(_ folder: DemoFolder) throws -> KafkaPlace {
+    private func startKafka(_ folder: DemoFolder) throws -> KafkaAddress {
       switch settings.kafka {
       case .external(let servers):
         tell("Kafka at \(servers)")
-        return KafkaPlace(bootstrapServers: servers, isEmbedded: false)
+        return KafkaAddress(bootstrapServers: servers, isEmbedded: false)
       case .local:
         let broker = try LocalKafka(LocalKafka.Configuration(folder: folder.file("kafka")))
         supervisor.add("kafka") { broker.stopAndWait() }
         try broker.startAndWait()
         tell("Kafka at \(broker.bootstrapServers), started in \(folder.file("kafka"))")
-        return KafkaPlace(bootstrapServers: broker.bootstrapServers, isEmbedded: false)
+        return KafkaAddress(bootstrapServers: broker.bootstrapServers, isEmbedded: false)
       case .embedded:
         // A socket's path may have 107 bytes, and the folder's may be longer.
         let short = try TemporaryFolder(prefix: "hbd")
@@ -137,7 +137,7 @@ extension LocalNetwork {
         let line = try child.waitForLine(prefix: "ready ", timeoutMilliseconds: Self.brokerStartMilliseconds)
         let servers = String(line.dropFirst("ready ".count))
         tell("the embedded broker at \(servers)")
-        return KafkaPlace(bootstrapServers: servers, isEmbedded: true, controlSocket: socket)
+        return KafkaAddress(bootstrapServers: servers, isEmbedded: true, controlSocket: socket)
       }
     }
 
@@ -157,7 +157,7 @@ extension LocalNetwork {
     }
 
     /// A new broker has new logs: the positions of an earlier run belong to others.
-    private func acceptLogs(_ folder: DemoFolder, _ kafka: KafkaPlace, _ databaseURL: String) throws {
+    private func acceptLogs(_ folder: DemoFolder, _ kafka: KafkaAddress, _ databaseURL: String) throws {
       let description =
         switch settings.kafka {
         case .embedded: "embedded \(kafka.bootstrapServers) \(SystemClock().now)"
@@ -165,7 +165,7 @@ extension LocalNetwork {
         case .external(let servers): servers
         }
       guard try folder.isBrokerNew(description) else { return }
-      let results = try LogAcceptance(place: kafka, databaseURL: databaseURL).accept(PipelineSchema.all)
+      let results = try LogAcceptance(kafka: kafka, databaseURL: databaseURL).accept(PipelineSchema.all)
       let count = results.count { $0.outcome == "accepted" }
       if count > 0 { tell("\(count) logs of an earlier broker begin anew") }
     }

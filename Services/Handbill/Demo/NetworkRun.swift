@@ -22,7 +22,7 @@ struct NetworkRun {
 
   private static let drainMilliseconds = 15_000
   private static let acknowledgeMilliseconds = 15_000
-  private static let lookMilliseconds: Int64 = 1_000
+  private static let tableMilliseconds: Int64 = 1_000
 
   /// Runs it. Blocks.
   func run() throws -> ExitCode {
@@ -33,8 +33,8 @@ struct NetworkRun {
     }
     let network = try LocalNetwork.start(settings, stop: stop, tell: tell)
     defer { network.stop() }
-    try network.folder.write(NetworkPlaces.script(network), to: network.folder.file("environment"))
-    if case .untilStopped = length { NetworkPlaces.show(network) }
+    try network.folder.write(NetworkAddresses.script(network), to: network.folder.file("environment"))
+    if case .untilStopped = length { NetworkAddresses.show(network) }
     let (tally, isAcknowledged) = try drive(network, table, tell)
     if let tally { try network.folder.write(tally.json.prettyText + "\n", to: network.folder.file("tally.json")) }
     if case .untilStopped = length { return .success }
@@ -53,19 +53,19 @@ struct NetworkRun {
     _ = try reader.read()
     let fleet =
       simulation.visitsPerSecond > 0
-      ? try DeviceFleet(place: network.kafka, apps: network.apps, settings: simulation, startedAt: clock.now) : nil
+      ? try DeviceFleet(kafka: network.kafka, apps: network.apps, settings: simulation, startedAt: clock.now) : nil
     fleet?.start()
     let chaos = isChaotic ? Chaos(services: network.services, seed: simulation.seed, tell: tell) : nil
     let startedAt = clock.monotonicMilliseconds
-    var nextLook = startedAt + Self.lookMilliseconds
+    var nextTable = startedAt + Self.tableMilliseconds
     while true {
       let now = clock.monotonicMilliseconds
       if case .seconds(let seconds) = length, now - startedAt >= Int64(seconds) * 1_000 { break }
       if let lost = network.services.first(where: \.isGivenUp) {
         throw DemoFailure("\(lost.name) does not run any more")
       }
-      if stop.wait(milliseconds: Int(max(1, nextLook - now))) { break }
-      nextLook += Self.lookMilliseconds
+      if stop.wait(milliseconds: Int(max(1, nextTable - now))) { break }
+      nextTable += Self.tableMilliseconds
       do {
         let figures = try reader.read()
         table.show(figures, seconds: Int((clock.monotonicMilliseconds - startedAt) / 1_000))
@@ -84,7 +84,7 @@ struct NetworkRun {
       return .failure
     }
     let drain = try Drain(
-      place: network.kafka, databaseURL: network.databaseURL, partitions: network.settings.partitions)
+      kafka: network.kafka, databaseURL: network.databaseURL, partitions: network.settings.partitions)
     defer { drain.close() }
     let left = try drain.wait(timeoutMilliseconds: Self.drainMilliseconds, stop: stop)
     try stop.check()
@@ -98,7 +98,7 @@ struct NetworkRun {
 }
 
 /// Where to look at a network of this machine.
-enum NetworkPlaces {
+enum NetworkAddresses {
   /// A shell script that makes other commands work on the network.
   static func script(_ network: LocalNetwork) -> String {
     network.environment.sorted { $0.key < $1.key }.map { name, value in

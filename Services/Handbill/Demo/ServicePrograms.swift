@@ -29,7 +29,7 @@ struct ServicePrograms: Sendable {
 
   /// Starts all of them, each with an admin port and a log file of its own.
   func start(
-    kafka: KafkaPlace, databaseURL: String, folder: DemoFolder, supervisor: Supervisor,
+    kafka: KafkaAddress, databaseURL: String, folder: DemoFolder, supervisor: Supervisor,
     tell: @escaping @Sendable (String) -> Void
   ) throws -> Started {
     let keys = try folder.tokenKeysFile()

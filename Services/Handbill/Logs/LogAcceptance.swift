@@ -11,21 +11,21 @@ internal import Runtime
 /// from the first sequence not taken, so nothing is lost with the old log but what clients had written there and
 /// nobody had read.
 struct LogAcceptance {
-  let place: KafkaPlace
+  let kafka: KafkaAddress
   let databaseURL: String
 
   /// Accepts what was replaced among the inputs of `services`, all topics or one, and leaves the rest alone.
   ///
   /// Blocks.
   func accept(_ services: [PipelineSchema], topic: String? = nil) throws -> [LogPositions.Result] {
-    let connection = try DatabasePlace.connect(databaseURL)
+    let connection = try DatabaseAddress.connect(databaseURL)
     defer { connection.close() }
-    let probe = try KafkaTopicProbe(configuration: place.configuration(clientID: "handbill-log"))
+    let probe = try KafkaTopicProbe(configuration: kafka.configuration(clientID: "handbill-log"))
     defer { probe.close(timeoutMilliseconds: 1_000) }
     var results: [LogPositions.Result] = []
     for service in services {
       let positions = LogPositions(service: service, connection: connection)
-      for stored in try positions.places() where topic == nil || stored.topic == topic {
+      for stored in try positions.inputs() where topic == nil || stored.topic == topic {
         results.append(try accept(stored, of: positions, probe))
       }
     }
@@ -33,10 +33,10 @@ struct LogAcceptance {
   }
 
   private func accept(
-    _ stored: LogPositions.Place, of positions: LogPositions, _ probe: KafkaTopicProbe
+    _ stored: LogPositions.StoredInput, of positions: LogPositions, _ probe: KafkaTopicProbe
   ) throws -> LogPositions.Result {
     let isSequenced = PipelineSchema.sequenced.contains { $0.topic.name == stored.topic }
-    let found = try probe.look(
+    let found = try probe.probesByBounds(
       [KafkaTopicPartition(topic: stored.topic, partition: stored.partition)],
       lastOffsets: [stored.position.last?.offset], timeoutMilliseconds: 10_000)[0]
     func result(_ outcome: String, _ detail: String) -> LogPositions.Result {

@@ -10,13 +10,13 @@ internal import Runtime
 /// gives it up and opens it again, and takes the next batch number, so that the change has its place in the order.
 struct LogPositions {
   /// One input of one partition.
-  struct Place: Sendable {
+  struct StoredInput: Sendable {
     let partition: Int32
     let topic: String
     let position: InputPosition
   }
 
-  /// What was done with one place.
+  /// What was done with one input.
   struct Result: Encodable, Sendable {
     let service: String
     let topic: String
@@ -36,12 +36,12 @@ struct LogPositions {
   }
 
   /// The stored positions, by topic and partition.
-  func places() throws(PostgresError) -> [Place] {
+  func inputs() throws(PostgresError) -> [StoredInput] {
     let sql = """
       SELECT partition, topic, next_offset, last_offset, last_timestamp, last_hash, consumed_sequence, consumed_watermark
       FROM \(schema).input ORDER BY topic, partition
       """
-    var places: [Place] = []
+    var inputs: [StoredInput] = []
     for row in try connection.query(sql) {
       var last: RecordIdentity?
       if let offset: Int64 = try row.decode(3), let timestamp: Int64 = try row.decode(4),
@@ -52,57 +52,57 @@ struct LogPositions {
       let position = InputPosition(
         nextOffset: try row.decode(2), last: last, consumedSequence: try row.decode(6),
         consumedWatermark: Timestamp(try row.decode(7)))
-      places.append(Place(partition: try row.decode(0), topic: try row.decode(1), position: position))
+      inputs.append(StoredInput(partition: try row.decode(0), topic: try row.decode(1), position: position))
     }
-    return places
+    return inputs
   }
 
   /// Begins the log at `firstOffset`, its beginning. The sequences taken stay; `isSequenced` asks the producing
   /// service, through the table `gap_request`, to publish again from the first one not taken.
-  func accept(_ place: Place, firstOffset: Int64, isSequenced: Bool) throws(PostgresError) {
+  func accept(_ input: StoredInput, firstOffset: Int64, isSequenced: Bool) throws(PostgresError) {
     try connection.transaction { connection throws(PostgresError) in
-      try move(place, to: firstOffset, in: connection)
-      if isSequenced { try askAgain(place, from: place.position.consumedSequence + 1, in: connection) }
+      try move(input, to: firstOffset, in: connection)
+      if isSequenced { try askAgain(input, from: input.position.consumedSequence + 1, in: connection) }
     }
   }
 
-  /// Asks the producing service to publish `place`'s topic again from `sequence` on.
-  func askAgain(_ place: Place, from sequence: Int64) throws(PostgresError) {
-    try askAgain(place, from: sequence, in: connection)
+  /// Asks the producing service to publish `input`'s topic again from `sequence` on.
+  func askAgain(_ input: StoredInput, from sequence: Int64) throws(PostgresError) {
+    try askAgain(input, from: sequence, in: connection)
   }
 
   /// Records the offsets as lost and goes on behind them.
-  func skip(_ place: Place, _ offsets: Range<Int64>, detail: String) throws(PostgresError) {
+  func skip(_ input: StoredInput, _ offsets: Range<Int64>, detail: String) throws(PostgresError) {
     try connection.transaction { connection throws(PostgresError) in
-      let number = try move(place, to: offsets.upperBound, in: connection)
+      let number = try move(input, to: offsets.upperBound, in: connection)
       _ = try connection.execute(
         sql: """
           INSERT INTO \(schema).lost_range (partition, topic, first_offset, next_offset, batch_number, detail)
           VALUES ($1, $2, $3, $4, $5, $6)
           """,
-        [place.partition, place.topic, offsets.lowerBound, offsets.upperBound, number, detail])
+        [input.partition, input.topic, offsets.lowerBound, offsets.upperBound, number, detail])
     }
   }
 
   private func askAgain(
-    _ place: Place, from sequence: Int64, in connection: PostgresConnection
+    _ input: StoredInput, from sequence: Int64, in connection: PostgresConnection
   ) throws(PostgresError) {
     _ = try connection.execute(
       sql: "INSERT INTO \(schema).gap_request (partition, topic, sequence) VALUES ($1, $2, $3)",
-      [place.partition, place.topic, sequence])
+      [input.partition, input.topic, sequence])
   }
 
   /// - Returns: the number of the batch that the move is.
   @discardableResult
   private func move(
-    _ place: Place, to offset: Int64, in connection: PostgresConnection
+    _ input: StoredInput, to offset: Int64, in connection: PostgresConnection
   ) throws(PostgresError) -> Int64 {
     _ = try connection.execute(sql: "SET LOCAL lock_timeout = '5s'")
     let rows = try connection.query(
       """
       UPDATE \(schema).partition SET epoch = epoch + 1, batch_number = batch_number + 1 WHERE partition = $1
       RETURNING batch_number
-      """, [place.partition])
+      """, [input.partition])
     guard let row = rows.first else { throw PostgresError(.undecodable, "the partition's row is not there") }
     let number: Int64 = try row.decode(0)
     // Whoever decided meanwhile has moved the position: then nothing may be changed by what was seen before.
@@ -110,15 +110,15 @@ struct LogPositions {
       sql: """
         UPDATE \(schema).input SET next_offset = $4, last_offset = NULL, last_timestamp = NULL, last_hash = NULL
         WHERE partition = $1 AND topic = $2 AND next_offset = $3
-        """, [place.partition, place.topic, place.position.nextOffset, offset])
+        """, [input.partition, input.topic, input.position.nextOffset, offset])
     guard moved == 1 else {
-      throw PostgresError(.undecodable, "\(place.topic)[\(place.partition)] moved meanwhile; look again")
+      throw PostgresError(.undecodable, "\(input.topic)[\(input.partition)] moved meanwhile; look again")
     }
-    _ = try connection.execute(sql: addBatch, [place.partition, number])
+    _ = try connection.execute(sql: addBatch, [input.partition, number])
     return number
   }
 
-  /// A batch without records, at the places where everything stands now.
+  /// A batch without records, at the positions where everything stands now.
   private var addBatch: String {
     """
     INSERT INTO \(schema).batch (partition, batch_number, committed_at, watermark, input_topics, first_offsets,

@@ -32,16 +32,16 @@ final class DeviceFleet: Sendable {
   private static let planMilliseconds: Int64 = 10
 
   /// Starts connecting; visits begin with `start`.
-  init(place: KafkaPlace, apps: [AppID], settings: SimulationSettings, startedAt: Timestamp) throws {
+  init(kafka: KafkaAddress, apps: [AppID], settings: SimulationSettings, startedAt: Timestamp) throws {
     self.settings = settings
     population = DevicePopulation(apps: apps, settings: settings)
     tally = TallyCounter(startedAt: startedAt)
-    var kafka = KafkaTransportSettings(bootstrapServers: place.bootstrapServers, apps: apps)
-    kafka.isEmbedded = place.isEmbedded
-    kafka.properties = place.properties
-    transport = KafkaTransport(settings: kafka)
+    var transportSettings = KafkaTransportSettings(bootstrapServers: kafka.bootstrapServers, apps: apps)
+    transportSettings.isEmbedded = kafka.isEmbedded
+    transportSettings.properties = kafka.properties
+    transport = KafkaTransport(settings: transportSettings)
     network = UnreliableNetwork(transport, settings: settings, agenda: agenda, tally: tally)
-    garbage = settings.garbagePerSecond > 0 ? try GarbageWriter(place, seed: settings.seed, tally: tally) : nil
+    garbage = settings.garbagePerSecond > 0 ? try GarbageWriter(kafka, seed: settings.seed, tally: tally) : nil
     plan = Mutex(Plan(chance: SeededGenerator(seed: settings.seed), startedAt: DeviceClock.monotonic))
     let agenda = agenda
     thread = OwnerThread("devices") { agenda.run() }

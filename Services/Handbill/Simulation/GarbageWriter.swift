@@ -10,9 +10,9 @@ final class GarbageWriter: Sendable {
   private static let largestBytes = 40_000
 
   /// - Throws: `KafkaError` when the topics are not to be seen within 10 s.
-  init(_ place: KafkaPlace, seed: UInt64, tally: TallyCounter) throws(KafkaError) {
+  init(_ kafka: KafkaAddress, seed: UInt64, tally: TallyCounter) throws(KafkaError) {
     producer = try KafkaProducer(
-      configuration: place.configuration(clientID: "handbill-garbage"), failed: { _ in },
+      configuration: kafka.configuration(clientID: "handbill-garbage"), failed: { _ in },
       reports: { reports in
         let count = reports.count { $0.error == nil }
         tally.change { $0.garbage += count }

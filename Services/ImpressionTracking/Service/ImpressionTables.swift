@@ -22,8 +22,8 @@ struct ImpressionTables: ServiceTables {
       windows: windows, now: now, counts: Dictionary(rows.map { ($0.key, $0.events) }, uniquingKeysWith: +))
   }
 
-  func look(
-    up query: ImpressionIDs, partition: Int32, in connection: PostgresConnection
+  func lookUp(
+    _ query: ImpressionIDs, partition: Int32, in connection: PostgresConnection
   ) throws(PostgresError) -> ImpressionIDs {
     var known = ImpressionIDs()
     known.impressions = Set(try connection.run(FindImpressions(ids: query.impressions)))

@@ -13,7 +13,7 @@ $function$;
 -- Notes the windows by which a partition's new owner decides, where they are others than the last owner's; in the
 -- transaction that makes it the owner. What was replaced 60 days ago goes: no window is longer than 7 days, so that
 -- nothing of then can still be decided.
-CREATE OR REPLACE FUNCTION public.keep_windows(service text, place int, names text[], lengths bigint[]) RETURNS void
+CREATE OR REPLACE FUNCTION public.keep_windows(service text, partition_number int, names text[], lengths bigint[]) RETURNS void
 LANGUAGE plpgsql AS $function$
 BEGIN
   EXECUTE format($sql$
@@ -23,12 +23,12 @@ BEGIN
     WHERE own.milliseconds IS DISTINCT FROM (
       SELECT w.milliseconds FROM %1$I.windows w WHERE w.partition = $1 AND w.name = own.name
       ORDER BY w.in_force_from DESC LIMIT 1)
-  $sql$, service) USING place, names, lengths;
+  $sql$, service) USING partition_number, names, lengths;
   EXECUTE format($sql$
     DELETE FROM %1$I.windows w WHERE w.partition = $1 AND EXISTS (
       SELECT FROM %1$I.windows later WHERE later.partition = $1 AND later.name = w.name
         AND later.in_force_from > w.in_force_from AND later.in_force_from < now() - interval '60 days')
-  $sql$, service) USING place;
+  $sql$, service) USING partition_number;
 END
 $function$;
 
@@ -38,31 +38,31 @@ $function$;
 CREATE OR REPLACE FUNCTION public.forget_batches(service text, oldest timestamptz, most int) RETURNS bigint LANGUAGE plpgsql AS
 $function$
 DECLARE
-  place int;
+  partition_number int;
   last_number bigint;
   gone bigint;
   total bigint := 0;
 BEGIN
   -- One instance is enough.
   IF NOT pg_try_advisory_xact_lock(hashtext('forget_batches'), hashtext(service)) THEN RETURN 0; END IF;
-  FOR place IN EXECUTE format('SELECT partition FROM %I.partition ORDER BY partition', service) LOOP
+  FOR partition_number IN EXECUTE format('SELECT partition FROM %I.partition ORDER BY partition', service) LOOP
     EXECUTE format(
       'SELECT max(batch_number) FROM (
          SELECT batch_number, committed_at FROM %1$I.batch WHERE partition = $1 AND batch_number < (
            SELECT batch_number FROM %1$I.partition WHERE partition = $1)
          ORDER BY batch_number LIMIT $2
        ) AS first WHERE committed_at < $3', service)
-      INTO last_number USING place, most, oldest;
+      INTO last_number USING partition_number, most, oldest;
     CONTINUE WHEN last_number IS NULL;
     EXECUTE format('DELETE FROM %I.batch WHERE partition = $1 AND batch_number <= $2', service)
-      USING place, last_number;
+      USING partition_number, last_number;
     GET DIAGNOSTICS gone = ROW_COUNT;
     total := total + gone;
     EXECUTE format('DELETE FROM %I.rejected WHERE partition = $1 AND batch_number <= $2', service)
-      USING place, last_number;
+      USING partition_number, last_number;
     EXECUTE format('DELETE FROM %I.lost_range WHERE partition = $1 AND batch_number <= $2', service)
-      USING place, last_number;
-    EXECUTE format('DELETE FROM %I.gap_request WHERE partition = $1 AND noticed_at < $2', service) USING place, oldest;
+      USING partition_number, last_number;
+    EXECUTE format('DELETE FROM %I.gap_request WHERE partition = $1 AND noticed_at < $2', service) USING partition_number, oldest;
   END LOOP;
   RETURN total;
 END

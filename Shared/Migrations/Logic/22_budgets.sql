@@ -1,7 +1,7 @@
 -- The shared rows of a settlement: locked and read at its beginning, counted with meanwhile, written at its end.
 --
 -- Each step takes the arrays of the settlement into variables of its own before its loop: there an element is read and
--- changed in place, while a function that is given a whole settlement for each of its asks would copy it each time.
+-- changed in level, while a function that is given a whole settlement for each of its asks would copy it each time.
 
 -- Locks ascending (account, campaign, day), so that nobody waits in a circle.
 CREATE OR REPLACE FUNCTION billing.lock_budgets(
@@ -95,16 +95,16 @@ LANGUAGE sql IMMUTABLE AS $function$
 $function$;
 
 -- The least of some amounts: a budget can pay no more than each of its rows.
-CREATE OR REPLACE FUNCTION billing.least_of(amounts numeric[], places int[]) RETURNS numeric
+CREATE OR REPLACE FUNCTION billing.least_of(amounts numeric[], levels int[]) RETURNS numeric
 LANGUAGE sql IMMUTABLE AS $function$
-  SELECT least(amounts[places[1]], amounts[places[2]], amounts[places[3]])
+  SELECT least(amounts[levels[1]], amounts[levels[2]], amounts[levels[3]])
 $function$;
 
 -- What is free and nobody waits for.
-CREATE OR REPLACE FUNCTION billing.unclaimed(free numeric[], waiting numeric[], places int[]) RETURNS numeric
+CREATE OR REPLACE FUNCTION billing.unclaimed(free numeric[], waiting numeric[], levels int[]) RETURNS numeric
 LANGUAGE sql IMMUTABLE AS $function$
-  SELECT least(free[places[1]] - waiting[places[1]], free[places[2]] - waiting[places[2]],
-    free[places[3]] - waiting[places[3]])
+  SELECT least(free[levels[1]] - waiting[levels[1]], free[levels[2]] - waiting[levels[2]],
+    free[levels[3]] - waiting[levels[3]])
 $function$;
 
 -- funded only ever falls here: that charged + allotted stays below it is for the constraints to judge.

@@ -30,7 +30,7 @@ DECLARE
   versions bigint[] := settlement.versions;
   r billing.settle_return;
   account int;
-  place int;
+  level int;
   closes boolean;
   before bigint;
   after bigint;
@@ -56,12 +56,12 @@ BEGIN
       ended_at = CASE WHEN closes THEN a.ended_at ELSE r.returned_at END,
       end_version = CASE WHEN closes THEN a.end_version ELSE versions[account] END
     WHERE a.id = r.allotment;
-    FOREACH place IN ARRAY ARRAY[account, settlement.campaign_rows[r.day], settlement.day_rows[r.day]] LOOP
-      allotted[place] := allotted[place] + CASE WHEN closes THEN after - before ELSE -before END;
-      free[place] := free[place] + before - after;
+    FOREACH level IN ARRAY ARRAY[account, settlement.campaign_rows[r.day], settlement.day_rows[r.day]] LOOP
+      allotted[level] := allotted[level] + CASE WHEN closes THEN after - before ELSE -before END;
+      free[level] := free[level] + before - after;
       IF NOT closes THEN
-        charged[place] := charged[place] + after;
-        remaining[place] := remaining[place] - after;
+        charged[level] := charged[level] + after;
+        remaining[level] := remaining[level] - after;
       END IF;
     END LOOP;
   END LOOP;

@@ -12,8 +12,8 @@ DECLARE
   charged numeric[] := settlement.charged;
   versions bigint[] := settlement.versions;
   ready billing.settle_ready[] := settlement.ready;
-  places int[];
-  place int;
+  levels int[];
+  level int;
   named record;
   waiter record;
   new_fate smallint;
@@ -21,7 +21,7 @@ BEGIN
   FOR named IN
     SELECT * FROM billing.settled_days(settlement.accounts, settlement.campaigns, settlement.days) AS d ORDER BY d.index
   LOOP
-    places := ARRAY[settlement.account_rows[named.index], settlement.campaign_rows[named.index],
+    levels := ARRAY[settlement.account_rows[named.index], settlement.campaign_rows[named.index],
       settlement.day_rows[named.index]];
     FOR waiter IN
       SELECT w.batch_number, w.position, w.price FROM billing.waiting w
@@ -29,22 +29,22 @@ BEGIN
         AND w.advertiser = named.advertiser AND w.currency = named.currency
       ORDER BY w.batch_number, w.position
     LOOP
-      new_fate := CASE WHEN waiter.price <= billing.least_of(free, places) THEN vocabulary.charge_fate('charged')
-        WHEN waiter.price > billing.least_of(remaining, places) THEN vocabulary.charge_fate('unfunded') END;
+      new_fate := CASE WHEN waiter.price <= billing.least_of(free, levels) THEN vocabulary.charge_fate('charged')
+        WHEN waiter.price > billing.least_of(remaining, levels) THEN vocabulary.charge_fate('unfunded') END;
       -- What is beyond one batch is looked at by the next.
       IF new_fate IS NULL OR cardinality(ready) >= ready_maximum THEN
         settlement.is_waited_for[named.index] := true;
         EXIT;
       END IF;
-      versions[places[1]] := versions[places[1]] + 1;
-      ready := ready || ROW(waiter.batch_number, waiter.position, new_fate, versions[places[1]])::billing.settle_ready;
-      FOREACH place IN ARRAY places LOOP
-        waits[place] := waits[place] - waiter.price;
-        waiting[place] := waiting[place] - waiter.price;
+      versions[levels[1]] := versions[levels[1]] + 1;
+      ready := ready || ROW(waiter.batch_number, waiter.position, new_fate, versions[levels[1]])::billing.settle_ready;
+      FOREACH level IN ARRAY levels LOOP
+        waits[level] := waits[level] - waiter.price;
+        waiting[level] := waiting[level] - waiter.price;
         IF new_fate = vocabulary.charge_fate('charged') THEN
-          charged[place] := charged[place] + waiter.price;
-          free[place] := free[place] - waiter.price;
-          remaining[place] := remaining[place] - waiter.price;
+          charged[level] := charged[level] + waiter.price;
+          free[level] := free[level] - waiter.price;
+          remaining[level] := remaining[level] - waiter.price;
         END IF;
       END LOOP;
     END LOOP;

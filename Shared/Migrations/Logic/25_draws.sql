@@ -14,31 +14,31 @@ DECLARE
   is_waited_for boolean[] := settlement.is_waited_for;
   fates billing.settle_fate[] := settlement.fates;
   draw billing.settle_draw;
-  places int[];
-  place int;
+  levels int[];
+  level int;
   new_fate smallint;
 BEGIN
   FOREACH draw IN ARRAY draws LOOP
-    places := ARRAY[settlement.account_rows[draw.day], settlement.campaign_rows[draw.day],
+    levels := ARRAY[settlement.account_rows[draw.day], settlement.campaign_rows[draw.day],
       settlement.day_rows[draw.day]];
-    versions[places[1]] := versions[places[1]] + 1;
+    versions[levels[1]] := versions[levels[1]] + 1;
     new_fate := CASE
-      WHEN draw.is_late THEN CASE WHEN draw.price <= billing.unclaimed(free, waiting, places)
+      WHEN draw.is_late THEN CASE WHEN draw.price <= billing.unclaimed(free, waiting, levels)
         THEN vocabulary.charge_fate('charged') ELSE vocabulary.charge_fate('late') END
-      WHEN draw.price <= billing.least_of(free, places) AND NOT is_waited_for[draw.day]
+      WHEN draw.price <= billing.least_of(free, levels) AND NOT is_waited_for[draw.day]
         THEN vocabulary.charge_fate('charged')
-      WHEN draw.price <= billing.least_of(remaining, places) THEN vocabulary.charge_fate('waiting')
+      WHEN draw.price <= billing.least_of(remaining, levels) THEN vocabulary.charge_fate('waiting')
       ELSE vocabulary.charge_fate('unfunded') END;
-    fates := fates || ROW(new_fate, versions[places[1]])::billing.settle_fate;
+    fates := fates || ROW(new_fate, versions[levels[1]])::billing.settle_fate;
     IF new_fate = vocabulary.charge_fate('waiting') THEN is_waited_for[draw.day] := true; END IF;
-    FOREACH place IN ARRAY places LOOP
+    FOREACH level IN ARRAY levels LOOP
       IF new_fate = vocabulary.charge_fate('charged') THEN
-        charged[place] := charged[place] + draw.price;
-        free[place] := free[place] - draw.price;
-        remaining[place] := remaining[place] - draw.price;
+        charged[level] := charged[level] + draw.price;
+        free[level] := free[level] - draw.price;
+        remaining[level] := remaining[level] - draw.price;
       ELSIF new_fate = vocabulary.charge_fate('waiting') THEN
-        waits[place] := waits[place] + draw.price;
-        waiting[place] := waiting[place] + draw.price;
+        waits[level] := waits[level] + draw.price;
+        waiting[level] := waiting[level] + draw.price;
       END IF;
     END LOOP;
   END LOOP;

@@ -9,10 +9,10 @@ package final class AnomalyWatch: Sendable {
 
   package static let interval = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_ANOMALY_INTERVAL", in: 1_000...86_400_000, default: 300_000,
-    help: "Between two looks at apps' traffic of the last 26 hours, for marks of what is unusual.")
+    help: "Between two passes over apps' traffic of the last 26 hours, for marks of what is unusual.")
 
   /// An event may come a day late, and so change an hour of that long ago.
-  private static let hoursLookedAt: Int64 = 26
+  private static let hoursMarked: Int64 = 26
   private static let hoursShown: Int64 = 3
   private static let hourMilliseconds: Int64 = 3_600_000
 
@@ -43,14 +43,14 @@ package final class AnomalyWatch: Sendable {
     let logger = context.logger.named("anomalies")
     repeat {
       do throws(PostgresError) {
-        try anomalies.mark(since: hour(ago: Self.hoursLookedAt), limits: limits)
+        try anomalies.mark(since: hour(ago: Self.hoursMarked), limits: limits)
         let apps = try anomalies.markedApps(since: hour(ago: Self.hoursShown))
         for kind in AnomalyKind.allCases {
           context.metrics.gauge(Self.markedApps, ["kind": "\(kind)"]).set(Double(apps["\(kind)"] ?? 0))
         }
       } catch {
         logger.limited(
-          .warning, key: "anomalies", "apps' traffic could not be looked at", ["error": .text(error.description)])
+          .warning, key: "anomalies", "apps' traffic could not be marked", ["error": .text(error.description)])
       }
     } while rest(Int64(intervalMilliseconds))
   }

@@ -2,7 +2,7 @@ package import AdEvents
 package import Runtime
 internal import Synchronization
 
-/// The one billing circuit breaker of a console: told by whoever looks at the accounts, read by whoever publishes the
+/// The one billing circuit breaker of a console: told by whoever passes at the accounts, read by whoever publishes the
 /// catalogue's heartbeat.
 package final class BillingBreaker: Sendable {
   package static let stopped = MetricDeclaration.gauge(
@@ -12,11 +12,11 @@ package final class BillingBreaker: Sendable {
   package static let metrics = [stopped]
 
   private static let confirmations = ConfigurationKey<Int>.integer(
-    "HANDBILL_BREAKER_CONFIRMATIONS", in: 1...100, unit: "looks", default: 2,
-    help: "Looks in a row that must find a fault before paid ads stop.")
-  private static let cleanLooks = ConfigurationKey<Int>.integer(
-    "HANDBILL_BREAKER_CLEAN_LOOKS", in: 1...1_000, unit: "looks", default: 5,
-    help: "Looks in a row without a fault before paid ads are served again.")
+    "HANDBILL_BREAKER_CONFIRMATIONS", in: 1...100, unit: "passes", default: 2,
+    help: "Passes in a row that must find a fault before paid ads stop.")
+  private static let cleanPasses = ConfigurationKey<Int>.integer(
+    "HANDBILL_BREAKER_CLEAN_PASSES", in: 1...1_000, unit: "passes", default: 5,
+    help: "Passes in a row without a fault before paid ads are served again.")
   private static let lag = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_BREAKER_LAG", in: 15_000...86_400_000, default: 120_000,
     help: "How far behind deciding and charging may be before paid ads stop.")
@@ -30,14 +30,14 @@ package final class BillingBreaker: Sendable {
     "HANDBILL_BREAKER_OBEYED", default: true,
     help: "Whether paid ads stop while the billing circuit breaker is open; false only tells of it.")
   package static let declarations = [
-    isObeyed.declaration, confirmations.declaration, cleanLooks.declaration, lag.declaration, clockError.declaration,
+    isObeyed.declaration, confirmations.declaration, cleanPasses.declaration, lag.declaration, clockError.declaration,
     stale.declaration,
   ]
 
   package static func limits(_ reader: inout ConfigurationReader) -> CircuitBreaker.Limits {
     var limits = CircuitBreaker.Limits()
     limits.confirmations = reader.value(confirmations)
-    limits.cleanLooks = reader.value(cleanLooks)
+    limits.cleanPasses = reader.value(cleanPasses)
     limits.lagMilliseconds = Int64(reader.value(lag))
     limits.clockErrorMilliseconds = Int64(reader.value(clockError))
     limits.staleMilliseconds = Int64(reader.value(stale))
@@ -60,8 +60,8 @@ package final class BillingBreaker: Sendable {
     show(.reconciliationStale)
   }
 
-  /// Takes a look that began at `now` (monotonic, in milliseconds).
-  package func note(_ look: CircuitBreaker.Look, now: Int64) { change { $0.note(look, now: now) } }
+  /// Takes a pass that began at `now` (monotonic, in milliseconds).
+  package func note(_ pass: CircuitBreaker.Pass, now: Int64) { change { $0.note(pass, now: now) } }
 
   /// Why paid ads are stopped now; nil while they are served.
   package var stop: PaidAdsStop? {

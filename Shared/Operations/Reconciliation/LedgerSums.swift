@@ -1,9 +1,9 @@
 internal import Postgres
 
 /// I6 kept up: what the journals of each partition come to, added up as they are written, beside the balances. Only
-/// journals written since the last look are read, and no more of them than ``batchesMaximum`` of each partition.
+/// journals written since the last pass are read, and no more of them than ``batchesMaximum`` of each partition.
 struct LedgerSums: Sendable {
-  /// Journals of a partition that one look adds up.
+  /// Journals of a partition that one pass adds up.
   static let batchesMaximum: Int64 = 2_000
 
   private struct Sum: Hashable, Sendable {

@@ -2,11 +2,11 @@ package import AdCore
 package import Postgres
 package import Runtime
 
-/// Compares the accounts again and again, a little at a time (I6, I7): each look takes one snapshot, and in it the
+/// Compares the accounts again and again, a little at a time (I6, I7): each pass takes one snapshot, and in it the
 /// ledger's new journals and some ranges of serves. What is in flight differs in no snapshot: accepted rows count up to
 /// the sequence that billing has taken in it. Blocks the caller.
 package struct OnlineReconciler: Sendable {
-  /// What one look found.
+  /// What one pass found.
   package struct Finding: Sendable {
     /// One for each rule.
     package var checks: [ReconciliationCheck]
@@ -15,11 +15,11 @@ package struct OnlineReconciler: Sendable {
     package var clockErrorMilliseconds: Int64
     /// Everything that arrived before is decided, charged and compared; nil until a sweep has come to its end.
     package var completeUntil: Timestamp?
-    /// How long the look took.
+    /// How long the pass took.
     package var tookMilliseconds: Int64
 
-    package var look: CircuitBreaker.Look {
-      CircuitBreaker.Look(
+    package var pass: CircuitBreaker.Pass {
+      CircuitBreaker.Pass(
         differences: checks.reduce(0) { $0 + $1.differences },
         lagMilliseconds: lags.map(\.milliseconds).max() ?? 0, clockErrorMilliseconds: clockErrorMilliseconds)
     }
@@ -41,8 +41,8 @@ package struct OnlineReconciler: Sendable {
     return windows.lastClickArrival(expiresAt: life).milliseconds + depthReserveMilliseconds
   }
 
-  /// Takes one look. When it throws, the next one compares the same again.
-  package mutating func look(clock: any TimeSource) throws(PostgresError) -> Finding {
+  /// Takes one pass. When it throws, the next one compares the same again.
+  package mutating func pass(clock: any TimeSource) throws(PostgresError) -> Finding {
     var (sweep, ledger) = (self.sweep, self.ledger)
     let finding = try pool.snapshot { connection throws(PostgresError) in
       try ReconciliationStatement.choosePlans(connection)

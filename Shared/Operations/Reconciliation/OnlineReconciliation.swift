@@ -4,26 +4,26 @@ package import Runtime
 internal import Synchronization
 
 /// Looks at the accounts all the time while the console runs, tells the billing circuit breaker, and exports what it
-/// finds. It rests four times as long as a look took, so that it never takes more than a fifth of one connection.
+/// finds. It rests four times as long as a pass took, so that it never takes more than a fifth of one connection.
 package final class OnlineReconciliation: Sendable {
   package static let completeUntil = MetricDeclaration.gauge(
     "handbill_reconciliation_complete_until_timestamp_seconds",
     help: "Everything that arrived before is decided, charged and compared, in seconds since 1970.")
-  package static let lookSeconds = MetricDeclaration.gauge(
-    "handbill_reconciliation_look_seconds", help: "How long the last look at the accounts took.")
+  package static let passSeconds = MetricDeclaration.gauge(
+    "handbill_reconciliation_pass_seconds", help: "How long the last pass over the accounts took.")
   package static let rows = MetricDeclaration.counter(
-    "handbill_reconciliation_rows_total", help: "Rows compared by looks at the accounts, by rule.", labels: ["rule"])
+    "handbill_reconciliation_rows_total", help: "Rows compared by passes over the accounts, by rule.", labels: ["rule"])
   package static let lag = MetricDeclaration.gauge(
     "handbill_reconciliation_lag_seconds",
     help: "How far behind each step is, of its partition furthest behind, by the tables.", labels: ["step"])
   package static let clockError = MetricDeclaration.gauge(
     "handbill_clock_error_seconds", help: "The greatest difference seen between the clocks of the network.")
   /// Every metric that it shows.
-  package static let metrics = [completeUntil, lookSeconds, rows, lag, clockError]
+  package static let metrics = [completeUntil, passSeconds, rows, lag, clockError]
 
   package static let interval = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_RECONCILIATION_LOOK_INTERVAL", in: 100...60_000, default: 1_000,
-    help: "Between the end of a look at the accounts and the begin of the next; longer where a look takes long.")
+    help: "Between the end of a pass over the accounts and the begin of the next; longer where a pass takes long.")
   private static let restFactor: Int64 = 4
 
   private let breaker: BillingBreaker
@@ -37,7 +37,7 @@ package final class OnlineReconciliation: Sendable {
     self.context = context
   }
 
-  /// Takes the first look at once, so that the breaker knows what to say, and goes on on a thread of its own until the
+  /// Takes the first pass at once, so that the breaker knows what to say, and goes on on a thread of its own until the
   /// service stops.
   package static func start(
     _ reconciler: OnlineReconciler, breaker: BillingBreaker, intervalMilliseconds: Int, context: ServiceContext
@@ -48,25 +48,25 @@ package final class OnlineReconciliation: Sendable {
       watch.lastComplete.withLock { $0.map { Double($0.milliseconds) / 1_000 } }
     }
     var first = reconciler
-    let firstPause = watch.look(&first)
-    context.lifeCycle.startRounds("looks") { [first] rest in
+    let firstPause = watch.pass(&first)
+    context.lifeCycle.startRounds("passes") { [first] rest in
       var (reconciler, pause) = (first, firstPause)
-      while rest(pause) { pause = watch.look(&reconciler) }
+      while rest(pause) { pause = watch.pass(&reconciler) }
     }
   }
 
   /// How long to rest, in milliseconds.
-  private func look(_ reconciler: inout OnlineReconciler) -> Int64 {
+  private func pass(_ reconciler: inout OnlineReconciler) -> Int64 {
     let logger = context.logger.named("reconciliation")
     let begin = context.clock.monotonicMilliseconds
     do throws(PostgresError) {
-      let finding = try reconciler.look(clock: context.clock)
-      breaker.note(finding.look, now: begin)
+      let finding = try reconciler.pass(clock: context.clock)
+      breaker.note(finding.pass, now: begin)
       show(finding, logger: logger)
       return max(intervalMilliseconds, finding.tookMilliseconds * Self.restFactor)
     } catch {
       logger.limited(
-        .warning, key: "look", "the accounts could not be looked at", ["error": .text(error.description)])
+        .warning, key: "pass", "the accounts could not be compared", ["error": .text(error.description)])
       return intervalMilliseconds
     }
   }
@@ -82,7 +82,7 @@ package final class OnlineReconciliation: Sendable {
       context.metrics.gauge(Self.lag, ["step": lag.step]).set(Double(lag.milliseconds) / 1_000)
     }
     context.metrics.gauge(Self.clockError).set(Double(finding.clockErrorMilliseconds) / 1_000)
-    context.metrics.gauge(Self.lookSeconds).set(Double(finding.tookMilliseconds) / 1_000)
+    context.metrics.gauge(Self.passSeconds).set(Double(finding.tookMilliseconds) / 1_000)
     lastComplete.withLock { $0 = finding.completeUntil }
   }
 }

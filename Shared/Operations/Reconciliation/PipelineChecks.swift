@@ -7,7 +7,7 @@ struct ReconciliationStatement: Sendable {
   let sql: String
 
   /// For the transaction that compares. Tables that have just grown have no statistics yet: the planner takes a range of
-  /// them for a few rows and would look at every pair (seen: over 30 s for 9,300 rows). And compiling takes longer than
+  /// them for a few rows and would pass at every pair (seen: over 30 s for 9,300 rows). And compiling takes longer than
   /// running.
   static func choosePlans(_ connection: PostgresConnection) throws(PostgresError) {
     for setting in ["enable_nestloop", "jit"] { try connection.execute(sql: "SET LOCAL \(setting) = off") }

@@ -4,12 +4,12 @@ package import Runtime
 internal import Synchronization
 
 /// Compares everything again and again while the console runs, and exports what it finds. Between two such comparisons
-/// ``OnlineReconciliation`` looks at what is new.
+/// ``OnlineReconciliation`` passes at what is new.
 package final class ReconciliationWatch: Sendable {
   package static let differences = MetricDeclaration.gauge(
     "handbill_reconciliation_difference",
     help: """
-      Rows that must agree and do not, by the rule that they break; 0 when all is well. Scope recent: what the looks \
+      Rows that must agree and do not, by the rule that they break; 0 when all is well. Scope recent: what the passes \
       find all the time among serves whose events can still arrive; scope all: the comparison of everything.
       """,
     labels: ["rule", "scope"])

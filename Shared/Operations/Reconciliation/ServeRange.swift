@@ -37,20 +37,20 @@ package struct ServeRange: Hashable, Sendable {
   }
 }
 
-/// Which served ads the next look compares: the youngest; those that differed, until they agree; and, piece by piece,
+/// Which served ads the next pass compares: the youngest; those that differed, until they agree; and, piece by piece,
 /// all whose events can still arrive or have just become final, over and over. A pure value: the lengths of the pieces
-/// follow how many rows were compared, so that a look stays short however large the tables are.
+/// follow how many rows were compared, so that a pass stays short however large the tables are.
 package struct ReconciliationSweep: Hashable, Sendable {
   /// Ranges that differ are kept up to this number; further ones are found again by the next sweep.
   package static let suspectsMaximum = 16
-  /// After a look at more rows the pieces get shorter.
+  /// After a pass at more rows the pieces get shorter.
   package static let manyRows: Int64 = 100_000
-  /// After a look at fewer rows they get longer.
+  /// After a pass at fewer rows they get longer.
   package static let fewRows: Int64 = 20_000
 
   private static let youngestMilliseconds: ClosedRange<Int64> = 1_000...60_000
   private static let pieceMilliseconds: ClosedRange<Int64> = 1_000...86_400_000
-  /// Ids of services whose clocks are ahead are looked at too.
+  /// Ids of services whose clocks are ahead are compared too.
   private static let aheadMilliseconds: Int64 = 10_000
 
   /// How far back a sweep begins; the next one that begins goes by it.
@@ -67,10 +67,10 @@ package struct ReconciliationSweep: Hashable, Sendable {
 
   package init(depthMilliseconds: Int64) { self.depthMilliseconds = depthMilliseconds }
 
-  /// What to compare in a look, without overlaps.
+  /// What to compare in a pass, without overlaps.
   ///
   /// - Parameters:
-  ///   - now: when the look's snapshot was taken.
+  ///   - now: when the pass's snapshot was taken.
   ///   - completeUntil: up to when that snapshot has everything decided and charged; nil when a partition has not told.
   package mutating func ranges(now: Timestamp, completeUntil: Timestamp?) -> [ServeRange] {
     let end = now.milliseconds + Self.aheadMilliseconds
@@ -93,7 +93,7 @@ package struct ReconciliationSweep: Hashable, Sendable {
     package var differences: Int64
   }
 
-  /// Takes what comparing the ranges of a look came to.
+  /// Takes what comparing the ranges of a pass came to.
   package mutating func note(_ found: [Compared]) {
     suspects = found.filter { $0.differences > 0 }.prefix(Self.suspectsMaximum).map(\.range)
     adapt(rows: found.reduce(0) { $0 + $1.rows })

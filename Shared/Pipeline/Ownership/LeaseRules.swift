@@ -91,7 +91,7 @@ package struct LeaseRules: Sendable {
   }
 
   private var silences: [Int32: Silence] = [:]
-  private var lastLook: Int64?
+  private var lastRound: Int64?
   private var modestUntil = Int64.min
 
   package init() {}
@@ -133,8 +133,8 @@ package struct LeaseRules: Sendable {
   }
 
   private mutating func listen(to others: [LeaseView.Member], now: Int64) {
-    let gap = lastLook.map { min(max(0, now - $0), Self.gapMillisecondsMaximum) } ?? 0
-    lastLook = now
+    let gap = lastRound.map { min(max(0, now - $0), Self.gapMillisecondsMaximum) } ?? 0
+    lastRound = now
     var heard: [Int32: Silence] = [:]
     for member in others {
       if var silence = silences[member.number], silence.beat == member.beat {

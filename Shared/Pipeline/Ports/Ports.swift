@@ -44,7 +44,7 @@ package protocol PipelineStore<Service> {
   func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider
 
   /// Answers what a batch must know before it is decided.
-  func look(up query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge
+  func lookUp(_ query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge
 
   /// Commits a batch in one transaction whose first statement is the fence. What only the database could decide comes
   /// back.

@@ -67,7 +67,7 @@ extension PartitionPipeline {
     // The decider changes where it stands: while a second copy of it lived, each change would copy the whole state.
     var knowledge: Service.Knowledge?
     if let query = decider?.query(for: draft.admitted, context: context) {
-      knowledge = try store.look(up: query, partition: partition)
+      knowledge = try store.lookUp(query, partition: partition)
     }
     guard var decision = decider?.decide(draft.admitted, knowing: knowledge, context: context) else { throw .notOpen }
     decision.refuseLargeForwards(of: draft.admitted)

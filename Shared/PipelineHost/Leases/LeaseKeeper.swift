@@ -23,9 +23,9 @@ final class LeaseKeeper: @unchecked Sendable {
   private var retry = LeaseKeeper.freshRetry
   private var thread: OwnerThread?
 
-  private static let lookMilliseconds: Int64 = 500
+  private static let roundMilliseconds: Int64 = 500
   /// While partitions change hands.
-  private static let hastyLookMilliseconds: Int64 = 100
+  private static let hastyRoundMilliseconds: Int64 = 100
   private static var freshRetry: Retry { Retry(baseMilliseconds: 50, boundMaximumMilliseconds: 500) }
 
   /// - Parameter order: is told what to do, from the keeper's thread.
@@ -57,18 +57,18 @@ final class LeaseKeeper: @unchecked Sendable {
   private func run() {
     while !isStopping.withLock({ $0 }) {
       heartbeat()
-      let rest = lookOrWait()
+      let rest = workOrWait()
       if rest > 0 { _ = bell.takeAll(timeoutMilliseconds: Int(rest)) }
     }
     store.leave()
   }
 
   /// - Returns: after how many milliseconds to look again.
-  private func lookOrWait() -> Int64 {
+  private func workOrWait() -> Int64 {
     do throws(PostgresError) {
       if !store.isMember { try join() }
       let before = holdings.phases
-      guard let view = try store.look(partitionCount: partitionCount()) else {
+      guard let view = try store.readView(partitionCount: partitionCount()) else {
         logger.warning("others took this instance for gone: it stood still, or could not be seen")
         try join()
         return 0
@@ -102,6 +102,6 @@ final class LeaseKeeper: @unchecked Sendable {
     if !decision.taken.isEmpty { order(.take(decision.taken)) }
     order(.balanced(decision.isBalanced))
     try store.clear(decision.cleared)
-    return decision.isBalanced ? Self.lookMilliseconds : Self.hastyLookMilliseconds
+    return decision.isBalanced ? Self.roundMilliseconds : Self.hastyRoundMilliseconds
   }
 }

@@ -58,7 +58,7 @@ final class LeaseStore {
   }
 
   /// Says that this instance lives, and looks who else does and who has what; nil when others took it for gone.
-  func look(partitionCount: Int32) throws(PostgresError) -> LeaseView? {
+  func readView(partitionCount: Int32) throws(PostgresError) -> LeaseView? {
     try withMembership { connection, own throws(PostgresError) in
       var statements = StatementBatch()
       let beat = statements.send(prepared: sql.beat, [own])

@@ -208,12 +208,12 @@ enum ReceiptCode {
   private static let numberMask: UInt64 = 1 << 44 - 1
 
   static func encode(_ receipt: Receipt) -> UInt64 {
-    let place = UInt64(UInt16(truncatingIfNeeded: receipt.partition)) << 48
+    let partition = UInt64(UInt16(truncatingIfNeeded: receipt.partition)) << 48
     switch receipt.content {
     case .numbered(let output, let sequence):
-      return place | UInt64(output & 7) << 44 | UInt64(bitPattern: sequence) & numberMask
+      return partition | UInt64(output & 7) << 44 | UInt64(bitPattern: sequence) & numberMask
     case .outbox(let id):
-      return place | outboxOutput << 44 | UInt64(bitPattern: id) & numberMask
+      return partition | outboxOutput << 44 | UInt64(bitPattern: id) & numberMask
     }
   }
 

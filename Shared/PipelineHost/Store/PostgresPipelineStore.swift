@@ -123,9 +123,9 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     }
   }
 
-  package func look(up query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge {
+  package func lookUp(_ query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge {
     try perform { connection throws(PostgresError) in
-      try tables.look(up: query, partition: partition, in: connection)
+      try tables.lookUp(query, partition: partition, in: connection)
     }
   }
 

@@ -17,7 +17,7 @@ package protocol ServiceTables<Service>: Sendable {
     -> Service.Decider
 
   /// Answers what a batch must know before it is decided.
-  func look(up query: Service.Query, partition: Int32, in connection: PostgresConnection) throws(PostgresError)
+  func lookUp(_ query: Service.Query, partition: Int32, in connection: PostgresConnection) throws(PostgresError)
     -> Service.Knowledge
 
   /// A batch's rows, table by table; stored inside the transaction, after its fence.

@@ -31,14 +31,14 @@ package struct StatementBatch {
       index: append(key, Statement.sql, statement.parameters, "\(Statement.self)"))
   }
 
-  /// Adds a statement that is used often, prepared and remembered by its text; returns its place. The texts are few:
+  /// Adds a statement that is used often, prepared and remembered by its text; returns its index. The texts are few:
   /// each stays prepared as long as the session.
   @discardableResult
   package mutating func send(prepared sql: String, _ parameters: [any PostgresValue]) -> Int {
     append(.text(sql), sql, parameters, nil)
   }
 
-  /// Adds a statement that is used rarely and not prepared; returns its place.
+  /// Adds a statement that is used rarely and not prepared; returns its index.
   @discardableResult
   package mutating func send(sql: String, _ parameters: [any PostgresValue] = []) -> Int {
     append(nil, sql, parameters, nil)

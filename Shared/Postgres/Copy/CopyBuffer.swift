@@ -166,17 +166,17 @@
 
   /// Calls `body` for each row with its fields: each its length, -1 for NULL, and its bytes.
   func forEachRow(_ body: (EncodedParameters) -> Void) {
-    var place = Self.header.count
-    while place < byteCount {
-      let columnCount = unsafe Int(Int16(bigEndian: storage.loadUnaligned(fromByteOffset: place, as: Int16.self)))
-      place += 2
+    var offset = Self.header.count
+    while offset < byteCount {
+      let columnCount = unsafe Int(Int16(bigEndian: storage.loadUnaligned(fromByteOffset: offset, as: Int16.self)))
+      offset += 2
       var fields = EncodedParameters(fieldCount: columnCount)
       for _ in 0..<columnCount {
-        let length = unsafe Int32(bigEndian: storage.loadUnaligned(fromByteOffset: place, as: Int32.self))
-        place += 4
-        let bytes = unsafe UnsafeRawBufferPointer(start: storage + place, count: max(Int(length), 0))
+        let length = unsafe Int32(bigEndian: storage.loadUnaligned(fromByteOffset: offset, as: Int32.self))
+        offset += 4
+        let bytes = unsafe UnsafeRawBufferPointer(start: storage + offset, count: max(Int(length), 0))
         unsafe fields.append(field: length < 0 ? nil : bytes)
-        place += bytes.count
+        offset += bytes.count
       }
       body(fields)
     }

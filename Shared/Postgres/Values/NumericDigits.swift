@@ -20,16 +20,16 @@ struct NumericDigits {
     // Most amounts fit 64 bits, whose division is several times as fast.
     var found = 0
     unsafe withUnsafeMutableBytes(of: &digits) { raw in
-      let place = unsafe raw.bindMemory(to: UInt16.self)
+      let base = unsafe raw.bindMemory(to: UInt16.self)
       while rest > UInt128(UInt64.max) {
         let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10_000)
-        unsafe place[found] = UInt16(truncatingIfNeeded: digit)
+        unsafe base[found] = UInt16(truncatingIfNeeded: digit)
         found += 1
         rest = quotient
       }
       var small = UInt64(truncatingIfNeeded: rest)
       while small > 0 {
-        unsafe place[found] = UInt16(truncatingIfNeeded: small % 10_000)
+        unsafe base[found] = UInt16(truncatingIfNeeded: small % 10_000)
         found += 1
         small /= 10_000
       }

@@ -9,6 +9,7 @@ import Synchronization
 import TestServices
 import Testing
 import Threads
+
 @testable import AdSelection
 @testable import Runtime
 

@@ -111,10 +111,10 @@ struct TappedTables: ServiceTables {
     try tables.load(partition, now: now, from: connection)
   }
 
-  func look(
-    up query: BillingQuery, partition: Int32, in connection: PostgresConnection
+  func lookUp(
+    _ query: BillingQuery, partition: Int32, in connection: PostgresConnection
   ) throws(PostgresError) -> BillingKnowledge {
-    try tables.look(up: query, partition: partition, in: connection)
+    try tables.lookUp(query, partition: partition, in: connection)
   }
 
   func rows(_ batch: CommitBatch<BillingService>) -> [TableRows] { tables.rows(batch) }

@@ -43,18 +43,19 @@ struct LeaseTests {
       try first.join()
       try second.join()
       let other = try #require(second.member)
-      let seen = try #require(try first.look(partitionCount: 4))
+      let seen = try #require(try first.readView(partitionCount: 4))
       #expect(seen.others == [LeaseView.Member(number: other, beat: 0, isGone: false)])
-      _ = try second.look(partitionCount: 4)
-      #expect(try first.look(partitionCount: 4)?.others.first?.beat == 1)
-      #expect(try second.look(partitionCount: 4)?.others.map(\.isGone) == [false], "the look of one is not in the way")
+      _ = try second.readView(partitionCount: 4)
+      #expect(try first.readView(partitionCount: 4)?.others.first?.beat == 1)
+      #expect(
+        try second.readView(partitionCount: 4)?.others.map(\.isGone) == [false], "the view of one is not in the way")
       let connection = try PostgresConnection(PostgresConfiguration(url))
       defer { connection.close() }
       _ = try connection.query(
         "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'leases-second'")
-      #expect(try first.look(partitionCount: 4)?.others.map(\.isGone) == [true])
+      #expect(try first.readView(partitionCount: 4)?.others.map(\.isGone) == [true])
       try first.expel([other])
-      #expect(try first.look(partitionCount: 4)?.others == [])
+      #expect(try first.readView(partitionCount: 4)?.others == [])
       first.leave()
     }
   }
@@ -102,18 +103,18 @@ struct LeaseTests {
       let (own, other) = (try #require(first.member), try #require(second.member))
       try insert([own, other, own], url)
       try second.expel([own])
-      #expect(try first.look(partitionCount: 3) == nil)
+      #expect(try first.readView(partitionCount: 3) == nil)
       try first.join()
       let again = try #require(first.member)
       #expect(again != own)
       #expect(try owners(url) == [again, other, again])
-      let view = try #require(try first.look(partitionCount: 3))
+      let view = try #require(try first.readView(partitionCount: 3))
       #expect(view.own == again && view.others.map(\.number) == [other])
       #expect(view.partitions[0] == LeaseView.Partition(epoch: 7, owner: again))
       try first.clear([2])
       #expect(try owners(url) == [again, other, nil])
       first.leave()
-      #expect(try second.look(partitionCount: 3)?.others == [], "who leaves is no member")
+      #expect(try second.readView(partitionCount: 3)?.others == [], "who leaves is no member")
       second.leave()
     }
   }
@@ -138,7 +139,7 @@ struct LeaseTests {
     }
   }
 
-  @Test("What was held around a look counts as open only if it was so before and after")
+  @Test("What was held around a view counts as open only if it was so before and after")
   func around() {
     #expect(
       PartitionHoldings.around(

@@ -6,12 +6,12 @@ import Testing
 
 @Suite("Billing circuit breaker")
 struct CircuitBreakerTests {
-  typealias Look = CircuitBreaker.Look
+  typealias Pass = CircuitBreaker.Pass
 
   /// What happens to a breaker, once a second.
   enum Step: Sendable {
-    case look(Look)
-    /// Seconds without a look.
+    case pass(Pass)
+    /// Seconds without a pass.
     case silence(Int64)
   }
 
@@ -26,62 +26,62 @@ struct CircuitBreakerTests {
     }
   }
 
-  private static let clean = Step.look(Look())
-  private static let different = Step.look(Look(differences: 1))
-  private static let lagging = Step.look(Look(lagMilliseconds: 120_001))
-  private static let skewed = Step.look(Look(clockErrorMilliseconds: 5_001))
+  private static let clean = Step.pass(Pass())
+  private static let different = Step.pass(Pass(differences: 1))
+  private static let lagging = Step.pass(Pass(lagMilliseconds: 120_001))
+  private static let skewed = Step.pass(Pass(clockErrorMilliseconds: 5_001))
   private static let closed: [(Step, PaidAdsStop?)] = [(clean, nil)]
 
   static let stories: [Story] = [
-    Story("at first it is open, and one clean look closes it", [(.silence(1), .reconciliationStale), (clean, nil)]),
+    Story("at first it is open, and one clean pass closes it", [(.silence(1), .reconciliationStale), (clean, nil)]),
     Story(
-      "a network that starts is behind: the first clean look closes it",
+      "a network that starts is behind: the first clean pass closes it",
       [(lagging, .lag), (lagging, .lag), (clean, nil), (lagging, nil), (lagging, .lag), (clean, .lag)]),
     Story(
-      "a difference in the first look keeps it open",
+      "a difference in the first pass keeps it open",
       [
         (different, .difference), (clean, .difference), (clean, .difference), (clean, .difference),
         (clean, .difference), (clean, nil),
       ]),
     Story(
-      "a difference in one look alone does not open it", closed + [(different, nil), (clean, nil), (different, nil)]),
-    Story("a difference in two looks in a row opens it", closed + [(different, nil), (different, .difference)]),
-    Story("a lag in two looks in a row opens it", closed + [(lagging, nil), (lagging, .lag)]),
-    Story("a clock error in two looks in a row opens it", closed + [(skewed, nil), (skewed, .clockError)]),
-    Story("two faults, each in one look, do not open it", closed + [(lagging, nil), (skewed, nil), (clean, nil)]),
+      "a difference in one pass alone does not open it", closed + [(different, nil), (clean, nil), (different, nil)]),
+    Story("a difference in two passes in a row opens it", closed + [(different, nil), (different, .difference)]),
+    Story("a lag in two passes in a row opens it", closed + [(lagging, nil), (lagging, .lag)]),
+    Story("a clock error in two passes in a row opens it", closed + [(skewed, nil), (skewed, .clockError)]),
+    Story("two faults, each in one pass, do not open it", closed + [(lagging, nil), (skewed, nil), (clean, nil)]),
     Story(
       "what is at its limit is no fault",
       closed + [
-        (.look(Look(lagMilliseconds: 120_000, clockErrorMilliseconds: 5_000)), nil),
-        (.look(Look(lagMilliseconds: 120_000, clockErrorMilliseconds: 5_000)), nil),
+        (.pass(Pass(lagMilliseconds: 120_000, clockErrorMilliseconds: 5_000)), nil),
+        (.pass(Pass(lagMilliseconds: 120_000, clockErrorMilliseconds: 5_000)), nil),
       ]),
     Story(
       "the lowest reason that holds is told, also when it changes while open",
       closed + [
-        (.look(Look(lagMilliseconds: 200_000, clockErrorMilliseconds: 9_000)), nil),
-        (.look(Look(lagMilliseconds: 200_000, clockErrorMilliseconds: 9_000)), .lag), (skewed, .clockError),
-        (.look(Look(differences: 2, clockErrorMilliseconds: 9_000)), .difference),
+        (.pass(Pass(lagMilliseconds: 200_000, clockErrorMilliseconds: 9_000)), nil),
+        (.pass(Pass(lagMilliseconds: 200_000, clockErrorMilliseconds: 9_000)), .lag), (skewed, .clockError),
+        (.pass(Pass(differences: 2, clockErrorMilliseconds: 9_000)), .difference),
       ]),
     Story(
-      "it closes after five clean looks in a row, and a fault between them begins the count anew",
+      "it closes after five clean passes in a row, and a fault between them begins the count anew",
       closed + [
         (different, nil), (different, .difference), (clean, .difference), (clean, .difference), (clean, .difference),
         (clean, .difference), (different, .difference), (clean, .difference), (clean, .difference),
         (clean, .difference), (clean, .difference), (clean, nil),
       ]),
     Story(
-      "without a look for a minute it opens, and then wants five clean looks",
+      "without a pass for a minute it opens, and then wants five clean passes",
       closed + [
         (.silence(59), nil), (.silence(1), .reconciliationStale), (clean, .reconciliationStale),
         (clean, .reconciliationStale), (clean, .reconciliationStale), (clean, .reconciliationStale), (clean, nil),
       ]),
     Story(
-      "a look that comes late counts from then on",
+      "a pass that comes late counts from then on",
       closed + [(.silence(70), .reconciliationStale), (different, .difference)]
     ),
     Story("silence forgets a fault seen once", closed + [(different, nil), (.silence(60), .reconciliationStale)]),
     Story(
-      "while open a silence begins the count of clean looks anew, and keeps the reason",
+      "while open a silence begins the count of clean passes anew, and keeps the reason",
       closed + [
         (different, nil), (different, .difference), (clean, .difference), (clean, .difference), (clean, .difference),
         (clean, .difference), (.silence(60), .difference), (clean, .difference),
@@ -94,9 +94,9 @@ struct CircuitBreakerTests {
     var breaker = CircuitBreaker(now: now)
     for (index, (step, stop)) in story.steps.enumerated() {
       switch step {
-      case .look(let look):
+      case .pass(let pass):
         now += 1_000
-        breaker.note(look, now: now)
+        breaker.note(pass, now: now)
       case .silence(let seconds):
         now += seconds * 1_000
         breaker.advance(to: now)
@@ -122,37 +122,37 @@ struct CircuitBreakerTests {
     var sweep = ReconciliationSweep(depthMilliseconds: depth)
     let begin = Timestamp(milliseconds: 1_800_000_000_000)
     var covered: [ServeRange] = []
-    for look in 0..<200 where sweep.completeUntil == nil {
-      let now = begin.advanced(byMilliseconds: Int64(look) * 1_000)
+    for pass in 0..<200 where sweep.completeUntil == nil {
+      let now = begin.advanced(byMilliseconds: Int64(pass) * 1_000)
       let ranges = sweep.ranges(now: now, completeUntil: now.advanced(byMilliseconds: -7_000))
       covered += ranges
-      // The youngest second is in every look.
+      // The youngest second is in every pass.
       #expect(ServeRange(from: now.milliseconds - 1_000, to: now.milliseconds).subtracting(ranges) == [])
       // Many rows at first, so that its pieces get shorter, then few.
-      let rows: Int64 = look < 5 ? 300_000 : 100
+      let rows: Int64 = pass < 5 ? 300_000 : 100
       sweep.note(ranges.map { ReconciliationSweep.Compared(range: $0, rows: rows, differences: 0) })
     }
     #expect(ServeRange(from: begin.milliseconds - depth + 10_000, to: begin.milliseconds).subtracting(covered) == [])
     #expect(sweep.completeUntil == begin.advanced(byMilliseconds: -7_000))
   }
 
-  @Test("what differs is looked at again in each look until it agrees, once, and holds back what is complete")
+  @Test("what differs is compared again in each pass until it agrees, once, and holds back what is complete")
   func suspects() {
     var sweep = ReconciliationSweep(depthMilliseconds: 60_000)
     let begin = Timestamp(milliseconds: 1_800_000_000_000)
     let bad = begin.milliseconds - 30_000
     var isBad = true
-    for look in 0..<20 {
-      let now = begin.advanced(byMilliseconds: Int64(look) * 1_000)
-      if look == 10 { isBad = false }
+    for pass in 0..<20 {
+      let now = begin.advanced(byMilliseconds: Int64(pass) * 1_000)
+      if pass == 10 { isBad = false }
       let ranges = sweep.ranges(now: now, completeUntil: now)
       let found = ranges.map { range in
         ReconciliationSweep.Compared(
           range: range, rows: 50_000, differences: isBad && (range.from..<range.to).contains(bad) ? 1 : 0)
       }
-      #expect(found.reduce(0) { $0 + $1.differences } == (isBad ? 1 : 0), "look \(look)")
+      #expect(found.reduce(0) { $0 + $1.differences } == (isBad ? 1 : 0), "pass \(pass)")
       sweep.note(found)
-      #expect((sweep.completeUntil == nil) == (look < 10), "look \(look)")
+      #expect((sweep.completeUntil == nil) == (pass < 10), "pass \(pass)")
     }
     #expect(sweep.suspects.isEmpty)
   }

@@ -94,7 +94,7 @@ struct OnlineReconcilerTests {
     """
   }
 
-  /// A console's eyes: looks as often as told, and a breaker that hears of them.
+  /// A console's eyes: passes as often as told, and a breaker that hears of them.
   private struct Eyes {
     let pool: PostgresPool
     var reconciler: OnlineReconciler
@@ -113,18 +113,18 @@ struct OnlineReconcilerTests {
     }
 
     /// Looks until `isEnough` says so, at most as often as a whole sweep takes; the last finding.
-    mutating func look(
+    mutating func pass(
       until isEnough: (OnlineReconciler.Finding, PaidAdsStop?) -> Bool = { _, _ in true }
     ) throws(PostgresError) -> OnlineReconciler.Finding {
-      var finding = try reconciler.look(clock: clock)
+      var finding = try reconciler.pass(clock: clock)
       for _ in 0..<60 {
         moment += 1_000
-        var look = finding.look
+        var pass = finding.pass
         // The clock is a year behind: that is no error here.
-        look.clockErrorMilliseconds = 0
-        breaker.note(look, now: moment)
+        pass.clockErrorMilliseconds = 0
+        breaker.note(pass, now: moment)
         if isEnough(finding, breaker.stop) { return finding }
-        finding = try reconciler.look(clock: clock)
+        finding = try reconciler.pass(clock: clock)
       }
       return finding
     }
@@ -137,19 +137,19 @@ struct OnlineReconcilerTests {
     try await onOwnThread {
       var eyes = Eyes(pool, at: serve.timestamp.advanced(byMilliseconds: 26 * 3_600_000))
       try eyes.run(Self.accounts)
-      let clean = try eyes.look { finding, _ in finding.completeUntil != nil }
+      let clean = try eyes.pass { finding, _ in finding.completeUntil != nil }
       #expect(clean.checks.allSatisfy { $0.differences == 0 }, "\(clean.checks)")
       #expect(eyes.breaker.stop == nil)
       for tampering in Self.tamperings {
         try eyes.run(tampering.change)
-        let found = try eyes.look { _, stop in stop == .difference }
+        let found = try eyes.pass { _, stop in stop == .difference }
         #expect(eyes.breaker.stop == .difference, "\(tampering)")
         let broken = found.checks.filter { $0.differences > 0 }
         #expect(broken.contains { $0.rule == tampering.rule }, "\(tampering): \(broken)")
         #expect(broken.allSatisfy { !$0.examples.isEmpty })
 
         try eyes.run(tampering.undo)
-        let mended = try eyes.look { _, stop in stop == nil }
+        let mended = try eyes.pass { _, stop in stop == nil }
         #expect(eyes.breaker.stop == nil, "\(tampering): \(mended.checks)")
       }
     }
@@ -163,7 +163,7 @@ struct OnlineReconcilerTests {
       var eyes = Eyes(pool, at: serve.timestamp.advanced(byMilliseconds: 26 * 3_600_000))
       try eyes.run(Self.accounts)
       var compared: Int64 = 0
-      _ = try eyes.look { finding, _ in
+      _ = try eyes.pass { finding, _ in
         compared += finding.checks.first { $0.rule == "I7c" }?.compared ?? 0
         return finding.completeUntil != nil
       }
@@ -183,9 +183,9 @@ struct OnlineReconcilerTests {
           DELETE FROM billing.charge; UPDATE billing.input SET consumed_sequence = 0; DELETE FROM billing.balance;
           ALTER TABLE billing.posting DISABLE TRIGGER USER; DELETE FROM billing.posting;
           """)
-      return try eyes.look()
+      return try eyes.pass()
     }
-    #expect(finding.look.differences == 0, "\(finding.checks)")
+    #expect(finding.pass.differences == 0, "\(finding.checks)")
   }
 
   @Test("lag and clock error come from the tables; a partition that has not told holds back what is complete")
@@ -194,18 +194,18 @@ struct OnlineReconcilerTests {
     let now = SystemClock().now
     let findings = try await onOwnThread {
       var eyes = Eyes(pool, at: now)
-      var findings = [try eyes.look()]
+      var findings = [try eyes.pass()]
       try eyes.run(Self.accounts + Self.told("now() - interval '200 s'"))
-      findings.append(try eyes.look { finding, _ in finding.completeUntil != nil })
+      findings.append(try eyes.pass { finding, _ in finding.completeUntil != nil })
       try eyes.run(
         "UPDATE billing.input SET consumed_watermark = now() + interval '9 s' WHERE topic LIKE 'ads.clicks%'")
-      findings.append(try eyes.look())
+      findings.append(try eyes.pass())
       eyes = Eyes(pool, at: now.advanced(byMilliseconds: 600_000))
       try eyes.run("UPDATE click_tracking.partition SET watermark = 'epoch'")
-      findings.append(try eyes.look { finding, _ in finding.completeUntil != nil })
+      findings.append(try eyes.pass { finding, _ in finding.completeUntil != nil })
       return findings
     }
-    #expect(findings[0].look == CircuitBreaker.Look(clockErrorMilliseconds: findings[0].clockErrorMilliseconds))
+    #expect(findings[0].pass == CircuitBreaker.Pass(clockErrorMilliseconds: findings[0].clockErrorMilliseconds))
     #expect(findings[0].clockErrorMilliseconds < 5_000)
     #expect(findings[0].completeUntil == nil)
     #expect(findings[1].lags.map(\.step) == ["clicks", "impressions", "revenue"])

@@ -6,7 +6,7 @@ import Testing
   @Test("a failpoint is a place, what happens there, and at which time of coming there")
   func text() {
     let armed = Failpoint.Armed("after-commit:kill@3")
-    #expect(armed?.place == .afterCommit)
+    #expect(armed?.point == .afterCommit)
     #expect(armed?.action == .kill)
     #expect(armed?.time == 3)
   }

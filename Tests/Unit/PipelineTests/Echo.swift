@@ -114,7 +114,7 @@ final class EchoStore: PipelineStore {
 
   func acquire(_ partition: Int32, by claim: PartitionClaim) throws(PipelineError) -> PartitionPosition { position }
   func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> EchoDecider { EchoDecider(due: due) }
-  func look(up query: Never, partition: Int32) throws(PipelineError) -> Never {}
+  func lookUp(_ query: Never, partition: Int32) throws(PipelineError) -> Never {}
 
   func commit(_ batch: CommitBatch<Echo>) throws(PipelineError) -> CommitResult {
     if batch.effects.isRefused || !refusedTimers.isDisjoint(with: batch.effects.timers) {

@@ -41,7 +41,7 @@ struct LeaseRulesTests {
     #expect(decision.lost.isEmpty && decision.released.isEmpty)
   }
 
-  @Test("A member whose session has ended is gone at once; its partitions are taken at the next look")
+  @Test("A member whose session has ended is gone at once; its partitions are taken in the next round")
   func killed() {
     var rules = LeaseRules()
     let gone = LeaseView.Member(number: 2, beat: 5, isGone: true)
@@ -51,7 +51,7 @@ struct LeaseRulesTests {
     #expect(rules.decide(view([], [1, 2]), held: [0: .open], now: 1).taken.keys.sorted() == [1])
   }
 
-  @Test("A member that stands still is gone when its beat was the same for five seconds of looks")
+  @Test("A member that stands still is gone when its beat was the same for five seconds of rounds")
   func frozen() {
     var rules = LeaseRules()
     var now: Int64 = 0
@@ -122,7 +122,7 @@ struct LeaseRulesTests {
     table.calmDown()
     #expect(table.isFair, "seed \(seed): \(table)")
     let epochs = table.epochs
-    for _ in 0..<50 { table.lookInTurn() }
+    for _ in 0..<50 { table.goRound() }
     #expect(table.epochs == epochs, "seed \(seed): partitions change hands without need")
   }
 }
@@ -180,19 +180,19 @@ private struct LeaseTable: CustomStringConvertible {
     case 4: loseSession(index)
     case 5..<10: for frozen in instances.indices { instances[frozen].isFrozen = false }
     case 10..<20: work(index)
-    default: look(index)
+    default: act(index)
     }
   }
 
   mutating func calmDown() {
     for index in instances.indices { instances[index].isFrozen = false }
-    for _ in 0..<60 { lookInTurn() }
+    for _ in 0..<60 { goRound() }
   }
 
-  mutating func lookInTurn() {
+  mutating func goRound() {
     now += 500
     for index in instances.indices {
-      look(index)
+      act(index)
       work(index)
     }
   }
@@ -214,7 +214,7 @@ private struct LeaseTable: CustomStringConvertible {
 
   private mutating func loseSession(_ index: Int) { members[instances[index].number]?.hasSession = false }
 
-  private mutating func look(_ index: Int) {
+  private mutating func act(_ index: Int) {
     guard !instances[index].isFrozen else { return }
     var own = instances[index].number
     if members[own]?.hasSession != true {

@@ -34,8 +34,8 @@ struct AllotmentAccount: Hashable, Sendable {
     let day = days[row.budgetDay] ?? Day(highestOrdinal: 0, until: until)
     days[row.budgetDay] = Day(highestOrdinal: max(day.highestOrdinal, row.ordinal), until: max(day.until, until))
     guard row.closedAt == nil else { return }
-    let place = open.firstIndex { ($0.serveUntil, $0.allotment) > (row.serveUntil, row.allotment) } ?? open.endIndex
-    open.insert(row, at: place)
+    let index = open.firstIndex { ($0.serveUntil, $0.allotment) > (row.serveUntil, row.allotment) } ?? open.endIndex
+    open.insert(row, at: index)
   }
 
   // MARK: Use

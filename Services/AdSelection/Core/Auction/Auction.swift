@@ -4,7 +4,7 @@ package import AdCore
 package enum Auction {
   package struct Result: Hashable, Sendable {
     /// Nil if nothing could be served.
-    package var winner: AdPlace?
+    package var winner: AdPosition?
     package var explanation: Explanation
   }
 
@@ -31,7 +31,7 @@ package enum Auction {
     let number = draw(from: count, seed: context.seed, requestID: requestID)
     let position = number == 0 ? best : offer.sellable(number, in: equals)
     return Result(
-      winner: position.map { AdPlace(isRecent: false, position: $0) },
+      winner: position.map { AdPosition(isRecent: false, index: $0) },
       explanation: Explanation(
         counts, withoutAllotment: offer.offeredCount(before: equals.upperBound) - count, hasWinner: true))
   }
@@ -49,7 +49,7 @@ package enum Auction {
       base.offeredCount(before: equals.base.upperBound) + recent.offeredCount(before: equals.recent.upperBound) - count
     let number = draw(from: count, seed: context.seed, requestID: requestID)
     return Result(
-      winner: place(
+      winner: position(
         number, of: base, in: equals.base, and: recent, in: equals.recent, ranks: context.snapshot.recentRanks),
       explanation: Explanation(counts, withoutAllotment: withoutAllotment, hasWinner: true))
   }
@@ -66,22 +66,22 @@ package enum Auction {
     return Int(hash.finalized() % UInt64(count))
   }
 
-  /// The place of the `number`th of the equals of both levels, in the order of their ids.
-  private static func place(
+  /// The position of the `number`th of the equals of both levels, in the order of their ids.
+  private static func position(
     _ number: Int, of base: Offer, in equals: Range<Int>, and recent: Offer, in recentEquals: Range<Int>,
     ranks: [Int32]
-  ) -> AdPlace? {
+  ) -> AdPosition? {
     var left = number
     var (rest, next) = (equals, recentEquals)
     while let position = recent.sellable(0, in: next) {
       let rank = max(rest.lowerBound, Int(ranks[position]))
       let before = base.sellableCount(in: rest.lowerBound..<rank)
       if left < before { break }
-      if left == before { return AdPlace(isRecent: true, position: position) }
+      if left == before { return AdPosition(isRecent: true, index: position) }
       left -= before + 1
       rest = rank..<max(rank, rest.upperBound)
       next = position + 1..<next.upperBound
     }
-    return base.sellable(left, in: rest).map { AdPlace(isRecent: false, position: $0) }
+    return base.sellable(left, in: rest).map { AdPosition(isRecent: false, index: $0) }
   }
 }

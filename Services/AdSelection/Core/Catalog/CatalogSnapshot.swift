@@ -36,9 +36,9 @@ package struct CatalogSnapshot: Sendable {
   /// Nil while the catalogue has no settings: then the network operates nowhere (A5).
   package var settings: NetworkSettings? { apps.settings }
 
-  /// The ad at a place that an auction has named.
-  package func candidate(at place: AdPlace) -> Candidate {
-    (place.isRecent ? recent : base).index.candidates[place.position]
+  /// The ad at a position that an auction has named.
+  package func candidate(at position: AdPosition) -> Candidate {
+    (position.isRecent ? recent : base).index.candidates[position.index]
   }
 }
 
@@ -74,9 +74,9 @@ final class AdLevel: Sendable {
 }
 
 /// Where an ad is in a ``CatalogSnapshot``.
-package struct AdPlace: Hashable, Sendable {
+package struct AdPosition: Hashable, Sendable {
   let isRecent: Bool
-  let position: Int
+  let index: Int
 }
 
 /// What becomes of a ``CatalogSnapshot`` by a change of the catalogue.

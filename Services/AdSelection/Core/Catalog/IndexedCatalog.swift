@@ -20,7 +20,7 @@ package struct IndexedCatalog: Sendable {
   private var differing: Set<AdID> = []
   /// Those of them whose newest version is in the recent index, or waits for a place.
   private var recentAds: Set<AdID> = []
-  /// Ads to be looked at.
+  /// Ads to be refreshed at.
   private var touched: Set<AdID> = []
   /// While a base is being built: the ads touched since it began.
   private var touchedSinceBuild: Set<AdID>?
@@ -47,11 +47,11 @@ package struct IndexedCatalog: Sendable {
   /// What has changed since the last update.
   mutating func update(now: Timestamp) -> CatalogUpdate {
     var update = CatalogUpdate()
-    let looked = touched
+    let refreshed = touched
     touched = []
-    touchedSinceBuild?.formUnion(looked)
+    touchedSinceBuild?.formUnion(refreshed)
     var isRecentOld = false
-    for id in looked { isRecentOld = look(at: id, &update) || isRecentOld }
+    for id in refreshed { isRecentOld = refresh(id, &update) || isRecentOld }
     if isRecentOld, recentAds.count <= recentMaximum { rebuildRecent(&update, now: now) }
     update.apps = takeApps()
     wants.update(catalog.records, now: now)
@@ -61,7 +61,7 @@ package struct IndexedCatalog: Sendable {
   /// Looks at the newest version of an ad.
   ///
   /// - Returns: whether it must be put into the recent index.
-  private mutating func look(at id: AdID, _ update: inout CatalogUpdate) -> Bool {
+  private mutating func refresh(_ id: AdID, _ update: inout CatalogUpdate) -> Bool {
     let newest = catalog.records.candidate(id, clickRates: clickRates)
     let inBase = base.positions[id]
     let inRecent = recent.positions[id]

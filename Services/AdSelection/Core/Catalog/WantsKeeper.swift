@@ -25,12 +25,12 @@ struct WantsKeeper: Sendable {
     guard !touched.isEmpty else { return }
     budgetDays = budgetDays.filter { $0.value.contains(now) }
     var news: [CampaignID: AllotmentWant?] = [:]
-    for id in touched { news[id] = look(at: id, records) }
+    for id in touched { news[id] = want(of: id, records) }
     touched = []
     wants.take(news)
   }
 
-  private mutating func look(at id: CampaignID, _ records: CatalogRecords) -> AllotmentWant? {
+  private mutating func want(of id: CampaignID, _ records: CatalogRecords) -> AllotmentWant? {
     guard let campaign = records.campaigns[id], campaign.kind != .house, !campaign.isPaused,
       let price = campaign.fullPrice, let advertiser = records.advertisers[campaign.advertiser],
       now < campaign.flightEnd, records.hasRunningAd(id)

@@ -24,7 +24,7 @@ final class AdMatches: Sendable {
   /// have its identity meanwhile.
   struct Key: Hashable {
     /// Country, device and sizes.
-    let place: UInt64
+    let inventory: UInt64
     let app: ObjectIdentifier
     /// Those that some ad is for.
     let segments: [Int32]
@@ -32,7 +32,7 @@ final class AdMatches: Sendable {
     init(_ query: AdQuery, segments: [Int32]) {
       let request = query.request
       let sizes: UInt64 = request.requiredSizes.reduce(0) { $0 | 1 << UInt64($1.rawValue) }
-      place = sizes << 32 | UInt64(request.country.code) << 8 | UInt64(request.device.rawValue)
+      inventory = sizes << 32 | UInt64(request.country.code) << 8 | UInt64(request.device.rawValue)
       app = ObjectIdentifier(query.app)
       self.segments = segments
     }

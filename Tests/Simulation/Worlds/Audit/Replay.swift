@@ -109,8 +109,8 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
     try tables.load(partition, now: now, for: context)
   }
 
-  func look(up query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge {
-    tables.look(up: query, partition: partition)
+  func lookUp(_ query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge {
+    tables.lookUp(query, partition: partition)
   }
 
   func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> CommitResult {

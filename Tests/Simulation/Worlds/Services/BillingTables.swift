@@ -88,7 +88,7 @@ struct BillingTables: SimulatedTables {
     Set((waiting[partition] ?? []).map(\.draw.place))
   }
 
-  func look(up query: BillingQuery, partition: Int32) -> BillingKnowledge {
+  func lookUp(_ query: BillingQuery, partition: Int32) -> BillingKnowledge {
     let clicks = clickCounts[partition] ?? SimulatedClickCounts()
     return BillingKnowledge(
       campaigns: terms(of: query.campaigns), clickCounts: clicks.counts(of: query.campaigns),

@@ -34,7 +34,7 @@ struct ClickTables: SimulatedTables {
       })
   }
 
-  func look(up query: ClickQuery, partition: Int32) -> ClickKnowledge {
+  func lookUp(_ query: ClickQuery, partition: Int32) -> ClickKnowledge {
     var known = ClickKnowledge()
     known.identities = query.identities.filter { clicks[$0] != nil || stopped.contains($0) }
     known.serves = query.serves

@@ -41,7 +41,7 @@ struct ImpressionTables: SimulatedTables {
     ImpressionDecider(windows: windows, now: now, counts: counts.unwritten[partition] ?? [:], idsMaximum: idsMaximum)
   }
 
-  func look(up query: ImpressionIDs, partition: Int32) -> ImpressionIDs {
+  func lookUp(_ query: ImpressionIDs, partition: Int32) -> ImpressionIDs {
     var known = ImpressionIDs()
     known.impressions = query.impressions.filter { impressions[$0] != nil }
     for (kind, ids) in query.deliveries {

@@ -62,7 +62,7 @@ struct SelectionTables: SimulatedTables {
       random: SeededRandom(seed: context.random.next()), now: now)
   }
 
-  func look(up query: Never, partition: Int32) -> Never {}
+  func lookUp(_ query: Never, partition: Int32) -> Never {}
 
   func violation(of batch: CommitBatch<AdSelection>) -> PipelineError? {
     let effects = batch.effects

@@ -113,7 +113,7 @@ package enum Sabotage: String, CaseIterable, Sendable {
 
 /// The calls through which the pipeline reaches the world.
 enum PortCall: Hashable {
-  case acquire, load, look, commit, checkpoint, messages, outbox, gapRequests, probe, send
+  case acquire, load, lookUp, commit, checkpoint, messages, outbox, gapRequests, probe, send
 }
 
 /// What happens to one call.

@@ -57,8 +57,8 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
     try call(.load) { () throws(PipelineError) in try books.tables.load(partition, now: now, for: context) }
   }
 
-  func look(up query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge {
-    try call(.look) { () throws(PipelineError) in books.tables.look(up: query, partition: partition) }
+  func lookUp(_ query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge {
+    try call(.lookUp) { () throws(PipelineError) in books.tables.lookUp(query, partition: partition) }
   }
 
   private func checkFence(_ row: PartitionRow, epoch: Int64, batchNumber: Int64) throws(PipelineError) {

@@ -7,7 +7,7 @@ protocol SimulatedTables<Service> {
   associatedtype Service: PipelineService
 
   func load(_ partition: Int32, now: Timestamp, for context: InstanceContext) throws(PipelineError) -> Service.Decider
-  func look(up query: Service.Query, partition: Int32) -> Service.Knowledge
+  func lookUp(_ query: Service.Query, partition: Int32) -> Service.Knowledge
   /// What the constraints say against the batch; nothing has been changed then.
   func violation(of batch: CommitBatch<Service>) -> PipelineError?
   mutating func apply(_ batch: CommitBatch<Service>, for context: InstanceContext) -> CommitResult

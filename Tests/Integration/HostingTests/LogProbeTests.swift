@@ -7,10 +7,10 @@ import Testing
 
 @testable import PipelineHost
 
-@Suite("Looks into logs", .timeLimit(.minutes(5)))
-struct LogLookTests {
+@Suite("Probes of logs", .timeLimit(.minutes(5)))
+struct LogProbeTests {
   private static let milliseconds: Int32 = 10_000
-  private static let places = (0..<2).map { KafkaTopicPartition(topic: "events", partition: $0) }
+  private static let partitions = (0..<2).map { KafkaTopicPartition(topic: "events", partition: $0) }
 
   private static func configuration(_ broker: EmbeddedBroker) -> KafkaConfiguration {
     KafkaConfiguration(bootstrapServers: broker.bootstrapServers, clientID: "test", environment: .embedded)
@@ -33,8 +33,8 @@ struct LogLookTests {
   private func check(_ probe: KafkaTopicProbe, _ last: RecordIdentity?, next: Int64) throws -> [TopicIdentity] {
     let position = InputPosition(
       nextOffset: next, last: last, consumedSequence: 0, consumedWatermark: .init(milliseconds: 0))
-    let offsets = Self.places.map { _ in last?.offset }
-    return try probe.lookAtRecords(Self.places, lastOffsets: offsets, timeoutMilliseconds: Self.milliseconds)
+    let offsets = Self.partitions.map { _ in last?.offset }
+    return try probe.probes(Self.partitions, lastOffsets: offsets, timeoutMilliseconds: Self.milliseconds)
       .map { TopicIdentity.check(position, against: $0) }
   }
 
@@ -50,8 +50,8 @@ struct LogLookTests {
     defer { broker.stop() }
     let probe = try KafkaTopicProbe(configuration: Self.configuration(broker))
     defer { probe.close(timeoutMilliseconds: 5_000) }
-    let found = try probe.lookAtRecords(
-      Self.places, lastOffsets: [7, 19], timeoutMilliseconds: Self.milliseconds)
+    let found = try probe.probes(
+      Self.partitions, lastOffsets: [7, 19], timeoutMilliseconds: Self.milliseconds)
     #expect(found.map(\.endOffset) == [20, 20])
     #expect(found.map(\.firstOffset) == [7, 19], "one question told it: where the log begins was not asked")
     #expect(found.map { $0.record?.offset } == [7, 19])

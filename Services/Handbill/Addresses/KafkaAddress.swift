@@ -4,7 +4,7 @@ internal import PipelineHost
 internal import Runtime
 
 /// Which Kafka a command works on.
-struct KafkaPlace: Sendable {
+struct KafkaAddress: Sendable {
   var bootstrapServers: String
   var isEmbedded: Bool
   /// The control socket of an embedded broker: the only way to make topics there.
@@ -21,7 +21,7 @@ struct KafkaPlace: Sendable {
     CommonKeys.kafkaBootstrapServers.declaration, PipelineSettings.embeddedBroker.declaration,
     PipelineSettings.kafkaPropertiesKey.declaration, controlSocketKey.declaration,
   ]
-  static let options = keys.map(PlaceOptions.option)
+  static let options = keys.map(AddressOptions.option)
 
   /// - Throws: `ConfigurationProblems` when nothing says where Kafka is.
   init(_ invocation: Invocation) throws {
@@ -29,7 +29,7 @@ struct KafkaPlace: Sendable {
     let environment = ProcessInfo.processInfo.environment
     self = try ConfigurationReader.read(commandLine: commandLine, environment: environment) { reader in
       let socket = reader.value(Self.controlSocketKey)
-      return KafkaPlace(
+      return KafkaAddress(
         bootstrapServers: reader.value(CommonKeys.kafkaBootstrapServers),
         isEmbedded: reader.value(PipelineSettings.embeddedBroker) || socket != nil, controlSocket: socket,
         properties: reader.value(PipelineSettings.kafkaPropertiesKey).values)

@@ -3,10 +3,10 @@ internal import Postgres
 internal import Runtime
 
 /// Which database a command works on.
-enum DatabasePlace {
+enum DatabaseAddress {
   /// What every command that needs the database reads.
   static let keys = [CommonKeys.databaseURL.declaration]
-  static let options = keys.map(PlaceOptions.option)
+  static let options = keys.map(AddressOptions.option)
 
   /// A connection, opened.
   ///
@@ -31,7 +31,7 @@ enum DatabasePlace {
 }
 
 /// Configuration keys as options.
-enum PlaceOptions {
+enum AddressOptions {
   static func option(_ declaration: ConfigurationDeclaration) -> CommandOption {
     let names = [declaration.name] + declaration.otherNames
     return .value(
