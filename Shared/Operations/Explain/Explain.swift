@@ -153,7 +153,7 @@ package struct Explain: Sendable {
       explanation.rejected += try connection.run(FindRejectedTraces(id: id, range: explanation.searched))
     }
     let named = (explanation.rows("decision") + explanation.toldErrors).compactMap { $0.stored["app"]?.textValue }
-    for app in Set(named).sorted() where try connection.run(IsAppRegistered(app: app)).first != true {
+    for app in Set(named).sorted() where try connection.run(IsRegistered(key: "app/\(app)")).first != true {
       explanation.unregisteredApps.append(app)
     }
   }
