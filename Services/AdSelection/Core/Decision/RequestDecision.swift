@@ -20,10 +20,15 @@ package enum RequestDecision {
     _ arrived: ArrivedRequest, state: inout PartitionState, context: DecisionContext
   ) -> Decision {
     let asked = arrived.asked
-    return decide(asked, keyHash: arrived.appKeyHash, state: &state, context: context) { build, state in
+    var decision = decide(asked, keyHash: arrived.appKeyHash, state: &state, context: context) { build, state in
       var facts = Facts(arrived, isTest: build != .distribution)
       return decideAnew(&facts, build: build, moment: asked.moment(now: context.now), state: &state, context: context)
     }
+    if decision.size == nil {
+      // It was refused before its sizes mattered: its report's line has them all the same.
+      decision.size = LegibleRequest(arrived.request).sizes?.size(on: arrived.request.device)
+    }
+    return decision
   }
 
   /// Decides a request with a mistake: it counts as one (M1), and its answer is the sentence that says what to change.
@@ -38,6 +43,7 @@ package enum RequestDecision {
     if decision.reason.isWithoutAppKey, case .refused(let reason, let detail) = decision.outcome {
       decision.outcome = .refused(reason, detail: "\(detail); \(mistake)")
     }
+    decision.size = mistaken.asked.device.flatMap { mistaken.sizes?.size(on: $0) }
     return decision
   }
 
