@@ -51,6 +51,7 @@ struct CatalogStoreTests {
       }
       """
     let pool = try await TestDatabase.pool()
+    defer { pool.close() }
     let result = try await onOwnThread {
       try CatalogStore(pool).apply(try CatalogFile.draft(Array(file.utf8)).get())
     }
@@ -77,7 +78,8 @@ struct CatalogStoreTests {
 
   @Test("issue 14: after a new app it is told what to do next, in the order of A9")
   func nextSteps() async throws {
-    let (store, _, applied) = try await filled()
+    let (store, pool, applied) = try await filled()
+    defer { pool.close() }
     #expect(
       applied.nextSteps.map(\.text) == ["app weather: its answers need a topic: handbill topics create --app weather"])
     let bare = #"{"apps": [{"id": "bare", "developer": "sunny", "name": "Bare", "bundleID": "com.sunny.bare"}]}"#

@@ -16,6 +16,7 @@ struct ExplainTraceTests {
     -> ServeExplanation
   {
     let pool = try await TestDatabase.pool()
+    defer { pool.close() }
     return try await onOwnThread {
       try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(script) }
       return try Explain(pool).explain(try #require(ExplainSubject.read(asked)), seal: seal)

@@ -9,6 +9,7 @@ import Testing
 struct UnregisteredReportTests {
   private func report(_ words: [(name: String, value: String)]) async throws -> Report {
     let pool = try await ReportTests.pool()
+    defer { pool.close() }
     return try await onOwnThread { try Reports(pool).report(try ReportQuery.read(words).get()) }
   }
 
@@ -24,6 +25,7 @@ struct UnregisteredReportTests {
     // What has traffic, or is registered, is no mistake.
     #expect(try await report([("app", "golden")]).notRegistered.isEmpty)
     let pool = try await TestDatabase.pool()
+    defer { pool.close() }
     let registered = try await onOwnThread {
       _ = try CatalogStore(pool).apply(try Samples.read(Samples.file)).get()
       let words = [(name: "app", value: "weather"), (name: "ad", value: "summer-1")]
