@@ -117,7 +117,7 @@ let tests: [Target] = [
   unitTest("HTTP"),
   unitTest("Pipeline", ["AdCore", "AdEvents", "TestValues"]),
   unitTest("Runtime", ["AdCore", "HTTP", "Threads"]), unitTest("Threads"),
-  unitTest("PipelineHost", ["AdCore", "Kafka", "Pipeline", "Runtime"]),
+  unitTest("PipelineHost", ["AdCore", "Kafka", "Pipeline", "Postgres", "Runtime"]),
   unitTest("Handbill", ["AdClient", "Threads"]),
   unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka"]),
   unitTest("AdSelectionCore", ["TestValues"] + pure),
@@ -154,7 +154,8 @@ let tests: [Target] = [
   .testTarget(
     name: "DeployTests",
     dependencies: [
-      "AdSelection", "Billing", "ClickTracking", "Console", "Handbill", "ImpressionTracking", "Migrations",
+      "AdSelection", "AdSelectionCore", "Billing", "ClickTracking", "Console", "Handbill", "ImpressionTracking",
+      "Migrations",
     ]
       + servers + everythingShared,
     path: "Tests/Integration/DeployTests"),

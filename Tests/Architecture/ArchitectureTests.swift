@@ -77,6 +77,7 @@ import Testing
     #expect(!check.violations(check.offender).isEmpty)
   }
 
+    Check("an alert's bare digit", "deploy/a.yml", "expr: count(handbill_catalog_state == 2) > 0", SQLRules.bareDigits),
   @Test("The rules read code, not comments or texts")
   func commentsAndTexts() {
     let text = """

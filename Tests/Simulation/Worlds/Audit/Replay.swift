@@ -113,11 +113,11 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
     tables.look(up: query, partition: partition)
   }
 
-  func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> CommitResult {
-    if let violation = tables.violation(of: batch) { throw violation }
+  func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> Result<CommitResult, RowRefusal> {
+    if let violation = try tables.violation(of: batch) { return .failure(violation) }
     committed = batch
     taken[batch.partition] = batch.inputs.map(\.position)
-    return tables.apply(batch, for: context)
+    return .success(tables.apply(batch, for: context))
   }
 
   func save(_ checkpoint: Checkpoint) throws(PipelineError) {}
