@@ -184,7 +184,7 @@ let tests: [Target] = [
     path: "Tests/Fault"),
 ]
 
-// Only `make release` sets it: the programs alone, so that one build makes all of them at once.
+// Only `make release` and `deploy/images` set it: the programs alone, so that one build makes all of them at once.
 let isProgramsOnly = Context.environment["PROGRAMS_ONLY"] != nil
 
 let package = Package(
