@@ -45,7 +45,9 @@ let shared: [Target] = [
     path: "Shared/Runtime", swiftSettings: touchesC),
   .target(
     name: "PipelineHost",
-    dependencies: ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads"],
+    dependencies: [
+      "AdCore", "AdEvents", "Crypto", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads",
+    ],
     path: "Shared/PipelineHost"),
   .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka", "Threads"], path: "Shared/AdClient"),
   .target(

@@ -22,6 +22,10 @@ import Testing
   /// What is given to it is used, not only kept.
   static let wideInitialiser = "package init(a: A, b: B, c: C, d: D, e: E, f: F, g: G, h: H) {\n  run(a)\n}\n"
 
+  /// What has tools is no row, though it only keeps them.
+  static let wideClass =
+    "final class A {\n  init(a: A, b: B, c: C, d: D, e: E, f: F, g: G, h: H) {\n    self.a = a\n  }\n}\n"
+
   static let checks: [Check] = [
     Check("C library outside its target", "Shared/Runtime/A.swift", "import CLibpq", ImportRules.violations),
     Check("I/O in pure code", "Shared/Pipeline/A.swift", "package import Kafka", ImportRules.violations),
@@ -49,6 +53,7 @@ import Testing
     Check("a long function", "Shared/HTTP/A.swift", longFunction, TextRules.lengths),
     Check("a function of many parameters", "Shared/HTTP/A.swift", wideFunction, TextRules.parameters),
     Check("an initialiser of many parameters", "Shared/HTTP/A.swift", wideInitialiser, TextRules.parameters),
+    Check("a wide class", "Shared/HTTP/A.swift", wideClass, TextRules.parameters),
     Check("an import that is not declared", "Shared/HTTP/A.swift", "import Crypto", Manifest.own.undeclared),
     Check(
       "an import that a test does not declare", "Tests/Unit/HTTPTests/A.swift", "@testable import Crypto",
@@ -89,8 +94,10 @@ import Testing
         import Kafka
         \"\"\"
       func short() { done() }
-      init(a: A, b: B, c: C, d: D, e: E, f: F, g: G, h: H) {
-        self.a = a
+      struct Row {
+        init(a: A, b: B, c: C, d: D, e: E, f: F, g: G, h: H) {
+          self.a = a
+        }
       }
       """
     let file = SourceFile(path: "Services/Billing/Core/A.swift", text: text)
