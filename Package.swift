@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// For whatever imports a C library: every use of memory that Swift does not watch is marked `unsafe`.
+/// For whatever imports a C library or holds memory by hand: every use of memory that Swift does not watch is marked
+/// `unsafe`.
 let touchesC: [SwiftSetting] = [.strictMemorySafety()]
 
 // Targets in the order of the imports: each may use only what stands above it.
@@ -18,7 +19,7 @@ let systemLibraries: [Target] = [
 ]
 
 let shared: [Target] = [
-  .target(name: "Threads", path: "Shared/Threads"),
+  .target(name: "Threads", path: "Shared/Threads", swiftSettings: touchesC),
   .target(name: "Crypto", dependencies: ["CLibcrypto"], path: "Shared/Crypto", swiftSettings: touchesC),
   .target(name: "AdCore", dependencies: ["Crypto"], path: "Shared/AdCore"),
   .plugin(

@@ -61,6 +61,10 @@ import Testing
     Check(
       "memory in the hands of C, unmarked", "Shared/Migrations/A.swift", "import CLibpq", Manifest.own.unmarkedMemory),
     Check(
+      "memory held by hand, unmarked", "Shared/Migrations/A.swift",
+      "let a = UnsafeMutablePointer<Int>.allocate(capacity: 1)",
+      Manifest.own.unmarkedMemory),
+    Check(
       "an import without a level", "Services/A/A.swift", "internal import B\nimport C", TextRules.unlevelledImports),
     Check("an assertion that a release forgets", "Shared/HTTP/A.swift", "assert(count > 0)", TextRules.assertions),
     Check("a bare digit in SQL", "Shared/Migrations/Logic/A.sql", "WHERE (fates[p]).fate <> 4", SQLRules.bareDigits),
@@ -73,6 +77,7 @@ import Testing
     Check("a digit given", "Shared/A/A.sql", "new_fate := CASE WHEN a\n  THEN 1 END;", SQLRules.bareDigits),
     Check("a digit selected", "Shared/A/A.sql", "SELECT 5::smallint AS error", SQLRules.bareDigits),
     Check("a dashboard's bare digit", "deploy/a.json", "\"rawSql\": \"WHERE size = 1\"", SQLRules.bareDigits),
+    Check("an alert's bare digit", "deploy/a.yml", "expr: count(handbill_catalog_state == 2) > 0", SQLRules.bareDigits),
     Check("an open end", "deploy/A.yaml", "# TO" + "DO later", TextRules.openEnds),
     Check("a path of one machine", "deploy/A.yaml", "folder: /wo" + "rk/a", TextRules.machinePaths),
   ]
@@ -82,7 +87,6 @@ import Testing
     #expect(!check.violations(check.offender).isEmpty)
   }
 
-    Check("an alert's bare digit", "deploy/a.yml", "expr: count(handbill_catalog_state == 2) > 0", SQLRules.bareDigits),
   @Test("The rules read code, not comments or texts")
   func commentsAndTexts() {
     let text = """
@@ -126,7 +130,7 @@ import Testing
   @Test("What may never be is looked for in a release too")
   func assertions() { expectNone(TextRules.assertions) }
 
-  @Test("Whoever imports C marks every use of memory that Swift does not watch")
+  @Test("Whoever imports C or holds memory by hand marks every use of memory that Swift does not watch")
   func unmarkedMemory() {
     #expect(Manifest.own.targets.count { $0.isStrict } >= 9)
     expectNone(Manifest.own.unmarkedMemory)
