@@ -63,7 +63,7 @@ struct MistakenRequestTests {
     change(&request)
     var writer = WireWriter(output: request.encoded())
     append(&writer)
-    var decoder = SelectionDecoder(ring: rig.ring)
+    var decoder = try SelectionDecoder(ring: rig.ring)
     decoder.begin()
     for header in headers ?? Self.headers(app: request.app) {
       header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { decoder.header(name: name, value: $0) } }
