@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// For whatever imports a C library: every use of memory that Swift does not watch is marked `unsafe`.
+/// For whatever imports a C library or holds memory by hand: every use of memory that Swift does not watch is marked
+/// `unsafe`.
 let touchesC: [SwiftSetting] = [.strictMemorySafety()]
 
 // Targets in the order of the imports: each may use only what stands above it.
@@ -18,7 +19,7 @@ let systemLibraries: [Target] = [
 ]
 
 let shared: [Target] = [
-  .target(name: "Threads", path: "Shared/Threads"),
+  .target(name: "Threads", path: "Shared/Threads", swiftSettings: touchesC),
   .target(name: "Crypto", dependencies: ["CLibcrypto"], path: "Shared/Crypto", swiftSettings: touchesC),
   .target(name: "AdCore", dependencies: ["Crypto"], path: "Shared/AdCore"),
   .plugin(
@@ -45,7 +46,9 @@ let shared: [Target] = [
     path: "Shared/Runtime", swiftSettings: touchesC),
   .target(
     name: "PipelineHost",
-    dependencies: ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads"],
+    dependencies: [
+      "AdCore", "AdEvents", "Crypto", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads",
+    ],
     path: "Shared/PipelineHost"),
   .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka", "Threads"], path: "Shared/AdClient"),
   .target(
@@ -117,7 +120,7 @@ let tests: [Target] = [
   unitTest("HTTP"),
   unitTest("Pipeline", ["AdCore", "AdEvents", "TestValues"]),
   unitTest("Runtime", ["AdCore", "HTTP", "Threads"]), unitTest("Threads"),
-  unitTest("PipelineHost", ["AdCore", "Kafka", "Pipeline", "Runtime"]),
+  unitTest("PipelineHost", ["AdCore", "Kafka", "Pipeline", "Postgres", "Runtime"]),
   unitTest("Handbill", ["AdClient", "Threads"]),
   unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka"]),
   unitTest("AdSelectionCore", ["TestValues"] + pure),
@@ -154,7 +157,8 @@ let tests: [Target] = [
   .testTarget(
     name: "DeployTests",
     dependencies: [
-      "AdSelection", "Billing", "ClickTracking", "Console", "Handbill", "ImpressionTracking", "Migrations",
+      "AdSelection", "AdSelectionCore", "Billing", "ClickTracking", "Console", "Handbill", "ImpressionTracking",
+      "Migrations",
     ]
       + servers + everythingShared,
     path: "Tests/Integration/DeployTests"),
@@ -183,7 +187,7 @@ let tests: [Target] = [
     path: "Tests/Fault"),
 ]
 
-// Only `make release` sets it: the programs alone, so that one build makes all of them at once.
+// Only `make release` and `deploy/images` set it: the programs alone, so that one build makes all of them at once.
 let isProgramsOnly = Context.environment["PROGRAMS_ONLY"] != nil
 
 let package = Package(

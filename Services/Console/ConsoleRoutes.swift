@@ -54,7 +54,9 @@ struct ConsoleRoutes: Sendable {
       return day
     }
     let explanation = try Explain(pool).explain(subject, around: day)
-    guard explanation.isKnown else { throw HTTPProblem(404, Explain.unknown(subject, around: day)) }
+    guard explanation.isKnown else {
+      throw HTTPProblem(404, explanation.text.split(whereSeparator: \.isNewline).joined(separator: " "))
+    }
     return explanation.json
   }
 

@@ -1,14 +1,30 @@
 package import AdCore
 
-/// Why a record's bytes are no value: one numbered reason, and a sentence for people. Inside this module it travels as
+/// Why a record's bytes are no value: one numbered reason, and sentences for people. Inside this module it travels as
 /// a typed throw; whoever decodes gets it as the failure of a `Result`.
 package struct Rejection: Error, Hashable, Sendable {
+  /// That of the first mistake.
   package var reason: RejectionReason
-  /// Which field and what is wrong with it; never holds what the peer sent.
-  package var detail: String
+  /// Which field the first mistake is in and what is wrong with it; never holds text that the peer sent.
+  let sentence: String
+  /// The record's further mistakes, which whoever wrote it is told at once.
+  var further: [Rejection] = []
 
-  package init(_ reason: RejectionReason, _ detail: String) {
+  package init(_ reason: RejectionReason, _ sentence: String) {
     self.reason = reason
-    self.detail = detail
+    self.sentence = sentence
+  }
+
+  /// The sentences of all mistakes, as many as ``FieldLimits/mistakesBytesMaximum`` has room for.
+  package var detail: String {
+    var text = sentence
+    for mistake in further {
+      let longer = text + "; " + mistake.sentence
+      guard longer.utf8.count <= FieldLimits.mistakesBytesMaximum else {
+        return text + "; and more"
+      }
+      text = longer
+    }
+    return text
   }
 }

@@ -29,17 +29,16 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   private let heartbeat: @Sendable () -> Void
 
   init(
-    service: Service, store: PostgresPipelineStore<Tables>, probe: KafkaTopicProbe,
-    writer: KafkaTopicWriter, logger: Logger, meters: WorkerMeters, outboxEntriesMaximum: Int,
+    _ tools: WorkerTools<Tables>, writer: KafkaTopicWriter, logger: Logger, meters: WorkerMeters,
     heartbeat: @escaping @Sendable () -> Void, tell: @escaping @Sendable (WorkerEvent) -> Void
   ) {
-    self.service = service
-    self.store = store
+    service = tools.service
+    store = tools.store
+    probe = tools.probe
+    outboxEntriesMaximum = tools.outboxEntriesMaximum
     self.writer = WorkerTopicWriter(writer)
-    self.probe = probe
     self.logger = logger
     self.meters = meters
-    self.outboxEntriesMaximum = outboxEntriesMaximum
     self.heartbeat = heartbeat
     self.tell = tell
     state = WorkerState(now: clock.monotonicMilliseconds)
@@ -165,7 +164,8 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     meters.reopening(error)
     logger.limited(
       forPerson ? .error : .warning, key: "partition-\(partition)-\(error.kind.rawValue)",
-      "a partition was given up and is opened again", ["partition": .init(Int(partition)), "reason": .init("\(error)")])
+      "a partition was given up and is opened again",
+      ["partition": .init(Int(partition)), "kind": .init(error.kind.rawValue), "detail": .init(error.detail)])
   }
 
   private func measure() {

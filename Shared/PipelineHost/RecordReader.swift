@@ -1,8 +1,19 @@
 internal import AdCore
+internal import Crypto
 internal import Kafka
 internal import Pipeline
 internal import Runtime
 internal import Threads
+
+/// What a reader serves and works with, besides the workers.
+struct ReaderTools<Service: PipelineService> {
+  let service: Service
+  let settings: PipelineSettings
+  let consumer: KafkaConsumer
+  let ends: EndWatcher
+  let leases: LeaseKeeper
+  let boxes: ReaderBoxes
+}
 
 /// Reads the service's inputs on one thread: decodes records into batches, and does with them and with the partitions
 /// what the rules say (``ReaderState``).
@@ -32,25 +43,25 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   private let heartbeat: @Sendable () -> Void
   private let ready: @Sendable (Bool) -> Void
 
+  /// - Throws: `CryptoError` where libcrypto lacks what reading the inputs needs.
   init(
-    service: Service, consumer: KafkaConsumer, workers: [PartitionWorker<Tables>], settings: PipelineSettings,
-    boxes: ReaderBoxes, ends: EndWatcher, leases: LeaseKeeper, logger: Logger,
+    _ tools: ReaderTools<Service>, workers: [PartitionWorker<Tables>], logger: Logger,
     heartbeat: @escaping @Sendable () -> Void, ready: @escaping @Sendable (Bool) -> Void
-  ) {
-    self.service = service
-    inputCount = service.inputs.count
-    self.consumer = consumer
+  ) throws(CryptoError) {
+    service = tools.service
+    inputCount = tools.service.inputs.count
+    consumer = tools.consumer
+    settings = tools.settings
+    workerEvents = tools.boxes.workerEvents
+    orders = tools.boxes.orders
+    holdings = tools.boxes.holdings
+    leases = tools.leases
+    ends = tools.ends
     self.workers = workers
-    self.settings = settings
-    workerEvents = boxes.workerEvents
-    orders = boxes.orders
-    holdings = boxes.holdings
-    self.leases = leases
-    self.ends = ends
     self.logger = logger
     self.heartbeat = heartbeat
     self.ready = ready
-    decoder = service.makeDecoder()
+    decoder = try tools.service.makeDecoder()
     state = ReaderState(
       limits: IntakeLimits(
         batchRecordsMaximum: settings.batchRecordsMaximum, batchBytesMaximum: ReaderLimits.batchBytesMaximum,

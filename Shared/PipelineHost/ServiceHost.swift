@@ -19,8 +19,8 @@ package enum ServiceHost {
   ///     new partition once all of them have it.
   ///   - prepare: what must be so before a partition is taken, as the database's schema; done while Kafka and PostgreSQL
   ///     are being connected to.
-  /// - Throws: `KafkaError` or `PostgresError` for settings that cannot work, and what `prepare` throws; what is only
-  ///   away is waited for.
+  /// - Throws: `KafkaError` or `PostgresError` for settings that cannot work, `CryptoError` where no decoder can be made,
+  ///   and what `prepare` throws; what is only away is waited for.
   package static func start<Tables: ServiceTables>(
     service: Tables.Service, tables: Tables, settings: PipelineSettings, producerLingerMilliseconds: Int = 1,
     alsoGrown: [String] = [], context: ServiceContext, prepare: () throws -> Void
@@ -50,20 +50,18 @@ package enum ServiceHost {
       let tools = try tools.value()
       let heartbeat = context.health.heartbeat("worker-\(index)")
       let worker = PartitionWorker(
-        service: service, store: tools.store, probe: tools.probe, writer: writer,
-        logger: context.logger.named("worker-\(index)"),
+        tools, writer: writer, logger: context.logger.named("worker-\(index)"),
         meters: WorkerMeters(
           registry: context.metrics, worker: index, open: open, stopped: stopped, watermarkAge: ages),
-        outboxEntriesMaximum: settings.outboxEntriesMaximum,
-        heartbeat: { heartbeat.beat() },
-        tell: { workerEvents.tell($0) })
+        heartbeat: { heartbeat.beat() }, tell: { workerEvents.tell($0) })
       workers.withLock { $0.append(worker) }
     }
     let all = workers.withLock { $0 }
+    let keeper = makeKeeper(try leases.value(), boxes: boxes, ends: ends, context: context)
     startThreads(
-      reader: makeReader(
-        service: service, inputs: (consumer, ends), workers: all, settings: settings, boxes: boxes,
-        leases: makeKeeper(try leases.value(), boxes: boxes, ends: ends, context: context), context: context),
+      reader: try makeReader(
+        ReaderTools(service: service, settings: settings, consumer: consumer, ends: ends, leases: keeper, boxes: boxes),
+        workers: all, context: context),
       workers: all, ends: ends, context: context)
     // First of all at the end, so that no worker waits for a broker that is away.
     context.lifeCycle.onStop("sending") { writer.beginStopping() }
@@ -101,15 +99,12 @@ package enum ServiceHost {
   }
 
   private static func makeReader<Tables: ServiceTables>(
-    service: Tables.Service, inputs: (consumer: KafkaConsumer, ends: EndWatcher), workers: [PartitionWorker<Tables>],
-    settings: PipelineSettings, boxes: ReaderBoxes, leases: LeaseKeeper, context: ServiceContext
-  ) -> RecordReader<Tables> {
+    _ tools: ReaderTools<Tables.Service>, workers: [PartitionWorker<Tables>], context: ServiceContext
+  ) throws -> RecordReader<Tables> {
     let heartbeat = context.health.heartbeat("reader")
     let readiness = context.health.readiness("partitions", until: "no partitions are taken yet")
-    return RecordReader(
-      service: service, consumer: inputs.consumer, workers: workers, settings: settings, boxes: boxes,
-      ends: inputs.ends, leases: leases,
-      logger: context.logger.named("reader"), heartbeat: { heartbeat.beat() },
+    return try RecordReader(
+      tools, workers: workers, logger: context.logger.named("reader"), heartbeat: { heartbeat.beat() },
       ready: { $0 ? readiness.setReady() : readiness.setNotReady("partitions are being taken over") })
   }
 
@@ -184,15 +179,19 @@ package enum ServiceHost {
   }
 }
 
-/// What a worker reaches PostgreSQL and Kafka by, connected.
-private struct WorkerTools<Tables: ServiceTables> {
+/// What a worker serves, and reaches PostgreSQL and Kafka by, connected.
+struct WorkerTools<Tables: ServiceTables> {
   private static var questionMilliseconds: Int32 { 10_000 }
 
+  let service: Tables.Service
   let store: PostgresPipelineStore<Tables>
   let probe: KafkaTopicProbe
+  let outboxEntriesMaximum: Int
 
   /// Where something is away this is tried again when there is something to do.
   init(_ tables: Tables, _ service: Tables.Service, settings: PipelineSettings, kafka: KafkaConfiguration) throws {
+    self.service = service
+    outboxEntriesMaximum = settings.outboxEntriesMaximum
     store = PostgresPipelineStore(
       tables: tables, service: service,
       configuration: try settings.database(applicationName: "handbill-\(Tables.Service.name)"),

@@ -81,13 +81,23 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Nobody answers, or the server shuts down, starts or has no room for a connection: it is away, and nothing is wrong
-  /// with what was asked of it.
+  /// Nobody answers, or the server shuts down, starts, has no room for a connection or cannot use its disk: it is away,
+  /// and nothing is wrong with what was asked of it.
   package var isUnavailable: Bool {
     switch kind {
     case .cannotConnect, .poolUnavailable, .connectionLost: true
-    case .server: sqlState.map { $0.hasPrefix("57P0") || $0.hasPrefix("53") } ?? false
+    case .server: sqlState.map { state in ["08", "53", "57P0", "58"].contains { state.hasPrefix($0) } } ?? false
     case .invalidConfiguration, .authenticationFailed, .rolledBack, .undecodable, .misuse: false
+    }
+  }
+
+  /// The server is there and cannot be used as it or the settings are: the login is refused (class 28), there is no such
+  /// database (3D), it takes no writes (25006). No retry mends it before a person has.
+  package var isMisconfigured: Bool {
+    switch kind {
+    case .invalidConfiguration, .authenticationFailed: true
+    case .server: sqlState.map { $0.hasPrefix("28") || $0.hasPrefix("3D") || $0 == "25006" } ?? false
+    case .cannotConnect, .connectionLost, .rolledBack, .undecodable, .misuse, .poolUnavailable: false
     }
   }
 

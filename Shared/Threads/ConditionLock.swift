@@ -2,36 +2,36 @@ internal import Glibc
 
 /// A lock with a condition under it: what is behind a ``Monitor``, whatever its state is.
 @usableFromInline
-struct ConditionLock: @unchecked Sendable {
+@safe struct ConditionLock: @unchecked Sendable {
   // `@unchecked Sendable` holds because both are made to be used by many threads.
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
   init() {
-    pthread_mutex_init(mutex, nil)
+    unsafe pthread_mutex_init(mutex, nil)
     var attributes = pthread_condattr_t()
-    pthread_condattr_init(&attributes)
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-    pthread_cond_init(condition, &attributes)
-    pthread_condattr_destroy(&attributes)
+    unsafe pthread_condattr_init(&attributes)
+    unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    unsafe pthread_cond_init(condition, &attributes)
+    unsafe pthread_condattr_destroy(&attributes)
   }
 
   func destroy() {
-    pthread_cond_destroy(condition)
-    pthread_mutex_destroy(mutex)
-    condition.deallocate()
-    mutex.deallocate()
+    unsafe pthread_cond_destroy(condition)
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe condition.deallocate()
+    unsafe mutex.deallocate()
   }
 
   @usableFromInline
-  func lock() { pthread_mutex_lock(mutex) }
+  func lock() { unsafe pthread_mutex_lock(mutex) }
 
   @usableFromInline
-  func unlock() { pthread_mutex_unlock(mutex) }
+  func unlock() { unsafe pthread_mutex_unlock(mutex) }
 
   /// Wakes everybody who waits.
   @usableFromInline
-  func signal() { pthread_cond_broadcast(condition) }
+  func signal() { unsafe pthread_cond_broadcast(condition) }
 
   /// Waits for a signal without the lock, which it then has again; false when the time ran out first.
   ///
@@ -39,9 +39,9 @@ struct ConditionLock: @unchecked Sendable {
   @usableFromInline
   func wait(until deadline: MonotonicDeadline?) -> Bool {
     guard var time = deadline?.time else {
-      pthread_cond_wait(condition, mutex)
+      unsafe pthread_cond_wait(condition, mutex)
       return true
     }
-    return pthread_cond_timedwait(condition, mutex, &time) != ETIMEDOUT
+    return unsafe pthread_cond_timedwait(condition, mutex, &time) != ETIMEDOUT
   }
 }

@@ -16,7 +16,7 @@ package enum MonotonicClock {
 
   fileprivate static func read() -> timespec {
     var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
+    unsafe clock_gettime(CLOCK_MONOTONIC, &now)
     return now
   }
 }

@@ -22,6 +22,10 @@ import Testing
   /// What is given to it is used, not only kept.
   static let wideInitialiser = "package init(a: A, b: B, c: C, d: D, e: E, f: F, g: G, h: H) {\n  run(a)\n}\n"
 
+  /// What has tools is no row, though it only keeps them.
+  static let wideClass =
+    "final class A {\n  init(a: A, b: B, c: C, d: D, e: E, f: F, g: G, h: H) {\n    self.a = a\n  }\n}\n"
+
   static let checks: [Check] = [
     Check("C library outside its target", "Shared/Runtime/A.swift", "import CLibpq", ImportRules.violations),
     Check("I/O in pure code", "Shared/Pipeline/A.swift", "package import Kafka", ImportRules.violations),
@@ -49,12 +53,17 @@ import Testing
     Check("a long function", "Shared/HTTP/A.swift", longFunction, TextRules.lengths),
     Check("a function of many parameters", "Shared/HTTP/A.swift", wideFunction, TextRules.parameters),
     Check("an initialiser of many parameters", "Shared/HTTP/A.swift", wideInitialiser, TextRules.parameters),
+    Check("a wide class", "Shared/HTTP/A.swift", wideClass, TextRules.parameters),
     Check("an import that is not declared", "Shared/HTTP/A.swift", "import Crypto", Manifest.own.undeclared),
     Check(
       "an import that a test does not declare", "Tests/Unit/HTTPTests/A.swift", "@testable import Crypto",
       Manifest.own.undeclared),
     Check(
       "memory in the hands of C, unmarked", "Shared/Migrations/A.swift", "import CLibpq", Manifest.own.unmarkedMemory),
+    Check(
+      "memory held by hand, unmarked", "Shared/Migrations/A.swift",
+      "let a = UnsafeMutablePointer<Int>.allocate(capacity: 1)",
+      Manifest.own.unmarkedMemory),
     Check(
       "an import without a level", "Services/A/A.swift", "internal import B\nimport C", TextRules.unlevelledImports),
     Check("an assertion that a release forgets", "Shared/HTTP/A.swift", "assert(count > 0)", TextRules.assertions),
@@ -68,6 +77,7 @@ import Testing
     Check("a digit given", "Shared/A/A.sql", "new_fate := CASE WHEN a\n  THEN 1 END;", SQLRules.bareDigits),
     Check("a digit selected", "Shared/A/A.sql", "SELECT 5::smallint AS error", SQLRules.bareDigits),
     Check("a dashboard's bare digit", "deploy/a.json", "\"rawSql\": \"WHERE size = 1\"", SQLRules.bareDigits),
+    Check("an alert's bare digit", "deploy/a.yml", "expr: count(handbill_catalog_state == 2) > 0", SQLRules.bareDigits),
     Check("an open end", "deploy/A.yaml", "# TO" + "DO later", TextRules.openEnds),
     Check("a path of one machine", "deploy/A.yaml", "folder: /wo" + "rk/a", TextRules.machinePaths),
   ]
@@ -88,8 +98,10 @@ import Testing
         import Kafka
         \"\"\"
       func short() { done() }
-      init(a: A, b: B, c: C, d: D, e: E, f: F, g: G, h: H) {
-        self.a = a
+      struct Row {
+        init(a: A, b: B, c: C, d: D, e: E, f: F, g: G, h: H) {
+          self.a = a
+        }
       }
       """
     let file = SourceFile(path: "Services/Billing/Core/A.swift", text: text)
@@ -118,7 +130,7 @@ import Testing
   @Test("What may never be is looked for in a release too")
   func assertions() { expectNone(TextRules.assertions) }
 
-  @Test("Whoever imports C marks every use of memory that Swift does not watch")
+  @Test("Whoever imports C or holds memory by hand marks every use of memory that Swift does not watch")
   func unmarkedMemory() {
     #expect(Manifest.own.targets.count { $0.isStrict } >= 9)
     expectNone(Manifest.own.unmarkedMemory)

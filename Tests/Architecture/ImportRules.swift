@@ -32,7 +32,7 @@ enum ImportRules {
     Rule("Shared/Runtime", ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres", "Threads"]),
     Rule(
       "Shared/PipelineHost",
-      ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads"]),
+      ["AdCore", "AdEvents", "Crypto", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads"]),
     Rule("Shared/AdClient", ["AdCore", "AdEvents", "Crypto", "Kafka", "Threads"]),
     Rule("Shared/LocalProcesses", ["CPidfd", "HTTP", "Threads"]),
     Rule("Shared/Operations", everythingShared),

@@ -62,12 +62,18 @@ struct Manifest: Sendable {
       .map { "\(file.path): \(target.name) does not declare that it depends on \($0)" }
   }
 
-  /// Modules in C that a file imports although its target does not have to mark its uses of memory.
+  /// Modules in C that a file imports, and memory that it holds by hand, although its target does not have to mark its
+  /// uses of memory.
   func unmarkedMemory(_ file: SourceFile) -> [String] {
     guard let target = target(of: file.path), !target.isStrict else { return [] }
     let foreign = Set(targets.filter { "\($0.path)/".contains("/C/") }.map(\.name))
+    let held = Self.heldMemory.filter { !file.codeLines(with: $0).isEmpty }
     return file.imports.filter(foreign.contains).map { "\(file.path): \(target.name) imports \($0) and is not strict" }
+      + held.map { "\(file.path): \($0) in \(target.name), which is not strict" }
   }
+
+  /// What gives memory that nobody but the program itself takes back.
+  private static let heldMemory = [".allocate(", ".deallocate(", "malloc(", "Unmanaged"]
 
   /// What stands in the text up to the bracket that closes it.
   private static func arguments(_ text: Substring) -> Substring {

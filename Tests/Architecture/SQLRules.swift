@@ -1,6 +1,6 @@
 import Foundation
 
-/// Numbers with public meaning are written by their words (Shared/AdCore/Vocabularies), in SQL too: there as
+/// Numbers with public meaning are written by their words (Shared/AdCore/Vocabularies), in SQL and PromQL too: there as
 /// `vocabulary.charge_fate('charged')`, in the texts of Swift as `\(ChargeFate.charged.number)`.
 enum SQLRules {
   /// What columns with such numbers are called.
@@ -42,6 +42,10 @@ enum SQLRules {
     switch kind {
     case "sql": return file.lines.map { $0.split(separator: "--", maxSplits: 1).first ?? "" }.joined(separator: "\n")
     case "json": return file.lines.joined(separator: "\n")
+    case "yml":
+      // Alerts: PromQL, which compares by ==.
+      return file.lines.map { ($0.split(separator: "#", maxSplits: 1).first ?? "").replacing("==", with: "=") }
+        .joined(separator: "\n")
     case "swift":
       // A line of a text, or one that holds a text.
       return zip(file.lines, file.codeLines).map { line, code in

@@ -100,14 +100,14 @@ struct SourceFile: Sendable {
     }
   }
 
-  /// The functions with more parameters than allowed, and the initialisers that do more with theirs than to keep them: a
-  /// row may be as wide as it is.
+  /// The functions with more parameters than allowed, and the initialisers but those of a struct that keep theirs and do
+  /// nothing else: a row may be as wide as it is.
   func functions(withMoreParametersThan limit: Int) -> [String] {
     codeLines.indices.compactMap { start in
       guard let isInitialiser = declaresFunction(codeLines[start]) else { return nil }
       let text = codeLines[start...].prefix(30).joined(separator: "\n")
       let (parameters, body) = Self.parameters(text[(text.firstIndex(of: "(") ?? text.startIndex)...])
-      guard parameters > limit, !isInitialiser || !keepsOnly(body) else { return nil }
+      guard parameters > limit, !isInitialiser || !isInStruct(start) || !keepsOnly(body) else { return nil }
       return "\(path):\(start + 1): \(parameters) parameters"
     }
   }
@@ -132,6 +132,15 @@ struct SourceFile: Sendable {
       previous = character
     }
     return (0, "")
+  }
+
+  /// Whether what a line declares belongs to a struct of this file, told by indentation.
+  private func isInStruct(_ line: Int) -> Bool {
+    let depth = codeLines[line].prefix { $0 == " " }.count
+    let outer = codeLines[..<line].last { $0.contains { $0 != " " } && $0.prefix { $0 == " " }.count < depth }
+    let words = (outer ?? "").split { !($0.isLetter || $0.isNumber) }
+    guard words.first == "extension", words.count > 1 else { return words.contains("struct") }
+    return !codeLines(with: "struct \(words[1])").isEmpty
   }
 
   /// Whether a body gives each property a value and does nothing else.

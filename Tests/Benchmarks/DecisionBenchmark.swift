@@ -25,7 +25,7 @@ struct DecisionBenchmark {
     var decider = SelectionDecider(
       stored: StoredState(), catalog: catalog, settings: SelectionSettings(), crypto: try SelectionCrypto(ring: ring),
       random: SeededChance(seed: 1), now: Self.now)
-    var decoder = service.makeDecoder()
+    var decoder = try service.makeDecoder()
     var grants: [SelectionInput] = []
     for number in 0..<Self.campaigns { grants.append(.grant(try Self.grant(number))) }
     _ = decider.decide(Self.records(grants), knowing: nil, context: Self.context())

@@ -47,7 +47,9 @@ final class CatalogWatch: Sendable {
     let state = source.state(at: now)
     let age = source.heartbeatAgeMilliseconds(at: now).map { Double($0) / 1_000 } ?? -1
     context.metrics.gauge(SelectionMetrics.catalogAge).set(age)
-    context.metrics.gauge(SelectionMetrics.catalogState).set(state.rawValue)
+    for each in CatalogFreshness.State.allCases {
+      context.metrics.gauge(SelectionMetrics.catalogState, ["state": each.rawValue]).set(each == state ? 1 : 0)
+    }
     noteStop(source.stop(at: now))
     if state == .incomplete {
       readiness.setNotReady("the catalogue read does not agree with its heartbeat")

@@ -21,7 +21,8 @@ struct SelectionMetrics: Sendable {
     "handbill_catalog_age_seconds", help: "How long ago the catalogue's last heartbeat was sent; -1 before the first.")
   static let catalogState = MetricDeclaration.gauge(
     "handbill_catalog_state",
-    help: "0 incomplete, 1 complete, 2 without heartbeat: no paid ads, 3 stopped: no paid ads.")
+    help: "1 for the state that the catalogue is in, else 0; paid ads are served in the state complete alone.",
+    labels: ["state"])
   static let catalogRefused = MetricDeclaration.counter(
     "handbill_catalog_refused_total", help: "Records of the catalogue that were not taken.")
   static let declarations = [

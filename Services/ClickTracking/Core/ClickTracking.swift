@@ -28,13 +28,9 @@ package struct ClickTracking: PipelineService {
   static let accepted = MessageMaker(
     topic: Topic.acceptedClicks.name, type: .clickAccepted, source: "/click-tracking")
 
-  /// - Throws: `CryptoError` where libcrypto lacks what the tokens need.
-  package init(ring: KeyRing) throws(CryptoError) {
-    _ = try ServeTokenVerifier(ring: ring)
-    self.ring = ring
-  }
+  package init(ring: KeyRing) { self.ring = ring }
 
-  package func makeDecoder() -> ClickDecoder { ClickDecoder(ring: ring) }
+  package func makeDecoder() throws(CryptoError) -> ClickDecoder { try ClickDecoder(ring: ring) }
 
   package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {
     watermarks.message(
@@ -53,13 +49,10 @@ package struct ClickTracking: PipelineService {
 
 /// Reads records of `ads.clicks`, and checks their tokens, and of `ads.impressions.accepted`.
 package struct ClickDecoder: RecordDecoder {
-  private let verifier: ServeTokenVerifier?
+  private let verifier: ServeTokenVerifier
   private var headers = RecordHeaders()
 
-  init(ring: KeyRing) {
-    // The service checked that this works; without a verifier no token would be valid.
-    verifier = try? ServeTokenVerifier(ring: ring)
-  }
+  init(ring: KeyRing) throws(CryptoError) { verifier = try ServeTokenVerifier(ring: ring) }
 
   package mutating func begin() { headers = RecordHeaders() }
 
@@ -88,7 +81,7 @@ package struct ClickDecoder: RecordDecoder {
   }
 
   private func action(_ view: ClickEventView, arrival: Timestamp) -> ClickInput {
-    switch verifier?.verify(view.token, now: arrival) ?? .unknownKey {
+    switch verifier.verify(view.token, now: arrival) {
     case .valid(let terms):
       .action(
         ActionEvent(

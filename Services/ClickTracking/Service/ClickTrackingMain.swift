@@ -30,7 +30,7 @@ enum ClickTrackingMain: Service {
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
-    let service = try ClickTracking(ring: ring)
+    let service = ClickTracking(ring: ring)
     let days = DayTables(
       ["click_tracking.impression", "click_tracking.click", "click_tracking.stopped_action"],
       retentionDays: configuration.retentionDays)

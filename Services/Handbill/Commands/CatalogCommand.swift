@@ -15,7 +15,8 @@ enum CatalogCommand {
         "apply", summary: "Writes the records of a file; what it does not name stays.",
         discussion: """
           The file is JSON, with the schema of 'handbill catalog schema'. It is written whole or not at all; everything
-          that is wrong with it is told at once. App keys that have to be made are shown once.
+          that is wrong with it is told at once, section by section. App keys that have to be made are shown once,
+          and what the written apps still lack before they get ads is told.
           """,
         arguments: [CommandArgument("FILE", help: "The file; - for standard input.")],
         examples: [CommandExample("handbill catalog apply network.json", "Writes what the file says.")], run: apply),
@@ -69,8 +70,14 @@ enum CatalogCommand {
       let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
       guard let handle else { throw UsageError("FILE \(path) cannot be read") }
       let bytes = try handle.read(upToCount: fileBytesMaximum + 1) ?? Data()
-      let file = try CatalogFile.read(Array(bytes)).get()
-      return try withStore(DatabaseAddress.address(invocation)) { store in try store.apply(file).get() }
+      let file = try CatalogFile.draft(Array(bytes)).get()
+      do {
+        return try withStore(DatabaseAddress.address(invocation)) { store in try store.apply(file).get() }
+      } catch  where !file.problems.isEmpty && !(error is CatalogProblems) {
+        // What can be said without the database is said.
+        let unchecked = CatalogProblem("file", "how its records suit the others was not checked: \(error)")
+        throw CatalogProblems(file.problems + [unchecked])
+      }
     }
     try CatalogOutput.show(applied, invocation)
     return .success
@@ -146,13 +153,18 @@ enum CatalogOutput {
         ])
       }
       Terminal.print(
-        JSONValue.object([JSONValue.Member("changes", .list(changes)), JSONValue.Member("newKeys", .list(keys))])
-          .prettyText)
+        JSONValue.object([
+          JSONValue.Member("changes", .list(changes)), JSONValue.Member("newKeys", .list(keys)),
+          JSONValue.Member("nextSteps", .list(applied.nextSteps.map(\.json))),
+        ])
+        .prettyText)
       return
     }
     let changed = applied.changes.filter { $0.kind != .unchanged }
     for change in changed { Terminal.print("\(change.kind.rawValue) \(change.key), version \(change.version)") }
     Terminal.print("\(changed.count) records changed, \(applied.changes.count - changed.count) are as they were.")
     for key in applied.newKeys { Terminal.print("key of \(key.app) (\(key.build.name)), shown once: \(key.key)") }
+    if !applied.nextSteps.isEmpty { Terminal.print("Still to be done:") }
+    for step in applied.nextSteps { Terminal.print("  \(step.text)") }
   }
 }

@@ -9,7 +9,9 @@ enum ExplainCommand {
     "explain", summary: "Tells everything known of one request or served ad, from the decision to the ledger.",
     discussion: """
       By what its client has: the request's id, the serve token of the answer, or the serve id, which tables and logs \
-      show. Refused and unfilled requests are explained as well, with why. \(Explain.searchHelp)
+      show. Refused and unfilled requests are explained as well, with why, and rejected records that name it are told. A \
+      token's seal is checked where HANDBILL_TOKEN_KEYS says the network's keys. Exit 1 if nothing is known. \
+      \(Explain.searchHelp)
       """,
     options: DatabaseAddress.options + [
       .value("day", "TIME", help: "The day, or a moment of it, around which a request id is looked for, in UTC.")
@@ -34,18 +36,18 @@ enum ExplainCommand {
       }
       return day
     }
-    let explanation = try await onOwnThread {
-      try ReportCommand.withPool(DatabaseAddress.address(invocation)) { try Explain($0).explain(subject, around: day) }
-    }
-    guard explanation.isKnown else {
-      Terminal.note("handbill explain: \(Explain.unknown(subject, around: day))")
-      return .failure
+    var seal = TokenSeal.notChecked
+    if case .token(_, let token) = subject { seal = try TokenSeal(of: token, ReplaySettings(invocation).ring) }
+    let explanation = try await onOwnThread { [seal] in
+      try ReportCommand.withPool(DatabaseAddress.address(invocation)) {
+        try Explain($0).explain(subject, around: day, seal: seal)
+      }
     }
     if invocation.wantsJSON {
       Terminal.print(explanation.json.prettyText)
     } else {
-      Terminal.write(explanation.text, to: Terminal.standardOutput)
+      Terminal.write(explanation.text, to: explanation.isKnown ? Terminal.standardOutput : Terminal.standardError)
     }
-    return .success
+    return explanation.isKnown ? .success : .failure
   }
 }

@@ -58,6 +58,7 @@ enum ReportCommand {
     let report = try await onOwnThread {
       try withPool(DatabaseAddress.address(invocation)) { try Reports($0).report(query) }
     }
+    for note in report.notRegisteredNotes { Terminal.note("handbill report: \(note)") }
     Terminal.print(invocation.wantsJSON ? report.json.prettyText : report.text)
     return .success
   }

@@ -9,7 +9,7 @@ internal import Threads
 
 /// A whole network on this machine: broker, database, schema, topics, catalogue and services, started in this order and
 /// stopped in reverse. Whatever happens to this process, nothing of it is left running.
-final class LocalNetwork: Sendable {
+struct LocalNetwork: Sendable {
   let settings: LocalNetworkSettings
   let folder: DemoFolder
   let kafka: KafkaAddress
@@ -19,20 +19,6 @@ final class LocalNetwork: Sendable {
   /// Where people look.
   let consoleURL: String
   private let supervisor: Supervisor
-
-  private init(
-    settings: LocalNetworkSettings, folder: DemoFolder, kafka: KafkaAddress, databaseURL: String,
-    services: [ServiceProcess], apps: [AppID], consoleURL: String, supervisor: Supervisor
-  ) {
-    self.settings = settings
-    self.folder = folder
-    self.kafka = kafka
-    self.databaseURL = databaseURL
-    self.services = services
-    self.apps = apps
-    self.consoleURL = consoleURL
-    self.supervisor = supervisor
-  }
 
   /// Stops everything in order. Blocks.
   func stop() { supervisor.stopAllAndWait() }

@@ -23,14 +23,12 @@ package struct ImpressionTracking: PipelineService {
   static let accepted = MessageMaker(
     topic: Topic.acceptedImpressions.name, type: .impressionAccepted, source: "/impression-tracking")
 
-  /// - Throws: `CryptoError` where libcrypto lacks what the tokens need.
-  package init(ring: KeyRing, windows: Windows) throws(CryptoError) {
-    _ = try ServeTokenVerifier(ring: ring)
+  package init(ring: KeyRing, windows: Windows) {
     self.ring = ring
     self.windows = windows
   }
 
-  package func makeDecoder() -> ImpressionDecoder { ImpressionDecoder(ring: ring) }
+  package func makeDecoder() throws(CryptoError) -> ImpressionDecoder { try ImpressionDecoder(ring: ring) }
 
   package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {
     watermarks.message(
@@ -49,14 +47,11 @@ package struct ImpressionTracking: PipelineService {
 
 /// Reads records of `ads.impressions` and checks their tokens.
 package struct ImpressionDecoder: RecordDecoder {
-  private let verifier: ServeTokenVerifier?
+  private let verifier: ServeTokenVerifier
   // The serve id says which event it is (M4); a failure's request id does.
   private var headers = RecordHeaders(hashesID: false)
 
-  init(ring: KeyRing) {
-    // The service checked that this works; without a verifier no token would be valid.
-    verifier = try? ServeTokenVerifier(ring: ring)
-  }
+  init(ring: KeyRing) throws(CryptoError) { verifier = try ServeTokenVerifier(ring: ring) }
 
   package mutating func begin() { headers = RecordHeaders(hashesID: false) }
 
@@ -83,7 +78,7 @@ package struct ImpressionDecoder: RecordDecoder {
   private func served(
     _ view: ImpressionEventView, token: UnsafeRawBufferPointer, arrival: Timestamp
   ) -> ImpressionInput {
-    switch verifier?.verify(token, now: arrival) ?? .unknownKey {
+    switch verifier.verify(token, now: arrival) {
     case .valid(let terms):
       .event(
         ServedEvent(

@@ -30,7 +30,7 @@ enum ImpressionTrackingMain: Service {
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
-    let service = try ImpressionTracking(ring: ring, windows: configuration.windows)
+    let service = ImpressionTracking(ring: ring, windows: configuration.windows)
     let days = DayTables(
       ["impression_tracking.impression", "impression_tracking.delivery", "impression_tracking.failure"],
       retentionDays: configuration.retentionDays)

@@ -11,19 +11,26 @@ extension AdRequest: EventMessage {
     _ bytes: UnsafeRawBufferPointer, headers: RecordHeaders
   ) throws(Rejection) -> AdRequest {
     var fields = AdRequestFields()
-    try fields.read(bytes)
+    var mistakes = Mistakes()
+    fields.read(bytes, &mistakes)
     // A request that a person feeds by hand names none: a shell cannot write the four bytes.
     let replyPartition = headers.replyPartition ?? 0
-    guard replyPartition >= 0 else { throw Rejection(.invalidReply, "kafka_replyPartition is negative") }
+    if replyPartition < 0 { mistakes.add(Rejection(.invalidReply, "kafka_replyPartition is negative")) }
+    let requestID = mistakes.required(fields.requestID, "request_id")
+    let appKey = mistakes.required(fields.appKey, "app_key")
+    let app = mistakes.required(fields.app, "app")
+    let placement = mistakes.required(fields.placement, "placement")
+    let sessionID = mistakes.required(fields.sessionID, "session_id")
+    let country = mistakes.required(fields.country, "country")
+    let device = mistakes.required(fields.device, "device")
+    if fields.deadlineMilliseconds == nil { mistakes.addMissing(AdRequestFields.missingDeadline) }
+    guard mistakes.isEmpty, let requestID, let app, let placement, let country, let device,
+      let deadline = fields.deadlineMilliseconds
+    else { throw mistakes.thrown }
     return AdRequest(
-      requestID: try FieldValue.required(fields.requestID, "request_id"),
-      appKey: try FieldValue.required(fields.appKey, "app_key"), app: try FieldValue.required(fields.app, "app"),
-      placement: try FieldValue.required(fields.placement, "placement"), clientID: fields.clientID,
-      sessionID: try FieldValue.required(fields.sessionID, "session_id"),
-      country: try FieldValue.required(fields.country, "country"),
-      device: try FieldValue.required(fields.device, "device"), requiredSizes: fields.requiredSizes,
-      currentSize: fields.currentSize, isInterstitial: fields.isInterstitial,
-      deadlineMilliseconds: try fields.requiredDeadline(),
+      requestID: requestID, appKey: appKey, app: app, placement: placement, clientID: fields.clientID,
+      sessionID: sessionID, country: country, device: device, requiredSizes: fields.requiredSizes,
+      currentSize: fields.currentSize, isInterstitial: fields.isInterstitial, deadlineMilliseconds: deadline,
       replyPartition: replyPartition, replyTopic: headers.replyTopic, correlationID: headers.correlationID,
       segments: fields.segments)
   }
@@ -63,30 +70,14 @@ struct AdRequestFields {
   var deadlineMilliseconds: Int64?
   var segments: [String] = []
 
-  mutating func read(_ bytes: UnsafeRawBufferPointer) throws(Rejection) {
-    var reader = WireReader(bytes)
-    while try reader.next() { try readField(&reader) }
-  }
-
-  /// Reads on behind each field that is wrong in itself, as far as the bytes are protobuf.
-  mutating func readLegible(_ bytes: UnsafeRawBufferPointer) {
-    var reader = WireReader(bytes)
-    while (try? reader.next()) == true {
-      do { try readField(&reader) } catch {
-        // Where the next field begins is not known.
-        if error.reason == .malformed { return }
-      }
-    }
+  mutating func read(_ bytes: UnsafeRawBufferPointer, _ mistakes: inout Mistakes) {
+    mistakes.read(bytes) { (reader) throws(Rejection) in try readField(&reader) }
   }
 
   /// A deadline of 0 is none: protobuf does not tell the two apart.
-  func requiredDeadline() throws(Rejection) -> Int64 {
-    guard let deadlineMilliseconds else {
-      let range = FieldLimits.deadlineMilliseconds
-      throw Rejection(
-        .missingField, "deadline_milliseconds is missing: give \(range.lowerBound) to \(range.upperBound)")
-    }
-    return deadlineMilliseconds
+  static var missingDeadline: String {
+    let range = FieldLimits.deadlineMilliseconds
+    return "deadline_milliseconds is missing: give \(range.lowerBound) to \(range.upperBound)"
   }
 
   @inline(__always)

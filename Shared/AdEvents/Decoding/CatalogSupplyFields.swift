@@ -23,7 +23,7 @@ extension Developer {
 }
 
 /// The wire's three answers to whether an app is aimed at users under 17 (A4, A9).
-private enum Audience: UInt8 {
+private enum Audience: UInt8, CaseIterable {
   case age17AndOver = 1
   case under17 = 2
 }

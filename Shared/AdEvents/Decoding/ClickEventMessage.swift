@@ -44,8 +44,8 @@ extension ClickEvent: EventMessage {
     var age = EventAge.unknown
     var actionMilliseconds: Int64 = 0
     var leftApplication = false
-    var reader = WireReader(bytes)
-    while try reader.next() {
+    var mistakes = Mistakes()
+    mistakes.read(bytes) { (reader) throws(Rejection) in
       switch reader.field {
       case 1: kind = try reader.choice("kind")
       case 2: token = try reader.bytes("token", maximum: FieldLimits.tokenBytesMaximum)
@@ -55,11 +55,13 @@ extension ClickEvent: EventMessage {
       default: try reader.skip()
       }
     }
-    guard !token.isEmpty else { throw Rejection(.missingField, "token is missing") }
+    if token.isEmpty { mistakes.addMissing("token is missing") }
+    kind = mistakes.required(kind, "kind")
+    let idHash = mistakes.required(headers.idHash, "ce_id")
+    guard mistakes.isEmpty, let kind, let idHash else { throw mistakes.thrown }
     return ClickEventView(
-      kind: try FieldValue.required(kind, "kind"), token: token, age: age, actionMilliseconds: actionMilliseconds,
-      leftApplication: leftApplication,
-      identity: EventIdentity(idHash: try FieldValue.required(headers.idHash, "ce_id"), time: headers.time))
+      kind: kind, token: token, age: age, actionMilliseconds: actionMilliseconds,
+      leftApplication: leftApplication, identity: EventIdentity(idHash: idHash, time: headers.time))
   }
 
   package func write(to writer: inout WireWriter) {

@@ -95,16 +95,20 @@ enum Envelope {
     }
     var contentType = headers.contentType
     if contentType == .absent, first == UInt8(ascii: "{") { contentType = .json }
+    var mistakes = Mistakes()
     switch contentType {
     case .protobuf:
-      try checkEnvelope(Message.self, headers)
-      return try body(value, headers)
+      checkEnvelope(Message.self, headers, &mistakes)
+      return try finish(Message.self, value, headers, &mistakes, body)
     case .json: return try openJSON(Message.self, value, headers, body)
     case .cloudEventsJSON:
       let event = try StructuredEvent(value)
-      try checkEnvelope(Message.self, event.headers(with: headers))
-      let bytes = try event.protobuf(schemaName: Message.schemaName)
-      return try withBytes(bytes) { bytes throws(Rejection) in try body(bytes, event.headers(with: headers)) }
+      let headers = event.headers(with: headers)
+      checkEnvelope(Message.self, headers, &mistakes)
+      let bytes = event.protobuf(schemaName: Message.schemaName, &mistakes)
+      return try withBytes(bytes) { bytes throws(Rejection) in
+        try finish(Message.self, bytes, headers, &mistakes, body)
+      }
     case .absent, .unknown:
       throw Rejection(
         .unknownContentType,
@@ -117,30 +121,52 @@ enum Envelope {
     _ body: (UnsafeRawBufferPointer, RecordHeaders) throws(Rejection) -> Outcome
   ) throws(Rejection) -> Outcome {
     var headers = headers
+    var mistakes = Mistakes()
     if headers.hasEnvelope || !Message.isWrittenByClients {
-      try checkEnvelope(Message.self, headers)
-    } else if let problem = headers.problem {
-      throw problem
+      checkEnvelope(Message.self, headers, &mistakes)
     } else {
+      if let problem = headers.problem { mistakes.add(problem) }
       // Fed by hand: the value is its own identity, so the same line twice is the same event.
       headers.idHash = SHA256.hash64(value)
     }
-    let bytes = try ProtobufJSON.protobuf(fromJSON: value, schemaName: Message.schemaName)
-    return try withBytes(bytes) { bytes throws(Rejection) in try body(bytes, headers) }
+    let written: WrittenJSON
+    do { written = try JSONParser.parse(value) } catch {
+      mistakes.add(error)
+      throw mistakes.thrown
+    }
+    let bytes = ProtobufJSON.protobuf(from: written, schemaName: Message.schemaName, &mistakes)
+    return try withBytes(bytes) { bytes throws(Rejection) in
+      try finish(Message.self, bytes, headers, &mistakes, body)
+    }
+  }
+
+  /// Calls `body`, or, where there are mistakes already, tells them with those of the fields.
+  @inline(__always)
+  private static func finish<Message: EventMessage, Outcome>(
+    _: Message.Type, _ bytes: UnsafeRawBufferPointer, _ headers: RecordHeaders, _ mistakes: inout Mistakes,
+    _ body: (UnsafeRawBufferPointer, RecordHeaders) throws(Rejection) -> Outcome
+  ) throws(Rejection) -> Outcome {
+    guard !mistakes.isEmpty else { return try body(bytes, headers) }
+    // The fields of another type's message say nothing.
+    if case .known(let type) = headers.type, !Message.eventTypes.contains(type) { throw mistakes.thrown }
+    do { _ = try Message.read(bytes, headers: headers) } catch { mistakes.add(error) }
+    throw mistakes.thrown
   }
 
   private static func checkEnvelope<Message: EventMessage>(
-    _: Message.Type, _ headers: RecordHeaders
-  ) throws(Rejection) {
-    if let problem = headers.problem { throw problem }
-    guard headers.idHash != nil else { throw Rejection(.invalidEnvelope, "ce_id is missing") }
-    guard headers.hasSource else { throw Rejection(.invalidEnvelope, "ce_source is missing or empty") }
-    guard headers.isSpecVersionKnown == true else { throw Rejection(.invalidEnvelope, "ce_specversion is not 1.0") }
+    _: Message.Type, _ headers: RecordHeaders, _ mistakes: inout Mistakes
+  ) {
+    if let problem = headers.problem { mistakes.add(problem) }
+    func add(_ sentence: String) { mistakes.add(Rejection(.invalidEnvelope, sentence)) }
+    if headers.idHash == nil { add("ce_id is missing") }
+    if !headers.hasSource { add("ce_source is missing or empty") }
+    if headers.isSpecVersionKnown != true { add("ce_specversion is not 1.0") }
     switch headers.type {
-    case .absent: throw Rejection(.invalidEnvelope, "ce_type is missing")
-    case .known(let type) where Message.eventTypes.contains(type): return
-    case .known: throw Rejection(.unknownType, "ce_type belongs to another topic: \(permittedTypes(Message.self))")
-    case .unknown: throw Rejection(.unknownType, "ce_type is unknown: \(permittedTypes(Message.self))")
+    case .absent: add("ce_type is missing")
+    case .known(let type) where Message.eventTypes.contains(type): break
+    case .known:
+      mistakes.add(Rejection(.unknownType, "ce_type belongs to another topic: \(permittedTypes(Message.self))"))
+    case .unknown: mistakes.add(Rejection(.unknownType, "ce_type is unknown: \(permittedTypes(Message.self))"))
     }
   }
 

@@ -53,47 +53,61 @@ extension ImpressionEvent: EventMessage {
     _ bytes: UnsafeRawBufferPointer, _ headers: RecordHeaders
   ) throws(Rejection) -> ImpressionEventView {
     var kind: Kind?
-    var subject: ImpressionEventView.Subject?
+    var token: UnsafeRawBufferPointer?
+    var request: UnsafeRawBufferPointer?
     var age = EventAge.unknown
     var error: AdError?
-    var reader = WireReader(bytes)
-    while try reader.next() {
+    var mistakes = Mistakes()
+    mistakes.read(bytes) { (reader) throws(Rejection) in
       switch reader.field {
       case 1: kind = try reader.choice("kind")
-      case 2: subject = .serve(token: try reader.bytes("token", maximum: FieldLimits.tokenBytesMaximum))
-      case 3: subject = try requestSubject(try reader.bytes())
+      case 2: (token, request) = (try reader.bytes("token", maximum: FieldLimits.tokenBytesMaximum), nil)
+      case 3: (token, request) = (nil, try reader.bytes())
       case 4: age = .milliseconds(try reader.milliseconds("age_milliseconds"))
       case 5: error = try reader.choice("error")
       default: try reader.skip()
       }
     }
-    let checkedKind = try FieldValue.required(kind, "kind")
-    switch subject {
-    case nil: throw Rejection(.missingField, "subject is missing")
-    case .serve(let token) where token.isEmpty: throw Rejection(.missingField, "token is empty")
-    case .request where checkedKind != .failed:
-      throw Rejection(.invalidField, "only a failure can do without a token")
-    default: break
+    kind = mistakes.required(kind, "kind")
+    let subject = subject(token: token, request: request, kind: kind, &mistakes)
+    if let kind, kind != .failed, error != nil {
+      mistakes.add(Rejection(.invalidField, "only a failure has an error code"))
     }
-    guard checkedKind == .failed || error == nil else {
-      throw Rejection(.invalidField, "only a failure has an error code")
-    }
-    if checkedKind == .failed, error == nil { throw Rejection(.missingField, "error is missing") }
+    if kind == .failed, error == nil { mistakes.addMissing("error is missing") }
+    let idHash = mistakes.required(headers.idHash, "ce_id")
+    guard mistakes.isEmpty, let kind, let subject, let idHash else { throw mistakes.thrown }
     return ImpressionEventView(
-      kind: checkedKind, subject: try FieldValue.required(subject, "subject"), age: age, error: error,
-      identity: EventIdentity(idHash: try FieldValue.required(headers.idHash, "ce_id"), time: headers.time))
+      kind: kind, subject: subject, age: age, error: error,
+      identity: EventIdentity(idHash: idHash, time: headers.time))
+  }
+
+  private static func subject(
+    token: UnsafeRawBufferPointer?, request: UnsafeRawBufferPointer?, kind: Kind?, _ mistakes: inout Mistakes
+  ) -> ImpressionEventView.Subject? {
+    if let token {
+      if token.isEmpty { mistakes.addMissing("token is empty") }
+      return .serve(token: token)
+    }
+    guard let request else {
+      if !mistakes.isTold(of: "token ") { mistakes.addMissing("subject is missing") }
+      return nil
+    }
+    let subject = requestSubject(request, &mistakes)
+    if let kind, kind != .failed {
+      mistakes.add(Rejection(.invalidField, "only a failure can do without a token"))
+    }
+    return subject
   }
 
   private static func requestSubject(
-    _ bytes: UnsafeRawBufferPointer
-  ) throws(Rejection) -> ImpressionEventView.Subject {
+    _ bytes: UnsafeRawBufferPointer, _ mistakes: inout Mistakes
+  ) -> ImpressionEventView.Subject? {
     var id: UUIDv7?
     var app: AppID?
     var placement: PlacementID?
     var clientID = ""
     var sessionID = ""
-    var reader = WireReader(bytes)
-    while try reader.next() {
+    mistakes.read(bytes) { (reader) throws(Rejection) in
       switch reader.field {
       case 1: id = try reader.uuid("request.request_id")
       case 2: app = try reader.identifier("request.app")
@@ -103,10 +117,12 @@ extension ImpressionEvent: EventMessage {
       default: try reader.skip()
       }
     }
-    return .request(
-      try FieldValue.required(id, "request.request_id"), app: try FieldValue.required(app, "request.app"),
-      placement: try FieldValue.required(placement, "request.placement"), clientID: clientID,
-      sessionID: try FieldValue.required(sessionID, "request.session_id"))
+    id = mistakes.required(id, "request.request_id")
+    app = mistakes.required(app, "request.app")
+    placement = mistakes.required(placement, "request.placement")
+    sessionID = mistakes.required(sessionID, "request.session_id")
+    guard let id, let app, let placement else { return nil }
+    return .request(id, app: app, placement: placement, clientID: clientID, sessionID: sessionID)
   }
 
   package func write(to writer: inout WireWriter) {

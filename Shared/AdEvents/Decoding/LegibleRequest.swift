@@ -15,6 +15,8 @@ package struct LegibleRequest: Hashable, Sendable {
   package var country: Country?
   package var device: Device?
   package var deadlineMilliseconds: Int64?
+  /// Nil where one of the fields that say the size cannot be read.
+  package var sizes: RequestedSizes?
   /// Where the answer goes; nil where the headers name no place that could be one.
   package var replyPartition: Int32?
   package var replyTopic: String
@@ -32,6 +34,8 @@ package struct LegibleRequest: Hashable, Sendable {
     country = request.country
     device = request.device
     deadlineMilliseconds = request.deadlineMilliseconds
+    sizes = RequestedSizes(
+      required: request.requiredSizes, current: request.currentSize, isInterstitial: request.isInterstitial)
     replyPartition = request.replyPartition
     replyTopic = request.replyTopic
     correlationID = request.correlationID
@@ -42,11 +46,13 @@ package struct LegibleRequest: Hashable, Sendable {
   init?(value: UnsafeRawBufferPointer?, headers: RecordHeaders) {
     guard let value, !value.isEmpty, value.count <= FieldLimits.legibleValueBytesMaximum else { return nil }
     var fields = AdRequestFields()
+    // They were told already.
+    var mistakes = Mistakes()
     if headers.isJSON(value: value) {
-      let bytes = LegibleRequest.protobuf(fromJSON: value, contentType: headers.contentType)
-      bytes.withUnsafeBytes { fields.readLegible($0) }
+      let bytes = LegibleRequest.protobuf(fromJSON: value, contentType: headers.contentType, &mistakes)
+      bytes.withUnsafeBytes { fields.read($0, &mistakes) }
     } else {
-      fields.readLegible(value)
+      fields.read(value, &mistakes)
     }
     guard let requestID = fields.requestID, let app = fields.app else { return nil }
     self.requestID = requestID
@@ -60,15 +66,49 @@ package struct LegibleRequest: Hashable, Sendable {
     country = fields.country
     device = fields.device
     deadlineMilliseconds = fields.deadlineMilliseconds
+    let areSizesLegible = mistakes.isReadWhole && !RequestedSizes.fields.contains { mistakes.isTold(of: $0 + " ") }
+    sizes =
+      areSizesLegible
+      ? RequestedSizes(
+        required: fields.requiredSizes, current: fields.currentSize, isInterstitial: fields.isInterstitial) : nil
     replyPartition = headers.isReplyInvalid ? nil : headers.replyPartition ?? 0
     replyTopic = headers.replyTopic
     correlationID = headers.correlationID
   }
 
-  private static func protobuf(fromJSON value: UnsafeRawBufferPointer, contentType: ContentType) -> [UInt8] {
+  private static func protobuf(
+    fromJSON value: UnsafeRawBufferPointer, contentType: ContentType, _ mistakes: inout Mistakes
+  ) -> [UInt8] {
     let name = AdRequest.schemaName
-    if contentType == .cloudEventsJSON { return (try? StructuredEvent(value))?.legible(schemaName: name) ?? [] }
-    return (try? JSONParser.parse(value)).map { ProtobufJSON.legible(from: $0, schemaName: name) } ?? []
+    if contentType == .cloudEventsJSON {
+      return (try? StructuredEvent(value))?.protobuf(schemaName: name, &mistakes) ?? []
+    }
+    return (try? JSONParser.parse(value)).map { ProtobufJSON.protobuf(from: $0, schemaName: name, &mistakes) } ?? []
+  }
+}
+
+/// What a request says of its sizes, as it names them.
+package struct RequestedSizes: Hashable, Sendable {
+  /// How their mistakes begin.
+  static let fields = ["device", "required_sizes", "an entry of required_sizes", "current_size", "is_interstitial"]
+
+  package var required: [String]
+  package var current: String
+  package var isInterstitial: Bool
+
+  package init(required: [String], current: String, isInterstitial: Bool) {
+    self.required = required
+    self.current = current
+    self.isInterstitial = isInterstitial
+  }
+
+  /// The current size; nil where these are none for the device (S3 to S5).
+  package func size(on device: Device) -> AdSize? {
+    guard
+      case .resolved(_, let size) = SizeSelection.select(
+        required: required, current: current, device: device, isInterstitial: isInterstitial)
+    else { return nil }
+    return size
   }
 }
 

@@ -32,9 +32,10 @@ package struct RecordHeaders: Hashable, Sendable {
   package var correlationID: [UInt8] = []
   /// `handbill_forwarded`: the mark under our MAC that a request was forwarded. Ad selection verifies it.
   package var forwardedMark: [UInt8] = []
-  /// The first header that is invalid in itself.
+  /// The headers that are invalid in themselves.
   package var problem: Rejection?
 
+  private static let furtherMistakesMaximum = 8
   private let hashesID: Bool
 
   /// - Parameter hashesID: whether ``idHash`` is needed. What is known by another id, such as an impression by its serve,
@@ -64,10 +65,20 @@ package struct RecordHeaders: Hashable, Sendable {
   /// Whether any of the attributes that CloudEvents requires is there.
   var hasEnvelope: Bool { idHash != nil || type != .absent || hasSource || isSpecVersionKnown != nil }
 
+  /// Keeps a mistake: of many headers the first few.
+  private mutating func note(_ mistake: Rejection) {
+    guard var first = problem else {
+      problem = mistake
+      return
+    }
+    if first.further.count < Self.furtherMistakesMaximum { first.further.append(mistake) }
+    problem = first
+  }
+
   private mutating func addID(_ value: UnsafeRawBufferPointer) {
     guard (1...FieldLimits.headerBytesMaximum).contains(value.count) else {
       idHash = nil
-      problem = problem ?? Rejection(.invalidEnvelope, "ce_id is empty or too long")
+      note(Rejection(.invalidEnvelope, "ce_id is empty or too long"))
       return
     }
     idHash = hashesID ? SHA256.hash64(value) : 0
@@ -76,8 +87,7 @@ package struct RecordHeaders: Hashable, Sendable {
   private mutating func addTime(_ value: UnsafeRawBufferPointer) {
     time = Timestamp(eventTime: value)
     if time == nil {
-      problem =
-        problem ?? Rejection(.invalidEnvelope, "ce_time is no time of RFC 3339, such as 2010-07-01T12:00:00.000Z")
+      note(Rejection(.invalidEnvelope, "ce_time is no time of RFC 3339, such as 2010-07-01T12:00:00.000Z"))
     }
   }
 
@@ -88,28 +98,26 @@ package struct RecordHeaders: Hashable, Sendable {
         replyTopic = try FieldValue.text(value, "kafka_replyTopic", maximum: FieldLimits.topicBytesMaximum)
       } catch {
         isReplyInvalid = true
-        problem = problem ?? Rejection(.invalidReply, error.detail)
+        note(Rejection(.invalidReply, error.sentence))
       }
     case 18 where name.equals("handbill_forwarded"):
       // One that is too long is none of ours: it stays empty and verifies nothing.
       forwardedMark = value.count <= FieldLimits.headerBytesMaximum ? Array(value) : []
     case 19 where name.equals("kafka_correlationId"):
       if value.count > FieldLimits.correlationIDBytesMaximum {
-        problem =
-          problem
-          ?? Rejection(
+        note(
+          Rejection(
             .invalidReply,
-            "kafka_correlationId has \(value.count) bytes; \(FieldLimits.correlationIDBytesMaximum) may be")
+            "kafka_correlationId has \(value.count) bytes; \(FieldLimits.correlationIDBytesMaximum) may be"))
       } else {
         correlationID = Array(value)
       }
     case 20 where name.equals("kafka_replyPartition"):
       guard value.count == 4 else {
         isReplyInvalid = true
-        problem =
-          problem
-          ?? Rejection(
-            .invalidReply, "kafka_replyPartition has \(value.count) bytes: give 4, the number big-endian")
+        note(
+          Rejection(
+            .invalidReply, "kafka_replyPartition has \(value.count) bytes: give 4, the number big-endian"))
         return
       }
       replyPartition = Int32(bigEndian: value.loadUnaligned(as: Int32.self))

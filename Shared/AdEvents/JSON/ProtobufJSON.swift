@@ -3,20 +3,17 @@ internal import AdCore
 /// protobuf's JSON mapping, written once for every message, driven by the schema's descriptors. JSON becomes the
 /// protobuf form, and that goes through the one decoder there is: so both forms are held to the same rules.
 package enum ProtobufJSON {
-  /// The protobuf form of a message in JSON. Keys may be lowerCamelCase or the schema's own; integers numbers or
-  /// strings; enums names or numbers; bytes base64 in either alphabet; null is the default; unknown keys are ignored.
-  static func protobuf(fromJSON json: UnsafeRawBufferPointer, schemaName: String) throws(Rejection) -> [UInt8] {
-    try protobuf(from: try JSONParser.parse(json), schemaName: schemaName)
-  }
-
-  static func protobuf(from value: WrittenJSON, schemaName: String) throws(Rejection) -> [UInt8] {
+  /// The protobuf form of a message in JSON: of all fields that can be read, the others are mistakes. Keys may be
+  /// lowerCamelCase or the schema's own; integers numbers or strings; enums names or numbers; bytes base64 in either
+  /// alphabet; null is the default; unknown keys are ignored.
+  static func protobuf(from value: WrittenJSON, schemaName: String, _ mistakes: inout Mistakes) -> [UInt8] {
     var writer = WireWriter()
-    try write(value, schemaName, to: &writer)
+    do { try write(value, schemaName, to: &writer, &mistakes) } catch { mistakes.add(error) }
     return writer.output
   }
 
   private static func write(
-    _ value: WrittenJSON, _ schemaName: String, to writer: inout WireWriter
+    _ value: WrittenJSON, _ schemaName: String, to writer: inout WireWriter, _ mistakes: inout Mistakes
   ) throws(Rejection) {
     guard let shape = MessageShape.all[schemaName] else {
       throw Rejection(.unknownType, "the schema has no message \(schemaName)")
@@ -27,38 +24,29 @@ package enum ProtobufJSON {
     let byKey = Dictionary(members.map { ($0.key, $0.value) }) { first, _ in first }
     var oneofs: Set<UInt32> = []
     for field in shape.fields {
-      guard let value = try member(field, byKey) else { continue }
-      if let oneof = field.oneof, !oneofs.insert(oneof).inserted {
-        throw Rejection(.malformed, "\(field.name) stands beside another of its oneof")
-      }
-      try write(value, field, to: &writer)
+      var single = WireWriter()
+      do throws(Rejection) {
+        guard let value = try member(field, byKey) else { continue }
+        if let oneof = field.oneof, !oneofs.insert(oneof).inserted {
+          throw Rejection(.malformed, "\(field.name) stands beside another of its oneof")
+        }
+        try write(value, field, to: &single, &mistakes)
+        writer.output += single.output
+      } catch { mistakes.add(error) }
     }
-  }
-
-  /// The protobuf form of the fields that can be read; the others are left out.
-  static func legible(from value: WrittenJSON, schemaName: String) -> [UInt8] {
-    guard let shape = MessageShape.all[schemaName], case .object(let members) = value else { return [] }
-    let byKey = Dictionary(members.map { ($0.key, $0.value) }) { first, _ in first }
-    var output: [UInt8] = []
-    for field in shape.fields {
-      var writer = WireWriter()
-      guard let value = try? member(field, byKey), (try? write(value, field, to: &writer)) != nil else { continue }
-      output += writer.output
-    }
-    return output
   }
 
   private static func write(
-    _ value: WrittenJSON, _ field: MessageShape.Field, to writer: inout WireWriter
+    _ value: WrittenJSON, _ field: MessageShape.Field, to writer: inout WireWriter, _ mistakes: inout Mistakes
   ) throws(Rejection) {
     guard field.isRepeated else {
-      try write(value, field, isPresent: field.oneof != nil, to: &writer)
+      try write(value, field, isPresent: field.oneof != nil, to: &writer, &mistakes)
       return
     }
     guard case .array(let elements) = value else {
       throw Rejection(.malformed, "\(field.name) is not a list")
     }
-    for element in elements { try write(element, field, isPresent: true, to: &writer) }
+    for element in elements { try write(element, field, isPresent: true, to: &writer, &mistakes) }
   }
 
   /// The member of a field under either of its names; nil for null.
@@ -74,12 +62,16 @@ package enum ProtobufJSON {
   }
 
   private static func write(
-    _ value: WrittenJSON, _ field: MessageShape.Field, isPresent: Bool, to writer: inout WireWriter
+    _ value: WrittenJSON, _ field: MessageShape.Field, isPresent: Bool, to writer: inout WireWriter,
+    _ mistakes: inout Mistakes
   ) throws(Rejection) {
     switch field.kind {
     case .message(let name):
+      guard case .object = value else { throw Rejection(.malformed, "\(field.name) is not an object") }
       var inner = WireWriter()
-      try write(value, name, to: &inner)
+      var within = Mistakes()
+      try write(value, name, to: &inner, &within)
+      mistakes.add(within, in: field.name)
       writer.presentBytes(field.number, inner.output)
     case .string, .bytes:
       guard case .string(let text) = value else { throw Rejection(.malformed, "\(field.name) is not a string") }

@@ -56,17 +56,10 @@ struct StructuredEvent {
   }
 
   /// The protobuf form of the data's fields that can be read.
-  func legible(schemaName: String) -> [UInt8] {
+  func protobuf(schemaName: String, _ mistakes: inout Mistakes) -> [UInt8] {
     switch data {
     case .protobuf(let bytes): bytes
-    case .json(let value): ProtobufJSON.legible(from: value, schemaName: schemaName)
-    }
-  }
-
-  func protobuf(schemaName: String) throws(Rejection) -> [UInt8] {
-    switch data {
-    case .protobuf(let bytes): bytes
-    case .json(let value): try ProtobufJSON.protobuf(from: value, schemaName: schemaName)
+    case .json(let value): ProtobufJSON.protobuf(from: value, schemaName: schemaName, &mistakes)
     }
   }
 }

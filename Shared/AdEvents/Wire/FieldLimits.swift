@@ -30,6 +30,8 @@ package enum FieldLimits {
   package static let topicBytesMaximum = 249
   /// A detail for people, in bytes.
   package static let detailBytesMaximum = 1_000
+  /// The sentences of a record's mistakes, in bytes: they stand in a detail, beside others.
+  package static let mistakesBytesMaximum = 800
   /// The original bytes of a rejected record that are kept.
   package static let rejectedValueBytesMaximum = 65_536
   /// An event's id, source or reply header, in bytes.

@@ -75,12 +75,12 @@ extension WireReader {
 
   /// A known number of an enum; 0 is nil, except where it has a meaning.
   @inline(__always)
-  mutating func choice<Choice: RawRepresentable<UInt8>>(
+  mutating func choice<Choice: RawRepresentable<UInt8> & CaseIterable>(
     _ name: StaticString, as _: Choice.Type = Choice.self
   ) throws(Rejection) -> Choice? {
     let number = try unsigned()
     if let small = UInt8(exactly: number), let value = Choice(rawValue: small) { return value }
-    guard number == 0 else { throw Rejection(.invalidField, "\(name) has an unknown number") }
+    guard number == 0 else { throw FieldValue.unknownNumber(number, name, Choice.self) }
     return nil
   }
 
@@ -174,6 +174,14 @@ enum FieldValue {
     return value
   }
 
+  /// Of an enum: with the numbers that there are.
+  static func unknownNumber<Choice: RawRepresentable<UInt8> & CaseIterable>(
+    _ number: UInt64, _ name: StaticString, _: Choice.Type
+  ) -> Rejection {
+    let permitted = Choice.allCases.map { "\($0.rawValue) (\($0))" }.joined(separator: ", ")
+    return Rejection(.invalidField, "\(name) has the unknown number \(number): give one of \(permitted)")
+  }
+
   static func add<Element>(
     _ element: Element, to list: inout [Element], _ name: StaticString, maximum: Int
   ) throws(Rejection) {
@@ -192,7 +200,7 @@ extension WireReader {
   }
 
   /// Adds the numbers of a repeated enum, packed or not.
-  mutating func choices<Choice: RawRepresentable<UInt8> & Hashable>(
+  mutating func choices<Choice: RawRepresentable<UInt8> & CaseIterable & Hashable>(
     _ name: StaticString, into set: inout Set<Choice>
   ) throws(Rejection) {
     guard wireType == .bytes else {
@@ -202,7 +210,7 @@ extension WireReader {
     var packed = WireReader(try bytes())
     while let number = try packed.packedVarint() {
       guard let small = UInt8(exactly: number), let value = Choice(rawValue: small) else {
-        throw Rejection(.invalidField, "\(name) has an unknown number")
+        throw FieldValue.unknownNumber(number, name, Choice.self)
       }
       set.insert(value)
     }

@@ -17,6 +17,12 @@ package struct CatalogFile: Hashable, Sendable {
 
   package var entries: [Entry] = []
   var newKeys: [NewKey] = []
+  /// What is wrong with records by themselves, section by section; a file that has any is not written.
+  package private(set) var problems: [CatalogProblem] = []
+  /// Keys of records that cannot be read: others may refer to them.
+  private(set) var illegible: Set<String> = []
+  /// Where in the file records stand: its sections by name, each in its order.
+  private var places: [String: Int] = [:]
 
   /// The largest file, in bytes.
   package static let bytesMaximum = 64 * 1_024 * 1_024
@@ -28,54 +34,76 @@ package struct CatalogFile: Hashable, Sendable {
 
   /// Reads a file: all its problems together, or the file.
   package static func read(_ bytes: [UInt8]) -> Result<CatalogFile, CatalogProblems> {
+    draft(bytes).flatMap { $0.problems.isEmpty ? .success($0) : .failure(CatalogProblems($0.problems)) }
+  }
+
+  /// Reads a file as far as it can be read, with its problems: ``CatalogStore/apply(_:)`` tells them together with those
+  /// that its records have beside the others.
+  package static func draft(_ bytes: [UInt8]) -> Result<CatalogFile, CatalogProblems> {
     guard bytes.count <= bytesMaximum else {
       return .failure(
         CatalogProblems([CatalogProblem("file", "has \(bytes.count) bytes: give at most \(bytesMaximum)")]))
     }
     do throws(JSONValue.SyntaxError) {
-      return read(try JSONValue.parse(bytes))
+      return draft(try JSONValue.parse(bytes))
     } catch {
       return .failure(CatalogProblems([CatalogProblem("file", error.description)]))
     }
   }
 
-  static func read(_ value: JSONValue) -> Result<CatalogFile, CatalogProblems> {
+  private static func draft(_ value: JSONValue) -> Result<CatalogFile, CatalogProblems> {
     let sections = CatalogKind.allCases.map(\.section).joined(separator: ", ")
     guard case .object(let members) = value else {
       return .failure(CatalogProblems([CatalogProblem("file", "must be an object with some of \(sections)")]))
     }
     var file = CatalogFile()
-    var problems: [CatalogProblem] = []
     for member in members where member.name != "$schema" {
       guard let kind = CatalogKind.allCases.first(where: { $0.section == member.name }) else {
-        problems.append(CatalogProblem(String(member.name.prefix(80)), "is none of \(sections): rename or remove it"))
+        file.note(String(member.name.prefix(80)), "is none of \(sections): rename or remove it")
         continue
       }
       if kind == .settings {
-        file.take(member.value, kind, at: kind.section, &problems)
+        file.take(member.value, kind, at: kind.section)
       } else if let list = member.value.elements {
         for (index, element) in list.enumerated() {
-          file.take(element, kind, at: "\(kind.section)[\(index)]", &problems)
+          file.take(element, kind, at: "\(kind.section)[\(index)]")
         }
       } else {
-        problems.append(CatalogProblem(kind.section, "must be a list of objects"))
+        file.note(kind.section, "must be a list of objects")
       }
     }
-    file.checkRepetitions(&problems)
-    return problems.isEmpty ? .success(file) : .failure(CatalogProblems(problems))
+    file.checkRepetitions()
+    file.problems = file.inOrder(file.problems)
+    return .success(file)
   }
 
-  private mutating func take(
-    _ value: JSONValue, _ kind: CatalogKind, at path: String, _ problems: inout [CatalogProblem]
-  ) {
-    switch CatalogJSON.read(value, as: kind, at: path, problems: &problems) {
+  /// Problems by the places that they name.
+  func inOrder(_ problems: [CatalogProblem]) -> [CatalogProblem] {
+    let ranks = problems.enumerated().map { index, problem in
+      let place = places[problem.path] ?? places[String(problem.path.prefix { $0 != "." })] ?? places.count
+      return (place, index, problem)
+    }
+    return ranks.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2)
+  }
+
+  private mutating func note(_ path: String, _ advice: String) {
+    places[path] = places[path] ?? places.count
+    problems.append(CatalogProblem(path, advice))
+  }
+
+  private mutating func take(_ value: JSONValue, _ kind: CatalogKind, at path: String) {
+    places[path] = places.count
+    let (reading, found) = CatalogJSON.draft(value, as: kind, at: path)
+    problems += found
+    switch reading {
     case .record(let record): entries.append(Entry(path: path, record: record))
     case .newKey(let app, let build): newKeys.append(NewKey(path: path, app: app, build: build))
-    case nil: break
+    case nil:
+      if let id = value["id"]?.textValue { illegible.insert("\(kind.rawValue)/\(id)") }
     }
   }
 
-  private func checkRepetitions(_ problems: inout [CatalogProblem]) {
+  private mutating func checkRepetitions() {
     var paths: [String: String] = [:]
     for entry in entries {
       if let first = paths[entry.record.key] {

@@ -16,16 +16,24 @@ package enum CatalogJSON {
   static func read(
     _ value: JSONValue, as kind: CatalogKind, at path: String, problems: inout [CatalogProblem]
   ) -> Reading? {
+    let (reading, found) = draft(value, as: kind, at: path)
+    problems += found
+    return found.isEmpty ? reading : nil
+  }
+
+  /// The same of a record with problems, as far as it can be read: so that what it lacks beside the others is told with
+  /// what is wrong in it.
+  static func draft(
+    _ value: JSONValue, as kind: CatalogKind, at path: String
+  ) -> (reading: Reading?, problems: [CatalogProblem]) {
     var reader = FieldReader(value, at: path, fields: kind.fields)
     let reading = read(kind, &reader)
-    guard reader.isGood, let reading else {
-      problems += reader.problems
-      return nil
-    }
-    guard case .record(let record) = reading else { return reading }
+    guard case .record(let record)? = reading else { return (reading, reader.problems) }
+    // A field that cannot be read has a default here, and nobody wrote that.
+    let unread = reader.problems.map(\.path)
     let faults = record.faults().map { CatalogProblem(reader.path(of: fileField($0.field)), $0.advice) }
-    problems += faults
-    return faults.isEmpty ? reading : nil
+      .filter { fault in !unread.contains { $0.hasPrefix(fault.path) } }
+    return (reading, reader.problems + faults)
   }
 
   /// The record of a body that was stored; nil for one that this program cannot read.

@@ -15,16 +15,20 @@ struct CatalogRules {
   let changes: [Change]
   /// Keys that are deleted.
   let deleted: Set<String>
+  /// Keys of records that are to be written and cannot be read: nobody can say how they will be.
+  let illegible: Set<String>
   /// Bundle ids that were ever set to under 17.
   let under17Bundles: Set<String>
   private var problems: [CatalogProblem] = []
 
   init(
-    after: [String: CatalogRecord], changes: [Change], deleted: Set<String> = [], under17Bundles: Set<String> = []
+    after: [String: CatalogRecord], changes: [Change], deleted: Set<String> = [], illegible: Set<String> = [],
+    under17Bundles: Set<String> = []
   ) {
     self.after = after
     self.changes = changes
     self.deleted = deleted
+    self.illegible = illegible
     self.under17Bundles = under17Bundles
   }
 
@@ -52,7 +56,7 @@ struct CatalogRules {
   }
 
   private mutating func requireRecord(_ key: String, _ change: Change, _ field: String) {
-    guard after[key] == nil else { return }
+    guard after[key] == nil, !illegible.contains(key) else { return }
     note(change, field, "there is no \(key): add it to the file, or name one that there is")
   }
 

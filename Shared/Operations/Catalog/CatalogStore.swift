@@ -29,6 +29,8 @@ package struct NewAppKey: Hashable, Sendable {
 package struct CatalogApplied: Hashable, Sendable {
   package var changes: [CatalogChange] = []
   package var newKeys: [NewAppKey] = []
+  /// What the written apps lack before they get ads.
+  package var nextSteps: [CatalogStep] = []
 }
 
 /// The catalogue's tables: the only way to write them, for the console and the command alike. Blocks the caller.
@@ -40,9 +42,10 @@ package struct CatalogStore: Sendable {
 
   package init(_ pool: PostgresPool) { self.pool = pool }
 
-  /// Writes the records of a file; what it does not name stays. A record that is as it was keeps its version.
+  /// Writes the records of a file; what it does not name stays. A draft with problems is not written: they are told with
+  /// those of its records beside the others. A record that is as it was keeps its version.
   package func apply(_ file: CatalogFile) throws(PostgresError) -> Result<CatalogApplied, CatalogProblems> {
-    try change { _ in .success(Plan(entries: file.entries, newKeys: file.newKeys)) }
+    try change { _ in .success(Plan(file: file)) }
   }
 
   /// The rows in the order of their keys.
@@ -72,7 +75,7 @@ package struct CatalogStore: Sendable {
       guard record.key == key else {
         return .failure(CatalogProblems([CatalogProblem(key, "would become \(record.key): make a new record")]))
       }
-      return .success(Plan(entries: [CatalogFile.Entry(path: key, record: record)]))
+      return .success(Plan(file: CatalogFile([record])))
     }
   }
 
@@ -88,8 +91,7 @@ package struct CatalogStore: Sendable {
   }
 
   private struct Plan {
-    var entries: [CatalogFile.Entry] = []
-    var newKeys: [CatalogFile.NewKey] = []
+    var file = CatalogFile()
     var deleted: [String] = []
   }
 
@@ -116,16 +118,20 @@ package struct CatalogStore: Sendable {
   ) throws(PostgresError) -> Result<CatalogApplied, CatalogProblems> {
     var applied = CatalogApplied()
     let live = before.compactMapValues(\.record)
-    let entries = plan.entries + CatalogStore.makeKeys(plan.newKeys, live: live, &applied)
+    let entries = plan.file.entries + CatalogStore.makeKeys(plan.file.newKeys, live: live, &applied)
     var after = live
-    for key in plan.deleted { after[key] = nil }
+    for key in plan.deleted + plan.file.illegible { after[key] = nil }
     for entry in entries { after[entry.record.key] = entry.record }
     let changes = entries.map { entry in
       CatalogRules.Change(path: entry.path, old: live[entry.record.key], new: entry.record)
     }
-    let problems = CatalogRules.problems(
-      CatalogRules(after: after, changes: changes, deleted: Set(plan.deleted), under17Bundles: bundles))
-    guard problems.isEmpty else { return .failure(CatalogProblems(problems)) }
+    let problems =
+      plan.file.problems
+      + CatalogRules.problems(
+        CatalogRules(
+          after: after, changes: changes, deleted: Set(plan.deleted), illegible: plan.file.illegible,
+          under17Bundles: bundles))
+    guard problems.isEmpty else { return .failure(CatalogProblems(plan.file.inOrder(problems))) }
     let written = entries.filter { live[$0.record.key] != $0.record }
     let versions = try CatalogStore.write(written.map(\.record), deleting: plan.deleted, in: connection)
     applied.changes = entries.map { entry in
@@ -138,6 +144,7 @@ package struct CatalogStore: Sendable {
     applied.changes += plan.deleted.compactMap { key in
       versions[key].map { CatalogChange(key: key, kind: .deleted, version: $0) }
     }
+    applied.nextSteps = CatalogStep.after(applied.changes, in: after)
     return .success(applied)
   }
 

@@ -33,6 +33,16 @@ package struct ServeExplanation: Sendable {
   package var otherServeIDs: [ServeID] = []
   /// Errors that the device told of the request.
   var toldErrors: [Row] = []
+  /// What was asked for.
+  let subject: ExplainSubject
+  /// Whether the token that was asked for opens; nil where an id was.
+  let seal: TokenSeal?
+  /// The days in which a request id's decisions and rejected records were looked for.
+  let searched: ServeRange
+  /// Rejected records that name what was asked for, or the served ad.
+  var rejected: [RejectedTrace] = []
+  /// The apps that the decision and the told errors name and that the catalogue does not have.
+  var unregisteredApps: [String] = []
 
   /// Whether anything is known.
   package var isKnown: Bool { !toldErrors.isEmpty || sections.contains { !$0.rows.isEmpty } }
@@ -49,7 +59,8 @@ package struct ServeExplanation: Sendable {
   package var json: JSONValue {
     .object(
       [
-        .init("isServed", .flag(isServed)), .init("serveId", .optional(serveID?.description)),
+        .init("isKnown", .flag(isKnown)), .init("isServed", .flag(isServed)),
+        .init("serveId", .optional(serveID?.description)),
         .init("decidedAt", .optional(serveID?.timestamp.utcText)),
         .init("requestId", (rows("decision") + toldErrors).first?.fields["requestId"] ?? .null),
         .init("otherServeIds", .texts(otherServeIDs.map(\.description))),
@@ -57,7 +68,12 @@ package struct ServeExplanation: Sendable {
         + sections.map { section in
           .init(
             section.name, section.isSingle ? section.rows.first?.fields ?? .null : .list(section.rows.map(\.fields)))
-        } + [.init("toldErrors", .list(toldErrors.map(\.fields)))])
+        } + [
+          .init("toldErrors", .list(toldErrors.map(\.fields))), .init("tokenSeal", .optional(seal?.rawValue)),
+          .init("searchedFrom", .text(Timestamp(milliseconds: searched.from).utcText)),
+          .init("searchedUntil", .text(Timestamp(milliseconds: searched.to).utcText)),
+          .init("rejectedRecords", .list(rejected.map(\.json))), .init("unregisteredApps", .texts(unregisteredApps)),
+        ])
   }
 }
 
@@ -77,31 +93,30 @@ package struct Explain: Sendable {
 
   /// Everything known of what is asked for.
   ///
-  /// - Parameter day: a moment of the day, by the network's clocks, around which the decisions of a request id are looked
-  ///   for; nil for the time that the id carries.
+  /// - Parameters:
+  ///   - day: a moment of the day, by the network's clocks, around which the decisions of a request id are looked for;
+  ///     nil for the time that the id carries.
+  ///   - seal: what is known of the token's seal, where a token is asked for.
   package func explain(
-    _ subject: ExplainSubject, around day: Timestamp? = nil
+    _ subject: ExplainSubject, around day: Timestamp? = nil, seal: TokenSeal = .notChecked
   ) throws(PostgresError) -> ServeExplanation {
-    try pool.snapshot { connection throws(PostgresError) in
+    let range = Explain.range(around: day ?? subject.id.timestamp)
+    return try pool.snapshot { connection throws(PostgresError) in
+      let sections = try sections(subject.id, in: connection)
+      var explanation: ServeExplanation
       switch subject {
-      case .token(let id): return try serve(id, in: connection)
+      case .token(let id, _):
+        explanation = ServeExplanation(
+          serveID: id, sections: sections, subject: subject, seal: seal, searched: range)
       case .id(let id):
-        let explanation = try serve(id, in: connection)
-        guard !explanation.isKnown else { return explanation }
-        return try request(id, around: day ?? id.timestamp, in: connection)
+        explanation = ServeExplanation(serveID: id, sections: sections, subject: subject, seal: nil, searched: range)
+        if !explanation.isKnown {
+          explanation.serveID = nil
+          try findRequest(id, &explanation, in: connection)
+        }
       }
-    }
-  }
-
-  /// What was looked for where nothing is known, in a sentence.
-  package static func unknown(_ subject: ExplainSubject, around day: Timestamp? = nil) -> String {
-    switch subject {
-    case .token(let id): return "nothing is known of serve \(id), which the token names"
-    case .id(let id):
-      let range = range(around: day ?? id.timestamp)
-      let (from, until) = (Timestamp(milliseconds: range.from).utcText, Timestamp(milliseconds: range.to).utcText)
-      return "nothing is known of \(id): it is no serve id, and no request id decided from \(from) to \(until); what "
-        + "could not be understood is among the rejected records"
+      try findTraces(&explanation, in: connection)
+      return explanation
     }
   }
 
@@ -113,23 +128,39 @@ package struct Explain: Sendable {
     return ServeRange(from: min(first * dayMilliseconds, end), to: min(next * dayMilliseconds, end))
   }
 
-  private func request(
-    _ id: UUIDv7, around moment: Timestamp, in connection: PostgresConnection
-  ) throws(PostgresError) -> ServeExplanation {
-    let found = try connection.run(FindRequest(requestID: id, range: Explain.range(around: moment)))
-    var explanation = ServeExplanation(serveID: nil, sections: [])
+  private func findRequest(
+    _ id: UUIDv7, _ explanation: inout ServeExplanation, in connection: PostgresConnection
+  ) throws(PostgresError) {
+    let found = try connection.run(FindRequest(requestID: id, range: explanation.searched))
     if let latest = found.first {
-      explanation = try serve(latest, in: connection)
+      explanation.serveID = latest
+      explanation.sections = try sections(latest, in: connection)
       explanation.otherServeIDs = Array(found.dropFirst())
     }
     let told = ServeSections.toldErrors
     explanation.toldErrors = try connection.run(ReadToldErrors(requestID: id)).map { text throws(PostgresError) in
       try ServeExplanation.Row(text, told)
     }
-    return explanation
   }
 
-  private func serve(_ id: ServeID, in connection: PostgresConnection) throws(PostgresError) -> ServeExplanation {
+  /// What lies outside the sections: records that were rejected, and apps that nobody registered.
+  private func findTraces(
+    _ explanation: inout ServeExplanation, in connection: PostgresConnection
+  ) throws(PostgresError) {
+    var ids = [explanation.subject.id]
+    if let serveID = explanation.serveID, serveID != ids[0] { ids.append(serveID) }
+    for id in ids {
+      explanation.rejected += try connection.run(FindRejectedTraces(id: id, range: explanation.searched))
+    }
+    let named = (explanation.rows("decision") + explanation.toldErrors).compactMap { $0.stored["app"]?.textValue }
+    for app in Set(named).sorted() where try connection.run(IsRegistered(key: "app/\(app)")).first != true {
+      explanation.unregisteredApps.append(app)
+    }
+  }
+
+  private func sections(
+    _ id: ServeID, in connection: PostgresConnection
+  ) throws(PostgresError) -> [ServeExplanation.Section] {
     var sections: [ServeExplanation.Section] = []
     for section in ServeSections.all {
       var rows: [ServeExplanation.Row] = []
@@ -138,6 +169,6 @@ package struct Explain: Sendable {
       }
       sections.append(ServeExplanation.Section(name: section.name, isSingle: section.isSingle, rows: rows))
     }
-    return ServeExplanation(serveID: id, sections: sections)
+    return sections
   }
 }

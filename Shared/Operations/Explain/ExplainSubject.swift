@@ -5,10 +5,17 @@ internal import Crypto
 package enum ExplainSubject: Hashable, Sendable {
   /// A serve id or a request id: both are UUIDs of version 7, and only the tables tell which it is.
   case id(UUIDv7)
-  /// The serve id out of a serve token; its signature is not checked.
-  case token(ServeID)
+  /// A serve token, with the serve id that stands in it in clear: what is known of its seal is ``TokenSeal``.
+  case token(ServeID, [UInt8])
 
   private static let idBytes = 16
+
+  /// The id that it names.
+  package var id: UUIDv7 {
+    switch self {
+    case .id(let id), .token(let id, _): id
+    }
+  }
 
   /// Reads an id as text (`0197e4a2-…`), or what stands in JSON: an id's 16 bytes or a serve token in base64, of either
   /// alphabet, with or without padding. Nil for anything else.
@@ -25,6 +32,6 @@ package enum ExplainSubject: Hashable, Sendable {
       }
       return UUIDv7(high: halves[0], low: halves[1]).map { .id($0) }
     }
-    return ServeToken.serveID(of: bytes).map { .token($0) }
+    return ServeToken.serveID(of: bytes).map { .token($0, bytes) }
   }
 }

@@ -2,10 +2,7 @@ internal import AdCore
 
 extension ServeExplanation {
   /// For a terminal: sentences.
-  package var text: String {
-    guard isKnown else { return "Nothing is known of it.\n" }
-    return ServeStory(explanation: self).text
-  }
+  package var text: String { ServeStory(explanation: self).text }
 }
 
 /// An explanation in sentences, from the stored rows.
@@ -13,11 +10,48 @@ struct ServeStory {
   let explanation: ServeExplanation
 
   var text: String {
-    let paragraphs = [request, impression, taps, money, told, batches, others]
+    let paragraphs =
+      explanation.isKnown
+      ? [token, request, impression, taps, money, told, rejected, batches, others]
+      : [token, unknown, rejected, missing]
     return paragraphs.filter { !$0.isEmpty }.map { $0.map { $0 + "\n" }.joined() }.joined(separator: "\n")
   }
 
   private func rows(_ section: String) -> [StoredRow] { explanation.rows(section).map { StoredRow(row: $0.stored) } }
+
+  // MARK: What was asked for
+
+  private var token: [String] { explanation.seal.map { [$0.text(explanation.subject.id)] } ?? [] }
+
+  private var days: (from: String, until: String) {
+    (
+      Timestamp(milliseconds: explanation.searched.from).utcText,
+      Timestamp(milliseconds: explanation.searched.to).utcText
+    )
+  }
+
+  private var unknown: [String] {
+    switch explanation.subject {
+    case .token(let id, _): ["Nothing is known of serve \(id), which the token names."]
+    case .id(let id):
+      [
+        "Nothing is known of \(id): it is no serve id, and no request id decided from \(days.from) to \(days.until).",
+        "Where the client's clock was wrong, name the day with --day (day= in the console's API).",
+      ]
+    }
+  }
+
+  private var rejected: [String] { explanation.rejected.map(\.text) }
+
+  private var missing: [String] {
+    guard explanation.rejected.isEmpty else { return [] }
+    return [
+      "No rejected record of these days names it, among the \(TextTable.grouped(Int64(FindRejectedTraces.searchedMaximum))) "
+        + "of each service that were looked through. One that cannot be read, or whose bytes were too many to keep, "
+        + "names nothing: 'handbill rejected list --since \(days.from) --until \(days.until)' shows all.",
+      "What the topic never held, and what is older than the services keep, has left nothing here.",
+    ]
+  }
 
   // MARK: The request
 
@@ -34,8 +68,15 @@ struct ServeStory {
       "It was decided at \(explanation.serveID?.timestamp.utcText ?? "–"), as \(row.word("serve_id")): \(reason.text).",
     ]
     if let detail = row.text("detail") { lines.append("More of it: \(detail).") }
+    lines += unregistered
     lines += explanation.isServed ? served(row) : refused(row)
     return lines + candidates(row)
+  }
+
+  private var unregistered: [String] {
+    explanation.unregisteredApps.map {
+      "App \($0) is not registered in the catalogue: 'handbill catalog list --kind app' shows those that are."
+    }
   }
 
   private func served(_ row: StoredRow) -> [String] {
@@ -103,10 +144,11 @@ struct ServeStory {
   }
 
   private var told: [String] {
-    explanation.toldErrors.map { StoredRow(row: $0.stored) }.map { row in
-      "Of request \(row.word("request_id")) the device told \(StoredMeaning.error(row.number("error")).text) at "
-        + "\(row.time("arrival")): app \(row.word("app")), placement \(row.word("placement"))."
-    }
+    (rows("decision").isEmpty ? unregistered : [])
+      + explanation.toldErrors.map { StoredRow(row: $0.stored) }.map { row in
+        "Of request \(row.word("request_id")) the device told \(StoredMeaning.error(row.number("error")).text) at "
+          + "\(row.time("arrival")): app \(row.word("app")), placement \(row.word("placement"))."
+      }
   }
 
   // MARK: Money

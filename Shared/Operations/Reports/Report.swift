@@ -1,4 +1,5 @@
 package import AdCore
+internal import Runtime
 
 /// One row of a report.
 package struct ReportRow: Hashable, Sendable {
@@ -43,6 +44,20 @@ package struct Report: Sendable {
   /// What waits for budget now, in the whole network: it is in no row's revenue and not in the total's (B4). Empty in a
   /// report of test traffic.
   package var waiting: [WaitingEvents] = []
+
+  /// Of the apps, campaigns and ads that an empty report was asked for, those that the catalogue does not have, by their
+  /// keys such as `app/chess`. Empty where the database's role may not look into the catalogue.
+  package var notRegistered: [String] = []
+
+  /// A sentence for each of ``notRegistered``.
+  package var notRegisteredNotes: [String] {
+    notRegistered.map { key in
+      let name = key.replacing("/", with: " ", maxReplacements: 1)
+      let kind = key.prefix { $0 != "/" }
+      return "No \(TextSafety.singleLine(name)) is registered, and no traffic of it is stored: "
+        + "'handbill catalog list --kind \(kind)' shows those that are."
+    }
+  }
 
   /// True when there are more rows than the query allows: the others have less worth, or lie further back.
   package var isCut: Bool { rowsTotal > rows.count }
@@ -92,7 +107,7 @@ package struct Report: Sendable {
         completeUntil.map { JSONValue.Member($0.figures, .optional($0.moment?.utcText)) }),
       "order": query.timeIndex == nil ? "worth" : "time", "isCut": .flag(isCut), "rowsTotal": .integer(rowsTotal),
       "rest": .optional(restAddress), "requestsWithoutAppKey": .integer(requestsWithoutAppKey),
-      "waiting": .list(waiting.map(\.json)), "total": total.json,
+      "notRegistered": .texts(notRegistered), "waiting": .list(waiting.map(\.json)), "total": total.json,
       "rows": .list(
         rows.map { row in
           guard case .object(let figures) = row.figures.json else { return .null }

@@ -19,8 +19,20 @@ package struct Reports: Sendable {
       var report = Reports.assemble(query, try results.rows(parts), completeness: try results.rows(completeness))
       report.requestsWithoutAppKey = try results.rows(keyless).first ?? 0
       if !query.isTest { report.waiting = try results.rows(waiting) }
+      if report.total == ReportFigures() { report.notRegistered = try Reports.notRegistered(query, in: connection) }
       return report
     }
+  }
+
+  private static func notRegistered(
+    _ query: ReportQuery, in connection: PostgresConnection
+  ) throws(PostgresError) -> [String] {
+    let dimensions: [ReportDimension] = [.app, .campaign, .ad]
+    let keys = dimensions.compactMap { dimension in query.filter[dimension].map { "\(dimension)/\($0)" } }
+    guard !keys.isEmpty, try connection.run(MayReadCatalog()).first == true else { return [] }
+    var missing: [String] = []
+    for key in keys where try connection.run(IsRegistered(key: key)).first != true { missing.append(key) }
+    return missing
   }
 
   private static func assemble(

@@ -47,8 +47,8 @@ package protocol PipelineStore<Service> {
   func lookUp(_ query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge
 
   /// Commits a batch in one transaction whose first statement is the fence. What only the database could decide comes
-  /// back.
-  func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> CommitResult
+  /// back, or that it refuses the rows.
+  func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> Result<CommitResult, RowRefusal>
 
   /// Commits what has no record and no effect: the watermark, what was delivered, what is missing. Fenced like a batch.
   func save(_ checkpoint: Checkpoint) throws(PipelineError)

@@ -175,6 +175,15 @@ package struct CommitResult: Hashable, Sendable {
   package init(messages: [NumberedMessage] = []) { self.messages = messages }
 }
 
+/// Why the database takes a batch's rows as little the next time; nothing was committed. Only a batch has it: it can
+/// leave records out and be decided again.
+package enum RowRefusal: Error, Hashable, Sendable {
+  /// An id of the batch exists already (SQLSTATE 23505).
+  case duplicate
+  /// A row breaks a constraint or a type (SQLSTATE 22 or 23).
+  case refused(String)
+}
+
 /// What is committed between batches.
 package struct Checkpoint: Hashable, Sendable {
   package var partition: Int32

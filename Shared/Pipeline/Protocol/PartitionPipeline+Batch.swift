@@ -18,23 +18,19 @@ extension PartitionPipeline {
     _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool,
     isRefused: Bool = false, into summary: inout BatchSummary
   ) throws(PipelineError) {
-    do {
-      try attempt(records, of: batch, endsBatch: endsBatch, isRefused: isRefused, isSuspected: false, into: &summary)
-      return
-    } catch .duplicateFound {
+    var refusal = try attempt(records, of: batch, endsBatch: endsBatch, isRefused: isRefused, into: &summary)
+    if refusal == .duplicate {
       summary.duplicateRounds += 1
-    } catch .dataRefused(let detail) {
-      try bisect(records, of: batch, endsBatch: endsBatch, wasRefused: isRefused, detail: detail, into: &summary)
-      return
+      refusal = try attempt(
+        records, of: batch, endsBatch: endsBatch, isRefused: isRefused, isSuspected: true, into: &summary)
     }
-    do {
-      try attempt(records, of: batch, endsBatch: endsBatch, isRefused: isRefused, isSuspected: true, into: &summary)
-    } catch .duplicateFound {
-      let detail = "an id exists although it was looked up"
-      try bisect(records, of: batch, endsBatch: endsBatch, wasRefused: isRefused, detail: detail, into: &summary)
-    } catch .dataRefused(let detail) {
-      try bisect(records, of: batch, endsBatch: endsBatch, wasRefused: isRefused, detail: detail, into: &summary)
+    let detail: String
+    switch refusal {
+    case nil: return
+    case .duplicate: detail = "an id exists although it was looked up"
+    case .refused(let text): detail = text
     }
+    try bisect(records, of: batch, endsBatch: endsBatch, wasRefused: isRefused, detail: detail, into: &summary)
   }
 
   private func bisect(
@@ -54,11 +50,12 @@ extension PartitionPipeline {
     try process(records[middle...], of: batch, endsBatch: endsBatch, into: &summary)
   }
 
-  /// One transaction for `records`. On an error nothing was committed and the state is as before.
+  /// One transaction for `records`. On an error nothing was committed and the state is as before; so it is when the
+  /// database refuses the rows, which comes back.
   func attempt(
     _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool,
     isRefused: Bool = false, isSuspected: Bool = false, timer: TimerShare = .nothing, into summary: inout BatchSummary
-  ) throws(PipelineError) {
+  ) throws(PipelineError) -> RowRefusal? {
     var draft = try draft(records, of: batch, endsBatch: endsBatch)
     let context = context(
       number: batchNumber + 1, gates: draft.gates, lastArrivals: draft.lastArrivals, isRefused: isRefused,
@@ -72,16 +69,28 @@ extension PartitionPipeline {
     guard var decision = decider?.decide(draft.admitted, knowing: knowledge, context: context) else { throw .notOpen }
     decision.refuseLargeForwards(of: draft.admitted)
     let commit = commitBatch(draft: &draft, decision: decision, batch: batch, context: context)
-    let result: CommitResult
+    let result: Result<CommitResult, RowRefusal>
     do throws(PipelineError) {
       result = try store.commit(commit)
     } catch {
-      rejectionLimit = limitBefore
-      if decider?.revert() != true { try reloadDecider() }
+      try revert(to: limitBefore)
       throw error
     }
-    decider?.committed(result)
-    try finish(commit, decision: decision, result: result, draft: draft, summary: &summary)
+    switch result {
+    case .success(let result):
+      decider?.committed(result)
+      try finish(commit, decision: decision, result: result, draft: draft, summary: &summary)
+      return nil
+    case .failure(let refusal):
+      try revert(to: limitBefore)
+      return refusal
+    }
+  }
+
+  /// The state is as before the batch, which was not committed.
+  private func revert(to limit: RejectionLimit) throws(PipelineError) {
+    rejectionLimit = limit
+    if decider?.revert() != true { try reloadDecider() }
   }
 
   /// What stands before the service decides: which records are taken, where each input then stands.

@@ -21,19 +21,17 @@ extension PartitionPipeline {
     guard due.now >= timer.restsUntil, decider?.isTimerDue(due) ?? false else { return }
     let batch = InputBatch<Service.Event>(inputCount: inputs.count)
     while true {
-      let refusal: String
-      do {
-        try attempt(batch.records[...], of: batch, endsBatch: true, timer: timer.share, into: &summary)
+      let detail: String
+      switch try attempt(batch.records[...], of: batch, endsBatch: true, timer: timer.share, into: &summary) {
+      case nil:
         timer.succeeded()
         return
-      } catch .dataRefused(let detail) {
-        refusal = detail
-      } catch .duplicateFound {
-        refusal = "a row of it exists already"
+      case .refused(let text): detail = text
+      case .duplicate: detail = "a row of it exists already"
       }
       summary.bisections += 1
       guard timer.refused(now: due.now) else { continue }
-      alarm(.timerRefused(detail: refusal))
+      alarm(.timerRefused(detail: detail))
       return
     }
   }
@@ -80,7 +78,13 @@ extension PartitionPipeline {
       outputs: outputCommits(adding: decision.messages), watermark: watermark, outcomes: [], arrivals: nil,
       effects: decision.effects, rejections: [], rejectedNotKept: 0, outbox: [], deliveredOutbox: [], gapRequests: [],
       lost: lost, lostSequences: [])
-    let result = try store.commit(commit)
+    let result: CommitResult
+    switch try store.commit(commit) {
+    case .success(let made): result = made
+    case .failure(let refusal):
+      throw .invariantBroken(
+        "the database refuses to record ranges as lost, which no record can be left out of: \(refusal)")
+    }
     decider?.committed(result)
     batchNumber = commit.number
     for range in lost {

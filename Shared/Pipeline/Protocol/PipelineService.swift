@@ -1,5 +1,6 @@
 public import AdCore
 package import AdEvents
+package import Crypto
 
 /// Where a record comes from.
 package struct InputDeclaration: Hashable, Sendable {
@@ -37,8 +38,10 @@ package protocol PipelineService: Sendable {
   /// missed even if none follows.
   var publishesWatermarks: Bool { get }
 
-  /// A decoder for one reading thread.
-  func makeDecoder() -> Decoder
+  /// A decoder for one reading thread, made at the start.
+  ///
+  /// - Throws: `CryptoError` where libcrypto lacks what reading needs.
+  func makeDecoder() throws(CryptoError) -> Decoder
 
   /// The watermark message of an output; nil where the topic has none.
   func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage?

@@ -140,7 +140,7 @@ package struct WorkerState<Batch: Sendable>: Sendable {
     let isReplaced = error.kind == .logReplaced
     openings[partition] = isReplaced ? Opening(generation: opening.generation, phase: .stopped) : nil
     return [
-      .drop(partition), .report(partition, error, forPerson: isReplaced || error.kind.isMistake),
+      .drop(partition), .report(partition, error, forPerson: error.kind.isForPerson),
       .tell(.failed(partition, error, generation: opening.generation)),
     ]
   }

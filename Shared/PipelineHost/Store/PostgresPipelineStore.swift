@@ -131,7 +131,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
 
   // MARK: Batches
 
-  package func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> CommitResult {
+  package func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> Result<CommitResult, RowRefusal> {
     Failpoint.reach(.afterDecide)
     return try perform { connection throws(PostgresError) in
       do throws(PostgresError) {
@@ -152,10 +152,11 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         Failpoint.reach(.beforeCommit)
         let results = try connection.run(statements)
         Failpoint.reach(.afterCommit)
-        return try read(results)
+        return .success(try read(results))
       } catch {
         if connection.isUsable, connection.isInTransaction { try connection.rollback() }
-        throw error
+        guard let refusal = RowRefusal(error) else { throw error }
+        return .failure(refusal)
       }
     }
   }
@@ -326,12 +327,10 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     }
   }
 
-  // MARK: Errors
-
   /// Runs `body` on the connection, made anew where it is gone, and says what a failure means for the partition.
-  private func perform<Result>(
-    _ body: (PostgresConnection) throws(PostgresError) -> Result
-  ) throws(PipelineError) -> Result {
+  private func perform<Value>(
+    _ body: (PostgresConnection) throws(PostgresError) -> Value
+  ) throws(PipelineError) -> Value {
     do throws(PostgresError) {
       let connection: PostgresConnection
       if let known = self.connection { connection = known } else { connection = try PostgresConnection(configuration) }

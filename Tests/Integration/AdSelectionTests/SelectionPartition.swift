@@ -71,7 +71,7 @@ final class SelectionPartition {
       var writer = WireWriter(output: request.encoded())
       append(&writer)
       let value = isJSON ? Array(try request.json().get().utf8) : writer.output
-      return incoming(request, value: value, contentType: ClientHeaders.contentType(isJSON: isJSON))
+      return try incoming(request, value: value, contentType: ClientHeaders.contentType(isJSON: isJSON))
     }
     try stored.process(records, arrival: arrival)
     let answers = published.take("ads.responses.")
@@ -86,8 +86,8 @@ final class SelectionPartition {
   /// A request on its way through the wire format and the service's own decoder.
   private func incoming(
     _ request: AdRequest, value: [UInt8], contentType: RecordHeader
-  ) -> StoredPartition<SelectionTables>.Incoming {
-    var decoder = service.makeDecoder()
+  ) throws -> StoredPartition<SelectionTables>.Incoming {
+    var decoder = try service.makeDecoder()
     decoder.begin()
     var headers = ClientHeaders.cloudEvent(of: request, id: request.requestID.description)
     headers += [

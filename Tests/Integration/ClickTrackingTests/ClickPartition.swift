@@ -24,7 +24,7 @@ final class ClickPartition {
   init(now: Timestamp, windows: Windows = Windows()) async throws {
     self.now = now
     clock = MovingClock(now)
-    let service = try ClickTrackingCore.ClickTracking(
+    let service = ClickTrackingCore.ClickTracking(
       ring: try KeyRing(keys: [KeyRing.Key(id: 1, secret: Array(repeating: 7, count: 32))]))
     let plan = StoredPartition.Plan(
       number: Self.number, service: service, tables: ClickTables(windows: windows),

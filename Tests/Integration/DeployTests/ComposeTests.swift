@@ -1,5 +1,6 @@
 import Foundation
 import LocalProcesses
+import Runtime
 import Testing
 
 /// One service of compose.yaml: its lines, without indentation.
@@ -66,6 +67,24 @@ struct ComposeTests {
       #expect(isOurs || service.value("mem_limit") != nil, "\(service.name)")
       #expect(service.value("restart") != nil || service.value("<<") == "*always", "\(service.name)")
       #expect(isOurs == (service.program != nil), "\(service.name)")
+    }
+  }
+
+  @Test("The version is that of the programs, and stands nowhere else")
+  func version() throws {
+    let version = BuildInformation.current.version
+    #expect(try PackageText.text("deploy/.env").contains("\nIMAGE_TAG=\(version)\n"))
+    #expect(try PackageText.text("CHANGELOG.md").contains("\n## \(version)"))
+    let others =
+      try ["README.md", "Makefile"]
+      + FileManager.default.contentsOfDirectory(atPath: PackageRoot.path("deploy"))
+      .filter { $0 != ".env" }.map { "deploy/" + $0 }
+    for file in others {
+      guard let text = try? PackageText.text(file) else { continue }
+      #expect(!text.contains(version), "\(file)")
+    }
+    for image in try ComposeService.all().filter({ $0.program != nil }).compactMap({ $0.value("image") }) {
+      #expect(image.hasSuffix(":${IMAGE_TAG:?}"), "\(image)")
     }
   }
 

@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import AdSelectionCore
 import Foundation
 import LocalProcesses
 import Pipeline
@@ -63,7 +64,7 @@ struct PrometheusTests {
     #expect(uses > 15)
   }
 
-  @Test("Every kind of trouble that an alert names is one that the services say, and mistakes are no outage")
+  @Test("Every kind of trouble that the services say has its alert, and mistakes are no outage")
   func reopenings() throws {
     var alertsOfKinds: [String: Set<String>] = [:]
     for rule in try Self.rules() {
@@ -73,13 +74,14 @@ struct PrometheusTests {
         }
       }
     }
-    #expect(Set(alertsOfKinds.keys).isSubset(of: PipelineError.Kind.allCases.map(\.rawValue)))
-    for kind in PipelineError.Kind.allCases where kind.isMistake {
-      #expect(alertsOfKinds[kind.rawValue] == ["InvariantBroken"])
-    }
-    #expect(alertsOfKinds["database_unavailable"] == ["DatabaseAway"])
-    #expect(alertsOfKinds["log_unreadable"] == ["BrokerAway"])
-    #expect(alertsOfKinds["producer_unavailable"] == ["BrokerAway"])
+    let alert: [PipelineError.Kind: String] = [
+      .databaseUnavailable: "DatabaseAway", .databaseMisconfigured: "DatabaseMisconfigured",
+      .logUnreadable: "BrokerAway", .producerUnavailable: "BrokerAway", .notOpen: "InvariantBroken",
+      .invariantBroken: "InvariantBroken",
+    ]
+    // A partition that somebody else owns is no trouble; one whose log was replaced stops, which PartitionStopped tells.
+    #expect(Set(PipelineError.Kind.allCases) == Set(alert.keys).union([.fenced, .logReplaced]))
+    #expect(alertsOfKinds == Dictionary(uniqueKeysWithValues: alert.map { ($0.key.rawValue, [$0.value]) }))
   }
 
   @Test("promtool accepts configuration and rules", .enabled(if: hasPromtool, "promtool is not installed"))
@@ -111,6 +113,31 @@ struct PrometheusTests {
     let rules = try Self.rules()
     #expect(headings == rules.map(\.name))
     for rule in rules { #expect(rule.runbook == "docs/runbooks.md#\(rule.name.lowercased())") }
+  }
+
+  @Test("Every line that the runbooks quote of a log is one that the programs write")
+  func logLines() throws {
+    let sources = try PackageText.sources()
+    let text = try PackageText.text("docs/runbooks.md").replacing(/\n +/, with: " ")
+    // Words alone: what has anything else is a command, a name or a statement.
+    let quoted = text.matches(of: /`([a-z]+(?: (?:[a-z]+|…)[;,]?){2,})`/).map { String($0.output.1) }
+      .filter { !$0.hasPrefix("handbill ") && !$0.hasPrefix("docker ") }
+    #expect(quoted.count >= 4)
+    for line in quoted {
+      for part in line.split(separator: "…").map({ $0.trimmingCharacters(in: .whitespaces) }) {
+        #expect(sources.contains { $0.contains(part) }, "\(line)")
+      }
+    }
+  }
+
+  @Test("States of the catalogue in alerts are names of states")
+  func catalogStates() throws {
+    let expressions = try Self.rules().map(\.expression).filter { $0.contains("handbill_catalog_state") }
+    #expect(expressions.count >= 2)
+    for expression in expressions {
+      let name = expression.firstMatch(of: /handbill_catalog_state\{state="([^"]*)"\}/)?.output.1
+      #expect(name.flatMap { CatalogFreshness.State(rawValue: String($0)) } != nil, "\(expression)")
+    }
   }
 
   @Test("The commands that the runbooks name exist")

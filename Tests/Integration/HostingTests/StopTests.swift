@@ -29,7 +29,7 @@ struct StopTests {
       var members: [Int64] = []
       #expect(throws: ExitCode.configuration) {
         try ServiceHost.start(
-          service: try ImpressionTracking(ring: ring, windows: windows), tables: ImpressionTables(windows: windows),
+          service: ImpressionTracking(ring: ring, windows: windows), tables: ImpressionTables(windows: windows),
           settings: service.configuration.pipeline, context: service.context
         ) {
           // Until all that is connected to meanwhile is: the session of the leases, the worker's two.

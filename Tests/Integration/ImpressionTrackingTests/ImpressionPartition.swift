@@ -28,7 +28,7 @@ final class ImpressionPartition {
     // The tables of days reach two days back from today.
     start = Timestamp(milliseconds: SystemClock().now.milliseconds / 60_000 * 60_000)
     clock = MovingClock(start)
-    let service = try ImpressionTrackingCore.ImpressionTracking(
+    let service = ImpressionTrackingCore.ImpressionTracking(
       ring: try KeyRing(keys: [KeyRing.Key(id: 1, secret: Array(repeating: 7, count: 32))]), windows: Windows())
     plan = StoredPartition.Plan(
       number: Self.number, service: service, tables: ImpressionTables(windows: Windows()),

@@ -77,7 +77,10 @@ extension WholeNetwork {
       INSERT INTO click_tracking.stopped_action SELECT (jsonb_populate_record(NULL::click_tracking.stopped_action,
         to_jsonb(c) || '{"kind": 2}')).* FROM click_tracking.click c LIMIT 1;
       INSERT INTO impression_tracking.failure SELECT (jsonb_populate_record(NULL::impression_tracking.failure,
-        to_jsonb(d))).* FROM ad_selection.decision d WHERE error IS NOT NULL LIMIT 1;
+        to_jsonb(d) || '{"app": "stranger"}')).* FROM ad_selection.decision d WHERE error IS NOT NULL LIMIT 1;
+      INSERT INTO click_tracking.rejected (partition, topic, record_offset, batch_number, arrival, reason, detail, value,
+        value_length, value_hash) SELECT 0, 'ads.clicks', 999999, 1, now(), 74, 'why', uuid_send(serve_id), 16, ''
+        FROM billing.suspense;
       INSERT INTO console.anomaly (app, hour, kind, events, of_events, limit_basis_points)
         VALUES ('chess', date_trunc('hour', now()), 1, 60, 100, 2500);
       """

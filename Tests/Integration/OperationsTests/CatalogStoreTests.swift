@@ -34,6 +34,72 @@ struct CatalogStoreTests {
     #expect(rows.allSatisfy { $0.record != nil })
   }
 
+  @Test("issue 14: what is wrong in records and what is wrong between them is told at once, by its place")
+  func together() async throws {
+    let file = """
+      {
+        "apps": [
+          {"id": "one", "developer": "nobody", "name": "One", "bundleID": "com.example.one", "isUnder17": false},
+          {"id": "two", "developer": "new", "name": "Two", "bundleID": 2},
+          {"id": "three", "developer": "new", "name": "Three", "bundleID": "com.example.three", "colour": "red"}
+        ],
+        "appKeys": [{"app": "two", "build": "developer"}, {"app": "four", "build": "developer"}],
+        "developers": [{"id": "new"}],
+        "campaigns": [{"id": "c", "advertiser": "nobody", "name": "C", "kind": "brand", "cpm": "x", "totalBudget": "1.00",
+          "flightStart": "2026-01-01T00:00:00Z", "flightEnd": "2025-01-01T00:00:00Z"}],
+        "ads": [{"id": "a", "campaign": "nowhere", "images": {}, "action": {"kind": "cover", "destination": "https://a.example"}}]
+      }
+      """
+    let pool = try await TestDatabase.pool()
+    defer { pool.close() }
+    let result = try await onOwnThread {
+      try CatalogStore(pool).apply(try CatalogFile.draft(Array(file.utf8)).get())
+    }
+    guard case .failure(let found) = result else {
+      Issue.record("it was written")
+      return
+    }
+    let paths = found.problems.map(\.path)
+    for path in [
+      "apps[0].isUnder17", "apps[0].developer", "apps[1].bundleID", "apps[2].colour", "appKeys[1].app",
+      "developers[0].name", "campaigns[0].cpm", "campaigns[0].advertiser", "ads[0].campaign",
+    ] { #expect(paths.contains(path), "\(path) in \(found)") }
+    // What is in the file, and cannot be read, is not told as if it were not there.
+    for path in ["apps[1].developer", "apps[2].developer", "appKeys[0].app"] {
+      #expect(!paths.contains(path), "\(found)")
+    }
+    let sections = paths.map { String($0.prefix { $0 != "." }) }
+    #expect(
+      sections.reduce(into: [String]()) { if $0.last != $1 { $0.append($1) } } == [
+        "ads[0]", "appKeys[1]", "apps[0]", "apps[1]", "apps[2]", "campaigns[0]", "developers[0]",
+      ], "\(found)")
+    #expect(try await onOwnThread { try CatalogStore(pool).list() }.isEmpty)
+  }
+
+  @Test("issue 14: after a new app it is told what to do next, in the order of A9")
+  func nextSteps() async throws {
+    let (store, pool, applied) = try await filled()
+    defer { pool.close() }
+    #expect(
+      applied.nextSteps.map(\.text) == ["app weather: its answers need a topic: handbill topics create --app weather"])
+    let bare = #"{"apps": [{"id": "bare", "developer": "sunny", "name": "Bare", "bundleID": "com.sunny.bare"}]}"#
+    let next = try await onOwnThread { try store.apply(try Samples.read(bare)).get().nextSteps }
+    #expect(next.map(\.kind) == [.createTopic, .signAgreement, .answerAudience, .enableAds, .makeKey])
+    #expect(next.allSatisfy { $0.app.text == "bare" && $0.json["step"] == .text($0.kind.rawValue) })
+    #expect(next.last?.text.contains(#"{"appKeys": [{"app": "bare", "build": "distribution"}]}"#) == true)
+    // Each command does what it says.
+    let rest = try await onOwnThread {
+      _ = try store.set(key: "app/bare", [("isAgreementSigned", "true"), ("isUnder17", "false")]).get()
+      return try store.set(key: "app/bare", [("areAdsEnabled", "true")]).get().nextSteps
+    }
+    #expect(rest.map(\.kind) == [.makeKey])
+    let made = try await onOwnThread {
+      try store.apply(try Samples.read(#"{"appKeys": [{"app": "bare", "build": "distribution"}]}"#)).get()
+    }
+    #expect(made.newKeys.count == 1 && made.nextSteps.isEmpty)
+    #expect(try await onOwnThread { try store.apply(try Samples.read(bare)).get().nextSteps }.count == 3)
+  }
+
   @Test("A1: a key is kept as its SHA-256 only, and a made one is told once")
   func keys() async throws {
     let (store, pool, applied) = try await filled()

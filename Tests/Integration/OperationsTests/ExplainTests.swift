@@ -152,9 +152,8 @@ struct ExplainTests {
     let range = Explain.range(around: day)
     #expect(Timestamp(milliseconds: range.from).utcText == "2025-07-22T00:00:00Z")
     #expect(Timestamp(milliseconds: range.to).utcText == "2025-07-27T00:00:00Z")
-    let subject = try #require(ExplainSubject.read(asked[0]))
-    #expect(
-      Explain.unknown(subject).contains("no request id decided from 2025-07-25T00:00:00Z to 2025-07-30T00:00:00Z"))
+    let missed = try #require(try await explain(asked, after: "").first).text
+    #expect(missed.contains("no request id decided from 2025-07-25T00:00:00Z to 2025-07-30T00:00:00Z"), "\(missed)")
     for extreme in [UInt64(0x7000), 0xFFFF_FFFF_FFFF_7000] {
       let id = try #require(UUIDv7(high: extreme, low: 0x8000_0000_0000_0000))
       let range = Explain.range(around: id.timestamp)
@@ -205,10 +204,10 @@ struct ExplainTests {
     for form in [id.description, id.description.uppercased(), text, web] {
       #expect(ExplainSubject.read(form) == .id(id), "\(form)")
     }
-    let token = [UInt8(1), 0, 7] + bytes + [UInt8](repeating: 9, count: 120)
-    #expect(ExplainSubject.read(Base64.encode(token)) == .token(id))
+    let token = [UInt8(2), 0, 7] + bytes + [UInt8](repeating: 9, count: 120)
+    #expect(ExplainSubject.read(Base64.encode(token)) == .token(id, token))
     let wrong = [
-      "", "x", Base64.encode(Array(token.prefix(60))), Base64.encode([2] + Array(token.dropFirst())),
+      "", "x", Base64.encode(Array(token.prefix(60))), Base64.encode([1] + Array(token.dropFirst())),
       Base64.encode(bytes.map { _ in 0 }), String(repeating: "A", count: 5_000), "0197e4a2-8c1b-4d3e-9f00-3a5b7c9d1eff",
     ]
     for form in wrong { #expect(ExplainSubject.read(form) == nil, "\(form)") }

@@ -39,7 +39,7 @@ package enum Simulation {
     var report = Report()
     let fixture = try Fixture()
     for seed in seeds {
-      let world = World(seed: seed, sabotage: sabotage, fixture: fixture)
+      let world = try World(seed: seed, sabotage: sabotage, fixture: fixture)
       world.run()
       report.seeds += 1
       report.coverage.merge(world.coverage)

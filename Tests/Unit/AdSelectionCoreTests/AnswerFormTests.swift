@@ -46,7 +46,7 @@ struct AnswerFormTests {
         """
     }
     if let contentType { headers.append(RecordHeader("content-type", Array(contentType.utf8))) }
-    var decoder = SelectionDecoder(ring: rig.ring)
+    var decoder = try SelectionDecoder(ring: rig.ring)
     decoder.begin()
     for header in headers {
       header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { decoder.header(name: name, value: $0) } }

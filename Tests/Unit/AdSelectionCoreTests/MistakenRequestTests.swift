@@ -63,7 +63,7 @@ struct MistakenRequestTests {
     change(&request)
     var writer = WireWriter(output: request.encoded())
     append(&writer)
-    var decoder = SelectionDecoder(ring: rig.ring)
+    var decoder = try SelectionDecoder(ring: rig.ring)
     decoder.begin()
     for header in headers ?? Self.headers(app: request.app) {
       header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { decoder.header(name: name, value: $0) } }
@@ -128,6 +128,31 @@ struct MistakenRequestTests {
       #expect(detail.hasPrefix("A1") && detail.contains(key.count > 128 ? "app_key" : "placement") || key.isEmpty)
     }
     #expect(rig.countsOfQuietTime().keys.compactMap(\.ofApp).map(\.isTest) == [true])
+  }
+
+  @Test("issue 14: what is refused before its sizes matter counts in its size, as far as that can be read")
+  func sizes() throws {
+    var rig = try PartitionRig.withTextKeys()
+    func size(
+      _ client: Int, key: String = "live", change: (inout AdRequest) -> Void = { _ in },
+      append: (inout WireWriter) -> Void = { _ in }
+    ) throws -> AdSize? {
+      let input = try decoded(rig, PartitionRig.clients[client], key: key, change: change, append: append)
+      return try #require(rig.run([input]).effects.decisions.first).decision.size
+    }
+    let wrong = Self.mistakes[0].write
+    #expect(
+      try size(0, change: { ($0.device, $0.requiredSizes) = (.phone, []) }, append: wrong) == .phoneBannerPortrait)
+    let landscape: (inout AdRequest) -> Void = {
+      ($0.device, $0.requiredSizes, $0.currentSize) = (.pad, ["portrait", "landscape"], "landscape")
+    }
+    #expect(try size(1, change: landscape, append: wrong) == .padBannerLandscape)
+    // Without the app's key it is refused at the door.
+    #expect(try size(2, key: "wrong", change: landscape) == .padBannerLandscape)
+    #expect(try size(3, change: landscape) { $0.presentUnsigned(8, 9) } == nil)
+    #expect(try size(4, change: landscape) { $0.presentBytes(10, [0xFF]) } == nil)
+    #expect(try size(5, change: landscape) { for _ in 0..<17 { $0.presentText(9, "portrait") } } == nil)
+    #expect(try size(6, change: { $0.requiredSizes = ["huge"] }, append: wrong) == nil)
   }
 
   @Test("what lacks an envelope, or says no content type, is answered as well")

@@ -15,8 +15,8 @@ struct DecoderTests {
 
   private func decode(
     _ message: OutgoingMessage, input: Int, with service: ClickTracking
-  ) -> (event: ClickInput, mark: SequenceMark) {
-    var decoder = service.makeDecoder()
+  ) throws -> (event: ClickInput, mark: SequenceMark) {
+    var decoder = try service.makeDecoder()
     decoder.begin()
     for header in message.headers {
       header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { decoder.header(name: name, value: $0) } }
@@ -27,7 +27,7 @@ struct DecoderTests {
 
   @Test("I1: a click with a token of ours is read, and every altered token is forged")
   func click() throws {
-    let service = try ClickTracking(ring: try ring())
+    let service = ClickTracking(ring: try ring())
     let terms = try Samples.terms()
     let token = try ServeTokenSigner(ring: try ring()).sign(terms)
     func message(_ token: [UInt8]) -> OutgoingMessage {
@@ -36,7 +36,7 @@ struct DecoderTests {
           kind: .click, token: token, age: .milliseconds(3_000), actionMilliseconds: 2_500, leftApplication: true,
           identity: EventIdentity(idHash: 0, time: nil)), id: "one", time: Samples.now, partition: 7, key: nil)
     }
-    guard case (.action(let event), .unnumbered) = decode(message(token), input: 0, with: service) else {
+    guard case (.action(let event), .unnumbered) = try decode(message(token), input: 0, with: service) else {
       Issue.record("a click is expected")
       return
     }
@@ -46,7 +46,7 @@ struct DecoderTests {
     for index in token.indices {
       var altered = token
       altered[index] ^= 1
-      guard case .rejected(let rejection) = decode(message(altered), input: 0, with: service).event else {
+      guard case .rejected(let rejection) = try decode(message(altered), input: 0, with: service).event else {
         Issue.record("byte \(index) altered, and the token is accepted")
         continue
       }
@@ -56,13 +56,13 @@ struct DecoderTests {
 
   @Test("Accepted impressions and watermarks carry their marks; garbage has none")
   func impressions() throws {
-    let service = try ClickTracking(ring: try ring())
+    let service = ClickTracking(ring: try ring())
     let impression = AcceptedImpression(
       terms: try Samples.terms(), eventTime: Samples.now, arrival: Samples.now.advanced(byMilliseconds: 5))
     let accepted = MessageMaker(topic: "ads.impressions.accepted", type: .impressionAccepted, source: "/test")
     var record = accepted.message(
       Sequenced.record(sequence: 9, impression), id: "7/9", time: Samples.now, partition: 7, key: nil)
-    guard case (.impression(let read), .number(9)) = decode(record, input: 1, with: service) else {
+    guard case (.impression(let read), .number(9)) = try decode(record, input: 1, with: service) else {
       Issue.record("an impression with its sequence is expected")
       return
     }
@@ -70,15 +70,15 @@ struct DecoderTests {
     let watermark = Watermark(time: Samples.now, sequence: 9)
     let passed = MessageMaker(topic: "ads.impressions.accepted", type: .watermarkPassed, source: "/test").message(
       Sequenced<AcceptedImpression>.watermark(watermark), id: "w", time: Samples.now, partition: 7, key: nil)
-    #expect(decode(passed, input: 1, with: service).mark == .watermark(watermark))
+    #expect(try decode(passed, input: 1, with: service).mark == .watermark(watermark))
     record.value = [1, 2, 3]
-    guard case (.rejected(let rejection), .unnumbered) = decode(record, input: 1, with: service) else {
+    guard case (.rejected(let rejection), .unnumbered) = try decode(record, input: 1, with: service) else {
       Issue.record("a rejection is expected")
       return
     }
     #expect(rejection.reason == .invalidInternal)
     record.value = nil
-    guard case (.rejected, .unnumbered) = decode(record, input: 0, with: service) else {
+    guard case (.rejected, .unnumbered) = try decode(record, input: 0, with: service) else {
       Issue.record("a rejection is expected")
       return
     }

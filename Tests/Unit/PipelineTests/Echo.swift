@@ -106,6 +106,8 @@ final class EchoStore: PipelineStore {
   var rows: Set<Int64> = []
   var due: [Int] = []
   var refusedTimers: Set<Int> = []
+  /// Nothing is taken, whatever it holds.
+  var refusal: RowRefusal?
   private(set) var batches: [CommitBatch<Echo>] = []
   private(set) var lostSequences: [LostSequences] = []
 
@@ -116,14 +118,15 @@ final class EchoStore: PipelineStore {
   func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> EchoDecider { EchoDecider(due: due) }
   func lookUp(_ query: Never, partition: Int32) throws(PipelineError) -> Never {}
 
-  func commit(_ batch: CommitBatch<Echo>) throws(PipelineError) -> CommitResult {
+  func commit(_ batch: CommitBatch<Echo>) throws(PipelineError) -> Result<CommitResult, RowRefusal> {
+    if let refusal { return .failure(refusal) }
     if batch.effects.isRefused || !refusedTimers.isDisjoint(with: batch.effects.timers) {
-      throw .dataRefused("a row is refused")
+      return .failure(.refused("a row is refused"))
     }
     due.removeAll { batch.effects.timers.contains($0) }
     batches.append(batch)
     lostSequences += batch.lostSequences
-    return CommitResult()
+    return .success(CommitResult())
   }
 
   func save(_ checkpoint: Checkpoint) throws(PipelineError) { lostSequences += checkpoint.lostSequences }

@@ -109,6 +109,20 @@ struct PartitionPipelineTests {
     #expect(partition.store.lines == ["once"])
   }
 
+  @Test(
+    "Rows that the database refuses although no record is left out of the batch are a mistake, and no outage",
+    arguments: [RowRefusal.duplicate, .refused("a row")])
+  func refusedWithoutRecords(_ refusal: RowRefusal) throws {
+    let partition = EchoPartition()
+    try partition.open()
+    partition.store.refusal = refusal
+    let batch = partition.batch([(Echo.plain, .line("once"))])
+    #expect(#expect(throws: PipelineError.self) { _ = try partition.pipeline.process(batch) }?.kind == .invariantBroken)
+    let late = EchoPartition()
+    late.store.refusal = refusal
+    #expect(#expect(throws: PipelineError.self) { try late.open(firstOffset: 500) }?.kind == .invariantBroken)
+  }
+
   @Test("I3: records that a log had removed before it was first read are recorded as lost")
   func firstOpening() throws {
     let partition = EchoPartition()

@@ -57,7 +57,7 @@ private final class Worker {
 @Suite("The rules of the worker")
 struct WorkerStateTests {
   private static let errors: [PipelineError] = [
-    .fenced, .databaseUnavailable(""), .logUnreadable(""), .producerUnavailable(""), .dataRefused(""), .duplicateFound,
+    .fenced, .databaseUnavailable(""), .databaseMisconfigured(""), .logUnreadable(""), .producerUnavailable(""),
     .notOpen, .invariantBroken(""), .logReplaced(topic: "t", partition: 0, detail: ""),
   ]
 
@@ -139,12 +139,14 @@ struct WorkerStateTests {
 
   // MARK: Errors
 
-  @Test("Every error ends the opening; for a person are a log made anew, which stops the partition, and our mistakes")
+  @Test(
+    "Every error ends the opening; no waiting mends our mistakes, a database that is set up wrong, and a log made anew, which stops the partition"
+  )
   func errors() {
     #expect(Set(Self.errors.map(\.kind)) == Set(PipelineError.Kind.allCases))
     for error in Self.errors {
       let isStopped = error.kind == .logReplaced
-      let forPerson = isStopped || error.kind == .notOpen || error.kind == .invariantBroken
+      let forPerson = isStopped || [.notOpen, .invariantBroken, .databaseMisconfigured].contains(error.kind)
       for isOpen in [false, true] {
         let worker = Worker()
         if isOpen { worker.open(generation: 3, standing: Worker.behind) } else { _ = worker.begin(generation: 3) }

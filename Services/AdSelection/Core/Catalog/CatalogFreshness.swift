@@ -10,15 +10,16 @@ package import AdEvents
 /// heartbeat is too old; both become `complete` again at the next agreement. In place of `complete` it is `stopped` from
 /// a heartbeat with a stop until ``stopHoldMilliseconds`` after the last such one.
 package struct CatalogFreshness: Hashable, Sendable {
-  package enum State: UInt8, Sendable {
+  /// Its raw value is its name in metrics.
+  package enum State: String, CaseIterable, Sendable {
     /// Not all records are here: no answers but an error.
-    case incomplete = 0
+    case incomplete
     /// Everything may be served.
-    case complete = 1
+    case complete
     /// Nobody tells whether anything has changed: house and test ads only.
-    case withoutHeartbeat = 2
+    case withoutHeartbeat
     /// The billing circuit breaker is open: house and test ads only.
-    case stopped = 3
+    case stopped
   }
 
   /// How long a stop holds after the last heartbeat that told it, in milliseconds. Several consoles may beat, and the one

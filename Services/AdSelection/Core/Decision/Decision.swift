@@ -33,9 +33,12 @@ package struct MistakenRequest: Hashable, Sendable {
   package var appKeyHash: [UInt8]?
   /// What is wrong with it: the sentence that the answer tells.
   package var rejection: Rejection
+  /// What can be read of its sizes.
+  package var sizes: RequestedSizes?
 
-  package init(asked: AskedRequest, appKeyHash: [UInt8]?, rejection: Rejection) {
+  package init(asked: AskedRequest, appKeyHash: [UInt8]?, rejection: Rejection, sizes: RequestedSizes? = nil) {
     self.asked = asked
+    self.sizes = sizes
     self.appKeyHash = appKeyHash
     self.rejection = rejection
   }
@@ -101,7 +104,8 @@ package struct Decision: Hashable, Sendable {
   package var reason: DecisionReason
   /// Why each ad considered did not win. Empty where there was no auction.
   package var explanation: Explanation
-  /// The current size; nil where the request's sizes did not resolve.
+  /// The current size, also of a request that was refused before it mattered; nil where the request's sizes did not
+  /// resolve, or cannot be read.
   package var size: AdSize?
   /// Whether the key is that of a test build (A1).
   package var isTest: Bool

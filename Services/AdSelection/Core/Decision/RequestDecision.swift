@@ -20,10 +20,15 @@ package enum RequestDecision {
     _ arrived: ArrivedRequest, state: inout PartitionState, context: DecisionContext
   ) -> Decision {
     let asked = arrived.asked
-    return decide(asked, keyHash: arrived.appKeyHash, state: &state, context: context) { build, state in
+    var decision = decide(asked, keyHash: arrived.appKeyHash, state: &state, context: context) { build, state in
       var facts = Facts(arrived, isTest: build != .distribution)
       return decideAnew(&facts, build: build, moment: asked.moment(now: context.now), state: &state, context: context)
     }
+    if decision.size == nil {
+      // It was refused before its sizes mattered: its report's line has them all the same.
+      decision.size = LegibleRequest(arrived.request).sizes?.size(on: arrived.request.device)
+    }
+    return decision
   }
 
   /// Decides a request with a mistake: it counts as one (M1), and its answer is the sentence that says what to change.
@@ -38,6 +43,7 @@ package enum RequestDecision {
     if decision.reason.isWithoutAppKey, case .refused(let reason, let detail) = decision.outcome {
       decision.outcome = .refused(reason, detail: "\(detail); \(mistake)")
     }
+    decision.size = mistaken.asked.device.flatMap { mistaken.sizes?.size(on: $0) }
     return decision
   }
 
@@ -84,14 +90,14 @@ package enum RequestDecision {
     case .admitted(let admitted): app = admitted
     }
 
-    let requiredSizes: [AdSize]
+    let builder: ServeBuilder
     switch SizeSelection.select(
       required: request.requiredSizes, current: request.currentSize, device: request.device,
       isInterstitial: request.isInterstitial)
     {
     case .refused(_, let detail): return facts.decision(.refused(.sizeRefused, detail: detail), .sizeRefused)
     case .resolved(let required, let current):
-      requiredSizes = required
+      builder = ServeBuilder(arrived, app: app, requiredSizes: required, currentSize: current, context: context)
       facts.currentSize = current
     }
 
@@ -105,12 +111,12 @@ package enum RequestDecision {
     }
 
     return facts.isTest
-      ? decideTest(facts, app: app, requiredSizes: requiredSizes, state: &state, context: context)
-      : decideLive(facts, app: app, requiredSizes: requiredSizes, state: &state, context: context)
+      ? decideTest(facts, builder: builder, state: &state, context: context)
+      : decideLive(facts, builder: builder, state: &state, context: context)
   }
 
   private static func decideTest(
-    _ facts: Facts, app: App, requiredSizes: [AdSize], state: inout PartitionState, context: DecisionContext
+    _ facts: Facts, builder: ServeBuilder, state: inout PartitionState, context: DecisionContext
   ) -> Decision {
     let settings = context.snapshot.settings ?? NetworkSettings(countries: [])
     let testAds = TestAds(
@@ -120,16 +126,12 @@ package enum RequestDecision {
     switch testAds.outcome(client: client, ordinal: state.testSequence.next(for: client)) {
     case .unfilled: return facts.noAd(.testUnfilled)
     case .injected(let error): return facts.noAd(.testError, error)
-    case .ad(let ad):
-      guard let serve = ServeBuilder(facts, app: app, requiredSizes: requiredSizes, context: context)?.serve(ad) else {
-        return facts.noAd(.testError)
-      }
-      return facts.decision(.served(serve), .servedTest)
+    case .ad(let ad): return facts.decision(.served(builder.serve(ad)), .servedTest)
     }
   }
 
   private static func decideLive(
-    _ facts: Facts, app: App, requiredSizes: [AdSize], state: inout PartitionState, context: DecisionContext
+    _ facts: Facts, builder: ServeBuilder, state: inout PartitionState, context: DecisionContext
   ) -> Decision {
     let request = facts.arrived.request
     guard context.snapshot.settings?.isServed(request.country) ?? false else {
@@ -138,12 +140,12 @@ package enum RequestDecision {
     let isSuspended = context.freshness == .withoutHeartbeat || context.freshness == .stopped
     let query = AdQuery(
       AdEligibility.Request(
-        country: request.country, device: request.device, requiredSizes: requiredSizes, segments: request.segments),
-      in: context.snapshot.apps.appClass(of: app))
+        country: request.country, device: request.device, requiredSizes: builder.requiredSizes,
+        segments: request.segments),
+      in: context.snapshot.apps.appClass(of: builder.app))
     let result = Auction.run(
       query, requestID: request.requestID, state: &state, arePaidAdsSuspended: isSuspended, context: context)
-    let builder = ServeBuilder(facts, app: app, requiredSizes: requiredSizes, context: context)
-    guard let winner = result.winner, let builder else {
+    guard let winner = result.winner else {
       let reason: DecisionReason =
         if isSuspended && result.explanation[.paidAdsSuspended] > 0 {
           context.freshness == .stopped ? .paidAdsStopped : .paidAdsSuspended

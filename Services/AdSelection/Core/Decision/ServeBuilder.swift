@@ -5,15 +5,15 @@ internal import AdEvents
 /// size (S4), the action (D11) and the life (D5).
 struct ServeBuilder {
   private let arrived: ArrivedRequest
-  private let app: App
-  private let requiredSizes: [AdSize]
+  let app: App
+  let requiredSizes: [AdSize]
   private let currentSize: AdSize
   private let context: DecisionContext
 
-  /// Nil where the sizes have not been resolved.
-  init?(_ facts: Facts, app: App, requiredSizes: [AdSize], context: DecisionContext) {
-    guard let currentSize = facts.currentSize else { return nil }
-    arrived = facts.arrived
+  init(
+    _ arrived: ArrivedRequest, app: App, requiredSizes: [AdSize], currentSize: AdSize, context: DecisionContext
+  ) {
+    self.arrived = arrived
     self.app = app
     self.requiredSizes = requiredSizes
     self.currentSize = currentSize
@@ -34,12 +34,11 @@ struct ServeBuilder {
       lifetimeMilliseconds: life, reservation: reservation, expectedValue: candidate.expectedValue)
   }
 
-  /// A test ad (A2): nobody's money, never from a paid campaign. Nil only if its built-in names were invalid.
-  func serve(_ ad: TestAd) -> Serve? {
-    guard let owner = TestAd.owner else { return nil }
+  /// A test ad (A2): nobody's money, never from a paid campaign.
+  func serve(_ ad: TestAd) -> Serve {
     let life = lifetime(ad.lifetimeMilliseconds)
     let terms = terms(
-      Owner(advertiser: owner.advertiser, campaign: owner.campaign, ad: ad.id, currency: owner.currency),
+      Owner(advertiser: ad.advertiser, campaign: ad.campaign, ad: ad.id, currency: ad.currency),
       impressionPrice: .zero, clickPrice: .zero, reservation: nil, lifetimeMilliseconds: life, isTest: true)
     return Serve(
       terms: terms, images: images { ad.image(for: $0) }, action: ad.action, lifetimeMilliseconds: life,

@@ -31,14 +31,13 @@ package struct AdSelection: PipelineService {
   private static let reports = MessageMaker(topic: Topic.usage.name, type: .allotmentReported, source: source)
   private static let watermarks = MessageMaker(topic: Topic.usage.name, type: .watermarkPassed, source: source)
 
-  /// - Throws: `CryptoError` where libcrypto lacks what tokens and marks need.
+  /// - Throws: `CryptoError` where libcrypto lacks what tokens and marks need: said here, before a partition is loaded.
   package init(ring: KeyRing) throws(CryptoError) {
     _ = try SelectionCrypto(ring: ring)
-    _ = try ClientHasher(ring: ring)
     self.ring = ring
   }
 
-  package func makeDecoder() -> SelectionDecoder { SelectionDecoder(ring: ring) }
+  package func makeDecoder() throws(CryptoError) -> SelectionDecoder { try SelectionDecoder(ring: ring) }
 
   package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {
     Self.watermarks.message(

@@ -7,13 +7,10 @@ package import Pipeline
 package struct SelectionDecoder: RecordDecoder {
   package typealias Event = SelectionInput
 
-  private let hasher: ClientHasher?
+  private let hasher: ClientHasher
   private var headers = RecordHeaders()
 
-  init(ring: KeyRing) {
-    // The service checked that this works.
-    hasher = try? ClientHasher(ring: ring)
-  }
+  init(ring: KeyRing) throws(CryptoError) { hasher = try ClientHasher(ring: ring) }
 
   package mutating func begin() { headers = RecordHeaders() }
 
@@ -32,10 +29,10 @@ package struct SelectionDecoder: RecordDecoder {
     func incoming(
       _ content: IncomingRequest.Content, app: AppID, appKey: String?, clientID: String, sessionID: String
     ) -> SelectionInput {
-      let clientHash = hasher?.hash(app: app, clientID: clientID, sessionID: sessionID, now: arrival)
+      let clientHash = hasher.hash(app: app, clientID: clientID, sessionID: sessionID, now: arrival)
       return .request(
         IncomingRequest(
-          content: content, appKeyHash: appKey.map { SHA256.hash($0.utf8) }, clientHash: clientHash ?? 0,
+          content: content, appKeyHash: appKey.map { SHA256.hash($0.utf8) }, clientHash: clientHash,
           payload: value.map(Array.init) ?? [], isJSON: headers.isJSON(value: value), mark: headers.forwardedMark))
     }
     switch AdRequest.decodeLegibly(value: value, headers: headers) {

@@ -57,7 +57,8 @@ package struct IncomingRequest: Sendable {
   func question(replyMistake: Rejection?, partition: Int32, arrival: Timestamp) -> Question {
     func mistaken(_ request: LegibleRequest, _ rejection: Rejection) -> Question {
       let asked = AskedRequest(request, clientHash: clientHash, partition: partition, arrival: arrival)
-      return .mistaken(MistakenRequest(asked: asked, appKeyHash: appKeyHash, rejection: rejection))
+      return .mistaken(
+        MistakenRequest(asked: asked, appKeyHash: appKeyHash, rejection: rejection, sizes: request.sizes))
     }
     switch (content, replyMistake) {
     case (.sound(let request), nil):

@@ -3,17 +3,13 @@ package import AdCore
 /// An ad of the built-in test campaign. It has an image for every size, costs nothing and belongs to nobody who pays.
 package struct TestAd: Hashable, Sendable {
   package let id: AdID
+  /// Whose it is: names that no paying advertiser has, and ISO 4217's currency for tests.
+  package let advertiser: AdvertiserID
+  package let campaign: CampaignID
+  package let currency: Currency
   package let action: AdAction
   /// 5 to 15 minutes (D5); the shorter and the longer life are both to be met in a test.
   package let lifetimeMilliseconds: Int64
-
-  /// Whose ads these are: names that no paying advertiser has, and ISO 4217's currency for tests.
-  package static let owner: (advertiser: AdvertiserID, campaign: CampaignID, currency: Currency)? = {
-    guard let advertiser = AdvertiserID("handbill-test"), let campaign = CampaignID("handbill-test"),
-      let currency = Currency("XTS")
-    else { return nil }
-    return (advertiser, campaign, currency)
-  }()
 
   /// The test ads: one whose action covers, one whose action leaves (D11).
   package static let all: [TestAd] = [
@@ -22,8 +18,13 @@ package struct TestAd: Hashable, Sendable {
   ].compactMap(\.self)
 
   private init?(_ name: String, _ kind: AdAction.Kind, _ destination: String, lifetimeMinutes: Int64) {
-    guard let id = AdID(name) else { return nil }
+    guard let id = AdID(name), let advertiser = AdvertiserID("handbill-test"),
+      let campaign = CampaignID("handbill-test"), let currency = Currency("XTS")
+    else { return nil }
     self.id = id
+    self.advertiser = advertiser
+    self.campaign = campaign
+    self.currency = currency
     action = AdAction(kind: kind, destination: destination)
     lifetimeMilliseconds = lifetimeMinutes * 60_000
   }

@@ -53,7 +53,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
       if batch.isOfTimer {
         _ = try pipeline.tick()
       } else if batch.lost.isEmpty {
-        _ = try pipeline.process(records(of: batch, partition))
+        _ = try pipeline.process(try records(of: batch, partition))
       }
     } catch {
       return world.fail("I4: \(recorded.name)[\(partition)]: batch \(batch.number) cannot be repeated: \(error)")
@@ -69,9 +69,10 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
     }
   }
 
-  private func records(of batch: BatchRow, _ partition: Int32) -> InputBatch<Service.Event> {
+  private func records(of batch: BatchRow, _ partition: Int32) throws(PipelineError) -> InputBatch<Service.Event> {
     var again = InputBatch<Service.Event>(inputCount: service.inputs.count)
-    var decoder = service.makeDecoder()
+    var decoder: Service.Decoder
+    do { decoder = try service.makeDecoder() } catch { throw .invariantBroken("\(error)") }
     for (input, declaration) in service.inputs.enumerated() {
       let commit = batch.inputs[input]
       guard commit.isMoved else { continue }
@@ -113,11 +114,11 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
     tables.lookUp(query, partition: partition)
   }
 
-  func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> CommitResult {
-    if let violation = tables.violation(of: batch) { throw violation }
+  func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> Result<CommitResult, RowRefusal> {
+    if let violation = try tables.violation(of: batch) { return .failure(violation) }
     committed = batch
     taken[batch.partition] = batch.inputs.map(\.position)
-    return tables.apply(batch, for: context)
+    return .success(tables.apply(batch, for: context))
   }
 
   func save(_ checkpoint: Checkpoint) throws(PipelineError) {}

@@ -37,7 +37,7 @@ final class Fixture {
     foreignSigner = try ServeTokenSigner(ring: foreign)
     hasher = try ClientHasher(ring: ring)
     adSelection = try AdSelection(ring: ring)
-    impressionTracking = try ImpressionTracking(ring: ring, windows: Self.windows)
-    clickTracking = try ClickTracking(ring: ring)
+    impressionTracking = ImpressionTracking(ring: ring, windows: Self.windows)
+    clickTracking = ClickTracking(ring: ring)
   }
 }

@@ -108,21 +108,21 @@ struct BillingTables: SimulatedTables {
     return terms
   }
 
-  func violation(of batch: CommitBatch<BillingService>) -> PipelineError? {
+  func violation(of batch: CommitBatch<BillingService>) throws(PipelineError) -> RowRefusal? {
     let effects = batch.effects
     if effects.charges.contains(where: { $0.event.terms.ad == Samples.cursedAd }) {
-      return .dataRefused("the row of a charge is refused")
+      return .refused("the row of a charge is refused")
     }
     var keys = Set<EventKey>()
     for charge in effects.charges {
       let key = EventKey(charge.event)
-      if charges[key] != nil || !keys.insert(key).inserted { return .duplicateFound }
+      if charges[key] != nil || !keys.insert(key).inserted { return .duplicate }
     }
     do throws(Budgets.Broken) {
       _ = try settled(batch)
       return nil
     } catch {
-      return .invariantBroken(error.detail)
+      throw .invariantBroken(error.detail)
     }
   }
 

@@ -57,29 +57,29 @@ struct ClickTables: SimulatedTables {
     return known
   }
 
-  func violation(of batch: CommitBatch<ClickTracking>) -> PipelineError? {
+  func violation(of batch: CommitBatch<ClickTracking>) -> RowRefusal? {
     let effects = batch.effects
     let newParked = effects.parked.values
     if effects.clicks.contains(where: { Devices.isRefused($0.accepted.terms) })
       || newParked.contains(where: { Devices.isRefused($0.terms) })
     {
-      return .dataRefused("the row of a click is refused")
+      return .refused("the row of a click is refused")
     }
     var identities = Set<ActionIdentity>()
     var billable = Set(clicks.values.filter { $0.verdict == .billable }.map(\.terms.serveID))
     for click in effects.clicks {
       let isNew = clicks[click.identity] == nil && identities.insert(click.identity).inserted
-      if !isNew { return .duplicateFound }
+      if !isNew { return .duplicate }
       if click.accepted.verdict == .billable, !billable.insert(click.accepted.terms.serveID).inserted {
-        return .duplicateFound
+        return .duplicate
       }
     }
     for action in effects.stoppedActions {
       let identity = ActionIdentity(serveID: action.terms.serveID, kind: action.kind, idHash: action.idHash)
-      if stopped.contains(identity) || !identities.insert(identity).inserted { return .duplicateFound }
+      if stopped.contains(identity) || !identities.insert(identity).inserted { return .duplicate }
     }
-    if effects.impressions.contains(where: { impressions[$0.serveID] != nil }) { return .duplicateFound }
-    return newParked.contains { parked[$0.identity] != nil } ? .duplicateFound : nil
+    if effects.impressions.contains(where: { impressions[$0.serveID] != nil }) { return .duplicate }
+    return newParked.contains { parked[$0.identity] != nil } ? .duplicate : nil
   }
 
   mutating func apply(_ batch: CommitBatch<ClickTracking>, for context: InstanceContext) -> CommitResult {

@@ -53,23 +53,23 @@ struct ImpressionTables: SimulatedTables {
     return known
   }
 
-  func violation(of batch: CommitBatch<ImpressionTracking>) -> PipelineError? {
+  func violation(of batch: CommitBatch<ImpressionTracking>) -> RowRefusal? {
     let effects = batch.effects
     var serves = Set<ServeID>()
     for row in effects.impressions {
       let id = row.accepted.terms.serveID
-      if Devices.isRefused(row.accepted.terms) { return .dataRefused("the row of \(id) is refused") }
-      if impressions[id] != nil || !serves.insert(id).inserted { return .duplicateFound }
+      if Devices.isRefused(row.accepted.terms) { return .refused("the row of \(id) is refused") }
+      if impressions[id] != nil || !serves.insert(id).inserted { return .duplicate }
     }
     var keys = Set<DeliveryKey>()
     for row in effects.deliveries {
       let key = DeliveryKey(kind: row.kind, serveID: row.terms.serveID)
-      if deliveries[key] != nil || !keys.insert(key).inserted { return .duplicateFound }
+      if deliveries[key] != nil || !keys.insert(key).inserted { return .duplicate }
     }
     var failed = Set<FailureKey>()
     for row in effects.failures {
       let key = FailureKey(requestID: row.failure.requestID, error: row.failure.error)
-      if failures.contains(key) || !failed.insert(key).inserted { return .duplicateFound }
+      if failures.contains(key) || !failed.insert(key).inserted { return .duplicate }
     }
     return nil
   }

@@ -64,28 +64,28 @@ struct SelectionTables: SimulatedTables {
 
   func lookUp(_ query: Never, partition: Int32) -> Never {}
 
-  func violation(of batch: CommitBatch<AdSelection>) -> PipelineError? {
+  func violation(of batch: CommitBatch<AdSelection>) throws(PipelineError) -> RowRefusal? {
     let effects = batch.effects
     if effects.decisions.contains(where: { $0.asked.placement == Samples.cursedPlacement }) {
-      return .dataRefused("the row of a decision is refused")
+      return .refused("the row of a decision is refused")
     }
-    if effects.decisions.contains(where: { $0.serve != nil && served[$0.id] != nil }) { return .duplicateFound }
+    if effects.decisions.contains(where: { $0.serve != nil && served[$0.id] != nil }) { return .duplicate }
     for row in effects.opened {
       if allotments[row.allotment] != nil || ordinals.contains(ordinal(row, batch.partition)) {
-        return .invariantBroken("allotment \(row.allotment) is there already")
+        throw .invariantBroken("allotment \(row.allotment) is there already")
       }
     }
     let opened = Dictionary(effects.opened.map { ($0.allotment, $0) }) { first, _ in first }
     for (id, used) in effects.used {
       guard let row = allotments[id]?.row ?? opened[id] else {
-        return .invariantBroken("allotment \(id) is not there")
+        throw .invariantBroken("allotment \(id) is not there")
       }
       if used.total > row.amount || used.forClicks > used.total || row.closedAt != nil {
-        return .invariantBroken("allotment \(id) is overused, or closed")
+        throw .invariantBroken("allotment \(id) is overused, or closed")
       }
     }
     for closed in effects.closed where allotments[closed.row.allotment]?.row.closedAt != nil {
-      return .invariantBroken("allotment \(closed.row.allotment) is closed twice")
+      throw .invariantBroken("allotment \(closed.row.allotment) is closed twice")
     }
     return nil
   }

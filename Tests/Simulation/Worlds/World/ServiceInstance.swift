@@ -25,14 +25,14 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
   /// Its number among all instances of the service.
   private let number: Int32
 
-  init(service: Service, books: Books<Tables>, context: InstanceContext) {
+  init(service: Service, decoder: Service.Decoder, books: Books<Tables>, context: InstanceContext) {
     self.service = service
     self.books = books
     self.context = context
     worker = SimulatedWorker(service: service, books: books, context: context)
     books.memberCount += 1
     number = books.memberCount
-    decoder = service.makeDecoder()
+    self.decoder = decoder
     reader = ReaderState(
       limits: IntakeLimits(
         batchRecordsMaximum: context.world.plan.batchRecordsMaximum, batchBytesMaximum: 1 << 20, lingerMilliseconds: 0))

@@ -15,9 +15,9 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   }
 
   /// Goes to the tables and back; either way may fail.
-  private func call<Result>(
-    _ port: PortCall, _ body: () throws(PipelineError) -> Result
-  ) throws(PipelineError) -> Result {
+  private func call<Value>(
+    _ port: PortCall, _ body: () throws(PipelineError) -> Value
+  ) throws(PipelineError) -> Value {
     let fate = try context.fate(of: port)
     let result = try body()
     switch fate {
@@ -69,7 +69,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
     }
   }
 
-  func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> CommitResult {
+  func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> Result<CommitResult, RowRefusal> {
     if context.world.sabotage == .publishBeforeCommit {
       for message in books.tables.messages(of: batch) { try? context.writer.send(message.message, receipt: nil) }
     }
@@ -77,12 +77,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
       context.world.rebalanceInMidBatch(books.name, batch.partition, from: context)
       var row = books.row(batch.partition)
       try checkFence(row, epoch: batch.epoch, batchNumber: batch.number - 1)
-      if let violation = books.tables.violation(of: batch) {
-        if case .duplicateFound = violation { context.world.coverage.note(.oldIDReplayed) }
-        if case .dataRefused = violation { context.world.coverage.note(.rowRefused) }
-        if case .invariantBroken(let detail) = violation { books.anomalies.append("\(books.name): \(detail)") }
-        throw violation
-      }
+      if let refusal = try violation(of: batch) { return .failure(refusal) }
       if batch.outbox.contains(where: { $0.id <= row.outboxID }) { books.anomalies.append("an outbox id came twice") }
       row.batches.append(
         BatchRow(
@@ -108,7 +103,18 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
           row.outputs[message.output].nextSequence, message.sequence + 1)
       }
       books.partitions[batch.partition] = row
-      return result
+      return .success(result)
+    }
+  }
+
+  private func violation(of batch: CommitBatch<Service>) throws(PipelineError) -> RowRefusal? {
+    do throws(PipelineError) {
+      guard let refusal = try books.tables.violation(of: batch) else { return nil }
+      context.world.coverage.note(refusal == .duplicate ? .oldIDReplayed : .rowRefused)
+      return refusal
+    } catch {
+      books.anomalies.append("\(books.name): \(error.detail)")
+      throw error
     }
   }
 

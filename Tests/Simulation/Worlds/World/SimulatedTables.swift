@@ -9,7 +9,7 @@ protocol SimulatedTables<Service> {
   func load(_ partition: Int32, now: Timestamp, for context: InstanceContext) throws(PipelineError) -> Service.Decider
   func lookUp(_ query: Service.Query, partition: Int32) -> Service.Knowledge
   /// What the constraints say against the batch; nothing has been changed then.
-  func violation(of batch: CommitBatch<Service>) -> PipelineError?
+  func violation(of batch: CommitBatch<Service>) throws(PipelineError) -> RowRefusal?
   mutating func apply(_ batch: CommitBatch<Service>, for context: InstanceContext) -> CommitResult
   func messages(partition: Int32, output: Int, from sequence: Int64, limit: Int) -> [NumberedMessage]
   /// The messages that the batch will make.

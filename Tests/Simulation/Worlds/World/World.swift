@@ -51,7 +51,7 @@ final class World {
     }
   }
 
-  init(seed: UInt64, sabotage: Sabotage?, fixture: Fixture) {
+  init(seed: UInt64, sabotage: Sabotage?, fixture: Fixture) throws {
     self.seed = seed
     self.sabotage = sabotage
     self.fixture = fixture
@@ -85,7 +85,7 @@ final class World {
     catalogPlan.publish(into: catalog, fixture: fixture)
     beat()
     fundBilling()
-    startFleets()
+    try startFleets()
     log.willAppend = { [unowned self] place, message in
       if !isAudited { audit(message, appendedTo: place) }
     }
@@ -102,10 +102,11 @@ final class World {
       Topic.requests, .impressions, .clicks, .acceptedImpressions, .acceptedClicks, .usage, .budgets, .rejected,
     ].map(\.name) + [Topic.responses(for: Samples.terms.app)]
 
-  private func startFleets() {
+  private func startFleets() throws {
     fleets = [
-      fleet(fixture.adSelection, selection, readsCatalog: true), fleet(fixture.impressionTracking, impressions),
-      fleet(fixture.clickTracking, clicks), fleet(fixture.billing, billing),
+      try fleet(fixture.adSelection, selection, readsCatalog: true),
+      try fleet(fixture.impressionTracking, impressions), try fleet(fixture.clickTracking, clicks),
+      try fleet(fixture.billing, billing),
     ]
     for fleet in fleets {
       for _ in 0..<random.number(1...2) { fleet.instances.append(fleet.start()) }
@@ -115,12 +116,14 @@ final class World {
 
   private func fleet<Tables: SimulatedTables>(
     _ service: Tables.Service, _ books: Books<Tables>, readsCatalog: Bool = false
-  ) -> Fleet {
-    Fleet(books: books) { [unowned self] in
+  ) throws -> Fleet {
+    let decoder = try service.makeDecoder()
+    return Fleet(books: books) { [unowned self] in
       let clock = SkewedClock(time: time, skewMilliseconds: random.pick(plan.clockSkews))
       let reader = readsCatalog ? CatalogReader(catalog, now: clock.now()) : nil
       return ServiceInstance(
-        service: service, books: books, context: InstanceContext(world: self, clock: clock, catalog: reader))
+        service: service, decoder: decoder, books: books,
+        context: InstanceContext(world: self, clock: clock, catalog: reader))
     }
   }
 

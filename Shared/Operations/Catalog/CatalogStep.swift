@@ -1,0 +1,82 @@
+package import AdCore
+
+/// What is still to be done before an app that was written gets ads, in the order in which it must be done.
+package struct CatalogStep: Hashable, Sendable {
+  package enum Kind: String, Sendable {
+    /// Its answers need a topic.
+    case createTopic
+    /// The agreement is not signed (A9).
+    case signAgreement
+    /// Nobody has said whether it is aimed at users under 17 (A4).
+    case answerAudience
+    /// Its ads are not enabled (A3).
+    case enableAds
+    /// No build of it has a key that is not revoked (A1).
+    case makeKey
+  }
+
+  package var app: AppID
+  package var kind: Kind
+  /// In a sentence.
+  package var detail: String
+  /// What does it; nil where a file does.
+  package var command: String?
+
+  /// The steps of the apps that were created or changed, themselves or in their keys.
+  static func after(_ changes: [CatalogChange], in records: [String: CatalogRecord]) -> [CatalogStep] {
+    let written = changes.filter { $0.kind == .created || $0.kind == .changed }
+    let created = Set(written.filter { $0.kind == .created }.map(\.key))
+    var apps: Set<AppID> = []
+    for change in written {
+      switch records[change.key] {
+      case .app(let app)?: apps.insert(app.id)
+      case .appKey(let key)?: apps.insert(key.app)
+      default: break
+      }
+    }
+    let withKeys = Set(
+      records.values.compactMap { record -> AppID? in
+        guard case .appKey(let key) = record, !key.isRevoked else { return nil }
+        return key.app
+      })
+    return apps.sorted().flatMap { id -> [CatalogStep] in
+      guard case .app(let app)? = records["app/\(id)"] else { return [] }
+      return steps(of: app, isNew: created.contains("app/\(id)"), hasKey: withKeys.contains(id))
+    }
+  }
+
+  private static func steps(of app: App, isNew: Bool, hasKey: Bool) -> [CatalogStep] {
+    let set = "handbill catalog set app/\(app.id)"
+    var steps: [CatalogStep] = []
+    func add(_ kind: Kind, _ detail: String, _ command: String?) {
+      steps.append(CatalogStep(app: app.id, kind: kind, detail: detail, command: command))
+    }
+    if isNew {
+      add(.createTopic, "its answers need a topic", "handbill topics create --app \(app.id)")
+    }
+    if !app.isAgreementSigned {
+      add(.signAgreement, "its agreement is not signed (A9)", "\(set) isAgreementSigned=true")
+    }
+    if app.isUnder17 == nil {
+      add(
+        .answerAudience, "nobody has said whether it is aimed at users under 17: true can never be taken back (A4)",
+        "\(set) isUnder17=false")
+    }
+    if !app.areAdsEnabled { add(.enableAds, "its ads are not enabled (A3)", "\(set) areAdsEnabled=true") }
+    if !hasKey {
+      add(
+        .makeKey,
+        "it has no key (A1): apply a file with "
+          + "{\"appKeys\": [{\"app\": \"\(app.id)\", \"build\": \"distribution\"}]}", nil)
+    }
+    return steps
+  }
+
+  package var text: String { "app \(app): \(detail)" + (command.map { ": \($0)" } ?? "") }
+
+  package var json: JSONValue {
+    [
+      "app": .text(app.text), "step": .text(kind.rawValue), "detail": .text(detail), "command": .optional(command),
+    ]
+  }
+}
