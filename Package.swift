@@ -18,14 +18,14 @@ let systemLibraries: [Target] = [
 ]
 
 let shared: [Target] = [
-  .target(name: "Threads", path: "Shared/Threads"),
+  .target(name: "Threads", path: "Shared/Threads"), .target(name: "JSON", path: "Shared/JSON"),
   .target(name: "Crypto", dependencies: ["CLibcrypto"], path: "Shared/Crypto", swiftSettings: touchesC),
   .target(name: "AdCore", dependencies: ["Crypto"], path: "Shared/AdCore"),
   .plugin(
     name: "EmbedSchema", capability: .buildTool(), dependencies: ["SchemaEmbedder"], path: "Plugins/EmbedSchema"),
   .executableTarget(name: "SchemaEmbedder", path: "Plugins/SchemaEmbedder"),
   .target(
-    name: "AdEvents", dependencies: ["AdCore", "Crypto"], path: "Shared/AdEvents", exclude: ["Schema"],
+    name: "AdEvents", dependencies: ["AdCore", "Crypto", "JSON"], path: "Shared/AdEvents", exclude: ["Schema"],
     plugins: ["EmbedSchema"]),
   .target(name: "Kafka", dependencies: ["CLibrdkafka", "Threads"], path: "Shared/Kafka", swiftSettings: touchesC),
   .target(name: "Postgres", dependencies: ["CLibpq", "Threads"], path: "Shared/Postgres", swiftSettings: touchesC),
@@ -37,11 +37,12 @@ let shared: [Target] = [
     name: "Migrations", dependencies: ["AdCore", "Crypto", "Postgres"], path: "Shared/Migrations",
     exclude: ["Tables", "Logic"],
     plugins: ["EmbedMigrations"]),
-  .target(name: "HTTP", dependencies: ["CLibmicrohttpd", "Threads"], path: "Shared/HTTP", swiftSettings: touchesC),
-  .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto"], path: "Shared/Pipeline"),
+  .target(
+    name: "HTTP", dependencies: ["CLibmicrohttpd", "JSON", "Threads"], path: "Shared/HTTP", swiftSettings: touchesC),
+  .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto", "JSON"], path: "Shared/Pipeline"),
   .target(
     name: "Runtime",
-    dependencies: ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres", "Threads"],
+    dependencies: ["AdCore", "CMalloc", "HTTP", "JSON", "Kafka", "Migrations", "Postgres", "Threads"],
     path: "Shared/Runtime", swiftSettings: touchesC),
   .target(
     name: "PipelineHost",
@@ -53,11 +54,11 @@ let shared: [Target] = [
 ]
 
 let everythingShared: [Target.Dependency] = [
-  "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime", "Threads",
+  "AdCore", "AdEvents", "Crypto", "HTTP", "JSON", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime", "Threads",
 ]
 /// What the command and the console do alike.
 let operations = Target.target(name: "Operations", dependencies: everythingShared, path: "Shared/Operations")
-let pure: [Target.Dependency] = ["AdCore", "AdEvents", "Crypto", "Pipeline"]
+let pure: [Target.Dependency] = ["AdCore", "AdEvents", "Crypto", "JSON", "Pipeline"]
 
 let services: [Target] = [
   .target(name: "AdSelectionCore", dependencies: pure, path: "Services/AdSelection/Core"),
@@ -112,8 +113,8 @@ let tests: [Target] = [
   ),
   .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Tests"),
   unitTest("Crypto"), unitTest("AdCore", ["Crypto", "TestValues"]),
-  unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets"]), unitTest("SchemaEmbedder"),
-  unitTest("HTTP"),
+  unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets", "JSON"]), unitTest("SchemaEmbedder"),
+  unitTest("HTTP"), unitTest("JSON"),
   unitTest("Pipeline", ["AdCore", "AdEvents", "TestValues"]),
   unitTest("Runtime", ["AdCore", "HTTP", "Threads"]), unitTest("Threads"),
   unitTest("PipelineHost", ["AdCore", "Kafka", "Pipeline", "Runtime"]),

@@ -15,21 +15,23 @@ enum ImportRules {
   }
 
   private static let everythingShared: Set = [
-    "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime", "Threads",
+    "AdCore", "AdEvents", "Crypto", "HTTP", "JSON", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime",
+    "Threads",
   ]
-  private static let pure: Set = ["AdCore", "AdEvents", "Crypto", "Pipeline"]
+  private static let pure: Set = ["AdCore", "AdEvents", "Crypto", "JSON", "Pipeline"]
 
   static let rules: [Rule] = [
     Rule("Shared/Threads", []),
+    Rule("Shared/JSON", [], isPure: true),
     Rule("Shared/Crypto", ["CLibcrypto"]),
     Rule("Shared/AdCore", ["Crypto"], isPure: true),
-    Rule("Shared/AdEvents", ["AdCore", "Crypto"], isPure: true),
-    Rule("Shared/Pipeline", ["AdCore", "AdEvents", "Crypto"], isPure: true),
+    Rule("Shared/AdEvents", ["AdCore", "Crypto", "JSON"], isPure: true),
+    Rule("Shared/Pipeline", ["AdCore", "AdEvents", "Crypto", "JSON"], isPure: true),
     Rule("Shared/Kafka", ["CLibrdkafka", "Threads"]),
     Rule("Shared/Postgres", ["CLibpq", "Threads"]),
     Rule("Shared/Migrations", ["AdCore", "Crypto", "Postgres"]),
-    Rule("Shared/HTTP", ["CLibmicrohttpd", "Threads"]),
-    Rule("Shared/Runtime", ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres", "Threads"]),
+    Rule("Shared/HTTP", ["CLibmicrohttpd", "JSON", "Threads"]),
+    Rule("Shared/Runtime", ["AdCore", "CMalloc", "HTTP", "JSON", "Kafka", "Migrations", "Postgres", "Threads"]),
     Rule(
       "Shared/PipelineHost",
       ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads"]),

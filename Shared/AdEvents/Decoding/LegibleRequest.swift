@@ -68,7 +68,7 @@ package struct LegibleRequest: Hashable, Sendable {
   private static func protobuf(fromJSON value: UnsafeRawBufferPointer, contentType: ContentType) -> [UInt8] {
     let name = AdRequest.schemaName
     if contentType == .cloudEventsJSON { return (try? StructuredEvent(value))?.legible(schemaName: name) ?? [] }
-    return (try? JSONParser.parse(value)).map { ProtobufJSON.legible(from: $0, schemaName: name) } ?? []
+    return (try? ProtobufJSON.value(value)).map { ProtobufJSON.legible(from: $0, schemaName: name) } ?? []
   }
 }
 

@@ -1,4 +1,5 @@
 package import AdCore
+package import JSON
 package import Postgres
 internal import Runtime
 
@@ -19,7 +20,7 @@ package struct ServeExplanation: Sendable {
     var fields: JSONValue
 
     init(_ text: PostgresJSON, _ section: ServeSections.Section) throws(PostgresError) {
-      do throws(JSONValue.SyntaxError) { stored = try JSONValue.parse(text.text.utf8) } catch {
+      do throws(JSONError) { stored = try JSONValue.parse(text.text.utf8).inOrderOfNames } catch {
         throw .undecodable(column: 0, error.description)
       }
       fields = ServeFields.of(stored, section)

@@ -1,5 +1,6 @@
 internal import AdCore
 internal import AdEvents
+package import JSON
 internal import Pipeline
 internal import Runtime
 

@@ -1,4 +1,5 @@
 package import AdCore
+package import JSON
 
 /// One row of a report.
 package struct ReportRow: Hashable, Sendable {

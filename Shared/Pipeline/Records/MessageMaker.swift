@@ -1,5 +1,6 @@
 package import AdCore
 package import AdEvents
+internal import JSON
 
 /// Makes the messages of one kind that a service publishes: CloudEvents in binary mode, with the headers that never
 /// change made once.
@@ -30,7 +31,7 @@ package struct MessageMaker: Sendable {
   package func message(
     _ content: some EventMessage, id: String, time: Timestamp, partition: Int32, key: [UInt8]?, isJSON: Bool = false
   ) -> OutgoingMessage {
-    let json = isJSON ? try? content.json().get() : nil
+    let json = isJSON ? try? content.json().get().compactText : nil
     var headers: [RecordHeader] = []
     headers.reserveCapacity(constant.count + 3)
     headers.append(json == nil ? protobufType : jsonType)

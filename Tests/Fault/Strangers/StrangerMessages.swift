@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import FuzzTargets
+import JSON
 import Kafka
 import TestValues
 
@@ -94,7 +95,7 @@ struct StrangerMessages {
   private mutating func record<Message: EventMessage>(
     _ topic: Topic, _ message: Message, _ partition: Int32, _ isInJSON: Bool, _ now: Timestamp
   ) throws -> StrangerRecord {
-    let json = isInJSON ? try message.json().get() : ""
+    let json = isInJSON ? try message.json().get().compactText : ""
     let headers =
       CloudEventHeaders.make(
         type: message.eventType, source: "/stranger", id: "\(chance.next())", time: now,

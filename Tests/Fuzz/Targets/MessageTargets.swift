@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import JSON
 
 /// The messages of all topics. The first byte of an input chooses form and `ce_type`, the rest is the record's value.
 enum MessageTargets {
@@ -75,7 +76,7 @@ enum MessageTargets {
     }
     guard again.encoded() == bytes else { return "it is encoded in two ways" }
     if !hasOwnIdentity, again != message { return "its own encoding says something else" }
-    guard case .success(let json) = message.json() else { return "it has no JSON form" }
+    guard case .success(let json) = message.json().map(\.compactText) else { return "it has no JSON form" }
     guard json.utf8.count <= Message.valueBytesMaximum else { return nil }
     var jsonHeaders = headers
     jsonHeaders.contentType = .json
@@ -125,7 +126,7 @@ enum MessageTargets {
       let typeIndex = Message.eventTypes.firstIndex(of: message.eventType) ?? 0
       let choice = UInt8(typeIndex) << 2
       seeds.append([choice] + message.encoded())
-      guard case .success(let json) = message.json() else { continue }
+      guard case .success(let json) = message.json().map(\.compactText) else { continue }
       seeds.append([choice | 1] + Array(json.utf8))
       let event = #"{"specversion":"1.0","id":"1","source":"/s","type":"\#(message.eventType.name)","data":\#(json)}"#
       seeds.append([choice | 2] + Array(event.utf8))

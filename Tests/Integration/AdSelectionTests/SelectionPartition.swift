@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import AdSelectionCore
+import JSON
 import Pipeline
 import Postgres
 import Runtime
@@ -70,7 +71,7 @@ final class SelectionPartition {
     let records = try requests.map { request in
       var writer = WireWriter(output: request.encoded())
       append(&writer)
-      let value = isJSON ? Array(try request.json().get().utf8) : writer.output
+      let value = isJSON ? Array(try request.json().get().compactText.utf8) : writer.output
       return incoming(request, value: value, contentType: ClientHeaders.contentType(isJSON: isJSON))
     }
     try stored.process(records, arrival: arrival)

@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import Foundation
+import JSON
 import Kafka
 import LocalProcesses
 import Operations

@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import JSON
 import Kafka
 import LocalProcesses
 import Postgres

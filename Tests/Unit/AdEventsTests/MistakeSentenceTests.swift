@@ -1,5 +1,6 @@
 import AdCore
 import FuzzTargets
+import JSON
 import Testing
 
 @testable import AdEvents
@@ -27,7 +28,7 @@ struct MistakeSentenceTests {
 
   @Test("A name that is none is answered with those that there are")
   func names() throws {
-    let json = try request().json().get()
+    let json = try request().json().get().compactText
     let device = try #require(json.firstMatch(of: #/"device":"([^"]*)"/#)).output.1
     let bytes = Array(json.replacing("\"device\":\"\(device)\"", with: "\"device\":\"tablet\"").utf8)
     let detail = try rejected(bytes, headers(("content-type", Array("application/json".utf8)))).rejection.detail
@@ -61,7 +62,7 @@ struct MistakeSentenceTests {
     let text = "\(sound.requestID)"
     let bytes: [UInt8]
     if isJSON {
-      let json = try sound.json().get()
+      let json = try sound.json().get().compactText
       let id = try #require(json.firstMatch(of: #/"requestId":"([^"]*)"/#)).output.1
       bytes = Array(json.replacing("\"requestId\":\"\(id)\"", with: "\"requestId\":\"\(text)\"").utf8)
     } else {

@@ -1,6 +1,7 @@
 import AdCore
 import Foundation
 import FuzzTargets
+import JSON
 import Testing
 
 @testable import AdEvents
@@ -80,7 +81,7 @@ struct TopicTests {
   func headers() throws {
     var maker = SampleMaker(seed: 5)
     let click = maker.click()
-    let json = try click.json().get()
+    let json = try click.json().get().compactText
     let attributes = CloudEventHeaders.make(
       type: click.eventType, source: "/test", id: "1", time: .init(milliseconds: 0)
     )

@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import JSON
 import Testing
 
 @testable import AdSelectionCore
@@ -27,7 +28,7 @@ struct AnswerFormTests {
   ///
   /// - Parameter append: adds to the members of the request in JSON.
   private func asked(_ rig: PartitionRig, _ form: Form, append: String = "") throws -> SelectionInput {
-    let json = String(try request.json().get().dropLast()) + append + "}"
+    let json = String(try request.json().get().compactText.dropLast()) + append + "}"
     var headers = MistakenRequestTests.headers(app: request.app).filter { $0.name != Array("content-type".utf8) }
     var value = json
     let contentType: String?

@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import JSON
 import Pipeline
 
 /// Apps that ask for ads.
@@ -19,7 +20,7 @@ extension Devices {
     message.headers.append(RecordHeader("kafka_replyPartition", reply))
     if world.random.chance(100) {
       spoil(&message, of: &request, value, in: world)
-    } else if world.random.chance(150), case .success(let json) = value.json() {
+    } else if world.random.chance(150), case .success(let json) = value.json().map(\.compactText) {
       world.coverage.note(.requestInJSON)
       message.headers.removeAll { $0.name == Self.jsonType.name }
       message.headers.append(Self.jsonType)
