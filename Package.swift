@@ -19,15 +19,18 @@ let systemLibraries: [Target] = [
 
 let shared: [Target] = [
   .target(name: "Threads", path: "Shared/Threads"), .target(name: "JSON", path: "Shared/JSON"),
+  .target(name: "Records", path: "Shared/Records"),
   .target(name: "Crypto", dependencies: ["CLibcrypto"], path: "Shared/Crypto", swiftSettings: touchesC),
   .target(name: "AdCore", dependencies: ["Crypto"], path: "Shared/AdCore"),
   .plugin(
     name: "EmbedSchema", capability: .buildTool(), dependencies: ["SchemaEmbedder"], path: "Plugins/EmbedSchema"),
   .executableTarget(name: "SchemaEmbedder", path: "Plugins/SchemaEmbedder"),
   .target(
-    name: "AdEvents", dependencies: ["AdCore", "Crypto", "JSON"], path: "Shared/AdEvents", exclude: ["Schema"],
+    name: "AdEvents", dependencies: ["AdCore", "Crypto", "JSON", "Records"], path: "Shared/AdEvents",
+    exclude: ["Schema"],
     plugins: ["EmbedSchema"]),
-  .target(name: "Kafka", dependencies: ["CLibrdkafka", "Threads"], path: "Shared/Kafka", swiftSettings: touchesC),
+  .target(
+    name: "Kafka", dependencies: ["CLibrdkafka", "Records", "Threads"], path: "Shared/Kafka", swiftSettings: touchesC),
   .target(name: "Postgres", dependencies: ["CLibpq", "Threads"], path: "Shared/Postgres", swiftSettings: touchesC),
   .plugin(
     name: "EmbedMigrations", capability: .buildTool(), dependencies: ["MigrationEmbedder"],
@@ -39,26 +42,31 @@ let shared: [Target] = [
     plugins: ["EmbedMigrations"]),
   .target(
     name: "HTTP", dependencies: ["CLibmicrohttpd", "JSON", "Threads"], path: "Shared/HTTP", swiftSettings: touchesC),
-  .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto", "JSON"], path: "Shared/Pipeline"),
+  .target(
+    name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto", "JSON", "Records"], path: "Shared/Pipeline"),
   .target(
     name: "Runtime",
     dependencies: ["AdCore", "CMalloc", "HTTP", "JSON", "Kafka", "Migrations", "Postgres", "Threads"],
     path: "Shared/Runtime", swiftSettings: touchesC),
   .target(
     name: "PipelineHost",
-    dependencies: ["AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads"],
+    dependencies: [
+      "AdCore", "AdEvents", "Kafka", "Migrations", "Pipeline", "Postgres", "Records", "Runtime", "Threads",
+    ],
     path: "Shared/PipelineHost"),
-  .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka", "Threads"], path: "Shared/AdClient"),
+  .target(
+    name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka", "Records", "Threads"], path: "Shared/AdClient"),
   .target(
     name: "LocalProcesses", dependencies: ["CPidfd", "Threads"], path: "Shared/LocalProcesses", swiftSettings: touchesC),
 ]
 
 let everythingShared: [Target.Dependency] = [
-  "AdCore", "AdEvents", "Crypto", "HTTP", "JSON", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime", "Threads",
+  "AdCore", "AdEvents", "Crypto", "HTTP", "JSON", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Records",
+  "Runtime", "Threads",
 ]
 /// What the command and the console do alike.
 let operations = Target.target(name: "Operations", dependencies: everythingShared, path: "Shared/Operations")
-let pure: [Target.Dependency] = ["AdCore", "AdEvents", "Crypto", "JSON", "Pipeline"]
+let pure: [Target.Dependency] = ["AdCore", "AdEvents", "Crypto", "JSON", "Pipeline", "Records"]
 
 let services: [Target] = [
   .target(name: "AdSelectionCore", dependencies: pure, path: "Services/AdSelection/Core"),
@@ -112,21 +120,21 @@ let tests: [Target] = [
     name: "Fuzzer", dependencies: ["CFuzzer", "FuzzTargets", "Runtime"], path: "Tests/Fuzz/Run", swiftSettings: touchesC
   ),
   .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Tests"),
-  unitTest("Crypto"), unitTest("AdCore", ["Crypto", "TestValues"]),
-  unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets", "JSON"]), unitTest("SchemaEmbedder"),
+  unitTest("Crypto"), unitTest("AdCore", ["Crypto", "Records", "TestValues"]),
+  unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets", "JSON", "Records"]), unitTest("SchemaEmbedder"),
   unitTest("HTTP"), unitTest("JSON"),
-  unitTest("Pipeline", ["AdCore", "AdEvents", "TestValues"]),
+  unitTest("Pipeline", ["AdCore", "AdEvents", "Records", "TestValues"]),
   unitTest("Runtime", ["AdCore", "HTTP", "Threads"]), unitTest("Threads"),
   unitTest("PipelineHost", ["AdCore", "Kafka", "Pipeline", "Runtime"]),
   unitTest("Handbill", ["AdClient", "Threads"]),
-  unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka"]),
+  unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka", "Records"]),
   unitTest("AdSelectionCore", ["TestValues"] + pure),
   unitTest("ImpressionTrackingCore", ["TestValues"] + pure),
   unitTest("ClickTrackingCore", ["TestValues"] + pure), unitTest("BillingCore", ["TestValues"] + pure),
   .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
   .testTarget(
     name: "KafkaTests",
-    dependencies: ["BrokerFaults", "CLibrdkafka", "ForeignClients", "Kafka", "LocalProcesses", "Threads"],
+    dependencies: ["BrokerFaults", "CLibrdkafka", "ForeignClients", "Kafka", "LocalProcesses", "Records", "Threads"],
     path: "Tests/Integration/KafkaTests", swiftSettings: touchesC),
   .testTarget(
     name: "PostgresTests", dependencies: ["AdCore", "Migrations", "Postgres"] + servers,

@@ -1,9 +1,10 @@
 internal import AdCore
 internal import JSON
+internal import Records
 
 /// A CloudEvent in structured mode: the attributes and the data in one JSON object.
 struct StructuredEvent {
-  private let attributes: [(name: String, value: String)]
+  private let attributes: [RecordHeader]
   private let data: Payload
 
   private enum Payload {
@@ -15,7 +16,7 @@ struct StructuredEvent {
     guard case .object(let members) = try ProtobufJSON.value(bytes) else {
       throw Rejection(.malformed, "a CloudEvent in JSON is not an object")
     }
-    var attributes: [(name: String, value: String)] = []
+    var attributes: [RecordHeader] = []
     var payloads: [Payload] = []
     for member in members {
       let key = member.name
@@ -28,7 +29,7 @@ struct StructuredEvent {
         payloads.append(.protobuf(decoded))
       case ("id", .text(let text)), ("type", .text(let text)), ("source", .text(let text)),
         ("specversion", .text(let text)), ("time", .text(let text)):
-        attributes.append(("ce_" + key, text))
+        attributes.append(RecordHeader("ce_" + key, text))
       case ("id", _), ("type", _), ("source", _), ("specversion", _), ("time", _), ("data_base64", _):
         throw Rejection(.invalidEnvelope, "\(key) is not a string")
       default: break
@@ -49,11 +50,7 @@ struct StructuredEvent {
     result.hasSource = false
     result.isSpecVersionKnown = nil
     result.time = nil
-    for (name, value) in attributes {
-      Array(name.utf8).withUnsafeBytes { name in
-        Array(value.utf8).withUnsafeBytes { result.add(name: name, value: $0) }
-      }
-    }
+    for attribute in attributes { result.add(attribute) }
     return result
   }
 

@@ -145,10 +145,10 @@ package final class CatalogPublisher: Sendable {
         case .deleted(let key, let version): "\(key)@\(version)"
         case .heartbeat(_, _, let time, _): "\(CatalogMessage.heartbeatKey)@\(time.milliseconds)"
         }
-      let headers = CloudEventHeaders.make(type: message.eventType, source: "/console", id: id, time: now)
+      let envelope = CloudEventHeaders(type: message.eventType, source: "/console")
       try producer.send(
         topic: Topic.catalog.name, partition: 0, key: Array(message.key.utf8), value: message.encoded(),
-        headers: headers.map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) }, reportID: 0)
+        headers: envelope.headers(id: id, time: now), reportID: 0)
     }
   }
 }

@@ -1,5 +1,6 @@
 public import AdCore
 package import AdEvents
+package import Records
 
 /// Where a record comes from.
 package struct InputDeclaration: Hashable, Sendable {

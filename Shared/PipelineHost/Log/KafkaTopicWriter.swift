@@ -83,7 +83,7 @@ package final class KafkaTopicWriter: Sendable {
       do throws(KafkaError) {
         try producer.send(
           topic: message.topic, partition: message.partition, key: message.key, value: message.value,
-          headers: message.headers.map { KafkaHeader(name: $0.name, value: $0.value) },
+          headers: message.headers,
           reportID: receipt.map(ReceiptCode.encode) ?? ReceiptCode.none,
           timeoutMilliseconds: receipt == nil ? Self.answerMilliseconds : Self.sendMilliseconds)
         return

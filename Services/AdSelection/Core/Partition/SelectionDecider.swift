@@ -1,6 +1,7 @@
 package import AdCore
 internal import AdEvents
 package import Pipeline
+internal import Records
 
 /// Decides the requests of one partition, and keeps its allotments: asks for them, sells from them, closes them.
 ///

@@ -1,5 +1,6 @@
 internal import AdCore
 package import AdEvents
+internal import Records
 
 /// What a record of ad selection's inputs says.
 package enum SelectionInput: Sendable {

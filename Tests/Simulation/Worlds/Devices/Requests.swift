@@ -2,6 +2,7 @@ import AdCore
 import AdEvents
 import JSON
 import Pipeline
+import Records
 
 /// Apps that ask for ads.
 extension Devices {
@@ -15,7 +16,7 @@ extension Devices {
       : KafkaPartition.of(key: value.clientID.isEmpty ? value.sessionID : value.clientID, count: count)
     var message = message(value, on: .requests, to: partition, claimed: nil)
     let topic = request.reply == .otherTopic ? "ads.responses.other" : Topic.responses(for: Samples.terms.app)
-    message.headers.append(RecordHeader("kafka_replyTopic", Array(topic.utf8)))
+    message.headers.append(RecordHeader("kafka_replyTopic", topic))
     let reply = withUnsafeBytes(of: request.replyPartition.bigEndian) { Array($0) }
     message.headers.append(RecordHeader("kafka_replyPartition", reply))
     if world.random.chance(100) {
