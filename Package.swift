@@ -20,15 +20,18 @@ let systemLibraries: [Target] = [
 
 let shared: [Target] = [
   .target(name: "Threads", path: "Shared/Threads", swiftSettings: touchesC),
+  .target(name: "JSON", path: "Shared/JSON"), .target(name: "Records", path: "Shared/Records"),
   .target(name: "Crypto", dependencies: ["CLibcrypto"], path: "Shared/Crypto", swiftSettings: touchesC),
   .target(name: "AdCore", dependencies: ["Crypto"], path: "Shared/AdCore"),
   .plugin(
     name: "EmbedSchema", capability: .buildTool(), dependencies: ["SchemaEmbedder"], path: "Plugins/EmbedSchema"),
   .executableTarget(name: "SchemaEmbedder", path: "Plugins/SchemaEmbedder"),
   .target(
-    name: "AdEvents", dependencies: ["AdCore", "Crypto"], path: "Shared/AdEvents", exclude: ["Schema"],
+    name: "AdEvents", dependencies: ["AdCore", "Crypto", "JSON", "Records"], path: "Shared/AdEvents",
+    exclude: ["Schema"],
     plugins: ["EmbedSchema"]),
-  .target(name: "Kafka", dependencies: ["CLibrdkafka", "Threads"], path: "Shared/Kafka", swiftSettings: touchesC),
+  .target(
+    name: "Kafka", dependencies: ["CLibrdkafka", "Records", "Threads"], path: "Shared/Kafka", swiftSettings: touchesC),
   .target(name: "Postgres", dependencies: ["CLibpq", "Threads"], path: "Shared/Postgres", swiftSettings: touchesC),
   .plugin(
     name: "EmbedMigrations", capability: .buildTool(), dependencies: ["MigrationEmbedder"],
@@ -38,30 +41,34 @@ let shared: [Target] = [
     name: "Migrations", dependencies: ["AdCore", "Crypto", "Postgres"], path: "Shared/Migrations",
     exclude: ["Tables", "Logic"],
     plugins: ["EmbedMigrations"]),
-  .target(name: "HTTP", dependencies: ["CLibmicrohttpd", "Threads"], path: "Shared/HTTP", swiftSettings: touchesC),
-  .target(name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto"], path: "Shared/Pipeline"),
+  .target(
+    name: "HTTP", dependencies: ["CLibmicrohttpd", "JSON", "Threads"], path: "Shared/HTTP", swiftSettings: touchesC),
+  .target(
+    name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto", "JSON", "Records"], path: "Shared/Pipeline"),
   .target(
     name: "Runtime",
-    dependencies: ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres", "Threads"],
+    dependencies: ["AdCore", "CMalloc", "HTTP", "JSON", "Kafka", "Migrations", "Postgres", "Threads"],
     path: "Shared/Runtime", swiftSettings: touchesC),
   .target(
     name: "PipelineHost",
     dependencies: [
-      "AdCore", "AdEvents", "Crypto", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads",
+      "AdCore", "AdEvents", "Crypto", "Kafka", "Migrations", "Pipeline", "Postgres", "Records", "Runtime", "Threads",
     ],
     path: "Shared/PipelineHost"),
-  .target(name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka", "Threads"], path: "Shared/AdClient"),
+  .target(
+    name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka", "Records", "Threads"], path: "Shared/AdClient"),
   .target(
     name: "LocalProcesses", dependencies: ["CPidfd", "HTTP", "Threads"], path: "Shared/LocalProcesses",
     swiftSettings: touchesC),
 ]
 
 let everythingShared: [Target.Dependency] = [
-  "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime", "Threads",
+  "AdCore", "AdEvents", "Crypto", "HTTP", "JSON", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Records",
+  "Runtime", "Threads",
 ]
 /// What the command and the console do alike.
 let operations = Target.target(name: "Operations", dependencies: everythingShared, path: "Shared/Operations")
-let pure: [Target.Dependency] = ["AdCore", "AdEvents", "Crypto", "Pipeline"]
+let pure: [Target.Dependency] = ["AdCore", "AdEvents", "Crypto", "JSON", "Pipeline", "Records"]
 
 let services: [Target] = [
   .target(name: "AdSelectionCore", dependencies: pure, path: "Services/AdSelection/Core"),
@@ -115,21 +122,21 @@ let tests: [Target] = [
     name: "Fuzzer", dependencies: ["CFuzzer", "FuzzTargets", "Runtime"], path: "Tests/Fuzz/Run", swiftSettings: touchesC
   ),
   .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Tests"),
-  unitTest("Crypto"), unitTest("AdCore", ["Crypto", "TestValues"]),
-  unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets"]), unitTest("SchemaEmbedder"),
-  unitTest("HTTP"),
-  unitTest("Pipeline", ["AdCore", "AdEvents", "TestValues"]),
+  unitTest("Crypto"), unitTest("AdCore", ["Crypto", "Records", "TestValues"]),
+  unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets", "JSON", "Records"]), unitTest("SchemaEmbedder"),
+  unitTest("HTTP"), unitTest("JSON"),
+  unitTest("Pipeline", ["AdCore", "AdEvents", "Records", "TestValues"]),
   unitTest("Runtime", ["AdCore", "HTTP", "Threads"]), unitTest("Threads"),
   unitTest("PipelineHost", ["AdCore", "Kafka", "Pipeline", "Postgres", "Runtime"]),
   unitTest("Handbill", ["AdClient", "Threads"]),
-  unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka"]),
+  unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka", "Records"]),
   unitTest("AdSelectionCore", ["TestValues"] + pure),
   unitTest("ImpressionTrackingCore", ["TestValues"] + pure),
   unitTest("ClickTrackingCore", ["TestValues"] + pure), unitTest("BillingCore", ["TestValues"] + pure),
   .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
   .testTarget(
     name: "KafkaTests",
-    dependencies: ["BrokerFaults", "CLibrdkafka", "ForeignClients", "Kafka", "LocalProcesses", "Threads"],
+    dependencies: ["BrokerFaults", "CLibrdkafka", "ForeignClients", "Kafka", "LocalProcesses", "Records", "Threads"],
     path: "Tests/Integration/KafkaTests", swiftSettings: touchesC),
   .testTarget(
     name: "PostgresTests", dependencies: ["AdCore", "Migrations", "Postgres"] + servers,

@@ -1,5 +1,6 @@
 internal import AdCore
 internal import HTTP
+internal import JSON
 internal import Operations
 internal import Postgres
 
@@ -18,26 +19,26 @@ struct ConsoleRoutes: Sendable {
     var router = Router()
     router.get("/") { request in try page(request) }
     router.get("/style.css") { _ in .text(Stylesheet.text, contentType: "text/css; charset=utf-8") }
-    router.get(ConsoleAPI.reports) { request in json(try report(request.query).json) }
+    router.get(ConsoleAPI.reports) { request in .json(try report(request.query).json) }
     router.get(ConsoleAPI.reports + "/:dimension") { request in
       let dimension = request.parameters["dimension"] ?? ""
       guard ReportDimension(rawValue: dimension) != nil else {
         let names = ReportDimension.allCases.map(\.rawValue).joined(separator: ", ")
         throw HTTPProblem(404, "There are reports by \(names).")
       }
-      return json(try report([(name: "group", value: dimension)] + request.query).json)
+      return .json(try report([(name: "group", value: dimension)] + request.query).json)
     }
     router.get(ConsoleAPI.anomalies) { request in
-      json(try Anomalies(pool).list(try query(request.query)).json(\.json))
+      .json(try Anomalies(pool).list(try query(request.query)).json(\.json))
     }
-    router.get(ConsoleAPI.explain + "/:id") { request in json(try explanation(request)) }
+    router.get(ConsoleAPI.explain + "/:id") { request in .json(try explanation(request)) }
     router.get(ConsoleAPI.reconciliation) { _ in
       guard let finished = reconciliation() else {
         throw HTTPProblem(503, "The first comparison of all accounts has not come to its end yet.")
       }
-      return json(finished.json)
+      return .json(finished.json)
     }
-    router.get(ConsoleAPI.catalog) { request in json(try catalog(kind: request.query("kind"))) }
+    router.get(ConsoleAPI.catalog) { request in .json(try catalog(kind: request.query("kind"))) }
     return router
   }
 
@@ -58,10 +59,6 @@ struct ConsoleRoutes: Sendable {
       throw HTTPProblem(404, explanation.text.split(whereSeparator: \.isNewline).joined(separator: " "))
     }
     return explanation.json
-  }
-
-  private func json(_ value: JSONValue) -> HTTPResponse {
-    .text(value.prettyText + "\n", contentType: "application/json")
   }
 
   private func report(_ words: [(name: String, value: String)]) throws -> Report {

@@ -1,16 +1,21 @@
 internal import AdCore
 internal import AdEvents
+internal import JSON
 internal import Kafka
 internal import Runtime
 
 /// The network's topics on a broker, made from the topics' table.
 struct NetworkTopics: Sendable {
   /// One topic and what became of it.
-  struct Result: Encodable, Sendable {
+  struct Result: Sendable {
     let topic: String
     let partitions: Int32
     /// `created`, `existed`, `grown`; on an embedded broker, which does not tell, `made`.
     let outcome: String
+
+    var json: JSONValue {
+      ["outcome": .text(outcome), "partitions": .integer(partitions), "topic": .text(topic)]
+    }
   }
 
   let kafka: KafkaAddress

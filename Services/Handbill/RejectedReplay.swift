@@ -1,6 +1,7 @@
 internal import Kafka
 internal import Operations
 internal import Pipeline
+internal import Records
 internal import Synchronization
 
 /// Sends rejected records again, to the topic and partition where they were rejected, with their key and headers and
@@ -33,8 +34,7 @@ final class RejectedReplay: Sendable {
   ///
   /// - Throws: `KafkaError` when its topic has no such partition, or Kafka takes nothing.
   func send(_ record: KeptRecord) throws(KafkaError) {
-    var headers = (record.headers ?? []).map { KafkaHeader(name: $0.name, value: $0.value) }
-    headers.append(KafkaHeader(KeptRecord.replayHeader, "\(record.reference)"))
+    let headers = (record.headers ?? []) + [RecordHeader(KeptRecord.replayHeader, "\(record.reference)")]
     try producer.send(
       topic: record.reference.topic, partition: record.reference.partition, key: record.key,
       value: record.valueLength < 0 ? nil : record.value ?? [], headers: headers, reportID: 0)

@@ -1,4 +1,4 @@
-internal import Foundation
+package import JSON
 
 /// The methods that handlers are registered for. A `HEAD` request is answered by the `GET` handler, without the body.
 package enum HTTPMethod: String, Sendable, CaseIterable {
@@ -77,25 +77,16 @@ package struct HTTPResponse: Sendable {
   package static let strictPolicy =
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-  /// `value` with its keys sorted, so that equal values have equal bytes.
-  package static func json(_ value: some Encodable, status: Int = 200) throws -> HTTPResponse {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return bytes(Array(try encoder.encode(value)), contentType: "application/json", status: status)
+  package static func json(_ value: JSONValue, status: Int = 200) -> HTTPResponse {
+    text(value.prettyText + "\n", contentType: "application/json", status: status)
   }
 
   /// An error as RFC 9457 has it.
   package static func problem(_ status: Int, _ detail: String) -> HTTPResponse {
-    struct Problem: Encodable {
-      let title: String
-      let status: Int
-      let detail: String
-    }
-    let problem = Problem(title: HTTPStatus.title(status), status: status, detail: detail)
-    // Three plain fields always encode; a body-less error would be the answer otherwise.
-    var response = (try? json(problem, status: status)) ?? HTTPResponse(status: status)
-    response.headers = [("Content-Type", "application/problem+json")]
-    return response
+    let problem: JSONValue = [
+      "detail": .text(detail), "status": .integer(status), "title": .text(HTTPStatus.title(status)),
+    ]
+    return text(problem.prettyText + "\n", contentType: "application/problem+json", status: status)
   }
 }
 

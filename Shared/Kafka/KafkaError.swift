@@ -108,7 +108,7 @@ package struct KafkaError: Error, Equatable, Sendable, CustomStringConvertible {
     }
   }
 
-  static let closed = KafkaError(.closed, "the client is closed")
+  package static let closed = KafkaError(.closed, "the client is closed")
 
   private static func kind(of code: rd_kafka_resp_err_t) -> Kind {
     switch code {

@@ -1,5 +1,6 @@
 internal import CLibrdkafka
 internal import Foundation
+package import Records
 internal import Threads
 
 /// What became of one record.
@@ -87,7 +88,7 @@ package final class KafkaProducer: Sendable {
   /// `unknownPartition`, `recordRefused`, `producerFailed`, `closed`; the record is not queued then.
   package func send(
     topic: String, partition: Int32, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
-    headers: [KafkaHeader] = [], timestampMilliseconds: Int64? = nil, reportID: UInt64,
+    headers: [RecordHeader] = [], timestampMilliseconds: Int64? = nil, reportID: UInt64,
     timeoutMilliseconds: Int = 10_000
   ) throws(KafkaError) {
     let record = unsafe OutgoingRecord(
@@ -104,7 +105,7 @@ package final class KafkaProducer: Sendable {
 
   /// The same with bytes in arrays.
   package func send(
-    topic: String, partition: Int32, key: [UInt8]?, value: [UInt8]?, headers: [KafkaHeader] = [],
+    topic: String, partition: Int32, key: [UInt8]?, value: [UInt8]?, headers: [RecordHeader] = [],
     timestampMilliseconds: Int64? = nil, reportID: UInt64, timeoutMilliseconds: Int = 10_000
   ) throws(KafkaError) {
     let outcome = unsafe withBytes(key) { key in

@@ -1,4 +1,5 @@
 internal import CLibrdkafka
+package import Records
 
 /// One partition of one topic.
 package struct KafkaTopicPartition: Hashable, Sendable, CustomStringConvertible {
@@ -33,22 +34,6 @@ package struct KafkaTopicPartitionOffset: Hashable, Sendable {
   package init(_ partition: KafkaTopicPartition, offset: Int64) {
     self.partition = partition
     self.offset = offset
-  }
-}
-
-/// A header as it is sent: names and values are bytes, so that names made once can be shared by every record.
-package struct KafkaHeader: Hashable, Sendable {
-  package let name: [UInt8]
-  /// Nil is a header without a value, which is not the same as an empty one.
-  package let value: [UInt8]?
-
-  package init(name: [UInt8], value: [UInt8]?) {
-    self.name = name
-    self.value = value
-  }
-
-  package init(_ name: String, _ value: String) {
-    self.init(name: Array(name.utf8), value: Array(value.utf8))
   }
 }
 
@@ -117,9 +102,9 @@ package enum KafkaTimestampType: Sendable {
 
   /// A copy that may be kept.
   package func copy(topic: String) -> KafkaRecord {
-    var headers: [KafkaHeader] = []
+    var headers: [RecordHeader] = []
     unsafe forEachHeader { name, value in
-      unsafe headers.append(KafkaHeader(name: Array(name), value: value.map { unsafe Array($0) }))
+      unsafe headers.append(RecordHeader(name: Array(name), value: value.map { unsafe Array($0) }))
     }
     return unsafe KafkaRecord(
       topic: topic, partition: partition, offset: offset, timestampMilliseconds: timestampMilliseconds,
@@ -149,5 +134,5 @@ package struct KafkaRecord: Equatable, Sendable {
   package let key: [UInt8]?
   /// Nil is a tombstone.
   package let value: [UInt8]?
-  package let headers: [KafkaHeader]
+  package let headers: [RecordHeader]
 }

@@ -1,4 +1,5 @@
 internal import CLibrdkafka
+internal import Records
 
 /// What a producer keeps under its lock.
 struct ProducerState {
@@ -37,7 +38,7 @@ struct ProducerState {
   let partition: Int32
   let key: UnsafeRawBufferPointer?
   let value: UnsafeRawBufferPointer?
-  let headers: [KafkaHeader]
+  let headers: [RecordHeader]
   let timestampMilliseconds: Int64?
   let reportID: UInt64
 

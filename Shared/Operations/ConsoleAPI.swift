@@ -1,3 +1,5 @@
+package import JSON
+
 /// Where the console tells its figures as JSON. The version stands in the path: within one, addresses and fields keep
 /// their names and meanings, and only more may come.
 package enum ConsoleAPI {

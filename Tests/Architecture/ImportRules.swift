@@ -15,25 +15,28 @@ enum ImportRules {
   }
 
   private static let everythingShared: Set = [
-    "AdCore", "AdEvents", "Crypto", "HTTP", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Runtime", "Threads",
+    "AdCore", "AdEvents", "Crypto", "HTTP", "JSON", "Kafka", "Pipeline", "PipelineHost", "Postgres", "Records",
+    "Runtime", "Threads",
   ]
-  private static let pure: Set = ["AdCore", "AdEvents", "Crypto", "Pipeline"]
+  private static let pure: Set = ["AdCore", "AdEvents", "Crypto", "JSON", "Pipeline", "Records"]
 
   static let rules: [Rule] = [
     Rule("Shared/Threads", []),
+    Rule("Shared/JSON", [], isPure: true),
+    Rule("Shared/Records", [], isPure: true),
     Rule("Shared/Crypto", ["CLibcrypto"]),
     Rule("Shared/AdCore", ["Crypto"], isPure: true),
-    Rule("Shared/AdEvents", ["AdCore", "Crypto"], isPure: true),
-    Rule("Shared/Pipeline", ["AdCore", "AdEvents", "Crypto"], isPure: true),
-    Rule("Shared/Kafka", ["CLibrdkafka", "Threads"]),
+    Rule("Shared/AdEvents", ["AdCore", "Crypto", "JSON", "Records"], isPure: true),
+    Rule("Shared/Pipeline", ["AdCore", "AdEvents", "Crypto", "JSON", "Records"], isPure: true),
+    Rule("Shared/Kafka", ["CLibrdkafka", "Records", "Threads"]),
     Rule("Shared/Postgres", ["CLibpq", "Threads"]),
     Rule("Shared/Migrations", ["AdCore", "Crypto", "Postgres"]),
-    Rule("Shared/HTTP", ["CLibmicrohttpd", "Threads"]),
-    Rule("Shared/Runtime", ["AdCore", "CMalloc", "HTTP", "Kafka", "Migrations", "Postgres", "Threads"]),
+    Rule("Shared/HTTP", ["CLibmicrohttpd", "JSON", "Threads"]),
+    Rule("Shared/Runtime", ["AdCore", "CMalloc", "HTTP", "JSON", "Kafka", "Migrations", "Postgres", "Threads"]),
     Rule(
       "Shared/PipelineHost",
-      ["AdCore", "AdEvents", "Crypto", "Kafka", "Migrations", "Pipeline", "Postgres", "Runtime", "Threads"]),
-    Rule("Shared/AdClient", ["AdCore", "AdEvents", "Crypto", "Kafka", "Threads"]),
+      ["AdCore", "AdEvents", "Crypto", "Kafka", "Migrations", "Pipeline", "Postgres", "Records", "Runtime", "Threads"]),
+    Rule("Shared/AdClient", ["AdCore", "AdEvents", "Crypto", "Kafka", "Records", "Threads"]),
     Rule("Shared/LocalProcesses", ["CPidfd", "HTTP", "Threads"]),
     Rule("Shared/Operations", everythingShared),
     Rule("Services/AdSelection/Core", pure, isPure: true),

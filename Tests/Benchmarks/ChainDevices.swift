@@ -3,6 +3,7 @@ import AdEvents
 import Foundation
 import Kafka
 import LocalProcesses
+import Records
 import TestValues
 import Threads
 
@@ -113,7 +114,7 @@ final class ChainDevices: Sendable {
     try producer.send(
       topic: Topic.requests.name, partition: partition(client), key: Array(client.utf8), value: request.encoded(),
       headers: Workload.headers(.adRequested, id: id)
-        + reply.map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) }, reportID: 0)
+        + reply, reportID: 0)
   }
 
   private func client(_ number: UInt64) -> String { "client-\(run)-\(number)" }

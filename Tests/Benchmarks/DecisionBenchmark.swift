@@ -4,6 +4,7 @@ import AdSelectionCore
 import Crypto
 import Kafka
 import Pipeline
+import Records
 import TestValues
 
 /// Decisions per second in process, on one thread: requests decoded, decided among a thousand campaigns, tokens signed
@@ -60,7 +61,7 @@ struct DecisionBenchmark {
   private static func decode(_ payload: [UInt8], with decoder: inout SelectionDecoder) -> SelectionInput {
     decoder.begin()
     for header in headers {
-      header.name.withUnsafeBytes { name in header.value?.withUnsafeBytes { decoder.header(name: name, value: $0) } }
+      header.withUnsafeBytes { decoder.header(name: $0, value: $1) }
     }
     return payload.withUnsafeBytes { decoder.decode(input: 0, value: $0, arrival: now).event }
   }

@@ -1,5 +1,6 @@
 import Kafka
 import Postgres
+import Records
 import Runtime
 import Threads
 
@@ -25,10 +26,10 @@ final class EchoServer: Sendable {
           KafkaTopicPartitionOffset(topic: "\(name).requests", partition: $0, offset: KafkaTopicPartitionOffset.end)
         })
       while !stopping.isRequested {
-        var answers: [(value: [UInt8], headers: [KafkaHeader])] = []
+        var answers: [(value: [UInt8], headers: [RecordHeader])] = []
         _ = try? consumer.poll(timeoutMilliseconds: 100, recordsMaximum: 1_000) { record in
-          var headers: [KafkaHeader] = []
-          record.forEachHeader { headers.append(KafkaHeader(name: Array($0), value: $1.map { Array($0) })) }
+          var headers: [RecordHeader] = []
+          record.forEachHeader { headers.append(RecordHeader(name: Array($0), value: $1.map { Array($0) })) }
           answers.append((record.value.map { Array($0) } ?? [], headers))
         }
         let update = "UPDATE echo SET commits = commits + 1"

@@ -2,6 +2,7 @@ import AdCore
 import AdEvents
 import Foundation
 import Kafka
+import Records
 import Runtime
 import Synchronization
 import TestValues
@@ -16,7 +17,7 @@ struct RoundTrip: Sendable {
     let requestTopic: String
     let responseTopic: String
     /// One request: its partition, value and headers besides the reply's.
-    let request: @Sendable (_ number: Int) -> (partition: Int32, value: [UInt8], headers: [KafkaHeader])
+    let request: @Sendable (_ number: Int) -> (partition: Int32, value: [UInt8], headers: [RecordHeader])
   }
 
   let configuration: KafkaConfiguration
@@ -96,7 +97,7 @@ struct RoundTrip: Sendable {
       sent.note(number, clock.monotonicMicroseconds)
       try? producer.send(
         topic: party.requestTopic, partition: message.partition, key: nil, value: message.value,
-        headers: message.headers + reply.map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) }, reportID: 0)
+        headers: message.headers + reply, reportID: 0)
     }
   }
 }

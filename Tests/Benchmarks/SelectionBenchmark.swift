@@ -4,6 +4,7 @@ import Foundation
 import Kafka
 import LocalProcesses
 import Postgres
+import Records
 import Runtime
 
 /// The time from request to response through Kafka, of ad selection and, beside it, of a bare echo and of an echo that

@@ -2,6 +2,7 @@ import AdCore
 import AdEvents
 import Foundation
 import Kafka
+import Records
 import TestValues
 
 /// What devices would send: impressions of ads that were served, with genuine tokens. Seeded.
@@ -46,11 +47,11 @@ struct Workload {
     ).encoded()
   }
 
-  static func headers(_ type: EventType, id: UUIDv7) -> [KafkaHeader] {
+  static func headers(_ type: EventType, id: UUIDv7) -> [RecordHeader] {
     [
-      KafkaHeader("content-type", "application/protobuf"), KafkaHeader("ce_specversion", "1.0"),
-      KafkaHeader("ce_type", "\(type.name)"), KafkaHeader("ce_source", "/benchmark"),
-      KafkaHeader("ce_id", id.description),
+      RecordHeader("content-type", "application/protobuf"), RecordHeader("ce_specversion", "1.0"),
+      RecordHeader("ce_type", "\(type.name)"), RecordHeader("ce_source", "/benchmark"),
+      RecordHeader("ce_id", id.description),
     ]
   }
 }

@@ -1,4 +1,5 @@
 internal import AdEvents
+internal import JSON
 internal import Kafka
 internal import LocalProcesses
 internal import Runtime
@@ -31,7 +32,7 @@ enum DrainCommand {
       return try drain.wait(timeoutMilliseconds: timeout, stop: stop)
     }
     if invocation.wantsJSON {
-      try JSONOutput.print(["left": left])
+      Terminal.print((["left": .texts(left)] as JSONValue).prettyText)
     } else {
       Terminal.print(left.isEmpty ? "Everything is decided." : left.joined(separator: "\n"))
     }

@@ -1,4 +1,5 @@
 internal import AdCore
+internal import JSON
 internal import LocalProcesses
 internal import Operations
 internal import Runtime

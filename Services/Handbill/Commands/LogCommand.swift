@@ -1,3 +1,4 @@
+internal import JSON
 internal import LocalProcesses
 internal import Operations
 internal import Pipeline
@@ -52,7 +53,7 @@ enum LogCommand {
       let acceptance = LogAcceptance(kafka: kafka, databaseURL: try DatabaseAddress.address(invocation))
       return try acceptance.accept(services, topic: invocation.text("topic"))
     }
-    try show(results, invocation)
+    show(results, invocation)
     return .success
   }
 
@@ -79,13 +80,15 @@ enum LogCommand {
         service: service.service, topic: topic, partition: partition, outcome: "skipped",
         detail: "\(end - from) offsets, up to \(end)")
     }
-    try show([result], invocation)
+    show([result], invocation)
     return .success
   }
 
-  private static func show(_ results: [LogPositions.Result], _ invocation: Invocation) throws {
-    if invocation.wantsJSON { return try JSONOutput.print(results) }
+  private static func show(_ results: [LogPositions.Result], _ invocation: Invocation) {
     let rows = results.map { [$0.service, "\($0.topic)[\($0.partition)]", $0.outcome, $0.detail] }
-    Terminal.print(rows.isEmpty ? "Nothing was read yet." : TextTable.text(rows))
+    Terminal.print(
+      invocation.wantsJSON
+        ? JSONValue.list(results.map(\.json)).prettyText : rows.isEmpty ? "Nothing was read yet." : TextTable.text(rows)
+    )
   }
 }

@@ -1,4 +1,5 @@
 internal import AdCore
+internal import JSON
 internal import LocalProcesses
 internal import Migrations
 internal import Operations
@@ -23,15 +24,15 @@ enum MigrateCommand {
         examples: [CommandExample("handbill migrate status", "What the database has.")], run: status),
     ], run: up)
 
-  private struct Applied: Encodable {
-    let applied: [Int32]
-    let version: Int32
-  }
-
-  private struct StatusRow: Encodable {
+  private struct StatusRow {
     let version: Int32
     let name: String
     let appliedAt: String?
+
+    var json: JSONValue {
+      let time = appliedAt.map { [JSONValue.Member("appliedAt", .text($0))] } ?? []
+      return .object(time + [.init("name", .text(name)), .init("version", .integer(version))])
+    }
   }
 
   @Sendable private static func up(_ invocation: Invocation) async throws -> ExitCode {
@@ -39,10 +40,11 @@ enum MigrateCommand {
       let connection = try DatabaseAddress.connect(invocation)
       defer { connection.close() }
       let runner = try MigrationRunner()
-      return Applied(applied: try runner.up(connection), version: runner.requiredVersion)
+      return (applied: try runner.up(connection), version: runner.requiredVersion)
     }
     if invocation.wantsJSON {
-      try JSONOutput.print(result)
+      let applied = JSONValue.list(result.applied.map { .integer($0) })
+      Terminal.print((["applied": applied, "version": .integer(result.version)] as JSONValue).prettyText)
     } else if result.applied.isEmpty {
       Terminal.print(
         "The schema is at version \(result.version); nothing is missing. Functions and views were made again.")
@@ -61,7 +63,7 @@ enum MigrateCommand {
       }
     }
     if invocation.wantsJSON {
-      try JSONOutput.print(rows)
+      Terminal.print(JSONValue.list(rows.map(\.json)).prettyText)
     } else {
       Terminal.print(TextTable.text(rows.map { ["\($0.version)", $0.name, $0.appliedAt ?? "missing"] }))
     }

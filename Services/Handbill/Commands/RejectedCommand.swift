@@ -1,6 +1,7 @@
 internal import AdCore
 internal import AdEvents
 internal import Foundation
+internal import JSON
 internal import LocalProcesses
 internal import Operations
 internal import Postgres

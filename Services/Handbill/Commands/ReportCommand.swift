@@ -1,4 +1,5 @@
 internal import AdCore
+internal import JSON
 internal import LocalProcesses
 internal import Operations
 internal import Postgres
@@ -116,7 +117,7 @@ enum ReconcileCommand {
       throw UsageError("--tally \(path) cannot be read")
     }
     let value: JSONValue
-    do throws(JSONValue.SyntaxError) { value = try JSONValue.parse(text.utf8) } catch {
+    do throws(JSONError) { value = try JSONValue.parse(text.utf8) } catch {
       throw UsageError("--tally \(path): \(error)")
     }
     return try DeviceAccount.read(value).mapError { UsageError("--tally \(path): \($0)") }.get()

@@ -1,4 +1,5 @@
 internal import AdEvents
+internal import JSON
 internal import LocalProcesses
 internal import Operations
 internal import Pipeline
@@ -41,7 +42,7 @@ enum RepublishCommand {
       return try ask(topic, partition, from, connection)
     }
     if invocation.wantsJSON {
-      try JSONOutput.print(results)
+      Terminal.print(JSONValue.list(results.map(\.json)).prettyText)
     } else {
       let rows = results.map {
         ["\($0.topic)[\($0.partition)]", "from sequence \($0.from)", "asked by \($0.consumer)"]
@@ -51,11 +52,18 @@ enum RepublishCommand {
     return .success
   }
 
-  private struct Asked: Encodable {
+  private struct Asked {
     let topic: String
     let partition: Int32
     let from: Int64
     let consumer: String
+
+    var json: JSONValue {
+      [
+        "consumer": .text(consumer), "from": .integer(from), "partition": .integer(partition),
+        "topic": .text(topic),
+      ]
+    }
   }
 
   /// One request for each partition, by the consumer that has taken least.

@@ -1,6 +1,7 @@
 internal import AdCore
 internal import AdEvents
 internal import Foundation
+internal import JSON
 internal import Kafka
 internal import LocalProcesses
 internal import Operations
@@ -66,20 +67,29 @@ enum TopicsCommand {
       try topics.make(topics.settings(apps: apps), replicationFactor: Int32(replication))
     }
     if invocation.wantsJSON {
-      try JSONOutput.print(results)
+      Terminal.print(JSONValue.list(results.map(\.json)).prettyText)
     } else {
       Terminal.print(TextTable.text(results.map { [$0.topic, "\($0.partitions)", $0.outcome] }))
     }
     return .success
   }
 
-  private struct Listed: Encodable {
+  private struct Listed {
     let topic: String
     /// Nil while the broker does not have it.
     let partitions: Int32?
     let cleanup: String
     let retentionMilliseconds: String?
     let summary: String
+
+    var json: JSONValue {
+      let members: [JSONValue.Member?] = [
+        .init("cleanup", .text(cleanup)), partitions.map { .init("partitions", .integer($0)) },
+        retentionMilliseconds.map { .init("retentionMilliseconds", .text($0)) }, .init("summary", .text(summary)),
+        .init("topic", .text(topic)),
+      ]
+      return .object(members.compactMap { $0 })
+    }
   }
 
   @Sendable private static func list(_ invocation: Invocation) async throws -> ExitCode {
@@ -94,7 +104,7 @@ enum TopicsCommand {
         retentionMilliseconds: topic.configuration["retention.ms"], summary: known.summary)
     }
     if invocation.wantsJSON {
-      try JSONOutput.print(rows)
+      Terminal.print(JSONValue.list(rows.map(\.json)).prettyText)
     } else {
       Terminal.print(TextTable.text(rows.map { [$0.topic, $0.partitions.map { "\($0)" } ?? "missing", $0.summary] }))
     }

@@ -1,5 +1,6 @@
 internal import AdCore
 internal import Foundation
+internal import JSON
 internal import Operations
 internal import Runtime
 

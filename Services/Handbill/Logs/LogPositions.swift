@@ -1,4 +1,5 @@
 internal import AdCore
+internal import JSON
 internal import Kafka
 internal import Pipeline
 internal import Postgres
@@ -17,13 +18,20 @@ struct LogPositions {
   }
 
   /// What was done with one input.
-  struct Result: Encodable, Sendable {
+  struct Result: Sendable {
     let service: String
     let topic: String
     let partition: Int32
     /// `accepted`, `same`, `at the start`, `skipped`.
     let outcome: String
     let detail: String
+
+    var json: JSONValue {
+      [
+        "detail": .text(detail), "outcome": .text(outcome), "partition": .integer(partition),
+        "service": .text(service), "topic": .text(topic),
+      ]
+    }
   }
 
   let service: PipelineSchema

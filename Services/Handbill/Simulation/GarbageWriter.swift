@@ -1,5 +1,6 @@
 internal import AdEvents
 internal import Kafka
+internal import Records
 internal import Synchronization
 
 /// Writes what no client of ours would: empty, null, random, truncated and oversized records, with and without headers.
@@ -50,7 +51,7 @@ final class GarbageWriter: Sendable {
   }
 
   private static let misleadingHeaders = [
-    KafkaHeader("ce_specversion", "1.0"), KafkaHeader("ce_type", "somebody.else.v9"), KafkaHeader("ce_id", ""),
-    KafkaHeader("content-type", "text/plain"),
+    RecordHeader("ce_specversion", "1.0"), RecordHeader("ce_type", "somebody.else.v9"), RecordHeader("ce_id", ""),
+    RecordHeader("content-type", "text/plain"),
   ]
 }

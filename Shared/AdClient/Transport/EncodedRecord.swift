@@ -1,6 +1,7 @@
 internal import AdCore
 internal import AdEvents
 internal import Kafka
+internal import Records
 
 /// A record as it is sent, however often: the bytes and headers are made once.
 struct EncodedRecord: Sendable {
@@ -8,7 +9,7 @@ struct EncodedRecord: Sendable {
   /// The client id, else the session id: also Kafka's key, so that the usual partitioner agrees with ours.
   let partitionKey: String
   let value: [UInt8]
-  let headers: [KafkaHeader]
+  let headers: [RecordHeader]
 
   /// For the queue's limit.
   var bytes: Int {
@@ -36,17 +37,15 @@ struct EncodedRecord: Sendable {
     topic = Topic.requests.name
     partitionKey = request.clientID.isEmpty ? request.sessionID : request.clientID
     value = request.encoded()
-    let reply = CloudEventHeaders.reply(
-      topic: Topic.responses(for: request.app), partition: replyPartition,
-      correlationID: EncodedRecord.correlationID(request.requestID))
     headers =
       EncodedRecord.envelope(request.eventType, id: request.requestID, app: request.app, time: time)
-      + reply.map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) }
+      + CloudEventHeaders.reply(
+        topic: Topic.responses(for: request.app), partition: replyPartition,
+        correlationID: EncodedRecord.correlationID(request.requestID))
   }
 
-  private static func envelope(_ type: EventType, id: UUIDv7, app: AppID, time: Timestamp) -> [KafkaHeader] {
-    CloudEventHeaders.make(type: type, source: "/client/\(app)", id: id.description, time: time)
-      .map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) }
+  private static func envelope(_ type: EventType, id: UUIDv7, app: AppID, time: Timestamp) -> [RecordHeader] {
+    CloudEventHeaders(type: type, source: "/client/\(app)").headers(id: id.description, time: time)
   }
 
   /// A request's id as its correlation id: text, because readers of CloudEvents take every header as UTF-8.

@@ -1,16 +1,15 @@
 internal import AdCore
 internal import AdEvents
 internal import Kafka
+internal import Records
 internal import Synchronization
 
-/// The sending thread: owns the producer, hands it what waits, and builds another when it fails.
+/// The sending thread: hands what waits to the producer, and again to the next one when that fails.
 final class KafkaSender {
   private let transport: KafkaTransport
-  private var producer: KafkaProducer?
-  private var producerNumber = 0
-  private var backOff: Int64
-  /// No producer is built before this moment.
-  private var buildAt = DeviceClock.monotonic
+  private let producer: RebuiltProducer
+  /// The producer that records were sent to last.
+  private var generation: UInt64?
   /// When the partition counts are fetched again: topics may grow.
   private var refreshAt = DeviceClock.monotonic
 
@@ -18,36 +17,43 @@ final class KafkaSender {
   /// Report ids from here up are requests', below events' tickets.
   private static let requestReports: UInt64 = 1 << 63
   private static let refreshMilliseconds: Int64 = 30_000
-  private static let metadataTimeoutMilliseconds: Int32 = 5_000
   /// How long a record waits for credit before the sender looks at the rest of its work.
   private static let creditTimeoutMilliseconds = 100
 
   init(transport: KafkaTransport) {
     self.transport = transport
-    backOff = transport.settings.reconnectMilliseconds.lowerBound
+    var listener = RebuiltProducer.Listener()
+    listener.reports = { [transport] in KafkaSender.take($0, transport) }
+    listener.lost = { [transport] in
+      transport.note($0.description)
+      transport.wakeSender()
+    }
+    listener.stillDown = { [transport] in transport.note("no producer: \($0)") }
+    listener.rebuilt = { [transport] in transport.wakeSender() }
+    producer = RebuiltProducer(
+      configuration: transport.configuration(role: "out"), topics: KafkaSender.topics,
+      pauseMilliseconds: transport.settings.reconnectMilliseconds, listener: listener)
   }
 
   func run() {
+    producer.startLater()
     while true {
       let now = DeviceClock.monotonic
       giveUpAndAskAgain(at: now)
-      let (isClosing, eventsLeft, hasFailed) = transport.state.withLock { state in
-        (state.isClosing, state.events.count, state.failedProducer == producerNumber)
-      }
+      let (isClosing, eventsLeft) = transport.state.withLock { ($0.isClosing, $0.events.count) }
       let isOver = now.milliseconds >= transport.closingEnd.load(ordering: .acquiring)
       if isClosing, eventsLeft == 0 || isOver { break }
-      if producer != nil, hasFailed { dropProducer(at: now) }
-      if producer == nil, now >= buildAt { buildProducer(at: now) }
-      if let producer { sendAll(producer, at: now) }
+      adoptProducer(at: now)
+      if let current = producer.producer(generation: generation) { sendAll(current, at: now) }
       transport.waitForWork(until: nextWake)
     }
-    producer?.abort()
+    producer.abort()
   }
 
   private var nextWake: MonotonicTime? {
     let requests = transport.state.withLock { $0.requests.nextWake }
     let end = MonotonicTime(milliseconds: transport.closingEnd.load(ordering: .acquiring))
-    return [requests, producer == nil ? buildAt : nil, end].compactMap { $0 }.min()
+    return [requests, end].compactMap { $0 }.min()
   }
 
   private func giveUpAndAskAgain(at now: MonotonicTime) {
@@ -68,45 +74,20 @@ final class KafkaSender {
     if !givenUp.isEmpty { transport.noteProgress() }
   }
 
-  private func buildProducer(at now: MonotonicTime) {
-    producerNumber += 1
-    let number = producerNumber
-    do {
-      producer = try KafkaProducer(
-        configuration: transport.configuration(role: "out"), topics: KafkaSender.topics,
-        timeoutMilliseconds: KafkaSender.metadataTimeoutMilliseconds,
-        failed: { [transport] error in
-          transport.state.withLock { state in
-            state.failedProducer = max(state.failedProducer, number)
-            state.counts.lastProblem = error.description
-          }
-          transport.wakeSender()
-        },
-        reports: { [transport] reports in KafkaSender.take(reports, transport) })
-      refreshAt = now.advanced(byMilliseconds: KafkaSender.refreshMilliseconds)
-    } catch {
-      transport.note("no producer: \(error)")
-      waitLonger(at: now)
+  /// Turns to the producer that there is; what the one before has not reported is sent again.
+  private func adoptProducer(at now: MonotonicTime) {
+    let current = producer.generation
+    guard current != generation else { return }
+    if generation != nil {
+      transport.state.withLock { state in
+        state.events.producerLost()
+        // Requests are not sent again here: they are asked again while their deadline lasts.
+        state.sentRequests.removeAll()
+        state.counts.producersLost += 1
+      }
     }
-  }
-
-  private func dropProducer(at now: MonotonicTime) {
-    producer?.abort()
-    producer = nil
-    transport.state.withLock { state in
-      state.events.producerLost()
-      // Requests are not sent again here: they are asked again while their deadline lasts.
-      state.sentRequests.removeAll()
-      if state.hasDelivered { backOff = transport.settings.reconnectMilliseconds.lowerBound }
-      state.hasDelivered = false
-      state.counts.producersLost += 1
-    }
-    waitLonger(at: now)
-  }
-
-  private func waitLonger(at now: MonotonicTime) {
-    buildAt = now.advanced(byMilliseconds: backOff)
-    backOff = min(backOff * 2, transport.settings.reconnectMilliseconds.upperBound)
+    generation = current
+    refreshAt = now.advanced(byMilliseconds: KafkaSender.refreshMilliseconds)
   }
 
   private func sendAll(_ producer: KafkaProducer, at now: MonotonicTime) {
@@ -181,7 +162,6 @@ final class KafkaSender {
           let waiting = state.sentRequests.removeValue(forKey: report.reportID & ~requestReports)
           if report.error == nil, let waiting { acknowledged.append(waiting) }
         } else if report.error == nil {
-          state.hasDelivered = true
           if let event = state.events.settle(report.reportID) { acknowledged.append(event.acknowledged) }
         } else if report.error?.kind == .recordRefused, state.events.settle(report.reportID) != nil {
           state.counts.eventsUndeliverable += 1

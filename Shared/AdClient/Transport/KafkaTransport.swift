@@ -34,10 +34,6 @@ package final class KafkaTransport: NetworkTransport {
     var requestSerial: UInt64 = 0
     /// Where answers come to; nil until the reader stands at the end of the response topics.
     var replyPartition: Int32?
-    /// The highest number of a producer that has failed.
-    var failedProducer = 0
-    /// Whether the broker acknowledged anything since the last producer was lost.
-    var hasDelivered = false
     var counts = KafkaTransportCounts()
     var isClosing = false
     var threadsRunning = 2

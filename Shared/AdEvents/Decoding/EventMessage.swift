@@ -1,5 +1,6 @@
 internal import AdCore
 internal import Crypto
+internal import JSON
 
 /// A value that travels in a topic, in the schema's message of the same meaning.
 ///
@@ -129,12 +130,12 @@ enum Envelope {
       // Fed by hand: the value is its own identity, so the same line twice is the same event.
       headers.idHash = SHA256.hash64(value)
     }
-    let written: WrittenJSON
-    do { written = try JSONParser.parse(value) } catch {
+    let json: JSONValue
+    do { json = try ProtobufJSON.value(value) } catch {
       mistakes.add(error)
       throw mistakes.thrown
     }
-    let bytes = ProtobufJSON.protobuf(from: written, schemaName: Message.schemaName, &mistakes)
+    let bytes = ProtobufJSON.protobuf(from: json, schemaName: Message.schemaName, &mistakes)
     return try withBytes(bytes) { bytes throws(Rejection) in
       try finish(Message.self, bytes, headers, &mistakes, body)
     }

@@ -83,7 +83,7 @@ package struct LegibleRequest: Hashable, Sendable {
     if contentType == .cloudEventsJSON {
       return (try? StructuredEvent(value))?.protobuf(schemaName: name, &mistakes) ?? []
     }
-    return (try? JSONParser.parse(value)).map { ProtobufJSON.protobuf(from: $0, schemaName: name, &mistakes) } ?? []
+    return (try? ProtobufJSON.value(value)).map { ProtobufJSON.protobuf(from: $0, schemaName: name, &mistakes) } ?? []
   }
 }
 

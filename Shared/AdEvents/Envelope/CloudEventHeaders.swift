@@ -1,32 +1,45 @@
 package import AdCore
+package import Records
 
-/// The headers of what we publish: CloudEvents' Kafka binding in binary mode.
-package enum CloudEventHeaders {
-  /// - Parameters:
-  ///   - source: which service, such as `/impression-tracking`.
-  ///   - id: unique within the source; a redelivery has the same.
-  ///   - time: when it happened.
-  package static func make(
-    type: EventType, source: String, id: String, time: Timestamp, contentType: String = "application/protobuf"
-  ) -> [(name: String, value: [UInt8])] {
-    [
-      ("content-type", Array(contentType.utf8)),
-      ("ce_specversion", Array("1.0".utf8)),
-      ("ce_type", type.name.withUTF8Buffer { Array($0) }),
-      ("ce_source", Array(source.utf8)),
-      ("ce_id", Array(id.utf8)),
-      ("ce_time", time.rfc3339),
+/// The headers of what one source publishes of one type: CloudEvents' Kafka binding in binary mode. Those that never
+/// change are made once.
+package struct CloudEventHeaders: Sendable {
+  private let constant: [RecordHeader]
+  private let idName = Array("ce_id".utf8)
+  private let timeName = Array("ce_time".utf8)
+
+  package static let protobufType = RecordHeader("content-type", "application/protobuf")
+  package static let jsonType = RecordHeader("content-type", "application/json")
+
+  /// - Parameter source: which service, such as `/impression-tracking`.
+  package init(type: EventType, source: String) {
+    constant = [
+      RecordHeader("ce_specversion", "1.0"), RecordHeader("ce_type", "\(type.name)"), RecordHeader("ce_source", source),
     ]
   }
 
+  /// - Parameters:
+  ///   - id: unique within the source; a redelivery has the same.
+  ///   - time: when it happened.
+  ///   - contentType: the header that says how the value is written.
+  package func headers(
+    id: String, time: Timestamp, contentType: RecordHeader = CloudEventHeaders.protobufType
+  ) -> [RecordHeader] {
+    var headers: [RecordHeader] = []
+    headers.reserveCapacity(constant.count + 3)
+    headers.append(contentType)
+    headers.append(contentsOf: constant)
+    headers.append(RecordHeader(name: idName, value: Array(id.utf8)))
+    headers.append(RecordHeader(name: timeName, value: time.rfc3339))
+    return headers
+  }
+
   /// The headers of a request that say where its answer goes (Spring's names, which AsyncAPI tools know).
-  package static func reply(
-    topic: String, partition: Int32, correlationID: [UInt8]
-  ) -> [(name: String, value: [UInt8])] {
+  package static func reply(topic: String, partition: Int32, correlationID: [UInt8]) -> [RecordHeader] {
     [
-      ("kafka_replyTopic", Array(topic.utf8)),
-      ("kafka_replyPartition", withUnsafeBytes(of: partition.bigEndian) { Array($0) }),
-      ("kafka_correlationId", correlationID),
+      RecordHeader("kafka_replyTopic", topic),
+      RecordHeader("kafka_replyPartition", withUnsafeBytes(of: partition.bigEndian) { Array($0) }),
+      RecordHeader("kafka_correlationId", correlationID),
     ]
   }
 }

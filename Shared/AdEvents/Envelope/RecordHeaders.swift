@@ -1,5 +1,6 @@
 package import AdCore
 internal import Crypto
+package import Records
 
 /// What a record's Kafka headers say: CloudEvents' attributes in binary mode, the content type, and where an answer
 /// goes. It is filled header by header while the log's memory is there, keeps only what is needed, and allocates
@@ -56,6 +57,8 @@ package struct RecordHeaders: Hashable, Sendable {
     default: addReplyHeader(name: name, value: value)
     }
   }
+
+  package mutating func add(_ header: RecordHeader) { header.withUnsafeBytes { add(name: $0, value: $1) } }
 
   /// Whether a record's value is JSON, or meant as such: then the answer to it is JSON, too.
   package func isJSON(value: UnsafeRawBufferPointer?) -> Bool {

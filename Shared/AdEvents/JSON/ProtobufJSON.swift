@@ -1,19 +1,27 @@
 internal import AdCore
+internal import JSON
 
 /// protobuf's JSON mapping, written once for every message, driven by the schema's descriptors. JSON becomes the
 /// protobuf form, and that goes through the one decoder there is: so both forms are held to the same rules.
 package enum ProtobufJSON {
+  /// A message's JSON text, read; whatever is wrong with it is one rejection.
+  static func value(_ json: UnsafeRawBufferPointer) throws(Rejection) -> JSONValue {
+    do throws(JSONError) { return try JSONValue.parse(json) } catch {
+      throw Rejection(error.isBrokenText ? .invalidText : .malformed, error.problem)
+    }
+  }
+
   /// The protobuf form of a message in JSON: of all fields that can be read, the others are mistakes. Keys may be
   /// lowerCamelCase or the schema's own; integers numbers or strings; enums names or numbers; bytes base64 in either
   /// alphabet; null is the default; unknown keys are ignored.
-  static func protobuf(from value: WrittenJSON, schemaName: String, _ mistakes: inout Mistakes) -> [UInt8] {
+  static func protobuf(from value: JSONValue, schemaName: String, _ mistakes: inout Mistakes) -> [UInt8] {
     var writer = WireWriter()
     do { try write(value, schemaName, to: &writer, &mistakes) } catch { mistakes.add(error) }
     return writer.output
   }
 
   private static func write(
-    _ value: WrittenJSON, _ schemaName: String, to writer: inout WireWriter, _ mistakes: inout Mistakes
+    _ value: JSONValue, _ schemaName: String, to writer: inout WireWriter, _ mistakes: inout Mistakes
   ) throws(Rejection) {
     guard let shape = MessageShape.all[schemaName] else {
       throw Rejection(.unknownType, "the schema has no message \(schemaName)")
@@ -21,7 +29,7 @@ package enum ProtobufJSON {
     guard case .object(let members) = value else {
       throw Rejection(.malformed, "a message in JSON is not an object")
     }
-    let byKey = Dictionary(members.map { ($0.key, $0.value) }) { first, _ in first }
+    let byKey = Dictionary(members.map { ($0.name, $0.value) }) { first, _ in first }
     var oneofs: Set<UInt32> = []
     for field in shape.fields {
       var single = WireWriter()
@@ -37,13 +45,13 @@ package enum ProtobufJSON {
   }
 
   private static func write(
-    _ value: WrittenJSON, _ field: MessageShape.Field, to writer: inout WireWriter, _ mistakes: inout Mistakes
+    _ value: JSONValue, _ field: MessageShape.Field, to writer: inout WireWriter, _ mistakes: inout Mistakes
   ) throws(Rejection) {
     guard field.isRepeated else {
       try write(value, field, isPresent: field.oneof != nil, to: &writer, &mistakes)
       return
     }
-    guard case .array(let elements) = value else {
+    guard case .list(let elements) = value else {
       throw Rejection(.malformed, "\(field.name) is not a list")
     }
     for element in elements { try write(element, field, isPresent: true, to: &writer, &mistakes) }
@@ -51,8 +59,8 @@ package enum ProtobufJSON {
 
   /// The member of a field under either of its names; nil for null.
   private static func member(
-    _ field: MessageShape.Field, _ byKey: [String: WrittenJSON]
-  ) throws(Rejection) -> WrittenJSON? {
+    _ field: MessageShape.Field, _ byKey: [String: JSONValue]
+  ) throws(Rejection) -> JSONValue? {
     let camel = byKey[field.jsonName]
     let original = field.name == field.jsonName ? nil : byKey[field.name]
     if camel != nil, original != nil { throw Rejection(.malformed, "\(field.name) stands twice") }
@@ -62,7 +70,7 @@ package enum ProtobufJSON {
   }
 
   private static func write(
-    _ value: WrittenJSON, _ field: MessageShape.Field, isPresent: Bool, to writer: inout WireWriter,
+    _ value: JSONValue, _ field: MessageShape.Field, isPresent: Bool, to writer: inout WireWriter,
     _ mistakes: inout Mistakes
   ) throws(Rejection) {
     switch field.kind {
@@ -74,7 +82,7 @@ package enum ProtobufJSON {
       mistakes.add(within, in: field.name)
       writer.presentBytes(field.number, inner.output)
     case .string, .bytes:
-      guard case .string(let text) = value else { throw Rejection(.malformed, "\(field.name) is not a string") }
+      guard case .text(let text) = value else { throw Rejection(.malformed, "\(field.name) is not a string") }
       var content = Array(text.utf8)
       if case .bytes = field.kind {
         guard let decoded = base64(text) else { throw Rejection(.malformed, "\(field.name) is not base64") }
@@ -90,10 +98,10 @@ package enum ProtobufJSON {
     }
   }
 
-  private static func varint(_ value: WrittenJSON, _ field: MessageShape.Field) throws(Rejection) -> UInt64 {
+  private static func varint(_ value: JSONValue, _ field: MessageShape.Field) throws(Rejection) -> UInt64 {
     switch field.kind {
     case .bool:
-      guard case .bool(let flag) = value else { throw Rejection(.malformed, "\(field.name) is not true or false") }
+      guard case .flag(let flag) = value else { throw Rejection(.malformed, "\(field.name) is not true or false") }
       return flag ? 1 : 0
     case .int32: return try signed(value, field, Int128(Int32.min)...Int128(Int32.max))
     case .int64: return try signed(value, field, Int128(Int64.min)...Int128(Int64.max))
@@ -102,7 +110,7 @@ package enum ProtobufJSON {
     case .sint32: return zigzag(try integer(value, field, in: Int128(Int32.min)...Int128(Int32.max)))
     case .sint64: return zigzag(try integer(value, field, in: Int128(Int64.min)...Int128(Int64.max)))
     case .choice(let names):
-      if case .string(let name) = value {
+      if case .text(let name) = value {
         guard let choice = names.first(where: { $0.name == name }) else {
           // The first stands for a field that is not there.
           let permitted = names.filter { $0.number != 0 }.map(\.name).joined(separator: ", ")
@@ -116,7 +124,7 @@ package enum ProtobufJSON {
   }
 
   private static func signed(
-    _ value: WrittenJSON, _ field: MessageShape.Field, _ range: ClosedRange<Int128>
+    _ value: JSONValue, _ field: MessageShape.Field, _ range: ClosedRange<Int128>
   ) throws(Rejection) -> UInt64 {
     UInt64(truncatingIfNeeded: try integer(value, field, in: range))
   }
@@ -128,12 +136,12 @@ package enum ProtobufJSON {
 
   /// An exact integer from a number or a string.
   private static func integer(
-    _ value: WrittenJSON, _ field: MessageShape.Field, in range: ClosedRange<Int128>
+    _ value: JSONValue, _ field: MessageShape.Field, in range: ClosedRange<Int128>
   ) throws(Rejection) -> Int128 {
     let text: String
     switch value {
     case .number(let number): text = number
-    case .string(let string): text = string
+    case .text(let string): text = string
     default: throw Rejection(.malformed, "\(field.name) is no number")
     }
     guard let number = ExactInteger.parse(text) else { throw Rejection(.malformed, "\(field.name) is no integer") }

@@ -1,32 +1,35 @@
 internal import AdCore
+internal import JSON
+internal import Records
 
 /// A CloudEvent in structured mode: the attributes and the data in one JSON object.
 struct StructuredEvent {
-  private let attributes: [(name: String, value: String)]
+  private let attributes: [RecordHeader]
   private let data: Payload
 
   private enum Payload {
-    case json(WrittenJSON)
+    case json(JSONValue)
     case protobuf([UInt8])
   }
 
   init(_ bytes: UnsafeRawBufferPointer) throws(Rejection) {
-    guard case .object(let members) = try JSONParser.parse(bytes) else {
+    guard case .object(let members) = try ProtobufJSON.value(bytes) else {
       throw Rejection(.malformed, "a CloudEvent in JSON is not an object")
     }
-    var attributes: [(name: String, value: String)] = []
+    var attributes: [RecordHeader] = []
     var payloads: [Payload] = []
-    for (key, value) in members {
-      switch (key, value) {
+    for member in members {
+      let key = member.name
+      switch (key, member.value) {
       case ("data", let value): payloads.append(.json(value))
-      case ("data_base64", .string(let text)):
+      case ("data_base64", .text(let text)):
         guard let decoded = ProtobufJSON.base64(text) else {
           throw Rejection(.malformed, "data_base64 is not base64")
         }
         payloads.append(.protobuf(decoded))
-      case ("id", .string(let text)), ("type", .string(let text)), ("source", .string(let text)),
-        ("specversion", .string(let text)), ("time", .string(let text)):
-        attributes.append(("ce_" + key, text))
+      case ("id", .text(let text)), ("type", .text(let text)), ("source", .text(let text)),
+        ("specversion", .text(let text)), ("time", .text(let text)):
+        attributes.append(RecordHeader("ce_" + key, text))
       case ("id", _), ("type", _), ("source", _), ("specversion", _), ("time", _), ("data_base64", _):
         throw Rejection(.invalidEnvelope, "\(key) is not a string")
       default: break
@@ -47,11 +50,7 @@ struct StructuredEvent {
     result.hasSource = false
     result.isSpecVersionKnown = nil
     result.time = nil
-    for (name, value) in attributes {
-      Array(name.utf8).withUnsafeBytes { name in
-        Array(value.utf8).withUnsafeBytes { result.add(name: name, value: $0) }
-      }
-    }
+    for attribute in attributes { result.add(attribute) }
     return result
   }
 

@@ -1,3 +1,5 @@
+internal import JSON
+
 /// As much of YAML as a generated document needs: maps in their order, lists, texts, numbers, truths.
 indirect enum YAML {
   case text(String)
@@ -32,7 +34,7 @@ indirect enum YAML {
 
   private var scalar: String {
     switch self {
-    case .text(let text): ProtobufJSON.quoted(text)
+    case .text(let text): JSONValue.text(text).compactText
     case .number(let number): String(number)
     case .truth(let truth): truth ? "true" : "false"
     case .null: "null"
@@ -72,6 +74,6 @@ indirect enum YAML {
       scalar.isASCII && scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
         || "._-".contains(Character(scalar))
     }
-    return isPlain && key.unicodeScalars.first?.properties.isAlphabetic == true ? key : ProtobufJSON.quoted(key)
+    return isPlain && key.unicodeScalars.first?.properties.isAlphabetic == true ? key : JSONValue.text(key).compactText
   }
 }

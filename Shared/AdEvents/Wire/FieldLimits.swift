@@ -38,7 +38,7 @@ package enum FieldLimits {
   package static let headerBytesMaximum = 1_024
   /// The last moment that a message can name: the end of the year 9999, in milliseconds.
   package static let timestampMaximum: Int64 = 253_402_300_799_999
-  /// How deep messages (and JSON) may nest.
+  /// How deep messages may nest.
   package static let depthMaximum = 40
   /// A record that a client writes, in bytes.
   package static let clientValueBytesMaximum = 16_384

@@ -1,4 +1,5 @@
 package import AdCore
+package import JSON
 package import Runtime
 
 extension AnomalyKind {

@@ -1,3 +1,5 @@
+internal import JSON
+
 /// Changes single members of a record's JSON, as `catalog set` asks for it.
 enum CatalogEdit {
   /// The body with each member set to its value; what cannot be set is a problem.

@@ -1,4 +1,5 @@
 package import AdCore
+internal import JSON
 
 /// A catalogue file: records to be written, and keys of apps to be made. What the file does not name stays as it is.
 package struct CatalogFile: Hashable, Sendable {
@@ -44,7 +45,7 @@ package struct CatalogFile: Hashable, Sendable {
       return .failure(
         CatalogProblems([CatalogProblem("file", "has \(bytes.count) bytes: give at most \(bytesMaximum)")]))
     }
-    do throws(JSONValue.SyntaxError) {
+    do throws(JSONError) {
       return draft(try JSONValue.parse(bytes))
     } catch {
       return .failure(CatalogProblems([CatalogProblem("file", error.description)]))

@@ -1,4 +1,5 @@
 package import AdCore
+package import JSON
 
 extension CatalogJSON {
   /// A record with all its members, in the order of the declarations; equal records have equal texts.

@@ -1,5 +1,6 @@
 package import AdCore
 internal import Crypto
+package import JSON
 
 /// Records of the catalogue in the form of catalogue files, which is also that of the table.
 package enum CatalogJSON {

@@ -1,4 +1,5 @@
 internal import AdCore
+package import JSON
 
 /// The JSON Schema of catalogue files, written from the declarations that the reader goes by. `docs/catalog.schema.json`
 /// holds it; a test keeps it current.

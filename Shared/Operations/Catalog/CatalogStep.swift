@@ -1,4 +1,5 @@
 package import AdCore
+package import JSON
 
 /// What is still to be done before an app that was written gets ads, in the order in which it must be done.
 package struct CatalogStep: Hashable, Sendable {

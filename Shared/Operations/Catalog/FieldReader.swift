@@ -1,4 +1,5 @@
 internal import AdCore
+internal import JSON
 
 /// Reads the members of one object and collects all that is wrong with it. After a problem it answers with nil or a
 /// default, so that reading goes on.

@@ -1,4 +1,5 @@
 package import AdCore
+package import JSON
 package import Postgres
 internal import Runtime
 
@@ -19,7 +20,7 @@ package struct ServeExplanation: Sendable {
     var fields: JSONValue
 
     init(_ text: PostgresJSON, _ section: ServeSections.Section) throws(PostgresError) {
-      do throws(JSONValue.SyntaxError) { stored = try JSONValue.parse(text.text.utf8) } catch {
+      do throws(JSONError) { stored = try JSONValue.parse(text.text.utf8).inOrderOfNames } catch {
         throw .undecodable(column: 0, error.description)
       }
       fields = ServeFields.of(stored, section)
@@ -57,23 +58,23 @@ package struct ServeExplanation: Sendable {
   func rows(_ name: String) -> [Row] { sections.first { $0.name == name }?.rows ?? [] }
 
   package var json: JSONValue {
-    .object(
-      [
-        .init("isKnown", .flag(isKnown)), .init("isServed", .flag(isServed)),
-        .init("serveId", .optional(serveID?.description)),
-        .init("decidedAt", .optional(serveID?.timestamp.utcText)),
-        .init("requestId", (rows("decision") + toldErrors).first?.fields["requestId"] ?? .null),
-        .init("otherServeIds", .texts(otherServeIDs.map(\.description))),
-      ]
-        + sections.map { section in
-          .init(
-            section.name, section.isSingle ? section.rows.first?.fields ?? .null : .list(section.rows.map(\.fields)))
-        } + [
-          .init("toldErrors", .list(toldErrors.map(\.fields))), .init("tokenSeal", .optional(seal?.rawValue)),
-          .init("searchedFrom", .text(Timestamp(milliseconds: searched.from).utcText)),
-          .init("searchedUntil", .text(Timestamp(milliseconds: searched.to).utcText)),
-          .init("rejectedRecords", .list(rejected.map(\.json))), .init("unregisteredApps", .texts(unregisteredApps)),
-        ])
+    var members: [JSONValue.Member] = [
+      .init("isKnown", .flag(isKnown)), .init("isServed", .flag(isServed)),
+      .init("serveId", .optional(serveID?.description)), .init("decidedAt", .optional(serveID?.timestamp.utcText)),
+      .init("requestId", (rows("decision") + toldErrors).first?.fields["requestId"] ?? .null),
+      .init("otherServeIds", .texts(otherServeIDs.map(\.description))),
+    ]
+    for section in sections {
+      let rows = section.rows.map(\.fields)
+      members.append(.init(section.name, section.isSingle ? rows.first ?? .null : .list(rows)))
+    }
+    members += [
+      .init("toldErrors", .list(toldErrors.map(\.fields))), .init("tokenSeal", .optional(seal?.rawValue)),
+      .init("searchedFrom", .text(Timestamp(milliseconds: searched.from).utcText)),
+      .init("searchedUntil", .text(Timestamp(milliseconds: searched.to).utcText)),
+      .init("rejectedRecords", .list(rejected.map(\.json))), .init("unregisteredApps", .texts(unregisteredApps)),
+    ]
+    return .object(members)
   }
 }
 

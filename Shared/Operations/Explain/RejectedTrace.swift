@@ -1,6 +1,7 @@
 package import AdCore
 internal import AdEvents
 internal import Crypto
+internal import JSON
 
 /// A rejected record that names what an explanation is asked for.
 package struct RejectedTrace: Hashable, Sendable {

@@ -1,4 +1,5 @@
 internal import AdCore
+internal import JSON
 
 /// A stored row as fields for programs: names in camel case, money as exact text in units of the currency, times and
 /// days as text, and for each stored number the name of what it means, with its rule.

@@ -1,4 +1,5 @@
 internal import AdCore
+internal import JSON
 
 extension ServeExplanation {
   /// For a terminal: sentences.

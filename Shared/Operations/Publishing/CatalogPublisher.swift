@@ -17,7 +17,6 @@ package final class CatalogPublisher: Sendable {
 
   private static let intervalMilliseconds: Int64 = 1_000
   private static let wholeIntervalMilliseconds: Int64 = 30_000
-  private static let warmUpMilliseconds: Int32 = 10_000
 
   private let pool: PostgresPool
   private let kafka: KafkaConfiguration
@@ -79,45 +78,42 @@ package final class CatalogPublisher: Sendable {
     let logger = context.logger.named("catalog")
     let published = context.metrics.counter(Self.published)
     let failures = context.metrics.counter(Self.failures)
-    var session: Session?
+    let producer = RebuiltProducer(configuration: kafka, topics: [Topic.catalog.name])
+    var round = Round()
     repeat {
       do {
-        if session == nil { session = try Session(kafka: kafka) }
-        let count = try session?.publish(from: pool, stop: breaker.stop, clock: context.clock) ?? 0
+        let count = try round.publish(from: pool, to: producer, stop: breaker.stop, clock: context.clock)
         published.add(count)
         readiness.setReady()
-        for key in session?.feed.unreadableKeys.sorted() ?? [] {
+        for key in round.feed.unreadableKeys.sorted() {
           logger.limited(
             .error, key: "unreadable-\(key)", "a record of the catalogue was written by a newer program",
             ["key": .text(key)])
         }
       } catch {
         // What was sent and not delivered is not known: everything is told again.
-        session?.producer.abort()
-        session = nil
+        round = Round()
         failures.add()
         readiness.setNotReady("the catalogue cannot be published")
         logger.limited(
           .warning, key: "publish", "the catalogue could not be published", ["error": .text("\(error)")])
       }
     } while rest(Self.intervalMilliseconds)
-    session?.producer.close(timeoutMilliseconds: 2_000)
+    producer.close(timeoutMilliseconds: 2_000)
   }
 
-  /// A producer, and what it has been given.
-  private struct Session {
-    let producer: KafkaProducer
+  /// What a producer has been given.
+  private struct Round {
     var feed = CatalogFeed()
+    var generation: UInt64?
     var lastWhole: Int64?
 
-    init(kafka: KafkaConfiguration) throws(KafkaError) {
-      producer = try KafkaProducer(
-        configuration: kafka, topics: [Topic.catalog.name],
-        timeoutMilliseconds: CatalogPublisher.warmUpMilliseconds)
-    }
-
-    mutating func publish(from pool: PostgresPool, stop: PaidAdsStop?, clock: any TimeSource) throws -> Int {
-      if let failure = producer.failure { throw failure }
+    mutating func publish(
+      from pool: PostgresPool, to producer: RebuiltProducer, stop: PaidAdsStop?, clock: any TimeSource
+    ) throws -> Int {
+      let current = try producer.start()
+      // Another one has been given nothing.
+      if generation != current { self = Round(generation: current) }
       let after = feed.lastChange
       let rows = try pool.withConnection { connection throws(PostgresError) in
         try connection.run(ReadCatalog(after: after))
@@ -127,7 +123,8 @@ package final class CatalogPublisher: Sendable {
       if isWhole { lastWhole = monotonic }
       let now = clock.now
       let outputs = feed.outputs(changed: rows, isWhole: isWhole, stop: stop, now: now)
-      for output in outputs { try CatalogPublisher.send(output, now: now, to: producer) }
+      guard let kafka = producer.producer(generation: current) else { throw KafkaError.closed }
+      for output in outputs { try CatalogPublisher.send(output, now: now, to: kafka) }
       return outputs.count
     }
   }
@@ -145,10 +142,10 @@ package final class CatalogPublisher: Sendable {
         case .deleted(let key, let version): "\(key)@\(version)"
         case .heartbeat(_, _, let time, _): "\(CatalogMessage.heartbeatKey)@\(time.milliseconds)"
         }
-      let headers = CloudEventHeaders.make(type: message.eventType, source: "/console", id: id, time: now)
+      let envelope = CloudEventHeaders(type: message.eventType, source: "/console")
       try producer.send(
         topic: Topic.catalog.name, partition: 0, key: Array(message.key.utf8), value: message.encoded(),
-        headers: headers.map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) }, reportID: 0)
+        headers: envelope.headers(id: id, time: now), reportID: 0)
     }
   }
 }

@@ -1,4 +1,5 @@
 internal import AdCore
+package import JSON
 internal import Runtime
 
 extension DeviceAccount {

@@ -1,4 +1,5 @@
 package import AdCore
+package import JSON
 internal import Runtime
 
 /// One comparison between tables that must agree.

@@ -1,4 +1,5 @@
 package import AdEvents
+package import JSON
 internal import Pipeline
 
 /// What a rejected record says, read by the decoders that the services use.
@@ -57,7 +58,6 @@ package enum KeptEvent: Sendable {
   }
 
   private static func json(_ message: some EventMessage) -> JSONValue? {
-    guard case .success(let json) = message.json() else { return nil }
-    return try? JSONValue.parse(json.utf8)
+    try? message.json().get().inOrderOfNames
   }
 }

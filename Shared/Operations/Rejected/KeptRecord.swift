@@ -1,7 +1,8 @@
 package import AdCore
 internal import AdEvents
 internal import Crypto
-package import Pipeline
+internal import Pipeline
+package import Records
 
 /// A rejected record as its service's table keeps it.
 package struct KeptRecord: Hashable, Sendable {
@@ -36,15 +37,13 @@ package struct KeptRecord: Hashable, Sendable {
 
   /// The reference of the record that this one is a replay of.
   package var replayOf: String? {
-    headers?.last { $0.name.elementsEqual(Self.replayHeader.utf8) }.map { String(decoding: $0.value, as: UTF8.self) }
+    headers?.last { $0.name.elementsEqual(Self.replayHeader.utf8) }.map(\.text)
   }
 
   /// The headers as a decoder reads them.
   var envelope: RecordHeaders {
     var envelope = RecordHeaders()
-    for header in headers ?? [] {
-      header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { envelope.add(name: name, value: $0) } }
-    }
+    for header in headers ?? [] { envelope.add(header) }
     return envelope
   }
 }

@@ -1,6 +1,8 @@
 internal import AdCore
 internal import AdEvents
+package import JSON
 internal import Pipeline
+internal import Records
 internal import Runtime
 
 extension KeptRecord {
@@ -84,7 +86,7 @@ package struct RejectedStory: Sendable {
         "headers",
         record.headers.map { headers in
           .object(
-            headers.map { .init(String(decoding: $0.name, as: UTF8.self), RejectedStory.bytes($0.value)) })
+            headers.map { .init(String(decoding: $0.name, as: UTF8.self), RejectedStory.bytes($0.value ?? [])) })
         } ?? .null),
       .init("valueLength", .integer(record.valueLength)), .init("keptBytes", .integer(record.keptBytes)),
       .init("valueSHA256", .text(Hexadecimal.text(record.valueHash))),

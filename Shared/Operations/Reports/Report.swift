@@ -1,4 +1,5 @@
 package import AdCore
+package import JSON
 internal import Runtime
 
 /// One row of a report.

@@ -1,4 +1,5 @@
 package import AdCore
+package import JSON
 
 /// Money of one currency in a report, in nanos.
 package struct ReportRevenue: Hashable, Sendable {

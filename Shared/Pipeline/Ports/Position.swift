@@ -1,4 +1,5 @@
 package import AdCore
+package import Records
 
 /// Where a partition stands, as its tables say.
 package struct PartitionPosition: Hashable, Sendable {

@@ -1,6 +1,7 @@
 public import AdCore
 package import AdEvents
 package import Crypto
+package import Records
 
 /// Where a record comes from.
 package struct InputDeclaration: Hashable, Sendable {

@@ -1,5 +1,6 @@
 public import AdCore
 public import AdEvents
+package import Records
 
 /// Where a record stands in a stream that numbers its records.
 public enum SequenceMark: Hashable, Sendable {
@@ -81,22 +82,6 @@ public struct RawRange: Hashable, Sendable {
 
   /// Bytes of key, value and headers together.
   package var byteCount: Int { max(keyCount, 0) + max(valueCount, 0) + headersCount }
-}
-
-/// A header of a record.
-package struct RecordHeader: Hashable, Sendable {
-  package var name: [UInt8]
-  package var value: [UInt8]
-
-  package init(name: [UInt8], value: [UInt8]) {
-    self.name = name
-    self.value = value
-  }
-
-  package init(_ name: StaticString, _ value: [UInt8]) {
-    self.name = name.withUTF8Buffer { Array($0) }
-    self.value = value
-  }
 }
 
 /// The original bytes of a batch's records, one after the other in one buffer: a rejected record is kept as it came and

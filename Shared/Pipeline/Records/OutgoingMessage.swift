@@ -1,3 +1,5 @@
+package import Records
+
 /// A message on its way into a topic.
 package struct OutgoingMessage: Hashable, Sendable {
   package var topic: String

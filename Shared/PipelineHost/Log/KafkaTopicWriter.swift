@@ -1,15 +1,10 @@
 package import Kafka
 package import Pipeline
 package import Runtime
-internal import Synchronization
 internal import Threads
 
 /// The writer of a service: one idempotent producer for all its partitions, made again whenever it fails. Workers send
-/// through a ``WorkerTopicWriter`` each.
-///
-/// A producer that failed to deliver one record delivers none after it, and is not asked to: it is thrown away, a new
-/// one is built, and each partition sends again what was not reported. So what is delivered is always a prefix of what
-/// was sent, and a delivery timeout can leave no gap.
+/// through a ``WorkerTopicWriter`` each; each partition sends again to the next producer what was not reported.
 package final class KafkaTopicWriter: Sendable {
   /// Tells a partition's thread about deliveries, or that the writer was made again.
   package struct Listener: Sendable {
@@ -28,63 +23,63 @@ package final class KafkaTopicWriter: Sendable {
   /// How long one try waits for credit: after it a stop is seen.
   private static let sendMilliseconds = 1_000
 
-  private enum Phase {
-    case up(KafkaProducer, generation: UInt64)
-    case down
-    case closed
-  }
-
-  private struct State {
-    var phase = Phase.down
-    var generation: UInt64 = 0
-  }
-
-  private let configuration: KafkaConfiguration
-  private let topics: [String]
+  private let producer: RebuiltProducer
   private let listener: Listener
   private let logger: Logger
-  private let rebuilds: Counter
   private let unsent: Counter
-  private let state = Mutex(State())
   /// The service stops.
   private let stopping = StopRequest()
-  /// No producer is wanted any more.
-  private let closing = StopRequest()
 
   /// - Parameter topics: warmed up before the first record: librdkafka 2.0.2 delays the first one of a topic.
   package init(
     configuration: KafkaConfiguration, topics: [String], listener: Listener, logger: Logger, metrics: MetricsRegistry
   ) {
-    self.configuration = configuration
-    self.topics = topics
     self.listener = listener
     self.logger = logger
-    rebuilds = metrics.counter(HostMetrics.producerRebuilds)
-    unsent = metrics.counter(HostMetrics.unsentAnswers)
+    let unsent = metrics.counter(HostMetrics.unsentAnswers)
+    let rebuilds = metrics.counter(HostMetrics.producerRebuilds)
+    self.unsent = unsent
+    var events = RebuiltProducer.Listener()
+    events.rebuilt = listener.rebuilt
+    events.lost = { error in
+      logger.warning("the producer failed and is rebuilt", ["error": .init(error.description)])
+      rebuilds.add()
+    }
+    events.stillDown = { error in
+      logger.limited(.warning, key: "rebuild", "no producer yet", ["error": .init(error.description)])
+    }
+    events.reports = { reports in
+      for report in reports {
+        guard let error = report.error, error.kind != .purged else { continue }
+        unsent.add()
+        logger.limited(.warning, key: "report", "a message was not delivered", ["error": .init(error.description)])
+      }
+      let receipts = ReceiptCode.latest(reports.lazy.filter { $0.error == nil }.map { $0.reportID })
+      if !receipts.isEmpty { listener.delivered(receipts) }
+    }
+    producer = RebuiltProducer(
+      configuration: configuration, topics: topics, isExpendable: { $0 == ReceiptCode.none }, listener: events)
   }
 
   /// Builds the first producer; where there is one already, does nothing. Throws when the topics cannot be seen.
-  package func start() throws(KafkaError) { if currentGeneration == nil { try build() } }
+  package func start() throws(KafkaError) { try producer.start() }
 
   /// Which producer there is; nil while there is none.
-  var currentGeneration: UInt64? {
-    if case .up(_, let generation) = state.withLock({ $0.phase }) { generation } else { nil }
-  }
+  var currentGeneration: UInt64? { producer.generation }
 
   /// Nothing waits for credit any more: what is committed and was not taken is published after the next start.
   package func beginStopping() { stopping.make() }
 
   /// - Parameter known: the producer that the sender's partitions know of.
   func send(_ message: OutgoingMessage, receipt: Receipt?, generation known: UInt64?) throws(PipelineError) {
-    guard case .up(let producer, let generation) = state.withLock({ $0.phase }), generation == known else {
+    guard let known, let current = producer.producer(generation: known) else {
       throw .producerUnavailable("the producer is being rebuilt")
     }
     while true {
       do throws(KafkaError) {
-        try producer.send(
+        try current.send(
           topic: message.topic, partition: message.partition, key: message.key, value: message.value,
-          headers: message.headers.map { KafkaHeader(name: $0.name, value: $0.value) },
-          reportID: receipt.map(ReceiptCode.encode) ?? ReceiptCode.none,
+          headers: message.headers, reportID: receipt.map(ReceiptCode.encode) ?? ReceiptCode.none,
           timeoutMilliseconds: receipt == nil ? Self.answerMilliseconds : Self.sendMilliseconds)
         return
       } catch {
@@ -95,7 +90,7 @@ package final class KafkaTopicWriter: Sendable {
           }
           continue
         }
-        try giveUp(error, message: message, receipt: receipt, generation: generation)
+        try giveUp(error, message: message, receipt: receipt, generation: known)
         return
       }
     }
@@ -106,7 +101,7 @@ package final class KafkaTopicWriter: Sendable {
     _ error: KafkaError, message: OutgoingMessage, receipt: Receipt?, generation: UInt64
   ) throws(PipelineError) {
     if error.kind == .producerFailed || error.kind == .closed {
-      fail(generation: generation)
+      producer.fail(generation: generation, error)
       throw .producerUnavailable(error.description)
     }
     logger.limited(
@@ -122,81 +117,13 @@ package final class KafkaTopicWriter: Sendable {
       listener.delivered([receipt])
       return
     }
-    fail(generation: generation)
+    producer.fail(generation: generation, error)
     throw .producerUnavailable(error.description)
   }
 
   /// Flushes what the producer has; it ends by itself then.
   package func close(timeoutMilliseconds: Int32) {
-    let phase = state.withLock { state in
-      defer { state.phase = .closed }
-      return state.phase
-    }
-    closing.make()
-    if case .up(let producer, _) = phase {
-      producer.close(timeoutMilliseconds: timeoutMilliseconds, waitsForEnd: false)
-    }
-  }
-
-  private func build() throws(KafkaError) {
-    let generation = state.withLock { state in
-      state.generation += 1
-      return state.generation
-    }
-    let producer = try KafkaProducer(
-      configuration: configuration, topics: topics, timeoutMilliseconds: 10_000,
-      failed: { [weak self] error in
-        self?.logger.warning("the producer failed and is rebuilt", ["error": .init(error.description)])
-        self?.fail(generation: generation)
-      },
-      isExpendable: { $0 == ReceiptCode.none },
-      reports: { [weak self] reports in self?.take(reports) })
-    let isKept = state.withLock { state in
-      if case .closed = state.phase { return false }
-      state.phase = .up(producer, generation: generation)
-      return true
-    }
-    if !isKept { producer.abort() }
-  }
-
-  private func take(_ reports: [KafkaDeliveryReport]) {
-    for report in reports {
-      guard let error = report.error, error.kind != .purged else { continue }
-      unsent.add()
-      logger.limited(.warning, key: "report", "a message was not delivered", ["error": .init(error.description)])
-    }
-    let receipts = ReceiptCode.latest(reports.lazy.filter { $0.error == nil }.map { $0.reportID })
-    if !receipts.isEmpty { listener.delivered(receipts) }
-  }
-
-  /// Throws the producer of `generation` away and builds a new one on a thread of its own.
-  private func fail(generation: UInt64) {
-    let failed = state.withLock { state -> KafkaProducer? in
-      guard case .up(let producer, generation) = state.phase else { return nil }
-      state.phase = .down
-      return producer
-    }
-    guard let failed else { return }
-    rebuilds.add()
-    _ = OwnerThread("kafka-rebuild") { [self] in
-      failed.abort()
-      rebuild()
-    }
-  }
-
-  private func rebuild() {
-    var retry = Retry(baseMilliseconds: 100)
-    while true {
-      if closing.isRequested { return }
-      do throws(KafkaError) {
-        try build()
-        listener.rebuilt()
-        return
-      } catch {
-        logger.limited(.warning, key: "rebuild", "no producer yet", ["error": .init(error.description)])
-        retry.wait(unless: closing)
-      }
-    }
+    producer.close(timeoutMilliseconds: timeoutMilliseconds, waitsForEnd: false)
   }
 }
 

@@ -206,8 +206,8 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         sql: sql.addRejected,
         [
           batch.partition, inputTopics[row.input], row.offset, batch.number, row.arrival.postgres, Int16(row.reason),
-          row.detail, row.value, row.valueLength, row.valueHash, row.key, row.headers?.map(\.name),
-          row.headers?.map(\.value),
+          row.detail, row.value, row.valueLength, row.valueHash, row.key, row.headers?.names,
+          row.headers?.values,
         ])
     }
     for entry in batch.outbox {
@@ -216,7 +216,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         sql: sql.addOutbox,
         [
           batch.partition, entry.id, message.topic, message.partition, message.key, message.value,
-          message.headers.map(\.name), message.headers.map(\.value),
+          message.headers.names, message.headers.values,
         ])
     }
     for range in batch.lost {
@@ -292,14 +292,12 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     try perform { connection throws(PostgresError) in
       var entries: [OutboxEntry] = []
       for row in try connection.query(sql.outbox, [partition]) {
-        let names: [[UInt8]] = try row.decode(5)
-        let values: [[UInt8]] = try row.decode(6)
         entries.append(
           OutboxEntry(
             id: try row.decode(0),
             message: OutgoingMessage(
               topic: try row.decode(1), partition: try row.decode(2), key: try row.decode(3), value: try row.decode(4),
-              headers: zip(names, values).map { RecordHeader(name: $0, value: $1) })))
+              headers: try row.headers(5) ?? [])))
       }
       return entries
     }

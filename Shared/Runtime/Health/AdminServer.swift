@@ -1,4 +1,5 @@
 package import HTTP
+internal import JSON
 
 /// What operators and their tools ask of a process: `/livez`, `/readyz`, `/metrics`, `/version`.
 package enum AdminServer {
@@ -11,7 +12,7 @@ package enum AdminServer {
     router.get("/readyz") { request in answer(health.readiness(), isVerbose: request.query("verbose") != nil) }
     router.get("/metrics") { _ in .text(metrics.exposition(), contentType: MetricsText.contentType) }
     router.get("/version") { _ in
-      try .json(["service": service, "version": build.version, "revision": build.revision])
+      .json(["revision": .text(build.revision), "service": .text(service), "version": .text(build.version)])
     }
     return router
   }

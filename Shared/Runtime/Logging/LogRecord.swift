@@ -1,4 +1,5 @@
 package import AdCore
+internal import JSON
 
 /// How important a log record is, least first.
 package enum LogLevel: String, Sendable, CaseIterable, Comparable {
@@ -84,31 +85,27 @@ package enum LogFormat: Sendable {
   }
 
   private static func json(_ record: LogRecord) -> String {
-    var line = "{\"timestamp\":\"\(record.time.rfc3339Text)\",\"level\":\"\(record.level.rawValue)\",\"logger\":"
-    TextSafety.appendJSON(record.logger, to: &line)
-    line += ",\"message\":"
-    TextSafety.appendJSON(record.message, to: &line)
-    line += ",\"service\":"
-    TextSafety.appendJSON(record.service, to: &line)
-    var taken: Set<String> = ["timestamp", "level", "logger", "message", "service"]
+    var members: [JSONValue.Member] = [
+      .init("timestamp", .text(record.time.rfc3339Text)), .init("level", .text(record.level.rawValue)),
+      .init("logger", .text(TextSafety.cut(record.logger))), .init("message", .text(TextSafety.cut(record.message))),
+      .init("service", .text(TextSafety.cut(record.service))),
+    ]
+    var taken = Set(members.map(\.name))
     // A name that is taken already would make the object ambiguous.
     for (name, value) in record.metadata where taken.insert(name).inserted {
-      line += ","
-      TextSafety.appendJSON(name, to: &line, bytesMaximum: 128)
-      line += ":"
-      append(value, to: &line)
+      members.append(.init(TextSafety.cut(name, bytesMaximum: 128), json(value)))
     }
-    return line + "}\n"
+    return JSONValue.object(members).compactText + "\n"
   }
 
-  private static func append(_ value: LogValue, to line: inout String) {
+  private static func json(_ value: LogValue) -> JSONValue {
     switch value {
-    case .text(let text): TextSafety.appendJSON(text, to: &line)
-    case .integer(let number): line += String(number)
+    case .text(let text): .text(TextSafety.cut(text))
+    case .integer(let number): .integer(number)
     // JSON has no infinities.
-    case .number(let number): line += number.isFinite ? "\(number)" : "null"
-    case .boolean(let boolean): line += boolean ? "true" : "false"
-    case .redacted: line += "\"(secret)\""
+    case .number(let number): number.isFinite ? .number("\(number)") : .null
+    case .boolean(let boolean): .flag(boolean)
+    case .redacted: "(secret)"
     }
   }
 

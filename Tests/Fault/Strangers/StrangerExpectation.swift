@@ -33,12 +33,7 @@ enum StrangerExpectation {
   private static func headers(of record: StrangerRecord) -> RecordHeaders {
     var headers = RecordHeaders()
     // Later ones are handed to nobody.
-    for header in record.headers.prefix(KafkaRecordView.headersMaximum) {
-      header.name.withUnsafeBytes { name in
-        guard let value = header.value else { return headers.add(name: name, value: nil) }
-        value.withUnsafeBytes { headers.add(name: name, value: $0) }
-      }
-    }
+    for header in record.headers.prefix(KafkaRecordView.headersMaximum) { headers.add(header) }
     return headers
   }
 

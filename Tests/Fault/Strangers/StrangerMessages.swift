@@ -1,7 +1,9 @@
 import AdCore
 import AdEvents
 import FuzzTargets
+import JSON
 import Kafka
+import Records
 import TestValues
 
 /// A record that somebody writes who means no good.
@@ -10,7 +12,7 @@ struct StrangerRecord {
   var partition: Int32
   var key: [UInt8]?
   var value: [UInt8]?
-  var headers: [KafkaHeader]
+  var headers: [RecordHeader]
 }
 
 /// Makes records out of proper ones, by chance: flipped, cut, spliced, of other types, beyond all limits, with altered,
@@ -94,15 +96,15 @@ struct StrangerMessages {
   private mutating func record<Message: EventMessage>(
     _ topic: Topic, _ message: Message, _ partition: Int32, _ isInJSON: Bool, _ now: Timestamp
   ) throws -> StrangerRecord {
-    let json = isInJSON ? try message.json().get() : ""
+    let json = isInJSON ? try message.json().get().compactText : ""
     let headers =
-      CloudEventHeaders.make(
-        type: message.eventType, source: "/stranger", id: "\(chance.next())", time: now,
-        contentType: isInJSON ? "application/json" : "application/protobuf")
+      CloudEventHeaders(type: message.eventType, source: "/stranger").headers(
+        id: "\(chance.next())", time: now,
+        contentType: isInJSON ? CloudEventHeaders.jsonType : CloudEventHeaders.protobufType)
       + CloudEventHeaders.reply(topic: "ads.responses.\(Self.app)", partition: 0, correlationID: [1])
     return StrangerRecord(
       topic: topic, partition: partition, key: nil, value: isInJSON ? Array(json.utf8) : message.encoded(),
-      headers: headers.map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) })
+      headers: headers)
   }
 
   /// Genuine ones mostly: as they are, altered, or another's.
@@ -167,22 +169,24 @@ struct StrangerMessages {
   }
 
   private mutating func changeHeaders(_ record: inout StrangerRecord) {
-    func header(_ name: String, _ value: [UInt8]?) -> KafkaHeader { KafkaHeader(name: Array(name.utf8), value: value) }
+    func header(_ name: String, _ value: [UInt8]?) -> RecordHeader {
+      RecordHeader(name: Array(name.utf8), value: value)
+    }
     switch chance.number(0...9) {
-    case 0: record.headers.append(KafkaHeader("kafka_replyTopic", "__consumer_offsets"))
-    case 1: record.headers.append(KafkaHeader("kafka_replyTopic", "ads.responses.sudoku"))
+    case 0: record.headers.append(RecordHeader("kafka_replyTopic", "__consumer_offsets"))
+    case 1: record.headers.append(RecordHeader("kafka_replyTopic", "ads.responses.sudoku"))
     case 2:
       let partition = [Int32(-1), 9_999, .max, .min].randomElement(using: &chance) ?? -1
       record.headers.append(header("kafka_replyPartition", withUnsafeBytes(of: partition.bigEndian) { Array($0) }))
     case 3: record.headers.append(header("handbill_forwarded", samples.bytes(0...40)))
-    case 4: record.headers.append(KafkaHeader("content-type", "text/plain"))
-    case 5: record.headers.append(KafkaHeader("ce_type", "org.handbill.click.tapped.v2"))
+    case 4: record.headers.append(RecordHeader("content-type", "text/plain"))
+    case 5: record.headers.append(RecordHeader("ce_type", "org.handbill.click.tapped.v2"))
     case 6: record.headers.removeAll { _ in chance.number(0...2) == 0 }
     case 7: record.headers.append(header("ce_id", nil))
     case 8: record.headers = []
     default:
       let count = chance.number(1...100) == 1 ? 10_000 : 70
-      record.headers += (0..<count).map { KafkaHeader("header-\($0)", "value") }
+      record.headers += (0..<count).map { RecordHeader("header-\($0)", "value") }
       if chance.number(1...200) == 1 {
         record.headers.insert(header("kafka_correlationId", [UInt8](repeating: 1, count: 900_000)), at: 0)
       }
@@ -206,9 +210,8 @@ struct StrangerMessages {
     var record = StrangerRecord(
       topic: topic, partition: topic == .catalog ? 0 : Int32(chance.number(0...Int(partitions) - 1)),
       key: topic == .catalog ? Array("stranger-\(chance.number(0...99))".utf8) : nil, value: encoded,
-      headers: CloudEventHeaders.make(
-        type: type, source: "/stranger", id: "1", time: Timestamp(milliseconds: 0)
-      ).map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) })
+      headers: CloudEventHeaders(type: type, source: "/stranger")
+        .headers(id: "1", time: Timestamp(milliseconds: 0)))
     changeValue(&record)
     // A tombstone in the compacted topic means something; and what still decodes gets a field cut off.
     if record.value == nil { record.value = [] }

@@ -1,4 +1,5 @@
 import AdCore
+import JSON
 import Operations
 
 /// A catalogue file, as a person gives it to `handbill catalog apply`.

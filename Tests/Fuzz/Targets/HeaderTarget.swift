@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import Records
 
 /// A record's headers, as a stranger writes them. An input is a list of headers, each one byte for the name (or a
 /// length, where it is one that nobody knows), two for the value's length and the value; then the record's value.
@@ -85,13 +86,14 @@ enum HeaderTarget {
     let moment = Timestamp(milliseconds: 1_277_985_600_000)
     return zip(values, types).map { value, type in
       let headers =
-        CloudEventHeaders.make(type: type, source: "/fuzz", id: "id-1", time: moment)
+        CloudEventHeaders(type: type, source: "/fuzz").headers(id: "id-1", time: moment)
         + CloudEventHeaders.reply(topic: "ads.responses.app", partition: -1, correlationID: [1, 2, 3])
-        + [(name: "handbill_forwarded", value: [UInt8](repeating: 1, count: 34))]
+        + [RecordHeader("handbill_forwarded", [UInt8](repeating: 1, count: 34))]
       return headers.flatMap { header -> [UInt8] in
-        let number = names.firstIndex(of: header.name) ?? 0
-        let length = UInt16(header.value.count)
-        return [UInt8(number), UInt8(length >> 8), UInt8(length & 0xFF)] + header.value
+        let number = names.firstIndex { $0.utf8.elementsEqual(header.name) } ?? 0
+        let value = header.value ?? []
+        let length = UInt16(value.count)
+        return [UInt8(number), UInt8(length >> 8), UInt8(length & 0xFF)] + value
       } + [end] + value
     }
   }

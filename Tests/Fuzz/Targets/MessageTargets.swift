@@ -1,5 +1,7 @@
 import AdCore
 import AdEvents
+import JSON
+import Records
 
 /// The messages of all topics. The first byte of an input chooses form and `ce_type`, the rest is the record's value.
 enum MessageTargets {
@@ -75,7 +77,7 @@ enum MessageTargets {
     }
     guard again.encoded() == bytes else { return "it is encoded in two ways" }
     if !hasOwnIdentity, again != message { return "its own encoding says something else" }
-    guard case .success(let json) = message.json() else { return "it has no JSON form" }
+    guard case .success(let json) = message.json().map(\.compactText) else { return "it has no JSON form" }
     guard json.utf8.count <= Message.valueBytesMaximum else { return nil }
     var jsonHeaders = headers
     jsonHeaders.contentType = .json
@@ -90,7 +92,7 @@ enum MessageTargets {
     // One without any envelope, as a person feeds it by hand.
     if typeChoice == types.count + 1 {
       var headers = RecordHeaders()
-      if !contentType.isEmpty { add("content-type", Array(contentType.utf8), to: &headers) }
+      if !contentType.isEmpty { headers.add(RecordHeader("content-type", contentType)) }
       return headers
     }
     var headers = properHeaders(types[min(typeChoice, types.count - 1)], contentType: contentType)
@@ -104,16 +106,12 @@ enum MessageTargets {
   ) -> RecordHeaders {
     var headers = RecordHeaders()
     let made =
-      CloudEventHeaders.make(
-        type: type, source: "/fuzz", id: "id-1", time: Timestamp(milliseconds: 1_277_985_600_000),
-        contentType: contentType)
+      CloudEventHeaders(type: type, source: "/fuzz").headers(
+        id: "id-1", time: Timestamp(milliseconds: 1_277_985_600_000),
+        contentType: RecordHeader("content-type", contentType))
       + CloudEventHeaders.reply(topic: "ads.responses.app", partition: 3, correlationID: [1, 2, 3])
-    for (name, value) in made { add(name, value, to: &headers) }
+    for header in made { headers.add(header) }
     return headers
-  }
-
-  private static func add(_ name: String, _ value: [UInt8], to headers: inout RecordHeaders) {
-    Array(name.utf8).withUnsafeBytes { name in value.withUnsafeBytes { headers.add(name: name, value: $0) } }
   }
 
   /// Real values in all their forms.
@@ -125,7 +123,7 @@ enum MessageTargets {
       let typeIndex = Message.eventTypes.firstIndex(of: message.eventType) ?? 0
       let choice = UInt8(typeIndex) << 2
       seeds.append([choice] + message.encoded())
-      guard case .success(let json) = message.json() else { continue }
+      guard case .success(let json) = message.json().map(\.compactText) else { continue }
       seeds.append([choice | 1] + Array(json.utf8))
       let event = #"{"specversion":"1.0","id":"1","source":"/s","type":"\#(message.eventType.name)","data":\#(json)}"#
       seeds.append([choice | 2] + Array(event.utf8))

@@ -4,6 +4,7 @@ import Crypto
 import Foundation
 import Kafka
 import Pipeline
+import Records
 import Runtime
 import Synchronization
 import TestServices
@@ -92,7 +93,7 @@ final class RunningService {
     try send(
       request, to: .requests, partition: partition,
       headers: [
-        RecordHeader("kafka_replyTopic", Array(request.replyTopic.utf8)),
+        RecordHeader("kafka_replyTopic", request.replyTopic),
         RecordHeader("kafka_replyPartition", withUnsafeBytes(of: request.replyPartition.bigEndian) { Array($0) }),
         RecordHeader("kafka_correlationId", request.correlationID),
       ])
@@ -104,7 +105,7 @@ final class RunningService {
     let all = ClientHeaders.cloudEvent(of: message, id: "\(clock.monotonicMicroseconds)") + headers
     try producer.send(
       topic: topic.name, partition: partition, key: nil, value: message.encoded(),
-      headers: all.map { KafkaHeader(name: $0.name, value: $0.value) }, reportID: 0)
+      headers: all, reportID: 0)
   }
 
   /// Reads until `find` finds something, sending the catalogue's heartbeat meanwhile; nil when the time runs out.
@@ -128,7 +129,7 @@ final class RunningService {
         received.append(
           OutgoingMessage(
             topic: copy.topic, partition: copy.partition, key: copy.key, value: copy.value,
-            headers: copy.headers.map { RecordHeader(name: $0.name, value: $0.value ?? []) }))
+            headers: copy.headers))
       }
       if try isTrue() { return true }
     }

@@ -1,8 +1,10 @@
 import AdCore
 import AdEvents
 import AdSelectionCore
+import JSON
 import Pipeline
 import Postgres
+import Records
 import Runtime
 import TestServices
 import TestValues
@@ -70,7 +72,7 @@ final class SelectionPartition {
     let records = try requests.map { request in
       var writer = WireWriter(output: request.encoded())
       append(&writer)
-      let value = isJSON ? Array(try request.json().get().utf8) : writer.output
+      let value = isJSON ? Array(try request.json().get().compactText.utf8) : writer.output
       return try incoming(request, value: value, contentType: ClientHeaders.contentType(isJSON: isJSON))
     }
     try stored.process(records, arrival: arrival)
@@ -91,12 +93,12 @@ final class SelectionPartition {
     decoder.begin()
     var headers = ClientHeaders.cloudEvent(of: request, id: request.requestID.description)
     headers += [
-      contentType, RecordHeader("kafka_replyTopic", Array(request.replyTopic.utf8)),
+      contentType, RecordHeader("kafka_replyTopic", request.replyTopic),
       RecordHeader("kafka_replyPartition", withUnsafeBytes(of: request.replyPartition.bigEndian) { Array($0) }),
       RecordHeader("kafka_correlationId", request.correlationID),
     ]
     for header in headers {
-      header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { decoder.header(name: name, value: $0) } }
+      header.withUnsafeBytes { decoder.header(name: $0, value: $1) }
     }
     let (event, mark) = value.withUnsafeBytes { decoder.decode(input: 0, value: $0, arrival: clock.now()) }
     return (0, event, mark)
@@ -112,16 +114,16 @@ enum ClientHeaders {
   static func cloudEvent(of message: some EventMessage, id: String) -> [RecordHeader] {
     [
       contentType(isJSON: false),
-      RecordHeader("ce_specversion", Array("1.0".utf8)),
-      RecordHeader("ce_type", message.eventType.name.withUTF8Buffer { Array($0) }),
-      RecordHeader("ce_source", Array("/test".utf8)), RecordHeader("ce_id", Array(id.utf8)),
+      RecordHeader("ce_specversion", "1.0"),
+      RecordHeader("ce_type", "\(message.eventType.name)"),
+      RecordHeader("ce_source", "/test"), RecordHeader("ce_id", id),
     ]
   }
 
   static func decode<Message: EventMessage>(_: Message.Type, _ message: OutgoingMessage) throws -> Message {
     var headers = RecordHeaders()
     for header in message.headers {
-      header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { headers.add(name: name, value: $0) } }
+      headers.add(header)
     }
     return try (message.value ?? []).withUnsafeBytes { try Message.decode(value: $0, headers: headers).get() }
   }

@@ -3,6 +3,7 @@ import AdEvents
 import LocalProcesses
 import Pipeline
 import Postgres
+import Records
 import Runtime
 import TestServices
 import Testing

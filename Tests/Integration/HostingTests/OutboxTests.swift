@@ -5,6 +5,7 @@ import Kafka
 import LocalProcesses
 import PipelineHost
 import Postgres
+import Records
 import Runtime
 import TestServices
 import TestValues
@@ -64,9 +65,9 @@ struct OutboxTests {
     ) { _ in }
     try producer.warmUp(topics: [Topic.impressions.name], timeoutMilliseconds: 10_000)
     let headers = [
-      KafkaHeader("content-type", "application/protobuf"), KafkaHeader("ce_specversion", "1.0"),
-      KafkaHeader("ce_type", "\(EventType.impressionViewed.name)"), KafkaHeader("ce_source", "/test"),
-      KafkaHeader("ce_id", "1"),
+      RecordHeader("content-type", "application/protobuf"), RecordHeader("ce_specversion", "1.0"),
+      RecordHeader("ce_type", "\(EventType.impressionViewed.name)"), RecordHeader("ce_source", "/test"),
+      RecordHeader("ce_id", "1"),
     ]
     for _ in 0..<Self.records {
       try producer.send(

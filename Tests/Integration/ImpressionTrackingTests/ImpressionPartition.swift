@@ -115,7 +115,7 @@ extension Publications {
     messages.map { message in
       var headers = RecordHeaders()
       for header in message.headers {
-        header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { headers.add(name: name, value: $0) } }
+        headers.add(header)
       }
       let record = (message.value ?? []).withUnsafeBytes {
         Sequenced<AcceptedImpression>.decode(value: $0, headers: headers)

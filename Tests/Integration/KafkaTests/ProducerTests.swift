@@ -1,5 +1,6 @@
 import BrokerFaults
 import Foundation
+import Records
 import Testing
 import Threads
 
@@ -17,12 +18,12 @@ struct ProducerTests {
     for partition in [Int32(2), 9_999, -1, .max, .min] {
       let error = #expect(throws: KafkaError.self) {
         try producer.send(
-          topic: "events", partition: partition, key: nil, value: [1], headers: [KafkaHeader("a", "b")], reportID: 1)
+          topic: "events", partition: partition, key: nil, value: [1], headers: [RecordHeader("a", "b")], reportID: 1)
       }
       #expect(error?.kind == .unknownPartition)
     }
     try producer.send(
-      topic: "events", partition: 1, key: nil, value: [1], headers: [KafkaHeader("a", "b")], reportID: 7)
+      topic: "events", partition: 1, key: nil, value: [1], headers: [RecordHeader("a", "b")], reportID: 7)
     #expect(producer.close(timeoutMilliseconds: 10_000))
     #expect(reports.all == [KafkaDeliveryReport(reportID: 7, offset: 0, error: nil)])
     #expect(throws: KafkaError.closed) {
@@ -39,7 +40,7 @@ struct ProducerTests {
     let error = #expect(throws: KafkaError.self) {
       try producer.send(
         topic: "events", partition: 0, key: nil, value: [UInt8](repeating: 0, count: 1_500_000),
-        headers: [KafkaHeader("a", "b")], reportID: 1)
+        headers: [RecordHeader("a", "b")], reportID: 1)
     }
     #expect(error?.kind == .recordRefused)
     #expect(producer.recordsInFlight == 0)

@@ -1,4 +1,5 @@
 import Foundation
+import Records
 import Testing
 
 @testable import Kafka
@@ -17,10 +18,10 @@ struct RoundTripTests {
     #expect(producer.partitionCount(topic: "events") == 2)
 
     let headers = [
-      KafkaHeader("ce_id", "1"), KafkaHeader(name: Array("none".utf8), value: nil),
-      KafkaHeader(name: Array("empty".utf8), value: []), KafkaHeader("ce_id", "again"),
+      RecordHeader("ce_id", "1"), RecordHeader(name: Array("none".utf8), value: nil),
+      RecordHeader(name: Array("empty".utf8), value: []), RecordHeader("ce_id", "again"),
     ]
-    let sent: [(key: [UInt8]?, value: [UInt8]?, headers: [KafkaHeader])] = [
+    let sent: [(key: [UInt8]?, value: [UInt8]?, headers: [RecordHeader])] = [
       ([1, 2], [3, 0, 4], headers), (nil, nil, []), ([], [], []), ([9], nil, [headers[0]]),
     ]
     for (index, record) in sent.enumerated() {

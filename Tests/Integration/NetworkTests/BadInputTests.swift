@@ -4,6 +4,7 @@ import Foundation
 import Kafka
 import LocalProcesses
 import Postgres
+import Records
 import Runtime
 import TestValues
 import Testing
@@ -66,11 +67,11 @@ extension WholeNetwork {
       for topic in topics {
         for bad in Self.bad {
           var headers = [
-            KafkaHeader("ce_id", "bad"), KafkaHeader("ce_source", "/test"), KafkaHeader("ce_specversion", "1.0"),
+            RecordHeader("ce_id", "bad"), RecordHeader("ce_source", "/test"), RecordHeader("ce_specversion", "1.0"),
           ]
           let type: EventType = topic == Topic.impressions.name ? .impressionViewed : .clickTapped
-          headers.append(KafkaHeader("ce_type", "\(type.name)"))
-          if let contentType = bad.contentType { headers.append(KafkaHeader("content-type", contentType)) }
+          headers.append(RecordHeader("ce_type", "\(type.name)"))
+          if let contentType = bad.contentType { headers.append(RecordHeader("content-type", contentType)) }
           try producer.send(topic: topic, partition: 0, key: nil, value: bad.value, headers: headers, reportID: 0)
         }
       }

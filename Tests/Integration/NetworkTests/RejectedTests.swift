@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import Foundation
+import JSON
 import Kafka
 import LocalProcesses
 import Operations
@@ -77,11 +78,11 @@ extension WholeNetwork {
         identity: identity)
       func send(_ type: EventType, _ value: [UInt8]?) throws {
         let topic: Topic = type == .clickTapped ? .clicks : .impressions
-        let headers = CloudEventHeaders.make(
-          type: type, source: "/test", id: "one", time: SystemClock().now)
+        let headers = CloudEventHeaders(type: type, source: "/test")
+          .headers(id: "one", time: SystemClock().now)
         try producer.send(
           topic: topic.name, partition: 1, key: Array("somebody".utf8), value: value,
-          headers: headers.map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) }, reportID: 0)
+          headers: headers, reportID: 0)
       }
       try send(.impressionViewed, viewed.encoded())
       try send(.impressionViewed, [8])

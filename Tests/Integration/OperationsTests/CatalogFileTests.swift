@@ -1,5 +1,6 @@
 import AdCore
 import Foundation
+import JSON
 import LocalProcesses
 import Testing
 
@@ -71,7 +72,9 @@ struct CatalogFileTests {
     }
   }
 
-  @Test("what is no JSON, and the same record twice, is refused", arguments: ["", "{", "[1]", "7"])
+  @Test(
+    "what is no JSON, or says a member twice, is refused",
+    arguments: ["", "{", "[1]", "7", #"{"ads":[],"ads":[]}"#])
   func syntax(text: String) {
     #expect(Samples.problems(text).count == 1)
   }

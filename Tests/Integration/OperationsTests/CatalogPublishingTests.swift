@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import JSON
 import Kafka
 import LocalProcesses
 import Postgres
@@ -98,9 +99,7 @@ private func readTopic(_ kafka: KafkaConfiguration, count: Int) throws -> [Catal
     guard let record = found, let value = record.value else { return nil }
     var headers = RecordHeaders()
     for header in record.headers {
-      header.name.withUnsafeBytes { name in
-        (header.value ?? []).withUnsafeBytes { headers.add(name: name, value: $0) }
-      }
+      headers.add(header)
     }
     let message = try value.withUnsafeBytes { try CatalogMessage.decode(value: $0, headers: headers).get() }
     #expect(record.key == Array(message.key.utf8))

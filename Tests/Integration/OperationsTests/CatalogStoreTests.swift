@@ -1,5 +1,6 @@
 import AdCore
 import Crypto
+import JSON
 import LocalProcesses
 import Postgres
 import TestServices

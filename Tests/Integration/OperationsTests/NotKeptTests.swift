@@ -1,4 +1,5 @@
 import AdCore
+import JSON
 import Postgres
 import Runtime
 import TestServices

@@ -1,5 +1,6 @@
 import AdCore
 import Foundation
+import JSON
 import LocalProcesses
 import Postgres
 import TestServices

@@ -1,4 +1,5 @@
 import AdCore
+import JSON
 import LocalProcesses
 import Postgres
 import Testing

@@ -1,3 +1,5 @@
+import JSON
+
 @testable import Operations
 
 /// A small network as a catalogue file.

@@ -1,3 +1,4 @@
+import JSON
 import LocalProcesses
 import Postgres
 import TestServices

@@ -3,6 +3,7 @@ import AdEvents
 import BrokerFaults
 import Foundation
 import Kafka
+import Records
 import Synchronization
 import Testing
 
@@ -66,13 +67,11 @@ private final class FakeNetwork: Sendable {
         else { continue }
         let stranger = AdResponse(requestID: DeviceClock.newID(), outcome: .error(.unknown, detail: ""))
         for (message, correlation) in [(stranger, [UInt8](repeating: 1, count: 16)), (response, correlation)] {
-          let headers = CloudEventHeaders.make(
-            type: message.eventType, source: "/test", id: message.requestID.description, time: DeviceClock.wall)
+          let headers = CloudEventHeaders(type: message.eventType, source: "/test")
+            .headers(id: message.requestID.description, time: DeviceClock.wall)
           try producer.send(
             topic: responses, partition: Int32(partition[3]), key: nil, value: message.encoded(),
-            headers: headers.map { KafkaHeader(name: Array($0.name.utf8), value: $0.value) } + [
-              KafkaHeader(name: Array("kafka_correlationId".utf8), value: correlation)
-            ], reportID: 0)
+            headers: headers + [RecordHeader("kafka_correlationId", correlation)], reportID: 0)
         }
       }
       if !batch.isEmpty {
@@ -205,9 +204,7 @@ struct KafkaTransportTests {
       let decoded = event.record.value?.withUnsafeBytes { bytes in
         var headers = RecordHeaders()
         for header in event.record.headers {
-          header.name.withUnsafeBytes { name in
-            header.value?.withUnsafeBytes { headers.add(name: name, value: $0) }
-          }
+          headers.add(header)
         }
         return ImpressionEvent.decode(value: bytes, headers: headers)
       }

@@ -1,4 +1,5 @@
 import Crypto
+import Records
 import Testing
 
 @testable import AdCore

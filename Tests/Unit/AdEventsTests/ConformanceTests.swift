@@ -1,5 +1,6 @@
 import AdCore
 import Foundation
+import JSON
 import Testing
 
 @testable import AdEvents
@@ -157,7 +158,7 @@ struct ConformanceTests {
     var input = ""
     for (message, _, bytes) in cases {
       let json = try bytes.withUnsafeBytes {
-        try ProtobufJSON.json(fromProtobuf: $0, schemaName: message.schemaName).get()
+        try ProtobufJSON.json(fromProtobuf: $0, schemaName: message.schemaName).get().compactText
       }
       input += "\(message.schemaName)\t\(hexadecimal(bytes))\t\(hexadecimal(json.utf8))\n"
     }

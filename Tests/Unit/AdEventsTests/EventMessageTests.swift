@@ -1,5 +1,6 @@
 import AdCore
 import FuzzTargets
+import Records
 import Testing
 
 @testable import AdEvents
@@ -9,11 +10,10 @@ func properHeaders(_ type: EventType, contentType: String = "application/protobu
   var headers = RecordHeaders()
   let time = Timestamp(milliseconds: 1_277_985_600_000)
   let made =
-    CloudEventHeaders.make(type: type, source: "/tests", id: "id-1", time: time, contentType: contentType)
+    CloudEventHeaders(type: type, source: "/tests")
+    .headers(id: "id-1", time: time, contentType: RecordHeader("content-type", contentType))
     + CloudEventHeaders.reply(topic: "ads.responses.app", partition: 3, correlationID: [1, 2, 3])
-  for (name, value) in made {
-    Array(name.utf8).withUnsafeBytes { name in value.withUnsafeBytes { headers.add(name: name, value: $0) } }
-  }
+  for header in made { headers.add(header) }
   return headers
 }
 

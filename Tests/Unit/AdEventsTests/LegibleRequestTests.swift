@@ -1,6 +1,7 @@
 import AdCore
 import Foundation
 import FuzzTargets
+import JSON
 import Testing
 
 @testable import AdEvents
@@ -59,7 +60,7 @@ struct LegibleRequestTests {
 
   @Test("in JSON and in structured mode a field of another type is left out, and the others are read")
   func json() throws {
-    let sound = try request().json().get()
+    let sound = try request().json().get().compactText
     let wrong = sound.replacing("\"placement\":\"", with: "\"deadlineMilliseconds\":{},\"placement\":\"")
       .replacing(",\"deadlineMilliseconds\":\"\(request().deadlineMilliseconds)\"", with: "")
     var headers = properHeaders(.adRequested)

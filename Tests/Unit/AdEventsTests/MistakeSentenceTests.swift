@@ -1,5 +1,7 @@
 import AdCore
 import FuzzTargets
+import JSON
+import Records
 import Testing
 
 @testable import AdEvents
@@ -17,20 +19,18 @@ struct MistakeSentenceTests {
     return rejected
   }
 
-  private func headers(_ changes: (name: String, value: [UInt8])...) -> RecordHeaders {
+  private func headers(_ changes: RecordHeader...) -> RecordHeaders {
     var headers = properHeaders(.adRequested)
-    for (name, value) in changes {
-      Array(name.utf8).withUnsafeBytes { name in value.withUnsafeBytes { headers.add(name: name, value: $0) } }
-    }
+    for header in changes { headers.add(header) }
     return headers
   }
 
   @Test("A name that is none is answered with those that there are")
   func names() throws {
-    let json = try request().json().get()
+    let json = try request().json().get().compactText
     let device = try #require(json.firstMatch(of: #/"device":"([^"]*)"/#)).output.1
     let bytes = Array(json.replacing("\"device\":\"\(device)\"", with: "\"device\":\"tablet\"").utf8)
-    let detail = try rejected(bytes, headers(("content-type", Array("application/json".utf8)))).rejection.detail
+    let detail = try rejected(bytes, headers(RecordHeader("content-type", "application/json"))).rejection.detail
     let shape = try #require(MessageShape.all[AdRequest.schemaName]?.fields.first { $0.jsonName == "device" })
     guard case .choice(let names) = shape.kind else {
       Issue.record("a device has names")
@@ -43,14 +43,14 @@ struct MistakeSentenceTests {
   func headersOfMistakes() throws {
     let bytes = request().encoded()
     for type in ["org.handbill.ad.wanted.v1", "org.handbill.click.tapped.v1"] {
-      let detail = try rejected(bytes, headers(("ce_type", Array(type.utf8)))).rejection.detail
+      let detail = try rejected(bytes, headers(RecordHeader("ce_type", type))).rejection.detail
       #expect(detail.contains("org.handbill.ad.requested.v1"), "\(detail)")
     }
-    let content = try rejected(bytes, headers(("content-type", Array("text/plain".utf8)))).rejection.detail
+    let content = try rejected(bytes, headers(RecordHeader("content-type", "text/plain"))).rejection.detail
     for name in ["application/protobuf", "application/json", "application/cloudevents+json"] {
       #expect(content.contains(name), "\(content)")
     }
-    let reply = try rejected(bytes, headers(("kafka_replyPartition", Array("12".utf8)))).rejection.detail
+    let reply = try rejected(bytes, headers(RecordHeader("kafka_replyPartition", "12"))).rejection.detail
     #expect(reply == "kafka_replyPartition has 2 bytes: give 4, the number big-endian")
   }
 
@@ -61,7 +61,7 @@ struct MistakeSentenceTests {
     let text = "\(sound.requestID)"
     let bytes: [UInt8]
     if isJSON {
-      let json = try sound.json().get()
+      let json = try sound.json().get().compactText
       let id = try #require(json.firstMatch(of: #/"requestId":"([^"]*)"/#)).output.1
       bytes = Array(json.replacing("\"requestId\":\"\(id)\"", with: "\"requestId\":\"\(text)\"").utf8)
     } else {
@@ -70,7 +70,7 @@ struct MistakeSentenceTests {
       // Behind it all other fields; the sound id among them is the first 18 bytes.
       bytes = writer.output + sound.encoded().dropFirst(18)
     }
-    let found = try rejected(bytes, isJSON ? headers(("content-type", Array("application/json".utf8))) : headers())
+    let found = try rejected(bytes, isJSON ? headers(RecordHeader("content-type", "application/json")) : headers())
     #expect(
       found.rejection
         == Rejection(

@@ -1,6 +1,8 @@
 import AdCore
 import Foundation
 import FuzzTargets
+import JSON
+import Records
 import Testing
 
 @testable import AdEvents
@@ -76,16 +78,17 @@ struct TopicTests {
     #expect(outcome.status == 0, "\(outcome.errors)")
   }
 
+  private func name(of header: RecordHeader) -> String { String(decoding: header.name, as: UTF8.self) }
+
   @Test("the description of a record's headers says exactly what is taken", .enabled(if: Program.python != nil))
   func headers() throws {
     var maker = SampleMaker(seed: 5)
     let click = maker.click()
-    let json = try click.json().get()
-    let attributes = CloudEventHeaders.make(
-      type: click.eventType, source: "/test", id: "1", time: .init(milliseconds: 0)
-    )
-    .filter { ["ce_specversion", "ce_id", "ce_source", "ce_type"].contains($0.name) }
-    let event = attributes.map { "\"\($0.name.dropFirst(3))\":\"\(String(decoding: $0.value, as: UTF8.self))\"" }
+    let json = try click.json().get().compactText
+    let attributes = CloudEventHeaders(type: click.eventType, source: "/test")
+      .headers(id: "1", time: .init(milliseconds: 0))
+      .filter { ["ce_specversion", "ce_id", "ce_source", "ce_type"].contains(name(of: $0)) }
+    let event = attributes.map { "\"\(name(of: $0).dropFirst(3))\":\"\($0.text)\"" }
     let structured = "{\(event.joined(separator: ",")),\"data\":\(json)}"
     let values = [click.encoded(), Array(json.utf8), Array(structured.utf8)]
     var input = ""
@@ -93,20 +96,16 @@ struct TopicTests {
     for contentType in [nil, "application/protobuf", "application/json", "application/cloudevents+json", "text/plain"] {
       for chosen in 0..<1 << attributes.count {
         var headers = attributes.indices.filter { chosen >> $0 & 1 == 1 }.map { attributes[$0] }
-        if let contentType { headers.append(("content-type", Array(contentType.utf8))) }
+        if let contentType { headers.append(RecordHeader("content-type", contentType)) }
         var read = RecordHeaders()
-        for header in headers {
-          Array(header.name.utf8).withUnsafeBytes { name in
-            header.value.withUnsafeBytes { read.add(name: name, value: $0) }
-          }
-        }
+        for header in headers { read.add(header) }
         expected.append(
           values.contains { bytes in
             bytes.withUnsafeBytes {
               if case .success = ClickEvent.decode(value: $0, headers: read) { true } else { false }
             }
           })
-        let members = headers.map { "\"\($0.name)\":\"\(String(decoding: $0.value, as: UTF8.self))\"" }
+        let members = headers.map { "\"\(name(of: $0))\":\"\($0.text)\"" }
         input += "{\(members.joined(separator: ","))}\n"
       }
     }

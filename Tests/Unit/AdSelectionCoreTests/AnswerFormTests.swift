@@ -1,5 +1,7 @@
 import AdCore
 import AdEvents
+import JSON
+import Records
 import Testing
 
 @testable import AdSelectionCore
@@ -27,7 +29,7 @@ struct AnswerFormTests {
   ///
   /// - Parameter append: adds to the members of the request in JSON.
   private func asked(_ rig: PartitionRig, _ form: Form, append: String = "") throws -> SelectionInput {
-    let json = String(try request.json().get().dropLast()) + append + "}"
+    let json = String(try request.json().get().compactText.dropLast()) + append + "}"
     var headers = MistakenRequestTests.headers(app: request.app).filter { $0.name != Array("content-type".utf8) }
     var value = json
     let contentType: String?
@@ -45,11 +47,11 @@ struct AnswerFormTests {
         {"specversion":"1.0","id":"1","source":"/test","type":"org.handbill.ad.requested.v1","data":\(json)}
         """
     }
-    if let contentType { headers.append(RecordHeader("content-type", Array(contentType.utf8))) }
+    if let contentType { headers.append(RecordHeader("content-type", contentType)) }
     var decoder = try SelectionDecoder(ring: rig.ring)
     decoder.begin()
     for header in headers {
-      header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { decoder.header(name: name, value: $0) } }
+      header.withUnsafeBytes { decoder.header(name: $0, value: $1) }
     }
     let bytes = form.isJSON ? Array(value.utf8) : request.encoded()
     return bytes.withUnsafeBytes { decoder.decode(input: 0, value: $0, arrival: Samples.now).event }

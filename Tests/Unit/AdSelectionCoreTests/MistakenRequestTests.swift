@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import Records
 import Testing
 
 @testable import AdSelectionCore
@@ -66,19 +67,17 @@ struct MistakenRequestTests {
     var decoder = try SelectionDecoder(ring: rig.ring)
     decoder.begin()
     for header in headers ?? Self.headers(app: request.app) {
-      header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { decoder.header(name: name, value: $0) } }
+      header.withUnsafeBytes { decoder.header(name: $0, value: $1) }
     }
     return writer.output.withUnsafeBytes { decoder.decode(input: 0, value: $0, arrival: Samples.now).event }
   }
 
   static func headers(app: AppID, replyPartition: [UInt8] = [0, 0, 0, 1]) -> [RecordHeader] {
-    let made =
-      CloudEventHeaders.make(type: .adRequested, source: "/test", id: "1", time: Samples.now)
+    CloudEventHeaders(type: .adRequested, source: "/test").headers(id: "1", time: Samples.now)
       + [
-        ("kafka_replyTopic", Array(Topic.responses(for: app).utf8)), ("kafka_replyPartition", replyPartition),
-        ("kafka_correlationId", [1, 2, 3]),
+        RecordHeader("kafka_replyTopic", Topic.responses(for: app)),
+        RecordHeader("kafka_replyPartition", replyPartition), RecordHeader("kafka_correlationId", [1, 2, 3]),
       ]
-    return made.map { RecordHeader(name: Array($0.name.utf8), value: $0.value) }
   }
 
   @Test(

@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import Crypto
+import Records
 import TestValues
 import Testing
 
@@ -151,7 +152,7 @@ struct PartitionRig {
   static func response(_ message: OutgoingMessage) throws -> AdResponse {
     var headers = RecordHeaders()
     for header in message.headers {
-      header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { headers.add(name: name, value: $0) } }
+      headers.add(header)
     }
     return try (message.value ?? []).withUnsafeBytes { try AdResponse.decode(value: $0, headers: headers).get() }
   }

@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import Records
 import Testing
 
 @testable import AdSelectionCore
@@ -85,7 +86,7 @@ struct PartitionTests {
     let forward = try #require(batch.forwards.first)
     #expect(forward.topic == "ads.requests")
     #expect(forward.partition == incoming.partition(count: PartitionRig.partitionCount))
-    let mark = try #require(forward.headers.first).value
+    let mark = try #require(forward.headers.first?.value)
     let isOurs = mark.withUnsafeBytes { mark in
       incoming.payload.withUnsafeBytes { payload in
         let marks = try? ForwardingMark(ring: rig.ring)

@@ -102,7 +102,7 @@ struct Samples {
       snapshot: snapshot(at: now), freshness: freshness, now: now, seed: seed, serveIDRandom: (high: 0xABC, low: 0xDEF))
   }
 
-  func decide(_ arrived: ArrivedRequest, now: Timestamp = Samples.now) -> Decision {
+  func decide(_ arrived: SampleRequest, now: Timestamp = Samples.now) -> Decision {
     var state = state
     return RequestDecision.decide(arrived, state: &state, context: context(now: now))
   }
@@ -120,14 +120,36 @@ struct Samples {
   func request(
     _ number: UInt64 = 1, key: [UInt8] = Samples.liveKey, arrival: Timestamp = Samples.now,
     change: (inout AdRequest) -> Void = { _ in }
-  ) throws -> ArrivedRequest {
+  ) throws -> SampleRequest {
     var request = AdRequest(
       requestID: UUIDv7(timestamp: arrival, randomHigh: 1, randomLow: number), appKey: "key", app: apps[0].id,
       placement: try #require(PlacementID("home")), clientID: "client-\(number)", sessionID: "session",
       country: try #require(Country("US")), device: .phone, requiredSizes: [], currentSize: "",
       isInterstitial: false, deadlineMilliseconds: 2_000, replyPartition: 0, replyTopic: "", correlationID: [])
     change(&request)
-    return ArrivedRequest(
+    return SampleRequest(
       request: request, appKeyHash: key, clientHash: number, partition: 3, arrival: arrival)
+  }
+}
+
+/// A request on its way into a decision.
+struct SampleRequest {
+  var request: AdRequest
+  var appKeyHash: [UInt8]?
+  var clientHash: UInt64
+  var partition: Int32
+  var arrival: Timestamp
+
+  var incoming: IncomingRequest {
+    IncomingRequest(
+      content: .sound(request), appKeyHash: appKeyHash, clientHash: clientHash, payload: [], isJSON: false, mark: [])
+  }
+
+  var asked: AskedRequest { incoming.asked(partition: partition, arrival: arrival) }
+}
+
+extension RequestDecision {
+  static func decide(_ sample: SampleRequest, state: inout PartitionState, context: DecisionContext) -> Decision {
+    decide(sample.incoming, asked: sample.asked, state: &state, context: context)
   }
 }

@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import Pipeline
+import Records
 import Testing
 
 @testable import ClickTrackingCore
@@ -19,7 +20,7 @@ struct DecoderTests {
     var decoder = try service.makeDecoder()
     decoder.begin()
     for header in message.headers {
-      header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { decoder.header(name: name, value: $0) } }
+      header.withUnsafeBytes { decoder.header(name: $0, value: $1) }
     }
     guard let value = message.value else { return decoder.decode(input: input, value: nil, arrival: Samples.now) }
     return value.withUnsafeBytes { decoder.decode(input: input, value: $0, arrival: Samples.now) }
@@ -93,7 +94,7 @@ struct DecoderTests {
     #expect(message.key == click.terms.serveID.utf8)
     var headers = RecordHeaders()
     for header in message.headers {
-      header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { headers.add(name: name, value: $0) } }
+      headers.add(header)
     }
     let read = (message.value ?? []).withUnsafeBytes { Sequenced<AcceptedClick>.decode(value: $0, headers: headers) }
     #expect(read == .success(.record(sequence: 5, click)))

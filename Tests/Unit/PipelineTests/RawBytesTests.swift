@@ -1,4 +1,5 @@
 import AdCore
+import Records
 import TestValues
 import Testing
 
@@ -35,7 +36,7 @@ struct RawBytesTests {
     }
     pointer(record.key) { key in pointer(record.value) { bytes.begin(key: key, value: $0) } }
     for header in record.headers {
-      header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { bytes.addHeader(name: name, value: $0) } }
+      header.withUnsafeBytes { bytes.addHeader(name: $0, value: $1) }
     }
     return bytes.finish()
   }

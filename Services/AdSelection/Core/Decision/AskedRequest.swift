@@ -15,12 +15,6 @@ package struct AskedRequest: Hashable, Sendable {
   /// The moment after which nobody waits for the answer. Where the request does not say, the last that there can be.
   package var deadline: Timestamp
 
-  /// A request that can be read whole.
-  package init(_ request: AdRequest, clientHash: UInt64, partition: Int32, arrival: Timestamp) {
-    self.init(LegibleRequest(request), clientHash: clientHash, partition: partition, arrival: arrival)
-  }
-
-  /// What can be read of one with a mistake.
   package init(_ request: LegibleRequest, clientHash: UInt64, partition: Int32, arrival: Timestamp) {
     requestID = request.requestID
     app = request.app

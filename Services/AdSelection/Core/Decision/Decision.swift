@@ -1,49 +1,6 @@
 package import AdCore
 package import AdEvents
 
-/// A request on its way into a decision, with what the shell has worked out of it.
-package struct ArrivedRequest: Hashable, Sendable {
-  package var request: AdRequest
-  /// SHA-256 of the request's app key; nil without one.
-  package var appKeyHash: [UInt8]?
-  /// The keyed hash of the client id, else of the session id (A8).
-  package var clientHash: UInt64
-  package var partition: Int32
-  package var arrival: Timestamp
-
-  package init(
-    request: AdRequest, appKeyHash: [UInt8]?, clientHash: UInt64, partition: Int32, arrival: Timestamp
-  ) {
-    self.request = request
-    self.appKeyHash = appKeyHash
-    self.clientHash = clientHash
-    self.partition = partition
-    self.arrival = arrival
-  }
-
-  package var asked: AskedRequest {
-    AskedRequest(request, clientHash: clientHash, partition: partition, arrival: arrival)
-  }
-}
-
-/// A request that is rejected, on its way into a decision: it is answered and counted all the same (M1).
-package struct MistakenRequest: Hashable, Sendable {
-  package var asked: AskedRequest
-  /// SHA-256 of the app key; nil where there is none to be read.
-  package var appKeyHash: [UInt8]?
-  /// What is wrong with it: the sentence that the answer tells.
-  package var rejection: Rejection
-  /// What can be read of its sizes.
-  package var sizes: RequestedSizes?
-
-  package init(asked: AskedRequest, appKeyHash: [UInt8]?, rejection: Rejection, sizes: RequestedSizes? = nil) {
-    self.asked = asked
-    self.sizes = sizes
-    self.appKeyHash = appKeyHash
-    self.rejection = rejection
-  }
-}
-
 /// A served ad before its token is made.
 package struct Serve: Hashable, Sendable {
   package var terms: ServedTerms

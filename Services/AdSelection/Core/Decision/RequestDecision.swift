@@ -15,35 +15,33 @@ internal import AdEvents
 /// 9. a developer or ad-hoc build: a test ad, nothing, or an injected error (A1, A2);
 /// 10. the country (A5), then the auction: an ad or `inventoryUnavailable`.
 package enum RequestDecision {
-  /// Decides `arrived` and changes `state` by what that uses.
+  /// Decides a request, and changes `state` by what that uses. One with a mistake counts as one (M1), and its answer is
+  /// the sentence that says what to change.
   package static func decide(
-    _ arrived: ArrivedRequest, state: inout PartitionState, context: DecisionContext
+    _ incoming: IncomingRequest, asked: AskedRequest, state: inout PartitionState, context: DecisionContext
   ) -> Decision {
-    let asked = arrived.asked
-    var decision = decide(asked, keyHash: arrived.appKeyHash, state: &state, context: context) { build, state in
-      var facts = Facts(arrived, isTest: build != .distribution)
-      return decideAnew(&facts, build: build, moment: asked.moment(now: context.now), state: &state, context: context)
+    var decision: Decision
+    switch incoming.content {
+    case .sound(let request):
+      decision = decide(asked, keyHash: incoming.appKeyHash, state: &state, context: context) { build, state in
+        var facts = Facts(request: request, asked: asked, isTest: build != .distribution)
+        return decideAnew(&facts, build: build, state: &state, context: context)
+      }
+    case .mistaken(_, let rejection):
+      let mistake = rejection.detail
+      decision = decide(asked, keyHash: incoming.appKeyHash, state: &state, context: context) { build, _ in
+        Decision(
+          outcome: .refused(.requestInvalid, detail: mistake), reason: .requestInvalid, isTest: build != .distribution)
+      }
+      if decision.reason.isWithoutAppKey, case .refused(let reason, let detail) = decision.outcome {
+        decision.outcome = .refused(reason, detail: "\(detail); \(mistake)")
+      }
     }
     if decision.size == nil {
       // It was refused before its sizes mattered: its report's line has them all the same.
-      decision.size = LegibleRequest(arrived.request).sizes?.size(on: arrived.request.device)
+      let legible = incoming.legible
+      decision.size = legible.device.flatMap { legible.sizes?.size(on: $0) }
     }
-    return decision
-  }
-
-  /// Decides a request with a mistake: it counts as one (M1), and its answer is the sentence that says what to change.
-  package static func decide(
-    _ mistaken: MistakenRequest, state: inout PartitionState, context: DecisionContext
-  ) -> Decision {
-    let mistake = mistaken.rejection.detail
-    var decision = decide(mistaken.asked, keyHash: mistaken.appKeyHash, state: &state, context: context) { build, _ in
-      Decision(
-        outcome: .refused(.requestInvalid, detail: mistake), reason: .requestInvalid, isTest: build != .distribution)
-    }
-    if decision.reason.isWithoutAppKey, case .refused(let reason, let detail) = decision.outcome {
-      decision.outcome = .refused(reason, detail: "\(detail); \(mistake)")
-    }
-    decision.size = mistaken.asked.device.flatMap { mistaken.sizes?.size(on: $0) }
     return decision
   }
 
@@ -80,10 +78,9 @@ package enum RequestDecision {
   }
 
   private static func decideAnew(
-    _ facts: inout Facts, build: BuildKind, moment: Timestamp, state: inout PartitionState, context: DecisionContext
+    _ facts: inout Facts, build: BuildKind, state: inout PartitionState, context: DecisionContext
   ) -> Decision {
-    let arrived = facts.arrived
-    let request = arrived.request
+    let request = facts.request
     let app: App
     switch AppAdmission.judge(request.app, build: build, snapshot: context.snapshot) {
     case .refused(let reason, let detail): return facts.decision(.refused(reason, detail: detail), reason)
@@ -97,13 +94,13 @@ package enum RequestDecision {
     {
     case .refused(_, let detail): return facts.decision(.refused(.sizeRefused, detail: detail), .sizeRefused)
     case .resolved(let required, let current):
-      builder = ServeBuilder(arrived, app: app, requiredSizes: required, currentSize: current, context: context)
+      builder = ServeBuilder(facts, app: app, requiredSizes: required, currentSize: current, context: context)
       facts.currentSize = current
     }
 
     switch state.throttle.admit(
-      client: arrived.clientHash, placement: request.placement, isInterstitial: request.isInterstitial,
-      now: moment)
+      client: facts.asked.clientHash, placement: request.placement, isInterstitial: request.isInterstitial,
+      now: facts.asked.moment(now: context.now))
     {
     case .tooSoon: return facts.noAd(.tooSoon)
     case .tooManyAtOnce: return facts.noAd(.tooManyAtOnce)
@@ -122,7 +119,7 @@ package enum RequestDecision {
     let testAds = TestAds(
       seed: context.seed, fillBasisPoints: settings.testFillBasisPoints,
       errorBasisPoints: settings.testErrorBasisPoints)
-    let client = facts.arrived.clientHash
+    let client = facts.asked.clientHash
     switch testAds.outcome(client: client, ordinal: state.testSequence.next(for: client)) {
     case .unfilled: return facts.noAd(.testUnfilled)
     case .injected(let error): return facts.noAd(.testError, error)
@@ -133,7 +130,7 @@ package enum RequestDecision {
   private static func decideLive(
     _ facts: Facts, builder: ServeBuilder, state: inout PartitionState, context: DecisionContext
   ) -> Decision {
-    let request = facts.arrived.request
+    let request = facts.request
     guard context.snapshot.settings?.isServed(request.country) ?? false else {
       return facts.noAd(.countryNotServed)
     }
@@ -167,15 +164,11 @@ package enum RequestDecision {
 
 /// What has become known of a request while it is being decided.
 struct Facts {
-  let arrived: ArrivedRequest
+  let request: AdRequest
+  let asked: AskedRequest
   let isTest: Bool
   /// Nil until the request's sizes are resolved.
   var currentSize: AdSize?
-
-  init(_ arrived: ArrivedRequest, isTest: Bool) {
-    self.arrived = arrived
-    self.isTest = isTest
-  }
 
   /// No ad, with the error of the reason or one that did not happen (A2).
   func noAd(

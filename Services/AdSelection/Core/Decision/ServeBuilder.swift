@@ -4,16 +4,14 @@ internal import AdEvents
 /// Makes what is served out of a request and the ad chosen for it: the frozen terms (I2), the images of every required
 /// size (S4), the action (D11) and the life (D5).
 struct ServeBuilder {
-  private let arrived: ArrivedRequest
+  private let facts: Facts
   let app: App
   let requiredSizes: [AdSize]
   private let currentSize: AdSize
   private let context: DecisionContext
 
-  init(
-    _ arrived: ArrivedRequest, app: App, requiredSizes: [AdSize], currentSize: AdSize, context: DecisionContext
-  ) {
-    self.arrived = arrived
+  init(_ facts: Facts, app: App, requiredSizes: [AdSize], currentSize: AdSize, context: DecisionContext) {
+    self.facts = facts
     self.app = app
     self.requiredSizes = requiredSizes
     self.currentSize = currentSize
@@ -66,18 +64,18 @@ struct ServeBuilder {
     _ owner: Owner, impressionPrice: Nanos, clickPrice: Nanos, reservation: Reservation?,
     lifetimeMilliseconds: Int64, isTest: Bool
   ) -> ServedTerms {
-    let request = arrived.request
+    let request = facts.request
     let tokenLife = context.windows.tokenLifeMilliseconds(
       format: request.isInterstitial ? .interstitial : .banner, contentLifeMilliseconds: lifetimeMilliseconds)
     return ServedTerms(
       serveID: ServeID(
         timestamp: context.now, randomHigh: context.serveIDRandom.high, randomLow: context.serveIDRandom.low),
-      partition: arrived.partition, issuedAt: context.now,
+      partition: facts.asked.partition, issuedAt: context.now,
       expiresAt: context.now.advanced(byMilliseconds: tokenLife), app: app.id, developer: app.developer,
       advertiser: owner.advertiser, campaign: owner.campaign, ad: owner.ad, placement: request.placement,
       country: request.country, device: request.device, size: currentSize, impressionPrice: impressionPrice,
       clickPrice: clickPrice, currency: owner.currency, shareBasisPoints: app.shareBasisPoints,
       allotment: reservation?.allotment ?? 0, budgetDay: reservation?.budgetDay ?? 0,
-      clientHash: arrived.clientHash, isTest: isTest)
+      clientHash: facts.asked.clientHash, isTest: isTest)
   }
 }

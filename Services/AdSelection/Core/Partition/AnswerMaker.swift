@@ -1,6 +1,7 @@
 internal import AdCore
 internal import AdEvents
 internal import Pipeline
+internal import Records
 
 /// Makes the messages that answer requests. They go to the app's own topic, made from the app's id, so that a broker's
 /// access rules keep one app from reading another's tokens.

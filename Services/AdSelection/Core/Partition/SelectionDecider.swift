@@ -1,6 +1,7 @@
 package import AdCore
 internal import AdEvents
 package import Pipeline
+internal import Records
 
 /// Decides the requests of one partition, and keeps its allotments: asks for them, sells from them, closes them.
 ///
@@ -71,32 +72,26 @@ package struct SelectionDecider: PartitionDecider {
       return
     }
     let address = incoming.reply
-    let question = incoming.question(
-      replyMistake: address.mistake(partitionCount: context.partitionCount), partition: context.partition,
-      arrival: arrival)
-    if case .mistaken(let mistaken) = question {
-      batch.reject(index, mistaken.rejection.reason, mistaken.rejection.detail)
+    let request = incoming.with(address.mistake(partitionCount: context.partitionCount))
+    if case .mistaken(_, let rejection) = request.content {
+      batch.reject(index, rejection.reason, rejection.detail)
+    } else if context.isRefused {
+      batch.outcomes[index] = .refused(.unknown)
     }
     if context.isRefused {
-      if case .sound = question { batch.outcomes[index] = .refused(.unknown) }
       let answer = Answer.error(.unknown, detail: "the decision could not be stored")
       send(answer, to: address, decisionContext, context, into: &batch)
       return
     }
-    let decision: Decision
-    switch question {
-    case .sound(let arrived):
-      decision = RequestDecision.decide(arrived, state: &state, context: decisionContext)
-      batch.outcomes[index] = Outcome(decision.outcome)
-    case .mistaken(let mistaken):
-      decision = RequestDecision.decide(mistaken, state: &state, context: decisionContext)
-    }
+    let asked = request.asked(partition: context.partition, arrival: arrival)
+    let decision = RequestDecision.decide(request, asked: asked, state: &state, context: decisionContext)
+    if case .sound = request.content { batch.outcomes[index] = Outcome(decision.outcome) }
     if let answer = decision.answer { send(answer, to: address, decisionContext, context, into: &batch) }
     guard decision.reason != .duplicate else { return }
     let random = decisionContext.serveIDRandom
     let id = ServeID(timestamp: context.now, randomHigh: random.high, randomLow: random.low)
     let decided = DecidedRequest(
-      id: id, asked: question.asked, decision: decision, outcome: batch.outcomes[index])
+      id: id, asked: asked, decision: decision, outcome: batch.outcomes[index])
     counts.add(decided.countKey)
     batch.effects.add(decided)
   }

@@ -1,5 +1,6 @@
-internal import AdCore
+package import AdCore
 package import AdEvents
+internal import Records
 
 /// What a record of ad selection's inputs says.
 package enum SelectionInput: Sendable {
@@ -53,41 +54,27 @@ package struct IncomingRequest: Sendable {
     }
   }
 
-  /// What is to be decided: a request that is wrong about where its answer goes is one with a mistake.
-  func question(replyMistake: Rejection?, partition: Int32, arrival: Timestamp) -> Question {
-    func mistaken(_ request: LegibleRequest, _ rejection: Rejection) -> Question {
-      let asked = AskedRequest(request, clientHash: clientHash, partition: partition, arrival: arrival)
-      return .mistaken(
-        MistakenRequest(asked: asked, appKeyHash: appKeyHash, rejection: rejection, sizes: request.sizes))
-    }
-    switch (content, replyMistake) {
-    case (.sound(let request), nil):
-      return .sound(
-        ArrivedRequest(
-          request: request, appKeyHash: appKeyHash, clientHash: clientHash, partition: partition, arrival: arrival))
-    case (.sound(let request), let rejection?): return mistaken(LegibleRequest(request), rejection)
-    case (.mistaken(let request, let rejection), _): return mistaken(request, rejection)
-    }
-  }
-
-  /// A request as it is to be decided.
-  enum Question {
-    case sound(ArrivedRequest)
-    case mistaken(MistakenRequest)
-
-    var asked: AskedRequest {
-      switch self {
-      case .sound(let arrived): arrived.asked
-      case .mistaken(let mistaken): mistaken.asked
-      }
-    }
+  /// Who asks, as it is stored.
+  package func asked(partition: Int32, arrival: Timestamp) -> AskedRequest {
+    AskedRequest(legible, clientHash: clientHash, partition: partition, arrival: arrival)
   }
 
   /// Where the answer goes, and in which form.
-  var reply: ReplyAddress {
+  var reply: ReplyAddress { ReplyAddress(legible, isJSON: isJSON) }
+
+  /// The same with a mistake that only its partition could tell, if it has no other.
+  func with(_ mistake: Rejection?) -> IncomingRequest {
+    guard let mistake, case .sound = content else { return self }
+    var mistaken = self
+    mistaken.content = .mistaken(legible, mistake)
+    return mistaken
+  }
+
+  /// What can be read of it.
+  var legible: LegibleRequest {
     switch content {
-    case .sound(let request): ReplyAddress(LegibleRequest(request), isJSON: isJSON)
-    case .mistaken(let request, _): ReplyAddress(request, isJSON: isJSON)
+    case .sound(let request): LegibleRequest(request)
+    case .mistaken(let request, _): request
     }
   }
 }

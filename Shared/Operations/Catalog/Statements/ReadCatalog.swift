@@ -1,4 +1,5 @@
 package import AdCore
+package import JSON
 internal import Postgres
 internal import Runtime
 
@@ -35,7 +36,7 @@ struct ReadCatalog: PostgresStatement {
     let changedAt: PostgresTimestamp = try row.decode(5)
     let deletedAt: PostgresTimestamp? = try row.decode(6)
     let value: JSONValue
-    do throws(JSONValue.SyntaxError) { value = try JSONValue.parse(body.text.utf8) } catch {
+    do throws(JSONError) { value = try JSONValue.parse(body.text.utf8).inOrderOfNames } catch {
       throw .undecodable(column: 2, error.description)
     }
     return CatalogRow(

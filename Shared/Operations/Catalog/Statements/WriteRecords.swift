@@ -1,3 +1,4 @@
+internal import JSON
 internal import Postgres
 
 /// Writes records whole; each one's version rises under its row's lock, also for a key that had been deleted.

@@ -1,5 +1,6 @@
 internal import AdCore
 internal import Pipeline
+internal import PipelineHost
 internal import Postgres
 internal import Runtime
 
@@ -21,15 +22,12 @@ struct ReadRejected: PostgresStatement {
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> KeptRecord {
     let reason: Int16 = try row.decode(6)
-    let names: [[UInt8]]? = try row.decode(13)
-    let values: [[UInt8]]? = try row.decode(14)
     return KeptRecord(
       reference: RejectedReference(
         service: try row.decode(0), topic: try row.decode(1), partition: try row.decode(2), offset: try row.decode(3)),
       batchNumber: try row.decode(4), arrival: Timestamp(try row.decode(5)),
       reasonNumber: UInt8(truncatingIfNeeded: reason), detail: try row.decode(7), value: try row.decode(8),
       keptBytes: try row.decode(9), valueLength: try row.decode(10), valueHash: try row.decode(11),
-      key: try row.decode(12),
-      headers: names.map { zip($0, values ?? []).map { RecordHeader(name: $0, value: $1) } })
+      key: try row.decode(12), headers: try row.headers(13))
   }
 }

@@ -214,7 +214,7 @@ extension World {
   private static func headers(of message: OutgoingMessage) -> RecordHeaders {
     var headers = RecordHeaders()
     for header in message.headers {
-      header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { headers.add(name: name, value: $0) } }
+      headers.add(header)
     }
     return headers
   }

@@ -2,6 +2,7 @@ import AdCore
 import AdEvents
 import ImpressionTrackingCore
 import Pipeline
+import Records
 
 /// What impression tracking must have made of what the devices did.
 struct ImpressionAudit {
@@ -111,7 +112,7 @@ struct ImpressionAudit {
 
   private static func id(of message: OutgoingMessage) -> String? {
     let name = Array("ce_id".utf8)
-    return message.headers.first { $0.name == name }.map { String(decoding: $0.value, as: UTF8.self) }
+    return message.headers.first { $0.name == name }.map(\.text)
   }
 
   private func event(of record: LogRecord) -> DeviceEvent? {

@@ -3,6 +3,7 @@ import AdEvents
 import AdSelectionCore
 import BillingCore
 import Pipeline
+import Records
 
 /// What ad selection must have made of what apps asked. Which ad won is a fact; that it was there to be sold, at its
 /// price, from an allotment that had room, and that each request got one decision, is not.

@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import Pipeline
+import Records
 
 /// All devices: they were served ads, and tell what became of them, sometimes twice, late, early, or wrongly.
 final class Devices {
@@ -46,12 +47,12 @@ final class Devices {
     return terms
   }
 
-  static let jsonType = RecordHeader("content-type", Array("application/json".utf8))
+  static let jsonType = RecordHeader("content-type", "application/json")
 
   static func response(in message: OutgoingMessage) -> Result<AdResponse, Rejection> {
     var headers = RecordHeaders()
     for header in message.headers {
-      header.name.withUnsafeBytes { name in header.value.withUnsafeBytes { headers.add(name: name, value: $0) } }
+      headers.add(header)
     }
     return (message.value ?? []).withUnsafeBytes { AdResponse.decode(value: $0, headers: headers) }
   }
@@ -289,9 +290,9 @@ final class Devices {
     _ value: some EventMessage, on topic: Topic, to partition: Int32, claimed: Int64?
   ) -> OutgoingMessage {
     var headers = [
-      RecordHeader("content-type", Array("application/protobuf".utf8)),
-      RecordHeader("ce_specversion", Array("1.0".utf8)), RecordHeader("ce_source", Array("/device".utf8)),
-      RecordHeader("ce_type", value.eventType.name.withUTF8Buffer { Array($0) }),
+      RecordHeader("content-type", "application/protobuf"),
+      RecordHeader("ce_specversion", "1.0"), RecordHeader("ce_source", "/device"),
+      RecordHeader("ce_type", "\(value.eventType.name)"),
       RecordHeader("ce_id", Array(Self.id(of: events.count).utf8)),
     ]
     if let claimed { headers.append(RecordHeader("ce_time", Timestamp(milliseconds: claimed).rfc3339)) }
@@ -314,7 +315,7 @@ final class Devices {
   static func event(of message: OutgoingMessage) -> Int? {
     let name = Array("ce_id".utf8)
     guard let header = message.headers.first(where: { $0.name == name }) else { return nil }
-    let text = String(decoding: header.value, as: UTF8.self)
+    let text = header.text
     return text.hasPrefix("event-") ? Int(text.dropFirst(6)) : nil
   }
 }

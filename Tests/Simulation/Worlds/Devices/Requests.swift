@@ -1,6 +1,8 @@
 import AdCore
 import AdEvents
+import JSON
 import Pipeline
+import Records
 
 /// Apps that ask for ads.
 extension Devices {
@@ -14,12 +16,12 @@ extension Devices {
       : KafkaPartition.of(key: value.clientID.isEmpty ? value.sessionID : value.clientID, count: count)
     var message = message(value, on: .requests, to: partition, claimed: nil)
     let topic = request.reply == .otherTopic ? "ads.responses.other" : Topic.responses(for: Samples.terms.app)
-    message.headers.append(RecordHeader("kafka_replyTopic", Array(topic.utf8)))
+    message.headers.append(RecordHeader("kafka_replyTopic", topic))
     let reply = withUnsafeBytes(of: request.replyPartition.bigEndian) { Array($0) }
     message.headers.append(RecordHeader("kafka_replyPartition", reply))
     if world.random.chance(100) {
       spoil(&message, of: &request, value, in: world)
-    } else if world.random.chance(150), case .success(let json) = value.json() {
+    } else if world.random.chance(150), case .success(let json) = value.json().map(\.compactText) {
       world.coverage.note(.requestInJSON)
       message.headers.removeAll { $0.name == Self.jsonType.name }
       message.headers.append(Self.jsonType)

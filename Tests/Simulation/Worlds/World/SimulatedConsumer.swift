@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import Pipeline
+import Records
 
 /// Kafka's consumer: reads the partitions that it was assigned, each from its position on.
 struct SimulatedConsumer {
@@ -51,11 +52,9 @@ extension InputBatch {
     decoder.begin()
     withOptionalBytes(message.key) { key in withOptionalBytes(message.value) { raw.begin(key: key, value: $0) } }
     for header in message.headers {
-      header.name.withUnsafeBytes { name in
-        header.value.withUnsafeBytes { value in
-          decoder.header(name: name, value: value)
-          raw.addHeader(name: name, value: value)
-        }
+      header.withUnsafeBytes { name, value in
+        decoder.header(name: name, value: value)
+        raw.addHeader(name: name, value: value)
       }
     }
     let decoded = withOptionalBytes(message.value) { decoder.decode(input: input, value: $0, arrival: arrival) }

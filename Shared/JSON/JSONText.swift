@@ -1,5 +1,3 @@
-internal import Runtime
-
 extension JSONValue {
   /// The JSON text without spaces.
   package var compactText: String {
@@ -17,9 +15,9 @@ extension JSONValue {
 
   private func write(to output: inout String, indent: Int?) {
     switch self {
-    case .null, .otherNumber: output += "null"
+    case .null: output += "null"
     case .flag(let flag): output += flag ? "true" : "false"
-    case .integer(let integer): output += String(integer)
+    case .number(let number): output += number
     case .text(let text): JSONValue.quote(text, to: &output)
     case .list(let list):
       JSONValue.group("[", "]", list, to: &output, indent: indent) { $0.write(to: &$1, indent: $2) }
@@ -46,8 +44,42 @@ extension JSONValue {
     output += close
   }
 
-  /// What turns a terminal's direction of writing around is escaped, too; nothing is cut.
   private static func quote(_ text: String, to output: inout String) {
-    TextSafety.appendJSON(text, to: &output, bytesMaximum: .max)
+    output.append("\"")
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": output.append("\\\"")
+      case "\\": output.append("\\\\")
+      case "\n": output.append("\\n")
+      case "\r": output.append("\\r")
+      case "\t": output.append("\\t")
+      default:
+        if scalar.isUnsafeToShow {
+          escape(scalar, to: &output)
+        } else {
+          output.unicodeScalars.append(scalar)
+        }
+      }
+    }
+    output.append("\"")
+  }
+
+  private static func escape(_ scalar: Unicode.Scalar, to output: inout String) {
+    for unit in UTF16.encode(scalar).map(Array.init) ?? [] {
+      let digits = String(unit, radix: 16)
+      output += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    }
+  }
+}
+
+extension Unicode.Scalar {
+  /// Controls (C0, DEL, C1), the separators that some readers take for line ends, and invisible marks of format, among
+  /// them those that turn the direction of writing around: no line for people shows them as they are.
+  package var isUnsafeToShow: Bool {
+    if isASCII { return value < 0x20 || value == 0x7F }
+    switch properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator: return true
+    default: return false
+    }
   }
 }

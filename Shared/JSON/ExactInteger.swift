@@ -1,7 +1,7 @@
 /// Whole numbers as JSON writes them, exactly: also `1.0` and `1e3`, but never `1.5`.
-enum ExactInteger {
+package enum ExactInteger {
   /// Nil for anything that is no number, not whole, or of more than 30 digits.
-  static func parse(_ text: String) -> Int128? {
+  package static func parse(_ text: String) -> Int128? {
     if text.utf8.count <= 20, let plain = Int128(text) { return text.utf8.first == UInt8(ascii: "+") ? nil : plain }
     let parts = text.split(omittingEmptySubsequences: false) { $0 == "e" || $0 == "E" }
     guard (1...2).contains(parts.count), let mantissa = parts.first, mantissa.utf8.count <= 64 else { return nil }

@@ -1,0 +1,49 @@
+import JSON
+import Testing
+
+@Suite("JSON values")
+struct JSONValueTests {
+  @Test("what is read is written the same: members in their order, numbers as they stood")
+  func roundTrip() throws {
+    let text = #"{"b":[1,-0.5e3,123456789012345678901234567890,true,null],"a":{"c":"\"\\\n\u0007\u200d\ud834\udd73é"}}"#
+    let value = try JSONValue.parse(text.utf8)
+    #expect(value.compactText == text)
+    #expect(try JSONValue.parse(value.prettyText.utf8) == value)
+    #expect(value.inOrderOfNames.compactText.hasPrefix(#"{"a":{"c":"#))
+  }
+
+  @Test("for people: two spaces per level, one member a line")
+  func pretty() {
+    let value: JSONValue = ["list": [1, []], "none": [:], "text": "x"]
+    #expect(value.prettyText == "{\n  \"list\": [\n    1,\n    []\n  ],\n  \"none\": {},\n  \"text\": \"x\"\n}")
+  }
+
+  @Test(
+    "whole numbers are exact, however they are written",
+    arguments: [
+      ("9223372036854775807", Int64.max), ("-9223372036854775808", .min), ("1.0", 1), ("2e3", 2_000),
+      ("9223372036854775808", nil), ("1.5", nil), ("\"1\"", nil), ("true", nil),
+    ] as [(String, Int64?)])
+  func integers(_ text: String, _ expected: Int64?) throws {
+    #expect(try JSONValue.parse(text.utf8).integerValue == expected)
+  }
+
+  @Test(
+    "what is wrong is told with its place",
+    arguments: [
+      ("", "a JSON value is missing", 1, 1), ("{\n \"a\" 1}", "a JSON colon is missing", 2, 6),
+      ("{\"a\":1,\n\"a\":2}", "a JSON key stands twice", 2, 4), ("[1]\n\n2", "something follows the JSON value", 3, 1),
+      (String(repeating: "[", count: 42), "the JSON nests too deeply", 1, 42),
+    ])
+  func problems(_ text: String, _ problem: String, _ line: Int, _ column: Int) {
+    let error = #expect(throws: JSONError.self) { try JSONValue.parse(text.utf8) }
+    #expect(error?.description == "it is no JSON: \(problem), in line \(line), column \(column)")
+  }
+
+  @Test("half a character, and bytes that are no text, are broken text")
+  func brokenText() {
+    for bytes in [Array(#""\ud800""#.utf8), [0x22, 0xFF, 0x22]] {
+      #expect(#expect(throws: JSONError.self) { try JSONValue.parse(bytes) }?.isBrokenText == true)
+    }
+  }
+}
