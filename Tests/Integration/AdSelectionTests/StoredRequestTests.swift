@@ -78,10 +78,10 @@ struct StoredRequestTests {
       writer.presentText(7, "")
       writer.presentUnsigned(8, 0)
     }
-    #expect(
-      answers.map(\.outcome) == Array(repeating: .error(.configurationError, detail: "placement is missing"), count: 2))
+    let mistakes = "placement is missing; country is missing; device is missing"
+    #expect(answers.map(\.outcome) == Array(repeating: .error(.configurationError, detail: mistakes), count: 2))
     let row = "reason = 24 AND outcome = 69 AND error = 4 AND placement = '' AND country = '' AND device = 0"
-    #expect(try count(partition, "ad_selection.decision WHERE \(row) AND detail = 'placement is missing'") == 2)
+    #expect(try count(partition, "ad_selection.decision WHERE \(row) AND detail = '\(mistakes)'") == 2)
     #expect(try count(partition, "ad_selection.rejected WHERE reason = 69") == 2)
 
     // A new owner knows them, counts them once, and answers them alike.

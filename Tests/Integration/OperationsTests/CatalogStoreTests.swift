@@ -35,7 +35,7 @@ struct CatalogStoreTests {
     #expect(rows.allSatisfy { $0.record != nil })
   }
 
-  @Test("issue 14: what is wrong in records and what is wrong between them is told at once, by its place")
+  @Test("what is wrong in records and what is wrong between them is told at once, by its place")
   func together() async throws {
     let file = """
       {
@@ -72,12 +72,12 @@ struct CatalogStoreTests {
     let sections = paths.map { String($0.prefix { $0 != "." }) }
     #expect(
       sections.reduce(into: [String]()) { if $0.last != $1 { $0.append($1) } } == [
-        "ads[0]", "appKeys[1]", "apps[0]", "apps[1]", "apps[2]", "campaigns[0]", "developers[0]",
+        "apps[0]", "apps[1]", "apps[2]", "appKeys[1]", "developers[0]", "campaigns[0]", "ads[0]",
       ], "\(found)")
     #expect(try await onOwnThread { try CatalogStore(pool).list() }.isEmpty)
   }
 
-  @Test("issue 14: after a new app it is told what to do next, in the order of A9")
+  @Test("after a new app it is told what to do next, in the order of A9")
   func nextSteps() async throws {
     let (store, pool, applied) = try await filled()
     defer { pool.close() }

@@ -35,7 +35,7 @@ struct ExplainTraceTests {
     """
   }
 
-  @Test("issue 14, 7: an id that is not found is told with the rejected records that name it, in whatever form")
+  @Test("an id that is not found is told with the rejected records that name it, in whatever form")
   func traces() async throws {
     let raw = "decode(replace('\(Self.id)', '-', ''), 'hex')"
     let base64 = (0..<3).map { shift in
@@ -65,7 +65,7 @@ struct ExplainTraceTests {
       "\(found.text)")
   }
 
-  @Test("issue 14, 7: where no rejected record names it, the command that shows them is named")
+  @Test("where no rejected record names it, the command that shows them is named")
   func nowhere() async throws {
     let found = try await explain(Self.id, after: "")
     #expect(found.json["rejectedRecords"] == [] && found.json["tokenSeal"] == .null)
@@ -75,7 +75,7 @@ struct ExplainTraceTests {
     )
   }
 
-  @Test("issue 14, 7: an app that the catalogue does not have is told", arguments: [true, false])
+  @Test("an app that the catalogue does not have is told", arguments: [true, false])
   func apps(isRegistered: Bool) async throws {
     let catalog =
       isRegistered
@@ -92,7 +92,7 @@ struct ExplainTraceTests {
     .sample(issuedAt: id.timestamp) { $0.serveID = id }
   }
 
-  @Test("issue 14, 7: of a token it is told whether it opens; an altered one is not told as if it had been issued")
+  @Test("of a token it is told whether it opens; an altered one is not told as if it had been issued")
   func seals() async throws {
     let id = try #require(UUIDv7(ReconciliationTests.serve))
     let ring = try KeyRing(keys: [try KeyRing.Key(id: 1, secret: [UInt8](repeating: 1, count: 32))])

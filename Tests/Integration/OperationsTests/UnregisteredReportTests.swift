@@ -14,7 +14,7 @@ struct UnregisteredReportTests {
     return try await onOwnThread { try Reports(pool).report(try ReportQuery.read(words).get()) }
   }
 
-  @Test("issue 14: an app, campaign or ad that is not registered, and has no traffic, is told")
+  @Test("an app, campaign or ad that is not registered, and has no traffic, is told")
   func notRegistered() async throws {
     let nobody = try await report([("app", "nobody"), ("campaign", "none"), ("country", "US")])
     #expect(nobody.notRegistered == ["app/nobody", "campaign/none"])

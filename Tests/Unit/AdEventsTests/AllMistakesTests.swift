@@ -28,7 +28,7 @@ struct AllMistakesTests {
     return headers
   }
 
-  @Test("issue 14, 4: a request is told all of its mistakes at once, by the number of the first")
+  @Test("a request is told all of its mistakes at once, by the number of the first")
   func request() throws {
     var writer = WireWriter(output: sound.encoded())
     writer.text(4, "end of game")
@@ -45,7 +45,7 @@ struct AllMistakesTests {
         + "; deadline_milliseconds is missing: give 1 to 60000")
   }
 
-  @Test("issue 14, 4: in JSON, too; what was wrong is not missing besides")
+  @Test("in JSON, too; what was wrong is not missing besides")
   func requestInJSON() throws {
     let text = """
       {"requestId": 7, "app": "Chess", "placement": "home", "sessionId": "s", "country": 1, "device": "tablet",
@@ -62,7 +62,7 @@ struct AllMistakesTests {
   }
 
   @Test(
-    "issue 14, 4: what its headers lack is told with what its fields lack; of another topic's record nothing else is")
+    "what its headers lack is told with what its fields lack; of another topic's record nothing else is")
   func envelope() throws {
     var headers = RecordHeaders()
     headers.contentType = .protobuf
@@ -80,7 +80,7 @@ struct AllMistakesTests {
     #expect(other.hasPrefix("ce_type belongs to another topic") && !other.contains(";"), "\(other)")
   }
 
-  @Test("issue 14, 4: where the bytes end to be protobuf nothing is called missing")
+  @Test("where the bytes end to be protobuf nothing is called missing")
   func cut() throws {
     let found = try rejection(AdRequest.self, [0x3A, 2, 0x75, 0x73, 0x22, 9], properHeaders(.adRequested))
     #expect(
@@ -88,7 +88,7 @@ struct AllMistakesTests {
         == "country is not a country's two letters in upper case, such as US; the message ends within a field")
   }
 
-  @Test("issue 14, 4: events are told all of theirs by the same means")
+  @Test("events are told all of theirs by the same means")
   func events() throws {
     var writer = WireWriter()
     writer.presentUnsigned(1, 9)
@@ -114,7 +114,7 @@ struct AllMistakesTests {
     #expect(nested.hasSuffix("request.session_id is missing; error is missing"), "\(nested)")
   }
 
-  @Test("issue 14, 4: the list is bounded, and says that there are more")
+  @Test("the list is bounded, and says that there are more")
   func bounded() throws {
     var writer = WireWriter(output: sound.encoded())
     for length in 129..<169 { writer.text(6, String(repeating: "s", count: length)) }

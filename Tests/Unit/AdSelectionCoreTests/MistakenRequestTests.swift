@@ -129,7 +129,7 @@ struct MistakenRequestTests {
     #expect(rig.countsOfQuietTime().keys.compactMap(\.ofApp).map(\.isTest) == [true])
   }
 
-  @Test("issue 14: what is refused before its sizes matter counts in its size, as far as that can be read")
+  @Test("what is refused before its sizes matter counts in its size, as far as that can be read")
   func sizes() throws {
     var rig = try PartitionRig.withTextKeys()
     func size(
