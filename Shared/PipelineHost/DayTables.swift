@@ -68,7 +68,7 @@ package struct DayTables: Sendable {
       while removed > 0 {
         removed =
           try connection.query(
-            "SELECT public.forget_batches($1, $2, $3)", [schema, oldest.postgres, Self.batchesMaximum]
+            "SELECT public.forget_batches($1, $2, $3)", [schema, oldest, Self.batchesMaximum]
           ).first?.decode(0) ?? 0
       }
     }

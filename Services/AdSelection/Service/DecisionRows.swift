@@ -25,12 +25,12 @@ enum DecisionRows {
       } else {
         appendRequest(of: decided, to: buffer)
       }
-      buffer.append(int64: batch.number)
-      buffer.append(uuidHigh: decided.asked.requestID.high, low: decided.asked.requestID.low)
-      buffer.append(timestampMicroseconds: decided.asked.arrival.milliseconds &* 1_000)
-      buffer.append(timestampMicroseconds: decided.asked.deadline.milliseconds &* 1_000)
-      buffer.append(int16: Int16(decided.outcome.rawValue))
-      buffer.append(int16: Int16(decided.decision.reason.rawValue))
+      buffer.append(batch.number)
+      buffer.append(decided.asked.requestID)
+      buffer.append(decided.asked.arrival)
+      buffer.append(decided.asked.deadline)
+      buffer.append(decided.outcome)
+      buffer.append(decided.decision.reason)
       appendAnswer(of: decided, to: buffer)
       appendExplanation(decided.decision.explanation, to: buffer)
     }
@@ -41,28 +41,28 @@ enum DecisionRows {
   /// empty, and its device 0.
   private static func appendRequest(of decided: DecidedRequest, to buffer: CopyBuffer) {
     let asked = decided.asked
-    buffer.append(uuidHigh: decided.id.high, low: decided.id.low)
-    buffer.append(int32: asked.partition)
+    buffer.append(decided.id)
+    buffer.append(asked.partition)
     buffer.null()  // expires_at
-    buffer.append(text: asked.app.text)
+    buffer.append(asked.app)
     for _ in 0..<4 { buffer.null() }  // developer, advertiser, campaign, ad
-    buffer.append(text: asked.placement?.text ?? "")
-    buffer.append(text: asked.country?.description ?? "")
-    buffer.append(int16: Int16(asked.device?.rawValue ?? 0))
-    if let size = decided.decision.size { buffer.append(int16: Int16(size.rawValue)) } else { buffer.null() }
+    buffer.append(asked.placement?.text ?? "")
+    buffer.append(asked.country?.description ?? "")
+    buffer.append(asked.device?.number ?? 0)
+    buffer.append(decided.decision.size)
     for _ in 0..<6 { buffer.null() }  // prices, currency, share, allotment, budget day
-    buffer.append(int64: Int64(bitPattern: asked.clientHash))
-    buffer.append(bool: decided.decision.isTest)
+    buffer.append(asked.clientHash)
+    buffer.append(decided.decision.isTest)
   }
 
   /// From `error` to `expected_value`.
   private static func appendAnswer(of decided: DecidedRequest, to buffer: CopyBuffer) {
     guard let serve = decided.serve else {
       if case .error(let error, let detail)? = decided.decision.answer {
-        buffer.append(int16: Int16(error.rawValue))
-        buffer.append(text: detail)
+        buffer.append(error)
+        buffer.append(detail)
       } else {
-        buffer.append(int16: Int16(AdError.unknown.rawValue))
+        buffer.append(AdError.unknown)
         buffer.null()
       }
       for _ in 0..<7 { buffer.null() }
@@ -70,20 +70,20 @@ enum DecisionRows {
     }
     buffer.null()
     buffer.null()
-    buffer.append(int64: serve.lifetimeMilliseconds)
-    buffer.append(int16s: serve.images.map { Int16($0.size.rawValue) })
-    buffer.append(texts: serve.images.map(\.url))
-    buffer.append(int16: Int16(serve.action.kind.rawValue))
-    buffer.append(text: serve.action.destination)
-    if let reservation = serve.reservation { buffer.append(int64: reservation.amount.value) } else { buffer.null() }
-    buffer.append(numeric: serve.expectedValue)
+    buffer.append(serve.lifetimeMilliseconds)
+    buffer.append(list: serve.images.map(\.size))
+    buffer.append(list: serve.images.map(\.url))
+    buffer.append(serve.action.kind)
+    buffer.append(serve.action.destination)
+    buffer.append(serve.reservation?.amount)
+    buffer.append(serve.expectedValue)
   }
 
   private static func appendExplanation(_ explanation: Explanation, to buffer: CopyBuffer) {
     let excluded = explanation.excluded
-    buffer.append(int32: Int32(clamping: explanation.candidates))
-    buffer.append(int32: Int32(clamping: explanation.outbid))
-    buffer.append(int16s: excluded.map { Int16($0.reason.rawValue) })
-    buffer.append(int32s: excluded.map { Int32(clamping: $0.candidates) })
+    buffer.append(Int32(clamping: explanation.candidates))
+    buffer.append(Int32(clamping: explanation.outbid))
+    buffer.append(list: excluded.map(\.reason.number))
+    buffer.append(list: excluded.map { Int32(clamping: $0.candidates) })
   }
 }

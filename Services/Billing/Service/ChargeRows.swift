@@ -30,7 +30,7 @@ enum ChargeRows {
       drawing.begin()
       append(charge, developer: draw.developer, network: nil, batch: batch, to: drawing.buffer)
       append(charge.event.terms, payer: nil, to: drawing.buffer)
-      drawing.buffer.append(int32: Int32(index + 1))
+      drawing.buffer.append(Int32(index + 1))
     }
     return [decided, drawing]
   }
@@ -42,35 +42,35 @@ enum ChargeRows {
     let event = charge.event
     let developer = developer?.value ?? 0
     let network = network?.value ?? 0
-    buffer.append(uuidHigh: event.terms.serveID.high, low: event.terms.serveID.low)
-    buffer.append(int16: event.kind.rawValue)
-    buffer.append(int64: Int64(bitPattern: event.idHash))
-    buffer.append(int32: batch.partition)
-    buffer.append(int64: batch.number)
-    buffer.append(int64: charge.sequence)
-    buffer.append(timestampMicroseconds: event.eventTime.milliseconds &* 1_000)
-    buffer.append(timestampMicroseconds: event.arrival.milliseconds &* 1_000)
-    buffer.append(int16: charge.fate.number)
-    buffer.append(int64: event.price.value)
+    buffer.append(event.terms.serveID)
+    buffer.append(event.kind)
+    buffer.append(event.idHash)
+    buffer.append(batch.partition)
+    buffer.append(batch.number)
+    buffer.append(charge.sequence)
+    buffer.append(event.eventTime)
+    buffer.append(event.arrival)
+    buffer.append(charge.fate)
+    buffer.append(event.price)
     // The parts of one price add up to it.
-    buffer.append(int64: developer + network)
-    buffer.append(int64: developer)
-    buffer.append(int64: network)
+    buffer.append(developer + network)
+    buffer.append(developer)
+    buffer.append(network)
   }
 
   private static func append(_ terms: ServedTerms, payer: UInt64?, to buffer: CopyBuffer) {
-    buffer.append(int64: Int64(bitPattern: payer ?? terms.allotment))
-    buffer.append(int32: terms.budgetDay)
-    buffer.append(int32: Int32(terms.shareBasisPoints))
-    buffer.append(text: terms.app.text)
-    buffer.append(text: terms.developer.text)
-    buffer.append(text: terms.advertiser.text)
-    buffer.append(text: terms.campaign.text)
-    buffer.append(text: terms.ad.text)
-    buffer.append(text: terms.placement.text)
-    buffer.append(text: terms.country.description)
-    buffer.append(int16: Int16(terms.device.rawValue))
-    buffer.append(int16: Int16(terms.size.rawValue))
-    buffer.append(text: terms.currency.text)
+    buffer.append(payer ?? terms.allotment)
+    buffer.append(terms.budgetDay)
+    buffer.append(terms.shareBasisPoints)
+    buffer.append(terms.app)
+    buffer.append(terms.developer)
+    buffer.append(terms.advertiser)
+    buffer.append(terms.campaign)
+    buffer.append(terms.ad)
+    buffer.append(terms.placement)
+    buffer.append(terms.country)
+    buffer.append(terms.device)
+    buffer.append(terms.size)
+    buffer.append(terms.currency)
   }
 }

@@ -20,15 +20,15 @@ enum ClickRows {
     for click in batch.effects.clicks {
       rows.begin()
       TermsColumns.append(click.accepted.terms, to: buffer)
-      buffer.append(int64: batch.number)
-      buffer.append(int64: click.sequence)
-      buffer.append(int64: Int64(bitPattern: click.accepted.idHash))
-      buffer.append(int16: Int16(click.accepted.verdict.rawValue))
-      buffer.append(bool: click.wasParked)
-      buffer.append(timestampMicroseconds: click.accepted.eventTime.milliseconds &* 1_000)
-      buffer.append(timestampMicroseconds: click.accepted.arrival.milliseconds &* 1_000)
-      buffer.append(bool: click.isAccidental)
-      buffer.append(bool: click.isJudged)
+      buffer.append(batch.number)
+      buffer.append(click.sequence)
+      buffer.append(click.accepted.idHash)
+      buffer.append(click.accepted.verdict)
+      buffer.append(click.wasParked)
+      buffer.append(click.accepted.eventTime)
+      buffer.append(click.accepted.arrival)
+      buffer.append(click.isAccidental)
+      buffer.append(click.isJudged)
     }
     return rows
   }
@@ -46,12 +46,12 @@ enum ParkedRows {
     for click in batch.effects.parked.values {
       rows.begin()
       TermsColumns.append(click.terms, to: buffer)
-      buffer.append(int64: click.position.batchNumber)
-      buffer.append(int64: click.position.offset)
-      buffer.append(int64: Int64(bitPattern: click.idHash))
-      buffer.append(bool: click.isAccidental)
-      buffer.append(timestampMicroseconds: click.eventTime.milliseconds &* 1_000)
-      buffer.append(timestampMicroseconds: click.arrival.milliseconds &* 1_000)
+      buffer.append(click.position.batchNumber)
+      buffer.append(click.position.offset)
+      buffer.append(click.idHash)
+      buffer.append(click.isAccidental)
+      buffer.append(click.eventTime)
+      buffer.append(click.arrival)
     }
     return rows
   }
@@ -68,10 +68,10 @@ enum KnownImpressionRows {
     let buffer = rows.buffer
     for impression in batch.effects.impressions {
       rows.begin()
-      buffer.append(uuidHigh: impression.serveID.high, low: impression.serveID.low)
-      buffer.append(timestampMicroseconds: impression.shownAt.milliseconds &* 1_000)
-      buffer.append(int32: batch.partition)
-      buffer.append(int64: batch.number)
+      buffer.append(impression.serveID)
+      buffer.append(impression.shownAt)
+      buffer.append(batch.partition)
+      buffer.append(batch.number)
     }
     return rows
   }
@@ -90,15 +90,15 @@ enum StoppedActionRows {
     let buffer = rows.buffer
     for action in batch.effects.stoppedActions {
       rows.begin()
-      buffer.append(uuidHigh: action.terms.serveID.high, low: action.terms.serveID.low)
-      buffer.append(int16: Int16(action.kind.rawValue))
-      buffer.append(int64: Int64(bitPattern: action.idHash))
-      buffer.append(int32: batch.partition)
-      buffer.append(int64: batch.number)
-      buffer.append(timestampMicroseconds: action.eventTime.milliseconds &* 1_000)
-      buffer.append(text: action.terms.app.text)
-      buffer.append(text: action.terms.campaign.text)
-      buffer.append(bool: action.terms.isTest)
+      buffer.append(action.terms.serveID)
+      buffer.append(action.kind)
+      buffer.append(action.idHash)
+      buffer.append(batch.partition)
+      buffer.append(batch.number)
+      buffer.append(action.eventTime)
+      buffer.append(action.terms.app)
+      buffer.append(action.terms.campaign)
+      buffer.append(action.terms.isTest)
     }
     return rows
   }

@@ -53,13 +53,13 @@ struct LogPositions {
     for row in try connection.query(sql) {
       var last: RecordIdentity?
       if let offset: Int64 = try row.decode(3), let timestamp: Int64 = try row.decode(4),
-        let hash: Int64 = try row.decode(5)
+        let hash: UInt64 = try row.decode(5)
       {
-        last = RecordIdentity(offset: offset, timestamp: timestamp, contentHash: UInt64(bitPattern: hash))
+        last = RecordIdentity(offset: offset, timestamp: timestamp, contentHash: hash)
       }
       let position = InputPosition(
         nextOffset: try row.decode(2), last: last, consumedSequence: try row.decode(6),
-        consumedWatermark: Timestamp(try row.decode(7)))
+        consumedWatermark: try row.decode(7))
       inputs.append(StoredInput(partition: try row.decode(0), topic: try row.decode(1), position: position))
     }
     return inputs

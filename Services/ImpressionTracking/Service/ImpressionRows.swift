@@ -17,10 +17,10 @@ enum ImpressionRows {
     for impression in batch.effects.impressions {
       rows.begin()
       TermsColumns.append(impression.accepted.terms, to: buffer)
-      buffer.append(int64: batch.number)
-      buffer.append(int64: impression.sequence)
-      buffer.append(timestampMicroseconds: impression.accepted.eventTime.milliseconds &* 1_000)
-      buffer.append(timestampMicroseconds: impression.accepted.arrival.milliseconds &* 1_000)
+      buffer.append(batch.number)
+      buffer.append(impression.sequence)
+      buffer.append(impression.accepted.eventTime)
+      buffer.append(impression.accepted.arrival)
     }
     return rows
   }
@@ -40,20 +40,20 @@ enum DeliveryRows {
     let buffer = rows.buffer
     for delivery in batch.effects.deliveries {
       rows.begin()
-      buffer.append(uuidHigh: delivery.terms.serveID.high, low: delivery.terms.serveID.low)
-      buffer.append(int16: Int16(delivery.kind.rawValue))
-      if let error = delivery.error { buffer.append(int16: Int16(error.rawValue)) } else { buffer.null() }
-      buffer.append(int32: batch.partition)
-      buffer.append(int64: batch.number)
-      buffer.append(timestampMicroseconds: delivery.eventTime.milliseconds &* 1_000)
-      buffer.append(text: delivery.terms.app)
-      buffer.append(text: delivery.terms.campaign)
-      buffer.append(text: delivery.terms.ad)
-      buffer.append(text: delivery.terms.placement)
-      buffer.append(text: delivery.terms.country)
-      buffer.append(int16: Int16(delivery.terms.size.rawValue))
-      buffer.append(int16: Int16(delivery.terms.device.rawValue))
-      buffer.append(bool: delivery.terms.isTest)
+      buffer.append(delivery.terms.serveID)
+      buffer.append(delivery.kind)
+      buffer.append(delivery.error)
+      buffer.append(batch.partition)
+      buffer.append(batch.number)
+      buffer.append(delivery.eventTime)
+      buffer.append(delivery.terms.app)
+      buffer.append(delivery.terms.campaign)
+      buffer.append(delivery.terms.ad)
+      buffer.append(delivery.terms.placement)
+      buffer.append(delivery.terms.country)
+      buffer.append(delivery.terms.size)
+      buffer.append(delivery.terms.device)
+      buffer.append(delivery.terms.isTest)
     }
     return rows
   }
@@ -70,13 +70,13 @@ enum FailureRows {
     let buffer = rows.buffer
     for row in batch.effects.failures {
       rows.begin()
-      buffer.append(uuidHigh: row.failure.requestID.high, low: row.failure.requestID.low)
-      buffer.append(int16: Int16(row.failure.error.rawValue))
-      buffer.append(int32: batch.partition)
-      buffer.append(int64: batch.number)
-      buffer.append(timestampMicroseconds: row.arrival.milliseconds &* 1_000)
-      buffer.append(text: row.failure.app)
-      buffer.append(text: row.failure.placement)
+      buffer.append(row.failure.requestID)
+      buffer.append(row.failure.error)
+      buffer.append(batch.partition)
+      buffer.append(batch.number)
+      buffer.append(row.arrival)
+      buffer.append(row.failure.app)
+      buffer.append(row.failure.placement)
     }
     return rows
   }

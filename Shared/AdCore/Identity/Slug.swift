@@ -90,6 +90,9 @@ extension Identifier: InlineText {
 
 /// A short ASCII text that lies in the value itself: writing it takes no string.
 public protocol InlineText {
+  /// Nil for what is no such text.
+  init?(_ text: String)
+
   /// Calls `body` with the bytes of the text, valid only there.
   func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result
 }

@@ -20,7 +20,7 @@ package struct Anomalies: Sendable {
   package func markedApps(since: Timestamp) throws(PostgresError) -> [String: Int64] {
     try pool.withConnection { connection throws(PostgresError) in
       let rows = try connection.query(
-        "SELECT kind, count(DISTINCT app) FROM reporting.anomaly WHERE hour >= $1 GROUP BY 1", [since.postgres])
+        "SELECT kind, count(DISTINCT app) FROM reporting.anomaly WHERE hour >= $1 GROUP BY 1", [since])
       var apps: [String: Int64] = [:]
       for row in rows { apps[try row.decode(0)] = try row.decode(1) }
       return apps

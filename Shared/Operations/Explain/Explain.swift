@@ -165,7 +165,7 @@ package struct Explain: Sendable {
     var sections: [ServeExplanation.Section] = []
     for section in ServeSections.all {
       var rows: [ServeExplanation.Row] = []
-      for row in try connection.query(section.sql, [id.postgres]) {
+      for row in try connection.query(section.sql, [id]) {
         rows.append(try ServeExplanation.Row(try row.decode(0), section))
       }
       sections.append(ServeExplanation.Section(name: section.name, isSingle: section.isSingle, rows: rows))

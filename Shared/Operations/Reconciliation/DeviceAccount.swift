@@ -46,7 +46,7 @@ package struct DeviceAccount: Hashable, Sendable {
 
   /// The devices' numbers beside those of the tables.
   func checks(in connection: PostgresConnection) throws(PostgresError) -> [ReconciliationCheck] {
-    let first = UUIDv7(timestamp: startedAt, randomHigh: 0, randomLow: 0).postgres
+    let first = UUIDv7(timestamp: startedAt, randomHigh: 0, randomLow: 0)
     let tables = try tableNumbers(first, connection)
     let pairs: [(String, Int64?)] = [
       ("requests", requests), ("live impressions", impressions?.live), ("test impressions", impressions?.test),
@@ -66,7 +66,7 @@ package struct DeviceAccount: Hashable, Sendable {
   /// A tap that earns may come beyond its client's limit: it is decided all the same, and its verdict says so. A request
   /// whose record was rejected is decided too, and stands among the bad records.
   private func tableNumbers(
-    _ first: PostgresUUID, _ connection: PostgresConnection
+    _ first: UUIDv7, _ connection: PostgresConnection
   ) throws(PostgresError) -> [Int64] {
     let rejected = RejectionReason.allCases.map(Outcome.rejected).numbers
     let sql = """
@@ -95,6 +95,6 @@ package struct DeviceAccount: Hashable, Sendable {
           + (SELECT coalesce(sum(records), 0) FROM floods WHERE last_arrival >= $2 AND records > 0)
       ]::bigint[]
       """
-    return try connection.query(sql, [first, startedAt.postgres]).first?.decode(0) ?? []
+    return try connection.query(sql, [first, startedAt]).first?.decode(0) ?? []
   }
 }

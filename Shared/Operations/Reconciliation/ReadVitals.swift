@@ -30,13 +30,10 @@ struct ReadVitals: Sendable {
   static func read(in connection: PostgresConnection) throws(PostgresError) -> [Step] {
     var steps: [Step] = []
     for row in try connection.query(sql) {
-      let now: PostgresTimestamp = try row.decode(1)
-      let least: PostgresTimestamp? = try row.decode(2)
-      let greatest: PostgresTimestamp? = try row.decode(3)
       steps.append(
         Step(
-          name: try row.decode(0), now: Timestamp(now), least: least.map { Timestamp($0) },
-          greatest: greatest.map { Timestamp($0) }, hasEveryPartitionTold: try row.decode(4)))
+          name: try row.decode(0), now: try row.decode(1), least: try row.decode(2),
+          greatest: try row.decode(3), hasEveryPartitionTold: try row.decode(4)))
     }
     return steps
   }

@@ -85,9 +85,8 @@ package struct Reconciler: Sendable {
     guard let row = try connection.query(sql).first else {
       return Finality(serves: 0, final: 0, impressions: 0, expired: 0, finalBy: nil)
     }
-    let finalBy: PostgresTimestamp? = try row.decode(4)
     return Finality(
       serves: try row.decode(0), final: try row.decode(1), impressions: try row.decode(2), expired: try row.decode(3),
-      finalBy: finalBy.map { Timestamp($0) })
+      finalBy: try row.decode(4))
   }
 }

@@ -60,7 +60,7 @@ struct RejectedParameters: Sendable {
   var values: [any PostgresValue] {
     [
       query.service, query.topic, query.reasons.isEmpty ? nil : query.reasons.map { Int16($0.rawValue) },
-      query.since.map(\.postgres), query.until.map(\.postgres),
+      query.since, query.until,
       query.references.isEmpty ? nil : query.references.map(\.service), query.references.map(\.topic),
       query.references.map(\.partition), query.references.map(\.offset),
     ]

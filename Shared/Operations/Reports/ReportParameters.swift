@@ -9,7 +9,7 @@ struct ReportParameters: Sendable {
   /// `$1` is the grouping, `$2` to `$8` the filters, `$9` and `$10` the times, `$11` which traffic.
   var values: [any PostgresValue] {
     [query.grouping.map(\.rawValue)] + [.app, .campaign, .ad, .country, .size, .device, .placement].map(filter)
-      + [query.from.map(\.postgres), query.until.map(\.postgres), query.isTest, filter(.day), filter(.hour)]
+      + [query.from, query.until, query.isTest, filter(.day), filter(.hour)]
   }
 
   private func filter(_ dimension: ReportDimension) -> String? { query.filter[dimension] }

@@ -75,7 +75,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
       // A claim that was refused decides nothing.
       if let row = try results.rows(at: owner).first {
         position = PartitionPosition(
-          epoch: try row.decode(0), batchNumber: try row.decode(1), watermark: Timestamp(try row.decode(2)),
+          epoch: try row.decode(0), batchNumber: try row.decode(1), watermark: try row.decode(2),
           inputs: try inputPositions(results.rows(at: inputs)), outputs: try outputPositions(results.rows(at: outputs)),
           outboxID: try row.decode(3))
         let kept = WindowSettings.stored(tables.windows)
@@ -96,13 +96,13 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     for row in rows {
       var last: RecordIdentity?
       if let offset: Int64 = try row.decode(2), let timestamp: Int64 = try row.decode(3),
-        let hash: Int64 = try row.decode(4)
+        let hash: UInt64 = try row.decode(4)
       {
-        last = RecordIdentity(offset: offset, timestamp: timestamp, contentHash: UInt64(bitPattern: hash))
+        last = RecordIdentity(offset: offset, timestamp: timestamp, contentHash: hash)
       }
       found[try row.decode(0)] = InputPosition(
         nextOffset: try row.decode(1), last: last, consumedSequence: try row.decode(5),
-        consumedWatermark: Timestamp(try row.decode(6)))
+        consumedWatermark: try row.decode(6))
     }
     return inputTopics.map { found[$0] ?? .start }
   }
@@ -163,7 +163,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
 
   private func fenceParameters(_ batch: CommitBatch<Service>) -> [any PostgresValue] {
     [
-      batch.partition, batch.epoch, batch.number - 1, batch.number, batch.watermark.postgres,
+      batch.partition, batch.epoch, batch.number - 1, batch.number, batch.watermark,
       batch.outbox.last?.id ?? 0,
     ]
   }
@@ -179,8 +179,8 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         prepared: sql.storeInput,
         [
           partition, inputTopics[input], position.nextOffset, position.last?.offset, position.last?.timestamp,
-          position.last.map { Int64(bitPattern: $0.contentHash) }, position.consumedSequence,
-          position.consumedWatermark.postgres,
+          position.last?.contentHash, position.consumedSequence,
+          position.consumedWatermark,
         ])
     }
     for (output, commit) in batch.outputs.enumerated() where commit.isChanged {
@@ -191,8 +191,8 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     _ = statements.send(
       prepared: sql.addBatch,
       [
-        partition, batch.number, batch.committedAt.postgres, batch.watermark.postgres,
-        batch.arrivals?.lowerBound.postgres, batch.arrivals?.upperBound.postgres, inputTopics,
+        partition, batch.number, batch.committedAt, batch.watermark,
+        batch.arrivals?.lowerBound, batch.arrivals?.upperBound, inputTopics,
         batch.inputs.map(\.firstOffset), batch.inputs.map(\.position.nextOffset), outputTopics,
         batch.outputs.map(\.firstSequence), batch.outputs.map(\.position.nextSequence), batch.outcomes,
         batch.rejectedNotKept, serveIDs?.lowerBound, serveIDs?.upperBound,
@@ -205,7 +205,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
       _ = statements.send(
         sql: sql.addRejected,
         [
-          batch.partition, inputTopics[row.input], row.offset, batch.number, row.arrival.postgres, Int16(row.reason),
+          batch.partition, inputTopics[row.input], row.offset, batch.number, row.arrival, Int16(row.reason),
           row.detail, row.value, row.valueLength, row.valueHash, row.key, row.headers?.names,
           row.headers?.values,
         ])
@@ -260,11 +260,11 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
           prepared: sql.fence,
           [
             checkpoint.partition, checkpoint.epoch, checkpoint.batchNumber, checkpoint.batchNumber,
-            checkpoint.watermark.postgres, Int64(0),
+            checkpoint.watermark, Int64(0),
           ])
         statements.send(
           prepared: sql.storeWatermarks,
-          [checkpoint.partition, inputTopics, checkpoint.consumedWatermarks.map(\.postgres)])
+          [checkpoint.partition, inputTopics, checkpoint.consumedWatermarks])
         statements.send(prepared: sql.storeConfirmed, [checkpoint.partition, outputTopics, checkpoint.confirmed])
         addNotices(
           partition: checkpoint.partition, gapRequests: checkpoint.gapRequests, delivered: checkpoint.deliveredOutbox,

@@ -3,7 +3,8 @@
 /// Each row is `beginRow(columnCount:)` and then as many appended fields, in the order and of exactly the types of the
 /// table's columns. The server refuses a wrong form (22P03, 22P04), so nothing is checked here. Not for two threads at
 /// once.
-@safe package final class CopyBuffer {
+@safe @usableFromInline
+package final class CopyBuffer {
   /// The format's signature, no flags, no extension.
   private static let header: [UInt8] = [
     0x50, 0x47, 0x43, 0x4F, 0x50, 0x59, 0x0A, 0xFF, 0x0D, 0x0A, 0x00, 0, 0, 0, 0, 0, 0, 0, 0,
@@ -48,11 +49,13 @@
   }
 
   /// Appends NULL, for a column of any type.
+  @usableFromInline
   package func null() {
     unsafe put(Int32(-1), at: extend(by: 4))
   }
 
   /// Appends a field of type `boolean`.
+  @usableFromInline
   package func append(bool value: Bool) {
     let field = unsafe extend(by: 5)
     unsafe put(Int32(1), at: field)
@@ -60,6 +63,7 @@
   }
 
   /// Appends a field of type `smallint`.
+  @usableFromInline
   package func append(int16 value: Int16) {
     let field = unsafe extend(by: 6)
     unsafe put(Int32(2), at: field)
@@ -67,6 +71,7 @@
   }
 
   /// Appends a field of type `integer`.
+  @usableFromInline
   package func append(int32 value: Int32) {
     let field = unsafe extend(by: 8)
     unsafe put(Int32(4), at: field)
@@ -74,6 +79,7 @@
   }
 
   /// Appends a field of type `bigint`.
+  @usableFromInline
   package func append(int64 value: Int64) {
     let field = unsafe extend(by: 12)
     unsafe put(Int32(8), at: field)
@@ -81,6 +87,7 @@
   }
 
   /// Appends a field of type `uuid`, from its big-endian halves.
+  @usableFromInline
   package func append(uuidHigh high: UInt64, low: UInt64) {
     if byteCount == firstField { noteFirst(PostgresUUID(high: high, low: low)) }
     let field = unsafe extend(by: 20)
@@ -99,16 +106,19 @@
   }
 
   /// Appends a field of type `timestamptz`: microseconds since 1970-01-01 00:00 UTC.
+  @usableFromInline
   package func append(timestampMicroseconds microseconds: Int64) {
     append(int64: PostgresTimestamp.wireForm(microseconds))
   }
 
   /// Appends a field of type `date`: days since 1970-01-01.
+  @usableFromInline
   package func append(dateDays days: Int32) {
     append(int32: PostgresDate.wireForm(days))
   }
 
   /// Appends a field of type `numeric`.
+  @usableFromInline
   package func append(numeric value: Int128) {
     let digits = NumericDigits(value)
     let count = digits.byteCount
@@ -118,6 +128,7 @@
   }
 
   /// Appends a field of a text type.
+  @usableFromInline
   package func append(text: String) {
     var text = text
     text.withUTF8 { unsafe append(raw: UnsafeRawBufferPointer($0)) }
@@ -130,6 +141,7 @@
   package func append(bytea bytes: some Collection<UInt8>) { append(bytes) }
 
   /// Appends a field of type `bytea` or text from memory of the caller.
+  @usableFromInline
   package func append(raw bytes: UnsafeRawBufferPointer) {
     let field = unsafe extend(by: 4 + bytes.count)
     unsafe put(Int32(truncatingIfNeeded: bytes.count), at: field)

@@ -91,6 +91,48 @@ struct ValueTests {
     #expect(throws: PostgresError.self) { try infinite.decode(1, PostgresDate.self) }
   }
 
+  /// As a type of the domain is: held as a value of another.
+  private enum Size: Int16, PostgresConvertible {
+    case small = 1
+    case large = 2
+  }
+
+  @Test("a type that is held as another comes back, and what is none of its values is an error")
+  func converted() async throws {
+    try await roundTrip([Size.small, .large])
+    try await roundTrip([UInt64.min, 1, 1 << 63, .max])
+    try await roundTrip([UInt16.min, .max])
+    let connection = try await TestServer.connect()
+    let row = try #require(try connection.query("SELECT 3::smallint, 1, -1, 65536").first)
+    #expect(throws: PostgresError.self) { try row.decode(0, Size.self) }
+    #expect(try row.decode(1, Size.self) == .small)
+    #expect(try row.decode(2, UInt64.self) == .max)
+    #expect(throws: PostgresError.self) { try row.decode(3, UInt16.self) }
+  }
+
+  @Test("a value appends itself to a COPY as one field, nil as NULL, and a list as an array")
+  func copied() async throws {
+    let connection = try await TestServer.connect()
+    try connection.executeScript(
+      "CREATE TABLE held (a smallint, b bigint, c integer, d smallint, e smallint[], f text[])")
+    let rows = TableRows(TableColumns("held", "abcdef".map { String($0) }), capacity: 0)
+    rows.begin()
+    rows.buffer.append(Int16(2))
+    rows.buffer.append(UInt64.max)
+    rows.buffer.append(UInt16.max)
+    rows.buffer.append(nil as Int16?)
+    rows.buffer.append(list: [Size.small, .large])
+    rows.buffer.append(list: [] as [String])
+    #expect(try connection.copy(rows) == 1)
+    let row = try #require(try connection.query("SELECT * FROM held").first)
+    #expect(try row.decode(0) == Size.large)
+    #expect(try row.decode(1) == UInt64.max)
+    #expect(try row.decode(2) == UInt16.max)
+    #expect(try row.decode(3) == nil as Size?)
+    #expect(try row.decode(4) == [Size.small, .large])
+    #expect(try row.decode(5) == [] as [String])
+  }
+
   @Test("a NUL character in text is refused by the server, in a value and in an array")
   func nulCharacter() async throws {
     let connection = try await TestServer.connect()

@@ -26,7 +26,7 @@ struct AddKeylessCounts: PostgresStatement {
 
   var parameters: [any PostgresValue] {
     [
-      partition, oldestDay, counts.map(\.day), counts.map { Int16($0.reason.rawValue) }, counts.map(\.requests),
+      partition, oldestDay, counts.map(\.day), counts.map(\.reason), counts.map(\.requests),
     ]
   }
 }

@@ -15,8 +15,8 @@ struct CloseAllotments: PostgresStatement {
 
   var parameters: [any PostgresValue] {
     [
-      partition, closed.map { Int64(bitPattern: $0.row.allotment) },
-      closed.map { ($0.row.closedAt ?? $0.row.serveUntil).postgres }, closed.map(\.sequence),
+      partition, closed.map(\.row.allotment), closed.map { $0.row.closedAt ?? $0.row.serveUntil },
+      closed.map(\.sequence),
     ]
   }
 }

@@ -11,13 +11,12 @@ struct CountTestRequests: PostgresStatement {
   let partition: Int32
 
   var parameters: [any PostgresValue] {
-    let reasons = DecisionReason.allCases.filter(\.countsForTestSequence).map { Int16($0.rawValue) }
+    let reasons = DecisionReason.allCases.filter(\.countsForTestSequence)
     return [partition, reasons, Int64(TestSequence.clientsMaximum)]
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> (client: UInt64, requests: UInt64) {
-    let client: Int64 = try row.decode(0)
     let requests: Int64 = try row.decode(1)
-    return (UInt64(bitPattern: client), UInt64(clamping: requests))
+    return (try row.decode(0), UInt64(clamping: requests))
   }
 }

@@ -17,9 +17,9 @@ struct InsertAllotments: PostgresStatement {
 
   var parameters: [any PostgresValue] {
     [
-      partition, batchNumber, rows.map { Int64(bitPattern: $0.allotment) }, rows.map(\.ordinal),
-      rows.map(\.campaign.text), rows.map(\.budgetDay), rows.map(\.amount.value), rows.map(\.serveUntil.postgres),
-      rows.map(\.clickRates.text),
+      partition, batchNumber, rows.map(\.allotment), rows.map(\.ordinal),
+      rows.map(\.campaign), rows.map(\.budgetDay), rows.map(\.amount), rows.map(\.serveUntil),
+      rows.map(\.clickRates),
     ]
   }
 }

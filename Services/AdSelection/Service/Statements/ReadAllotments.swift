@@ -12,17 +12,13 @@ struct ReadAllotments: PostgresStatement {
   let partition: Int32
   let since: Timestamp
 
-  var parameters: [any PostgresValue] { [partition, since.postgres] }
+  var parameters: [any PostgresValue] { [partition, since] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> AllotmentRow {
-    let id: Int64 = try row.decode(0)
-    let serveUntil: PostgresTimestamp = try row.decode(6)
-    let closedAt: PostgresTimestamp? = try row.decode(8)
-    return AllotmentRow(
-      allotment: UInt64(bitPattern: id), ordinal: try row.decode(1),
-      campaign: try TermsColumns.known(CampaignID(row.decode(2)), 2), budgetDay: try row.decode(3),
-      amount: Nanos(try row.decode(4)), used: Nanos(try row.decode(5)), usedForClicks: Nanos(try row.decode(9)),
-      serveUntil: Timestamp(serveUntil), clickRates: try TermsColumns.known(ClickRateBounds(text: row.decode(7)), 7),
-      closedAt: closedAt.map(Timestamp.init))
+    AllotmentRow(
+      allotment: try row.decode(0), ordinal: try row.decode(1), campaign: try row.decode(2),
+      budgetDay: try row.decode(3), amount: try row.decode(4), used: try row.decode(5),
+      usedForClicks: try row.decode(9), serveUntil: try row.decode(6), clickRates: try row.decode(7),
+      closedAt: try row.decode(8))
   }
 }

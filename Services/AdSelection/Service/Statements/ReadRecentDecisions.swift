@@ -47,38 +47,28 @@ struct ReadRecentDecisions: PostgresStatement {
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> StoredDecision {
-    let reason: Int16 = try row.decode(1)
-    let client: Int64 = try row.decode(terms + 18)
-    let known = try TermsColumns.known(DecisionReason(rawValue: UInt8(clamping: reason)), 1)
-    let arrival: PostgresTimestamp = try row.decode(9)
+    let reason: DecisionReason = try row.decode(1)
+    let decidedAt = try row.decode(terms, ServeID.self).timestamp
     return StoredDecision(
       key: RequestKey(
-        requestID: try row.id(0), client: UInt64(bitPattern: client), isTest: try row.decode(terms + 19)),
-      placement: PlacementID(try row.decode(terms + 8)),
-      moment: min(Timestamp(arrival), try row.id(terms).timestamp), reason: known,
-      answer: known.isFill ? .ad(try serve(row)) : try error(row))
+        requestID: try row.decode(0), client: try row.decode(terms + 18), isTest: try row.decode(terms + 19)),
+      placement: PlacementID(try row.decode(terms + 8)), moment: min(try row.decode(9), decidedAt), reason: reason,
+      answer: reason.isFill ? .ad(try serve(row)) : try error(row))
   }
 
   private static func error(_ row: PostgresRow) throws(PostgresError) -> Answer {
-    let code: Int16 = try row.decode(2)
     let detail: String? = try row.decode(3)
-    return .error(try TermsColumns.known(AdError(rawValue: UInt8(clamping: code)), 2), detail: detail ?? "")
+    return .error(try row.decode(2), detail: detail ?? "")
   }
 
   private static func serve(_ row: PostgresRow) throws(PostgresError) -> Serve {
-    let sizes: [Int16] = try row.decode(5)
+    let sizes: [AdSize] = try row.decode(5)
     let urls: [String] = try row.decode(6)
-    var images: [ServedAd.Image] = []
-    for (size, url) in zip(sizes, urls) {
-      images.append(.init(size: try TermsColumns.known(AdSize(rawValue: UInt8(clamping: size)), 5), url: url))
-    }
-    let kind: Int16 = try row.decode(7)
     // What it was sold from matters no more: a repeated request uses nothing.
     return Serve(
-      terms: try TermsColumns.decode(row, from: terms), images: images,
-      action: AdAction(
-        kind: try TermsColumns.known(AdAction.Kind(rawValue: UInt8(clamping: kind)), 7),
-        destination: try row.decode(8)),
+      terms: try TermsColumns.decode(row, from: terms),
+      images: zip(sizes, urls).map { ServedAd.Image(size: $0, url: $1) },
+      action: AdAction(kind: try row.decode(7), destination: try row.decode(8)),
       lifetimeMilliseconds: try row.decode(4), reservation: nil)
   }
 }

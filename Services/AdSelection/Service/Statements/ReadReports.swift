@@ -22,12 +22,10 @@ struct ReadReports: PostgresStatement {
   var parameters: [any PostgresValue] { [partition, from, Int64(limit)] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> Report {
-    let id: Int64 = try row.decode(2)
-    let closedAt: PostgresTimestamp = try row.decode(4)
-    return Report(
-      sequence: try row.decode(0), campaign: try TermsColumns.known(CampaignID(row.decode(1)), 1),
+    Report(
+      sequence: try row.decode(0), campaign: try row.decode(1),
       report: AllotmentReport(
-        allotment: UInt64(bitPattern: id), used: Nanos(try row.decode(3)), usedForClicks: Nanos(try row.decode(5)),
-        closedAt: Timestamp(closedAt)))
+        allotment: try row.decode(2), used: try row.decode(3), usedForClicks: try row.decode(5),
+        closedAt: try row.decode(4)))
   }
 }

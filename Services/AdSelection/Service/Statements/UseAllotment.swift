@@ -11,5 +11,5 @@ struct UseAllotment: PostgresStatement {
   let id: UInt64
   let used: AllotmentUse
 
-  var parameters: [any PostgresValue] { [partition, Int64(bitPattern: id), used.total.value, used.forClicks.value] }
+  var parameters: [any PostgresValue] { [partition, id, used.total, used.forClicks] }
 }

@@ -23,7 +23,7 @@ struct AddClickCounts: PostgresStatement {
   var parameters: [any PostgresValue] {
     let rows = Array(counts)
     return [
-      partition, rows.map(\.key.campaign.text), rows.map(\.key.ad.text), rows.map(\.value.impressions),
+      partition, rows.map(\.key.campaign), rows.map(\.key.ad), rows.map(\.value.impressions),
       rows.map(\.value.clicks), rememberedImpressions,
     ]
   }

@@ -8,7 +8,7 @@ struct FundAccount: PostgresStatement {
   let version: Int64
 
   var parameters: [any PostgresValue] {
-    [advertiser.id.text, advertiser.currency.text, advertiser.accountFunding, version]
+    [advertiser.id, advertiser.currency, advertiser.accountFunding, version]
   }
 
   /// Whether the version was new.

@@ -10,7 +10,7 @@ struct FundCampaign: PostgresStatement {
 
   var parameters: [any PostgresValue] {
     [
-      campaign.id.text, campaign.advertiser.text, currency.text, campaign.totalBudget, campaign.dailyBudget, version,
+      campaign.id, campaign.advertiser, currency, campaign.totalBudget, campaign.dailyBudget, version,
     ]
   }
 

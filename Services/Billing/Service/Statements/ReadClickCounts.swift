@@ -27,15 +27,13 @@ struct ReadClickCounts: PostgresStatement {
 
   /// The campaign's own row comes first.
   var parameters: [any PostgresValue] {
-    [partition, campaigns.map(\.text), Int64(ClickRateBounds.adsMaximum + 1)]
+    [partition, Array(campaigns), Int64(ClickRateBounds.adsMaximum + 1)]
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> Row {
-    let campaign: String = try row.decode(0)
-    let ad: String = try row.decode(1)
-    return Row(
-      campaign: campaign.isEmpty ? nil : try TermsColumns.known(CampaignID(campaign), 0),
-      ad: ad.isEmpty ? nil : try TermsColumns.known(AdID(ad), 1),
+    Row(
+      campaign: try row.decode(0, String.self).isEmpty ? nil : try row.decode(0),
+      ad: try row.decode(1, String.self).isEmpty ? nil : try row.decode(1),
       count: ClickCount(clicks: try row.decode(2), impressions: try row.decode(3)))
   }
 }

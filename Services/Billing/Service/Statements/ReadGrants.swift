@@ -17,8 +17,8 @@ struct ReadGrants: PostgresStatement {
 
   var parameters: [any PostgresValue] {
     [
-      Int64(bitPattern: AllotmentID.make(partition: partition, sequence: from)),
-      Int64(bitPattern: AllotmentID.make(partition: partition + 1, sequence: 0)), Int64(limit),
+      AllotmentID.make(partition: partition, sequence: from),
+      AllotmentID.make(partition: partition + 1, sequence: 0), Int64(limit),
     ]
   }
 
@@ -29,14 +29,11 @@ struct ReadGrants: PostgresStatement {
 /// was granted.
 enum GrantRow {
   static func message(_ row: PostgresRow) throws(PostgresError) -> NumberedMessage {
-    let id = UInt64(bitPattern: try row.decode(0))
-    let serveUntil: PostgresTimestamp = try row.decode(5)
-    let grantedAt: PostgresTimestamp = try row.decode(7)
+    let id: UInt64 = try row.decode(0)
     let grant = AllotmentGrant(
-      allotment: id, ordinal: try row.decode(1), campaign: try TermsColumns.known(CampaignID(row.decode(2)), 2),
-      budgetDay: try row.decode(3), amount: Nanos(try row.decode(4)), serveUntil: Timestamp(serveUntil),
-      clickRates: try TermsColumns.known(ClickRateBounds(text: row.decode(6)), 6))
+      allotment: id, ordinal: try row.decode(1), campaign: try row.decode(2), budgetDay: try row.decode(3),
+      amount: try row.decode(4), serveUntil: try row.decode(5), clickRates: try row.decode(6))
     return BillingService.message(
-      grant, partition: Int32(truncatingIfNeeded: AllotmentID.partition(of: id)), grantedAt: Timestamp(grantedAt))
+      grant, partition: Int32(truncatingIfNeeded: AllotmentID.partition(of: id)), grantedAt: try row.decode(7))
   }
 }

@@ -14,16 +14,10 @@ struct ReadOpenAllotments: PostgresStatement {
   var parameters: [any PostgresValue] { [partition] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> OpenAllotment {
-    let serveUntil: PostgresTimestamp = try row.decode(7)
-    let state: Int16 = try row.decode(8)
-    return OpenAllotment(
-      id: UInt64(bitPattern: try row.decode(0)),
-      place: BudgetPlace(
-        advertiser: try TermsColumns.known(AdvertiserID(row.decode(1)), 1),
-        currency: try TermsColumns.known(Currency(row.decode(2)), 2),
-        campaign: try TermsColumns.known(CampaignID(row.decode(3)), 3), day: try row.decode(4)),
+    OpenAllotment(
+      id: try row.decode(0), place: try BudgetPlace(row, from: 1),
       amount: try row.decode(5), charged: try row.decode(6), clickReserve: try row.decode(9),
-      clicksCharged: try row.decode(10), clickRates: try TermsColumns.known(ClickRateBounds(text: row.decode(11)), 11),
-      serveUntil: Timestamp(serveUntil), isClosed: state == AllotmentState.closed.number)
+      clicksCharged: try row.decode(10), clickRates: try row.decode(11),
+      serveUntil: try row.decode(7), isClosed: try row.decode(8, AllotmentState.self) == .closed)
   }
 }

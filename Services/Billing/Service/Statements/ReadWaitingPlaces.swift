@@ -12,9 +12,15 @@ struct ReadWaitingPlaces: PostgresStatement {
   var parameters: [any PostgresValue] { [partition] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> BudgetPlace {
-    BudgetPlace(
-      advertiser: try TermsColumns.known(AdvertiserID(row.decode(0)), 0),
-      currency: try TermsColumns.known(Currency(row.decode(1)), 1),
-      campaign: try TermsColumns.known(CampaignID(row.decode(2)), 2), day: try row.decode(3))
+    try BudgetPlace(row, from: 0)
+  }
+}
+
+extension BudgetPlace {
+  /// From a row that has advertiser, currency, campaign and budget day from that column on.
+  init(_ row: PostgresRow, from first: Int) throws(PostgresError) {
+    self.init(
+      advertiser: try row.decode(first), currency: try row.decode(first + 1), campaign: try row.decode(first + 2),
+      day: try row.decode(first + 3))
   }
 }

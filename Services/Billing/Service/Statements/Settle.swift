@@ -55,7 +55,7 @@ struct Settle: PostgresStatement {
   var parameters: [any PostgresValue] { batch + limits + places + charges + returned + draws + asks + postings }
 
   private var batch: [any PostgresValue] {
-    [partition, batchNumber, now.postgres, Topic.budgets.name, nextSequence]
+    [partition, batchNumber, now, Topic.budgets.name, nextSequence]
   }
 
   private var limits: [any PostgresValue] {
@@ -67,46 +67,46 @@ struct Settle: PostgresStatement {
 
   private var places: [any PostgresValue] {
     [
-      levels.advertisers.map(\.text), levels.currencies.map(\.text), levels.campaigns.map(\.text),
-      levels.campaignAccounts, levels.days, levels.dayCampaigns,
+      levels.advertisers, levels.currencies, levels.campaigns, levels.campaignAccounts, levels.days,
+      levels.dayCampaigns,
     ]
   }
 
   private var charges: [any PostgresValue] {
     let charges = effects.allotmentCharges.sorted { $0.key < $1.key }
     return [
-      charges.map { Int64(bitPattern: $0.key) }, charges.map(\.value.amount), charges.map(\.value.forClicks),
+      charges.map(\.key), charges.map(\.value.amount), charges.map(\.value.forClicks),
       charges.map(\.value.reserve),
     ]
   }
 
   private var returned: [any PostgresValue] {
     [
-      returns.map { Int64(bitPattern: $0.allotment) }, returns.map(\.state.number), returns.map(\.used),
-      returns.map(\.usedForClicks), returns.map(\.time.postgres), returns.map { levels.index(of: $0.place) },
+      returns.map(\.allotment), returns.map(\.state), returns.map(\.used),
+      returns.map(\.usedForClicks), returns.map(\.time), returns.map { levels.index(of: $0.place) },
     ]
   }
 
   /// The events themselves are rows of `billing.draw` by now.
   private var draws: [any PostgresValue] {
     [
-      effects.draws.map { effects.charges[$0.charge].event.price.value }, effects.draws.map(\.isLate),
+      effects.draws.map { effects.charges[$0.charge].event.price }, effects.draws.map(\.isLate),
       effects.draws.map { levels.index(of: $0.place) },
     ]
   }
 
   private var asks: [any PostgresValue] {
     [
-      effects.asks.map(\.ordinal), effects.asks.map(\.fullPrice.value), effects.asks.map(\.clickPrice.value),
-      effects.asks.map(\.usedLastMinute.value), effects.asks.map(\.endsAt.postgres),
-      effects.asks.map(\.clickRates.text), effects.asks.map { levels.index(of: $0.place) },
+      effects.asks.map(\.ordinal), effects.asks.map(\.fullPrice), effects.asks.map(\.clickPrice),
+      effects.asks.map(\.usedLastMinute), effects.asks.map(\.endsAt), effects.asks.map(\.clickRates),
+      effects.asks.map { levels.index(of: $0.place) },
     ]
   }
 
   private var postings: [any PostgresValue] {
     let entries = Array(effects.journal.entries)
     return [
-      entries.map(\.key.account.text), entries.map(\.key.currency.text), entries.map(\.value.debit),
+      entries.map(\.key.account.text), entries.map(\.key.currency), entries.map(\.value.debit),
       entries.map(\.value.credit),
     ]
   }
@@ -119,17 +119,17 @@ private struct AllotmentReturn {
   var allotment: UInt64
   /// What `billing.allotment.state` becomes.
   var state: AllotmentState
-  /// Both in nanos; 0 at its end, when they are known.
-  var used: Int64
-  var usedForClicks: Int64
+  /// Both 0 at its end, when they are known.
+  var used: Nanos
+  var usedForClicks: Nanos
   var time: Timestamp
   var place: BudgetPlace
 
   init(_ close: BillingEffects.Close) {
     allotment = close.allotment
     state = .closed
-    used = close.used.value
-    usedForClicks = close.usedForClicks.value
+    used = close.used
+    usedForClicks = close.usedForClicks
     time = close.closedAt
     place = close.place
   }
@@ -137,8 +137,8 @@ private struct AllotmentReturn {
   init(_ end: BillingEffects.End, at now: Timestamp) {
     allotment = end.allotment
     state = .ended
-    used = 0
-    usedForClicks = 0
+    used = .zero
+    usedForClicks = .zero
     time = now
     place = end.place
   }

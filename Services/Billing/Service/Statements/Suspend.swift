@@ -17,10 +17,9 @@ struct Suspend: PostgresStatement {
   var parameters: [any PostgresValue] {
     let event = suspended.event
     return [
-      partition, batchNumber, event.kind.rawValue, suspended.sequence, event.terms.serveID.postgres,
-      Int64(bitPattern: event.idHash), event.eventTime.postgres, event.arrival.postgres, event.price.value,
-      Int64(bitPattern: event.terms.allotment), event.terms.app.text, event.terms.advertiser.text,
-      event.terms.campaign.text, event.terms.currency.text,
+      partition, batchNumber, event.kind, suspended.sequence, event.terms.serveID, event.idHash, event.eventTime,
+      event.arrival, event.price, event.terms.allotment, event.terms.app, event.terms.advertiser, event.terms.campaign,
+      event.terms.currency,
     ]
   }
 }

@@ -5,7 +5,7 @@ internal import Runtime
 
 /// Clients and the times at which their ads were served, as arrays that a statement unnests.
 struct ClientColumns {
-  let hashes: [Int64]
+  let hashes: [UInt64]
   let areTest: [Bool]
   let first: [PostgresUUID]
   let last: [PostgresUUID]
@@ -15,7 +15,7 @@ struct ClientColumns {
   init(_ clients: [ClickClient: ClosedRange<Timestamp>]) {
     let asked = Array(clients)
     let bounds = asked.map { IDBounds(from: $0.value.lowerBound, to: $0.value.upperBound) }
-    hashes = asked.map { Int64(bitPattern: $0.key.hash) }
+    hashes = asked.map(\.key.hash)
     areTest = asked.map(\.key.isTest)
     first = bounds.map(\.lowest)
     last = bounds.map(\.highest)

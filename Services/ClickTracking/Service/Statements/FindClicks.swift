@@ -19,14 +19,10 @@ struct FindClicks: PostgresStatement {
 
   var parameters: [any PostgresValue] {
     let bounds = IDBounds(identities.map(\.serveID))
-    return [
-      identities.map(\.serveID.postgres), identities.map { Int64(bitPattern: $0.idHash) }, bounds.lowest,
-      bounds.highest,
-    ]
+    return [identities.map(\.serveID), identities.map(\.idHash), bounds.lowest, bounds.highest]
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> ActionIdentity {
-    let hash: Int64 = try row.decode(1)
-    return ActionIdentity(serveID: try row.id(0), kind: .click, idHash: UInt64(bitPattern: hash))
+    ActionIdentity(serveID: try row.decode(0), kind: .click, idHash: try row.decode(1))
   }
 }

@@ -33,12 +33,10 @@ struct FindJudgedClicks: PostgresStatement {
   static func decode(
     _ row: PostgresRow
   ) throws(PostgresError) -> (client: ClickClient, click: ClientClicks.Judged) {
-    let hash: Int64 = try row.decode(0)
-    let eventTime: PostgresTimestamp = try row.decode(3)
-    return (
-      ClickClient(hash: UInt64(bitPattern: hash), isTest: try row.decode(1)),
+    (
+      ClickClient(hash: try row.decode(0), isTest: try row.decode(1)),
       ClientClicks.Judged(
-        serveID: try row.id(2), eventTime: Timestamp(eventTime), isAccidental: try row.decode(4),
+        serveID: try row.decode(2), eventTime: try row.decode(3), isAccidental: try row.decode(4),
         isBillable: try row.decode(5))
     )
   }

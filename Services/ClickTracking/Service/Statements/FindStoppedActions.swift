@@ -21,16 +21,11 @@ struct FindStoppedActions: PostgresStatement {
   var parameters: [any PostgresValue] {
     let bounds = IDBounds(identities.map(\.serveID))
     return [
-      identities.map(\.serveID.postgres), identities.map { Int16($0.kind.rawValue) },
-      identities.map { Int64(bitPattern: $0.idHash) }, bounds.lowest, bounds.highest,
+      identities.map(\.serveID), identities.map(\.kind), identities.map(\.idHash), bounds.lowest, bounds.highest,
     ]
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> ActionIdentity {
-    let kind: Int16 = try row.decode(1)
-    let hash: Int64 = try row.decode(2)
-    return ActionIdentity(
-      serveID: try row.id(0), kind: try TermsColumns.known(TapKind(rawValue: UInt8(clamping: kind)), 1),
-      idHash: UInt64(bitPattern: hash))
+    ActionIdentity(serveID: try row.decode(0), kind: try row.decode(1), idHash: try row.decode(2))
   }
 }

@@ -13,11 +13,10 @@ struct FindTappedImpressions: PostgresStatement {
 
   var parameters: [any PostgresValue] {
     let bounds = IDBounds(ids)
-    return [ids.map(\.postgres), bounds.lowest, bounds.highest]
+    return [ids, bounds.lowest, bounds.highest]
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> (serveID: ServeID, shownAt: Timestamp) {
-    let time: PostgresTimestamp = try row.decode(1)
-    return (try row.id(0), Timestamp(time))
+    (try row.decode(0), try row.decode(1))
   }
 }

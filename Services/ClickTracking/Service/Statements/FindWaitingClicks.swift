@@ -32,16 +32,12 @@ struct FindWaitingClicks: PostgresStatement {
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> (click: ParkedClick, seenAt: Timestamp?) {
-    let hash: Int64 = try row.decode(0)
-    let eventTime: PostgresTimestamp = try row.decode(2)
-    let arrival: PostgresTimestamp = try row.decode(3)
-    let seenAt: PostgresTimestamp? = try row.decode(6)
-    return (
+    (
       ParkedClick(
-        terms: try TermsColumns.decode(row, from: 7), idHash: UInt64(bitPattern: hash),
-        eventTime: Timestamp(eventTime), arrival: Timestamp(arrival), isAccidental: try row.decode(1),
+        terms: try TermsColumns.decode(row, from: 7), idHash: try row.decode(0), eventTime: try row.decode(2),
+        arrival: try row.decode(3), isAccidental: try row.decode(1),
         position: ClickPosition(batchNumber: try row.decode(4), offset: try row.decode(5))),
-      seenAt.map { Timestamp($0) }
+      try row.decode(6)
     )
   }
 }

@@ -26,15 +26,10 @@ struct ReadClicks: PostgresStatement {
   var parameters: [any PostgresValue] { [partition, from, Int64(limit)] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> Click {
-    let hash: Int64 = try row.decode(1)
-    let verdict: Int16 = try row.decode(2)
-    let eventTime: PostgresTimestamp = try row.decode(3)
-    let arrival: PostgresTimestamp = try row.decode(4)
-    return Click(
+    Click(
       sequence: try row.decode(0),
       accepted: AcceptedClick(
-        terms: try TermsColumns.decode(row, from: 5), idHash: UInt64(bitPattern: hash), eventTime: Timestamp(eventTime),
-        arrival: Timestamp(arrival),
-        verdict: try TermsColumns.known(ClickVerdict(rawValue: UInt8(clamping: verdict)), 2)))
+        terms: try TermsColumns.decode(row, from: 5), idHash: try row.decode(1), eventTime: try row.decode(3),
+        arrival: try row.decode(4), verdict: try row.decode(2)))
   }
 }

@@ -14,13 +14,9 @@ struct ReadWaitingServes: PostgresStatement {
   var parameters: [any PostgresValue] { [partition] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> WaitingServe {
-    let hash: Int64 = try row.decode(1)
-    let expiresAt: PostgresTimestamp = try row.decode(3)
-    let first: PostgresTimestamp = try row.decode(4)
-    let last: PostgresTimestamp = try row.decode(5)
+    let first: Timestamp = try row.decode(4)
     return WaitingServe(
-      serveID: try row.id(0), client: ClickClient(hash: UInt64(bitPattern: hash), isTest: try row.decode(2)),
-      expiresAt: Timestamp(expiresAt), eventTimes: Timestamp(first)...max(Timestamp(first), Timestamp(last)),
-      isSeen: false)
+      serveID: try row.decode(0), client: ClickClient(hash: try row.decode(1), isTest: try row.decode(2)),
+      expiresAt: try row.decode(3), eventTimes: first...max(first, try row.decode(5)), isSeen: false)
   }
 }

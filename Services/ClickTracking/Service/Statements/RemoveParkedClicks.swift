@@ -12,6 +12,6 @@ struct RemoveParkedClicks: PostgresStatement {
   let identities: [ActionIdentity]
 
   var parameters: [any PostgresValue] {
-    [identities.map(\.serveID.postgres), identities.map { Int64(bitPattern: $0.idHash) }]
+    [identities.map(\.serveID), identities.map(\.idHash)]
   }
 }

@@ -9,6 +9,6 @@ struct FindDeliveries: PostgresStatement {
   static let sql = "SELECT serve_id FROM impression_tracking.delivery WHERE serve_id = ANY ($1) AND kind = $2"
   let ids: Set<UUIDv7>
   let kind: RecordedKind
-  var parameters: [any PostgresValue] { [ids.map(\.postgres), Int16(kind.rawValue)] }
-  static func decode(_ row: PostgresRow) throws(PostgresError) -> UUIDv7 { try row.id(0) }
+  var parameters: [any PostgresValue] { [Array(ids), kind] }
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> UUIDv7 { try row.decode(0) }
 }

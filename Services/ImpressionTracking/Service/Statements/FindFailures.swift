@@ -7,6 +7,6 @@ struct FindFailures: PostgresStatement {
   static let sql = "SELECT request_id FROM impression_tracking.failure WHERE request_id = ANY ($1) AND error = $2"
   let ids: Set<UUIDv7>
   let error: AdError
-  var parameters: [any PostgresValue] { [ids.map(\.postgres), Int16(error.rawValue)] }
-  static func decode(_ row: PostgresRow) throws(PostgresError) -> UUIDv7 { try row.id(0) }
+  var parameters: [any PostgresValue] { [Array(ids), error] }
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> UUIDv7 { try row.decode(0) }
 }

@@ -7,6 +7,6 @@ internal import Runtime
 struct FindImpressions: PostgresStatement {
   static let sql = "SELECT serve_id FROM impression_tracking.impression WHERE serve_id = ANY ($1)"
   let ids: Set<UUIDv7>
-  var parameters: [any PostgresValue] { [ids.map(\.postgres)] }
-  static func decode(_ row: PostgresRow) throws(PostgresError) -> UUIDv7 { try row.id(0) }
+  var parameters: [any PostgresValue] { [Array(ids)] }
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> UUIDv7 { try row.decode(0) }
 }

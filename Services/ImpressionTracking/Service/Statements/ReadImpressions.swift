@@ -25,11 +25,9 @@ struct ReadImpressions: PostgresStatement {
   var parameters: [any PostgresValue] { [partition, from, Int64(limit)] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> Impression {
-    let eventTime: PostgresTimestamp = try row.decode(1)
-    let arrival: PostgresTimestamp = try row.decode(2)
-    return Impression(
+    Impression(
       sequence: try row.decode(0),
       accepted: AcceptedImpression(
-        terms: try TermsColumns.decode(row, from: 3), eventTime: Timestamp(eventTime), arrival: Timestamp(arrival)))
+        terms: try TermsColumns.decode(row, from: 3), eventTime: try row.decode(1), arrival: try row.decode(2)))
   }
 }

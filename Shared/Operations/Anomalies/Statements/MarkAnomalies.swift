@@ -32,7 +32,7 @@ struct MarkAnomalies: PostgresStatement {
   var parameters: [any PostgresValue] {
     let kinds = limits.basisPoints.keys.sorted { $0.rawValue < $1.rawValue }
     return [
-      since.postgres, kinds.map(\.rawValue), kinds.map { Int32(clamping: limits.basisPoints[$0] ?? 0) },
+      since, kinds.map(\.rawValue), kinds.map { Int32(clamping: limits.basisPoints[$0] ?? 0) },
       Int64(limits.eventsMinimum),
     ]
   }

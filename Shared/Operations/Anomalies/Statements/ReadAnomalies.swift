@@ -15,14 +15,14 @@ struct ReadAnomalies: PostgresStatement {
   let query: ReportQuery
 
   var parameters: [any PostgresValue] {
-    [query.filter[.app], query.from.map(\.postgres), query.until.map(\.postgres), Int64(query.rowsMaximum)]
+    [query.filter[.app], query.from, query.until, Int64(query.rowsMaximum)]
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> (mark: Anomaly, total: Int64) {
     let mark = Anomaly(
-      app: try row.decode(0), hour: Timestamp(try row.decode(1)), kind: try row.decode(2), events: try row.decode(3),
+      app: try row.decode(0), hour: try row.decode(1), kind: try row.decode(2), events: try row.decode(3),
       ofEvents: try row.decode(4), percent: try row.decode(5), limitPercent: try row.decode(6),
-      foundAt: Timestamp(try row.decode(7)))
+      foundAt: try row.decode(7))
     return (mark, try row.decode(8))
   }
 }

@@ -20,6 +20,8 @@ package struct CatalogRow: Sendable, Hashable {
   }
 }
 
+extension CatalogKind: PostgresConvertible {}
+
 /// Rows changed after a number, in the order of the changes; with 0 all, deleted ones included.
 struct ReadCatalog: PostgresStatement {
   static let sql = """
@@ -31,16 +33,13 @@ struct ReadCatalog: PostgresStatement {
   var parameters: [any PostgresValue] { [after] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> CatalogRow {
-    let kind = CatalogKind(rawValue: try row.decode(1))
     let body: PostgresJSON = try row.decode(2)
-    let changedAt: PostgresTimestamp = try row.decode(5)
-    let deletedAt: PostgresTimestamp? = try row.decode(6)
     let value: JSONValue
     do throws(JSONError) { value = try JSONValue.parse(body.text.utf8).inOrderOfNames } catch {
       throw .undecodable(column: 2, error.description)
     }
     return CatalogRow(
-      key: try row.decode(0), kind: try TermsColumns.known(kind, 1), body: value, version: try row.decode(3),
-      changeNumber: try row.decode(4), changedAt: Timestamp(changedAt), deletedAt: deletedAt.map { Timestamp($0) })
+      key: try row.decode(0), kind: try row.decode(1), body: value, version: try row.decode(3),
+      changeNumber: try row.decode(4), changedAt: try row.decode(5), deletedAt: try row.decode(6))
   }
 }

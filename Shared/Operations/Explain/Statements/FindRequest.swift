@@ -18,7 +18,7 @@ struct FindRequest: PostgresStatement {
   let requestID: UUIDv7
   let range: ServeRange
 
-  var parameters: [any PostgresValue] { [requestID.postgres] + range.parameters }
+  var parameters: [any PostgresValue] { [requestID] + range.parameters }
 
-  static func decode(_ row: PostgresRow) throws(PostgresError) -> ServeID { try row.id(0) }
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> ServeID { try row.decode(0) }
 }

@@ -8,7 +8,7 @@ struct ReadToldErrors: PostgresStatement {
     """
   let requestID: UUIDv7
 
-  var parameters: [any PostgresValue] { [PostgresUUID(high: requestID.high, low: requestID.low)] }
+  var parameters: [any PostgresValue] { [requestID] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> PostgresJSON { try row.decode(0) }
 }

@@ -15,7 +15,7 @@ struct CountNotKept: PostgresStatement {
     }.joined(separator: " UNION ALL ") + ") AS flooded"
   let query: RejectedQuery
 
-  var parameters: [any PostgresValue] { [query.service, query.since.map(\.postgres), query.until.map(\.postgres)] }
+  var parameters: [any PostgresValue] { [query.service, query.since, query.until] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> Int64 { try row.decode(0) }
 }

@@ -18,7 +18,7 @@ struct CountRejected: PostgresStatement {
     let reason: Int16 = try row.decode(2)
     return RejectedCount(
       service: try row.decode(0), topic: try row.decode(1), reasonNumber: UInt8(truncatingIfNeeded: reason),
-      records: try row.decode(3), whole: try row.decode(4), first: Timestamp(try row.decode(5)),
-      last: Timestamp(try row.decode(6)))
+      records: try row.decode(3), whole: try row.decode(4), first: try row.decode(5),
+      last: try row.decode(6))
   }
 }

@@ -15,7 +15,7 @@ struct FindReplayedClick: PostgresStatement {
   let idHash: UInt64
 
   var parameters: [any PostgresValue] {
-    [serveID.postgres, Int16(kind.rawValue), Int64(bitPattern: idHash)]
+    [serveID, kind, idHash]
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> Bool { try row.decode(0) }

@@ -8,7 +8,7 @@ struct FindReplayedFailure: PostgresStatement {
   let requestID: UUIDv7
   let error: AdError
 
-  var parameters: [any PostgresValue] { [requestID.postgres, Int16(error.rawValue)] }
+  var parameters: [any PostgresValue] { [requestID, error] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> Bool { try row.decode(0) }
 }

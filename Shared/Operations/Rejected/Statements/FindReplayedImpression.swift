@@ -11,7 +11,7 @@ struct FindReplayedImpression: PostgresStatement {
   let serveID: ServeID
   let kind: RecordedKind
 
-  var parameters: [any PostgresValue] { [serveID.postgres, kind.number] }
+  var parameters: [any PostgresValue] { [serveID, kind] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> Bool { try row.decode(0) }
 }

@@ -25,7 +25,7 @@ struct ReadRejected: PostgresStatement {
     return KeptRecord(
       reference: RejectedReference(
         service: try row.decode(0), topic: try row.decode(1), partition: try row.decode(2), offset: try row.decode(3)),
-      batchNumber: try row.decode(4), arrival: Timestamp(try row.decode(5)),
+      batchNumber: try row.decode(4), arrival: try row.decode(5),
       reasonNumber: UInt8(truncatingIfNeeded: reason), detail: try row.decode(7), value: try row.decode(8),
       keptBytes: try row.decode(9), valueLength: try row.decode(10), valueHash: try row.decode(11),
       key: try row.decode(12), headers: try row.headers(13))

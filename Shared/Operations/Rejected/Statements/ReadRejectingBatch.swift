@@ -20,12 +20,12 @@ struct ReadRejectingBatch: PostgresStatement {
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> RejectingBatch {
-    let first: PostgresTimestamp? = try row.decode(3)
-    let last: PostgresTimestamp? = try row.decode(4)
     var arrivals: ClosedRange<Timestamp>?
-    if let first, let last, Timestamp(first) <= Timestamp(last) { arrivals = Timestamp(first)...Timestamp(last) }
+    if let first: Timestamp = try row.decode(3), let last: Timestamp = try row.decode(4), first <= last {
+      arrivals = first...last
+    }
     return RejectingBatch(
-      committedAt: Timestamp(try row.decode(0)), firstOffset: try row.decode(1), nextOffset: try row.decode(2),
+      committedAt: try row.decode(0), firstOffset: try row.decode(1), nextOffset: try row.decode(2),
       arrivals: arrivals)
   }
 }

@@ -7,7 +7,6 @@ struct ReadCompleteness: PostgresStatement {
   static let sql = "SELECT figures, complete_until FROM reporting.completeness ORDER BY figures"
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> (figures: String, moment: Timestamp?) {
-    let moment: PostgresTimestamp? = try row.decode(1)
-    return (figures: try row.decode(0), moment: moment.map { Timestamp($0) })
+    (figures: try row.decode(0), moment: try row.decode(1))
   }
 }

@@ -12,7 +12,7 @@ struct ReadRequestsWithoutAppKey: PostgresStatement {
     """
   let query: ReportQuery
 
-  var parameters: [any PostgresValue] { [query.from?.postgres, query.until?.postgres] }
+  var parameters: [any PostgresValue] { [query.from, query.until] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> Int64 { try row.decode(0) }
 }
