@@ -34,6 +34,10 @@ package struct ClickTracking: PipelineService {
     self.ring = ring
   }
 
+  package static func count(_ effects: ClickEffects, into counts: inout [ClickMinuteKey: Int64]) {
+    effects.count(into: &counts)
+  }
+
   package func makeDecoder() -> ClickDecoder { ClickDecoder(ring: ring) }
 
   package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {

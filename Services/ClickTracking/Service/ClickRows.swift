@@ -82,7 +82,8 @@ enum StoppedActionRows {
   static let columns = TableColumns(
     "click_tracking.stopped_action",
     [
-      "serve_id", "kind", "id_hash", "partition", "batch_number", "event_time", "app", "campaign", "is_test",
+      "serve_id", "kind", "id_hash", "partition", "batch_number", "event_time", "app", "campaign", "ad", "placement",
+      "country", "size", "device", "is_test",
     ])
 
   static func rows(_ batch: CommitBatch<ClickTracking>) -> TableRows {
@@ -98,6 +99,11 @@ enum StoppedActionRows {
       buffer.append(timestampMicroseconds: action.eventTime.milliseconds &* 1_000)
       buffer.append(text: action.terms.app.text)
       buffer.append(text: action.terms.campaign.text)
+      buffer.append(text: action.terms.ad.text)
+      buffer.append(text: action.terms.placement.text)
+      buffer.append(text: action.terms.country.description)
+      buffer.append(int16: Int16(action.terms.size.rawValue))
+      buffer.append(int16: Int16(action.terms.device.rawValue))
       buffer.append(bool: action.terms.isTest)
     }
     return rows

@@ -37,6 +37,11 @@ struct Echo: PipelineService {
   let outputs = ["echoes"]
   let publishesWatermarks = true
 
+  /// How often each line came.
+  static func count(_ effects: Effects, into counts: inout [String: Int64]) {
+    for line in effects.lines { counts[line, default: 0] += 1 }
+  }
+
   func makeDecoder() -> EchoDecoder { EchoDecoder() }
 
   func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {
@@ -108,6 +113,7 @@ final class EchoStore: PipelineStore {
   var refusedTimers: Set<Int> = []
   private(set) var batches: [CommitBatch<Echo>] = []
   private(set) var lostSequences: [LostSequences] = []
+  private(set) var flushes: [CountFlush<String, Int64>] = []
 
   var lines: [String] { batches.flatMap(\.effects.lines) }
   var timersDone: [Int] { batches.flatMap(\.effects.timers) }
@@ -125,6 +131,8 @@ final class EchoStore: PipelineStore {
     lostSequences += batch.lostSequences
     return CommitResult()
   }
+
+  func flush(_ counts: CountFlush<String, Int64>) { flushes.append(counts) }
 
   func save(_ checkpoint: Checkpoint) throws(PipelineError) { lostSequences += checkpoint.lostSequences }
 
