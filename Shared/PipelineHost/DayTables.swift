@@ -1,15 +1,12 @@
 internal import AdCore
 internal import Postgres
-package import Runtime
+internal import Runtime
 internal import Threads
 
-/// Maintains the tables of days, from two days back to three ahead, besides retention; and removes what is older of a
-/// service's batches. At its start a service makes the tables that are missing; all else is done a minute later, and then
-/// hourly.
+/// Maintains the tables of days, from two days back to three ahead, besides retention; removes what is older of a
+/// service's batches; and folds its counts. At its start a service makes the tables that are missing; all else is done a minute later, and then
+/// hourly, or a minute later again where it could not be done.
 package struct DayTables: Sendable {
-  package static let retentionKey = ConfigurationKey<Int>.integer(
-    "HANDBILL_RETENTION_DAYS", in: 3...36_500, default: 400, help: "How many days of events are kept.")
-
   private static let daysBack: Int32 = 2
   private static let daysAhead: Int32 = 3
   private static let firstMilliseconds = 60_000
@@ -18,11 +15,16 @@ package struct DayTables: Sendable {
   private static let batchesMaximum: Int32 = 5_000
 
   private let tables: [String]
+  private let counts: CountTables
   private let retentionDays: Int
 
-  package init(_ tables: [String], retentionDays: Int) {
+  /// - Parameters:
+  ///   - tables: cut by day.
+  ///   - counts: what the service counts into.
+  package init(_ tables: [String], counts: CountTables, retention: Retention) {
     self.tables = tables
-    self.retentionDays = retentionDays
+    self.counts = counts
+    retentionDays = retention.eventDays
   }
 
   /// Goes on maintaining them, on a thread of its own.
@@ -33,14 +35,16 @@ package struct DayTables: Sendable {
     let thread = OwnerThread("day-tables") {
       var pause = Self.firstMilliseconds
       while !stop.wait(milliseconds: pause) {
-        pause = Self.intervalMilliseconds
         do throws(PostgresError) {
           let connection = try PostgresConnection(database)
           defer { connection.close() }
           try maintain(connection, now: clock.now)
           try forget(connection, now: clock.now)
+          try counts.fold(connection, now: clock.now)
+          pause = Self.intervalMilliseconds
         } catch {
-          logger.error("the tables of coming days could not be made", ["error": .init(error.description)])
+          pause = Self.firstMilliseconds
+          logger.error("the tables of days could not be maintained", ["error": .init(error.description)])
         }
       }
     }
@@ -58,6 +62,7 @@ package struct DayTables: Sendable {
         "SELECT public.keep_days($1::text::regclass, $2, $3, $4, $5)",
         [table, today, Self.daysBack, Self.daysAhead, Int32(retentionDays)])
     }
+    try counts.maintain(connection, now: now)
   }
 
   private func forget(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {

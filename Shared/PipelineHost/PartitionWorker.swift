@@ -67,6 +67,8 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
         pipelines[partition]?.confirmEnd(input: input, offset: offset, asked: asked)
       case .deliver(let receipts):
         deliver(receipts)
+      case .counted(let report):
+        attempt(report.partition) { pipeline throws(PipelineError) in try pipeline.counted(report) }
       case .adoptWriter:
         if writer.adopt() { perform(state.adoptedWriter()) }
       case .publishAgain(let partition):
@@ -77,6 +79,8 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
         attempt(partition) { [meters] pipeline throws(PipelineError) in meters.add(try pipeline.tick()) }
       case .measure:
         measure()
+      case .flushCounts(let partition):
+        pipelines[partition]?.flushLastCounts()
       case .drop(let partition):
         pipelines[partition] = nil
       case .report(let partition, let error, let forPerson):

@@ -9,6 +9,8 @@ internal import Threads
 package enum ServiceHost {
   /// How long a stop waits for deliveries: what has no report by then is published again after the next start.
   private static let flushMilliseconds: Int32 = 4_000
+  /// How long a stop waits for the last counts: partitions that are to be open again within a second wait as long.
+  private static let lastCountsMilliseconds = 300
 
   /// Starts everything and tells the life cycle how it stops: reading first, then the batches at work, then the
   /// producer. Whoever restarts a service lets its partitions wait for all of this: what has to wait for others does it at
@@ -31,11 +33,14 @@ package enum ServiceHost {
     let writer = makeWriter(service: service, kafka: kafka, workers: workers, context: context)
     let ends = makeEnds(
       service: service, alsoGrown: alsoGrown, kafka: kafka, workers: workers, context: context)
+    let counts = CountWriter<Tables>(logger: context.logger.named("counts"))
     let connecting = Eventual("kafka") {
       try connect(service, kafka: kafka, writer: writer, ends: ends, context: context)
     }
     let tools = (0..<settings.workers).map { index in
-      Eventual("worker-\(index)") { try WorkerTools(tables, service, settings: settings, kafka: kafka) }
+      Eventual("worker-\(index)") {
+        try WorkerTools(tables, service, settings: settings, kafka: kafka, counts: counts)
+      }
     }
     let leases = Eventual("leases") { try makeLeaseStore(of: Service.self, settings: settings) }
     context.lifeCycle.onStop("producer") { writer.close(timeoutMilliseconds: flushMilliseconds) }
@@ -58,6 +63,7 @@ package enum ServiceHost {
     }
     let all = workers.withLock { $0 }
     let keeper = makeKeeper(try leases.value(), boxes: boxes, ends: ends, context: context)
+    try startCounts(counts, tables: tables, settings: settings, workers: all, context: context)
     startThreads(
       reader: try makeReader(
         ReaderTools(service: service, settings: settings, consumer: consumer, ends: ends, leases: keeper, boxes: boxes),
@@ -151,6 +157,27 @@ package enum ServiceHost {
     return "\(isKnown ? host : "?")/\(getpid())"
   }
 
+  /// Ends after the workers, whose last counts it writes if that can be done at once; what is left is counted again by
+  /// whoever opens the partitions.
+  private static func startCounts<Tables: ServiceTables>(
+    _ counts: CountWriter<Tables>, tables: Tables, settings: PipelineSettings, workers: [PartitionWorker<Tables>],
+    context: ServiceContext
+  ) throws {
+    let database = try settings.database(applicationName: "handbill-\(Tables.Service.name)-counts")
+    let insertedRowsMaximum = settings.insertedRowsMaximum
+    let heartbeat = context.health.heartbeat("counts")
+    let thread = OwnerThread("counts") {
+      counts.run(
+        { CountStore(tables: tables, configuration: database, insertedRowsMaximum: insertedRowsMaximum) },
+        heartbeat: { heartbeat.beat() },
+        report: { workers[Int($0.partition) % workers.count].mailbox.put(.counted($0)) })
+    }
+    context.lifeCycle.onStop("counts") {
+      counts.end()
+      _ = thread.join(timeoutMilliseconds: lastCountsMilliseconds)
+    }
+  }
+
   private static func startThreads<Tables: ServiceTables>(
     reader: RecordReader<Tables>, workers: [PartitionWorker<Tables>], ends: EndWatcher, context: ServiceContext
   ) {
@@ -189,13 +216,16 @@ struct WorkerTools<Tables: ServiceTables> {
   let outboxEntriesMaximum: Int
 
   /// Where something is away this is tried again when there is something to do.
-  init(_ tables: Tables, _ service: Tables.Service, settings: PipelineSettings, kafka: KafkaConfiguration) throws {
+  init(
+    _ tables: Tables, _ service: Tables.Service, settings: PipelineSettings, kafka: KafkaConfiguration,
+    counts: CountWriter<Tables>
+  ) throws {
     self.service = service
     outboxEntriesMaximum = settings.outboxEntriesMaximum
     store = PostgresPipelineStore(
       tables: tables, service: service,
       configuration: try settings.database(applicationName: "handbill-\(Tables.Service.name)"),
-      insertedRowsMaximum: settings.insertedRowsMaximum)
+      insertedRowsMaximum: settings.insertedRowsMaximum, takeCounts: { counts.put($0) })
     probe = try KafkaTopicProbe(configuration: kafka)
     store.connect()
     _ = try? probe.partitionCounts(of: service.inputs.map(\.topic), timeoutMilliseconds: Self.questionMilliseconds)

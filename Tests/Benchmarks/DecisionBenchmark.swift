@@ -25,7 +25,7 @@ struct DecisionBenchmark {
     let catalog = try Self.catalog()
     var decider = SelectionDecider(
       stored: StoredState(), catalog: catalog, settings: SelectionSettings(), crypto: try SelectionCrypto(ring: ring),
-      random: SeededChance(seed: 1), now: Self.now)
+      random: SeededChance(seed: 1))
     var decoder = try service.makeDecoder()
     var grants: [SelectionInput] = []
     for number in 0..<Self.campaigns { grants.append(.grant(try Self.grant(number))) }

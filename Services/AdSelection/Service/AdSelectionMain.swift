@@ -13,7 +13,7 @@ enum AdSelectionMain: Service {
     var selection: SelectionSettings
     var clickRates: ClickRates
     var freshness: CatalogFreshness
-    var retentionDays: Int
+    var retention: Retention
   }
 
   static let name = "handbill-ad-selection"
@@ -22,7 +22,7 @@ enum AdSelectionMain: Service {
   static let lingerMilliseconds = 0
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
-    + [NetworkKeys.ring.declaration, DayTables.retentionKey.declaration] + WindowSettings.declarations
+    + [NetworkKeys.ring.declaration] + Retention.declarations + WindowSettings.declarations
     + SelectionKeys.declarations
   static let metrics = HostMetrics.declarations + SelectionMetrics.declarations
 
@@ -32,13 +32,15 @@ enum AdSelectionMain: Service {
     return Configuration(
       pipeline: pipeline, ring: reader.value(NetworkKeys.ring),
       selection: SelectionKeys.settings(&reader, windows: windows), clickRates: SelectionKeys.clickRates(&reader),
-      freshness: SelectionKeys.freshness(&reader), retentionDays: reader.value(DayTables.retentionKey))
+      freshness: SelectionKeys.freshness(&reader), retention: Retention(reader: &reader))
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let service = try AdSelection(ring: ring)
-    let days = DayTables(["ad_selection.decision"], retentionDays: configuration.retentionDays)
+    let days = DayTables(
+      ["ad_selection.decision"], counts: CountTables("ad_selection", retention: configuration.retention),
+      retention: configuration.retention)
     let source = CatalogSource(
       freshness: configuration.freshness, clickRates: configuration.clickRates, perform: CatalogWatch.perform)
     let kafka = configuration.pipeline.kafka(clientID: "\(AdSelection.name)-catalog")
@@ -48,7 +50,7 @@ enum AdSelectionMain: Service {
       tables: SelectionTables(
         ring: ring, catalog: source, settings: configuration.selection,
         metrics: SelectionMetrics(registry: context.metrics, clock: context.clock),
-        retentionDays: configuration.retentionDays),
+        retentionDays: configuration.retention.eventDays),
       settings: configuration.pipeline, producerLingerMilliseconds: 0,
       // Its tokens name the partition in all of them.
       alsoGrown: [Topic.impressions, .clicks, .acceptedImpressions, .acceptedClicks, .usage].map(\.name),

@@ -35,12 +35,9 @@ struct SelectionTables: ServiceTables {
     for count in try connection.run(CountTestRequests(partition: partition)) {
       stored.testRequests[count.client] = count.requests
     }
-    for unwritten in try connection.run(CountUnwrittenRequests(partition: partition)) {
-      stored.counts[unwritten.key, default: 0] += unwritten.requests
-    }
     return SelectionDecider(
       stored: stored, catalog: catalog, settings: settings, crypto: try crypto(), random: SecureRandom(),
-      memory: requests, now: now)
+      memory: requests)
   }
 
   private func crypto() throws(PostgresError) -> SelectionCrypto {
@@ -63,34 +60,30 @@ struct SelectionTables: ServiceTables {
     }
     for (id, used) in effects.used { statements.send(UseAllotment(partition: batch.partition, id: id, used: used)) }
     if !effects.closed.isEmpty { statements.send(CloseAllotments(partition: batch.partition, closed: effects.closed)) }
-    if !effects.counts.isEmpty { write(effects.counts, of: batch, with: &statements) }
     return { [metrics] (_: StatementBatchResults) throws(PostgresError) -> CommitResult in
       metrics.note(effects)
       return CommitResult()
     }
   }
 
-  private func write(
-    _ counts: [SelectionCountKey: Int64], of batch: CommitBatch<AdSelection>, with statements: inout StatementBatch
-  ) {
-    var ofApps: [(key: MinuteCountKey, requests: Int64)] = []
-    var keyless: [AddKeylessCounts.Count] = []
-    for (key, requests) in counts {
-      switch key {
-      case .ofApp(let key): ofApps.append((key, requests))
-      case .withoutAppKey(let day, let reason):
-        keyless.append(.init(day: PostgresDate(days: day), reason: reason, requests: requests))
-      }
-    }
-    // Always: it says up to which batch everything is counted.
-    statements.send(
-      AddRequestMinuteCounts(
-        partition: batch.partition, batchNumber: batch.number, committedAt: batch.committedAt, counts: ofApps))
-    guard !keyless.isEmpty else { return }
-    let today = batch.committedAt.milliseconds / 86_400_000
-    let oldest = PostgresDate(days: Int32(clamping: today - Int64(retentionDays)))
-    statements.send(AddKeylessCounts(partition: batch.partition, oldestDay: oldest, counts: keyless))
+  func countRows(_ counts: [SelectionCountKey: Int64], partition: Int32) -> TableRows {
+    RequestCounts.rows(counts, partition: partition)
   }
+
+  /// Requests without their app's key are few rows: one for each day and reason, added to where they are.
+  func finishCounts(
+    _ counts: [SelectionCountKey: Int64], partition: Int32, with statements: inout StatementBatch
+  ) {
+    let keyless = counts.compactMap { key, requests -> AddKeylessCounts.Count? in
+      guard case .withoutAppKey(let day, let reason) = key else { return nil }
+      return AddKeylessCounts.Count(day: PostgresDate(days: day), reason: reason, requests: requests)
+    }
+    guard let latest = keyless.map(\.day.days).max() else { return }
+    let oldest = PostgresDate(days: latest - Int32(clamping: retentionDays))
+    statements.send(AddKeylessCounts(partition: partition, oldestDay: oldest, counts: keyless))
+  }
+
+  static let countAgain = [RequestCounts.countAgain, RequestCounts.countKeylessAgain]
 
   func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection

@@ -149,14 +149,6 @@ package struct BillingDecider: PartitionDecider {
     payer: UInt64? = nil, into effects: inout BillingEffects
   ) {
     effects.charges.append(.init(event: event, sequence: sequence, fate: fate, parts: parts, payer: payer))
-    var sums = effects.revenue[RevenueMinute(event, fate: fate)] ?? RevenueSums()
-    sums.events += 1
-    if let parts {
-      sums.gross += Int128(parts.developer.value) + Int128(parts.network.value)
-      sums.developer += Int128(parts.developer.value)
-      sums.network += Int128(parts.network.value)
-    }
-    effects.revenue[RevenueMinute(event, fate: fate)] = sums
   }
 
   /// The database refuses this record: an event goes into suspense, anything else is left out.

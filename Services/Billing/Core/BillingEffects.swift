@@ -18,7 +18,6 @@ package struct BillingEffects: Sendable {
   package var suspended: [Suspended] = []
   /// Of what is charged already; what draws come to, the database adds.
   package var journal = Journal()
-  package var revenue: [RevenueMinute: RevenueSums] = [:]
   package var settings: BillingSettings
   package var partitionCount: Int32
 

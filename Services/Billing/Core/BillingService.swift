@@ -24,6 +24,10 @@ package struct BillingService: PipelineService {
 
   package init() {}
 
+  package static func count(_ effects: BillingEffects, into counts: inout [RevenueMinute: RevenueSums]) {
+    effects.count(into: &counts)
+  }
+
   package func makeDecoder() -> BillingDecoder { BillingDecoder() }
 
   package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {

@@ -17,7 +17,7 @@ package struct RevenueMinute: Hashable, Sendable {
   package var size: AdSize
   package var currency: Currency
 
-  init(_ event: AcceptedEvent, fate: ChargeFate) {
+  package init(_ event: AcceptedEvent, fate: ChargeFate) {
     let terms = event.terms
     minute = event.eventTime.milliseconds.flooredMinute
     kind = event.kind
@@ -43,8 +43,28 @@ extension Int64 {
 /// What is counted.
 package struct RevenueSums: Hashable, Sendable {
   package var events: Int64 = 0
-  /// Nanos; a batch cannot make them overflow, as with ``Journal/Sums``.
+  /// Nanos; the events of a process cannot make them overflow, as with ``Journal/Sums``.
   package var gross: Int128 = 0
   package var developer: Int128 = 0
   package var network: Int128 = 0
+
+  package init() {}
+
+  /// Adds an event that cost this; nil where nobody pays.
+  mutating func add(_ parts: RevenueShare.Parts?) {
+    events += 1
+    guard let parts else { return }
+    gross += Int128(parts.developer.value) + Int128(parts.network.value)
+    developer += Int128(parts.developer.value)
+    network += Int128(parts.network.value)
+  }
+}
+
+extension BillingEffects {
+  /// Adds each event to its minute. Those that draw have no fate before the database gives them one, and counts them.
+  func count(into counts: inout [RevenueMinute: RevenueSums]) {
+    for charge in charges where charge.fate != .drawing {
+      counts[RevenueMinute(charge.event, fate: charge.fate), default: RevenueSums()].add(charge.parts)
+    }
+  }
 }

@@ -9,7 +9,7 @@ enum BillingMain: Service {
   struct Configuration: Sendable {
     var pipeline: PipelineSettings
     var billing: BillingSettings
-    var retentionDays: Int
+    var retention: Retention
   }
 
   static let name = "handbill-billing"
@@ -17,17 +17,19 @@ enum BillingMain: Service {
   static let lingerMilliseconds = 5
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
-    + [DayTables.retentionKey.declaration] + AllotmentKeys.declarations + WindowSettings.declarations
+    + Retention.declarations + AllotmentKeys.declarations + WindowSettings.declarations
   static let metrics = HostMetrics.declarations
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(
       pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
-      billing: AllotmentKeys.settings(reader: &reader), retentionDays: reader.value(DayTables.retentionKey))
+      billing: AllotmentKeys.settings(reader: &reader), retention: Retention(reader: &reader))
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
-    let days = DayTables(["billing.charge"], retentionDays: configuration.retentionDays)
+    let days = DayTables(
+      ["billing.charge"], counts: CountTables("billing", "revenue", retention: configuration.retention),
+      retention: configuration.retention)
     let catalog = BudgetCatalog()
     try ServiceHost.start(
       service: BillingService(),

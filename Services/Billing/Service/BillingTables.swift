@@ -51,9 +51,6 @@ struct BillingTables: ServiceTables {
     for suspended in batch.effects.suspended {
       statements.send(Suspend(partition: batch.partition, batchNumber: batch.number, suspended: suspended))
     }
-    if !batch.effects.revenue.isEmpty {
-      statements.send(AddRevenue(partition: batch.partition, revenue: batch.effects.revenue))
-    }
     if !batch.effects.clickCounts.isEmpty {
       statements.send(
         AddClickCounts(
@@ -77,6 +74,12 @@ struct BillingTables: ServiceTables {
       return CommitResult(messages: messages)
     }
   }
+
+  func countRows(_ counts: [RevenueMinute: RevenueSums], partition: Int32) -> TableRows {
+    RevenueRows.rows(counts, partition: partition)
+  }
+
+  static let countAgain = [RevenueRows.countAgain]
 
   func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection

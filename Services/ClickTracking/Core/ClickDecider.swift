@@ -119,7 +119,6 @@ package struct ClickDecider: PartitionDecider {
     guard event.kind == .click else {
       draft.decision.effects.stoppedActions.append(
         .init(kind: event.kind, idHash: event.idHash, terms: terms, eventTime: time))
-      draft.count(ClickMinuteKey(kind: event.kind, verdict: nil, terms: terms, time: time))
       return
     }
     let click = ParkedClick(

@@ -17,7 +17,7 @@ struct ClickDraft {
     }
   }
 
-  /// Gives a click its verdict, its sequence and its place in the counts.
+  /// Gives a click its verdict and its sequence.
   mutating func record(_ click: ParkedClick, _ verdict: ClickVerdict, isJudged: Bool, wasParked: Bool) {
     let accepted = AcceptedClick(
       terms: click.terms, idHash: click.idHash, eventTime: click.eventTime, arrival: click.arrival, verdict: verdict)
@@ -28,10 +28,7 @@ struct ClickDraft {
         wasParked: wasParked))
     decision.messages.append(
       NumberedMessage(output: 0, sequence: sequence, message: ClickTracking.message(accepted, sequence: sequence)))
-    count(ClickMinuteKey(kind: .click, verdict: verdict, terms: click.terms, time: click.eventTime))
     guard wasParked, decision.effects.parked.removeValue(forKey: click.identity) == nil else { return }
     decision.effects.released.append(click.identity)
   }
-
-  mutating func count(_ key: ClickMinuteKey) { decision.effects.counts[key, default: 0] += 1 }
 }

@@ -10,8 +10,6 @@ package struct ClickEffects: Sendable {
   package var released: [ActionIdentity] = []
   package var impressions: [Impression] = []
   package var stoppedActions: [StoppedAction] = []
-  /// How many events each minute, by the dimensions of M6.
-  package var counts: [ClickMinuteKey: Int64] = [:]
 
   package init() {}
 
@@ -85,7 +83,7 @@ package struct ClickMinuteKey: Hashable, Sendable {
   package var device: Device
   package var isTest: Bool
 
-  init(kind: TapKind, verdict: ClickVerdict?, terms: ServedTerms, time: Timestamp) {
+  package init(kind: TapKind, verdict: ClickVerdict?, terms: ServedTerms, time: Timestamp) {
     minute = time.milliseconds / 60_000
     self.kind = kind
     self.verdict = verdict
@@ -97,5 +95,21 @@ package struct ClickMinuteKey: Hashable, Sendable {
     size = terms.size
     device = terms.device
     isTest = terms.isTest
+  }
+}
+
+extension ClickEffects {
+  /// Adds one for each event to its minute.
+  func count(into counts: inout [ClickMinuteKey: Int64]) {
+    for click in clicks {
+      let accepted = click.accepted
+      let key = ClickMinuteKey(
+        kind: .click, verdict: accepted.verdict, terms: accepted.terms, time: accepted.eventTime)
+      counts[key, default: 0] += 1
+    }
+    for action in stoppedActions {
+      let key = ClickMinuteKey(kind: action.kind, verdict: nil, terms: action.terms, time: action.eventTime)
+      counts[key, default: 0] += 1
+    }
   }
 }

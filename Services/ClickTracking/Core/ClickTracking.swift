@@ -30,6 +30,10 @@ package struct ClickTracking: PipelineService {
 
   package init(ring: KeyRing) { self.ring = ring }
 
+  package static func count(_ effects: ClickEffects, into counts: inout [ClickMinuteKey: Int64]) {
+    effects.count(into: &counts)
+  }
+
   package func makeDecoder() throws(CryptoError) -> ClickDecoder { try ClickDecoder(ring: ring) }
 
   package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {

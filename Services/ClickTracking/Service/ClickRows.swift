@@ -82,7 +82,8 @@ enum StoppedActionRows {
   static let columns = TableColumns(
     "click_tracking.stopped_action",
     [
-      "serve_id", "kind", "id_hash", "partition", "batch_number", "event_time", "app", "campaign", "is_test",
+      "serve_id", "kind", "id_hash", "partition", "batch_number", "event_time", "app", "campaign", "ad", "placement",
+      "country", "size", "device", "is_test",
     ])
 
   static func rows(_ batch: CommitBatch<ClickTracking>) -> TableRows {
@@ -98,6 +99,11 @@ enum StoppedActionRows {
       buffer.append(action.eventTime)
       buffer.append(action.terms.app)
       buffer.append(action.terms.campaign)
+      buffer.append(action.terms.ad)
+      buffer.append(action.terms.placement)
+      buffer.append(action.terms.country)
+      buffer.append(action.terms.size)
+      buffer.append(action.terms.device)
       buffer.append(action.terms.isTest)
     }
     return rows

@@ -76,11 +76,14 @@ struct ClickTables: ServiceTables {
     _ batch: CommitBatch<ClickTracking>, with statements: inout StatementBatch
   ) -> CommitReader {
     if !batch.effects.released.isEmpty { _ = statements.send(RemoveParkedClicks(identities: batch.effects.released)) }
-    if !batch.effects.counts.isEmpty {
-      _ = statements.send(AddClickMinuteCounts(partition: batch.partition, counts: batch.effects.counts))
-    }
     return { (_: StatementBatchResults) throws(PostgresError) -> CommitResult in CommitResult() }
   }
+
+  func countRows(_ counts: [ClickMinuteKey: Int64], partition: Int32) -> TableRows {
+    TapCounts.rows(counts, partition: partition)
+  }
+
+  static let countAgain = [TapCounts.countAgain]
 
   func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection

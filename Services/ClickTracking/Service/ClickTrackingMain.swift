@@ -10,7 +10,7 @@ enum ClickTrackingMain: Service {
     var pipeline: PipelineSettings
     var ring: KeyRing?
     var windows: Windows
-    var retentionDays: Int
+    var retention: Retention
   }
 
   static let name = "handbill-click-tracking"
@@ -18,14 +18,14 @@ enum ClickTrackingMain: Service {
   static let lingerMilliseconds = 5
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
-    + [NetworkKeys.ring.declaration, DayTables.retentionKey.declaration] + WindowSettings.declarations
+    + [NetworkKeys.ring.declaration] + Retention.declarations + WindowSettings.declarations
   static let metrics = HostMetrics.declarations
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(
       pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
       ring: reader.value(NetworkKeys.ring), windows: WindowSettings.windows(reader: &reader),
-      retentionDays: reader.value(DayTables.retentionKey))
+      retention: Retention(reader: &reader))
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
@@ -33,7 +33,8 @@ enum ClickTrackingMain: Service {
     let service = ClickTracking(ring: ring)
     let days = DayTables(
       ["click_tracking.impression", "click_tracking.click", "click_tracking.stopped_action"],
-      retentionDays: configuration.retentionDays)
+      counts: CountTables("click_tracking", retention: configuration.retention),
+      retention: configuration.retention)
     try ServiceHost.start(
       service: service, tables: ClickTables(windows: configuration.windows), settings: configuration.pipeline,
       context: context

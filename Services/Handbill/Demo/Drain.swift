@@ -40,20 +40,27 @@ struct Drain {
     }
   }
 
-  /// Requests and impressions whose counts per minute are not written yet: that is done every few seconds.
+  /// What is stored and not counted yet: counts are written every few seconds.
   private static let uncounted = """
     SELECT (SELECT count(*) FROM ad_selection.decision)::bigint
-        - (SELECT coalesce(sum(requests), 0) FROM ad_selection.minute_count)::bigint
+        - (SELECT coalesce(sum(requests), 0) FROM ad_selection.all_count)::bigint
         - (SELECT coalesce(sum(requests), 0) FROM ad_selection.keyless_count)::bigint,
       (SELECT count(*) FROM impression_tracking.impression)::bigint
-        - (SELECT coalesce(sum(events), 0) FROM impression_tracking.minute_count WHERE kind = \(RecordedKind.viewed.number))::bigint
+        - (SELECT coalesce(sum(events), 0) FROM impression_tracking.all_count WHERE kind = \(RecordedKind.viewed.number))::bigint,
+      (SELECT count(*) FROM click_tracking.click)::bigint
+        - (SELECT coalesce(sum(events), 0) FROM click_tracking.all_count WHERE kind = \(TapKind.click.number))::bigint,
+      (SELECT count(*) FROM billing.charge)::bigint
+        - (SELECT coalesce(sum(events), 0) FROM billing.all_revenue)::bigint
     """
 
   /// What is not decided or not counted yet, a line for each partition.
   func rest() throws -> [String] {
     var lines = try undecided()
     guard let uncounted = try connection.query(Self.uncounted).first else { return lines }
-    for (column, name) in ["ad-selection: requests", "impression-tracking: impressions"].enumerated() {
+    let names = [
+      "ad-selection: requests", "impression-tracking: impressions", "click-tracking: clicks", "billing: charges",
+    ]
+    for (column, name) in names.enumerated() {
       let number: Int64 = try uncounted.decode(column)
       if number > 0 { lines.append("\(name) not yet counted per minute: \(number)") }
     }

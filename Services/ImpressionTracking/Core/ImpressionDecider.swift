@@ -16,25 +16,18 @@ package struct ImpressionDecider: PartitionDecider {
   private let horizon: Timestamp
   private let idsMaximum: Int
   private var suspicion = 0
-  /// What the last decision put into the tables and the counts, to take it out again.
-  private var undoLog: [(id: TakenID, countedAt: Int)] = []
-  private var counts: UnwrittenCounts<ImpressionMinuteKey>
+  /// What the last decision put into the tables, to take it out again.
+  private var undoLog: [TakenID] = []
 
   private enum TakenID {
     case event(RecordedKind, UUIDv7)
     case failure(AdError, UUIDv7)
   }
 
-  /// - Parameters:
-  ///   - now: the time of the assignment: what was decided before is known to the database alone.
-  ///   - counts: of the batches whose counts no table has yet.
-  package init(
-    windows: Windows, now: Timestamp, counts: [ImpressionMinuteKey: Int64] = [:],
-    idsMaximum: Int = RecentIDs.idsMaximumDefault
-  ) {
+  /// - Parameter now: the time of the assignment: what was decided before is known to the database alone.
+  package init(windows: Windows, now: Timestamp, idsMaximum: Int = RecentIDs.idsMaximumDefault) {
     self.windows = windows
     self.idsMaximum = idsMaximum
-    self.counts = UnwrittenCounts(counts, now: now)
     let horizon = now.advanced(byMilliseconds: windows.clockToleranceMilliseconds)
     self.horizon = horizon
     recent = Dictionary(
@@ -95,7 +88,6 @@ package struct ImpressionDecider: PartitionDecider {
         decide(event, at: index, arrival: arrival, known: known, context: context, into: &decision)
       }
     }
-    decision.effects.counts = counts.due(now: context.now)
     return decision
   }
 
@@ -125,7 +117,7 @@ package struct ImpressionDecider: PartitionDecider {
       decision.outcomes[index] = .duplicate
       return
     }
-    undoLog.append((.event(kind, terms.serveID), counts.add(ImpressionMinuteKey(event, kind: kind, time: time))))
+    undoLog.append(.event(kind, terms.serveID))
     if kind == .viewed {
       let accepted = AcceptedImpression(terms: terms, eventTime: time, arrival: arrival)
       let sequence = context.nextSequences[0] + Int64(decision.effects.impressions.count)
@@ -176,24 +168,18 @@ package struct ImpressionDecider: PartitionDecider {
       decision.outcomes[index] = .duplicate
       return
     }
-    undoLog.append(
-      (.failure(failure.error, failure.requestID), counts.add(ImpressionMinuteKey(failure, arrival: arrival))))
+    undoLog.append(.failure(failure.error, failure.requestID))
     decision.effects.failures.append(.init(failure: failure, arrival: arrival))
   }
 
   package mutating func revert() -> Bool {
-    for entry in undoLog {
-      switch entry.id {
+    for id in undoLog {
+      switch id {
       case .event(let kind, let id): recent[kind]?.remove(id)
       case .failure(let error, let id): failures[error]?.remove(id)
       }
-      counts.remove(at: entry.countedAt)
     }
     undoLog.removeAll()
     return true
   }
-
-  package mutating func committed(_ result: CommitResult) { counts.committed() }
-
-  package func isTimerDue(_ context: BatchContext) -> Bool { counts.isDue(now: context.now) }
 }

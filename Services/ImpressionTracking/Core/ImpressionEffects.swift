@@ -7,9 +7,6 @@ package struct ImpressionEffects: Sendable {
   package var impressions: [Impression] = []
   package var deliveries: [Delivery] = []
   package var failures: [Failure] = []
-  /// Events by minute and the dimensions of M6: everything up to this batch that no table has yet. Empty in most
-  /// batches: see ``UnwrittenCounts``.
-  package var counts: [ImpressionMinuteKey: Int64] = [:]
 
   package init() {}
 

@@ -43,11 +43,26 @@ package struct ImpressionMinuteKey: Hashable, Sendable {
   }
 }
 
+extension ImpressionEffects {
+  /// Adds one for each event to its minute.
+  func count(into counts: inout [ImpressionMinuteKey: Int64]) {
+    for impression in impressions {
+      let accepted = impression.accepted
+      counts[ImpressionMinuteKey(.viewed, of: accepted.terms, time: accepted.eventTime), default: 0] += 1
+    }
+    for delivery in deliveries {
+      let key = ImpressionMinuteKey(
+        delivery.kind, of: delivery.terms, time: delivery.eventTime, error: delivery.error)
+      counts[key, default: 0] += 1
+    }
+    for row in failures { counts[ImpressionMinuteKey(row.failure, arrival: row.arrival), default: 0] += 1 }
+  }
+}
+
 extension ImpressionMinuteKey {
-  init(_ event: ServedEvent, kind: RecordedKind, time: Timestamp) {
-    let terms = event.terms
+  init(_ kind: RecordedKind, of terms: ServedTerms, time: Timestamp, error: AdError? = nil) {
     self.init(
-      minute: time.milliseconds / 60_000, kind: kind, error: event.error, app: terms.app,
+      minute: time.milliseconds / 60_000, kind: kind, error: error, app: terms.app,
       served: Served(
         campaign: terms.campaign, ad: terms.ad, country: terms.country, size: terms.size, device: terms.device),
       placement: terms.placement, isTest: terms.isTest)

@@ -28,6 +28,10 @@ package struct ImpressionTracking: PipelineService {
     self.windows = windows
   }
 
+  package static func count(_ effects: ImpressionEffects, into counts: inout [ImpressionMinuteKey: Int64]) {
+    effects.count(into: &counts)
+  }
+
   package func makeDecoder() throws(CryptoError) -> ImpressionDecoder { try ImpressionDecoder(ring: ring) }
 
   package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {

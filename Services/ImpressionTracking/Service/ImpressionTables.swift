@@ -16,10 +16,8 @@ struct ImpressionTables: ServiceTables {
   func load(
     _ partition: Int32, now: Timestamp, from connection: PostgresConnection
   ) throws(PostgresError) -> ImpressionDecider {
-    // Ids that were taken before are asked from the tables when a doubt comes up; only counts are read.
-    let rows = try connection.run(CountUnwrittenImpressions(partition: partition))
-    return ImpressionDecider(
-      windows: windows, now: now, counts: Dictionary(rows.map { ($0.key, $0.events) }, uniquingKeysWith: +))
+    // Ids that were taken before are asked from the tables when a doubt comes up.
+    ImpressionDecider(windows: windows, now: now)
   }
 
   func lookUp(
@@ -40,15 +38,11 @@ struct ImpressionTables: ServiceTables {
     [ImpressionRows.rows(batch), DeliveryRows.rows(batch), FailureRows.rows(batch)]
   }
 
-  func finish(
-    _ batch: CommitBatch<ImpressionTracking>, with statements: inout StatementBatch
-  ) -> CommitReader {
-    if !batch.effects.counts.isEmpty {
-      _ = statements.send(
-        AddImpressionMinuteCounts(partition: batch.partition, batchNumber: batch.number, counts: batch.effects.counts))
-    }
-    return { (_: StatementBatchResults) throws(PostgresError) -> CommitResult in CommitResult() }
+  func countRows(_ counts: [ImpressionMinuteKey: Int64], partition: Int32) -> TableRows {
+    ImpressionCounts.rows(counts, partition: partition)
   }
+
+  static let countAgain = [ImpressionCounts.countAgain]
 
   func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection

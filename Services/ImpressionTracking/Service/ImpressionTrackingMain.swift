@@ -10,7 +10,7 @@ enum ImpressionTrackingMain: Service {
     var pipeline: PipelineSettings
     var ring: KeyRing?
     var windows: Windows
-    var retentionDays: Int
+    var retention: Retention
   }
 
   static let name = "handbill-impression-tracking"
@@ -18,14 +18,14 @@ enum ImpressionTrackingMain: Service {
   static let lingerMilliseconds = 5
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
-    + [NetworkKeys.ring.declaration, DayTables.retentionKey.declaration] + WindowSettings.declarations
+    + [NetworkKeys.ring.declaration] + Retention.declarations + WindowSettings.declarations
   static let metrics = HostMetrics.declarations
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(
       pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
       ring: reader.value(NetworkKeys.ring), windows: WindowSettings.windows(reader: &reader),
-      retentionDays: reader.value(DayTables.retentionKey))
+      retention: Retention(reader: &reader))
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
@@ -33,7 +33,8 @@ enum ImpressionTrackingMain: Service {
     let service = ImpressionTracking(ring: ring, windows: configuration.windows)
     let days = DayTables(
       ["impression_tracking.impression", "impression_tracking.delivery", "impression_tracking.failure"],
-      retentionDays: configuration.retentionDays)
+      counts: CountTables("impression_tracking", retention: configuration.retention),
+      retention: configuration.retention)
     try ServiceHost.start(
       service: service, tables: ImpressionTables(windows: configuration.windows), settings: configuration.pipeline,
       context: context

@@ -43,16 +43,13 @@ BEGIN
     ) AS d
     RETURNING *
   ), counted AS (
-    INSERT INTO billing.minute_revenue AS m (partition, minute, kind, fate, app, developer, advertiser, campaign, ad,
+    -- A batch's process cannot know these fates: what they add is appended here, and the process counts the others
+    -- (those without a draw's version).
+    INSERT INTO billing.minute_revenue (partition, minute, kind, fate, app, developer, advertiser, campaign, ad,
       placement, country, device, size, currency, events, gross, developer_amount, network_amount)
     SELECT batch.partition, date_trunc('minute', event_time, 'UTC'), kind, fate, app, developer, advertiser, campaign,
       ad, placement, country, device, size, currency, count(*), sum(amount), sum(developer_amount), sum(network_amount)
     FROM settled GROUP BY 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
-    ON CONFLICT (partition, minute, kind, fate, app, developer, advertiser, campaign, ad, placement, country, device,
-      size, currency)
-    DO UPDATE SET events = m.events + excluded.events, gross = m.gross + excluded.gross,
-      developer_amount = m.developer_amount + excluded.developer_amount,
-      network_amount = m.network_amount + excluded.network_amount
   ), entries AS (
     SELECT account, currency, sum(debit) AS debit, sum(credit) AS credit FROM (
       SELECT e.account, s.currency, e.debit::numeric, e.credit::numeric FROM settled s CROSS JOIN LATERAL (VALUES

@@ -21,6 +21,7 @@ DO $do$
 DECLARE
   column_name text;
   vocabulary text;
+  length text;
 BEGIN
   FOR column_name, vocabulary IN VALUES
     ('public.terms.device', 'device'), ('public.terms.size', 'ad_size'),
@@ -40,6 +41,7 @@ BEGIN
     ('click_tracking.click.verdict', 'click_verdict'), ('click_tracking.click.device', 'device'),
     ('click_tracking.click.size', 'ad_size'), ('click_tracking.parked.device', 'device'),
     ('click_tracking.parked.size', 'ad_size'), ('click_tracking.stopped_action.kind', 'tap_kind'),
+    ('click_tracking.stopped_action.device', 'device'), ('click_tracking.stopped_action.size', 'ad_size'),
     ('click_tracking.minute_count.kind', 'tap_kind'), ('click_tracking.minute_count.verdict', 'click_verdict'),
     ('click_tracking.minute_count.device', 'device'), ('click_tracking.minute_count.size', 'ad_size'),
     ('billing.allotment.state', 'allotment_state'),
@@ -56,8 +58,13 @@ BEGIN
     ('click_tracking.rejected.reason', 'rejection_reason'), ('billing.rejected.reason', 'rejection_reason'),
     ('console.anomaly.kind', 'anomaly_kind')
   LOOP
-    EXECUTE format('COMMENT ON COLUMN %s IS %L', column_name,
-      'The number of a word of ' || vocabulary || ' (reporting.vocabulary).');
+    -- Counts of minutes are folded into tables of hours and days with the same columns.
+    FOREACH length IN ARRAY CASE WHEN column_name LIKE '%.minute\_%' THEN ARRAY['minute', 'hour', 'day']
+      ELSE ARRAY['minute'] END
+    LOOP
+      EXECUTE format('COMMENT ON COLUMN %s IS %L', replace(column_name, '.minute_', '.' || length || '_'),
+        'The number of a word of ' || vocabulary || ' (reporting.vocabulary).');
+    END LOOP;
   END LOOP;
 END
 $do$;

@@ -2,7 +2,7 @@
 -- traffic in views of its own whose names end in _test (A2). Ratios are exact, in percent with two decimals rounded
 -- half up; with a zero denominator they are NULL. Money is in units of the currency.
 
--- Everything that is counted, per minute: each row counts one kind of thing, the others being 0. The views below, the
+-- Everything that is counted, per minute, of older days per hour or day: each row counts one kind of thing, the others being 0. The views below, the
 -- console and the command add it up. A request is counted whatever its fate. eCPM of each currency divides by the
 -- impressions of the ads that pay in it: every served ad has one currency, so that over all currencies each impression
 -- is counted once.
@@ -20,7 +20,7 @@ FROM (
       ELSE vocabulary.error_of_decision(reason) END AS error,
     requests - fills AS errors, NULL::text AS currency, 0::numeric AS gross_nanos, 0::numeric AS developer_nanos,
     0::numeric AS network_nanos, 0::bigint AS priced_impressions
-  FROM ad_selection.minute_count
+  FROM ad_selection.all_count
   UNION ALL
   SELECT minute, is_test, app, campaign, ad, placement, coalesce(nullif(country, ''), 'unknown'), size, device, 0, 0,
     CASE kind WHEN vocabulary.delivery_kind('rendered') THEN events ELSE 0 END,
@@ -28,25 +28,27 @@ FROM (
     CASE kind WHEN vocabulary.delivery_kind('unloaded') THEN events ELSE 0 END, 0, 0, 0,
     CASE kind WHEN vocabulary.delivery_kind('failed') THEN error END,
     CASE kind WHEN vocabulary.delivery_kind('failed') THEN events ELSE 0 END, NULL, 0, 0, 0, 0
-  FROM impression_tracking.minute_count
+  FROM impression_tracking.all_count
   UNION ALL
   SELECT minute, is_test, app, campaign, ad, placement, country, size, device, 0, 0, 0, 0, 0,
     CASE kind WHEN vocabulary.tap_kind('click') THEN events ELSE 0 END,
     CASE WHEN kind = vocabulary.tap_kind('click') AND verdict = vocabulary.click_verdict('billable')
       THEN events ELSE 0 END,
     CASE kind WHEN vocabulary.tap_kind('click') THEN 0 ELSE events END, NULL, 0, NULL, 0, 0, 0, 0
-  FROM click_tracking.minute_count
+  FROM click_tracking.all_count
   UNION ALL
   SELECT minute, false, app, campaign, ad, placement, country, size, device, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, currency,
     gross, developer_amount, network_amount,
     CASE kind WHEN vocabulary.charge_kind('impression') THEN events ELSE 0 END
-  FROM billing.minute_revenue
+  FROM billing.all_revenue
 ) AS counted;
 
 COMMENT ON VIEW reporting.minute IS
-  'All that is counted, per minute; each row counts one kind of thing. Add up with sum().';
+  'All that is counted, per minute, of older days per hour, then per day; each row counts one kind of thing. Add up with '
+  'sum().';
 COMMENT ON COLUMN reporting.minute.minute IS
-  'Start of the minute, UTC: of a request its arrival, of everything else the event''s own time.';
+  'Start of the minute, UTC: of a request its arrival, of everything else the event''s own time. Of figures that were '
+  'folded the start of the hour, or of the day.';
 COMMENT ON COLUMN reporting.minute.is_test IS 'Test traffic (A2): never billed, never in the live views.';
 COMMENT ON COLUMN reporting.minute.app IS 'The app''s id.';
 COMMENT ON COLUMN reporting.minute.campaign IS 'The campaign''s id; empty for a request that got no ad.';

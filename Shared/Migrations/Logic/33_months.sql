@@ -2,7 +2,7 @@
 CREATE OR REPLACE VIEW reporting.developer_month AS
 SELECT developer, currency, (date_trunc('month', minute, 'UTC') AT TIME ZONE 'UTC')::date AS month,
   sum(developer_amount) * 0.000000001 AS amount
-FROM billing.minute_revenue GROUP BY 1, 2, 3;
+FROM billing.all_revenue GROUP BY 1, 2, 3;
 COMMENT ON VIEW reporting.developer_month IS 'What each app developer earned, per currency and month (B7).';
 COMMENT ON COLUMN reporting.developer_month.developer IS 'The developer''s id.';
 COMMENT ON COLUMN reporting.developer_month.currency IS 'ISO 4217 code.';
@@ -16,7 +16,7 @@ SELECT advertiser, campaign, currency, (date_trunc('month', minute, 'UTC') AT TI
   coalesce(sum(events) FILTER (WHERE kind = vocabulary.charge_kind('click')
     AND fate = vocabulary.charge_fate('charged')), 0)::bigint AS clicks,
   sum(gross) * 0.000000001 AS amount
-FROM billing.minute_revenue GROUP BY 1, 2, 3, 4;
+FROM billing.all_revenue GROUP BY 1, 2, 3, 4;
 COMMENT ON VIEW reporting.advertiser_month IS 'What each campaign of an advertiser cost, per currency and month (B7).';
 COMMENT ON COLUMN reporting.advertiser_month.advertiser IS 'The advertiser''s id.';
 COMMENT ON COLUMN reporting.advertiser_month.campaign IS 'The campaign''s id.';

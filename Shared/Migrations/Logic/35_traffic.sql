@@ -11,11 +11,11 @@ FROM (
   SELECT minute, is_test, app, campaign, ad, placement, coalesce(nullif(country, ''), 'unknown') AS country, size, device,
     vocabulary.charge_kind('impression') AS kind,
     vocabulary.click_verdict_name(vocabulary.click_verdict('impossible')) AS reason, events
-  FROM impression_tracking.minute_count WHERE kind = vocabulary.delivery_kind('viewedTooSoon')
+  FROM impression_tracking.all_count WHERE kind = vocabulary.delivery_kind('viewedTooSoon')
   UNION ALL
   SELECT minute, is_test, app, campaign, ad, placement, country, size, device, vocabulary.charge_kind('click'),
     vocabulary.click_verdict_name(verdict), events
-  FROM click_tracking.minute_count
+  FROM click_tracking.all_count
   WHERE kind = vocabulary.tap_kind('click') AND verdict <> vocabulary.click_verdict('billable')
 ) AS told;
 COMMENT ON VIEW reporting.invalid_minute IS
@@ -53,10 +53,10 @@ FROM (
     CASE kind WHEN vocabulary.delivery_kind('viewed') THEN events ELSE 0 END AS views,
     CASE kind WHEN vocabulary.delivery_kind('viewedTooSoon') THEN events ELSE 0 END AS impossible_views, 0::bigint AS taps,
     NULL::smallint AS verdict
-  FROM impression_tracking.minute_count
+  FROM impression_tracking.all_count
   WHERE kind IN (vocabulary.delivery_kind('viewed'), vocabulary.delivery_kind('viewedTooSoon'))
   UNION ALL
-  SELECT app, minute, is_test, 0, 0, events, verdict FROM click_tracking.minute_count
+  SELECT app, minute, is_test, 0, 0, events, verdict FROM click_tracking.all_count
   WHERE kind = vocabulary.tap_kind('click')
 ) AS told GROUP BY 1, 2, 3;
 COMMENT ON VIEW reporting.traffic_quality IS

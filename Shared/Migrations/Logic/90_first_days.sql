@@ -4,3 +4,6 @@ SELECT public.keep_days(parent::regclass, current_date, 2, 3, 36500)
 FROM unnest(ARRAY['ad_selection.decision', 'impression_tracking.impression', 'impression_tracking.delivery',
   'impression_tracking.failure', 'click_tracking.impression', 'click_tracking.click', 'click_tracking.stopped_action',
   'billing.charge']) AS parent;
+SELECT public.keep_count_tables(parent::regclass, 'day', now() - interval '2 days', now() + interval '3 days')
+FROM unnest(ARRAY['ad_selection.minute_count', 'impression_tracking.minute_count', 'click_tracking.minute_count',
+  'billing.minute_revenue']) AS parent;

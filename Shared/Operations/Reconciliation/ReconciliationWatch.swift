@@ -107,7 +107,7 @@ package final class ReconciliationWatch: Sendable {
   private func countUnfunded() throws(PostgresError) -> Int64 {
     try pool.withConnection { connection throws(PostgresError) in
       let sql =
-        "SELECT coalesce(sum(events), 0)::bigint FROM billing.minute_revenue WHERE fate = \(ChargeFate.unfunded.number)"
+        "SELECT coalesce(sum(events), 0)::bigint FROM billing.all_revenue WHERE fate = \(ChargeFate.unfunded.number)"
       return try connection.query(sql).first?.decode(0) ?? 0
     }
   }

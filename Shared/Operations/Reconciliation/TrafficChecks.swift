@@ -15,14 +15,14 @@ enum TrafficChecks {
   /// Of everything there is.
   static let all = [
     lives, testTraffic, keylessCounts,
-    counts("requests", "ad_selection.minute_count", "requests", countedRequests, "true"),
+    counts("requests", "ad_selection.all_count", "requests", countedRequests, "true"),
     counts(
-      "impressions", "impression_tracking.minute_count", "events", countedImpressions,
+      "impressions", "impression_tracking.all_count", "events", countedImpressions,
       "kind = \(RecordedKind.viewed.number)"),
-    counts("clicks", "click_tracking.minute_count", "events", "click_tracking.click", "kind = \(TapKind.click.number)"),
+    counts("clicks", "click_tracking.all_count", "events", countedClicks, "kind = \(TapKind.click.number)"),
   ]
 
-  /// Requests of the batches that ad selection has counted: it writes counts later than batches.
+  /// Requests of the batches that ad selection has counted: counts are written later than batches.
   private static let countedRequests = """
     (SELECT d.partition, d.app, d.is_test FROM ad_selection.decision d
       JOIN ad_selection.counted c USING (partition)
@@ -56,6 +56,12 @@ enum TrafficChecks {
   private static let countedImpressions = """
     (SELECT i.partition, i.app, i.is_test FROM impression_tracking.impression i
       JOIN impression_tracking.counted c USING (partition) WHERE i.batch_number <= c.batch_number) AS counted_impressions
+    """
+
+  /// Clicks of the batches that click tracking has counted.
+  private static let countedClicks = """
+    (SELECT k.partition, k.app, k.is_test FROM click_tracking.click k
+      JOIN click_tracking.counted c USING (partition) WHERE k.batch_number <= c.batch_number) AS counted_clicks
     """
 
   /// What billing has taken has one fate each: charged, unfunded, free (why), waiting or suspense, and nothing else has one.

@@ -50,6 +50,10 @@ package protocol PipelineStore<Service> {
   /// back, or that it refuses the rows.
   func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> Result<CommitResult, RowRefusal>
 
+  /// Takes counts to be written apart from batches, until they are or somebody else has counted, and returns at once:
+  /// ``PartitionPipeline/counted(_:)`` is told. One partition's come into the table in the order in which they were given.
+  func flush(_ counts: CountFlush<Service.CountKey, Service.CountSums>)
+
   /// Commits what has no record and no effect: the watermark, what was delivered, what is missing. Fenced like a batch.
   func save(_ checkpoint: Checkpoint) throws(PipelineError)
 

@@ -241,6 +241,7 @@ extension PartitionPipeline {
       cursors[output].committed(next: commit.outputs[output].position.nextSequence)
     }
     for message in result.messages { cursors[message.output].committed(next: message.sequence + 1) }
+    count(commit)
     summary.count(draft.outcomes)
     for answer in decision.answers { sendUnreceipted(answer) }
     publish(decision.messages)

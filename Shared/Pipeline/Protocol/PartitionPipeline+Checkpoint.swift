@@ -6,6 +6,7 @@ extension PartitionPipeline {
   package func tick() throws(PipelineError) -> BatchSummary {
     var summary = BatchSummary()
     try runTimer(into: &summary)
+    flushCounts()
     let answered = try store.gapRequests(partition)
     for notice in answered { cursors[notice.output].rewind(to: notice.sequence) }
     try checkpoint(answered: answered)
@@ -87,6 +88,7 @@ extension PartitionPipeline {
     }
     decider?.committed(result)
     batchNumber = commit.number
+    count(commit)
     for range in lost {
       alarm(.lostOffsets(topic: service.inputs[range.input].topic, offsets: range.offsets, detail: range.detail))
     }

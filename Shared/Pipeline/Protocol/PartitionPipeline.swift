@@ -39,8 +39,11 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   var timer = TimerState()
   /// Sequences found lost and not yet recorded as such.
   var lostSequences: [LostSequences] = []
+  var counts = Counts(after: 0, now: Timestamp(milliseconds: 0), keysMaximum: PipelineLimits.countKeysMaximum)
   /// With so many undelivered entries of the outbox it is full.
   package var outboxEntriesMaximum = PipelineLimits.outboxEntriesMaximum
+  /// With so many keys counts are flushed at once; while they cannot be, nothing more is read.
+  package var countKeysMaximum = PipelineLimits.countKeysMaximum
   /// Told of what a person should know.
   package var alarm: (PipelineAlarm) -> Void = { _ in }
 
@@ -84,6 +87,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     lostSequences = []
     let lost = try checkLogs(probe)
     decider = try store.load(partition, now: clock.now())
+    beginCounting()
     if !lost.isEmpty { try commitLost(lost) }
     try resendOutbox(store.outbox(partition))
     try publishBacklog()
@@ -140,7 +144,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
 
   /// What the worker's rules look at (``WorkerState``).
   package var standing: PartitionStanding {
-    PartitionStanding(nextOffsets: nextOffsets, isOutboxFull: isOutboxFull, hasBacklog: hasBacklog)
+    PartitionStanding(nextOffsets: nextOffsets, isFull: isOutboxFull || counts.isFull, hasBacklog: hasBacklog)
   }
 
   /// The watermark that was committed last.
@@ -198,4 +202,6 @@ package enum PipelineLimits {
   static let timerItemsAfterRefusal = 1_024
   /// How long a timer rests after it passed one over.
   static let timerRestMilliseconds: Int64 = 10_000
+  /// Keys of counts that a partition collects: about 16 MiB, and as many again while they are written.
+  package static let countKeysMaximum = 1 << 15
 }

@@ -26,6 +26,9 @@ package protocol PipelineService: Sendable {
   /// What a batch writes into the service's own tables.
   associatedtype Effects: Sendable
   associatedtype Decoder: RecordDecoder<Event>
+  /// What reports count by (M6), and what they add up.
+  associatedtype CountKey: Hashable & Sendable
+  associatedtype CountSums: Sendable
 
   /// The service's name: its schema in the database (with `_` for `-`), the group in whose name its
   /// positions are committed for lag tools, its logs.
@@ -38,6 +41,9 @@ package protocol PipelineService: Sendable {
   /// The watermarks on its outputs tell a time. Without, they tell the last sequence alone, so that a lost record is
   /// missed even if none follows.
   var publishesWatermarks: Bool { get }
+
+  /// Adds what a committed batch counts.
+  static func count(_ effects: Effects, into counts: inout [CountKey: CountSums])
 
   /// A decoder for one reading thread, made at the start.
   ///

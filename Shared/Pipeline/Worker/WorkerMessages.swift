@@ -10,6 +10,8 @@ package enum WorkerCommand<Batch: Sendable>: Sendable {
   case delivered([Receipt])
   /// The producer failed and was made again.
   case writerRebuilt
+  /// A flush of counts has ended.
+  case counted(CountReport)
   case close(Int32, generation: UInt64)
   case stop
 }
@@ -27,14 +29,14 @@ package enum WorkerEvent: Hashable, Sendable {
 package struct PartitionStanding: Hashable, Sendable {
   /// Per input: decided and committed up to here.
   package var nextOffsets: [Int64]
-  /// So much waits to be delivered that nothing more may be read.
-  package var isOutboxFull: Bool
+  /// So much waits to be delivered, or counted, that nothing more may be read.
+  package var isFull: Bool
   /// Committed messages still wait to be sent.
   package var hasBacklog: Bool
 
-  package init(nextOffsets: [Int64], isOutboxFull: Bool, hasBacklog: Bool) {
+  package init(nextOffsets: [Int64], isFull: Bool, hasBacklog: Bool) {
     self.nextOffsets = nextOffsets
-    self.isOutboxFull = isOutboxFull
+    self.isFull = isFull
     self.hasBacklog = hasBacklog
   }
 }

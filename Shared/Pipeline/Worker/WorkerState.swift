@@ -10,6 +10,8 @@ package enum WorkerAction<Batch: Sendable>: Sendable {
   case confirmEnd(Int32, input: Int, offset: Int64, asked: Timestamp)
   /// The pipelines hear what was delivered: ``WorkerState/stands(_:_:)``.
   case deliver([Receipt])
+  /// The pipeline hears what became of its counts: ``WorkerState/stands(_:_:)``, or failed.
+  case counted(CountReport)
   /// The worker sends to the producer that there is now: ``WorkerState/adoptedWriter()`` where that is a new one.
   case adoptWriter
   /// What an older producer may have lost is sent again: ``WorkerState/stands(_:_:)``, or failed.
@@ -20,6 +22,8 @@ package enum WorkerAction<Batch: Sendable>: Sendable {
   case tick(Int32)
   /// It is measured how old the watermarks are.
   case measure
+  /// What the partition's pipeline has counted is handed over: its next owner has nothing to count again.
+  case flushCounts(Int32)
   /// The partition's pipeline, where it has one, is thrown away.
   case drop(Int32)
   /// It is said and counted that the partition was given up and why; nothing but a person can mend what is `forPerson`.
@@ -88,10 +92,12 @@ package struct WorkerState<Batch: Sendable>: Sendable {
       return [.deliver(receipts)]
     case .writerRebuilt:
       return [.adoptWriter]
+    case .counted(let report):
+      return [.counted(report)]
     case .close(let partition, let generation):
       if let opening = openings[partition], opening.generation > generation { return [] }
       openings[partition] = nil
-      return [.drop(partition), .tell(.closed(partition, generation: generation))]
+      return [.flushCounts(partition), .drop(partition), .tell(.closed(partition, generation: generation))]
     case .stop:
       openings = [:]
       isEnded = true
@@ -121,12 +127,12 @@ package struct WorkerState<Batch: Sendable>: Sendable {
     if openings[partition]?.phase == .open { openings[partition]?.untoldBatches += 1 }
   }
 
-  /// Something was done for the partition. The reader hears of finished batches only while the outbox has room: it
+  /// Something was done for the partition. The reader hears of finished batches only while there is room: it
   /// hands over no more than a few that it has not heard of.
   package mutating func stands(_ partition: Int32, _ standing: PartitionStanding) -> [Action] {
     guard let opening = openings[partition], opening.phase == .open else { return [] }
     openings[partition]?.hasBacklog = standing.hasBacklog
-    guard !standing.isOutboxFull else { return [] }
+    guard !standing.isFull else { return [] }
     openings[partition]?.untoldBatches = 0
     let event = WorkerEvent.finishedBatch(
       partition, nextOffsets: standing.nextOffsets, generation: opening.generation)

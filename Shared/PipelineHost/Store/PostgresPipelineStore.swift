@@ -13,14 +13,19 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   private let sql = PipelineStatements(schema: Service.schema)
   private let configuration: PostgresConfiguration
   private let insertedRowsMaximum: Int
+  private let takeCounts: (CountStore<Tables>.Flush) -> Void
   private var connection: PostgresConnection?
 
-  /// - Parameter insertedRowsMaximum: a batch with more rows than this sends them by COPY.
+  /// - Parameters:
+  ///   - insertedRowsMaximum: a batch with more rows than this sends them by COPY.
+  ///   - takeCounts: has counts written, and tells the partition.
   package init(
     tables: Tables, service: Service, configuration: PostgresConfiguration,
-    insertedRowsMaximum: Int = PipelineSettings.insertedRowsMaximumDefault
+    insertedRowsMaximum: Int = PipelineSettings.insertedRowsMaximumDefault,
+    takeCounts: @escaping (CountStore<Tables>.Flush) -> Void
   ) {
     self.tables = tables
+    self.takeCounts = takeCounts
     self.insertedRowsMaximum = insertedRowsMaximum
     self.configuration = configuration
     inputTopics = service.inputs.map(\.topic)
@@ -76,7 +81,8 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
       if let row = try results.rows(at: owner).first {
         position = PartitionPosition(
           epoch: try row.decode(0), batchNumber: try row.decode(1), watermark: try row.decode(2),
-          inputs: try inputPositions(results.rows(at: inputs)), outputs: try outputPositions(results.rows(at: outputs)),
+          inputs: try results.rows(at: inputs).inputPositions(inputTopics),
+          outputs: try results.rows(at: outputs).outputPositions(outputTopics),
           outboxID: try row.decode(3))
         let kept = WindowSettings.stored(tables.windows)
         _ = end.send(sql: sql.keepWindows, [Service.schema, partition, kept.map(\.name), kept.map(\.milliseconds)])
@@ -89,30 +95,6 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
       if connection.isUsable { try? connection.rollback() }
       throw error
     }
-  }
-
-  private func inputPositions(_ rows: [PostgresRow]) throws(PostgresError) -> [InputPosition] {
-    var found: [String: InputPosition] = [:]
-    for row in rows {
-      var last: RecordIdentity?
-      if let offset: Int64 = try row.decode(2), let timestamp: Int64 = try row.decode(3),
-        let hash: UInt64 = try row.decode(4)
-      {
-        last = RecordIdentity(offset: offset, timestamp: timestamp, contentHash: hash)
-      }
-      found[try row.decode(0)] = InputPosition(
-        nextOffset: try row.decode(1), last: last, consumedSequence: try row.decode(5),
-        consumedWatermark: try row.decode(6))
-    }
-    return inputTopics.map { found[$0] ?? .start }
-  }
-
-  private func outputPositions(_ rows: [PostgresRow]) throws(PostgresError) -> [OutputPosition] {
-    var found: [String: OutputPosition] = [:]
-    for row in rows {
-      found[try row.decode(0)] = OutputPosition(nextSequence: try row.decode(1), confirmedSequence: try row.decode(2))
-    }
-    return outputTopics.map { found[$0] ?? .start }
   }
 
   package func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider {
@@ -250,6 +232,8 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         [partition, outputTopics[range.output], range.sequences.lowerBound, range.sequences.upperBound])
     }
   }
+
+  package func flush(_ counts: CountStore<Tables>.Flush) { takeCounts(counts) }
 
   package func save(_ checkpoint: Checkpoint) throws(PipelineError) {
     try perform { connection throws(PostgresError) in

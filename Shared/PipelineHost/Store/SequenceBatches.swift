@@ -16,6 +16,22 @@ package enum SequenceBatches {
     """
   }
 
+  /// `WITH counting …`, one row: between which serve ids the rows lie of the batches of partition `$1` after `$2` up to `$3`.
+  package static func counting(_ schema: String) -> String {
+    """
+    WITH counting AS (
+      SELECT min(first_serve_id::text)::uuid AS first_id, max(last_serve_id::text)::uuid AS last_id
+      FROM \(schema).batch WHERE partition = $1 AND batch_number > $2 AND batch_number <= $3
+    )
+    """
+  }
+
+  /// What holds for a row of those batches, joined with `counting`.
+  package static let counted = """
+    serve_id BETWEEN counting.first_id AND counting.last_id
+      AND partition = $1 AND batch_number > $2 AND batch_number <= $3
+    """
+
   /// What holds for such a row, joined with `bounds`.
   package static let condition = """
     serve_id BETWEEN bounds.first_id AND bounds.last_id

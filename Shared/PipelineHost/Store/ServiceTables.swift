@@ -27,6 +27,17 @@ package protocol ServiceTables<Service>: Sendable {
   /// reads their answers.
   func finish(_ batch: CommitBatch<Service>, with statements: inout StatementBatch) -> CommitReader
 
+  /// Counts of a partition as rows of their table: what they add, beside what is there.
+  func countRows(_ counts: [Service.CountKey: Service.CountSums], partition: Int32) -> TableRows
+
+  /// Adds what counts change elsewhere, in rows that nobody but the partition changes.
+  func finishCounts(
+    _ counts: [Service.CountKey: Service.CountSums], partition: Int32, with statements: inout StatementBatch)
+
+  /// SQL that appends the counts of partition $1 from the rows of its batches after $2 up to $3: the same rows, or what
+  /// adds up to the same.
+  static var countAgain: [String] { get }
+
   /// Messages of an output from `sequence` on, in order, at most `limit`, made from the rows. None only where there is
   /// no such row any more: the pipeline then takes all that is left as lost.
   func messages(
@@ -39,6 +50,10 @@ package typealias CommitReader = (StatementBatchResults) throws(PostgresError) -
 
 extension ServiceTables {
   package var consumers: [String] { [] }
+
+  package func finishCounts(
+    _ counts: [Service.CountKey: Service.CountSums], partition: Int32, with statements: inout StatementBatch
+  ) {}
 
   /// Nothing but the rows.
   package func finish(_ batch: CommitBatch<Service>, with statements: inout StatementBatch) -> CommitReader {

@@ -37,6 +37,9 @@ final class BillingPartition {
     try stored.takeOver()
   }
 
+  /// Everything that is counted is written.
+  func writeCounts() throws { try stored.writeAllCounts() }
+
   /// What was granted so far, as its messages say.
   var grants: [AllotmentGrant] { grants(after: 0) }
 
@@ -123,6 +126,12 @@ struct TappedTables: ServiceTables {
     tap(batch)
     return tables.finish(batch, with: &statements)
   }
+
+  func countRows(_ counts: [RevenueMinute: RevenueSums], partition: Int32) -> TableRows {
+    tables.countRows(counts, partition: partition)
+  }
+
+  static let countAgain = BillingTables.countAgain
 
   func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection

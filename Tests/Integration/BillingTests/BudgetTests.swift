@@ -145,9 +145,11 @@ struct BudgetTests {
       if Int.random(in: 0..<4, using: &numbers) == 0 {
         try network.fund(.random(in: 0...6_000, using: &numbers), daily: 2_500, version: version)
       }
+      try partition.writeCounts()
       try expectSound(network)
     }
     try partition.pass(network.now.advanced(byMilliseconds: 100 * 86_400_000))
+    try partition.writeCounts()
     try expectSound(network)
     #expect(try network.numbers("SELECT allotted FROM billing.account") == [0])
     #expect(try network.numbers("SELECT count(DISTINCT fate) FROM billing.charge")[0] >= 2)

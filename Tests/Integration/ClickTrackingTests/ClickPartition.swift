@@ -98,11 +98,15 @@ final class ClickPartition {
       ).map { try $0.decode(0, String.self) })
   }
 
-  /// Each count per minute as text.
+  /// Each count per minute as text, once everything that is counted is written.
   func counts() throws -> Set<String> {
-    Set(
-      try connection.query("SELECT to_jsonb(c)::text FROM click_tracking.minute_count AS c").map {
-        try $0.decode(0, String.self)
-      })
+    try stored.writeAllCounts()
+    return Set(
+      try connection.query(
+        """
+        SELECT (to_jsonb(c) - 'events')::text || sum(events) FROM click_tracking.all_count AS c
+        GROUP BY to_jsonb(c) - 'events'
+        """
+      ).map { try $0.decode(0, String.self) })
   }
 }

@@ -1,3 +1,4 @@
+import AdEvents
 import BrokerFaults
 import ImpressionTrackingCore
 import Kafka
@@ -48,6 +49,38 @@ struct StopTests {
       }
       #expect(members == [0], "others would give it partitions that it does not work on yet")
       #expect(try connection.query("SELECT FROM impression_tracking.member").isEmpty)
+    }
+  }
+
+  @Test("M6: a service that stops has counted everything: nothing is left for its successor")
+  func lastCounts() async throws {
+    let url = try await TestDatabase.url()
+    try await onOwnThread {
+      let service = try RunningTracking(databaseURL: url)
+      defer { service.broker.stop() }
+      #expect(try service.start())
+      // Whatever it is, a batch takes it.
+      let producer = try KafkaProducer(
+        configuration: KafkaConfiguration(
+          bootstrapServers: service.broker.bootstrapServers, clientID: "test", environment: .embedded)
+      ) { _ in }
+      try producer.warmUp(topics: [Topic.impressions.name], timeoutMilliseconds: 10_000)
+      try producer.send(
+        topic: Topic.impressions.name, partition: 1, key: nil, value: [1], headers: [], reportID: 0)
+      try #require(producer.close(timeoutMilliseconds: 20_000))
+      let connection = try PostgresConnection(PostgresConfiguration(url))
+      defer { connection.close() }
+      let isDecided = try Waiting.until {
+        try !connection.query("SELECT FROM impression_tracking.partition WHERE batch_number > 0").isEmpty
+      }
+      #expect(isDecided)
+      #expect(service.lifeCycle.stopAll(timeoutMilliseconds: Self.stopMilliseconds))
+      let left = try connection.query(
+        """
+        SELECT FROM impression_tracking.partition p LEFT JOIN impression_tracking.counted c USING (partition)
+        WHERE c.batch_number IS DISTINCT FROM p.batch_number
+        """)
+      #expect(left.isEmpty)
     }
   }
 

@@ -1,5 +1,11 @@
 import AdCore
 import AdEvents
+import LocalProcesses
+import Pipeline
+import PipelineHost
+import Postgres
+import TestServers
+import TestServices
 import Testing
 
 @Suite struct CountsTests {
@@ -28,5 +34,47 @@ import Testing
     try partition.run([partition.event(.viewed, 2)])
     try partition.later(seconds: 11)
     #expect(try partition.counts() == ["2 -1 summer 2"])
+  }
+}
+
+/// A flush of counts is written once, whatever happens to it.
+@Suite struct CountFlushTests {
+  @Test("M6: an owner whose partition somebody else has counted writes nothing, and gives it up")
+  func refused() async throws {
+    let partition = try await ImpressionPartition()
+    try partition.writeCounts()
+    try partition.run([partition.event(.viewed, 1), partition.event(.viewed, 2)])
+    // Another owner has counted these from their rows, while this one stood still.
+    let other = CountStore(tables: partition.plan.tables, configuration: partition.plan.database)
+    defer { other.close() }
+    #expect(try other.write(CountFlush(partition: ImpressionPartition.number, upTo: 1, content: .stored)))
+    try partition.run([partition.event(.viewed, 3)])
+    #expect(throws: PipelineError.fenced) { try partition.writeCounts() }
+    #expect(try partition.counts() == ["2 -1 summer 2"])
+    #expect(try !other.write(CountFlush(partition: ImpressionPartition.number, upTo: 0, content: .stored)))
+    #expect(try other.write(CountFlush(partition: ImpressionPartition.number, upTo: 2, content: .stored)))
+    #expect(try partition.counts() == ["2 -1 summer 3"])
+  }
+
+  @Test(
+    "M6: counts whose connection was cut in mid-COMMIT are written once, whichever way the COMMIT went",
+    arguments: PostgresProxy.Cut.allCases, [1, 100] as [UInt64])
+  func lostCommit(_ cut: PostgresProxy.Cut, campaigns: UInt64) async throws {
+    let proxy = try PostgresProxy(to: try await SharedPostgres.shared().socketPath)
+    defer { proxy.close() }
+    let partition = try await ImpressionPartition(through: proxy)
+    try partition.writeCounts()
+    // So many rows, as INSERTs or by COPY.
+    try partition.run(
+      try (1...campaigns).map { number in try partition.event(.viewed, number, campaign: "c-\(number)") })
+    proxy.cutCommit(cut)
+    #expect(throws: PostgresError.self) { try partition.writeCounts() }
+    #expect(proxy.cuts == 1)
+    try partition.writeCounts()
+    #expect(try partition.counts().count == Int(campaigns))
+    #expect(try partition.counts().allSatisfy { $0.hasSuffix(" 1") })
+    try partition.run([partition.event(.viewed, 200)])
+    try partition.writeCounts()
+    #expect(try partition.counts().last == "2 -1 summer 1")
   }
 }

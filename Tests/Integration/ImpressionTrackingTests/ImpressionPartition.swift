@@ -71,9 +71,11 @@ final class ImpressionPartition {
   }
 
   /// An event of the serve with this number, one second after its decision.
-  func event(_ kind: ImpressionEvent.Kind, _ serve: UInt64, error: AdError? = nil) throws -> ImpressionInput {
+  func event(
+    _ kind: ImpressionEvent.Kind, _ serve: UInt64, error: AdError? = nil, campaign: String = "summer"
+  ) throws -> ImpressionInput {
     let terms = try ServedTerms.sample(serve: serve, partition: Self.number, issuedAt: start) {
-      ($0.campaign, $0.clickPrice) = (try #require(CampaignID("summer")), Nanos(0))
+      ($0.campaign, $0.clickPrice) = (try #require(CampaignID(campaign)), Nanos(0))
     }
     return .event(ServedEvent(kind: kind, terms: terms, age: .milliseconds(1_000), claimedTime: nil, error: error))
   }
@@ -98,12 +100,15 @@ final class ImpressionPartition {
     try #require(try connection.query("SELECT count(*) FROM impression_tracking.batch").first).decode(0)
   }
 
+  /// Has everything written that is counted.
+  func writeCounts() throws { try stored.writeAllCounts() }
+
   /// Kind, error, campaign and number of events of each count, in order.
   func counts() throws -> [String] {
     try connection.query(
       """
-      SELECT concat_ws(' ', kind, error, campaign, events) FROM impression_tracking.minute_count
-      ORDER BY kind, error, campaign
+      SELECT concat_ws(' ', kind, error, campaign, sum(events)) FROM impression_tracking.all_count
+      GROUP BY kind, error, campaign ORDER BY kind, error, campaign
       """
     ).map { try $0.decode(0, String.self) }
   }

@@ -148,6 +148,9 @@ private struct Drive: Sendable {
       SELECT count(*) + (SELECT coalesce(sum(events), 0) FROM impression_tracking.minute_count WHERE kind = 2)::bigint
         + (SELECT coalesce(sum(requests), 0) FROM ad_selection.minute_count)::bigint
         - (SELECT count(*) FROM ad_selection.decision)
+        + (SELECT coalesce(sum(events), 0) FROM billing.minute_revenue)::bigint - count(*)
+        + (SELECT coalesce(sum(events), 0) FROM click_tracking.minute_count)::bigint
+        - (SELECT count(*) FROM click_tracking.click)
       FROM billing.charge
       """,
       2 * WholeNetwork.GoldenCaseTests.impressions + WholeNetwork.GoldenCaseTests.clicks)

@@ -43,8 +43,10 @@ struct ReconciliationTests {
     INSERT INTO impression_tracking.output VALUES (0, 'ads.impressions.accepted', 2, 1);
     INSERT INTO click_tracking.output VALUES (0, 'ads.clicks.accepted', 2, 1);
     INSERT INTO impression_tracking.partition (partition, batch_number) VALUES (0, 1);
-    INSERT INTO ad_selection.counted VALUES (0, 1, '2025-07-24Z');
+    INSERT INTO ad_selection.counted VALUES (0, 1);
     INSERT INTO impression_tracking.counted VALUES (0, 1);
+    INSERT INTO click_tracking.counted VALUES (0, 1);
+    INSERT INTO billing.counted VALUES (0, 1);
     INSERT INTO impression_tracking.windows VALUES (0, 'HANDBILL_LATE_ARRIVAL', '2025-07-01Z', 86400000);
     INSERT INTO impression_tracking.input (partition, topic, next_offset) VALUES (0, 'ads.impressions', 3);
     INSERT INTO impression_tracking.batch (partition, batch_number, committed_at, watermark, input_topics, first_offsets,
@@ -97,6 +99,18 @@ struct ReconciliationTests {
     #expect(result.json["isClean"] == true)
   }
 
+  @Test("counts that are not written yet are no difference")
+  func notCountedYet() async throws {
+    let result = try await reconcile(
+      after: """
+        DELETE FROM ad_selection.minute_count; UPDATE ad_selection.counted SET batch_number = 0;
+        DELETE FROM impression_tracking.minute_count; UPDATE impression_tracking.counted SET batch_number = 0;
+        DELETE FROM click_tracking.minute_count; UPDATE click_tracking.counted SET batch_number = 0;
+        DELETE FROM billing.minute_revenue; DELETE FROM billing.counted;
+        """)
+    #expect(result.differences == 0, "\(result.text)")
+  }
+
   @Test("an empty database compares nothing, which is not 0 differences")
   func nothing() async throws {
     let pool = try await TestDatabase.pool()
@@ -131,6 +145,8 @@ struct ReconciliationTests {
       ("M6", Self.keyless + "UPDATE ad_selection.keyless_count SET requests = 1"),
       ("M6", Self.keyless + "DELETE FROM ad_selection.keyless_count"),
       ("M6", "UPDATE billing.minute_revenue SET gross = gross + 1 WHERE kind = 1"),
+      ("M6", "DELETE FROM billing.minute_revenue"), ("M6", "DELETE FROM click_tracking.minute_count"),
+      ("M6", "INSERT INTO click_tracking.minute_count SELECT * FROM click_tracking.minute_count"),
     ])
   func tampered(rule: String, change: String) async throws {
     let result = try await reconcile(after: change)

@@ -37,6 +37,15 @@ package final class StoredPartition<Tables: ServiceTables> {
   package let plan: Plan
   package let published = Publications()
   private var pipeline: PartitionPipeline<PostgresPipelineStore<Tables>, Publications>
+  /// Counts that were handed over and are not written.
+  private let flushes: Flushes
+  /// Writes them, as the thread of a service does.
+  private let counts: CountStore<Tables>
+
+  /// What a partition hands over, in its order.
+  package final class Flushes {
+    package var waiting: [CountStore<Tables>.Flush] = []
+  }
   /// By input: the offset of the next record.
   package private(set) var offsets: [Int64]
   /// By input: when each record was written, by its offset.
@@ -47,7 +56,9 @@ package final class StoredPartition<Tables: ServiceTables> {
   /// Opens the partition, whoever had it before.
   package init(_ plan: Plan) throws {
     self.plan = plan
-    pipeline = Self.makePipeline(plan, published)
+    flushes = Flushes()
+    counts = CountStore(tables: plan.tables, configuration: plan.database)
+    pipeline = Self.makePipeline(plan, published, flushes)
     offsets = plan.service.inputs.map { _ in 0 }
     sequences = offsets
     times = offsets.map { _ in [:] }
@@ -55,15 +66,18 @@ package final class StoredPartition<Tables: ServiceTables> {
   }
 
   /// The store of one owner.
-  package static func makeStore(_ plan: Plan) -> PostgresPipelineStore<Tables> {
-    PostgresPipelineStore(tables: plan.tables, service: plan.service, configuration: plan.database)
+  package static func makeStore(_ plan: Plan, _ flushes: Flushes = Flushes()) -> PostgresPipelineStore<Tables> {
+    PostgresPipelineStore(
+      tables: plan.tables, service: plan.service, configuration: plan.database,
+      takeCounts: { flushes.waiting.append($0) })
   }
 
   private static func makePipeline(
-    _ plan: Plan, _ published: Publications
+    _ plan: Plan, _ published: Publications, _ flushes: Flushes
   ) -> PartitionPipeline<PostgresPipelineStore<Tables>, Publications> {
     PartitionPipeline(
-      service: plan.service, partition: plan.number, partitionCount: plan.partitionCount, store: makeStore(plan),
+      service: plan.service, partition: plan.number, partitionCount: plan.partitionCount,
+      store: makeStore(plan, flushes),
       writer: published, clock: plan.clock)
   }
 
@@ -86,7 +100,8 @@ package final class StoredPartition<Tables: ServiceTables> {
 
   /// Another owner takes the partition over, and publishes again what nobody said was delivered.
   package func takeOver() throws {
-    pipeline = Self.makePipeline(plan, published)
+    flushes.waiting = []
+    pipeline = Self.makePipeline(plan, published, flushes)
     try open()
   }
 
@@ -126,8 +141,29 @@ package final class StoredPartition<Tables: ServiceTables> {
     return try pipeline.process(batch)
   }
 
-  /// Lets time do its work.
-  package func tick() throws { _ = try pipeline.tick() }
+  /// Lets time do its work; what is counted by then is written.
+  package func tick() throws {
+    try writeCounts()
+    _ = try pipeline.tick()
+    try writeCounts()
+  }
+
+  /// Writes what was handed over, and tells the partition.
+  package func writeCounts() throws {
+    while let flush = flushes.waiting.first {
+      let isWritten = try counts.write(flush)
+      flushes.waiting.removeFirst()
+      try pipeline.counted(
+        CountReport(partition: flush.partition, upTo: flush.upTo, isRefused: !isWritten))
+    }
+  }
+
+  /// Hands over everything that is counted, as at the end of a process, and writes it.
+  package func writeAllCounts() throws {
+    try writeCounts()
+    pipeline.flushLastCounts()
+    try writeCounts()
+  }
 
   /// What a person is told while `body` runs.
   package func alarms(_ body: () throws -> Void) throws -> [PipelineAlarm] {

@@ -30,7 +30,7 @@ struct AppKeyTests {
     }
     let batch = rig.run(requests)
     #expect(batch.effects.decisions.count == 91, "each is decided, and can be explained")
-    let counts = rig.countsOfQuietTime()
+    let counts = rig.counts
     #expect(counts.count == 4)
     #expect(counts.filter { $0.key.ofApp != nil }.map(\.value) == [1])
     let keyless = counts.filter { $0.key.ofApp == nil }

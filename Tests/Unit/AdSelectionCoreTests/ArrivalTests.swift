@@ -30,7 +30,7 @@ struct ArrivalTests {
     // It came at 0 and was decided at 15 s; the next came 38.3 s after it, 23.3 s after its decision.
     #expect(rig.run([try request(1, rig)], at: at(15_000), arrival: at(0)).outcomes == [.accepted])
     rig.beat(at: at(38_300))
-    if isRestarted { try rig.restart(at: at(38_300)) }
+    if isRestarted { try rig.restart() }
     #expect(rig.run([try request(2, rig)], at: at(38_300), arrival: at(38_300)).outcomes == [.accepted])
     rig.beat(at: at(68_000))
     // One that came sooner is refused, however late it is decided.
@@ -46,7 +46,7 @@ struct ArrivalTests {
     rig.grantAll()
     _ = rig.run([try request(1, rig)], at: at(1_000), arrival: at(0))
     rig.beat(at: at(75_000))
-    if isRestarted { try rig.restart(at: at(75_000)) }
+    if isRestarted { try rig.restart() }
     #expect(rig.run([try request(1, rig)], at: at(75_000), arrival: at(59_999)).outcomes == [.duplicate])
     #expect(rig.run([try request(1, rig)], at: at(75_000), arrival: at(60_000)).outcomes != [.duplicate])
   }
@@ -58,7 +58,7 @@ struct ArrivalTests {
     // What was said to have arrived never goes back, so the arrivals stand still for that hour.
     #expect(rig.run([try request(1, rig)], at: at(0), arrival: at(3_600_000)).outcomes == [.accepted])
     rig.beat(at: at(31_000))
-    if isRestarted { try rig.restart(at: at(31_000)) }
+    if isRestarted { try rig.restart() }
     #expect(rig.run([try request(2, rig)], at: at(31_000), arrival: at(3_600_000)).outcomes == [.accepted])
     let tooSoon = rig.run([try request(3, rig)], at: at(32_000), arrival: at(3_600_000))
     #expect(tooSoon.effects.decisions.map(\.decision.reason) == [.tooSoon])

@@ -104,7 +104,7 @@ struct MistakenRequestTests {
     let again = rig.run([input])
     #expect(again.outcomes == batch.outcomes && again.answers.map(\.value) == batch.answers.map(\.value))
     #expect(again.effects.decisions.isEmpty)
-    let counts = rig.countsOfQuietTime()
+    let counts = rig.counts
     #expect(counts.values.reduce(0, +) == 1)
     let key = try #require(counts.keys.first?.ofApp)
     #expect(key.app.text == "weather" && key.reason == .requestInvalid && !key.isTest)
@@ -126,7 +126,7 @@ struct MistakenRequestTests {
       }
       #expect(detail.hasPrefix("A1") && detail.contains(key.count > 128 ? "app_key" : "placement") || key.isEmpty)
     }
-    #expect(rig.countsOfQuietTime().keys.compactMap(\.ofApp).map(\.isTest) == [true])
+    #expect(rig.counts.keys.compactMap(\.ofApp).map(\.isTest) == [true])
   }
 
   @Test("what is refused before its sizes matter counts in its size, as far as that can be read")
@@ -221,6 +221,6 @@ struct MistakenRequestTests {
     let batch = rig.run([try decoded(rig, client, append: Self.mistakes[0].write)], isRefused: true)
     #expect(batch.outcomes == [.rejected(.invalidField)])
     #expect(batch.answers.count == 1 && batch.effects.decisions.isEmpty)
-    #expect(rig.countsOfQuietTime().isEmpty)
+    #expect(rig.counts.isEmpty)
   }
 }

@@ -30,6 +30,8 @@ struct PartitionRig {
   let random = SharedGenerator(seed: 1)
   var decider: SelectionDecider
   var stored = StoredState()
+  /// What was counted.
+  var counts: [SelectionCountKey: Int64] = [:]
   var number: Int64 = 0
   var nextSequence: Int64 = 1
   private var nextOffset: Int64 = 0
@@ -40,7 +42,7 @@ struct PartitionRig {
     ring = try KeyRing(keys: [try KeyRing.Key(id: 1, secret: [UInt8](repeating: 7, count: 32))])
     decider = SelectionDecider(
       stored: StoredState(), catalog: catalog, settings: settings, crypto: try SelectionCrypto(ring: ring),
-      random: random, now: Samples.now)
+      random: random)
     beat(at: Samples.now)
   }
 
@@ -64,11 +66,10 @@ struct PartitionRig {
       ], now: now)
   }
 
-  /// A new decider from what was stored, at `now`.
-  mutating func restart(at now: Timestamp = Samples.now) throws {
+  /// A new decider from what was stored.
+  mutating func restart() throws {
     decider = SelectionDecider(
-      stored: stored, catalog: catalog, settings: settings, crypto: try SelectionCrypto(ring: ring), random: random,
-      now: now)
+      stored: stored, catalog: catalog, settings: settings, crypto: try SelectionCrypto(ring: ring), random: random)
   }
 
   /// The numbers of clients that belong to this partition.
@@ -107,13 +108,7 @@ struct PartitionRig {
     let batch = decider.decide(records, knowing: nil, context: context(at: now, isRefused: isRefused))
     nextSequence += Int64(batch.messages.count)
     store(batch.effects)
-    decider.committed(CommitResult())
     return batch
-  }
-
-  /// What is written to the counts per minute once no more requests have come for long enough.
-  mutating func countsOfQuietTime(after now: Timestamp = Samples.now) -> [SelectionCountKey: Int64] {
-    run([], at: now.advanced(byMilliseconds: 11_000)).effects.counts
   }
 
   func context(at now: Timestamp, isRefused: Bool = false) -> BatchContext {
@@ -135,8 +130,7 @@ struct PartitionRig {
       }
     }
     stored.decisions += effects.decisions.compactMap(StoredDecision.init)
-    for decided in effects.decisions { stored.counts[decided.countKey, default: 0] += 1 }
-    if !effects.counts.isEmpty { stored.counts = [:] }
+    AdSelection.count(effects, into: &counts)
     for decided in effects.decisions where decided.decision.reason.countsForTestSequence {
       stored.testRequests[decided.asked.clientHash, default: 0] += 1
     }

@@ -43,25 +43,7 @@ struct PartitionTests {
     #expect(again.outcomes == [.duplicate])
     #expect(again.answers.map(\.value) == first.answers.map(\.value))
     #expect(again.effects.decisions.isEmpty && again.effects.used.isEmpty)
-    #expect(Array(again.effects.counts.values) == [1])
-  }
-
-  @Test("M6: counts wait for a second, and a new owner goes on from the decisions whose counts no table has")
-  func counts() throws {
-    var rig = try PartitionRig()
-    rig.grantAll()
-    let requests = try PartitionRig.clients.prefix(3).map { SelectionInput.request(try rig.incoming($0)) }
-    let moments = [0, 600, 1_200].map { Samples.now.advanced(byMilliseconds: $0) }
-    #expect(rig.run([requests[0]], at: moments[0]).effects.counts.isEmpty)
-    try rig.restart(at: moments[1])
-    #expect(rig.run([requests[1]], at: moments[1]).effects.counts.isEmpty)
-    #expect(!rig.decider.isTimerDue(rig.context(at: moments[2])))
-    #expect(rig.run([requests[2]], at: moments[2]).effects.counts.isEmpty)
-    let later = Samples.now.advanced(byMilliseconds: 1_600)
-    #expect(rig.decider.isTimerDue(rig.context(at: later)))
-    let counts = rig.run([], at: later).effects.counts
-    #expect(counts.values.reduce(0, +) == 3 && counts.keys.allSatisfy { $0.reason == .served })
-    #expect(rig.countsOfQuietTime().isEmpty)
+    #expect(Array(rig.counts.values) == [1])
   }
 
   @Test("a duplicate whose own deadline is over is not answered")
@@ -82,7 +64,7 @@ struct PartitionTests {
     let incoming = try rig.incoming(other)
     let batch = rig.run([.request(incoming)])
     #expect(batch.outcomes == [.forwarded])
-    #expect(batch.answers.isEmpty && batch.effects.decisions.isEmpty && rig.countsOfQuietTime().isEmpty)
+    #expect(batch.answers.isEmpty && batch.effects.decisions.isEmpty && rig.counts.isEmpty)
     let forward = try #require(batch.forwards.first)
     #expect(forward.topic == "ads.requests")
     #expect(forward.partition == incoming.partition(count: PartitionRig.partitionCount))
@@ -151,7 +133,7 @@ struct PartitionTests {
     #expect(batch.outcomes == [.refused(.configurationError)])
     #expect(batch.answers.isEmpty)
     #expect(batch.effects.decisions.map(\.decision.reason) == [.unknownKey])
-    #expect(Array(rig.countsOfQuietTime().keys) == [.withoutAppKey(day: 20_468, reason: .unknownKey)])
+    #expect(Array(rig.counts.keys) == [.withoutAppKey(day: 20_468, reason: .unknownKey)])
   }
 
   @Test("a request past its deadline is recorded, and no auction is held")
@@ -179,7 +161,7 @@ struct PartitionTests {
         == .error(.unknown, detail: "the decision could not be stored"))
     #expect(batch.effects.decisions.isEmpty && batch.effects.used.isEmpty)
     #expect(rig.decider.state == before)
-    #expect(rig.countsOfQuietTime().isEmpty)
+    #expect(rig.counts.isEmpty)
   }
 
   @Test("before the catalogue is complete every request gets serverFailure, and may be asked again")

@@ -103,6 +103,15 @@ extension BillingDecider {
   }
 }
 
+extension BillingEffects {
+  /// What the batch adds to the minutes.
+  var revenue: [RevenueMinute: RevenueSums] {
+    var counts: [RevenueMinute: RevenueSums] = [:]
+    BillingService.count(self, into: &counts)
+    return counts
+  }
+}
+
 extension BatchContext {
   static func sample(
     nextGrant: Int64 = 10,

@@ -106,7 +106,7 @@ struct MemoryTables {
     stopped += effects.stoppedActions.map {
       ActionIdentity(serveID: $0.terms.serveID, kind: $0.kind, idHash: $0.idHash)
     }
-    counts.merge(effects.counts, uniquingKeysWith: +)
+    ClickTracking.count(effects, into: &counts)
   }
 
   /// The verdict of each click, by its id.

@@ -37,6 +37,11 @@ struct Echo: PipelineService {
   let outputs = ["echoes"]
   let publishesWatermarks = true
 
+  /// How often each line came.
+  static func count(_ effects: Effects, into counts: inout [String: Int64]) {
+    for line in effects.lines { counts[line, default: 0] += 1 }
+  }
+
   func makeDecoder() -> EchoDecoder { EchoDecoder() }
 
   func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {
@@ -110,6 +115,7 @@ final class EchoStore: PipelineStore {
   var refusal: RowRefusal?
   private(set) var batches: [CommitBatch<Echo>] = []
   private(set) var lostSequences: [LostSequences] = []
+  private(set) var flushes: [CountFlush<String, Int64>] = []
 
   var lines: [String] { batches.flatMap(\.effects.lines) }
   var timersDone: [Int] { batches.flatMap(\.effects.timers) }
@@ -128,6 +134,8 @@ final class EchoStore: PipelineStore {
     lostSequences += batch.lostSequences
     return .success(CommitResult())
   }
+
+  func flush(_ counts: CountFlush<String, Int64>) { flushes.append(counts) }
 
   func save(_ checkpoint: Checkpoint) throws(PipelineError) { lostSequences += checkpoint.lostSequences }
 

@@ -8,9 +8,9 @@ private final class Worker {
   var state = WorkerState<String>(now: 0)
 
   static let claim = PartitionClaim(owner: 7, seenEpoch: 4)
-  static let room = PartitionStanding(nextOffsets: [10], isOutboxFull: false, hasBacklog: false)
-  static let full = PartitionStanding(nextOffsets: [13], isOutboxFull: true, hasBacklog: false)
-  static let behind = PartitionStanding(nextOffsets: [10], isOutboxFull: false, hasBacklog: true)
+  static let room = PartitionStanding(nextOffsets: [10], isFull: false, hasBacklog: false)
+  static let full = PartitionStanding(nextOffsets: [13], isFull: true, hasBacklog: false)
+  static let behind = PartitionStanding(nextOffsets: [10], isFull: false, hasBacklog: true)
 
   // What the tests expect of is called through these: a macro cannot change a value in its place.
   func tell(_ command: WorkerCommand<String>) -> [WorkerAction<String>] { state.told(command) }
@@ -188,7 +188,7 @@ struct WorkerStateTests {
     workers[2].open(standing: Worker.behind)
     workers[3].stop()
     for worker in workers {
-      #expect(worker.tell(.close(0, generation: 1)) == [.drop(0), .tell(.closed(0, generation: 1))])
+      #expect(worker.tell(.close(0, generation: 1)) == [.flushCounts(0), .drop(0), .tell(.closed(0, generation: 1))])
       #expect((worker.state.openCount, worker.state.stoppedCount) == (0, 0))
       #expect(worker.isIdle())
     }

@@ -48,6 +48,13 @@ package struct MinuteCountKey: Hashable, Sendable {
   }
 }
 
+extension SelectionEffects {
+  /// Adds one for each request: duplicates are none.
+  func count(into counts: inout [SelectionCountKey: Int64]) {
+    for decided in decisions { counts[decided.countKey, default: 0] += 1 }
+  }
+}
+
 extension DecidedRequest {
   /// What it is counted by.
   package var countKey: SelectionCountKey {

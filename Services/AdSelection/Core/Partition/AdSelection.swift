@@ -37,6 +37,10 @@ package struct AdSelection: PipelineService {
     self.ring = ring
   }
 
+  package static func count(_ effects: SelectionEffects, into counts: inout [SelectionCountKey: Int64]) {
+    effects.count(into: &counts)
+  }
+
   package func makeDecoder() throws(CryptoError) -> SelectionDecoder { try SelectionDecoder(ring: ring) }
 
   package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {

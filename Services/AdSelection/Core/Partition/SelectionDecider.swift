@@ -1,4 +1,4 @@
-package import AdCore
+internal import AdCore
 internal import AdEvents
 package import Pipeline
 internal import Records
@@ -16,14 +16,11 @@ package struct SelectionDecider: PartitionDecider {
   private var random: any RandomNumberGenerator
   private var answers = AnswerMaker()
   package private(set) var state: PartitionState
-  private var counts: UnwrittenCounts<SelectionCountKey>
 
-  /// - Parameters:
-  ///   - memory: what the partitions of a process share.
-  ///   - now: the time of the assignment.
+  /// - Parameter memory: what the partitions of a process share.
   package init(
     stored: StoredState, catalog: CatalogSource, settings: SelectionSettings, crypto: SelectionCrypto,
-    random: any RandomNumberGenerator, memory: RequestMemory = RequestMemory(), now: Timestamp
+    random: any RandomNumberGenerator, memory: RequestMemory = RequestMemory()
   ) {
     self.catalog = catalog
     self.settings = settings
@@ -31,7 +28,6 @@ package struct SelectionDecider: PartitionDecider {
     self.random = random
     state = PartitionState(
       restoring: stored, throttle: settings.throttle, allotments: settings.allotments, memory: memory)
-    counts = UnwrittenCounts(stored.counts, now: now)
   }
 
   package mutating func decide(
@@ -57,7 +53,6 @@ package struct SelectionDecider: PartitionDecider {
     }
     // Nothing was read: a timer's batch.
     if records.isEmpty, context.timer.maximum > 0 { keepAllotments(view, context: context, into: &batch) }
-    batch.effects.counts = counts.due(now: context.now)
     return batch
   }
 
@@ -92,7 +87,6 @@ package struct SelectionDecider: PartitionDecider {
     let id = ServeID(timestamp: context.now, randomHigh: random.high, randomLow: random.low)
     let decided = DecidedRequest(
       id: id, asked: asked, decision: decision, outcome: batch.outcomes[index])
-    counts.add(decided.countKey)
     batch.effects.add(decided)
   }
 
@@ -183,10 +177,8 @@ package struct SelectionDecider: PartitionDecider {
     }
   }
 
-  package mutating func committed(_ result: CommitResult) { counts.committed() }
-
   package func isTimerDue(_ context: BatchContext) -> Bool {
-    if counts.isDue(now: context.now) || state.allotments.isCloseDue(now: context.now) { return true }
+    if state.allotments.isCloseDue(now: context.now) { return true }
     guard catalog.state(at: context.now) == .complete else { return false }
     return state.allotments.isAskDue(for: catalog.wants, now: context.now)
   }

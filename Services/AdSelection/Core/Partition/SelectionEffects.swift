@@ -4,9 +4,6 @@ package import AdCore
 package struct SelectionEffects: Sendable {
   /// One for each request that was decided; duplicates and what was forwarded or rejected have none.
   package var decisions: [DecidedRequest] = []
-  /// How many requests each minute, by the dimensions of M6, and each day without their app's key, of this batch and of
-  /// those before it whose counts no table has yet; empty in batches that write none. Duplicates do not count.
-  package var counts: [SelectionCountKey: Int64] = [:]
   /// Allotments granted, as they were when granted.
   package var opened: [AllotmentRow] = []
   /// What each allotment that was sold from has used after this batch.

@@ -40,8 +40,6 @@ package struct StoredState: Sendable {
   package var decisions: [StoredDecision] = []
   /// How many test requests each client has made.
   package var testRequests: [UInt64: UInt64] = [:]
-  /// How many requests each minute, of the batches since the last one that wrote its counts.
-  package var counts: [SelectionCountKey: Int64] = [:]
 
   package init() {}
 

@@ -37,6 +37,7 @@ struct ClickAudit {
     let records = Auditor.Records(world.log[place])
     var seen = Set<Identity>()
     var due: [Due] = []
+    var stopped = 0
     for batch in row.batches {
       for (index, outcome) in Auditor.outcomes(of: batch, input: 0).enumerated() {
         let offset = batch.inputs[0].firstOffset + Int64(index)
@@ -58,6 +59,7 @@ struct ClickAudit {
               isAccidental: lasted < 2_000 && !left))
           continue
         }
+        if judged.outcome == 1 { stopped += 1 }
         if judged.outcome != outcome {
           world.fail(
             "\(place): offset \(offset) has outcome \(outcome), \(judged.outcome) was due at \(arrival): \(event.summary)"
@@ -66,6 +68,9 @@ struct ClickAudit {
       }
     }
     auditVerdicts(partition, due)
+    let decided = world.clicks.tables.bySequence[partition]?.count ?? 0
+    let complaint = world.clicks.tables.counts.complaint(rows: decided + stopped, partition: partition) { $0 }
+    if let complaint { world.fail("\(place): \(complaint)") }
   }
 
   /// Compares the rows with what the rule makes of all clicks, as if every view had come first.

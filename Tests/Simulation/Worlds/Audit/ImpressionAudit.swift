@@ -74,7 +74,7 @@ struct ImpressionAudit {
     }
     compare(accepted, partition)
     compareRejected(rejected, row, place)
-    let complaint = world.impressions.tables.counts.complaint(rows: counted, partition: partition)
+    let complaint = world.impressions.tables.counts.complaint(rows: counted, partition: partition) { $0 }
     if let complaint { world.fail("\(place): \(complaint)") }
   }
 

@@ -61,7 +61,7 @@ struct SelectionAudit {
       if !left.isEmpty { world.fail("\(place): batch \(batch.number) has \(left.count) decisions nobody asked for") }
     }
     let decisions = rows.values.reduce(0) { $0 + $1.count }
-    let complaint = world.selection.tables.counts.complaint(rows: decisions, partition: partition)
+    let complaint = world.selection.tables.counts.complaint(rows: decisions, partition: partition) { $0 }
     if let complaint { world.fail("\(place): \(complaint)") }
   }
 

@@ -48,6 +48,12 @@ struct BillingTables: SimulatedTables {
 
   let settings = BillingSettings()
   let sabotage: Sabotage?
+  var counts = SimulatedCounts<RevenueMinute, RevenueSums> {
+    $0.events += $1.events
+    $0.gross += $1.gross
+    $0.developer += $1.developer
+    $0.network += $1.network
+  }
   private(set) var budgets = Budgets()
   private(set) var charges: [EventKey: ChargeRow] = [:]
   /// By partition, in the order in which they began to wait.
@@ -142,7 +148,16 @@ struct BillingTables: SimulatedTables {
     waiting[batch.partition] = settlement.waiting
     clickCounts[batch.partition, default: SimulatedClickCounts()].add(batch.effects.clickCounts)
     post(settlement.drawn, of: batch)
+    count(settlement, of: batch)
     steps.append(.batch(partition: batch.partition, number: batch.number))
+  }
+
+  /// Draws have their fates from the database, and are counted with them; the process counts the others.
+  private mutating func count(_ settlement: Settlement, of batch: CommitBatch<BillingService>) {
+    let drawn = Set(settlement.drawn.map { EventKey($0.event) })
+    counts.commit(
+      settlement.rows.filter { !drawn.contains(EventKey($0.event)) }.map(\.revenue),
+      appended: settlement.drawn.map(\.revenue), partition: batch.partition, batch: batch.number)
   }
 
   /// One journal for each batch (I6).
@@ -181,6 +196,17 @@ struct BillingTables: SimulatedTables {
   }
 
   func messages(of batch: CommitBatch<BillingService>) -> [NumberedMessage] { (try? settled(batch))?.grants ?? [] }
+}
+
+extension BillingTables.ChargeRow {
+  fileprivate var revenue: (key: RevenueMinute, sums: RevenueSums) {
+    var sums = RevenueSums()
+    sums.events = 1
+    sums.gross = Int128(developer) + Int128(network)
+    sums.developer = Int128(developer)
+    sums.network = Int128(network)
+    return (RevenueMinute(event, fate: fate), sums)
+  }
 }
 
 extension BillingTables.EventKey {

@@ -13,7 +13,7 @@ struct ClickTables: SimulatedTables {
   private(set) var parked: [ActionIdentity: ParkedClick] = [:]
   private(set) var impressions: [ServeID: Timestamp] = [:]
   private(set) var stopped: Set<ActionIdentity> = []
-  private(set) var countedEvents: Int64 = 0
+  var counts = SimulatedCounts<ClickMinuteKey, Int64> { $0 += $1 }
   /// Clicks that waited although their ad had been seen.
   private(set) var waitedForEarlier = 0
   private let sabotage: Sabotage?
@@ -95,7 +95,13 @@ struct ClickTables: SimulatedTables {
     for action in effects.stoppedActions {
       stopped.insert(ActionIdentity(serveID: action.terms.serveID, kind: action.kind, idHash: action.idHash))
     }
-    countedEvents += effects.counts.values.reduce(0, +)
+    let tapped = effects.clicks.map(\.accepted).map {
+      ClickMinuteKey(kind: .click, verdict: $0.verdict, terms: $0.terms, time: $0.eventTime)
+    }
+    let stopped = effects.stoppedActions.map {
+      ClickMinuteKey(kind: $0.kind, verdict: nil, terms: $0.terms, time: $0.eventTime)
+    }
+    counts.commit((tapped + stopped).map { ($0, 1) }, partition: batch.partition, batch: batch.number)
     return CommitResult()
   }
 

@@ -30,7 +30,7 @@ struct ImpressionTables: SimulatedTables {
   private(set) var bySequence: [Int32: [Row]] = [:]
   private(set) var deliveries: [DeliveryKey: ImpressionEffects.Delivery] = [:]
   private(set) var failures: Set<FailureKey> = []
-  private(set) var counts = SimulatedCounts<ImpressionMinuteKey>()
+  var counts = SimulatedCounts<ImpressionMinuteKey, Int64> { $0 += $1 }
 
   init(windows: Windows, idsMaximum: Int) {
     self.windows = windows
@@ -38,7 +38,7 @@ struct ImpressionTables: SimulatedTables {
   }
 
   func load(_ partition: Int32, now: Timestamp, for context: InstanceContext) -> ImpressionDecider {
-    ImpressionDecider(windows: windows, now: now, counts: counts.unwritten[partition] ?? [:], idsMaximum: idsMaximum)
+    ImpressionDecider(windows: windows, now: now, idsMaximum: idsMaximum)
   }
 
   func lookUp(_ query: ImpressionIDs, partition: Int32) -> ImpressionIDs {
@@ -102,7 +102,7 @@ struct ImpressionTables: SimulatedTables {
           minute: row.arrival.milliseconds / 60_000, kind: .failed, error: row.failure.error, app: row.failure.app,
           served: nil, placement: row.failure.placement, isTest: false)
       }
-    counts.take(keys, writing: effects.counts, partition: batch.partition)
+    counts.commit(keys.map { ($0, 1) }, partition: batch.partition, batch: batch.number)
   }
 
   private static func key(

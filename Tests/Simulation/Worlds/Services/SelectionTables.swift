@@ -32,7 +32,7 @@ struct SelectionTables: SimulatedTables {
   private(set) var decisions: [Int32: [Row]] = [:]
   private(set) var served: [ServeID: DecidedRequest] = [:]
   private(set) var allotments: [UInt64: Allotment] = [:]
-  private(set) var counts = SimulatedCounts<SelectionCountKey>()
+  var counts = SimulatedCounts<SelectionCountKey, Int64> { $0 += $1 }
   private var ordinals: Set<Ordinal> = []
 
   init(ring: KeyRing, sabotage: Sabotage?) {
@@ -56,10 +56,9 @@ struct SelectionTables: SimulatedTables {
     for decided in rows where decided.decision.reason.countsForTestSequence {
       stored.testRequests[decided.asked.clientHash, default: 0] += 1
     }
-    stored.counts = counts.unwritten[partition] ?? [:]
     return SelectionDecider(
       stored: stored, catalog: catalog.source, settings: settings, crypto: crypto,
-      random: SeededRandom(seed: context.random.next()), now: now)
+      random: SeededRandom(seed: context.random.next()))
   }
 
   func lookUp(_ query: Never, partition: Int32) -> Never {}
@@ -96,7 +95,7 @@ struct SelectionTables: SimulatedTables {
       decisions[batch.partition, default: []].append(Row(batch: batch.number, decided: decided))
       if decided.serve != nil { served[decided.id] = decided }
     }
-    counts.take(effects.decisions.map(\.countKey), writing: effects.counts, partition: batch.partition)
+    counts.commit(effects.decisions.map { ($0.countKey, 1) }, partition: batch.partition, batch: batch.number)
     for row in effects.opened {
       allotments[row.allotment] = Allotment(partition: batch.partition, row: row)
       ordinals.insert(ordinal(row, batch.partition))

@@ -14,6 +14,7 @@ package enum Fault: String, CaseIterable, Sendable {
   case borderEvent, impressionAtLastMoment, lateEvent, earlyEvent, expiredEvent, clockSkew, timestampRegression,
     clockJump
   case oldIDReplayed, rowRefused, batchBisected, partitionUnreadable
+  case crashAfterFlush, flushAnswerLost, countsRefused, countedAgain, countsFull, stoppedInOrder
   case staleEnd, partitionPaused, partitionFreed, batchDropped, batchWithheld
   case clickBeforeImpression, clickLimited, clickRepeated, clickWithoutImpression, impossibleClick, impossibleView
   case clickWaitedForEarlier, clickBeyondDay, viewsInOtherOrder
@@ -101,6 +102,12 @@ package enum Sabotage: String, CaseIterable, Sendable {
   case neverPublishAgain
   /// A worker gives a partition up and does not say so.
   case closeSilently
+  /// A flush of counts is written wherever the partition's counts stand.
+  case countTwice
+  /// A flush of counts moves the partition on and writes nothing.
+  case loseCounts
+  /// A new owner does not count again what the one before it had not written.
+  case neverCountAgain
 
   /// Whether the tables' constraints stand: without them only the auditor is left.
   var keepsConstraints: Bool {
@@ -113,7 +120,7 @@ package enum Sabotage: String, CaseIterable, Sendable {
 
 /// The calls through which the pipeline reaches the world.
 enum PortCall: Hashable {
-  case acquire, load, lookUp, commit, checkpoint, messages, outbox, gapRequests, probe, send
+  case acquire, load, lookUp, commit, checkpoint, messages, outbox, gapRequests, probe, send, flush
 }
 
 /// What happens to one call.

@@ -214,6 +214,17 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     handleCommands(all: !world.isFaulty)
   }
 
+  func writeCounts() {
+    worker.writeCounts()
+    handleCommands(all: !world.isFaulty)
+  }
+
+  func stop() {
+    for partition in openPartitions { worker.put(.close(partition, generation: .max)) }
+    worker.work(all: true)
+    worker.writeCounts()
+  }
+
   func isCaughtUp(_ partition: Int32) -> Bool {
     guard let pipeline = worker.pipelines[partition] else { return false }
     let isRead = service.inputs.indices.allSatisfy {

@@ -23,6 +23,10 @@ protocol SimulatedInstance: AnyObject {
   func watchEnds(_ partition: Int32)
   func takeReports(everything: Bool)
   func tellRebuilt()
+  /// What waits of the counts is written, and the partitions told.
+  func writeCounts()
+  /// The process is told to stop, and does so in order.
+  func stop()
   func drop(_ partition: Int32)
   func isCaughtUp(_ partition: Int32) -> Bool
   /// Learns how many partitions there are; what is open with another count is opened again.

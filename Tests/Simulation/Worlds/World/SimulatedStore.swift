@@ -8,11 +8,15 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
 
   private let books: Books<Tables>
   private let context: InstanceContext
+  private let countWriter: SimulatedCountWriter<Tables>
 
-  init(books: Books<Tables>, context: InstanceContext) {
+  init(books: Books<Tables>, context: InstanceContext, counts: SimulatedCountWriter<Tables>) {
     self.books = books
     self.context = context
+    countWriter = counts
   }
+
+  func flush(_ counts: SimulatedCountWriter<Tables>.Flush) { countWriter.put(counts) }
 
   /// Goes to the tables and back; either way may fail.
   private func call<Value>(

@@ -3,8 +3,10 @@ import AdSelectionCore
 import Pipeline
 
 /// A service's own tables in memory: the twin of its half of the database, small and honest.
-protocol SimulatedTables<Service> {
+protocol SimulatedTables<Service> where Service.CountSums: Equatable {
   associatedtype Service: PipelineService
+
+  var counts: SimulatedCounts<Service.CountKey, Service.CountSums> { get set }
 
   func load(_ partition: Int32, now: Timestamp, for context: InstanceContext) throws(PipelineError) -> Service.Decider
   func lookUp(_ query: Service.Query, partition: Int32) -> Service.Knowledge

@@ -11,11 +11,12 @@ final class SimulatedWorker<Tables: SimulatedTables> {
   private let books: Books<Tables>
   private let context: InstanceContext
   private let store: SimulatedStore<Tables>
+  private let counts: SimulatedCountWriter<Tables>
   private var state: WorkerState<Batch>
   private(set) var pipelines: [Int32: Pipeline] = [:]
   private var commands: [WorkerCommand<Batch>] = []
   private var event: [WorkerEvent] = []
-  /// Batches that a partition was given in succession while its outbox was full.
+  /// Batches that a partition was given in succession while its outbox, or its counts, were full.
   private var batchesBeyond: [Int32: Int] = [:]
   private(set) var isAtWork = false
   /// Which logs a partition was opened on. A client sees it when a topic was made anew.
@@ -25,7 +26,8 @@ final class SimulatedWorker<Tables: SimulatedTables> {
     self.service = service
     self.books = books
     self.context = context
-    store = SimulatedStore(books: books, context: context)
+    counts = SimulatedCountWriter(books: books, context: context)
+    store = SimulatedStore(books: books, context: context, counts: counts)
     state = WorkerState(now: context.world.time.milliseconds)
   }
 
@@ -49,6 +51,9 @@ final class SimulatedWorker<Tables: SimulatedTables> {
     }
   }
 
+  /// Counts that wait are written, or some of them.
+  func writeCounts() { commands += counts.work().map { .counted($0) } }
+
   func tick() { perform(state.ticked(now: world.time.milliseconds)) }
 
   private func handle(_ command: WorkerCommand<Batch>) {
@@ -69,6 +74,8 @@ final class SimulatedWorker<Tables: SimulatedTables> {
       case .deliver(let receipts):
         for receipt in receipts { pipelines[receipt.partition]?.delivered(receipt) }
         for partition in Set(receipts.map(\.partition)).sorted() { attempt(partition) { _ in } }
+      case .counted(let report):
+        attempt(report.partition) { pipeline throws(PipelineError) in try pipeline.counted(report) }
       case .adoptWriter:
         guard context.writer.isUntold else { continue }
         context.writer.told()
@@ -80,6 +87,8 @@ final class SimulatedWorker<Tables: SimulatedTables> {
         attempt(partition) { pipeline throws(PipelineError) in try pipeline.continueBacklog() }
       case .tick(let partition):
         attempt(partition) { pipeline throws(PipelineError) in _ = try pipeline.tick() }
+      case .flushCounts(let partition):
+        pipelines[partition]?.flushLastCounts()
       case .drop(let partition):
         pipelines[partition] = nil
       case .report(let partition, let error, let forPerson):
@@ -112,17 +121,17 @@ final class SimulatedWorker<Tables: SimulatedTables> {
 
   private func stands(_ partition: Int32, _ pipeline: Pipeline, endsBatch: Bool) {
     var standing = pipeline.standing
-    if world.sabotage == .neverWithhold { standing.isOutboxFull = false }
-    if endsBatch, standing.isOutboxFull { world.coverage.note(.batchWithheld) }
-    if endsBatch, world.sabotage != .forgetWithheld || !standing.isOutboxFull { state.finishedBatch(partition) }
+    if world.sabotage == .neverWithhold { standing.isFull = false }
+    if endsBatch, standing.isFull { world.coverage.note(pipeline.isOutboxFull ? .batchWithheld : .countsFull) }
+    if endsBatch, world.sabotage != .forgetWithheld || !standing.isFull { state.finishedBatch(partition) }
     perform(state.stands(partition, standing))
   }
 
   private func process(_ batch: Batch, of partition: Int32) {
     attempt(partition, endsBatch: true) { pipeline throws(PipelineError) in
-      batchesBeyond[partition] = pipeline.isOutboxFull ? batchesBeyond[partition, default: 0] + 1 : 0
+      batchesBeyond[partition] = pipeline.standing.isFull ? batchesBeyond[partition, default: 0] + 1 : 0
       if batchesBeyond[partition, default: 0] > IntakeLimits.batchesAtWorkerMaximum {
-        world.fail("\(Tables.Service.name)[\(partition)] gets more and more while its outbox is full")
+        world.fail("\(Tables.Service.name)[\(partition)] gets more and more while it is full")
       }
       let summary = try pipeline.process(batch)
       world.coverage.note(.batchBisected, summary.bisections)
@@ -135,6 +144,7 @@ final class SimulatedWorker<Tables: SimulatedTables> {
       service: service, partition: partition, partitionCount: partitionCount, store: store, writer: context.writer,
       clock: context.clock)
     pipeline.outboxEntriesMaximum = world.plan.outboxEntriesMaximum
+    pipeline.countKeysMaximum = world.plan.countKeysMaximum
     context.partitionCounts[partition] = partitionCount
     batchesBeyond[partition] = nil
     do throws(PipelineError) {

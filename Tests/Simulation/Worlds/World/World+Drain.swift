@@ -29,6 +29,7 @@ extension World {
       instance.watchEnds(partition)
     }
     instance.tick()
+    instance.writeCounts()
     instance.context.writer.progress(everything: true)
     instance.takeReports(everything: true)
   }
@@ -46,8 +47,8 @@ extension World {
         && (0..<partitionCount).allSatisfy { partition in
           fleet.instances.contains { $0.assigned.contains(partition) && $0.isCaughtUp(partition) }
         }
-    } && isEverythingConsumed && selection.tables.counts.unwritten.isEmpty
-      && impressions.tables.counts.unwritten.isEmpty
+    } && isEverythingConsumed && selection.tables.counts.isComplete && impressions.tables.counts.isComplete
+      && clicks.tables.counts.isComplete && billing.tables.counts.isComplete
   }
 
   /// Everything that was produced was taken, by everybody who takes it.

@@ -33,6 +33,10 @@ extension World {
   }
 
   private func kill(_ instance: any SimulatedInstance) {
+    if random.chance(300), !instance.isAtWork {
+      coverage.note(.stoppedInOrder)
+      instance.stop()
+    }
     instance.context.isDead = true
     restart(instance)
   }

@@ -210,12 +210,13 @@ final class World {
       catalog.follow(limit: random.number(1...6), now: instance.context.clock.now())
     }
     guard let partition = instance.openPartitions.isEmpty ? nil : random.pick(instance.openPartitions) else { return }
-    switch random.number(0...9) {
+    switch random.number(0...10) {
     case 0...3: instance.work(partition, recordsMaximum: random.number(1...8))
     case 4...5: instance.tick()
     case 6: instance.watchEnds(partition)
     case 7: instance.context.writer.progress()
     case 8: instance.takeReports(everything: false)
+    case 9: instance.writeCounts()
     default:
       instance.refreshCounts()
       rebuild(instance)
@@ -237,6 +238,7 @@ final class World {
         instance.tick()
         instance.context.writer.progress()
         instance.takeReports(everything: false)
+        if random.chance(500) { instance.writeCounts() }
         rebuild(instance)
         if instance.isDead { restart(instance) }
       }

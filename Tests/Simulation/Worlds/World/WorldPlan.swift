@@ -24,6 +24,8 @@ struct WorldPlan {
   var batchRecordsMaximum: Int
   /// With so many undelivered entries a partition's outbox is full.
   var outboxEntriesMaximum: Int
+  /// With so many keys of counts in a flush and as many collected a partition gets nothing more.
+  var countKeysMaximum: Int
   /// The trackers and billing are run again over what was recorded (I4).
   var isReplayed: Bool
 
@@ -46,5 +48,6 @@ struct WorldPlan {
     isReplayed = random.chance(250)
     batchRecordsMaximum = random.pick([1, 6])
     outboxEntriesMaximum = random.pick([PipelineLimits.outboxEntriesMaximum, 1, 3])
+    countKeysMaximum = random.pick([PipelineLimits.countKeysMaximum, 1, 3])
   }
 }

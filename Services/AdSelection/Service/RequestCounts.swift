@@ -1,0 +1,65 @@
+internal import AdCore
+internal import AdSelectionCore
+internal import PipelineHost
+internal import Postgres
+internal import Runtime
+
+/// Counts of apps' requests per minute, as rows: from memory, or from the decisions of their batches.
+enum RequestCounts {
+  private static let names = [
+    "partition", "minute", "reason", "app", "placement", "campaign", "ad", "country", "device", "size", "is_test",
+    "injected_error", "requests", "fills",
+  ]
+  private static let columns = TableColumns("ad_selection.minute_count", names)
+
+  static func rows(_ counts: [SelectionCountKey: Int64], partition: Int32) -> TableRows {
+    let rows = TableRows(columns, capacity: counts.count * 192)
+    let buffer = rows.buffer
+    for (key, requests) in counts {
+      guard case .ofApp(let key) = key else { continue }
+      rows.begin()
+      buffer.append(int32: partition)
+      buffer.append(timestampMicroseconds: key.minute.milliseconds &* 1_000)
+      buffer.append(int16: Int16(key.reason.rawValue))
+      buffer.append(key.app)
+      buffer.append(text: key.placement?.text ?? "")
+      buffer.append(text: key.campaign?.text ?? "")
+      buffer.append(text: key.ad?.text ?? "")
+      buffer.append(text: key.country?.description ?? "unknown")
+      buffer.append(int16: Int16(key.device?.rawValue ?? 0))
+      buffer.append(int16: Int16(key.size?.rawValue ?? 0))
+      buffer.append(bool: key.isTest)
+      buffer.append(int16: key.injectedError.map { Int16($0.rawValue) } ?? -1)
+      buffer.append(int64: requests)
+      buffer.append(int64: key.reason.isFill ? requests : 0)
+    }
+    return rows
+  }
+
+  static let countAgain = """
+    INSERT INTO ad_selection.minute_count (\(names.joined(separator: ", ")))
+    \(SequenceBatches.counting("ad_selection")), request AS (
+      SELECT date_bin('1 minute', arrival, 'epoch') AS minute, reason, app, placement, coalesce(campaign, '') AS campaign,
+        coalesce(ad, '') AS ad, coalesce(nullif(country, ''), 'unknown') AS country, device,
+        coalesce(size, 0) AS size, is_test,
+        CASE reason WHEN \(DecisionReason.testError.number) THEN error ELSE -1 END AS injected_error,
+        (reason IN (\(DecisionReason.fills.numbers)))::int AS fills
+      FROM ad_selection.decision, counting
+      WHERE NOT ad_selection.is_without_app_key(reason) AND \(SequenceBatches.counted)
+    )
+    SELECT $1, minute, reason, app, placement, campaign, ad, country, device, size, is_test, injected_error, count(*),
+      sum(fills)
+    FROM request
+    GROUP BY minute, reason, app, placement, campaign, ad, country, device, size, is_test, injected_error
+    """
+
+  /// Those without their app's key, per day.
+  static let countKeylessAgain = """
+    \(SequenceBatches.counting("ad_selection"))
+    INSERT INTO ad_selection.keyless_count AS stored (partition, day, reason, requests)
+    SELECT $1, public.day_of(serve_id), reason, count(*) FROM ad_selection.decision, counting
+    WHERE ad_selection.is_without_app_key(reason) AND \(SequenceBatches.counted)
+    GROUP BY public.day_of(serve_id), reason
+    ON CONFLICT (partition, day, reason) DO UPDATE SET requests = stored.requests + excluded.requests
+    """
+}

@@ -1,0 +1,51 @@
+internal import AdCore
+internal import BillingCore
+internal import PipelineHost
+internal import Postgres
+internal import Runtime
+
+/// Revenue per minute, as rows: from memory, or from the charges of their batches.
+enum RevenueRows {
+  private static let names = [
+    "partition", "minute", "kind", "fate", "app", "developer", "advertiser", "campaign", "ad", "placement", "country",
+    "device", "size", "currency", "events", "gross", "developer_amount", "network_amount",
+  ]
+  private static let columns = TableColumns("billing.minute_revenue", names)
+
+  static func rows(_ revenue: [RevenueMinute: RevenueSums], partition: Int32) -> TableRows {
+    let rows = TableRows(columns, capacity: revenue.count * 288)
+    let buffer = rows.buffer
+    for (key, sums) in revenue {
+      rows.begin()
+      buffer.append(int32: partition)
+      buffer.append(timestampMicroseconds: key.minute &* 60_000_000)
+      buffer.append(int16: key.kind.rawValue)
+      buffer.append(int16: key.fate.number)
+      buffer.append(key.app)
+      buffer.append(key.developer)
+      buffer.append(key.advertiser)
+      buffer.append(key.campaign)
+      buffer.append(key.ad)
+      buffer.append(key.placement)
+      buffer.append(key.country)
+      buffer.append(int16: Int16(key.device.rawValue))
+      buffer.append(int16: Int16(key.size.rawValue))
+      buffer.append(key.currency)
+      buffer.append(int64: sums.events)
+      buffer.append(numeric: sums.gross)
+      buffer.append(numeric: sums.developer)
+      buffer.append(numeric: sums.network)
+    }
+    return rows
+  }
+
+  /// Charges with a draw's version are those whose fate the database decided: it counts them itself, with their batch.
+  static let countAgain = """
+    INSERT INTO billing.minute_revenue (\(names.joined(separator: ", ")))
+    \(SequenceBatches.counting("billing"))
+    SELECT $1, date_bin('1 minute', event_time, 'epoch') AS minute, kind, fate, app, developer, advertiser, campaign, ad,
+      placement, country, device, size, currency, count(*), sum(amount), sum(developer_amount), sum(network_amount)
+    FROM billing.charge, counting WHERE draw_version IS NULL AND \(SequenceBatches.counted)
+    GROUP BY minute, kind, fate, app, developer, advertiser, campaign, ad, placement, country, device, size, currency
+    """
+}

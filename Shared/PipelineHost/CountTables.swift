@@ -1,0 +1,62 @@
+internal import AdCore
+internal import Postgres
+internal import Runtime
+
+/// The tables that a service counts into: minutes are folded into hours, and those into days, for ever. Sums never change
+/// by it.
+package struct CountTables: Sendable {
+  /// Days of minutes that are made ahead.
+  private static let daysAhead: Int64 = 3
+
+  private let minutes: String
+  private let hours: String
+  private let days: String
+  private let retention: Retention
+
+  /// - Parameters:
+  ///   - schema: the service's.
+  ///   - kind: the last part of the tables' names: `count`, or `revenue`.
+  package init(_ schema: String, _ kind: String = "count", retention: Retention) {
+    minutes = "\(schema).minute_\(kind)"
+    hours = "\(schema).hour_\(kind)"
+    days = "\(schema).day_\(kind)"
+    self.retention = retention
+  }
+
+  /// Makes the tables that are missing, and drops those that are folded.
+  func maintain(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
+    let ahead = now.advanced(byMilliseconds: Self.daysAhead * Self.dayMilliseconds).postgres
+    for (table, step, oldest) in [
+      (minutes, "day", Self.beginning(of: now, daysBack: retention.minuteDays)),
+      (hours, "month", Self.beginning(of: now, daysBack: retention.hourDays)),
+    ] {
+      _ = try connection.query(
+        "SELECT public.keep_count_tables($1::text::regclass, $2, $3, $4)", [table, step, oldest.postgres, ahead])
+    }
+  }
+
+  /// Folds what is old enough: in each transaction one partition's rows of one hour, or of one day.
+  func fold(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
+    for (source, target, unit, before) in [
+      (minutes, hours, "hour", Self.beginning(of: now, daysBack: retention.minuteDays)),
+      (hours, days, "day", Self.beginning(of: now, daysBack: retention.hourDays)),
+    ] {
+      // From where the last one was: what was deleted before that is not looked through again.
+      var since: PostgresTimestamp? = Timestamp(milliseconds: 0).postgres
+      while let first = since {
+        since =
+          try connection.query(
+            "SELECT public.fold_counts($1::text::regclass, $2::text::regclass, $3, $4, $5)",
+            [source, target, unit, first, before.postgres]
+          ).first?.decode(0) ?? nil
+      }
+    }
+  }
+
+  private static let dayMilliseconds: Int64 = 86_400_000
+
+  /// When the day began, UTC, that was so many days ago.
+  private static func beginning(of now: Timestamp, daysBack: Int) -> Timestamp {
+    Timestamp(milliseconds: (now.milliseconds / dayMilliseconds - Int64(daysBack)) * dayMilliseconds)
+  }
+}

@@ -1,0 +1,183 @@
+import AdCore
+import Postgres
+import TestServices
+import Testing
+
+@testable import PipelineHost
+
+/// Counts of minutes become counts of hours, and those of days: nothing that anybody adds up changes by it.
+@Suite("Folding counts")
+struct FoldingTests {
+  /// Noon of a day from whose point of view the rows below are old.
+  private static let now = Timestamp(milliseconds: 1_893_456_000_000 + 12 * 3_600_000)  // 2030-01-01T12:00Z
+  private static let retention = Retention(minuteDays: 7, hourDays: 30)
+  private static let schemas = [
+    ("ad_selection", "count"), ("impression_tracking", "count"), ("click_tracking", "count"), ("billing", "revenue"),
+  ]
+
+  /// Rows of three partitions over 40 days until now, several of one minute and of one hour, and some that are not old.
+  private static let counts = """
+    CREATE TEMPORARY TABLE moment AS
+      SELECT n % 3 AS partition, '2030-01-01 12:00Z'::timestamptz - n * interval '11 minutes 7 seconds' AS time, n
+      FROM generate_series(0, 5200) AS n;
+    UPDATE moment SET time = date_trunc('minute', time);
+    INSERT INTO moment SELECT partition, time, n + 1 FROM moment WHERE n % 5 = 0;
+    INSERT INTO ad_selection.minute_count (partition, minute, reason, app, placement, campaign, ad, country, device, size,
+      is_test, requests, fills)
+    SELECT partition, time, CASE n % 4 WHEN 0 THEN 1 WHEN 1 THEN 33 WHEN 2 THEN 3 ELSE 36 END, 'app' || n % 2, 'home',
+      CASE WHEN n % 4 = 0 THEN 'summer' ELSE '' END, CASE WHEN n % 4 = 0 THEN 'one' ELSE '' END, 'US', 1, 1, n % 4 = 2,
+      1 + n % 7, CASE WHEN n % 2 = 0 THEN 1 + n % 7 ELSE 0 END FROM moment;
+    INSERT INTO impression_tracking.minute_count (partition, minute, kind, error, app, campaign, ad, placement, country,
+      size, device, is_test, events)
+    SELECT partition, time, 1 + n % 5, CASE WHEN n % 5 = 3 THEN 5 ELSE -1 END, 'app' || n % 2, 'summer', 'one', 'home', 'US',
+      1, 1, false, 1 + n % 5 FROM moment;
+    INSERT INTO click_tracking.minute_count (partition, minute, kind, verdict, app, campaign, ad, placement, country, size,
+      device, is_test, events)
+    SELECT partition, time, 1, 1 + n % 8, 'app' || n % 2, 'summer', 'one', 'home', 'US', 1, 1, false, 1 FROM moment;
+    INSERT INTO billing.minute_revenue (partition, minute, kind, fate, app, developer, advertiser, campaign, ad, placement,
+      country, device, size, currency, events, gross, developer_amount, network_amount)
+    SELECT partition, time, 1 + n % 2, 1, 'app' || n % 2, 'dev', 'adv', 'summer', 'one', 'home', 'US', 1, 1, 'USD', 1,
+      9223372036854775807 - n, 9223372036854775807 / 2, 9223372036854775807 - n - 9223372036854775807 / 2 FROM moment;
+    """
+
+  private func database() async throws -> PostgresConnection {
+    let connection = try PostgresConnection(try await TestDatabase.configuration())
+    try connection.executeScript(Self.counts)
+    return connection
+  }
+
+  private func fold(_ connection: PostgresConnection, at now: Timestamp = now) throws {
+    for (schema, kind) in Self.schemas {
+      let tables = CountTables(schema, kind, retention: Self.retention)
+      try tables.maintain(connection, now: now)
+      try tables.fold(connection, now: now)
+      // What is folded by now has tables without rows.
+      try tables.maintain(connection, now: now)
+    }
+  }
+
+  private func number(_ connection: PostgresConnection, _ sql: String) throws -> Int64 {
+    try #require(try connection.query("SELECT (\(sql))::bigint").first).decode(0)
+  }
+
+  /// What every view of reports says, as text; of those with a time, per day.
+  private func reports(_ connection: PostgresConnection) throws -> [String: [String]] {
+    let kept = "is_test, app, campaign, ad, placement, country, size, device"
+    let sums = [
+      "requests", "fills", "rendered", "impressions", "unloaded", "taps", "clicks", "stopped_actions", "errors",
+      "gross_nanos", "developer_nanos", "network_nanos", "priced_impressions",
+    ]
+    let quality = [
+      "gross_impressions", "net_impressions", "impossible_views", "gross_clicks", "net_clicks", "repeats", "accidental",
+      "too_early", "too_late", "limited", "without_impression", "impossible_clicks",
+    ]
+    func perDay(_ view: String, _ time: String, _ keys: String, _ sums: [String]) -> String {
+      let day = "date_trunc('day', \(time), 'UTC')"
+      return "SELECT \(day) AS time, \(keys), \(sums.map { "sum(\($0)) AS \($0)" }.joined(separator: ", ")) "
+        + "FROM reporting.\(view) GROUP BY \(day), \(keys)"
+    }
+    var queries = [
+      "minute": perDay("minute", "minute", kept + ", error, currency", sums),
+      "invalid_minute": perDay("invalid_minute", "minute", kept + ", kind, reason", ["events"]),
+      "traffic_quality": perDay("traffic_quality", "hour", "app, is_test", quality),
+    ]
+    for row in try connection.query(
+      "SELECT table_name::text FROM information_schema.views WHERE table_schema = 'reporting'")
+    {
+      let name: String = try row.decode(0)
+      // Their times are hours; "minute" has them too.
+      if !name.hasPrefix("by_hour"), queries[name] == nil { queries[name] = "SELECT * FROM reporting.\(name)" }
+    }
+    return try queries.mapValues { sql in
+      try connection.query("SELECT to_jsonb(r)::text FROM (\(sql)) AS r ORDER BY 1").map { try $0.decode(0) }
+    }
+  }
+
+  @Test("M6, B7: folding into hours and days changes no report; what is young stays by the minute")
+  func sums() async throws {
+    let connection = try await database()
+    let before = try reports(connection)
+    #expect(before.count > 20 && before["by_app"]?.count == 2 && before["developer_month"]?.count == 3)
+    try fold(connection)
+    for (view, rows) in try reports(connection) { #expect(rows == before[view], "reporting.\(view)") }
+    for (schema, kind) in Self.schemas {
+      let (minutes, hours, days) = ("\(schema).minute_\(kind)", "\(schema).hour_\(kind)", "\(schema).day_\(kind)")
+      #expect(try number(connection, "SELECT count(*) FROM \(minutes) WHERE minute < '2029-12-25Z'") == 0)
+      #expect(try number(connection, "SELECT count(*) FROM \(minutes) WHERE minute >= '2029-12-25Z'") > 900)
+      #expect(try number(connection, "SELECT count(*) FROM \(hours) WHERE minute <> date_trunc('hour', minute)") == 0)
+      #expect(
+        try number(
+          connection, "SELECT count(*) FROM \(hours) WHERE minute < '2029-12-02Z' OR minute >= '2029-12-25Z'") == 0)
+      #expect(try number(connection, "SELECT count(*) FROM \(hours)") > 500)
+      #expect(try number(connection, "SELECT count(DISTINCT minute) FROM \(days) WHERE minute < '2029-12-02Z'") == 10)
+      #expect(try number(connection, "SELECT count(*) FROM \(days) WHERE minute <> date_trunc('day', minute)") == 0)
+    }
+    // A second time there is nothing to do.
+    let rows = "SELECT count(*) FROM billing.all_revenue"
+    let count = try number(connection, rows)
+    try fold(connection)
+    #expect(try number(connection, rows) == count)
+  }
+
+  @Test("what comes late for a folded minute is another row, is read with the others, and folded later")
+  func late() async throws {
+    let connection = try await database()
+    try fold(connection)
+    let total = "SELECT sum(events) FROM billing.all_revenue"
+    let count = try number(connection, total)
+    try connection.executeScript(
+      """
+      INSERT INTO billing.minute_revenue SELECT * FROM billing.day_revenue LIMIT 1;
+      INSERT INTO billing.minute_revenue SELECT * FROM billing.hour_revenue LIMIT 1;
+      """)
+    let added = try number(connection, total) - count
+    #expect(added >= 2)
+    try fold(connection)
+    #expect(try number(connection, total) == count + added)
+    #expect(try number(connection, "SELECT count(*) FROM billing.minute_revenue WHERE minute < '2029-12-25Z'") == 0)
+  }
+
+  @Test("tables of days are made ahead, and dropped once everything in them is folded")
+  func retention() async throws {
+    let connection = try await database()
+    let tables = """
+      SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+      WHERE i.inhparent = 'billing.minute_revenue'::regclass AND c.relname LIKE '%\\_20%'
+      """
+    let kept = CountTables("billing", "revenue", retention: Self.retention)
+    // The rows above had no tables of their days: they stay where they are until they are folded.
+    try kept.maintain(connection, now: Self.now)
+    #expect(try number(connection, tables + " AND c.relname >= 'minute_revenue_20300102'") == 3)
+    try fold(connection)
+    #expect(try number(connection, "SELECT count(*) FROM billing.minute_revenue_other") > 0)
+    // A week later today's rows have theirs, and are not dropped while they are not folded.
+    try connection.executeScript(
+      "INSERT INTO billing.minute_revenue SELECT * FROM billing.day_revenue LIMIT 1; "
+        + "UPDATE billing.minute_revenue SET minute = '2030-01-03 05:00Z' WHERE minute < '2029-12-24Z'")
+    let later = Self.now.advanced(byMilliseconds: 30 * 86_400_000)
+    try kept.maintain(connection, now: later)
+    #expect(try number(connection, "SELECT count(*) FROM billing.minute_revenue_20300103") == 1)
+    #expect(try number(connection, tables + " AND c.relname < 'minute_revenue_20300103'") == 0)
+    try kept.fold(connection, now: later)
+    try kept.maintain(connection, now: later)
+    #expect(try number(connection, tables + " AND c.relname < 'minute_revenue_20300124'") == 0)
+    #expect(try number(connection, tables) == 11)
+  }
+
+  @Test("whoever holds a table up is not waited for: it is tried again later")
+  func busy() async throws {
+    let configuration = try await TestDatabase.configuration()
+    let connection = try PostgresConnection(configuration)
+    let reader = try PostgresConnection(configuration)
+    try reader.begin()
+    _ = try reader.query("SELECT count(*) FROM billing.minute_revenue")
+    let kept = CountTables("billing", "revenue", retention: Self.retention)
+    let error = #expect(throws: PostgresError.self) { try kept.maintain(connection, now: Self.now) }
+    #expect(error?.sqlState == "55P03")
+    // Who only appends is not in the way of who folds.
+    try connection.executeScript(Self.counts)
+    try kept.fold(connection, now: Self.now)
+    try reader.commit()
+    try kept.maintain(connection, now: Self.now)
+  }
+}

@@ -1,0 +1,35 @@
+import Migrations
+import Postgres
+import Testing
+
+@Suite("The migration of counts")
+struct CountMigrationTests {
+  @Test("what was counted before is there afterwards, in tables of its days, and counted up to the last batch")
+  func moved() async throws {
+    let connection = try await TestServer.connect()
+    let all = try Migration.all()
+    _ = try MigrationRunner(all.filter { $0.version < 12 }).up(connection)
+    try connection.executeScript(
+      """
+      INSERT INTO billing.partition (partition, batch_number) VALUES (0, 7), (1, 9);
+      INSERT INTO click_tracking.partition (partition, batch_number) VALUES (0, 5);
+      INSERT INTO ad_selection.counted VALUES (0, 3, now());
+      INSERT INTO billing.minute_revenue VALUES
+        (0, '2026-07-01 23:59Z', 1, 1, 'a', 'd', 'v', 'c', 'x', 'p', 'US', 1, 1, 'USD', 2, 20, 12, 8),
+        (1, '2026-07-02 00:00Z', 1, 1, 'a', 'd', 'v', 'c', 'x', 'p', 'US', 1, 1, 'USD', 3, 30, 18, 12);
+      INSERT INTO ad_selection.minute_count VALUES
+        (0, '2026-07-01 10:00Z', 1, 'a', 'p', 'c', 'x', 'US', 1, 1, false, 4, 4, -1);
+      CREATE VIEW reporting.old AS SELECT * FROM billing.minute_revenue;
+      """)
+    _ = try MigrationRunner().up(connection)
+    func numbers(_ sql: String) throws -> [Int64] { try connection.query(sql).map { try $0.decode(0) } }
+    #expect(try numbers("SELECT events FROM billing.minute_revenue_20260701") == [2])
+    #expect(try numbers("SELECT events FROM billing.minute_revenue_20260702") == [3])
+    #expect(try numbers("SELECT sum(gross)::bigint FROM billing.all_revenue") == [50])
+    #expect(try numbers("SELECT requests FROM ad_selection.minute_count_20260701 WHERE injected_error = -1") == [4])
+    #expect(try numbers("SELECT batch_number FROM billing.counted ORDER BY partition") == [7, 9])
+    #expect(try numbers("SELECT batch_number FROM click_tracking.counted") == [5])
+    #expect(try numbers("SELECT batch_number FROM ad_selection.counted") == [3])
+    #expect(try numbers("SELECT sum(requests)::bigint FROM reporting.minute") == [4])
+  }
+}
