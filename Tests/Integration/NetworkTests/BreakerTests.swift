@@ -60,6 +60,8 @@ extension WholeNetwork {
       try await onOwnThread {
         let connection = try network.connection()
         defer { connection.close() }
+        // Where there is none yet, requests get house ads although nobody stopped the paid ones.
+        try network.awaitAllotments()
         try awaitDecision(network, "reason = 1", since: "'epoch'")
         let tampered: String = try connection.query("SELECT clock_timestamp()::text")[0].decode(0)
         try connection.executeScript(
