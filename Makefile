@@ -26,8 +26,6 @@ PURE := Crypto AdCore AdEvents Pipeline AdSelectionCore ImpressionTrackingCore C
 NOTHING :=
 SPACE := $(NOTHING) $(NOTHING)
 PURE_TESTS := ^($(subst $(SPACE),|,$(strip $(PURE))))Tests\.
-# Whole networks that run for their time, whatever else there is to do.
-LONG_RUNS := ^NetworkTests\.WholeNetwork/(Demo|Fault)Tests
 UNIT_TESTS := ^($(subst $(SPACE),|,$(notdir $(wildcard Tests/Unit/*Tests))))\.
 
 # Worlds of one seed are then the same in every process: dictionaries keep one order.
@@ -51,8 +49,7 @@ test: install-tests lint ## check the format, build, and run all tests
 	@tests="$$($(SWIFT) build --show-bin-path)/handbillPackageTests.xctest --testing-library swift-testing"; \
 	export NO_COLOR=1 KAFKA_JVM_PERFORMANCE_OPTS='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'; \
 	Tests/side-by-side \
-	  network "$$tests --no-parallel --filter WholeNetwork --skip '$(LONG_RUNS)'" \
-	  runs "$$tests --no-parallel --filter '$(LONG_RUNS)'" \
+	  network "$$tests --no-parallel --filter WholeNetwork" \
 	  servers "$$tests --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip WholeNetwork" \
 	  pure "nice -n 19 $$tests --filter '$(PURE_TESTS)' && $(REPLAYABLE) nice -n 19 $$tests --no-parallel --filter SimulationTests"
 

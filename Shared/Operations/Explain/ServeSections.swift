@@ -45,7 +45,7 @@ enum ServeSections {
     Section(
       name: "stoppedActions",
       sql: "SELECT to_jsonb(s) FROM click_tracking.stopped_action s WHERE serve_id = $1 ORDER BY event_time",
-      meanings: ["kind": StoredMeaning.stoppedKind]),
+      meanings: places(and: ["kind": StoredMeaning.stoppedKind])),
     Section(
       name: "charges",
       sql: """
