@@ -168,7 +168,10 @@ struct FoldingTests {
   func busy() async throws {
     let configuration = try await TestDatabase.configuration()
     let connection = try PostgresConnection(configuration)
-    let reader = try PostgresConnection(configuration)
+    // Folding takes its time on a busy machine, and the reader idles meanwhile.
+    var patient = configuration
+    patient.idleInTransactionTimeoutMilliseconds = 600_000
+    let reader = try PostgresConnection(patient)
     try reader.begin()
     _ = try reader.query("SELECT count(*) FROM billing.minute_revenue")
     let kept = CountTables("billing", "revenue", retention: Self.retention)

@@ -11,9 +11,10 @@ extension WholeNetwork {
   /// The console's API and the commands beside it, on services whose windows are not the defaults.
   @Suite struct ConsoleTests {
     private static let apps = ["weather", "tide-tables", "chess", "puzzle-farm", "recipes", "reader", "sketches"]
-    /// So short that nothing can arrive any more a few seconds after it was served.
+    /// So short that nothing can arrive any more seconds after it was served, and so long that nothing comes too late on
+    /// a busy machine: the devices' own tally counts on that.
     private static let windows = [
-      "HANDBILL_LATE_ARRIVAL": "2s", "HANDBILL_BANNER_TOKEN_LIFE": "5s", "HANDBILL_CONTENT_LIFE_MINIMUM": "3s",
+      "HANDBILL_LATE_ARRIVAL": "15s", "HANDBILL_BANNER_TOKEN_LIFE": "5s", "HANDBILL_CONTENT_LIFE_MINIMUM": "3s",
       "HANDBILL_CONTENT_LIFE_MAXIMUM": "4s", "HANDBILL_INTERSTITIAL_TOKEN_EXTRA": "1s",
       "HANDBILL_RECONCILIATION_INTERVAL": "1s",
     ]
@@ -31,7 +32,7 @@ extension WholeNetwork {
         try network.awaitCount(
           """
           SELECT count(*) FROM ad_selection.decision d JOIN impression_tracking.partition p USING (partition)
-          WHERE d.expires_at + interval '2 s' > p.watermark
+          WHERE d.expires_at + interval '15 s' > p.watermark
           """, 0)
         // The command is told the defaults, and judges by what is stored.
         let others = Dictionary(
