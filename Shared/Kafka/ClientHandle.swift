@@ -1,5 +1,4 @@
 internal import CLibrdkafka
-internal import Foundation
 internal import Threads
 
 /// One `rd_kafka_t` and the queue from which it is served.
@@ -157,13 +156,11 @@ internal import Threads
 
   /// Ends the client on a thread of its own and waits for that at most the given time; false when it still goes on.
   func destroy(timeoutMilliseconds: Int32) -> Bool {
-    let isDone = Monitor(false)
-    Thread.detachNewThread { [self] in
+    let end = OwnerThread("kafka-end") { [self] in
       unsafe rd_kafka_queue_destroy(queue)
       unsafe rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
-      isDone.update { $0 = true }
     }
-    return isDone.wait(timeoutMilliseconds: Int(timeoutMilliseconds)) { $0 }
+    return end.join(timeoutMilliseconds: Int(timeoutMilliseconds))
   }
 
   private static func text(_ buffer: [CChar]) -> String {

@@ -1,5 +1,4 @@
 internal import CLibrdkafka
-internal import Foundation
 package import Records
 internal import Threads
 
@@ -47,9 +46,7 @@ package final class KafkaProducer: Sendable {
     self.isExpendable = isExpendable
     recordsInFlightMaximum = max(configuration.recordsInFlightMaximum, 1)
     bytesInFlightMaximum = max(configuration.bytesInFlightMaximum, 1)
-    let thread = Thread { [self] in serve() }
-    thread.name = "kafka-producer"
-    thread.start()
+    _ = OwnerThread("kafka-producer") { [self] in serve() }
   }
 
   /// A producer that knows the partitions of `topics`; where they are not to be seen in time there is none.

@@ -46,7 +46,10 @@ import Testing
       "waiting by the wall clock", "Services/Billing/Service/A.swift", "let end = Date(timeIntervalSinceNow: 5)",
       TextRules.disguisedWaits),
     Check("a sleep in disguise", "Shared/HTTP/A.swift", "poll(nil, 0, 20)", TextRules.disguisedWaits),
-    Check("a monitor of one's own", "Shared/HTTP/A.swift", "let a = NSCondition()", TextRules.disguisedWaits),
+    Check("a monitor of one's own", "Shared/HTTP/A.swift", "let a = NSCondition()", TextRules.handmadeWaits),
+    Check("a semaphore", "Shared/AdClient/A.swift", "let a = DispatchSemaphore(value: 0)", TextRules.handmadeWaits),
+    Check("a thread by hand", "Shared/Kafka/A.swift", "let a = Thread { [self] in run() }", TextRules.handmadeWaits),
+    Check("a thread let go", "Tests/Unit/A.swift", "Thread.detachNewThread {", TextRules.handmadeWaits),
     Check("inexact money", "Shared/AdCore/Money/A.swift", "let price: Double", TextRules.floatingPoint),
     Check("inexact money in billing", "Services/Billing/Service/A.swift", "Float(1)", TextRules.floatingPoint),
     Check("a long file", "Shared/HTTP/A.swift", String(repeating: "\n", count: 346), TextRules.lengths),
@@ -123,6 +126,9 @@ import Testing
 
   @Test("What waits in a product waits by the monotonic clock, for something that tells when it is ready")
   func disguisedWaits() { expectNone(TextRules.disguisedWaits) }
+
+  @Test("Threads, locks and waiting by hand are Shared/Threads' alone")
+  func handmadeWaits() { expectNone(TextRules.handmadeWaits) }
 
   @Test("Each import of a product says at which level it is used")
   func unlevelledImports() { expectNone(TextRules.unlevelledImports) }

@@ -12,8 +12,15 @@ enum TextRules {
   private static let sleeps = ["Task.sleep", "usleep(", "nanosleep(", "Thread.sleep", "sleep("]
   /// Waiting by the clock that people set, and sleeps in disguise: what waits uses Shared/Threads.
   private static let disguisedWaits = [
-    "Date(timeIntervalSinceNow", "Date().addingTimeInterval", "NSCondition", "poll(nil", "wallDeadline",
-    "DispatchWallTime", "pthread_cond_timedwait", "RunLoop",
+    "Date(timeIntervalSinceNow", "Date().addingTimeInterval", "poll(nil", "wallDeadline", "DispatchWallTime",
+    "pthread_cond_timedwait", "RunLoop",
+  ]
+  /// Threads, locks and waiting by hand, in products and tests: `OwnerThread`, `Monitor`, `StopRequest` and `Mailbox` of
+  /// Shared/Threads are what there is.
+  private static let handmadeWaits = [
+    "DispatchSemaphore", "DispatchGroup", "NSCondition", "NSConditionLock", "NSLock", "NSRecursiveLock", "Thread {",
+    "Thread(", "Thread.detachNewThread", "DispatchQueue.global", "pthread_create", "pthread_mutex_init",
+    "pthread_cond_init", "pthread_rwlock_init", "sem_init",
   ]
   /// Gone in a release, where what may never be must still stop before it does harm.
   private static let assertions = ["assert(", "assertionFailure("]
@@ -31,6 +38,10 @@ enum TextRules {
 
   static func disguisedWaits(_ file: SourceFile) -> [String] {
     file.path != "Shared/Threads/ConditionLock.swift" ? found(disguisedWaits, in: file) : []
+  }
+
+  static func handmadeWaits(_ file: SourceFile) -> [String] {
+    file.path.hasPrefix("Shared/Threads/") ? [] : found(handmadeWaits, in: file)
   }
 
   static func assertions(_ file: SourceFile) -> [String] {

@@ -1,7 +1,6 @@
 import Foundation
 import LocalProcesses
 import Runtime
-import Threads
 
 /// Measures on a real Kafka and a real PostgreSQL, each figure beside a limit from the same run.
 @main
@@ -24,26 +23,26 @@ enum BenchmarksMain {
     if parts.contains("takeover") {
       // Before any other, while the topics are empty.
       let rows = environment["BENCH_HISTORY"].flatMap(Int64.init) ?? 10_000_000
-      results += try await onThread { try TakeoverBenchmark(surroundings: surroundings, rows: rows).run() }
+      results += try await onOwnThread { try TakeoverBenchmark(surroundings: surroundings, rows: rows).run() }
     }
     if parts.contains("decisions") {
-      results += try await onThread { try DecisionBenchmark().run() + IndexBenchmark().run() }
+      results += try await onOwnThread { try DecisionBenchmark().run() + IndexBenchmark().run() }
     }
     // Before tracking, whose accepted impressions keep billing busy.
     if parts.contains("selection") {
-      results += try await onThread { try SelectionBenchmark(surroundings: surroundings).run() }
+      results += try await onOwnThread { try SelectionBenchmark(surroundings: surroundings).run() }
     }
     if parts.contains("chain") {
       let ads = environment["BENCH_ADS"].flatMap(Int.init) ?? 100_000
-      results += try await onThread { try ChainBenchmark(surroundings: surroundings, ads: ads).run() }
+      results += try await onOwnThread { try ChainBenchmark(surroundings: surroundings, ads: ads).run() }
     }
     if parts.contains("tracking") {
-      results += try await onThread {
+      results += try await onOwnThread {
         try TrackingBenchmark(surroundings: surroundings, impressions: impressions).run()
       }
     }
     if parts.contains("replays") {
-      results += try await onThread {
+      results += try await onOwnThread {
         try ReplayBenchmark(surroundings: surroundings, impressions: impressions).run()
       }
     }
@@ -51,13 +50,5 @@ enum BenchmarksMain {
     try BenchmarkReport.write(results, to: ".build/bench/results.json")
     try await surroundings.postgres.stop()
     try await surroundings.kafka.stop()
-  }
-
-  /// Runs what blocks on a thread of its own.
-  private static func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result
-  {
-    try await withCheckedThrowingContinuation { continuation in
-      _ = OwnerThread("benchmark") { continuation.resume(with: Swift.Result { try body() }) }
-    }
   }
 }

@@ -1,6 +1,6 @@
 public import AdCore
-internal import Dispatch
 internal import Synchronization
+internal import Threads
 
 /// What a client needs to know of the network.
 public struct ClientConfiguration: Sendable {
@@ -71,7 +71,7 @@ public final class AdNetworkClient: Sendable {
     guard let transport = ownTransport else { return true }
     // Closing blocks, and the cooperative pool must not.
     return await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
+      _ = OwnerThread("handbill-close") {
         continuation.resume(returning: transport.close(timeoutMilliseconds: timeoutMilliseconds))
       }
     }

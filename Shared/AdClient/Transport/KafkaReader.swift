@@ -1,13 +1,13 @@
 internal import AdCore
 internal import AdEvents
 internal import Kafka
-internal import Synchronization
+internal import Threads
 
 /// The reading thread: stands in one partition of each app's response topic, from its end, and hands answers to whom
 /// they belong. What is for others lies there too, and is dropped.
 final class KafkaReader {
-  private let transport: KafkaTransport
-  private var backOff: Int64
+  private let transport: TransportState
+  private var retry: Retry
 
   private static let pollMilliseconds: Int32 = 200
   private static let recordsMaximum = 1_000
@@ -15,28 +15,21 @@ final class KafkaReader {
   /// How long the ends of the topics may take to be found before the consumer is built again.
   private static let assignmentMilliseconds: Int64 = 15_000
 
-  init(transport: KafkaTransport) {
+  init(transport: TransportState) {
     self.transport = transport
-    backOff = transport.settings.reconnectMilliseconds.lowerBound
+    let pauses = transport.settings.reconnectMilliseconds
+    retry = Retry(baseMilliseconds: pauses.lowerBound, boundMaximumMilliseconds: pauses.upperBound)
   }
 
-  private var isClosing: Bool { transport.state.withLock { $0.isClosing } }
-
   func run() {
-    while !isClosing {
+    while !transport.closing.isRequested {
       do {
         try read()
       } catch {
         transport.note("no answers are read: \(error)")
       }
-      if !isClosing { pause() }
+      retry.wait(unless: transport.closing)
     }
-  }
-
-  /// Waits before the next consumer is built, or until the transport ends.
-  private func pause() {
-    transport.waitForClosing(milliseconds: backOff)
-    backOff = min(backOff * 2, transport.settings.reconnectMilliseconds.upperBound)
   }
 
   /// Reads until the transport ends; throws, or returns, when the consumer is of no more use.
@@ -53,7 +46,7 @@ final class KafkaReader {
       })
     var endsLeft = Set(topics.indices)
     let assignmentEnd = DeviceClock.monotonic.advanced(byMilliseconds: KafkaReader.assignmentMilliseconds)
-    while !isClosing {
+    while !transport.closing.isRequested {
       let events = try consumer.poll(
         timeoutMilliseconds: KafkaReader.pollMilliseconds, recordsMaximum: KafkaReader.recordsMaximum
       ) { take($0) }
@@ -61,9 +54,8 @@ final class KafkaReader {
         switch event {
         case .endReached(let topicIndex, _, _):
           guard endsLeft.remove(topicIndex) != nil, endsLeft.isEmpty else { break }
-          backOff = transport.settings.reconnectMilliseconds.lowerBound
-          transport.state.withLock { $0.replyPartition = partition }
-          transport.wakeSender()
+          retry.reset()
+          transport.withNews { $0.replyPartition = partition }
         case .error(let error): if error.isFatal || !error.isRetriable { throw error }
         }
       }
@@ -84,7 +76,7 @@ final class KafkaReader {
         count,
         try admin.partitionCount(topic: topic, timeoutMilliseconds: KafkaReader.metadataTimeoutMilliseconds))
     }
-    let chosen = transport.state.withLock { $0.replyPartition } ?? transport.settings.replyPartition
+    let chosen = transport.withLock { $0.replyPartition } ?? transport.settings.replyPartition
     if let chosen, (0..<count).contains(chosen) { return chosen }
     return count > 0 && count < Int32.max ? Int32.random(in: 0..<count) : 0
   }
@@ -94,8 +86,8 @@ final class KafkaReader {
     record.forEachHeader { name, value in headers.add(name: name, value: value) }
     let named = EncodedRecord.requestID(correlationID: headers.correlationID)
     // Most of what lies here may be for others: the header alone says so.
-    if let named, !transport.state.withLock({ $0.requests.isPending(named) }) {
-      transport.state.withLock { $0.counts.answersDropped += 1 }
+    if let named, !transport.withLock({ $0.requests.isPending(named) }) {
+      transport.withLock { $0.counts.answersDropped += 1 }
       return
     }
     switch AdResponse.decode(value: record.value, headers: headers) {
@@ -108,7 +100,7 @@ final class KafkaReader {
   }
 
   private func finish(_ id: UUIDv7, _ result: RequestResult) {
-    let waiting = transport.state.withLock { state -> KafkaTransport.WaitingRequest? in
+    let waiting = transport.withProgress { state -> TransportState.WaitingRequest? in
       let waiting = state.requests.answered(id)
       if waiting == nil { state.counts.answersDropped += 1 }
       return waiting
@@ -117,7 +109,6 @@ final class KafkaReader {
     // Whoever has an answer was heard, also when the broker's word for it was lost with a producer.
     waiting.acknowledged()
     waiting.completion(result)
-    transport.noteProgress()
   }
 
   static func result(_ response: AdResponse, at now: MonotonicTime) -> RequestResult {

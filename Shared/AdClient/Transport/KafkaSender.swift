@@ -2,11 +2,10 @@ internal import AdCore
 internal import AdEvents
 internal import Kafka
 internal import Records
-internal import Synchronization
 
 /// The sending thread: hands what waits to the producer, and again to the next one when that fails.
 final class KafkaSender {
-  private let transport: KafkaTransport
+  private let transport: TransportState
   private let producer: RebuiltProducer
   /// The producer that records were sent to last.
   private var generation: UInt64?
@@ -20,16 +19,16 @@ final class KafkaSender {
   /// How long a record waits for credit before the sender looks at the rest of its work.
   private static let creditTimeoutMilliseconds = 100
 
-  init(transport: KafkaTransport) {
+  init(transport: TransportState) {
     self.transport = transport
     var listener = RebuiltProducer.Listener()
     listener.reports = { [transport] in KafkaSender.take($0, transport) }
     listener.lost = { [transport] in
       transport.note($0.description)
-      transport.wakeSender()
+      transport.withNews { _ in }
     }
     listener.stillDown = { [transport] in transport.note("no producer: \($0)") }
-    listener.rebuilt = { [transport] in transport.wakeSender() }
+    listener.rebuilt = { [transport] in transport.withNews { _ in } }
     producer = RebuiltProducer(
       configuration: transport.configuration(role: "out"), topics: KafkaSender.topics,
       pauseMilliseconds: transport.settings.reconnectMilliseconds, listener: listener)
@@ -40,25 +39,21 @@ final class KafkaSender {
     while true {
       let now = DeviceClock.monotonic
       giveUpAndAskAgain(at: now)
-      let (isClosing, eventsLeft) = transport.state.withLock { ($0.isClosing, $0.events.count) }
-      let isOver = now.milliseconds >= transport.closingEnd.load(ordering: .acquiring)
-      if isClosing, eventsLeft == 0 || isOver { break }
+      // After `close` the events that are left have until the end.
+      let isOver = transport.withLock { state in
+        state.end.map { state.events.count == 0 || $0 <= now } ?? false
+      }
+      if isOver { break }
       adoptProducer(at: now)
       if let current = producer.producer(generation: generation) { sendAll(current, at: now) }
-      transport.waitForWork(until: nextWake)
+      transport.waitForNews()
     }
     producer.abort()
   }
 
-  private var nextWake: MonotonicTime? {
-    let requests = transport.state.withLock { $0.requests.nextWake }
-    let end = MonotonicTime(milliseconds: transport.closingEnd.load(ordering: .acquiring))
-    return [requests, end].compactMap { $0 }.min()
-  }
-
   private func giveUpAndAskAgain(at now: MonotonicTime) {
-    let givenUp = transport.state.withLock { state -> [KafkaTransport.WaitingRequest] in
-      var givenUp: [KafkaTransport.WaitingRequest] = []
+    let givenUp = transport.withProgress { state -> [TransportState.WaitingRequest] in
+      var givenUp: [TransportState.WaitingRequest] = []
       for due in state.requests.due(at: now) {
         switch due {
         case .givenUp(let waiting): givenUp.append(waiting)
@@ -71,7 +66,6 @@ final class KafkaSender {
       return givenUp
     }
     for waiting in givenUp { waiting.completion(.noAnswer) }
-    if !givenUp.isEmpty { transport.noteProgress() }
   }
 
   /// Turns to the producer that there is; what the one before has not reported is sent again.
@@ -79,7 +73,7 @@ final class KafkaSender {
     let current = producer.generation
     guard current != generation else { return }
     if generation != nil {
-      transport.state.withLock { state in
+      transport.withLock { state in
         state.events.producerLost()
         // Requests are not sent again here: they are asked again while their deadline lasts.
         state.sentRequests.removeAll()
@@ -97,11 +91,11 @@ final class KafkaSender {
       try? producer.warmUp(topics: KafkaSender.topics, timeoutMilliseconds: 1_000)
     }
     guard sendRequests(producer) else { return }
-    while let (ticket, event) = transport.state.withLock({ $0.events.nextWaiting() }) {
+    while let (ticket, event) = transport.withLock({ $0.events.nextWaiting() }) {
       switch hand(event.record, reportID: ticket, producer) {
-      case .taken: transport.state.withLock { $0.events.sent(ticket) }
+      case .taken: transport.withLock { $0.events.sent(ticket) }
       case .later: return
-      case .never: KafkaSender.dropUndeliverable(ticket, transport)
+      case .never: transport.withProgress { KafkaSender.dropUndeliverable(ticket, &$0) }
       }
     }
   }
@@ -109,7 +103,7 @@ final class KafkaSender {
   /// False when the producer takes nothing more now.
   private func sendRequests(_ producer: KafkaProducer) -> Bool {
     while true {
-      let next = transport.state.withLock { state -> (AdRequest, Int32, UInt64, @Sendable () -> Void)? in
+      let next = transport.withLock { state -> (AdRequest, Int32, UInt64, @Sendable () -> Void)? in
         guard let partition = state.replyPartition else { return nil }
         while let request = state.unsentRequests.first {
           guard let waiting = state.requests.waiting(request.requestID) else {
@@ -124,9 +118,9 @@ final class KafkaSender {
       }
       guard let (request, partition, serial, acknowledged) = next else { return true }
       let record = EncodedRecord(request, replyPartition: partition, time: DeviceClock.wall)
-      transport.state.withLock { $0.sentRequests[serial] = acknowledged }
+      transport.withLock { $0.sentRequests[serial] = acknowledged }
       let outcome = hand(record, reportID: KafkaSender.requestReports | serial, producer)
-      transport.state.withLock { state in
+      transport.withLock { state in
         if outcome != .taken { state.sentRequests[serial] = nil }
         // Only this thread takes from the front, but the end of the transport may have emptied it.
         if outcome != .later, state.unsentRequests.first?.requestID == request.requestID {
@@ -154,29 +148,38 @@ final class KafkaSender {
   }
 
   /// Delivery reports, on the producer's thread. A success counts whichever producer tells it.
-  private static func take(_ reports: [KafkaDeliveryReport], _ transport: KafkaTransport) {
-    var acknowledged: [@Sendable () -> Void] = []
-    transport.state.withLock { state in
-      for report in reports {
-        if report.reportID >= requestReports {
-          let waiting = state.sentRequests.removeValue(forKey: report.reportID & ~requestReports)
-          if report.error == nil, let waiting { acknowledged.append(waiting) }
-        } else if report.error == nil {
-          if let event = state.events.settle(report.reportID) { acknowledged.append(event.acknowledged) }
-        } else if report.error?.kind == .recordRefused, state.events.settle(report.reportID) != nil {
-          state.counts.eventsUndeliverable += 1
-        }
+  private static func take(_ reports: [KafkaDeliveryReport], _ transport: TransportState) {
+    let acknowledged = transport.withProgress { state in
+      reports.compactMap { report in
+        report.reportID >= requestReports ? takeRequest(report, &state) : takeEvent(report, &state)
       }
     }
     for tell in acknowledged { tell() }
-    transport.noteProgress()
-    transport.wakeSender()
+    // Credit has come back.
+    transport.withNews { _ in }
   }
 
-  private static func dropUndeliverable(_ ticket: UInt64, _ transport: KafkaTransport) {
-    transport.state.withLock { state in
-      if state.events.settle(ticket) != nil { state.counts.eventsUndeliverable += 1 }
+  /// Whoever is to be told that the broker has the request.
+  private static func takeRequest(
+    _ report: KafkaDeliveryReport, _ state: inout TransportState.Waiting
+  ) -> (@Sendable () -> Void)? {
+    let acknowledged = state.sentRequests.removeValue(forKey: report.reportID & ~requestReports)
+    return report.error == nil ? acknowledged : nil
+  }
+
+  /// Whoever is to be told that the broker has the event; what it will never take is dropped.
+  private static func takeEvent(
+    _ report: KafkaDeliveryReport, _ state: inout TransportState.Waiting
+  ) -> (@Sendable () -> Void)? {
+    switch report.error?.kind {
+    case nil: return state.events.settle(report.reportID)?.acknowledged
+    case .recordRefused: dropUndeliverable(report.reportID, &state)
+    default: break
     }
-    transport.noteProgress()
+    return nil
+  }
+
+  private static func dropUndeliverable(_ ticket: UInt64, _ state: inout TransportState.Waiting) {
+    if state.events.settle(ticket) != nil { state.counts.eventsUndeliverable += 1 }
   }
 }

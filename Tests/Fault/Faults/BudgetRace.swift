@@ -1,6 +1,5 @@
 import AdClient
 import AdCore
-import Dispatch
 import Foundation
 import Postgres
 import Runtime
@@ -132,7 +131,8 @@ final class RaceBuyers: Sendable {
   private let app: AppID
   private let placement: PlacementID
   private let country: Country
-  private let open = DispatchGroup()
+  /// Requests without an answer yet.
+  private let open = Monitor(0)
   private let views = Mutex(0)
   private let stopping = StopRequest()
   private let thread = Mutex<OwnerThread?>(nil)
@@ -173,7 +173,7 @@ final class RaceBuyers: Sendable {
   func finish(timeoutMilliseconds: Int) throws {
     stopping.make()
     thread.withLock { $0 }?.join()
-    guard open.wait(timeout: .now() + .milliseconds(timeoutMilliseconds)) == .success,
+    guard open.wait(timeoutMilliseconds: timeoutMilliseconds, until: { $0 == 0 }),
       transport.close(timeoutMilliseconds: 30_000)
     else { throw FaultFailure("not every request of the race was answered") }
   }
@@ -190,10 +190,10 @@ final class RaceBuyers: Sendable {
       identity: ClientIdentity(
         app: app, appKey: Self.appKey, clientID: "buyer-\(number)", sessionID: "session-\(number)", country: country,
         device: .phone), transport: transport)
-    open.enter()
+    open.update { $0 += 1 }
     session.request(AdSession.Wish(placement: placement)) { [self] result in
       if case .ad(let ad) = result { view(ad, session, isTwice: number % 3 == 0) }
-      open.leave()
+      open.update { $0 -= 1 }
     }
   }
 

@@ -1,5 +1,4 @@
 import AdEvents
-import Dispatch
 import ImpressionTrackingCore
 import LocalProcesses
 import Pipeline
@@ -9,6 +8,7 @@ import Runtime
 import TestServers
 import TestServices
 import Testing
+import Threads
 
 @Suite struct ZombieTests {
   @Test("a partition whose owner stands still in the middle of a COPY is taken over at once, and the owner is fenced")
@@ -17,17 +17,17 @@ import Testing
     defer { proxy.close() }
     let partition = try await ImpressionPartition(through: proxy)
     try partition.run([partition.event(.viewed, 1)])
-    let isInCopy = DispatchSemaphore(value: 0)
-    let goOn = DispatchSemaphore(value: 0)
+    let isInCopy = StopRequest()
+    let goOn = StopRequest()
     proxy.atCopy {
-      isInCopy.signal()
+      isInCopy.make()
       goOn.wait()
     }
     let plan = partition.plan
     // Another owner, on a thread of its own, while the first one waits for the answer to its COPY.
     let epoch = Task {
       try await onOwnThread {
-        defer { goOn.signal() }
+        defer { goOn.make() }
         isInCopy.wait()
         let store = StoredPartition.makeStore(plan)
         defer { store.close() }

@@ -124,7 +124,7 @@ struct ConsumerTests {
     let consumer = try KafkaConsumer(configuration: .embedded(broker), groupID: nil, topics: [])
     let waker = consumer.waker
     let isBlocked = Monitor(false)
-    Thread.detachNewThread {
+    _ = OwnerThread("waker") {
       _ = isBlocked.wait(timeoutMilliseconds: 5_000) { $0 }
       waker.wakeUp()
     }

@@ -16,7 +16,7 @@ struct EmbeddedBrokerTests {
     let output = Pipe()
     let ended = Monitor<String?>(nil)
     let descriptors = (input.fileHandleForReading.fileDescriptor, output.fileHandleForWriting.fileDescriptor)
-    Thread.detachNewThread {
+    _ = OwnerThread("broker") {
       var outcome = "ended"
       do {
         try EmbeddedBrokerServer.serve(controlSocket: socketPath, input: descriptors.0, output: descriptors.1)
@@ -71,10 +71,8 @@ struct EmbeddedBrokerTests {
     let input = Pipe()
     let output = Pipe()
     let descriptors = (input.fileHandleForReading.fileDescriptor, output.fileHandleForWriting.fileDescriptor)
-    let isEnded = Monitor(false)
-    Thread.detachNewThread {
+    let broker = OwnerThread("broker") {
       try? EmbeddedBrokerServer.serve(controlSocket: socketPath, input: descriptors.0, output: descriptors.1)
-      isEnded.update { $0 = true }
     }
     #expect(try output.fileHandleForReading.read(upToCount: 6) == Data("ready ".utf8))
     let connection = try UnixSocket.connect(socketPath)
@@ -84,7 +82,7 @@ struct EmbeddedBrokerTests {
     unsafe #expect(read(connection, &byte, 1) <= 0)
     #expect(try !EmbeddedBrokerControl(socketPath: socketPath).bootstrapServers().isEmpty)
     try input.fileHandleForWriting.close()
-    #expect(isEnded.wait(timeoutMilliseconds: 20_000) { $0 })
+    #expect(broker.join(timeoutMilliseconds: 20_000))
   }
 
   @Test("A setting that librdkafka refuses is named, and its value is not told")

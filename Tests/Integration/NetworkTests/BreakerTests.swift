@@ -97,14 +97,14 @@ extension WholeNetwork {
 private final class AskingDevices: Sendable {
   private let network: TestNetwork
   private let app: AppID
-  private let stopping = DispatchSemaphore(value: 0)
+  private let stopping = StopRequest()
 
   init(network: TestNetwork, app: AppID) {
     self.network = network
     self.app = app
   }
 
-  func stop() { stopping.signal() }
+  func stop() { stopping.make() }
 
   func run() {
     var settings = KafkaTransportSettings(bootstrapServers: network.bootstrapServers, apps: [app])
@@ -113,7 +113,7 @@ private final class AskingDevices: Sendable {
     defer { transport.close(timeoutMilliseconds: 2_000) }
     guard let placement = PlacementID("home"), let country = Country("US") else { return }
     var number = 0
-    while stopping.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
+    while !stopping.wait(milliseconds: 50) {
       number += 1
       let session = AdSession(
         identity: ClientIdentity(

@@ -5,8 +5,8 @@ import HTTP
 import LocalProcesses
 import Postgres
 import Runtime
-import Synchronization
 import Testing
+import Threads
 
 extension WholeNetwork {
   /// The published figures of a real app's first days on iAd (design: "Golden case"), out of the running system.
@@ -111,18 +111,16 @@ private struct Drive: Sendable {
   func ask() throws -> [Served] {
     let transport = transport()
     defer { transport.close(timeoutMilliseconds: 5_000) }
-    let served = Mutex<[Served]>([])
-    let open = DispatchGroup()
+    let answers = Monitor<[Served?]>([])
     for number in 0..<WholeNetwork.GoldenCaseTests.requests {
       let session = session(number, transport)
-      open.enter()
       session.request(AdSession.Wish(placement: placement)) { result in
-        if case .ad(let ad) = result { served.withLock { $0.append(Served(session: session, ad: ad)) } }
-        open.leave()
+        let served = if case .ad(let ad) = result { Served(session: session, ad: ad) } else { Served?.none }
+        answers.update { $0.append(served) }
       }
     }
-    open.wait()
-    return served.withLock { $0 }
+    _ = answers.waitForResult(timeoutMilliseconds: nil) { $0.count == WholeNetwork.GoldenCaseTests.requests ? true : nil }
+    return answers.withLock { $0.compactMap(\.self) }
   }
 
   func tell(_ served: [Served]) throws {

@@ -53,15 +53,12 @@ package final class LocalKafkaCluster: Sendable {
   /// - Throws: `SupervisionError.failed` with the last words of one that did not get ready.
   package func startAndWait() throws {
     let failures = Monitor<[any Error]>([])
-    let group = DispatchGroup()
-    for broker in brokers {
-      group.enter()
-      Thread {
+    let starts = brokers.map { broker in
+      OwnerThread("broker") {
         do { try broker.startAndWait() } catch { failures.withLock { $0.append(error) } }
-        group.leave()
-      }.start()
+      }
     }
-    group.wait()
+    for start in starts { start.join() }
     if let first = failures.withLock({ $0.first }) { throw first }
   }
 

@@ -1,4 +1,3 @@
-import Foundation
 import Glibc
 import LocalProcesses
 import Threads
@@ -55,7 +54,7 @@ package final class PostgresProxy: Sendable {
     state = Monitor(State(socketPath: socketPath))
     (listener, port) = try LoopbackListener.listen()
     let listener = listener
-    Thread { [weak self] in
+    _ = OwnerThread("proxy-accept") { [weak self] in
       // Closed by the only one who uses it, so that nobody accepts on a number that has become another file's.
       defer { Glibc.close(listener) }
       while true {
@@ -68,7 +67,7 @@ package final class PostgresProxy: Sendable {
         }
         self.serve(client)
       }
-    }.start()
+    }
   }
 
   deinit { close() }

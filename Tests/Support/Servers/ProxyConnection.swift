@@ -1,6 +1,6 @@
-import Foundation
 import Glibc
 import LocalProcesses
+import Threads
 
 /// One connection through the proxy: a thread for each direction, which end together.
 final class ProxyConnection: Sendable {
@@ -35,19 +35,19 @@ final class ProxyConnection: Sendable {
     copyBegins: @escaping @Sendable (_ application: String) -> Void,
     ended: @escaping @Sendable () -> Void
   ) {
-    Thread { [self] in
+    _ = OwnerThread("proxy-statements") { [self] in
       defer {
         cut()
         ended()
       }
       guard let application = open() else { return }
-      Thread { [self] in
+      _ = OwnerThread("proxy-answers") { [self] in
         passAnswers(
           isCutDue: { isCutDue(.afterServerCommitted, application) }, copyBegins: { copyBegins(application) })
         cut()
-      }.start()
+      }
       passStatements { isCutDue(.beforeServerSees, application) }
-    }.start()
+    }
   }
 
   /// Lets the client say who it is; nil when it ends before.

@@ -6,6 +6,7 @@ import Kafka
 import Records
 import Synchronization
 import Testing
+import Threads
 
 @testable import AdClient
 
@@ -19,10 +20,9 @@ private final class FakeNetwork: Sendable {
 
   static let partitions: Int32 = 4
   let broker: EmbeddedBroker
-  private let seen = Mutex<[Seen]>([])
-  private let isStopping = Atomic(false)
-  private let ended = DispatchSemaphore(value: 0)
-  private let changed = DispatchSemaphore(value: 0)
+  private let seen = Monitor<[Seen]>([])
+  private let stopping = StopRequest()
+  private let thread = Mutex<OwnerThread?>(nil)
 
   /// - Parameter answer: What a request gets, by how often it was asked; nil is silence.
   init(answer: @escaping @Sendable (UUIDv7, Int) -> AdResponse?) throws {
@@ -32,11 +32,10 @@ private final class FakeNetwork: Sendable {
     for topic in topics + [responses] { try broker.createTopic(topic, partitions: FakeNetwork.partitions) }
     let configuration = KafkaConfiguration(
       bootstrapServers: broker.bootstrapServers, clientID: "network", environment: .embedded)
-    let thread = Thread { [self] in
+    let thread = OwnerThread("network") { [self] in
       do { try serve(configuration, topics, responses, answer) } catch { Issue.record(error) }
-      ended.signal()
     }
-    thread.start()
+    self.thread.withLock { $0 = thread }
   }
 
   private func serve(
@@ -55,7 +54,7 @@ private final class FakeNetwork: Sendable {
         }
       })
     var asked: [String: Int] = [:]
-    while !isStopping.load(ordering: .acquiring) {
+    while !stopping.isRequested {
       var batch: [Seen] = []
       _ = try consumer.poll(timeoutMilliseconds: 100, recordsMaximum: 1_000) { view in
         batch.append(Seen(record: view.copy(topic: topics[view.topicIndex])))
@@ -74,31 +73,23 @@ private final class FakeNetwork: Sendable {
             headers: headers + [RecordHeader("kafka_correlationId", correlation)], reportID: 0)
         }
       }
-      if !batch.isEmpty {
-        seen.withLock { $0 += batch }
-        changed.signal()
-      }
+      if !batch.isEmpty { seen.update { [batch] in $0 += batch } }
     }
   }
 
   /// What came to a topic, once there are `count` records or 20 s are over.
   func records(_ topic: Topic, atLeast count: Int) async -> [Seen] {
     await withCheckedContinuation { continuation in
-      Thread.detachNewThread { [self] in
-        let end = DispatchTime.now() + .seconds(20)
-        while true {
-          let found = seen.withLock { $0.filter { $0.record.topic == topic.name } }
-          if found.count >= count || changed.wait(timeout: end) == .timedOut {
-            return continuation.resume(returning: found)
-          }
-        }
+      _ = OwnerThread("records") { [self] in
+        _ = seen.wait(timeoutMilliseconds: 20_000) { $0.count { $0.record.topic == topic.name } >= count }
+        continuation.resume(returning: seen.withLock { $0.filter { $0.record.topic == topic.name } })
       }
     }
   }
 
   func stop() {
-    isStopping.store(true, ordering: .releasing)
-    _ = ended.wait(timeout: .now() + .seconds(10))
+    stopping.make()
+    _ = thread.withLock { $0 }?.join(timeoutMilliseconds: 10_000)
     broker.stop()
   }
 }

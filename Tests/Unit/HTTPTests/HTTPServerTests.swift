@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 import Testing
+import Threads
 
 @testable import HTTP
 
@@ -194,26 +195,26 @@ struct HTTPServerTests {
 
   @Test("a stop lets a request that has begun end, and takes no new one")
   func gracefulStop() throws {
-    let begun = DispatchSemaphore(value: 0)
-    let goOn = DispatchSemaphore(value: 0)
+    let begun = StopRequest()
+    let goOn = StopRequest()
     var router = Router()
     router.get("/slow") { _ in
-      begun.signal()
+      begun.make()
       goOn.wait()
       return .text("done")
     }
     let server = try HTTPServer(port: 0, router: router)
     let base = "http://127.0.0.1:\(server.port)"
     let answer = Mutex<String?>(nil)
-    let group = DispatchGroup()
-    DispatchQueue.global().async(group: group) {
+    let client = OwnerThread("client") {
       let response = try? HTTPClient.get(base + "/slow", timeoutMilliseconds: 20_000)
       answer.withLock { $0 = response.map { String(decoding: $0.body, as: UTF8.self) } }
     }
     begun.wait()
-    DispatchQueue.global().async(group: group) { server.stop(graceMilliseconds: 20_000) }
-    goOn.signal()
-    group.wait()
+    let stop = OwnerThread("stop") { server.stop(graceMilliseconds: 20_000) }
+    goOn.make()
+    client.join()
+    stop.join()
     #expect(answer.withLock { $0 } == "done")
     #expect(throws: HTTPClientError.self) { try HTTPClient.get(base + "/slow", timeoutMilliseconds: 500) }
   }

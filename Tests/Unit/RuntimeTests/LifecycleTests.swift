@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import HTTP
 import Synchronization
@@ -27,12 +26,12 @@ struct LifecycleTests {
   func timeLimit() {
     let sink = CapturingSink()
     let lifeCycle = LifeCycle(logger: Logger(name: "t", service: "s", format: .json, sink: sink))
-    let release = DispatchSemaphore(value: 0)
+    let release = StopRequest()
     lifeCycle.onStop("never reached") {}
     lifeCycle.onStop("stuck") { release.wait() }
     #expect(!lifeCycle.stopAll(timeoutMilliseconds: 20))
     #expect(sink.lines.contains { $0.contains("\"part\":\"stuck\"") })
-    release.signal()
+    release.make()
   }
 
   @Test("the first reason to stop decides the exit code")
