@@ -9,13 +9,13 @@ import TestValues
 struct Workload {
   let partitions: Int32
   let ring: KeyRing
-  private let signer: ServeTokenSigner
+  private let sealer: ServeTokenSealer
   private var random: SeededChance
 
   init(partitions: Int32, ring: KeyRing, seed: UInt64) throws {
     self.partitions = partitions
     self.ring = ring
-    signer = try ServeTokenSigner(ring: ring)
+    sealer = try ServeTokenSealer(ring: ring)
     random = SeededChance(seed: seed)
   }
 
@@ -37,7 +37,7 @@ struct Workload {
     }
   }
 
-  func token(_ terms: ServedTerms) -> [UInt8] { signer.sign(terms) }
+  func token(_ terms: ServedTerms) -> [UInt8] { sealer.seal(terms) }
 
   /// The event that an ad was viewed, 1 s after the answer.
   static func viewed(_ token: [UInt8]) -> [UInt8] {

@@ -53,10 +53,10 @@ package struct ClickTracking: PipelineService {
 
 /// Reads records of `ads.clicks`, and checks their tokens, and of `ads.impressions.accepted`.
 package struct ClickDecoder: RecordDecoder {
-  private let verifier: ServeTokenVerifier
+  private let opener: ServeTokenOpener
   private var headers = RecordHeaders()
 
-  init(ring: KeyRing) throws(CryptoError) { verifier = try ServeTokenVerifier(ring: ring) }
+  init(ring: KeyRing) throws(CryptoError) { opener = try ServeTokenOpener(ring: ring) }
 
   package mutating func begin() { headers = RecordHeaders() }
 
@@ -85,7 +85,7 @@ package struct ClickDecoder: RecordDecoder {
   }
 
   private func action(_ view: ClickEventView, arrival: Timestamp) -> ClickInput {
-    switch verifier.verify(view.token, now: arrival) {
+    switch opener.open(view.token, now: arrival) {
     case .valid(let terms):
       .action(
         ActionEvent(

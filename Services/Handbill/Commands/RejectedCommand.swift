@@ -228,9 +228,9 @@ struct ReplaySettings: Sendable {
   /// What would become of each record now.
   func outlooks(of records: [KeptRecord], _ pool: PostgresPool) throws -> [ReplayOutlook] {
     let now = SystemClock().now
-    let verifier = try ring.map { try ServeTokenVerifier(ring: $0) }
+    let opener = try ring.map { try ServeTokenOpener(ring: $0) }
     return try pool.withConnection { connection throws(PostgresError) in
-      let judge = try ReplayJudge(verifier: verifier, connection: connection)
+      let judge = try ReplayJudge(opener: opener, connection: connection)
       return try records.map { record throws(PostgresError) in try judge.judge(record, now: now) }
     }
   }

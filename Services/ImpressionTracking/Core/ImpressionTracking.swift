@@ -51,11 +51,11 @@ package struct ImpressionTracking: PipelineService {
 
 /// Reads records of `ads.impressions` and checks their tokens.
 package struct ImpressionDecoder: RecordDecoder {
-  private let verifier: ServeTokenVerifier
+  private let opener: ServeTokenOpener
   // The serve id says which event it is (M4); a failure's request id does.
   private var headers = RecordHeaders(hashesID: false)
 
-  init(ring: KeyRing) throws(CryptoError) { verifier = try ServeTokenVerifier(ring: ring) }
+  init(ring: KeyRing) throws(CryptoError) { opener = try ServeTokenOpener(ring: ring) }
 
   package mutating func begin() { headers = RecordHeaders(hashesID: false) }
 
@@ -82,7 +82,7 @@ package struct ImpressionDecoder: RecordDecoder {
   private func served(
     _ view: ImpressionEventView, token: UnsafeRawBufferPointer, arrival: Timestamp
   ) -> ImpressionInput {
-    switch verifier.verify(token, now: arrival) {
+    switch opener.open(token, now: arrival) {
     case .valid(let terms):
       .event(
         ServedEvent(

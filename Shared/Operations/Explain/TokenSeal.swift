@@ -23,7 +23,7 @@ package enum TokenSeal: String, Hashable, Sendable {
       return
     }
     // A key's time is that of what it sealed, not that of the question.
-    switch try ServeTokenVerifier(ring: ring).verify(token, now: id.timestamp) {
+    switch try ServeTokenOpener(ring: ring).open(token, now: id.timestamp) {
     case .valid: self = .opened
     case .unknownKey: self = .keyUnknown
     case .forged: self = .doesNotOpen

@@ -31,14 +31,14 @@ package struct ReplayOutlook: Hashable, Sendable {
 /// Says of rejected records whether they can be sent again and how they would be decided now: by the decoders, the keys
 /// and the windows that the services use, and by what is stored already. The verdict of a click is left to the service.
 package struct ReplayJudge {
-  private let verifier: ServeTokenVerifier?
+  private let opener: ServeTokenOpener?
   /// By service, as it notes them.
   private let windows: [String: Windows]
   private let connection: PostgresConnection
 
-  /// - Parameter verifier: Of the network's keys; nil where they are not known.
-  package init(verifier: ServeTokenVerifier?, connection: PostgresConnection) throws(PostgresError) {
-    self.verifier = verifier
+  /// - Parameter opener: Of the network's keys; nil where they are not known.
+  package init(opener: ServeTokenOpener?, connection: PostgresConnection) throws(PostgresError) {
+    self.opener = opener
     self.connection = connection
     var windows: [String: Windows] = [:]
     for service in RejectedRecords.services {
@@ -58,12 +58,12 @@ package struct ReplayJudge {
     }
     let windows = windows[record.reference.service] ?? Windows()
     guard let token = event.token else { return try judgeFailure(event, windows, now: now) }
-    guard let verifier else {
+    guard let opener else {
       // What was forged stays forged, whoever asks.
       if record.reason == .tokenForged { return rejected(.tokenForged, "the serve token was not ours or was altered") }
       return ReplayOutlook(kind: .unchecked, detail: "it decodes; without HANDBILL_TOKEN_KEYS its token is not checked")
     }
-    switch verifier.verify(token, now: now) {
+    switch opener.open(token, now: now) {
     case .forged: return rejected(.tokenForged, "the serve token is not ours or was altered")
     case .unknownKey: return rejected(.tokenKeyUnknown, "the serve token's key is unknown or past its time")
     case .valid(let terms):

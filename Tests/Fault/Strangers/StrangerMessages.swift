@@ -25,7 +25,7 @@ struct StrangerMessages {
   static let placement = "stranger"
 
   private let partitions: Int32
-  private let forger: ServeTokenSigner
+  private let forger: ServeTokenSealer
   private var chance: SeededChance
   private var samples: SampleMaker
   /// The last proper records: what is sent again, or put together.
@@ -36,7 +36,7 @@ struct StrangerMessages {
     self.partitions = partitions
     chance = SeededChance(seed: seed)
     samples = SampleMaker(seed: seed)
-    forger = try ServeTokenSigner(ring: try KeyRing(configuration: Base64Key.new()))
+    forger = try ServeTokenSealer(ring: try KeyRing(configuration: Base64Key.new()))
   }
 
   /// The next record. `tokens` are genuine.
@@ -110,14 +110,14 @@ struct StrangerMessages {
   /// Genuine ones mostly: as they are, altered, or another's.
   private mutating func token(_ tokens: [[UInt8]]) -> [UInt8] {
     guard var token = tokens.randomElement(using: &chance), let other = tokens.randomElement(using: &chance) else {
-      return forger.sign(samples.terms())
+      return forger.seal(samples.terms())
     }
     switch chance.number(0...9) {
     case 0...3: break
     case 4, 5: token[chance.number(0...token.count - 1)] ^= UInt8(1 << chance.number(0...7))
     case 6: token.removeLast(chance.number(1...token.count))
     case 7: token = Array(token.prefix(chance.number(0...token.count))) + other.suffix(chance.number(0...other.count))
-    case 8: token = forger.sign(samples.terms())
+    case 8: token = forger.seal(samples.terms())
     default: token += samples.bytes(1...700)
     }
     return token

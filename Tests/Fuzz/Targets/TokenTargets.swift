@@ -18,8 +18,8 @@ enum TokenTarget {
 
   private static func fault(_ input: UnsafeRawBufferPointer) -> String? {
     // The same keys for one input are enough: they are for one thread at a time.
-    guard let ring = FuzzKeys.ring, let signer = try? ServeTokenSigner(ring: ring),
-      let verifier = try? ServeTokenVerifier(ring: ring)
+    guard let ring = FuzzKeys.ring, let sealer = try? ServeTokenSealer(ring: ring),
+      let opener = try? ServeTokenOpener(ring: ring)
     else { return "there are no keys" }
     guard let choice = input.first else { return nil }
     var token = Array(input.dropping(1))
@@ -27,10 +27,10 @@ enum TokenTarget {
       guard let signed = signed(token) else { return "nothing was signed" }
       token = signed
     }
-    guard case .valid(let terms) = verifier.verify(token, now: FuzzKeys.now) else { return nil }
-    guard choice & 1 == 1 || signer.sign(terms) == token else { return "a token was taken that nobody signed" }
+    guard case .valid(let terms) = opener.open(token, now: FuzzKeys.now) else { return nil }
+    guard choice & 1 == 1 || sealer.seal(terms) == token else { return "a token was taken that nobody sealed" }
     // One way only to say the same: or a token could be told apart from its copy.
-    guard signer.sign(terms) == token else { return "two tokens say the same" }
+    guard sealer.seal(terms) == token else { return "two tokens say the same" }
     return DecodedLimits.fault(in: terms)
   }
 
@@ -43,10 +43,10 @@ enum TokenTarget {
   }
 
   private static var seeds: [[UInt8]] {
-    guard let ring = FuzzKeys.ring, let signer = try? ServeTokenSigner(ring: ring) else { return [] }
+    guard let ring = FuzzKeys.ring, let sealer = try? ServeTokenSealer(ring: ring) else { return [] }
     var maker = SampleMaker(seed: 22)
     return (0..<8).flatMap { _ -> [[UInt8]] in
-      let token = signer.sign(maker.terms())
+      let token = sealer.seal(maker.terms())
       return [[0] + token, [1] + token.dropLast(ServeToken.tagBytes)]
     }
   }

@@ -59,7 +59,7 @@ struct ServiceTests {
     let (response, partition) = try #require(answer)
     #expect(response.requestID == request.requestID && partition == 1)
     guard case .ad(let ad) = response.outcome,
-      case .valid(let terms) = try ServeTokenVerifier(ring: service.network.ring).verify(ad.token, now: now)
+      case .valid(let terms) = try ServeTokenOpener(ring: service.network.ring).open(ad.token, now: now)
     else {
       Issue.record("\(response)")
       return

@@ -31,8 +31,8 @@ struct StoredDecisionTests {
     }
     #expect(ad.ad.text == "summer-1" && ad.images.count == 2)
     guard
-      case .valid(let terms) = try ServeTokenVerifier(ring: partition.network.ring)
-        .verify(ad.token, now: partition.clock.now())
+      case .valid(let terms) = try ServeTokenOpener(ring: partition.network.ring)
+        .open(ad.token, now: partition.clock.now())
     else {
       Issue.record("the token is not valid")
       return

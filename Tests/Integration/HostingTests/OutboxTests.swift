@@ -56,7 +56,7 @@ struct OutboxTests {
     let terms = ServedTerms.sample(partition: 1, issuedAt: issued)
     let ring = try #require(service.configuration.ring)
     let event = ImpressionEvent(
-      kind: .viewed, subject: .serve(token: try ServeTokenSigner(ring: ring).sign(terms)), age: .milliseconds(1_000),
+      kind: .viewed, subject: .serve(token: try ServeTokenSealer(ring: ring).seal(terms)), age: .milliseconds(1_000),
       error: nil, identity: EventIdentity(idHash: 0, time: nil)
     ).encoded()
     let producer = try KafkaProducer(

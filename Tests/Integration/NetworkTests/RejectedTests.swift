@@ -98,7 +98,7 @@ extension WholeNetwork {
         ($0.app, $0.developer) = (try #require(AppID("chess")), try #require(DeveloperID("yardley")))
         ($0.campaign, $0.ad) = (try #require(CampaignID("launch")), try #require(AdID("launch-1")))
       }
-      return try ServeTokenSigner(ring: KeyRing(configuration: Self.newKey)).sign(terms)
+      return try ServeTokenSealer(ring: KeyRing(configuration: Self.newKey)).seal(terms)
     }
 
     private func look(_ network: TestNetwork) throws {

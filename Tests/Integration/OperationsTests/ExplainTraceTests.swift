@@ -97,7 +97,7 @@ struct ExplainTraceTests {
     let id = try #require(UUIDv7(ReconciliationTests.serve))
     let ring = try KeyRing(keys: [try KeyRing.Key(id: 1, secret: [UInt8](repeating: 1, count: 32))])
     let other = try KeyRing(keys: [try KeyRing.Key(id: 2, secret: [UInt8](repeating: 1, count: 32))])
-    let token = try ServeTokenSigner(ring: ring).sign(terms(id))
+    let token = try ServeTokenSealer(ring: ring).seal(terms(id))
     var altered = token
     altered[60] ^= 1
     #expect(try TokenSeal(of: token, ring) == .opened)

@@ -12,23 +12,23 @@ private func ring(_ ids: UInt16...) throws -> KeyRing {
 struct ServeTokenTests {
   @Test("I2: a token gives back the very terms that were signed")
   func roundTrip() throws {
-    let signer = try ServeTokenSigner(ring: try ring(1))
-    let verifier = try ServeTokenVerifier(ring: try ring(1))
+    let sealer = try ServeTokenSealer(ring: try ring(1))
+    let opener = try ServeTokenOpener(ring: try ring(1))
     var terms = try Samples.terms()
-    #expect(verifier.verify(signer.sign(terms), now: Samples.now) == .valid(terms))
+    #expect(opener.open(sealer.seal(terms), now: Samples.now) == .valid(terms))
     terms.isTest = true
     terms.impressionPrice = Nanos(.max)
     terms.clickPrice = Nanos(.min)
     terms.partition = .max
     terms.budgetDay = .min
     terms.shareBasisPoints = .max
-    #expect(verifier.verify(signer.sign(terms), now: Samples.now) == .valid(terms))
+    #expect(opener.open(sealer.seal(terms), now: Samples.now) == .valid(terms))
   }
 
   @Test("The longest and the shortest names fit, and the longest token stays under its limit")
   func lengths() throws {
-    let signer = try ServeTokenSigner(ring: try ring(1))
-    let verifier = try ServeTokenVerifier(ring: try ring(1))
+    let sealer = try ServeTokenSealer(ring: try ring(1))
+    let opener = try ServeTokenOpener(ring: try ring(1))
     for length in [1, 15, 16, Slug.bytesMaximum] {
       let name = String(repeating: "n", count: length)
       var terms = try Samples.terms()
@@ -38,23 +38,23 @@ struct ServeTokenTests {
       terms.campaign = try #require(CampaignID(name))
       terms.ad = try #require(AdID(name))
       terms.placement = try #require(PlacementID(name))
-      let token = signer.sign(terms)
+      let token = sealer.seal(terms)
       #expect(token.count <= ServeToken.bytesMaximum)
       #expect(token.count >= ServeToken.bytesMinimum)
-      #expect(verifier.verify(token, now: Samples.now) == .valid(terms))
+      #expect(opener.open(token, now: Samples.now) == .valid(terms))
     }
   }
 
   @Test("I1: a token with any one bit flipped is refused")
   func everyBit() throws {
-    let signer = try ServeTokenSigner(ring: try ring(1, 2))
-    let verifier = try ServeTokenVerifier(ring: try ring(1, 2))
-    let token = signer.sign(try Samples.terms())
+    let sealer = try ServeTokenSealer(ring: try ring(1, 2))
+    let opener = try ServeTokenOpener(ring: try ring(1, 2))
+    let token = sealer.seal(try Samples.terms())
     var refused = 0
     for bit in 0..<(token.count * 8) {
       var altered = token
       altered[bit / 8] ^= 1 << UInt8(bit % 8)
-      switch verifier.verify(altered, now: Samples.now) {
+      switch opener.open(altered, now: Samples.now) {
       case .valid: Issue.record("the token with bit \(bit) flipped was taken")
       case .forged, .unknownKey: refused += 1
       }
@@ -64,23 +64,23 @@ struct ServeTokenTests {
 
   @Test("I1: every shortened and every lengthened token is refused")
   func everyLength() throws {
-    let signer = try ServeTokenSigner(ring: try ring(1))
-    let verifier = try ServeTokenVerifier(ring: try ring(1))
-    let token = signer.sign(try Samples.terms())
+    let sealer = try ServeTokenSealer(ring: try ring(1))
+    let opener = try ServeTokenOpener(ring: try ring(1))
+    let token = sealer.seal(try Samples.terms())
     for count in 0..<token.count {
-      #expect(verifier.verify(Array(token[..<count]), now: Samples.now) == .forged)
+      #expect(opener.open(Array(token[..<count]), now: Samples.now) == .forged)
     }
-    #expect(verifier.verify(token + [0], now: Samples.now) == .forged)
-    #expect(verifier.verify(token + [UInt8](repeating: 0, count: 600), now: Samples.now) == .forged)
+    #expect(opener.open(token + [0], now: Samples.now) == .forged)
+    #expect(opener.open(token + [UInt8](repeating: 0, count: 600), now: Samples.now) == .forged)
   }
 
   @Test("I1: a token under another secret of the same number is forged, under another number unknown")
   func otherKeys() throws {
-    let signer = try ServeTokenSigner(ring: try ring(1))
-    let token = signer.sign(try Samples.terms())
+    let sealer = try ServeTokenSealer(ring: try ring(1))
+    let token = sealer.seal(try Samples.terms())
     let impostor = try KeyRing(keys: [try KeyRing.Key(id: 1, secret: [UInt8](repeating: 9, count: 32))])
-    #expect(try ServeTokenVerifier(ring: impostor).verify(token, now: Samples.now) == .forged)
-    #expect(try ServeTokenVerifier(ring: try ring(2)).verify(token, now: Samples.now) == .unknownKey)
+    #expect(try ServeTokenOpener(ring: impostor).open(token, now: Samples.now) == .forged)
+    #expect(try ServeTokenOpener(ring: try ring(2)).open(token, now: Samples.now) == .unknownKey)
   }
 
   @Test("Properly sealed bytes that are no terms are refused as well", arguments: [77, 79, 80, 81, 82, 85, 86])
@@ -90,17 +90,17 @@ struct ServeTokenTests {
     }
     let key = keys.signing(at: Samples.now).key
     var bytes = ServeToken.write(try Samples.terms(), keyID: 1)
-    let verifier = try ServeTokenVerifier(ring: try ring(1))
-    #expect(verifier.verify(ServeTokenSigner.sealed(bytes, key), now: Samples.now) == .valid(try Samples.terms()))
+    let opener = try ServeTokenOpener(ring: try ring(1))
+    #expect(opener.open(ServeTokenSealer.sealed(bytes, key), now: Samples.now) == .valid(try Samples.terms()))
     bytes[offset] = 0xFF
-    #expect(verifier.verify(ServeTokenSigner.sealed(bytes, key), now: Samples.now) == .forged)
+    #expect(opener.open(ServeTokenSealer.sealed(bytes, key), now: Samples.now) == .forged)
   }
 
   @Test("A token shows its serve id, and of the terms no price, share, party, place or time")
   func secrecy() throws {
-    let signer = try ServeTokenSigner(ring: try ring(1))
+    let sealer = try ServeTokenSealer(ring: try ring(1))
     let terms = try Samples.terms()
-    let token = signer.sign(terms)
+    let token = sealer.seal(terms)
     #expect(ServeToken.serveID(of: token) == terms.serveID)
     let open = ServeToken.write(terms, keyID: 1)
     #expect(Array(token[..<ServeToken.headBytes]) == Array(open[..<ServeToken.headBytes]))
@@ -112,23 +112,23 @@ struct ServeTokenTests {
     // The same terms under another serve id look like others in every part.
     var twin = terms
     twin.serveID = try #require(ServeID(high: terms.serveID.high, low: terms.serveID.low ^ 1))
-    let same = zip(signer.sign(twin)[ServeToken.headBytes...], sealed).count { $0 == $1 }
+    let same = zip(sealer.seal(twin)[ServeToken.headBytes...], sealed).count { $0 == $1 }
     #expect(same < sealed.count / 8, "\(same) of \(sealed.count) bytes are the same")
   }
 
   @Test("A key verifies for 27 hours after it last signed, to the millisecond")
   func rotation() throws {
     let change = Samples.now
-    let token = try ServeTokenSigner(ring: try ring(1)).sign(try Samples.terms())
+    let token = try ServeTokenSealer(ring: try ring(1)).seal(try Samples.terms())
     let after = try KeyRing(keys: [
       try KeyRing.Key(id: 1, secret: [UInt8](repeating: 1, count: 32), lastSignedAt: change),
       try KeyRing.Key(id: 2, secret: [UInt8](repeating: 2, count: 32)),
     ])
-    let verifier = try ServeTokenVerifier(ring: after)
+    let opener = try ServeTokenOpener(ring: after)
     let end = change.advanced(byMilliseconds: 27 * 3_600_000)
-    #expect(verifier.verify(token, now: end) == .valid(try Samples.terms()))
-    #expect(verifier.verify(token, now: end.advanced(byMilliseconds: 1)) == .unknownKey)
-    let newToken = try ServeTokenSigner(ring: after).sign(
+    #expect(opener.open(token, now: end) == .valid(try Samples.terms()))
+    #expect(opener.open(token, now: end.advanced(byMilliseconds: 1)) == .unknownKey)
+    let newToken = try ServeTokenSealer(ring: after).seal(
       try Samples.terms(issuedAt: change.advanced(byMilliseconds: 1)))
     #expect(Array(newToken[1..<3]) == [0, 2])
   }

@@ -26,7 +26,7 @@ struct PartitionTests {
     }
     let decided = try #require(batch.effects.decisions.first)
     let terms = try #require(decided.serve?.terms)
-    #expect(try ServeTokenVerifier(ring: rig.ring).verify(ad.token, now: Samples.now) == .valid(terms))
+    #expect(try ServeTokenOpener(ring: rig.ring).open(ad.token, now: Samples.now) == .valid(terms))
     #expect(decided.id == terms.serveID)
     #expect(decided.id.timestamp == Samples.now)
     #expect(terms.partition == PartitionRig.partition)

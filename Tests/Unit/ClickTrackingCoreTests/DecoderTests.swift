@@ -30,7 +30,7 @@ struct DecoderTests {
   func click() throws {
     let service = ClickTracking(ring: try ring())
     let terms = try Samples.terms()
-    let token = try ServeTokenSigner(ring: try ring()).sign(terms)
+    let token = try ServeTokenSealer(ring: try ring()).seal(terms)
     func message(_ token: [UInt8]) -> OutgoingMessage {
       MessageMaker(topic: "ads.clicks", type: .clickTapped, source: "/device").message(
         ClickEvent(

@@ -69,12 +69,12 @@ package struct AdSelection: PipelineService {
 
 /// What a partition signs and verifies with. For one thread at a time.
 package struct SelectionCrypto {
-  let signer: ServeTokenSigner
+  let sealer: ServeTokenSealer
   let forwarding: ForwardingMark
 
   /// - Throws: `CryptoError` where libcrypto has no HMAC-SHA-256: fatal.
   package init(ring: KeyRing) throws(CryptoError) {
-    signer = try ServeTokenSigner(ring: ring)
+    sealer = try ServeTokenSealer(ring: ring)
     forwarding = try ForwardingMark(ring: ring)
   }
 }

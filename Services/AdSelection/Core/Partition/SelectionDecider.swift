@@ -130,7 +130,7 @@ package struct SelectionDecider: PartitionDecider {
     let outcome: AdResponse.Outcome =
       switch answer {
       // The same terms give the same token: a duplicate's answer is the first one's.
-      case .ad(let serve): .ad(serve.servedAd(token: crypto.signer.sign(serve.terms)))
+      case .ad(let serve): .ad(serve.servedAd(token: crypto.sealer.seal(serve.terms)))
       case .error(let error, let detail): .error(error, detail: detail)
       }
     batch.answers.append(

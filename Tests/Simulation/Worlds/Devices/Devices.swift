@@ -42,7 +42,7 @@ final class Devices {
   /// What the token in an answer says; nil for an answer without an ad.
   func token(in message: OutgoingMessage) -> ServedTerms? {
     guard case .success(let response) = Self.response(in: message), case .ad(let ad) = response.outcome,
-      case .valid(let terms) = fixture.verifier.verify(ad.token, now: Timestamp(milliseconds: VirtualTime.start))
+      case .valid(let terms) = fixture.opener.open(ad.token, now: Timestamp(milliseconds: VirtualTime.start))
     else { return nil }
     return terms
   }
@@ -150,12 +150,12 @@ final class Devices {
   /// The token of an ad; some are forged, some signed with a key that nobody knows.
   func sign(_ terms: ServedTerms, in world: World) -> (DeviceEvent.Form, [UInt8]) {
     if world.random.chance(40) {
-      var token = fixture.signer.sign(terms)
+      var token = fixture.sealer.seal(terms)
       token[world.random.number(3...token.count - 1)] ^= UInt8(1 << world.random.number(0...7))
       return (.forged, token)
     }
-    if world.random.chance(20) { return (.unknownKey, fixture.foreignSigner.sign(terms)) }
-    return (.sound, fixture.signer.sign(terms))
+    if world.random.chance(20) { return (.unknownKey, fixture.foreignSealer.seal(terms)) }
+    return (.sound, fixture.sealer.seal(terms))
   }
 
   /// An ad and an age: most of them ordinary, some exactly at a border or a millisecond beyond.
@@ -232,7 +232,7 @@ final class Devices {
 
   func seen(_ terms: ServedTerms, age: Int64, sentTo partition: Int32) -> DeviceEvent {
     let value = ImpressionEvent(
-      kind: .viewed, subject: .serve(token: fixture.signer.sign(terms)), age: .milliseconds(age), error: nil,
+      kind: .viewed, subject: .serve(token: fixture.sealer.seal(terms)), age: .milliseconds(age), error: nil,
       identity: EventIdentity(idHash: 0, time: nil))
     return DeviceEvent(
       number: events.count, form: .sound, content: .impression(.viewed, nil), terms: terms, age: age,

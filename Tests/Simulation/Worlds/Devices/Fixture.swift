@@ -8,10 +8,10 @@ import ImpressionTrackingCore
 /// What all worlds of one thread share because it costs time to make: keys and services.
 final class Fixture {
   let ring: KeyRing
-  let signer: ServeTokenSigner
-  let verifier: ServeTokenVerifier
+  let sealer: ServeTokenSealer
+  let opener: ServeTokenOpener
   /// Signs with a key that nobody else knows.
-  let foreignSigner: ServeTokenSigner
+  let foreignSealer: ServeTokenSealer
   let hasher: ClientHasher
   let liveKeyHash = SHA256.hash(CatalogPlan.liveKey.utf8)
   let testKeyHash = SHA256.hash(CatalogPlan.testKey.utf8)
@@ -32,9 +32,9 @@ final class Fixture {
   init() throws {
     ring = try KeyRing(keys: [KeyRing.Key(id: 1, secret: Array(repeating: 7, count: 32))])
     let foreign = try KeyRing(keys: [KeyRing.Key(id: 9, secret: Array(repeating: 8, count: 32))])
-    signer = try ServeTokenSigner(ring: ring)
-    verifier = try ServeTokenVerifier(ring: ring)
-    foreignSigner = try ServeTokenSigner(ring: foreign)
+    sealer = try ServeTokenSealer(ring: ring)
+    opener = try ServeTokenOpener(ring: ring)
+    foreignSealer = try ServeTokenSealer(ring: foreign)
     hasher = try ClientHasher(ring: ring)
     adSelection = try AdSelection(ring: ring)
     impressionTracking = ImpressionTracking(ring: ring, windows: Self.windows)

@@ -1,7 +1,7 @@
 package import Crypto
 
 /// Makes serve tokens. For one thread at a time.
-package final class ServeTokenSigner {
+package final class ServeTokenSealer {
   private let keys: RingKeys<AES256GCM>
 
   /// Throws where libcrypto has no AES-256-GCM: fatal.
@@ -9,8 +9,8 @@ package final class ServeTokenSigner {
     keys = try RingKeys(ring: ring, purpose: .serveToken) { (key) throws(CryptoError) in try AES256GCM(key: key) }
   }
 
-  /// The token of `terms`, under the key that signs when they are issued. At most ``ServeToken/bytesMaximum`` bytes.
-  package func sign(_ terms: ServedTerms) -> [UInt8] {
+  /// The token of `terms`, under the key that seals when they are issued. At most ``ServeToken/bytesMaximum`` bytes.
+  package func seal(_ terms: ServedTerms) -> [UInt8] {
     let signing = keys.signing(at: terms.issuedAt)
     return Self.sealed(ServeToken.write(terms, keyID: signing.id), signing.key)
   }
@@ -31,7 +31,7 @@ package final class ServeTokenSigner {
 }
 
 /// What a serve token is worth (I1).
-package enum TokenVerdict: Hashable, Sendable {
+package enum OpenedToken: Hashable, Sendable {
   /// Ours, unaltered. Whether its time is over is for ``EventTiming`` to judge.
   case valid(ServedTerms)
   /// It does not parse, or its tag is wrong.
@@ -41,7 +41,7 @@ package enum TokenVerdict: Hashable, Sendable {
 }
 
 /// Opens serve tokens: nothing of a token is believed before its tag was checked. For one thread at a time.
-package final class ServeTokenVerifier {
+package final class ServeTokenOpener {
   private let keys: RingKeys<AES256GCM>
 
   /// Throws where libcrypto has no AES-256-GCM: fatal.
@@ -49,8 +49,8 @@ package final class ServeTokenVerifier {
     keys = try RingKeys(ring: ring, purpose: .serveToken) { (key) throws(CryptoError) in try AES256GCM(key: key) }
   }
 
-  /// Judges `bytes`. `now` is the arrival of the event that carries them: it decides whether the key still verifies.
-  package func verify(_ bytes: UnsafeRawBufferPointer, now: Timestamp) -> TokenVerdict {
+  /// Judges `bytes`. `now` is the arrival of the event that carries them: it decides whether the key still opens.
+  package func open(_ bytes: UnsafeRawBufferPointer, now: Timestamp) -> OpenedToken {
     guard (ServeToken.bytesMinimum...ServeToken.bytesMaximum).contains(bytes.count),
       bytes[0] == ServeToken.version
     else { return .forged }
@@ -69,7 +69,7 @@ package final class ServeTokenVerifier {
   }
 
   /// The same for an array.
-  package func verify(_ bytes: [UInt8], now: Timestamp) -> TokenVerdict {
-    bytes.withUnsafeBytes { verify($0, now: now) }
+  package func open(_ bytes: [UInt8], now: Timestamp) -> OpenedToken {
+    bytes.withUnsafeBytes { open($0, now: now) }
   }
 }
