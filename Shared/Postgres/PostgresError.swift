@@ -110,7 +110,7 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     var text = "PostgreSQL"
     if let sqlState { text += " \(sqlState)" }
     if let statement { text += " in \(statement)" }
-    if let statementIndex { text += " (statement \(statementIndex) of the pipeline)" }
+    if let statementIndex { text += " (statement \(statementIndex) of the statement batch)" }
     text += ": " + (sqlState?.hasPrefix("22") == true ? Self.withholdingQuotes(message) : message)
     if let table { text += ", table \(schema.map { $0 + "." } ?? "")\(table)" }
     if let column { text += ", column \(column)" }

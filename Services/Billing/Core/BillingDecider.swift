@@ -7,31 +7,31 @@ package import Pipeline
 /// An event is charged to its allotment, a row that no other partition touches, when it fits there. What does not fit
 /// draws on free budget; asks, closes and ends move it. All of that the database decides at the commit, because the
 /// free budget is shared. A draw that finds too little there waits, in its order, while allotments that have not ended
-/// may still return it (B4); the timer looks at what waits, and so does every batch that moves its budgets.
+/// may still return it (B4); the timer tries what waits again, and so does every batch that moves its budgets.
 package struct BillingDecider: PartitionDecider {
   package typealias Service = BillingService
 
   /// The most allotments that one batch ends.
   static let endsMaximum = 5_000
-  /// Between two looks at what waits for budget, in milliseconds.
-  static let lookIntervalMilliseconds: Int64 = 1_000
+  /// Between two tries of what waits for budget, in milliseconds.
+  static let retryIntervalMilliseconds: Int64 = 1_000
   private static let impressions = 0
   private static let clicks = 1
 
   private let settings: BillingSettings
   /// Allotments of the partition that have not ended.
   package private(set) var open: OpenAllotments
-  /// Where events of the partition may be waiting for budget; a look at the tables tells.
-  private var waiting: Set<BudgetPlace>
-  /// When what waits is looked at next.
-  private var nextLook = Timestamp(milliseconds: .min)
+  /// Where events of the partition may be waiting for budget; the tables say whether they do.
+  private var waiting: Set<BudgetKey>
+  /// When what waits is tried again.
+  private var nextRetry = Timestamp(milliseconds: .min)
   /// The asks of the batch being committed: where a grant's campaign belongs.
   private var asked: [BillingEffects.Ask] = []
 
   /// - Parameters:
   ///   - open: every allotment of the partition that has not ended, as the tables say.
   ///   - waiting: where events of the partition wait for budget, as the tables say.
-  package init(settings: BillingSettings, open: [OpenAllotment], waiting: Set<BudgetPlace>) {
+  package init(settings: BillingSettings, open: [OpenAllotment], waiting: Set<BudgetKey>) {
     self.settings = settings
     self.open = OpenAllotments(open)
     self.waiting = waiting
@@ -72,9 +72,9 @@ package struct BillingDecider: PartitionDecider {
     // Only in a timer's batch: should the database refuse an end, events are decided all the same.
     if records.isEmpty {
       end(context: context, into: &decision.effects)
-      look(knowledge?.waiting ?? [], context: context, into: &decision.effects)
+      retry(knowledge?.waiting ?? [], context: context, into: &decision.effects)
     }
-    waiting.formUnion(decision.effects.draws.map(\.place))
+    waiting.formUnion(decision.effects.draws.map(\.budget))
     asked = decision.effects.asks
     return decision
   }
@@ -86,19 +86,19 @@ package struct BillingDecider: PartitionDecider {
     for message in result.messages {
       guard let grant = BillingService.grant(of: message.message),
         let ask = asked.first(where: {
-          $0.place.campaign == grant.campaign && $0.place.day == grant.budgetDay && $0.ordinal == grant.ordinal
+          $0.budget.campaign == grant.campaign && $0.budget.day == grant.budgetDay && $0.ordinal == grant.ordinal
         })
       else { continue }
       open.insert(
         OpenAllotment(
-          id: grant.allotment, place: ask.place, amount: grant.amount.value, clickRates: grant.clickRates,
+          id: grant.allotment, budget: ask.budget, amount: grant.amount.value, clickRates: grant.clickRates,
           serveUntil: grant.serveUntil))
     }
     asked.removeAll(keepingCapacity: true)
   }
 
   package func isTimerDue(_ context: BatchContext) -> Bool {
-    !waiting.isEmpty && nextLook <= context.now || open.hasServed(before: endLimit(context))
+    !waiting.isEmpty && nextRetry <= context.now || open.hasServed(before: endLimit(context))
   }
 
   // MARK: Events
@@ -129,7 +129,7 @@ package struct BillingDecider: PartitionDecider {
     }
     effects.draws.append(
       .init(
-        charge: effects.charges.count, place: BudgetPlace(event.terms),
+        charge: effects.charges.count, budget: BudgetKey(event.terms),
         developer: share.split(event.price).developer, isLate: hasEnded(event.terms.allotment, context: context)))
     effects.charges.append(.init(event: event, sequence: sequence, fate: .drawing, parts: nil))
     return .accepted
@@ -178,11 +178,11 @@ package struct BillingDecider: PartitionDecider {
       ask.usedLastMinute.value >= 0, (0...ask.fullPrice.value).contains(ask.clickPrice.value)
     else { return }
     let counts = knowledge?.clickCounts[ask.campaign] ?? ClickCounts()
-    let place = BudgetPlace(
+    let budget = BudgetKey(
       advertiser: ask.advertiser, currency: ask.currency, campaign: ask.campaign, day: ask.budgetDay)
     effects.asks.append(
       .init(
-        place: place, ordinal: ask.ordinal, fullPrice: ask.fullPrice, clickPrice: ask.clickPrice,
+        budget: budget, ordinal: ask.ordinal, fullPrice: ask.fullPrice, clickPrice: ask.clickPrice,
         usedLastMinute: ask.usedLastMinute, endsAt: endsAt, clickRates: counts.bounds(prior: settings.prior)))
   }
 
@@ -195,26 +195,26 @@ package struct BillingDecider: PartitionDecider {
     effects.closes.append(
       .init(
         allotment: report.allotment, used: report.used, usedForClicks: report.usedForClicks,
-        closedAt: report.closedAt, place: allotment.place))
+        closedAt: report.closedAt, budget: allotment.budget))
   }
 
   /// Ends what both watermarks have passed: nothing that was sold from it can come any more in time.
   private mutating func end(context: BatchContext, into effects: inout BillingEffects) {
     for allotment in context.timer.of(open.served(before: endLimit(context)), most: Self.endsMaximum) {
-      effects.ends.append(.init(allotment: allotment.id, place: allotment.place))
+      effects.ends.append(.init(allotment: allotment.id, budget: allotment.budget))
       open.remove(allotment.id)
     }
   }
 
   /// Leaves to the database which of the events that wait can be paid now, or never. Those of other partitions may have
   /// freed budget since, so it is tried again and again.
-  private mutating func look(
-    _ places: Set<BudgetPlace>, context: BatchContext, into effects: inout BillingEffects
+  private mutating func retry(
+    _ budgets: Set<BudgetKey>, context: BatchContext, into effects: inout BillingEffects
   ) {
     guard context.timer.maximum > 0 else { return }
-    waiting = places
-    effects.looks = places
-    nextLook = context.now.advanced(byMilliseconds: Self.lookIntervalMilliseconds)
+    waiting = budgets
+    effects.retried = budgets
+    nextRetry = context.now.advanced(byMilliseconds: Self.retryIntervalMilliseconds)
   }
 
   private func endLimit(_ context: BatchContext) -> Timestamp {

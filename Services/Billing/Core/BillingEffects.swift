@@ -11,8 +11,8 @@ package struct BillingEffects: Sendable {
   /// Events that draw on free budget: indices into ``charges``, in order.
   package var draws: [Draw] = []
   package var asks: [Ask] = []
-  /// Where the partition's events that wait for budget are looked at, besides the places of all that is above.
-  package var looks: Set<BudgetPlace> = []
+  /// Budgets for which the partition's events wait, and are tried again; besides those of all that is above.
+  package var retried: Set<BudgetKey> = []
   /// What was seen and clicked, for the click rates of later grants.
   package var clickCounts: [CountedAd: ClickCount] = [:]
   package var suspended: [Suspended] = []
@@ -47,7 +47,7 @@ package struct BillingEffects: Sendable {
   package struct Draw: Hashable, Sendable {
     /// Which of the charges.
     package var charge: Int
-    package var place: BudgetPlace
+    package var budget: BudgetKey
     /// What the developer gets if the event is charged or unfunded.
     package var developer: Nanos
     /// It came after its allotment's end: without free budget nobody pays and nobody is paid.
@@ -60,18 +60,18 @@ package struct BillingEffects: Sendable {
     package var used: Nanos
     package var usedForClicks: Nanos
     package var closedAt: Timestamp
-    package var place: BudgetPlace
+    package var budget: BudgetKey
   }
 
   /// An allotment for which nothing can come any more.
   package struct End: Hashable, Sendable {
     package var allotment: UInt64
-    package var place: BudgetPlace
+    package var budget: BudgetKey
   }
 
   /// An ask that may be granted.
   package struct Ask: Hashable, Sendable {
-    package var place: BudgetPlace
+    package var budget: BudgetKey
     package var ordinal: Int64
     package var fullPrice: Nanos
     package var clickPrice: Nanos
@@ -90,9 +90,9 @@ package struct BillingEffects: Sendable {
 }
 
 extension BillingEffects {
-  /// All places that the batch touches.
-  package var places: Set<BudgetPlace> {
-    looks.union(closes.map(\.place)).union(ends.map(\.place)).union(draws.map(\.place)).union(asks.map(\.place))
+  /// All budgets that the batch touches.
+  package var budgets: Set<BudgetKey> {
+    retried.union(closes.map(\.budget)).union(ends.map(\.budget)).union(draws.map(\.budget)).union(asks.map(\.budget))
   }
 
   /// Counts an event that costs its campaign something if its ad is clicked.

@@ -19,11 +19,11 @@ package struct BillingQuery: Hashable, Sendable {
 package struct BillingKnowledge: Sendable {
   package var campaigns: [CampaignID: CampaignTerms]
   package var clickCounts: [CampaignID: ClickCounts]
-  package var waiting: Set<BudgetPlace>
+  package var waiting: Set<BudgetKey>
 
   package init(
     campaigns: [CampaignID: CampaignTerms] = [:], clickCounts: [CampaignID: ClickCounts] = [:],
-    waiting: Set<BudgetPlace> = []
+    waiting: Set<BudgetKey> = []
   ) {
     self.campaigns = campaigns
     self.clickCounts = clickCounts

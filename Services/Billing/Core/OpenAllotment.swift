@@ -8,7 +8,7 @@ package import AdCore
 /// impressions, each of which was set aside in full when its ad was sold, so that it always fits.
 package struct OpenAllotment: Hashable, Sendable {
   package var id: UInt64
-  package var place: BudgetPlace
+  package var budget: BudgetKey
   /// Nanos; at least what is charged.
   package var amount: Int64
   /// Nanos, clicks included.
@@ -24,11 +24,11 @@ package struct OpenAllotment: Hashable, Sendable {
   package var isClosed: Bool
 
   package init(
-    id: UInt64, place: BudgetPlace, amount: Int64, charged: Int64 = 0, clickReserve: Int64 = 0,
+    id: UInt64, budget: BudgetKey, amount: Int64, charged: Int64 = 0, clickReserve: Int64 = 0,
     clicksCharged: Int64 = 0, clickRates: ClickRateBounds, serveUntil: Timestamp, isClosed: Bool = false
   ) {
     self.id = id
-    self.place = place
+    self.budget = budget
     self.amount = amount
     self.charged = charged
     self.clickReserve = clickReserve

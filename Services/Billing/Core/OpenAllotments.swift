@@ -12,8 +12,8 @@ package struct OpenAllotments: Sendable {
   }
 
   private var byID: [UInt64: OpenAllotment] = [:]
-  /// Those with room for clicks, by place, the soonest to end first.
-  private var withClickRoom: [BudgetPlace: [End]] = [:]
+  /// Those with room for clicks, by budget, the soonest to end first.
+  private var withClickRoom: [BudgetKey: [End]] = [:]
 
   init(_ allotments: [OpenAllotment]) {
     for allotment in allotments where byID[allotment.id] == nil { insert(allotment) }
@@ -45,9 +45,9 @@ package struct OpenAllotments: Sendable {
   /// Charges an event to the allotment that its terms name, and a click that this one cannot pay to another one of the
   /// same campaign and day: what is set aside for clicks is set aside for all of them. Nil if none can pay it.
   mutating func charge(_ event: AcceptedEvent) -> (id: UInt64, charge: AllotmentCharge)? {
-    let place = BudgetPlace(event.terms)
+    let budget = BudgetKey(event.terms)
     let own = event.terms.allotment
-    if byID[own]?.place == place {
+    if byID[own]?.budget == budget {
       let charge = change(own) { allotment in
         switch event.kind {
         case .impression: allotment.charge(impression: event.terms)
@@ -57,7 +57,7 @@ package struct OpenAllotments: Sendable {
       if let charge { return (own, charge) }
     }
     guard event.kind == .click, event.price.value > 0,
-      let other = withClickRoom[place]?.first(where: { byID[$0.id]?.clickRoom ?? 0 >= event.price.value })?.id,
+      let other = withClickRoom[budget]?.first(where: { byID[$0.id]?.clickRoom ?? 0 >= event.price.value })?.id,
       let charge = change(other, { $0.charge(click: event.price) })
     else { return nil }
     return (other, charge)
@@ -78,13 +78,13 @@ package struct OpenAllotments: Sendable {
     let hasRoom = allotment.clickRoom > 0
     guard hasRoom != (before > 0) else { return }
     let end = End(serveUntil: allotment.serveUntil, id: allotment.id)
-    var ends = withClickRoom.removeValue(forKey: allotment.place) ?? []
+    var ends = withClickRoom.removeValue(forKey: allotment.budget) ?? []
     var (low, high) = (0, ends.count)
     while low < high {
       let middle = (low + high) / 2
       if ends[middle] < end { low = middle + 1 } else { high = middle }
     }
     if hasRoom { ends.insert(end, at: low) } else { ends.remove(at: low) }
-    if !ends.isEmpty { withClickRoom[allotment.place] = ends }
+    if !ends.isEmpty { withClickRoom[allotment.budget] = ends }
   }
 }

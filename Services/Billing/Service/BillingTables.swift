@@ -27,7 +27,7 @@ struct BillingTables: ServiceTables {
   ) throws(PostgresError) -> BillingDecider {
     BillingDecider(
       settings: settings, open: try connection.run(ReadOpenAllotments(partition: partition)),
-      waiting: Set(try connection.run(ReadWaitingPlaces(partition: partition))))
+      waiting: Set(try connection.run(ReadWaitingBudgets(partition: partition))))
   }
 
   /// The catalogue is in memory; what it says is in the tables already.
@@ -39,7 +39,7 @@ struct BillingTables: ServiceTables {
       let rows = try connection.run(ReadClickCounts(partition: partition, campaigns: query.campaigns))
       knowledge.clickCounts = [CampaignID: ClickCounts](rows, of: query.campaigns)
     }
-    if query.isOfWaiting { knowledge.waiting = Set(try connection.run(ReadWaitingPlaces(partition: partition))) }
+    if query.isOfWaiting { knowledge.waiting = Set(try connection.run(ReadWaitingBudgets(partition: partition))) }
     return knowledge
   }
 

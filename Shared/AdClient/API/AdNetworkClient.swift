@@ -33,8 +33,8 @@ public final class AdNetworkClient: Sendable {
   package let session: AdSession
   package let timing: AdTiming
   private let ownTransport: KafkaTransport?
-  /// The places that load an interstitial now: one at a time (D5).
-  private let loadingPlaces = Mutex<Set<PlacementID>>([])
+  /// The placements that load an interstitial now: one at a time (D5).
+  private let loadingPlacements = Mutex<Set<PlacementID>>([])
 
   /// Starts connecting in the background; what is asked and told meanwhile waits.
   ///
@@ -77,8 +77,10 @@ public final class AdNetworkClient: Sendable {
     }
   }
 
-  /// Takes the place for one load; false when it is taken (D5).
-  func takePlace(_ placement: PlacementID) -> Bool { loadingPlaces.withLock { $0.insert(placement).inserted } }
+  /// Begins to load an interstitial for the placement; false while another one does (D5).
+  func beginLoading(_ placement: PlacementID) -> Bool {
+    loadingPlacements.withLock { $0.insert(placement).inserted }
+  }
 
-  func freePlace(_ placement: PlacementID) { loadingPlaces.withLock { _ = $0.remove(placement) } }
+  func endLoading(_ placement: PlacementID) { loadingPlacements.withLock { _ = $0.remove(placement) } }
 }

@@ -64,13 +64,13 @@ public final class Interstitial {
   private let eventSink: AsyncStream<InterstitialEvent>.Continuation
   private var requestID: UUIDv7?
   private var hasStarted = false
-  private var hasPlace = false
+  private var isLoadingPlacement = false
   private var isTellingDidLoad = false
   /// Keeps the object alive while its action runs, or its finish would never be told (D10).
   private var selfDuringAction: Interstitial?
 
   /// Makes an interstitial, which loads its ad at once. On a phone it fails with `configurationError` (S5), and while
-  /// another loads for the same place with `loadingThrottled` (D5).
+  /// another loads for the same placement with `loadingThrottled` (D5).
   ///
   /// - Parameter requiredSizes: `portrait`, `landscape` or both; empty means both (S9).
   /// - Throws: ``AdObjectError`` for other identifiers (S3).
@@ -104,7 +104,7 @@ public final class Interstitial {
     for case .report(let report) in machine.stop(at: DeviceClock.monotonic) {
       client.session.report(report, placement: placement, requestID: requestID)
     }
-    if hasPlace { client.freePlace(placement) }
+    if isLoadingPlacement { client.endLoading(placement) }
     eventSink.finish()
   }
 
@@ -174,10 +174,10 @@ public final class Interstitial {
       run { machine, now in machine.advance(to: now) }
     case .wake:
       hasStarted = true
-      hasPlace = client.takePlace(placement)
-      let isPlaceTaken = !hasPlace
+      isLoadingPlacement = client.beginLoading(placement)
+      let isAnotherLoading = !isLoadingPlacement
       let device = client.session.identity.device
-      run { machine, now in machine.start(device: device, isPlaceTaken: isPlaceTaken, at: now) }
+      run { machine, now in machine.start(device: device, isAnotherLoading: isAnotherLoading, at: now) }
     }
   }
 
@@ -195,9 +195,9 @@ public final class Interstitial {
 
   private func run(_ input: (inout InterstitialStateMachine, MonotonicTime) -> [InterstitialAction]) {
     let actions = input(&machine, DeviceClock.monotonic)
-    if hasPlace, !machine.isLoading {
-      hasPlace = false
-      client.freePlace(placement)
+    if isLoadingPlacement, !machine.isLoading {
+      isLoadingPlacement = false
+      client.endLoading(placement)
     }
     for action in actions { perform(action) }
     selfDuringAction = machine.isActionInProgress ? self : nil

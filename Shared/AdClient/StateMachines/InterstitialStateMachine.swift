@@ -83,15 +83,15 @@ package struct InterstitialStateMachine: Sendable {
     return actions
   }
 
-  /// Starts the one load of this object (D5). `isPlaceTaken` says that another is loading for the same place.
-  package mutating func start(device: Device, isPlaceTaken: Bool, at now: MonotonicTime) -> [InterstitialAction] {
+  /// Starts the one load of this object (D5). `isAnotherLoading` says that another loads for the same placement.
+  package mutating func start(device: Device, isAnotherLoading: Bool, at now: MonotonicTime) -> [InterstitialAction] {
     guard case .created = state else { return [] }
-    guard device == .pad, !isPlaceTaken, isActive else {
+    guard device == .pad, !isAnotherLoading, isActive else {
       state = .finished
       let failure =
         device != .pad
         ? AdFailure(.configurationError, detail: "S5: a full-screen ad is for pads only")
-        : isPlaceTaken
+        : isAnotherLoading
           ? AdFailure(.loadingThrottled, detail: "D5: another ad loads for this place")
           : AdFailure(.applicationInactive)
       return [.tell(.didFail(failure))]

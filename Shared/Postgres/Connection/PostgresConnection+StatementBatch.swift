@@ -19,7 +19,7 @@ extension PostgresConnection {
     guard !statements.entries.isEmpty else { return StatementBatchResults(results: []) }
     do {
       return try withSession { session throws(PostgresError) in
-        var exchange = PipelineExchange(session: session, entries: statements.entries)
+        var exchange = StatementBatchExchange(session: session, entries: statements.entries)
         return try exchange.run(on: self)
       }
     } catch {
@@ -29,8 +29,8 @@ extension PostgresConnection {
   }
 }
 
-/// One pipeline's way to the server and back.
-private struct PipelineExchange {
+/// One statement batch's way to the server and back.
+private struct StatementBatchExchange {
   /// After so many statements the buffer is sent, so that it stays small and the server begins.
   private static let statementsPerFlush = 128
 
@@ -66,7 +66,7 @@ private struct PipelineExchange {
         if error.isConnectionLost { connection.close() }
         throw failure
       }
-      // Everything was answered, COMMIT too: what got lost is only the end of the pipeline.
+      // Everything was answered, COMMIT too: what got lost is only the end of the batch.
       if results.count == entries.count {
         connection.close()
         return StatementBatchResults(results: results)

@@ -3,7 +3,7 @@ internal import Glibc
 internal import Threads
 
 /// One libpq connection, driven without ever blocking inside libpq: all waiting is `poll` with a limit, and while
-/// sending, answers are taken in, so that neither a stopped server nor a long pipeline can hold the caller for ever.
+/// sending, answers are taken in, so that neither a stopped server nor a long statement batch can hold the caller for ever.
 @safe final class Session {
   let handle: OpaquePointer
   /// How long nothing may move; nil for no limit.
@@ -66,7 +66,7 @@ internal import Threads
     try finishSimple()
   }
 
-  /// Reads the answers of one command that is not part of a pipeline, to their end; throws the first error.
+  /// Reads the answers of one command that is not part of a statement batch, to their end; throws the first error.
   @discardableResult
   func finishSimple() throws(PostgresError) -> PostgresResult? {
     var last: PostgresResult?

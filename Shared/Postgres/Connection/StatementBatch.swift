@@ -2,7 +2,7 @@
 ///
 /// Without BEGIN they are one transaction of their own. After a failed one, the server skips the rest.
 package struct StatementBatch {
-  /// The most statements in one pipeline.
+  /// The most statements of one batch.
   package static let maximumStatements = 100_000
 
   struct Entry {
@@ -16,7 +16,7 @@ package struct StatementBatch {
   }
 
   private(set) var entries: [Entry] = []
-  /// The first thing that made the pipeline impossible; thrown when it is run.
+  /// The first thing that made the batch impossible; thrown when it is run.
   private(set) var failure: PostgresError?
 
   package init() {}
@@ -47,7 +47,7 @@ package struct StatementBatch {
   /// Adds BEGIN.
   package mutating func begin() { append(nil, "BEGIN", [], "BEGIN") }
 
-  /// Adds COMMIT, as the last statement. When a statement of this pipeline fails, the transaction is rolled back.
+  /// Adds COMMIT, as the last statement. When a statement of this batch fails, the transaction is rolled back.
   package mutating func commit() { append(nil, "COMMIT", [], "COMMIT", isCommit: true) }
 
   /// Adds ROLLBACK.
@@ -77,9 +77,9 @@ package struct StatementBatch {
     let index = entries.count
     guard failure == nil else { return index }
     if index >= Self.maximumStatements {
-      fail(PostgresError(.misuse, "a pipeline has at most \(Self.maximumStatements) statements"), name)
+      fail(PostgresError(.misuse, "a statement batch has at most \(Self.maximumStatements) statements"), name)
     } else if hasCommit {
-      fail(PostgresError(.misuse, "COMMIT is the last statement of a pipeline"), name)
+      fail(PostgresError(.misuse, "COMMIT is the last statement of its batch"), name)
     } else if sql.utf8.contains(0) {
       fail(PostgresError(.misuse, "the statement has a NUL character"), name)
     } else {
@@ -95,12 +95,12 @@ package struct StatementBatch {
   }
 }
 
-/// Where a statement's answer lies in the results of its pipeline.
+/// Where a statement's answer lies in the results of its batch.
 package struct PostgresTicket<Statement: PostgresStatement>: Sendable {
   package let index: Int
 }
 
-/// The answers to a pipeline, in its order.
+/// The answers to a statement batch, in its order.
 package struct StatementBatchResults {
   let results: [PostgresResult]
 
@@ -128,7 +128,7 @@ package struct StatementBatchResults {
 
   private func result(_ index: Int) throws(PostgresError) -> PostgresResult {
     guard results.indices.contains(index) else {
-      throw PostgresError(.misuse, "the pipeline had \(results.count) statements, \(index) is asked for")
+      throw PostgresError(.misuse, "the statement batch had \(results.count) statements, \(index) is asked for")
     }
     return results[index]
   }

@@ -6,7 +6,7 @@ extension PostgresConnection {
 
   /// Copies the rows into their table by `COPY … FROM STDIN (FORMAT binary)` and returns their number. The buffer is
   /// left as it is. An error of the server leaves the connection usable and, in a transaction, the transaction failed.
-  /// Several may follow each other in one transaction; none in a pipeline.
+  /// Several may follow each other in one transaction; none in a statement batch.
   @discardableResult
   package func copy(_ rows: TableRows) throws(PostgresError) -> Int {
     guard !rows.buffer.isEmpty else { return 0 }

@@ -95,7 +95,7 @@ struct CopyTests {
     #expect(try sum(connection) == 0)
   }
 
-  @Test("several COPYs and a pipeline with COMMIT make one transaction")
+  @Test("several COPYs and a statement batch with COMMIT make one transaction")
   func several() async throws {
     let connection = try await connectionWithTable()
     try connection.executeScript("CREATE TABLE other (id uuid, n bigint)")

@@ -12,7 +12,7 @@ func interstitialAd(kind: AdAction.Kind = .cover, lifetimeMilliseconds: Int64 = 
 /// An interstitial whose ad has loaded at 100.
 func loadedInterstitial(_ ad: AdContent) -> InterstitialStateMachine {
   var machine = InterstitialStateMachine(requiredSizes: interstitialSizes)
-  #expect(machine.start(device: .pad, isPlaceTaken: false, at: ms(0)) == [.request])
+  #expect(machine.start(device: .pad, isAnotherLoading: false, at: ms(0)) == [.request])
   #expect(machine.answered(.ad(ad), at: ms(50)) == [.tell(.willLoad), .fetchImages(ad)])
   #expect(machine.imagesFetched(true, at: ms(100)) == [.tell(.didLoad)])
   return machine
@@ -45,7 +45,7 @@ struct InterstitialTests {
   func phone() {
     var machine = InterstitialStateMachine(requiredSizes: interstitialSizes)
     #expect(
-      machine.start(device: .phone, isPlaceTaken: false, at: ms(0)) == [
+      machine.start(device: .phone, isAnotherLoading: false, at: ms(0)) == [
         .tell(.didFail(AdFailure(.configurationError, detail: "S5: a full-screen ad is for pads only")))
       ])
     #expect(machine.isFinished)
@@ -55,7 +55,7 @@ struct InterstitialTests {
   func placeTaken() {
     var machine = InterstitialStateMachine(requiredSizes: interstitialSizes)
     #expect(
-      machine.start(device: .pad, isPlaceTaken: true, at: ms(0)) == [
+      machine.start(device: .pad, isAnotherLoading: true, at: ms(0)) == [
         .tell(.didFail(AdFailure(.loadingThrottled, detail: "D5: another ad loads for this place")))
       ])
   }
@@ -63,7 +63,7 @@ struct InterstitialTests {
   @Test("D5: it loads once")
   func loadsOnce() throws {
     var machine = loadedInterstitial(try interstitialAd())
-    #expect(machine.start(device: .pad, isPlaceTaken: false, at: ms(200)) == [])
+    #expect(machine.start(device: .pad, isAnotherLoading: false, at: ms(200)) == [])
     let other = try interstitialAd()
     #expect(machine.answered(.ad(other), at: ms(200)) == [.report(.ad(.unloaded, other, 200))])
     #expect(machine.nextWake == ms(300_100), "nothing but the end of its life")
@@ -72,7 +72,7 @@ struct InterstitialTests {
   @Test("D5: a life outside 5 to 15 minutes is error 9", arguments: [299_999, 900_001] as [Int64])
   func lifetimeBounds(lifetime: Int64) throws {
     var machine = InterstitialStateMachine(requiredSizes: interstitialSizes)
-    _ = machine.start(device: .pad, isPlaceTaken: false, at: ms(0))
+    _ = machine.start(device: .pad, isAnotherLoading: false, at: ms(0))
     #expect(
       machine.answered(.ad(try interstitialAd(lifetimeMilliseconds: lifetime)), at: ms(50)) == [
         .tell(.didFail(AdFailure(.adResponseValidateFailure))),
@@ -85,7 +85,7 @@ struct InterstitialTests {
   func loadError() throws {
     for (result, reported) in [(RequestResult.error(.inventoryUnavailable), false), (.noAnswer, true)] {
       var machine = InterstitialStateMachine(requiredSizes: interstitialSizes)
-      _ = machine.start(device: .pad, isPlaceTaken: false, at: ms(0))
+      _ = machine.start(device: .pad, isAnotherLoading: false, at: ms(0))
       let error: AdError = reported ? .serverFailure : .inventoryUnavailable
       #expect(
         machine.answered(result, at: ms(50))
@@ -98,7 +98,7 @@ struct InterstitialTests {
   func imagesFail() throws {
     let ad = try interstitialAd()
     var machine = InterstitialStateMachine(requiredSizes: interstitialSizes)
-    _ = machine.start(device: .pad, isPlaceTaken: false, at: ms(0))
+    _ = machine.start(device: .pad, isAnotherLoading: false, at: ms(0))
     _ = machine.answered(.ad(ad), at: ms(50))
     #expect(
       machine.imagesFetched(false, at: ms(60)) == [
@@ -209,7 +209,7 @@ struct InterstitialTests {
   @Test("E6: going to the background while it loads is error 6; a loaded one stays")
   func background() throws {
     var loading = InterstitialStateMachine(requiredSizes: interstitialSizes)
-    _ = loading.start(device: .pad, isPlaceTaken: false, at: ms(0))
+    _ = loading.start(device: .pad, isAnotherLoading: false, at: ms(0))
     #expect(
       loading.enteredBackground(at: ms(10)) == [
         .tell(.didFail(AdFailure(.applicationInactive))), .report(.request(.failed(.applicationInactive), 1, 10)),

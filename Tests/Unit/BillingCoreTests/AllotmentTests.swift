@@ -6,13 +6,13 @@ import Testing
 
 @Suite("Allotments")
 struct AllotmentTests {
-  @Test("an ask is passed on with its place and the end of its budget day or flight")
+  @Test("an ask is passed on with its budget and the end of its budget day or flight")
   func ask() throws {
     let samples = try Samples()
     var decider = samples.decider()
     let decision = decider.decide([samples.ask()], knowing: try samples.campaign())
     let ask = try #require(decision.effects.asks.first)
-    #expect(ask.place == samples.place)
+    #expect(ask.budget == samples.budget)
     // Midnight after 2026-01-15, UTC.
     #expect(ask.endsAt == Timestamp(milliseconds: Int64(Samples.day + 1) * 86_400_000))
     #expect(decision.outcomes == [.noted])
@@ -102,35 +102,35 @@ struct AllotmentTests {
     var decider = samples.decider()
     _ = decider.decide([samples.ask()], knowing: try samples.campaign(), nextGrant: 1)
     let grant = AllotmentGrant(
-      allotment: samples.terms.allotment, ordinal: 1, campaign: samples.place.campaign, budgetDay: Samples.day,
+      allotment: samples.terms.allotment, ordinal: 1, campaign: samples.budget.campaign, budgetDay: Samples.day,
       amount: Samples.cpm10, serveUntil: Samples.now, clickRates: .full)
     let message = BillingService.message(grant, partition: 3, grantedAt: Samples.now)
     #expect(message.sequence == 1)
     #expect(message == BillingService.message(grant, partition: 3, grantedAt: Samples.now))
     decider.committed(CommitResult(messages: [message]))
-    #expect(decider.open[grant.allotment]?.place == samples.place)
+    #expect(decider.open[grant.allotment]?.budget == samples.budget)
     let decision = decider.decide([samples.impression(), samples.impression()], nextGrant: 2)
     #expect(decision.effects.charges.map(\.fate) == [.charged, .drawing])
   }
 
-  @Test("places are locked once each, ascending (account, campaign, day)")
+  @Test("budgets are locked once each, ascending (account, campaign, day)")
   func levels() throws {
     let samples = try Samples()
-    func place(_ advertiser: String, _ campaign: String, _ day: Int32) throws -> BudgetPlace {
-      BudgetPlace(
-        advertiser: try #require(AdvertiserID(advertiser)), currency: samples.place.currency,
+    func budget(_ advertiser: String, _ campaign: String, _ day: Int32) throws -> BudgetKey {
+      BudgetKey(
+        advertiser: try #require(AdvertiserID(advertiser)), currency: samples.budget.currency,
         campaign: try #require(CampaignID(campaign)), day: day)
     }
-    let places = [
-      try place("b", "a", 1), try place("a", "z", 2), try place("a", "z", 1), try place("a", "c", 9),
+    let budgets = [
+      try budget("b", "a", 1), try budget("a", "z", 2), try budget("a", "z", 1), try budget("a", "c", 9),
     ]
-    let levels = BudgetLevels(Set(places))
+    let levels = BudgetLevels(Set(budgets))
     #expect(levels.advertisers.map(\.text) == ["a", "b"])
     #expect(levels.campaigns.map(\.text) == ["c", "z", "a"])
     #expect(levels.campaignAccounts == [1, 1, 2])
     #expect(levels.days == [9, 1, 2, 1])
     #expect(levels.dayCampaigns == [1, 2, 2, 3])
-    #expect(places.map(levels.index) == [4, 3, 2, 1])
-    #expect(levels.index(of: samples.place) == 0)
+    #expect(budgets.map(levels.index) == [4, 3, 2, 1])
+    #expect(levels.index(of: samples.budget) == 0)
   }
 }

@@ -66,13 +66,13 @@ struct ChargingTests {
     #expect(decision.effects.allotmentCharges.isEmpty && decision.effects.journal.isEmpty)
   }
 
-  @Test("I2: an event whose terms name another place than its allotment's does not touch that allotment")
+  @Test("I2: an event whose terms name another budget than its allotment's does not touch that allotment")
   func otherPlace() throws {
     let samples = try Samples()
     var decider = samples.decider(samples.allotment(amount: Samples.click2.value))
     let decision = decider.decide([samples.click(.billable) { $0.budgetDay += 1 }])
     #expect(decision.effects.allotmentCharges.isEmpty)
-    #expect(decision.effects.draws.map(\.place.day) == [Samples.day + 1])
+    #expect(decision.effects.draws.map(\.budget.day) == [Samples.day + 1])
   }
 
   @Test(

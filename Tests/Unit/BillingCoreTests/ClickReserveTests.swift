@@ -15,7 +15,7 @@ struct ClickReserveTests {
   /// An allotment as it was granted: nothing is known of what was sold from it.
   private func granted(_ sequence: Int64 = 1, amount: Int64, bound: Int64, lasting: Int64 = 0) -> OpenAllotment {
     OpenAllotment(
-      id: AllotmentID.make(partition: 3, sequence: sequence), place: samples.place, amount: amount,
+      id: AllotmentID.make(partition: 3, sequence: sequence), budget: samples.budget, amount: amount,
       clickRates: ClickRateBounds(others: bound), serveUntil: Samples.now.advanced(byMilliseconds: lasting))
   }
 
@@ -38,10 +38,10 @@ struct ClickReserveTests {
 
   @Test("a click beyond its own allotment's part is paid by another of the same campaign and day, the soonest to end")
   func pooled() throws {
-    var other = samples.place
+    var other = samples.budget
     other.day += 1
     var foreign = granted(4, amount: 10 * click, bound: 0)
-    (foreign.place, foreign.clickReserve) = (other, 10 * click)
+    (foreign.budget, foreign.clickReserve) = (other, 10 * click)
     var late = granted(2, amount: 10 * click, bound: 0, lasting: 9_000)
     var soon = granted(3, amount: 10 * click, bound: 0, lasting: 5_000)
     (late.clickReserve, soon.clickReserve) = (click, click)
@@ -89,16 +89,16 @@ struct ClickReserveTests {
       counts == [
         samples.terms.ad: ClickCount(clicks: 1, impressions: 1), second: ClickCount(clicks: 0, impressions: 1),
       ])
-    #expect(Set(effects.clickCounts.keys.map(\.campaign)) == [samples.place.campaign])
+    #expect(Set(effects.clickCounts.keys.map(\.campaign)) == [samples.budget.campaign])
   }
 
   @Test("an ask carries the bounds of what was seen to its grant")
   func bounds() throws {
     var knowledge = try samples.campaign()
-    knowledge.clickCounts[samples.place.campaign] = ClickCounts(campaign: ClickCount(clicks: 240, impressions: 1_000))
+    knowledge.clickCounts[samples.budget.campaign] = ClickCounts(campaign: ClickCount(clicks: 240, impressions: 1_000))
     var decider = samples.decider()
     let rates = try #require(decider.decide([samples.ask()], knowing: knowledge).effects.asks.first?.clickRates)
-    #expect(rates == knowledge.clickCounts[samples.place.campaign]?.bounds(prior: BillingSettings().prior))
+    #expect(rates == knowledge.clickCounts[samples.budget.campaign]?.bounds(prior: BillingSettings().prior))
     #expect(rates.others > 200_000)
   }
 
@@ -110,11 +110,11 @@ struct ClickReserveTests {
     _ = decider.decide([samples.click()])
     #expect(decider.isTimerDue(.sample()))
     #expect(decider.query(for: [], context: .sample()) == BillingQuery(isOfWaiting: true))
-    let look = decider.decide([], knowing: BillingKnowledge(waiting: [samples.place]))
-    #expect(look.effects.looks == [samples.place])
+    let look = decider.decide([], knowing: BillingKnowledge(waiting: [samples.budget]))
+    #expect(look.effects.retried == [samples.budget])
     #expect(!decider.isTimerDue(.sample()))
     #expect(decider.query(for: [], context: .sample()) != nil)
-    #expect(decider.decide([], knowing: BillingKnowledge()).effects.looks.isEmpty)
+    #expect(decider.decide([], knowing: BillingKnowledge()).effects.retried.isEmpty)
     #expect(decider.query(for: [], context: .sample()) == nil)
   }
 }

@@ -14,24 +14,24 @@ struct Samples {
   static let cpm10 = Nanos(10_000_000)
   static let click2 = Nanos(2_000_000_000)
 
-  let place: BudgetPlace
+  let budget: BudgetKey
   var terms: ServedTerms
 
   init() throws {
-    place = BudgetPlace(
+    budget = BudgetKey(
       advertiser: try #require(AdvertiserID("acme")), currency: try #require(Currency("USD")),
       campaign: try #require(CampaignID("summer")), day: Samples.day)
     terms = .sample(serve: 0, partition: 3, issuedAt: Samples.now)
-    (terms.campaign, terms.impressionPrice, terms.clickPrice) = (place.campaign, Samples.cpm10, Samples.click2)
+    (terms.campaign, terms.impressionPrice, terms.clickPrice) = (budget.campaign, Samples.cpm10, Samples.click2)
     (terms.allotment, terms.clientHash) = (AllotmentID.make(partition: 3, sequence: 1), 7)
   }
 
-  /// An allotment of the sample's place, by the sequence of its grant.
+  /// An allotment of the sample's budget, by the sequence of its grant.
   func allotment(
     _ sequence: Int64 = 1, amount: Int64, charged: Int64 = 0, clickReserve: Int64? = nil, isClosed: Bool = false
   ) -> OpenAllotment {
     OpenAllotment(
-      id: AllotmentID.make(partition: 3, sequence: sequence), place: place, amount: amount, charged: charged,
+      id: AllotmentID.make(partition: 3, sequence: sequence), budget: budget, amount: amount, charged: charged,
       clickReserve: clickReserve ?? amount - charged, clickRates: .full, serveUntil: Samples.now, isClosed: isClosed)
   }
 
@@ -56,21 +56,21 @@ struct Samples {
 
   func ask(_ change: (inout AllotmentAsk) -> Void = { _ in }) -> BillingInput {
     var ask = AllotmentAsk(
-      campaign: place.campaign, advertiser: place.advertiser, budgetDay: Samples.day, ordinal: 1,
+      campaign: budget.campaign, advertiser: budget.advertiser, budgetDay: Samples.day, ordinal: 1,
       usedLastMinute: .zero, fullPrice: Nanos(2_010_000_000), clickPrice: Samples.click2,
-      currency: place.currency)
+      currency: budget.currency)
     change(&ask)
     return .ask(ask)
   }
 
   func campaign(_ change: (inout CampaignTerms) -> Void = { _ in }) throws -> BillingKnowledge {
     var terms = CampaignTerms(
-      advertiser: place.advertiser, currency: place.currency,
+      advertiser: budget.advertiser, currency: budget.currency,
       calendar: try #require(BudgetCalendar(timeZone: "UTC")),
       flightStart: Samples.now.advanced(byMilliseconds: -1_000),
       flightEnd: Samples.now.advanced(byMilliseconds: 10 * 86_400_000), isPaused: false)
     change(&terms)
-    return BillingKnowledge(campaigns: [place.campaign: terms])
+    return BillingKnowledge(campaigns: [budget.campaign: terms])
   }
 }
 

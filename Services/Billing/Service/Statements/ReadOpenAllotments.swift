@@ -15,7 +15,7 @@ struct ReadOpenAllotments: PostgresStatement {
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> OpenAllotment {
     OpenAllotment(
-      id: try row.decode(0), place: try BudgetPlace(row, from: 1),
+      id: try row.decode(0), budget: try BudgetKey(row, from: 1),
       amount: try row.decode(5), charged: try row.decode(6), clickReserve: try row.decode(9),
       clicksCharged: try row.decode(10), clickRates: try row.decode(11),
       serveUntil: try row.decode(7), isClosed: try row.decode(8, AllotmentState.self) == .closed)

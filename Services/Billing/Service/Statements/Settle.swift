@@ -39,7 +39,7 @@ struct Settle: PostgresStatement {
     self.now = now
     self.nextSequence = nextSequence
     self.effects = effects
-    levels = BudgetLevels(effects.places)
+    levels = BudgetLevels(effects.budgets)
     returns = effects.closes.map(AllotmentReturn.init) + effects.ends.map { AllotmentReturn($0, at: now) }
   }
 
@@ -52,7 +52,7 @@ struct Settle: PostgresStatement {
   /// Whether there is anything to do.
   var isNeeded: Bool { !levels.days.isEmpty || !effects.allotmentCharges.isEmpty || !effects.journal.isEmpty }
 
-  var parameters: [any PostgresValue] { batch + limits + places + charges + returned + draws + asks + postings }
+  var parameters: [any PostgresValue] { batch + limits + budgets + charges + returned + draws + asks + postings }
 
   private var batch: [any PostgresValue] {
     [partition, batchNumber, now, Topic.budgets.name, nextSequence]
@@ -65,7 +65,7 @@ struct Settle: PostgresStatement {
     ]
   }
 
-  private var places: [any PostgresValue] {
+  private var budgets: [any PostgresValue] {
     [
       levels.advertisers, levels.currencies, levels.campaigns, levels.campaignAccounts, levels.days,
       levels.dayCampaigns,
@@ -83,7 +83,7 @@ struct Settle: PostgresStatement {
   private var returned: [any PostgresValue] {
     [
       returns.map(\.allotment), returns.map(\.state), returns.map(\.used),
-      returns.map(\.usedForClicks), returns.map(\.time), returns.map { levels.index(of: $0.place) },
+      returns.map(\.usedForClicks), returns.map(\.time), returns.map { levels.index(of: $0.budget) },
     ]
   }
 
@@ -91,7 +91,7 @@ struct Settle: PostgresStatement {
   private var draws: [any PostgresValue] {
     [
       effects.draws.map { effects.charges[$0.charge].event.price }, effects.draws.map(\.isLate),
-      effects.draws.map { levels.index(of: $0.place) },
+      effects.draws.map { levels.index(of: $0.budget) },
     ]
   }
 
@@ -99,7 +99,7 @@ struct Settle: PostgresStatement {
     [
       effects.asks.map(\.ordinal), effects.asks.map(\.fullPrice), effects.asks.map(\.clickPrice),
       effects.asks.map(\.usedLastMinute), effects.asks.map(\.endsAt), effects.asks.map(\.clickRates),
-      effects.asks.map { levels.index(of: $0.place) },
+      effects.asks.map { levels.index(of: $0.budget) },
     ]
   }
 
@@ -123,7 +123,7 @@ private struct AllotmentReturn {
   var used: Nanos
   var usedForClicks: Nanos
   var time: Timestamp
-  var place: BudgetPlace
+  var budget: BudgetKey
 
   init(_ close: BillingEffects.Close) {
     allotment = close.allotment
@@ -131,7 +131,7 @@ private struct AllotmentReturn {
     used = close.used
     usedForClicks = close.usedForClicks
     time = close.closedAt
-    place = close.place
+    budget = close.budget
   }
 
   init(_ end: BillingEffects.End, at now: Timestamp) {
@@ -140,6 +140,6 @@ private struct AllotmentReturn {
     used = .zero
     usedForClicks = .zero
     time = now
-    place = end.place
+    budget = end.budget
   }
 }

@@ -27,24 +27,24 @@ struct Auditor {
   private func auditOutcomes(_ books: any ServiceBooks) {
     for (partition, row) in books.partitions.sorted(by: { $0.key < $1.key }) {
       for (index, batch) in row.batches.enumerated() where batch.number != Int64(index + 1) {
-        world.fail("\(books.name)[\(partition)]: batch \(batch.number) stands at place \(index + 1)")
+        world.fail("\(books.name)[\(partition)]: batch \(batch.number) stands as number \(index + 1)")
         return
       }
       for (input, topic) in books.inputTopics.enumerated() {
-        auditInput(row, input: input, place: LogPlace(topic: topic, partition: partition))
+        auditInput(row, input: input, logID: LogID(topic: topic, partition: partition))
       }
     }
   }
 
-  private func auditInput(_ row: PartitionRow, input: Int, place: LogPlace) {
+  private func auditInput(_ row: PartitionRow, input: Int, logID: LogID) {
     var next: [Int: Int64] = [:]
     for batch in row.batches {
       let incarnation = batch.incarnations[input]
-      let log = Self.records(world.log[place], incarnation: incarnation)
+      let log = Self.records(world.log[logID], incarnation: incarnation)
       for range in batch.lost where range.input == input {
         // A position whose last record retention removed may stem from the log before, and nobody can tell.
         if let expected = next[incarnation], range.offsets.lowerBound != expected {
-          world.fail("\(place): offsets \(range.offsets) are lost, but \(expected) was next")
+          world.fail("\(logID): offsets \(range.offsets) are lost, but \(expected) was next")
         }
         next[incarnation] = range.offsets.upperBound
       }
@@ -53,21 +53,21 @@ struct Auditor {
       guard end > first else { continue }
       // The first batch of all begins where the log began then.
       if let expected = next[incarnation], expected != first {
-        world.fail("\(place): batch \(batch.number) begins at \(first), \(expected) was next")
+        world.fail("\(logID): batch \(batch.number) begins at \(first), \(expected) was next")
       }
       next[incarnation] = end
       let outcomes = Self.outcomes(of: batch, input: input)
       let offsets = Set(log.filter { $0.offset >= first && $0.offset < end }.map(\.offset))
       for (index, outcome) in outcomes.enumerated() where (outcome != 0) != offsets.contains(first + Int64(index)) {
-        world.fail("\(place): offset \(first + Int64(index)) has outcome \(outcome)")
+        world.fail("\(logID): offset \(first + Int64(index)) has outcome \(outcome)")
       }
     }
-    let log = world.log[place]
+    let log = world.log[logID]
     // A position behind records that retention removed rests on none: in a log that was made anew meanwhile nobody can
     // tell that what lies before it is not what was lost.
     let position = row.inputs[input]
     let read = next[log.incarnation] ?? (position.last == nil ? position.nextOffset : log.firstOffset)
-    if read < (log.records.last?.offset ?? -1) + 1 { world.fail("\(place): read to \(read) of \(log.endOffset)") }
+    if read < (log.records.last?.offset ?? -1) + 1 { world.fail("\(logID): read to \(read) of \(log.endOffset)") }
   }
 
   static func records(_ log: PartitionLog, incarnation: Int) -> [LogRecord] {
@@ -148,66 +148,66 @@ extension World {
   ///
   /// - Returns: its sequence, where it has one.
   @discardableResult
-  func audit(_ message: OutgoingMessage, appendedTo place: LogPlace) -> Int64? {
-    let partition = place.partition
-    switch place.topic {
+  func audit(_ message: OutgoingMessage, appendedTo logID: LogID) -> Int64? {
+    let partition = logID.partition
+    switch logID.topic {
     case Topic.acceptedImpressions.name:
       let rows = impressions.tables.bySequence[partition] ?? []
-      return audit(message, place, row: impressions.row(partition)) { sequence in
+      return audit(message, logID, row: impressions.row(partition)) { sequence in
         rows.first { $0.sequence == sequence }?.accepted
       }
     case Topic.acceptedClicks.name:
       let rows = clicks.tables.bySequence[partition] ?? []
-      return audit(message, place, row: clicks.row(partition)) { sequence in
+      return audit(message, logID, row: clicks.row(partition)) { sequence in
         rows.first { $0.sequence == sequence }?.accepted
       }
     case Topic.budgets.name:
-      return audit(message, place, row: billing.row(partition)) { (sequence: Int64) -> AllotmentGrant? in
+      return audit(message, logID, row: billing.row(partition)) { (sequence: Int64) -> AllotmentGrant? in
         let id = UInt64(partition) << 40 | UInt64(sequence)
         return billing.tables.budgets.allotments[id].map { row in
           AllotmentGrant(
-            allotment: id, ordinal: row.ordinal, campaign: row.place.campaign, budgetDay: row.place.day,
+            allotment: id, ordinal: row.ordinal, campaign: row.budget.campaign, budgetDay: row.budget.day,
             amount: Nanos(row.granted), serveUntil: row.serveUntil, clickRates: row.clickRates)
         }
       }
-    case Topic.usage.name: return auditUsage(message, place)
+    case Topic.usage.name: return auditUsage(message, logID)
     default:
-      if place.topic == Topic.responses(for: Samples.terms.app) { auditAnswer(message, place) }
+      if logID.topic == Topic.responses(for: Samples.terms.app) { auditAnswer(message, logID) }
       return nil
     }
   }
 
-  private func auditUsage(_ message: OutgoingMessage, _ place: LogPlace) -> Int64? {
+  private func auditUsage(_ message: OutgoingMessage, _ logID: LogID) -> Int64? {
     let decoded = (message.value ?? []).withUnsafeBytes {
       UsageRecord.decode(value: $0, headers: Self.headers(of: message))
     }
     guard case .success(let usage) = decoded else {
-      fail("\(place): a message that does not decode")
+      fail("\(logID): a message that does not decode")
       return nil
     }
     if case .watermark(let watermark) = usage,
-      watermark.sequence >= selection.row(place.partition).outputs[0].nextSequence
+      watermark.sequence >= selection.row(logID.partition).outputs[0].nextSequence
     {
-      fail("\(place): the watermark \(watermark) was published before it was committed")
+      fail("\(logID): the watermark \(watermark) was published before it was committed")
     }
     guard case .report(let sequence, let report) = usage else { return nil }
     let row = selection.tables.allotments[report.allotment]
     if row?.reportSequence != sequence || row?.row.used != report.used || row?.row.usedForClicks != report.usedForClicks
       || row?.row.closedAt != report.closedAt
     {
-      fail("\(place): report \(sequence) is not what the row of allotment \(report.allotment) says")
+      fail("\(logID): report \(sequence) is not what the row of allotment \(report.allotment) says")
     }
     return sequence
   }
 
   /// A token that is in the world has its decision row.
-  private func auditAnswer(_ message: OutgoingMessage, _ place: LogPlace) {
+  private func auditAnswer(_ message: OutgoingMessage, _ logID: LogID) {
     guard case .success = Devices.response(in: message) else {
-      return fail("\(place): an answer that does not decode")
+      return fail("\(logID): an answer that does not decode")
     }
     guard let terms = devices.token(in: message) else { return }
     if selection.tables.served[terms.serveID]?.serve?.terms != terms {
-      fail("\(place): the answer with \(terms.serveID) has no decision, or another")
+      fail("\(logID): the answer with \(terms.serveID) has no decision, or another")
     }
   }
 
@@ -220,7 +220,7 @@ extension World {
   }
 
   private func audit<Content: SequencedContent>(
-    _ message: OutgoingMessage, _ place: LogPlace, row: PartitionRow, stored: (Int64) -> Content?
+    _ message: OutgoingMessage, _ logID: LogID, row: PartitionRow, stored: (Int64) -> Content?
   ) -> Int64? {
     let decoded = (message.value ?? []).withUnsafeBytes {
       Sequenced<Content>.decode(value: $0, headers: Self.headers(of: message))
@@ -228,16 +228,16 @@ extension World {
     switch decoded {
     case .success(.record(let sequence, let content)):
       guard let committed = stored(sequence) else {
-        fail("\(place): sequence \(sequence) was published before it was committed")
+        fail("\(logID): sequence \(sequence) was published before it was committed")
         return nil
       }
-      if committed != content { fail("\(place): sequence \(sequence) is not what its row says") }
+      if committed != content { fail("\(logID): sequence \(sequence) is not what its row says") }
       return sequence
     case .success(.watermark(let watermark)):
       if watermark.sequence >= row.outputs[0].nextSequence || watermark.time > row.watermark {
-        fail("\(place): the watermark \(watermark) was published before it was committed")
+        fail("\(logID): the watermark \(watermark) was published before it was committed")
       }
-    case .failure(let rejection): fail("\(place): a message that does not decode: \(rejection)")
+    case .failure(let rejection): fail("\(logID): a message that does not decode: \(rejection)")
     }
     return nil
   }

@@ -32,9 +32,9 @@ struct ClickAudit {
   }
 
   private func audit(_ partition: Int32) {
-    let place = LogPlace(topic: Topic.clicks.name, partition: partition)
+    let logID = LogID(topic: Topic.clicks.name, partition: partition)
     let row = world.clicks.row(partition)
-    let records = Auditor.Records(world.log[place])
+    let records = Auditor.Records(world.log[logID])
     var seen = Set<Identity>()
     var due: [Due] = []
     var stopped = 0
@@ -62,7 +62,7 @@ struct ClickAudit {
         if judged.outcome == 1 { stopped += 1 }
         if judged.outcome != outcome {
           world.fail(
-            "\(place): offset \(offset) has outcome \(outcome), \(judged.outcome) was due at \(arrival): \(event.summary)"
+            "\(logID): offset \(offset) has outcome \(outcome), \(judged.outcome) was due at \(arrival): \(event.summary)"
           )
         }
       }
@@ -70,7 +70,7 @@ struct ClickAudit {
     auditVerdicts(partition, due)
     let decided = world.clicks.tables.bySequence[partition]?.count ?? 0
     let complaint = world.clicks.tables.counts.complaint(rows: decided + stopped, partition: partition) { $0 }
-    if let complaint { world.fail("\(place): \(complaint)") }
+    if let complaint { world.fail("\(logID): \(complaint)") }
   }
 
   /// Compares the rows with what the rule makes of all clicks, as if every view had come first.

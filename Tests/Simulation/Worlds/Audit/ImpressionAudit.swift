@@ -26,13 +26,13 @@ struct ImpressionAudit {
   }
 
   private func audit(_ partition: Int32) {
-    let place = LogPlace(topic: Topic.impressions.name, partition: partition)
+    let logID = LogID(topic: Topic.impressions.name, partition: partition)
     let row = world.impressions.row(partition)
-    let records = Auditor.Records(world.log[place])
+    let records = Auditor.Records(world.log[logID])
     var seen = Set<Seen>()
     var accepted: [Accepted] = []
     var counted = 0
-    var rejected: [RejectedPlace: UInt8] = [:]
+    var rejected: [RejectedOffset: UInt8] = [:]
     for batch in row.batches {
       let incarnation = batch.incarnations[0]
       for (index, outcome) in Auditor.outcomes(of: batch, input: 0).enumerated() {
@@ -41,23 +41,23 @@ struct ImpressionAudit {
         // A record never counts as earlier than what was said to be decided.
         let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
         if world.plan.timestampRegression == 0, arrival != record.timestamp {
-          world.fail("\(place): offset \(offset) arrived before the watermark \(batch.watermarkBefore)")
+          world.fail("\(logID): offset \(offset) arrived before the watermark \(batch.watermarkBefore)")
         }
         guard let event = event(of: record) else {
-          world.fail("\(place): nobody knows the record at \(offset)")
+          world.fail("\(logID): nobody knows the record at \(offset)")
           continue
         }
         let expected = expect(event, arrival: arrival, partition: partition, count: batch.partitionCount, seen: seen)
         if expected.outcome != outcome {
           world.fail(
-            "\(place): offset \(offset) has outcome \(outcome), \(expected.outcome) was due at \(arrival): \(event.summary)"
+            "\(logID): offset \(offset) has outcome \(outcome), \(expected.outcome) was due at \(arrival): \(event.summary)"
           )
         }
         if expected.outcome >= 64 {
-          rejected[RejectedPlace(incarnation: incarnation, offset: offset)] = expected.outcome
+          rejected[RejectedOffset(incarnation: incarnation, offset: offset)] = expected.outcome
         }
         world.noteTiming(expected.outcome)
-        if expected.outcome == 3 { auditForwarded(record, of: event, from: place) }
+        if expected.outcome == 3 { auditForwarded(record, of: event, from: logID) }
         guard expected.outcome == 1 || expected.outcome == 8, let key = expected.key else { continue }
         seen.insert(key)
         counted += 1
@@ -73,9 +73,9 @@ struct ImpressionAudit {
       }
     }
     compare(accepted, partition)
-    compareRejected(rejected, row, place)
+    compareRejected(rejected, row, logID)
     let complaint = world.impressions.tables.counts.complaint(rows: counted, partition: partition) { $0 }
-    if let complaint { world.fail("\(place): \(complaint)") }
+    if let complaint { world.fail("\(logID): \(complaint)") }
   }
 
   private func compare(_ accepted: [Accepted], _ partition: Int32) {
@@ -89,24 +89,24 @@ struct ImpressionAudit {
     }
   }
 
-  private struct RejectedPlace: Hashable {
+  private struct RejectedOffset: Hashable {
     var incarnation: Int
     var offset: Int64
   }
 
-  private func compareRejected(_ expected: [RejectedPlace: UInt8], _ row: PartitionRow, _ place: LogPlace) {
-    var stored: [RejectedPlace: UInt8] = [:]
+  private func compareRejected(_ expected: [RejectedOffset: UInt8], _ row: PartitionRow, _ logID: LogID) {
+    var stored: [RejectedOffset: UInt8] = [:]
     for entry in row.rejected {
-      let place = RejectedPlace(incarnation: entry.incarnation, offset: entry.row.offset)
-      if stored.updateValue(entry.row.reason, forKey: place) != nil {
-        world.fail("\(place): offset \(entry.row.offset) of \(place) is rejected twice")
+      let logID = RejectedOffset(incarnation: entry.incarnation, offset: entry.row.offset)
+      if stored.updateValue(entry.row.reason, forKey: logID) != nil {
+        world.fail("\(logID): offset \(entry.row.offset) of \(logID) is rejected twice")
       }
     }
-    if stored != expected { world.fail("\(place): rejected are \(stored), not \(expected)") }
-    let told = LogPlace(topic: Topic.rejected.name, partition: place.partition)
+    if stored != expected { world.fail("\(logID): rejected are \(stored), not \(expected)") }
+    let told = LogID(topic: Topic.rejected.name, partition: logID.partition)
     let ids = Set(world.log[told].records.compactMap { Self.id(of: $0.message) })
-    for rejected in expected.keys where !ids.contains("\(place.topic)/\(place.partition)/\(rejected.offset)") {
-      world.fail("\(place): nobody was told that offset \(rejected.offset) was rejected")
+    for rejected in expected.keys where !ids.contains("\(logID.topic)/\(logID.partition)/\(rejected.offset)") {
+      world.fail("\(logID): nobody was told that offset \(rejected.offset) was rejected")
     }
   }
 
@@ -119,13 +119,13 @@ struct ImpressionAudit {
     (record.event ?? Devices.event(of: record.message)).map { world.devices.events[$0] }
   }
 
-  private func auditForwarded(_ record: LogRecord, of event: DeviceEvent, from place: LogPlace) {
+  private func auditForwarded(_ record: LogRecord, of event: DeviceEvent, from logID: LogID) {
     guard let terms = event.terms else { return }
-    let target = LogPlace(topic: place.topic, partition: terms.partition)
+    let target = LogID(topic: logID.topic, partition: terms.partition)
     let arrived = Auditor.allRecords(world.log[target]).contains {
       $0.event == nil && $0.message.value == record.message.value && $0.message.headers == record.message.headers
     }
-    if !arrived { world.fail("\(place): offset \(record.offset) was not forwarded to \(target)") }
+    if !arrived { world.fail("\(logID): offset \(record.offset) was not forwarded to \(target)") }
   }
 
   /// What must become of an event that lies in `partition` since `arrival`.

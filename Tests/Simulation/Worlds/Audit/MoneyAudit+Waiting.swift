@@ -9,19 +9,19 @@ extension MoneyAudit {
   func settleWaiting(_ partition: Int32, _ batch: BatchRow, _ number: Int64, _ state: inout State) {
     var stopped: Set<String> = []
     var left: [Event] = []
-    let places = Dictionary(grouping: state.waiting[partition] ?? []) { BudgetPlace($0.terms) }
-    for event in places.sorted(by: { $0.key < $1.key }).flatMap(\.value) {
+    let budgets = Dictionary(grouping: state.waiting[partition] ?? []) { BudgetKey($0.terms) }
+    for event in budgets.sorted(by: { $0.key < $1.key }).flatMap(\.value) {
       let (campaign, day) = (event.terms.campaign, event.terms.budgetDay)
-      let place = "\(campaign)/\(day)"
+      let budget = "\(campaign)/\(day)"
       let isSettled = world.billing.tables.charges[BillingTables.EventKey(event)]?.batch == number
       let canBePaid = event.price <= free(campaign, day, state)
       let isKnown = canBePaid || event.price > mostFree(campaign, day, state)
-      if isSettled != (isKnown && !stopped.contains(place)), isSettled || batch.isOfTimer {
+      if isSettled != (isKnown && !stopped.contains(budget)), isSettled || batch.isOfTimer {
         let waited = isSettled ? "waits no more" : "still waits"
         world.fail("billing[\(partition)]: \(event.kind) \(event.sequence) \(waited) in batch \(number)")
       }
       guard isSettled else {
-        stopped.insert(place)
+        stopped.insert(budget)
         left.append(event)
         continue
       }

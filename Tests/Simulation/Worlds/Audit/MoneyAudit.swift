@@ -239,20 +239,20 @@ struct MoneyAudit {
 
   private func grant(_ id: UInt64, _ row: Budgets.Allotment, _ batch: BatchRow, _ state: inout State) {
     let now = batch.committedAt.milliseconds
-    let campaign = row.place.campaign
-    openDay(campaign, row.place.day, &state)
-    let dayEnd = Int64(row.place.day + 1) * 86_400_000
-    let isNew = state.ordinals.insert("\(row.partition)/\(campaign)/\(row.place.day)/\(row.ordinal)").inserted
+    let campaign = row.budget.campaign
+    openDay(campaign, row.budget.day, &state)
+    let dayEnd = Int64(row.budget.day + 1) * 86_400_000
+    let isNew = state.ordinals.insert("\(row.partition)/\(campaign)/\(row.budget.day)/\(row.ordinal)").inserted
     let until = row.serveUntil.milliseconds
-    if row.granted < 1 || Int128(row.granted) > spare(campaign, row.place.day, state) || !isNew || until <= now
+    if row.granted < 1 || Int128(row.granted) > spare(campaign, row.budget.day, state) || !isNew || until <= now
       || until > min(now + 3_600_000, dayEnd, state.flightEnds[campaign] ?? 0)
     {
       world.fail("billing[\(row.partition)]: the grant \(id) of \(row.granted) should not have been made")
     }
     state.pieces[id] = Piece(
-      partition: row.partition, campaign: campaign, day: row.place.day, amount: Int128(row.granted),
+      partition: row.partition, campaign: campaign, day: row.budget.day, amount: Int128(row.granted),
       clickRates: row.clickRates, serveUntil: until)
-    move(campaign, row.place.day, allotted: Int128(row.granted), &state)
+    move(campaign, row.budget.day, allotted: Int128(row.granted), &state)
   }
 
   // MARK: Books

@@ -76,7 +76,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
     for (input, declaration) in service.inputs.enumerated() {
       let commit = batch.inputs[input]
       guard commit.isMoved else { continue }
-      let log = world.log[LogPlace(topic: declaration.topic, partition: partition)]
+      let log = world.log[LogID(topic: declaration.topic, partition: partition)]
       let range = commit.firstOffset..<commit.position.nextOffset
       for record in Auditor.records(log, incarnation: batch.incarnations[input]) where range.contains(record.offset) {
         again.append(record, input: input, with: &decoder)

@@ -40,7 +40,7 @@ struct SelectionAudit {
   }
 
   private func audit(_ partition: Int32) {
-    let place = LogPlace(topic: Topic.requests.name, partition: partition)
+    let place = LogID(topic: Topic.requests.name, partition: partition)
     let records = Auditor.Records(world.log[place])
     let rows = Dictionary(grouping: world.selection.tables.decisions[partition] ?? [], by: \.batch)
     var memory = Memory()
@@ -199,7 +199,7 @@ struct SelectionAudit {
         world.fail("allotment \(id) of \(row.amount) has used \(row.used), \(sold[id, default: 0]) was sold")
       }
       guard let granted = world.billing.tables.budgets.allotments[id], granted.granted == row.amount.value,
-        granted.place.campaign == row.campaign, granted.place.day == row.budgetDay
+        granted.budget.campaign == row.campaign, granted.budget.day == row.budgetDay
       else {
         world.fail("allotment \(id) was never granted so")
         continue

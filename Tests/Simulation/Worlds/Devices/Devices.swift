@@ -122,14 +122,14 @@ final class Devices {
   private func make(in world: World) -> DeviceEvent {
     let topic: Topic = world.random.pick([.requests, .requests, .impressions, .impressions, .clicks])
     let sentTo = Int32(world.random.number(0...Int(world.log.partitionCount(topic.name)) - 1))
-    let place = LogPlace(topic: topic.name, partition: sentTo)
+    let logID = LogID(topic: topic.name, partition: sentTo)
     nextArrival = nil
     if world.random.chance(80) { return garbage(topic, sentTo, in: world) }
     if topic == .requests { return request(in: world) }
-    if topic == .clicks { return tap(place, in: world) }
+    if topic == .clicks { return tap(logID, in: world) }
     if !fresh.isEmpty, world.random.chance(700) { return view(in: world) }
     if world.random.chance(80) { return failureWithoutAd(sentTo, in: world) }
-    let (terms, age) = timing(arrival: world.log.nextTimestamp(place), sentTo: sentTo, in: world)
+    let (terms, age) = timing(arrival: world.log.nextTimestamp(logID), sentTo: sentTo, in: world)
     var claimed: Int64?
     if age == nil, world.random.chance(700) {
       claimed = terms.issuedAt.milliseconds + world.random.milliseconds(-5_000...100_000)

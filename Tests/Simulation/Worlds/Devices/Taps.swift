@@ -8,7 +8,7 @@ extension Devices {
   /// watermark may come between these two, and the tap must not be given up for it.
   func tapAndLastMoment(in world: World) {
     let partition = Int32(world.random.number(0...Int(world.partitionCount) - 1))
-    let arrival = world.log.nextTimestamp(LogPlace(topic: Topic.impressions.name, partition: partition))
+    let arrival = world.log.nextTimestamp(LogID(topic: Topic.impressions.name, partition: partition))
     let terms = makeTerms(issuedAt: arrival - 24 * Self.hour - Self.tokenLife, sentTo: partition, in: world)
     guard terms.partition == partition else { return }
     world.coverage.note(.impressionAtLastMoment)
@@ -21,7 +21,7 @@ extension Devices {
   /// order, or never: what counts must not depend on it.
   func tapSeveral(in world: World) {
     let partition = Int32(world.random.number(0...Int(world.partitionCount) - 1))
-    let arrival = world.log.nextTimestamp(LogPlace(topic: Topic.clicks.name, partition: partition))
+    let arrival = world.log.nextTimestamp(LogID(topic: Topic.clicks.name, partition: partition))
     let issued = min(arrival, world.slowestClock) - world.random.milliseconds(70_000...80_000)
     var client: UInt64?
     for _ in 0..<world.random.number(2...4) {
@@ -39,16 +39,16 @@ extension Devices {
 
   /// One of the views of ads that were tapped already.
   func tellView(in world: World) {
-    let place = world.random.number(0...untold.count - 1)
-    if place > 0 { world.coverage.note(.viewsInOtherOrder) }
-    let view = untold.remove(at: place)
+    let index = world.random.number(0...untold.count - 1)
+    if index > 0 { world.coverage.note(.viewsInOtherOrder) }
+    let view = untold.remove(at: index)
     send(seen(view.terms, age: view.age, sentTo: view.terms.partition), in: world, arrival: nil)
   }
 
   /// A tap on an ad that was shown, or whose showing is told only later.
-  func tap(_ place: LogPlace, in world: World) -> DeviceEvent {
-    let arrival = world.log.nextTimestamp(place)
-    var (terms, age) = timing(arrival: arrival, sentTo: place.partition, in: world)
+  func tap(_ logID: LogID, in world: World) -> DeviceEvent {
+    let arrival = world.log.nextTimestamp(logID)
+    var (terms, age) = timing(arrival: arrival, sentTo: logID.partition, in: world)
     if !served.isEmpty, world.random.chance(750) {
       let shown = world.random.pick(served)
       terms = shown.terms
@@ -64,7 +64,7 @@ extension Devices {
     let lasted: Int64 = world.random.pick([1_999, 2_000, 5_000, 9_000])
     let hasLeft = world.random.chance(400)
     return tapped(
-      terms, sign(terms, in: world), age: age, content: (kind, lasted, hasLeft), sentTo: place.partition)
+      terms, sign(terms, in: world), age: age, content: (kind, lasted, hasLeft), sentTo: logID.partition)
   }
 
   /// A tap on an ad that covers the screen, where its ad belongs.

@@ -84,21 +84,21 @@ struct BillingTables: SimulatedTables {
       settings: settings,
       open: open.map { id, row in
         OpenAllotment(
-          id: id, place: row.place, amount: row.amount, charged: row.charged, clickReserve: row.clickReserve,
+          id: id, budget: row.budget, amount: row.amount, charged: row.charged, clickReserve: row.clickReserve,
           clicksCharged: row.clicksCharged, clickRates: row.clickRates, serveUntil: row.serveUntil,
           isClosed: row.state == 2)
-      }, waiting: places(waitingIn: partition))
+      }, waiting: waitingBudgets(in: partition))
   }
 
-  private func places(waitingIn partition: Int32) -> Set<BudgetPlace> {
-    Set((waiting[partition] ?? []).map(\.draw.place))
+  private func waitingBudgets(in partition: Int32) -> Set<BudgetKey> {
+    Set((waiting[partition] ?? []).map(\.draw.budget))
   }
 
   func lookUp(_ query: BillingQuery, partition: Int32) -> BillingKnowledge {
     let clicks = clickCounts[partition] ?? SimulatedClickCounts()
     return BillingKnowledge(
       campaigns: terms(of: query.campaigns), clickCounts: clicks.counts(of: query.campaigns),
-      waiting: query.isOfWaiting ? places(waitingIn: partition) : [])
+      waiting: query.isOfWaiting ? waitingBudgets(in: partition) : [])
   }
 
   private func terms(of query: Set<CampaignID>) -> [CampaignID: CampaignTerms] {
@@ -135,7 +135,7 @@ struct BillingTables: SimulatedTables {
   mutating func apply(_ batch: CommitBatch<BillingService>, for context: InstanceContext) -> CommitResult {
     guard let settlement = try? settled(batch) else { return CommitResult() }
     keep(settlement, of: batch)
-    for place in settlement.exhausted where batch.effects.asks.contains(where: { $0.place == place }) {
+    for budget in settlement.exhausted where batch.effects.asks.contains(where: { $0.budget == budget }) {
       context.world.coverage.note(.budgetExhausted)
     }
     return CommitResult(messages: settlement.grants)
@@ -190,7 +190,7 @@ struct BillingTables: SimulatedTables {
   static func message(_ id: UInt64, _ row: Budgets.Allotment) -> NumberedMessage {
     BillingService.message(
       AllotmentGrant(
-        allotment: id, ordinal: row.ordinal, campaign: row.place.campaign, budgetDay: row.place.day,
+        allotment: id, ordinal: row.ordinal, campaign: row.budget.campaign, budgetDay: row.budget.day,
         amount: Nanos(row.granted), serveUntil: row.serveUntil, clickRates: row.clickRates),
       partition: row.partition, grantedAt: row.grantedAt)
   }

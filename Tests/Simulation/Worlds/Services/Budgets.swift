@@ -39,7 +39,7 @@ struct Budgets: Equatable {
   struct Allotment: Equatable {
     var partition: Int32
     var ordinal: Int64
-    var place: BudgetPlace
+    var budget: BudgetKey
     var granted: Int64
     var amount: Int64
     var charged: Int64 = 0
@@ -64,28 +64,28 @@ struct Budgets: Equatable {
   var daily: [CampaignID: Int128] = [:]
   var allotments: [UInt64: Allotment] = [:]
 
-  static func keys(_ place: BudgetPlace) -> [Key] {
+  static func keys(_ budget: BudgetKey) -> [Key] {
     [
-      .account(place.advertiser, place.currency), .campaign(place.campaign), .day(place.campaign, place.day),
+      .account(budget.advertiser, budget.currency), .campaign(budget.campaign), .day(budget.campaign, budget.day),
     ]
   }
 
   /// What may still be set aside or charged; nothing where a row is not there.
-  func free(_ place: BudgetPlace) -> Int128 { least(of: \.free, place) }
+  func free(_ budget: BudgetKey) -> Int128 { least(of: \.free, budget) }
 
-  /// The least that a place's rows say; nothing where a row is not there.
-  func least(of figure: (Level) -> Int128, _ place: BudgetPlace) -> Int128 {
-    Self.keys(place).map { key in levels[key].map(figure) ?? 0 }.min() ?? 0
+  /// The least that a budget's rows say; nothing where a row is not there.
+  func least(of figure: (Level) -> Int128, _ budget: BudgetKey) -> Int128 {
+    Self.keys(budget).map { key in levels[key].map(figure) ?? 0 }.min() ?? 0
   }
 
-  mutating func openDay(_ place: BudgetPlace) {
-    let key = Key.day(place.campaign, place.day)
-    guard levels[key] == nil, let campaign = levels[.campaign(place.campaign)] else { return }
-    levels[key] = Level(requested: daily[place.campaign] ?? campaign.requested)
+  mutating func openDay(_ budget: BudgetKey) {
+    let key = Key.day(budget.campaign, budget.day)
+    guard levels[key] == nil, let campaign = levels[.campaign(budget.campaign)] else { return }
+    levels[key] = Level(requested: daily[budget.campaign] ?? campaign.requested)
   }
 
-  mutating func move(_ place: BudgetPlace, allotted: Int128 = 0, charged: Int128 = 0, waiting: Int128 = 0) {
-    for key in Self.keys(place) {
+  mutating func move(_ budget: BudgetKey, allotted: Int128 = 0, charged: Int128 = 0, waiting: Int128 = 0) {
+    for key in Self.keys(budget) {
       levels[key]?.waiting += waiting
       levels[key]?.allotted += allotted
       levels[key]?.charged += charged
@@ -93,8 +93,8 @@ struct Budgets: Equatable {
   }
 
   /// Lowers what is funded to what is asked for, as far as what is spent allows, and checks I5.
-  mutating func check(_ place: BudgetPlace) throws(Broken) {
-    for key in Self.keys(place) {
+  mutating func check(_ budget: BudgetKey) throws(Broken) {
+    for key in Self.keys(budget) {
       guard let level = levels[key] else { continue }
       let spent = level.allotted + level.charged
       levels[key]?.funded = min(level.funded, max(level.requested, spent))

@@ -10,7 +10,7 @@ extension BillingTables {
     /// The partition's events that wait, in their order.
     var waiting: [Waiter]
     /// Where something waits: what follows waits as well.
-    var blocked: Set<BudgetPlace> = []
+    var blocked: Set<BudgetKey> = []
     /// How many that waited have their fate now.
     var readyCount = 0
     var rows: [ChargeRow] = []
@@ -18,22 +18,22 @@ extension BillingTables {
     var drawn: [ChargeRow] = []
     var grants: [NumberedMessage] = []
     /// Where an ask found less than one ad's full price.
-    var exhausted: [BudgetPlace] = []
+    var exhausted: [BudgetKey] = []
   }
 
   func settled(_ batch: CommitBatch<BillingService>) throws(Budgets.Broken) -> Settlement {
     let effects = batch.effects
     var settlement = Settlement(budgets: budgets, waiting: waiting[batch.partition] ?? [])
-    let places = effects.places.sorted()
+    let budgets = effects.budgets.sorted()
     for (id, amount) in effects.allotmentCharges { try charge(id, amount, batch, &settlement.budgets) }
-    for place in places { settlement.budgets.openDay(place) }
+    for budget in budgets { settlement.budgets.openDay(budget) }
     for close in effects.closes { try self.close(close, batch, &settlement.budgets) }
     for end in effects.ends { try self.end(end, batch, &settlement.budgets) }
-    for place in places { settleWaiting(at: place, batch, &settlement) }
+    for budget in budgets { settleWaiting(at: budget, batch, &settlement) }
     for draw in effects.draws { settle(draw, batch, &settlement) }
     for ask in effects.asks { grant(ask, batch, &settlement) }
     if sabotage == nil || sabotage?.keepsConstraints == true {
-      for place in places { try settlement.budgets.check(place) }
+      for budget in budgets { try settlement.budgets.check(budget) }
     }
     for charge in effects.charges where charge.fate != .drawing {
       settlement.rows.append(
@@ -42,21 +42,21 @@ extension BillingTables {
     return settlement
   }
 
-  /// What waits at a place, in the order in which it began to.
+  /// What waits at a budget, in the order in which it began to.
   private func settleWaiting(
-    at place: BudgetPlace, _ batch: CommitBatch<BillingService>, _ settlement: inout Settlement
+    at budget: BudgetKey, _ batch: CommitBatch<BillingService>, _ settlement: inout Settlement
   ) {
-    let here = settlement.waiting.filter { $0.draw.place == place }
+    let here = settlement.waiting.filter { $0.draw.budget == budget }
     for waiter in here {
       guard settlement.readyCount < BillingSettings.readyMaximum,
-        let fate = fate(of: waiter.price, isLate: false, at: place, settlement.budgets), fate != .waiting
+        let fate = fate(of: waiter.price, isLate: false, at: budget, settlement.budgets), fate != .waiting
       else {
-        settlement.blocked.insert(place)
+        settlement.blocked.insert(budget)
         return
       }
       settlement.readyCount += 1
       settlement.waiting.removeAll { $0.charge == waiter.charge }
-      settlement.budgets.move(place, waiting: -waiter.price)
+      settlement.budgets.move(budget, waiting: -waiter.price)
       decide(waiter, fate, batch, &settlement)
     }
   }
@@ -65,28 +65,28 @@ extension BillingTables {
     _ draw: BillingEffects.Draw, _ batch: CommitBatch<BillingService>, _ settlement: inout Settlement
   ) {
     let waiter = Waiter(charge: batch.effects.charges[draw.charge], draw: draw)
-    var fate = fate(of: waiter.price, isLate: draw.isLate, at: draw.place, settlement.budgets) ?? .unfunded
+    var fate = fate(of: waiter.price, isLate: draw.isLate, at: draw.budget, settlement.budgets) ?? .unfunded
     // In their order: behind what waits everything waits.
-    if fate == .charged, !draw.isLate, settlement.blocked.contains(draw.place) { fate = .waiting }
+    if fate == .charged, !draw.isLate, settlement.blocked.contains(draw.budget) { fate = .waiting }
     guard fate == .waiting else { return decide(waiter, fate, batch, &settlement) }
-    settlement.blocked.insert(draw.place)
+    settlement.blocked.insert(draw.budget)
     settlement.waiting.append(waiter)
-    settlement.budgets.move(draw.place, waiting: waiter.price)
+    settlement.budgets.move(draw.budget, waiting: waiter.price)
   }
 
   /// What a budget does for a price now.
-  private func fate(of price: Int128, isLate: Bool, at place: BudgetPlace, _ budgets: Budgets) -> ChargeFate? {
+  private func fate(of price: Int128, isLate: Bool, at budget: BudgetKey, _ budgets: Budgets) -> ChargeFate? {
     if sabotage == .chargeBeyondBudget { return .charged }
-    if isLate { return price <= budgets.least(of: \.spare, place) ? .charged : .late }
-    if price <= budgets.free(place) { return .charged }
-    let mayReturn = price <= budgets.least(of: \.left, place) && sabotage != .neverWait
+    if isLate { return price <= budgets.least(of: \.spare, budget) ? .charged : .late }
+    if price <= budgets.free(budget) { return .charged }
+    let mayReturn = price <= budgets.least(of: \.left, budget) && sabotage != .neverWait
     return mayReturn ? .waiting : .unfunded
   }
 
   private func decide(
     _ waiter: Waiter, _ fate: ChargeFate, _ batch: CommitBatch<BillingService>, _ settlement: inout Settlement
   ) {
-    if fate == .charged { settlement.budgets.move(waiter.draw.place, charged: waiter.price) }
+    if fate == .charged { settlement.budgets.move(waiter.draw.budget, charged: waiter.price) }
     var charge = waiter.charge
     charge.fate = fate
     let developer = fate == .late ? 0 : waiter.draw.developer.value
@@ -137,7 +137,7 @@ extension BillingTables {
     budgets.allotments[close.allotment]?.used = close.used.value
     budgets.allotments[close.allotment]?.clickReserve = max(min(close.usedForClicks.value, after), row.clicksCharged)
     let times: Int128 = sabotage == .returnTwice ? 2 : 1
-    budgets.move(close.place, allotted: -Int128(row.amount - after) * times)
+    budgets.move(close.budget, allotted: -Int128(row.amount - after) * times)
   }
 
   private func end(
@@ -149,13 +149,13 @@ extension BillingTables {
     budgets.allotments[end.allotment]?.state = 3
     budgets.allotments[end.allotment]?.amount = row.charged
     budgets.allotments[end.allotment]?.clickReserve = row.clicksCharged
-    budgets.move(end.place, allotted: -Int128(row.amount), charged: Int128(row.charged))
+    budgets.move(end.budget, allotted: -Int128(row.amount), charged: Int128(row.charged))
   }
 
   private func grant(
     _ ask: BillingEffects.Ask, _ batch: CommitBatch<BillingService>, _ settlement: inout Settlement
   ) {
-    let free = settlement.budgets.least(of: \.spare, ask.place)
+    let free = settlement.budgets.least(of: \.spare, ask.budget)
     let price = Int128(ask.fullPrice.value)
     let count = Int128(batch.effects.partitionCount)
     let wanted = max(Int128(ask.usedLastMinute.value), price)
@@ -167,23 +167,23 @@ extension BillingTables {
       ? settings.quietServeMilliseconds
       : wanted * count <= free ? settings.usualServeMilliseconds : settings.scarceServeMilliseconds
     let until = min(ask.endsAt, batch.committedAt.advanced(byMilliseconds: serve))
-    if free < price { settlement.exhausted.append(ask.place) }
+    if free < price { settlement.exhausted.append(ask.budget) }
     guard free >= price || sabotage == .grantUnbounded, until > batch.committedAt else { return }
     let isKnown = settlement.budgets.allotments.values.contains {
-      $0.partition == batch.partition && $0.place.campaign == ask.place.campaign && $0.place.day == ask.place.day
+      $0.partition == batch.partition && $0.budget.campaign == ask.budget.campaign && $0.budget.day == ask.budget.day
         && $0.ordinal == ask.ordinal
     }
     guard !isKnown || sabotage == .grantTwice else { return }
     let sequence = batch.outputs[0].position.nextSequence + Int64(settlement.grants.count)
     let isScarce = free - granted < Int128(ask.clickPrice.value) * Int128(settings.scarceClicks)
     let row = Budgets.Allotment(
-      partition: batch.partition, ordinal: ask.ordinal, place: ask.place, granted: Int64(granted),
+      partition: batch.partition, ordinal: ask.ordinal, budget: ask.budget, granted: Int64(granted),
       amount: Int64(granted), clickRates: isScarce ? ClickRateBounds(others: 1_000_000) : ask.clickRates,
       campaignFree: Int64(max(0, min(free - granted, Int128(Int64.max)))), serveUntil: until,
       batch: batch.number, grantedAt: batch.committedAt)
     let id = AllotmentID.make(partition: batch.partition, sequence: sequence)
     settlement.budgets.allotments[id] = row
-    settlement.budgets.move(ask.place, allotted: granted)
+    settlement.budgets.move(ask.budget, allotted: granted)
     settlement.grants.append(Self.message(id, row))
   }
 }

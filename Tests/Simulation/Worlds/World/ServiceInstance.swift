@@ -47,8 +47,8 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
   private var world: World { context.world }
   private var now: Int64 { world.time.milliseconds }
 
-  private func place(_ input: Int, _ partition: Int32) -> LogPlace {
-    LogPlace(topic: service.inputs[input].topic, partition: partition)
+  private func logID(_ input: Int, _ partition: Int32) -> LogID {
+    LogID(topic: service.inputs[input].topic, partition: partition)
   }
 
   // MARK: Ownership
@@ -109,13 +109,13 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
 
   /// False: the log no longer has what is to be read.
   private func read(_ input: Int, _ partition: Int32, _ limit: Int) -> Bool {
-    let place = place(input, partition)
+    let logID = logID(input, partition)
     guard let position = consumer.position(of: partition, input: input) else { return true }
     if world.isFaulty, world.random.chance(30) {
       world.coverage.note(.partitionUnreadable)
       return true
     }
-    let log = world.log[place]
+    let log = world.log[logID]
     guard position.incarnation == log.incarnation, (log.firstOffset...log.endOffset).contains(position.offset) else {
       return false
     }
@@ -190,7 +190,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
   func watchEnds(_ partition: Int32) {
     if seenEnds[partition, default: []].isEmpty || world.random.chance(300) {
       for (input, declaration) in service.inputs.enumerated() where !declaration.isSequenced {
-        let offset = world.log[place(input, partition)].endOffset
+        let offset = world.log[logID(input, partition)].endOffset
         seenEnds[partition, default: []].append(
           .confirmEnd(partition, input: input, offset: offset, asked: context.clock.now()))
       }
@@ -228,7 +228,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
   func isCaughtUp(_ partition: Int32) -> Bool {
     guard let pipeline = worker.pipelines[partition] else { return false }
     let isRead = service.inputs.indices.allSatisfy {
-      pipeline.nextOffsets[$0] >= world.log[place($0, partition)].endOffset
+      pipeline.nextOffsets[$0] >= world.log[logID($0, partition)].endOffset
     }
     let row = books.row(partition)
     return isRead && !pipeline.hasBacklog && row.outbox.isEmpty

@@ -1,11 +1,11 @@
 import Pipeline
 
 /// A topic and partition.
-struct LogPlace: Hashable, Comparable, CustomStringConvertible {
+struct LogID: Hashable, Comparable, CustomStringConvertible {
   var topic: String
   var partition: Int32
 
-  static func < (left: LogPlace, right: LogPlace) -> Bool {
+  static func < (left: LogID, right: LogID) -> Bool {
     (left.topic, left.partition) < (right.topic, right.partition)
   }
 
@@ -56,74 +56,74 @@ final class SimulatedLog {
   /// In thousandths: how often offsets are left out before a record, as transaction markers do.
   var holePermille = 0
   private(set) var holeCount = 0
-  private(set) var logs: [LogPlace: PartitionLog] = [:]
+  private(set) var logs: [LogID: PartitionLog] = [:]
   private var counts: [String: Int32] = [:]
   /// Told of each record, before it is there.
-  var willAppend: (LogPlace, OutgoingMessage) -> Void = { _, _ in }
+  var willAppend: (LogID, OutgoingMessage) -> Void = { _, _ in }
 
   init(time: VirtualTime) { self.time = time }
 
   /// Makes a topic, or more partitions of one.
   func create(_ topic: String, partitions: Int32) {
     for partition in partitionCount(topic)..<partitions {
-      logs[LogPlace(topic: topic, partition: partition)] = PartitionLog()
+      logs[LogID(topic: topic, partition: partition)] = PartitionLog()
     }
     counts[topic] = partitions
   }
 
   func partitionCount(_ topic: String) -> Int32 { counts[topic] ?? 0 }
 
-  func has(_ place: LogPlace) -> Bool { logs[place] != nil }
+  func has(_ logID: LogID) -> Bool { logs[logID] != nil }
 
-  subscript(place: LogPlace) -> PartitionLog { logs[place] ?? PartitionLog() }
+  subscript(logID: LogID) -> PartitionLog { logs[logID] ?? PartitionLog() }
 
   /// The broker's time.
   var now: Int64 { time.milliseconds + skewMilliseconds }
 
   /// The timestamp that the next record gets.
-  func nextTimestamp(_ place: LogPlace) -> Int64 {
-    regressionMilliseconds > 0 ? now : max(now, self[place].lastTimestamp)
+  func nextTimestamp(_ logID: LogID) -> Int64 {
+    regressionMilliseconds > 0 ? now : max(now, self[logID].lastTimestamp)
   }
 
   func append(_ message: OutgoingMessage, event: Int? = nil, timestamp: Int64? = nil, using random: inout SeededRandom)
   {
-    let place = LogPlace(topic: message.topic, partition: message.partition)
-    guard logs[place] != nil else { return }
-    willAppend(place, message)
+    let logID = LogID(topic: message.topic, partition: message.partition)
+    guard logs[logID] != nil else { return }
+    willAppend(logID, message)
     if holePermille > 0, random.chance(holePermille) {
-      logs[place]?.endOffset += Int64(random.number(1...3))
+      logs[logID]?.endOffset += Int64(random.number(1...3))
       holeCount += 1
     }
-    var stamp = timestamp ?? nextTimestamp(place)
+    var stamp = timestamp ?? nextTimestamp(logID)
     if timestamp == nil, regressionMilliseconds > 0 { stamp -= random.milliseconds(0...regressionMilliseconds) }
-    let offset = self[place].endOffset
+    let offset = self[logID].endOffset
     let record = LogRecord(
       offset: offset, timestamp: stamp, message: message,
       contentHash: Self.hash(key: message.key, value: message.value), event: event)
-    logs[place]?.records.append(record)
-    logs[place]?.endOffset = offset + 1
-    logs[place]?.lastTimestamp = stamp
+    logs[logID]?.records.append(record)
+    logs[logID]?.endOffset = offset + 1
+    logs[logID]?.lastTimestamp = stamp
   }
 
   /// Retention: the log begins at `offset` now.
-  func removeBefore(_ offset: Int64, in place: LogPlace) {
-    let first = max(self[place].firstOffset, min(offset, self[place].endOffset))
-    logs[place]?.firstOffset = first
+  func removeBefore(_ offset: Int64, in logID: LogID) {
+    let first = max(self[logID].firstOffset, min(offset, self[logID].endOffset))
+    logs[logID]?.firstOffset = first
   }
 
   /// The topic was deleted and made again.
-  func replace(_ place: LogPlace) {
-    guard var log = logs[place] else { return }
+  func replace(_ logID: LogID) {
+    guard var log = logs[logID] else { return }
     log.past.append((log.records, log.endOffset))
     log.incarnation += 1
     log.firstOffset = 0
     log.endOffset = 0
     log.records = []
-    logs[place] = log
+    logs[logID] = log
   }
 
-  func probe(_ place: LogPlace, lastOffset: Int64?) -> TopicProbe {
-    let log = self[place]
+  func probe(_ logID: LogID, lastOffset: Int64?) -> TopicProbe {
+    let log = self[logID]
     var identity: RecordIdentity?
     if let lastOffset, lastOffset >= log.firstOffset, lastOffset < log.endOffset,
       let record = log.records(from: lastOffset, limit: 1).first, record.offset == lastOffset

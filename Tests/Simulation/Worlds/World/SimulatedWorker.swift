@@ -151,14 +151,14 @@ final class SimulatedWorker<Tables: SimulatedTables> {
       _ = try pipeline.open(by: claim) { lastOffsets throws(PipelineError) in
         _ = try context.fate(of: .probe)
         return lastOffsets.enumerated().map { input, lastOffset in
-          let place = LogPlace(topic: service.inputs[input].topic, partition: partition)
-          books.begin(partition, input: input, in: world.log[place])
-          return world.log.probe(place, lastOffset: lastOffset)
+          let logID = LogID(topic: service.inputs[input].topic, partition: partition)
+          books.begin(partition, input: input, in: world.log[logID])
+          return world.log.probe(logID, lastOffset: lastOffset)
         }
       }
       pipelines[partition] = pipeline
       incarnations[partition] = books.inputTopics.map {
-        world.log[LogPlace(topic: $0, partition: partition)].incarnation
+        world.log[LogID(topic: $0, partition: partition)].incarnation
       }
       perform(state.opened(partition, epoch: pipeline.ownEpoch, pipeline.standing))
     } catch {
@@ -173,9 +173,9 @@ final class SimulatedWorker<Tables: SimulatedTables> {
     guard asPerson, case .logReplaced(let topic, _, _) = error, let input = books.inputTopics.firstIndex(of: topic)
     else { return }
     world.coverage.note(.logReplaced)
-    let place = LogPlace(topic: topic, partition: partition)
-    let incarnation = world.log[place].incarnation
-    if incarnation == books.row(partition).incarnations[input] { world.fail("\(place) is called replaced and is not") }
+    let logID = LogID(topic: topic, partition: partition)
+    let incarnation = world.log[logID].incarnation
+    if incarnation == books.row(partition).incarnations[input] { world.fail("\(logID) is called replaced and is not") }
     books.acceptLog(partition, input: input, incarnation: incarnation)
   }
 }

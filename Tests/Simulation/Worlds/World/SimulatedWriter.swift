@@ -9,7 +9,7 @@ final class SimulatedWriter: TopicWriter {
   }
 
   private unowned let context: InstanceContext
-  private var inFlight: [LogPlace: [InFlight]] = [:]
+  private var inFlight: [LogID: [InFlight]] = [:]
   private var reports: [Receipt] = []
   private(set) var isDown = false
   /// Rebuilt, and the partitions have not been told yet.
@@ -26,15 +26,15 @@ final class SimulatedWriter: TopicWriter {
         throw .producerUnavailable("the partitions do not know of the producer that was made anew")
       }
     }
-    let place = LogPlace(topic: message.topic, partition: message.partition)
-    if !context.world.log.has(place) {
+    let logID = LogID(topic: message.topic, partition: message.partition)
+    if !context.world.log.has(logID) {
       // A partition that the topic does not have yet: what must arrive ends the producer and is sent again.
       guard receipt != nil else { return }
       context.world.coverage.note(.sentToPartitionOfLater)
       fail()
-      throw .producerUnavailable("there is no \(place)")
+      throw .producerUnavailable("there is no \(logID)")
     }
-    inFlight[place, default: []].append(InFlight(message: message, receipt: receipt))
+    inFlight[logID, default: []].append(InFlight(message: message, receipt: receipt))
     if case .crashAfter = fate { context.isDead = true }
   }
 
@@ -42,11 +42,11 @@ final class SimulatedWriter: TopicWriter {
 
   /// Some of what is in flight becomes records.
   func progress(everything: Bool = false) {
-    for place in inFlight.keys.sorted() {
-      let waiting = inFlight[place] ?? []
+    for logID in inFlight.keys.sorted() {
+      let waiting = inFlight[logID] ?? []
       let count = everything ? waiting.count : context.random.number(0...waiting.count)
       deliver(waiting.prefix(count), isReported: true)
-      inFlight[place] = count == waiting.count ? nil : Array(waiting.dropFirst(count))
+      inFlight[logID] = count == waiting.count ? nil : Array(waiting.dropFirst(count))
     }
   }
 
@@ -77,8 +77,8 @@ final class SimulatedWriter: TopicWriter {
 
   /// What was in flight arrives in part, later than its sender lived.
   func loseInFlight() {
-    for place in inFlight.keys.sorted() {
-      let waiting = inFlight[place] ?? []
+    for logID in inFlight.keys.sorted() {
+      let waiting = inFlight[logID] ?? []
       let count = context.random.number(0...waiting.count)
       deliver(waiting.prefix(count), isReported: false)
       if count < waiting.count { context.world.coverage.note(.droppedInFlight, waiting.count - count) }
@@ -98,6 +98,6 @@ final class SimulatedWriter: TopicWriter {
   /// What is in flight when the instance dies: the broker may still get it.
   func takeInFlight() -> [OutgoingMessage] {
     defer { inFlight = [:] }
-    return inFlight.keys.sorted().flatMap { place in (inFlight[place] ?? []).map(\.message) }
+    return inFlight.keys.sorted().flatMap { logID in (inFlight[logID] ?? []).map(\.message) }
   }
 }

@@ -71,7 +71,7 @@ extension World {
     }
     return (0..<partitionCount).map { partition in
       let row = fleet.books.partitions[partition]
-      let ends = fleet.books.inputTopics.map { log[LogPlace(topic: $0, partition: partition)].endOffset }
+      let ends = fleet.books.inputTopics.map { log[LogID(topic: $0, partition: partition)].endOffset }
       return
         "\(partition): inputs \(row?.inputs.map { "\($0.nextOffset)/\($0.consumedSequence)" } ?? []) of \(ends), outputs "
         + "\(row?.outputs.map { "\($0.confirmedSequence)/\($0.nextSequence)" } ?? []), outbox \(row?.outbox.count ?? 0)"

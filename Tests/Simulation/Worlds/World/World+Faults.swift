@@ -59,17 +59,17 @@ extension World {
   private static let internalTopics = [Topic.acceptedImpressions, .acceptedClicks, .usage, .budgets]
   private static let clientTopics = [Topic.requests, .impressions, .clicks]
 
-  private func place(_ topics: [Topic]) -> LogPlace {
+  private func logID(_ topics: [Topic]) -> LogID {
     let topic = random.pick(topics).name
-    return LogPlace(topic: topic, partition: Int32(random.number(0...Int(log.partitionCount(topic)) - 1)))
+    return LogID(topic: topic, partition: Int32(random.number(0...Int(log.partitionCount(topic)) - 1)))
   }
 
   /// What a producer sent comes into the log; of our own topics seldom as something that does not decode.
   func deliver(_ message: OutgoingMessage) {
-    let place = LogPlace(topic: message.topic, partition: message.partition)
-    if let sequence = audit(message, appendedTo: place) { auditOrder(sequence, in: place) }
+    let logID = LogID(topic: message.topic, partition: message.partition)
+    if let sequence = audit(message, appendedTo: logID) { auditOrder(sequence, in: logID) }
     var message = message
-    if isFaulty, Self.internalTopics.contains(where: { $0.name == place.topic }), random.chance(15) {
+    if isFaulty, Self.internalTopics.contains(where: { $0.name == logID.topic }), random.chance(15) {
       coverage.note(.recordCorrupted)
       message.value = message.value.map { Array($0.prefix($0.count / 2)) }
     }
@@ -79,16 +79,16 @@ extension World {
   }
 
   /// Whoever publishes leaves no sequence out, whichever log stands there by now.
-  private func auditOrder(_ sequence: Int64, in place: LogPlace) {
-    let highest = highestSequences[place] ?? 0
-    if sequence > highest + 1 { fail("\(place): sequence \(sequence) came after \(highest)") }
-    highestSequences[place] = max(highest, sequence)
+  private func auditOrder(_ sequence: Int64, in logID: LogID) {
+    let highest = highestSequences[logID] ?? 0
+    if sequence > highest + 1 { fail("\(logID): sequence \(sequence) came after \(highest)") }
+    highestSequences[logID] = max(highest, sequence)
   }
 
   /// The broker has an old record once more behind newer ones, or the whole topic.
   private func repeatRecords() {
-    let place = place(Self.internalTopics)
-    let records = log[place].records
+    let logID = logID(Self.internalTopics)
+    let records = log[logID].records
     guard !records.isEmpty else { return }
     coverage.note(.recordAppendedTwice)
     isAudited = true
@@ -104,13 +104,13 @@ extension World {
   /// Retention removes records, read or not. What clients told is gone then, and is recorded as lost.
   private func retain() {
     let isOfClients = random.chance(250)
-    let place = place(isOfClients ? Self.clientTopics : Self.internalTopics)
-    let end = log[place].endOffset
+    let logID = logID(isOfClients ? Self.clientTopics : Self.internalTopics)
+    let end = log[logID].endOffset
     guard end > 0 else { return }
-    log.removeBefore(random.milliseconds(0...end), in: place)
+    log.removeBefore(random.milliseconds(0...end), in: logID)
     for fleet in fleets {
-      guard let input = fleet.books.inputTopics.firstIndex(of: place.topic),
-        fleet.books.partitions[place.partition]?.inputs[input].nextOffset ?? 0 < log[place].firstOffset
+      guard let input = fleet.books.inputTopics.firstIndex(of: logID.topic),
+        fleet.books.partitions[logID.partition]?.inputs[input].nextOffset ?? 0 < log[logID].firstOffset
       else { continue }
       coverage.note(isOfClients ? .retentionPastClients : .retentionPastConsumer)
     }
@@ -119,10 +119,10 @@ extension World {
   /// A topic was deleted and made again.
   private func replaceLog() {
     let isOfClients = random.chance(250)
-    let place = place(isOfClients ? Self.clientTopics : Self.internalTopics)
-    guard log[place].endOffset > 0, random.chance(300) else { return }
+    let logID = logID(isOfClients ? Self.clientTopics : Self.internalTopics)
+    guard log[logID].endOffset > 0, random.chance(300) else { return }
     if isOfClients { coverage.note(.clientTopicReplaced) }
-    log.replace(place)
+    log.replace(logID)
     // It takes time: no record of the new log has the content and the time of one that stood at its offset.
     time.advance(byMilliseconds: plan.timestampRegression + 1)
   }

@@ -24,8 +24,8 @@ final class World {
   private(set) var failures: [String] = []
   /// What is being appended was audited as it was sent.
   var isAudited = false
-  /// The highest sequence that ever came into each place of ours.
-  var highestSequences: [LogPlace: Int64] = [:]
+  /// The highest sequence that ever came into each log of ours.
+  var highestSequences: [LogID: Int64] = [:]
 
   let selection: Books<SelectionTables>
   let impressions: Books<ImpressionTables>
@@ -86,8 +86,8 @@ final class World {
     beat()
     fundBilling()
     try startFleets()
-    log.willAppend = { [unowned self] place, message in
-      if !isAudited { audit(message, appendedTo: place) }
+    log.willAppend = { [unowned self] logID, message in
+      if !isAudited { audit(message, appendedTo: logID) }
     }
   }
 

@@ -11,8 +11,8 @@ private struct Increment: PostgresStatement {
   static func decode(_ row: PostgresRow) throws(PostgresError) -> Int64 { try row.decode(0) }
 }
 
-@Suite("Pipelines and transactions")
-struct PipelineTests {
+@Suite("Statement batches and transactions")
+struct StatementBatchTests {
   private func connectionWithCounter() async throws -> PostgresConnection {
     let connection = try await TestServer.connect()
     try connection.executeScript("CREATE TABLE counter (id integer PRIMARY KEY, n bigint NOT NULL CHECK (n < 1000))")
@@ -54,7 +54,7 @@ struct PipelineTests {
     #expect(try connection.run(Increment(id: 1, by: 7)) == [7])
   }
 
-  @Test("statements and COMMIT in one pipeline; after a failure no transaction is open")
+  @Test("statements and COMMIT in one batch; after a failure no transaction is open")
   func withCommit() async throws {
     let connection = try await connectionWithCounter()
     try connection.batch { statements in
@@ -105,7 +105,7 @@ struct PipelineTests {
     #expect(try total(connection) == 3)
   }
 
-  @Test("50,000 statements with large answers in one pipeline do not deadlock")
+  @Test("50,000 statements with large answers in one batch do not deadlock")
   func large() async throws {
     let connection = try await TestServer.connect()
     let text = String(repeating: "y", count: 400)

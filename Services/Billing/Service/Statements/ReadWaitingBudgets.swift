@@ -4,19 +4,19 @@ internal import Postgres
 internal import Runtime
 
 /// Where events of a partition wait for budget.
-struct ReadWaitingPlaces: PostgresStatement {
+struct ReadWaitingBudgets: PostgresStatement {
   static let sql = """
     SELECT DISTINCT advertiser, currency, campaign, budget_day FROM billing.waiting WHERE partition = $1
     """
   let partition: Int32
   var parameters: [any PostgresValue] { [partition] }
 
-  static func decode(_ row: PostgresRow) throws(PostgresError) -> BudgetPlace {
-    try BudgetPlace(row, from: 0)
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> BudgetKey {
+    try BudgetKey(row, from: 0)
   }
 }
 
-extension BudgetPlace {
+extension BudgetKey {
   /// From a row that has advertiser, currency, campaign and budget day from that column on.
   init(_ row: PostgresRow, from first: Int) throws(PostgresError) {
     self.init(

@@ -1,7 +1,7 @@
 package import AdCore
 
-/// Where money is charged: a campaign's budget day, with the account that pays.
-package struct BudgetPlace: Hashable, Comparable, Sendable {
+/// Which budget is charged: a campaign's budget day, with the account that pays.
+package struct BudgetKey: Hashable, Comparable, Sendable {
   package var advertiser: AdvertiserID
   package var currency: Currency
   package var campaign: CampaignID
@@ -15,21 +15,21 @@ package struct BudgetPlace: Hashable, Comparable, Sendable {
     self.day = day
   }
 
-  /// The place that a served ad's terms name (I2).
+  /// The one that a served ad's terms name (I2).
   package init(_ terms: ServedTerms) {
     self.init(
       advertiser: terms.advertiser, currency: terms.currency, campaign: terms.campaign, day: terms.budgetDay)
   }
 
   /// Ascending (account, campaign, day).
-  package static func < (left: BudgetPlace, right: BudgetPlace) -> Bool {
+  package static func < (left: BudgetKey, right: BudgetKey) -> Bool {
     if left.advertiser != right.advertiser { return left.advertiser < right.advertiser }
     if left.currency != right.currency { return left.currency < right.currency }
     return left.campaign != right.campaign ? left.campaign < right.campaign : left.day < right.day
   }
 }
 
-/// The places of a batch as the database locks them: each account, campaign and day once, ascending, each naming what
+/// The budgets of a batch as the database locks them: each account, campaign and day once, ascending, each naming what
 /// it belongs to by its index from 1.
 package struct BudgetLevels: Hashable, Sendable {
   package private(set) var advertisers: [AdvertiserID] = []
@@ -38,27 +38,27 @@ package struct BudgetLevels: Hashable, Sendable {
   package private(set) var campaignAccounts: [Int32] = []
   package private(set) var days: [Int32] = []
   package private(set) var dayCampaigns: [Int32] = []
-  private var indices: [BudgetPlace: Int32] = [:]
+  private var indices: [BudgetKey: Int32] = [:]
 
-  package init(_ places: Set<BudgetPlace>) {
-    var last: BudgetPlace?
-    for place in places.sorted() {
-      let isNewAccount = last?.advertiser != place.advertiser || last?.currency != place.currency
+  package init(_ budgets: Set<BudgetKey>) {
+    var last: BudgetKey?
+    for budget in budgets.sorted() {
+      let isNewAccount = last?.advertiser != budget.advertiser || last?.currency != budget.currency
       if isNewAccount {
-        advertisers.append(place.advertiser)
-        currencies.append(place.currency)
+        advertisers.append(budget.advertiser)
+        currencies.append(budget.currency)
       }
-      if isNewAccount || last?.campaign != place.campaign {
-        campaigns.append(place.campaign)
+      if isNewAccount || last?.campaign != budget.campaign {
+        campaigns.append(budget.campaign)
         campaignAccounts.append(Int32(advertisers.count))
       }
-      days.append(place.day)
+      days.append(budget.day)
       dayCampaigns.append(Int32(campaigns.count))
-      indices[place] = Int32(days.count)
-      last = place
+      indices[budget] = Int32(days.count)
+      last = budget
     }
   }
 
-  /// The index of a place's day, from 1; 0 for a place that is not among them.
-  package func index(of place: BudgetPlace) -> Int32 { indices[place] ?? 0 }
+  /// The index of a budget's day, from 1; 0 for a budget that is not among them.
+  package func index(of budget: BudgetKey) -> Int32 { indices[budget] ?? 0 }
 }
