@@ -108,7 +108,7 @@ let tests: [Target] = [
     name: "ForeignClients", dependencies: ["CLibrdkafka"], path: "Tests/Support/ForeignClients",
     swiftSettings: touchesC),
   .target(
-    name: "TestValues", dependencies: ["AdCore", "Pipeline", "Threads"], path: "Tests/Support/Values"),
+    name: "TestValues", dependencies: ["AdCore", "AdEvents", "Pipeline", "Threads"], path: "Tests/Support/Values"),
   .target(
     name: "TestServices",
     dependencies: [
@@ -126,7 +126,7 @@ let tests: [Target] = [
   unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets", "JSON", "Records"]), unitTest("SchemaEmbedder"),
   unitTest("HTTP", ["Threads"]), unitTest("JSON"),
   unitTest("Pipeline", ["AdCore", "AdEvents", "Records", "TestValues"]),
-  unitTest("Runtime", ["AdCore", "HTTP", "Threads"]), unitTest("Threads"),
+  unitTest("Runtime", ["AdCore", "HTTP", "TestServices", "TestValues", "Threads"]), unitTest("Threads"),
   unitTest("PipelineHost", ["AdCore", "Kafka", "Pipeline", "Postgres", "Runtime"]),
   unitTest("Handbill", ["AdClient", "Threads"]),
   unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka", "Records", "Threads"]),

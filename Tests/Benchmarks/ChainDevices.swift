@@ -103,11 +103,11 @@ final class ChainDevices: Sendable {
     let client = client(UInt64(number))
     let countries = ["US", "FR", "JP", "DE", "GB"]
     let id = UUIDv7(timestamp: Self.now, randomHigh: UInt64(run), randomLow: UInt64(number))
-    let request = AdRequest(
-      requestID: id, appKey: ChainNetwork.key(of: app), app: ChainNetwork.apps[app],
-      placement: known(PlacementID("home")), clientID: client, sessionID: client,
-      country: known(Country(countries[number % countries.count])), device: .phone, requiredSizes: [], currentSize: "",
-      isInterstitial: false, deadlineMilliseconds: 10_000, replyPartition: 0, replyTopic: "", correlationID: [])
+    let request = AdRequest.sample {
+      ($0.requestID, $0.appKey, $0.app) = (id, ChainNetwork.key(of: app), ChainNetwork.apps[app])
+      ($0.clientID, $0.sessionID) = (client, client)
+      $0.country = known(Country(countries[number % countries.count]))
+    }
     let reply = CloudEventHeaders.reply(
       topic: Topic.responses(for: ChainNetwork.apps[app]), partition: 0,
       correlationID: withUnsafeBytes(of: UInt64(number).littleEndian) { Array($0) })

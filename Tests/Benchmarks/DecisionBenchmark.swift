@@ -30,7 +30,7 @@ struct DecisionBenchmark {
     var grants: [SelectionInput] = []
     for number in 0..<Self.campaigns { grants.append(.grant(try Self.grant(number))) }
     _ = decider.decide(Self.records(grants), knowing: nil, context: Self.context())
-    let payloads = try (0..<Self.requests).map { try Self.request($0).encoded() }
+    let payloads = (0..<Self.requests).map { Self.request($0).encoded() }
     var served = 0
     let time = seconds {
       for start in stride(from: 0, to: payloads.count, by: Self.batchRecords) {
@@ -80,13 +80,10 @@ struct DecisionBenchmark {
       watermark: now, consumedWatermarks: [], isRefused: false, isDuplicateSuspected: false)
   }
 
-  private static func request(_ number: Int) throws -> AdRequest {
-    let client = "client-\(number)"
-    return AdRequest(
-      requestID: UUIDv7(timestamp: now, randomHigh: 0, randomLow: UInt64(number)), appKey: key,
-      app: known(AppID("bench")), placement: known(PlacementID("home")), clientID: client, sessionID: client,
-      country: known(Country("US")), device: .phone, requiredSizes: [], currentSize: "", isInterstitial: false,
-      deadlineMilliseconds: 10_000, replyPartition: 0, replyTopic: "", correlationID: [])
+  private static func request(_ number: Int) -> AdRequest {
+    AdRequest.sample(UInt64(number), at: now) {
+      ($0.appKey, $0.app, $0.sessionID) = (key, known(AppID("bench")), $0.clientID)
+    }
   }
 
   private static func grant(_ number: Int) throws -> AllotmentGrant {

@@ -6,6 +6,7 @@ import LocalProcesses
 import Postgres
 import Records
 import Runtime
+import TestValues
 
 /// The time from request to response through Kafka, of ad selection and, beside it, of a bare echo and of an echo that
 /// commits one changed row before it answers: what nothing that keeps its decisions can do without. They are asked in
@@ -176,17 +177,15 @@ struct SelectionBenchmark {
       let id = UUIDv7(timestamp: SystemClock().now, randomHigh: 0, randomLow: UInt64(number) << 8 | UInt64(series))
       let request = Self.request(id: id, client: client)
       return (
-        KafkaPartition.of(key: client, count: Surroundings.partitions), request?.encoded() ?? [],
+        KafkaPartition.of(key: client, count: Surroundings.partitions), request.encoded(),
         Workload.headers(.adRequested, id: id)
       )
     }
   }
 
-  private static func request(id: UUIDv7, client: String) -> AdRequest? {
-    guard let app = AppID(app), let placement = PlacementID("home"), let country = Country("US") else { return nil }
-    return AdRequest(
-      requestID: id, appKey: key, app: app, placement: placement, clientID: client, sessionID: client,
-      country: country, device: .phone, requiredSizes: [], currentSize: "", isInterstitial: false,
-      deadlineMilliseconds: 10_000, replyPartition: 0, replyTopic: "", correlationID: [])
+  private static func request(id: UUIDv7, client: String) -> AdRequest {
+    AdRequest.sample {
+      ($0.requestID, $0.appKey, $0.app, $0.clientID, $0.sessionID) = (id, key, known(AppID(app)), client, client)
+    }
   }
 }

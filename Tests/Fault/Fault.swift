@@ -1,3 +1,4 @@
+import AdCore
 import TestValues
 
 /// Something that goes wrong with real processes. Whatever it is, afterwards all accounts agree.

@@ -1,3 +1,4 @@
+internal import AdCore
 internal import Runtime
 internal import Threads
 
@@ -12,7 +13,7 @@ final class Chaos: Sendable {
   init(services: [ServiceProcess], seed: UInt64, tell: @escaping @Sendable (String) -> Void) {
     let stopping = stopping
     thread = OwnerThread("chaos") {
-      var chance = SeededGenerator(seed: seed ^ 0x6368_616F_73)
+      var chance = SeededChance(seed: seed ^ 0x6368_616F_73)
       while !stopping.wait(milliseconds: Int(chance.milliseconds(Self.intervalMilliseconds))) {
         guard let service = services.randomElement(using: &chance) else { return }
         tell("kill -9 \(service.name)")

@@ -20,7 +20,7 @@ final class DeviceFleet: Sendable {
 
   /// What the planning step needs from one time to the next.
   private struct Plan {
-    var chance: SeededGenerator
+    var chance: SeededChance
     var startedAt: MonotonicTime
     var visits = 0
     var garbagePieces = 0
@@ -42,7 +42,7 @@ final class DeviceFleet: Sendable {
     transport = KafkaTransport(settings: transportSettings)
     network = UnreliableNetwork(transport, settings: settings, agenda: agenda, tally: tally)
     garbage = settings.garbagePerSecond > 0 ? try GarbageWriter(kafka, seed: settings.seed, tally: tally) : nil
-    plan = Mutex(Plan(chance: SeededGenerator(seed: settings.seed), startedAt: DeviceClock.monotonic))
+    plan = Mutex(Plan(chance: SeededChance(seed: settings.seed), startedAt: DeviceClock.monotonic))
     let agenda = agenda
     thread = OwnerThread("devices") { agenda.run() }
   }

@@ -27,17 +27,17 @@ struct DevicePopulation: Sendable {
   /// The next visit. A device keeps its country, kind and client id over its visits (its app's reset aside).
   ///
   /// Client ids are new in each run, or the network would remember the taps of an earlier one.
-  func visitor(_ chance: inout SeededGenerator) -> Visitor? {
+  func visitor(_ chance: inout SeededChance) -> Visitor? {
     let device = Int.random(in: 0..<max(1, settings.deviceCount), using: &chance)
-    var own = SeededGenerator(seed: settings.seed &+ UInt64(device) &* 0x1_0001)
-    var names = SeededGenerator(seed: settings.run &+ UInt64(device) &* 0x1_0001)
+    var own = SeededChance(seed: settings.seed &+ UInt64(device) &* 0x1_0001)
+    var names = SeededChance(seed: settings.run &+ UInt64(device) &* 0x1_0001)
     let country = own.choose(Self.countries)
     let kind: Device = own.chance(7_500) ? .phone : .pad
     let limitsTracking = own.chance(1_000)
     let clientID = names.hexadecimal(digits: 24)
     let build = own.chance(settings.testBuildBasisPoints) ? own.choose(Self.builds) : .distribution
     let app = chance.choose(apps)
-    var sessions = SeededGenerator(seed: settings.run ^ chance.next())
+    var sessions = SeededChance(seed: settings.run ^ chance.next())
     let identity = ClientIdentity(
       app: app, appKey: SeedNetwork.key(app, build), clientID: limitsTracking ? nil : clientID,
       sessionID: sessions.hexadecimal(digits: 24), country: country, device: kind)
@@ -45,7 +45,7 @@ struct DevicePopulation: Sendable {
     return Visitor(identity: identity, wish: wish, build: build)
   }
 
-  private func wish(_ device: Device, _ chance: inout SeededGenerator) -> AdSession.Wish? {
+  private func wish(_ device: Device, _ chance: inout SeededChance) -> AdSession.Wish? {
     if device == .pad, chance.chance(2_000) {
       return Self.fullScreen.map { AdSession.Wish(placement: $0, isInterstitial: true) }
     }

@@ -1,3 +1,4 @@
+internal import AdCore
 internal import AdEvents
 internal import Kafka
 internal import Records
@@ -7,7 +8,7 @@ internal import Synchronization
 final class GarbageWriter: Sendable {
   private let producer: KafkaProducer
   private let topics = [Topic.requests.name, Topic.impressions.name, Topic.clicks.name]
-  private let chance: Mutex<SeededGenerator>
+  private let chance: Mutex<SeededChance>
   private static let largestBytes = 40_000
 
   /// - Throws: `KafkaError` when the topics are not to be seen within 10 s.
@@ -18,7 +19,7 @@ final class GarbageWriter: Sendable {
         let count = reports.count { $0.error == nil }
         tally.change { $0.garbage += count }
       })
-    chance = Mutex(SeededGenerator(seed: seed ^ 0x6761_7262_6167_65))
+    chance = Mutex(SeededChance(seed: seed ^ 0x6761_7262_6167_65))
     try producer.warmUp(topics: topics, timeoutMilliseconds: 10_000)
   }
 
@@ -37,7 +38,7 @@ final class GarbageWriter: Sendable {
 
   func close() { producer.close(timeoutMilliseconds: 5_000) }
 
-  private func value(_ chance: inout SeededGenerator) -> [UInt8]? {
+  private func value(_ chance: inout SeededChance) -> [UInt8]? {
     func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &chance) } }
     switch Int.random(in: 0..<6, using: &chance) {
     case 0: return nil

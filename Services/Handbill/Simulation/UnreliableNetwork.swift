@@ -10,7 +10,7 @@ final class UnreliableNetwork: NetworkTransport {
   private let settings: SimulationSettings
   private let agenda: Agenda
   private let tally: TallyCounter
-  private let chance: Mutex<SeededGenerator>
+  private let chance: Mutex<SeededChance>
   private static let delayMilliseconds: ClosedRange<Int64> = 200...2_500
 
   init(_ transport: any NetworkTransport, settings: SimulationSettings, agenda: Agenda, tally: TallyCounter) {
@@ -18,7 +18,7 @@ final class UnreliableNetwork: NetworkTransport {
     self.settings = settings
     self.agenda = agenda
     self.tally = tally
-    chance = Mutex(SeededGenerator(seed: settings.seed ^ 0x6E65_7477_6F72_6B))
+    chance = Mutex(SeededChance(seed: settings.seed ^ 0x6E65_7477_6F72_6B))
   }
 
   func send(

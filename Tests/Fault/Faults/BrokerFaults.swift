@@ -1,3 +1,4 @@
+import AdCore
 import Glibc
 import LocalProcesses
 import TestServers

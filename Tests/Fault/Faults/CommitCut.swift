@@ -1,3 +1,4 @@
+import AdCore
 import TestServers
 import TestValues
 

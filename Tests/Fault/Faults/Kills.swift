@@ -1,3 +1,4 @@
+import AdCore
 import LocalProcesses
 import PipelineHost
 import Runtime

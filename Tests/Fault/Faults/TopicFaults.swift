@@ -1,3 +1,4 @@
+import AdCore
 import AdEvents
 import ForeignClients
 import Foundation

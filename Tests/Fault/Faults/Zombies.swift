@@ -1,3 +1,4 @@
+import AdCore
 import LocalProcesses
 import Postgres
 import TestServers

@@ -79,18 +79,19 @@ struct StrangerMessages {
   }
 
   private mutating func request(_ now: Timestamp) throws -> AdRequest {
-    guard let app = AppID([Self.app, "sudoku", "nobody"].randomElement(using: &chance) ?? Self.app),
-      let placement = PlacementID(Self.placement), let country = Country("US")
-    else { throw FaultFailure("the strangers' names are none") }
+    let app = [Self.app, "sudoku", "nobody"].randomElement(using: &chance) ?? Self.app
     let keys = [Self.appKey, Self.appKey, "seed-key-of-nobody", "'; DROP TABLE ad_selection.decision; --"]
-    return AdRequest(
-      requestID: UUIDv7(timestamp: now, randomHigh: chance.next(), randomLow: chance.next()),
-      appKey: keys.randomElement(using: &chance) ?? Self.appKey, app: app, placement: placement,
-      clientID: "\u{202E}stranger\u{1B}[31m\r\n-\(chance.number(0...100_000))", sessionID: "<script>alert(1)</script>",
-      country: country, device: .phone, requiredSizes: chance.number(0...3) == 0 ? ["=cmd()"] : [], currentSize: "",
-      isInterstitial: chance.number(0...9) == 0,
-      deadlineMilliseconds: [1, 1_000, 60_000].randomElement(using: &chance) ?? 1, replyPartition: 0, replyTopic: "",
-      correlationID: [], segments: samples.flip() ? ["{{7*7}}%n"] : [])
+    return AdRequest.sample {
+      $0.requestID = UUIDv7(timestamp: now, randomHigh: chance.next(), randomLow: chance.next())
+      $0.appKey = keys.randomElement(using: &chance) ?? Self.appKey
+      ($0.app, $0.placement) = (known(AppID(app)), known(PlacementID(Self.placement)))
+      $0.clientID = "\u{202E}stranger\u{1B}[31m\r\n-\(chance.number(0...100_000))"
+      $0.sessionID = "<script>alert(1)</script>"
+      $0.requiredSizes = chance.number(0...3) == 0 ? ["=cmd()"] : []
+      $0.isInterstitial = chance.number(0...9) == 0
+      $0.deadlineMilliseconds = [1, 1_000, 60_000].randomElement(using: &chance) ?? 1
+      $0.segments = samples.flip() ? ["{{7*7}}%n"] : []
+    }
   }
 
   private mutating func record<Message: EventMessage>(

@@ -60,14 +60,12 @@ struct Network {
     _ number: UInt64, at now: Timestamp, key: String = "live", country: String = "US",
     change: (inout AdRequest) -> Void = { _ in }
   ) throws -> AdRequest {
-    var request = AdRequest(
-      requestID: UUIDv7(timestamp: now, randomHigh: 1, randomLow: number), appKey: key, app: app.id,
-      placement: try #require(PlacementID("home")), clientID: "client-\(number)", sessionID: "session",
-      country: try #require(Country(country)), device: .phone, requiredSizes: [], currentSize: "",
-      isInterstitial: false, deadlineMilliseconds: 10_000, replyPartition: 0, replyTopic: "ads.responses.weather",
-      correlationID: [4, 2])
-    change(&request)
-    return request
+    let country = try #require(Country(country))
+    return AdRequest.sample(number, at: now) {
+      ($0.appKey, $0.app, $0.country) = (key, app.id, country)
+      ($0.replyTopic, $0.correlationID) = ("ads.responses.weather", [4, 2])
+      change(&$0)
+    }
   }
 
   func grant(_ id: UInt64, ordinal: Int64 = 1, amount: Int64, until: Timestamp, day: Int32) -> AllotmentGrant {

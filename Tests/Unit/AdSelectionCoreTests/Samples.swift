@@ -121,12 +121,10 @@ struct Samples {
     _ number: UInt64 = 1, key: [UInt8] = Samples.liveKey, arrival: Timestamp = Samples.now,
     change: (inout AdRequest) -> Void = { _ in }
   ) throws -> SampleRequest {
-    var request = AdRequest(
-      requestID: UUIDv7(timestamp: arrival, randomHigh: 1, randomLow: number), appKey: "key", app: apps[0].id,
-      placement: try #require(PlacementID("home")), clientID: "client-\(number)", sessionID: "session",
-      country: try #require(Country("US")), device: .phone, requiredSizes: [], currentSize: "",
-      isInterstitial: false, deadlineMilliseconds: 2_000, replyPartition: 0, replyTopic: "", correlationID: [])
-    change(&request)
+    let request = AdRequest.sample(number, at: arrival) {
+      ($0.appKey, $0.app, $0.deadlineMilliseconds) = ("key", apps[0].id, 2_000)
+      change(&$0)
+    }
     return SampleRequest(
       request: request, appKeyHash: key, clientHash: number, partition: 3, arrival: arrival)
   }

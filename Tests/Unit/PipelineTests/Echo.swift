@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import Synchronization
+import TestValues
 
 @testable import Pipeline
 
@@ -162,18 +163,11 @@ final class EchoWriter: TopicWriter {
   }
 }
 
-/// Stands until it is set.
-final class EchoClock: Clock {
-  private let milliseconds = Mutex<Int64>(1_000_000)
-  func advance(milliseconds: Int64) { self.milliseconds.withLock { $0 += milliseconds } }
-  func now() -> Timestamp { Timestamp(milliseconds: milliseconds.withLock { $0 }) }
-}
-
 /// One partition of the echo.
 final class EchoPartition {
   let store = EchoStore()
   let writer = EchoWriter()
-  let clock = EchoClock()
+  let clock = MovingClock(Timestamp(milliseconds: 1_000_000))
   let pipeline: PartitionPipeline<EchoStore, EchoWriter>
   private(set) var alarms: [PipelineAlarm] = []
   private var offsets: [Int64] = [0, 0]
@@ -214,7 +208,7 @@ final class EchoPartition {
 
   /// Time passes, and nothing arrives.
   func later(seconds: Int64) throws {
-    clock.advance(milliseconds: seconds * 1_000)
+    clock.advance(byMilliseconds: seconds * 1_000)
     _ = try pipeline.tick()
   }
 }

@@ -1,3 +1,4 @@
+import AdCore
 import Pipeline
 import TestValues
 import Testing

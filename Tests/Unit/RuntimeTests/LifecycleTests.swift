@@ -1,6 +1,8 @@
 import Foundation
 import HTTP
 import Synchronization
+import TestServices
+import TestValues
 import Testing
 import Threads
 
@@ -61,17 +63,17 @@ struct HealthTests {
 
   @Test("liveness fails when a loop has been silent for too long, and only then")
   func liveness() {
-    let clock = ManualClock()
-    let health = Health(clock: clock)
+    let clock = standingClock()
+    let health = Health(clock: MovingTime(clock))
     let heartbeat = health.heartbeat("loop", ageMaximumMilliseconds: 1_000)
     _ = health.readiness("database")
-    clock.advance(milliseconds: 1_000)
+    clock.advance(byMilliseconds: 1_000)
     #expect(answer(health.liveness()).status == 200)
-    clock.advance(milliseconds: 1)
+    clock.advance(byMilliseconds: 1)
     #expect(answer(health.liveness()).status == 503)
     heartbeat.beat()
     #expect(answer(health.liveness()).status == 200)
-    clock.advance(milliseconds: 5_000)
+    clock.advance(byMilliseconds: 5_000)
     health.remove(heartbeat)
     #expect(answer(health.liveness()).status == 200)
   }

@@ -1,6 +1,8 @@
 import AdCore
 import Foundation
 import Synchronization
+import TestServices
+import TestValues
 import Testing
 
 @testable import Runtime
@@ -11,12 +13,8 @@ final class CapturingSink: LogSink {
   func write(_ line: String) { captured.withLock { $0.append(line) } }
 }
 
-final class ManualClock: TimeSource {
-  private let time = Atomic<Int64>(1_784_000_000_123)
-  var now: Timestamp { Timestamp(milliseconds: monotonicMilliseconds) }
-  var monotonicMilliseconds: Int64 { time.load(ordering: .relaxed) }
-  func advance(milliseconds: Int64) { time.wrappingAdd(milliseconds, ordering: .relaxed) }
-}
+/// A clock that stands at 2026-07-14T03:33:20.123Z until a test moves it.
+func standingClock() -> MovingClock { MovingClock(Timestamp(milliseconds: 1_784_000_000_123)) }
 
 @Suite("Logging")
 struct LoggingTests {
@@ -27,7 +25,7 @@ struct LoggingTests {
 
   private func logged(_ format: LogFormat, _ text: String) throws -> String {
     let sink = CapturingSink()
-    let logger = Logger(name: "test", service: "s", format: format, sink: sink, clock: ManualClock())
+    let logger = Logger(name: "test", service: "s", format: format, sink: sink, clock: MovingTime(standingClock()))
     logger.info(text, ["name": "\(text)", "\(text)": 1])
     return try #require(sink.lines.first)
   }
@@ -84,12 +82,12 @@ struct LoggingTests {
   @Test("repeating warnings are limited per key and minute, and the rest is counted")
   func limits() {
     let sink = CapturingSink()
-    let clock = ManualClock()
-    let logger = Logger(name: "t", service: "s", format: .json, sink: sink, clock: clock)
+    let clock = standingClock()
+    let logger = Logger(name: "t", service: "s", format: .json, sink: sink, clock: MovingTime(clock))
     for _ in 0..<10 { logger.named("u").limited(.warning, key: "down", perMinute: 2, "down") }
     logger.limited(.warning, key: "other", perMinute: 2, "other")
     #expect(sink.lines.count == 3)
-    clock.advance(milliseconds: 60_000)
+    clock.advance(byMilliseconds: 60_000)
     logger.limited(.warning, key: "down", perMinute: 2, "down")
     #expect(sink.lines.last?.contains("\"left_out\":8") == true)
   }

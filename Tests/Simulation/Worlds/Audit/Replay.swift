@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import Pipeline
+import TestValues
 
 /// I4: a service run again over the records of its batches, in the order in which they were committed, on empty tables,
 /// with a crash between any two of them: each batch must decide the same.
@@ -41,7 +42,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
     committed = nil
     let pipeline = PartitionPipeline(
       service: service, partition: partition, partitionCount: batch.partitionCount, store: self, writer: self,
-      clock: FixedClock(time: batch.committedAt))
+      clock: MovingClock(batch.committedAt))
     do throws(PipelineError) {
       _ = try pipeline.open(by: PartitionClaim(owner: 1, seenEpoch: 0)) { lastOffsets in
         lastOffsets.indices.map { input in

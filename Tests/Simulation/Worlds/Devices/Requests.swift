@@ -3,6 +3,7 @@ import AdEvents
 import JSON
 import Pipeline
 import Records
+import TestValues
 
 /// Apps that ask for ads.
 extension Devices {
@@ -94,11 +95,11 @@ extension Devices {
       case .test: CatalogPlan.testKey
       case .unknown: "no-key"
       }
-    let value = AdRequest(
-      requestID: request.id, appKey: key, app: app, placement: request.placement, clientID: clientID,
-      sessionID: sessionID, country: Samples.terms.country, device: .phone, requiredSizes: [], currentSize: "",
-      isInterstitial: false, deadlineMilliseconds: request.deadline, replyPartition: request.replyPartition,
-      replyTopic: "", correlationID: [])
+    let value = AdRequest.sample {
+      ($0.requestID, $0.appKey, $0.app, $0.placement) = (request.id, key, app, request.placement)
+      ($0.clientID, $0.sessionID, $0.country) = (clientID, sessionID, Samples.terms.country)
+      ($0.deadlineMilliseconds, $0.replyPartition) = (request.deadline, request.replyPartition)
+    }
     return (request, value)
   }
 }

@@ -1,16 +1,13 @@
-/// The one source of chance of a simulation (SplitMix64): the same seed gives the same world.
+import AdCore
+
+/// The one source of chance of a simulation: the same seed gives the same world.
 struct SeededRandom: RandomNumberGenerator {
-  private var state: UInt64
+  private var chance: SeededChance
 
-  init(seed: UInt64) { state = seed &* 0xD134_2543_DE82_EF95 &+ 0x9E37_79B9 }
+  /// Neighbouring seeds begin far from each other.
+  init(seed: UInt64) { chance = SeededChance(seed: seed &* 0xD134_2543_DE82_EF95 &+ 0x9E37_79B9) }
 
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ mixed >> 31
-  }
+  mutating func next() -> UInt64 { chance.next() }
 
   /// Between the bounds, both included.
   mutating func number(_ bounds: ClosedRange<Int>) -> Int {

@@ -20,10 +20,3 @@ struct SkewedClock: Clock {
 
   func now() -> Timestamp { Timestamp(milliseconds: time.milliseconds + skewMilliseconds) }
 }
-
-/// A clock that stands.
-struct FixedClock: Clock {
-  let time: Timestamp
-
-  func now() -> Timestamp { time }
-}

@@ -1,17 +1,6 @@
-/// Chance that can be had again: SplitMix64.
-struct SeededGenerator: RandomNumberGenerator, Sendable {
-  private var state: UInt64
+internal import AdCore
 
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
-
+extension SeededChance {
   /// True for so many of 10,000.
   mutating func chance(_ basisPoints: Int) -> Bool { Int.random(in: 0..<10_000, using: &self) < basisPoints }
 
