@@ -62,10 +62,10 @@ BEGIN
   settlement.accounts := accounts;
   settlement.campaigns := campaigns;
   settlement.days := days;
-  SELECT coalesce(array_agg(c.account ORDER BY d.index), '{}'),
-    coalesce(array_agg(account_count + d.campaign ORDER BY d.index), '{}'),
-    coalesce(array_agg(account_count + campaign_count + d.index::int ORDER BY d.index), '{}')
-  INTO settlement.account_rows, settlement.campaign_rows, settlement.day_rows
+  SELECT coalesce(array_agg(
+    ROW(c.account, account_count + d.campaign, account_count + campaign_count + d.index)::billing.settlement_level
+    ORDER BY d.index), '{}')
+  INTO settlement.levels
   FROM unnest(days) WITH ORDINALITY AS d (day, campaign, index)
   JOIN unnest(campaigns) WITH ORDINALITY AS c (campaign, account, index) ON c.index = d.campaign;
   settlement.free := free;
@@ -95,16 +95,16 @@ LANGUAGE sql IMMUTABLE AS $function$
 $function$;
 
 -- The least of some amounts: a budget can pay no more than each of its rows.
-CREATE OR REPLACE FUNCTION billing.least_of(amounts numeric[], levels int[]) RETURNS numeric
+CREATE OR REPLACE FUNCTION billing.least_of(amounts numeric[], level billing.settlement_level) RETURNS numeric
 LANGUAGE sql IMMUTABLE AS $function$
-  SELECT least(amounts[levels[1]], amounts[levels[2]], amounts[levels[3]])
+  SELECT least(amounts[level.account], amounts[level.campaign], amounts[level.day])
 $function$;
 
 -- What is free and nobody waits for.
-CREATE OR REPLACE FUNCTION billing.unclaimed(free numeric[], waiting numeric[], levels int[]) RETURNS numeric
-LANGUAGE sql IMMUTABLE AS $function$
-  SELECT least(free[levels[1]] - waiting[levels[1]], free[levels[2]] - waiting[levels[2]],
-    free[levels[3]] - waiting[levels[3]])
+CREATE OR REPLACE FUNCTION billing.unclaimed(free numeric[], waiting numeric[], level billing.settlement_level)
+RETURNS numeric LANGUAGE sql IMMUTABLE AS $function$
+  SELECT least(free[level.account] - waiting[level.account], free[level.campaign] - waiting[level.campaign],
+    free[level.day] - waiting[level.day])
 $function$;
 
 -- funded only ever falls here: that charged + allotted stays below it is for the constraints to judge.

@@ -28,18 +28,19 @@ DECLARE
   allotted numeric[] := settlement.allotted;
   charged numeric[] := settlement.charged;
   versions bigint[] := settlement.versions;
+  levels billing.settlement_level[] := settlement.levels;
   r billing.settle_return;
-  account int;
-  level int;
+  level billing.settlement_level;
+  entry int;
   closes boolean;
   before bigint;
   after bigint;
   reserve bigint;
 BEGIN
   FOREACH r IN ARRAY returned LOOP
-    account := settlement.account_rows[r.day];
+    level := levels[r.day];
     closes := r.state = vocabulary.allotment_state('closed');
-    versions[account] := versions[account] + 1;
+    versions[level.account] := versions[level.account] + 1;
     SELECT a.amount, k.amount, CASE WHEN closes THEN greatest(least(r.used_for_clicks, k.amount), a.clicks_charged)
       ELSE a.clicks_charged END INTO before, after, reserve
     FROM billing.allotment a
@@ -52,16 +53,16 @@ BEGIN
     UPDATE billing.allotment a SET state = r.state, amount = after, click_reserve = reserve,
       used = CASE WHEN closes THEN r.used ELSE a.used END,
       closed_at = CASE WHEN closes THEN r.returned_at ELSE a.closed_at END,
-      close_version = CASE WHEN closes THEN versions[account] ELSE a.close_version END,
+      close_version = CASE WHEN closes THEN versions[level.account] ELSE a.close_version END,
       ended_at = CASE WHEN closes THEN a.ended_at ELSE r.returned_at END,
-      end_version = CASE WHEN closes THEN a.end_version ELSE versions[account] END
+      end_version = CASE WHEN closes THEN a.end_version ELSE versions[level.account] END
     WHERE a.id = r.allotment;
-    FOREACH level IN ARRAY ARRAY[account, settlement.campaign_rows[r.day], settlement.day_rows[r.day]] LOOP
-      allotted[level] := allotted[level] + CASE WHEN closes THEN after - before ELSE -before END;
-      free[level] := free[level] + before - after;
+    FOREACH entry IN ARRAY ARRAY[level.account, level.campaign, level.day] LOOP
+      allotted[entry] := allotted[entry] + CASE WHEN closes THEN after - before ELSE -before END;
+      free[entry] := free[entry] + before - after;
       IF NOT closes THEN
-        charged[level] := charged[level] + after;
-        remaining[level] := remaining[level] - after;
+        charged[entry] := charged[entry] + after;
+        remaining[entry] := remaining[entry] - after;
       END IF;
     END LOOP;
   END LOOP;

@@ -11,9 +11,10 @@ DECLARE
   waits numeric[] := settlement.waits;
   charged numeric[] := settlement.charged;
   versions bigint[] := settlement.versions;
+  levels billing.settlement_level[] := settlement.levels;
   ready billing.settle_ready[] := settlement.ready;
-  levels int[];
-  level int;
+  level billing.settlement_level;
+  entry int;
   named record;
   waiter record;
   new_fate smallint;
@@ -21,30 +22,29 @@ BEGIN
   FOR named IN
     SELECT * FROM billing.settled_days(settlement.accounts, settlement.campaigns, settlement.days) AS d ORDER BY d.index
   LOOP
-    levels := ARRAY[settlement.account_rows[named.index], settlement.campaign_rows[named.index],
-      settlement.day_rows[named.index]];
+    level := levels[named.index];
     FOR waiter IN
       SELECT w.batch_number, w.position, w.price FROM billing.waiting w
       WHERE w.partition = batch.partition AND w.budget_day = named.day AND w.campaign = named.campaign
         AND w.advertiser = named.advertiser AND w.currency = named.currency
       ORDER BY w.batch_number, w.position
     LOOP
-      new_fate := CASE WHEN waiter.price <= billing.least_of(free, levels) THEN vocabulary.charge_fate('charged')
-        WHEN waiter.price > billing.least_of(remaining, levels) THEN vocabulary.charge_fate('unfunded') END;
+      new_fate := CASE WHEN waiter.price <= billing.least_of(free, level) THEN vocabulary.charge_fate('charged')
+        WHEN waiter.price > billing.least_of(remaining, level) THEN vocabulary.charge_fate('unfunded') END;
       -- What is beyond one batch is looked at by the next.
       IF new_fate IS NULL OR cardinality(ready) >= ready_maximum THEN
         settlement.is_waited_for[named.index] := true;
         EXIT;
       END IF;
-      versions[levels[1]] := versions[levels[1]] + 1;
-      ready := ready || ROW(waiter.batch_number, waiter.position, new_fate, versions[levels[1]])::billing.settle_ready;
-      FOREACH level IN ARRAY levels LOOP
-        waits[level] := waits[level] - waiter.price;
-        waiting[level] := waiting[level] - waiter.price;
+      versions[level.account] := versions[level.account] + 1;
+      ready := ready || ROW(waiter.batch_number, waiter.position, new_fate, versions[level.account])::billing.settle_ready;
+      FOREACH entry IN ARRAY ARRAY[level.account, level.campaign, level.day] LOOP
+        waits[entry] := waits[entry] - waiter.price;
+        waiting[entry] := waiting[entry] - waiter.price;
         IF new_fate = vocabulary.charge_fate('charged') THEN
-          charged[level] := charged[level] + waiter.price;
-          free[level] := free[level] - waiter.price;
-          remaining[level] := remaining[level] - waiter.price;
+          charged[entry] := charged[entry] + waiter.price;
+          free[entry] := free[entry] - waiter.price;
+          remaining[entry] := remaining[entry] - waiter.price;
         END IF;
       END LOOP;
     END LOOP;

@@ -11,34 +11,34 @@ DECLARE
   waits numeric[] := settlement.waits;
   charged numeric[] := settlement.charged;
   versions bigint[] := settlement.versions;
+  levels billing.settlement_level[] := settlement.levels;
   is_waited_for boolean[] := settlement.is_waited_for;
   fates billing.settle_fate[] := settlement.fates;
   draw billing.settle_draw;
-  levels int[];
-  level int;
+  level billing.settlement_level;
+  entry int;
   new_fate smallint;
 BEGIN
   FOREACH draw IN ARRAY draws LOOP
-    levels := ARRAY[settlement.account_rows[draw.day], settlement.campaign_rows[draw.day],
-      settlement.day_rows[draw.day]];
-    versions[levels[1]] := versions[levels[1]] + 1;
+    level := levels[draw.day];
+    versions[level.account] := versions[level.account] + 1;
     new_fate := CASE
-      WHEN draw.is_late THEN CASE WHEN draw.price <= billing.unclaimed(free, waiting, levels)
+      WHEN draw.is_late THEN CASE WHEN draw.price <= billing.unclaimed(free, waiting, level)
         THEN vocabulary.charge_fate('charged') ELSE vocabulary.charge_fate('late') END
-      WHEN draw.price <= billing.least_of(free, levels) AND NOT is_waited_for[draw.day]
+      WHEN draw.price <= billing.least_of(free, level) AND NOT is_waited_for[draw.day]
         THEN vocabulary.charge_fate('charged')
-      WHEN draw.price <= billing.least_of(remaining, levels) THEN vocabulary.charge_fate('waiting')
+      WHEN draw.price <= billing.least_of(remaining, level) THEN vocabulary.charge_fate('waiting')
       ELSE vocabulary.charge_fate('unfunded') END;
-    fates := fates || ROW(new_fate, versions[levels[1]])::billing.settle_fate;
+    fates := fates || ROW(new_fate, versions[level.account])::billing.settle_fate;
     IF new_fate = vocabulary.charge_fate('waiting') THEN is_waited_for[draw.day] := true; END IF;
-    FOREACH level IN ARRAY levels LOOP
+    FOREACH entry IN ARRAY ARRAY[level.account, level.campaign, level.day] LOOP
       IF new_fate = vocabulary.charge_fate('charged') THEN
-        charged[level] := charged[level] + draw.price;
-        free[level] := free[level] - draw.price;
-        remaining[level] := remaining[level] - draw.price;
+        charged[entry] := charged[entry] + draw.price;
+        free[entry] := free[entry] - draw.price;
+        remaining[entry] := remaining[entry] - draw.price;
       ELSIF new_fate = vocabulary.charge_fate('waiting') THEN
-        waits[level] := waits[level] + draw.price;
-        waiting[level] := waiting[level] + draw.price;
+        waits[entry] := waits[entry] + draw.price;
+        waiting[entry] := waiting[entry] + draw.price;
       END IF;
     END LOOP;
   END LOOP;

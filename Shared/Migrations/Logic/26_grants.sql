@@ -8,24 +8,25 @@ DECLARE
   free numeric[] := settlement.free;
   allotted numeric[] := settlement.allotted;
   versions bigint[] := settlement.versions;
+  levels billing.settlement_level[] := settlement.levels;
   accounts billing.settle_account[] := settlement.accounts;
   campaigns billing.settle_campaign[] := settlement.campaigns;
   days billing.settle_day[] := settlement.days;
   ask billing.settle_ask;
   campaign_name text;
   budget_day_number int;
-  levels int[];
-  level int;
+  level billing.settlement_level;
+  entry int;
   unclaimed numeric;
   wanted numeric;
   granted_amount numeric;
   until timestamptz;
 BEGIN
   FOREACH ask IN ARRAY asks LOOP
-    levels := ARRAY[settlement.account_rows[ask.day], settlement.campaign_rows[ask.day], settlement.day_rows[ask.day]];
+    level := levels[ask.day];
     campaign_name := (campaigns[(days[ask.day]).campaign]).campaign;
     budget_day_number := (days[ask.day]).day;
-    unclaimed := billing.unclaimed(free, settlement.waiting, levels);
+    unclaimed := billing.unclaimed(free, settlement.waiting, level);
     wanted := greatest(ask.used, ask.full_price);
     granted_amount := least(
       greatest(wanted, least(div(unclaimed, 20 * limits.partition_count), 1000 * ask.full_price::numeric)),
@@ -40,21 +41,21 @@ BEGIN
     CONTINUE WHEN EXISTS (
       SELECT FROM billing.allotment a WHERE a.partition = batch.partition AND a.campaign = campaign_name
         AND a.budget_day = budget_day_number AND a.ordinal = ask.ordinal);
-    versions[levels[1]] := versions[levels[1]] + 1;
-    FOREACH level IN ARRAY levels LOOP
-      allotted[level] := allotted[level] + granted_amount;
-      free[level] := free[level] - granted_amount;
+    versions[level.account] := versions[level.account] + 1;
+    FOREACH entry IN ARRAY ARRAY[level.account, level.campaign, level.day] LOOP
+      allotted[entry] := allotted[entry] + granted_amount;
+      free[entry] := free[entry] - granted_amount;
     END LOOP;
     INSERT INTO billing.allotment (id, partition, ordinal, campaign, advertiser, currency, budget_day, granted, amount,
       click_rates, campaign_free, serve_until, batch_number, granted_at, grant_version)
     VALUES (billing.allotment_id(batch.partition, settlement.next_sequence), batch.partition, ask.ordinal, campaign_name,
-      (accounts[levels[1]]).advertiser, (accounts[levels[1]]).currency, budget_day_number,
+      (accounts[level.account]).advertiser, (accounts[level.account]).currency, budget_day_number,
       granted_amount, granted_amount,
       -- What is left pays for so few clicks that each ad sets aside the whole price of its own.
       CASE WHEN unclaimed - granted_amount < ask.click_price::numeric * limits.scarce_clicks THEN '1000000'
         ELSE ask.click_rates END,
       least(unclaimed - granted_amount, 9223372036854775807), until, batch.batch_number, batch.decided_at,
-      versions[levels[1]]);
+      versions[level.account]);
     settlement.next_sequence := settlement.next_sequence + 1;
   END LOOP;
   settlement.free := free;
