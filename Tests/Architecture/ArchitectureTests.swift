@@ -80,6 +80,8 @@ import Testing
     Check("a digit given", "Shared/A/A.sql", "new_fate := CASE WHEN a\n  THEN 1 END;", SQLRules.bareDigits),
     Check("a digit selected", "Shared/A/A.sql", "SELECT 5::smallint AS error", SQLRules.bareDigits),
     Check("a dashboard's bare digit", "deploy/a.json", "\"rawSql\": \"WHERE size = 1\"", SQLRules.bareDigits),
+    Check("a test's bare digit", "Tests/Integration/A.swift", "query(\"WHERE fate = 1\")", SQLRules.bareDigits),
+    Check("a document's bare digit", "docs/a.md", "SELECT app FROM a WHERE kind = 2", SQLRules.bareDigits),
     Check("an alert's bare digit", "deploy/a.yml", "expr: count(handbill_catalog_state == 2) > 0", SQLRules.bareDigits),
     Check("an open end", "deploy/A.yaml", "# TO" + "DO later", TextRules.openEnds),
     Check("a path of one machine", "deploy/A.yaml", "folder: /wo" + "rk/a", TextRules.machinePaths),

@@ -104,8 +104,11 @@ struct RaceAccounts {
     let connection = try network.connection()
     defer { connection.close() }
     let sql = """
-      SELECT count(*) FILTER (WHERE fate = 1), count(*) FILTER (WHERE fate = 2), count(*) FILTER (WHERE fate = 3),
-        (SELECT count(*) FROM billing.allotment WHERE campaign = 'race' AND state < 3),
+      SELECT count(*) FILTER (WHERE fate = vocabulary.charge_fate('charged')),
+        count(*) FILTER (WHERE fate = vocabulary.charge_fate('unfunded')),
+        count(*) FILTER (WHERE fate = vocabulary.charge_fate('late')),
+        (SELECT count(*) FROM billing.allotment
+          WHERE campaign = 'race' AND state < vocabulary.allotment_state('ended')),
         (SELECT charged = funded FROM billing.campaign WHERE campaign = 'race')
       FROM billing.charge WHERE campaign = 'race'
       """

@@ -40,10 +40,13 @@ enum StrangerShare {
   private static func numbers(_ connection: PostgresConnection, _ startedAt: Int64) throws -> [Int64] {
     let sql = """
       WITH of_events AS (
-        SELECT 1 AS kind, is_test FROM impression_tracking.impression
+        SELECT 'view' AS event, is_test FROM impression_tracking.impression
         WHERE serve_id >= $1::text::uuid AND NOT placement = ANY ($2)
-        UNION ALL SELECT CASE WHEN verdict = 3 THEN 3 ELSE 2 END, is_test FROM click_tracking.click
-        WHERE serve_id >= $1::text::uuid AND NOT placement = ANY ($2) AND verdict IN (1, 3, 6)
+        UNION ALL
+        SELECT CASE verdict WHEN vocabulary.click_verdict('accidental') THEN 'accident' ELSE 'tap' END, is_test
+        FROM click_tracking.click
+        WHERE serve_id >= $1::text::uuid AND NOT placement = ANY ($2)
+          AND vocabulary.click_verdict_name(verdict) IN ('billable', 'accidental', 'limited')
       ), rejections AS (
         SELECT topic, arrival FROM ad_selection.rejected UNION ALL SELECT topic, arrival FROM impression_tracking.rejected
         UNION ALL SELECT topic, arrival FROM click_tracking.rejected
@@ -54,13 +57,14 @@ enum StrangerShare {
       )
       SELECT ARRAY[
         (SELECT count(DISTINCT request_id) FROM ad_selection.decision
-          WHERE request_id >= $1::text::uuid AND NOT placement = ANY ($2) AND outcome < 64),
-        (SELECT count(*) FROM of_events WHERE kind = 1 AND NOT is_test),
-        (SELECT count(*) FROM of_events WHERE kind = 1 AND is_test),
-        (SELECT count(*) FROM of_events WHERE kind = 2 AND NOT is_test),
-        (SELECT count(*) FROM of_events WHERE kind = 2 AND is_test),
-        (SELECT count(*) FROM of_events WHERE kind = 3 AND NOT is_test),
-        (SELECT count(*) FROM of_events WHERE kind = 3 AND is_test),
+          WHERE request_id >= $1::text::uuid AND NOT placement = ANY ($2)
+            AND vocabulary.outcome_name(outcome) NOT LIKE 'rejected%'),
+        (SELECT count(*) FROM of_events WHERE event = 'view' AND NOT is_test),
+        (SELECT count(*) FROM of_events WHERE event = 'view' AND is_test),
+        (SELECT count(*) FROM of_events WHERE event = 'tap' AND NOT is_test),
+        (SELECT count(*) FROM of_events WHERE event = 'tap' AND is_test),
+        (SELECT count(*) FROM of_events WHERE event = 'accident' AND NOT is_test),
+        (SELECT count(*) FROM of_events WHERE event = 'accident' AND is_test),
         (SELECT count(*) FROM rejections WHERE arrival >= to_timestamp($3::float8 / 1000)
             AND topic IN ('ads.requests', 'ads.impressions', 'ads.clicks'))
           + (SELECT coalesce(sum(records), 0) FROM floods

@@ -39,7 +39,11 @@ struct ServiceTests {
     let forwarded = try database.query(
       "SELECT count(*) FROM ad_selection.batch WHERE position('\\x03' IN outcomes) > 0")
     #expect(try #require(forwarded.first).decode(0) == Int64(1))
-    let served = try database.query("SELECT count(*) FROM ad_selection.decision WHERE reason = 1 AND partition = 1")
+    let served = try database.query(
+      """
+      SELECT count(*) FROM ad_selection.decision
+      WHERE reason = vocabulary.decision_reason('served') AND partition = 1
+      """)
     #expect(try #require(served.first).decode(0) == Int64(1))
   }
 

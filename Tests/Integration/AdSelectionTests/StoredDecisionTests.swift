@@ -38,7 +38,10 @@ struct StoredDecisionTests {
       return
     }
     let rows = try partition.database.query(
-      "SELECT \(TermsColumns.list), reserved FROM ad_selection.decision WHERE reason = 1")
+      """
+      SELECT \(TermsColumns.list), reserved FROM ad_selection.decision
+      WHERE reason = vocabulary.decision_reason('served')
+      """)
     #expect(try rows.map { row in try TermsColumns.decode(row, from: 0) } == [terms])
     let reserved: Int64 = try #require(rows.first).decode(TermsColumns.names.count)
     #expect(try count(partition, "allotment WHERE used = \(reserved) AND closed_at IS NULL") == 1)
@@ -63,14 +66,18 @@ struct StoredDecisionTests {
     ])
     // Whether one is injected is up to chance: this makes the row what it would be then.
     let rows = try partition.database.query(
-      "UPDATE ad_selection.decision SET reason = 40 RETURNING error, date_trunc('minute', arrival)::text")
+      """
+      UPDATE ad_selection.decision SET reason = vocabulary.decision_reason('testError')
+      RETURNING error, date_trunc('minute', arrival)::text
+      """)
     let row = try #require(rows.first)
     let error: Int16 = try row.decode(0)
     let minute: String = try row.decode(1)
     try partition.restart()
     try partition.rest()
-    let condition = "reason = 40 AND injected_error = \(error) AND minute = '\(minute)' AND requests = 1 AND fills = 0"
-    #expect(try count(partition, "minute_count WHERE \(condition)") == 1)
+    let condition = "injected_error = \(error) AND minute = '\(minute)' AND requests = 1 AND fills = 0"
+    let reason = "reason = vocabulary.decision_reason('testError')"
+    #expect(try count(partition, "minute_count WHERE \(reason) AND \(condition)") == 1)
   }
 
   @Test("M1: requests without an ad have rows and counts that say why")
@@ -87,13 +94,19 @@ struct StoredDecisionTests {
     let answers = try partition.ask(requests)
     // Where a reply address is wrong, the app's own topic is answered.
     #expect(answers.map(\.requestID) == requests.map(\.requestID))
-    #expect(try count(partition, "decision WHERE reason = 24 AND outcome = 81") == 1)
-    #expect(try count(partition, "decision WHERE reason = 34 AND error = 3 AND excluded_reasons = '{5,16}'") == 1)
-    #expect(try count(partition, "decision WHERE reason = 16 AND error = 4 AND candidates = 0") == 1)
-    #expect(try count(partition, "decision WHERE reason = 2 AND campaign = 'own' AND expected_value = 0") == 1)
-    #expect(try count(partition, "decision WHERE reason = 3 AND is_test AND array_length(image_urls, 1) = 2") == 1)
-    #expect(try count(partition, "decision WHERE reason = 23 AND size IS NULL AND detail LIKE 'S3%'") == 1)
-    #expect(try count(partition, "rejected WHERE reason = 81") == 1)
+    for row in [
+      "reason = vocabulary.decision_reason('requestInvalid') AND outcome = vocabulary.outcome('rejectedInvalidReply')",
+      "reason = vocabulary.decision_reason('noAllotment') AND error = vocabulary.ad_error('inventoryUnavailable') "
+        + "AND excluded_reasons = '{5,16}'",
+      "reason = vocabulary.decision_reason('unknownKey') AND error = vocabulary.ad_error('configurationError') "
+        + "AND candidates = 0",
+      "reason = vocabulary.decision_reason('servedHouse') AND campaign = 'own' AND expected_value = 0",
+      "reason = vocabulary.decision_reason('servedTest') AND is_test AND array_length(image_urls, 1) = 2",
+      "reason = vocabulary.decision_reason('sizeRefused') AND size IS NULL AND detail LIKE 'S3%'",
+    ] {
+      #expect(try count(partition, "decision WHERE \(row)") == 1, "\(row)")
+    }
+    #expect(try count(partition, "rejected WHERE reason = vocabulary.rejection_reason('invalidReply')") == 1)
     #expect(try count(partition, "decision") == 6)
     let metrics = partition.metrics.exposition()
     for line in [
@@ -110,14 +123,17 @@ struct StoredDecisionTests {
     // The counts are those of the rows, by a process that decided nearly none of them.
     try partition.rest()
     #expect(try count(partition, "minute_count WHERE requests = 1") == 5)
-    #expect(try count(partition, "keyless_count WHERE reason = 16 AND requests = 2") == 1)
+    let keyless = "reason = vocabulary.decision_reason('unknownKey') AND requests = 2"
+    #expect(try count(partition, "keyless_count WHERE \(keyless)") == 1)
     #expect(try count(partition, "minute_count WHERE fills = 1") == 2)
     let dimensions = "reason, app, placement, country, device, coalesce(size, 0), is_test, coalesce(campaign, ''),"
     let counted = "reason, app, placement, country, device, size, is_test, campaign, ad"
     let differing = try partition.database.query(
       """
-      SELECT \(dimensions) coalesce(ad, '') FROM ad_selection.decision WHERE reason <> 16
-      EXCEPT SELECT \(counted) FROM ad_selection.minute_count WHERE injected_error = -1
+      SELECT \(dimensions) coalesce(ad, '') FROM ad_selection.decision
+      WHERE reason <> vocabulary.decision_reason('unknownKey')
+      EXCEPT SELECT \(counted) FROM ad_selection.minute_count
+      WHERE vocabulary.ad_error_name(injected_error) IS NULL
       """)
     #expect(differing.isEmpty)
   }

@@ -35,11 +35,12 @@ struct StoredRequestTests {
     for first in stride(from: UInt64(100), to: 400, by: 100) {
       _ = try partition.ask(try strangers(first..<first + 100, partition))
     }
-    #expect(try count(partition, "ad_selection.decision WHERE reason = 16") == 300)
+    let isUnknown = "reason = vocabulary.decision_reason('unknownKey')"
+    #expect(try count(partition, "ad_selection.decision WHERE \(isUnknown)") == 300)
     if isTakenOver { try partition.restart() }
     try partition.rest()
     #expect(try count(partition, "ad_selection.minute_count") == 1)
-    #expect(try count(partition, "ad_selection.keyless_count WHERE requests = 300 AND reason = 16") == 1)
+    #expect(try count(partition, "ad_selection.keyless_count WHERE requests = 300 AND \(isUnknown)") == 1)
     #expect(try count(partition, "reporting.by_app") == 1)
     #expect(try count(partition, "reporting.by_placement") == 1)
     #expect(
@@ -50,7 +51,8 @@ struct StoredRequestTests {
     #expect(!metrics.contains(#"handbill_decisions_total{reason="unknownKey""#))
     // The table of apps' counts takes none, whoever writes it.
     #expect(throws: PostgresError.self) {
-      try partition.database.execute(sql: "UPDATE ad_selection.minute_count SET reason = 16")
+      try partition.database.execute(
+        sql: "UPDATE ad_selection.minute_count SET reason = vocabulary.decision_reason('unknownKey')")
     }
   }
 
@@ -80,9 +82,15 @@ struct StoredRequestTests {
     }
     let mistakes = "placement is missing; country is missing; device is missing"
     #expect(answers.map(\.outcome) == Array(repeating: .error(.configurationError, detail: mistakes), count: 2))
-    let row = "reason = 24 AND outcome = 69 AND error = 4 AND placement = '' AND country = '' AND device = 0"
+    let isInvalid = "reason = vocabulary.decision_reason('requestInvalid')"
+    let hasNoDevice = "vocabulary.device_name(device) IS NULL"
+    let row = """
+      \(isInvalid) AND outcome = vocabulary.outcome('rejectedMissingField')
+      AND error = vocabulary.ad_error('configurationError') AND placement = '' AND country = '' AND \(hasNoDevice)
+      """
     #expect(try count(partition, "ad_selection.decision WHERE \(row) AND detail = '\(mistakes)'") == 2)
-    #expect(try count(partition, "ad_selection.rejected WHERE reason = 69") == 2)
+    let isMissing = "reason = vocabulary.rejection_reason('missingField')"
+    #expect(try count(partition, "ad_selection.rejected WHERE \(isMissing)") == 2)
 
     // A new owner knows them, counts them once, and answers them alike.
     try partition.restart()
@@ -90,7 +98,7 @@ struct StoredRequestTests {
     #expect(try count(partition, "ad_selection.decision") == 2)
     try partition.rest()
     let counted =
-      "app = 'weather' AND reason = 24 AND requests = 2 AND fills = 0 AND country = 'unknown' AND device = 0"
+      "app = 'weather' AND \(isInvalid) AND requests = 2 AND fills = 0 AND country = 'unknown' AND \(hasNoDevice)"
     #expect(try count(partition, "ad_selection.minute_count WHERE \(counted)") == 1)
     let reported = #"app = 'weather' AND requests = 2 AND errors = '{"configurationError": 2}'"#
     #expect(try count(partition, "reporting.by_app WHERE \(reported)") == 1)

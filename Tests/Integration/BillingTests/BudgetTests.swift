@@ -103,7 +103,8 @@ struct BudgetTests {
     #expect(
       try network.numbers(
         """
-        SELECT count(*) FILTER (WHERE fate = 1), count(*) FILTER (WHERE fate = 2), count(*),
+        SELECT count(*) FILTER (WHERE fate = vocabulary.charge_fate('charged')),
+          count(*) FILTER (WHERE fate = vocabulary.charge_fate('unfunded')), count(*),
           count(DISTINCT draw_version)
         FROM billing.charge
         """) == [142, 58, 200, 200])
@@ -159,8 +160,9 @@ struct BudgetTests {
   private func expectSound(_ network: TestNetwork) throws {
     let sums = try network.numbers(
       """
-      WITH allotment AS (SELECT sum(amount) FILTER (WHERE state < 3) AS open,
-          sum(charged) FILTER (WHERE state < 3) AS pending, sum(charged) FILTER (WHERE state = 3) AS ended
+      WITH allotment AS (SELECT sum(amount) FILTER (WHERE state < vocabulary.allotment_state('ended')) AS open,
+          sum(charged) FILTER (WHERE state < vocabulary.allotment_state('ended')) AS pending,
+          sum(charged) FILTER (WHERE state = vocabulary.allotment_state('ended')) AS ended
         FROM billing.allotment),
       charge AS (SELECT sum(amount) AS amount, sum(amount) FILTER (WHERE draw_version IS NOT NULL) AS drawn,
           sum(developer_amount) AS developer FROM billing.charge),

@@ -45,7 +45,9 @@ struct LedgerTests {
     #expect(
       try network.numbers(
         """
-        SELECT count(*) FILTER (WHERE fate = 1), count(*) FILTER (WHERE fate = 2), count(*) FILTER (WHERE fate = 3),
+        SELECT count(*) FILTER (WHERE fate = vocabulary.charge_fate('charged')),
+          count(*) FILTER (WHERE fate = vocabulary.charge_fate('unfunded')),
+          count(*) FILTER (WHERE fate = vocabulary.charge_fate('late')),
           (SELECT sum(events) FROM billing.minute_revenue) FROM billing.charge
         """) == [10_397, 1, 1, 10_399])
   }

@@ -72,7 +72,8 @@ struct ScarceBudgetTests {
     try partition.pass(network.now.advanced(byMilliseconds: 86_400_000))
     return try network.numbers(
       """
-      SELECT coalesce(sum(amount), 0), count(*) FILTER (WHERE fate = 2), count(*) FILTER (WHERE fate = 3),
+      SELECT coalesce(sum(amount), 0), count(*) FILTER (WHERE fate = vocabulary.charge_fate('unfunded')),
+        count(*) FILTER (WHERE fate = vocabulary.charge_fate('late')),
         (SELECT count(*) FROM billing.waiting) FROM billing.charge
       """)
   }
@@ -205,7 +206,8 @@ private struct Market {
   func money() throws -> Money {
     let sums = try network.numbers(
       """
-      SELECT coalesce(sum(amount), 0), coalesce(sum(price) FILTER (WHERE fate = 2), 0), coalesce(sum(price), 0),
+      SELECT coalesce(sum(amount), 0),
+        coalesce(sum(price) FILTER (WHERE fate = vocabulary.charge_fate('unfunded')), 0), coalesce(sum(price), 0),
         (SELECT count(*) FROM billing.waiting), (SELECT sum(allotted) FROM billing.account) FROM billing.charge
       """)
     return Money(

@@ -8,7 +8,9 @@ import Testing
 @Suite("B4: events that wait for budget, in the database")
 struct WaitingTests {
   private let fates = """
-    SELECT count(*) FILTER (WHERE fate = 1), count(*) FILTER (WHERE fate = 2), count(*) FILTER (WHERE fate = 3),
+    SELECT count(*) FILTER (WHERE fate = vocabulary.charge_fate('charged')),
+      count(*) FILTER (WHERE fate = vocabulary.charge_fate('unfunded')),
+      count(*) FILTER (WHERE fate = vocabulary.charge_fate('late')),
       (SELECT count(*) FROM billing.waiting), (SELECT min(waiting) FROM billing.campaign_day) FROM billing.charge
     """
 

@@ -113,11 +113,16 @@ struct ClickTablesTests {
     try partition.run([.watermark])
     try partition.tick()
     #expect(try partition.count("SELECT count(*) FROM click_tracking.parked") == 0)
-    #expect(try partition.count("SELECT count(*) FROM click_tracking.click WHERE verdict = 7 AND was_parked") == parked)
+    let withoutView = "verdict = vocabulary.click_verdict('noImpression')"
+    #expect(
+      try partition.count("SELECT count(*) FROM click_tracking.click WHERE \(withoutView) AND was_parked") == parked)
     _ = try partition.counts()
     #expect(
       try partition.count(
-        "SELECT sum(events)::bigint FROM click_tracking.all_count WHERE kind = 1 AND verdict = 7") == parked)
+        """
+        SELECT sum(events)::bigint FROM click_tracking.all_count
+        WHERE kind = vocabulary.tap_kind('click') AND \(withoutView)
+        """) == parked)
   }
 
   @Test("M5: a waiting click whose verdict the database refuses is left, with an alarm; the others get theirs")
@@ -134,7 +139,8 @@ struct ClickTablesTests {
     #expect(
       alarms.allSatisfy { if case .timerRefused(let detail) = $0 { detail.contains("refuses_one") } else { false } })
     #expect(try partition.count("SELECT count(DISTINCT serve_id) FROM click_tracking.parked") == 1)
-    #expect(try partition.count("SELECT count(DISTINCT serve_id) FROM click_tracking.click WHERE verdict = 7") == 4)
+    let withoutView = "verdict = vocabulary.click_verdict('noImpression')"
+    #expect(try partition.count("SELECT count(DISTINCT serve_id) FROM click_tracking.click WHERE \(withoutView)") == 4)
     // Mended, and opened again.
     try partition.connection.executeScript("ALTER TABLE click_tracking.click DROP CONSTRAINT refuses_one")
     try partition.takeOver()
@@ -235,12 +241,13 @@ struct ClickTablesTests {
     let refused = "SELECT count(*) FROM click_tracking.click WHERE NOT is_judged AND NOT was_parked AND is_accidental ="
     for isAccidental in [true, false] {
       #expect(try partition.count("\(parked) \(isAccidental)") == 20)
-      #expect(try partition.count("\(refused) \(isAccidental) AND verdict = 2") == 10)
-      #expect(try partition.count("\(refused) \(isAccidental) AND verdict = 6") == 6)
+      #expect(try partition.count("\(refused) \(isAccidental) AND verdict = vocabulary.click_verdict('repeat')") == 10)
+      #expect(try partition.count("\(refused) \(isAccidental) AND verdict = vocabulary.click_verdict('limited')") == 6)
     }
     for ad in ads { try partition.run([impression(ad)]) }
-    #expect(try partition.count("SELECT count(*) FROM click_tracking.click WHERE is_judged AND verdict = 3") == 20)
-    #expect(try partition.count("SELECT count(*) FROM click_tracking.click WHERE is_judged AND verdict = 4") == 20)
+    let judged = "SELECT count(*) FROM click_tracking.click WHERE is_judged"
+    #expect(try partition.count("\(judged) AND verdict = vocabulary.click_verdict('accidental')") == 20)
+    #expect(try partition.count("\(judged) AND verdict = vocabulary.click_verdict('tooEarly')") == 20)
     #expect(try partition.count("SELECT count(*) FROM click_tracking.parked") == 0)
   }
 

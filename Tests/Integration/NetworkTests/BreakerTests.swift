@@ -62,33 +62,35 @@ extension WholeNetwork {
         defer { connection.close() }
         // Where there is none yet, requests get house ads although nobody stopped the paid ones.
         try network.awaitAllotments()
-        try awaitDecision(network, "reason = 1", since: "'epoch'")
+        try awaitDecision(network, .served, since: "'epoch'")
         let tampered: String = try connection.query("SELECT clock_timestamp()::text")[0].decode(0)
         try connection.executeScript(
           "INSERT INTO billing.balance VALUES (0, 'advertiser:nobody', 'USD', 1, 0)")
         // From here on the first house ad says that paid ads have stopped; before there was an allotment there were some.
-        try awaitDecision(network, "reason = 2", since: "'\(tampered)'::timestamptz")
+        try awaitDecision(network, .servedHouse, since: "'\(tampered)'::timestamptz")
         let stopped: String = try connection.query("SELECT clock_timestamp()::text")[0].decode(0)
-        try awaitDecision(network, "reason = 2", since: "timestamptz '\(stopped)' + interval '2 s'")
-        try awaitDecision(network, "reason = 3", since: "timestamptz '\(stopped)' + interval '2 s'")
+        try awaitDecision(network, .servedHouse, since: "timestamptz '\(stopped)' + interval '2 s'")
+        try awaitDecision(network, .servedTest, since: "timestamptz '\(stopped)' + interval '2 s'")
         let paid: Int64 = try connection.query(
-          "SELECT count(*) FROM ad_selection.decision WHERE reason = 1 AND arrival > '\(stopped)'::timestamptz")[0]
-          .decode(0)
+          """
+          SELECT count(*) FROM ad_selection.decision
+          WHERE reason = vocabulary.decision_reason('served') AND arrival > '\(stopped)'::timestamptz
+          """)[0].decode(0)
         #expect(paid == 0)
         #expect(network.log("console").contains("the billing circuit breaker is open"), "\(network.log("console"))")
         #expect(network.log("ad-selection").contains("paid ads are stopped by the billing circuit breaker"))
 
         try connection.executeScript("DELETE FROM billing.balance WHERE account = 'advertiser:nobody'")
         let mended: String = try connection.query("SELECT clock_timestamp()::text")[0].decode(0)
-        try awaitDecision(network, "reason = 1", since: "'\(mended)'::timestamptz")
+        try awaitDecision(network, .served, since: "'\(mended)'::timestamptz")
         #expect(network.log("ad-selection").contains("paid ads are served again"))
       }
     }
 
     /// Waits for a decision that arrived after a moment.
-    private func awaitDecision(_ network: TestNetwork, _ condition: String, since moment: String) throws {
+    private func awaitDecision(_ network: TestNetwork, _ reason: DecisionReason, since moment: String) throws {
       try network.awaitCondition(
-        "EXISTS (SELECT FROM ad_selection.decision WHERE \(condition) AND arrival > \(moment))")
+        "EXISTS (SELECT FROM ad_selection.decision WHERE reason = \(reason.number) AND arrival > \(moment))")
     }
   }
 }

@@ -78,7 +78,7 @@ extension WholeNetwork {
       defer { connection.close() }
       let rows = try connection.query(
         """
-        SELECT DISTINCT ON (reason) request_id::text, encode(uuid_send(request_id), 'base64'), reason <= 3
+        SELECT DISTINCT ON (reason) request_id::text, encode(uuid_send(request_id), 'base64'), ad IS NOT NULL
         FROM ad_selection.decision JOIN (
           -- One that was asked again on a slow machine may have been refused first and served then.
           SELECT request_id FROM ad_selection.decision GROUP BY request_id HAVING count(*) = 1

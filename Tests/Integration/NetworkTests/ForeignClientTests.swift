@@ -36,8 +36,13 @@ extension WholeNetwork {
         #expect(outcome["unanswered"] == 0)
         #expect(ads > 0, "\(said)")
         try network.awaitCount("SELECT count(*) FROM billing.charge", 2 * ads)
-        try network.awaitCount("SELECT count(*) FROM billing.charge WHERE kind = 1 AND amount = 10000000", ads)
-        try network.awaitCount("SELECT count(*) FROM billing.charge WHERE kind = 2 AND amount = 2000000000", ads)
+        for (kind, amount) in [("impression", 10_000_000), ("click", 2_000_000_000)] {
+          try network.awaitCount(
+            """
+            SELECT count(*) FROM billing.charge
+            WHERE kind = vocabulary.charge_kind('\(kind)') AND amount = \(amount)
+            """, ads)
+        }
         #expect(try network.command(["reconcile"]).status == 0)
         try ForeignClientTests.readEverything(of: network, python: python, descriptors: descriptors)
       }
@@ -73,10 +78,10 @@ extension WholeNetwork {
         }
         #expect(
           try steps(of: "one_banner") == ["asked", "answered", "rendered", "viewed", "tapped", "unloaded"])
-        try network.awaitCount("SELECT count(*) FROM billing.charge WHERE fate = 1", 2)
+        try network.awaitCount("SELECT count(*) FROM billing.charge WHERE fate = vocabulary.charge_fate('charged')", 2)
         try network.awaitCount("SELECT count(*) FROM impression_tracking.delivery", 2)
         #expect(try steps(of: "one_request_in_json") == ["asked", "answered", "viewed"])
-        try network.awaitCount("SELECT count(*) FROM billing.charge WHERE fate = 1", 3)
+        try network.awaitCount("SELECT count(*) FROM billing.charge WHERE fate = vocabulary.charge_fate('charged')", 3)
       }
     }
 

@@ -63,7 +63,10 @@ extension WholeNetwork {
       }
       for report in figures { try check(report) }
       let marks = try await onOwnThread {
-        try network.awaitCondition("EXISTS (SELECT FROM console.anomaly WHERE app = 'chess' AND kind = 1)")
+        try network.awaitCondition(
+          """
+          EXISTS (SELECT FROM console.anomaly WHERE app = 'chess' AND kind = vocabulary.anomaly_kind('clickRate'))
+          """)
         return try network.command(["report", "--anomalies", "--json"]).output
       }
       #expect(marks.contains("clickRate") && !marks.contains("repeats"))
@@ -119,7 +122,9 @@ private struct Drive: Sendable {
         answers.update { $0.append(served) }
       }
     }
-    _ = answers.waitForResult(timeoutMilliseconds: nil) { $0.count == WholeNetwork.GoldenCaseTests.requests ? true : nil }
+    _ = answers.waitForResult(timeoutMilliseconds: nil) { answers in
+      answers.count == WholeNetwork.GoldenCaseTests.requests ? true : nil
+    }
     return answers.withLock { $0.compactMap(\.self) }
   }
 
@@ -143,7 +148,8 @@ private struct Drive: Sendable {
   func awaitCharges() throws {
     try network.awaitCount(
       """
-      SELECT count(*) + (SELECT coalesce(sum(events), 0) FROM impression_tracking.minute_count WHERE kind = 2)::bigint
+      SELECT count(*) + (SELECT coalesce(sum(events), 0) FROM impression_tracking.minute_count
+          WHERE kind = vocabulary.delivery_kind('viewed'))::bigint
         + (SELECT coalesce(sum(requests), 0) FROM ad_selection.minute_count)::bigint
         - (SELECT count(*) FROM ad_selection.decision)
         + (SELECT coalesce(sum(events), 0) FROM billing.minute_revenue)::bigint - count(*)

@@ -50,7 +50,7 @@ extension WholeNetwork {
       """
     private static let counted = """
       SELECT (SELECT count(*) FROM impression_tracking.impression) + (SELECT count(*) FROM click_tracking.click
-        WHERE verdict = 1)
+        WHERE verdict = vocabulary.click_verdict('billable'))
       """
     /// Of what clients write: every record up to the position is decided.
     private static let decidedRecords = """

@@ -25,8 +25,9 @@ struct ExplainTests {
       campaign, ad, placement, country, device, size, currency)
     SELECT serve_id, 2, 10, partition, batch_number, 2, event_time, arrival, 18, price, 0, 0, 0, allotment, budget_day,
       share_basis_points, app, developer, advertiser, campaign, ad, placement, country, device, size, currency
-    FROM billing.charge WHERE kind = 2;
-    UPDATE billing.charge SET fate = 2, amount = 0, developer_amount = 6000000, network_amount = -6000000 WHERE kind = 1;
+    FROM billing.charge WHERE kind = vocabulary.charge_kind('click');
+    UPDATE billing.charge SET fate = vocabulary.charge_fate('unfunded'), amount = 0, developer_amount = 6000000,
+      network_amount = -6000000 WHERE kind = vocabulary.charge_kind('impression');
     INSERT INTO impression_tracking.delivery VALUES ('\(ReconciliationTests.serve)', 1, NULL, 0, 1, '2030-01-01Z', 'app',
       'camp', 'ad', 'home', 'US', 1, 1, false);
     """
@@ -106,12 +107,14 @@ struct ExplainTests {
     SELECT format('01983b0a-%s-7000-8000-000000000001', to_hex(4096 + reason))::uuid, 0, 'app', 'home', 'US', 1, 77, false,
       1, format('01983b0a-%s-7000-8000-00000000aaaa', to_hex(4096 + reason))::uuid, '2025-07-24Z', '2025-07-24 00:00:10Z',
       1, reason, 3, NULL, 2, 0, '{5}', '{2}'
-    FROM generate_series(5, 41) AS reason WHERE reason = 5 OR reason BETWEEN 16 AND 23 OR reason >= 32;
+    FROM generate_series(5, 41) AS reason WHERE vocabulary.decision_reason_name(reason::smallint) IS NOT NULL
+      AND reason <> vocabulary.decision_reason('requestInvalid');
     INSERT INTO ad_selection.decision (serve_id, partition, app, placement, country, device, client_hash, is_test,
       batch_number, request_id, arrival, deadline, outcome, reason, error, detail, candidates, outbid, excluded_reasons,
       excluded_counts)
     SELECT '01983b1f-0000-7000-8000-000000000001', 0, app, placement, country, device, 77, false, 2, request_id, arrival,
-      deadline, 1, reason, error, NULL, 0, 0, '{}', '{}' FROM ad_selection.decision WHERE reason = 33;
+      deadline, 1, reason, error, NULL, 0, 0, '{}', '{}' FROM ad_selection.decision
+      WHERE reason = vocabulary.decision_reason('noEligibleAd');
     INSERT INTO impression_tracking.failure VALUES ('01983b0a-1021-7000-8000-00000000aaaa', 5, 0, 1,
       '2025-07-24 00:01Z', 'app', 'home');
     """

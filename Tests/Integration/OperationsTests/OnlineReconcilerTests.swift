@@ -65,8 +65,8 @@ struct OnlineReconcilerTests {
         ALTER TABLE billing.posting DISABLE TRIGGER USER; DELETE FROM billing.posting WHERE batch_number = 2;
         ALTER TABLE billing.posting ENABLE TRIGGER USER
         """),
-    Tampering("I7a", losing: "billing.charge", where: "kind = 1"),
-    Tampering("I7a", losing: "billing.charge", where: "kind = 2"),
+    Tampering("I7a", losing: "billing.charge", where: "kind = vocabulary.charge_kind('impression')"),
+    Tampering("I7a", losing: "billing.charge", where: "kind = vocabulary.charge_kind('click')"),
     Tampering("I7a", losing: "click_tracking.click"),
     Tampering("I7a", losing: "impression_tracking.impression"),
     Tampering("I7a", "billing.charge", set: "price = price + 1", undo: "price = price - 1"),

@@ -192,7 +192,11 @@ struct ReportTests {
       #expect(Anomaly.table(cut).contains("The latest 1 of 2 marks; --limit takes more, up to 10,000."))
       #expect(try anomalies.markedApps(since: start) == ["repeats": 1, "impossible": 1])
       try pool.withConnection { connection throws(PostgresError) in
-        try connection.executeScript("UPDATE click_tracking.minute_count SET events = events + 1 WHERE verdict = 2")
+        try connection.executeScript(
+          """
+          UPDATE click_tracking.minute_count SET events = events + 1
+          WHERE verdict = vocabulary.click_verdict('repeat')
+          """)
       }
       try anomalies.mark(since: start, limits: strict)
       try anomalies.mark(since: start, limits: AnomalyLimits())
