@@ -20,8 +20,18 @@ final class RejectedReplay: Sendable {
     var value: Int { count.withLock { $0 } }
   }
 
+  /// Sends `records`, and waits for the broker at most 30 s.
+  ///
+  /// - Returns: how many of them Kafka took.
+  static func send(_ records: [KeptRecord], to kafka: KafkaAddress) throws(KafkaError) -> Int {
+    guard !records.isEmpty else { return 0 }
+    let replay = try RejectedReplay(kafka, topics: Set(records.map(\.reference.topic)))
+    for record in records { try replay.send(record) }
+    return replay.finish()
+  }
+
   /// - Throws: `KafkaError` when the topics are not to be seen within 10 s.
-  init(_ kafka: KafkaAddress, topics: Set<String>) throws(KafkaError) {
+  private init(_ kafka: KafkaAddress, topics: Set<String>) throws(KafkaError) {
     let delivered = DeliveryCounter()
     self.delivered = delivered
     producer = try KafkaProducer(
@@ -33,7 +43,7 @@ final class RejectedReplay: Sendable {
   /// Queues one record.
   ///
   /// - Throws: `KafkaError` when its topic has no such partition, or Kafka takes nothing.
-  func send(_ record: KeptRecord) throws(KafkaError) {
+  private func send(_ record: KeptRecord) throws(KafkaError) {
     let headers = (record.headers ?? []) + [RecordHeader(KeptRecord.replayHeader, "\(record.reference)")]
     try producer.send(
       topic: record.reference.topic, partition: record.reference.partition, key: record.key,
@@ -41,7 +51,7 @@ final class RejectedReplay: Sendable {
   }
 
   /// Waits until everything is reported, at most 30 s; how many records Kafka took.
-  func finish() -> Int {
+  private func finish() -> Int {
     producer.close(timeoutMilliseconds: 30_000)
     return delivered.value
   }
