@@ -9,7 +9,7 @@ enum FaultsMain {
     "faults", summary: "Makes faults with real processes, and compares all accounts after each.",
     discussion: """
       Each fault is made while simulated devices are busy. Afterwards everything must be decided, and all accounts must
-      agree with each other and with the devices' own. Needs a Kafka (KAFKA_HOME, else ../shared/kafka).
+      agree with each other and with the devices' own. Needs a Kafka (KAFKA_HOME).
       """,
     options: [
       .value("seeds", "NUMBERS", default: "1", help: "What decides where and when: numbers divided by commas."),

@@ -25,7 +25,7 @@ struct LocalNetworkSettings: Sendable {
     .value(
       "kafka", "embedded|local",
       help: "The broker in memory, or the Kafka of KAFKA_HOME; by default KAFKA_BOOTSTRAP_SERVERS says where one runs, "
-        + "else a Kafka in KAFKA_HOME or ../shared/kafka is started, else the one in memory."),
+        + "else the Kafka in KAFKA_HOME is started, else the one in memory."),
     .value(
       "partitions", letter: "p", "COUNT", default: String(TopicsCommand.partitionsDefault),
       help: "The network's partition count."),

@@ -7,7 +7,7 @@ import Threads
 @testable import Kafka
 
 @Suite(
-  "Against a real Kafka", .enabled(if: KafkaInstallation.isAvailable, "no Kafka in KAFKA_HOME or ../shared/kafka"),
+  "Against a real Kafka", .enabled(if: KafkaInstallation.isAvailable, "no Kafka in KAFKA_HOME"),
   WithRealKafka(), .serialized, .timeLimit(.minutes(10)))
 struct RealKafkaTests {
   private let kafka: RealKafka
