@@ -93,76 +93,30 @@ extension PartitionPipeline {
     if decider?.revert() != true { try reloadDecider() }
   }
 
-  /// What stands before the service decides: which records are taken, where each input then stands.
-  private struct Draft {
-    var gates: [SequenceGate]
-    var lastArrivals: [Timestamp?]
-    var admitted: [InputRecord<Service.Event>]
-    /// Index in `records` of each admitted record; nil when all are admitted.
-    var admittedIndices: [Int]?
-    /// One for each record.
-    var outcomes: [Outcome]
-    var heads: ArraySlice<RecordHead>
-    var positions: [InputPosition]
-    var arrivals: ClosedRange<Timestamp>?
-  }
-
   private func draft(
     _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool
-  ) throws(PipelineError) -> Draft {
-    var draft = Draft(
-      gates: gates, lastArrivals: lastArrivals, admitted: [], admittedIndices: nil,
-      outcomes: Array(repeating: .absent, count: records.count), heads: batch.heads[records.indices],
-      positions: inputs, arrivals: nil)
-    let hasSequences = service.inputs.contains(where: \.isSequenced)
-    var indices: [Int] = []
-    for (index, head) in draft.heads.enumerated() {
-      // A record never counts as earlier than what was already said to be decided.
-      let arrival = max(head.arrival, watermark)
+  ) throws(PipelineError) -> BatchDraft<Service.Event> {
+    var draft = BatchDraft<Service.Event>(
+      heads: batch.heads[records.indices], positions: inputs, gates: gates, lastArrivals: lastArrivals)
+    for head in draft.heads {
       guard head.identity.offset >= draft.positions[head.input].nextOffset else {
         throw .invariantBroken(
           "\(service.inputs[head.input].topic)[\(partition)]: offset \(head.identity.offset) was read at the position "
             + "\(draft.positions[head.input].nextOffset)")
       }
-      draft.lastArrivals[head.input] = arrival
-      draft.arrivals =
-        draft.arrivals.map { min($0.lowerBound, arrival)...max($0.upperBound, arrival) } ?? arrival...arrival
-      draft.positions[head.input].nextOffset = head.identity.offset + 1
-      draft.positions[head.input].last = head.identity
-      guard hasSequences else { continue }
-      if let outcome = draft.gates[head.input].admit(head.mark) {
-        draft.outcomes[index] = outcome
-      } else {
-        indices.append(index)
-      }
+      // A record never counts as earlier than what was already said to be decided.
+      draft.pass(head, arrival: max(head.arrival, watermark))
     }
-    if hasSequences, indices.count < records.count {
-      draft.admitted = indices.map { records[records.startIndex + $0] }
-      draft.admittedIndices = indices
-    } else {
-      draft.admitted = Array(records)
-    }
-    if endsBatch {
-      for (input, next) in batch.nextOffsets.enumerated() {
-        if let next { draft.positions[input].nextOffset = max(next, draft.positions[input].nextOffset) }
-      }
-    }
-    for input in draft.positions.indices {
-      draft.positions[input].consumedSequence = draft.gates[input].consumedSequence
-      draft.positions[input].consumedWatermark = draft.gates[input].consumedWatermark
-    }
+    draft.admit(records, areSequenced: service.inputs.contains(where: \.isSequenced))
+    if endsBatch { draft.skip(to: batch.nextOffsets) }
     return draft
   }
 
   private func commitBatch(
-    draft: inout Draft, decision: BatchDecision<Service.Effects>, batch: InputBatch<Service.Event>,
+    draft: inout BatchDraft<Service.Event>, decision: BatchDecision<Service.Effects>, batch: InputBatch<Service.Event>,
     context: BatchContext
   ) -> CommitBatch<Service> {
-    if let indices = draft.admittedIndices {
-      for (index, outcome) in zip(indices, decision.outcomes) { draft.outcomes[index] = outcome }
-    } else {
-      draft.outcomes = decision.outcomes
-    }
+    draft.decided(decision.outcomes)
     var entries: [OutboxEntry] = []
     var rejected: [RejectedRecord] = []
     for forward in decision.forwards {
@@ -183,7 +137,8 @@ extension PartitionPipeline {
           isChanged: !arePositionsWritten || draft.positions[$0] != inputs[$0])
       },
       outputs: outputCommits(adding: decision.messages),
-      watermark: context.watermark, outcomes: outcomeBytes(draft), arrivals: draft.arrivals, effects: decision.effects,
+      watermark: context.watermark, outcomes: draft.outcomeBytes(from: inputs), arrivals: draft.arrivals,
+      effects: decision.effects,
       rejections: rejected, rejectedNotKept: Int64(decision.rejections.count - rejected.count), outbox: entries,
       deliveredOutbox: outboxDelivered,
       gapRequests: gapRequests(&draft.gates, now: context.now), lost: [], lostSequences: lostSequences)
@@ -201,22 +156,6 @@ extension PartitionPipeline {
     }
   }
 
-  /// One byte for each offset, input after input; offsets that no record had stay absent.
-  private func outcomeBytes(_ draft: Draft) -> [UInt8] {
-    var starts: [Int] = []
-    var total = 0
-    for input in inputs.indices {
-      starts.append(total)
-      total += Int(draft.positions[input].nextOffset - inputs[input].nextOffset)
-    }
-    var bytes = [UInt8](repeating: Outcome.absent.rawValue, count: total)
-    for (index, head) in draft.heads.enumerated() {
-      bytes[starts[head.input] + Int(head.identity.offset - inputs[head.input].nextOffset)] =
-        draft.outcomes[index].rawValue
-    }
-    return bytes
-  }
-
   func gapRequests(_ gates: inout [SequenceGate], now: Timestamp) -> [GapRequest] {
     gates.indices.compactMap { input in
       gates[input].notice(now: now).map { GapRequest(input: input, sequence: $0) }
@@ -225,7 +164,8 @@ extension PartitionPipeline {
 
   /// After the commit: the state is what was committed, and its messages go out.
   private func finish(
-    _ commit: CommitBatch<Service>, decision: BatchDecision<Service.Effects>, result: CommitResult, draft: Draft,
+    _ commit: CommitBatch<Service>, decision: BatchDecision<Service.Effects>, result: CommitResult,
+    draft: BatchDraft<Service.Event>,
     summary: inout BatchSummary
   ) throws(PipelineError) {
     batchNumber = commit.number
@@ -248,24 +188,5 @@ extension PartitionPipeline {
     publish(result.messages)
     if let last = commit.outbox.last { outboxID = last.id }
     try resendOutbox(commit.outbox)
-  }
-}
-
-/// What became of the records of one batch.
-package struct BatchSummary: Sendable {
-  package var batches = 0
-  package var records = 0
-  /// Per outcome byte: how many records had it.
-  package var outcomes = [Int](repeating: 0, count: 256)
-  /// Batches that were decided again because ids existed already.
-  package var duplicateRounds = 0
-  package var bisections = 0
-
-  package init() {}
-
-  mutating func count(_ outcomes: [Outcome]) {
-    batches += 1
-    records += outcomes.count
-    for outcome in outcomes { self.outcomes[Int(outcome.rawValue)] += 1 }
   }
 }
