@@ -172,7 +172,7 @@ final class KafkaSender {
     _ report: KafkaDeliveryReport, _ state: inout TransportState.Waiting
   ) -> (@Sendable () -> Void)? {
     switch report.error?.kind {
-    case nil: return state.events.settle(report.reportID)?.acknowledged
+    case nil: return state.events.finish(report.reportID)?.acknowledged
     case .recordRefused: dropUndeliverable(report.reportID, &state)
     default: break
     }
@@ -180,6 +180,6 @@ final class KafkaSender {
   }
 
   private static func dropUndeliverable(_ ticket: UInt64, _ state: inout TransportState.Waiting) {
-    if state.events.settle(ticket) != nil { state.counts.eventsUndeliverable += 1 }
+    if state.events.finish(ticket) != nil { state.counts.eventsUndeliverable += 1 }
   }
 }

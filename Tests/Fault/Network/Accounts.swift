@@ -37,8 +37,8 @@ struct Accounts: Sendable {
   ///
   /// - Throws: `FaultFailure` when something is left, or nothing was compared.
   static func close(_ network: FaultNetwork, tallyPath: String, timeoutSeconds: Int) throws -> Accounts {
-    let settled = try network.command(["drain", "--timeout", "\(timeoutSeconds)s"], accepting: [0, 1])
-    guard settled.status == 0 else { throw FaultFailure("not everything was decided: \(settled.output)") }
+    let drained = try network.command(["drain", "--timeout", "\(timeoutSeconds)s"], accepting: [0, 1])
+    guard drained.status == 0 else { throw FaultFailure("not everything was decided: \(drained.output)") }
     try addBadRecords(network.takeBadRecords(), to: tallyPath)
     if network.takeStrangers() { try StrangerShare.add(network, to: tallyPath) }
     let said = try network.command(["reconcile", "--json", "--tally", tallyPath], accepting: [0, 1])

@@ -19,18 +19,18 @@ struct DeliveryQueueTests {
     var queue = DeliveryQueue<String>(recordsMaximum: 10, bytesMaximum: 100)
     for name in ["a", "b", "c", "d"] { #expect(queue.add(name, bytes: 1) == true) }
     #expect(sendAll(&queue) == ["a", "b", "c", "d"])
-    #expect(queue.settle(1) == "b")
+    #expect(queue.finish(1) == "b")
     queue.producerLost()
-    #expect(queue.settle(2) == "c", "a late success of the old producer counts")
+    #expect(queue.finish(2) == "c", "a late success of the old producer counts")
     #expect(queue.add("e", bytes: 1) == true)
     #expect(sendAll(&queue) == ["a", "d", "e"])
-    #expect(queue.settle(0) == "a")
-    #expect(queue.settle(0) == nil, "settled once")
-    #expect(queue.settle(3) == "d")
-    #expect(queue.settle(4) == "e")
+    #expect(queue.finish(0) == "a")
+    #expect(queue.finish(0) == nil, "finished once")
+    #expect(queue.finish(3) == "d")
+    #expect(queue.finish(4) == "e")
     #expect(queue.count == 0)
     #expect(!queue.hasWaiting)
-    #expect(queue.settle(9) == nil)
+    #expect(queue.finish(9) == nil)
   }
 
   @Test("A full queue refuses the newest and keeps what it has")
@@ -41,7 +41,7 @@ struct DeliveryQueueTests {
     #expect(queue.add("b", bytes: 4) == true)
     #expect(queue.add("c", bytes: 0) == false)
     #expect(sendAll(&queue) == ["a", "b"])
-    #expect(queue.settle(0) == "a")
+    #expect(queue.finish(0) == "a")
     #expect(queue.add("c", bytes: 6) == true)
   }
 
@@ -59,7 +59,7 @@ struct DeliveryQueueTests {
         tickets.append(ticket)
       }
       for ticket in tickets.prefix(round % 3 == 0 ? 100 : 300) {
-        if let element = queue.settle(ticket) { delivered.append(element) }
+        if let element = queue.finish(ticket) { delivered.append(element) }
       }
       if round % 3 == 0 { queue.producerLost() }
     }

@@ -30,8 +30,8 @@ struct LeaseRulesTests {
         2: PartitionClaim(owner: 1, seenEpoch: 0),
       ])
     #expect(!decision.isBalanced)
-    let settled = rules.decide(view([], [1, 1, 1]), held: [0: .open, 1: .open, 2: .open], now: 500)
-    #expect(settled.taken.isEmpty && settled.isBalanced)
+    let balanced = rules.decide(view([], [1, 1, 1]), held: [0: .open, 1: .open, 2: .open], now: 500)
+    #expect(balanced.taken.isEmpty && balanced.isBalanced)
   }
 
   @Test("What is under way is not taken twice, and does not hide what is still to be taken")
