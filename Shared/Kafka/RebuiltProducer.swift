@@ -39,10 +39,9 @@ package final class RebuiltProducer: Sendable {
     var retry: Retry
   }
 
-  private static let warmUpMilliseconds: Int32 = 10_000
-
   private let configuration: KafkaConfiguration
   private let topics: [String]
+  private let warmUpMilliseconds: Int32
   private let isExpendable: @Sendable (UInt64) -> Bool
   private let listener: Listener
   private let state: Mutex<State>
@@ -51,14 +50,17 @@ package final class RebuiltProducer: Sendable {
 
   /// - Parameters:
   ///   - topics: warmed up before the first record; where they are not to be seen there is no producer.
+  ///   - warmUpMilliseconds: how long one try waits for them.
   ///   - pauseMilliseconds: the first and the greatest bound of the pause before the next one is made.
   ///   - isExpendable: says for a report's number that nobody relies on that record: see ``KafkaProducer``.
   package init(
     configuration: KafkaConfiguration, topics: [String], pauseMilliseconds: ClosedRange<Int64> = 100...5_000,
-    isExpendable: @escaping @Sendable (UInt64) -> Bool = { _ in false }, listener: Listener = Listener()
+    warmUpMilliseconds: Int32 = 10_000, isExpendable: @escaping @Sendable (UInt64) -> Bool = { _ in false },
+    listener: Listener = Listener()
   ) {
     self.configuration = configuration
     self.topics = topics
+    self.warmUpMilliseconds = warmUpMilliseconds
     self.isExpendable = isExpendable
     self.listener = listener
     state = Mutex(
@@ -146,7 +148,7 @@ package final class RebuiltProducer: Sendable {
       return state.generation
     }
     let producer = try KafkaProducer(
-      configuration: configuration, topics: topics, timeoutMilliseconds: Self.warmUpMilliseconds,
+      configuration: configuration, topics: topics, timeoutMilliseconds: warmUpMilliseconds,
       failed: { [weak self] in self?.fail(generation: generation, $0) }, isExpendable: isExpendable,
       reports: { [weak self] in self?.take($0) })
     let isWanted = state.withLock { state in

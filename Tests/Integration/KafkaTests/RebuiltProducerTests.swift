@@ -14,9 +14,9 @@ struct RebuiltProducerTests {
     case lost, stillDown, rebuilt
   }
 
-  private func producer(_ broker: EmbeddedBroker, topics: [String] = ["events"], words: Monitor<[Word]>)
-    -> RebuiltProducer
-  {
+  private func producer(
+    _ broker: EmbeddedBroker, topics: [String] = ["events"], warmUpMilliseconds: Int32 = 10_000, words: Monitor<[Word]>
+  ) -> RebuiltProducer {
     var listener = RebuiltProducer.Listener()
     listener.reports = { reports in
       let delivered = reports.filter { $0.error == nil }.map(\.reportID)
@@ -28,7 +28,7 @@ struct RebuiltProducerTests {
     return RebuiltProducer(
       configuration: KafkaConfiguration(
         bootstrapServers: broker.bootstrapServers, clientID: "test", environment: .embedded),
-      topics: topics, pauseMilliseconds: 1...100, listener: listener)
+      topics: topics, pauseMilliseconds: 1...100, warmUpMilliseconds: warmUpMilliseconds, listener: listener)
   }
 
   private func send(_ report: UInt64, to producer: KafkaProducer?) throws {
@@ -68,7 +68,7 @@ struct RebuiltProducerTests {
     try broker.createTopic("events", partitions: 1)
     broker.setBroker(1, isUp: false)
     let words = Monitor<[Word]>([])
-    let producer = producer(broker, words: words)
+    let producer = producer(broker, warmUpMilliseconds: 500, words: words)
     producer.startLater()
     #expect(throws: KafkaError.self) { try producer.start() }
     #expect(words.wait(timeoutMilliseconds: Self.waitMilliseconds) { $0.contains(.stillDown) })

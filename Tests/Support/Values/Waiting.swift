@@ -4,17 +4,20 @@ import Threads
 package enum Waiting {
   /// So long that only what never happens takes it, on a busy machine too.
   package static let seconds = 120
-  private static let lookAgainMilliseconds = 50
+  /// Between two looks: most things are so soon.
+  private static let lookAgainMilliseconds = 5...50
 
   /// Blocks until `isTrue` says so.
   ///
   /// - Returns: false when the time was over.
   package static func until(seconds: Int = seconds, _ isTrue: () throws -> Bool) rethrows -> Bool {
     let deadline = Deadline(afterMilliseconds: seconds * 1_000)
+    var pauseMilliseconds = lookAgainMilliseconds.lowerBound
     while true {
       if try isTrue() { return true }
       guard !deadline.isOver else { return false }
-      pause(milliseconds: lookAgainMilliseconds)
+      pause(milliseconds: pauseMilliseconds)
+      pauseMilliseconds = min(2 * pauseMilliseconds, lookAgainMilliseconds.upperBound)
     }
   }
 
