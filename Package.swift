@@ -129,7 +129,7 @@ let tests: [Target] = [
   unitTest("Runtime", ["AdCore", "HTTP", "TestServices", "TestValues", "Threads"]), unitTest("Threads"),
   unitTest("PipelineHost", ["AdCore", "Kafka", "Pipeline", "Postgres", "Runtime"]),
   unitTest("Handbill", ["AdClient", "Threads"]),
-  unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka", "Records", "Threads"]),
+  unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka", "Records", "TestValues", "Threads"]),
   unitTest("AdSelectionCore", ["TestValues"] + pure),
   unitTest("ImpressionTrackingCore", ["TestValues"] + pure),
   unitTest("ClickTrackingCore", ["TestValues"] + pure), unitTest("BillingCore", ["TestValues"] + pure),
