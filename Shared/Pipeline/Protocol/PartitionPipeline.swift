@@ -1,7 +1,8 @@
 package import AdCore
 internal import AdEvents
 
-/// One partition of one service, from the moment that it is taken over until it is given up: the protocol "exactly once", for every service.
+/// One partition of one service, from the moment that it is taken over until it is given up: the protocol "exactly once",
+/// for every service.
 ///
 /// open → (process | tick)* → given up. Each batch is one database transaction that holds the results and the position
 /// in the input; what it publishes goes out after the commit, in the order of its sequences. Whatever fails in a way
