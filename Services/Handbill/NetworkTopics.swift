@@ -10,7 +10,7 @@ struct NetworkTopics: Sendable {
   struct Result: Sendable {
     let topic: String
     let partitions: Int32
-    /// `created`, `existed`, `grown`; on an embedded broker, which does not tell, `made`.
+    /// `created`, `existed`, `grown`; on an embedded broker, which does not tell which, `there`.
     let outcome: String
 
     var json: JSONValue {
@@ -35,7 +35,7 @@ struct NetworkTopics: Sendable {
     if let socket = kafka.controlSocket {
       let control = EmbeddedBrokerControl(socketPath: socket)
       for topic in settings { try control.createTopic(topic.name, partitions: topic.partitions) }
-      return settings.map { Result(topic: $0.name, partitions: $0.partitions, outcome: "made") }
+      return settings.map { Result(topic: $0.name, partitions: $0.partitions, outcome: "there") }
     }
     if kafka.isEmbedded {
       throw UsageError("an embedded broker makes topics only through its control socket: give --kafka-control-socket")

@@ -16,13 +16,13 @@ enum ReportCommand {
       .value("group", "NAMES", help: "A line for each value of these, divided by commas, such as app,day."),
       .value(
         "where", "NAME=VALUE", repeats: true,
-        help: "Only what has this value, such as campaign=ferry-summer; may be repeated."),
-      .value("from", "TIME", help: "From this day or moment in UTC on."),
-      .value("until", "TIME", help: "Up to this day or moment in UTC, which is left out."),
+        help: "Only what has this value, such as campaign=ferry-summer; may be repeated for another name."),
+      .value("from", "TIME", help: "From this day or minute in UTC on."),
+      .value("until", "TIME", help: "Up to this day or minute in UTC, which is left out."),
       .value(
         "limit", "COUNT", default: "\(ReportQuery.rowsDefault)",
-        help: "The most lines, 1 to \(ReportQuery.rowsLimit): those of the most worth (revenue, then impressions, "
-          + "requests), or the latest where they are by time."),
+        help: "The most lines, 1 to \(ReportQuery.rowsLimit): those of the most worth (share of each currency's "
+          + "revenue, then impressions, requests), or the latest where they are by time."),
       .flag("test", help: "Test traffic (A2) in place of live traffic."),
       .flag(
         "anomalies", help: "In place of figures: apps' hours that the console marked, by --where app, --from, --until."),
@@ -43,11 +43,17 @@ enum ReportCommand {
       if let option = option(parts[0]) {
         throw UsageError("--where chooses by \(dimensions); \(parts[0]) is an option of its own: \(option)")
       }
+      guard ReportDimension(rawValue: parts[0]) != nil else {
+        throw UsageError("--where chooses by \(dimensions); \(parts[0].prefix(40)) is none of them")
+      }
       words.append((parts[0], parts[1]))
     }
     if invocation.has("test") { words.append(("traffic", "test")) }
     let query = try ReportQuery.read(words).mapError { UsageError("\($0)") }.get()
     if invocation.has("anomalies") {
+      guard query.grouping.isEmpty, !query.isTest else {
+        throw UsageError("--anomalies are an app's hours of live traffic: --group and --test have no part in it")
+      }
       let marks = try await onOwnThread {
         try withPool(DatabaseAddress.address(invocation)) { try Anomalies($0).list(query) }
       }

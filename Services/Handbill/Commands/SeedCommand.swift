@@ -10,8 +10,8 @@ enum SeedCommand {
     "seed", summary: "Fills the catalogue with a small, plausible network.",
     discussion: """
       Four developers with seven apps (one for users under 17, one not set up yet), five advertisers with brand,
-      developer and house campaigns. Its app keys are known to everybody: for demos and tests only. Applied again it
-      changes nothing.
+      developer and house campaigns. Its app keys are known to everybody: for demos and tests only. What is
+      there already stays as it is: applied again it changes nothing, and undoes nobody's changes.
       """,
     options: DatabaseAddress.options,
     examples: [CommandExample("handbill seed && handbill catalog list", "Fills the catalogue and shows it.")]
@@ -27,9 +27,9 @@ enum SeedCommand {
     return .success
   }
 
-  /// Writes the network into the catalogue; what is there already and equal stays untouched. Blocks.
+  /// Writes the network into the catalogue; what is or was there already stays untouched. Blocks.
   @discardableResult
   static func apply(_ seed: SeedNetwork, databaseURL: String) throws -> CatalogApplied {
-    try CatalogCommand.withStore(databaseURL) { store in try store.apply(CatalogFile(seed.records)).get() }
+    try CatalogCommand.withStore(databaseURL) { store in try store.add(CatalogFile(seed.records)).get() }
   }
 }

@@ -1,5 +1,4 @@
 internal import AdCore
-internal import Foundation
 internal import LocalProcesses
 internal import Postgres
 internal import Runtime
@@ -10,13 +9,17 @@ struct LiveFigures: Sendable {
   var filled: Int64 = 0
   var impressions: Int64 = 0
   var clicks: Int64 = 0
-  /// Nanos.
-  var spend: Int128 = 0
-  /// Nanos.
-  var earnings: Int128 = 0
+  /// By currency.
+  var money: [Currency: Money] = [:]
   /// Records in the logs that are not decided yet; nil while no service says.
   var lag: Int64?
   var restarts = 0
+
+  /// What advertisers pay, and the developers' part; nanos.
+  struct Money: Sendable {
+    var spend: Int128
+    var earnings: Int128
+  }
 
   static let columns = ["time", "requests", "answered", "impressions", "CTR", "spend", "earnings", "lag"]
 
@@ -24,7 +27,7 @@ struct LiveFigures: Sendable {
   func cells(seconds: Int) -> [String] {
     [
       "\(seconds) s", "\(requests)", percentage(filled, of: requests), "\(impressions)",
-      percentage(clicks, of: impressions), money(spend), money(earnings), lag.map { "\($0)" } ?? "-",
+      percentage(clicks, of: impressions), amounts(\.spend), amounts(\.earnings), lag.map { "\($0)" } ?? "-",
     ]
   }
 
@@ -35,10 +38,15 @@ struct LiveFigures: Sendable {
     return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest) %"
   }
 
-  private func money(_ nanos: Int128) -> String {
-    let hundredths = nanos / 10_000_000
-    let rest = hundredths % 100
-    return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)"
+  /// Amounts of two currencies are never added up: where there are several, each stands with its currency.
+  private func amounts(_ part: KeyPath<Money, Int128>) -> String {
+    let amounts = money.sorted { $0.key.description < $1.key.description }.map { currency, money in
+      let hundredths = money[keyPath: part] / 10_000_000
+      let rest = hundredths % 100
+      return (currency: currency, text: "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)")
+    }
+    guard amounts.count > 1 else { return amounts.first?.text ?? "0.00" }
+    return amounts.map { "\($0.currency) \($0.text)" }.joined(separator: " ")
   }
 }
 
@@ -60,14 +68,17 @@ struct LiveReader {
   mutating func read() throws(PostgresError) -> LiveFigures {
     var figures = LiveFigures()
     if let row = try connection.run(ReadLiveFigures()).first { figures = row }
+    for (currency, money) in try connection.run(ReadLiveMoney()) { figures.money[currency] = money }
     let first = start ?? figures
     start = first
     figures.requests -= first.requests
     figures.filled -= first.filled
     figures.impressions -= first.impressions
     figures.clicks -= first.clicks
-    figures.spend -= first.spend
-    figures.earnings -= first.earnings
+    for (currency, money) in first.money {
+      figures.money[currency]?.spend -= money.spend
+      figures.money[currency]?.earnings -= money.earnings
+    }
     figures.lag = lag()
     figures.restarts = services.reduce(0) { $0 + $1.restarts }
     return figures

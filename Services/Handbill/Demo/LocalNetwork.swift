@@ -18,6 +18,8 @@ struct LocalNetwork: Sendable {
   let apps: [AppID]
   /// Where people look.
   let consoleURL: String
+  /// What ad selection seals tokens with.
+  let tokenKeysFile: String
   private let supervisor: Supervisor
 
   /// Stops everything in order. Blocks.
@@ -38,6 +40,7 @@ struct LocalNetwork: Sendable {
     ]
     if kafka.isEmbedded { environment["HANDBILL_KAFKA_EMBEDDED"] = "true" }
     environment["HANDBILL_KAFKA_CONTROL_SOCKET"] = kafka.controlSocket
+    environment["HANDBILL_TOKEN_KEYS_FILE"] = tokenKeysFile
     environment[Self.consoleVariable] = String(consoleURL.dropLast())
     for service in services { environment[Self.metricsVariable(service.name)] = service.service.metricsURL }
     return environment
@@ -95,7 +98,7 @@ extension LocalNetwork {
       try awaitReadiness(services)
       return LocalNetwork(
         settings: settings, folder: folder, kafka: kafka, databaseURL: databaseURL, services: services.processes,
-        apps: apps, consoleURL: services.consoleURL, supervisor: supervisor)
+        apps: apps, consoleURL: services.consoleURL, tokenKeysFile: try folder.tokenKeysFile(), supervisor: supervisor)
     }
 
     private func startKafka(_ folder: DemoFolder) throws -> KafkaAddress {

@@ -1,11 +1,11 @@
+internal import AdCore
 internal import Postgres
 
 /// What live traffic adds up to so far.
 struct ReadLiveFigures: PostgresStatement {
   static let sql = """
     SELECT coalesce(sum(requests), 0)::bigint, coalesce(sum(fills), 0)::bigint, coalesce(sum(impressions), 0)::bigint,
-      coalesce(sum(clicks), 0)::bigint, coalesce(sum(gross_nanos), 0)::numeric(38,0),
-      coalesce(sum(developer_nanos), 0)::numeric(38,0)
+      coalesce(sum(clicks), 0)::bigint
     FROM reporting.minute WHERE NOT is_test
     """
 
@@ -15,8 +15,18 @@ struct ReadLiveFigures: PostgresStatement {
     figures.filled = try row.decode(1)
     figures.impressions = try row.decode(2)
     figures.clicks = try row.decode(3)
-    figures.spend = try row.decode(4)
-    figures.earnings = try row.decode(5)
     return figures
+  }
+}
+
+/// What live traffic is worth so far, in each currency.
+struct ReadLiveMoney: PostgresStatement {
+  static let sql = """
+    SELECT currency, sum(gross_nanos)::numeric(38,0), sum(developer_nanos)::numeric(38,0)
+    FROM reporting.minute WHERE NOT is_test AND currency IS NOT NULL GROUP BY currency
+    """
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> (Currency, LiveFigures.Money) {
+    (try row.decode(0), LiveFigures.Money(spend: try row.decode(1), earnings: try row.decode(2)))
   }
 }

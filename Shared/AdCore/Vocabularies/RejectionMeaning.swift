@@ -22,12 +22,14 @@ extension RejectionReason {
     case .unknownType: "ce_type is of another topic, or of an unknown major version."
     case .tokenForged: "The serve token is not ours, or was altered."
     case .tokenKeyUnknown: "The serve token's key is not in the service's ring, or past its time."
-    case .tokenExpired: "The event lies after the life of its serve token."
+    case .tokenExpired:
+      "The event lies after the life of its serve token, a tap further than the longest tap delay after it."
     case .tokenOutOfTime: "The serve token was issued more than 26 h before its arrival, or after it."
     case .eventInFuture: "The event lies more than 5 s after its arrival."
     case .tooLateArrival: "It came more than 24 h after the event."
     case .unknownPartition: "The serve token names a partition that the topic does not have."
-    case .invalidReply: "The reply topic is not the app's own, or the reply partition does not exist."
+    case .invalidReply:
+      "The reply topic is not the app's own, the reply partition does not exist, or the correlation id is too long."
     case .refusedByDatabase: "PostgreSQL refused its row."
     case .invalidInternal: "A record of a topic that only our services write does not decode."
     }

@@ -77,7 +77,7 @@ struct AdRequestFields {
   /// A deadline of 0 is none: protobuf does not tell the two apart.
   static var missingDeadline: String {
     let range = FieldLimits.deadlineMilliseconds
-    return "deadline_milliseconds is missing: give \(range.lowerBound) to \(range.upperBound)"
+    return "deadline_milliseconds is missing or 0: give \(range.lowerBound) to \(range.upperBound)"
   }
 
   @inline(__always)
@@ -85,7 +85,7 @@ struct AdRequestFields {
     switch reader.field {
     case 1:
       var written: UUIDv7?
-      do { requestID = try reader.uuid("request_id", writtenAsText: &written) } catch {
+      do { requestID = try reader.uuid("request_id", asWritten: &written) } catch {
         // It is rejected, and is legible: it says whom to answer.
         requestID = written ?? requestID
         throw error
@@ -110,7 +110,7 @@ struct AdRequestFields {
         "deadline_milliseconds", maximum: FieldLimits.deadlineMilliseconds.upperBound)
       deadlineMilliseconds = deadline < FieldLimits.deadlineMilliseconds.lowerBound ? nil : deadline
     case 13:
-      let segment = try reader.text("segments", maximum: FieldLimits.labelBytesMaximum)
+      let segment = try reader.text("an entry of segments", maximum: FieldLimits.labelBytesMaximum)
       try FieldValue.add(segment, to: &segments, "segments", maximum: FieldLimits.requestSegmentsMaximum)
     default: try reader.skip()
     }

@@ -76,6 +76,13 @@ package struct LegibleRequest: Hashable, Sendable {
     correlationID = headers.correlationID
   }
 
+  /// What is wrong with the sizes (S3 to S5), for whoever is told of other mistakes; nil where nothing is, or they cannot
+  /// be read.
+  package var sizeMistake: String? {
+    guard let device, let sizes else { return nil }
+    return sizes.mistake(on: device)
+  }
+
   private static func protobuf(
     fromJSON value: UnsafeRawBufferPointer, contentType: ContentType, _ mistakes: inout Mistakes
   ) -> [UInt8] {
@@ -102,12 +109,19 @@ package struct RequestedSizes: Hashable, Sendable {
     self.isInterstitial = isInterstitial
   }
 
+  /// What is wrong with them for the device (S3 to S5); nil where nothing is.
+  fileprivate func mistake(on device: Device) -> String? {
+    guard case .refused(_, let detail) = select(on: device) else { return nil }
+    return detail
+  }
+
+  private func select(on device: Device) -> SizeSelection {
+    SizeSelection.select(required: required, current: current, device: device, isInterstitial: isInterstitial)
+  }
+
   /// The current size; nil where these are none for the device (S3 to S5).
   package func size(on device: Device) -> AdSize? {
-    guard
-      case .resolved(_, let size) = SizeSelection.select(
-        required: required, current: current, device: device, isInterstitial: isInterstitial)
-    else { return nil }
+    guard case .resolved(_, let size) = select(on: device) else { return nil }
     return size
   }
 }

@@ -54,7 +54,11 @@ package enum ProtobufJSON {
     guard case .list(let elements) = value else {
       throw Rejection(.malformed, "\(field.name) is not a list")
     }
-    for element in elements { try write(element, field, isPresent: true, to: &writer, &mistakes) }
+    for element in elements {
+      do throws(Rejection) { try write(element, field, isPresent: true, to: &writer, &mistakes) } catch {
+        throw Rejection(error.reason, "an entry of \(error.sentence)")
+      }
+    }
   }
 
   /// The member of a field under either of its names; nil for null.

@@ -21,26 +21,27 @@ extension WireReader {
   /// A version 7 UUID of 16 bytes.
   mutating func uuid(_ name: StaticString) throws(Rejection) -> UUIDv7? {
     var unused: UUIDv7?
-    return try uuid(name, writtenAsText: &unused)
+    return try uuid(name, asWritten: &unused)
   }
 
   /// The same.
   ///
-  /// - Parameter text: becomes the UUID where somebody wrote it as text, which is rejected.
-  mutating func uuid(_ name: StaticString, writtenAsText text: inout UUIDv7?) throws(Rejection) -> UUIDv7? {
+  /// - Parameter written: becomes the UUID where somebody wrote one as text, or one of another version: it is rejected,
+  ///   and can be answered.
+  mutating func uuid(_ name: StaticString, asWritten written: inout UUIDv7?) throws(Rejection) -> UUIDv7? {
     let bytes = try bytes()
     if bytes.isEmpty { return nil }
-    if bytes.count == 16,
-      let id = UUIDv7(
-        high: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
-        low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
-    {
-      return id
+    if bytes.count == 16 {
+      let high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+      let low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+      if let id = UUIDv7(high: high, low: low) { return id }
+      written = UUIDv7(asWritten: high, low: low)
+      throw Rejection(.invalidField, "\(name) is not a UUID of version 7, which begins with the time")
     }
-    guard let written = FieldValue.uuidWrittenAsText(bytes) else {
+    guard let text = FieldValue.uuidWrittenAsText(bytes) else {
       throw Rejection(.invalidField, "\(name) is not a version 7 UUID of 16 bytes")
     }
-    text = written
+    written = text
     throw Rejection(.invalidField, "\(name) is a UUID written as text: give its 16 bytes, in JSON as base64")
   }
 

@@ -4,7 +4,7 @@
 
 -- Everything that is counted, per minute, of older days per hour or day: each row counts one kind of thing, the others being 0. The views below, the
 -- console and the command add it up. A request is counted whatever its fate. eCPM of each currency divides by the
--- impressions of the ads that pay in it: every served ad has one currency, so that over all currencies each impression
+-- impressions of its campaigns, house ads too: every served ad has one currency, so that over all currencies each impression
 -- is counted once.
 CREATE OR REPLACE VIEW reporting.minute AS
 SELECT minute, is_test, app, campaign, ad, placement, country,
@@ -28,7 +28,9 @@ FROM (
     CASE kind WHEN vocabulary.delivery_kind('unloaded') THEN events ELSE 0 END, 0, 0, 0,
     CASE kind WHEN vocabulary.delivery_kind('failed') THEN error END,
     CASE kind WHEN vocabulary.delivery_kind('failed') THEN events ELSE 0 END, NULL, 0, 0, 0, 0
-  FROM impression_tracking.all_count
+  FROM impression_tracking.all_count c
+  -- An error that a device told without an ad names its app unchecked: at least the app is one.
+  WHERE campaign <> '' OR EXISTS (SELECT FROM catalog.record r WHERE r.key = 'app/' || c.app)
   UNION ALL
   SELECT minute, is_test, app, campaign, ad, placement, country, size, device, 0, 0, 0, 0, 0,
     CASE kind WHEN vocabulary.tap_kind('click') THEN events ELSE 0 END,
@@ -74,4 +76,4 @@ COMMENT ON COLUMN reporting.minute.developer_nanos IS 'The app developer''s part
 COMMENT ON COLUMN reporting.minute.network_nanos IS
   'The network''s part, in 10^-9 of the unit; below 0 where it bears what no budget could pay.';
 COMMENT ON COLUMN reporting.minute.priced_impressions IS
-  'Impressions of ads that pay in the row''s currency, as far as billing has taken them.';
+  'Impressions of campaigns in the row''s currency, house ads too, as far as billing has taken them.';

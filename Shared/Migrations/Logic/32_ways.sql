@@ -70,7 +70,7 @@ BEGIN
           'What advertisers pay in this currency for a thousand of priced_impressions; NULL without any.';
         COMMENT ON COLUMN reporting.%1$I.errors IS 'How often each error (rules E) occurred, by its name.';
         COMMENT ON COLUMN reporting.%1$I.priced_impressions IS
-          'Impressions of ads that pay in this currency, as far as billing has taken them: what eCPM divides by.';
+          'Impressions of campaigns in this currency, house ads too, as far as billing has taken them: what eCPM divides by.';
       $comments$, view_name);
     END LOOP;
   END LOOP;

@@ -33,6 +33,13 @@ package struct CatalogFile: Hashable, Sendable {
     entries = records.map { Entry(path: $0.key, record: $0) }
   }
 
+  /// The file but for records of these keys.
+  func without(_ isLeftOut: (String) -> Bool) -> CatalogFile {
+    var file = self
+    file.entries.removeAll { isLeftOut($0.record.key) }
+    return file
+  }
+
   /// Reads a file: all its problems together, or the file.
   package static func read(_ bytes: [UInt8]) -> Result<CatalogFile, CatalogProblems> {
     draft(bytes).flatMap { $0.problems.isEmpty ? .success($0) : .failure(CatalogProblems($0.problems)) }

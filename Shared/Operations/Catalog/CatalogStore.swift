@@ -48,6 +48,12 @@ package struct CatalogStore: Sendable {
     try change { _ in .success(Plan(file: file)) }
   }
 
+  /// Writes those records of a file whose keys were never used: what is there, was changed, or was deleted, stays as its
+  /// operator left it.
+  package func add(_ file: CatalogFile) throws(PostgresError) -> Result<CatalogApplied, CatalogProblems> {
+    try change { rows in .success(Plan(file: file.without { rows[$0] != nil })) }
+  }
+
   /// The rows in the order of their keys.
   package func list(
     kind: CatalogKind? = nil, includesDeleted: Bool = false

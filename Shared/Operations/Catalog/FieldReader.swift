@@ -61,9 +61,9 @@ struct FieldReader {
   }
 
   /// Nanos; an absent member, or null where that is allowed, is nil.
-  mutating func money(_ name: String, isNullable: Bool = false) -> Int128? {
+  mutating func money(_ name: String, isNullable: Bool = false, decimals: String = "nine") -> Int128? {
     if isNullable && members[name] == .null { return nil }
-    return read(name, "must be an amount as text with up to nine decimals, such as \"10.00\"") {
+    return read(name, "must be an amount as text with a point and up to \(decimals) decimals, such as \"10.00\"") {
       $0.textValue.flatMap(MoneyText.parse)
     }
   }
@@ -80,7 +80,7 @@ struct FieldReader {
 
   /// The price of one impression, out of the price of a thousand.
   mutating func pricePerThousand(_ name: String) -> Nanos {
-    guard let amount = money(name) else { return .zero }
+    guard let amount = money(name, decimals: "six") else { return .zero }
     guard amount % 1_000 == 0, let price = Int64(exactly: amount / 1_000) else {
       note(
         name, "is \(MoneyText.format(amount)): one impression costs a thousandth of it, so give at most six decimals")

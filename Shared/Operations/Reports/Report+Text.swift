@@ -20,7 +20,7 @@ extension Report {
         : "\(TextTable.grouped(requestsWithoutAppKey)) requests came without their app's key: they count for no app.\n")
       + waiting.map { part in
         "\(TextTable.grouped(part.events)) \(part.kind)s of \(part.currency) \(MoneyText.format(part.price)) wait for "
-          + "budget that allotments may still return (B4): not in the revenue yet.\n"
+          + "budget that allotments may still return (B4), in the whole network: not in the revenue yet.\n"
       }.joined()
       + (total.revenue.count > 1 ? Report.currencyNote + "\n" : "")
       + "Complete up to: \(until.isEmpty ? "not yet known" : until.joined(separator: ", ")).\n"
@@ -28,7 +28,7 @@ extension Report {
 
   /// What eCPM divides by, where money comes in several currencies.
   package static let currencyNote =
-    "eCPM: each currency's revenue over the impressions of the ads that pay in it (eCPM over), not over all."
+    "eCPM: each currency's revenue over the impressions of its campaigns, house ads too (eCPM over), not over all."
 
   private var restOption: String {
     rowsTotal <= ReportQuery.rowsLimit

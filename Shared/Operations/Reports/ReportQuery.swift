@@ -111,23 +111,34 @@ package struct ReportQuery: Hashable, Sendable {
         }
         query.rowsMaximum = rows
       default:
-        guard let dimension = ReportDimension(rawValue: name), value.utf8.count <= 200 else {
+        guard let dimension = ReportDimension(rawValue: name) else {
           mistakes.append("\(name.prefix(40)): is none of group, from, until, traffic, limit, \(dimensionNames)")
           continue
         }
+        guard value.utf8.count <= valueBytesMaximum else {
+          mistakes.append("\(name): is longer than \(valueBytesMaximum) bytes")
+          continue
+        }
+        if query.filter[dimension] != nil { mistakes.append("\(name): stands twice, and a report is of one") }
         if let mistake = dimension.mistake(value) { mistakes.append(mistake) }
         query.filter[dimension] = value
       }
     }
+    if let from = query.from, let until = query.until, from >= until { mistakes.append("until: lies not after from") }
     return mistakes.isEmpty ? .success(query) : .failure(ReportMistakes(mistakes: mistakes))
   }
 
+  private static let minuteMilliseconds: Int64 = 60_000
+  /// No name or id is as long.
+  private static let valueBytesMaximum = 200
   private static let dimensionNames = ReportDimension.allCases.map(\.rawValue).joined(separator: ", ")
 
   private static func moment(_ name: String, _ value: String, _ mistakes: inout [String]) -> Timestamp? {
     let moment = Timestamp(utcText: value) ?? Timestamp(utcText: value + "T00:00:00Z")
     if moment == nil {
-      mistakes.append("\(name): give a day such as 2026-07-01 or a moment such as 2026-07-01T12:00:00Z")
+      mistakes.append("\(name): give a day such as 2026-07-01 or a minute such as 2026-07-01T12:00:00Z")
+    } else if moment.map({ $0.milliseconds % minuteMilliseconds != 0 }) == true {
+      mistakes.append("\(name): give a whole minute: figures are kept by the minute")
     }
     return moment
   }

@@ -35,6 +35,22 @@ struct CatalogStoreTests {
     #expect(rows.allSatisfy { $0.record != nil })
   }
 
+  @Test("what is added changes nothing that is there, and brings nothing back")
+  func add() async throws {
+    let (store, _, _) = try await filled()
+    let keys = try await onOwnThread {
+      let keys = try store.list(kind: .ad).map(\.key)
+      _ = try store.delete(keys: [keys[0]]).get()
+      _ = try store.set(key: "settings", [("countries", "DE")]).get()
+      return keys
+    }
+    let added = try await onOwnThread { try store.add(try Samples.read(Samples.file)).get() }
+    #expect(added.changes.isEmpty)
+    let rows = try await onOwnThread { try store.list(includesDeleted: true) }
+    #expect(rows.first { $0.key == keys[0] }?.deletedAt != nil)
+    #expect(rows.first { $0.key == "settings" }?.version == 2)
+  }
+
   @Test("what is wrong in records and what is wrong between them is told at once, by its place")
   func together() async throws {
     let file = """

@@ -103,7 +103,7 @@ struct ReportOrderTests {
       #expect(money.map { $0["impressions"] } == [200, 9_300])
       #expect(money.map { $0["ecpm"] } == ["3600.00", "147.55"])
       #expect(money.map { $0["grossEcpm"] } == ["4500.00", "245.91"])
-      #expect(report.text.contains("each currency's revenue over the impressions of the ads that pay in it"))
+      #expect(report.text.contains("each currency's revenue over the impressions of its campaigns, house ads too"))
       let views = try pool.withConnection { connection throws(PostgresError) in
         try connection.query(
           """

@@ -38,10 +38,15 @@ struct ReportTests {
         2194000000000, 1316400000000, 877600000000);
     """
 
+  /// The app that has traffic; its body is not read.
+  private static let registered = """
+    INSERT INTO catalog.record (key, kind, body, version, change_number) VALUES ('app/golden', 'app', '{}', 1, 1);
+    """
+
   static func pool() async throws -> PostgresPool {
     let pool = try await TestDatabase.pool()
     try await onOwnThread {
-      try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(counts) }
+      try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(registered + counts) }
     }
     return pool
   }
@@ -86,7 +91,7 @@ struct ReportTests {
       }
       for (from, until, figure) in [
         ("2010-07-01", "2010-07-03", 1_430), ("2010-07-01T12:00:00Z", "2010-07-02T00:00:00Z", 1_030),
-        ("2010-07-02", "2010-07-02T00:00:01Z", 400), ("2010-07-03", "2031-01-01", 7_000),
+        ("2010-07-02", "2010-07-02T00:01:00Z", 400), ("2010-07-03", "2031-01-01", 7_000),
       ] as [(String, String, Int64)] {
         let words = [(name: "group", value: "app"), (name: "from", value: from), (name: "until", value: until)]
         let report = try Reports(pool).report(try ReportQuery.read(words).get())

@@ -42,7 +42,7 @@ struct AllMistakesTests {
       found.detail
         == "placement is not a slug: 1 to 40 of a-z, 0-9 and -, the first not -; country is not a country's two letters in "
         + "upper case, such as US; device has the unknown number 7: give one of 1 (phone), 2 (pad)"
-        + "; deadline_milliseconds is missing: give 1 to 60000")
+        + "; deadline_milliseconds is missing or 0: give 1 to 60000")
   }
 
   @Test("in JSON, too; what was wrong is not missing besides")
@@ -55,7 +55,7 @@ struct AllMistakesTests {
     let told = found.detail.components(separatedBy: "; ")
     #expect(
       told.map { String($0.prefix { $0 != " " }) } == [
-        "request_id", "country", "device", "required_sizes", "is_interstitial", "deadline_milliseconds", "app",
+        "request_id", "country", "device", "an", "is_interstitial", "deadline_milliseconds", "app",
         "app_key",
       ], "\(found.detail)")
     #expect(!found.detail.contains("request_id is missing"))

@@ -78,6 +78,27 @@ struct MistakeSentenceTests {
     #expect(found.legible?.requestID == sound.requestID)
   }
 
+  @Test("A request id of another version says whom to answer, and what to give")
+  func otherVersion() throws {
+    let sound = request()
+    var writer = WireWriter()
+    writer.uuid(1, high: sound.requestID.high & ~0xF000 | 0x4000, low: sound.requestID.low)
+    let found = try rejected(writer.output + sound.encoded().dropFirst(18), headers())
+    #expect(found.rejection.detail == "request_id is not a UUID of version 7, which begins with the time")
+    #expect(found.legible?.requestID.low == sound.requestID.low)
+    #expect(found.legible?.requestID.description.split(separator: "-")[2].first == "4")
+  }
+
+  @Test("Of a list it is an entry that is wrong, in both forms")
+  func entries() throws {
+    var sound = request()
+    sound.segments = [String(repeating: "s", count: 65)]
+    #expect(try rejected(sound.encoded(), headers()).rejection.detail.hasPrefix("an entry of segments has 65 bytes"))
+    let json = #"{"segments": [1]}"#
+    let found = try rejected(Array(json.utf8), headers(RecordHeader("content-type", "application/json")))
+    #expect(found.rejection.detail.hasPrefix("an entry of segments is not a string; "), "\(found.rejection.detail)")
+  }
+
   @Test("Other bytes are no UUID, whatever their number", arguments: [15, 17, 27, 36])
   func otherID(count: Int) throws {
     var writer = WireWriter()

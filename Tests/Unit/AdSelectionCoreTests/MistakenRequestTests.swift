@@ -35,6 +35,10 @@ struct MistakenRequestTests {
     },
     Mistake("no placement", .missingField, says: ["placement"]) { $0.presentText(4, "") },
     Mistake("a country in lower case", .invalidField, says: ["country", "upper case"]) { $0.text(7, "us") },
+    Mistake("a size that is none, beside another mistake", .invalidField, says: ["upper case", "nowhere"]) {
+      $0.text(7, "us")
+      $0.text(10, "nowhere")
+    },
     Mistake("no country", .missingField, says: ["country"]) { $0.presentText(7, "") },
     Mistake("a deadline too long", .invalidField, says: ["deadline", "60000"]) { $0.unsigned(12, 60_001) },
     Mistake("no deadline", .missingField, says: ["deadline", "1 to 60000"]) { $0.presentUnsigned(12, 0) },

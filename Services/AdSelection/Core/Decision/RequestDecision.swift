@@ -27,8 +27,8 @@ package enum RequestDecision {
         var facts = Facts(request: request, asked: asked, isTest: build != .distribution)
         return decideAnew(&facts, build: build, state: &state, context: context)
       }
-    case .mistaken(_, let rejection):
-      let mistake = rejection.detail
+    case .mistaken(let legible, let rejection):
+      let mistake = [rejection.detail, legible.sizeMistake].compactMap { $0 }.joined(separator: "; ")
       decision = decide(asked, keyHash: incoming.appKeyHash, state: &state, context: context) { build, _ in
         Decision(
           outcome: .refused(.requestInvalid, detail: mistake), reason: .requestInvalid, isTest: build != .distribution)

@@ -48,10 +48,13 @@ struct ReadRecentDecisions: PostgresStatement {
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> StoredDecision {
     let reason: DecisionReason = try row.decode(1)
+    // A request with a mistake may have named anything in place of a version 7.
+    let requestID: PostgresUUID = try row.decode(0)
     let decidedAt = try row.decode(terms, ServeID.self).timestamp
     return StoredDecision(
       key: RequestKey(
-        requestID: try row.decode(0), client: try row.decode(terms + 18), isTest: try row.decode(terms + 19)),
+        requestID: UUIDv7(asWritten: requestID.high, low: requestID.low), client: try row.decode(terms + 18),
+        isTest: try row.decode(terms + 19)),
       placement: PlacementID(try row.decode(terms + 8)), moment: min(try row.decode(9), decidedAt), reason: reason,
       answer: reason.isFill ? .ad(try serve(row)) : try error(row))
   }
