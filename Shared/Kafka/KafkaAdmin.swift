@@ -30,7 +30,7 @@ package enum KafkaTopicOutcome: Equatable, Sendable {
 /// process makes topics (`EmbeddedBrokerControl`). Results come as events on a queue of each call's own; what librdkafka
 /// allocates for a call is freed at its end.
 package final class KafkaAdmin {
-  private let client: ClientHandle
+  let client: ClientHandle
   private var isClosed = false
 
   package init(configuration: KafkaConfiguration) throws(KafkaError) {
@@ -139,7 +139,7 @@ package final class KafkaAdmin {
   }
 
   /// Sends one request and waits for its result.
-  private func perform(
+  func perform(
     _ operation: rd_kafka_admin_op_t, resultType: Int32, _ deadline: Deadline,
     start: (_ options: OpaquePointer?, _ queue: OpaquePointer?) -> Void,
     read: (_ result: OpaquePointer) -> KafkaError?

@@ -214,6 +214,7 @@ struct WorkerTools<Tables: ServiceTables> {
   let store: PostgresPipelineStore<Tables>
   let probe: KafkaTopicProbe
   let outboxEntriesMaximum: Int
+  let memory: PipelineMemory
 
   /// Where something is away this is tried again when there is something to do.
   init(
@@ -222,6 +223,7 @@ struct WorkerTools<Tables: ServiceTables> {
   ) throws {
     self.service = service
     outboxEntriesMaximum = settings.outboxEntriesMaximum
+    memory = settings.memory
     store = PostgresPipelineStore(
       tables: tables, service: service,
       configuration: try settings.database(applicationName: "handbill-\(Tables.Service.name)"),

@@ -17,7 +17,8 @@ struct ResidentMemory {
     let text = try String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)
     func mebibytes(_ name: String) throws -> Double {
       let line = text.split(separator: "\n").first { $0.hasPrefix(name + ":") }
-      guard let line, let kibibytes = line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Double($0) })
+      guard let line,
+        let kibibytes = line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Double($0) })
       else { throw SupervisionError.unavailable(what: name, hint: "the kernel does not tell it") }
       return kibibytes / 1_024
     }

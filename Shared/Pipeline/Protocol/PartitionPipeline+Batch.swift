@@ -185,7 +185,7 @@ extension PartitionPipeline {
       outputs: outputCommits(adding: decision.messages),
       watermark: context.watermark, outcomes: outcomeBytes(draft), arrivals: draft.arrivals, effects: decision.effects,
       rejections: rejected, rejectedNotKept: Int64(decision.rejections.count - rejected.count), outbox: entries,
-      deliveredOutbox: outboxDelivered,
+      deliveredOutbox: outbox?.delivered ?? [],
       gapRequests: gapRequests(&draft.gates, now: context.now), lost: [], lostSequences: lostSequences)
   }
 
@@ -234,7 +234,7 @@ extension PartitionPipeline {
     inputs = commit.inputs.map(\.position)
     gates = draft.gates
     lastArrivals = draft.lastArrivals
-    outboxDelivered.removeAll()
+    outbox?.delivered.removeAll()
     lostSequences.removeAll()
     for output in cursors.indices {
       cursors[output].checkpointed(confirmed: commit.outputs[output].position.confirmedSequence)
@@ -247,7 +247,7 @@ extension PartitionPipeline {
     publish(decision.messages)
     publish(result.messages)
     if let last = commit.outbox.last { outboxID = last.id }
-    try resendOutbox(commit.outbox)
+    sendOutbox(commit.outbox)
   }
 }
 
