@@ -149,7 +149,10 @@ package final class KafkaAdmin {
     defer { unsafe rd_kafka_AdminOptions_destroy(options) }
     let wait = max(deadline.remainingMilliseconds, 1)
     try unsafe KafkaError.check(rd_kafka_AdminOptions_set_request_timeout(options, wait, nil, 0))
-    try unsafe KafkaError.check(rd_kafka_AdminOptions_set_operation_timeout(options, wait, nil, 0))
+    // Settings are the answering broker's own affair: there is no operation to wait for.
+    if operation != RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, operation != RD_KAFKA_ADMIN_OP_ALTERCONFIGS {
+      try unsafe KafkaError.check(rd_kafka_AdminOptions_set_operation_timeout(options, wait, nil, 0))
+    }
     let queue = unsafe rd_kafka_queue_new(client.pointer)
     defer { unsafe rd_kafka_queue_destroy(queue) }
     unsafe start(options, queue)
