@@ -10,7 +10,7 @@ struct NetworkTopics: Sendable {
   struct Result: Sendable {
     let topic: String
     let partitions: Int32
-    /// `created`, `existed`, `grown`; on an embedded broker, which does not tell which, `there`.
+    /// `created`, `existed`, `grown`, and what was set otherwise; on an embedded broker, which does not tell which, `there`.
     let outcome: String
 
     var json: JSONValue {
@@ -28,7 +28,8 @@ struct NetworkTopics: Sendable {
       + apps.map { Topic.responseSettings(for: $0, networkPartitions: partitions) }
   }
 
-  /// Makes what is missing; a topic that is there is left as it is, but gets more partitions if it has fewer.
+  /// Makes what is missing; a topic that is there gets more partitions if it has fewer, and the settings of the table.
+  /// Others that people have made stay.
   ///
   /// Blocks.
   func make(_ settings: [TopicSettings], replicationFactor: Int32 = -1) throws -> [Result] {
@@ -48,7 +49,8 @@ struct NetworkTopics: Sendable {
         KafkaTopicSpecification(
           name: topic.name, partitionCount: topic.partitions, replicationFactor: replicationFactor,
           settings: topic.configuration))
-      results.append(Result(topic, outcome))
+      let changed = outcome == .created ? [] : try admin.bring(topic.name, to: topic.configuration)
+      results.append(Result(topic, outcome, changed: changed))
     }
     return results
   }
@@ -72,11 +74,13 @@ struct NetworkTopics: Sendable {
 }
 
 extension NetworkTopics.Result {
-  fileprivate init(_ settings: TopicSettings, _ outcome: KafkaTopicOutcome) {
+  fileprivate init(_ settings: TopicSettings, _ outcome: KafkaTopicOutcome, changed: [String]) {
+    let note = changed.isEmpty ? "" : ", changed: \(changed.joined(separator: ", "))"
     switch outcome {
     case .created: self.init(topic: settings.name, partitions: settings.partitions, outcome: "created")
-    case .existed(let count): self.init(topic: settings.name, partitions: count, outcome: "existed")
-    case .grown(let old, let new): self.init(topic: settings.name, partitions: new, outcome: "grown from \(old)")
+    case .existed(let count): self.init(topic: settings.name, partitions: count, outcome: "existed\(note)")
+    case .grown(let old, let new):
+      self.init(topic: settings.name, partitions: new, outcome: "grown from \(old)\(note)")
     }
   }
 }

@@ -30,7 +30,7 @@ package enum KafkaTopicOutcome: Equatable, Sendable {
 /// process makes topics (`EmbeddedBrokerControl`). Results come as events on a queue of each call's own; what librdkafka
 /// allocates for a call is freed at its end.
 package final class KafkaAdmin {
-  private let client: ClientHandle
+  let client: ClientHandle
   private var isClosed = false
 
   package init(configuration: KafkaConfiguration) throws(KafkaError) {
@@ -139,7 +139,7 @@ package final class KafkaAdmin {
   }
 
   /// Sends one request and waits for its result.
-  private func perform(
+  func perform(
     _ operation: rd_kafka_admin_op_t, resultType: Int32, _ deadline: Deadline,
     start: (_ options: OpaquePointer?, _ queue: OpaquePointer?) -> Void,
     read: (_ result: OpaquePointer) -> KafkaError?
@@ -149,7 +149,10 @@ package final class KafkaAdmin {
     defer { unsafe rd_kafka_AdminOptions_destroy(options) }
     let wait = max(deadline.remainingMilliseconds, 1)
     try unsafe KafkaError.check(rd_kafka_AdminOptions_set_request_timeout(options, wait, nil, 0))
-    try unsafe KafkaError.check(rd_kafka_AdminOptions_set_operation_timeout(options, wait, nil, 0))
+    // Settings are the answering broker's own affair: there is no operation to wait for.
+    if operation != RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, operation != RD_KAFKA_ADMIN_OP_ALTERCONFIGS {
+      try unsafe KafkaError.check(rd_kafka_AdminOptions_set_operation_timeout(options, wait, nil, 0))
+    }
     let queue = unsafe rd_kafka_queue_new(client.pointer)
     defer { unsafe rd_kafka_queue_destroy(queue) }
     unsafe start(options, queue)

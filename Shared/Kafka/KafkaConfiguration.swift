@@ -16,21 +16,28 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible {
   package var environment: Environment
   /// How long a producer collects records before it sends: 0 for answers, 5 ms where nobody waits.
   package var lingerMilliseconds = 5
-  /// The most records a producer has in flight.
+  /// The most records that a producer has in flight.
   package var recordsInFlightMaximum = 100_000
-  /// The most bytes (keys and values) a producer has in flight.
-  package var bytesInFlightMaximum = 64 * 1024 * 1024
-  /// The most that a consumer holds in memory ahead of its reader, in KiB.
-  package var consumerQueueKibibytesMaximum = 65_536
+  /// The most bytes that a producer has in flight: keys, values and headers, and what librdkafka keeps beside them.
+  package var bytesInFlightMaximum = 24 << 20
+  /// With so many bytes of values ahead of its reader a consumer asks for no more, in KiB; what was asked for still comes.
+  package var consumerQueueKibibytesMaximum = 4_096
+  /// With so many records ahead of its reader a consumer asks for no more: librdkafka takes some 300 bytes for each,
+  /// however small it is.
+  package var consumerQueueRecordsMaximum = 10_000
   /// How long a broker holds a question for records that it does not have yet, in ms; the embedded one always does.
   package var fetchWaitMillisecondsMaximum = 100
-  /// The most bytes of one partition in an answer, but for a first batch that is longer.
-  package var fetchBytesMaximum = 1_048_576
+  /// The most bytes in an answer of a broker, but for a first batch that is longer; nobody is asked twice at once.
+  package var fetchBytesMaximum = 1 << 20
+  /// An answer with more bytes is not read at all: what the longest batch of any topic may have, and more.
+  package static let answerBytesMaximum = 16 << 20
   /// Further settings by librdkafka's names (`security.protocol`, `sasl.password`); set last, never logged.
   package var properties: [String: String] = [:]
   /// Receives librdkafka's own log lines on the thread that serves the client; nil drops them.
   package var log: (@Sendable (KafkaLogLine) -> Void)?
 
+  /// The most bytes that a producer sends to a partition at once.
+  package static let messageBytesMaximum = 1_000_000
   /// The longest client id, in bytes.
   package static let clientIDBytesMaximum = 24
 
@@ -90,6 +97,11 @@ extension KafkaConfiguration {
     ]
   }
 
+  /// librdkafka wants an answer to hold the largest message that a client may send, and people may have set that.
+  private var largestMessage: Int {
+    properties["message.max.bytes"].flatMap { Int($0) } ?? KafkaConfiguration.messageBytesMaximum
+  }
+
   private func consumerSettings(groupID: String?) -> [(name: String, value: String)] {
     let isEmbedded = environment == .embedded
     return [
@@ -106,8 +118,10 @@ extension KafkaConfiguration {
       ("fetch.min.bytes", "1"),
       ("fetch.wait.max.ms", isEmbedded ? "1" : "\(fetchWaitMillisecondsMaximum)"),
       ("fetch.message.max.bytes", "\(fetchBytesMaximum)"),
+      ("fetch.max.bytes", "\(max(fetchBytesMaximum, largestMessage))"),
+      ("receive.message.max.bytes", "\(KafkaConfiguration.answerBytesMaximum)"),
       ("fetch.error.backoff.ms", "50"),
-      ("queued.min.messages", "100000"),
+      ("queued.min.messages", "\(consumerQueueRecordsMaximum)"),
       ("queued.max.messages.kbytes", "\(consumerQueueKibibytesMaximum)"),
     ]
   }
@@ -126,7 +140,7 @@ extension KafkaConfiguration {
       ("message.timeout.ms", "0"),
       ("linger.ms", "\(lingerMilliseconds)"),
       ("compression.type", environment == .embedded ? "none" : "lz4"),
-      ("message.max.bytes", "1000000"),
+      ("message.max.bytes", "\(KafkaConfiguration.messageBytesMaximum)"),
       ("batch.num.messages", "10000"),
       // Above our own credit, so that librdkafka's queue is never what is full.
       ("queue.buffering.max.messages", "\(recordsInFlightMaximum + 1000)"),

@@ -271,8 +271,9 @@ extension KafkaProducer {
     unsafe batch.reserveCapacity(rd_kafka_event_message_count(event))
     var bytes = 0
     var firstError: KafkaError?
-    while let message = unsafe rd_kafka_event_message_next(event)?.pointee {
-      unsafe bytes += message.len + message.key_len
+    while let record = unsafe rd_kafka_event_message_next(event) {
+      let message = unsafe record.pointee
+      unsafe bytes += OutgoingRecord.takenBytes(record)
       let error = unsafe message.err == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : KafkaError(code: message.err)
       let reportID = unsafe UInt64(UInt(bitPattern: message._private))
       if let error, !(error.concernsRecordAlone && isExpendable(reportID)) { firstError = firstError ?? error }

@@ -116,7 +116,7 @@ package enum KafkaTimestampType: Sendable {
     unsafe start.map { unsafe UnsafeRawBufferPointer(start: $0, count: count) }
   }
 
-  private static func length(_ text: UnsafePointer<CChar>) -> Int {
+  static func length(_ text: UnsafePointer<CChar>) -> Int {
     var count = 0
     while unsafe text[count] != 0 { count += 1 }
     return count

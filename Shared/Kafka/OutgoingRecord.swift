@@ -44,8 +44,34 @@ struct ProducerState {
 
   private static let argumentsMaximum = 8
 
-  /// Bytes as a delivery report counts them.
-  var size: Int { unsafe (key?.count ?? 0) + (value?.count ?? 0) }
+  /// What librdkafka takes for a record besides its bytes, and for a header, about.
+  static let recordBytes = 256
+  static let headerBytes = 64
+
+  /// Bytes that it takes in flight, as ``takenBytes(_:)`` counts them of its report.
+  var size: Int {
+    unsafe OutgoingRecord.recordBytes + (key?.count ?? 0) + (value?.count ?? 0)
+      + headers.reduce(0) { $0 + OutgoingRecord.headerBytes + $1.name.count + ($1.value?.count ?? 0) }
+  }
+
+  /// What the reported record took in flight.
+  static func takenBytes(_ message: UnsafePointer<rd_kafka_message_t>) -> Int {
+    var bytes = unsafe recordBytes + message.pointee.len + message.pointee.key_len
+    var headers: OpaquePointer?
+    guard unsafe rd_kafka_message_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR, let headers = unsafe headers
+    else { return bytes }
+    var name: UnsafePointer<CChar>?
+    var value: UnsafeRawPointer?
+    var size = 0
+    var index = 0
+    while unsafe rd_kafka_header_get_all(headers, index, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR,
+      let name = unsafe name
+    {
+      unsafe bytes += headerBytes + KafkaRecordView.length(name) + size
+      index += 1
+    }
+    return bytes
+  }
 
   /// Queues the record; the partition must be known to exist. Nil is success.
   func produce(_ client: OpaquePointer, topic: OpaquePointer) -> KafkaError? {

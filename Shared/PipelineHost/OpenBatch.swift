@@ -6,10 +6,10 @@ final class OpenBatch<Event: Sendable> {
 
   init(inputCount: Int) { batch = InputBatch(inputCount: inputCount) }
 
-  /// What was collected; the next batch begins, with as much room.
+  /// What was collected; the next batch begins.
   func take() -> InputBatch<Event> {
     let full = batch
-    batch = InputBatch(inputCount: full.nextOffsets.count, like: full)
+    batch = InputBatch(inputCount: full.nextOffsets.count)
     return full
   }
 }
@@ -36,10 +36,12 @@ struct OpenBatches<Event: Sendable> {
 
 /// Limits of the reader.
 enum ReaderLimits {
-  /// Bytes of original records in one batch.
-  static let batchBytesMaximum = 16 << 20
+  /// What a batch may take in memory before it is handed over; what was read with its last record comes on top.
+  static let batchBytesMaximum = 8 << 20
+  /// What the batches of all partitions may take together, those that workers have included.
+  static let heldBytesMaximum = 32 << 20
   /// Records of one poll.
-  static let pollRecordsMaximum = 5_000
+  static let pollRecordsMaximum = 1_000
   static let pollMilliseconds: Int64 = 100
   static let commitMilliseconds: Int64 = 1_000
   /// How long workers may take at the end to finish what they have.

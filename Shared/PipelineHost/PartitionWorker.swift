@@ -23,6 +23,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   private let logger: Logger
   private let meters: WorkerMeters
   private let outboxEntriesMaximum: Int
+  private let memory: PipelineMemory
   private let clock = SystemClock()
   private var state: WorkerState<Batch>
   private var pipelines: [Int32: Pipeline] = [:]
@@ -36,6 +37,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     store = tools.store
     probe = tools.probe
     outboxEntriesMaximum = tools.outboxEntriesMaximum
+    memory = tools.memory
     self.writer = WorkerTopicWriter(writer)
     self.logger = logger
     self.meters = meters
@@ -126,6 +128,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       service: service, partition: partition, partitionCount: partitionCount, store: store, writer: writer,
       clock: PipelineClock())
     pipeline.outboxEntriesMaximum = outboxEntriesMaximum
+    pipeline.memory = memory
     pipeline.alarm = { [meters, logger] alarm in
       meters.count(alarm)
       logger.limited(

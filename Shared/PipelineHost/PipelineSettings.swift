@@ -1,6 +1,6 @@
 package import Kafka
 internal import Migrations
-internal import Pipeline
+package import Pipeline
 package import Postgres
 package import Runtime
 
@@ -15,8 +15,10 @@ package struct PipelineSettings: Sendable {
   package var insertedRowsMaximum: Int
   package var batchLingerMilliseconds: Int
   package var isNewerSchemaAllowed: Bool
-  /// Of one partition, undelivered; no key: what is kept in memory has one bound.
+  /// Of one partition, undelivered.
   package var outboxEntriesMaximum = PipelineLimits.outboxEntriesMaximum
+  /// What all partitions of the process share.
+  package let memory = PipelineMemory()
 
   package static let embeddedBroker = ConfigurationKey<Bool>.flag(
     "HANDBILL_KAFKA_EMBEDDED", default: false,

@@ -65,6 +65,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     state = ReaderState(
       limits: IntakeLimits(
         batchRecordsMaximum: settings.batchRecordsMaximum, batchBytesMaximum: ReaderLimits.batchBytesMaximum,
+        heldBytesMaximum: ReaderLimits.heldBytesMaximum,
         lingerMilliseconds: Int64(settings.batchLingerMilliseconds)))
   }
 
@@ -103,7 +104,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     try handleLeases()
     try perform(
       state.polled(now: clock.monotonicMilliseconds) { partition in
-        batches[partition].map { ($0.batch.records.count, $0.batch.raw.count) } ?? (0, 0)
+        batches[partition].map { ($0.batch.records.count, $0.batch.memoryBytes) } ?? (0, 0)
       })
     workerEvents.readerWaits(state.hasCollected)
     try commitOffsets()

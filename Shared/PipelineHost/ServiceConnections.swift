@@ -121,11 +121,13 @@ struct WorkerTools<Tables: ServiceTables> {
   let store: PostgresPipelineStore<Tables>
   let probe: KafkaTopicProbe
   let outboxEntriesMaximum: Int
+  let memory: PipelineMemory
 
   /// Where something is away this is tried again when there is something to do.
   init(_ plan: ServicePlan<Tables>, _ counts: CountWriter<Tables>) throws {
     service = plan.service
     outboxEntriesMaximum = plan.settings.outboxEntriesMaximum
+    memory = plan.settings.memory
     store = PostgresPipelineStore(
       tables: plan.tables, service: plan.service, configuration: try plan.database(),
       insertedRowsMaximum: plan.settings.insertedRowsMaximum, takeCounts: { counts.put($0) })

@@ -18,6 +18,7 @@ struct ChainBenchmark {
     progress("starting all services")
     let network = try ChainNetwork.start(surroundings)
     defer { network.stop() }
+    let atRest = try network.services.map { try ResidentMemory.atRest($0.name, $0.process) }
     let connection = try PostgresConnection(PostgresConfiguration(surroundings.databaseURL))
     defer { connection.close() }
     let before = try network.billed(connection)
@@ -43,7 +44,7 @@ struct ChainBenchmark {
       rounds.note("a shown ad, write-ahead log", Double(written.log - bytes.log) / shown)
       rounds.note("a shown ad, disk", Double(written.disk - bytes.disk) / shown)
     }
-    return try results(rounds, network)
+    return try atRest + results(rounds, network)
       + LatencyBenchmark(network: network).run(
         perSecond: max(1, Int(rounds.result(Self.shown, "").value) / 2), expected: &expected)
   }
@@ -54,9 +55,7 @@ struct ChainBenchmark {
       rounds.result(Self.shown, "ads/s", beside: Self.limit), rounds.result(Self.events, "events/s"),
       rounds.result("a shown ad, write-ahead log", "bytes"), rounds.result("a shown ad, disk", "bytes"),
     ] + names.map { rounds.result("a shown ad, processor time of \($0)", "us") }
-      + (try network.services.map {
-        BenchmarkResult("\($0.name) after the chain, memory", try residentMebibytes($0.process), "MiB")
-      })
+      + (try network.services.map { try ResidentMemory.underLoad("\($0.name) in the chain", $0.process) })
   }
 
   /// Shows so many ads and waits until they are charged.

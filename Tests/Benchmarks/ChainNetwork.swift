@@ -35,6 +35,7 @@ struct ChainNetwork {
           name, adminPort: port, settings: ["HANDBILL_CONSOLE_PORT": "\(ports[names.count])"])
       )
     }
+    for (name, port) in zip(names, ports) { try surroundings.awaitReadiness(name, adminPort: port) }
     return ChainNetwork(surroundings: surroundings, services: services)
   }
 

@@ -93,7 +93,7 @@ struct SelectionBenchmark {
         limit: ("committing echo alone", alone[1].postgresMicroseconds)),
     ]
     for (name, service) in zip(["ad selection", "billing", "console"], services) {
-      results.append(BenchmarkResult("\(name), memory", try residentMebibytes(service), "MiB"))
+      results.append(try ResidentMemory.underLoad("\(name), asked for ads", service))
     }
     return results
   }

@@ -84,8 +84,17 @@ struct Surroundings {
 
   /// Starts one of our services.
   func service(_ name: String, adminPort: Int, settings: [String: String] = [:]) throws -> ChildProcess {
-    try LocalService(name, adminPort: adminPort, environment: environment, logFile: folder.path + "/\(name).log")
-      .start(settings: settings)
+    try localService(name, adminPort: adminPort).start(settings: settings)
+  }
+
+  /// Waits until a service that was started says that it is ready.
+  func awaitReadiness(_ name: String, adminPort: Int) throws {
+    guard let missing = localService(name, adminPort: adminPort).awaitReadiness(milliseconds: 60_000) else { return }
+    throw SupervisionError.unavailable(what: name, hint: missing)
+  }
+
+  private func localService(_ name: String, adminPort: Int) -> LocalService {
+    LocalService(name, adminPort: adminPort, environment: environment, logFile: folder.path + "/\(name).log")
   }
 
   private var environment: [String: String?] {
@@ -106,11 +115,4 @@ extension KafkaAdmin {
       KafkaTopicSpecification(
         name: topic.name, partitionCount: topic.partitions, replicationFactor: 1, settings: topic.configuration))
   }
-}
-
-/// What a process holds in memory.
-func residentMebibytes(_ process: ChildProcess) throws -> Double {
-  let text = try String(contentsOfFile: "/proc/\(process.processIdentifier)/statm", encoding: .ascii)
-  let pages = text.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0
-  return pages * 4_096 / 1_048_576
 }

@@ -6,6 +6,8 @@ struct TrackingBenchmark {
   let surroundings: Surroundings
   /// Of one round.
   let impressions: Int
+  private static let memory = "impression tracking, most memory"
+  private static let memoryLimit = "the most under load"
 
   func run() throws -> [BenchmarkResult] {
     var feed = try TrackingFeed(surroundings: surroundings, seed: 1)
@@ -24,7 +26,8 @@ struct TrackingBenchmark {
       let tracked = try feed.track(records: impressions)
       rounds.note("impressions tracked", tracked.recordsPerSecond)
       for (process, each) in tracked.microseconds { rounds.note("tracking, processor time of \(process)", each) }
-      rounds.note("impression tracking, memory", tracked.residentMebibytes)
+      rounds.note(Self.memory, tracked.mebibytes)
+      rounds.note(Self.memoryLimit, ResidentMemory.limitUnderLoad)
     }
     return [
       rounds.result("COPY of the reference row, no index", "rows/s"),
@@ -37,7 +40,7 @@ struct TrackingBenchmark {
       rounds.result("tracking, processor time of the service", "us/event"),
       rounds.result("tracking, processor time of PostgreSQL", "us/event"),
       rounds.result("tracking, processor time of Kafka", "us/event"),
-      rounds.result("impression tracking, memory", "MiB"),
+      rounds.result(Self.memory, "MiB", beside: Self.memoryLimit),
     ]
   }
 }

@@ -53,7 +53,8 @@ struct TrackingFeed {
     var recordsPerSecond: Double
     /// Processor time of each record, by process.
     var microseconds: [(process: String, each: Double)]
-    var residentMebibytes: Double
+    /// The most that the service held.
+    var mebibytes: Double
   }
 
   /// Starts a process and waits until it has decided `records` records. It knows none of the ids from memory.
@@ -76,7 +77,7 @@ struct TrackingFeed {
     }
     return Tracked(
       recordsPerSecond: rate, microseconds: times.map { ($0.process, $0.time.microseconds / Double(records)) },
-      residentMebibytes: try residentMebibytes(service))
+      mebibytes: try ResidentMemory(of: service).highest)
   }
 
   /// Of the batches since a moment: their records, those per second, and the last one's moment in microseconds. It reads

@@ -56,6 +56,7 @@ enum AdSelectionMain: Service {
       alsoGrown: [Topic.impressions, .clicks, .acceptedImpressions, .acceptedClicks, .usage].map(\.name),
       context: context
     ) {
+      ClientTopics.check([.requests], settings: configuration.pipeline, context: context)
       _ = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
       try catalog.waitUntilComplete()
     }

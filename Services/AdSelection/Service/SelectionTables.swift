@@ -19,16 +19,15 @@ struct SelectionTables: ServiceTables {
   let retentionDays: Int
   let consumers = ["billing"]
   /// Shared by all partitions.
-  private let requests = RequestMemory()
+  private let memory = SelectionMemory()
   var windows: Windows { settings.windows }
 
   func load(
     _ partition: Int32, now: Timestamp, from connection: PostgresConnection
   ) throws(PostgresError) -> SelectionDecider {
     var stored = StoredState()
-    let memory = settings.allotments.memoryMilliseconds
-    stored.allotments = try connection.run(
-      ReadAllotments(partition: partition, since: now.advanced(byMilliseconds: -memory)))
+    let since = now.advanced(byMilliseconds: -settings.allotments.memoryMilliseconds)
+    stored.allotments = try connection.run(ReadAllotments(partition: partition, since: since))
     let memoryMilliseconds = StoredState.memoryMilliseconds(throttle: settings.throttle)
     stored.decisions = try connection.run(
       ReadRecentDecisions(partition: partition, memoryMilliseconds: memoryMilliseconds, now: now))
@@ -37,7 +36,7 @@ struct SelectionTables: ServiceTables {
     }
     return SelectionDecider(
       stored: stored, catalog: catalog, settings: settings, crypto: try crypto(), random: SecureRandom(),
-      memory: requests)
+      memory: memory)
   }
 
   private func crypto() throws(PostgresError) -> SelectionCrypto {

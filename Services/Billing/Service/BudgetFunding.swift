@@ -9,7 +9,7 @@ internal import Synchronization
 final class BudgetFunding: Sendable {
   /// The most messages that wait while the database is away. What is dropped comes again: the console publishes all of
   /// the catalogue every 30 s.
-  private static let waitingMaximum = 100_000
+  private static let waitingMaximum = 20_000
 
   private let catalog: BudgetCatalog
   private let database: PostgresConfiguration

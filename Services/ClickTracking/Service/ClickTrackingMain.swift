@@ -1,4 +1,5 @@
 internal import AdCore
+internal import AdEvents
 internal import ClickTrackingCore
 internal import Pipeline
 internal import PipelineHost
@@ -39,6 +40,7 @@ enum ClickTrackingMain: Service {
       service: service, tables: ClickTables(windows: configuration.windows), settings: configuration.pipeline,
       context: context
     ) {
+      ClientTopics.check([.clicks], settings: configuration.pipeline, context: context)
       _ = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
     }
   }

@@ -10,11 +10,11 @@ package struct ImpressionDecider: PartitionDecider {
   static let suspicionBatches = 1_000
 
   private let windows: Windows
-  /// What was taken lately: impressions, then rendered, unloaded and failed ads, and impossible views.
-  private var recent: [RecordedKind: RecentIDs]
-  private var failures: [AdError: RecentIDs] = [:]
-  private let horizon: Timestamp
-  private let idsMaximum: Int
+  /// The impressions that were taken lately.
+  private var views: RecentIDs
+  /// Whatever else was taken lately, each labelled with what it is. Apart, so that nobody who invents failures has
+  /// impressions forgotten.
+  private var others: RecentIDs
   private var suspicion = 0
   /// What the last decision put into the tables, to take it out again.
   private var undoLog: [TakenID] = []
@@ -25,15 +25,12 @@ package struct ImpressionDecider: PartitionDecider {
   }
 
   /// - Parameter now: the time of the assignment: what was decided before is known to the database alone.
-  package init(windows: Windows, now: Timestamp, idsMaximum: Int = RecentIDs.idsMaximumDefault) {
+  /// - Parameter memory: what the process's partitions share.
+  package init(windows: Windows, now: Timestamp, memory: ImpressionMemory = ImpressionMemory()) {
     self.windows = windows
-    self.idsMaximum = idsMaximum
     let horizon = now.advanced(byMilliseconds: windows.clockToleranceMilliseconds)
-    self.horizon = horizon
-    recent = Dictionary(
-      uniqueKeysWithValues: RecordedKind.allCases.map {
-        ($0, RecentIDs(horizon: horizon, idsMaximum: $0 == .viewed ? idsMaximum : idsMaximum / 4))
-      })
+    views = RecentIDs(horizon: horizon, share: memory.views.share())
+    others = RecentIDs(horizon: horizon, share: memory.others.share())
   }
 
   package func query(
@@ -47,9 +44,9 @@ package struct ImpressionDecider: PartitionDecider {
         let id = event.terms.serveID
         // Once an id was found twice, the horizon proves nothing either: a clock may be further off than it may.
         let kind = recordedKind(event)
-        guard let table = recent[kind], !table.contains(id),
-          context.isDuplicateSuspected || !table.isComplete(for: id)
-        else { continue }
+        guard kind == .viewed ? isUncertain(id, views, kind, context) : isUncertain(id, others, kind, context) else {
+          continue
+        }
         if kind == .viewed {
           ids.impressions.insert(id)
         } else {
@@ -65,10 +62,21 @@ package struct ImpressionDecider: PartitionDecider {
     return ids.isEmpty ? nil : ids
   }
 
+  private func isUncertain(_ id: ServeID, _ table: RecentIDs, _ kind: RecordedKind, _ context: BatchContext) -> Bool {
+    (context.isDuplicateSuspected || !table.isComplete(for: id)) && !table.contains(id, label: label(kind))
+  }
+
+  private func label(_ kind: RecordedKind) -> UInt8 { kind.rawValue }
+
+  /// Above those of kinds.
+  private func label(_ error: AdError) -> UInt8 { 16 + error.rawValue }
+
   package mutating func decide(
     _ records: [InputRecord<ImpressionInput>], knowing knowledge: ImpressionIDs?, context: BatchContext
   ) -> BatchDecision<ImpressionEffects> {
     undoLog.removeAll(keepingCapacity: true)
+    views.keepToShare()
+    others.keepToShare()
     suspicion = context.isDuplicateSuspected ? Self.suspicionBatches : max(0, suspicion - 1)
     var decision = BatchDecision(
       outcomes: Array(repeating: .accepted, count: records.count), effects: ImpressionEffects())
@@ -113,7 +121,7 @@ package struct ImpressionDecider: PartitionDecider {
     let wasStored =
       kind == .viewed
       ? known.impressions.contains(terms.serveID) : known.deliveries[kind]?.contains(terms.serveID) ?? false
-    guard !wasStored, recent[kind]?.insert(terms.serveID) ?? false else {
+    guard !wasStored, take(terms.serveID, as: kind) else {
       decision.outcomes[index] = .duplicate
       return
     }
@@ -129,6 +137,11 @@ package struct ImpressionDecider: PartitionDecider {
       decision.effects.deliveries.append(.init(kind: kind, terms: terms, eventTime: time, error: event.error))
       if kind == .viewedTooSoon { decision.outcomes[index] = .impossible }
     }
+  }
+
+  /// False when it was taken already.
+  private mutating func take(_ id: ServeID, as kind: RecordedKind) -> Bool {
+    kind == .viewed ? views.insert(id, label: label(kind)) : others.insert(id, label: label(kind))
   }
 
   /// Each event is judged by what it says itself, and not by others of its ad: so the order in which they come changes
@@ -162,9 +175,7 @@ package struct ImpressionDecider: PartitionDecider {
       return
     }
     let wasStored = known.failures[failure.error]?.contains(failure.requestID) ?? false
-    let isNew = failures[failure.error, default: RecentIDs(horizon: horizon, idsMaximum: idsMaximum / 4)]
-      .insert(failure.requestID)
-    guard !wasStored, isNew else {
+    guard !wasStored, others.insert(failure.requestID, label: label(failure.error)) else {
       decision.outcomes[index] = .duplicate
       return
     }
@@ -175,8 +186,9 @@ package struct ImpressionDecider: PartitionDecider {
   package mutating func revert() -> Bool {
     for id in undoLog {
       switch id {
-      case .event(let kind, let id): recent[kind]?.remove(id)
-      case .failure(let error, let id): failures[error]?.remove(id)
+      case .event(.viewed, let id): views.remove(id, label: label(.viewed))
+      case .event(let kind, let id): others.remove(id, label: label(kind))
+      case .failure(let error, let id): others.remove(id, label: label(error))
       }
     }
     undoLog.removeAll()

@@ -11,13 +11,17 @@ struct ImpressionTables: ServiceTables {
   typealias Service = ImpressionTracking
 
   let windows: Windows
+  /// Shared by all partitions.
+  private let memory = ImpressionMemory()
   let consumers = ["click_tracking", "billing"]
+
+  init(windows: Windows) { self.windows = windows }
 
   func load(
     _ partition: Int32, now: Timestamp, from connection: PostgresConnection
   ) throws(PostgresError) -> ImpressionDecider {
     // Ids that were taken before are asked from the tables when a doubt comes up.
-    ImpressionDecider(windows: windows, now: now)
+    ImpressionDecider(windows: windows, now: now, memory: memory)
   }
 
   func lookUp(

@@ -60,7 +60,8 @@ package enum AsyncAPI {
         .text(
           "Key: \(topic.keyMeaning). Written by: \(names(topic.writers)). Read by: \(names(topic.readers)). "
             + "Time: \(topic.isWrittenByClients ? "the broker's (LogAppendTime)" : "the writer's (CreateTime)"). "
-            + "A value has at most \(topic.message.valueBytesMaximum) bytes; max.message.bytes is for a batch of records."
+            + "A value has at most \(topic.message.valueBytesMaximum) bytes; max.message.bytes is for a batch of records"
+            + (topic.isWrittenByClients ? ", unpacked (compression.type=uncompressed)." : ".")
         )
       ),
     ]

@@ -79,9 +79,10 @@ package enum Topic: CaseIterable, Hashable, Sendable {
   }
 
   /// The largest batch of records that the broker takes, in bytes (`max.message.bytes` limits what a producer sends at
-  /// once, not one record; one that is larger fails whole, good records too): twice what producers make by default. What a
-  /// single value may have is ``EventMessage/valueBytesMaximum``: a larger one is rejected by us, with its reason.
-  package var batchBytesMaximum: Int { 2 << 20 }
+  /// once, not one record; one that is larger fails whole, good records too). Of clients, Kafka's own default, to which the
+  /// producers of all libraries keep: it bounds what a reader must hold. What a single value may have is
+  /// ``EventMessage/valueBytesMaximum``: a larger one is rejected by us, with its reason.
+  package var batchBytesMaximum: Int { isWrittenByClients ? 1 << 20 + 12 : 2 << 20 }
 
   /// What the record's key says: always UTF-8 text, where there is one.
   package var keyMeaning: String {

@@ -39,6 +39,9 @@ extension Topic {
       "max.message.bytes": String(batchBytesMaximum),
       "message.timestamp.type": isWrittenByClients ? "LogAppendTime" : "CreateTime",
     ]
+    // The broker then unpacks what clients send, and holds them to `max.message.bytes` unpacked: a few kilobytes that are
+    // gigabytes in truth go to no reader.
+    if isWrittenByClients { configuration["compression.type"] = "uncompressed" }
     if let retentionMilliseconds { configuration["retention.ms"] = String(retentionMilliseconds) }
     return configuration
   }

@@ -25,7 +25,8 @@ package struct PartitionCounts<Key: Hashable & Sendable, Sums: Sendable>: Sendab
   private var flushedBatch: Int64
   private var isFlushing = true
   private var flushedAt: Timestamp
-  private let keysMaximum: Int
+  /// With so many keys they are flushed at once.
+  package var keysMaximum: Int
 
   /// Of a partition that was just opened: its earlier batches are being counted again.
   ///

@@ -5,12 +5,15 @@ extension PartitionPipeline {
 
   /// Has the batches counted that no table has counted; the next ones are collected.
   func beginCounting() {
-    counts = Counts(after: batchNumber, now: clock.now(), keysMaximum: countKeysMaximum)
+    let share = countShare ?? memory.countKeys.share()
+    countShare = share
+    counts = Counts(after: batchNumber, now: clock.now(), keysMaximum: min(countKeysMaximum, share.part))
     store.flush(CountFlush(partition: partition, upTo: batchNumber, content: .stored))
   }
 
   /// Collects a batch that was committed.
   func count(_ batch: CommitBatch<Service>) {
+    if let countShare { counts.keysMaximum = min(countKeysMaximum, countShare.part) }
     counts.collect(batch.number) { Service.count(batch.effects, into: &$0) }
     flushCounts()
   }

@@ -24,15 +24,22 @@ package struct IntakeLimits: Hashable, Sendable {
 
   /// A batch with so many records waits for no more.
   package var batchRecordsMaximum: Int
-  /// Nor one with so many bytes of original records.
+  /// Nor one that takes so many bytes.
   package var batchBytesMaximum: Int
+  /// What the batches of all partitions may take, collected or at their workers, in bytes. A partition collects as long as
+  /// it holds less than what is left of this: of n busy ones each gets an (n + 1)th part, and those with little to do
+  /// never wait for the others.
+  package var heldBytesMaximum: Int
   /// The least time between two batches of a partition: what comes after more than that is not kept waiting, and what
   /// comes more often goes together.
   package var lingerMilliseconds: Int64
 
-  package init(batchRecordsMaximum: Int, batchBytesMaximum: Int, lingerMilliseconds: Int64) {
+  package init(
+    batchRecordsMaximum: Int, batchBytesMaximum: Int, heldBytesMaximum: Int, lingerMilliseconds: Int64
+  ) {
     self.batchRecordsMaximum = batchRecordsMaximum
     self.batchBytesMaximum = batchBytesMaximum
+    self.heldBytesMaximum = heldBytesMaximum
     self.lingerMilliseconds = lingerMilliseconds
   }
 }
@@ -67,7 +74,8 @@ struct PartitionIntake: Sendable {
   private(set) var hasCollected = false
   /// When its worker got the last batch (monotonic ms); nil before the first.
   private var handedOverAt: Int64?
-  private var batchesAtWorker = 0
+  /// What those take that its worker has, the first one first.
+  private var batchesAtWorker: [Int] = []
   private var isPaused = false
   /// In succession.
   private var failures = 0
@@ -119,14 +127,14 @@ struct PartitionIntake: Sendable {
     doneOffsets = offsets
     hasCollected = false
     handedOverAt = nil
-    batchesAtWorker = 0
+    batchesAtWorker = []
     isPaused = false
     failures = 0
   }
 
   mutating func finishedBatch(nextOffsets: [Int64]) {
     guard phase == .open else { return }
-    batchesAtWorker -= 1
+    if !batchesAtWorker.isEmpty { batchesAtWorker.removeFirst() }
     doneOffsets = nextOffsets
   }
 
@@ -139,6 +147,7 @@ struct PartitionIntake: Sendable {
       IntakeLimits.reopenMillisecondsMinimum << Int64(doublings), IntakeLimits.reopenMillisecondsMaximum)
     phase = .waiting(until: now + delay)
     hasCollected = false
+    batchesAtWorker = []
     return [.discard(partition)]
   }
 
@@ -161,29 +170,43 @@ struct PartitionIntake: Sendable {
     return true
   }
 
+  /// What its worker's batches take.
+  var bytesAtWorker: Int { batchesAtWorker.reduce(0, +) }
+
   /// Something was read or finished, or time has passed: the worker gets a batch that is due, one more where it is full,
-  /// and no more is read while it is full and the worker is behind.
-  mutating func polled(records: Int, bytes: Int, limits: IntakeLimits, now: Int64) -> [ReaderAction] {
+  /// and no more is read while it is full, or memory is, and the worker is behind.
+  ///
+  /// - Parameters:
+  ///   - bytes: what was collected takes so many.
+  ///   - left: so many bytes more may be held by all partitions together.
+  mutating func polled(records: Int, bytes: Int, left: Int, limits: IntakeLimits, now: Int64) -> [ReaderAction] {
     guard phase == .open else { return [] }
-    let isFull = records >= limits.batchRecordsMaximum || bytes >= limits.batchBytesMaximum
+    let held = bytes + bytesAtWorker
+    let isOver = held >= left && (held > 0 || left <= 0)
+    let isFull = isOver || records >= limits.batchRecordsMaximum || bytes >= limits.batchBytesMaximum
+    var actions: [ReaderAction] = []
     if waitMilliseconds(limits: limits, now: now) == 0
-      || isFull && batchesAtWorker < IntakeLimits.batchesAtWorkerMaximum
+      || isFull && hasCollected && batchesAtWorker.count < IntakeLimits.batchesAtWorkerMaximum
     {
       hasCollected = false
       handedOverAt = now
-      batchesAtWorker += 1
-      defer { isPaused = false }
-      let batch = ReaderAction.handOver(partition, generation: generation)
-      return isPaused ? [batch, .resume(partition)] : [batch]
+      batchesAtWorker.append(bytes)
+      actions.append(.handOver(partition, generation: generation))
     }
-    guard isFull, !isPaused else { return [] }
-    isPaused = true
-    return [.pause(partition)]
+    if isOver || isFull && actions.isEmpty {
+      if !isPaused { actions.append(.pause(partition)) }
+      isPaused = true
+    } else if isPaused, !actions.isEmpty || 2 * held <= left {
+      // Not at once when there is a little room again: what was fetched ahead is fetched anew.
+      isPaused = false
+      actions.append(.resume(partition))
+    }
+    return actions
   }
 
   /// How long until what was collected is due; nil while nothing is, or the worker has to finish a batch first.
   func waitMilliseconds(limits: IntakeLimits, now: Int64) -> Int64? {
-    guard phase == .open, batchesAtWorker == 0, hasCollected else { return nil }
+    guard phase == .open, batchesAtWorker.isEmpty, hasCollected else { return nil }
     return handedOverAt.map { max(0, $0 + limits.lingerMilliseconds - now) } ?? 0
   }
 

@@ -62,8 +62,8 @@ package protocol PipelineStore<Service> {
     partition: Int32, output: Int, from sequence: Int64, limit: Int
   ) throws(PipelineError) -> [NumberedMessage]
 
-  /// What the outbox still holds, oldest first.
-  func outbox(_ partition: Int32) throws(PipelineError) -> [OutboxEntry]
+  /// What the outbox still holds of the entries behind `id`, oldest first, at most `limit`.
+  func outbox(_ partition: Int32, after id: Int64, limit: Int) throws(PipelineError) -> [OutboxEntry]
 
   /// Sequences that consumers of this service's outputs miss and that were not yet answered.
   func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest]

@@ -140,7 +140,7 @@ extension PartitionPipeline {
       watermark: context.watermark, outcomes: draft.outcomeBytes(from: inputs), arrivals: draft.arrivals,
       effects: decision.effects,
       rejections: rejected, rejectedNotKept: Int64(decision.rejections.count - rejected.count), outbox: entries,
-      deliveredOutbox: outboxDelivered,
+      deliveredOutbox: outbox?.delivered ?? [],
       gapRequests: gapRequests(&draft.gates, now: context.now), lost: [], lostSequences: lostSequences)
   }
 
@@ -174,7 +174,7 @@ extension PartitionPipeline {
     inputs = commit.inputs.map(\.position)
     gates = draft.gates
     lastArrivals = draft.lastArrivals
-    outboxDelivered.removeAll()
+    outbox?.delivered.removeAll()
     lostSequences.removeAll()
     for output in cursors.indices {
       cursors[output].checkpointed(confirmed: commit.outputs[output].position.confirmedSequence)
@@ -187,6 +187,6 @@ extension PartitionPipeline {
     publish(decision.messages)
     publish(result.messages)
     if let last = commit.outbox.last { outboxID = last.id }
-    try resendOutbox(commit.outbox)
+    sendOutbox(commit.outbox)
   }
 }

@@ -10,7 +10,7 @@ extension PartitionPipeline {
     let answered = try store.gapRequests(partition)
     for notice in answered { cursors[notice.output].rewind(to: notice.sequence) }
     try checkpoint(answered: answered)
-    try publishBacklog()
+    try continueBacklog()
     publishWatermarks()
     return summary
   }
@@ -42,18 +42,19 @@ extension PartitionPipeline {
     let requests = gapRequests(&gates, now: clock.now())
     let isNeeded =
       service.publishesWatermarks && time > watermark || !answered.isEmpty || !requests.isEmpty
-      || !outboxDelivered.isEmpty
+      || !(outbox?.delivered ?? []).isEmpty
       || cursors.contains(where: \.isCheckpointDue) || !lostSequences.isEmpty
     guard isNeeded else { return }
     let confirmed = cursors.map(\.delivered)
     try store.save(
       Checkpoint(
         partition: partition, epoch: epoch, batchNumber: batchNumber, watermark: time, confirmed: confirmed,
-        consumedWatermarks: gates.map(\.consumedWatermark), deliveredOutbox: outboxDelivered, gapRequests: requests,
+        consumedWatermarks: gates.map(\.consumedWatermark), deliveredOutbox: outbox?.delivered ?? [],
+        gapRequests: requests,
         answeredGapRequests: answered, lostSequences: lostSequences))
     watermark = time
     lostSequences.removeAll()
-    outboxDelivered.removeAll()
+    outbox?.delivered.removeAll()
     for output in cursors.indices { cursors[output].checkpointed(confirmed: confirmed[output]) }
   }
 

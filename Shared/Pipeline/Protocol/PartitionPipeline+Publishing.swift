@@ -39,15 +39,6 @@ extension PartitionPipeline {
     return true
   }
 
-  /// Whether so much waits to be delivered that nothing more may be read.
-  package var isOutboxFull: Bool { outboxPending.count >= outboxEntriesMaximum }
-
-  /// Whether committed messages still wait to be sent.
-  package var hasBacklog: Bool { !isWriterDown && cursors.contains(where: \.isBehind) }
-
-  /// Sends a part of the backlog; to be called again while ``hasBacklog``.
-  package func continueBacklog() throws(PipelineError) { try publishBacklog() }
-
   private func send(_ message: NumberedMessage) -> Bool {
     let receipt = Receipt(
       partition: partition, content: .numbered(output: message.output, sequence: message.sequence))
@@ -65,18 +56,6 @@ extension PartitionPipeline {
   /// Sends what is not sent again by itself: an answer, a watermark.
   func sendUnreceipted(_ message: OutgoingMessage) {
     do { try writer.send(message, receipt: nil) } catch { isWriterDown = true }
-  }
-
-  func resendOutbox(_ entries: [OutboxEntry]) throws(PipelineError) {
-    for entry in entries {
-      outboxPending[entry.id] = entry
-      guard !isWriterDown else { continue }
-      do {
-        try writer.send(entry.message, receipt: Receipt(partition: partition, content: .outbox(id: entry.id)))
-      } catch {
-        isWriterDown = true
-      }
-    }
   }
 
   func forwardEntry(

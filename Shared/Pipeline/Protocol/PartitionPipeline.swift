@@ -31,20 +31,23 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   var endsConfirmedAt: [Timestamp?] = []
   var cursors: [PublicationCursor] = []
   var outboxID: Int64 = 0
-  /// Entries committed and not yet known to be delivered.
-  var outboxPending: [Int64: OutboxEntry] = [:]
-  var outboxDelivered: [Int64] = []
+  /// What is committed of the outbox and not yet known to be delivered; nil before the partition is open.
+  var outbox: OutboxState?
   var rejectionLimit = RejectionLimit()
   var decider: Service.Decider?
   var isWriterDown = false
   var timer = TimerState()
   /// Sequences found lost and not yet recorded as such.
   var lostSequences: [LostSequences] = []
-  var counts = Counts(after: 0, now: Timestamp(milliseconds: 0), keysMaximum: PipelineLimits.countKeysMaximum)
+  var counts = Counts(after: 0, now: Timestamp(milliseconds: 0), keysMaximum: PipelineMemory.countKeysMaximum)
   /// With so many undelivered entries of the outbox it is full.
   package var outboxEntriesMaximum = PipelineLimits.outboxEntriesMaximum
-  /// With so many keys counts are flushed at once; while they cannot be, nothing more is read.
-  package var countKeysMaximum = PipelineLimits.countKeysMaximum
+  /// With so many keys counts are flushed at once; while they cannot be, nothing more is read. Fewer, where that is more
+  /// than this partition's part of what the process may keep.
+  package var countKeysMaximum = PipelineMemory.countKeysMaximum
+  /// What the partitions of the process share.
+  package var memory = PipelineMemory()
+  var countShare: SharedBound.Share?
   /// Told of what a person should know.
   package var alarm: (PipelineAlarm) -> Void = { _ in }
 
@@ -81,8 +84,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     endsConfirmedAt = Array(repeating: nil, count: inputs.count)
     cursors = position.outputs.map(PublicationCursor.init)
     outboxID = position.outboxID
-    outboxPending = [:]
-    outboxDelivered = []
+    outbox = OutboxState(share: memory.outboxBytes.share())
     isWriterDown = false
     timer = TimerState()
     lostSequences = []
@@ -90,7 +92,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     decider = try store.load(partition, now: clock.now())
     beginCounting()
     if !lost.isEmpty { try commitLost(lost) }
-    try resendOutbox(store.outbox(partition))
+    try continueOutbox()
     try publishBacklog()
     return inputs.map(\.nextOffset)
   }
@@ -118,7 +120,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     case .numbered(let output, let sequence):
       cursors[output].delivered(sequence)
     case .outbox(let id):
-      if outboxPending.removeValue(forKey: id) != nil { outboxDelivered.append(id) }
+      outbox?.deliver(id)
     }
   }
 
@@ -126,7 +128,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   package func writerRebuilt() throws(PipelineError) {
     isWriterDown = false
     for output in cursors.indices { cursors[output].writerRebuilt() }
-    try resendOutbox(outboxPending.values.sorted { $0.id < $1.id })
+    resendOutbox()
     try publishBacklog()
   }
 
@@ -193,16 +195,14 @@ package enum PipelineLimits {
   /// How far the broker's clock and ours may lie apart.
   package static let clockErrorMilliseconds: Int64 = 5_000
   /// Messages read back from the database at once for publishing again.
-  package static let backlogMessagesMaximum = 5_000
+  package static let backlogMessagesMaximum = 2_000
   /// Key, value and headers of a record that is sent on, in bytes: far below what a producer takes, which more headers
   /// than an event needs could exceed.
   package static let forwardedBytesMaximum = 64 << 10
-  /// Outbox entries kept in memory until delivered; with so many nothing more is read before some are.
+  /// Undelivered outbox entries of a partition; with so many nothing more is read before some are.
   package static let outboxEntriesMaximum = 20_000
   /// Things that a timer does in one batch once the database refused one of them.
   static let timerItemsAfterRefusal = 1_024
   /// How long a timer rests after it passed one over.
   static let timerRestMilliseconds: Int64 = 10_000
-  /// Keys of counts that a partition collects: about 16 MiB, and as many again while they are written.
-  package static let countKeysMaximum = 1 << 15
 }

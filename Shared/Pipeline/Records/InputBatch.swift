@@ -92,7 +92,7 @@ public struct RawBytes: Sendable {
   package private(set) var count = 0
   private var open = RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0)
 
-  package init(capacity: Int = 0) { bytes = Array(repeating: 0, count: capacity) }
+  package init() { bytes = [] }
 
   /// Starts a record; its headers follow, then ``finish()``.
   package mutating func begin(key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?) {
@@ -111,6 +111,9 @@ public struct RawBytes: Sendable {
   }
 
   package mutating func finish() -> RawRange { open }
+
+  /// With the room behind what is filled.
+  var capacity: Int { bytes.count }
 
   package func key(_ range: RawRange) -> [UInt8]? {
     range.keyCount < 0 ? nil : Array(bytes[range.start..<range.start + range.keyCount])
@@ -170,15 +173,21 @@ public struct InputBatch<Event: Sendable>: Sendable {
   /// Per input: whether the log's end was reached behind the last record.
   public var isAtEnd: [Bool]
 
-  /// - Parameter like: a batch whose memory this one is likely to need, too.
-  public init(inputCount: Int, like other: InputBatch? = nil) {
+  public init(inputCount: Int) {
     records = []
     heads = []
-    raw = RawBytes(capacity: other?.raw.count ?? 0)
-    records.reserveCapacity(other?.records.count ?? 0)
-    heads.reserveCapacity(other?.records.count ?? 0)
+    raw = RawBytes()
     nextOffsets = Array(repeating: nil, count: inputCount)
     isAtEnd = Array(repeating: false, count: inputCount)
+  }
+
+  /// What a rejected event's detail takes outside of the record, about.
+  private static var textBytes: Int { 96 }
+
+  /// What the batch takes in memory, the room for records to come included.
+  package var memoryBytes: Int {
+    raw.capacity + records.capacity * MemoryLayout<InputRecord<Event>>.stride
+      + heads.capacity * MemoryLayout<RecordHead>.stride + records.count * Self.textBytes
   }
 
   public var isEmpty: Bool { records.isEmpty && nextOffsets.allSatisfy { $0 == nil } }

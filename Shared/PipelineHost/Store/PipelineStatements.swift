@@ -148,7 +148,7 @@ struct PipelineStatements: Sendable {
   var outbox: String {
     """
     SELECT id, topic, target_partition, key, value, header_names, header_values
-    FROM \(schema).outbox WHERE partition = $1 ORDER BY id
+    FROM \(schema).outbox WHERE partition = $1 AND id > $2 ORDER BY id LIMIT $3
     """
   }
 

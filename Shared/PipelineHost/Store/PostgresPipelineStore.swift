@@ -272,10 +272,10 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     }
   }
 
-  package func outbox(_ partition: Int32) throws(PipelineError) -> [OutboxEntry] {
+  package func outbox(_ partition: Int32, after id: Int64, limit: Int) throws(PipelineError) -> [OutboxEntry] {
     try perform { connection throws(PostgresError) in
       var entries: [OutboxEntry] = []
-      for row in try connection.query(sql.outbox, [partition]) {
+      for row in try connection.query(sql.outbox, [partition, id, Int64(limit)]) {
         entries.append(
           OutboxEntry(
             id: try row.decode(0),

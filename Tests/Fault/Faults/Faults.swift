@@ -10,6 +10,8 @@ enum Faults {
   private static let fuzzedMessages =
     ProcessInfo.processInfo.environment["FUZZED_MESSAGES"].flatMap { Int($0) } ?? 4_000
 
+  private static let bombs = ProcessInfo.processInfo.environment["BOMBS"].flatMap { Int($0) } ?? 24
+
   static let all: [any Fault] =
     [
       CommitCut(.beforeServerSees), CommitCut(.afterServerCommitted), FailpointKills(), KillStorm(),
@@ -19,11 +21,12 @@ enum Faults {
       DatabaseStop(), BrokerRestart(), BrokerUpdate(), OpenTransaction(), WholeReplay(), TopicMadeAgain(),
       RetentionPastConsumer(), LongWithoutLeader(isLong: isLong), PartitionGrowth(), LeaderLoss(), QuorumLoss(),
       FrozenBroker(), Failover(), DatabaseDiskFull(), BrokerDiskFull(), BudgetRace(),
-      FuzzedMessages(count: fuzzedMessages),
+      FuzzedMessages(count: fuzzedMessages), DecompressionBombs(count: bombs),
     ]
 
   /// Those that every test run makes.
   static let smoke: Set<String> = [
     "commit-cut-before", "commit-cut-after", "killed-beside-another", "frozen-in-copy", "fuzzed-messages",
+    "decompression-bombs",
   ]
 }

@@ -28,7 +28,7 @@ struct FuzzedMessages: Fault {
   /// between those quarters would be more.
   private static let flatPercent = 110
   private static let flatBytes = 2 << 20
-  /// The most that may be resident: 128 MiB are kept for the next batch, and as much may be in the batches at work.
+  /// The most that may be resident.
   private static let residentBytesMaximum = 256 << 20
 
   func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {

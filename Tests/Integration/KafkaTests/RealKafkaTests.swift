@@ -62,6 +62,49 @@ struct RealKafkaTests {
     #expect(deleted?.kind == .unknownTopic)
   }
 
+  @Test("An existing topic gets the settings that it must have, and keeps those that people have made")
+  func settings() throws {
+    let admin = try KafkaAdmin(configuration: kafka.configuration)
+    defer { admin.close() }
+    try admin.ensure(
+      KafkaTopicSpecification(
+        name: "set", partitionCount: 1, settings: ["retention.ms": "1000000", "compression.type": "lz4"]))
+    let wanted = ["compression.type": "uncompressed", "max.message.bytes": "1048588"]
+    #expect(try admin.settings(of: "set")["compression.type"] == "lz4")
+    #expect(try admin.bring("set", to: wanted) == ["compression.type"])
+    let inForce = try admin.settings(of: "set")
+    #expect(inForce["compression.type"] == "uncompressed" && inForce["max.message.bytes"] == "1048588")
+    #expect(inForce["retention.ms"] == "1000000")
+    #expect(try admin.bring("set", to: wanted).isEmpty)
+    let unknown = #expect(throws: KafkaError.self) { try admin.settings(of: "unset") }
+    #expect(unknown?.kind == .unknownTopic)
+    try admin.delete(topic: "set")
+  }
+
+  @Test("A topic of clients takes no batch that is larger unpacked than its limit, however small it is packed")
+  func bombs() throws {
+    let admin = try KafkaAdmin(configuration: kafka.configuration)
+    defer { admin.close() }
+    let settings = ["compression.type": "uncompressed", "max.message.bytes": "\(1 << 20 + 12)"]
+    try admin.ensure(KafkaTopicSpecification(name: "bombs", partitionCount: 1, settings: settings))
+    for (number, codec) in ["gzip", "lz4", "zstd", "snappy"].enumerated() {
+      for (size, isTaken) in [(8 << 20, false), (1_000_000, true)] {
+        let reports = Reports()
+        var configuration = kafka.configuration
+        configuration.properties = [
+          "compression.type": codec, "message.max.bytes": "100000000", "batch.size": "100000000",
+          "enable.idempotence": "false",
+        ]
+        let producer = try configuration.producer(reports)
+        try producer.send(
+          topic: "bombs", partition: 0, key: nil, value: [UInt8](repeating: 0, count: size), reportID: UInt64(number))
+        producer.close(timeoutMilliseconds: 20_000)
+        #expect(reports.all.count == 1 && (reports.all[0].error == nil) == isTaken, "\(codec), \(size) bytes")
+      }
+    }
+    try admin.delete(topic: "bombs")
+  }
+
   @Test("A bad topic is refused with its reason")
   func badTopic() throws {
     let admin = try KafkaAdmin(configuration: kafka.configuration)

@@ -22,7 +22,7 @@ extension WholeNetwork {
     static let bad: [Bad] = [
       Bad(value: nil, reason: .nullValue),
       Bad(value: [], reason: .emptyValue),
-      Bad(value: Array(repeating: 0x41, count: 1 << 20), reason: .tooLarge),
+      Bad(value: Array(repeating: 0x41, count: 1 << 19), reason: .tooLarge),
       Bad(value: [8], reason: .malformed),
       Bad(value: [255, 255, 255, 255, 255], reason: .malformed),
       Bad(value: Array("{".utf8), contentType: "application/json", reason: .malformed),
@@ -32,7 +32,8 @@ extension WholeNetwork {
       Bad(value: Array("hello".utf8), contentType: nil, reason: .unknownContentType),
     ]
 
-    @Test("I3: empty, truncated, random, wrong types, null and 1 MB each end in ads.rejected with their reason")
+    @Test(
+      "I3: empty, truncated, random, wrong types, null and half a megabyte each end in ads.rejected with their reason")
     func garbage() async throws {
       let network = try await TestNetwork.started(
         .init(

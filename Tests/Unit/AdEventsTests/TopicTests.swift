@@ -57,6 +57,18 @@ struct TopicTests {
     try expect(AdError.self, "ImpressionEvent", "error")
   }
 
+  @Test("What clients write is unpacked by the broker and small, and has the broker's time")
+  func clientTopics() {
+    for topic in Topic.allCases {
+      let settings = topic.settings(networkPartitions: 4).configuration
+      #expect(settings["compression.type"] == (topic.isWrittenByClients ? "uncompressed" : nil))
+      #expect(settings["message.timestamp.type"] == (topic.isWrittenByClients ? "LogAppendTime" : "CreateTime"))
+      let bytes = settings["max.message.bytes"].flatMap { Int($0) } ?? .max
+      // What producers make by default, and what a reader must be able to hold.
+      #expect((1_000_000...(topic.isWrittenByClients ? 1_048_588 : 2_097_152)).contains(bytes))
+    }
+  }
+
   /// A case's name as the schema writes constants.
   private static func constant(_ name: String) -> String {
     name.reduce(into: "") { text, letter in text += (letter.isUppercase ? "_" : "") + letter.uppercased() }

@@ -77,13 +77,23 @@ struct ThrottleTests {
 
   @Test("memory is bounded under a flood of clients, and what is rebuilt judges alike")
   func bounded() {
-    var limits = Throttle.Limits()
-    limits.pairsMaximum = 100
-    var throttle = Throttle(limits: limits)
-    for client in 0..<10_000 as Range<UInt64> {
-      _ = throttle.admit(client: client, placement: placement, isInterstitial: false, now: at(0))
-      #expect(throttle.pairCount <= 200)
+    let memory = RequestMemory(200)
+    // A thousand partitions of one process.
+    var throttles = (0..<1_000).map { _ in Throttle(memory: memory) }
+    for client in 0..<20_000 as Range<UInt64> {
+      let index = Int(client % 1_000)
+      #expect(
+        throttles[index].admit(client: client, placement: placement, isInterstitial: false, now: at(0)) == .admitted)
+      // One each, where all have taken what there is.
+      #expect(throttles[index].pairCount <= 200)
     }
+    #expect(throttles.reduce(0) { $0 + $1.pairCount } <= 200 + 1_000)
+    var alone = Throttle(memory: RequestMemory(200))
+    for client in 0..<10_000 as Range<UInt64> {
+      _ = alone.admit(client: client, placement: placement, isInterstitial: false, now: at(0))
+      #expect((1...200).contains(alone.pairCount))
+    }
+    #expect(alone.admit(client: 9_999, placement: placement, isInterstitial: false, now: at(10_000)) == .tooSoon)
     var rebuilt = Throttle()
     rebuilt.note(client: 1, placement: placement, at: at(0))
     #expect(rebuilt.admit(client: 1, placement: placement, isInterstitial: false, now: at(10_000)) == .tooSoon)
@@ -95,7 +105,7 @@ struct ThrottleTests {
       RequestKey(
         requestID: UUIDv7(timestamp: Samples.now, randomHigh: 0, randomLow: number), client: number, isTest: false)
     }
-    let memory = RequestMemory(requestsMaximum: 200)
+    let memory = RequestMemory(200)
     var recent = RecentRequests<Int>(memory: memory)
     recent.note(7, for: key(1), at: at(0))
     #expect(recent.decision(for: key(1), now: at(59_999)) == 7)

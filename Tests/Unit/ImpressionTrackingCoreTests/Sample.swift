@@ -17,10 +17,10 @@ enum Sample {
     return .sample(serve: number, partition: partition, issuedAt: issuedAt)
   }
 
-  static func failure() throws -> ImpressionInput {
+  static func failure(_ number: UInt64 = 9) throws -> ImpressionInput {
     .failure(
       RequestFailure(
-        requestID: UUIDv7(timestamp: ImpressionDeciderTests.now, randomHigh: 0, randomLow: 9),
+        requestID: UUIDv7(timestamp: ImpressionDeciderTests.now, randomHigh: 0, randomLow: number),
         app: try #require(AppID("app")), placement: try #require(PlacementID("home")), error: .serverFailure))
   }
 

@@ -148,7 +148,11 @@ final class EchoStore: PipelineStore {
     }
   }
 
-  func outbox(_ partition: Int32) throws(PipelineError) -> [OutboxEntry] { [] }
+  func outbox(_ partition: Int32, after id: Int64, limit: Int) throws(PipelineError) -> [OutboxEntry] {
+    let waiting = batches.flatMap(\.outbox).filter { $0.id > id }
+    return Array(waiting.prefix(limit))
+  }
+
   func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] { [] }
 }
 

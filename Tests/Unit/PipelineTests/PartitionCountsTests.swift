@@ -6,7 +6,7 @@ import Testing
 /// Counts of partition 3 at batch 7; a class, since a macro cannot change a value in its place.
 private final class Collected {
   static let start = Timestamp(milliseconds: 1_790_000_000_000)
-  static let maximum = PipelineLimits.countKeysMaximum
+  static let maximum = PipelineMemory.countKeysMaximum
   private var counts = PartitionCounts<Int, Int64>(after: 7, now: start, keysMaximum: maximum)
 
   /// - Parameter keys: of batch 8, after everything before is counted; nil while it is not.

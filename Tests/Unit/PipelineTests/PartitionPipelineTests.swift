@@ -72,6 +72,49 @@ struct PartitionPipelineTests {
     #expect(!partition.pipeline.isOutboxFull)
   }
 
+  @Test("What the outbox has no room for waits in the database, and each entry is sent once there is room, in order")
+  func outboxBytes() throws {
+    let partition = EchoPartition()
+    partition.pipeline.memory = PipelineMemory(outboxBytesMaximum: 4_000)
+    try partition.open()
+    #expect(!partition.pipeline.isOutboxFull)
+    try partition.process(Array(repeating: (input: Echo.plain, event: Echo.Event.forward), count: 100))
+    #expect(partition.pipeline.isOutboxFull)
+    #expect(partition.pipeline.memory.outboxBytes.held <= 4_000)
+    var delivered = 0
+    while delivered < partition.writer.sent.count {
+      partition.pipeline.delivered(try #require(partition.writer.sent[delivered].receipt))
+      delivered += 1
+      while partition.pipeline.hasBacklog { try partition.pipeline.continueBacklog() }
+      #expect(partition.pipeline.memory.outboxBytes.held <= 4_000)
+    }
+    #expect(delivered == 100)
+    #expect(!partition.pipeline.isOutboxFull)
+    #expect(partition.pipeline.memory.outboxBytes.held == 0)
+    let ids = partition.writer.sent.compactMap { sent -> Int64? in
+      if case .outbox(let id)? = sent.receipt?.content { id } else { nil }
+    }
+    #expect(ids == ids.sorted() && Set(ids).count == 100)
+  }
+
+  @Test("A thousand partitions keep no more of their outboxes and counts than one process may")
+  func sharedMemory() throws {
+    let memory = PipelineMemory(outboxBytesMaximum: 40_000, countKeysMaximum: 2_000)
+    let partitions = try (0..<1_000).map { _ in
+      let partition = EchoPartition()
+      partition.pipeline.memory = memory
+      try partition.open()
+      return partition
+    }
+    for partition in partitions {
+      try partition.process(Array(repeating: (input: Echo.plain, event: Echo.Event.forward), count: 20))
+    }
+    #expect(memory.outboxBytes.held <= 40_000)
+    // One each goes out, however little there is for each.
+    #expect(partitions.allSatisfy { !$0.writer.sent.isEmpty })
+    #expect(partitions.allSatisfy { $0.pipeline.counts.keysMaximum == 2 })
+  }
+
   @Test("What a timer makes due and the database refuses is left, with an alarm; everything else goes on")
   func refusedTimer() throws {
     let partition = EchoPartition()

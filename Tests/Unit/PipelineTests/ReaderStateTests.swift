@@ -5,11 +5,14 @@ import Testing
 /// One reader of a service with two inputs, whose batches are full with three records and lie 25 ms apart.
 private final class Reader {
   var state = ReaderState(
-    limits: IntakeLimits(batchRecordsMaximum: 3, batchBytesMaximum: 1_000, lingerMilliseconds: 25))
+    limits: IntakeLimits(
+      batchRecordsMaximum: 3, batchBytesMaximum: 1_000, heldBytesMaximum: 10_000, lingerMilliseconds: 25))
   var now: Int64 = 1_000
   var partitionCount: Int32?
   /// Records collected and not handed over, as a shell has them.
   var collected: [Int32: Int] = [:]
+  /// What each of them takes.
+  var bytesEach = 0
 
   init(partitionCount: Int32? = 8) { self.partitionCount = partitionCount }
 
@@ -30,7 +33,9 @@ private final class Reader {
     for offset in offsets where state.takes(partition, input: input, offset: offset) {
       collected[partition, default: 0] += 1
     }
-    let actions = state.polled(now: now) { (collected[$0] ?? 0, 0) }
+    let actions = state.polled(now: now) { [collected, bytesEach] in
+      (collected[$0] ?? 0, bytesEach * (collected[$0] ?? 0))
+    }
     for case .handOver(let partition, _) in actions { collected[partition] = 0 }
     return actions
   }

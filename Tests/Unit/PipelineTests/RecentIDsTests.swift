@@ -8,6 +8,12 @@ import Testing
 struct RecentIDsTests {
   private static let start: Int64 = 1_768_478_400_000
 
+  /// One that is alone in its process, and grows until it has room for so many ids, by doubling.
+  private static func table(ids: Int = 1 << 20) -> RecentIDs {
+    // 32 bytes an id, and as much again: while it grows the smaller table is there, too.
+    RecentIDs(horizon: Timestamp(milliseconds: start), share: SharedBound(64 * ids).share())
+  }
+
   private func id(_ milliseconds: Int64, _ number: UInt64) -> UUIDv7 {
     UUIDv7(
       timestamp: Timestamp(milliseconds: Self.start + milliseconds), randomHigh: number, randomLow: number &* 0x9E37)
@@ -15,7 +21,7 @@ struct RecentIDsTests {
 
   @Test("M4: an id is new once, and new again after it was taken back")
   func once() {
-    var table = RecentIDs(horizon: Timestamp(milliseconds: Self.start))
+    var table = Self.table()
     #expect(!table.contains(id(0, 1)))
     #expect(table.insert(id(0, 1)) == true)
     #expect(table.insert(id(0, 1)) == false)
@@ -30,14 +36,14 @@ struct RecentIDsTests {
 
   @Test("The table is complete for ids made at or after its horizon", arguments: [(-1, false), (0, true), (1, true)])
   func horizon(milliseconds: Int64, isComplete: Bool) {
-    let table = RecentIDs(horizon: Timestamp(milliseconds: Self.start))
+    let table = Self.table()
     #expect(table.isComplete(for: id(milliseconds, 1)) == isComplete)
   }
 
   @Test("Whatever is put in and taken out, it answers as a set does", arguments: 1...8 as ClosedRange<UInt64>)
   func model(seed: UInt64) {
     var random = SeededChance(seed: seed)
-    var table = RecentIDs(horizon: Timestamp(milliseconds: Self.start), idsMaximum: 100_000)
+    var table = Self.table(ids: 100_000)
     var model: Set<UUIDv7> = []
     // Few different ids, so that each is put in and taken out often; times enough for ids to lie close together.
     let range = Int64.random(in: 100...3_000, using: &random)
@@ -61,7 +67,7 @@ struct RecentIDsTests {
 
   @Test("It grows without forgetting until its limit")
   func growth() {
-    var table = RecentIDs(horizon: Timestamp(milliseconds: Self.start), idsMaximum: 5_000)
+    var table = Self.table(ids: 5_000)
     for number in 0..<4_000 as Range<Int64> { #expect(table.insert(id(number, UInt64(number))) == true) }
     #expect(table.count == 4_000)
     #expect((0..<4_000).allSatisfy { table.contains(id($0, UInt64($0))) })
@@ -71,7 +77,7 @@ struct RecentIDsTests {
   @Test("Full, it forgets the oldest and moves its horizon up, and above the horizon it stays complete")
   func full() {
     var random = SeededChance(seed: 17)
-    var table = RecentIDs(horizon: Timestamp(milliseconds: Self.start), idsMaximum: 64)
+    var table = Self.table(ids: 64)
     var model: Set<UUIDv7> = []
     var largest = 0
     for number in 0..<20_000 as Range<Int64> {
@@ -94,7 +100,7 @@ struct RecentIDsTests {
     "Ids of one moment beyond the limit are forgotten all together, and none of them counts as complete",
     arguments: [0, 1] as [Int64])
   func oneMoment(milliseconds: Int64) {
-    var table = RecentIDs(horizon: Timestamp(milliseconds: Self.start), idsMaximum: 64)
+    var table = Self.table(ids: 64)
     for number in 0..<1_000 as Range<UInt64> { #expect(table.insert(id(milliseconds, number)) == true) }
     #expect(!table.isComplete(for: id(milliseconds, 1)))
     #expect(table.isComplete(for: id(milliseconds + 1, 1)))
@@ -103,7 +109,7 @@ struct RecentIDsTests {
 
   @Test("Full, it forgets half, however the times of its ids are spread")
   func spread() {
-    var table = RecentIDs(horizon: Timestamp(milliseconds: Self.start), idsMaximum: 1_000)
+    var table = Self.table(ids: 1_000)
     var forgotten = 0
     for number in 0..<10_000 as Range<Int64> {
       let before = table.count
@@ -115,5 +121,62 @@ struct RecentIDsTests {
       }
     }
     #expect((10...25).contains(forgotten))
+  }
+
+  @Test("The same id under another label is another one, and its time is the same")
+  func labels() {
+    var table = Self.table(ids: 1_000)
+    for label in 0..<64 as Range<UInt8> {
+      #expect(!table.contains(id(5, 1), label: label))
+      #expect(table.insert(id(5, 1), label: label) == true)
+      #expect(table.insert(id(5, 1), label: label) == false)
+    }
+    #expect(table.count == 64)
+    table.remove(id(5, 1), label: 7)
+    #expect((0..<64 as Range<UInt8>).filter { !table.contains(id(5, 1), label: $0) } == [7])
+    // Full, it forgets by time, whatever the label.
+    for number in 0..<4_000 as Range<Int64> { _ = table.insert(id(10 + number, UInt64(number)), label: 63) }
+    #expect((0..<64 as Range<UInt8>).allSatisfy { !table.contains(id(5, 1), label: $0) })
+    #expect(table.contains(id(4_009, 3_999), label: 63))
+  }
+
+  @Test("The tables of a thousand partitions take no more together than one process may, and stay complete")
+  func manyPartitions() {
+    let bound = SharedBound(16 << 20)
+    let partitions = 1_000
+    var tables = (0..<partitions).map { _ in
+      RecentIDs(horizon: Timestamp(milliseconds: Self.start), share: bound.share())
+    }
+    var last: [Int: UUIDv7] = [:]
+    for number in 0..<400_000 as Range<Int64> {
+      // Half of them in one partition: it does not take the others' part.
+      let index = number % 2 == 0 ? 0 : Int(number / 2) % partitions
+      let id = id(number, UInt64(number))
+      #expect(tables[index].insert(id) == true)
+      last[index] = id
+    }
+    let taken = tables.reduce(0) { $0 + $1.byteCount }
+    #expect((bound.maximum / 4...bound.maximum).contains(bound.held))
+    #expect(taken <= bound.maximum + partitions * RecentIDs.bytesMinimum)
+    #expect(last.allSatisfy { tables[$0].contains($1) })
+    tables = []
+    #expect(bound.held == 0)
+  }
+
+  @Test("A table that was alone forgets what is more than its part once others come, and the others get theirs")
+  func comers() {
+    let bound = SharedBound(1 << 20)
+    var first = RecentIDs(horizon: Timestamp(milliseconds: Self.start), share: bound.share())
+    for number in 0..<20_000 as Range<Int64> { #expect(first.insert(id(number, UInt64(number))) == true) }
+    #expect(first.byteCount > bound.maximum / 4)
+    var others = (0..<3).map { _ in RecentIDs(horizon: Timestamp(milliseconds: Self.start), share: bound.share()) }
+    first.keepToShare()
+    #expect(first.byteCount <= bound.maximum / 4)
+    #expect(first.contains(id(19_999, 19_999)) && !first.contains(id(0, 0)) && !first.isComplete(for: id(0, 0)))
+    for number in 0..<20_000 as Range<Int64> {
+      for index in others.indices { _ = others[index].insert(id(number, UInt64(number))) }
+    }
+    // By doubling, and the old table counts until the new one is filled.
+    #expect(others.allSatisfy { $0.byteCount >= bound.maximum / 16 && $0.byteCount <= bound.maximum / 4 })
   }
 }

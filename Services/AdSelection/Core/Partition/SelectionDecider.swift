@@ -20,7 +20,7 @@ package struct SelectionDecider: PartitionDecider {
   /// - Parameter memory: what the partitions of a process share.
   package init(
     stored: StoredState, catalog: CatalogSource, settings: SelectionSettings, crypto: SelectionCrypto,
-    random: any RandomNumberGenerator, memory: RequestMemory = RequestMemory()
+    random: any RandomNumberGenerator, memory: SelectionMemory = SelectionMemory()
   ) {
     self.catalog = catalog
     self.settings = settings

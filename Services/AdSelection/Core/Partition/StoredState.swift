@@ -55,11 +55,12 @@ extension PartitionState {
   /// used in the last minute begins at nothing: the next allotments may be small.
   package init(
     restoring stored: StoredState, throttle: Throttle.Limits, allotments: AllotmentBook.Limits,
-    memory: RequestMemory = RequestMemory()
+    memory: SelectionMemory = SelectionMemory()
   ) {
     self.init(
-      allotments: AllotmentBook(restoring: stored.allotments, limits: allotments), throttle: Throttle(limits: throttle),
-      recent: RecentRequests(memory: memory), testSequence: TestSequence(restoring: stored.testRequests))
+      allotments: AllotmentBook(restoring: stored.allotments, limits: allotments),
+      throttle: Throttle(limits: throttle, memory: memory.clients), recent: RecentRequests(memory: memory.requests),
+      testSequence: TestSequence(restoring: stored.testRequests))
     // What came earlier is forgotten earlier.
     for decision in stored.decisions.sorted(by: { $0.moment < $1.moment }) {
       if decision.reason.countsForThrottle, let placement = decision.placement {

@@ -17,13 +17,31 @@ package struct RequestKey: Hashable, Sendable {
   }
 }
 
-/// How many decisions all partitions of a process remember together.
-package final class RequestMemory: Sendable {
-  /// The most, if nothing else is said.
-  package static let requestsMaximum = 1_000_000
+/// How much all partitions of a process remember together.
+package struct SelectionMemory: Sendable {
+  /// The most decisions, if nothing else is said: 50 s of 2,000 requests a second.
+  package static let requestsMaximum = 100_000
+  /// The most pairs of client and placement, and the most clients: 75 s of as many.
+  package static let clientsMaximum = 150_000
 
+  /// The most decisions that are read back of one partition when it is opened.
+  package static let readMaximum = 25_000
+
+  package let requests: RequestMemory
+  package let clients: RequestMemory
+
+  package init(
+    requestsMaximum: Int = SelectionMemory.requestsMaximum, clientsMaximum: Int = SelectionMemory.clientsMaximum
+  ) {
+    requests = RequestMemory(requestsMaximum)
+    clients = RequestMemory(clientsMaximum)
+  }
+}
+
+/// How many entries of a kind all partitions of a process remember together.
+package final class RequestMemory: Sendable {
   /// What one generation of one partition has taken of it.
-  fileprivate final class Share: Sendable {
+  final class Share: Sendable {
     private let memory: RequestMemory
     private let taken = Atomic(0)
 
@@ -44,7 +62,7 @@ package final class RequestMemory: Sendable {
 
   private let left: Atomic<Int>
 
-  package init(requestsMaximum: Int = RequestMemory.requestsMaximum) { left = Atomic(max(1, requestsMaximum)) }
+  package init(_ maximum: Int) { left = Atomic(max(1, maximum)) }
 }
 
 /// The decisions of the last 60 s by request: the same request again is answered with the decision it has. Time is that
@@ -71,7 +89,7 @@ package struct RecentRequests<Value: Hashable & Sendable>: Sendable {
   private var current: Generation
   private var previous: Generation
 
-  package init(memoryMilliseconds: Int64 = 60_000, memory: RequestMemory = RequestMemory()) {
+  package init(memoryMilliseconds: Int64 = 60_000, memory: RequestMemory = SelectionMemory().requests) {
     self.memoryMilliseconds = memoryMilliseconds
     self.memory = memory
     current = Generation(of: memory)

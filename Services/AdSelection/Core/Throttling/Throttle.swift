@@ -2,8 +2,9 @@ package import AdCore
 
 /// Refuses clients that ask too quickly (D2, D3, E2), by the keyed hash of the client id or, without one, the session
 /// id. Time is that of arrivals, not of decisions: what came 30 s apart was asked 30 s apart, however late we were to look
-/// at it. Memory is bounded: two generations of what was admitted, the older one dropped when the window has passed or the
-/// newer one is full; under a flood of clients it forgets early, and so refuses too little rather than too much.
+/// at it. Memory is bounded: two generations of what was admitted, within what the process may remember; the older one is dropped
+/// when the window has passed or there is no room left. So under a flood of clients it forgets early, and refuses too
+/// little rather than too much.
 package struct Throttle: Hashable, Sendable {
   package struct Limits: Hashable, Sendable {
     /// Between two requests of one client and placement for a banner (D2), in milliseconds.
@@ -14,8 +15,6 @@ package struct Throttle: Hashable, Sendable {
     package var requestsPerWindow: Int = 10
     /// The length of the windows into which each client's time is cut, in milliseconds.
     package var windowMilliseconds: Int64 = 30_000
-    /// The most (client, placement) pairs of one generation.
-    package var pairsMaximum: Int = 500_000
 
     package init() {}
   }
@@ -38,19 +37,32 @@ package struct Throttle: Hashable, Sendable {
     var count: Int
   }
 
-  private struct Generation: Hashable, Sendable {
-    var start: Timestamp
+  private struct Generation: Sendable {
+    let start: Timestamp
     var lastRequest: [Pair: Timestamp] = [:]
     var windows: [UInt64: Window] = [:]
+    let share: RequestMemory.Share
+
+    init(start: Timestamp, of memory: RequestMemory) {
+      self.start = start
+      share = RequestMemory.Share(of: memory)
+    }
   }
 
   package let limits: Limits
-  private var current = Generation(start: Timestamp(milliseconds: 0))
-  private var previous = Generation(start: Timestamp(milliseconds: 0))
+  private let memory: RequestMemory
+  private var current: Generation
+  private var previous: Generation
 
-  package init(limits: Limits = Limits()) { self.limits = limits }
+  /// - Parameter memory: of pairs of client and placement.
+  package init(limits: Limits = Limits(), memory: RequestMemory = SelectionMemory().clients) {
+    self.limits = limits
+    self.memory = memory
+    current = Generation(start: Timestamp(milliseconds: 0), of: memory)
+    previous = Generation(start: Timestamp(milliseconds: 0), of: memory)
+  }
 
-  /// How many pairs are held, at most twice ``Limits/pairsMaximum``.
+  /// How many pairs are held.
   package var pairCount: Int { current.lastRequest.count + previous.lastRequest.count }
 
   /// Judges a request that came at `now`. Only an admitted one counts: a client that asks again and again is let through as often
@@ -77,11 +89,13 @@ package struct Throttle: Hashable, Sendable {
   /// Counts a request without judging it: to rebuild the state from recent decisions. In whatever order they come, the
   /// latest counts.
   package mutating func note(client: UInt64, placement: PlacementID, at moment: Timestamp) {
-    turn(now: moment)
+    turnIfDue(now: moment)
     let pair = Pair(client: client, placement: placement)
-    current.lastRequest[pair] = max(moment, current.lastRequest[pair] ?? previous.lastRequest[pair] ?? moment)
+    let last = current.lastRequest[pair] ?? previous.lastRequest[pair] ?? moment
     let start = windowStart(client, at: moment)
     var window = current.windows[client] ?? previous.windows[client] ?? Window(start: start, count: 0)
+    if current.lastRequest[pair] == nil { makeRoom(at: moment) }
+    current.lastRequest[pair] = max(moment, last)
     if window.start > start { return }
     if window.start < start { window = Window(start: start, count: 0) }
     window.count += 1
@@ -97,12 +111,39 @@ package struct Throttle: Hashable, Sendable {
     return moment.advanced(byMilliseconds: into < 0 ? -into - length : -into)
   }
 
-  private mutating func turn(now: Timestamp) {
+  private mutating func turnIfDue(now: Timestamp) {
     let age = now.milliseconds(since: current.start)
     let span = max(limits.refreshMilliseconds, limits.windowMilliseconds)
-    guard age >= span || current.lastRequest.count >= max(1, limits.pairsMaximum) else { return }
+    guard age >= span else { return }
+    turn(at: now)
     // After a pause of two spans the newer generation is as stale as the older one.
-    previous = age >= 2 * span ? Generation(start: now) : current
-    current = Generation(start: now)
+    if age >= 2 * span { previous = Generation(start: now, of: memory) }
   }
+
+  /// For one more pair. Where all partitions have taken what there is, this one forgets what it has: two turns leave
+  /// nothing of it.
+  private mutating func makeRoom(at moment: Timestamp) {
+    var turns = 0
+    while !current.share.takeOne(), turns < 2 {
+      turn(at: moment)
+      turns += 1
+    }
+  }
+
+  private mutating func turn(at moment: Timestamp) {
+    previous = current
+    current = Generation(start: moment, of: memory)
+  }
+}
+
+extension Throttle {
+  package static func == (left: Throttle, right: Throttle) -> Bool {
+    func isSame(_ left: Generation, _ right: Generation) -> Bool {
+      (left.start, left.lastRequest, left.windows) == (right.start, right.lastRequest, right.windows)
+    }
+    return left.limits == right.limits && isSame(left.current, right.current)
+      && isSame(left.previous, right.previous)
+  }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(current.lastRequest) }
 }

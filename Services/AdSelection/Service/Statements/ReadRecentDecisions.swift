@@ -42,7 +42,7 @@ struct ReadRecentDecisions: PostgresStatement {
   var parameters: [any PostgresValue] {
     [
       partition, memoryMilliseconds, FieldLimits.deadlineMilliseconds.upperBound + Self.slackMilliseconds,
-      now.milliseconds, Topic.requests.name, Int64(RequestMemory.requestsMaximum),
+      now.milliseconds, Topic.requests.name, Int64(SelectionMemory.readMaximum),
     ]
   }
 

@@ -131,7 +131,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
     partition: Int32, output: Int, from sequence: Int64, limit: Int
   ) throws(PipelineError) -> [NumberedMessage] { [] }
 
-  func outbox(_ partition: Int32) throws(PipelineError) -> [OutboxEntry] { [] }
+  func outbox(_ partition: Int32, after id: Int64, limit: Int) throws(PipelineError) -> [OutboxEntry] { [] }
 
   func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] { [] }
 }

@@ -38,7 +38,7 @@ struct ImpressionTables: SimulatedTables {
   }
 
   func load(_ partition: Int32, now: Timestamp, for context: InstanceContext) -> ImpressionDecider {
-    ImpressionDecider(windows: windows, now: now, idsMaximum: idsMaximum)
+    ImpressionDecider(windows: windows, now: now, memory: ImpressionMemory(bytesMaximum: 64 * idsMaximum))
   }
 
   func lookUp(_ query: ImpressionIDs, partition: Int32) -> ImpressionIDs {

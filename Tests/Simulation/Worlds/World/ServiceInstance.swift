@@ -35,7 +35,8 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     self.decoder = decoder
     reader = ReaderState(
       limits: IntakeLimits(
-        batchRecordsMaximum: context.world.plan.batchRecordsMaximum, batchBytesMaximum: 1 << 20, lingerMilliseconds: 0))
+        batchRecordsMaximum: context.world.plan.batchRecordsMaximum, batchBytesMaximum: 1 << 20,
+        heldBytesMaximum: context.world.plan.heldBytesMaximum, lingerMilliseconds: 0))
     partitionCount = context.world.log.partitionCount(service.inputs[0].topic)
   }
 
@@ -102,7 +103,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     }
     perform(
       reader.polled(now: now) { partition in
-        batches[partition].map { ($0.records.count, $0.raw.count) } ?? (0, 0)
+        batches[partition].map { ($0.records.count, $0.memoryBytes) } ?? (0, 0)
       })
     handleCommands(all: !world.isFaulty)
   }

@@ -158,8 +158,10 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
     }
   }
 
-  func outbox(_ partition: Int32) throws(PipelineError) -> [OutboxEntry] {
-    try call(.outbox) { () throws(PipelineError) in books.row(partition).outbox }
+  func outbox(_ partition: Int32, after id: Int64, limit: Int) throws(PipelineError) -> [OutboxEntry] {
+    try call(.outbox) { () throws(PipelineError) in
+      Array(books.row(partition).outbox.filter { $0.id > id }.prefix(limit))
+    }
   }
 
   func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] {

@@ -145,6 +145,7 @@ final class SimulatedWorker<Tables: SimulatedTables> {
       clock: context.clock)
     pipeline.outboxEntriesMaximum = world.plan.outboxEntriesMaximum
     pipeline.countKeysMaximum = world.plan.countKeysMaximum
+    pipeline.memory = PipelineMemory(outboxBytesMaximum: world.plan.outboxBytesMaximum)
     context.partitionCounts[partition] = partitionCount
     batchesBeyond[partition] = nil
     do throws(PipelineError) {

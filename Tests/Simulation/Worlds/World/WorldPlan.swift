@@ -22,8 +22,12 @@ struct WorldPlan {
   var waitsForEnds: Bool
   /// Few, so that batches wait and partitions are paused.
   var batchRecordsMaximum: Int
+  /// What all batches of an instance may take: in some worlds so little that its partitions wait for each other.
+  var heldBytesMaximum: Int { batchRecordsMaximum == 1 ? 4_096 : 32 << 20 }
   /// With so many undelivered entries a partition's outbox is full.
   var outboxEntriesMaximum: Int
+  /// What outboxes may take in memory: in some worlds so little that most of theirs waits in the database.
+  var outboxBytesMaximum: Int { outboxEntriesMaximum == 3 ? 1_000 : PipelineMemory.outboxBytesMaximum }
   /// With so many keys of counts in a flush and as many collected a partition gets nothing more.
   var countKeysMaximum: Int
   /// The trackers and billing are run again over what was recorded (I4).
@@ -48,6 +52,6 @@ struct WorldPlan {
     isReplayed = random.chance(250)
     batchRecordsMaximum = random.pick([1, 6])
     outboxEntriesMaximum = random.pick([PipelineLimits.outboxEntriesMaximum, 1, 3])
-    countKeysMaximum = random.pick([PipelineLimits.countKeysMaximum, 1, 3])
+    countKeysMaximum = random.pick([PipelineMemory.countKeysMaximum, 1, 3])
   }
 }

@@ -1,0 +1,39 @@
+package import AdEvents
+internal import Kafka
+package import Runtime
+
+/// Whether the topics that clients write are set as they must be.
+package enum ClientTopics {
+  private static let questionMilliseconds: Int32 = 5_000
+  /// Those on which our memory, and the time of arrivals, rest.
+  private static let needed = ["compression.type", "max.message.bytes", "message.timestamp.type"]
+
+  /// Says what of these topics is set otherwise than it must be: then nothing bounds what strangers' records take here,
+  /// or their clocks count as ours. Who may not ask is told nothing.
+  ///
+  /// - Returns: each topic and setting, in words.
+  @discardableResult
+  package static func check(_ topics: [Topic], settings: PipelineSettings, context: ServiceContext) -> [String] {
+    // The embedded broker has no settings.
+    guard !settings.isBrokerEmbedded else { return [] }
+    var wrong: [String] = []
+    do throws(KafkaError) {
+      let admin = try KafkaAdmin(configuration: settings.kafka(clientID: "handbill-settings"))
+      defer { admin.close(timeoutMilliseconds: 0) }
+      for topic in topics {
+        let inForce = try admin.settings(of: topic.name, timeoutMilliseconds: questionMilliseconds)
+        for name in needed {
+          guard let value = topic.configuration[name], inForce[name] != value else { continue }
+          wrong.append("\(topic.name): \(name) is \(inForce[name] ?? "unknown"), must be \(value)")
+        }
+      }
+    } catch {
+      context.logger.info("the topics' settings cannot be seen", ["error": .init(error.description)])
+    }
+    for problem in wrong {
+      context.logger.error(
+        "a topic is not set as it must be: 'handbill topics create' mends it", ["setting": .text(problem)])
+    }
+    return wrong
+  }
+}
