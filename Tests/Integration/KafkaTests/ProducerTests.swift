@@ -54,18 +54,20 @@ struct ProducerTests {
     defer { broker.stop() }
     try broker.createTopic("events", partitions: 1)
     var configuration = KafkaConfiguration.embedded(broker)
-    if byRecords { configuration.recordsInFlightMaximum = 10 } else { configuration.bytesInFlightMaximum = 1_000 }
+    let value = [UInt8](repeating: 1, count: 100)
+    let headers = [RecordHeader("a", [UInt8](repeating: 2, count: 50)), RecordHeader("none", nil)]
+    let bytes = OutgoingRecord.recordBytes + 100 + 2 * OutgoingRecord.headerBytes + 55
+    if byRecords { configuration.recordsInFlightMaximum = 10 } else { configuration.bytesInFlightMaximum = 10 * bytes }
     let reports = Reports()
     let producer = try configuration.producer(reports)
     try producer.warmUp(topics: ["events"], timeoutMilliseconds: 10_000)
     broker.setBroker(1, isUp: false)
-    let value = [UInt8](repeating: 1, count: 100)
     for id in UInt64(0)..<10 {
-      try producer.send(topic: "events", partition: 0, key: nil, value: value, reportID: id)
+      try producer.send(topic: "events", partition: 0, key: nil, value: value, headers: headers, reportID: id)
     }
     let error = #expect(throws: KafkaError.self) {
       try producer.send(
-        topic: "events", partition: 0, key: nil, value: value, reportID: 10, timeoutMilliseconds: 50)
+        topic: "events", partition: 0, key: nil, value: value, headers: headers, reportID: 10, timeoutMilliseconds: 50)
     }
     #expect(error?.kind == .noCredit)
     #expect(error?.isRetriable == true)
@@ -73,7 +75,8 @@ struct ProducerTests {
     broker.setBroker(1, isUp: true)
     for id in UInt64(10)..<40 {
       try producer.send(
-        topic: "events", partition: 0, key: nil, value: value, reportID: id, timeoutMilliseconds: 30_000)
+        topic: "events", partition: 0, key: nil, value: value, headers: headers, reportID: id,
+        timeoutMilliseconds: 30_000)
     }
     #expect(producer.close(timeoutMilliseconds: 20_000))
     #expect(reports.all.map(\.reportID) == Array(0..<40))
