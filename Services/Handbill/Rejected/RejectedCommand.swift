@@ -50,7 +50,9 @@ enum RejectedCommand {
           .flag("dry-run", help: "Sends nothing: says what would be sent, and how it would be decided now."),
           .flag("yes", help: "Sends."),
         ] + KafkaAddress.options,
-        arguments: [CommandArgument("REFERENCE", isRequired: false, repeats: true, help: "\(RejectedFilters.reference).")],
+        arguments: [
+          CommandArgument("REFERENCE", isRequired: false, repeats: true, help: "\(RejectedFilters.reference).")
+        ],
         examples: [
           CommandExample(
             "handbill rejected replay --reason tokenKeyUnknown --dry-run", "After a forgotten key was added: a trial."),

@@ -1,3 +1,4 @@
+import AdCore
 import AdEvents
 import Kafka
 import Runtime

@@ -1,3 +1,4 @@
+import AdCore
 import TestValues
 import Testing
 
