@@ -22,8 +22,8 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible {
   package var bytesInFlightMaximum = 24 << 20
   /// With so many bytes of values ahead of its reader a consumer asks for no more, in KiB; what was asked for still comes.
   package var consumerQueueKibibytesMaximum = 4_096
-  /// With so many records ahead of its reader a consumer asks for no more: librdkafka takes some 300 bytes for each,
-  /// however small it is.
+  /// With so many records ahead of its reader a consumer asks for no more: librdkafka keeps a structure for each, however
+  /// small it is.
   package var consumerQueueRecordsMaximum = 10_000
   /// How long a broker holds a question for records that it does not have yet, in ms; the embedded one always does.
   package var fetchWaitMillisecondsMaximum = 100
