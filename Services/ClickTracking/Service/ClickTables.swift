@@ -68,7 +68,7 @@ struct ClickTables: ServiceTables {
     return known
   }
 
-  func rows(_ batch: CommitBatch<ClickTracking>) -> [TableRows] {
+  func rows(_ batch: CommitBatch<ClickTracking>, terms: TermsBook) -> [TableRows] {
     [KnownImpressionRows.rows(batch), ClickRows.rows(batch), ParkedRows.rows(batch), StoppedActionRows.rows(batch)]
   }
 
