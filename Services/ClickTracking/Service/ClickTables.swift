@@ -69,7 +69,10 @@ struct ClickTables: ServiceTables {
   }
 
   func rows(_ batch: CommitBatch<ClickTracking>, terms: TermsBook) -> [TableRows] {
-    [KnownImpressionRows.rows(batch), ClickRows.rows(batch), ParkedRows.rows(batch), StoppedActionRows.rows(batch)]
+    [
+      KnownImpressionRows.rows(batch), ClickRows.rows(batch, terms: terms), ParkedRows.rows(batch, terms: terms),
+      StoppedActionRows.rows(batch),
+    ]
   }
 
   func finish(

@@ -83,3 +83,20 @@ SELECT serve_id, kind, error, partition, batch_number, event_time, app, campaign
   stored.is_test
 FROM impression_tracking.delivery_row AS stored LEFT JOIN impression_tracking.terms ON name = stored.terms;
 COMMENT ON VIEW impression_tracking.delivery IS 'Rendered, unloaded and failed ads with their names.';
+
+CREATE OR REPLACE VIEW click_tracking.click AS
+SELECT serve_id, id_hash, partition, batch_number, sequence, verdict, was_parked, event_time, arrival,
+  public.time_of(serve_id) + life_ms * interval '1 millisecond' AS expires_at, app, developer, advertiser, campaign, ad,
+  placement, country, device, size, impression_price, click_price, currency, share_basis_points, allotment, budget_day,
+  client_hash, stored.is_test, is_accidental, is_judged
+FROM click_tracking.click_row AS stored LEFT JOIN click_tracking.terms ON name = stored.terms;
+COMMENT ON VIEW click_tracking.click IS 'Decided clicks with their terms.';
+
+CREATE OR REPLACE VIEW click_tracking.parked AS
+SELECT serve_id, id_hash, partition, batch_number, record_offset, is_accidental, event_time, arrival,
+  public.time_of(serve_id) + life_ms * interval '1 millisecond' AS expires_at, app, developer, advertiser, campaign, ad,
+  placement, country, device, size, impression_price, click_price, currency, share_basis_points, allotment, budget_day,
+  client_hash, stored.is_test
+FROM click_tracking.parked_row AS stored LEFT JOIN click_tracking.terms ON name = stored.terms;
+COMMENT ON VIEW click_tracking.parked IS
+  'Clicks without a verdict yet, with their terms: their ad was not seen, or an earlier click of the client is not decided.';

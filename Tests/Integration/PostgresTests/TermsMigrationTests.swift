@@ -49,4 +49,32 @@ struct TermsMigrationTests {
       """)
     #expect(wrong.isEmpty)
   }
+
+  @Test("clicks and parked clicks that are stored say the same afterwards")
+  func clicks() async throws {
+    let connection = try await TestServer.connect()
+    let all = try Migration.all()
+    _ = try MigrationRunner(Array(all.prefix { $0.name != "click_terms" })).up(connection)
+    let terms = "'a', 'b', 'c', 'd' || n % 2, 'e', 'f', 'US', 1, 2, 7, 8, 'USD', 6000, n, 5, n, n = 3"
+    try connection.executeScript(
+      """
+      CREATE TABLE click_tracking.click_20260701 PARTITION OF click_tracking.click
+        FOR VALUES FROM ('019f1af9-b400-0000-0000-000000000000') TO ('019f2020-1000-0000-0000-000000000000');
+      CREATE VIEW served AS SELECT n, '2026-07-01 00:15Z'::timestamptz + n * interval '1 millisecond' AS expires_at,
+        (lpad(to_hex(1782864000000 + n), 12, '0') || '70008000000000000000')::uuid AS serve_id
+      FROM generate_series(1, 5) AS n;
+      INSERT INTO click_tracking.click
+      SELECT serve_id, n, 3, n, n, 1, false, '2026-07-01Z', '2026-07-02Z', expires_at, \(terms), true, false FROM served;
+      INSERT INTO click_tracking.parked
+      SELECT serve_id, n, 3, n, n, false, '2026-07-01Z', '2026-07-02Z', expires_at, \(terms) FROM served;
+      """)
+    let views = ["click_tracking.click", "click_tracking.parked"]
+    let before = try views.map { try rows($0, connection) }
+    _ = try MigrationRunner().up(connection)
+    #expect(try views.map { try rows($0, connection) } == before && before.map(\.count) == [5, 5])
+    #expect(try rows("click_tracking.click_row_20260701", connection).count == 5)
+    #expect(try rows("click_tracking.terms", connection).count == 3)
+    let days = try connection.query("SELECT DISTINCT last_day::text FROM click_tracking.terms")
+    #expect(try days.map { try $0.decode(0, String.self) } == ["2026-07-01"])
+  }
 }

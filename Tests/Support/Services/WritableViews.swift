@@ -1,6 +1,8 @@
 /// Lets tests write rows by the views that show them with their terms, as if those were tables.
 enum WritableViews {
-  private static let views = ["impression_tracking.impression", "impression_tracking.delivery"]
+  private static let views = [
+    "impression_tracking.impression", "impression_tracking.delivery", "click_tracking.click", "click_tracking.parked",
+  ]
 
   /// The terms that a view does not show are empty. A row that changes is written anew.
   static let sql =
@@ -42,4 +44,8 @@ enum WritableViews {
         FOR EACH ROW EXECUTE FUNCTION public.write_row();
       """
     }.joined(separator: "\n")
+      + """
+      ALTER VIEW click_tracking.click ALTER COLUMN is_accidental SET DEFAULT false;
+      ALTER VIEW click_tracking.click ALTER COLUMN is_judged SET DEFAULT true;
+      """
 }
