@@ -121,7 +121,9 @@ struct TappedTables: ServiceTables {
     try tables.lookUp(query, partition: partition, in: connection)
   }
 
-  func rows(_ batch: CommitBatch<BillingService>) -> [TableRows] { tables.rows(batch) }
+  func rows(_ batch: CommitBatch<BillingService>, terms: TermsBook) -> [TableRows] {
+    tables.rows(batch, terms: terms)
+  }
 
   func finish(_ batch: CommitBatch<BillingService>, with statements: inout StatementBatch) -> CommitReader {
     tap(batch)
