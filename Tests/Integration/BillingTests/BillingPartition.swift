@@ -61,9 +61,11 @@ final class BillingPartition {
     return .event(AcceptedEvent(AcceptedImpression(terms: terms, eventTime: network.now, arrival: network.now)))
   }
 
-  func click(_ allotment: UInt64, price: Int64 = 2_000_000_000) throws -> BillingInput {
+  /// - Parameter daysAhead: how many days after today is the one whose budget the ad was sold from.
+  func click(_ allotment: UInt64, price: Int64 = 2_000_000_000, daysAhead: Int32 = 0) throws -> BillingInput {
     var terms = try nextTerms(allotment, issuedAt: nil)
     terms.clickPrice = Nanos(price)
+    terms.budgetDay += daysAhead
     return .event(
       AcceptedEvent(
         AcceptedClick(terms: terms, idHash: 1, eventTime: network.now, arrival: network.now, verdict: .billable)))

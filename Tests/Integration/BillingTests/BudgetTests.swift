@@ -65,6 +65,25 @@ struct BudgetTests {
     #expect(partition.grants.count == 3)
   }
 
+  @Test("B4: what one batch draws goes to the budget of each ad's own day, in the batch's order")
+  func severalDays() async throws {
+    let network = try await TestNetwork()
+    try network.fund(1_000, daily: 100)
+    let partition = try BillingPartition(network)
+    // 60 leave no room for 50, but for 40; 70 leave room for 30.
+    try partition.process([
+      partition.click(0, price: 60), partition.click(0, price: 70, daysAhead: 1), partition.click(0, price: 50),
+      partition.click(0, price: 30, daysAhead: 1), partition.click(0, price: 40),
+    ])
+    let days = "SELECT min(charged), max(charged), count(*), max(day) - min(day) FROM billing.campaign_day"
+    #expect(try network.numbers(days) == [100, 100, 2, 1])
+    let unpaid = """
+      SELECT min(price), max(price), max(budget_day) FROM billing.charge
+      WHERE fate = vocabulary.charge_fate('unfunded')
+      """
+    #expect(try network.numbers(unpaid) == [50, 50, Int128(network.today.number)])
+  }
+
   @Test("a lowered budget takes effect as far as possible, and further as allotments return")
   func lowered() async throws {
     let network = try await TestNetwork()

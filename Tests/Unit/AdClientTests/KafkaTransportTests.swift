@@ -159,15 +159,20 @@ struct KafkaTransportTests {
     #expect(facts.withLock { $0.count } == 1, "M1: asked twice, one request")
   }
 
-  @Test("E1: a request that nobody answers is given up at its deadline")
+  @Test("E1: a request that nobody answers is given up at its deadline; M1: it counts, for the broker has it")
   func givesUp() async throws {
     let network = try FakeNetwork { _, _ in nil }
     defer { network.stop() }
     let transport = try transport(network, deadline: 1_000, askAgain: 400)
     defer { transport.close(timeoutMilliseconds: 1_000) }
-    let (_, result) = try await ask(AdSession(identity: try sampleIdentity(), transport: transport))
+    let facts = Mutex<[AcknowledgedFact]>([])
+    let session = AdSession(identity: try sampleIdentity(), transport: transport) { fact in
+      facts.withLock { $0.append(fact) }
+    }
+    let (_, result) = try await ask(session)
     #expect(result == .noAnswer)
     #expect(transport.requestsWaiting == 0)
+    #expect(facts.withLock { $0 } == [.request(placement: try #require(PlacementID("home")))])
   }
 
   @Test("Events get there through refused records and lost producers, in order, each with one ce_id")
