@@ -116,8 +116,9 @@ package enum CatalogMessage: Hashable, Sendable {
   case record(CatalogRecord, version: Int64)
   /// The record is deleted at this version.
   case deleted(key: String, version: Int64)
-  /// How many records (deleted ones included) there are, and the sum of their versions; and whether paid ads are stopped.
-  case heartbeat(records: Int64, versionSum: Int64, at: Timestamp, stop: PaidAdsStop? = nil)
+  /// How many records (deleted ones included) there are, and the sum of their versions; whether paid ads are stopped; and
+  /// the number of the last change that it tells of, 0 where nobody says.
+  case heartbeat(records: Int64, versionSum: Int64, at: Timestamp, stop: PaidAdsStop? = nil, change: Int64 = 0)
 }
 
 /// Why no paid ads are to be served: the billing circuit breaker is open. Numbered and public: a number never changes

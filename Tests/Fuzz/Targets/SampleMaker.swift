@@ -164,7 +164,7 @@ package struct SampleMaker {
     case 1:
       .heartbeat(
         records: number(0...999), versionSum: number(0...Int64.max), at: timestamp(),
-        stop: PaidAdsStop(rawValue: UInt8(number(0...4))))
+        stop: PaidAdsStop(rawValue: UInt8(number(0...4))), change: number(0...Int64.max))
     default: .record(catalogRecord(), version: number(1...Int64.max))
     }
   }

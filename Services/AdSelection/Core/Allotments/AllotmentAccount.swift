@@ -70,6 +70,11 @@ struct AllotmentAccount: Hashable, Sendable {
     return (reservation, open[index].remaining)
   }
 
+  mutating func note(_ amount: Nanos, of allotment: UInt64) {
+    guard let index = open.firstIndex(where: { $0.allotment == allotment }) else { return }
+    open[index].used = Nanos(open[index].used.value + min(amount.value, open[index].remaining))
+  }
+
   // MARK: Ask
 
   /// Whether the next allotment should be there at `moment`, ahead of need: half of a minute's use, and at least one ad,

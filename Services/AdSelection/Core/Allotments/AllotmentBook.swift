@@ -130,6 +130,12 @@ package struct AllotmentBook: Hashable, Sendable {
     return reservation
   }
 
+  /// Notes that so much of an open allotment was used, as the row of a decision tells it.
+  mutating func note(_ amount: Nanos, of allotment: UInt64, campaign: CampaignID) {
+    accounts[campaign]?.note(amount, of: allotment)
+    touched.insert(campaign)
+  }
+
   // MARK: Ask
 
   /// The asks to be sent now, in the order of their campaigns: for each campaign whose open allotments run out of money
