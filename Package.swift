@@ -87,7 +87,8 @@ let services: [Target] = [
     name: "Billing", dependencies: ["BillingCore"] + everythingShared, path: "Services/Billing/Service"),
   .executableTarget(name: "Console", dependencies: ["Operations"] + everythingShared, path: "Services/Console"),
   .executableTarget(
-    name: "Handbill", dependencies: ["AdClient", "LocalProcesses", "Migrations", "Operations"] + everythingShared,
+    name: "Handbill",
+    dependencies: ["AdClient", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations"] + everythingShared,
     path: "Services/Handbill"),
 ]
 
@@ -166,7 +167,7 @@ let tests: [Target] = [
     path: "Tests/Integration/CostTests"),
   .testTarget(
     name: "AdSelectionTests",
-    dependencies: ["AdSelection", "AdSelectionCore"] + testTools + everythingShared,
+    dependencies: ["AdSelection", "AdSelectionCore", "Handbill", "Operations"] + testTools + everythingShared,
     path: "Tests/Integration/AdSelectionTests"),
   .testTarget(
     name: "DeployTests",

@@ -44,14 +44,13 @@ final class BillingPartition {
   var grants: [AllotmentGrant] { grants(after: 0) }
 
   /// The same without what the first `count` messages say.
-  func grants(after count: Int) -> [AllotmentGrant] {
-    published.messages.dropFirst(count).compactMap { message in
-      (message.value ?? []).withUnsafeBytes { bytes in
-        guard case .record(_, let grant)? = try? Sequenced<AllotmentGrant>.read(bytes, headers: RecordHeaders()) else {
-          return nil
-        }
-        return grant
-      }
+  func grants(after count: Int) -> [AllotmentGrant] { published.messages.dropFirst(count).compactMap(Self.grant) }
+
+  /// The grant that a message is; nil for a refusal and for a watermark.
+  static func grant(of message: OutgoingMessage) -> AllotmentGrant? {
+    (message.value ?? []).withUnsafeBytes { bytes in
+      guard case .grant(_, let grant)? = try? BudgetRecord.read(bytes, headers: RecordHeaders()) else { return nil }
+      return grant
     }
   }
 

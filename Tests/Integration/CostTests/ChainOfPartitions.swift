@@ -53,7 +53,8 @@ final class ChainOfPartitions {
     selection = try partition(
       AdSelection(ring: ring),
       SelectionTables(
-        ring: ring, catalog: catalog, settings: SelectionSettings(), metrics: metrics, retentionDays: 400))
+        ring: ring, catalog: catalog, settings: SelectionSettings(), clickRates: ClickRates(), metrics: metrics,
+        retentionDays: 400))
     impressions = try partition(
       ImpressionTrackingCore.ImpressionTracking(ring: ring, windows: Windows()), ImpressionTables(windows: Windows()))
     clicks = try partition(ClickTrackingCore.ClickTracking(ring: ring), ClickTables(windows: Windows()))
