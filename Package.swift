@@ -159,6 +159,13 @@ let tests: [Target] = [
     dependencies: ["AdSelectionCore", "Billing", "BillingCore", "Simulation"] + testTools + everythingShared,
     path: "Tests/Integration/BillingTests"),
   .testTarget(
+    name: "CostTests",
+    dependencies: [
+      "AdSelection", "AdSelectionCore", "Billing", "BillingCore", "ClickTracking", "ClickTrackingCore",
+      "ImpressionTracking", "ImpressionTrackingCore",
+    ] + testTools + everythingShared,
+    path: "Tests/Integration/CostTests"),
+  .testTarget(
     name: "AdSelectionTests",
     dependencies: ["AdSelection", "AdSelectionCore", "Handbill", "Operations"] + testTools + everythingShared,
     path: "Tests/Integration/AdSelectionTests"),

@@ -54,7 +54,9 @@ struct SelectionTables: ServiceTables {
     _ query: Never, partition: Int32, in connection: PostgresConnection
   ) throws(PostgresError) -> Never {}
 
-  func rows(_ batch: CommitBatch<AdSelection>) -> [TableRows] { [DecisionRows.rows(batch, rules: rules.number)] }
+  func rows(_ batch: CommitBatch<AdSelection>, terms: TermsBook) -> [TableRows] {
+    [DecisionRows.rows(batch, rules: rules.number)]
+  }
 
   func finish(_ batch: CommitBatch<AdSelection>, with statements: inout StatementBatch) -> CommitReader {
     let effects = batch.effects

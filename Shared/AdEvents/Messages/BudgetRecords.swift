@@ -56,7 +56,36 @@ package struct AllotmentReport: Hashable, Sendable {
   }
 }
 
-/// What billing says on `ads.budgets`: a piece of budget that one partition may use. Has a sequence.
+/// What billing says on `ads.budgets`.
+package enum BudgetRecord: Hashable, Sendable {
+  /// A piece of budget. Has a sequence.
+  case grant(sequence: Int64, AllotmentGrant)
+  /// An ask is not granted now. Needs no sequence: whoever misses it asks again in any case.
+  case refusal(AllotmentRefusal)
+  /// Says how many grants there are, so that one that was lost is missed even if none follows.
+  case watermark(Watermark)
+}
+
+/// There is too little budget for an ask now, or nothing is served from it at this time.
+package struct AllotmentRefusal: Hashable, Sendable {
+  /// How long whoever asked may be told to wait, in milliseconds.
+  package static let waitMilliseconds: ClosedRange<Int64> = 1...60_000
+
+  package var campaign: CampaignID
+  package var budgetDay: Int32
+  package var ordinal: Int64
+  /// How long to wait before asking again, in milliseconds: a span, so that no two clocks need agree.
+  package var waitMilliseconds: Int64
+
+  package init(campaign: CampaignID, budgetDay: Int32, ordinal: Int64, waitMilliseconds: Int64) {
+    self.campaign = campaign
+    self.budgetDay = budgetDay
+    self.ordinal = ordinal
+    self.waitMilliseconds = waitMilliseconds
+  }
+}
+
+/// A piece of budget that one partition may use.
 package struct AllotmentGrant: Hashable, Sendable {
   package var allotment: UInt64
   package var ordinal: Int64

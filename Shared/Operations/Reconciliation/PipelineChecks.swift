@@ -112,7 +112,8 @@ enum PipelineChecks {
           SELECT partition, first FROM accepted WHERE rows <> sequences OR rows <> last - first + 1
         ), border AS (
           SELECT min(to_date(right(c.relname, 8), 'YYYYMMDD'))::timestamp AT TIME ZONE 'UTC' + interval '3 days' AS moment
-          FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = '\(schema).\(table)'::regclass
+          FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+          WHERE i.inhparent = coalesce(to_regclass('\(schema).\(table)_row'), '\(schema).\(table)'::regclass)
         ), steps AS (
           SELECT partition, sequence, first, lag(sequence) OVER w AS before, lag(arrival) OVER w AS before_arrival
           FROM \(schema).\(table) JOIN odd USING (partition) WINDOW w AS (PARTITION BY partition ORDER BY sequence)

@@ -44,6 +44,7 @@ package struct SelectionDecider: PartitionDecider {
       case .rejected(let rejection): batch.reject(index, rejection.reason, rejection.detail)
       case .watermark: break
       case .grant(let grant): take(grant, at: index, context: context, into: &batch)
+      case .refusal(let refusal): state.allotments.apply(refusal, now: context.now)
       case .request(let incoming):
         decisionContext.serveIDRandom = (high: random.next(), low: random.next())
         let arrival = max(record.arrival, context.committedWatermark)
