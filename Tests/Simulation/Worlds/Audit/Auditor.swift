@@ -18,6 +18,7 @@ struct Auditor {
     ImpressionAudit(world: world).audit()
     ClickAudit(world: world).audit()
     SelectionAudit(world: world).audit()
+    AuctionAudit(world: world).audit()
     MoneyAudit(world: world).audit()
     auditServes()
     if world.plan.isReplayed, world.failures.isEmpty { ReplayAudit(world: world).audit() }

@@ -98,6 +98,8 @@ extension Devices {
     let value = AdRequest.sample {
       ($0.requestID, $0.appKey, $0.app, $0.placement) = (request.id, key, app, request.placement)
       ($0.clientID, $0.sessionID, $0.country) = (clientID, sessionID, Samples.terms.country)
+      // No chance of its own: the id has enough.
+      $0.segments = request.id.low % 2 == 0 ? ["hikers"] : []
       ($0.deadlineMilliseconds, $0.replyPartition) = (request.deadline, request.replyPartition)
     }
     return (request, value)

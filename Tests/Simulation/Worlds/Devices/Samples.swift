@@ -15,7 +15,7 @@ enum Samples {
   static let placements = [terms.placement, known(PlacementID("list"))]
 
   static func ad(of campaign: CampaignID) -> Ad {
-    .sample(campaign.text + "-1", of: campaign)
+    .sample(campaign.text + "-1", of: campaign) { if campaign == hot { $0.keywords = ["poker"] } }
   }
 
   private static func makeTerms() -> ServedTerms {

@@ -17,6 +17,9 @@ struct SelectionTables: SimulatedTables {
     var partition: Int32
     var row: AllotmentRow
     var reportSequence: Int64?
+    /// Where it was granted, and the batch that closed it.
+    var granted: BatchPlace
+    var closedBatch: Int64?
   }
 
   private struct Ordinal: Hashable {
@@ -96,9 +99,10 @@ struct SelectionTables: SimulatedTables {
       if decided.serve != nil { served[decided.id] = decided }
     }
     counts.commit(effects.decisions.map { ($0.countKey, 1) }, partition: batch.partition, batch: batch.number)
-    for row in effects.opened.map(\.row) {
-      allotments[row.allotment] = Allotment(partition: batch.partition, row: row)
-      ordinals.insert(ordinal(row, batch.partition))
+    for opened in effects.opened {
+      allotments[opened.row.allotment] = Allotment(
+        partition: batch.partition, row: opened.row, granted: BatchPlace(batch: batch.number, place: opened.place))
+      ordinals.insert(ordinal(opened.row, batch.partition))
     }
     if sabotage != .forgetUse {
       for (id, used) in effects.used {
@@ -109,6 +113,7 @@ struct SelectionTables: SimulatedTables {
     for closed in effects.closed {
       allotments[closed.row.allotment]?.row.closedAt = closed.row.closedAt
       allotments[closed.row.allotment]?.reportSequence = closed.sequence
+      allotments[closed.row.allotment]?.closedBatch = batch.number
     }
     return CommitResult()
   }

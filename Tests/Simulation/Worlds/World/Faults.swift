@@ -21,6 +21,7 @@ package enum Fault: String, CaseIterable, Sendable {
   case requestRepeated, requestForwarded, requestThrottled, requestPastDeadline, requestOfTestBuild, replyRefused
   case requestMistaken, requestWithoutKey, requestInJSON
   case catalogWithoutHeartbeat, priceChanged, budgetLowered, budgetExhausted, noAllotment
+  case targetMissed, adExcluded, bestWithoutBudget
   case allotmentClosed, allotmentEnded, chargedToAllotment, chargedToOtherAllotment, drawnOnFreeBudget, waitedForBudget,
     paidAfterWaiting, unfunded, lateForBilling, inSuspense
 }
@@ -108,6 +109,14 @@ package enum Sabotage: String, CaseIterable, Sendable {
   case loseCounts
   /// A new owner does not count again what the one before it had not written.
   case neverCountAgain
+  /// Ad selection takes the campaign that is worth most for one that is meant for nobody.
+  case hideBest
+  /// Ad selection knows of no targets.
+  case ignoreTargets
+  /// Ad selection knows of no app's exclusions.
+  case ignoreExclusions
+  /// Ad selection takes the most expensive campaign's prices for half of what they are.
+  case undervalue
 
   /// Whether the tables' constraints stand: without them only the auditor is left.
   var keepsConstraints: Bool {

@@ -18,7 +18,9 @@ final class SimulatedCatalog {
   /// Says how many records there are, and the sum of their versions.
   func beat(at moment: Timestamp) {
     let sum = records.values.reduce(0) { $0 + $1.version }
-    published.append(.heartbeat(records: Int64(records.count), versionSum: sum, at: moment))
+    // The last change by its place among all that was published.
+    published.append(
+      .heartbeat(records: Int64(records.count), versionSum: sum, at: moment, change: Int64(published.count)))
   }
 
   /// Changes a campaign as it stands now.
@@ -46,18 +48,40 @@ final class SimulatedCatalog {
 final class CatalogReader {
   let source = CatalogSource()
   private let catalog: SimulatedCatalog
+  private let sabotage: Sabotage?
   private var position = 0
 
   /// A service does not begin before its catalogue is complete.
-  init(_ catalog: SimulatedCatalog, now: Timestamp) {
+  init(_ catalog: SimulatedCatalog, sabotage: Sabotage?, now: Timestamp) {
     self.catalog = catalog
+    self.sabotage = sabotage
     follow(now: now)
   }
 
   func follow(limit: Int = .max, now: Timestamp) {
     let end = min(catalog.published.count, limit == .max ? .max : position + limit)
-    source.apply(catalog.published[position..<end].map { .message($0) }, now: now)
+    source.apply(catalog.published[position..<end].map { .message(read($0)) }, now: now)
     position = end
+  }
+
+  /// What a sabotaged reader makes of a message.
+  private func read(_ message: CatalogMessage) -> CatalogMessage {
+    guard case .record(let record, let version) = message else { return message }
+    switch (sabotage, record) {
+    case (.hideBest, .campaign(var campaign)) where campaign.id == Samples.hot:
+      campaign.targeting.segments = ["nobody"]
+      return .record(.campaign(campaign), version: version)
+    case (.undervalue, .campaign(var campaign)) where campaign.id == Samples.hot:
+      campaign.impressionPrice = Nanos(campaign.impressionPrice.value / 2)
+      return .record(.campaign(campaign), version: version)
+    case (.ignoreTargets, .campaign(var campaign)):
+      campaign.targeting = Targeting(allowsUnder17: true)
+      return .record(.campaign(campaign), version: version)
+    case (.ignoreExclusions, .app(var app)):
+      app.exclusions = Exclusions()
+      return .record(.app(app), version: version)
+    default: return message
+    }
   }
 }
 
@@ -72,10 +96,14 @@ struct CatalogPlan {
   let campaigns: [Campaign]
   let hasHouseAds: Bool
 
-  init(using random: inout SeededRandom) {
+  /// - Parameter seed: of the targets and exclusions, which are no part of the world's other chances.
+  init(seed: UInt64, using random: inout SeededRandom) {
     let terms = Samples.terms
+    let excludes = seed % 5 == 0
+    let isTargeted = seed % 3 == 0
     app = .sample(terms.app.text) {
       ($0.developer, $0.categories) = (terms.developer, [])
+      if excludes { $0.exclusions = Exclusions(keywords: ["poker"]) }
       $0.shareBasisPoints = random.pick([6_000, 6_000, 3_333, 0, 10_000])
     }
     let impression = Int64(random.number(1...20_000_001))
@@ -95,6 +123,8 @@ struct CatalogPlan {
         ($0.totalBudget, $0.dailyBudget) = (total, isDaily ? total / 2 + 1 : nil)
         $0.flightStart = Timestamp(milliseconds: VirtualTime.start - 86_400_000)
         $0.flightEnd = Timestamp(milliseconds: VirtualTime.start + 10 * 86_400_000)
+        if isTargeted, name == Samples.hot { $0.targeting.segments = ["hikers"] }
+        if isTargeted, name == Samples.promo { $0.targeting.devices = [.pad] }
       }
     }
     campaigns = [

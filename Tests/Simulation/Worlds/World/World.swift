@@ -57,7 +57,7 @@ final class World {
     self.fixture = fixture
     random = SeededRandom(seed: seed)
     plan = WorldPlan(using: &random)
-    catalogPlan = CatalogPlan(using: &random)
+    catalogPlan = CatalogPlan(seed: seed, using: &random)
     log = SimulatedLog(time: time)
     devices = Devices(fixture: fixture)
     var windows = Fixture.windows
@@ -120,7 +120,7 @@ final class World {
     let decoder = try service.makeDecoder()
     return Fleet(books: books) { [unowned self] in
       let clock = SkewedClock(time: time, skewMilliseconds: random.pick(plan.clockSkews))
-      let reader = readsCatalog ? CatalogReader(catalog, now: clock.now()) : nil
+      let reader = readsCatalog ? CatalogReader(catalog, sabotage: sabotage, now: clock.now()) : nil
       return ServiceInstance(
         service: service, decoder: decoder, books: books,
         context: InstanceContext(world: self, clock: clock, catalog: reader))
