@@ -76,6 +76,12 @@ simulate: install ## run SEEDS=n simulated worlds and count the faults they went
 	$(SWIFT) build -c release --product Simulator
 	@$(REPLAYABLE) SEEDS=$(SEEDS) "$$($(SWIFT) build -c release --show-bin-path)/Simulator"
 
+.PHONY: replay
+DECISIONS ?= 100000
+replay: install-tests ## log DECISIONS=n (100,000) decisions on a PostgreSQL, and hold their auctions again: all must be the same
+	$(SWIFT) build --build-tests
+	@WHATIF_DECISIONS=$(DECISIONS) $(SWIFT) test --skip-build --filter 'WhatIfTests/same'
+
 .PHONY: faults
 faults: SEEDS := 1,2,3
 faults: release install-tests ## make faults with real processes under SEEDS=1,2,3; FAULTS=NAMES makes only these

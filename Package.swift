@@ -87,7 +87,8 @@ let services: [Target] = [
     name: "Billing", dependencies: ["BillingCore"] + everythingShared, path: "Services/Billing/Service"),
   .executableTarget(name: "Console", dependencies: ["Operations"] + everythingShared, path: "Services/Console"),
   .executableTarget(
-    name: "Handbill", dependencies: ["AdClient", "LocalProcesses", "Migrations", "Operations"] + everythingShared,
+    name: "Handbill",
+    dependencies: ["AdClient", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations"] + everythingShared,
     path: "Services/Handbill"),
 ]
 
@@ -158,8 +159,15 @@ let tests: [Target] = [
     dependencies: ["AdSelectionCore", "Billing", "BillingCore", "Simulation"] + testTools + everythingShared,
     path: "Tests/Integration/BillingTests"),
   .testTarget(
+    name: "CostTests",
+    dependencies: [
+      "AdSelection", "AdSelectionCore", "Billing", "BillingCore", "ClickTracking", "ClickTrackingCore",
+      "ImpressionTracking", "ImpressionTrackingCore",
+    ] + testTools + everythingShared,
+    path: "Tests/Integration/CostTests"),
+  .testTarget(
     name: "AdSelectionTests",
-    dependencies: ["AdSelection", "AdSelectionCore"] + testTools + everythingShared,
+    dependencies: ["AdSelection", "AdSelectionCore", "Handbill", "Operations"] + testTools + everythingShared,
     path: "Tests/Integration/AdSelectionTests"),
   .testTarget(
     name: "DeployTests",

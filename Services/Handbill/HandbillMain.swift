@@ -16,7 +16,7 @@ enum HandbillMain {
       CommandExample("handbill reconcile", "Compares all accounts; exit 1 on any difference."),
     ],
     subcommands: [
-      DemoCommand.demo, DemoCommand.up, ReportCommand.command, ExplainCommand.command,
+      DemoCommand.demo, DemoCommand.up, ReportCommand.command, ExplainCommand.command, WhatIfCommand.command,
       ReconcileCommand.command, DrainCommand.command, CatalogCommand.command, SeedCommand.command,
       SimulateCommand.command,
       TopicsCommand.command, MigrateCommand.command, LogCommand.command, RepublishCommand.command,

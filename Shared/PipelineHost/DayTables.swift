@@ -121,6 +121,7 @@ package struct DayTables: Sendable {
     // A day later than their rows, so that every row has its batch.
     let oldest = now.advanced(byMilliseconds: -(Int64(retentionDays) + 1) * 86_400_000)
     for schema in Set(tables.map { String($0.prefix { $0 != "." }) }) {
+      _ = try connection.query("SELECT public.forget_terms($1)", [schema])
       var removed: Int64 = 1
       while removed > 0 {
         removed =

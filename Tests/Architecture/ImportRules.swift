@@ -48,7 +48,9 @@ enum ImportRules {
     Rule("Services/ClickTracking/Service", everythingShared.union(["ClickTrackingCore"])),
     Rule("Services/Billing/Service", everythingShared.union(["BillingCore"])),
     Rule("Services/Console", everythingShared.union(["Operations"])),
-    Rule("Services/Handbill", everythingShared.union(["AdClient", "LocalProcesses", "Migrations", "Operations"])),
+    Rule(
+      "Services/Handbill",
+      everythingShared.union(["AdClient", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations"])),
   ]
 
   private static let systemModules: Set = [

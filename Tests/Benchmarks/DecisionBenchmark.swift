@@ -38,7 +38,7 @@ struct DecisionBenchmark {
         let inputs = batch.map { Self.decode($0, with: &decoder) }
         let decision = decider.decide(Self.records(inputs), knowing: nil, context: Self.context())
         served += decision.effects.decisions.count { $0.serve != nil }
-        decider.committed(CommitResult())
+        _ = decider.committed(CommitResult())
       }
     }
     let rate = Double(Self.requests) / time

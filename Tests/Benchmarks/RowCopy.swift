@@ -46,10 +46,10 @@ struct RowCopy {
   /// The rows that impression tracking makes of `terms`.
   static func impressions(databaseURL: String, terms: [ServedTerms]) -> RowCopy {
     let target = Target(
-      table: "bare", definition: "LIKE impression_tracking.impression", key: "serve_id",
-      columns: TermsColumns.names + ["batch_number", "sequence", "event_time", "arrival"], rowBytes: 320)
+      table: "bare", definition: "LIKE impression_tracking.impression_row", key: "serve_id",
+      columns: ServeColumns.names + ["batch_number", "sequence", "event_time", "arrival"], rowBytes: 192)
     return RowCopy(databaseURL: databaseURL, target: target, rows: terms.count) { row, buffer in
-      TermsColumns.append(terms[row], to: buffer)
+      ServeColumns.append(terms[row], terms: FrozenTerms(terms[row]).name, to: buffer)
       buffer.append(int64: Int64(row / batchRows))
       buffer.append(int64: Int64(row))
       buffer.append(timestampMicroseconds: terms[row].issuedAt.milliseconds * 1_000 + 1_000_000)

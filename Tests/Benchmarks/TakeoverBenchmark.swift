@@ -91,14 +91,17 @@ struct TakeoverBenchmark {
       UNION ALL
       SELECT \(rows) + n, \(late), n FROM generate_series(0, \(Self.lateRows - 1)::bigint) AS n;
 
-      INSERT INTO impression_tracking.impression (serve_id, partition, batch_number, sequence, event_time, arrival,
-        expires_at, app, developer, advertiser, campaign, ad, placement, country, device, size, impression_price,
-        click_price, currency, share_basis_points, allotment, budget_day, client_hash, is_test)
+      INSERT INTO impression_tracking.terms (name, last_day, app, developer, advertiser, campaign, ad, impression_price,
+        click_price, currency, share_basis_points, life_ms, is_test)
+      SELECT n, current_date, 'app-' || n % 16, 'dev-1', 'adv-' || n % 10, 'camp-' || n % 50, 'ad-' || n % 100, 10000000,
+        2000000000, 'USD', 6000, 900000, false
+      FROM generate_series(0, 399) AS n;
+      INSERT INTO impression_tracking.impression_row (serve_id, partition, batch_number, sequence, event_time, arrival,
+        terms, placement, country, device, size, allotment, budget_day, client_hash, is_test)
       SELECT (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint - 14400000 + n / 1000), 12, '0') || '70008'
           || lpad(to_hex(n), 15, '0'))::uuid,
-        partition, 1 + sequence / \(Self.batchRows), 1 + sequence, now(), now(), now(), 'app-' || n % 16, 'dev-1',
-        'adv-' || n % 10, 'camp-' || n % 50, 'ad-' || n % 100, 'home', 'US', 1, 1, 10000000, 2000000000, 'USD', 6000, 1,
-        20000, n, false
+        partition, 1 + sequence / \(Self.batchRows), 1 + sequence, now(), now(), n % 400, 'home', 'US', 1, 1, 1, 20000, n,
+        false
       FROM history;
 
       INSERT INTO impression_tracking.batch (partition, batch_number, committed_at, watermark, input_topics,
@@ -106,7 +109,7 @@ struct TakeoverBenchmark {
         last_serve_id)
       SELECT partition, batch_number, now(), now(), '{}', '{}', '{}', ARRAY['\(Topic.acceptedImpressions.name)'],
         ARRAY[min(sequence)], ARRAY[max(sequence) + 1], '', min(serve_id::text)::uuid, max(serve_id::text)::uuid
-      FROM impression_tracking.impression GROUP BY partition, batch_number;
+      FROM impression_tracking.impression_row GROUP BY partition, batch_number;
 
       INSERT INTO impression_tracking.counted (partition, batch_number)
       SELECT partition, max(batch_number) - 2 FROM impression_tracking.batch GROUP BY partition
@@ -116,7 +119,7 @@ struct TakeoverBenchmark {
       WHERE p.partition = b.partition;
       INSERT INTO impression_tracking.output (partition, topic, next_sequence, confirmed_sequence)
       SELECT partition, '\(Topic.acceptedImpressions.name)', max(sequence) + 1, max(sequence)
-      FROM impression_tracking.impression GROUP BY partition
+      FROM impression_tracking.impression_row GROUP BY partition
       ON CONFLICT (partition, topic) DO UPDATE
       SET next_sequence = excluded.next_sequence, confirmed_sequence = excluded.confirmed_sequence;
       DROP TABLE history;

@@ -40,6 +40,8 @@ def expected_key(kind, body):
         return body.ask.campaign
     if kind == "org.handbill.allotment.granted.v1":
         return body.grant.campaign
+    if kind == "org.handbill.allotment.refused.v1":
+        return body.refusal.campaign
     return None
 
 

@@ -49,6 +49,7 @@ enum AdSelectionMain: Service {
       service: service,
       tables: SelectionTables(
         ring: ring, catalog: source, settings: configuration.selection,
+        clickRates: configuration.clickRates,
         metrics: SelectionMetrics(registry: context.metrics, clock: context.clock),
         retentionDays: configuration.retention.eventDays),
       settings: configuration.pipeline, producerLingerMilliseconds: 0,

@@ -13,9 +13,11 @@ enum DecisionRows {
       "batch_number", "request_id", "arrival", "deadline", "outcome", "reason", "error", "detail",
       "lifetime_milliseconds", "image_sizes", "image_urls", "action", "destination", "reserved", "expected_value",
       "candidates", "outbid", "excluded_reasons", "excluded_counts",
+      "batch_place", "rules", "catalog_change", "paid_ads", "required_sizes", "segments", "is_interstitial",
     ])
 
-  static func rows(_ batch: CommitBatch<AdSelection>) -> TableRows {
+  /// - Parameter rules: the number of those that the auctions followed.
+  static func rows(_ batch: CommitBatch<AdSelection>, rules: Int64) -> TableRows {
     let rows = TableRows(columns, capacity: batch.effects.decisions.count * 768)
     let buffer = rows.buffer
     for decided in batch.effects.decisions {
@@ -33,6 +35,8 @@ enum DecisionRows {
       buffer.append(decided.decision.reason)
       appendAnswer(of: decided, to: buffer)
       appendExplanation(decided.decision.explanation, to: buffer)
+      buffer.append(decided.place)
+      appendInputs(decided.decision.inputs, rules: rules, to: buffer)
     }
     return rows
   }
@@ -77,6 +81,21 @@ enum DecisionRows {
     buffer.append(serve.action.destination)
     buffer.append(serve.reservation?.amount)
     buffer.append(serve.expectedValue)
+  }
+
+  /// From `rules` on: null where there was no auction.
+  private static func appendInputs(_ inputs: AuctionInputs?, rules: Int64, to buffer: CopyBuffer) {
+    guard let inputs else {
+      for _ in 0..<6 { buffer.null() }
+      return
+    }
+    buffer.append(rules)
+    buffer.append(inputs.catalogChange)
+    buffer.append(inputs.paidAds)
+    buffer.append(SizeBits(inputs.requiredSizes).bits)
+    // Most requests name none, which takes no room.
+    if inputs.segments.isEmpty { buffer.null() } else { buffer.append(list: inputs.segments) }
+    buffer.append(inputs.isInterstitial)
   }
 
   private static func appendExplanation(_ explanation: Explanation, to buffer: CopyBuffer) {

@@ -14,10 +14,13 @@ struct SelectionTables: ServiceTables {
   let ring: KeyRing
   let catalog: CatalogSource
   let settings: SelectionSettings
+  let clickRates: ClickRates
   let metrics: SelectionMetrics
   /// How long counts of requests without their app's key are kept: as long as the decisions.
   let retentionDays: Int
   let consumers = ["billing"]
+  /// What draws and expected values follow from besides the catalogue.
+  private var rules: AuctionRules { AuctionRules(seed: settings.seed, clickRates: clickRates) }
   /// Shared by all partitions.
   private let memory = SelectionMemory()
   var windows: Windows { settings.windows }
@@ -25,6 +28,7 @@ struct SelectionTables: ServiceTables {
   func load(
     _ partition: Int32, now: Timestamp, from connection: PostgresConnection
   ) throws(PostgresError) -> SelectionDecider {
+    try connection.execute(NoteAuctionRules(rules: rules))
     var stored = StoredState()
     let since = now.advanced(byMilliseconds: -settings.allotments.memoryMilliseconds)
     stored.allotments = try connection.run(ReadAllotments(partition: partition, since: since))
@@ -50,12 +54,14 @@ struct SelectionTables: ServiceTables {
     _ query: Never, partition: Int32, in connection: PostgresConnection
   ) throws(PostgresError) -> Never {}
 
-  func rows(_ batch: CommitBatch<AdSelection>) -> [TableRows] { [DecisionRows.rows(batch)] }
+  func rows(_ batch: CommitBatch<AdSelection>, terms: TermsBook) -> [TableRows] {
+    [DecisionRows.rows(batch, rules: rules.number)]
+  }
 
   func finish(_ batch: CommitBatch<AdSelection>, with statements: inout StatementBatch) -> CommitReader {
     let effects = batch.effects
     if !effects.opened.isEmpty {
-      statements.send(InsertAllotments(partition: batch.partition, batchNumber: batch.number, rows: effects.opened))
+      statements.send(InsertAllotments(partition: batch.partition, batchNumber: batch.number, opened: effects.opened))
     }
     for (id, used) in effects.used { statements.send(UseAllotment(partition: batch.partition, id: id, used: used)) }
     if !effects.closed.isEmpty { statements.send(CloseAllotments(partition: batch.partition, closed: effects.closed)) }

@@ -25,8 +25,10 @@ package struct BillingDecider: PartitionDecider {
   private var waiting: Set<BudgetKey>
   /// When what waits is tried again.
   private var nextRetry = Timestamp(milliseconds: .min)
-  /// The asks of the batch being committed: where a grant's campaign belongs.
-  private var asked: [BillingEffects.Ask] = []
+  /// The asks that the batch being committed leaves to the database, and when: where a grant's campaign belongs.
+  private var asked: [AllotmentAsk] = []
+  private var askedAt = (partition: Int32(0), time: Timestamp(milliseconds: .min))
+  private var refused: RefusedAsks
 
   /// - Parameters:
   ///   - open: every allotment of the partition that has not ended, as the tables say.
@@ -35,6 +37,7 @@ package struct BillingDecider: PartitionDecider {
     self.settings = settings
     self.open = OpenAllotments(open)
     self.waiting = waiting
+    refused = RefusedAsks(waits: settings.askAgainMilliseconds)
   }
 
   package func query(for records: [InputRecord<BillingInput>], context: BatchContext) -> BillingQuery? {
@@ -60,7 +63,7 @@ package struct BillingDecider: PartitionDecider {
         decision.outcomes[index] = decide(
           event, sequence: record.mark.sequence, context: context, into: &decision.effects)
       case .ask(let ask):
-        decide(ask, knowing: knowledge, now: context.now, into: &decision.effects)
+        decide(ask, knowing: knowledge, context: context, into: &decision)
       case .report(let report):
         decide(report, into: &decision.effects)
       case .watermark:
@@ -75,26 +78,29 @@ package struct BillingDecider: PartitionDecider {
       retry(knowledge?.waiting ?? [], context: context, into: &decision.effects)
     }
     waiting.formUnion(decision.effects.draws.map(\.budget))
-    asked = decision.effects.asks
+    askedAt = (context.partition, context.now)
     return decision
   }
 
   /// What cannot be undone row by row is read again from the tables.
   package mutating func revert() -> Bool { false }
 
-  package mutating func committed(_ result: CommitResult) {
-    for message in result.messages {
-      guard let grant = BillingService.grant(of: message.message),
-        let ask = asked.first(where: {
-          $0.budget.campaign == grant.campaign && $0.budget.day == grant.budgetDay && $0.ordinal == grant.ordinal
-        })
-      else { continue }
+  package mutating func committed(_ result: CommitResult) -> [OutgoingMessage] {
+    defer { asked.removeAll(keepingCapacity: true) }
+    let grants = result.messages.compactMap { BillingService.grant(of: $0.message) }
+    for grant in grants {
+      guard let ask = asked.first(where: grant.answers) else { continue }
+      refused.forget(BudgetKey(ask))
       open.insert(
         OpenAllotment(
-          id: grant.allotment, budget: ask.budget, amount: grant.amount.value, clickRates: grant.clickRates,
+          id: grant.allotment, budget: BudgetKey(ask), amount: grant.amount.value, clickRates: grant.clickRates,
           serveUntil: grant.serveUntil))
     }
-    asked.removeAll(keepingCapacity: true)
+    // Among them may be one for what was granted long ago: whoever has read of that pays no heed.
+    return asked.filter { ask in !grants.contains { $0.answers(ask) } }.map { ask in
+      BillingService.message(
+        refused.refuse(ask, now: askedAt.time), partition: askedAt.partition, now: askedAt.time)
+    }
   }
 
   package func isTimerDue(_ context: BatchContext) -> Bool {
@@ -169,20 +175,25 @@ package struct BillingDecider: PartitionDecider {
   // MARK: Allotments
 
   /// Leaves to the database what may be granted now: a live campaign of this account, on its budget day of today.
-  private func decide(
-    _ ask: AllotmentAsk, knowing knowledge: BillingKnowledge?, now: Timestamp, into effects: inout BillingEffects
+  /// Anything else is refused.
+  private mutating func decide(
+    _ ask: AllotmentAsk, knowing knowledge: BillingKnowledge?, context: BatchContext,
+    into decision: inout BatchDecision<BillingEffects>
   ) {
     guard let campaign = knowledge?.campaigns[ask.campaign], campaign.advertiser == ask.advertiser,
       campaign.currency == ask.currency,
-      let endsAt = campaign.servesUntil(day: ask.budgetDay, now: now), ask.fullPrice.value > 0,
+      let endsAt = campaign.servesUntil(day: ask.budgetDay, now: context.now), ask.fullPrice.value > 0,
       ask.usedLastMinute.value >= 0, (0...ask.fullPrice.value).contains(ask.clickPrice.value)
-    else { return }
+    else {
+      decision.answers.append(
+        BillingService.message(refused.refuse(ask, now: context.now), partition: context.partition, now: context.now))
+      return
+    }
+    asked.append(ask)
     let counts = knowledge?.clickCounts[ask.campaign] ?? ClickCounts()
-    let budget = BudgetKey(
-      advertiser: ask.advertiser, currency: ask.currency, campaign: ask.campaign, day: ask.budgetDay)
-    effects.asks.append(
+    decision.effects.asks.append(
       .init(
-        budget: budget, ordinal: ask.ordinal, fullPrice: ask.fullPrice, clickPrice: ask.clickPrice,
+        budget: BudgetKey(ask), ordinal: ask.ordinal, fullPrice: ask.fullPrice, clickPrice: ask.clickPrice,
         usedLastMinute: ask.usedLastMinute, endsAt: endsAt, clickRates: counts.bounds(prior: settings.prior)))
   }
 
@@ -192,6 +203,7 @@ package struct BillingDecider: PartitionDecider {
       report.usedForClicks.value >= 0
     else { return }
     open.close(report.allotment, used: report.used, forClicks: report.usedForClicks)
+    refused.forget(allotment.budget)
     effects.closes.append(
       .init(
         allotment: report.allotment, used: report.used, usedForClicks: report.usedForClicks,
@@ -203,6 +215,7 @@ package struct BillingDecider: PartitionDecider {
     for allotment in context.timer.of(open.served(before: endLimit(context)), most: Self.endsMaximum) {
       effects.ends.append(.init(allotment: allotment.id, budget: allotment.budget))
       open.remove(allotment.id)
+      refused.forget(allotment.budget)
     }
   }
 
@@ -220,6 +233,13 @@ package struct BillingDecider: PartitionDecider {
   private func endLimit(_ context: BatchContext) -> Timestamp {
     min(context.consumedWatermarks[Self.impressions], context.consumedWatermarks[Self.clicks])
       .advanced(byMilliseconds: -settings.endDelayMilliseconds)
+  }
+}
+
+extension AllotmentGrant {
+  /// Whether it is what was asked for.
+  fileprivate func answers(_ ask: AllotmentAsk) -> Bool {
+    campaign == ask.campaign && budgetDay == ask.budgetDay && ordinal == ask.ordinal
   }
 }
 

@@ -20,6 +20,7 @@ package struct BillingService: PipelineService {
   package let outputs = [Topic.budgets.name]
   package let publishesWatermarks = false
   private static let grants = MessageMaker(topic: Topic.budgets.name, type: .allotmentGranted, source: "/billing")
+  private static let refusals = MessageMaker(topic: Topic.budgets.name, type: .allotmentRefused, source: "/billing")
   private static let watermarks = MessageMaker(topic: Topic.budgets.name, type: .watermarkPassed, source: "/billing")
 
   package init() {}
@@ -32,7 +33,7 @@ package struct BillingService: PipelineService {
 
   package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {
     Self.watermarks.message(
-      Sequenced<AllotmentGrant>.watermark(watermark),
+      BudgetRecord.watermark(watermark),
       id: "\(partition)/watermark/\(watermark.time.milliseconds)/\(watermark.sequence)", time: watermark.time,
       partition: partition, key: nil)
   }
@@ -43,14 +44,22 @@ package struct BillingService: PipelineService {
     return NumberedMessage(
       output: 0, sequence: sequence,
       message: grants.message(
-        Sequenced.record(sequence: sequence, grant), id: "\(partition)/\(sequence)", time: grantedAt,
+        BudgetRecord.grant(sequence: sequence, grant), id: "\(partition)/\(sequence)", time: grantedAt,
         partition: partition, key: Array(grant.campaign.text.utf8)))
+  }
+
+  /// The answer to an ask that is not granted.
+  static func message(_ refusal: AllotmentRefusal, partition: Int32, now: Timestamp) -> OutgoingMessage {
+    let ask = "\(refusal.campaign)/\(refusal.budgetDay)/\(refusal.ordinal)"
+    return refusals.message(
+      BudgetRecord.refusal(refusal), id: "\(partition)/refusal/\(ask)/\(now.milliseconds)", time: now,
+      partition: partition, key: Array(refusal.campaign.text.utf8))
   }
 
   /// The grant that ``message(_:partition:grantedAt:)`` was made of.
   static func grant(of message: OutgoingMessage) -> AllotmentGrant? {
     (message.value ?? []).withUnsafeBytes { bytes in
-      guard case .record(_, let grant)? = try? Sequenced<AllotmentGrant>.read(bytes, headers: RecordHeaders()) else {
+      guard case .grant(_, let grant)? = try? BudgetRecord.read(bytes, headers: RecordHeaders()) else {
         return nil
       }
       return grant

@@ -12,6 +12,8 @@ package struct BillingSettings: Hashable, Sendable {
   package var usualServeMilliseconds: Int64 = 60_000
   /// How long it serves when the free budget cannot serve all partitions: they take turns.
   package var scarceServeMilliseconds: Int64 = 5_000
+  /// The first and the longest wait, in milliseconds, that an ask is answered with that cannot be granted.
+  package var askAgainMilliseconds: ClosedRange<Int64> = 1_000...16_000
   /// How much longer than the last possible event an allotment is kept.
   package var endMarginMilliseconds: Int64 = 600_000
 

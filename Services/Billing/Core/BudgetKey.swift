@@ -1,4 +1,5 @@
 package import AdCore
+package import AdEvents
 
 /// Which budget is charged: a campaign's budget day, with the account that pays.
 package struct BudgetKey: Hashable, Comparable, Sendable {
@@ -19,6 +20,11 @@ package struct BudgetKey: Hashable, Comparable, Sendable {
   package init(_ terms: ServedTerms) {
     self.init(
       advertiser: terms.advertiser, currency: terms.currency, campaign: terms.campaign, day: terms.budgetDay)
+  }
+
+  /// The one that an allotment is asked for of.
+  package init(_ ask: AllotmentAsk) {
+    self.init(advertiser: ask.advertiser, currency: ask.currency, campaign: ask.campaign, day: ask.budgetDay)
   }
 
   /// Ascending (account, campaign, day).

@@ -43,7 +43,7 @@ struct BillingTables: ServiceTables {
     return knowledge
   }
 
-  func rows(_ batch: CommitBatch<BillingService>) -> [TableRows] { ChargeRows.rows(batch) }
+  func rows(_ batch: CommitBatch<BillingService>, terms: TermsBook) -> [TableRows] { ChargeRows.rows(batch) }
 
   func finish(
     _ batch: CommitBatch<BillingService>, with statements: inout StatementBatch

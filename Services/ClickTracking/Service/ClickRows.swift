@@ -2,24 +2,26 @@ internal import AdCore
 internal import AdEvents
 internal import ClickTrackingCore
 internal import Pipeline
+internal import PipelineHost
 internal import Postgres
 internal import Runtime
 
 /// Decided clicks, as rows.
 enum ClickRows {
   static let columns = TableColumns(
-    "click_tracking.click",
-    TermsColumns.names + [
+    "click_tracking.click_row",
+    ServeColumns.names + [
       "batch_number", "sequence", "id_hash", "verdict", "was_parked", "event_time", "arrival", "is_accidental",
       "is_judged",
     ])
 
-  static func rows(_ batch: CommitBatch<ClickTracking>) -> TableRows {
-    let rows = TableRows(columns, capacity: batch.effects.clicks.count * 360)
+  static func rows(_ batch: CommitBatch<ClickTracking>, terms: TermsBook) -> TableRows {
+    let rows = TableRows(columns, capacity: batch.effects.clicks.count * 208)
     let buffer = rows.buffer
     for click in batch.effects.clicks {
       rows.begin()
-      TermsColumns.append(click.accepted.terms, to: buffer)
+      let serve = click.accepted.terms
+      ServeColumns.append(serve, terms: terms.name(of: serve), to: buffer)
       buffer.append(batch.number)
       buffer.append(click.sequence)
       buffer.append(click.accepted.idHash)
@@ -37,15 +39,15 @@ enum ClickRows {
 /// Clicks that begin to wait, as rows.
 enum ParkedRows {
   static let columns = TableColumns(
-    "click_tracking.parked",
-    TermsColumns.names + ["batch_number", "record_offset", "id_hash", "is_accidental", "event_time", "arrival"])
+    "click_tracking.parked_row",
+    ServeColumns.names + ["batch_number", "record_offset", "id_hash", "is_accidental", "event_time", "arrival"])
 
-  static func rows(_ batch: CommitBatch<ClickTracking>) -> TableRows {
-    let rows = TableRows(columns, capacity: batch.effects.parked.count * 384)
+  static func rows(_ batch: CommitBatch<ClickTracking>, terms: TermsBook) -> TableRows {
+    let rows = TableRows(columns, capacity: batch.effects.parked.count * 208)
     let buffer = rows.buffer
     for click in batch.effects.parked.values {
       rows.begin()
-      TermsColumns.append(click.terms, to: buffer)
+      ServeColumns.append(click.terms, terms: terms.name(of: click.terms), to: buffer)
       buffer.append(click.position.batchNumber)
       buffer.append(click.position.offset)
       buffer.append(click.idHash)

@@ -68,8 +68,11 @@ struct ClickTables: ServiceTables {
     return known
   }
 
-  func rows(_ batch: CommitBatch<ClickTracking>) -> [TableRows] {
-    [KnownImpressionRows.rows(batch), ClickRows.rows(batch), ParkedRows.rows(batch), StoppedActionRows.rows(batch)]
+  func rows(_ batch: CommitBatch<ClickTracking>, terms: TermsBook) -> [TableRows] {
+    [
+      KnownImpressionRows.rows(batch), ClickRows.rows(batch, terms: terms), ParkedRows.rows(batch, terms: terms),
+      StoppedActionRows.rows(batch),
+    ]
   }
 
   func finish(

@@ -2,21 +2,23 @@ internal import AdCore
 internal import AdEvents
 internal import ImpressionTrackingCore
 internal import Pipeline
+internal import PipelineHost
 internal import Postgres
 internal import Runtime
 
 /// Accepted impressions, as rows.
 enum ImpressionRows {
   static let columns = TableColumns(
-    "impression_tracking.impression",
-    TermsColumns.names + ["batch_number", "sequence", "event_time", "arrival"])
+    "impression_tracking.impression_row",
+    ServeColumns.names + ["batch_number", "sequence", "event_time", "arrival"])
 
-  static func rows(_ batch: CommitBatch<ImpressionTracking>) -> TableRows {
-    let rows = TableRows(columns, capacity: batch.effects.impressions.count * 320)
+  static func rows(_ batch: CommitBatch<ImpressionTracking>, terms: TermsBook) -> TableRows {
+    let rows = TableRows(columns, capacity: batch.effects.impressions.count * 192)
     let buffer = rows.buffer
     for impression in batch.effects.impressions {
       rows.begin()
-      TermsColumns.append(impression.accepted.terms, to: buffer)
+      let serve = impression.accepted.terms
+      ServeColumns.append(serve, terms: terms.name(of: serve), to: buffer)
       buffer.append(batch.number)
       buffer.append(impression.sequence)
       buffer.append(impression.accepted.eventTime)
@@ -29,13 +31,13 @@ enum ImpressionRows {
 /// Rendered, unloaded and failed ads, as rows.
 enum DeliveryRows {
   static let columns = TableColumns(
-    "impression_tracking.delivery",
+    "impression_tracking.delivery_row",
     [
-      "serve_id", "kind", "error", "partition", "batch_number", "event_time", "app", "campaign", "ad", "placement",
-      "country", "size", "device", "is_test",
+      "serve_id", "kind", "error", "partition", "batch_number", "event_time", "terms", "placement", "country", "size",
+      "device", "is_test",
     ])
 
-  static func rows(_ batch: CommitBatch<ImpressionTracking>) -> TableRows {
+  static func rows(_ batch: CommitBatch<ImpressionTracking>, terms: TermsBook) -> TableRows {
     let rows = TableRows(columns, capacity: batch.effects.deliveries.count * 128)
     let buffer = rows.buffer
     for delivery in batch.effects.deliveries {
@@ -46,9 +48,7 @@ enum DeliveryRows {
       buffer.append(batch.partition)
       buffer.append(batch.number)
       buffer.append(delivery.eventTime)
-      buffer.append(delivery.terms.app)
-      buffer.append(delivery.terms.campaign)
-      buffer.append(delivery.terms.ad)
+      buffer.append(int64: terms.name(of: delivery.terms))
       buffer.append(delivery.terms.placement)
       buffer.append(delivery.terms.country)
       buffer.append(delivery.terms.size)

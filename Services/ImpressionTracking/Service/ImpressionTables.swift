@@ -38,8 +38,8 @@ struct ImpressionTables: ServiceTables {
     return known
   }
 
-  func rows(_ batch: CommitBatch<ImpressionTracking>) -> [TableRows] {
-    [ImpressionRows.rows(batch), DeliveryRows.rows(batch), FailureRows.rows(batch)]
+  func rows(_ batch: CommitBatch<ImpressionTracking>, terms: TermsBook) -> [TableRows] {
+    [ImpressionRows.rows(batch, terms: terms), DeliveryRows.rows(batch, terms: terms), FailureRows.rows(batch)]
   }
 
   func countRows(_ counts: [ImpressionMinuteKey: Int64], partition: Int32) -> TableRows {

@@ -33,7 +33,7 @@ enum ImpressionTrackingMain: Service {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let service = ImpressionTracking(ring: ring, windows: configuration.windows)
     let days = DayTables(
-      ["impression_tracking.impression", "impression_tracking.delivery", "impression_tracking.failure"],
+      ["impression_tracking.impression_row", "impression_tracking.delivery_row", "impression_tracking.failure"],
       counts: CountTables("impression_tracking", retention: configuration.retention),
       retention: configuration.retention)
     try ServiceHost.start(

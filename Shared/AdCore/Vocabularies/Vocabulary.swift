@@ -51,7 +51,7 @@ package enum Vocabularies {
   private static let types: [any Vocabulary.Type] = [
     AdAction.Kind.self, AdError.self, AdSize.self, AllotmentState.self, AnomalyKind.self, ChargeFate.self,
     ChargeKind.self, ClickVerdict.self, DecisionReason.self, Device.self, NoServeReason.self, Outcome.self,
-    RecordedKind.self, RejectionReason.self, TapKind.self,
+    PaidAdsState.self, RecordedKind.self, RejectionReason.self, TapKind.self,
   ]
 
   /// Each vocabulary's words, by its name.

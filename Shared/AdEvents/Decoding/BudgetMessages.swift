@@ -1,10 +1,93 @@
 internal import AdCore
 
-extension AllotmentGrant: SequencedContent {
-  package static var recordSchemaName: String { "handbill.v1.BudgetRecord" }
-  package static var recordEventType: EventType { .allotmentGranted }
+extension BudgetRecord: EventMessage {
+  package static var schemaName: String { "handbill.v1.BudgetRecord" }
+  package static var eventTypes: [EventType] { [.allotmentGranted, .allotmentRefused, .watermarkPassed] }
+  package static var isWrittenByClients: Bool { false }
 
-  package static func readContent(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> AllotmentGrant {
+  package var eventType: EventType {
+    switch self {
+    case .grant: .allotmentGranted
+    case .refusal: .allotmentRefused
+    case .watermark: .watermarkPassed
+    }
+  }
+
+  package static func read(
+    _ bytes: UnsafeRawBufferPointer, headers: RecordHeaders
+  ) throws(Rejection) -> BudgetRecord {
+    var sequence: Int64 = 0
+    var grant: AllotmentGrant?
+    var refusal: AllotmentRefusal?
+    var watermark: Watermark?
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: sequence = try reader.integer("sequence", in: 0...Int64.max)
+      case 2:
+        grant = try AllotmentGrant.read(try reader.bytes())
+        (refusal, watermark) = (nil, nil)
+      case 3:
+        watermark = try CommonFields.watermark(try reader.bytes())
+        (grant, refusal) = (nil, nil)
+      case 4:
+        refusal = try AllotmentRefusal.read(try reader.bytes())
+        (grant, watermark) = (nil, nil)
+      default: try reader.skip()
+      }
+    }
+    if let watermark { return .watermark(watermark) }
+    if let refusal { return .refusal(refusal) }
+    let checked = try FieldValue.required(grant, "content")
+    guard sequence > 0 else { throw Rejection(.missingField, "sequence is missing") }
+    return .grant(sequence: sequence, checked)
+  }
+
+  package func write(to writer: inout WireWriter) {
+    switch self {
+    case .grant(let sequence, let grant):
+      writer.signed(1, sequence)
+      writer.message(2) { grant.write(to: &$0) }
+    case .watermark(let watermark):
+      writer.message(3) { CommonFields.write(watermark, to: &$0) }
+    case .refusal(let refusal):
+      writer.message(4) { refusal.write(to: &$0) }
+    }
+  }
+}
+
+extension AllotmentRefusal {
+  fileprivate static func read(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> AllotmentRefusal {
+    var campaign: CampaignID?
+    var budgetDay: Int32 = 0
+    var ordinal: Int64?
+    var wait: Int64?
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: campaign = try reader.identifier("campaign")
+      case 2: budgetDay = try reader.zigzag32("budget_day")
+      case 3: ordinal = try reader.integer("ordinal", in: 1...Int64.max)
+      case 4: wait = try reader.integer("wait_milliseconds", in: waitMilliseconds)
+      default: try reader.skip()
+      }
+    }
+    return AllotmentRefusal(
+      campaign: try FieldValue.required(campaign, "campaign"), budgetDay: budgetDay,
+      ordinal: try FieldValue.required(ordinal, "ordinal"),
+      waitMilliseconds: try FieldValue.required(wait, "wait_milliseconds"))
+  }
+
+  fileprivate func write(to writer: inout WireWriter) {
+    writer.text(1, campaign.text)
+    writer.zigzag(2, Int64(budgetDay))
+    writer.signed(3, ordinal)
+    writer.signed(4, waitMilliseconds)
+  }
+}
+
+extension AllotmentGrant {
+  fileprivate static func read(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> AllotmentGrant {
     var allotment: UInt64 = 0
     var ordinal: Int64 = 0
     var campaign: CampaignID?
@@ -54,7 +137,7 @@ extension AllotmentGrant: SequencedContent {
     return (try FieldValue.required(ad, "ad"), millionths)
   }
 
-  package func writeContent(to writer: inout WireWriter) {
+  fileprivate func write(to writer: inout WireWriter) {
     writer.unsigned(1, allotment)
     writer.signed(2, ordinal)
     writer.text(3, campaign.text)

@@ -82,6 +82,7 @@ extension CatalogMessage: EventMessage {
     var versionSum: Int64 = 0
     var time = Timestamp(milliseconds: 0)
     var stop: PaidAdsStop?
+    var change: Int64 = 0
     var reader = WireReader(bytes)
     while try reader.next() {
       switch reader.field {
@@ -89,10 +90,11 @@ extension CatalogMessage: EventMessage {
       case 2: versionSum = try reader.integer("version_sum", in: 0...Int64.max)
       case 3: time = try reader.timestamp("at_milliseconds")
       case 4: stop = paidAdsStop(try reader.unsigned())
+      case 5: change = try reader.integer("change_number", in: 0...Int64.max)
       default: try reader.skip()
       }
     }
-    return .heartbeat(records: records, versionSum: versionSum, at: time, stop: stop)
+    return .heartbeat(records: records, versionSum: versionSum, at: time, stop: stop, change: change)
   }
 
   /// A number that this program does not know is a stop as well.
@@ -112,12 +114,13 @@ extension CatalogMessage: EventMessage {
         writer.text(1, key)
         writer.signed(2, version)
       }
-    case .heartbeat(let records, let versionSum, let time, let stop):
+    case .heartbeat(let records, let versionSum, let time, let stop, let change):
       writer.message(3) { writer in
         writer.signed(1, records)
         writer.signed(2, versionSum)
         writer.signed(3, time.milliseconds)
         writer.unsigned(4, UInt64(stop?.rawValue ?? 0))
+        writer.signed(5, change)
       }
     }
   }

@@ -20,6 +20,7 @@ package enum EventType: UInt8, CaseIterable, Sendable {
   case catalogDeleted
   case catalogHeartbeat
   case eventRejected
+  case allotmentRefused
 
   /// The text of `ce_type`.
   package var name: StaticString {
@@ -39,6 +40,7 @@ package enum EventType: UInt8, CaseIterable, Sendable {
     case .allotmentAsked: "org.handbill.allotment.asked.v1"
     case .allotmentReported: "org.handbill.allotment.reported.v1"
     case .allotmentGranted: "org.handbill.allotment.granted.v1"
+    case .allotmentRefused: "org.handbill.allotment.refused.v1"
     case .catalogChanged: "org.handbill.catalog.changed.v1"
     case .catalogDeleted: "org.handbill.catalog.deleted.v1"
     case .catalogHeartbeat: "org.handbill.catalog.heartbeat.v1"

@@ -56,7 +56,36 @@ package struct AllotmentReport: Hashable, Sendable {
   }
 }
 
-/// What billing says on `ads.budgets`: a piece of budget that one partition may use. Has a sequence.
+/// What billing says on `ads.budgets`.
+package enum BudgetRecord: Hashable, Sendable {
+  /// A piece of budget. Has a sequence.
+  case grant(sequence: Int64, AllotmentGrant)
+  /// An ask is not granted now. Needs no sequence: whoever misses it asks again in any case.
+  case refusal(AllotmentRefusal)
+  /// Says how many grants there are, so that one that was lost is missed even if none follows.
+  case watermark(Watermark)
+}
+
+/// There is too little budget for an ask now, or nothing is served from it at this time.
+package struct AllotmentRefusal: Hashable, Sendable {
+  /// How long whoever asked may be told to wait, in milliseconds.
+  package static let waitMilliseconds: ClosedRange<Int64> = 1...60_000
+
+  package var campaign: CampaignID
+  package var budgetDay: Int32
+  package var ordinal: Int64
+  /// How long to wait before asking again, in milliseconds: a span, so that no two clocks need agree.
+  package var waitMilliseconds: Int64
+
+  package init(campaign: CampaignID, budgetDay: Int32, ordinal: Int64, waitMilliseconds: Int64) {
+    self.campaign = campaign
+    self.budgetDay = budgetDay
+    self.ordinal = ordinal
+    self.waitMilliseconds = waitMilliseconds
+  }
+}
+
+/// A piece of budget that one partition may use.
 package struct AllotmentGrant: Hashable, Sendable {
   package var allotment: UInt64
   package var ordinal: Int64
@@ -87,8 +116,9 @@ package enum CatalogMessage: Hashable, Sendable {
   case record(CatalogRecord, version: Int64)
   /// The record is deleted at this version.
   case deleted(key: String, version: Int64)
-  /// How many records (deleted ones included) there are, and the sum of their versions; and whether paid ads are stopped.
-  case heartbeat(records: Int64, versionSum: Int64, at: Timestamp, stop: PaidAdsStop? = nil)
+  /// How many records (deleted ones included) there are, and the sum of their versions; whether paid ads are stopped; and
+  /// the number of the last change that it tells of, 0 where nobody says.
+  case heartbeat(records: Int64, versionSum: Int64, at: Timestamp, stop: PaidAdsStop? = nil, change: Int64 = 0)
 }
 
 /// Why no paid ads are to be served: the billing circuit breaker is open. Numbered and public: a number never changes

@@ -65,7 +65,7 @@ extension Topic {
     case .acceptedImpressions: TopicMessage(Sequenced<AcceptedImpression>.self)
     case .acceptedClicks: TopicMessage(Sequenced<AcceptedClick>.self)
     case .usage: TopicMessage(UsageRecord.self)
-    case .budgets: TopicMessage(Sequenced<AllotmentGrant>.self)
+    case .budgets: TopicMessage(BudgetRecord.self)
     case .catalog: TopicMessage(CatalogMessage.self)
     case .rejected: TopicMessage(RejectedEvent.self)
     }

@@ -107,6 +107,7 @@ RETURNS numeric LANGUAGE sql IMMUTABLE AS $function$
     free[level.day] - waiting[level.day])
 $function$;
 
+-- A row that nothing changes is not written: an ask that is refused costs no more than a look.
 -- funded only ever falls here: that charged + allotted stays below it is for the constraints to judge.
 CREATE OR REPLACE FUNCTION billing.write_budgets(settlement billing.settlement) RETURNS void
 LANGUAGE plpgsql AS $function$
@@ -122,7 +123,8 @@ BEGIN
   JOIN billing.settled_days(settlement.accounts, settlement.campaigns, settlement.days) AS n ON n.index = k.index
   -- A campaign may be named with an account that is not its own: that has no budget, and must not hide the real one.
   JOIN billing.campaign c ON c.campaign = n.campaign AND c.advertiser = n.advertiser AND c.currency = n.currency
-  WHERE d.campaign = n.campaign AND d.day = n.day;
+  WHERE d.campaign = n.campaign AND d.day = n.day
+    AND ((k.allotted, k.charged, k.waits) <> (0, 0, 0) OR d.funded > greatest(d.requested, d.allotted + d.charged));
   UPDATE billing.campaign c SET allotted = c.allotted + k.allotted, charged = c.charged + k.charged,
     waiting = c.waiting + k.waits,
     funded = least(c.funded, greatest(c.requested, c.allotted + k.allotted + c.charged + k.charged))
@@ -130,7 +132,8 @@ BEGIN
       settlement.charged[account_count + 1:first_day - 1], settlement.waits[account_count + 1:first_day - 1])
     AS k (campaign, account, allotted, charged, waits)
   JOIN unnest(settlement.accounts) WITH ORDINALITY AS a (advertiser, currency, index) ON a.index = k.account
-  WHERE c.campaign = k.campaign AND c.advertiser = a.advertiser AND c.currency = a.currency;
+  WHERE c.campaign = k.campaign AND c.advertiser = a.advertiser AND c.currency = a.currency
+    AND ((k.allotted, k.charged, k.waits) <> (0, 0, 0) OR c.funded > greatest(c.requested, c.allotted + c.charged));
   UPDATE billing.account a SET allotted = a.allotted + k.allotted, charged = a.charged + k.charged,
     waiting = a.waiting + k.waits,
     funded = least(a.funded, greatest(a.requested, a.allotted + k.allotted + a.charged + k.charged)),
@@ -138,6 +141,8 @@ BEGIN
   FROM unnest(settlement.accounts, settlement.allotted[:account_count], settlement.charged[:account_count],
       settlement.waits[:account_count], settlement.versions)
     AS k (advertiser, currency, allotted, charged, waits, version)
-  WHERE a.advertiser = k.advertiser AND a.currency = k.currency;
+  WHERE a.advertiser = k.advertiser AND a.currency = k.currency
+    AND ((k.allotted, k.charged, k.waits) <> (0, 0, 0) OR k.version <> a.version
+      OR a.funded > greatest(a.requested, a.allotted + a.charged));
 END
 $function$;

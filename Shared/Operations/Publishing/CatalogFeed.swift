@@ -20,6 +20,7 @@ package struct CatalogFeed: Sendable {
   private struct Entry: Sendable {
     var message: CatalogMessage
     var version: Int64
+    var changeNumber: Int64
     var deletedAt: Timestamp?
   }
 
@@ -47,11 +48,15 @@ package struct CatalogFeed: Sendable {
         continue
       }
       unreadableKeys.remove(row.key)
-      entries[row.key] = Entry(message: message, version: row.version, deletedAt: row.deletedAt)
+      entries[row.key] = Entry(
+        message: message, version: row.version, changeNumber: row.changeNumber, deletedAt: row.deletedAt)
       if !isWhole { outputs.append(.message(message)) }
     }
     outputs += takeTombstones(now: now)
-    if isWhole { outputs += entries.sorted { $0.key < $1.key }.map { .message($0.value.message) } }
+    // In the order of the changes, so that a reader has all changes before the last one that it has read.
+    if isWhole {
+      outputs += entries.values.sorted { $0.changeNumber < $1.changeNumber }.map { .message($0.message) }
+    }
     outputs.append(.message(heartbeat(stop: stop, now: now)))
     return outputs
   }
@@ -68,7 +73,7 @@ package struct CatalogFeed: Sendable {
     // A version rises by one with each change that a person makes: the sum is far from overflow.
     .heartbeat(
       records: Int64(entries.count), versionSum: entries.values.reduce(0) { $0 &+ $1.version }, at: now,
-      stop: stop)
+      stop: stop, change: lastChange)
   }
 
   private static func message(of row: CatalogRow) -> CatalogMessage? {

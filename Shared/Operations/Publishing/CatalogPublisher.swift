@@ -140,7 +140,7 @@ package final class CatalogPublisher: Sendable {
         switch message {
         case .record(let record, let version): "\(record.key)@\(version)"
         case .deleted(let key, let version): "\(key)@\(version)"
-        case .heartbeat(_, _, let time, _): "\(CatalogMessage.heartbeatKey)@\(time.milliseconds)"
+        case .heartbeat(_, _, let time, _, _): "\(CatalogMessage.heartbeatKey)@\(time.milliseconds)"
         }
       let envelope = CloudEventHeaders(type: message.eventType, source: "/console")
       try producer.send(

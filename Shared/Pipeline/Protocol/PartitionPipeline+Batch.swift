@@ -78,7 +78,7 @@ extension PartitionPipeline {
     }
     switch result {
     case .success(let result):
-      decider?.committed(result)
+      decision.answers += decider?.committed(result) ?? []
       try finish(commit, decision: decision, result: result, draft: draft, summary: &summary)
       return nil
     case .failure(let refusal):

@@ -87,7 +87,7 @@ extension PartitionPipeline {
       throw .invariantBroken(
         "the database refuses to record ranges as lost, which no record can be left out of: \(refusal)")
     }
-    decider?.committed(result)
+    _ = decider?.committed(result)
     batchNumber = commit.number
     count(commit)
     for range in lost {

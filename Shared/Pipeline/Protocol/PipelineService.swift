@@ -114,7 +114,10 @@ package protocol PartitionDecider<Service> {
   mutating func revert() -> Bool
 
   /// The commit of the last decision succeeded.
-  mutating func committed(_ result: CommitResult)
+  ///
+  /// - Returns: what is answered to what the commit made of it. Like the decision's own answers nobody keeps it: whoever
+  ///   misses it asks again.
+  mutating func committed(_ result: CommitResult) -> [OutgoingMessage]
 
   /// Whether something is due that needs a batch of its own although nothing was read.
   func isTimerDue(_ context: BatchContext) -> Bool
@@ -123,7 +126,7 @@ package protocol PartitionDecider<Service> {
 extension PartitionDecider {
   package func query(for records: [InputRecord<Service.Event>], context: BatchContext) -> Service.Query? { nil }
   package mutating func revert() -> Bool { false }
-  package mutating func committed(_ result: CommitResult) {}
+  package mutating func committed(_ result: CommitResult) -> [OutgoingMessage] { [] }
   package func isTimerDue(_ context: BatchContext) -> Bool { false }
 }
 

@@ -14,6 +14,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   private let configuration: PostgresConfiguration
   private let insertedRowsMaximum: Int
   private let takeCounts: (CountStore<Tables>.Flush) -> Void
+  private let terms = TermsBook(schema: Service.schema)
   private var connection: PostgresConnection?
 
   /// - Parameters:
@@ -117,7 +118,9 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     Failpoint.reach(.afterDecide)
     return try perform { connection throws(PostgresError) in
       do throws(PostgresError) {
-        let rows = tables.rows(batch)
+        terms.begin()
+        let rows = tables.rows(batch, terms: terms)
+        try terms.store(in: connection)
         var statements = StatementBatch()
         statements.begin()
         statements.send(prepared: sql.fence, fenceParameters(batch))

@@ -21,7 +21,9 @@ package protocol ServiceTables<Service>: Sendable {
     -> Service.Knowledge
 
   /// A batch's rows, table by table; stored inside the transaction, after its fence.
-  func rows(_ batch: CommitBatch<Service>) -> [TableRows]
+  ///
+  /// - Parameter terms: names the terms of their serves.
+  func rows(_ batch: CommitBatch<Service>, terms: TermsBook) -> [TableRows]
 
   /// Adds the statements that go with COMMIT in one round trip, changes of shared rows last; the returned function
   /// reads their answers.

@@ -88,6 +88,7 @@ extension ClickVerdict: PostgresConvertible, CopyValue {}
 extension DecisionReason: PostgresConvertible, CopyValue {}
 extension Device: PostgresConvertible, CopyValue {}
 extension Outcome: PostgresConvertible, CopyValue {}
+extension PaidAdsState: PostgresConvertible, CopyValue {}
 extension RecordedKind: PostgresConvertible, CopyValue {}
 extension TapKind: PostgresConvertible, CopyValue {}
 

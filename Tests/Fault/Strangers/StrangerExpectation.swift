@@ -14,7 +14,7 @@ enum StrangerExpectation {
     case .acceptedImpressions: reason(Sequenced<AcceptedImpression>.self, record.value, headers)
     case .acceptedClicks: reason(Sequenced<AcceptedClick>.self, record.value, headers)
     case .usage: reason(UsageRecord.self, record.value, headers)
-    case .budgets: reason(Sequenced<AllotmentGrant>.self, record.value, headers)
+    case .budgets: reason(BudgetRecord.self, record.value, headers)
     case .catalog: reason(CatalogMessage.self, record.value, headers)
     default: nil
     }

@@ -97,13 +97,13 @@ package struct SampleMaker {
   }
 
   package mutating func sequenced<Content>(_ content: Content) -> Sequenced<Content> {
-    if flip() {
-      return .watermark(
-        Watermark(
-          time: timestamp(), sequence: flip() ? 0 : number(0...Int64.max),
-          firstLostSequence: flip() ? 0 : number(0...Int64.max)))
-    }
-    return .record(sequence: number(1...Int64.max), content)
+    flip() ? .watermark(watermark()) : .record(sequence: number(1...Int64.max), content)
+  }
+
+  private mutating func watermark() -> Watermark {
+    Watermark(
+      time: timestamp(), sequence: flip() ? 0 : number(0...Int64.max),
+      firstLostSequence: flip() ? 0 : number(0...Int64.max))
   }
 
   package mutating func acceptedImpression() -> Sequenced<AcceptedImpression> {
@@ -129,8 +129,16 @@ package struct SampleMaker {
       AllotmentReport(allotment: word() | 1, used: nanos(), usedForClicks: nanos(), closedAt: timestamp()))
   }
 
-  package mutating func budget() -> Sequenced<AllotmentGrant> {
-    sequenced(
+  package mutating func budget() -> BudgetRecord {
+    if flip() { return .watermark(watermark()) }
+    if flip() {
+      return .refusal(
+        AllotmentRefusal(
+          campaign: slug(), budgetDay: Int32(number(-9...30_000)), ordinal: number(1...Int64.max),
+          waitMilliseconds: number(AllotmentRefusal.waitMilliseconds)))
+    }
+    return .grant(
+      sequence: number(1...Int64.max),
       AllotmentGrant(
         allotment: word() | 1, ordinal: number(1...Int64.max), campaign: slug(),
         budgetDay: Int32(number(-9...30_000)), amount: nanos(), serveUntil: timestamp(),
@@ -156,7 +164,7 @@ package struct SampleMaker {
     case 1:
       .heartbeat(
         records: number(0...999), versionSum: number(0...Int64.max), at: timestamp(),
-        stop: PaidAdsStop(rawValue: UInt8(number(0...4))))
+        stop: PaidAdsStop(rawValue: UInt8(number(0...4))), change: number(0...Int64.max))
     default: .record(catalogRecord(), version: number(1...Int64.max))
     }
   }

@@ -52,7 +52,7 @@ struct Network {
     let count = Int64(records.count)
     catalog.apply(
       records.map { .message(.record($0, version: 1)) } + [
-        .message(.heartbeat(records: count, versionSum: count, at: now))
+        .message(.heartbeat(records: count, versionSum: count, at: now, change: count))
       ], now: now)
   }
 

@@ -85,7 +85,7 @@ final class RunningService {
   }
 
   func grant(_ grant: AllotmentGrant, partition: Int32) throws {
-    try send(Sequenced.record(sequence: 1, grant), to: .budgets, partition: partition)
+    try send(BudgetRecord.grant(sequence: 1, grant), to: .budgets, partition: partition)
   }
 
   /// Sends a request to `partition`, whether it belongs there or not.

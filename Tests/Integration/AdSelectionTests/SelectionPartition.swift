@@ -30,7 +30,7 @@ final class SelectionPartition {
     clock = MovingClock(SystemClock().now)
     service = try AdSelection(ring: network.ring)
     let tables = SelectionTables(
-      ring: network.ring, catalog: catalog, settings: SelectionSettings(),
+      ring: network.ring, catalog: catalog, settings: SelectionSettings(), clickRates: ClickRates(),
       metrics: SelectionMetrics(registry: metrics, clock: MovingTime(clock)), retentionDays: 400)
     let plan = StoredPartition.Plan(
       number: 0, of: 1, service: service, tables: tables, database: try await TestDatabase.configuration(), clock: clock

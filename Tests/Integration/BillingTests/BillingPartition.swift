@@ -44,14 +44,13 @@ final class BillingPartition {
   var grants: [AllotmentGrant] { grants(after: 0) }
 
   /// The same without what the first `count` messages say.
-  func grants(after count: Int) -> [AllotmentGrant] {
-    published.messages.dropFirst(count).compactMap { message in
-      (message.value ?? []).withUnsafeBytes { bytes in
-        guard case .record(_, let grant)? = try? Sequenced<AllotmentGrant>.read(bytes, headers: RecordHeaders()) else {
-          return nil
-        }
-        return grant
-      }
+  func grants(after count: Int) -> [AllotmentGrant] { published.messages.dropFirst(count).compactMap(Self.grant) }
+
+  /// The grant that a message is; nil for a refusal and for a watermark.
+  static func grant(of message: OutgoingMessage) -> AllotmentGrant? {
+    (message.value ?? []).withUnsafeBytes { bytes in
+      guard case .grant(_, let grant)? = try? BudgetRecord.read(bytes, headers: RecordHeaders()) else { return nil }
+      return grant
     }
   }
 
@@ -122,7 +121,9 @@ struct TappedTables: ServiceTables {
     try tables.lookUp(query, partition: partition, in: connection)
   }
 
-  func rows(_ batch: CommitBatch<BillingService>) -> [TableRows] { tables.rows(batch) }
+  func rows(_ batch: CommitBatch<BillingService>, terms: TermsBook) -> [TableRows] {
+    tables.rows(batch, terms: terms)
+  }
 
   func finish(_ batch: CommitBatch<BillingService>, with statements: inout StatementBatch) -> CommitReader {
     tap(batch)

@@ -44,7 +44,7 @@ struct BudgetTests {
     #expect(first.grants.map(\.allotment) == [1, 2])
     // Nothing was delivered: whoever takes over publishes all of it again.
     let second = try BillingPartition(network)
-    #expect(second.published.messages == first.published.messages)
+    #expect(second.published.messages == first.published.messages.filter { BillingPartition.grant(of: $0) != nil })
     try second.process([network.ask(2), network.ask(3)])
     #expect(second.grants.map(\.ordinal) == [1, 2, 3])
     #expect(throws: PipelineError.fenced) { try first.process([network.ask(4)]) }
@@ -82,6 +82,29 @@ struct BudgetTests {
       WHERE fate = vocabulary.charge_fate('unfunded')
       """
     #expect(try network.numbers(unpaid) == [50, 50, Int128(network.today.number)])
+  }
+
+  @Test("an ask that cannot be granted changes no row of a budget")
+  func refusedAsk() async throws {
+    let network = try await TestNetwork()
+    try network.fund(100)
+    let partition = try BillingPartition(network)
+    try partition.process([network.ask(1, used: 100, fullPrice: 25)])
+    #expect(partition.grants.map(\.amount.value) == [100])
+    let writers = """
+      SELECT sum(writer) FROM (
+        SELECT xmin::text::bigint AS writer FROM billing.account UNION ALL
+        SELECT xmin::text::bigint FROM billing.campaign UNION ALL SELECT xmin::text::bigint FROM billing.campaign_day
+      ) AS rows
+      """
+    let before = try network.numbers(writers)
+    try partition.process([network.ask(2, fullPrice: 25)])
+    #expect(partition.grants.count == 1)
+    #expect(try network.numbers(writers) == before)
+    // A budget that was lowered in between still takes effect.
+    try network.fund(50, version: 2)
+    try partition.process([network.ask(3, fullPrice: 25)])
+    #expect(try network.numbers("SELECT funded, requested, allotted FROM billing.campaign") == [100, 50, 100])
   }
 
   @Test("a lowered budget takes effect as far as possible, and further as allotments return")

@@ -132,7 +132,7 @@ struct ClickTablesTests {
     try partition.run(actions)
     let refused = try terms(serve: 3, client: 3, now: now).serveID
     try partition.connection.executeScript(
-      "ALTER TABLE click_tracking.click ADD CONSTRAINT refuses_one CHECK (serve_id <> '\(refused)')")
+      "ALTER TABLE click_tracking.click_row ADD CONSTRAINT refuses_one CHECK (serve_id <> '\(refused)')")
     try partition.run([.watermark])
     let alarms = try partition.passMinute()
     #expect(alarms.count == 1)
@@ -142,7 +142,7 @@ struct ClickTablesTests {
     let withoutView = "verdict = vocabulary.click_verdict('noImpression')"
     #expect(try partition.count("SELECT count(DISTINCT serve_id) FROM click_tracking.click WHERE \(withoutView)") == 4)
     // Mended, and opened again.
-    try partition.connection.executeScript("ALTER TABLE click_tracking.click DROP CONSTRAINT refuses_one")
+    try partition.connection.executeScript("ALTER TABLE click_tracking.click_row DROP CONSTRAINT refuses_one")
     try partition.takeOver()
     #expect(try partition.passMinute().isEmpty)
     #expect(try partition.count("SELECT count(*) FROM click_tracking.parked") == 0)

@@ -18,8 +18,24 @@ struct CatalogPublishingTests {
   }
 
   private func heartbeat(_ outputs: [CatalogFeed.Output]) -> [Int64] {
-    guard case .message(.heartbeat(let records, let sum, _, _))? = outputs.last else { return [] }
+    guard case .message(.heartbeat(let records, let sum, _, _, _))? = outputs.last else { return [] }
     return [records, sum]
+  }
+
+  @Test("everything is told in the order of the changes, and the heartbeat names the last of them")
+  func order() {
+    var feed = CatalogFeed()
+    let rows = [row("z", version: 1, change: 1), row("m", version: 1, change: 4), row("a", version: 3, change: 9)]
+    for isWhole in [true, false] {
+      let outputs = feed.outputs(changed: isWhole ? rows : [], isWhole: isWhole, now: Timestamp(milliseconds: 1_000))
+      let keys = outputs.compactMap { output -> String? in
+        guard case .message(.record(let record, _)) = output else { return nil }
+        return record.key
+      }
+      #expect(keys == (isWhole ? ["developer/z", "developer/m", "developer/a"] : []))
+      guard case .message(.heartbeat(_, _, _, _, let change))? = outputs.last else { continue }
+      #expect(change == 9)
+    }
   }
 
   @Test("changes are told once, everything again when asked, and each round ends with a heartbeat that agrees")
@@ -85,7 +101,14 @@ struct CatalogPublishingTests {
       return record.key
     }
     #expect(Set(told) == records)
-    #expect(read.contains(.heartbeat(records: 8, versionSum: 8, at: Timestamp(milliseconds: 1_800_000_000_000))))
+    guard
+      case .heartbeat(records: 8, versionSum: 8, at: Timestamp(milliseconds: 1_800_000_000_000), nil, let change)? =
+        read.last
+    else {
+      Issue.record("\(read)")
+      return
+    }
+    #expect(change >= 8)
   }
 }
 

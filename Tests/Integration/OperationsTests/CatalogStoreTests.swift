@@ -150,10 +150,14 @@ struct CatalogStoreTests {
     let history = try await onOwnThread {
       try pool.withConnection { connection throws(PostgresError) in
         try connection.query(
-          "SELECT count(*) FROM catalog.history WHERE key = 'developer/other'")[0].decode(0, Int64.self)
+          """
+          SELECT count(DISTINCT h.change_number) || ' ' || (max(h.change_number) = r.change_number)::text
+          FROM catalog.history h JOIN catalog.record r USING (key) WHERE key = 'developer/other'
+          GROUP BY r.change_number
+          """)[0].decode(0, String.self)
       }
     }
-    #expect(history == 4)
+    #expect(history == "4 true", "each version tells the change that made it")
   }
 
   @Test("of changes made at once, each gets a version of its own")

@@ -14,11 +14,12 @@ enum DaysOfTraffic {
   private static let serves = """
     DO $do$ DECLARE day regclass; BEGIN
       FOR day IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = ANY (ARRAY['ad_selection.decision',
-        'impression_tracking.impression', 'click_tracking.click', 'billing.charge']::regclass[])
+        'impression_tracking.impression_row', 'click_tracking.click_row', 'billing.charge']::regclass[])
       LOOP EXECUTE format('DROP TABLE %s', day); END LOOP;
     END $do$;
     SELECT public.keep_days(t::regclass, '2030-03-06', 5, 1, 10) FROM unnest(ARRAY['ad_selection.decision',
-      'impression_tracking.impression', 'impression_tracking.delivery', 'click_tracking.click', 'billing.charge']) AS t;
+      'impression_tracking.impression_row', 'impression_tracking.delivery_row', 'click_tracking.click_row',
+      'billing.charge']) AS t;
     CREATE TEMPORARY TABLE serve AS
     SELECT *, (budget_day * 10 + partition * 2 + right(campaign, 1)::int)::bigint AS allotment,
       (lpad(to_hex((extract(epoch FROM time) * 1000)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid AS id

@@ -19,7 +19,7 @@ struct ReconciliationTests {
   /// One served ad with its impression and its click, from the decision to the ledger, as the services write it.
   static let served = """
     SELECT public.keep_days(t::regclass, '2025-07-24', 1, 1, 400000) FROM unnest(ARRAY['ad_selection.decision',
-      'impression_tracking.impression', 'impression_tracking.delivery', 'click_tracking.click', 'billing.charge']) AS t;
+      'impression_tracking.impression_row', 'impression_tracking.delivery_row', 'click_tracking.click_row', 'billing.charge']) AS t;
     INSERT INTO ad_selection.decision (serve_id, partition, expires_at, app, developer, advertiser, campaign, ad, placement,
       country, device, size, impression_price, click_price, currency, share_basis_points, allotment, budget_day,
       client_hash, is_test, batch_number, request_id, arrival, deadline, outcome, reason, lifetime_milliseconds, image_sizes,
@@ -200,7 +200,7 @@ struct ReconciliationTests {
       ([1, 2, 3], false), ([2, 1, 4, 3], false), ([1, 3], true), ([2, 3], true), ([1, 2, 2, 4], true),
       ([2, 2, 2], true), ([1, 4, 4, 4, 5, 6, 7, 5], true),
     ]
-    var script = "SELECT public.keep_days('impression_tracking.impression', '2030-01-01', 0, 3, 400);"
+    var script = "SELECT public.keep_days('impression_tracking.impression_row', '2030-01-01', 0, 3, 400);"
     for (index, partition) in partitions.enumerated() {
       for (place, sequence) in partition.sequences.enumerated() {
         script += """

@@ -6,7 +6,12 @@ import TestServers
 package enum TestDatabase {
   /// Where a new one is.
   package static func url() async throws -> String {
-    try await SharedPostgres.database(copyOf: "migrated") { url in try migrate(url) }
+    try await SharedPostgres.database(copyOf: "migrated") { url in
+      try migrate(url)
+      let connection = try PostgresConnection(PostgresConfiguration(url, applicationName: "migrate"))
+      defer { connection.close() }
+      try connection.executeScript(WritableViews.sql)
+    }
   }
 
   /// How to reach a new one.

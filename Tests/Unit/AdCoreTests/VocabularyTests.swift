@@ -41,6 +41,7 @@ struct VocabularyTests {
       + "76 rejectedTokenExpired, 77 rejectedTokenOutOfTime, 78 rejectedEventInFuture, 79 rejectedTooLateArrival, "
       + "80 rejectedUnknownPartition, 81 rejectedInvalidReply, 82 rejectedRefusedByDatabase, "
       + "83 rejectedInvalidInternal",
+    "paid_ads_state: 1 served, 2 suspended, 3 stopped",
     "rejection_reason: 64 nullValue, 65 emptyValue, 66 tooLarge, 67 unknownContentType, 68 malformed, 69 missingField, "
       + "70 invalidField, 71 invalidText, 72 invalidEnvelope, 73 unknownType, 74 tokenForged, 75 tokenKeyUnknown, "
       + "76 tokenExpired, 77 tokenOutOfTime, 78 eventInFuture, 79 tooLateArrival, 80 unknownPartition, "

@@ -149,8 +149,9 @@ struct GoldenTests {
         ProtobufJSON.json(fromProtobuf: $0, schemaName: message.schemaName)
       }
       #expect(json.map(\.compactText) == .success(String(parts[3])))
-      seen.insert(message.schemaName)
+      seen.insert("\(message.schemaName) \(type.name)")
     }
-    #expect(seen == Set(AnyMessage.all.map(\.schemaName)))
+    let all = AnyMessage.all.flatMap { message in message.eventTypes.map { "\(message.schemaName) \($0.name)" } }
+    #expect(seen == Set(all))
   }
 }

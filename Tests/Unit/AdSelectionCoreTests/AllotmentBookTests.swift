@@ -43,6 +43,29 @@ struct AllotmentBookTests {
     #expect(book.asks(for: AllotmentWants([want]), now: later(70_000)).first?.usedLastMinute == .zero)
   }
 
+  @Test("after a refusal it asks again when it was told to, or for what comes after a grant")
+  func asksAfterRefusal() throws {
+    var book = AllotmentBook()
+    let wants = AllotmentWants([want])
+    #expect(book.asks(for: wants, now: later(0)).count == 1)
+    func refusal(_ ordinal: Int64, day: Int32 = 0) -> AllotmentRefusal {
+      AllotmentRefusal(
+        campaign: campaign, budgetDay: want.budgetDay + day, ordinal: ordinal, waitMilliseconds: 8_000)
+    }
+    // Not of what was asked for.
+    book.apply(refusal(2), now: later(100))
+    book.apply(refusal(1, day: 1), now: later(100))
+    #expect(book.isAskDue(for: wants, now: later(1_000)))
+    book.apply(refusal(1), now: later(1_000))
+    #expect(!book.isAskDue(for: wants, now: later(8_999)))
+    #expect(book.asks(for: wants, now: later(8_999)).isEmpty)
+    #expect(book.asks(for: wants, now: later(9_000)).map(\.ordinal) == [1])
+    book.apply(refusal(1), now: later(9_100))
+    #expect(book.asks(for: wants, now: later(11_000)).isEmpty)
+    _ = book.apply(Samples.grant(1, campaign: campaign, amount: 1))
+    #expect(book.asks(for: wants, now: later(11_000)).map(\.ordinal) == [2])
+  }
+
   @Test("it asks again before the last open allotment ends")
   func asksBeforeTheEnd() {
     var book = AllotmentBook()

@@ -103,7 +103,7 @@ struct PartitionHistoryTests {
       .grant(Samples.grant(2, campaign: campaign, ordinal: 2, amount: 0)), .watermark,
     ])
     #expect(batch.outcomes == [.accepted, .duplicate, .rejected(.invalidInternal), .noted])
-    #expect(batch.effects.opened.map(\.allotment) == [1])
+    #expect(batch.effects.opened.map(\.row.allotment) == [1])
   }
 
   @Test("without a heartbeat no paid ad is served and no budget asked for")

@@ -119,7 +119,7 @@ struct PartitionRig {
   }
 
   private mutating func store(_ effects: SelectionEffects) {
-    stored.allotments += effects.opened
+    stored.allotments += effects.opened.map(\.row)
     for index in stored.allotments.indices {
       if let used = effects.used[stored.allotments[index].allotment] {
         stored.allotments[index].used = used.total

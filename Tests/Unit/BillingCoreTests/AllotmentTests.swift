@@ -1,8 +1,9 @@
 import AdCore
 import AdEvents
-import BillingCore
 import Pipeline
 import Testing
+
+@testable import BillingCore
 
 @Suite("Allotments")
 struct AllotmentTests {
@@ -32,7 +33,10 @@ struct AllotmentTests {
       samples.ask { $0.clickPrice = Nanos($0.fullPrice.value + 1) },
     ]
     var decider = samples.decider()
-    #expect(decider.decide(asks, knowing: try samples.campaign()).effects.asks.isEmpty)
+    let decision = decider.decide(asks, knowing: try samples.campaign())
+    #expect(decision.effects.asks.isEmpty)
+    // Each at its own budget; the last two at the same.
+    #expect(try decision.answers.map { try samples.wait($0) } == [1_000, 1_000, 1_000, 1_000, 1_000, 2_000])
     let campaigns = [
       BillingKnowledge(), try samples.campaign { $0.isPaused = true },
       try samples.campaign { $0.flightEnd = Samples.now },
@@ -41,6 +45,51 @@ struct AllotmentTests {
     for campaign in campaigns {
       #expect(decider.decide([samples.ask()], knowing: campaign).effects.asks.isEmpty)
     }
+  }
+
+  @Test(
+    "an ask that the database does not grant is answered with a time to wait, which doubles until something is back")
+  func waits() throws {
+    let samples = try Samples()
+    let campaign = try samples.campaign()
+    var decider = samples.decider(samples.allotment(amount: 100))
+    /// How long the asks of a batch are told to wait when nothing is granted.
+    func waits(_ asks: BillingInput...) throws -> [Int64] {
+      let decision = decider.decide(asks, knowing: campaign)
+      #expect(decision.effects.asks.count == asks.count && decision.answers.isEmpty)
+      return try decider.committed(CommitResult()).map { try samples.wait($0) }
+    }
+    #expect(
+      try (0..<6).map { _ in try waits(samples.ask()) } == [1_000, 2_000, 4_000, 8_000, 16_000, 16_000].map { [$0] })
+    #expect(decider.committed(CommitResult()).isEmpty)
+    _ = decider.decide([
+      .report(
+        AllotmentReport(
+          allotment: samples.terms.allotment, used: .zero, usedForClicks: .zero, closedAt: Samples.now))
+    ])
+    #expect(try waits(samples.ask(), samples.ask { $0.ordinal = 2 }) == [1_000, 2_000])
+    _ = decider.decide([samples.ask { $0.ordinal = 1 }, samples.ask { $0.ordinal = 2 }], knowing: campaign)
+    let grant = AllotmentGrant(
+      allotment: AllotmentID.make(partition: 3, sequence: 2), ordinal: 1, campaign: samples.budget.campaign,
+      budgetDay: Samples.day, amount: Samples.cpm10, serveUntil: Samples.now, clickRates: .full)
+    let result = CommitResult(messages: [BillingService.message(grant, partition: 3, grantedAt: Samples.now)])
+    #expect(try decider.committed(result).map { try samples.wait($0) } == [1_000])
+  }
+
+  @Test("beyond what is remembered every ask waits the shortest time, until what is old is forgotten")
+  func manyRefused() throws {
+    let samples = try Samples()
+    var refused = RefusedAsks(waits: 1_000...4_000)
+    func wait(_ day: Int32, at milliseconds: Int64) -> Int64 {
+      var ask = samples.allotmentAsk
+      ask.budgetDay = day
+      return refused.refuse(ask, now: Samples.now.advanced(byMilliseconds: milliseconds)).waitMilliseconds
+    }
+    for day in 0..<Int32(RefusedAsks.budgetsMaximum) { #expect(wait(day, at: 0) == 1_000) }
+    let (remembered, beyond) = (Int32(0), Int32(RefusedAsks.budgetsMaximum))
+    #expect([wait(beyond, at: 1), wait(beyond, at: 2), wait(remembered, at: 2)] == [1_000, 1_000, 2_000])
+    #expect([wait(beyond, at: 8_001), wait(beyond, at: 8_002)] == [1_000, 2_000])
+    #expect(wait(remembered, at: 8_002) == 4_000)
   }
 
   @Test("a report closes its allotment once, and leaves what is used or charged already")
@@ -107,7 +156,7 @@ struct AllotmentTests {
     let message = BillingService.message(grant, partition: 3, grantedAt: Samples.now)
     #expect(message.sequence == 1)
     #expect(message == BillingService.message(grant, partition: 3, grantedAt: Samples.now))
-    decider.committed(CommitResult(messages: [message]))
+    #expect(decider.committed(CommitResult(messages: [message])).isEmpty)
     #expect(decider.open[grant.allotment]?.budget == samples.budget)
     let decision = decider.decide([samples.impression(), samples.impression()], nextGrant: 2)
     #expect(decision.effects.charges.map(\.fate) == [.charged, .drawing])

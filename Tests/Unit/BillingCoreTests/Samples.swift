@@ -54,13 +54,30 @@ struct Samples {
         AcceptedClick(terms: terms, idHash: 9, eventTime: Samples.now, arrival: Samples.now, verdict: verdict)))
   }
 
-  func ask(_ change: (inout AllotmentAsk) -> Void = { _ in }) -> BillingInput {
-    var ask = AllotmentAsk(
+  var allotmentAsk: AllotmentAsk {
+    AllotmentAsk(
       campaign: budget.campaign, advertiser: budget.advertiser, budgetDay: Samples.day, ordinal: 1,
       usedLastMinute: .zero, fullPrice: Nanos(2_010_000_000), clickPrice: Samples.click2,
       currency: budget.currency)
+  }
+
+  func ask(_ change: (inout AllotmentAsk) -> Void = { _ in }) -> BillingInput {
+    var ask = allotmentAsk
     change(&ask)
     return .ask(ask)
+  }
+
+  /// How long a message tells whoever asked for the sample's budget to wait.
+  func wait(_ message: OutgoingMessage) throws -> Int64 {
+    let value = try #require(message.value)
+    let record = try value.withUnsafeBytes { try BudgetRecord.read($0, headers: RecordHeaders()) }
+    guard case .refusal(let refusal) = record else {
+      Issue.record("no refusal: \(record)")
+      return 0
+    }
+    #expect(message.partition == 3 && message.key == Array(budget.campaign.text.utf8))
+    #expect(refusal.campaign == budget.campaign)
+    return refusal.waitMilliseconds
   }
 
   func campaign(_ change: (inout CampaignTerms) -> Void = { _ in }) throws -> BillingKnowledge {

@@ -90,7 +90,7 @@ struct MemoryTables {
       #expect(isReverted)
       return decision
     }
-    decider.committed(CommitResult())
+    _ = decider.committed(CommitResult())
     apply(decision.effects)
     batchNumber += 1
     nextOffset += Int64(events.count)

@@ -8,16 +8,26 @@ struct AllotmentAccount: Hashable, Sendable {
     var until: Timestamp
   }
 
-  /// When an allotment of a day was last asked for.
-  private struct Ask: Hashable, Sendable {
+  /// A time in which no allotment of a day is asked for.
+  struct Pause: Hashable, Sendable {
     var budgetDay: Int32
-    var at: Timestamp
+    var from: Timestamp
+    var milliseconds: Int64
+
+    /// When it is over; nil if it is none at `now`: also before it began, for a clock may be set back.
+    func end(of budgetDay: Int32, at now: Timestamp) -> Timestamp? {
+      guard budgetDay == self.budgetDay, (0..<milliseconds).contains(now.milliseconds(since: from)) else { return nil }
+      return from.advanced(byMilliseconds: milliseconds)
+    }
   }
 
   /// Open ones and those waiting to be closed, the soonest to end first.
   private(set) var open: [AllotmentRow] = []
   private var days: [Int32: Day] = [:]
-  private var lastAsk: Ask?
+  /// After the last ask.
+  private var lastAsk: Pause?
+  /// After the last ask was refused.
+  var refusal: Pause?
   private(set) var recentUse = RecentUse()
   /// Nil while the campaign is not wanted.
   var need: AllotmentWant.Need?
@@ -60,6 +70,11 @@ struct AllotmentAccount: Hashable, Sendable {
     return (reservation, open[index].remaining)
   }
 
+  mutating func note(_ amount: Nanos, of allotment: UInt64) {
+    guard let index = open.firstIndex(where: { $0.allotment == allotment }) else { return }
+    open[index].used = Nanos(open[index].used.value + min(amount.value, open[index].remaining))
+  }
+
   // MARK: Ask
 
   /// Whether the next allotment should be there at `moment`, ahead of need: half of a minute's use, and at least one ad,
@@ -78,12 +93,8 @@ struct AllotmentAccount: Hashable, Sendable {
   /// When the next allotment is to be asked for, from `now` on, if nothing happens but that time passes.
   func nextAsk(now: Timestamp, limits: AllotmentBook.Limits) -> Timestamp? {
     guard let need else { return nil }
-    var earliest = now
-    if let lastAsk, lastAsk.budgetDay == need.budgetDay,
-      (0..<limits.askIntervalMilliseconds).contains(now.milliseconds(since: lastAsk.at))
-    {
-      earliest = lastAsk.at.advanced(byMilliseconds: limits.askIntervalMilliseconds)
-    }
+    let pauses = [lastAsk, refusal].compactMap { $0?.end(of: need.budgetDay, at: now) }
+    let earliest = pauses.max() ?? now
     // A need comes up where an allotment comes near its end.
     let ends = open.map { $0.serveUntil.advanced(byMilliseconds: -limits.leadMilliseconds) }.filter { $0 > earliest }
     return ([earliest] + ends).first { needsMore(need, at: $0, limits: limits) }
@@ -96,7 +107,9 @@ struct AllotmentAccount: Hashable, Sendable {
   }
 
   /// Only the current day is asked for: earlier days' moments are of no more use.
-  mutating func noteAsk(of budgetDay: Int32, at now: Timestamp) { lastAsk = Ask(budgetDay: budgetDay, at: now) }
+  mutating func noteAsk(of budgetDay: Int32, at now: Timestamp, limits: AllotmentBook.Limits) {
+    lastAsk = Pause(budgetDay: budgetDay, from: now, milliseconds: limits.askIntervalMilliseconds)
+  }
 
   // MARK: Close
 

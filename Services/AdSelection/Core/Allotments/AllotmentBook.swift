@@ -65,8 +65,20 @@ package struct AllotmentBook: Hashable, Sendable {
       allotment: grant.allotment, ordinal: grant.ordinal, campaign: grant.campaign, budgetDay: grant.budgetDay,
       amount: grant.amount, serveUntil: grant.serveUntil, clickRates: grant.clickRates)
     insert(row)
+    accounts[grant.campaign]?.refusal = nil
     planAsk(for: grant.campaign)
     return .opened(row)
+  }
+
+  /// Takes a refusal from `ads.budgets`: the allotment is not asked for again before its time.
+  package mutating func apply(_ refusal: AllotmentRefusal, now: Timestamp) {
+    turn(to: now)
+    guard let account = accounts[refusal.campaign],
+      account.highestOrdinal(of: refusal.budgetDay) == refusal.ordinal - 1
+    else { return }
+    accounts[refusal.campaign]?.refusal = AllotmentAccount.Pause(
+      budgetDay: refusal.budgetDay, from: now, milliseconds: refusal.waitMilliseconds)
+    planAsk(for: refusal.campaign)
   }
 
   // MARK: Time
@@ -118,10 +130,16 @@ package struct AllotmentBook: Hashable, Sendable {
     return reservation
   }
 
+  /// Notes that so much of an open allotment was used, as the row of a decision tells it.
+  mutating func note(_ amount: Nanos, of allotment: UInt64, campaign: CampaignID) {
+    accounts[campaign]?.note(amount, of: allotment)
+    touched.insert(campaign)
+  }
+
   // MARK: Ask
 
   /// The asks to be sent now, in the order of their campaigns: for each campaign whose open allotments run out of money
-  /// or time, at most one per ``Limits/askIntervalMilliseconds``. Asking again for an ordinal does no harm: it is granted
+  /// or time, at most one per ``Limits/askIntervalMilliseconds``, and none while a refusal says to wait. Asking again for an ordinal does no harm: it is granted
   /// once.
   package mutating func asks(for wants: AllotmentWants, now: Timestamp) -> [AllotmentAsk] {
     turn(to: now)
@@ -139,7 +157,7 @@ package struct AllotmentBook: Hashable, Sendable {
     accounts[campaign]?.askAt = nil
     let (ordinal, overflow) = account.highestOrdinal(of: want.budgetDay).addingReportingOverflow(1)
     guard account.nextAsk(now: now, limits: limits) == now, !overflow else { return nil }
-    accounts[campaign]?.noteAsk(of: want.budgetDay, at: now)
+    accounts[campaign]?.noteAsk(of: want.budgetDay, at: now, limits: limits)
     return AllotmentAsk(
       campaign: want.campaign, advertiser: want.advertiser, budgetDay: want.budgetDay, ordinal: ordinal,
       usedLastMinute: Nanos(account.recentUse.total(at: now)), fullPrice: want.fullPrice, clickPrice: want.clickPrice,

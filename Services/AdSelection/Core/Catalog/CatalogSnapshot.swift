@@ -11,6 +11,9 @@ package struct CatalogSnapshot: Sendable {
   /// For each ad of the recent index how many of the base come before it.
   private(set) var recentRanks: [Int32] = []
   package private(set) var apps = AppDirectory.empty
+  /// The number of the catalogue's last change that it holds, with all before it; nil where it is the catalogue of no one
+  /// moment, or nobody told which.
+  package private(set) var changeNumber: Int64?
 
   /// Nothing at all.
   package init() {
@@ -25,6 +28,7 @@ package struct CatalogSnapshot: Sendable {
     if let recent = update.recent { (self.recent, recentRanks) = (recent.level, recent.ranks) }
     base = base.setting(update.standings.filter { !$0.isRecent })
     recent = recent.setting(update.standings.filter(\.isRecent))
+    changeNumber = update.changeNumber
   }
 
   /// Makes it true for `now`: flights have begun and ended.
@@ -95,4 +99,5 @@ struct CatalogUpdate: Sendable {
   /// In indexes as they are after the update.
   var standings: [Standing] = []
   var apps: AppDirectory?
+  var changeNumber: Int64?
 }

@@ -10,6 +10,9 @@ package struct IndexedCatalog: Sendable {
   package static let recentMaximum = 512
 
   package private(set) var catalog = CatalogState()
+  /// The last change of the catalogue that is held, with all before it; nil where that is not known: between a change
+  /// and the heartbeat that tells it.
+  private var changeNumber: Int64?
   private(set) var wants = WantsKeeper()
   private let clickRates: ClickRates
   private let recentMaximum: Int
@@ -38,10 +41,18 @@ package struct IndexedCatalog: Sendable {
       case .tombstone(let key): catalog.applyTombstone(key: key)
       }
     if case .changed(let concern) = change {
+      changeNumber = nil
       touched.formUnion(concern.ads)
       wants.note(concern.campaigns)
     }
     return change
+  }
+
+  /// Takes what a heartbeat says of the catalogue: what agrees with it is known by the number of its last change. One
+  /// that does not, because it is another console's, says nothing new of what did.
+  mutating func noteHeartbeat(records: Int64, versionSum: Int64, change: Int64) {
+    guard change > 0, catalog.matchesHeartbeat(records: records, versionSum: versionSum) else { return }
+    changeNumber = change
   }
 
   /// What has changed since the last update.
@@ -54,6 +65,8 @@ package struct IndexedCatalog: Sendable {
     for id in refreshed { isRecentOld = refresh(id, &update) || isRecentOld }
     if isRecentOld, recentAds.count <= recentMaximum { rebuildRecent(&update, now: now) }
     update.apps = takeApps()
+    // While versions before the newest ones are in force, what is served from was the catalogue at no moment.
+    update.changeNumber = recentAds.count > recentMaximum ? nil : changeNumber
     wants.update(catalog.records, now: now)
     return update
   }

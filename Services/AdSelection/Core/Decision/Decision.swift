@@ -66,16 +66,19 @@ package struct Decision: Hashable, Sendable {
   package var size: AdSize?
   /// Whether the key is that of a test build (A1).
   package var isTest: Bool
+  /// What went into its auction; nil where there was none, and for test traffic.
+  package var inputs: AuctionInputs?
 
   package init(
     outcome: DecisionOutcome, reason: DecisionReason, explanation: Explanation = .empty, size: AdSize? = nil,
-    isTest: Bool = false
+    isTest: Bool = false, inputs: AuctionInputs? = nil
   ) {
     self.outcome = outcome
     self.reason = reason
     self.explanation = explanation
     self.size = size
     self.isTest = isTest
+    self.inputs = inputs
   }
 
   /// What goes to the client; nil where nothing does.

@@ -131,34 +131,22 @@ package enum RequestDecision {
     _ facts: Facts, builder: ServeBuilder, state: inout PartitionState, context: DecisionContext
   ) -> Decision {
     let request = facts.request
-    guard context.snapshot.settings?.isServed(request.country) ?? false else {
-      return facts.noAd(.countryNotServed)
-    }
-    let isSuspended = context.freshness == .withoutHeartbeat || context.freshness == .stopped
-    let query = AdQuery(
-      AdEligibility.Request(
-        country: request.country, device: request.device, requiredSizes: builder.requiredSizes,
-        segments: request.segments),
-      in: context.snapshot.apps.appClass(of: builder.app))
-    let result = Auction.run(
-      query, requestID: request.requestID, state: &state, arePaidAdsSuspended: isSuspended, context: context)
+    let inputs = AuctionInputs(
+      catalogChange: context.snapshot.changeNumber, paidAds: context.freshness.paidAds,
+      requiredSizes: builder.requiredSizes, segments: request.segments, isInterstitial: request.isInterstitial)
+    let result = LiveAuction.hold(
+      LiveAuction.Request(
+        requestID: request.requestID, app: builder.app.id, country: request.country, device: request.device,
+        requiredSizes: builder.requiredSizes, segments: request.segments),
+      app: builder.app, state: &state, context: context)
     guard let winner = result.winner else {
-      let reason: DecisionReason =
-        if isSuspended && result.explanation[.paidAdsSuspended] > 0 {
-          context.freshness == .stopped ? .paidAdsStopped : .paidAdsSuspended
-        } else if result.explanation[.noAllotment] > 0 {
-          .noAllotment
-        } else {
-          .noEligibleAd
-        }
-      return facts.noAd(reason, explanation: result.explanation)
+      return facts.noAd(result.reason, explanation: result.explanation, inputs: inputs)
     }
-    let candidate = context.snapshot.candidate(at: winner)
     let reservation =
-      candidate.isHouse
-      ? nil : state.allotments.reserve(campaign: candidate.campaign, price: candidate.price, now: context.now)
-    let serve = builder.serve(candidate, reservation: reservation)
-    return facts.decision(.served(serve), candidate.isHouse ? .servedHouse : .served, result.explanation)
+      winner.isHouse
+      ? nil : state.allotments.reserve(campaign: winner.campaign, price: winner.price, now: context.now)
+    let serve = builder.serve(winner, reservation: reservation)
+    return facts.decision(.served(serve), result.reason, result.explanation, inputs: inputs)
   }
 }
 
@@ -172,14 +160,17 @@ struct Facts {
 
   /// No ad, with the error of the reason or one that did not happen (A2).
   func noAd(
-    _ reason: DecisionReason, _ injected: AdError? = nil, explanation: Explanation = .empty
+    _ reason: DecisionReason, _ injected: AdError? = nil, explanation: Explanation = .empty,
+    inputs: AuctionInputs? = nil
   ) -> Decision {
-    decision(.noAd(injected ?? reason.error ?? .unknown, reason), reason, explanation)
+    decision(.noAd(injected ?? reason.error ?? .unknown, reason), reason, explanation, inputs: inputs)
   }
 
   func decision(
-    _ outcome: DecisionOutcome, _ reason: DecisionReason, _ explanation: Explanation = .empty
+    _ outcome: DecisionOutcome, _ reason: DecisionReason, _ explanation: Explanation = .empty,
+    inputs: AuctionInputs? = nil
   ) -> Decision {
-    Decision(outcome: outcome, reason: reason, explanation: explanation, size: currentSize, isTest: isTest)
+    Decision(
+      outcome: outcome, reason: reason, explanation: explanation, size: currentSize, isTest: isTest, inputs: inputs)
   }
 }

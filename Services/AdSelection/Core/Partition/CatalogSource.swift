@@ -70,9 +70,10 @@ package final class CatalogSource: Sendable {
     var refused = 0
     var isChanged = false
     for item in items {
-      if case .message(.heartbeat(let records, let versionSum, let at, let stop)) = item {
+      if case .message(.heartbeat(let records, let versionSum, let at, let stop, let change)) = item {
         reading.freshness.noteHeartbeat(
           records: records, versionSum: versionSum, at: at, stop: stop, own: reading.catalog.catalog, now: now)
+        reading.catalog.noteHeartbeat(records: records, versionSum: versionSum, change: change)
       }
       switch reading.catalog.apply(item) {
       case .changed: isChanged = true

@@ -44,6 +44,7 @@ package struct SelectionDecider: PartitionDecider {
       case .rejected(let rejection): batch.reject(index, rejection.reason, rejection.detail)
       case .watermark: break
       case .grant(let grant): take(grant, at: index, context: context, into: &batch)
+      case .refusal(let refusal): state.allotments.apply(refusal, now: context.now)
       case .request(let incoming):
         decisionContext.serveIDRandom = (high: random.next(), low: random.next())
         let arrival = max(record.arrival, context.committedWatermark)
@@ -86,7 +87,8 @@ package struct SelectionDecider: PartitionDecider {
     let random = decisionContext.serveIDRandom
     let id = ServeID(timestamp: context.now, randomHigh: random.high, randomLow: random.low)
     let decided = DecidedRequest(
-      id: id, asked: asked, decision: decision, outcome: batch.outcomes[index])
+      id: id, asked: asked, decision: decision, outcome: batch.outcomes[index],
+      place: Int32(truncatingIfNeeded: index))
     batch.effects.add(decided)
   }
 
@@ -150,7 +152,7 @@ package struct SelectionDecider: PartitionDecider {
     }
     switch state.allotments.apply(grant) {
     case .opened(let row):
-      batch.effects.opened.append(row)
+      batch.effects.opened.append(.init(row: row, place: Int32(truncatingIfNeeded: index)))
       batch.outcomes[index] = .accepted
     case .known: batch.outcomes[index] = .duplicate
     case .invalid: batch.reject(index, .invalidInternal, "an allotment of no amount")

@@ -49,8 +49,9 @@ package struct SelectionDecoder: RecordDecoder {
   }
 
   private func budget(_ value: UnsafeRawBufferPointer?) -> (event: SelectionInput, mark: SequenceMark) {
-    switch Sequenced<AllotmentGrant>.decode(value: value, headers: headers) {
-    case .success(.record(let sequence, let grant)): (.grant(grant), .number(sequence))
+    switch BudgetRecord.decode(value: value, headers: headers) {
+    case .success(.grant(let sequence, let grant)): (.grant(grant), .number(sequence))
+    case .success(.refusal(let refusal)): (.refusal(refusal), .unnumbered)
     case .success(.watermark(let watermark)): (.watermark, .watermark(watermark))
     case .failure(let rejection): (.rejected(rejection), .unnumbered)
     }

@@ -5,12 +5,18 @@ package struct SelectionEffects: Sendable {
   /// One for each request that was decided; duplicates and what was forwarded or rejected have none.
   package var decisions: [DecidedRequest] = []
   /// Allotments granted, as they were when granted.
-  package var opened: [AllotmentRow] = []
+  package var opened: [OpenedAllotment] = []
   /// What each allotment that was sold from has used after this batch.
   package var used: [UInt64: AllotmentUse] = [:]
   package var closed: [ClosedAllotment] = []
 
   package init() {}
+
+  /// An allotment as it was granted, with its record's place in the batch: requests behind it could be served from it.
+  package struct OpenedAllotment: Hashable, Sendable {
+    package var row: AllotmentRow
+    package var place: Int32
+  }
 
   /// An allotment at its end, with the sequence of its report on `ads.usage`.
   package struct ClosedAllotment: Hashable, Sendable {
@@ -31,12 +37,15 @@ package struct DecidedRequest: Hashable, Sendable {
   package var asked: AskedRequest
   package var decision: Decision
   package var outcome: Outcome
+  /// Its record's place in the batch: decisions of a batch were made in this order.
+  package var place: Int32
 
-  package init(id: ServeID, asked: AskedRequest, decision: Decision, outcome: Outcome) {
+  package init(id: ServeID, asked: AskedRequest, decision: Decision, outcome: Outcome, place: Int32) {
     self.id = id
     self.asked = asked
     self.decision = decision
     self.outcome = outcome
+    self.place = place
   }
 
   /// The ad served; nil for every other outcome.

@@ -8,6 +8,8 @@ package enum SelectionInput: Sendable {
   case request(IncomingRequest)
   /// `ads.budgets`: a piece of budget for this partition.
   case grant(AllotmentGrant)
+  /// `ads.budgets`: an ask is not granted now.
+  case refusal(AllotmentRefusal)
   /// `ads.budgets`: a watermark; nothing here waits for one.
   case watermark
   /// Nobody can be answered.

@@ -6,7 +6,7 @@ internal import Runtime
 /// These clicks wait no more: they were decided in this batch.
 struct RemoveParkedClicks: PostgresStatement {
   static let sql = """
-    DELETE FROM click_tracking.parked
+    DELETE FROM click_tracking.parked_row
     WHERE serve_id = ANY ($1) AND (serve_id, id_hash) IN (SELECT * FROM unnest($1::uuid[], $2::bigint[]))
     """
   let identities: [ActionIdentity]

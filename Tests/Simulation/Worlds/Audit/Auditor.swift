@@ -162,19 +162,34 @@ extension World {
         rows.first { $0.sequence == sequence }?.accepted
       }
     case Topic.budgets.name:
-      return audit(message, logID, row: billing.row(partition)) { (sequence: Int64) -> AllotmentGrant? in
-        let id = UInt64(partition) << 40 | UInt64(sequence)
+      return auditBudget(message, logID)
+    case Topic.usage.name: return auditUsage(message, logID)
+    default:
+      if logID.topic == Topic.responses(for: Samples.terms.app) { auditAnswer(message, logID) }
+      return nil
+    }
+  }
+
+  private func auditBudget(_ message: OutgoingMessage, _ logID: LogID) -> Int64? {
+    let row = billing.row(logID.partition)
+    let decoded = (message.value ?? []).withUnsafeBytes {
+      BudgetRecord.decode(value: $0, headers: Self.headers(of: message))
+    }
+    switch decoded {
+    case .success(.grant(let sequence, let grant)):
+      return audit(sequence, grant, logID) {
+        let id = UInt64(logID.partition) << 40 | UInt64(sequence)
         return billing.tables.budgets.allotments[id].map { row in
           AllotmentGrant(
             allotment: id, ordinal: row.ordinal, campaign: row.budget.campaign, budgetDay: row.budget.day,
             amount: Nanos(row.granted), serveUntil: row.serveUntil, clickRates: row.clickRates)
         }
       }
-    case Topic.usage.name: return auditUsage(message, logID)
-    default:
-      if logID.topic == Topic.responses(for: Samples.terms.app) { auditAnswer(message, logID) }
-      return nil
+    case .success(.watermark(let watermark)): audit(watermark, logID, row: row)
+    case .success(.refusal): break
+    case .failure(let rejection): fail("\(logID): a message that does not decode: \(rejection)")
     }
+    return nil
   }
 
   private func auditUsage(_ message: OutgoingMessage, _ logID: LogID) -> Int64? {
@@ -226,19 +241,27 @@ extension World {
       Sequenced<Content>.decode(value: $0, headers: Self.headers(of: message))
     }
     switch decoded {
-    case .success(.record(let sequence, let content)):
-      guard let committed = stored(sequence) else {
-        fail("\(logID): sequence \(sequence) was published before it was committed")
-        return nil
-      }
-      if committed != content { fail("\(logID): sequence \(sequence) is not what its row says") }
-      return sequence
-    case .success(.watermark(let watermark)):
-      if watermark.sequence >= row.outputs[0].nextSequence || watermark.time > row.watermark {
-        fail("\(logID): the watermark \(watermark) was published before it was committed")
-      }
+    case .success(.record(let sequence, let content)): return audit(sequence, content, logID) { stored(sequence) }
+    case .success(.watermark(let watermark)): audit(watermark, logID, row: row)
     case .failure(let rejection): fail("\(logID): a message that does not decode: \(rejection)")
     }
     return nil
+  }
+
+  private func audit<Content: Hashable>(
+    _ sequence: Int64, _ content: Content, _ logID: LogID, stored: () -> Content?
+  ) -> Int64? {
+    guard let committed = stored() else {
+      fail("\(logID): sequence \(sequence) was published before it was committed")
+      return nil
+    }
+    if committed != content { fail("\(logID): sequence \(sequence) is not what its row says") }
+    return sequence
+  }
+
+  private func audit(_ watermark: Watermark, _ logID: LogID, row: PartitionRow) {
+    if watermark.sequence >= row.outputs[0].nextSequence || watermark.time > row.watermark {
+      fail("\(logID): the watermark \(watermark) was published before it was committed")
+    }
   }
 }

@@ -69,12 +69,12 @@ struct SelectionTables: SimulatedTables {
       return .refused("the row of a decision is refused")
     }
     if effects.decisions.contains(where: { $0.serve != nil && served[$0.id] != nil }) { return .duplicate }
-    for row in effects.opened {
+    for row in effects.opened.map(\.row) {
       if allotments[row.allotment] != nil || ordinals.contains(ordinal(row, batch.partition)) {
         throw .invariantBroken("allotment \(row.allotment) is there already")
       }
     }
-    let opened = Dictionary(effects.opened.map { ($0.allotment, $0) }) { first, _ in first }
+    let opened = Dictionary(effects.opened.map { ($0.row.allotment, $0.row) }) { first, _ in first }
     for (id, used) in effects.used {
       guard let row = allotments[id]?.row ?? opened[id] else {
         throw .invariantBroken("allotment \(id) is not there")
@@ -96,7 +96,7 @@ struct SelectionTables: SimulatedTables {
       if decided.serve != nil { served[decided.id] = decided }
     }
     counts.commit(effects.decisions.map { ($0.countKey, 1) }, partition: batch.partition, batch: batch.number)
-    for row in effects.opened {
+    for row in effects.opened.map(\.row) {
       allotments[row.allotment] = Allotment(partition: batch.partition, row: row)
       ordinals.insert(ordinal(row, batch.partition))
     }

@@ -1,0 +1,83 @@
+package import AdCore
+package import AdEvents
+
+/// What an auction came to: the ad and its prices, or why there was none.
+package struct AuctionOutcome: Hashable, Sendable {
+  /// An ad that was chosen.
+  package struct Fill: Hashable, Sendable {
+    package var ad: AdID
+    package var campaign: CampaignID
+    package var currency: Currency
+    package var impressionPrice: Nanos
+    package var clickPrice: Nanos
+    /// What the impression is expected to bring, in millionths of a nano.
+    package var expectedValue: Int128
+
+    package init(
+      ad: AdID, campaign: CampaignID, currency: Currency, impressionPrice: Nanos, clickPrice: Nanos,
+      expectedValue: Int128
+    ) {
+      self.ad = ad
+      self.campaign = campaign
+      self.currency = currency
+      self.impressionPrice = impressionPrice
+      self.clickPrice = clickPrice
+      self.expectedValue = expectedValue
+    }
+  }
+
+  package var reason: DecisionReason
+  /// Nil where no ad was chosen.
+  package var fill: Fill?
+
+  package init(reason: DecisionReason, fill: Fill? = nil) {
+    self.reason = reason
+    self.fill = fill
+  }
+}
+
+/// The auction of a live decision, as the decision's row tells it.
+package struct LoggedAuction: Hashable, Sendable {
+  /// Its time is the decision's.
+  package var serveID: ServeID
+  package var place: BatchPlace
+  package var request: LiveAuction.Request
+  package var paidAds: PaidAdsState
+  package var outcome: AuctionOutcome
+
+  package init(
+    serveID: ServeID, place: BatchPlace, request: LiveAuction.Request, paidAds: PaidAdsState, outcome: AuctionOutcome
+  ) {
+    self.serveID = serveID
+    self.place = place
+    self.request = request
+    self.paidAds = paidAds
+    self.outcome = outcome
+  }
+}
+
+/// Where in a partition's history something was decided.
+package struct BatchPlace: Hashable, Comparable, Sendable {
+  package var batch: Int64
+  package var place: Int32
+
+  package init(batch: Int64, place: Int32) {
+    self.batch = batch
+    self.place = place
+  }
+
+  package static func < (left: BatchPlace, right: BatchPlace) -> Bool {
+    (left.batch, left.place) < (right.batch, right.place)
+  }
+}
+
+/// An allotment as its row tells of its beginning, with where it was granted.
+package struct LoggedGrant: Hashable, Sendable {
+  package var place: BatchPlace
+  package var grant: AllotmentGrant
+
+  package init(place: BatchPlace, grant: AllotmentGrant) {
+    self.place = place
+    self.grant = grant
+  }
+}

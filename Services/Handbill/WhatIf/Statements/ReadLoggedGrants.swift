@@ -1,0 +1,77 @@
+internal import AdCore
+internal import AdEvents
+internal import AdSelectionCore
+internal import Postgres
+internal import Runtime
+
+/// The partitions of ad selection.
+struct ReadPartitions: PostgresStatement {
+  static let sql = "SELECT partition FROM ad_selection.partition ORDER BY partition"
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> Int32 { try row.decode(0) }
+}
+
+/// The batch of a partition's first decision from one moment up to another.
+struct FindFirstBatch: PostgresStatement {
+  static let sql = """
+    SELECT batch_number FROM ad_selection.decision
+    WHERE serve_id >= public.first_uuid_at($2) AND serve_id < public.first_uuid_at($3) AND partition = $1
+    ORDER BY serve_id LIMIT 1
+    """
+  let partition: Int32
+  let from: Timestamp
+  let to: Timestamp
+
+  var parameters: [any PostgresValue] { [partition, from, to] }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> Int64 { try row.decode(0) }
+}
+
+/// The allotments that were granted to a partition in some batches, and serve beyond a moment.
+struct ReadLoggedGrants: PostgresStatement {
+  static let sql = """
+    SELECT batch_number, batch_place, id, ordinal, campaign, budget_day, amount, serve_until, click_rates
+    FROM ad_selection.allotment
+    WHERE partition = $1 AND batch_number BETWEEN $2 AND $3 AND serve_until > $4
+    """
+  let partition: Int32
+  let batches: ClosedRange<Int64>
+  let after: Timestamp
+
+  var parameters: [any PostgresValue] { [partition, batches.lowerBound, batches.upperBound, after] }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> LoggedGrant {
+    LoggedGrant(
+      place: BatchPlace(batch: try row.decode(0), place: try row.decode(1)),
+      grant: AllotmentGrant(
+        allotment: try row.decode(2), ordinal: try row.decode(3), campaign: try row.decode(4),
+        budgetDay: try row.decode(5), amount: try row.decode(6), serveUntil: try row.decode(7),
+        clickRates: try row.decode(8)))
+  }
+}
+
+/// What a partition had used of allotments before a batch. Only decisions since the first of them was granted are read.
+struct ReadUsedBefore: PostgresStatement {
+  static let sql = """
+    SELECT allotment, sum(reserved)::bigint FROM ad_selection.decision
+    WHERE serve_id >= public.first_uuid_at(coalesce(
+        (SELECT committed_at - interval '1 minute' FROM ad_selection.batch WHERE partition = $1 AND batch_number = $2),
+        '-infinity'))
+      AND serve_id < public.first_uuid_at($4::timestamptz + interval '1 minute')
+      AND partition = $1 AND batch_number < $3 AND allotment = ANY ($5)
+    GROUP BY allotment
+    """
+  let partition: Int32
+  /// The first batch that granted one of them.
+  let granted: Int64
+  let before: Int64
+  /// The time of that batch.
+  let moment: Timestamp
+  let allotments: [UInt64]
+
+  var parameters: [any PostgresValue] { [partition, granted, before, moment, allotments] }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> (allotment: UInt64, used: Nanos) {
+    (try row.decode(0), try row.decode(1, Nanos?.self) ?? .zero)
+  }
+}

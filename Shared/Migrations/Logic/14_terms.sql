@@ -1,0 +1,102 @@
+-- Terms by content: what the terms of many serves have in common is stored once in each service's schema, under a name made
+-- of it. Tables of rows, whose names end in _row, hold that name and what is the event's own; the view without _row shows
+-- both together.
+
+-- When an id of version 7 was made: of a serve id, when its ad was decided.
+CREATE OR REPLACE FUNCTION public.time_of(id uuid) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE AS $function$
+  SELECT timestamptz 'epoch'
+    + ('x' || encode(substr(uuid_send(id), 1, 6), 'hex'))::bit(48)::bigint * interval '1 millisecond'
+$function$;
+
+-- The name of terms, as the services make it: the first 8 bytes of the SHA-256 of their fields between slashes.
+CREATE OR REPLACE FUNCTION public.terms_name(app text, developer text, advertiser text, campaign text, ad text,
+  impression_price bigint, click_price bigint, currency text, share_basis_points int, life_ms bigint, is_test boolean)
+RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
+  SELECT ('x' || encode(substr(sha256(convert_to(concat_ws('/', app, developer, advertiser, campaign, ad, impression_price,
+    click_price, currency, share_basis_points, life_ms, is_test), 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint
+$function$;
+
+-- Stores terms that rows to come name, with the latest day of their serves. A name that is another's already is refused: no
+-- row ever names terms that are not its own.
+CREATE OR REPLACE FUNCTION public.note_terms(service text, names bigint[], days date[], apps text[], developers text[],
+  advertisers text[], campaigns text[], ads text[], impression_prices bigint[], click_prices bigint[], currencies text[],
+  shares int[], lives_ms bigint[], are_test boolean[])
+RETURNS void LANGUAGE plpgsql AS $function$
+DECLARE
+  other bigint;
+BEGIN
+  -- The batch that names them is durable only with what lies before it in the log.
+  PERFORM set_config('synchronous_commit', 'off', true);
+  -- In one order, so that nobody waits for whoever waits for him.
+  EXECUTE format($sql$
+    INSERT INTO %I.terms AS stored (name, last_day, app, developer, advertiser, campaign, ad, impression_price, click_price,
+      currency, share_basis_points, life_ms, is_test)
+    SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) AS told (name) ORDER BY name
+    ON CONFLICT (name) DO UPDATE SET last_day = excluded.last_day WHERE stored.last_day < excluded.last_day
+    $sql$, service)
+  USING names, days, apps, developers, advertisers, campaigns, ads, impression_prices, click_prices, currencies, shares,
+    lives_ms, are_test;
+  EXECUTE format($sql$
+    SELECT min(name) FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS told (name, app, developer,
+      advertiser, campaign, ad, impression_price, click_price, currency, share_basis_points, life_ms, is_test)
+    JOIN %I.terms AS stored USING (name)
+    WHERE (told.app, told.developer, told.advertiser, told.campaign, told.ad, told.impression_price, told.click_price,
+        told.currency, told.share_basis_points, told.life_ms, told.is_test)
+      <> (stored.app, stored.developer, stored.advertiser, stored.campaign, stored.ad, stored.impression_price,
+        stored.click_price, stored.currency, stored.share_basis_points, stored.life_ms, stored.is_test)
+    $sql$, service)
+  INTO other
+  USING names, apps, developers, advertisers, campaigns, ads, impression_prices, click_prices, currencies, shares, lives_ms,
+    are_test;
+  IF other IS NOT NULL THEN
+    RAISE EXCEPTION 'other terms have the name % already', other USING ERRCODE = 'check_violation';
+  END IF;
+END
+$function$;
+
+-- Removes the terms that no row can name any more: those of serves from before all days that still have tables. Says how
+-- many went.
+CREATE OR REPLACE FUNCTION public.forget_terms(service text) RETURNS bigint LANGUAGE plpgsql AS $function$
+DECLARE
+  oldest date;
+  gone bigint;
+BEGIN
+  SELECT min(to_date(right(day.relname, 8), 'YYYYMMDD')) INTO oldest
+  FROM pg_inherits i JOIN pg_class parent ON parent.oid = i.inhparent JOIN pg_class day ON day.oid = i.inhrelid
+  WHERE parent.relnamespace = service::regnamespace AND parent.relname LIKE '%\_row';
+  EXECUTE format('DELETE FROM %I.terms WHERE last_day < $1', service) USING oldest;
+  GET DIAGNOSTICS gone = ROW_COUNT;
+  RETURN gone;
+END
+$function$;
+
+CREATE OR REPLACE VIEW impression_tracking.impression AS
+SELECT serve_id, partition, batch_number, sequence, event_time, arrival,
+  public.time_of(serve_id) + life_ms * interval '1 millisecond' AS expires_at, app, developer, advertiser, campaign, ad,
+  placement, country, device, size, impression_price, click_price, currency, share_basis_points, allotment, budget_day,
+  client_hash, stored.is_test
+FROM impression_tracking.impression_row AS stored LEFT JOIN impression_tracking.terms ON name = stored.terms;
+COMMENT ON VIEW impression_tracking.impression IS 'Accepted impressions with their terms.';
+
+CREATE OR REPLACE VIEW impression_tracking.delivery AS
+SELECT serve_id, kind, error, partition, batch_number, event_time, app, campaign, ad, placement, country, size, device,
+  stored.is_test
+FROM impression_tracking.delivery_row AS stored LEFT JOIN impression_tracking.terms ON name = stored.terms;
+COMMENT ON VIEW impression_tracking.delivery IS 'Rendered, unloaded and failed ads with their names.';
+
+CREATE OR REPLACE VIEW click_tracking.click AS
+SELECT serve_id, id_hash, partition, batch_number, sequence, verdict, was_parked, event_time, arrival,
+  public.time_of(serve_id) + life_ms * interval '1 millisecond' AS expires_at, app, developer, advertiser, campaign, ad,
+  placement, country, device, size, impression_price, click_price, currency, share_basis_points, allotment, budget_day,
+  client_hash, stored.is_test, is_accidental, is_judged
+FROM click_tracking.click_row AS stored LEFT JOIN click_tracking.terms ON name = stored.terms;
+COMMENT ON VIEW click_tracking.click IS 'Decided clicks with their terms.';
+
+CREATE OR REPLACE VIEW click_tracking.parked AS
+SELECT serve_id, id_hash, partition, batch_number, record_offset, is_accidental, event_time, arrival,
+  public.time_of(serve_id) + life_ms * interval '1 millisecond' AS expires_at, app, developer, advertiser, campaign, ad,
+  placement, country, device, size, impression_price, click_price, currency, share_basis_points, allotment, budget_day,
+  client_hash, stored.is_test
+FROM click_tracking.parked_row AS stored LEFT JOIN click_tracking.terms ON name = stored.terms;
+COMMENT ON VIEW click_tracking.parked IS
+  'Clicks without a verdict yet, with their terms: their ad was not seen, or an earlier click of the client is not decided.';

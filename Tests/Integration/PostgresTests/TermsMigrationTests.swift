@@ -1,0 +1,80 @@
+import Migrations
+import Postgres
+import Testing
+
+@Suite("The migration of terms")
+struct TermsMigrationTests {
+  /// All rows that a table or a view has, as text.
+  private func rows(_ table: String, _ connection: PostgresConnection) throws -> [String] {
+    try connection.query("SELECT to_jsonb(r)::text FROM \(table) AS r ORDER BY 1").map { try $0.decode(0) }
+  }
+
+  @Test("impressions and deliveries that are stored say the same afterwards, in tables of the same days")
+  func impressions() async throws {
+    let connection = try await TestServer.connect()
+    let all = try Migration.all()
+    _ = try MigrationRunner(Array(all.prefix { $0.name != "impression_terms" })).up(connection)
+    try connection.executeScript(
+      """
+      CREATE TABLE impression_tracking.impression_20260701 PARTITION OF impression_tracking.impression
+        FOR VALUES FROM ('019f1af9-b400-0000-0000-000000000000') TO ('019f2020-1000-0000-0000-000000000000');
+      CREATE TABLE impression_tracking.delivery_20260701 PARTITION OF impression_tracking.delivery
+        FOR VALUES FROM ('019f1af9-b400-0000-0000-000000000000') TO ('019f2020-1000-0000-0000-000000000000');
+      INSERT INTO impression_tracking.impression (serve_id, partition, batch_number, sequence, event_time, arrival,
+        expires_at, app, developer, advertiser, campaign, ad, placement, country, device, size, impression_price,
+        click_price, currency, share_basis_points, allotment, budget_day, client_hash, is_test)
+      SELECT (lpad(to_hex(1782864000000 + n), 12, '0') || '70008000000000000000')::uuid, 3, n, n, '2026-07-01Z', '2026-07-02Z',
+        '2026-07-01 00:15Z'::timestamptz + n * interval '1 millisecond', 'a', 'b',
+        'c', 'd' || n % 2, 'e', 'f', 'US', 1, 2, 7, 8, 'USD', 6000, n, 5, n, false
+      FROM generate_series(1, 5) AS n;
+      INSERT INTO impression_tracking.delivery
+      SELECT serve_id, kind, NULL, partition, batch_number, event_time, app, campaign, ad, placement, country, size, device,
+        is_test
+      FROM impression_tracking.impression, unnest(ARRAY[1, 3]) AS kind;
+      """)
+    let before = try [
+      rows("impression_tracking.impression", connection), rows("impression_tracking.delivery", connection),
+    ]
+    _ = try MigrationRunner().up(connection)
+    let after = try [
+      rows("impression_tracking.impression", connection), rows("impression_tracking.delivery", connection),
+    ]
+    #expect(after == before && before.map(\.count) == [5, 10])
+    #expect(try rows("impression_tracking.impression_row_20260701", connection).count == 5)
+    #expect(try rows("impression_tracking.terms", connection).count == 4)
+    let wrong = try connection.query(
+      """
+      SELECT FROM impression_tracking.terms WHERE name <> public.terms_name(app, developer, advertiser, campaign, ad,
+        impression_price, click_price, currency, share_basis_points, life_ms, is_test)
+      """)
+    #expect(wrong.isEmpty)
+  }
+
+  @Test("clicks and parked clicks that are stored say the same afterwards")
+  func clicks() async throws {
+    let connection = try await TestServer.connect()
+    let all = try Migration.all()
+    _ = try MigrationRunner(Array(all.prefix { $0.name != "click_terms" })).up(connection)
+    let terms = "'a', 'b', 'c', 'd' || n % 2, 'e', 'f', 'US', 1, 2, 7, 8, 'USD', 6000, n, 5, n, n = 3"
+    try connection.executeScript(
+      """
+      CREATE TABLE click_tracking.click_20260701 PARTITION OF click_tracking.click
+        FOR VALUES FROM ('019f1af9-b400-0000-0000-000000000000') TO ('019f2020-1000-0000-0000-000000000000');
+      CREATE VIEW served AS SELECT n, '2026-07-01 00:15Z'::timestamptz + n * interval '1 millisecond' AS expires_at,
+        (lpad(to_hex(1782864000000 + n), 12, '0') || '70008000000000000000')::uuid AS serve_id
+      FROM generate_series(1, 5) AS n;
+      INSERT INTO click_tracking.click
+      SELECT serve_id, n, 3, n, n, 1, false, '2026-07-01Z', '2026-07-02Z', expires_at, \(terms), true, false FROM served;
+      INSERT INTO click_tracking.parked
+      SELECT serve_id, n, 3, n, n, false, '2026-07-01Z', '2026-07-02Z', expires_at, \(terms) FROM served;
+      """)
+    let views = ["click_tracking.click", "click_tracking.parked"]
+    let before = try views.map { try rows($0, connection) }
+    _ = try MigrationRunner().up(connection)
+    #expect(try views.map { try rows($0, connection) } == before && before.map(\.count) == [5, 5])
+    #expect(try rows("click_tracking.click_row_20260701", connection).count == 5)
+    #expect(try rows("click_tracking.terms", connection).count == 3)
+    let days = try connection.query("SELECT DISTINCT last_day::text FROM click_tracking.terms")
+    #expect(try days.map { try $0.decode(0, String.self) } == ["2026-07-01"])
+  }
+}

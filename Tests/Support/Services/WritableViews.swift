@@ -1,0 +1,51 @@
+/// Lets tests write rows by the views that show them with their terms, as if those were tables.
+enum WritableViews {
+  private static let views = [
+    "impression_tracking.impression", "impression_tracking.delivery", "click_tracking.click", "click_tracking.parked",
+  ]
+
+  /// The terms that a view does not show are empty. A row that changes is written anew.
+  static let sql =
+    """
+    CREATE FUNCTION public.write_row() RETURNS trigger LANGUAGE plpgsql AS $function$
+    DECLARE
+      rows text := format('%I.%I', TG_TABLE_SCHEMA, TG_TABLE_NAME || '_row');
+      key text;
+      content jsonb := '{"developer": "", "advertiser": "", "impression_price": 0, "click_price": 0, "currency": "",
+        "share_basis_points": 0}';
+      terms record;
+    BEGIN
+      IF TG_OP <> 'INSERT' THEN
+        SELECT string_agg(format('%1$I = ($1).%1$I', a.attname), ' AND ') INTO key
+        FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
+        WHERE i.indrelid = rows::regclass AND i.indisprimary;
+        EXECUTE format('DELETE FROM %s WHERE %s', rows, key) USING OLD;
+      END IF;
+      IF TG_OP = 'DELETE' THEN RETURN OLD; END IF;
+      content := content || jsonb_strip_nulls(to_jsonb(NEW));
+      content := content || jsonb_build_object('life_ms', coalesce((extract(epoch FROM
+        (content->>'expires_at')::timestamptz - public.time_of(NEW.serve_id)) * 1000)::bigint, 0),
+        'last_day', '9999-01-01');
+      EXECUTE format('SELECT * FROM jsonb_populate_record(NULL::%I.terms, $1)', TG_TABLE_SCHEMA) INTO terms USING content;
+      content := content || jsonb_build_object('name', public.terms_name(terms.app, terms.developer, terms.advertiser,
+        terms.campaign, terms.ad, terms.impression_price, terms.click_price, terms.currency, terms.share_basis_points,
+        terms.life_ms, terms.is_test));
+      EXECUTE format('INSERT INTO %1$I.terms SELECT (jsonb_populate_record(NULL::%1$I.terms, $1)).* ON CONFLICT DO NOTHING',
+        TG_TABLE_SCHEMA) USING content;
+      content := content || jsonb_build_object('terms', content->'name');
+      EXECUTE format('INSERT INTO %1$s SELECT (jsonb_populate_record(NULL::%1$s, $1)).*', rows) USING content;
+      RETURN NEW;
+    END
+    $function$;
+    """
+    + views.map {
+      """
+      CREATE TRIGGER write_row INSTEAD OF INSERT OR UPDATE OR DELETE ON \($0)
+        FOR EACH ROW EXECUTE FUNCTION public.write_row();
+      """
+    }.joined(separator: "\n")
+      + """
+      ALTER VIEW click_tracking.click ALTER COLUMN is_accidental SET DEFAULT false;
+      ALTER VIEW click_tracking.click ALTER COLUMN is_judged SET DEFAULT true;
+      """
+}
