@@ -17,11 +17,9 @@ enum HandbillMain {
     ],
     subcommands: [
       DemoCommand.demo, DemoCommand.up, ReportCommand.command, ExplainCommand.command, WhatIfCommand.command,
-      ReconcileCommand.command, DrainCommand.command, CatalogCommand.command, SeedCommand.command,
-      SimulateCommand.command,
-      TopicsCommand.command, MigrateCommand.command, LogCommand.command, RepublishCommand.command,
-      RejectedCommand.command,
-      EmbeddedBrokerCommand.command,
+      UnfilledCommand.command, ReconcileCommand.command, DrainCommand.command, CatalogCommand.command,
+      SeedCommand.command, SimulateCommand.command, TopicsCommand.command, MigrateCommand.command, LogCommand.command,
+      RepublishCommand.command, RejectedCommand.command, EmbeddedBrokerCommand.command,
     ])
 
   static func main() async {

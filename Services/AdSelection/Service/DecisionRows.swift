@@ -2,28 +2,29 @@ internal import AdCore
 internal import AdEvents
 internal import AdSelectionCore
 internal import Pipeline
+internal import PipelineHost
 internal import Postgres
 internal import Runtime
 
 /// Decisions, as rows.
 enum DecisionRows {
   static let columns = TableColumns(
-    "ad_selection.decision",
-    TermsColumns.names + [
-      "batch_number", "request_id", "arrival", "deadline", "outcome", "reason", "error", "detail",
-      "lifetime_milliseconds", "image_sizes", "image_urls", "action", "destination", "reserved", "expected_value",
-      "candidates", "outbid", "excluded_reasons", "excluded_counts",
+    "ad_selection.decision_row",
+    ServeColumns.names + [
+      "app", "batch_number", "request_id", "arrival", "deadline", "outcome", "reason", "error", "detail", "creative",
+      "reserved", "expected_value", "candidates", "outbid", "excluded_reasons", "excluded_counts",
       "batch_place", "rules", "catalog_change", "paid_ads", "required_sizes", "segments", "is_interstitial",
     ])
 
   /// - Parameter rules: the number of those that the auctions followed.
-  static func rows(_ batch: CommitBatch<AdSelection>, rules: Int64) -> TableRows {
-    let rows = TableRows(columns, capacity: batch.effects.decisions.count * 768)
+  static func rows(_ batch: CommitBatch<AdSelection>, rules: Int64, terms: TermsBook) -> TableRows {
+    let rows = TableRows(columns, capacity: batch.effects.decisions.count * 320)
     let buffer = rows.buffer
     for decided in batch.effects.decisions {
       rows.begin()
       if let serve = decided.serve {
-        TermsColumns.append(serve.terms, to: buffer)
+        ServeColumns.append(serve.terms, terms: terms.name(of: serve.terms), to: buffer)
+        buffer.null()  // app: the terms tell it
       } else {
         appendRequest(of: decided, to: buffer)
       }
@@ -33,7 +34,7 @@ enum DecisionRows {
       buffer.append(decided.asked.deadline)
       buffer.append(decided.outcome)
       buffer.append(decided.decision.reason)
-      appendAnswer(of: decided, to: buffer)
+      appendAnswer(of: decided, terms: terms, to: buffer)
       appendExplanation(decided.decision.explanation, to: buffer)
       buffer.append(decided.place)
       appendInputs(decided.decision.inputs, rules: rules, to: buffer)
@@ -41,26 +42,25 @@ enum DecisionRows {
     return rows
   }
 
-  /// The columns of the terms, as far as a request without an ad has them. What a request with a mistake does not tell is
-  /// empty, and its device 0.
+  /// The columns of a serve, as far as a request without an ad has them, and its app. What a request with a mistake does
+  /// not tell is empty, and its device 0.
   private static func appendRequest(of decided: DecidedRequest, to buffer: CopyBuffer) {
     let asked = decided.asked
     buffer.append(decided.id)
     buffer.append(asked.partition)
-    buffer.null()  // expires_at
-    buffer.append(asked.app)
-    for _ in 0..<4 { buffer.null() }  // developer, advertiser, campaign, ad
-    buffer.append(asked.placement?.text ?? "")
-    buffer.append(asked.country?.description ?? "")
+    buffer.null()  // allotment
+    buffer.append(asked.clientHash)
+    for _ in 0..<2 { buffer.null() }  // terms, budget day
     buffer.append(asked.device?.number ?? 0)
     buffer.append(decided.decision.size)
-    for _ in 0..<6 { buffer.null() }  // prices, currency, share, allotment, budget day
-    buffer.append(asked.clientHash)
     buffer.append(decided.decision.isTest)
+    buffer.append(asked.country?.description ?? "")
+    buffer.append(asked.placement?.text ?? "")
+    buffer.append(asked.app)
   }
 
   /// From `error` to `expected_value`.
-  private static func appendAnswer(of decided: DecidedRequest, to buffer: CopyBuffer) {
+  private static func appendAnswer(of decided: DecidedRequest, terms: TermsBook, to buffer: CopyBuffer) {
     guard let serve = decided.serve else {
       if case .error(let error, let detail)? = decided.decision.answer {
         buffer.append(error)
@@ -69,16 +69,12 @@ enum DecisionRows {
         buffer.append(AdError.unknown)
         buffer.null()
       }
-      for _ in 0..<7 { buffer.null() }
+      for _ in 0..<3 { buffer.null() }
       return
     }
     buffer.null()
     buffer.null()
-    buffer.append(serve.lifetimeMilliseconds)
-    buffer.append(list: serve.images.map(\.size))
-    buffer.append(list: serve.images.map(\.url))
-    buffer.append(serve.action.kind)
-    buffer.append(serve.action.destination)
+    buffer.append(int64: terms.name(of: serve.creative, servedAs: serve.terms.serveID))
     buffer.append(serve.reservation?.amount)
     buffer.append(serve.expectedValue)
   }
@@ -102,7 +98,19 @@ enum DecisionRows {
     let excluded = explanation.excluded
     buffer.append(Int32(clamping: explanation.candidates))
     buffer.append(Int32(clamping: explanation.outbid))
+    guard !excluded.isEmpty else {
+      for _ in 0..<2 { buffer.null() }
+      return
+    }
     buffer.append(list: excluded.map(\.reason.number))
     buffer.append(list: excluded.map { Int32(clamping: $0.candidates) })
+  }
+}
+
+extension Serve {
+  /// What it shows and does.
+  fileprivate var creative: FrozenCreative {
+    FrozenCreative(
+      lifetimeMilliseconds: lifetimeMilliseconds, action: action, sizes: images.map(\.size), urls: images.map(\.url))
   }
 }

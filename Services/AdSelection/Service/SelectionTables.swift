@@ -55,7 +55,7 @@ struct SelectionTables: ServiceTables {
   ) throws(PostgresError) -> Never {}
 
   func rows(_ batch: CommitBatch<AdSelection>, terms: TermsBook) -> [TableRows] {
-    [DecisionRows.rows(batch, rules: rules.number)]
+    [DecisionRows.rows(batch, rules: rules.number, terms: terms)]
   }
 
   func finish(_ batch: CommitBatch<AdSelection>, with statements: inout StatementBatch) -> CommitReader {

@@ -19,24 +19,25 @@ struct LoggedCatalog {
 
   init(overlay: CatalogOverlay) { self.overlay = overlay }
 
-  /// What an auction decides by that names `change` and followed `rules`.
+  /// What an auction decides by at a moment that names `change` and followed `rules`.
   mutating func snapshot(
     after change: Int64, rules: AuctionRules, now: Timestamp, _ connection: PostgresConnection
   ) throws -> CatalogSnapshot {
     if rules != self.rules { (current, beginning, self.rules) = (nil, nil, rules) }
-    if let current, current.change > change { self.current = beginning }
+    if let current, current.change > change { self.current = beginning?.restarted() }
     if let current, current.change > change { self.current = nil }
-    guard var replay = current else {
-      let loaded = try load(after: change, rules: rules, now: now, connection)
-      (current, beginning) = (loaded, loaded)
-      return loaded.snapshot
+    var replay: CatalogReplay
+    if let current {
+      replay = current
+    } else {
+      replay = try load(after: change, rules: rules, now: now, connection)
+      beginning = replay
     }
-    while replay.change < change {
-      current = nil
-      try advance(&replay, to: change, connection)
-    }
-    current = replay
-    return replay.snapshot
+    // Nothing is held twice while it changes.
+    current = nil
+    while replay.change < change { try advance(&replay, to: change, connection) }
+    defer { current = replay }
+    return replay.snapshot(at: now)
   }
 
   private mutating func load(

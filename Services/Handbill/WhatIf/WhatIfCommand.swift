@@ -51,11 +51,11 @@ enum WhatIfCommand {
     return report.isChanged || report.different == 0 ? .success : .failure
   }
 
-  static func question(_ invocation: Invocation, now: Timestamp) throws -> WhatIf.Question {
+  static func question(_ invocation: Invocation, now: Timestamp) throws -> LoggedHistory.Question {
     guard let from = try moment("from", invocation) else { throw UsageError("--from must say since when") }
     let to = try moment("to", invocation) ?? now
     guard from < to else { throw UsageError("--to must lie after --from") }
-    var question = WhatIf.Question(from: from, to: to)
+    var question = LoggedHistory.Question(from: from, to: to)
     if let path = invocation.text("catalog") { question.overlay.put(try file(path)) }
     for text in invocation.texts("set") {
       let edit = try edit(text)
@@ -69,7 +69,7 @@ enum WhatIfCommand {
     return question
   }
 
-  private static func moment(_ name: String, _ invocation: Invocation) throws(UsageError) -> Timestamp? {
+  static func moment(_ name: String, _ invocation: Invocation) throws(UsageError) -> Timestamp? {
     guard let text = invocation.text(name) else { return nil }
     guard let moment = Timestamp(utcText: text) ?? Timestamp(utcText: text + "T00:00:00Z") else {
       throw UsageError("--\(name) must be a day such as 2026-07-01 or a moment such as 2026-07-01T12:00:00Z")

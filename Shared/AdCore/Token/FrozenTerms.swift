@@ -33,15 +33,25 @@ public struct FrozenTerms: Hashable, Sendable {
 
   /// What is hashed: the fields in their order, between slashes, which no name contains. `public.terms_hash` in the
   /// database makes the same.
-  public var canonicalText: String {
+  var canonicalText: String {
     let names = [app.text, developer.text, advertiser.text, campaign.text, ad.text]
     let numbers = ["\(impressionPrice.value)", "\(clickPrice.value)", currency.text, "\(shareBasisPoints)"]
     return (names + numbers + ["\(lifeMilliseconds)", isTest ? "t" : "f"]).joined(separator: "/")
   }
+}
 
-  /// Names the terms: the first 8 bytes of the SHA-256 of ``canonicalText``. Whoever stores them makes sure that no other
-  /// terms have the same name.
-  public var name: Int64 {
-    SHA256.hash(canonicalText.utf8).prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+extension FrozenTerms: FrozenContent {
+  public var name: Int64 { Self.name(of: canonicalText) }
+}
+
+/// What tables hold once, under a hash of its content.
+public protocol FrozenContent: Hashable, Sendable {
+  /// The first 8 bytes of the SHA-256 of all of it. Whoever stores it makes sure that nothing else has the same name.
+  var name: Int64 { get }
+}
+
+extension FrozenContent {
+  static func name(of text: String) -> Int64 {
+    SHA256.hash(text.utf8).prefix(8).reduce(0) { $0 << 8 | Int64($1) }
   }
 }

@@ -54,6 +54,33 @@ BEGIN
 END
 $function$;
 
+-- The name of a creative, as ad selection makes it: the first 8 bytes of the SHA-256 of its words between spaces.
+CREATE OR REPLACE FUNCTION ad_selection.creative_name(lifetime_milliseconds bigint, action smallint, destination text,
+  image_sizes smallint[], image_urls text[])
+RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
+  SELECT ('x' || encode(substr(sha256(convert_to(concat_ws(' ', lifetime_milliseconds, action, destination,
+    array_to_string(image_sizes, ' '), array_to_string(image_urls, ' ')), 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint
+$function$;
+
+-- Stores what a served ad shows and does, as public.note_terms stores terms.
+CREATE OR REPLACE FUNCTION ad_selection.note_creative(told_name bigint, day date, lifetime bigint, told_action smallint,
+  told_destination text, sizes smallint[], urls text[])
+RETURNS void LANGUAGE plpgsql AS $function$
+BEGIN
+  PERFORM set_config('synchronous_commit', 'off', true);
+  INSERT INTO ad_selection.creative AS stored (name, last_day, lifetime_milliseconds, action, destination, image_sizes,
+    image_urls)
+  VALUES (told_name, day, lifetime, told_action, told_destination, sizes, urls)
+  ON CONFLICT (name) DO UPDATE SET last_day = excluded.last_day WHERE stored.last_day < excluded.last_day;
+  IF NOT EXISTS (
+    SELECT FROM ad_selection.creative WHERE name = told_name AND (lifetime_milliseconds, action, destination, image_sizes,
+      image_urls) = (lifetime, told_action, told_destination, sizes, urls))
+  THEN
+    RAISE EXCEPTION 'another creative has the name % already', told_name USING ERRCODE = 'check_violation';
+  END IF;
+END
+$function$;
+
 -- Removes the terms that no row can name any more: those of serves from before all days that still have tables. Says how
 -- many went.
 CREATE OR REPLACE FUNCTION public.forget_terms(service text) RETURNS bigint LANGUAGE plpgsql AS $function$
@@ -66,9 +93,22 @@ BEGIN
   WHERE parent.relnamespace = service::regnamespace AND parent.relname LIKE '%\_row';
   EXECUTE format('DELETE FROM %I.terms WHERE last_day < $1', service) USING oldest;
   GET DIAGNOSTICS gone = ROW_COUNT;
+  IF service = 'ad_selection' THEN DELETE FROM ad_selection.creative WHERE last_day < oldest; END IF;
   RETURN gone;
 END
 $function$;
+
+CREATE OR REPLACE VIEW ad_selection.decision AS
+SELECT serve_id, partition, public.time_of(serve_id) + life_ms * interval '1 millisecond' AS expires_at,
+  coalesce(stored.app, t.app) AS app, developer, advertiser, campaign, ad, placement, country, device, size,
+  impression_price, click_price, currency, share_basis_points, allotment, budget_day, client_hash, stored.is_test,
+  batch_number, request_id, arrival, deadline, outcome, reason, error, detail, lifetime_milliseconds, image_sizes,
+  image_urls, action, destination, reserved, expected_value, candidates, outbid,
+  coalesce(excluded_reasons, '{}') AS excluded_reasons, coalesce(excluded_counts, '{}') AS excluded_counts,
+  batch_place, rules, catalog_change, paid_ads, required_sizes, segments, is_interstitial
+FROM ad_selection.decision_row AS stored LEFT JOIN ad_selection.terms AS t ON t.name = stored.terms
+  LEFT JOIN ad_selection.creative AS c ON c.name = stored.creative;
+COMMENT ON VIEW ad_selection.decision IS 'Decisions with the terms of what was served, and what it shows and does.';
 
 CREATE OR REPLACE VIEW impression_tracking.impression AS
 SELECT serve_id, partition, batch_number, sequence, event_time, arrival,

@@ -25,6 +25,10 @@ DECLARE
 BEGIN
   FOR column_name, vocabulary IN VALUES
     ('public.terms.device', 'device'), ('public.terms.size', 'ad_size'),
+    ('ad_selection.decision_row.device', 'device'), ('ad_selection.decision_row.size', 'ad_size'),
+    ('ad_selection.decision_row.outcome', 'outcome'), ('ad_selection.decision_row.reason', 'decision_reason'),
+    ('ad_selection.decision_row.error', 'ad_error'), ('ad_selection.decision_row.excluded_reasons', 'no_serve_reason'),
+    ('ad_selection.decision_row.paid_ads', 'paid_ads_state'), ('ad_selection.creative.image_sizes', 'ad_size'), ('ad_selection.creative.action', 'ad_action'),
     ('ad_selection.decision.device', 'device'), ('ad_selection.decision.size', 'ad_size'),
     ('ad_selection.decision.outcome', 'outcome'), ('ad_selection.decision.reason', 'decision_reason'),
     ('ad_selection.decision.error', 'ad_error'), ('ad_selection.decision.image_sizes', 'ad_size'),

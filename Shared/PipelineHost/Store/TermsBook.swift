@@ -6,53 +6,61 @@ internal import Runtime
 /// transaction of their own: whoever else stores the same waits no longer than that takes, and a batch that is lost leaves
 /// nothing but terms that nobody names.
 ///
-/// Terms are noted with the latest day of the serves that name them, and go when all days are dropped that have such serves:
-/// so they are stored anew for each day.
+/// Ad selection's creatives are stored likewise. Both are noted with the latest day of the serves that name them, and go when all days are dropped that have such serves:
+/// so they are noted anew for each day.
 package final class TermsBook {
   /// The most terms that are remembered; then it begins anew. Each takes some 300 bytes.
   package static let termsMaximum = 8_192
+  /// The most creatives that are remembered. Each takes some hundred bytes, and those of its URLs.
+  package static let creativesMaximum = 1_024
   private static let dayMilliseconds: Int64 = 86_400_000
 
-  struct Entry {
-    let name: Int64
-    /// Since 1970-01-01, in UTC.
-    var day: Int32
-  }
-
-  private var known: [FrozenTerms: Entry] = [:]
-  /// What the batch at work names besides.
-  private var unknown: [FrozenTerms: Entry] = [:]
   private let schema: String
-  private let maximum: Int
+  private var terms: KnownContents<FrozenTerms>
+  private var creatives = KnownContents<FrozenCreative>(maximum: creativesMaximum)
 
   package init(schema: String, maximum: Int = termsMaximum) {
     self.schema = schema
-    self.maximum = maximum
+    terms = KnownContents(maximum: maximum)
   }
 
   /// How many terms are remembered.
-  var count: Int { known.count }
+  var count: Int { terms.count }
 
   /// Begins a batch.
-  func begin() { unknown = [:] }
+  func begin() {
+    terms.begin()
+    creatives.begin()
+  }
 
   /// The name of a serve's terms, for a row of the batch at work.
   package func name(of serve: ServedTerms) -> Int64 {
-    let terms = FrozenTerms(serve)
-    let day = Int32(truncatingIfNeeded: serve.serveID.timestamp.milliseconds / Self.dayMilliseconds)
-    if let entry = known[terms], entry.day >= day { return entry.name }
-    let entry = unknown[terms] ?? Entry(name: terms.name, day: day)
-    unknown[terms] = Entry(name: entry.name, day: max(entry.day, day))
-    return entry.name
+    terms.name(of: FrozenTerms(serve), day: Self.day(of: serve.serveID))
+  }
+
+  /// The name of what a serve shows, for a row of the batch at work.
+  package func name(of creative: FrozenCreative, servedAs id: ServeID) -> Int64 {
+    creatives.name(of: creative, day: Self.day(of: id))
+  }
+
+  private static func day(of id: ServeID) -> Int32 {
+    Int32(truncatingIfNeeded: id.timestamp.milliseconds / dayMilliseconds)
   }
 
   /// Stores what the batch names and is not known to be stored; to be called before its rows are.
   func store(in connection: PostgresConnection) throws(PostgresError) {
-    guard !unknown.isEmpty else { return }
-    _ = try connection.run(NoteTerms(schema: schema, terms: unknown.map { ($0, $1) }))
-    if known.count + unknown.count > maximum { known = [:] }
-    known.merge(unknown.prefix(maximum).map { ($0.key, $0.value) }) { $1 }
-    unknown = [:]
+    guard !terms.unknown.isEmpty || !creatives.unknown.isEmpty else { return }
+    var statements = StatementBatch()
+    if !terms.unknown.isEmpty {
+      statements.send(NoteTerms(schema: schema, terms: terms.unknown.map { ($0, $1) }))
+    }
+    // In one order, so that nobody waits for whoever waits for him.
+    for (creative, entry) in creatives.unknown.sorted(by: { $0.value.name < $1.value.name }) {
+      statements.send(NoteCreative(creative: creative, entry: entry))
+    }
+    _ = try connection.run(statements)
+    terms.stored()
+    creatives.stored()
   }
 }
 
@@ -60,7 +68,7 @@ package final class TermsBook {
 private struct NoteTerms: PostgresStatement {
   static let sql = "SELECT public.note_terms($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
   let schema: String
-  let terms: [(terms: FrozenTerms, entry: TermsBook.Entry)]
+  let terms: [(terms: FrozenTerms, entry: KnownContents<FrozenTerms>.Entry)]
 
   var parameters: [any PostgresValue] {
     [
@@ -68,6 +76,20 @@ private struct NoteTerms: PostgresStatement {
       terms.map(\.terms.developer), terms.map(\.terms.advertiser), terms.map(\.terms.campaign), terms.map(\.terms.ad),
       terms.map(\.terms.impressionPrice), terms.map(\.terms.clickPrice), terms.map(\.terms.currency),
       terms.map(\.terms.shareBasisPoints), terms.map(\.terms.lifeMilliseconds), terms.map(\.terms.isTest),
+    ]
+  }
+}
+
+/// What rows of decisions to come name.
+private struct NoteCreative: PostgresStatement {
+  static let sql = "SELECT ad_selection.note_creative($1, $2, $3, $4, $5, $6, $7)"
+  let creative: FrozenCreative
+  let entry: KnownContents<FrozenCreative>.Entry
+
+  var parameters: [any PostgresValue] {
+    [
+      entry.name, PostgresDate(days: entry.day), creative.lifetimeMilliseconds, creative.action.kind,
+      creative.action.destination, creative.sizes, creative.urls,
     ]
   }
 }

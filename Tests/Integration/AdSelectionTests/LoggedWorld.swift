@@ -132,8 +132,10 @@ final class LoggedWorld {
     case 1 where campaigns[place].kind != .house:
       campaigns[place].impressionPrice = Nanos(Self.prices[random.number(0...1)])
     case 2: campaigns[place].targeting.segments = random.number(0...1) == 0 ? [] : ["hikers"]
-    case 3: campaigns[place].flightEnd = clock.now().advanced(byMilliseconds: Int64(random.number(-5...60)) * 1_000)
-    case 4: return try write(makeCampaign(campaigns.count))
+    case 3:
+      campaigns[place].flightEnd = clock.now().advanced(
+        byMilliseconds: Int64([-5, 20, 60, 10_000, 10_000][random.number(0...4)]) * 1_000)
+    case 4 where campaigns.count < 60: return try write(makeCampaign(campaigns.count))
     default:
       let ad = random.number(0...ads.count - 1)
       ads[ad].isPaused.toggle()

@@ -14,9 +14,10 @@ struct WhatIfTests {
   /// How many requests are decided; `WHATIF_DECISIONS` asks for more.
   private static let decisions = ProcessInfo.processInfo.environment["WHATIF_DECISIONS"].flatMap(Int.init) ?? 3_000
 
-  private func answer(_ world: LoggedWorld, _ change: (inout WhatIf.Question) -> Void = { _ in }) throws -> WhatIfReport
+  private func answer(_ world: LoggedWorld, _ change: (inout LoggedHistory.Question) -> Void = { _ in }) throws
+    -> WhatIfReport
   {
-    var question = WhatIf.Question(
+    var question = LoggedHistory.Question(
       from: world.start.advanced(byMilliseconds: -60_000), to: world.clock.now().advanced(byMilliseconds: 60_000))
     change(&question)
     return try WhatIf.answer(question, world.database)

@@ -194,9 +194,9 @@ struct NextBroker: Sendable {
     guard KafkaInstallation.isAvailable else { return nil }
     let started = next.withLock { next in
       let started = next ?? start()
-      // After this one, so that no two start at once.
+      // After this one, so that no two start at once; whatever became of it.
       next = Task {
-        _ = try await started.value
+        _ = try? await started.value
         return try await start().value
       }
       return started

@@ -99,7 +99,7 @@ struct ExplainTests {
 
   /// A request of each reason, and the same id decided twice.
   private static let refused = """
-    SELECT public.keep_days('ad_selection.decision'::regclass, '2025-07-24', 1, 1, 400000);
+    SELECT public.keep_days('ad_selection.decision_row'::regclass, '2025-07-24', 1, 1, 400000);
     SELECT public.keep_days('impression_tracking.failure'::regclass, '2025-07-24', 1, 1, 400000);
     INSERT INTO ad_selection.decision (serve_id, partition, app, placement, country, device, client_hash, is_test,
       batch_number, request_id, arrival, deadline, outcome, reason, error, detail, candidates, outbid, excluded_reasons,
@@ -173,16 +173,16 @@ struct ExplainTests {
       try pool.withConnection { connection throws(PostgresError) in
         try connection.executeScript(
           """
-          SELECT public.keep_days('ad_selection.decision'::regclass, '2025-07-24', 5, 30, 400000);
-          INSERT INTO ad_selection.decision (serve_id, partition, app, placement, country, device, client_hash, is_test,
+          SELECT public.keep_days('ad_selection.decision_row'::regclass, '2025-07-24', 5, 30, 400000);
+          INSERT INTO ad_selection.decision_row (serve_id, partition, app, placement, country, device, client_hash, is_test,
             batch_number, request_id, arrival, deadline, outcome, reason, error, candidates, outbid, excluded_reasons,
             excluded_counts)
           SELECT format('01983b0a-%s-7000-8000-00000000%s', lpad(to_hex(n / 10), 4, '0'), lpad(to_hex(n % 10), 4, '0'))::uuid,
             0, 'app', 'home', 'US', 1, 77, false, 1,
             format('01983b0a-%s-7000-8000-0000aaaa%s', lpad(to_hex(n / 10), 4, '0'), lpad(to_hex(n % 10), 4, '0'))::uuid,
             '2025-07-24Z', '2025-07-24Z', 1, 33, 3, 0, 0, '{}', '{}' FROM generate_series(1, 20000) AS n;
-          SELECT brin_summarize_new_values('ad_selection.decision_20250724_request_id_idx');
-          ANALYZE ad_selection.decision;
+          SELECT brin_summarize_new_values('ad_selection.decision_row_20250724_request_id_idx');
+          ANALYZE ad_selection.decision_row;
           """)
         let find = FindRequest(requestID: id, range: Explain.range(around: id.timestamp))
         return try connection.query("EXPLAIN " + FindRequest.sql, find.parameters).map { row throws(PostgresError) in
@@ -190,10 +190,12 @@ struct ExplainTests {
         }
       }
     }
-    let days = Set(lines.flatMap { $0.matches(of: /decision_(2025\d{4})/).map { String($0.output.1) } })
+    let days = Set(lines.flatMap { $0.matches(of: /decision_row_(2025\d{4})/).map { String($0.output.1) } })
     #expect(days == ["20250722", "20250723", "20250724", "20250725", "20250726"])
-    #expect(lines.contains { $0.contains("Bitmap Index Scan on decision_20250724_request_id_idx") }, "\(lines)")
-    #expect(!lines.contains { $0.contains("Seq Scan on decision_20250724") || $0.contains("using decision_20250724") })
+    #expect(lines.contains { $0.contains("Bitmap Index Scan on decision_row_20250724_request_id_idx") }, "\(lines)")
+    #expect(
+      !lines.contains { $0.contains("Seq Scan on decision_row_20250724") || $0.contains("using decision_row_20250724") }
+    )
   }
 
   @Test("ids and tokens are read as they stand in JSON, in either alphabet, with or without padding")

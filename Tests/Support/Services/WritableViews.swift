@@ -1,7 +1,8 @@
 /// Lets tests write rows by the views that show them with their terms, as if those were tables.
 enum WritableViews {
   private static let views = [
-    "impression_tracking.impression", "impression_tracking.delivery", "click_tracking.click", "click_tracking.parked",
+    "ad_selection.decision", "impression_tracking.impression", "impression_tracking.delivery", "click_tracking.click",
+    "click_tracking.parked",
   ]
 
   /// The terms that a view does not show are empty. A row that changes is written anew.
@@ -26,13 +27,23 @@ enum WritableViews {
       content := content || jsonb_build_object('life_ms', coalesce((extract(epoch FROM
         (content->>'expires_at')::timestamptz - public.time_of(NEW.serve_id)) * 1000)::bigint, 0),
         'last_day', '9999-01-01');
-      EXECUTE format('SELECT * FROM jsonb_populate_record(NULL::%I.terms, $1)', TG_TABLE_SCHEMA) INTO terms USING content;
-      content := content || jsonb_build_object('name', public.terms_name(terms.app, terms.developer, terms.advertiser,
-        terms.campaign, terms.ad, terms.impression_price, terms.click_price, terms.currency, terms.share_basis_points,
-        terms.life_ms, terms.is_test));
-      EXECUTE format('INSERT INTO %1$I.terms SELECT (jsonb_populate_record(NULL::%1$I.terms, $1)).* ON CONFLICT DO NOTHING',
-        TG_TABLE_SCHEMA) USING content;
-      content := content || jsonb_build_object('terms', content->'name');
+      IF content->>'ad' IS NOT NULL THEN
+        EXECUTE format('SELECT * FROM jsonb_populate_record(NULL::%I.terms, $1)', TG_TABLE_SCHEMA) INTO terms
+          USING content;
+        content := content || jsonb_build_object('name', public.terms_name(terms.app, terms.developer, terms.advertiser,
+          terms.campaign, terms.ad, terms.impression_price, terms.click_price, terms.currency, terms.share_basis_points,
+          terms.life_ms, terms.is_test));
+        EXECUTE format('INSERT INTO %1$I.terms SELECT (jsonb_populate_record(NULL::%1$I.terms, $1)).*
+          ON CONFLICT DO NOTHING', TG_TABLE_SCHEMA) USING content;
+        content := content || jsonb_build_object('terms', content->'name');
+        IF TG_TABLE_NAME = 'decision' THEN
+          content := content - 'app' || jsonb_build_object('name', ad_selection.creative_name(NEW.lifetime_milliseconds,
+            NEW.action, NEW.destination, NEW.image_sizes, NEW.image_urls));
+          INSERT INTO ad_selection.creative SELECT (jsonb_populate_record(NULL::ad_selection.creative, content)).*
+          ON CONFLICT DO NOTHING;
+          content := content || jsonb_build_object('creative', content->'name');
+        END IF;
+      END IF;
       EXECUTE format('INSERT INTO %1$s SELECT (jsonb_populate_record(NULL::%1$s, $1)).*', rows) USING content;
       RETURN NEW;
     END

@@ -51,6 +51,9 @@ struct Liveness: Sendable {
     return reason.map(Standing.stopped) ?? .live
   }
 
+  /// How an ad stands now.
+  func standing(of position: Int, in index: AdIndex) -> Standing { standing(position, index, at: now) }
+
   private mutating func note(_ standing: Standing, at position: Int, _ index: AdIndex) {
     live.set(position, to: standing == .live)
     tally.add(1, standing, isHouse: index.isHouse(position))

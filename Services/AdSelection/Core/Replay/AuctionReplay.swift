@@ -5,6 +5,9 @@ internal import AdEvents
 /// that decide requests. What a decision sold is used as its row tells it, whatever is decided here: so each answers for
 /// itself, and a different winner changes no budget of the others.
 package struct AuctionReplay {
+  /// How far a clock may go back.
+  private static let clockErrorMillisecondsMaximum: Int64 = 60_000
+
   private var state: PartitionState
   /// Those that are to come, the last first.
   private var grants: [LoggedGrant] = []
@@ -32,7 +35,9 @@ package struct AuctionReplay {
       grants.removeLast()
       _ = state.allotments.apply(next.grant)
     }
-    if state.allotments.isCloseDue(now: now) { _ = state.allotments.close(now: now) }
+    // Not at once: until it is closed an allotment whose end has come is open again where a clock goes back.
+    let ended = now.advanced(byMilliseconds: -AuctionReplay.clockErrorMillisecondsMaximum)
+    if state.allotments.isCloseDue(now: ended) { _ = state.allotments.close(now: ended) }
   }
 
   /// Notes what was used of an allotment.
@@ -40,13 +45,25 @@ package struct AuctionReplay {
     state.allotments.note(amount, of: allotment, campaign: campaign)
   }
 
-  /// What the auction comes to in a catalogue, which need not be that of its time.
+  /// Why the ads of each campaign did not win, had they a chance or not; nil where none was asked, because the network or the app has no ads there.
+  package func reasons(against auction: LoggedAuction, in snapshot: CatalogSnapshot) -> CampaignReasons? {
+    let now = auction.serveID.timestamp
+    let request = auction.request
+    guard let app = snapshot.apps[request.app], snapshot.settings?.isServed(request.country) ?? false else {
+      return nil
+    }
+    return CampaignReasons(
+      AdEligibility.Request(
+        country: request.country, device: request.device, requiredSizes: request.requiredSizes,
+        segments: request.segments), app: app, paidAds: auction.paidAds, snapshot: snapshot
+    ) { state.allotments.canReserve(campaign: $0.campaign, price: $0.price, now: now) }
+  }
+
+  /// What the auction comes to in a catalogue that is true for its time, and need not be the one that there was.
   package mutating func outcome(
-    of auction: LoggedAuction, in catalog: CatalogSnapshot, rules: AuctionRules
+    of auction: LoggedAuction, in snapshot: CatalogSnapshot, rules: AuctionRules
   ) -> AuctionOutcome {
     let now = auction.serveID.timestamp
-    var snapshot = catalog
-    snapshot.turn(to: now)
     let app: App
     switch AppAdmission.judge(auction.request.app, build: .distribution, snapshot: snapshot) {
     case .refused(let reason, _): return AuctionOutcome(reason: reason)

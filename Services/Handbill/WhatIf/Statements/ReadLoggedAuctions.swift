@@ -14,6 +14,8 @@ struct LoggedDecision: Sendable {
   let rules: Int64?
   /// The change of the catalogue that it was held after; nil where nobody knows.
   let catalogChange: Int64?
+  /// How many ads each rule kept from it first.
+  let excluded: [(reason: NoServeReason, ads: Int32)]
   /// What it sold from which allotment; nil where it sold nothing.
   let sale: (allotment: UInt64, campaign: CampaignID, amount: Nanos)?
 }
@@ -53,7 +55,7 @@ struct ReadLoggedAuctions: PostgresStatement {
   static let sql = """
     SELECT serve_id, batch_number, batch_place, reason, rules, catalog_change, paid_ads, request_id, app, country,
       device, required_sizes, segments, ad, campaign, currency, impression_price, click_price, expected_value,
-      allotment, reserved
+      allotment, reserved, excluded_reasons, excluded_counts
     FROM ad_selection.decision
     WHERE serve_id BETWEEN $4 AND $5 AND partition = $1 AND batch_number BETWEEN $2 AND $3 AND NOT is_test
     ORDER BY batch_number, batch_place
@@ -73,8 +75,16 @@ struct ReadLoggedAuctions: PostgresStatement {
     return LoggedDecision(
       serveID: serveID, place: place, reason: reason,
       auction: rules == nil ? nil : try auction(row, serveID, place, reason), rules: rules,
-      catalogChange: try row.decode(5),
+      catalogChange: try row.decode(5), excluded: try excluded(row),
       sale: try sale(row))
+  }
+
+  private static func excluded(_ row: PostgresRow) throws(PostgresError) -> [(reason: NoServeReason, ads: Int32)] {
+    let reasons: [Int16] = try row.decode(21)
+    let counts: [Int32] = try row.decode(22)
+    return zip(reasons, counts).compactMap { number, ads in
+      UInt8(exactly: number).flatMap(NoServeReason.init(rawValue:)).map { ($0, ads) }
+    }
   }
 
   private static func sale(
