@@ -13,11 +13,11 @@ enum DaysOfTraffic {
 
   private static let serves = """
     DO $do$ DECLARE day regclass; BEGIN
-      FOR day IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = ANY (ARRAY['ad_selection.decision',
+      FOR day IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = ANY (ARRAY['ad_selection.decision_row',
         'impression_tracking.impression_row', 'click_tracking.click_row', 'billing.charge']::regclass[])
       LOOP EXECUTE format('DROP TABLE %s', day); END LOOP;
     END $do$;
-    SELECT public.keep_days(t::regclass, '2030-03-06', 5, 1, 10) FROM unnest(ARRAY['ad_selection.decision',
+    SELECT public.keep_days(t::regclass, '2030-03-06', 5, 1, 10) FROM unnest(ARRAY['ad_selection.decision_row',
       'impression_tracking.impression_row', 'impression_tracking.delivery_row', 'click_tracking.click_row',
       'billing.charge']) AS t;
     CREATE TEMPORARY TABLE serve AS
