@@ -11,7 +11,7 @@ enum ServeFields {
     "clicks_charged",
   ]
   /// Numbers of 64 bits that no program adds up: as text, since a JSON reader may hold numbers to 53 bits only.
-  private static let identities: Set = ["id", "allotment", "id_hash", "client_hash"]
+  private static let identities: Set = ["id", "allotment", "id_hash", "client_hash", "rules"]
   /// Days since 1970-01-01.
   private static let days: Set = ["budget_day", "day"]
   /// The first columns of a row, in this order; the others follow by their names.
@@ -28,6 +28,7 @@ enum ServeFields {
     for member in members.sorted(by: { rank($0.name) < rank($1.name) }) {
       switch member.name {
       case "excluded_reasons": fields.append(.init("excluded", exclusions(row)))
+      case "required_sizes": fields.append(.init("requiredSizes", requiredSizes(member.value)))
       case "image_sizes": fields.append(.init("images", images(row)))
       case "excluded_counts", "image_urls": continue
       default: fields += self.fields(member.name, member.value, section)
@@ -65,7 +66,7 @@ enum ServeFields {
   private static func meant(_ name: String, _ number: Int64, _ meaning: StoredMeaning) -> [JSONValue.Member] {
     switch name {
     case "error": [.init("error", .integer(number)), .init("errorName", .text(meaning.name))]
-    case "device", "size", "action", "state": [.init(name, .text(meaning.name))]
+    case "device", "size", "action", "state", "paidAds": [.init(name, .text(meaning.name))]
     case "fate":
       [
         .init(name, .text(meaning.name)), .init("rule", .optional(meaning.rule)),
@@ -84,6 +85,10 @@ enum ServeFields {
         let meaning = StoredMeaning.exclusion(reason.integerValue ?? 0)
         return ["reason": .text(meaning.name), "rule": .optional(meaning.rule), "ads": count]
       })
+  }
+
+  private static func requiredSizes(_ bits: JSONValue) -> JSONValue {
+    bits.integerValue.map { .list(StoredMeaning.sizes(ofBits: $0).map { .text($0) }) } ?? .null
   }
 
   private static func images(_ row: JSONValue) -> JSONValue {

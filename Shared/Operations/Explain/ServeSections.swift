@@ -26,7 +26,9 @@ enum ServeSections {
         SELECT to_jsonb(d) - 'outcome' - 'expected_value' || jsonb_build_object('expected_value', d.expected_value::text)
         FROM ad_selection.decision d WHERE serve_id = $1
         """,
-      meanings: places(and: ["reason": StoredMeaning.decisionReason, "action": StoredMeaning.action])),
+      meanings: places(and: [
+        "reason": StoredMeaning.decisionReason, "action": StoredMeaning.action, "paid_ads": StoredMeaning.paidAds,
+      ])),
     Section(
       name: "impression", isSingle: true,
       sql: "SELECT to_jsonb(i) FROM impression_tracking.impression i WHERE serve_id = $1", meanings: places),

@@ -108,9 +108,21 @@ struct ServeStory {
     let excluded = zip(row.list("excluded_reasons"), row.list("excluded_counts")).map { reason, ads in
       "\(ads.integerValue ?? 0) (\(StoredMeaning.exclusion(reason.integerValue ?? 0).text))"
     }
-    return [
+    return auction(row) + [
       "Ads looked at: \(considered); outbid: \(row.number("outbid"))"
         + (excluded.isEmpty ? "." : "; not eligible: \(excluded.joined(separator: ", ")).")
+    ]
+  }
+
+  /// What went into the auction besides the request; nothing in rows of before it was stored.
+  private func auction(_ row: StoredRow) -> [String] {
+    guard row.has("paid_ads") else { return [] }
+    let catalog = row.has("catalog_change") ? "after its change \(row.number("catalog_change"))" : "while it changed"
+    let sizes = StoredMeaning.sizes(ofBits: row.number("required_sizes")).joined(separator: ", ")
+    let segments = row.list("segments").compactMap(\.textValue).joined(separator: ", ")
+    return [
+      "The auction was held on the catalogue \(catalog); \(StoredMeaning.paidAds(row.number("paid_ads")).words); "
+        + "required sizes: \(sizes.isEmpty ? "none" : sizes); segments: \(segments.isEmpty ? "none" : segments)."
     ]
   }
 

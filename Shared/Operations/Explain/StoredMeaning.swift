@@ -59,6 +59,12 @@ extension StoredMeaning {
     return StoredMeaning(size?.name ?? "unknown", nil, size?.name ?? "an unknown size")
   }
 
+  /// The sizes that have their bits set, by name.
+  static func sizes(ofBits bits: Int64) -> [String] {
+    AdSize.allCases.filter { bits & (1 << Int64($0.rawValue)) != 0 }.map(\.name)
+  }
+
+  static func paidAds(_ number: Int64) -> StoredMeaning { of(PaidAdsState.self, number) }
   static func action(_ number: Int64) -> StoredMeaning { of(AdAction.Kind.self, number) }
   static func deliveryKind(_ number: Int64) -> StoredMeaning { of(RecordedKind.self, number) }
   static func stoppedKind(_ number: Int64) -> StoredMeaning { of(TapKind.self, number) }
