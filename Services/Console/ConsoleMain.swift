@@ -34,7 +34,8 @@ enum ConsoleMain: Service {
     help: "The port on which pages and API are served; 0 takes a free one and logs it.")
   static let role = ConfigurationKey<String>.text(
     "HANDBILL_CONSOLE_ROLE", default: "handbill_console",
-    help: "The database role that the console takes on: it reads everything and writes only marks of anomalies; 'none' "
+    help:
+      "The database role that the console takes on: it reads everything and writes only marks of anomalies and sums of sealed days; 'none' "
       + "takes on none.")
 
   static let configurationKeys =
@@ -45,7 +46,7 @@ enum ConsoleMain: Service {
     ] + AnomalyLimits.declarations + BillingBreaker.declarations
   static let metrics =
     CatalogPublisher.metrics + ReconciliationWatch.metrics + OnlineReconciliation.metrics + BillingBreaker.metrics
-    + [AnomalyWatch.markedApps]
+    + SealWatch.metrics + [AnomalyWatch.markedApps]
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(
@@ -60,8 +61,9 @@ enum ConsoleMain: Service {
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     var database = try configuration.pipeline.migratedDatabase(applicationName: name, context: context)
     if configuration.role != "none" { database.sessionSettings["role"] = configuration.role }
-    // Marks are all that the console writes, by a connection of their own.
+    // Marks and the sums of sealed days are all that the console writes, by connections of their own.
     let markers = pool(database, 1, "marks", context)
+    let seals = pool(database, 1, "seals", context)
     // Whatever the address allows, nothing else is written from here.
     database.sessionSettings["default_transaction_read_only"] = "on"
     // Who asks for a page waits for pages only; the heartbeat of the catalogue and the passes wait for nobody.
@@ -80,6 +82,7 @@ enum ConsoleMain: Service {
     let reconciliation = ReconciliationWatch.start(
       pool: pool(database, 1, "reconciliation", context),
       intervalMilliseconds: configuration.reconciliationMilliseconds, context: context)
+    SealWatch.start(pool: seals, context: context)
     AnomalyWatch.start(
       pool: markers, limits: configuration.anomalyLimits, intervalMilliseconds: configuration.anomalyMilliseconds,
       context: context)

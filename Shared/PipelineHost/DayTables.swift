@@ -3,9 +3,9 @@ internal import Postgres
 internal import Runtime
 internal import Threads
 
-/// Maintains the tables of days, from two days back to three ahead, besides retention; removes what is older of a
-/// service's batches; and folds its counts. At its start a service makes the tables that are missing; all else is done a minute later, and then
-/// hourly, or a minute later again where it could not be done.
+/// Maintains the tables of days, from two days back to three ahead; drops sealed ones beyond retention, and what is older of
+/// a service's batches; and folds its counts. At its start a service makes the tables that are missing; all else is done a
+/// minute later, and then hourly, or a minute later again where it could not be done.
 package struct DayTables: Sendable {
   private static let daysBack: Int32 = 2
   private static let daysAhead: Int32 = 3
@@ -13,6 +13,9 @@ package struct DayTables: Sendable {
   private static let intervalMilliseconds = 3_600_000
   /// Batches of each partition that one transaction removes.
   private static let batchesMaximum: Int32 = 5_000
+  /// How often dropping a day that is in use is tried in one round, and how long each one waits after it.
+  private static let dropTries = 20
+  private static let dropPauseMilliseconds = 100
 
   private let tables: [String]
   private let counts: CountTables
@@ -39,6 +42,10 @@ package struct DayTables: Sendable {
           let connection = try PostgresConnection(database)
           defer { connection.close() }
           try maintain(connection, now: clock.now)
+          let unsealed = try drop(connection, now: clock.now) {
+            _ = stop.wait(milliseconds: Self.dropPauseMilliseconds)
+          }
+          tell(unsealed, context)
           try forget(connection, now: clock.now)
           try counts.fold(connection, now: clock.now)
           pause = Self.intervalMilliseconds
@@ -54,7 +61,7 @@ package struct DayTables: Sendable {
     }
   }
 
-  /// Makes the tables that are missing, and drops those beyond retention.
+  /// Makes the tables that are missing.
   func maintain(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
     let today = PostgresDate(days: Int32(now.milliseconds / 86_400_000))
     for table in tables {
@@ -63,6 +70,51 @@ package struct DayTables: Sendable {
         [table, today, Self.daysBack, Self.daysAhead, Int32(retentionDays)])
     }
     try counts.maintain(connection, now: now)
+  }
+
+  /// Drops the days beyond retention that are sealed.
+  ///
+  /// - Parameter rest: called before a day that somebody held is tried again: no batch waits for it in the meantime.
+  /// - Returns: by table, how many days beyond retention stay because they are not sealed.
+  func drop(
+    _ connection: PostgresConnection, now: Timestamp, rest: () -> Void = {}
+  ) throws(PostgresError) -> [String: Int] {
+    let kept = max(Int32(retentionDays), Self.daysBack)
+    let oldest = PostgresDate(days: Int32(now.milliseconds / 86_400_000) - kept)
+    var unsealed: [String: Int] = [:]
+    for table in tables {
+      var tries = 0
+      var isDone = false
+      while !isDone {
+        do throws(PostgresError) {
+          let row = try connection.query(
+            "SELECT dropped, unsealed FROM public.drop_day($1::text::regclass, $2)", [table, oldest]
+          ).first
+          let dropped: PostgresDate? = try row?.decode(0)
+          unsealed[table] = Int(try row?.decode(1, Int32.self) ?? 0)
+          isDone = dropped == nil
+          tries = 0
+        } catch {
+          tries += 1
+          guard error.sqlState == Self.lockNotAvailable, tries < Self.dropTries else { throw error }
+          rest()
+        }
+      }
+    }
+    return unsealed
+  }
+
+  private static let lockNotAvailable = "55P03"
+
+  private func tell(_ unsealed: [String: Int], _ context: ServiceContext) {
+    for (table, days) in unsealed {
+      context.metrics.gauge(HostMetrics.daysNotDropped, ["table": table]).set(Double(days))
+      guard days > 0 else { continue }
+      context.logger.named("day-tables").error(
+        "days beyond retention are not sealed, and stay: see why in the console's log, logger sealing, and start a console "
+          + "where none runs",
+        ["table": .text(table), "days": .init(days)])
+    }
   }
 
   private func forget(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {

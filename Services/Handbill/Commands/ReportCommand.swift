@@ -95,7 +95,8 @@ enum ReconcileCommand {
     "reconcile", summary: "Compares all accounts with each other; exit 1 on any difference.",
     discussion: """
       Every record has one outcome (I3), budgets hold (I5), the ledger balances (I6), accepted events, charges and
-      served ads agree (I7), and no test traffic is charged (I8): all in one snapshot, while everything goes on.
+      served ads agree (I7), and no test traffic is charged (I8), while everything goes on. Of sealed days the sums are
+      compared, of open ones every row.
       """,
     options: DatabaseAddress.options + [
       .value(

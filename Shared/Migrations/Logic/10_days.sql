@@ -20,9 +20,9 @@ CREATE OR REPLACE FUNCTION public.day_of(id uuid) RETURNS date LANGUAGE sql IMMU
     + (('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::bigint / 86400000)::int
 $function$;
 
--- Makes the tables of the days from `back` days ago, or from the last day that has one, to `ahead` days on, and drops
--- those older than `retention_days`. So whoever was away for long leaves no gap, in which events still wait in the log.
--- Safe to call from several instances at once.
+-- Makes the tables of the days from `back` days ago, or from the last day that has one, to `ahead` days on: whoever was away
+-- for long, though not beyond `retention_days`, leaves no gap, in which events still wait in the log. Safe to call from
+-- several instances at once. A table is made apart and attached: no batch waits for it.
 CREATE OR REPLACE FUNCTION public.keep_days(parent regclass, today date, back int, ahead int, retention_days int)
 RETURNS void LANGUAGE plpgsql AS $function$
 DECLARE
@@ -30,11 +30,11 @@ DECLARE
   table_name text;
   day date;
   last_day date;
-  old record;
 BEGIN
   SELECT n.nspname, c.relname INTO schema_name, table_name
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = parent;
   PERFORM pg_advisory_xact_lock(hashtext('keep_days'), parent::oid::int);
+  PERFORM set_config('lock_timeout', '50ms', true);
   SELECT max(to_date(right(c.relname, 8), 'YYYYMMDD')) INTO last_day
   FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = parent;
   FOR day IN SELECT wanted::date FROM generate_series(
@@ -42,18 +42,44 @@ BEGIN
     today + ahead, interval '1 day') AS wanted
     WHERE to_regclass(format('%I.%I', schema_name, table_name || '_' || to_char(wanted, 'YYYYMMDD'))) IS NULL
   LOOP
-    EXECUTE format(
-      'CREATE TABLE IF NOT EXISTS %I.%I PARTITION OF %s FOR VALUES FROM (%L) TO (%L)',
-      schema_name, table_name || '_' || to_char(day, 'YYYYMMDD'), parent,
+    -- A day whose sums are kept has had its rows: whatever comes for it now is refused.
+    CONTINUE WHEN public.is_sealed(day);
+    EXECUTE format('CREATE TABLE %I.%I (LIKE %s INCLUDING CONSTRAINTS INCLUDING DEFAULTS)',
+      schema_name, table_name || '_' || to_char(day, 'YYYYMMDD'), parent);
+    EXECUTE format('ALTER TABLE %s ATTACH PARTITION %I.%I FOR VALUES FROM (%L) TO (%L)', parent,
+      schema_name, table_name || '_' || to_char(day, 'YYYYMMDD'),
       public.first_uuid_of_day(day), public.first_uuid_of_day(day + 1));
   END LOOP;
-  FOR old IN
-    SELECT c.oid::regclass AS part, to_date(right(c.relname, 8), 'YYYYMMDD') AS day
+END
+$function$;
+
+-- Whether the sums of a day are kept, so that its rows may go.
+CREATE OR REPLACE FUNCTION public.is_sealed(day date) RETURNS boolean LANGUAGE sql STABLE AS $function$
+  SELECT (day + 1)::timestamp AT TIME ZONE 'UTC' <= open_from FROM sealed.head
+$function$;
+
+-- Drops the oldest table of a day before `oldest`, if that day is sealed. Says which day went, if one did, and how many
+-- days before `oldest` stay because they are not sealed. A batch never waits for it longer than the limit: then this
+-- fails, and is to be tried again.
+CREATE OR REPLACE FUNCTION public.drop_day(parent regclass, oldest date, OUT dropped date, OUT unsealed int)
+LANGUAGE plpgsql SET lock_timeout = '50ms' AS $function$
+DECLARE
+  part regclass;
+BEGIN
+  SELECT count(*) FILTER (WHERE NOT public.is_sealed(day)), min(day) FILTER (WHERE public.is_sealed(day))
+  INTO unsealed, dropped
+  FROM (
+    SELECT to_date(right(c.relname, 8), 'YYYYMMDD') AS day
     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = parent
-  LOOP
-    IF old.day < today - greatest(retention_days, back) THEN
-      EXECUTE format('DROP TABLE %s', old.part);
-    END IF;
-  END LOOP;
+  ) AS days WHERE day < oldest;
+  IF dropped IS NULL THEN RETURN; END IF;
+  -- Another instance drops it.
+  IF NOT pg_try_advisory_xact_lock(hashtext('keep_days'), parent::oid::int) THEN
+    dropped := NULL;
+    RETURN;
+  END IF;
+  SELECT i.inhrelid::regclass INTO part FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = parent AND right(c.relname, 8) = to_char(dropped, 'YYYYMMDD');
+  IF part IS NOT NULL THEN EXECUTE format('DROP TABLE %s', part); END IF;
 END
 $function$;

@@ -32,7 +32,7 @@ BEGIN
 END
 $function$;
 
--- Removes a service's batches that were committed before `oldest`, with what was rejected, lost and missed then: at
+-- Removes a service's sealed batches that were committed before `oldest`, with what was rejected, lost and missed then: at
 -- most `most` batches of each partition, so that no transaction is long. Says how many batches went; fewer than before
 -- means that nothing is left. The last batch of a partition stays: the ranges of the next one join it.
 CREATE OR REPLACE FUNCTION public.forget_batches(service text, oldest timestamptz, most int) RETURNS bigint LANGUAGE plpgsql AS
@@ -50,6 +50,7 @@ BEGIN
       'SELECT max(batch_number) FROM (
          SELECT batch_number, committed_at FROM %1$I.batch WHERE partition = $1 AND batch_number < (
            SELECT batch_number FROM %1$I.partition WHERE partition = $1)
+           AND batch_number <= (SELECT s.batch_number FROM sealed.batch s WHERE s.service = %1$L AND s.partition = $1)
          ORDER BY batch_number LIMIT $2
        ) AS first WHERE committed_at < $3', service)
       INTO last_number USING partition_number, most, oldest;

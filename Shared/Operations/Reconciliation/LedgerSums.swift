@@ -16,6 +16,8 @@ struct LedgerSums: Sendable {
     var batch: Int64 = 0
     /// By currency.
     var sums: [String: Sum] = [:]
+    /// It is to be added up again.
+    var isAgain = false
     /// What the last comparison found; it stands until the next one.
     var differing: [String] = []
   }
@@ -30,8 +32,15 @@ struct LedgerSums: Sendable {
       goals[try row.decode(0)] = try row.decode(1)
     }
     partitions = partitions.filter { goals[$0.key] != nil }
-    for (number, goal) in goals where partitions[number].map({ $0.batch > goal }) ?? true {
-      partitions[number] = Partition()
+    let new = goals.filter { number, goal in partitions[number].map { $0.batch > goal || $0.isAgain } ?? true }
+      .map(\.key)
+    if !new.isEmpty {
+      let sealed = try sealed(in: connection)
+      for number in new {
+        let found = partitions[number]?.differing ?? []
+        partitions[number] = sealed[number] ?? Partition()
+        partitions[number]?.differing = found
+      }
     }
     try addUp(goals: goals, in: connection)
     let balances = try balances(in: connection)
@@ -74,6 +83,22 @@ struct LedgerSums: Sendable {
     for item in behind { partitions[item.number]?.batch = item.last }
   }
 
+  /// Where each partition's sums begin: behind its last sealed batch.
+  private func sealed(in connection: PostgresConnection) throws(PostgresError) -> [Int32: Partition] {
+    var sealed: [Int32: Partition] = [:]
+    for row in try connection.query("SELECT partition, batch_number FROM sealed.batch WHERE service = 'billing'") {
+      sealed[try row.decode(0)] = Partition(batch: try row.decode(1))
+    }
+    for row in try connection.query(
+      "SELECT partition, currency, sum(debit), sum(credit) FROM sealed.account GROUP BY 1, 2")
+    {
+      let sum = Sum(debit: try row.decode(2), credit: try row.decode(3))
+      guard sum != Sum() else { continue }
+      sealed[try row.decode(0)]?.sums[try row.decode(1)] = sum
+    }
+    return sealed
+  }
+
   private func balances(in connection: PostgresConnection) throws(PostgresError) -> [Int32: [String: Sum]] {
     let sql = "SELECT partition, currency, sum(debit), sum(credit) FROM billing.balance GROUP BY 1, 2"
     var balances: [Int32: [String: Sum]] = [:]
@@ -84,7 +109,7 @@ struct LedgerSums: Sendable {
     return balances
   }
 
-  /// What differs is added up again from the beginning, so that it is seen when it is mended.
+  /// What differs is added up again from the last sealed batch, so that it is seen when it is mended.
   private mutating func compare(_ number: Int32, goal: Int64, balances: [String: Sum]) {
     guard let partition = partitions[number], partition.batch == goal else { return }
     let differing = Set(balances.keys).union(partition.sums.keys).sorted().compactMap { currency -> String? in
@@ -93,7 +118,7 @@ struct LedgerSums: Sendable {
       return "partition \(number): balances \(balance.debit) \(balance.credit), "
         + "journals \(sum.debit) \(sum.credit) \(currency) (nanos)"
     }
-    partitions[number] = differing.isEmpty ? partition : Partition()
     partitions[number]?.differing = differing
+    partitions[number]?.isAgain = !differing.isEmpty
   }
 }

@@ -3,36 +3,52 @@ internal import AdCore
 /// I5 and I6: budgets hold what was charged and allotted, and the ledger balances.
 enum MoneyChecks {
   static let all = [
-    budgets("account", key: ["advertiser", "currency"]), budgets("campaign", key: ["campaign"]), days, allotments,
+    budgets(
+      "account", key: ["advertiser", "currency"],
+      sealed: "SELECT substr(account, 12), currency, charged FROM sealed.account WHERE account LIKE 'advertiser:%'"),
+    budgets("campaign", key: ["campaign"], sealed: "SELECT campaign, charged FROM sealed.campaign"), days, allotments,
     selectionAllotments, journals, balances, ledger, revenue,
   ]
 
+  private static let places = UnsealedBatches.places("billing.posting", service: "billing")
+  /// Journals behind the last sealed batch.
+  private static let postings = UnsealedBatches.rows("billing.posting", as: "p")
+
   /// Shared rows: allotted is the amounts of allotments not ended; charged is the ended ones and the direct draws; waiting
   /// is the prices of what waits.
-  private static func budgets(_ table: String, key: [String]) -> ReconciliationStatement {
+  ///
+  /// - Parameter sealed: the key and the sum of sealed charges.
+  private static func budgets(_ table: String, key: [String], sealed: String) -> ReconciliationStatement {
     let columns = key.joined(separator: ", ")
     return ReconciliationStatement(
       rule: "I5", name: "billing.\(table): charged, allotted and waiting are what was charged, is allotted and waits",
-      sql: shared(table, key: columns))
+      borders: [.serve], sql: shared("billing.\(table)", key: columns, sealed: sealed))
   }
 
   private static let days = ReconciliationStatement(
     rule: "I5", name: "billing.campaign_day: charged, allotted and waiting are what was charged, is allotted and waits",
-    sql: shared("(SELECT *, day AS budget_day FROM billing.campaign_day)", key: "campaign, budget_day", isTable: false))
+    borders: [.serve, .budgetDay],
+    sql: shared(
+      "(SELECT *, day AS budget_day FROM billing.campaign_day WHERE day > $2)", key: "campaign, budget_day",
+      sealed: "SELECT campaign, day, charged FROM sealed.campaign_day"))
 
-  private static func shared(_ table: String, key: String, isTable: Bool = true) -> String {
+  private static func shared(_ table: String, key: String, sealed: String) -> String {
     """
     WITH allotted AS (
       SELECT \(key), sum(amount) AS amount, sum(charged) AS charged FROM billing.allotment WHERE state < \(AllotmentState.ended.number) GROUP BY \(key)
     ), charged AS (
-      SELECT \(key), sum(amount) AS amount FROM billing.charge WHERE fate = \(ChargeFate.charged.number) AND amount > 0 GROUP BY \(key)
+      SELECT \(key), sum(amount) AS amount FROM (
+        SELECT \(key), amount::numeric FROM billing.charge
+        WHERE serve_id >= $1 AND fate = \(ChargeFate.charged.number) AND amount > 0
+        UNION ALL \(sealed)
+      ) AS charges GROUP BY \(key)
     ), waiting AS (
       SELECT \(key), sum(price) AS amount FROM billing.waiting GROUP BY \(key)
     ), compared AS (
       SELECT concat_ws(' ', \(key)) AS key, b.funded, b.allotted, b.charged, b.waiting,
         coalesce(a.amount, 0) AS allotments, coalesce(c.amount, 0) - coalesce(a.charged, 0) AS charges,
         coalesce(w.amount, 0) AS prices
-      FROM \(isTable ? "billing.\(table)" : table) b FULL JOIN allotted a USING (\(key))
+      FROM \(table) b FULL JOIN allotted a USING (\(key))
         FULL JOIN charged c USING (\(key)) FULL JOIN waiting w USING (\(key))
     ), faults AS (
       SELECT format('%s: allotted %s, allotments %s; charged %s, charges %s; waiting %s, prices %s; funded %s (nanos)',
@@ -46,14 +62,22 @@ enum MoneyChecks {
   }
 
   private static let allotments = ReconciliationStatement(
-    rule: "I5", name: "allotments: charged is the sum of their charges",
+    rule: "I5", name: "allotments: charged is the sum of their charges", borders: [.serve, .endedBefore],
     sql: """
       WITH charged AS (
-        SELECT allotment AS id, sum(amount) AS amount FROM billing.charge
-        WHERE fate = \(ChargeFate.charged.number) AND draw_version IS NULL AND amount > 0 GROUP BY allotment
+        SELECT id, sum(amount) AS amount FROM (
+          SELECT allotment AS id, amount::numeric FROM billing.charge
+          WHERE serve_id >= $1 AND fate = \(ChargeFate.charged.number) AND draw_version IS NULL AND amount > 0
+          UNION ALL SELECT allotment, charged FROM sealed.allotment
+        ) AS charges GROUP BY id
+      ), allotments AS (
+        SELECT id, charged, amount FROM billing.allotment WHERE state < \(AllotmentState.ended.number)
+        UNION ALL
+        SELECT id, charged, amount FROM billing.allotment
+        WHERE state = \(AllotmentState.ended.number) AND ended_at >= $2
       ), compared AS (
         SELECT id, a.charged, a.amount AS holds, coalesce(c.amount, 0) AS charges
-        FROM billing.allotment a FULL JOIN charged c USING (id)
+        FROM allotments a FULL JOIN charged c USING (id)
       ), faults AS (
         SELECT format('allotment %s: charged %s, its charges %s, amount %s (nanos)', id, charged, charges, holds) AS example
         FROM compared WHERE charged IS DISTINCT FROM charges OR charged > holds
@@ -63,11 +87,14 @@ enum MoneyChecks {
       """)
 
   private static let selectionAllotments = ReconciliationStatement(
-    rule: "I5", name: "allotments: ad selection used no more than billing granted",
+    rule: "I5", name: "allotments: ad selection used no more than billing granted", borders: [.endedBefore],
     sql: """
-      WITH compared AS (
-        SELECT id, s.used, s.amount, b.granted, b.used AS reported
-        FROM ad_selection.allotment s LEFT JOIN billing.allotment b USING (id)
+      WITH open AS (
+        SELECT id, used, amount FROM ad_selection.allotment WHERE closed_at IS NULL
+        UNION ALL SELECT id, used, amount FROM ad_selection.allotment WHERE closed_at >= $1
+      ), compared AS (
+        SELECT s.id, s.used, s.amount, b.granted, b.used AS reported FROM open s LEFT JOIN LATERAL (
+          SELECT a.granted, a.used FROM billing.allotment a WHERE a.id = s.id OFFSET 0) AS b ON true
       ), faults AS (
         SELECT format('allotment %s: used %s of %s, granted %s, reported %s (nanos)', id, used, amount, granted, reported)
           AS example
@@ -80,9 +107,9 @@ enum MoneyChecks {
   private static let journals = ReconciliationStatement(
     rule: "I6", name: "ledger: debits are credits, in each journal and currency",
     sql: """
-      WITH journals AS (
-        SELECT partition, batch_number, currency, sum(debit) AS debit, sum(credit) AS credit, count(*) AS rows
-        FROM billing.posting GROUP BY 1, 2, 3
+      \(places), journals AS (
+        SELECT p.partition, p.batch_number, p.currency, sum(p.debit) AS debit, sum(p.credit) AS credit, count(*) AS rows
+        FROM \(postings) GROUP BY 1, 2, 3
       ), faults AS (
         SELECT format('journal %s of partition %s: debit %s, credit %s %s (nanos)', batch_number, partition, debit, credit,
           currency) AS example
@@ -95,12 +122,14 @@ enum MoneyChecks {
   private static let balances = ReconciliationStatement(
     rule: "I6", name: "balances are the sums of their postings",
     sql: """
-      WITH compared AS (
+      \(places), posted AS (
+        SELECT partition, account, currency, sum(debit) AS debit, sum(credit) AS credit FROM (
+          SELECT p.partition, p.account, p.currency, p.debit, p.credit FROM \(postings)
+          UNION ALL SELECT partition, account, currency, debit, credit FROM sealed.account WHERE debit <> 0 OR credit <> 0
+        ) AS parts GROUP BY 1, 2, 3
+      ), compared AS (
         SELECT partition, account, currency, b.debit, b.credit, p.debit AS posted_debit, p.credit AS posted_credit
-        FROM billing.balance b FULL JOIN (
-          SELECT partition, account, currency, sum(debit) AS debit, sum(credit) AS credit
-          FROM billing.posting GROUP BY 1, 2, 3
-        ) p USING (partition, account, currency)
+        FROM billing.balance b FULL JOIN posted p USING (partition, account, currency)
       ), faults AS (
         SELECT format('%s %s, partition %s: debit %s, posted %s; credit %s, posted %s (nanos)', account, currency, partition,
           debit, posted_debit, credit, posted_credit) AS example
@@ -111,16 +140,22 @@ enum MoneyChecks {
       """)
 
   private static let ledger = ReconciliationStatement(
-    rule: "I6", name: "ledger: advertisers paid and developers got what the charges say",
+    rule: "I6", name: "ledger: advertisers paid and developers got what the charges say", borders: [.serve],
     sql: """
-      WITH charged AS (
+      \(places), grouped AS MATERIALIZED (
+        SELECT advertiser, developer, currency, sum(amount) AS amount, sum(developer_amount) AS developer_amount
+        FROM billing.charge WHERE serve_id >= $1 GROUP BY 1, 2, 3
+      ), charged AS (
         SELECT account, currency, sum(net) AS net FROM (
-          SELECT 'advertiser:' || advertiser AS account, currency, amount::numeric AS net FROM billing.charge
-          UNION ALL SELECT 'developer:' || developer, currency, -developer_amount FROM billing.charge
+          SELECT 'advertiser:' || advertiser AS account, currency, amount AS net FROM grouped
+          UNION ALL SELECT 'developer:' || developer, currency, -developer_amount FROM grouped
+          UNION ALL SELECT account, currency, charged FROM sealed.account
         ) AS parts GROUP BY 1, 2 HAVING sum(net) <> 0
       ), posted AS (
-        SELECT account, currency, sum(debit - credit) AS net FROM billing.posting
-        WHERE account LIKE 'advertiser:%' OR account LIKE 'developer:%' GROUP BY 1, 2 HAVING sum(debit - credit) <> 0
+        SELECT account, currency, sum(debit - credit) AS net FROM (
+          SELECT p.account, p.currency, p.debit, p.credit FROM \(postings)
+          UNION ALL SELECT account, currency, debit, credit FROM sealed.account
+        ) AS parts WHERE account LIKE 'advertiser:%' OR account LIKE 'developer:%' GROUP BY 1, 2 HAVING sum(debit - credit) <> 0
       ), compared AS (
         SELECT account, currency, c.net AS charged, p.net AS posted
         FROM charged c FULL JOIN posted p USING (account, currency)
@@ -134,17 +169,26 @@ enum MoneyChecks {
 
   /// Charges of the batches that billing has counted, and those whose fate the database decided: it counts them itself.
   private static let revenue = ReconciliationStatement(
-    rule: "M6", name: "revenue per minute is what the charges say",
+    rule: "M6", name: "revenue per minute is what the charges say", borders: [.serve, .minute],
     sql: """
-      WITH charged AS (
+      WITH parts AS (
         SELECT partition, campaign, app, kind, fate, currency, count(*) AS events, sum(amount) AS gross,
           sum(developer_amount) AS developer, sum(network_amount) AS network
         FROM billing.charge LEFT JOIN billing.counted d USING (partition)
-        WHERE draw_version IS NOT NULL OR charge.batch_number <= d.batch_number GROUP BY 1, 2, 3, 4, 5, 6
+        WHERE serve_id >= $1 AND (draw_version IS NOT NULL OR charge.batch_number <= d.batch_number)
+        GROUP BY 1, 2, 3, 4, 5, 6
+        UNION ALL
+        SELECT partition, campaign, app, kind, fate, currency, events, gross, developer_amount, network_amount
+        FROM sealed.revenue_ahead
+      ), charged AS (
+        SELECT partition, campaign, app, kind, fate, currency, sum(events) AS events, sum(gross) AS gross,
+          sum(developer) AS developer, sum(network) AS network
+        FROM parts GROUP BY 1, 2, 3, 4, 5, 6
+        HAVING sum(events) <> 0 OR sum(gross) <> 0 OR sum(developer) <> 0 OR sum(network) <> 0
       ), counted AS (
         SELECT partition, campaign, app, kind, fate, currency, sum(events) AS events, sum(gross) AS gross,
           sum(developer_amount) AS developer, sum(network_amount) AS network
-        FROM billing.all_revenue GROUP BY 1, 2, 3, 4, 5, 6
+        FROM billing.all_revenue WHERE minute >= $2 GROUP BY 1, 2, 3, 4, 5, 6
       ), compared AS (
         SELECT concat_ws(' ', campaign, app, 'kind', kind, 'fate', fate, currency, 'partition', partition) AS key,
           c.events, m.events AS counted_events,

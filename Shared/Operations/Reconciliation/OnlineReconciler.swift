@@ -54,10 +54,13 @@ package struct OnlineReconciler: Sendable {
 
       let windows = try StoredWindows.read(in: connection)
       sweep.depthMilliseconds = Self.depth(windows.longest)
+      // What is sealed was compared, and may be gone.
+      let sealed = ServeRange(from: 0, to: try SealedHead.read(in: connection).openFrom.milliseconds)
       let ranges = sweep.ranges(now: own, completeUntil: Self.completeUntil(vitals))
       var found: [ReconciliationSweep.Compared] = []
       for range in ranges {
-        let compared = try compare(range, now: own, windows, in: connection)
+        var compared: [ReconciliationCheck] = []
+        for open in range.subtracting([sealed]) { compared += try compare(open, now: own, windows, in: connection) }
         found.append(
           ReconciliationSweep.Compared(
             range: range, rows: compared.reduce(0) { $0 + $1.compared },
@@ -78,10 +81,10 @@ package struct OnlineReconciler: Sendable {
     _ range: ServeRange, now: Timestamp, _ windows: StoredWindows, in connection: PostgresConnection
   ) throws(PostgresError) -> [ReconciliationCheck] {
     var checks: [ReconciliationCheck] = []
-    for statement in TrafficChecks.ofServes { checks.append(try statement.check(range.parameters, in: connection)) }
+    for statement in TrafficChecks.ofServes { checks.append(try statement.check(range, in: connection)) }
     // Of what was served later nothing is final.
     if let late = windows.shortestLateArrivalMilliseconds, range.from < now.milliseconds - late {
-      checks.append(try TrafficChecks.finals.check(range.parameters, in: connection))
+      checks.append(try TrafficChecks.finals.check(range, in: connection))
     }
     return checks
   }

@@ -1,30 +1,3 @@
-internal import Postgres
-
-/// A comparison as SQL: its answer is one row of how many rows were compared, how many differ, and examples.
-struct ReconciliationStatement: Sendable {
-  let rule: String
-  let name: String
-  let sql: String
-
-  /// For the transaction that compares. Tables that have just grown have no statistics yet: the planner takes a range of
-  /// them for a few rows and would pass at every pair (seen: over 30 s for 9,300 rows). And compiling takes longer than
-  /// running.
-  static func choosePlans(_ connection: PostgresConnection) throws(PostgresError) {
-    for setting in ["enable_nestloop", "jit"] { try connection.execute(sql: "SET LOCAL \(setting) = off") }
-  }
-
-  func check(
-    _ parameters: [any PostgresValue] = [], in connection: PostgresConnection
-  ) throws(PostgresError) -> ReconciliationCheck {
-    guard let row = try connection.query(sql, parameters).first else {
-      throw PostgresError(.undecodable, "a comparison has no answer")
-    }
-    let examples: [String]? = try row.decode(2)
-    return ReconciliationCheck(
-      rule: rule, name: name, compared: try row.decode(0), differences: try row.decode(1), examples: examples ?? [])
-  }
-}
-
 /// I3: every record of every input has exactly one recorded outcome. The schemas are the program's own names.
 enum PipelineChecks {
   /// A service's schema, in the order of the flow.
@@ -43,11 +16,15 @@ enum PipelineChecks {
     ReconciliationStatement(
       rule: "I3", name: "\(schema): offsets of batches join, up to the position",
       sql: """
-        WITH ranges AS (
-          SELECT partition, topic, batch_number, 0 AS place, first_offset, next_offset FROM \(schema).lost_range
+        \(UnsealedBatches.places("\(schema).batch", service: schema)), ranges AS (
+          SELECT l.partition, l.topic, l.batch_number, 0 AS place, l.first_offset, l.next_offset FROM \(schema).lost_range l
+          LEFT JOIN places p USING (partition) WHERE l.batch_number > coalesce(p.sealed, -1)
           UNION ALL
-          SELECT b.partition, r.topic, b.batch_number, 1, r.first_offset, r.next_offset FROM \(schema).batch b
+          SELECT b.partition, r.topic, b.batch_number, 1, r.first_offset, r.next_offset
+          FROM \(UnsealedBatches.rows("\(schema).batch", as: "b"))
           CROSS JOIN LATERAL unnest(b.input_topics, b.first_offsets, b.next_offsets) AS r (topic, first_offset, next_offset)
+          UNION ALL
+          SELECT partition, topic, -1, 0, next_offset, next_offset FROM sealed.input WHERE service = '\(schema)'
         ), linked AS (
           SELECT *, lag(next_offset) OVER w AS before, lead(batch_number) OVER w IS NULL AS is_last FROM ranges
           WINDOW w AS (PARTITION BY partition, topic ORDER BY batch_number, place, first_offset)
@@ -71,11 +48,12 @@ enum PipelineChecks {
     ReconciliationStatement(
       rule: "I3", name: "\(schema): one outcome for each offset, batches dense",
       sql: """
-        WITH batches AS (
-          SELECT partition, batch_number, octet_length(outcomes) AS outcomes,
-            (SELECT coalesce(sum(n - f), 0) FROM unnest(first_offsets, next_offsets) AS r (f, n)) AS offsets,
-            lag(batch_number) OVER (PARTITION BY partition ORDER BY batch_number) AS before
-          FROM \(schema).batch
+        \(UnsealedBatches.places("\(schema).batch", service: schema)), batches AS (
+          SELECT b.partition, b.batch_number, octet_length(b.outcomes) AS outcomes,
+            (SELECT coalesce(sum(n - f), 0) FROM unnest(b.first_offsets, b.next_offsets) AS r (f, n)) AS offsets,
+            coalesce(lag(b.batch_number) OVER (PARTITION BY b.partition ORDER BY b.batch_number), nullif(places.sealed, -1))
+              AS before
+          FROM \(UnsealedBatches.rows("\(schema).batch", as: "b"))
         ), faults AS (
           SELECT format('partition %s, batch %s: %s outcomes for %s offsets', partition, batch_number, outcomes, offsets)
             AS example
@@ -86,7 +64,12 @@ enum PipelineChecks {
           UNION ALL
           SELECT format('partition %s: its number is %s, its last batch %s', p.partition, p.batch_number, b.last)
           FROM \(schema).partition p
-          JOIN (SELECT partition, max(batch_number) AS last FROM batches GROUP BY partition) b USING (partition)
+          JOIN (
+            SELECT partition, max(last) AS last FROM (
+              SELECT partition, batch_number AS last FROM batches
+              UNION ALL SELECT partition, sealed FROM places WHERE sealed >= 0
+            ) AS numbers GROUP BY partition
+          ) b USING (partition)
           WHERE p.batch_number <> b.last
         )
         SELECT coalesce((SELECT sum(offsets) FROM batches), 0)::bigint, (SELECT count(*) FROM faults),
@@ -94,39 +77,32 @@ enum PipelineChecks {
         """)
   }
 
-  /// The accepted rows of each partition have dense sequences, and the last is the one before the next.
-  ///
-  /// Retention drops whole days of serve ids, while sequences follow arrivals: rows of the first day that is kept lie
-  /// between rows that went with the day before. An event comes 26 h after its serve at most, and a click may wait 25 h more
-  /// for its verdict and sequence. So where rows were dropped (the first sequence left is not 1) gaps may follow rows that
-  /// arrived within three days of the first day kept.
+  /// The accepted rows of each partition have dense sequences, and the last is the one before the next. Days are cut by the
+  /// serve and sequences follow arrivals, so a sealed day leaves its count, its sum and its sum of squares: with those of the
+  /// open rows they are what 1 to the last sequence comes to.
   private static func sequences(_ schema: String, _ table: String, _ topic: String) -> ReconciliationStatement {
     ReconciliationStatement(
-      rule: "I3", name: "\(topic): accepted rows have dense sequences",
+      rule: "I3", name: "\(topic): accepted rows have dense sequences", borders: [.serve],
       sql: """
         WITH accepted AS (
-          SELECT partition, count(*) AS rows, count(DISTINCT sequence) AS sequences, min(sequence) AS first,
-            max(sequence) AS last
-          FROM \(schema).\(table) GROUP BY partition
-        ), odd AS (
-          SELECT partition, first FROM accepted WHERE rows <> sequences OR rows <> last - first + 1
-        ), border AS (
-          SELECT min(to_date(right(c.relname, 8), 'YYYYMMDD'))::timestamp AT TIME ZONE 'UTC' + interval '3 days' AS moment
-          FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-          WHERE i.inhparent = coalesce(to_regclass('\(schema).\(table)_row'), '\(schema).\(table)'::regclass)
-        ), steps AS (
-          SELECT partition, sequence, first, lag(sequence) OVER w AS before, lag(arrival) OVER w AS before_arrival
-          FROM \(schema).\(table) JOIN odd USING (partition) WINDOW w AS (PARTITION BY partition ORDER BY sequence)
-        ), faults AS (
-          SELECT format('partition %s: sequence %s follows %s', partition, sequence, before) AS example FROM steps
-          WHERE sequence <> before + 1
-            AND NOT (sequence > before AND first > 1 AND before_arrival < (SELECT moment FROM border))
+          SELECT partition, count(*) AS open, count(*)::numeric AS rows, sum(sequence) AS sum,
+            sum((sequence & 2147483647) * (sequence & 2147483647)) AS squares, max(sequence) AS last
+          FROM \(schema).\(table) WHERE serve_id >= $1 GROUP BY partition
           UNION ALL
-          SELECT format('partition %s: the last sequence is %s, the next %s', a.partition, a.last, o.next_sequence)
-          FROM accepted a LEFT JOIN \(schema).output o ON o.partition = a.partition AND o.topic = '\(topic)'
-          WHERE o.next_sequence IS DISTINCT FROM a.last + 1
+          SELECT partition, 0, \(table)s, \(table)_sequences, \(table)_squares, 0 FROM sealed.partition WHERE \(table)s > 0
+        ), sums AS (
+          SELECT partition, sum(open)::bigint AS open, sum(rows) AS rows, sum(sum) AS sum, sum(squares) AS squares,
+            max(last) AS last
+          FROM accepted GROUP BY partition
+        ), compared AS (
+          SELECT s.*, o.next_sequence - 1 AS ends FROM sums s
+          LEFT JOIN \(schema).output o ON o.partition = s.partition AND o.topic = '\(topic)'
+        ), faults AS (
+          SELECT format('partition %s: %s rows up to sequence %s, the next is %s', partition, rows, last, ends + 1) AS example
+          FROM compared WHERE ends IS NULL OR rows <> ends OR sum <> ends::numeric * (ends + 1) / 2 OR last > ends
+            OR squares <> sealed.squares(ends)
         )
-        SELECT coalesce((SELECT sum(rows) FROM accepted), 0)::bigint, (SELECT count(*) FROM faults),
+        SELECT coalesce((SELECT sum(open) FROM sums), 0)::bigint, (SELECT count(*) FROM faults),
           ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
         """)
   }

@@ -2,7 +2,8 @@ internal import AdCore
 package import Postgres
 internal import Runtime
 
-/// Compares all accounts in one snapshot of the database. Blocks the caller.
+/// Compares all accounts: what is open, and with it the sums of what is sealed. No snapshot of the database is held for
+/// longer than one comparison of one piece takes. Blocks the caller.
 package struct Reconciler: Sendable {
   private let pool: PostgresPool
 
@@ -10,24 +11,62 @@ package struct Reconciler: Sendable {
 
   /// - Parameter tally: what the devices know to have happened, where somebody counted it.
   package func reconcile(tally: DeviceAccount? = nil) throws(PostgresError) -> Reconciliation {
-    try pool.snapshot { connection throws(PostgresError) in
-      try ReconciliationStatement.choosePlans(connection)
-      var checks: [ReconciliationCheck] = []
-      for statement in PipelineChecks.all + MoneyChecks.all {
-        checks.append(try statement.check(in: connection))
-      }
-      let everything = ServeRange.everything.parameters
-      for statement in TrafficChecks.ofServes { checks.append(try statement.check(everything, in: connection)) }
-      for statement in TrafficChecks.all { checks.append(try statement.check(in: connection)) }
-      checks.append(try TrafficChecks.finals.check(everything, in: connection))
-      let finality = try finality(connection)
+    var checks = try compareSums()
+    let (traffic, finality) = try compareServes()
+    checks += traffic
+    return try pool.snapshot { connection throws(PostgresError) in
       if let tally { checks += try tally.checks(in: connection) }
       return Reconciliation(
         checks: checks, notConsumed: try notConsumed(connection),
         parked: try count("SELECT count(*) FROM click_tracking.parked", connection),
         waiting: try count("SELECT count(*) FROM billing.waiting", connection),
         suspense: try count("SELECT count(*) FROM billing.suspense", connection),
-        reserved: try reserved(connection), finality: finality)
+        reserved: try reserved(connection), finality: finality,
+        sealedUntil: try SealedHead.read(in: connection).sealedUntil)
+    }
+  }
+
+  /// Whatever is compared by sums, each comparison in a snapshot of its own.
+  func compareSums() throws(PostgresError) -> [ReconciliationCheck] {
+    var checks: [ReconciliationCheck] = []
+    for statement in PipelineChecks.all + MoneyChecks.all + TrafficChecks.sums + SealChecks.all {
+      checks.append(
+        try pool.snapshot { connection throws(PostgresError) in
+          try ReconciliationStatement.choosePlans(connection)
+          return try statement.check(SealedHead.read(in: connection), in: connection)
+        })
+    }
+    return checks
+  }
+
+  /// Whatever is compared serve by serve, piece by piece.
+  private func compareServes() throws(PostgresError) -> ([ReconciliationCheck], Finality) {
+    let statements = TrafficChecks.ofServes + TrafficChecks.ofServesApart
+    var checks = statements.map { ReconciliationCheck(rule: $0.rule, name: $0.name, compared: 0, differences: 0) }
+    let (head, sealed) = try pool.snapshot { connection throws(PostgresError) in
+      (try SealedHead.read(in: connection), try Finality.sealed(in: connection))
+    }
+    var finality = sealed
+    for piece in try pool.snapshot({ connection throws(PostgresError) in try ServePieces.open(head, in: connection) }) {
+      for (index, statement) in statements.enumerated() {
+        let found = try compare(piece) { connection throws(PostgresError) in try statement.check(piece, in: connection)
+        }
+        if let found { checks[index].add(found) }
+      }
+      let counted = try compare(piece) { connection throws(PostgresError) in try Finality.of(piece, in: connection) }
+      if let counted { finality.add(counted) }
+    }
+    return (checks, finality)
+  }
+
+  /// In a snapshot in which the piece is open: what has been sealed meanwhile may be gone.
+  private func compare<Result>(
+    _ piece: ServeRange, _ body: (PostgresConnection) throws(PostgresError) -> Result
+  ) throws(PostgresError) -> Result? {
+    try pool.snapshot { connection throws(PostgresError) in
+      guard try SealedHead.read(in: connection).openFrom.milliseconds <= piece.from else { return nil }
+      try ReconciliationStatement.choosePlans(connection)
+      return try body(connection)
     }
   }
 
@@ -64,29 +103,5 @@ package struct Reconciler: Sendable {
       list.append(NotConsumed(topic: topic, consumer: consumer, sequences: sequences))
     }
     return list
-  }
-
-  /// A serve is final once the watermark of impressions has passed the last moment at which one could arrive, by the
-  /// windows that were in force for it. Where no tracker has noted its windows nothing is final, and nobody knows when.
-  private func finality(_ connection: PostgresConnection) throws(PostgresError) -> Finality {
-    let sql = """
-      WITH serves AS (
-        SELECT d.serve_id, d.expires_at + w.late AS final_at,
-          coalesce(d.expires_at + w.late <= p.watermark, false) AS is_final,
-          EXISTS (SELECT FROM impression_tracking.impression i WHERE i.serve_id = d.serve_id) AS is_seen
-        FROM ad_selection.decision d LEFT JOIN impression_tracking.partition p USING (partition)
-        LEFT JOIN impression_tracking.late_window w
-          ON w.partition = d.partition AND d.serve_id >= w.first_id AND d.serve_id < w.next_id
-        WHERE d.reason IN (\(DecisionReason.liveFills.numbers)) AND NOT d.is_test
-      )
-      SELECT count(*), count(*) FILTER (WHERE is_final), count(*) FILTER (WHERE is_final AND is_seen),
-        count(*) FILTER (WHERE is_final AND NOT is_seen), max(final_at) FILTER (WHERE NOT is_final) FROM serves
-      """
-    guard let row = try connection.query(sql).first else {
-      return Finality(serves: 0, final: 0, impressions: 0, expired: 0, finalBy: nil)
-    }
-    return Finality(
-      serves: try row.decode(0), final: try row.decode(1), impressions: try row.decode(2), expired: try row.decode(3),
-      finalBy: try row.decode(4))
   }
 }

@@ -22,6 +22,15 @@ package struct ReconciliationCheck: Hashable, Sendable {
     self.examples = examples
   }
 
+  /// Takes what the same comparison of another range came to.
+  mutating func add(_ other: ReconciliationCheck) {
+    compared += other.compared
+    differences += other.differences
+    examples = Array((examples + other.examples).prefix(Self.examplesMaximum))
+  }
+
+  private static let examplesMaximum = 5
+
   /// Nothing compared says nothing: it is not "0 differences".
   var verdict: String { compared == 0 && differences == 0 ? "nothing compared" : TextTable.grouped(differences) }
 
@@ -70,7 +79,7 @@ package struct Finality: Hashable, Sendable {
 /// A comparison that came to its end, and when.
 package struct FinishedReconciliation: Sendable {
   package var reconciliation: Reconciliation
-  /// When its snapshot was taken: what it says is of this moment.
+  /// When it began: what it says is of this moment or a later one.
   package var startedAt: Timestamp
   package var finishedAt: Timestamp
 
@@ -82,7 +91,7 @@ package struct FinishedReconciliation: Sendable {
   }
 }
 
-/// The comparison of all accounts (I3, I5, I6, I7, I8), made in one snapshot.
+/// The comparison of all accounts (I3, I5, I6, I7, I8).
 package struct Reconciliation: Sendable {
   package var checks: [ReconciliationCheck]
   package var notConsumed: [NotConsumed]
@@ -95,6 +104,8 @@ package struct Reconciliation: Sendable {
   /// Budget in allotments that have not ended, not yet charged: by currency, in nanos.
   package var reserved: [(currency: String, nanos: Int128)]
   package var finality: Finality
+  /// Of days before this moment the sums are compared, and not the rows; nil where no day is sealed.
+  package var sealedUntil: Timestamp?
 
   package var differences: Int64 { checks.reduce(0) { $0 + $1.differences } }
   /// True when something was compared and nothing differs.
@@ -124,6 +135,7 @@ package struct Reconciliation: Sendable {
         "inFlight": .integer(finality.inFlight), "impressions": .integer(finality.impressions),
         "expired": .integer(finality.expired), "finalBy": .optional(finality.finalBy?.utcText),
       ],
+      "sealedUntil": .optional(sealedUntil?.utcText),
     ]
   }
 
@@ -145,6 +157,7 @@ package struct Reconciliation: Sendable {
     lines += "in suspense: \(TextTable.grouped(suspense)); "
     lines += "reserved budget: \(money.isEmpty ? "none" : money.joined(separator: ", "))\n"
     lines += finality.text + "\n"
+    if let sealedUntil { lines += "days before \(sealedUntil.utcText) are sealed: their sums are compared\n" }
     return lines
       + (isClean ? "0 differences\n" : differences == 0 ? "nothing compared\n" : "\(differences) differences\n")
   }

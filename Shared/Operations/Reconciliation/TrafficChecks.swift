@@ -12,35 +12,45 @@ enum TrafficChecks {
     decisions("clicks", rows: "click_tracking.click"),
   ]
 
-  /// Of everything there is.
-  static let all = [
-    lives, testTraffic, keylessCounts,
-    counts("requests", "ad_selection.all_count", "requests", countedRequests, "true"),
+  /// Further ones of a range of serves, which passes at what is new leave out.
+  static let ofServesApart = [lives, testTraffic, finals]
+
+  /// Further ones of serves that are to be sealed.
+  static let ofSealing = [
+    consumption("impressions", rows: "impression_tracking.impression"),
+    consumption("clicks", rows: "click_tracking.click"),
+  ]
+
+  /// Sums of everything there is.
+  static let sums = [
+    keylessCounts,
+    counts("requests", "ad_selection", "requests", countedRequests, "true"),
     counts(
-      "impressions", "impression_tracking.all_count", "events", countedImpressions,
+      "impressions", "impression_tracking", "events", countedImpressions,
       "kind = \(RecordedKind.viewed.number)"),
-    counts("clicks", "click_tracking.all_count", "events", countedClicks, "kind = \(TapKind.click.number)"),
+    counts("clicks", "click_tracking", "events", countedClicks, "kind = \(TapKind.click.number)"),
   ]
 
   /// Requests of the batches that ad selection has counted: counts are written later than batches.
   private static let countedRequests = """
     (SELECT d.partition, d.app, d.is_test FROM ad_selection.decision d
       JOIN ad_selection.counted c USING (partition)
-      WHERE NOT ad_selection.is_without_app_key(d.reason) AND d.batch_number <= c.batch_number) AS counted_requests
+      WHERE d.serve_id >= $1 AND NOT ad_selection.is_without_app_key(d.reason) AND d.batch_number <= c.batch_number) AS counted_requests
     """
 
-  /// Those without their app's key count for no app (M1, A1). Days whose decisions retention took are not compared.
+  /// Those without their app's key count for no app (M1, A1).
   private static let keylessCounts = ReconciliationStatement(
     rule: "M6", name: "requests without their app's key: counts per day are the rows",
+    borders: [.serve],
     sql: """
       WITH stored AS (
         SELECT d.partition, public.day_of(d.serve_id) AS day, d.reason, count(*) AS rows
         FROM ad_selection.decision d JOIN ad_selection.counted c USING (partition)
-        WHERE ad_selection.is_without_app_key(d.reason) AND d.batch_number <= c.batch_number
+        WHERE d.serve_id >= $1 AND ad_selection.is_without_app_key(d.reason) AND d.batch_number <= c.batch_number
         GROUP BY 1, 2, 3
       ), counted AS (
         SELECT partition, day, reason, requests AS counted FROM ad_selection.keyless_count
-        WHERE day >= public.day_of((SELECT serve_id FROM ad_selection.decision ORDER BY serve_id LIMIT 1))
+        WHERE day >= public.day_of($1)
       ), compared AS (
         SELECT partition, day, reason, coalesce(counted, 0) AS counted, coalesce(rows, 0) AS rows
         FROM counted FULL JOIN stored USING (partition, day, reason)
@@ -55,13 +65,15 @@ enum TrafficChecks {
   /// Impressions of the batches that impression tracking has counted.
   private static let countedImpressions = """
     (SELECT i.partition, i.app, i.is_test FROM impression_tracking.impression i
-      JOIN impression_tracking.counted c USING (partition) WHERE i.batch_number <= c.batch_number) AS counted_impressions
+      JOIN impression_tracking.counted c USING (partition)
+      WHERE i.serve_id >= $1 AND i.batch_number <= c.batch_number) AS counted_impressions
     """
 
   /// Clicks of the batches that click tracking has counted.
   private static let countedClicks = """
     (SELECT k.partition, k.app, k.is_test FROM click_tracking.click k
-      JOIN click_tracking.counted c USING (partition) WHERE k.batch_number <= c.batch_number) AS counted_clicks
+      JOIN click_tracking.counted c USING (partition)
+      WHERE k.serve_id >= $1 AND k.batch_number <= c.batch_number) AS counted_clicks
     """
 
   /// What billing has taken has one fate each: charged, unfunded, free (why), waiting or suspense, and nothing else has one.
@@ -72,29 +84,57 @@ enum TrafficChecks {
       rule: "I7a", name: "\(name): accepted and taken by billing = charged + unfunded + free + waiting + suspense",
       sql: """
         WITH accepted AS (
-          SELECT a.serve_id, a.\(price) AS price, \(hash) AS id_hash FROM \(rows) a
+          SELECT a.serve_id, a.\(price) AS price, \(hash) AS id_hash, \(developer("a.\(price)")) AS developer
+          FROM \(rows) a
           JOIN billing.input i ON i.partition = a.partition AND i.topic = 'ads.\(name).accepted'
           WHERE NOT a.is_test AND a.sequence <= i.consumed_sequence AND a.serve_id >= $1 AND a.serve_id < $2
         ), fates AS (
-          SELECT serve_id, id_hash, price, fate::text FROM billing.charge
-          WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
-          UNION ALL SELECT serve_id, id_hash, price, 'waiting' FROM billing.waiting
-          WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
-          UNION ALL SELECT serve_id, id_hash, price, 'suspense' FROM billing.suspense
-          WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
+          SELECT serve_id, id_hash, price, fate::text, CASE fate WHEN \(ChargeFate.charged.number) THEN price ELSE 0 END = amount
+              AS is_whole, developer_amount AS developer,
+            fate IN (\([ChargeFate.charged, .unfunded].numbers)) AS is_paid
+          FROM billing.charge WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
+          UNION ALL SELECT serve_id, id_hash, price, 'waiting', true, 0, NULL FROM billing.waiting WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
+          UNION ALL SELECT serve_id, id_hash, price, 'suspense', true, 0, NULL
+          FROM billing.suspense WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
         ), compared AS (
-          SELECT serve_id, a.price, f.price AS charged_price, f.fate
+          SELECT serve_id, a.price, f.price AS charged_price, f.fate,
+            f.is_whole AND (f.is_paid IS NULL OR f.developer = CASE WHEN f.is_paid THEN a.developer ELSE 0 END) AS is_whole
           FROM accepted a FULL JOIN fates f USING (serve_id, id_hash)
         ), faults AS (
           SELECT CASE WHEN fate IS NULL THEN format('%s is accepted and has no fate', serve_id)
             WHEN price IS NULL THEN format('%s has a fate and was not accepted', serve_id)
+            WHEN price = charged_price AND NOT is_whole THEN format('%s: its charge is not its price, or wrongly split', serve_id)
             ELSE format('%s: price %s in its token, %s in its charge, fate %s', serve_id, price, charged_price, fate)
           END AS example
-          FROM compared WHERE price IS DISTINCT FROM charged_price OR fate IS NULL OR fate = '\(ChargeFate.drawing.number)'
+          FROM compared WHERE price IS DISTINCT FROM charged_price OR fate IS NULL OR NOT is_whole OR fate = '\(ChargeFate.drawing.number)'
         )
         SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
           ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
         """)
+  }
+
+  /// Billing has taken all of a range's accepted rows.
+  private static func consumption(_ name: String, rows: String) -> ReconciliationStatement {
+    ReconciliationStatement(
+      rule: "I7a", name: "\(name): billing has taken what was accepted",
+      sql: """
+        WITH last AS (
+          SELECT partition, count(*) AS rows, max(sequence) AS sequence FROM \(rows)
+          WHERE serve_id >= $1 AND serve_id < $2 GROUP BY partition
+        ), faults AS (
+          SELECT format('partition %s: accepted up to %s, taken up to %s', l.partition, l.sequence, i.consumed_sequence)
+            AS example
+          FROM last l LEFT JOIN billing.input i ON i.partition = l.partition AND i.topic = 'ads.\(name).accepted'
+          WHERE l.sequence > coalesce(i.consumed_sequence, 0)
+        )
+        SELECT coalesce((SELECT sum(rows) FROM last), 0)::bigint, (SELECT count(*) FROM faults),
+          ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
+        """)
+  }
+
+  /// The developer's part of a price, rounded half up (B2), in integers that do not overflow.
+  private static func developer(_ price: String) -> String {
+    "(\(price) / 10000 * a.share_basis_points + (\(price) % 10000 * a.share_basis_points + 5000) / 10000)"
   }
 
   private static let terms = [
@@ -157,14 +197,16 @@ enum TrafficChecks {
     sql: """
       WITH faults AS (
         SELECT format('%s: seen at %s, its life ended at %s', serve_id, event_time, expires_at) AS example
-        FROM impression_tracking.impression WHERE event_time > expires_at
+        FROM impression_tracking.impression WHERE serve_id >= $1 AND serve_id < $2 AND event_time > expires_at
         UNION ALL
         SELECT format('%s: a billable click without an impression', c.serve_id) FROM click_tracking.click c
-        WHERE c.verdict = \(ClickVerdict.billable.number) AND NOT EXISTS (
-          SELECT FROM impression_tracking.impression i WHERE i.serve_id = c.serve_id)
+        WHERE c.serve_id >= $1 AND c.serve_id < $2 AND c.verdict = \(ClickVerdict.billable.number) AND NOT EXISTS (
+          SELECT FROM impression_tracking.impression i
+          WHERE i.serve_id = c.serve_id AND i.serve_id >= $1 AND i.serve_id < $2)
       )
-      SELECT (SELECT count(*) FROM impression_tracking.impression)
-        + (SELECT count(*) FROM click_tracking.click WHERE verdict = \(ClickVerdict.billable.number)),
+      SELECT (SELECT count(*) FROM impression_tracking.impression WHERE serve_id >= $1 AND serve_id < $2) + (
+          SELECT count(*) FROM click_tracking.click
+          WHERE serve_id >= $1 AND serve_id < $2 AND verdict = \(ClickVerdict.billable.number)),
         (SELECT count(*) FROM faults), ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
       """)
 
@@ -173,23 +215,30 @@ enum TrafficChecks {
     sql: """
       WITH faults AS (
         SELECT format('%s is test traffic and has a charge', c.serve_id) AS example
-        FROM billing.charge c JOIN ad_selection.decision d USING (serve_id) WHERE d.is_test
+        FROM billing.charge c JOIN ad_selection.decision d USING (serve_id)
+        WHERE d.is_test AND c.serve_id >= $1 AND c.serve_id < $2
+          AND d.serve_id >= $1 AND d.serve_id < $2
       )
-      SELECT (SELECT count(*) FROM billing.charge), (SELECT count(*) FROM faults),
+      SELECT (SELECT count(*) FROM billing.charge WHERE serve_id >= $1 AND serve_id < $2), (SELECT count(*) FROM faults),
         ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
       """)
 
   /// The counts per minute, on which all reports stand, are the rows themselves.
   private static func counts(
-    _ name: String, _ minutes: String, _ column: String, _ rows: String, _ condition: String
+    _ name: String, _ service: String, _ column: String, _ rows: String, _ condition: String
   ) -> ReconciliationStatement {
     ReconciliationStatement(
-      rule: "M6", name: "\(name): counts per minute are the rows",
+      rule: "M6", name: "\(name): counts per minute are the rows", borders: [.serve, .minute],
       sql: """
         WITH counted AS (
-          SELECT partition, app, is_test, sum(\(column)) AS counted FROM \(minutes) WHERE \(condition) GROUP BY 1, 2, 3
+          SELECT partition, app, is_test, sum(\(column)) AS counted FROM \(service).all_count
+          WHERE \(condition) AND minute >= $2 GROUP BY 1, 2, 3
         ), stored AS (
-          SELECT partition, app, is_test, count(*) AS rows FROM \(rows) GROUP BY 1, 2, 3
+          SELECT partition, app, is_test, sum(rows) AS rows FROM (
+            SELECT partition, app, is_test, count(*) AS rows FROM \(rows) GROUP BY 1, 2, 3
+            UNION ALL
+            SELECT partition, app, is_test, rows FROM sealed.count_ahead WHERE service = '\(service)'
+          ) AS parts GROUP BY 1, 2, 3
         ), compared AS (
           SELECT partition, app, is_test, coalesce(counted, 0) AS counted, coalesce(rows, 0) AS rows
           FROM counted FULL JOIN stored USING (partition, app, is_test)

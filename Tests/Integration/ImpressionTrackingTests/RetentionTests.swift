@@ -54,6 +54,7 @@ import Testing
     try partition.connection.executeScript(
       """
       UPDATE impression_tracking.batch SET committed_at = now() - interval '10 days' WHERE batch_number <> 5;
+      INSERT INTO sealed.batch VALUES ('impression_tracking', 7, 6);
       INSERT INTO impression_tracking.rejected (partition, topic, record_offset, batch_number, arrival, reason, detail,
         value_length, value_hash) SELECT 7, 'ads.impressions', n, n, now(), 68, '', 0, '' FROM generate_series(1, 6) AS n;
       INSERT INTO impression_tracking.gap_request (partition, topic, sequence, noticed_at)

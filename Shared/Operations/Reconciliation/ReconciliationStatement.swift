@@ -1,0 +1,75 @@
+internal import AdCore
+internal import Postgres
+
+/// A comparison as SQL: its answer is one row of how many rows were compared, how many differ, and examples.
+struct ReconciliationStatement: Sendable {
+  let rule: String
+  let name: String
+  let sql: String
+  /// Its parameters, $1 and on, where it reads what is open and adds the sums of what is sealed.
+  let borders: [SealedHead.Border]
+
+  init(rule: String, name: String, borders: [SealedHead.Border] = [], sql: String) {
+    self.rule = rule
+    self.name = name
+    self.sql = sql
+    self.borders = borders
+  }
+
+  /// For the transaction that compares. Tables that have just grown have no statistics yet: the planner takes a range of
+  /// them for a few rows and would pass at every pair (seen: over 30 s for 9,300 rows). And compiling takes longer than
+  /// running.
+  static func choosePlans(_ connection: PostgresConnection) throws(PostgresError) {
+    for setting in ["enable_nestloop", "jit"] { try connection.execute(sql: "SET LOCAL \(setting) = off") }
+  }
+
+  /// - Parameter head: read in the same snapshot.
+  func check(_ head: SealedHead, in connection: PostgresConnection) throws(PostgresError) -> ReconciliationCheck {
+    try check(borders.map(head.parameter), in: connection)
+  }
+
+  /// Of a range of serves: $1 and $2.
+  func check(_ range: ServeRange, in connection: PostgresConnection) throws(PostgresError) -> ReconciliationCheck {
+    try check(range.parameters, in: connection)
+  }
+
+  private func check(
+    _ parameters: [any PostgresValue], in connection: PostgresConnection
+  ) throws(PostgresError) -> ReconciliationCheck {
+    guard let row = try connection.query(sql, parameters).first else {
+      throw PostgresError(.undecodable, "a comparison has no answer")
+    }
+    let examples: [String]? = try row.decode(2)
+    return ReconciliationCheck(
+      rule: rule, name: name, compared: try row.decode(0), differences: try row.decode(1), examples: examples ?? [])
+  }
+}
+
+/// Rows that are numbered by partition and batch, read from behind the last sealed batch on, by their key.
+enum UnsealedBatches {
+  /// A WITH of the partitions that a table has, whose key begins with the partition, and of the sealed batch of each;
+  /// further parts follow it.
+  static func places(_ table: String, service: String) -> String {
+    """
+    WITH RECURSIVE numbers AS (
+      (SELECT partition FROM \(table) ORDER BY partition LIMIT 1)
+      UNION ALL
+      SELECT (SELECT t.partition FROM \(table) t WHERE t.partition > n.partition ORDER BY t.partition LIMIT 1)
+      FROM numbers n WHERE n.partition IS NOT NULL
+    ), places AS MATERIALIZED (
+      SELECT n.partition, coalesce(s.batch_number, -1) AS sealed FROM numbers n
+      LEFT JOIN sealed.batch s ON s.service = '\(service)' AND s.partition = n.partition WHERE n.partition IS NOT NULL
+    )
+    """
+  }
+
+  /// The rows, for a FROM behind ``places(_:service:)``. A subquery that stays one: each partition's rows are found by the
+  /// key, and not by reading all.
+  static func rows(_ table: String, as name: String) -> String {
+    """
+    places CROSS JOIN LATERAL (
+      SELECT * FROM \(table) r WHERE r.partition = places.partition AND r.batch_number > places.sealed OFFSET 0
+    ) AS \(name)
+    """
+  }
+}

@@ -1,0 +1,49 @@
+internal import AdCore
+internal import Postgres
+
+/// The open days, cut into pieces that are compared in a moment each.
+enum ServePieces {
+  /// Of the largest of a day's tables: about 200,000 rows.
+  private static let pieceBytes: Int64 = 64 << 20
+  private static let dayMilliseconds: Int64 = 86_400_000
+  private static let piecesOfDayMaximum: Int64 = 288
+  /// Whose rows are compared serve by serve.
+  static let tables = [
+    "ad_selection.decision_row", "impression_tracking.impression_row", "click_tracking.click_row", "billing.charge",
+  ]
+
+  /// Days whose tables have rows, from the border on, in their order.
+  static func open(_ head: SealedHead, in connection: PostgresConnection) throws(PostgresError) -> [ServeRange] {
+    var pieces: [ServeRange] = []
+    for day in try days(from: head.openFrom.milliseconds, in: connection) where day.bytes > 0 {
+      pieces += Self.pieces(ServeRange(from: day.from, to: day.from + dayMilliseconds), bytes: day.bytes)
+    }
+    return pieces
+  }
+
+  static func pieces(_ range: ServeRange, bytes: Int64) -> [ServeRange] {
+    let count = min(max(bytes / pieceBytes, 1), piecesOfDayMaximum)
+    let length = range.to - range.from
+    return (0..<count).map { index in
+      ServeRange(from: range.from + length * index / count, to: range.from + length * (index + 1) / count)
+    }
+  }
+
+  /// Days that have tables, and how large the largest of them is.
+  static func days(
+    from first: Int64, in connection: PostgresConnection
+  ) throws(PostgresError) -> [(from: Int64, bytes: Int64)] {
+    let sql = """
+      SELECT (to_date(right(c.relname, 8), 'YYYYMMDD') - date '1970-01-01')::bigint * 86400000 AS first,
+        max(pg_relation_size(c.oid))::bigint
+      FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+      WHERE i.inhparent = ANY ($1::text[]::regclass[]) GROUP BY 1 ORDER BY 1
+      """
+    var days: [(from: Int64, bytes: Int64)] = []
+    for row in try connection.query(sql, [tables]) {
+      let day: Int64 = try row.decode(0)
+      if day >= first { days.append((from: day, bytes: try row.decode(1) ?? 0)) }
+    }
+    return days
+  }
+}

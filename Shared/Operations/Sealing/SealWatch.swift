@@ -1,0 +1,94 @@
+internal import AdCore
+package import Postgres
+package import Runtime
+internal import Synchronization
+
+/// Seals days while the console runs, and is loud about a day that cannot be sealed: its rows stay, and fill the disk.
+package final class SealWatch: Sendable {
+  package static let sealedUntil = MetricDeclaration.gauge(
+    "handbill_sealed_until_timestamp_seconds",
+    help: "The rows of days before may be dropped: their sums are kept. In seconds since 1970.")
+  package static let unsealedDays = MetricDeclaration.gauge(
+    "handbill_unsealed_days",
+    help: """
+      Days that could be sealed by now and are not: because accounts differ, or because something is still to come of \
+      them.
+      """,
+    labels: ["reason"])
+  /// Every metric that it shows.
+  package static let metrics = [sealedUntil, unsealedDays]
+
+  /// Between two looks.
+  private static let pauseMilliseconds: Int64 = 600_000
+
+  private let sealer: DaySealer
+  private let context: ServiceContext
+  private let until = Mutex<Timestamp?>(nil)
+
+  private init(sealer: DaySealer, context: ServiceContext) {
+    self.sealer = sealer
+    self.context = context
+  }
+
+  /// Starts on a thread of its own, until the service stops.
+  ///
+  /// - Parameter pool: connections that may write the schema `sealed`.
+  package static func start(pool: PostgresPool, context: ServiceContext) {
+    let watch = SealWatch(sealer: DaySealer(pool), context: context)
+    context.metrics.sample(sealedUntil) { watch.until.withLock { $0.map { Double($0.milliseconds) / 1_000 } } }
+    context.lifeCycle.startRounds("sealing") { watch.run(rest: $0) }
+  }
+
+  private func run(rest: (Int64) -> Bool) {
+    var pause: Int64
+    repeat {
+      // A day that is sealed may be followed by one that is long over.
+      pause = sealNext() ? 0 : Self.pauseMilliseconds
+    } while rest(pause)
+  }
+
+  /// Whether there may be another one to seal.
+  private func sealNext() -> Bool {
+    let logger = context.logger.named("sealing")
+    do throws(PostgresError) {
+      let result = try sealer.sealNext(now: context.clock.now)
+      tell(result, to: logger)
+      if case .sealed = result { return true }
+    } catch {
+      logger.limited(.warning, key: "seal", "no day could be sealed", ["error": .text(error.description)])
+    }
+    return false
+  }
+
+  private func tell(_ result: DaySealer.Result, to logger: Logger) {
+    var (differing, waiting): (Int64, Int64) = (0, 0)
+    switch result {
+    case .sealed(let until):
+      self.until.withLock { $0 = until }
+      logger.notice("a day was sealed", ["until": .text(until.utcText)])
+    case .nothingDue(let until): self.until.withLock { $0 = until }
+    case .busy: return
+    case .notYet(let day, let due, let obstacles):
+      waiting = due
+      logger.limited(
+        due > 1 ? .error : .notice, key: "waits",
+        "a day is not sealed yet and its rows are kept: bring what is behind up to date, and settle what waits",
+        ["day": .text(day.utcText), "because": .text(obstacles.joined(separator: "; "))])
+    case .differs(let day, let due, let checks):
+      differing = due
+      for check in checks {
+        logger.limited(
+          .error, key: "differs-\(check.rule)-\(check.name)",
+          "a day cannot be sealed, since accounts differ, and its rows are kept: find the cause with 'handbill reconcile' "
+            + "and 'handbill explain', pay nobody until it is known",
+          [
+            "day": .text(day.utcText), "rule": .text(check.rule), "check": .text(check.name),
+            "differences": LogValue(Int(check.differences)),
+            "examples": .text(check.examples.joined(separator: "; ")),
+          ])
+      }
+    }
+    context.metrics.gauge(Self.unsealedDays, ["reason": "difference"]).set(Double(differing))
+    context.metrics.gauge(Self.unsealedDays, ["reason": "waits"]).set(Double(waiting))
+  }
+}
