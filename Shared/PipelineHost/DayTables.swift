@@ -108,7 +108,7 @@ package struct DayTables: Sendable {
 
   private func tell(_ unsealed: [String: Int], _ context: ServiceContext) {
     for (table, days) in unsealed {
-      context.metrics.gauge(HostMetrics.daysNotDropped, ["table": table]).set(Double(days))
+      context.metrics.gauge(HostMetrics.retentionBacklog, ["table": table]).set(Double(days))
       guard days > 0 else { continue }
       context.logger.named("day-tables").error(
         "days beyond retention are not sealed, and stay: see why in the console's log, logger sealing, and start a console "

@@ -43,13 +43,14 @@ package enum HostMetrics {
   package static let timerRefusals = MetricDeclaration.counter(
     "handbill_timer_refusals_total", help: "Things due without a record that the database refused and that were left.")
 
-  package static let daysNotDropped = MetricDeclaration.gauge(
-    "handbill_days_not_dropped", help: "Days beyond retention that stay because they are not sealed.", labels: ["table"]
+  package static let retentionBacklog = MetricDeclaration.gauge(
+    "handbill_retention_backlog", help: "Days beyond retention that stay because they are not sealed.",
+    labels: ["table"]
   )
 
   package static let declarations = [
     records, batches, batchRecords, batchSeconds, duplicateRounds, bisections, reopenings, partitionsOpen,
     partitionsStopped, lag, watermarkAge, producerRebuilds, unsentAnswers, lost, timerRefusals,
-    daysNotDropped,
+    retentionBacklog,
   ]
 }

@@ -8,15 +8,15 @@ package final class SealWatch: Sendable {
   package static let sealedUntil = MetricDeclaration.gauge(
     "handbill_sealed_until_timestamp_seconds",
     help: "The rows of days before may be dropped: their sums are kept. In seconds since 1970.")
-  package static let unsealedDays = MetricDeclaration.gauge(
-    "handbill_unsealed_days",
+  package static let sealBacklog = MetricDeclaration.gauge(
+    "handbill_seal_backlog",
     help: """
       Days that could be sealed by now and are not: because accounts differ, or because something is still to come of \
       them.
       """,
     labels: ["reason"])
   /// Every metric that it shows.
-  package static let metrics = [sealedUntil, unsealedDays]
+  package static let metrics = [sealedUntil, sealBacklog]
 
   /// Between two looks.
   private static let pauseMilliseconds: Int64 = 600_000
@@ -88,7 +88,7 @@ package final class SealWatch: Sendable {
           ])
       }
     }
-    context.metrics.gauge(Self.unsealedDays, ["reason": "difference"]).set(Double(differing))
-    context.metrics.gauge(Self.unsealedDays, ["reason": "waits"]).set(Double(waiting))
+    context.metrics.gauge(Self.sealBacklog, ["reason": "difference"]).set(Double(differing))
+    context.metrics.gauge(Self.sealBacklog, ["reason": "waits"]).set(Double(waiting))
   }
 }
