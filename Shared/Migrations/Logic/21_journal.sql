@@ -14,7 +14,7 @@ BEGIN
   ), ready AS (
     DELETE FROM billing.waiting w
     USING unnest(readied) AS r
-    WHERE w.partition = batch.partition AND w.batch_number = r.batch_number AND w.position = r.place
+    WHERE w.partition = batch.partition AND w.batch_number = r.batch_number AND w.position = r.position
     RETURNING w.*, r.fate AS new_fate, r.version AS new_version
   ), waits AS (
     INSERT INTO billing.waiting (serve_id, kind, id_hash, partition, batch_number, sequence, event_time, arrival, fate,

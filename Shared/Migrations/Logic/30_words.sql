@@ -24,11 +24,11 @@ DECLARE
   length text;
 BEGIN
   FOR column_name, vocabulary IN VALUES
-    ('public.terms.device', 'device'), ('public.terms.size', 'ad_size'),
     ('ad_selection.decision_row.device', 'device'), ('ad_selection.decision_row.size', 'ad_size'),
     ('ad_selection.decision_row.outcome', 'outcome'), ('ad_selection.decision_row.reason', 'decision_reason'),
     ('ad_selection.decision_row.error', 'ad_error'), ('ad_selection.decision_row.excluded_reasons', 'no_serve_reason'),
-    ('ad_selection.decision_row.paid_ads', 'paid_ads_state'), ('ad_selection.creative.image_sizes', 'ad_size'), ('ad_selection.creative.action', 'ad_action'),
+    ('ad_selection.decision_row.paid_ads', 'paid_ads_state'), ('ad_selection.creative.image_sizes', 'ad_size'),
+    ('ad_selection.creative.action', 'ad_action'),
     ('ad_selection.decision.device', 'device'), ('ad_selection.decision.size', 'ad_size'),
     ('ad_selection.decision.outcome', 'outcome'), ('ad_selection.decision.reason', 'decision_reason'),
     ('ad_selection.decision.error', 'ad_error'), ('ad_selection.decision.image_sizes', 'ad_size'),
@@ -63,6 +63,7 @@ BEGIN
     ('billing.waiting.kind', 'charge_kind'), ('billing.waiting.fate', 'charge_fate'),
     ('billing.waiting.device', 'device'), ('billing.waiting.size', 'ad_size'),
     ('billing.suspense.kind', 'charge_kind'),
+    ('sealed.revenue_ahead.kind', 'charge_kind'), ('sealed.revenue_ahead.fate', 'charge_fate'),
     ('billing.minute_revenue.kind', 'charge_kind'), ('billing.minute_revenue.fate', 'charge_fate'),
     ('billing.minute_revenue.device', 'device'), ('billing.minute_revenue.size', 'ad_size'),
     ('ad_selection.rejected.reason', 'rejection_reason'), ('impression_tracking.rejected.reason', 'rejection_reason'),
