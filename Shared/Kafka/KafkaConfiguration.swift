@@ -21,10 +21,12 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible {
   /// The most bytes that a producer has in flight: keys, values and headers, and what librdkafka keeps beside them.
   package var bytesInFlightMaximum = 24 << 20
   /// With so many bytes of values ahead of its reader a consumer asks for no more, in KiB; what was asked for still comes.
-  package var consumerQueueKibibytesMaximum = 4_096
+  /// librdkafka looks again a second later at the latest, and often not before: this and the number of records must last
+  /// a busy reader for a second, else it stands still for what is left of it.
+  package var consumerQueueKibibytesMaximum = 24 << 10
   /// With so many records ahead of its reader a consumer asks for no more: librdkafka keeps a structure for each, however
   /// small it is.
-  package var consumerQueueRecordsMaximum = 10_000
+  package var consumerQueueRecordsMaximum = 100_000
   /// How long a broker holds a question for records that it does not have yet, in ms; the embedded one always does.
   package var fetchWaitMillisecondsMaximum = 100
   /// The most bytes in an answer of a broker, but for a first batch that is longer; nobody is asked twice at once.
