@@ -34,9 +34,8 @@ enum ConsoleMain: Service {
     help: "The port on which pages and API are served; 0 takes a free one and logs it.")
   static let role = ConfigurationKey<String>.text(
     "HANDBILL_CONSOLE_ROLE", default: "handbill_console",
-    help:
-      "The database role that the console takes on: it reads everything and writes only marks of anomalies and sums of sealed days; 'none' "
-      + "takes on none.")
+    help: "The database role that the console takes on: it reads everything and writes only marks of anomalies and "
+      + "sums of sealed days; 'none' takes on none.")
 
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)

@@ -31,7 +31,7 @@ public struct FrozenTerms: Hashable, Sendable {
     isTest = terms.isTest
   }
 
-  /// What is hashed: the fields in their order, between slashes, which no name contains. `public.terms_hash` in the
+  /// What is hashed: the fields in their order, between slashes, which no name contains. `public.terms_name` in the
   /// database makes the same.
   var canonicalText: String {
     let names = [app.text, developer.text, advertiser.text, campaign.text, ad.text]

@@ -88,7 +88,7 @@ enum ServeFields {
   }
 
   private static func requiredSizes(_ bits: JSONValue) -> JSONValue {
-    bits.integerValue.map { .list(StoredMeaning.sizes(ofBits: $0).map { .text($0) }) } ?? .null
+    bits.integerValue.map { .list(StoredMeaning.requiredSizes($0).map { .text($0) }) } ?? .null
   }
 
   private static func images(_ row: JSONValue) -> JSONValue {

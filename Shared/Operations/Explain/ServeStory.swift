@@ -118,7 +118,7 @@ struct ServeStory {
   private func auction(_ row: StoredRow) -> [String] {
     guard row.has("paid_ads") else { return [] }
     let catalog = row.has("catalog_change") ? "after its change \(row.number("catalog_change"))" : "while it changed"
-    let sizes = StoredMeaning.sizes(ofBits: row.number("required_sizes")).joined(separator: ", ")
+    let sizes = StoredMeaning.requiredSizes(row.number("required_sizes")).joined(separator: ", ")
     let segments = row.list("segments").compactMap(\.textValue).joined(separator: ", ")
     return [
       "The auction was held on the catalogue \(catalog); \(StoredMeaning.paidAds(row.number("paid_ads")).words); "

@@ -59,9 +59,9 @@ extension StoredMeaning {
     return StoredMeaning(size?.name ?? "unknown", nil, size?.name ?? "an unknown size")
   }
 
-  /// The sizes that have their bits set, by name.
-  static func sizes(ofBits bits: Int64) -> [String] {
-    AdSize.allCases.filter { bits & (1 << Int64($0.rawValue)) != 0 }.map(\.name)
+  /// The names of a set of sizes.
+  static func requiredSizes(_ bits: Int64) -> [String] {
+    SizeBits(bits: Int32(truncatingIfNeeded: bits)).sizes.map(\.name)
   }
 
   static func paidAds(_ number: Int64) -> StoredMeaning { of(PaidAdsState.self, number) }

@@ -6,8 +6,8 @@ internal import Runtime
 /// transaction of their own: whoever else stores the same waits no longer than that takes, and a batch that is lost leaves
 /// nothing but terms that nobody names.
 ///
-/// Ad selection's creatives are stored likewise. Both are noted with the latest day of the serves that name them, and go when all days are dropped that have such serves:
-/// so they are noted anew for each day.
+/// Ad selection's creatives are stored likewise. Both are noted with the latest day of the serves that name them, and go
+/// when all days are dropped that have such serves: so they are noted anew for each day.
 package final class TermsBook {
   /// The most terms that are remembered; then it begins anew. Each takes some 300 bytes.
   package static let termsMaximum = 8_192

@@ -13,7 +13,9 @@ struct ExplainTests {
   /// A click that repeats the counted one, and one that the network pays; as the services write them.
   private static let more = """
     UPDATE ad_selection.decision SET candidates = 4, outbid = 1, excluded_reasons = '{5,10}', excluded_counts = '{1,2}',
-      expected_value = 12345000000;
+      expected_value = 12345000000, catalog_change = 17, rules = -5, paid_ads = vocabulary.paid_ads_state('served'),
+      required_sizes = (1 << vocabulary.ad_size('320x50')) | (1 << vocabulary.ad_size('300x250')),
+      segments = '{hikers}', is_interstitial = false, batch_place = 3;
     INSERT INTO click_tracking.click (serve_id, id_hash, partition, batch_number, sequence, verdict, was_parked, event_time,
       arrival, expires_at, app, developer, advertiser, campaign, ad, placement, country, device, size, impression_price,
       click_price, currency, share_basis_points, allotment, budget_day, client_hash, is_test)
@@ -58,6 +60,9 @@ struct ExplainTests {
         ["reason": "countryNotTargeted", "rule": "A6", "ads": 1],
         ["reason": "appCategoryNotTargeted", "rule": "A6", "ads": 2],
       ])
+    #expect(decision["catalogChange"] == 17 && decision["rules"] == "-5" && decision["paidAds"] == "served")
+    #expect(decision["requiredSizes"] == ["320x50", "300x250"] && decision["segments"] == ["hikers"])
+    #expect(decision["isInterstitial"] == false && decision["batchPlace"] == 3)
     #expect(decision["images"] == [["size": "320x50", "url": "u"]])
     #expect(json["impression"]?["impressionPrice"] == "0.01")
     #expect(json["delivery"]?.elements?.map { $0["kind"] } == ["rendered"])
@@ -83,6 +88,8 @@ struct ExplainTests {
     let text = try #require(found.first).text
     for sentence in [
       "a paid ad was served (B1).",
+      "The auction was held on the catalogue after its change 17; paid ads were served; required sizes: 320x50, 300x250; "
+        + "segments: hikers.",
       "Ads looked at: 4; outbid: 1; not eligible: 1 (not for the country (A6)), 2 (not for",
       "An impression costs USD 0.01, a click USD 2.00; 60.00 % goes to developer dev (B2).",
       "It was seen at 2030-01-01T00:01:00Z", "The device told of 2030-01-01T00:00:00Z: it began to be drawn.",

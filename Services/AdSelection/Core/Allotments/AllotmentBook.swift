@@ -139,8 +139,8 @@ package struct AllotmentBook: Hashable, Sendable {
   // MARK: Ask
 
   /// The asks to be sent now, in the order of their campaigns: for each campaign whose open allotments run out of money
-  /// or time, at most one per ``Limits/askIntervalMilliseconds``, and none while a refusal says to wait. Asking again for an ordinal does no harm: it is granted
-  /// once.
+  /// or time, at most one per ``Limits/askIntervalMilliseconds``, and none while a refusal says to wait. Asking again for
+  /// an ordinal does no harm: it is granted once.
   package mutating func asks(for wants: AllotmentWants, now: Timestamp) -> [AllotmentAsk] {
     turn(to: now)
     follow(wants)

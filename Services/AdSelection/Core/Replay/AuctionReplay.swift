@@ -45,7 +45,8 @@ package struct AuctionReplay {
     state.allotments.note(amount, of: allotment, campaign: campaign)
   }
 
-  /// Why the ads of each campaign did not win, had they a chance or not; nil where none was asked, because the network or the app has no ads there.
+  /// Why the ads of each campaign did not win, had they a chance or not; nil where none was asked, because the network or
+  /// the app has no ads there.
   package func reasons(against auction: LoggedAuction, in snapshot: CatalogSnapshot) -> CampaignReasons? {
     let now = auction.serveID.timestamp
     let request = auction.request
