@@ -13,6 +13,7 @@ internal import Threads
   let pointer: OpaquePointer
   let queue: OpaquePointer
   private let log: (@Sendable (KafkaLogLine) -> Void)?
+  private let credentials: (user: String, password: String)
 
   init(_ configuration: KafkaConfiguration, role: ClientRole) throws(KafkaError) {
     let settings = try unsafe ClientHandle.makeSettings(configuration, role: role)
@@ -35,6 +36,7 @@ internal import Threads
     }
     unsafe self.pointer = unsafe pointer
     log = configuration.log
+    credentials = (configuration.properties["sasl.username"] ?? "", configuration.properties["sasl.password"] ?? "")
     unsafe rd_kafka_set_log_queue(pointer, queue)
   }
 
@@ -61,6 +63,15 @@ internal import Threads
     }
     unsafe rd_kafka_conf_set_events(settings, events)
     return unsafe settings
+  }
+
+  /// Has librdkafka look at once what is to be asked of each broker. By itself it looks, where partitions were resumed or
+  /// their records were taken from a full queue, when something comes from that broker, or after a second. Nothing is meant for that; to be told the credentials again wakes it, and changes
+  /// nothing.
+  func wakeBrokers() {
+    if let error = unsafe rd_kafka_sasl_set_credentials(pointer, credentials.user, credentials.password) {
+      unsafe rd_kafka_error_destroy(error)
+    }
   }
 
   /// Hands a log event on; false when it is another kind of event.

@@ -1,3 +1,5 @@
+internal import CLibrdkafka
+
 /// How to reach Kafka and how to behave there. Every setting that matters is said: defaults differ between versions of
 /// librdkafka and between client libraries, and some are wrong for us (the partitioner, the offsets, Nagle).
 package struct KafkaConfiguration: Sendable, CustomStringConvertible {
@@ -21,12 +23,10 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible {
   /// The most bytes that a producer has in flight: keys, values and headers, and what librdkafka keeps beside them.
   package var bytesInFlightMaximum = 24 << 20
   /// With so many bytes of values ahead of its reader a consumer asks for no more, in KiB; what was asked for still comes.
-  /// librdkafka looks again a second later at the latest, and often not before: this and the number of records must last
-  /// a busy reader for a second, else it stands still for what is left of it.
-  package var consumerQueueKibibytesMaximum = 24 << 10
+  package var consumerQueueKibibytesMaximum = 4 << 10
   /// With so many records ahead of its reader a consumer asks for no more: librdkafka keeps a structure for each, however
   /// small it is.
-  package var consumerQueueRecordsMaximum = 100_000
+  package var consumerQueueRecordsMaximum = 10_000
   /// How long a broker holds a question for records that it does not have yet, in ms; the embedded one always does.
   package var fetchWaitMillisecondsMaximum = 100
   /// The most bytes in an answer of a broker, but for a first batch that is longer; nobody is asked twice at once.
@@ -125,7 +125,13 @@ extension KafkaConfiguration {
       ("fetch.error.backoff.ms", "50"),
       ("queued.min.messages", "\(consumerQueueRecordsMaximum)"),
       ("queued.max.messages.kbytes", "\(consumerQueueKibibytesMaximum)"),
-    ]
+    ] + fullQueueSettings
+  }
+
+  /// How soon after a queue was full more is asked for: librdkafka before 2.2 has no setting for it and is woken
+  /// (``ClientHandle/wakeBrokers()``); later ones rest for a second, woken or not, unless told otherwise.
+  private var fullQueueSettings: [(name: String, value: String)] {
+    rd_kafka_version() >= 0x0202_0000 ? [("fetch.queue.backoff.ms", "5")] : []
   }
 
   private var producerSettings: [(name: String, value: String)] {

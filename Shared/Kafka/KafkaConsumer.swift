@@ -33,8 +33,14 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
   /// Topics whose leaders were asked for.
   private var knownTopics: Set<String> = []
   private var isClosed = false
+  /// More may be there than librdkafka has asked for: so much came at once that its queue may have been full, or a
+  /// partition was resumed.
+  private var isBehind = false
+  private let queuedRecordsMaximum: Int
 
   private static let leadersMilliseconds: Int32 = 1_000
+  /// Values of so many bytes at once may have filled librdkafka's queue, few as they are.
+  private static let muchBytes = 1 << 20
   /// The most events of one `poll`.
   package static let eventsMaximum = 1_000
 
@@ -49,6 +55,7 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
     self.groupID = groupID
     self.topics = topics
     waker = KafkaWaker(client)
+    queuedRecordsMaximum = configuration.consumerQueueRecordsMaximum
     for (index, topic) in topics.enumerated() { topicIndexes[topic] = index }
   }
 
@@ -66,6 +73,7 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
     let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
     var events: [KafkaConsumerEvent] = []
     var records = 0
+    var bytes = 0
     while records < max(recordsMaximum, 1), events.count < KafkaConsumer.eventsMaximum {
       let wait = records == 0 && events.isEmpty ? deadline.remainingMilliseconds : 0
       guard let event = unsafe rd_kafka_queue_poll(client.queue, wait) else { break }
@@ -75,6 +83,7 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
         while let message = unsafe rd_kafka_event_message_next(event) {
           if unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
             records += 1
+            unsafe bytes += message.pointee.len
             unsafe receive(KafkaRecordView(message, topicIndex: topicIndex(of: message.pointee.rkt)))
           } else if let error = unsafe consumerEvent(of: message.pointee) {
             events.append(error)
@@ -85,7 +94,17 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
       default: _ = unsafe client.takeLog(event)
       }
     }
+    readAhead(
+      isMuch: records >= min(recordsMaximum, queuedRecordsMaximum / 2) || bytes >= KafkaConsumer.muchBytes)
     return events
+  }
+
+  /// Sees to it that librdkafka asks for more while there is still something to do, once its queue is half empty.
+  private func readAhead(isMuch: Bool) {
+    isBehind = isBehind || isMuch
+    guard isBehind, unsafe rd_kafka_queue_length(client.queue) < queuedRecordsMaximum / 2 else { return }
+    client.wakeBrokers()
+    isBehind = isMuch
   }
 
   /// Reads these partitions, each from its offset, instead of all earlier ones.
@@ -168,6 +187,9 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
     paused.subtract(stopped)
     let list = TopicPartitionList(stopped)
     try unsafe KafkaError.check(list.withPointer { unsafe rd_kafka_resume_partitions(client.pointer, $0) })
+    // Once now, and once more when librdkafka has done it, which it does on a thread of its own.
+    client.wakeBrokers()
+    isBehind = true
     if let error = list.firstError { throw error }
   }
 

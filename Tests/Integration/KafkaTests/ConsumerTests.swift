@@ -57,6 +57,37 @@ struct ConsumerTests {
     #expect(consumer.close(timeoutMilliseconds: 10_000))
   }
 
+  // librdkafka 2.0.2 by itself looks once a second whether there is room again: half a minute for these.
+  @Test(
+    "A backlog is read without rests, whether librdkafka's queue was full or the partition paused",
+    arguments: [false, true])
+  func backlog(pausing: Bool) throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.stop() }
+    try broker.createTopic("events", partitions: 1)
+    let reports = Reports()
+    var configuration = KafkaConfiguration.embedded(broker)
+    configuration.properties = ["batch.num.messages": "10"]
+    let producer = try configuration.producer(reports)
+    try producer.sendNumbers(0..<300, topic: "events", partition: 0)
+    #expect(producer.close(timeoutMilliseconds: 20_000))
+    configuration = .embedded(broker)
+    configuration.fetchBytesMaximum = 1
+    if !pausing { configuration.consumerQueueRecordsMaximum = 10 }
+    let consumer = try KafkaConsumer(configuration: configuration, groupID: nil, topics: ["events"])
+    try consumer.assign([place("events", 0, 0)])
+    let deadline = Deadline(afterMilliseconds: 15_000)
+    var numbers: [Int?] = []
+    while numbers.count < 300, !deadline.isOver {
+      numbers += try consumer.read(count: 10, timeoutMilliseconds: 2_000).map(\.number)
+      guard pausing else { continue }
+      try consumer.pause([KafkaTopicPartition(topic: "events", partition: 0)])
+      try consumer.resume([KafkaTopicPartition(topic: "events", partition: 0)])
+    }
+    #expect(numbers == Array(0..<300))
+    consumer.abandon()
+  }
+
   @Test("Pause and resume lose nothing and repeat nothing, also with records fetched ahead")
   func pause() throws {
     let broker = try filledBroker(partitions: 2, count: 1_000)
