@@ -1,16 +1,21 @@
 /// SQL that finds the rows of the batches in which sequences were given. The batch rows say which batches those are, and
 /// between which serve ids their rows lie: no other row is read, however many there are.
 package enum SequenceBatches {
-  /// `WITH bounds …`, one row: of partition `$1` the batches that gave sequence `$2` and later ones, at most `$3` of them.
+  /// `WITH … bounds`, one row: of partition `$1` the first batch that gave sequence `$2` or a later one, and those after it
+  /// that gave no more than the next `$3`: who is far behind reads no row twice.
   package static func bounds(_ schema: String) -> String {
     """
-    WITH bounds AS (
+    WITH first_batch AS (
+      SELECT next_sequences[1] AS next FROM \(schema).batch
+      WHERE partition = $1 AND next_sequences[1] > $2 AND next_sequences[1] > first_sequences[1]
+      ORDER BY next_sequences[1] LIMIT 1
+    ), bounds AS (
       SELECT min(batch_number) AS first, max(batch_number) AS last, min(first_serve_id::text)::uuid AS first_id,
         max(last_serve_id::text)::uuid AS last_id, max(next) AS next
       FROM (
         SELECT batch_number, first_serve_id, last_serve_id, next_sequences[1] AS next FROM \(schema).batch
         WHERE partition = $1 AND next_sequences[1] > $2 AND next_sequences[1] > first_sequences[1]
-        ORDER BY next_sequences[1] LIMIT $3
+          AND next_sequences[1] <= (SELECT next FROM first_batch) + $3
       ) AS batches
     )
     """
@@ -32,9 +37,18 @@ package enum SequenceBatches {
       AND partition = $1 AND batch_number > $2 AND batch_number <= $3
     """
 
-  /// What holds for such a row, joined with `bounds`.
-  package static let condition = """
-    serve_id BETWEEN bounds.first_id AND bounds.last_id
-      AND partition = $1 AND batch_number BETWEEN bounds.first AND bounds.last AND sequence >= $2
+  /// `FROM … LIMIT $3`: the rows of those `bounds` from sequence `$2` on, with their terms. Each row's are looked up by
+  /// their name: the planner expects few rows, and joined otherwise it compares each with all terms.
+  package static func rows(of table: String, in schema: String) -> String {
     """
+    FROM \(schema).\(table) AS stored CROSS JOIN bounds LEFT JOIN LATERAL (
+      SELECT public.time_of(stored.serve_id) + life_ms * interval '1 millisecond' AS expires_at, app, developer,
+        advertiser, campaign, ad, impression_price, click_price, currency, share_basis_points
+      FROM \(schema).terms WHERE name = stored.terms OFFSET 0
+    ) AS named ON true
+    WHERE serve_id BETWEEN bounds.first_id AND bounds.last_id
+      AND partition = $1 AND batch_number BETWEEN bounds.first AND bounds.last AND sequence >= $2
+    ORDER BY sequence LIMIT $3
+    """
+  }
 }

@@ -28,11 +28,26 @@ import Testing
     return partition
   }
 
-  /// The rows that a statement reads and throws away, as EXPLAIN counts them.
-  private func rowsRead(_ sql: String, _ values: [String], _ connection: PostgresConnection) throws -> Int {
+  /// How many rows a plan's line of a kind is about: of all partitions and rounds.
+  private func rows(_ kind: String, of sql: String, _ values: [String], _ connection: PostgresConnection) throws -> Int
+  {
+    let plan = try explain(sql, values, connection).filter { $0.contains(kind) }
+    return plan.compactMap { line in
+      line.firstMatch(of: /actual rows=(\d+) loops=(\d+)/).flatMap { found in
+        Int(found.1).flatMap { rows in Int(found.2).map { rows * $0 } }
+      }
+    }.reduce(0, +)
+  }
+
+  private func explain(_ sql: String, _ values: [String], _ connection: PostgresConnection) throws -> [String] {
     var sql = sql
     for (index, value) in values.enumerated() { sql = sql.replacing("$\(index + 1)", with: value) }
-    let plan = try connection.query("EXPLAIN (ANALYZE, TIMING off) \(sql)").map { try $0.decode(0, String.self) }
+    return try connection.query("EXPLAIN (ANALYZE, TIMING off) \(sql)").map { try $0.decode(0, String.self) }
+  }
+
+  /// The rows that a statement reads and throws away, as EXPLAIN counts them.
+  private func rowsRead(_ sql: String, _ values: [String], _ connection: PostgresConnection) throws -> Int {
+    let plan = try explain(sql, values, connection)
     return plan.compactMap { $0.firstMatch(of: /Rows Removed by Filter: (\d+)/).flatMap { Int($0.1) } }.reduce(0, +)
   }
 
@@ -43,6 +58,26 @@ import Testing
     let tables = ImpressionTables(windows: .init())
     let found = try tables.messages(partition: 7, output: 0, from: 2, limit: 100, in: partition.connection)
     #expect(found.map(\.sequence) == [2, 3])
+  }
+
+  /// One that reads all that is left, for each of its small parts, never catches up.
+  @Test("who is far behind reads the rows of the batches that it publishes next, not all that are left")
+  func farBehind() async throws {
+    let partition = try await ImpressionPartition()
+    for batch in 0..<40 {
+      try partition.run(try (1...5).map { try partition.event(.viewed, UInt64(5 * batch + $0)) })
+    }
+    try partition.connection.executeScript("ANALYZE impression_tracking.impression_row, impression_tracking.batch")
+    #expect(
+      (10...20).contains(
+        try rows("on impression_row", of: ReadImpressions.sql, ["7", "12", "10"], partition.connection)))
+    let tables = ImpressionTables(windows: .init())
+    for (from, limit, expected) in [(12, 10, 12...21), (196, 10, 196...200), (1, 1, 1...1)]
+      as [(Int64, Int, ClosedRange<Int64>)]
+    {
+      let found = try tables.messages(partition: 7, output: 0, from: from, limit: limit, in: partition.connection)
+      #expect(found.map(\.sequence) == Array(expected))
+    }
   }
 
   @Test("M6: counting what was not counted reads the rows of the batches concerned")

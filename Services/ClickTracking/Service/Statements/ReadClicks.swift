@@ -15,9 +15,7 @@ struct ReadClicks: PostgresStatement {
   static let sql = """
     \(SequenceBatches.bounds("click_tracking"))
     SELECT sequence, id_hash, verdict, event_time, arrival, \(TermsColumns.list)
-    FROM click_tracking.click, bounds
-    WHERE \(SequenceBatches.condition)
-    ORDER BY sequence LIMIT $3
+    \(SequenceBatches.rows(of: "click_row", in: "click_tracking"))
     """
   let partition: Int32
   let from: Int64

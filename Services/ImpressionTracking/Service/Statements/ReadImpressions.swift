@@ -14,9 +14,7 @@ struct ReadImpressions: PostgresStatement {
   static let sql = """
     \(SequenceBatches.bounds("impression_tracking"))
     SELECT sequence, event_time, arrival, \(TermsColumns.list)
-    FROM impression_tracking.impression, bounds
-    WHERE \(SequenceBatches.condition)
-    ORDER BY sequence LIMIT $3
+    \(SequenceBatches.rows(of: "impression_row", in: "impression_tracking"))
     """
   let partition: Int32
   let from: Int64
