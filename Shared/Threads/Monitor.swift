@@ -47,7 +47,7 @@ package final class Monitor<State>: @unchecked Sendable {
 
   /// Waits under the lock until `body` gives a result; it is tried at once and after each change.
   ///
-  /// - Parameter timeoutMilliseconds: at most a day; nil waits for as long as it takes.
+  /// - Parameter timeoutMilliseconds: at most a day; 0 only looks, and nil waits for as long as it takes.
   /// - Returns: nil when the time ran out first.
   @inlinable
   package func waitForResult<Result, Failure: Error>(
@@ -56,6 +56,8 @@ package final class Monitor<State>: @unchecked Sendable {
     lock.lock()
     defer { lock.unlock() }
     if let result = try body(&state) { return result }
+    // A wait that is over before it begins would give up the processor all the same.
+    if let timeoutMilliseconds, timeoutMilliseconds <= 0 { return nil }
     let deadline = timeoutMilliseconds.map { MonotonicDeadline(afterMilliseconds: $0) }
     while true {
       let isOver = !lock.wait(until: deadline)

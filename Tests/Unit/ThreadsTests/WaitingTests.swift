@@ -42,6 +42,21 @@ struct WaitingTests {
     #expect(mailbox.takeAll(timeoutMilliseconds: 1).isEmpty)
   }
 
+  @Test("who only looks into a mailbox does not give up the processor")
+  func looking() throws {
+    let mailbox = Mailbox<Int>()
+    let before = try switches()
+    for _ in 0..<10_000 { #expect(mailbox.takeAll(timeoutMilliseconds: 0).isEmpty) }
+    #expect(try switches() - before < 1_000)
+  }
+
+  /// How often this thread has given up the processor.
+  private func switches() throws -> Int {
+    let status = try String(contentsOfFile: "/proc/thread-self/status", encoding: .utf8)
+    let line = status.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches") }
+    return try #require(line.flatMap { Int($0.split(separator: "\t")[1]) })
+  }
+
   @Test("a stop ends every wait for it, at once and later")
   func stop() {
     let stop = StopRequest()
