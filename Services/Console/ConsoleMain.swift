@@ -1,3 +1,4 @@
+internal import AdCore
 internal import HTTP
 internal import Kafka
 internal import Operations
@@ -9,6 +10,7 @@ internal import Runtime
 enum ConsoleMain: Service {
   struct Configuration: Sendable {
     var pipeline: PipelineSettings
+    var ring: KeyRing?
     var address: String
     var port: Int
     var role: String
@@ -40,8 +42,9 @@ enum ConsoleMain: Service {
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
     + [
-      address.declaration, port.declaration, role.declaration, ReconciliationWatch.interval.declaration,
-      OnlineReconciliation.interval.declaration, AnomalyWatch.interval.declaration,
+      NetworkKeys.ring.declaration, address.declaration, port.declaration, role.declaration,
+      ReconciliationWatch.interval.declaration, OnlineReconciliation.interval.declaration,
+      AnomalyWatch.interval.declaration,
     ] + AnomalyLimits.declarations + BillingBreaker.declarations
   static let metrics =
     CatalogPublisher.metrics + ReconciliationWatch.metrics + OnlineReconciliation.metrics + BillingBreaker.metrics
@@ -50,7 +53,8 @@ enum ConsoleMain: Service {
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(
       pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
-      address: reader.value(address), port: reader.value(port), role: reader.value(role),
+      ring: reader.value(NetworkKeys.ring), address: reader.value(address), port: reader.value(port),
+      role: reader.value(role),
       reconciliationMilliseconds: reader.value(ReconciliationWatch.interval),
       anomalyLimits: AnomalyLimits(reader: &reader), anomalyMilliseconds: reader.value(AnomalyWatch.interval),
       passMilliseconds: reader.value(OnlineReconciliation.interval), breaker: BillingBreaker.limits(&reader),
@@ -58,6 +62,7 @@ enum ConsoleMain: Service {
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
+    guard let ring = configuration.ring else { throw ExitCode.configuration }
     var database = try configuration.pipeline.migratedDatabase(applicationName: name, context: context)
     if configuration.role != "none" { database.sessionSettings["role"] = configuration.role }
     // Marks and the sums of sealed days are all that the console writes, by connections of their own.
@@ -76,9 +81,9 @@ enum ConsoleMain: Service {
     OnlineReconciliation.start(
       OnlineReconciler(pool(database, 1, "passes", context)), breaker: breaker,
       intervalMilliseconds: configuration.passMilliseconds, context: context)
-    CatalogPublisher.start(
+    try CatalogPublisher.start(
       pool: pool(database, 1, "catalog", context), kafka: configuration.pipeline.kafka(clientID: name),
-      breaker: breaker, context: context)
+      ring: ring, breaker: breaker, context: context)
     let reconciliation = ReconciliationWatch.start(
       pool: pool(database, 1, "reconciliation", context),
       intervalMilliseconds: configuration.reconciliationMilliseconds, context: context)

@@ -1,6 +1,8 @@
-internal import AdCore
+package import AdCore
 package import AdEvents
+package import Crypto
 package import Kafka
+internal import Pipeline
 package import Runtime
 internal import Threads
 
@@ -18,22 +20,28 @@ package enum CatalogFollower {
   private static let beginningMilliseconds: Int32 = 10_000
   private static let recordsMaximum = 1_000
 
-  /// - Parameter handle: called with what came, in order, on the follower's thread. An empty list says that the topic's
-  ///   end is reached for now: time passes.
+  /// - Parameters:
+  ///   - ring: the network's keys: records without a MAC of theirs are not believed.
+  ///   - handle: called with what came, in order, on the follower's thread. An empty list says that the topic's end is
+  ///     reached for now: time passes.
+  /// - Throws: `CryptoError` where libcrypto has no HMAC-SHA-256: fatal.
   package static func start(
-    kafka: KafkaConfiguration, context: ServiceContext, handle: @escaping @Sendable ([Item]) -> Void
-  ) {
+    kafka: KafkaConfiguration, ring: KeyRing, context: ServiceContext, handle: @escaping @Sendable ([Item]) -> Void
+  ) throws(CryptoError) {
     let logger = context.logger.named("catalog")
     let heartbeat = context.health.heartbeat("catalog")
     let stop = StopRequest()
     let waker = Locked<KafkaWaker?>(nil)
+    // Each thread has its own; that there can be one is said here.
+    _ = try MessageMAC(ring: ring)
     let thread = OwnerThread("catalog") {
+      guard let mac = try? MessageMAC(ring: ring) else { return }
       var retry = Retry(baseMilliseconds: 100)
       while !stop.isRequested {
         do throws(KafkaError) {
           let consumer = try KafkaConsumer(configuration: kafka, groupID: nil, topics: [])
           waker.withLock { $0 = consumer.waker }
-          try follow(consumer, logger: logger, stop: stop) { items in
+          try follow(consumer, by: mac, context: context, stop: stop) { items in
             heartbeat.beat()
             handle(items)
           }
@@ -55,8 +63,9 @@ package enum CatalogFollower {
   }
 
   private static func follow(
-    _ consumer: KafkaConsumer, logger: Logger, stop: StopRequest, handle: ([Item]) -> Void
+    _ consumer: KafkaConsumer, by mac: MessageMAC, context: ServiceContext, stop: StopRequest, handle: ([Item]) -> Void
   ) throws(KafkaError) {
+    let logger = context.logger.named("catalog")
     let log = KafkaTopicPartition(topic: Topic.catalog.name, partition: 0)
     defer { consumer.abandon() }
     let first = try consumer.firstOffset(of: log, timeoutMilliseconds: beginningMilliseconds)
@@ -64,7 +73,7 @@ package enum CatalogFollower {
     while !stop.isRequested {
       var items: [Item] = []
       let events = try consumer.poll(timeoutMilliseconds: pollMilliseconds, recordsMaximum: recordsMaximum) { record in
-        if let item = read(record, logger: logger) { items.append(item) }
+        if let item = read(record, by: mac, context: context, logger: logger) { items.append(item) }
       }
       handle(items)
       for case .error(let error) in events {
@@ -74,17 +83,30 @@ package enum CatalogFollower {
     }
   }
 
-  private static func read(_ record: borrowing KafkaRecordView, logger: Logger) -> Item? {
-    if record.value == nil, let key = record.key { return .tombstone(key: String(decoding: key, as: UTF8.self)) }
+  private static func read(
+    _ record: borrowing KafkaRecordView, by mac: MessageMAC, context: ServiceContext, logger: Logger
+  ) -> Item? {
     var headers = RecordHeaders()
-    record.forEachHeader { headers.add(name: $0, value: $1) }
-    switch CatalogMessage.decode(value: record.value, headers: headers) {
+    var received = ReceivedMAC()
+    record.forEachHeader {
+      headers.add(name: $0, value: $1)
+      received.header(name: $0, value: $1)
+    }
+    let mistake = received.rejection(
+      by: mac, topic: Topic.catalog.name, partition: record.partition, key: record.key, value: record.value)
+    if mistake == nil, record.value == nil, let key = record.key {
+      return .tombstone(key: String(decoding: key, as: UTF8.self))
+    }
+    switch mistake.map(Result.failure) ?? CatalogMessage.decode(value: record.value, headers: headers) {
     case .success(let message):
       return .message(message)
     case .failure(let rejection):
       // Only the console writes here; a reader that skips what it cannot read stays incomplete and says so.
+      context.metrics.counter(
+        HostMetrics.records, ["outcome": "rejected", "reason": "\(rejection.reason)"]
+      ).add()
       logger.limited(
-        .error, key: "catalog-record", "a record of the catalogue cannot be read",
+        .error, key: "catalog-record", "a record of the catalogue cannot be read, or is not to be believed",
         ["offset": .init(Int(record.offset)), "reason": .init(rejection.detail)])
       return nil
     }

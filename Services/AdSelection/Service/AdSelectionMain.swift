@@ -44,7 +44,7 @@ enum AdSelectionMain: Service {
     let source = CatalogSource(
       freshness: configuration.freshness, clickRates: configuration.clickRates, perform: CatalogWatch.perform)
     let kafka = configuration.pipeline.kafka(clientID: "\(AdSelection.name)-catalog")
-    let catalog = CatalogWatch(source: source, kafka: kafka, context: context)
+    let catalog = try CatalogWatch(source: source, kafka: kafka, ring: ring, context: context)
     try ServiceHost.start(
       service: service,
       tables: SelectionTables(

@@ -30,11 +30,11 @@ final class CatalogWatch: Sendable {
   /// Whether the catalogue was complete once.
   private let wasComplete = Monitor(false)
 
-  init(source: CatalogSource, kafka: KafkaConfiguration, context: ServiceContext) {
+  init(source: CatalogSource, kafka: KafkaConfiguration, ring: KeyRing, context: ServiceContext) throws {
     self.source = source
     self.context = context
     readiness = context.health.readiness("catalog", until: "the catalogue is not complete yet")
-    CatalogFollower.start(kafka: kafka, context: context) { self.take($0) }
+    try CatalogFollower.start(kafka: kafka, ring: ring, context: context) { self.take($0) }
   }
 
   private func take(_ items: [CatalogFollower.Item]) {

@@ -42,8 +42,8 @@ enum BillingMain: Service {
     ) {
       let database = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
       let funding = BudgetFunding(catalog: catalog, database: database, logger: context.logger.named("funding"))
-      CatalogFollower.start(
-        kafka: configuration.pipeline.kafka(clientID: "\(BillingService.name)-catalog"), context: context
+      try CatalogFollower.start(
+        kafka: configuration.pipeline.kafka(clientID: "\(BillingService.name)-catalog"), ring: ring, context: context
       ) { items in
         funding.take(items)
       }

@@ -111,11 +111,14 @@ enum CatalogCommand {
 
   @Sendable private static func publish(_ invocation: Invocation) async throws -> ExitCode {
     let kafka = try KafkaAddress(invocation).configuration(clientID: "handbill-catalog")
+    guard let ring = try ReplaySettings(invocation).ring else {
+      throw UsageError("HANDBILL_TOKEN_KEYS is not set: readers believe the catalogue under the network's keys alone")
+    }
     let count = try await onOwnThread {
       let database = try PostgresConfiguration(DatabaseAddress.address(invocation), applicationName: "handbill-catalog")
       let pool = PostgresPool(database, size: 1)
       defer { pool.close() }
-      return try CatalogPublisher.publishOnce(pool: pool, kafka: kafka, now: SystemClock().now)
+      return try CatalogPublisher.publishOnce(pool: pool, kafka: kafka, ring: ring, now: SystemClock().now)
     }
     Terminal.print(invocation.wantsJSON ? "{\"published\": \(count)}" : "\(count) records published.")
     return .success

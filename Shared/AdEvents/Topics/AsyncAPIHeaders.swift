@@ -1,3 +1,5 @@
+internal import AdCore
+
 /// A record's headers as JSON Schema: what must be there, what should, and what happens without.
 enum AsyncAPIHeaders {
   /// CloudEvents' attributes that an event in binary mode must have.
@@ -13,11 +15,21 @@ enum AsyncAPIHeaders {
     if topic == .responses {
       properties.append(("kafka_correlationId", text("Of the request, unchanged; absent where it had none.")))
     }
+    if topic.isAuthenticated {
+      properties.append(
+        (
+          "\(MessageMAC.headerName)",
+          text(
+            "Ours alone: the MAC of topic, partition, key and value under the network's keys, in base64 (macWrong "
+              + "without it): the key's number in 2 bytes, big-endian, and the first 16 of an HMAC-SHA-256.")
+        ))
+    }
     var own: [(key: String, value: YAML)] = [("type", .text("object")), ("properties", .map(properties))]
     if topic.isWrittenByClients {
       own.append(("anyOf", .list(ways)))
     } else {
-      own.append(("required", required(["content-type", "ce_time"] + attributes)))
+      let mac = topic.isAuthenticated ? ["\(MessageMAC.headerName)"] : []
+      own.append(("required", required(["content-type", "ce_time"] + attributes + mac)))
     }
     return .map([("allOf", .list([.reference("components/schemas/envelope"), .map(own)]))])
   }

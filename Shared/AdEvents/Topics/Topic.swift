@@ -82,8 +82,8 @@ package enum Topic: CaseIterable, Hashable, Sendable {
   /// services read it.
   package var isAuthenticated: Bool {
     switch self {
-    case .acceptedImpressions, .acceptedClicks, .usage, .budgets: true
-    case .requests, .responses, .impressions, .clicks, .catalog, .rejected: false
+    case .acceptedImpressions, .acceptedClicks, .usage, .budgets, .catalog: true
+    case .requests, .responses, .impressions, .clicks, .rejected: false
     }
   }
 

@@ -1,6 +1,8 @@
 package import AdCore
 internal import AdEvents
+package import Crypto
 package import Kafka
+internal import Pipeline
 package import Postgres
 package import Runtime
 
@@ -20,34 +22,41 @@ package final class CatalogPublisher: Sendable {
 
   private let pool: PostgresPool
   private let kafka: KafkaConfiguration
+  private let ring: KeyRing
   private let breaker: BillingBreaker
   private let context: ServiceContext
 
   private init(
-    pool: PostgresPool, kafka: KafkaConfiguration, breaker: BillingBreaker, context: ServiceContext
+    pool: PostgresPool, kafka: KafkaConfiguration, ring: KeyRing, breaker: BillingBreaker, context: ServiceContext
   ) {
     self.pool = pool
     self.kafka = kafka
+    self.ring = ring
     self.breaker = breaker
     self.context = context
   }
 
   /// Starts publishing on a thread of its own, until the service stops. Each heartbeat says whether the breaker is open.
+  ///
+  /// - Parameter ring: the network's keys, under which readers believe it.
+  /// - Throws: `CryptoError` where libcrypto has no HMAC-SHA-256: fatal.
   package static func start(
-    pool: PostgresPool, kafka: KafkaConfiguration, breaker: BillingBreaker, context: ServiceContext
-  ) {
-    let publisher = CatalogPublisher(pool: pool, kafka: kafka, breaker: breaker, context: context)
+    pool: PostgresPool, kafka: KafkaConfiguration, ring: KeyRing, breaker: BillingBreaker, context: ServiceContext
+  ) throws(CryptoError) {
+    _ = try MessageMAC(ring: ring)
+    let publisher = CatalogPublisher(pool: pool, kafka: kafka, ring: ring, breaker: breaker, context: context)
     context.lifeCycle.startRounds("catalog") { publisher.run(rest: $0) }
   }
 
   /// Publishes everything once, with a heartbeat that stops nothing, and waits until it is in the log; returns how many
   /// records. A stop that a console has told goes on nevertheless: readers hold it for a while.
   ///
-  /// - Throws: `PostgresError`, `KafkaError`, or ``NotDelivered``.
+  /// - Throws: `PostgresError`, `KafkaError`, `CryptoError`, or ``NotDelivered``.
   @discardableResult
   package static func publishOnce(
-    pool: PostgresPool, kafka: KafkaConfiguration, now: Timestamp, timeoutMilliseconds: Int32 = 10_000
+    pool: PostgresPool, kafka: KafkaConfiguration, ring: KeyRing, now: Timestamp, timeoutMilliseconds: Int32 = 10_000
   ) throws -> Int {
+    let mac = try MessageMAC(ring: ring)
     var feed = CatalogFeed()
     let rows = try pool.withConnection { connection throws(PostgresError) in
       try connection.run(ReadCatalog(after: 0))
@@ -56,7 +65,7 @@ package final class CatalogPublisher: Sendable {
     let producer = try KafkaProducer(
       configuration: kafka, topics: [Topic.catalog.name], timeoutMilliseconds: timeoutMilliseconds)
     do {
-      for output in outputs { try send(output, now: now, to: producer) }
+      for output in outputs { try send(output, under: mac, now: now, to: producer) }
     } catch {
       producer.abort()
       throw error
@@ -82,7 +91,8 @@ package final class CatalogPublisher: Sendable {
     var round = Round()
     repeat {
       do {
-        let count = try round.publish(from: pool, to: producer, stop: breaker.stop, clock: context.clock)
+        let count = try round.publish(
+          from: pool, to: producer, under: try MessageMAC(ring: ring), stop: breaker.stop, clock: context.clock)
         published.add(count)
         readiness.setReady()
         for key in round.feed.unreadableKeys.sorted() {
@@ -109,7 +119,8 @@ package final class CatalogPublisher: Sendable {
     var lastWhole: Int64?
 
     mutating func publish(
-      from pool: PostgresPool, to producer: RebuiltProducer, stop: PaidAdsStop?, clock: any TimeSource
+      from pool: PostgresPool, to producer: RebuiltProducer, under mac: MessageMAC, stop: PaidAdsStop?,
+      clock: any TimeSource
     ) throws -> Int {
       let current = try producer.start()
       // Another one has been given nothing.
@@ -124,17 +135,25 @@ package final class CatalogPublisher: Sendable {
       let now = clock.now
       let outputs = feed.outputs(changed: rows, isWhole: isWhole, stop: stop, now: now)
       guard let kafka = producer.producer(generation: current) else { throw KafkaError.closed }
-      for output in outputs { try CatalogPublisher.send(output, now: now, to: kafka) }
+      for output in outputs { try CatalogPublisher.send(output, under: mac, now: now, to: kafka) }
       return outputs.count
     }
   }
 
   private static func send(
-    _ output: CatalogFeed.Output, now: Timestamp, to producer: KafkaProducer
+    _ output: CatalogFeed.Output, under mac: MessageMAC, now: Timestamp, to producer: KafkaProducer
   ) throws(KafkaError) {
+    let message = message(output, now: now).authenticated(by: mac, now: now)
+    try producer.send(
+      topic: message.topic, partition: message.partition, key: message.key, value: message.value,
+      headers: message.headers, reportID: 0)
+  }
+
+  private static func message(_ output: CatalogFeed.Output, now: Timestamp) -> OutgoingMessage {
     switch output {
     case .tombstone(let key):
-      try producer.send(topic: Topic.catalog.name, partition: 0, key: Array(key.utf8), value: nil, reportID: 0)
+      return OutgoingMessage(
+        topic: Topic.catalog.name, partition: 0, key: Array(key.utf8), value: nil, headers: [])
     case .message(let message):
       let id =
         switch message {
@@ -142,10 +161,8 @@ package final class CatalogPublisher: Sendable {
         case .deleted(let key, let version): "\(key)@\(version)"
         case .heartbeat(_, _, let time, _, _): "\(CatalogMessage.heartbeatKey)@\(time.milliseconds)"
         }
-      let envelope = CloudEventHeaders(type: message.eventType, source: "/console")
-      try producer.send(
-        topic: Topic.catalog.name, partition: 0, key: Array(message.key.utf8), value: message.encoded(),
-        headers: envelope.headers(id: id, time: now), reportID: 0)
+      let maker = MessageMaker(topic: Topic.catalog.name, type: message.eventType, source: "/console")
+      return maker.message(message, id: id, time: now, partition: 0, key: Array(message.key.utf8))
     }
   }
 }

@@ -13,7 +13,6 @@ enum StrangerExpectation {
     case .requests: reason(AdRequest.self, record.value, headers)
     case .impressions: reason(ImpressionEvent.self, record.value, headers)
     case .clicks: reason(ClickEvent.self, record.value, headers)
-    case .catalog: reason(CatalogMessage.self, record.value, headers)
     default: nil
     }
   }

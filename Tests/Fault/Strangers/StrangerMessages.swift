@@ -196,8 +196,7 @@ struct StrangerMessages {
 
   // MARK: Topics that only services write
 
-  /// Whole ones too, as a service writes them, but for the MAC. Those of the catalogue have none: never one that would be
-  /// believed there.
+  /// Whole ones too, as a service writes them, but for the MAC.
   private mutating func internalRecord() -> StrangerRecord {
     let topics: [Topic] = [.acceptedImpressions, .acceptedClicks, .usage, .budgets, .catalog]
     let topic = topics.randomElement(using: &chance) ?? .usage
@@ -215,9 +214,6 @@ struct StrangerMessages {
       headers: CloudEventHeaders(type: type, source: "/stranger")
         .headers(id: "1", time: Timestamp(milliseconds: 0)))
     changeValue(&record)
-    // A tombstone in the compacted topic means something; and what still decodes gets a field cut off.
-    if record.value == nil { record.value = [] }
-    if StrangerExpectation.reason(of: record) == nil { record.value?.append(0x0A) }
     return record
   }
 }

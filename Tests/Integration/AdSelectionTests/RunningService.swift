@@ -84,6 +84,15 @@ final class RunningService {
     }
   }
 
+  /// Writes what a stranger can who reaches the broker and has no key: that the campaign is deleted, and more budget.
+  func forge() throws {
+    let key = CatalogRecord.campaign(network.campaign).key
+    try send(CatalogMessage.deleted(key: key, version: 99), to: .catalog, partition: 0, isGenuine: false)
+    let now = clock.now.advanced(byMilliseconds: 600_000)
+    let grant = network.grant(1, amount: 9_000_000_000, until: now, day: 0)
+    try send(BudgetRecord.grant(sequence: 1, grant), to: .budgets, partition: 1, isGenuine: false)
+  }
+
   func grant(_ grant: AllotmentGrant, partition: Int32) throws {
     try send(BudgetRecord.grant(sequence: 1, grant), to: .budgets, partition: partition)
   }
@@ -100,12 +109,13 @@ final class RunningService {
   }
 
   private func send(
-    _ message: some EventMessage, to topic: Topic, partition: Int32, headers: [RecordHeader] = []
+    _ message: some EventMessage, to topic: Topic, partition: Int32, headers: [RecordHeader] = [],
+    isGenuine: Bool = true
   ) throws {
     let all = ClientHeaders.cloudEvent(of: message, id: "\(clock.monotonicMicroseconds)") + headers
-    let sent = OutgoingMessage(
-      topic: topic.name, partition: partition, key: nil, value: message.encoded(), headers: all
-    ).authenticated(by: try MessageMAC(ring: network.ring), now: clock.now)
+    var sent = OutgoingMessage(
+      topic: topic.name, partition: partition, key: nil, value: message.encoded(), headers: all)
+    if isGenuine { sent = sent.authenticated(by: try MessageMAC(ring: network.ring), now: clock.now) }
     try producer.send(
       topic: sent.topic, partition: sent.partition, key: sent.key, value: sent.value, headers: sent.headers,
       reportID: 0)

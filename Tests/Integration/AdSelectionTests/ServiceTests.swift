@@ -12,13 +12,16 @@ import Testing
 
 @Suite("The service on a broker and a database", .timeLimit(.minutes(10)))
 struct ServiceTests {
-  @Test("once it has the catalogue it asks for budget, and answers a request that came to the wrong partition")
+  @Test(
+    "once it has the catalogue it asks for budget, and answers a request that came to the wrong partition, whatever strangers write for it"
+  )
   func answers() async throws {
     let url = try await TestDatabase.url()
     try await onOwnThread {
       let service = try RunningService(databaseURL: url)
       defer { service.stop() }
       try service.publishCatalog()
+      try service.forge()
       let now = SystemClock().now
       let number = try #require((0..<50).first { KafkaPartition.of(key: "client-\($0)", count: 2) == 1 })
       // Only partition 1 has budget: it must be the one that decides.
@@ -34,6 +37,7 @@ struct ServiceTests {
         3, amount: 9_000_000_000, until: now.advanced(byMilliseconds: 600_000), day: wanted.budgetDay)
       try service.grant(grant, partition: 1)
       try answersOnce(service, number: UInt64(number), at: now)
+      #expect(service.metrics.exposition().contains(#"{outcome="rejected",reason="macWrong"} 2"#))
     }
     let database = try PostgresConnection(try PostgresConfiguration(url, applicationName: "test"))
     let forwarded = try database.query(

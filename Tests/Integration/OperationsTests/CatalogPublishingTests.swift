@@ -3,8 +3,11 @@ import AdEvents
 import JSON
 import Kafka
 import LocalProcesses
+import Pipeline
 import Postgres
+import Records
 import TestServices
+import TestValues
 import Testing
 
 @testable import Operations
@@ -90,7 +93,7 @@ struct CatalogPublishingTests {
       let store = CatalogStore(pool)
       _ = try store.apply(try Samples.read(Samples.file)).get()
       let now = Timestamp(milliseconds: 1_800_000_000_000)
-      let count = try CatalogPublisher.publishOnce(pool: pool, kafka: kafka, now: now)
+      let count = try CatalogPublisher.publishOnce(pool: pool, kafka: kafka, ring: .sample, now: now)
       return (count, Set(try store.list().compactMap(\.record).map(\.key)))
     }
     #expect(count == 9)
@@ -126,6 +129,15 @@ private func readTopic(_ kafka: KafkaConfiguration, count: Int) throws -> [Catal
     }
     let message = try value.withUnsafeBytes { try CatalogMessage.decode(value: $0, headers: headers).get() }
     #expect(record.key == Array(message.key.utf8))
+    var received = ReceivedMAC()
+    for header in record.headers { header.withUnsafeBytes { received.header(name: $0, value: $1) } }
+    let mac = try MessageMAC(ring: .sample)
+    let mistake = record.key?.withUnsafeBytes { key in
+      value.withUnsafeBytes {
+        received.rejection(by: mac, topic: Topic.catalog.name, partition: 0, key: key, value: $0)
+      }
+    }
+    #expect(mistake == .some(nil))
     return message
   }
 }

@@ -1,0 +1,35 @@
+package import AdCore
+package import AdEvents
+
+/// The MAC that came with a record, and what it is worth. The one place where MACs are checked.
+package struct ReceivedMAC {
+  /// Empty without one.
+  private var bytes: [UInt8] = []
+
+  package init() {}
+
+  /// Another record begins.
+  package mutating func begin() { bytes.removeAll(keepingCapacity: true) }
+
+  /// Takes one of the record's headers; those of other names are ignored.
+  package mutating func header(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
+    // A longer one is none.
+    guard let value, value.count == MessageMAC.byteCount, name.equals(MessageMAC.headerName) else { return }
+    bytes.removeAll(keepingCapacity: true)
+    bytes.append(contentsOf: value)
+  }
+
+  /// Why the record is not to be believed; nil where it is genuine.
+  package func rejection(
+    by mac: MessageMAC, topic: String, partition: Int32, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?
+  ) -> Rejection? {
+    let verdict = bytes.withUnsafeBytes {
+      mac.verdict($0, topic: topic, partition: partition, key: key, value: value)
+    }
+    return switch verdict {
+    case .genuine: nil
+    case .wrong: Rejection(.macWrong, "the record carries no MAC of the network's keys, or another record's")
+    case .unknownKey: Rejection(.macKeyUnknown, "the key of the record's MAC is not in the ring")
+    }
+  }
+}
