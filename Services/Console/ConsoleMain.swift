@@ -45,7 +45,7 @@ enum ConsoleMain: Service {
     ] + AnomalyLimits.declarations + BillingBreaker.declarations
   static let metrics =
     CatalogPublisher.metrics + ReconciliationWatch.metrics + OnlineReconciliation.metrics + BillingBreaker.metrics
-    + SealWatch.metrics + [AnomalyWatch.markedApps]
+    + SealWatch.metrics + [AnomalyWatch.markedApps, HostMetrics.brokerOpenings]
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(
@@ -70,6 +70,7 @@ enum ConsoleMain: Service {
     try Startup.wait(for: "database", context: context) {
       _ = try Reports(pages).report(ReportQuery())
     }
+    BrokerAccess.look(configuration.pipeline, clientID: name, context: context)
     let breaker = BillingBreaker(
       limits: configuration.breaker, isObeyed: configuration.isBreakerObeyed, context: context)
     OnlineReconciliation.start(

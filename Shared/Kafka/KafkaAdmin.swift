@@ -149,8 +149,8 @@ package final class KafkaAdmin {
     defer { unsafe rd_kafka_AdminOptions_destroy(options) }
     let wait = max(deadline.remainingMilliseconds, 1)
     try unsafe KafkaError.check(rd_kafka_AdminOptions_set_request_timeout(options, wait, nil, 0))
-    // Settings are the answering broker's own affair: there is no operation to wait for.
-    if operation != RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, operation != RD_KAFKA_ADMIN_OP_ALTERCONFIGS {
+    // Settings and access rules are the answering broker's own affair: there is no operation to wait for.
+    if Self.awaited.contains(operation.rawValue) {
       try unsafe KafkaError.check(rd_kafka_AdminOptions_set_operation_timeout(options, wait, nil, 0))
     }
     let queue = unsafe rd_kafka_queue_new(client.pointer)
@@ -170,6 +170,12 @@ package final class KafkaAdmin {
     }
     if let error = unsafe read(event) { throw error }
   }
+
+  /// Operations that the brokers go on with after they were begun.
+  private static let awaited: Set<UInt32> = [
+    RD_KAFKA_ADMIN_OP_CREATETOPICS.rawValue, RD_KAFKA_ADMIN_OP_DELETETOPICS.rawValue,
+    RD_KAFKA_ADMIN_OP_CREATEPARTITIONS.rawValue, RD_KAFKA_ADMIN_OP_DELETERECORDS.rawValue,
+  ]
 
   private static func firstError(
     _ results: UnsafeMutablePointer<OpaquePointer?>?, _ count: Int

@@ -40,6 +40,9 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible {
 
   /// The most bytes that a producer sends to a partition at once.
   package static let messageBytesMaximum = 1_000_000
+  /// The group that a consumer names which has none. librdkafka looks for its coordinator, so access rules must let it be
+  /// described.
+  package static let groupOfNobody = "handbill.none"
   /// The longest client id, in bytes.
   package static let clientIDBytesMaximum = 24
 
@@ -108,7 +111,7 @@ extension KafkaConfiguration {
     let isEmbedded = environment == .embedded
     return [
       // librdkafka wants a name even for assignments by hand; nobody joins that group.
-      ("group.id", groupID ?? "\(clientID).none"),
+      ("group.id", groupID ?? KafkaConfiguration.groupOfNobody),
       ("enable.auto.commit", "false"),
       ("enable.auto.offset.store", "false"),
       ("auto.offset.reset", "error"),

@@ -15,6 +15,8 @@ package struct KafkaError: Error, Equatable, Sendable, CustomStringConvertible {
     case timedOut
     /// Credentials or access rights are missing.
     case notAuthorized
+    /// The brokers have no authorizer, so nothing can be said of access rules.
+    case noAccessRules
     /// The topic does not exist.
     case unknownTopic
     /// The topic exists, the partition does not.
@@ -127,6 +129,7 @@ package struct KafkaError: Error, Equatable, Sendable, CustomStringConvertible {
       RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED,
       RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED:
       .notAuthorized
+    case RD_KAFKA_RESP_ERR_SECURITY_DISABLED: .noAccessRules
     case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART: .unknownTopic
     case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION: .unknownPartition
     case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE,

@@ -48,9 +48,13 @@ package enum HostMetrics {
     labels: ["table"]
   )
 
+  package static let brokerOpenings = MetricDeclaration.gauge(
+    "handbill_broker_openings",
+    help: "How many of TLS, a login and access rules this service's brokers lack, as seen at its start.")
+
   package static let declarations = [
     records, batches, batchRecords, batchSeconds, duplicateRounds, bisections, reopenings, partitionsOpen,
     partitionsStopped, lag, watermarkAge, producerRebuilds, unsentAnswers, lost, timerRefusals,
-    retentionBacklog,
+    retentionBacklog, brokerOpenings,
   ]
 }

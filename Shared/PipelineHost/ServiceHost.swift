@@ -31,6 +31,7 @@ package enum ServiceHost {
     let parts = ServiceParts(plan: plan, connections: connections, workers: workers)
     // What is told last stops first.
     parts.stopProducerAtEnd()
+    BrokerAccess.look(settings, clientID: Tables.Service.name, context: context)
     try prepare()
     try parts.startWorking()
   }

@@ -125,7 +125,7 @@ struct LatencyBenchmark {
     let rows = try connection.query(
       """
       SELECT serve_id, (extract(epoch FROM pg_xact_commit_timestamp(xmin)) * 1000000)::bigint
-      FROM billing.charge WHERE kind = vocabulary.charge_kind('impression') AND serve_id >= $1
+      FROM billing.charge_row WHERE kind = vocabulary.charge_kind('impression') AND serve_id >= $1
       """, [PostgresUUID(high: first.high, low: first.low)])
     for row in rows {
       let id: PostgresUUID = try row.decode(0)

@@ -53,8 +53,7 @@ enum AdSelectionMain: Service {
         metrics: SelectionMetrics(registry: context.metrics, clock: context.clock),
         retentionDays: configuration.retention.eventDays),
       settings: configuration.pipeline, producerLingerMilliseconds: 0,
-      // Its tokens name the partition in all of them.
-      alsoGrown: [Topic.impressions, .clicks, .acceptedImpressions, .acceptedClicks, .usage].map(\.name),
+      alsoGrown: Topic.namedByTokens.map(\.name),
       context: context
     ) {
       ClientTopics.check([.requests], settings: configuration.pipeline, context: context)

@@ -58,7 +58,9 @@ struct SelectionTables: ServiceTables {
     [DecisionRows.rows(batch, rules: rules.number, terms: terms)]
   }
 
-  func finish(_ batch: CommitBatch<AdSelection>, with statements: inout StatementBatch) -> CommitReader {
+  func finish(
+    _ batch: CommitBatch<AdSelection>, terms: TermsBook, with statements: inout StatementBatch
+  ) -> CommitReader {
     let effects = batch.effects
     if !effects.opened.isEmpty {
       statements.send(InsertAllotments(partition: batch.partition, batchNumber: batch.number, opened: effects.opened))

@@ -119,7 +119,7 @@ package struct BillingDecider: PartitionDecider {
       return .suspense
     }
     if event.verdict != .billable {
-      record(event, sequence: sequence, fate: .free(event.verdict), into: &effects)
+      effects.charges.append(.init(event: event, fate: .free(event.verdict)))
       return .free(event.verdict)
     }
     effects.count(event)
@@ -130,14 +130,14 @@ package struct BillingDecider: PartitionDecider {
     if payer != nil || event.price == .zero {
       let parts = share.split(event.price)
       effects.journal.charge(parts, terms: event.terms)
-      record(event, sequence: sequence, fate: .charged, parts: parts, payer: payer?.id, into: &effects)
+      effects.charges.append(.init(event: event, fate: .charged, parts: parts, payer: payer?.id))
       return .accepted
     }
     effects.draws.append(
       .init(
         charge: effects.charges.count, budget: BudgetKey(event.terms),
-        developer: share.split(event.price).developer, isLate: hasEnded(event.terms.allotment, context: context)))
-    effects.charges.append(.init(event: event, sequence: sequence, fate: .drawing, parts: nil))
+        isLate: hasEnded(event.terms.allotment, context: context)))
+    effects.charges.append(.init(event: event, fate: .drawing))
     return .accepted
   }
 
@@ -148,13 +148,6 @@ package struct BillingDecider: PartitionDecider {
       return false
     }
     return (1..<max(context.nextSequences[0], 1)).contains(AllotmentID.sequence(of: id))
-  }
-
-  private func record(
-    _ event: AcceptedEvent, sequence: Int64, fate: ChargeFate, parts: RevenueShare.Parts? = nil,
-    payer: UInt64? = nil, into effects: inout BillingEffects
-  ) {
-    effects.charges.append(.init(event: event, sequence: sequence, fate: fate, parts: parts, payer: payer))
   }
 
   /// The database refuses this record: an event goes into suspense, anything else is left out.

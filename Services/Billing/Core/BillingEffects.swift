@@ -29,7 +29,6 @@ package struct BillingEffects: Sendable {
   /// An event and its fate.
   package struct Charge: Hashable, Sendable {
     package var event: AcceptedEvent
-    package var sequence: Int64
     package var fate: ChargeFate
     /// What the advertiser pays is the sum of both; nil where nobody pays, or the database decides.
     package var parts: RevenueShare.Parts?
@@ -48,8 +47,6 @@ package struct BillingEffects: Sendable {
     /// Which of the charges.
     package var charge: Int
     package var budget: BudgetKey
-    /// What the developer gets if the event is charged or unfunded.
-    package var developer: Nanos
     /// It came after its allotment's end: without free budget nobody pays and nobody is paid.
     package var isLate: Bool
   }

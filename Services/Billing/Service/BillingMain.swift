@@ -28,7 +28,7 @@ enum BillingMain: Service {
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     let days = DayTables(
-      ["billing.charge"], counts: CountTables("billing", "revenue", retention: configuration.retention),
+      ["billing.charge_row"], counts: CountTables("billing", "revenue", retention: configuration.retention),
       retention: configuration.retention)
     let catalog = BudgetCatalog()
     try ServiceHost.start(

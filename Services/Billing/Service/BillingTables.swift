@@ -43,10 +43,12 @@ struct BillingTables: ServiceTables {
     return knowledge
   }
 
-  func rows(_ batch: CommitBatch<BillingService>, terms: TermsBook) -> [TableRows] { ChargeRows.rows(batch) }
+  func rows(_ batch: CommitBatch<BillingService>, terms: TermsBook) -> [TableRows] {
+    [ChargeRows.rows(batch, terms: terms)]
+  }
 
   func finish(
-    _ batch: CommitBatch<BillingService>, with statements: inout StatementBatch
+    _ batch: CommitBatch<BillingService>, terms: TermsBook, with statements: inout StatementBatch
   ) -> CommitReader {
     for suspended in batch.effects.suspended {
       statements.send(Suspend(partition: batch.partition, batchNumber: batch.number, suspended: suspended))
@@ -57,7 +59,7 @@ struct BillingTables: ServiceTables {
           partition: batch.partition, counts: batch.effects.clickCounts,
           rememberedImpressions: settings.rememberedImpressions))
     }
-    let settle = Settle(batch)
+    let settle = Settle(batch, terms: terms)
     let ticket = settle.isNeeded ? statements.send(settle) : nil
     let partition = batch.partition
     let suspended = batch.effects.suspended

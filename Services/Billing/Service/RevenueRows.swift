@@ -39,13 +39,20 @@ enum RevenueRows {
     return rows
   }
 
-  /// Charges with a draw's version are those whose fate the database decided: it counts them itself, with their batch.
+  /// Charges with a draw's version are those whose fate the database decided: it counts them itself, with their batch. The
+  /// others are added up first: the terms of sums are looked up by their names, and no row's.
   static let countAgain = """
     INSERT INTO billing.minute_revenue (\(names.joined(separator: ", ")))
     \(SequenceBatches.counting("billing"))
-    SELECT $1, date_bin('1 minute', event_time, 'epoch') AS minute, kind, fate, app, developer, advertiser, campaign, ad,
-      placement, country, device, size, currency, count(*), sum(amount), sum(developer_amount), sum(network_amount)
-    FROM billing.charge, counting WHERE draw_version IS NULL AND \(SequenceBatches.counted)
-    GROUP BY minute, kind, fate, app, developer, advertiser, campaign, ad, placement, country, device, size, currency
+    SELECT $1, minute, kind, fate, app, developer, advertiser, campaign, ad, placement, country, device, size, currency,
+      events, events * amount::numeric, events * developer_amount::numeric, events * network_amount::numeric
+    FROM (
+      SELECT date_bin('1 minute', event_time, 'epoch') AS minute, kind, fate, terms, placement, country, device, size,
+        count(*) AS events
+      FROM billing.charge_row, counting WHERE draw_version IS NULL AND \(SequenceBatches.counted)
+      GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+    ) AS sums
+    LEFT JOIN LATERAL (SELECT * FROM billing.terms WHERE name = sums.terms OFFSET 0) AS t ON true
+    CROSS JOIN LATERAL billing.amounts(kind, fate, impression_price, click_price, share_basis_points)
     """
 }

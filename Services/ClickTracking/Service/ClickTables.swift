@@ -76,7 +76,7 @@ struct ClickTables: ServiceTables {
   }
 
   func finish(
-    _ batch: CommitBatch<ClickTracking>, with statements: inout StatementBatch
+    _ batch: CommitBatch<ClickTracking>, terms: TermsBook, with statements: inout StatementBatch
   ) -> CommitReader {
     if !batch.effects.released.isEmpty { _ = statements.send(RemoveParkedClicks(identities: batch.effects.released)) }
     return { (_: StatementBatchResults) throws(PostgresError) -> CommitResult in CommitResult() }

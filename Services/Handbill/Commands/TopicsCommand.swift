@@ -13,7 +13,7 @@ enum TopicsCommand {
   static let partitionsDefault: Int32 = 4
 
   static let command = Command(
-    "topics", summary: "Makes and shows the network's topics.",
+    "topics", summary: "Makes and shows the network's topics, and who may use them.",
     options: KafkaAddress.options + [
       .value(
         "partitions", letter: "p", "COUNT", default: String(partitionsDefault),
@@ -35,6 +35,7 @@ enum TopicsCommand {
       Command(
         "list", summary: "Shows each topic, its partitions and what it is for; exit 1 while one is missing.",
         examples: [CommandExample("handbill topics list --json", "The same as JSON.")], run: list),
+      AccessCommand.command,
       Command(
         "asyncapi", summary: "Writes the topics' description, an AsyncAPI 3.0 document in YAML.",
         examples: [
@@ -46,7 +47,7 @@ enum TopicsCommand {
       },
     ])
 
-  private static func settings(_ invocation: Invocation) throws(UsageError) -> (partitions: Int32, apps: [AppID]) {
+  static func settings(_ invocation: Invocation) throws(UsageError) -> (partitions: Int32, apps: [AppID]) {
     let range = 1...Int(EmbeddedBroker.partitionsMaximum)
     let partitions = try invocation.integer("partitions", in: range) ?? Int(partitionsDefault)
     var apps: [AppID] = []

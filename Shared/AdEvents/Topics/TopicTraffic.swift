@@ -25,6 +25,11 @@ package struct TopicMessage: Hashable, Sendable {
 }
 
 extension Topic {
+  /// A serve token names a partition of all of these: ad selection gives no number that one of them lacks.
+  package static let namedByTokens: [Topic] = [
+    .impressions, .clicks, .acceptedImpressions, .acceptedClicks, .usage,
+  ]
+
   /// Who writes it.
   package var writers: [Participant] {
     switch self {

@@ -81,17 +81,21 @@ BEGIN
 END
 $function$;
 
--- Removes the terms that no row can name any more: those of serves from before all days that still have tables. Says how
--- many went.
+-- Removes the terms that no row can name any more: those of serves from before all days that still have tables, but for what
+-- waits apart from the days. Says how many went.
 CREATE OR REPLACE FUNCTION public.forget_terms(service text) RETURNS bigint LANGUAGE plpgsql AS $function$
 DECLARE
   oldest date;
+  -- Whose rows go when they are decided, however old.
+  waiting text := CASE service WHEN 'click_tracking' THEN 'parked_row' WHEN 'billing' THEN 'waiting_row' END;
   gone bigint;
 BEGIN
   SELECT min(to_date(right(day.relname, 8), 'YYYYMMDD')) INTO oldest
   FROM pg_inherits i JOIN pg_class parent ON parent.oid = i.inhparent JOIN pg_class day ON day.oid = i.inhrelid
   WHERE parent.relnamespace = service::regnamespace AND parent.relname LIKE '%\_row';
-  EXECUTE format('DELETE FROM %I.terms WHERE last_day < $1', service) USING oldest;
+  EXECUTE format('DELETE FROM %I.terms WHERE last_day < $1', service)
+    || CASE WHEN waiting IS NULL THEN '' ELSE format(' AND name NOT IN (SELECT terms FROM %I.%I)', service, waiting) END
+    USING oldest;
   GET DIAGNOSTICS gone = ROW_COUNT;
   IF service = 'ad_selection' THEN DELETE FROM ad_selection.creative WHERE last_day < oldest; END IF;
   RETURN gone;

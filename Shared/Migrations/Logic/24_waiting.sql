@@ -24,7 +24,7 @@ BEGIN
   LOOP
     level := levels[named.index];
     FOR waiter IN
-      SELECT w.batch_number, w.position, w.price FROM billing.waiting w
+      SELECT w.batch_number, w.position, w.price FROM billing.waiting_row w
       WHERE w.partition = batch.partition AND w.budget_day = named.day AND w.campaign = named.campaign
         AND w.advertiser = named.advertiser AND w.currency = named.currency
       ORDER BY w.batch_number, w.position

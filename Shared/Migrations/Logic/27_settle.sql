@@ -30,7 +30,7 @@ BEGIN
     ORDER BY a.id;
   END IF;
   IF cardinality(draws) + cardinality(settlement.ready) + cardinality(postings) > 0 THEN
-    PERFORM billing.write_journal(batch, settlement.fates, settlement.ready, postings);
+    PERFORM billing.write_journal(batch, settlement, draws, postings);
   END IF;
 END
 $function$;

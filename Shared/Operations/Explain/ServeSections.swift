@@ -52,11 +52,9 @@ enum ServeSections {
       name: "charges",
       sql: """
         SELECT fate FROM (
-          SELECT to_jsonb(c) AS fate, kind, sequence FROM billing.charge c WHERE serve_id = $1
-          UNION ALL
-          SELECT to_jsonb(w) - 'position' || '{"developer_amount": 0}', kind, sequence FROM billing.waiting w
-          WHERE serve_id = $1
-        ) AS fates ORDER BY kind, sequence
+          SELECT to_jsonb(c) AS fate, kind, event_time FROM billing.charge c WHERE serve_id = $1
+          UNION ALL SELECT to_jsonb(w), kind, event_time FROM billing.waiting w WHERE serve_id = $1
+        ) AS fates ORDER BY kind, event_time
         """,
       meanings: places(and: ["kind": StoredMeaning.chargeKind, "fate": StoredMeaning.fate])),
     Section(

@@ -77,6 +77,7 @@ enum TrafficChecks {
     """
 
   /// What billing has taken has one fate each: charged, unfunded, free (why), waiting or suspense, and nothing else has one.
+  /// What a charge costs and how it is split follows from its price, share and fate (`billing.amounts`).
   private static func fates(
     _ name: String, kind: ChargeKind, rows: String, hash: String, price: String
   ) -> ReconciliationStatement {
@@ -84,29 +85,28 @@ enum TrafficChecks {
       rule: "I7a", name: "\(name): accepted and taken by billing = charged + unfunded + free + waiting + suspense",
       sql: """
         WITH accepted AS (
-          SELECT a.serve_id, a.\(price) AS price, \(hash) AS id_hash, \(developer("a.\(price)")) AS developer
+          SELECT a.serve_id, a.\(price) AS price, \(hash) AS id_hash, a.share_basis_points AS share
           FROM \(rows) a
           JOIN billing.input i ON i.partition = a.partition AND i.topic = 'ads.\(name).accepted'
           WHERE NOT a.is_test AND a.sequence <= i.consumed_sequence AND a.serve_id >= $1 AND a.serve_id < $2
         ), fates AS (
-          SELECT serve_id, id_hash, price, fate::text, CASE fate WHEN \(ChargeFate.charged.number) THEN price ELSE 0 END = amount
-              AS is_whole, developer_amount AS developer,
-            fate IN (\([ChargeFate.charged, .unfunded].numbers)) AS is_paid
-          FROM billing.charge WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
-          UNION ALL SELECT serve_id, id_hash, price, 'waiting', true, 0, NULL FROM billing.waiting WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
-          UNION ALL SELECT serve_id, id_hash, price, 'suspense', true, 0, NULL
-          FROM billing.suspense WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
+          SELECT serve_id, id_hash, price, share_basis_points AS share, fate::text FROM billing.charge
+          WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
+          UNION ALL SELECT serve_id, id_hash, price, share_basis_points, 'waiting' FROM billing.waiting
+          WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
+          UNION ALL SELECT serve_id, id_hash, price, NULL, 'suspense' FROM billing.suspense
+          WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
         ), compared AS (
-          SELECT serve_id, a.price, f.price AS charged_price, f.fate,
-            f.is_whole AND (f.is_paid IS NULL OR f.developer = CASE WHEN f.is_paid THEN a.developer ELSE 0 END) AS is_whole
+          SELECT serve_id, a.price, a.share, f.price AS charged_price, f.share AS charged_share, f.fate
           FROM accepted a FULL JOIN fates f USING (serve_id, id_hash)
         ), faults AS (
           SELECT CASE WHEN fate IS NULL THEN format('%s is accepted and has no fate', serve_id)
             WHEN price IS NULL THEN format('%s has a fate and was not accepted', serve_id)
-            WHEN price = charged_price AND NOT is_whole THEN format('%s: its charge is not its price, or wrongly split', serve_id)
-            ELSE format('%s: price %s in its token, %s in its charge, fate %s', serve_id, price, charged_price, fate)
+            ELSE format('%s: price %s, share %s in its token, %s and %s in its charge, fate %s', serve_id, price, share,
+              charged_price, charged_share, fate)
           END AS example
-          FROM compared WHERE price IS DISTINCT FROM charged_price OR fate IS NULL OR NOT is_whole OR fate = '\(ChargeFate.drawing.number)'
+          FROM compared WHERE price IS DISTINCT FROM charged_price OR share <> charged_share OR fate IS NULL
+            OR fate = '\(ChargeFate.drawing.number)'
         )
         SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
           ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
@@ -130,11 +130,6 @@ enum TrafficChecks {
         SELECT coalesce((SELECT sum(rows) FROM last), 0)::bigint, (SELECT count(*) FROM faults),
           ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
         """)
-  }
-
-  /// The developer's part of a price, rounded half up (B2), in integers that do not overflow.
-  private static func developer(_ price: String) -> String {
-    "(\(price) / 10000 * a.share_basis_points + (\(price) % 10000 * a.share_basis_points + 5000) / 10000)"
   }
 
   private static let terms = [

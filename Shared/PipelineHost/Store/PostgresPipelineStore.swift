@@ -132,7 +132,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
           statements = StatementBatch()
         }
         storePositions(batch, serveIDs: rows.serveIDs, with: &statements)
-        let read = tables.finish(batch, with: &statements)
+        let read = tables.finish(batch, terms: terms, with: &statements)
         statements.commit()
         Failpoint.reach(.beforeCommit)
         let results = try connection.run(statements)

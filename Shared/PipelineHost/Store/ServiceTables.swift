@@ -27,7 +27,11 @@ package protocol ServiceTables<Service>: Sendable {
 
   /// Adds the statements that go with COMMIT in one round trip, changes of shared rows last; the returned function
   /// reads their answers.
-  func finish(_ batch: CommitBatch<Service>, with statements: inout StatementBatch) -> CommitReader
+  ///
+  /// - Parameter terms: knows the names of the terms that ``rows(_:terms:)`` has named for this batch.
+  func finish(
+    _ batch: CommitBatch<Service>, terms: TermsBook, with statements: inout StatementBatch
+  ) -> CommitReader
 
   /// Counts of a partition as rows of their table: what they add, beside what is there.
   func countRows(_ counts: [Service.CountKey: Service.CountSums], partition: Int32) -> TableRows
@@ -58,7 +62,9 @@ extension ServiceTables {
   ) {}
 
   /// Nothing but the rows.
-  package func finish(_ batch: CommitBatch<Service>, with statements: inout StatementBatch) -> CommitReader {
+  package func finish(
+    _ batch: CommitBatch<Service>, terms: TermsBook, with statements: inout StatementBatch
+  ) -> CommitReader {
     { (_: StatementBatchResults) throws(PostgresError) -> CommitResult in CommitResult() }
   }
 }

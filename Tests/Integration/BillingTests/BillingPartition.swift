@@ -125,9 +125,11 @@ struct TappedTables: ServiceTables {
     tables.rows(batch, terms: terms)
   }
 
-  func finish(_ batch: CommitBatch<BillingService>, with statements: inout StatementBatch) -> CommitReader {
+  func finish(
+    _ batch: CommitBatch<BillingService>, terms: TermsBook, with statements: inout StatementBatch
+  ) -> CommitReader {
     tap(batch)
-    return tables.finish(batch, with: &statements)
+    return tables.finish(batch, terms: terms, with: &statements)
   }
 
   func countRows(_ counts: [RevenueMinute: RevenueSums], partition: Int32) -> TableRows {

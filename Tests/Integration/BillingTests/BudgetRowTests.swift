@@ -29,13 +29,13 @@ struct BudgetRowTests {
   @Test("days in which nobody made tables have them as soon as somebody is back")
   func noGap() async throws {
     let network = try await TestNetwork()
-    let count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'billing.charge'::regclass"
+    let count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'billing.charge_row'::regclass"
     #expect(try network.numbers(count) == [6])
     let connection = try network.connect()
     defer { connection.close() }
-    _ = try connection.query("SELECT public.keep_days('billing.charge'::regclass, current_date + 20, 2, 3, 400)")
+    _ = try connection.query("SELECT public.keep_days('billing.charge_row'::regclass, current_date + 20, 2, 3, 400)")
     #expect(try network.numbers(count) == [26])
-    _ = try connection.query("SELECT public.keep_days('billing.charge'::regclass, current_date + 90, 2, 3, 5)")
+    _ = try connection.query("SELECT public.keep_days('billing.charge_row'::regclass, current_date + 90, 2, 3, 5)")
     // The five days of retention; what is older stays until it is sealed.
     #expect(try network.numbers(count) == [35])
   }

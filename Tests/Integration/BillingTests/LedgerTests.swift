@@ -141,7 +141,7 @@ struct LedgerTests {
       ("UPDATE billing.account SET allotted = funded - charged + 1", "23514"),
       ("UPDATE billing.campaign_day SET charged = funded + 1", "23514"),
       ("UPDATE billing.allotment SET charged = amount + 1", "23514"),
-      ("UPDATE billing.charge SET network_amount = network_amount + 1", "23514"),
+      ("UPDATE billing.charge_row SET terms = NULL", "23502"),
       ("UPDATE billing.posting SET debit = debit + 1", "HB003"),
       ("DELETE FROM billing.posting", "HB003"), ("TRUNCATE billing.posting", "HB003"),
       ("INSERT INTO billing.posting VALUES (0, 99, 'advertiser:acme', 'USD', 1, 0)", "HB004"),

@@ -73,7 +73,7 @@ struct WaitingTests {
     #expect(try network.numbers(fates) == [3, 0, 0, 0, 0])
     let order = """
       SELECT count(DISTINCT draw_version), count(*) FILTER (WHERE is_early) FROM (
-        SELECT draw_version, sequence < lag(sequence) OVER (ORDER BY draw_version) AS is_early FROM billing.charge
+        SELECT draw_version, serve_id < lag(serve_id) OVER (ORDER BY draw_version) AS is_early FROM billing.charge
       ) AS charges
       """
     #expect(try network.numbers(order) == [3, 0])

@@ -9,7 +9,7 @@ import Testing
 @Suite("Tables of days")
 struct DayTableTests {
   private static let now = Timestamp(milliseconds: 1_893_456_000_000)  // 2030-01-01Z
-  private static let table = "billing.charge"
+  private static let table = "billing.charge_row"
 
   private let database: PostgresConfiguration
   private let connection: PostgresConnection

@@ -26,6 +26,7 @@ extension WholeNetwork {
       try await onOwnThread {
         try network.command(["seed"])
         try network.awaitAllotments()
+        try checkOpenBroker(network)
         let tally = network.folder.path("tally.json")
         try network.command(["simulate", "--duration", "3s", "--rate", "40", "--garbage", "0", "--tally", tally])
         try network.command(["drain", "--timeout", "120s"])
@@ -46,6 +47,16 @@ extension WholeNetwork {
         #expect(checks.contains { $0["rule"] as? String == "I7c" && $0["compared"] as? Int == serves })
         try checkConsole(network, serves: serves)
         try checkExplanations(network)
+      }
+    }
+
+    /// Each service says once that its broker lets everybody do everything; the embedded one is meant to.
+    private func checkOpenBroker(_ network: TestNetwork) throws {
+      guard !network.isBrokerEmbedded else { return }
+      for service in network.plan.services {
+        #expect(
+          Waiting.until { network.log(service).components(separatedBy: "the brokers are open").count == 2 },
+          "\(service)")
       }
     }
 

@@ -20,6 +20,8 @@ final class TestNetwork: Sendable {
     /// The catalogue as the file format of `handbill catalog apply`.
     var catalog: String
     var settings: [String: String] = [:]
+    /// What only one program is told: a service by the name above, the command as `handbill`.
+    var ownSettings: [String: [String: String]] = [:]
   }
 
   static let keys = "1:" + Data(repeating: 9, count: 32).base64EncodedString()
@@ -36,7 +38,7 @@ final class TestNetwork: Sendable {
   let consolePort: Int
 
   var bootstrapServers: String { environment["HANDBILL_KAFKA_BOOTSTRAP_SERVERS"] ?? "" }
-  var isBrokerEmbedded: Bool { kafka == nil }
+  let isBrokerEmbedded: Bool
 
   /// Starts everything and returns when all services are ready.
   static func started(_ plan: Plan) async throws -> TestNetwork {
@@ -45,7 +47,18 @@ final class TestNetwork: Sendable {
     return try await onOwnThread { try TestNetwork(plan, databaseURL: url, broker: broker) }
   }
 
-  private init(_ plan: Plan, databaseURL: String, broker started: NextBroker?) throws {
+  /// The same on a broker that is there, and that whoever made it ends.
+  static func started(_ plan: Plan, bootstrapServers: String, databaseURL: String) async throws -> TestNetwork {
+    var plan = plan
+    plan.settings["HANDBILL_KAFKA_BOOTSTRAP_SERVERS"] = bootstrapServers
+    return try await onOwnThread { [plan] in
+      try TestNetwork(plan, databaseURL: databaseURL, broker: nil, isBrokerThere: true)
+    }
+  }
+
+  private init(
+    _ plan: Plan, databaseURL: String, broker started: NextBroker?, isBrokerThere: Bool = false
+  ) throws {
     self.plan = plan
     self.databaseURL = databaseURL
     folder = try TemporaryFolder(prefix: "hbn")
@@ -54,7 +67,10 @@ final class TestNetwork: Sendable {
       "SWIFT_BACKTRACE": "enable=no",
     ]
     kafka = started
-    if let started {
+    isBrokerEmbedded = started == nil && !isBrokerThere
+    if isBrokerThere {
+      broker = nil
+    } else if let started {
       broker = nil
       environment["HANDBILL_KAFKA_BOOTSTRAP_SERVERS"] = started.kafka.bootstrapServers
     } else {
@@ -94,7 +110,9 @@ final class TestNetwork: Sendable {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: Programs.own.path("handbill"))
     process.arguments = arguments
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }.merging(settings) { $1 }
+    process.environment = [environment, plan.ownSettings["handbill"] ?? [:], settings].reduce(
+      ProcessInfo.processInfo.environment
+    ) { $0.merging($1) { $1 } }
     let output = Pipe()
     let errors = folder.path + "/command.log"
     _ = FileManager.default.createFile(atPath: errors, contents: nil)
@@ -131,7 +149,8 @@ final class TestNetwork: Sendable {
   private func local(_ service: String) -> LocalService {
     LocalService(
       "handbill-" + service, adminPort: ports[service] ?? 0,
-      environment: environment.merging(["HANDBILL_CONSOLE_PORT": "\(consolePort)"]) { $1 },
+      environment: environment.merging(["HANDBILL_CONSOLE_PORT": "\(consolePort)"]) { $1 }
+        .merging(plan.ownSettings[service] ?? [:]) { $1 },
       logFile: folder.path + "/\(service).log")
   }
 

@@ -14,12 +14,12 @@ enum DaysOfTraffic {
   private static let serves = """
     DO $do$ DECLARE day regclass; BEGIN
       FOR day IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = ANY (ARRAY['ad_selection.decision_row',
-        'impression_tracking.impression_row', 'click_tracking.click_row', 'billing.charge']::regclass[])
+        'impression_tracking.impression_row', 'click_tracking.click_row', 'billing.charge_row']::regclass[])
       LOOP EXECUTE format('DROP TABLE %s', day); END LOOP;
     END $do$;
     SELECT public.keep_days(t::regclass, '2030-03-06', 5, 1, 10) FROM unnest(ARRAY['ad_selection.decision_row',
       'impression_tracking.impression_row', 'impression_tracking.delivery_row', 'click_tracking.click_row',
-      'billing.charge']) AS t;
+      'billing.charge_row']) AS t;
     CREATE TEMPORARY TABLE serve AS
     SELECT *, (budget_day * 10 + partition * 2 + right(campaign, 1)::int)::bigint AS allotment,
       (lpad(to_hex((extract(epoch FROM time) * 1000)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid AS id
@@ -48,18 +48,16 @@ enum DaysOfTraffic {
     """
 
   private static let charges = """
-    INSERT INTO billing.charge (serve_id, kind, id_hash, partition, batch_number, sequence, event_time, arrival, fate, price,
-      amount, developer_amount, network_amount, allotment, budget_day, draw_version, share_basis_points, app, developer,
-      advertiser, campaign, ad, placement, country, device, size, currency)
-    SELECT serve_id, vocabulary.charge_kind('impression'), 0, partition, batch_number, sequence, event_time, arrival,
-      vocabulary.charge_fate('charged'), 10000001, 10000001, 6000001, 4000000, allotment, budget_day,
-      CASE WHEN sequence % 11 = 0 THEN sequence END, 6000, app, developer, advertiser, campaign, ad, placement, country,
-      device, size, currency
+    INSERT INTO billing.charge (serve_id, kind, id_hash, partition, batch_number, event_time, fate, price, allotment, budget_day,
+      draw_version, share_basis_points, app, developer, advertiser, campaign, ad, placement, country, device, size, currency)
+    SELECT serve_id, vocabulary.charge_kind('impression'), 0, partition, batch_number, event_time,
+      vocabulary.charge_fate('charged'), 10000001, allotment, budget_day, CASE WHEN sequence % 11 = 0 THEN sequence END, 6000,
+      app, developer, advertiser, campaign, ad, placement, country, device, size, currency
     FROM impression_tracking.impression WHERE NOT is_test
     UNION ALL
-    SELECT serve_id, vocabulary.charge_kind('click'), 9, partition, batch_number, sequence, event_time, arrival,
-      vocabulary.charge_fate('charged'), 2000000000, 2000000000, 1200000000, 800000000, allotment, budget_day, NULL, 6000, app,
-      developer, advertiser, campaign, ad, placement, country, device, size, currency
+    SELECT serve_id, vocabulary.charge_kind('click'), 9, partition, batch_number, event_time,
+      vocabulary.charge_fate('charged'), 2000000000, allotment, budget_day, NULL, 6000, app, developer, advertiser, campaign, ad,
+      placement, country, device, size, currency
     FROM click_tracking.click WHERE NOT is_test;
     INSERT INTO billing.posting
     SELECT partition, batch_number, account, currency, sum(debit), sum(credit) FROM billing.charge c CROSS JOIN LATERAL (VALUES

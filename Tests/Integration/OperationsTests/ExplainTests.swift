@@ -22,14 +22,12 @@ struct ExplainTests {
     SELECT serve_id, 10, partition, batch_number, 2, 2, true, '2030-01-01 00:03:00.250Z', arrival, expires_at, app, developer,
       advertiser, campaign, ad, placement, country, device, size, impression_price, click_price, currency,
       share_basis_points, allotment, budget_day, client_hash, is_test FROM click_tracking.click;
-    INSERT INTO billing.charge (serve_id, kind, id_hash, partition, batch_number, sequence, event_time, arrival, fate, price,
-      amount, developer_amount, network_amount, allotment, budget_day, share_basis_points, app, developer, advertiser,
-      campaign, ad, placement, country, device, size, currency)
-    SELECT serve_id, 2, 10, partition, batch_number, 2, event_time, arrival, 18, price, 0, 0, 0, allotment, budget_day,
+    INSERT INTO billing.charge (serve_id, kind, id_hash, partition, batch_number, event_time, fate, price, allotment,
+      budget_day, share_basis_points, app, developer, advertiser, campaign, ad, placement, country, device, size, currency)
+    SELECT serve_id, kind, 10, partition, batch_number, event_time + interval '1 s', 18, price, allotment, budget_day,
       share_basis_points, app, developer, advertiser, campaign, ad, placement, country, device, size, currency
     FROM billing.charge WHERE kind = vocabulary.charge_kind('click');
-    UPDATE billing.charge SET fate = vocabulary.charge_fate('unfunded'), amount = 0, developer_amount = 6000000,
-      network_amount = -6000000 WHERE kind = vocabulary.charge_kind('impression');
+    UPDATE billing.charge SET fate = vocabulary.charge_fate('unfunded') WHERE kind = vocabulary.charge_kind('impression');
     INSERT INTO impression_tracking.delivery VALUES ('\(ReconciliationTests.serve)', 1, NULL, 0, 1, '2030-01-01Z', 'app',
       'camp', 'ad', 'home', 'US', 1, 1, false);
     """

@@ -19,7 +19,8 @@ struct ReconciliationTests {
   /// One served ad with its impression and its click, from the decision to the ledger, as the services write it.
   static let served = """
     SELECT public.keep_days(t::regclass, '2025-07-24', 1, 1, 400000) FROM unnest(ARRAY['ad_selection.decision_row',
-      'impression_tracking.impression_row', 'impression_tracking.delivery_row', 'click_tracking.click_row', 'billing.charge']) AS t;
+      'impression_tracking.impression_row', 'impression_tracking.delivery_row', 'click_tracking.click_row', 'billing.charge_row'])
+      AS t;
     INSERT INTO ad_selection.decision (serve_id, partition, expires_at, app, developer, advertiser, campaign, ad, placement,
       country, device, size, impression_price, click_price, currency, share_basis_points, allotment, budget_day,
       client_hash, is_test, batch_number, request_id, arrival, deadline, outcome, reason, lifetime_milliseconds, image_sizes,
@@ -63,13 +64,12 @@ struct ReconciliationTests {
     INSERT INTO billing.allotment (id, partition, ordinal, campaign, advertiser, currency, budget_day, granted, amount,
       charged, click_rates, campaign_free, serve_until, batch_number, granted_at, grant_version)
     VALUES (5, 0, 1, 'camp', 'adv', 'USD', 14611, 2010000000, 2010000000, 2010000000, '1000000', 0, now(), 1, now(), 1);
-    INSERT INTO billing.charge (serve_id, kind, id_hash, partition, batch_number, sequence, event_time, arrival, fate, price,
-      amount, developer_amount, network_amount, allotment, budget_day, share_basis_points, app, developer, advertiser,
-      campaign, ad, placement, country, device, size, currency) VALUES
-      ('\(serve)', 1, 0, 0, 1, 1, '2030-01-01 00:01Z', now(), 1, 10000000, 10000000, 6000000, 4000000, 5, 14611, 6000, 'app',
-        'dev', 'adv', 'camp', 'ad', 'home', 'US', 1, 1, 'USD'),
-      ('\(serve)', 2, 9, 0, 1, 1, '2030-01-01 00:02Z', now(), 1, 2000000000, 2000000000, 1200000000, 800000000, 5, 14611,
-        6000, 'app', 'dev', 'adv', 'camp', 'ad', 'home', 'US', 1, 1, 'USD');
+    INSERT INTO billing.charge (serve_id, kind, id_hash, partition, batch_number, event_time, fate, price, allotment,
+      budget_day, share_basis_points, app, developer, advertiser, campaign, ad, placement, country, device, size, currency)
+    VALUES ('\(serve)', 1, 0, 0, 1, '2030-01-01 00:01Z', 1, 10000000, 5, 14611, 6000, 'app', 'dev', 'adv', 'camp', 'ad',
+        'home', 'US', 1, 1, 'USD'),
+      ('\(serve)', 2, 9, 0, 1, '2030-01-01 00:02Z', 1, 2000000000, 5, 14611, 6000, 'app', 'dev', 'adv', 'camp', 'ad', 'home',
+        'US', 1, 1, 'USD');
     INSERT INTO billing.minute_revenue SELECT partition, date_trunc('minute', event_time), kind, fate, app, developer,
       advertiser, campaign, ad, placement, country, device, size, currency, 1, amount, developer_amount, network_amount
       FROM billing.charge;
@@ -135,6 +135,10 @@ struct ReconciliationTests {
       ("I7a", "DELETE FROM billing.charge WHERE kind = vocabulary.charge_kind('impression')"),
       ("I7a", "DELETE FROM click_tracking.click"),
       ("I7a", "UPDATE billing.charge SET price = price + 1 WHERE kind = vocabulary.charge_kind('click')"),
+      ("I7a", "UPDATE billing.charge SET share_basis_points = 6001 WHERE kind = vocabulary.charge_kind('click')"),
+      ("I6", "UPDATE billing.charge_row SET fate = vocabulary.charge_fate('unfunded')"),
+      ("I6", "UPDATE billing.charge SET advertiser = 'other' WHERE kind = vocabulary.charge_kind('click')"),
+      ("I7a", "DELETE FROM billing.terms"),
       ("I7b", "DELETE FROM ad_selection.decision"),
       ("I7b", "UPDATE impression_tracking.impression SET client_hash = 78"),
       ("M5", "UPDATE impression_tracking.impression SET event_time = '2031-01-01Z'"),

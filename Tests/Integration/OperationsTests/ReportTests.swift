@@ -108,11 +108,10 @@ struct ReportTests {
   func waiting() async throws {
     let pool = try await Self.pool()
     let row = """
-      INSERT INTO billing.waiting (serve_id, kind, id_hash, partition, batch_number, sequence, event_time, arrival, fate,
-        price, amount, developer_amount, network_amount, allotment, budget_day, share_basis_points, app, developer,
-        advertiser, campaign, ad, placement, country, device, size, currency, position)
-      SELECT gen_random_uuid(), 2, n, 0, 1, n, now(), now(), 4, 2000000000, 0, 1200000000, 0, 1, 14800, 6000, 'golden',
-        'dev', 'adv', 'brand', 'one', 'home', 'US', 1, 1, 'USD', n FROM generate_series(1, 3) AS n
+      INSERT INTO billing.waiting_row (serve_id, kind, id_hash, partition, batch_number, event_time, terms, price, allotment,
+        budget_day, advertiser, campaign, placement, country, device, size, currency, position)
+      SELECT gen_random_uuid(), 2, n, 0, 1, now(), 7, 2000000000, 1, 14800, 'adv', 'brand', 'home', 'US', 1, 1, 'USD', n
+      FROM generate_series(1, 3) AS n
       """
     try await onOwnThread {
       let none = try Reports(pool).report(ReportQuery())

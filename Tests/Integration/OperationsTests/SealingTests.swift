@@ -117,12 +117,8 @@ struct SealingTests {
         "DELETE FROM impression_tracking.impression WHERE serve_id = "
           + "(SELECT serve_id FROM impression_tracking.impression ORDER BY serve_id LIMIT 1)"
       ),
-      ("I7a", "UPDATE billing.charge SET amount = 1, developer_amount = 1, network_amount = 0 WHERE \(firstDay)"),
-      (
-        "I7a",
-        "UPDATE billing.charge SET developer_amount = developer_amount + 1, network_amount = network_amount - 1 "
-          + "WHERE \(firstDay)"
-      ),
+      ("I7a", "UPDATE billing.charge SET price = 1 WHERE \(firstDay)"),
+      ("I7a", "UPDATE billing.charge SET share_basis_points = share_basis_points + 1 WHERE \(firstDay)"),
       ("I7b", "UPDATE ad_selection.decision SET share_basis_points = 1 WHERE \(firstDay) AND NOT is_test"),
       ("M6", "DELETE FROM billing.minute_revenue WHERE minute < '2030-03-01 06:00Z'"),
       ("M6", "UPDATE click_tracking.minute_count SET events = 2 WHERE minute < '2030-03-01 06:00Z'"),
@@ -166,7 +162,7 @@ struct SealingTests {
       (
         "1 events are in suspense",
         """
-        INSERT INTO billing.suspense SELECT 0, 1, kind, 1000, serve_id, 77, event_time, arrival, price, allotment, app,
+        INSERT INTO billing.suspense SELECT 0, 1, kind, 1000, serve_id, 77, event_time, event_time, price, allotment, app,
           advertiser, campaign, currency FROM billing.charge ORDER BY serve_id LIMIT 1
         """
       ),

@@ -114,4 +114,68 @@ struct TermsMigrationTests {
       """)
     #expect(wrong.isEmpty)
   }
+
+  /// Charges of each fate, and clicks that wait, in a database of before.
+  private func charged(_ connection: PostgresConnection) throws {
+    let all = try Migration.all()
+    _ = try MigrationRunner(Array(all.prefix { $0.name != "charge_terms" })).up(connection)
+    try connection.executeScript(
+      """
+      CREATE TABLE billing.charge_20260701 PARTITION OF billing.charge
+        FOR VALUES FROM ('019f1af9-b400-0000-0000-000000000000') TO ('019f2020-1000-0000-0000-000000000000');
+      CREATE VIEW seen AS SELECT n, (lpad(to_hex(1782864000000 + n), 12, '0') || '70008000000000000000')::uuid AS serve_id
+      FROM generate_series(1, 6) AS n;
+      INSERT INTO billing.charge (serve_id, kind, id_hash, partition, batch_number, sequence, event_time, arrival, fate, price,
+        amount, developer_amount, network_amount, allotment, budget_day, draw_version, share_basis_points, app, developer,
+        advertiser, campaign, ad, placement, country, device, size, currency)
+      SELECT serve_id, kind, kind - 1, 3, n, n, '2026-07-01Z', '2026-07-02Z', fate, 10005, amount, developer, network, n, 5,
+        drawn, 6000, 'a', 'b', 'c', 'd' || n % 2, 'e', 'f', 'US', 1, 2, 'USD'
+      FROM seen JOIN (VALUES (1, 2, 1, 10005, 6003, 4002, NULL::int), (2, 1, 1, 10005, 6003, 4002, NULL),
+        (3, 2, 2, 0, 6003, -6003, 3), (4, 1, 1, 10005, 6003, 4002, 4), (5, 2, 3, 0, 0, 0, 5), (6, 1, 18, 0, 0, 0, NULL)
+      ) AS own (n, kind, fate, amount, developer, network, drawn) USING (n);
+      INSERT INTO billing.waiting
+      SELECT serve_id, 2, n, 3, n, n, '2026-07-01Z', '2026-07-02Z', 4, 10005, 0, 6003, 0, n, 5, NULL, 6000, 'a', 'b', 'c',
+        'd1', 'e', 'f', 'US', 1, 2, 'USD', n
+      FROM seen WHERE n > 4;
+      """)
+  }
+
+  @Test("charges and what waits to be one say the same afterwards, but for what stands in their trackers' rows")
+  func charges() async throws {
+    let connection = try await TestServer.connect()
+    try charged(connection)
+    func told() throws -> [String] {
+      try connection.query(
+        """
+        SELECT (to_jsonb(c) - 'sequence' - 'arrival')::text FROM billing.charge c
+        UNION ALL SELECT (to_jsonb(w) - 'sequence' - 'arrival' - 'position' || '{"developer_amount": 0}')::text
+        FROM billing.waiting w ORDER BY 1
+        """
+      ).map { try $0.decode(0) }
+    }
+    let before = try told()
+    _ = try MigrationRunner().up(connection)
+    #expect(try told() == before && before.count == 8)
+    #expect(try rows("billing.charge_row_20260701", connection).count == 6)
+    #expect(try rows("billing.waiting_row", connection).count == 2)
+    // Two campaigns, in each of them impressions and clicks.
+    #expect(try rows("billing.terms", connection).count == 2)
+    let wrong = try connection.query(
+      """
+      SELECT FROM billing.terms WHERE last_day <> '2026-07-01' OR name <> public.terms_name(app, developer, advertiser,
+        campaign, ad, impression_price, click_price, currency, share_basis_points, life_ms, is_test)
+      """)
+    #expect(wrong.isEmpty)
+  }
+
+  @Test("B2: a charge that says something else than follows from its price stops the migration, and nothing is changed")
+  func otherAmount() async throws {
+    let connection = try await TestServer.connect()
+    try charged(connection)
+    try connection.executeScript(
+      "UPDATE billing.charge SET developer_amount = developer_amount + 1, network_amount = network_amount - 1 WHERE amount > 0"
+    )
+    #expect(throws: MigrationError.self) { try MigrationRunner().up(connection) }
+    #expect(try rows("billing.charge", connection).count == 6)
+  }
 }

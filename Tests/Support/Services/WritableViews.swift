@@ -2,7 +2,7 @@
 enum WritableViews {
   private static let views = [
     "ad_selection.decision", "impression_tracking.impression", "impression_tracking.delivery", "click_tracking.click",
-    "click_tracking.parked",
+    "click_tracking.parked", "billing.charge", "billing.waiting",
   ]
 
   /// The terms that a view does not show are empty. A row that changes is written anew.
@@ -24,6 +24,11 @@ enum WritableViews {
       END IF;
       IF TG_OP = 'DELETE' THEN RETURN OLD; END IF;
       content := content || jsonb_strip_nulls(to_jsonb(NEW));
+      -- Of an event's terms billing shows the price of its own kind.
+      IF TG_TABLE_SCHEMA = 'billing' THEN
+        content := content || jsonb_build_object('is_test', false,
+          vocabulary.charge_kind_name(NEW.kind) || '_price', content->'price');
+      END IF;
       content := content || jsonb_build_object('life_ms', coalesce((extract(epoch FROM
         (content->>'expires_at')::timestamptz - public.time_of(NEW.serve_id)) * 1000)::bigint, 0),
         'last_day', '9999-01-01');

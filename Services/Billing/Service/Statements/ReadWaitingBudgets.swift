@@ -6,7 +6,7 @@ internal import Runtime
 /// Where events of a partition wait for budget.
 struct ReadWaitingBudgets: PostgresStatement {
   static let sql = """
-    SELECT DISTINCT advertiser, currency, campaign, budget_day FROM billing.waiting WHERE partition = $1
+    SELECT DISTINCT advertiser, currency, campaign, budget_day FROM billing.waiting_row WHERE partition = $1
     """
   let partition: Int32
   var parameters: [any PostgresValue] { [partition] }

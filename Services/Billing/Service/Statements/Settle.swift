@@ -2,6 +2,7 @@ internal import AdCore
 internal import AdEvents
 internal import BillingCore
 internal import Pipeline
+internal import PipelineHost
 internal import Postgres
 internal import Runtime
 
@@ -16,7 +17,7 @@ struct Settle: PostgresStatement {
     RowsArgument("days", of: "settle_day", columns: 2),
     RowsArgument("charges", of: "settle_charge", columns: 4),
     RowsArgument("returned", of: "settle_return", columns: 6),
-    RowsArgument("draws", of: "settle_draw", columns: 3),
+    RowsArgument("draws", of: "settle_draw", columns: 13),
     RowsArgument("asks", of: "settle_ask", columns: 7),
     RowsArgument("postings", of: "settle_posting", columns: 4),
   ]
@@ -32,21 +33,18 @@ struct Settle: PostgresStatement {
   let effects: BillingEffects
   private let levels: BudgetLevels
   private let returns: [AllotmentReturn]
+  /// The names of the draws' terms, which are stored by now.
+  private let drawnTerms: [Int64]
 
-  init(partition: Int32, batchNumber: Int64, now: Timestamp, nextSequence: Int64, effects: BillingEffects) {
-    self.partition = partition
-    self.batchNumber = batchNumber
-    self.now = now
-    self.nextSequence = nextSequence
-    self.effects = effects
+  init(_ batch: CommitBatch<BillingService>, terms: TermsBook) {
+    partition = batch.partition
+    batchNumber = batch.number
+    now = batch.committedAt
+    nextSequence = batch.outputs[0].position.nextSequence
+    effects = batch.effects
     levels = BudgetLevels(effects.budgets)
-    returns = effects.closes.map(AllotmentReturn.init) + effects.ends.map { AllotmentReturn($0, at: now) }
-  }
-
-  init(_ batch: CommitBatch<BillingService>) {
-    self.init(
-      partition: batch.partition, batchNumber: batch.number, now: batch.committedAt,
-      nextSequence: batch.outputs[0].position.nextSequence, effects: batch.effects)
+    returns = effects.closes.map(AllotmentReturn.init) + effects.ends.map { AllotmentReturn($0, at: batch.committedAt) }
+    drawnTerms = effects.draws.map { terms.name(of: batch.effects.charges[$0.charge].event.terms) }
   }
 
   /// Whether there is anything to do.
@@ -87,11 +85,14 @@ struct Settle: PostgresStatement {
     ]
   }
 
-  /// The events themselves are rows of `billing.draw` by now.
+  /// Whole: the settlement makes them rows, with the fates that it gives them.
   private var draws: [any PostgresValue] {
-    [
-      effects.draws.map { effects.charges[$0.charge].event.price }, effects.draws.map(\.isLate),
-      effects.draws.map { levels.index(of: $0.budget) },
+    let events = effects.draws.map { effects.charges[$0.charge].event }
+    return [
+      events.map(\.price), effects.draws.map(\.isLate), effects.draws.map { levels.index(of: $0.budget) },
+      events.map(\.terms.serveID), events.map(\.eventTime), events.map(\.idHash), drawnTerms,
+      events.map(\.terms.allotment), events.map(\.kind), events.map(\.terms.device), events.map(\.terms.size),
+      events.map(\.terms.country), events.map(\.terms.placement),
     ]
   }
 

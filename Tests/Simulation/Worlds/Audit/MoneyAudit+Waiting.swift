@@ -89,8 +89,10 @@ extension MoneyAudit {
       }
       if !isBeyond { world.fail("B4: \(event.kind) \(event.sequence) of \(campaign) is unfunded within its budget") }
     }
-    let stored = world.billing.tables.waiting.filter { !$0.value.isEmpty }.mapValues { Set($0.map(\.charge.sequence)) }
-    let due = state.waiting.filter { !$0.value.isEmpty }.mapValues { Set($0.map(\.sequence)) }
+    let stored = world.billing.tables.waiting.filter { !$0.value.isEmpty }.mapValues {
+      Set($0.map { BillingTables.EventKey($0.charge.event) })
+    }
+    let due = state.waiting.filter { !$0.value.isEmpty }.mapValues { Set($0.map(\.key)) }
     if stored != due { world.fail("waiting for budget are \(stored), not \(due)") }
     if world.plan.waitsForEnds, !due.isEmpty { world.fail("waiting for budget for ever: \(due)") }
   }

@@ -76,6 +76,7 @@ struct MoneyAudit {
     var idHash: UInt64
     var verdict: UInt8
     var price: Int128 { Int128(kind == .impression ? terms.impressionPrice.value : terms.clickPrice.value) }
+    var key: BillingTables.EventKey { .init(serveID: terms.serveID, kind: kind, idHash: idHash) }
   }
 
   func audit() {
@@ -280,12 +281,11 @@ struct MoneyAudit {
   func compare(_ event: Event, _ partition: Int32, _ batch: Int64, fate: Int16, _ state: inout State) {
     state.rowCount += 1
     let name = "billing[\(partition)]: \(event.kind) \(event.sequence) of \(event.terms.serveID)"
-    let key = BillingTables.EventKey(serveID: event.terms.serveID, kind: event.kind, idHash: event.idHash)
-    guard let row = world.billing.tables.charges[key] else { return world.fail("\(name) has no fate") }
+    guard let row = world.billing.tables.charges[event.key] else { return world.fail("\(name) has no fate") }
     let share = (event.price * Int128(event.terms.shareBasisPoints) * 2 + 10_000) / 20_000
     let developer = fate == 1 || fate == 2 ? share : 0
     let network = fate == 1 ? event.price - share : -developer
-    if row.fate.number != fate || row.partition != partition || row.batch != batch || row.sequence != event.sequence {
+    if row.fate.number != fate || row.partition != partition || row.batch != batch {
       world.fail("\(name) has fate \(row.fate) in batch \(row.batch), \(fate) in batch \(batch) was due")
     }
     if Int128(row.developer) != developer || Int128(row.network) != network {

@@ -11,7 +11,6 @@ struct BillingTables: SimulatedTables {
   struct ChargeRow: Equatable {
     var partition: Int32
     var batch: Int64
-    var sequence: Int64
     var event: AcceptedEvent
     var fate: ChargeFate
     var developer: Int64

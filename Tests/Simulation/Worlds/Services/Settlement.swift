@@ -89,7 +89,9 @@ extension BillingTables {
     if fate == .charged { settlement.budgets.move(waiter.draw.budget, charged: waiter.price) }
     var charge = waiter.charge
     charge.fate = fate
-    let developer = fate == .late ? 0 : waiter.draw.developer.value
+    let terms = charge.event.terms
+    let part = RevenueShare(basisPoints: terms.shareBasisPoints)?.split(charge.event.price).developer.value ?? 0
+    let developer = fate == .late ? 0 : part
     let row = row(
       charge, developer: developer, network: fate == .charged ? Int64(waiter.price) - developer : -developer, batch)
     settlement.rows.append(row)
@@ -100,8 +102,8 @@ extension BillingTables {
     _ charge: BillingEffects.Charge, developer: Int64, network: Int64, _ batch: CommitBatch<BillingService>
   ) -> ChargeRow {
     var row = ChargeRow(
-      partition: batch.partition, batch: batch.number, sequence: charge.sequence, event: charge.event,
-      fate: charge.fate, developer: developer, network: network)
+      partition: batch.partition, batch: batch.number, event: charge.event, fate: charge.fate, developer: developer,
+      network: network)
     if sabotage == .roundShareDown, row.fate == .charged {
       let exact = Int128(charge.event.price.value) * Int128(charge.event.terms.shareBasisPoints)
       row.developer = Int64(exact / 10_000)

@@ -1,0 +1,268 @@
+import AdCore
+import AdEvents
+import Foundation
+import Kafka
+import LocalProcesses
+import TestServers
+import TestServices
+import Testing
+import Threads
+
+extension WholeNetwork {
+  /// A real broker that lets nobody do what `handbill topics acls` does not allow.
+  @Suite(.enabled(if: KafkaInstallation.isAvailable, "no Kafka in KAFKA_HOME"))
+  struct SecuredBrokerTests {
+    static let apps = ["chess", "weather"].compactMap { AppID($0) }
+    static let users = BrokerUser.ofEveryNetwork + apps.map(BrokerUser.app)
+    /// Who can prove a name, and has no rights.
+    static let stranger = "stranger"
+
+    static func name(_ user: BrokerUser) -> String { String(user.defaultPrincipal.dropFirst("User:".count)) }
+
+    /// A broker whose access rules the command has set.
+    static func started(apps: [String]) throws -> (SecuredKafka, CommandRun) {
+      let kafka = try SecuredKafka()
+      let command = CommandRun(kafka: kafka)
+      let options = apps.flatMap { ["--app", $0] }
+      try command.run(["topics", "acls", "--apply"] + options, as: SecuredKafka.superUser)
+      return (kafka, command)
+    }
+
+    @Test("each user can write and read what the topics' table says, and nothing else")
+    func matrix() async throws {
+      try await onOwnThread {
+        let (kafka, command) = try Self.started(apps: Self.apps.map(\.text))
+        defer { kafka.stop() }
+        try command.run(
+          ["topics", "create", "-p", "1"] + Self.apps.flatMap { ["--app", $0.text] }, as: Self.name(.command))
+        let topics =
+          Topic.allCases.filter { $0 != .responses }.map(\.name) + Self.apps.map { Topic.responses(for: $0) }
+        for user in Self.users {
+          let attempt = try AccessAttempt(kafka: kafka, user: Self.name(user))
+          let rights = BrokerRight.rights(of: user)
+          func may(_ operation: BrokerRight.Operation, _ topic: String) -> Bool {
+            rights.contains { right in
+              right.operation == operation
+                && (right.resource == .topic(topic)
+                  || right.resource.isPrefix && right.resource.isTopic && topic.hasPrefix(right.resource.name))
+            }
+          }
+          for topic in topics {
+            #expect(try attempt.writes(topic) == may(.write, topic), "\(user.role) writes \(topic)")
+            #expect(try attempt.reads(topic) == may(.read, topic), "\(user.role) reads \(topic)")
+          }
+        }
+        try checkByName(kafka)
+        try checkStrangers(kafka, command)
+      }
+    }
+
+    /// The acts that must never be possible, by hand.
+    private func checkByName(_ kafka: SecuredKafka) throws {
+      let app = try AccessAttempt(kafka: kafka, user: "handbill-app-chess")
+      for topic in ["ads.impressions.accepted", "ads.clicks.accepted", "ads.budgets", "ads.catalog", "ads.usage"] {
+        #expect(try !app.writes(topic), "an app writes \(topic)")
+      }
+      #expect(try !app.reads("ads.responses.weather"))
+      #expect(try app.reads("ads.responses.chess"))
+      #expect(try !AccessAttempt(kafka: kafka, user: "handbill-impression-tracking").writes("ads.clicks.accepted"))
+      #expect(try !AccessAttempt(kafka: kafka, user: "handbill-click-tracking").writes("ads.impressions.accepted"))
+      #expect(try !AccessAttempt(kafka: kafka, user: "handbill-ad-selection").writes("ads.budgets"))
+      #expect(try !AccessAttempt(kafka: kafka, user: "handbill-edge").writes("ads.usage"))
+    }
+
+    private func checkStrangers(_ kafka: SecuredKafka, _ command: CommandRun) throws {
+      let stranger = try AccessAttempt(kafka: kafka, user: Self.stranger)
+      #expect(try !stranger.writes("ads.requests") && !stranger.reads("ads.catalog"))
+      // Who proves no name, or by somebody else's word, and who comes without TLS, sees nothing.
+      let folder = try TemporaryFolder(prefix: "hbk")
+      let others = try OwnCertificates(folder: folder.path, serverName: "other")
+      var properties = try kafka.properties(of: "handbill-console", by: others)
+      #expect(!AccessAttempt(kafka: kafka, properties: properties).connects())
+      properties = ["security.protocol": "SSL", "ssl.ca.location": kafka.certificates.authority]
+      #expect(!AccessAttempt(kafka: kafka, properties: properties).connects())
+      #expect(!AccessAttempt(kafka: kafka, properties: [:]).connects())
+      // A client that trusts another authority talks to no such broker.
+      properties = try kafka.properties(of: "handbill-console")
+      properties["ssl.ca.location"] = others.authority
+      #expect(!AccessAttempt(kafka: kafka, properties: properties).connects())
+      #expect(try AccessAttempt(kafka: kafka, user: "handbill-console").connects())
+      // Access rules are the super user's alone, topics the command's.
+      for user in [Self.name(.command), "handbill-app-chess"] {
+        try command.run(["topics", "acls", "--apply", "--app", "weather"], as: user, accepting: [1, 69, 77])
+      }
+      try command.run(["topics", "create", "-p", "2"], as: "handbill-app-chess", accepting: [1, 69, 77])
+    }
+
+    @Test("a whole network works with no more rights than these: all is decided, and the accounts agree")
+    func network() async throws {
+      let apps = ["weather", "tide-tables", "chess", "puzzle-farm", "reader", "recipes", "sketches"]
+      let (kafka, _) = try await onOwnThread { try Self.started(apps: apps) }
+      defer { kafka.stop() }
+      var plan = TestNetwork.Plan(apps: apps, catalog: "{}")
+      for user in [BrokerUser.adSelection, .impressionTracking, .clickTracking, .billing, .console] {
+        plan.ownSettings[user.role] = ["HANDBILL_KAFKA_PROPERTIES": try kafka.propertiesText(of: Self.name(user))]
+      }
+      plan.ownSettings["handbill"] = ["HANDBILL_KAFKA_PROPERTIES": try kafka.propertiesText(of: Self.name(.command))]
+      let network = try await TestNetwork.started(
+        plan, bootstrapServers: kafka.bootstrapServers, databaseURL: try await TestDatabase.url())
+      defer { network.stop() }
+      try await onOwnThread {
+        try network.command(["seed"])
+        try network.awaitAllotments()
+        let tally = network.folder.path("tally.json")
+        // Devices come in by the edge.
+        try network.command(
+          ["simulate", "--duration", "3s", "--rate", "40", "--tally", tally],
+          settings: ["HANDBILL_KAFKA_PROPERTIES": try kafka.propertiesText(of: Self.name(.edge))])
+        try network.command(["drain", "--timeout", "120s"])
+        let reconciled = try network.command(["reconcile", "--tally", tally])
+        #expect(reconciled.status == 0)
+        try network.awaitCondition("(SELECT count(*) FROM billing.charge) > 20")
+        // They look two seconds after their start, which is long ago by now.
+        for service in network.plan.services {
+          #expect(!network.log(service).contains("the brokers are open"), "\(service)")
+          #expect(!network.log(service).contains("AUTHORIZATION_FAILED"), "\(service)")
+        }
+      }
+    }
+
+    @Test("rights beyond the table are told, and taken away with --exact")
+    func exact() async throws {
+      try await onOwnThread {
+        let (kafka, command) = try Self.started(apps: ["chess"])
+        defer { kafka.stop() }
+        let again = try command.run(["topics", "acls", "--apply", "--app", "chess"], as: SecuredKafka.superUser)
+        #expect(!again.contains("added") && again.contains("there"))
+        var configuration = KafkaConfiguration(
+          bootstrapServers: kafka.bootstrapServers, clientID: "test", environment: .real)
+        configuration.properties = try kafka.properties(of: SecuredKafka.superUser)
+        let admin = try KafkaAdmin(configuration: configuration)
+        defer { admin.close() }
+        #expect(try admin.hasAccessRules())
+        let beyond = KafkaAccessRule(
+          principal: "User:handbill-billing", isTopic: true, name: "ads.catalog", isPrefix: false, operation: .write)
+        try admin.allow([beyond])
+        #expect(
+          try command.run(["topics", "acls", "--apply"], as: SecuredKafka.superUser).contains("beyond the table"))
+        #expect(try admin.access(of: beyond.principal).rules.contains(beyond))
+        let exact = try command.run(["topics", "acls", "--apply", "--exact"], as: SecuredKafka.superUser)
+        #expect(exact.contains("removed"))
+        #expect(try !admin.access(of: beyond.principal).rules.contains(beyond))
+        // Whose app is not named keeps its rights.
+        #expect(try !admin.access(of: "User:handbill-app-chess").rules.isEmpty)
+      }
+    }
+  }
+}
+
+/// Runs the command `handbill` on a secured broker.
+struct CommandRun: Sendable {
+  let kafka: SecuredKafka
+
+  @discardableResult
+  func run(_ arguments: [String], as user: String, accepting: Set<Int32> = [0]) throws -> String {
+    let folder = try TemporaryFolder(prefix: "hbc")
+    let output = folder.path + "/output"
+    let process = try ChildProcess(
+      .init(
+        Programs.own.path("handbill"), arguments,
+        environment: [
+          "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrapServers,
+          "HANDBILL_KAFKA_PROPERTIES": try kafka.propertiesText(of: user), "SWIFT_BACKTRACE": "enable=no",
+        ], output: .file(output), errorOutput: .file(output)))
+    let status = process.waitForExit(timeoutMilliseconds: 120_000)
+    let said = try String(contentsOfFile: output, encoding: .utf8)
+    guard case .exited(let code) = status, accepting.contains(code) else {
+      throw TestNetwork.CommandFailure(arguments: arguments, status: -1, said: "\(String(describing: status)): \(said)")
+    }
+    return said
+  }
+}
+
+/// One user's tries to use topics.
+struct AccessAttempt {
+  let kafka: SecuredKafka
+  let properties: [String: String]
+  private static let milliseconds: Int32 = 20_000
+
+  init(kafka: SecuredKafka, user: String) throws {
+    self.init(kafka: kafka, properties: try kafka.properties(of: user))
+  }
+
+  init(kafka: SecuredKafka, properties: [String: String]) {
+    self.kafka = kafka
+    self.properties = properties
+  }
+
+  private var configuration: KafkaConfiguration {
+    var configuration = KafkaConfiguration(
+      bootstrapServers: kafka.bootstrapServers, clientID: "test", environment: .real)
+    configuration.properties = properties
+    return configuration
+  }
+
+  /// Whether the broker lets it in at all.
+  func connects() -> Bool {
+    guard let admin = try? KafkaAdmin(configuration: configuration) else { return false }
+    defer { admin.close(timeoutMilliseconds: 0) }
+    do throws(KafkaError) {
+      _ = try admin.partitionCount(topic: "ads.requests", timeoutMilliseconds: 3_000)
+      return true
+    } catch { return error.codeName.hasPrefix("TOPIC_") }
+  }
+
+  /// Whether the broker takes a record of it.
+  ///
+  /// - Throws: what is neither a yes nor a refusal.
+  func writes(_ topic: String) throws -> Bool {
+    let reports = Monitor<[KafkaDeliveryReport]>([])
+    let failures = Monitor<[KafkaError]>([])
+    do throws(KafkaError) {
+      let producer = try KafkaProducer(
+        configuration: configuration, topics: [topic], timeoutMilliseconds: Self.milliseconds,
+        failed: { error in
+          failures.update { $0.append(error) }
+          reports.update { _ in }
+        }, reports: { new in reports.update { $0 += new } })
+      defer { producer.abort() }
+      try producer.send(topic: topic, partition: 0, key: [0], value: [0], reportID: 1)
+      _ = reports.wait(timeoutMilliseconds: Int(Self.milliseconds)) { !$0.isEmpty || !failures.withLock(\.isEmpty) }
+      if reports.withLock({ $0.contains { $0.error == nil } }) { return true }
+      let told = failures.withLock { $0.first } ?? reports.withLock { $0.first?.error }
+      throw told ?? KafkaError.closed
+    } catch {
+      return try isRefusal(error)
+    }
+  }
+
+  /// Whether the broker lets it read the first partition to its end.
+  func reads(_ topic: String) throws -> Bool {
+    do throws(KafkaError) {
+      let consumer = try KafkaConsumer(configuration: configuration, groupID: nil, topics: [topic])
+      defer { consumer.abandon() }
+      _ = try consumer.partitionCounts(of: [topic], timeoutMilliseconds: Self.milliseconds)
+      try consumer.assign([
+        KafkaTopicPartitionOffset(topic: topic, partition: 0, offset: KafkaTopicPartitionOffset.beginning)
+      ])
+      let deadline = Deadline(afterMilliseconds: Self.milliseconds)
+      while !deadline.isOver {
+        for event in try consumer.poll(timeoutMilliseconds: 500, recordsMaximum: 100, receive: { _ in }) {
+          switch event {
+          case .endReached: return true
+          case .error(let error): if !error.isRetriable { throw error }
+          }
+        }
+      }
+      throw KafkaError.closed
+    } catch {
+      return try isRefusal(error)
+    }
+  }
+
+  /// - Returns: false for a refusal, as what was tried did not work.
+  private func isRefusal(_ error: KafkaError) throws(KafkaError) -> Bool {
+    guard error.kind == .notAuthorized else { throw error }
+    return false
+  }
+}
