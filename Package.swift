@@ -113,7 +113,7 @@ let tests: [Target] = [
   .target(
     name: "TestServices",
     dependencies: [
-      "AdCore", "AdEvents", "Migrations", "Pipeline", "PipelineHost", "Postgres", "Runtime", "TestServers",
+      "AdCore", "AdEvents", "Migrations", "Pipeline", "PipelineHost", "Postgres", "Records", "Runtime", "TestServers",
       "TestValues",
     ],
     path: "Tests/Support/Services"),
@@ -124,7 +124,8 @@ let tests: [Target] = [
   ),
   .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Tests"),
   unitTest("Crypto"), unitTest("AdCore", ["Crypto", "Records", "TestValues"]),
-  unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets", "JSON", "Records"]), unitTest("SchemaEmbedder"),
+  unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets", "JSON", "Records", "TestValues"]),
+  unitTest("SchemaEmbedder"),
   unitTest("HTTP", ["Threads"]), unitTest("JSON"),
   unitTest("Pipeline", ["AdCore", "AdEvents", "Records", "TestValues"]),
   unitTest("Runtime", ["AdCore", "HTTP", "TestServices", "TestValues", "Threads"]), unitTest("Threads"),

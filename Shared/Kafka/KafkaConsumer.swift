@@ -67,14 +67,15 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
   /// The events come in their order; of `endReached` the offset tells which records lie before it. An empty result
   /// without records: the time ran out or the waker was used.
   package func poll(
-    timeoutMilliseconds: Int32, recordsMaximum: Int, receive: (borrowing KafkaRecordView) -> Void
+    timeoutMilliseconds: Int32, recordsMaximum: Int, bytesMaximum: Int = .max,
+    receive: (borrowing KafkaRecordView) -> Void
   ) throws(KafkaError) -> [KafkaConsumerEvent] {
     guard !isClosed else { throw .closed }
     let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
     var events: [KafkaConsumerEvent] = []
     var records = 0
     var bytes = 0
-    while records < max(recordsMaximum, 1), events.count < KafkaConsumer.eventsMaximum {
+    while records < max(recordsMaximum, 1), bytes < bytesMaximum, events.count < KafkaConsumer.eventsMaximum {
       let wait = records == 0 && events.isEmpty ? deadline.remainingMilliseconds : 0
       guard let event = unsafe rd_kafka_queue_poll(client.queue, wait) else { break }
       defer { unsafe rd_kafka_event_destroy(event) }

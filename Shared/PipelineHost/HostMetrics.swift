@@ -5,7 +5,7 @@ package import Runtime
 package enum HostMetrics {
   package static let records = MetricDeclaration.counter(
     "handbill_records_total",
-    help: "Records decided, by outcome, and by reason where they are free, refused or rejected.",
+    help: "Records decided, of runs each event, by outcome, and by reason where they are free, refused or rejected.",
     labels: ["outcome", "reason"])
   package static let batches = MetricDeclaration.counter(
     "handbill_batches_total", help: "Batches committed.")

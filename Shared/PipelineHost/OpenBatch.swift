@@ -42,6 +42,8 @@ enum ReaderLimits {
   static let heldBytesMaximum = 32 << 20
   /// Records of one poll.
   static let pollRecordsMaximum = 1_000
+  /// Bytes of one poll, and one record more: in memory a run of events takes a dozen times what it has in the log.
+  static let pollBytesMaximum = 256 << 10
   static let pollMilliseconds: Int64 = 100
   static let commitMilliseconds: Int64 = 1_000
   /// How long workers may take at the end to finish what they have.

@@ -1,4 +1,5 @@
 internal import AdCore
+internal import Crypto
 internal import Foundation
 internal import Kafka
 internal import Pipeline
@@ -32,13 +33,13 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   init(
     _ tools: WorkerTools<Tables>, writer: KafkaTopicWriter, logger: Logger, meters: WorkerMeters,
     heartbeat: @escaping @Sendable () -> Void, tell: @escaping @Sendable (WorkerEvent) -> Void
-  ) {
+  ) throws(CryptoError) {
     service = tools.service
     store = tools.store
     probe = tools.probe
     outboxEntriesMaximum = tools.outboxEntriesMaximum
     memory = tools.memory
-    self.writer = WorkerTopicWriter(writer)
+    self.writer = try WorkerTopicWriter(writer, ring: tools.service.ring)
     self.logger = logger
     self.meters = meters
     self.heartbeat = heartbeat

@@ -34,7 +34,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   private let logger: Logger
   private let ends: EndWatcher
   private let clock = SystemClock()
-  private var decoder: Service.Decoder
+  private var records: RecordInput<Service>
   private var state: ReaderState
   /// Of the partitions that this instance has.
   private var batches = OpenBatches<Service.Event>()
@@ -61,7 +61,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     self.logger = logger
     self.heartbeat = heartbeat
     self.ready = ready
-    decoder = try tools.service.makeDecoder()
+    records = try RecordInput(tools.service)
     state = ReaderState(
       limits: IntakeLimits(
         batchRecordsMaximum: settings.batchRecordsMaximum, batchBytesMaximum: ReaderLimits.batchBytesMaximum,
@@ -98,7 +98,8 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     let now = clock.monotonicMilliseconds
     let events = try consumer.poll(
       timeoutMilliseconds: Int32(state.waitMilliseconds(now: now, atMost: ReaderLimits.pollMilliseconds)),
-      recordsMaximum: min(ReaderLimits.pollRecordsMaximum, settings.batchRecordsMaximum), receive: receive)
+      recordsMaximum: min(ReaderLimits.pollRecordsMaximum, settings.batchRecordsMaximum),
+      bytesMaximum: ReaderLimits.pollBytesMaximum, receive: receive)
     for event in events { try handle(event) }
     try takeEvents()
     try handleLeases()
@@ -158,26 +159,22 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     let arrival =
       settings.isBrokerEmbedded || record.timestampType != .logAppendTime
       ? clock.now : Timestamp(milliseconds: record.timestampMilliseconds)
-    Self.append(record, arrival: arrival, to: &open.batch, with: &decoder)
+    Self.append(record, arrival: arrival, to: &open.batch, with: &records)
   }
 
-  /// Apart, so that batch and decoder are borrowed once for a record and not once for each header.
+  /// Apart, so that both are borrowed once for a record and not once for each header.
   private static func append(
     _ record: borrowing KafkaRecordView, arrival: Timestamp, to batch: inout InputBatch<Service.Event>,
-    with decoder: inout Service.Decoder
+    with records: inout RecordInput<Service>
   ) {
-    decoder.begin()
-    batch.raw.begin(key: record.key, value: record.value)
-    record.forEachHeader { name, value in
-      decoder.header(name: name, value: value)
-      batch.raw.addHeader(name: name, value: value)
-    }
+    records.begin(input: record.topicIndex, key: record.key, value: record.value, into: &batch)
+    record.forEachHeader { name, value in records.header(name: name, value: value, into: &batch) }
     let identity = RecordIdentity(
       offset: record.offset, timestamp: record.timestampMilliseconds,
       contentHash: RecordContent.hash(key: record.key, value: record.value))
-    decoder.decode(
-      UndecodedRecord(input: record.topicIndex, arrival: arrival, identity: identity, raw: batch.raw.finish()),
-      value: record.value, into: &batch)
+    records.finish(
+      partition: record.partition, arrival: arrival, identity: identity, key: record.key, value: record.value,
+      into: &batch)
   }
 
   private func commitOffsets() throws(KafkaError) {

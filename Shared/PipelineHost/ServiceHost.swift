@@ -83,7 +83,7 @@ private struct ServiceParts<Tables: ServiceTables> {
     return try connections.workerTools.enumerated().map { index, tools in
       let tools = try tools.value()
       let heartbeat = context.health.heartbeat("worker-\(index)")
-      return PartitionWorker(
+      return try PartitionWorker(
         tools, writer: connections.writer, logger: context.logger.named("worker-\(index)"),
         meters: WorkerMeters(registry: metrics, worker: index, open: open, stopped: stopped, watermarkAge: ages),
         heartbeat: { heartbeat.beat() }, tell: { events.tell($0) })

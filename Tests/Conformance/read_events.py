@@ -32,10 +32,6 @@ def expected_key(kind, body):
     """What the key of an event says, by its type; None where it has none to say."""
     if kind == "org.handbill.ad.responded.v1":
         return str(uuid.UUID(bytes=body.request_id))
-    if kind == "org.handbill.impression.accepted.v1":
-        return str(uuid.UUID(bytes=body.impression.terms.serve_id))
-    if kind == "org.handbill.click.accepted.v1":
-        return str(uuid.UUID(bytes=body.click.terms.serve_id))
     if kind == "org.handbill.allotment.asked.v1":
         return body.ask.campaign
     if kind == "org.handbill.allotment.granted.v1":

@@ -15,8 +15,6 @@ package struct BillingDecider: PartitionDecider {
   static let endsMaximum = 5_000
   /// Between two tries of what waits for budget, in milliseconds.
   static let retryIntervalMilliseconds: Int64 = 1_000
-  private static let impressions = 0
-  private static let clicks = 1
 
   private let settings: BillingSettings
   /// Allotments of the partition that have not ended.
@@ -224,8 +222,8 @@ package struct BillingDecider: PartitionDecider {
   }
 
   private func endLimit(_ context: BatchContext) -> Timestamp {
-    min(context.consumedWatermarks[Self.impressions], context.consumedWatermarks[Self.clicks])
-      .advanced(byMilliseconds: -settings.endDelayMilliseconds)
+    [BillingService.impressionsInput, BillingService.clicksInput].map { context.consumedWatermarks[$0] }
+      .reduce(Timestamp(milliseconds: .max), min).advanced(byMilliseconds: -settings.endDelayMilliseconds)
   }
 }
 

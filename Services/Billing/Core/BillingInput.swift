@@ -1,8 +1,9 @@
 package import AdCore
 package import AdEvents
+internal import Pipeline
 
 /// What a record of billing's inputs says.
-package enum BillingInput: Hashable, Sendable {
+package enum BillingInput: Hashable, RejectableEvent {
   case event(AcceptedEvent)
   case ask(AllotmentAsk)
   case report(AllotmentReport)

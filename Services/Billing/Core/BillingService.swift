@@ -12,6 +12,9 @@ package struct BillingService: PipelineService {
   package typealias Decoder = BillingDecoder
 
   package static let name = "billing"
+  /// Where accepted impressions and clicks stand in ``inputs``.
+  static let impressionsInput = 0
+  static let clicksInput = 1
   package let inputs = [
     InputDeclaration(topic: Topic.acceptedImpressions.name, isSequenced: true),
     InputDeclaration(topic: Topic.acceptedClicks.name, isSequenced: true),
@@ -23,7 +26,9 @@ package struct BillingService: PipelineService {
   private static let refusals = MessageMaker(topic: Topic.budgets.name, type: .allotmentRefused, source: "/billing")
   private static let watermarks = MessageMaker(topic: Topic.budgets.name, type: .watermarkPassed, source: "/billing")
 
-  package init() {}
+  package let ring: KeyRing
+
+  package init(ring: KeyRing) { self.ring = ring }
 
   package static func count(_ effects: BillingEffects, into counts: inout [RevenueMinute: RevenueSums]) {
     effects.count(into: &counts)
@@ -69,9 +74,10 @@ package struct BillingService: PipelineService {
 
 /// Reads records of billing's three inputs.
 package struct BillingDecoder: RecordDecoder {
-  private var headers = RecordHeaders()
+  // Which event it is, its sequence says.
+  private var headers = RecordHeaders(hashesID: false)
 
-  package mutating func begin() { headers = RecordHeaders() }
+  package mutating func begin() { headers = RecordHeaders(hashesID: false) }
 
   package mutating func header(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
     headers.add(name: name, value: value)
@@ -80,29 +86,46 @@ package struct BillingDecoder: RecordDecoder {
   package mutating func decode(
     input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
   ) -> (event: BillingInput, mark: SequenceMark) {
-    switch input {
-    case 0: event(Sequenced<AcceptedImpression>.decode(value: value, headers: headers)) { AcceptedEvent($0) }
-    case 1: event(Sequenced<AcceptedClick>.decode(value: value, headers: headers)) { AcceptedEvent($0) }
-    default: usage(UsageRecord.decode(value: value, headers: headers))
-    }
-  }
-
-  private func event<Content>(
-    _ decoded: Result<Sequenced<Content>, Rejection>, _ make: (Content) -> AcceptedEvent
-  ) -> (event: BillingInput, mark: SequenceMark) {
-    switch decoded {
-    case .success(.record(let sequence, let content)): (.event(make(content)), .number(sequence))
-    case .success(.watermark(let watermark)): (.watermark, .watermark(watermark))
-    case .failure(let rejection): (.rejected(rejection), .unnumbered)
-    }
-  }
-
-  private func usage(_ decoded: Result<UsageRecord, Rejection>) -> (event: BillingInput, mark: SequenceMark) {
-    switch decoded {
+    switch UsageRecord.decode(value: value, headers: headers) {
     case .success(.ask(let ask)): (.ask(ask), .unnumbered)
     case .success(.report(let sequence, let report)): (.report(report), .number(sequence))
     case .success(.watermark(let watermark)): (.watermark, .watermark(watermark))
     case .failure(let rejection): (.rejected(rejection), .unnumbered)
+    }
+  }
+
+  package mutating func decode(
+    _ record: UndecodedRecord, value: UnsafeRawBufferPointer?, into batch: inout InputBatch<BillingInput>
+  ) {
+    switch record.input {
+    case BillingService.impressionsInput:
+      append(AcceptedRecords.impressions(value: value, headers: headers), of: record, to: &batch) {
+        AcceptedEvent($0)
+      }
+    case BillingService.clicksInput:
+      append(AcceptedRecords.clicks(value: value, headers: headers), of: record, to: &batch) { AcceptedEvent($0) }
+    default:
+      let decoded = decode(input: record.input, value: value, arrival: record.arrival)
+      batch.append(InputRecord(record, mark: decoded.mark, event: decoded.event))
+    }
+  }
+
+  private func append<Content>(
+    _ decoded: Result<Sequenced<Content>, Rejection>, of record: UndecodedRecord,
+    to batch: inout InputBatch<BillingInput>, _ make: (Content) -> AcceptedEvent
+  ) {
+    switch decoded {
+    case .success(.run(let run)):
+      for (index, content) in run.events.enumerated() {
+        batch.append(
+          InputRecord(record, mark: .number(run.first + Int64(index)), event: .event(make(content))),
+          endsRecord: index == run.events.count - 1)
+      }
+    case .success(.watermark(let watermark)):
+      batch.append(InputRecord(record, mark: .watermark(watermark), event: .watermark))
+    case .failure(let rejection):
+      // What does not decode has no number: the hole behind it is noticed, and its events are published again.
+      batch.append(InputRecord(record, mark: .unnumbered, event: .rejected(rejection)))
     }
   }
 }

@@ -8,6 +8,7 @@ internal import Runtime
 enum BillingMain: Service {
   struct Configuration: Sendable {
     var pipeline: PipelineSettings
+    var ring: KeyRing?
     var billing: BillingSettings
     var retention: Retention
   }
@@ -17,22 +18,24 @@ enum BillingMain: Service {
   static let lingerMilliseconds = 5
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
-    + Retention.declarations + AllotmentKeys.declarations + WindowSettings.declarations
+    + [NetworkKeys.ring.declaration] + Retention.declarations + AllotmentKeys.declarations + WindowSettings.declarations
   static let metrics = HostMetrics.declarations
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(
       pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
-      billing: AllotmentKeys.settings(reader: &reader), retention: Retention(reader: &reader))
+      ring: reader.value(NetworkKeys.ring), billing: AllotmentKeys.settings(reader: &reader),
+      retention: Retention(reader: &reader))
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
+    guard let ring = configuration.ring else { throw ExitCode.configuration }
     let days = DayTables(
       ["billing.charge_row"], counts: CountTables("billing", "revenue", retention: configuration.retention),
       retention: configuration.retention)
     let catalog = BudgetCatalog()
     try ServiceHost.start(
-      service: BillingService(),
+      service: BillingService(ring: ring),
       tables: BillingTables(
         settings: configuration.billing, catalog: catalog, logger: context.logger.named("suspense")),
       settings: configuration.pipeline, context: context

@@ -92,6 +92,8 @@ package struct ClickDecider: PartitionDecider {
       case .action(let event): decide(event, of: record, at: index, in: &draft)
       }
     }
+    draft.decision.messages = ClickTracking.messages(
+      draft.decision.effects.clicks.lazy.map { ($0.sequence, $0.accepted) })
     return draft.decision
   }
 

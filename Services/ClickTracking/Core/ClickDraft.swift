@@ -26,8 +26,6 @@ struct ClickDraft {
       .init(
         sequence: sequence, accepted: accepted, isAccidental: click.isAccidental, isJudged: isJudged,
         wasParked: wasParked))
-    decision.messages.append(
-      NumberedMessage(output: 0, sequence: sequence, message: ClickTracking.message(accepted, sequence: sequence)))
     guard wasParked, decision.effects.parked.removeValue(forKey: click.identity) == nil else { return }
     decision.effects.released.append(click.identity)
   }

@@ -1,8 +1,9 @@
 package import AdCore
 package import AdEvents
+internal import Pipeline
 
 /// What a record of click tracking's inputs says, its token checked.
-package enum ClickInput: Sendable {
+package enum ClickInput: RejectableEvent {
   /// Something about the action of a served ad, from `ads.clicks`.
   case action(ActionEvent)
   /// An impression that counts, from `ads.impressions.accepted`.

@@ -25,8 +25,7 @@ package struct ClickTracking: PipelineService {
   package let ring: KeyRing
   private let watermarks = MessageMaker(
     topic: Topic.acceptedClicks.name, type: .watermarkPassed, source: "/click-tracking")
-  static let accepted = MessageMaker(
-    topic: Topic.acceptedClicks.name, type: .clickAccepted, source: "/click-tracking")
+  private static let runs = RunMaker<AcceptedClick>(topic: Topic.acceptedClicks.name, source: "/click-tracking")
 
   package init(ring: KeyRing) { self.ring = ring }
 
@@ -43,11 +42,11 @@ package struct ClickTracking: PipelineService {
       partition: partition, key: nil)
   }
 
-  /// The message of a decided click; made again from its row it is the same.
-  package static func message(_ click: AcceptedClick, sequence: Int64) -> OutgoingMessage {
-    accepted.message(
-      Sequenced.record(sequence: sequence, click), id: "\(click.terms.partition)/\(sequence)", time: click.eventTime,
-      partition: click.terms.partition, key: click.terms.serveID.utf8)
+  /// The messages of a partition's decided clicks, in the order of their sequences.
+  package static func messages(
+    _ clicks: some Sequence<(sequence: Int64, content: AcceptedClick)>
+  ) -> [NumberedMessage] {
+    runs.messages(clicks, output: 0)
   }
 }
 
@@ -67,7 +66,6 @@ package struct ClickDecoder: RecordDecoder {
   package mutating func decode(
     input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
   ) -> (event: ClickInput, mark: SequenceMark) {
-    if input == ClickTracking.impressionsInput { return impression(value) }
     let decoded = ClickEvent.withDecoded(value: value, headers: headers) { view in action(view, arrival: arrival) }
     switch decoded {
     case .success(let event): return (event, .unnumbered)
@@ -75,12 +73,26 @@ package struct ClickDecoder: RecordDecoder {
     }
   }
 
-  /// What does not decode has no number: the hole behind it is noticed, and the record is published again.
-  private func impression(_ value: UnsafeRawBufferPointer?) -> (event: ClickInput, mark: SequenceMark) {
-    switch Sequenced<AcceptedImpression>.decode(value: value, headers: headers) {
-    case .success(.record(let sequence, let impression)): (.impression(impression), .number(sequence))
-    case .success(.watermark(let watermark)): (.watermark, .watermark(watermark))
-    case .failure(let rejection): (.rejected(rejection), .unnumbered)
+  package mutating func decode(
+    _ record: UndecodedRecord, value: UnsafeRawBufferPointer?, into batch: inout InputBatch<ClickInput>
+  ) {
+    guard record.input == ClickTracking.impressionsInput else {
+      let decoded = decode(input: record.input, value: value, arrival: record.arrival)
+      batch.append(InputRecord(record, mark: decoded.mark, event: decoded.event))
+      return
+    }
+    switch AcceptedRecords.impressions(value: value, headers: headers) {
+    case .success(.run(let run)):
+      for (index, impression) in run.events.enumerated() {
+        batch.append(
+          InputRecord(record, mark: .number(run.first + Int64(index)), event: .impression(impression)),
+          endsRecord: index == run.events.count - 1)
+      }
+    case .success(.watermark(let watermark)):
+      batch.append(InputRecord(record, mark: .watermark(watermark), event: .watermark))
+    case .failure(let rejection):
+      // What does not decode has no number: the hole behind it is noticed, and its events are published again.
+      batch.append(InputRecord(record, mark: .unnumbered, event: .rejected(rejection)))
     }
   }
 

@@ -96,6 +96,8 @@ package struct ImpressionDecider: PartitionDecider {
         decide(event, at: index, arrival: arrival, known: known, context: context, into: &decision)
       }
     }
+    decision.messages = ImpressionTracking.messages(
+      decision.effects.impressions.lazy.map { ($0.sequence, $0.accepted) })
     return decision
   }
 
@@ -130,9 +132,6 @@ package struct ImpressionDecider: PartitionDecider {
       let accepted = AcceptedImpression(terms: terms, eventTime: time, arrival: arrival)
       let sequence = context.nextSequences[0] + Int64(decision.effects.impressions.count)
       decision.effects.impressions.append(.init(sequence: sequence, accepted: accepted))
-      decision.messages.append(
-        NumberedMessage(
-          output: 0, sequence: sequence, message: ImpressionTracking.message(accepted, sequence: sequence)))
     } else {
       decision.effects.deliveries.append(.init(kind: kind, terms: terms, eventTime: time, error: event.error))
       if kind == .viewedTooSoon { decision.outcomes[index] = .impossible }

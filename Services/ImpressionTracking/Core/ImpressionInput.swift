@@ -1,8 +1,9 @@
 package import AdCore
 package import AdEvents
+internal import Pipeline
 
 /// What a record of `ads.impressions` says, its token checked.
-package enum ImpressionInput: Sendable {
+package enum ImpressionInput: RejectableEvent {
   /// Something about a served ad.
   case event(ServedEvent)
   /// An error that happened without an ad (E1, E5, E6).

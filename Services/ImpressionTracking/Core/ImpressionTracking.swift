@@ -20,8 +20,8 @@ package struct ImpressionTracking: PipelineService {
   package let windows: Windows
   private let watermarks = MessageMaker(
     topic: Topic.acceptedImpressions.name, type: .watermarkPassed, source: "/impression-tracking")
-  static let accepted = MessageMaker(
-    topic: Topic.acceptedImpressions.name, type: .impressionAccepted, source: "/impression-tracking")
+  private static let runs = RunMaker<AcceptedImpression>(
+    topic: Topic.acceptedImpressions.name, source: "/impression-tracking")
 
   package init(ring: KeyRing, windows: Windows) {
     self.ring = ring
@@ -41,11 +41,11 @@ package struct ImpressionTracking: PipelineService {
       partition: partition, key: nil)
   }
 
-  /// The message of an accepted impression; made again from its row it is the same.
-  package static func message(_ impression: AcceptedImpression, sequence: Int64) -> OutgoingMessage {
-    accepted.message(
-      Sequenced.record(sequence: sequence, impression), id: "\(impression.terms.partition)/\(sequence)",
-      time: impression.eventTime, partition: impression.terms.partition, key: impression.terms.serveID.utf8)
+  /// The messages of a partition's accepted impressions, in the order of their sequences.
+  package static func messages(
+    _ impressions: some Sequence<(sequence: Int64, content: AcceptedImpression)>
+  ) -> [NumberedMessage] {
+    runs.messages(impressions, output: 0)
   }
 }
 

@@ -51,12 +51,10 @@ struct ImpressionTables: ServiceTables {
   func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection
   ) throws(PostgresError) -> [NumberedMessage] {
-    try rows(partition: partition, from: sequence, limit: limit, in: connection) { from throws(PostgresError) in
+    let rows = try rows(partition: partition, from: sequence, limit: limit, in: connection) {
+      from throws(PostgresError) in
       try connection.run(ReadImpressions(partition: partition, from: from, limit: limit))
-    }.map {
-      NumberedMessage(
-        output: output, sequence: $0.sequence,
-        message: ImpressionTracking.message($0.accepted, sequence: $0.sequence))
     }
+    return ImpressionTracking.messages(rows.lazy.map { ($0.sequence, $0.accepted) })
   }
 }

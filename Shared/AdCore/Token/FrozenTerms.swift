@@ -17,6 +17,24 @@ public struct FrozenTerms: Hashable, Sendable {
   public let lifeMilliseconds: Int64
   public let isTest: Bool
 
+  public init(
+    app: AppID, developer: DeveloperID, advertiser: AdvertiserID, campaign: CampaignID, ad: AdID,
+    impressionPrice: Nanos, clickPrice: Nanos, currency: Currency, shareBasisPoints: UInt16, lifeMilliseconds: Int64,
+    isTest: Bool
+  ) {
+    self.app = app
+    self.developer = developer
+    self.advertiser = advertiser
+    self.campaign = campaign
+    self.ad = ad
+    self.impressionPrice = impressionPrice
+    self.clickPrice = clickPrice
+    self.currency = currency
+    self.shareBasisPoints = shareBasisPoints
+    self.lifeMilliseconds = lifeMilliseconds
+    self.isTest = isTest
+  }
+
   public init(_ terms: ServedTerms) {
     app = terms.app
     developer = terms.developer

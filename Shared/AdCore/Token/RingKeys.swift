@@ -6,6 +6,7 @@ enum KeyPurpose: String {
   case serveToken = "handbill sealed serve token"
   case forwardingMark = "handbill forwarding mark"
   case clientHash = "handbill client hash"
+  case serviceMessage = "handbill message between services"
 }
 
 /// The ring's keys for one purpose, each with what works by it. For one thread at a time.
@@ -37,6 +38,9 @@ final class RingKeys<Key> {
     let entry = entries[ring.signingIndex(at: now)]
     return (entry.id, entry.key)
   }
+
+  /// The key `id`, for whoever takes what any key of the ring has signed, whenever that was.
+  func key(id: UInt16) -> Key? { entries.first { $0.id == id }?.key }
 
   /// The key `id`, where it verifies at `now`.
   func verifying(id: UInt16, at now: Timestamp) -> Key? {

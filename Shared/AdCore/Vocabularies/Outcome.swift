@@ -33,6 +33,17 @@ package struct Outcome: RawRepresentable, Hashable, Sendable {
   /// A request answered with an error.
   package static func refused(_ error: AdError) -> Outcome { Outcome(rawValue: 32 + error.rawValue) }
   package static func rejected(_ reason: RejectionReason) -> Outcome { Outcome(rawValue: reason.rawValue) }
+
+  /// That of a record which holds several events, of which some became this and some `other`: what was put aside says
+  /// most, what was known already least; else they were taken, and what became of each is a row.
+  package func joined(with other: Outcome) -> Outcome {
+    if self == .absent || self == .duplicate { return other }
+    if self == other || other == .duplicate { return self }
+    if isPutAside { return self }
+    return other.isPutAside ? other : .accepted
+  }
+
+  private var isPutAside: Bool { self == .suspense || rawValue >= RejectionReason.nullValue.rawValue }
 }
 
 /// The outcomes in words, for metrics and people.

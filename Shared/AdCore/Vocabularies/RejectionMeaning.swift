@@ -32,6 +32,10 @@ extension RejectionReason {
       "The reply topic is not the app's own, the reply partition does not exist, or the correlation id is too long."
     case .refusedByDatabase: "PostgreSQL refused its row."
     case .invalidInternal: "A record of a topic that only our services write does not decode."
+    case .macWrong:
+      "A record of a topic that only our services write carries no MAC of the network's keys, or that of another record."
+    case .macKeyUnknown:
+      "The MAC of a record that only our services write is under a key that is not in the reading service's ring."
     }
   }
 
@@ -56,7 +60,9 @@ extension RejectionReason {
     case .invalidReply: "Mend the client; give the app its topic with 'handbill topics create --app ID'."
     case .refusedByDatabase:
       "A fault of ours: the service's log has PostgreSQL's message. Mend it, then replay."
-    case .invalidInternal:
+    case .macKeyUnknown:
+      "Give all services the same HANDBILL_TOKEN_KEYS, old keys in it for 8 days. What is missing comes again by itself."
+    case .invalidInternal, .macWrong:
       "Keep everybody but our services from writing into this topic (Kafka's ACLs). What is missing comes again by itself."
     }
   }

@@ -41,6 +41,10 @@ package enum RejectionReason: UInt8, Error, Sendable, Vocabulary {
   case refusedByDatabase = 82
   /// A record of a topic that only our services write does not decode.
   case invalidInternal = 83
+  /// A record of a topic that only our services write has no MAC of the network's keys, or another record's.
+  case macWrong = 84
+  /// The key of its MAC is not in the ring.
+  case macKeyUnknown = 85
 
   package static let vocabulary = "rejection_reason"
 }

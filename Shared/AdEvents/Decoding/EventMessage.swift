@@ -15,6 +15,8 @@ package protocol EventMessage: Hashable, Sendable {
   /// Whether clients write it. What only our services write and does not decode is `invalidInternal`; what clients
   /// write may be fed by hand as JSON without an envelope.
   static var isWrittenByClients: Bool { get }
+  /// The most bytes that such a record's value may have.
+  static var valueBytesMaximum: Int { get }
   /// The `ce_type` of this value.
   var eventType: EventType { get }
 
@@ -25,7 +27,6 @@ package protocol EventMessage: Hashable, Sendable {
 }
 
 extension EventMessage {
-  /// The most bytes that such a record's value may have.
   package static var valueBytesMaximum: Int {
     isWrittenByClients ? FieldLimits.clientValueBytesMaximum : FieldLimits.internalValueBytesMaximum
   }

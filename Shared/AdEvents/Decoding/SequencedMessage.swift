@@ -1,22 +1,34 @@
-internal import AdCore
+package import AdCore
 
-/// What stands in a topic with sequences, beside its watermarks.
+/// An accepted event of either kind, as runs hold them.
+package struct RunEvent: Hashable, Sendable {
+  package var terms: ServedTerms
+  package var eventTime: Timestamp
+  package var arrival: Timestamp
+  /// Of a click; else 0.
+  package var idHash: UInt64 = 0
+  /// Of a click.
+  package var verdict: ClickVerdict?
+}
+
+/// What stands in a topic of accepted events, beside its watermarks.
 package protocol SequencedContent: Hashable, Sendable {
-  /// The schema's name of the record: `sequence = 1`, then a oneof of the content (2) and a watermark (3).
+  /// The schema's name of the record: a oneof of a run (1) and a watermark (2).
   static var recordSchemaName: String { get }
   static var recordEventType: EventType { get }
-  static func readContent(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> Self
-  func writeContent(to writer: inout WireWriter)
+  init(_ event: RunEvent) throws(Rejection)
+  var runEvent: RunEvent { get }
 }
 
 extension Sequenced: EventMessage where Content: SequencedContent {
   package static var schemaName: String { Content.recordSchemaName }
   package static var eventTypes: [EventType] { [Content.recordEventType, .watermarkPassed] }
   package static var isWrittenByClients: Bool { false }
+  package static var valueBytesMaximum: Int { RunLimits.bytesMaximum }
 
   package var eventType: EventType {
     switch self {
-    case .record: Content.recordEventType
+    case .run: Content.recordEventType
     case .watermark: .watermarkPassed
     }
   }
@@ -24,36 +36,49 @@ extension Sequenced: EventMessage where Content: SequencedContent {
   package static func read(
     _ bytes: UnsafeRawBufferPointer, headers: RecordHeaders
   ) throws(Rejection) -> Sequenced<Content> {
-    var sequence: Int64 = 0
-    var content: Content?
+    var run: UnsafeRawBufferPointer?
     var watermark: Watermark?
     var reader = WireReader(bytes)
     while try reader.next() {
       switch reader.field {
-      case 1: sequence = try reader.integer("sequence", in: 0...Int64.max)
-      case 2:
-        content = try Content.readContent(try reader.bytes())
+      case 1:
+        run = try reader.bytes()
         watermark = nil
-      case 3:
+      case 2:
         watermark = try CommonFields.watermark(try reader.bytes())
-        content = nil
+        run = nil
       default: try reader.skip()
       }
     }
     if let watermark { return .watermark(watermark) }
-    let checked = try FieldValue.required(content, "content")
-    guard sequence > 0 else { throw Rejection(.missingField, "sequence is missing") }
-    return .record(sequence: sequence, checked)
+    return .run(try RunFields.read(try FieldValue.required(run, "content")))
   }
 
   package func write(to writer: inout WireWriter) {
     switch self {
-    case .record(let sequence, let content):
-      writer.signed(1, sequence)
-      writer.message(2) { content.writeContent(to: &$0) }
+    case .run(let run):
+      var encoder = RunEncoder(first: run.first)
+      for event in run.events { encoder.append(event.runEvent) }
+      encoder.write(to: &writer)
     case .watermark(let watermark):
-      writer.message(3) { CommonFields.write(watermark, to: &$0) }
+      writer.message(2) { CommonFields.write(watermark, to: &$0) }
     }
+  }
+}
+
+/// Records of accepted events. Here, and not only where they are read, so that the reading is compiled for these types:
+/// it takes one record for many events, and each event its share of the time.
+package enum AcceptedRecords {
+  package static func impressions(
+    value: UnsafeRawBufferPointer?, headers: RecordHeaders
+  ) -> Result<Sequenced<AcceptedImpression>, Rejection> {
+    Sequenced<AcceptedImpression>.decode(value: value, headers: headers)
+  }
+
+  package static func clicks(
+    value: UnsafeRawBufferPointer?, headers: RecordHeaders
+  ) -> Result<Sequenced<AcceptedClick>, Rejection> {
+    Sequenced<AcceptedClick>.decode(value: value, headers: headers)
   }
 }
 
@@ -61,61 +86,24 @@ extension AcceptedImpression: SequencedContent {
   package static var recordSchemaName: String { "handbill.v1.AcceptedImpressionRecord" }
   package static var recordEventType: EventType { .impressionAccepted }
 
-  package static func readContent(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> AcceptedImpression {
-    var terms: ServedTerms?
-    var eventTime = Timestamp(milliseconds: 0)
-    var arrival = Timestamp(milliseconds: 0)
-    var reader = WireReader(bytes)
-    while try reader.next() {
-      switch reader.field {
-      case 1: terms = try ServedTermsFields.read(try reader.bytes())
-      case 2: eventTime = try reader.timestamp("event_time_milliseconds")
-      case 3: arrival = try reader.timestamp("arrival_milliseconds")
-      default: try reader.skip()
-      }
-    }
-    return AcceptedImpression(
-      terms: try FieldValue.required(terms, "terms"), eventTime: eventTime, arrival: arrival)
+  package init(_ event: RunEvent) {
+    self.init(terms: event.terms, eventTime: event.eventTime, arrival: event.arrival)
   }
 
-  package func writeContent(to writer: inout WireWriter) {
-    writer.message(1) { ServedTermsFields.write(terms, to: &$0) }
-    writer.signed(2, eventTime.milliseconds)
-    writer.signed(3, arrival.milliseconds)
-  }
+  package var runEvent: RunEvent { RunEvent(terms: terms, eventTime: eventTime, arrival: arrival) }
 }
 
 extension AcceptedClick: SequencedContent {
   package static var recordSchemaName: String { "handbill.v1.AcceptedClickRecord" }
   package static var recordEventType: EventType { .clickAccepted }
 
-  package static func readContent(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> AcceptedClick {
-    var terms: ServedTerms?
-    var idHash: UInt64 = 0
-    var eventTime = Timestamp(milliseconds: 0)
-    var arrival = Timestamp(milliseconds: 0)
-    var verdict: ClickVerdict?
-    var reader = WireReader(bytes)
-    while try reader.next() {
-      switch reader.field {
-      case 1: terms = try ServedTermsFields.read(try reader.bytes())
-      case 2: idHash = try reader.fixed64()
-      case 3: eventTime = try reader.timestamp("event_time_milliseconds")
-      case 4: arrival = try reader.timestamp("arrival_milliseconds")
-      case 5: verdict = try reader.choice("verdict")
-      default: try reader.skip()
-      }
-    }
-    return AcceptedClick(
-      terms: try FieldValue.required(terms, "terms"), idHash: idHash, eventTime: eventTime, arrival: arrival,
-      verdict: try FieldValue.required(verdict, "verdict"))
+  package init(_ event: RunEvent) throws(Rejection) {
+    self.init(
+      terms: event.terms, idHash: event.idHash, eventTime: event.eventTime, arrival: event.arrival,
+      verdict: try FieldValue.required(event.verdict, "verdict"))
   }
 
-  package func writeContent(to writer: inout WireWriter) {
-    writer.message(1) { ServedTermsFields.write(terms, to: &$0) }
-    writer.fixed64(2, idHash)
-    writer.signed(3, eventTime.milliseconds)
-    writer.signed(4, arrival.milliseconds)
-    writer.unsigned(5, UInt64(verdict.rawValue))
+  package var runEvent: RunEvent {
+    RunEvent(terms: terms, eventTime: eventTime, arrival: arrival, idHash: idHash, verdict: verdict)
   }
 }

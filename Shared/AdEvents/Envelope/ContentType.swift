@@ -28,7 +28,7 @@ package enum ContentType: UInt8, CaseIterable, Sendable {
 extension UnsafeRawBufferPointer {
   /// Whether these are the bytes of `text`, compared in place.
   @inline(__always)
-  func equals(_ text: StaticString) -> Bool {
+  package func equals(_ text: StaticString) -> Bool {
     count == text.utf8CodeUnitCount && equals(UnsafeRawBufferPointer(start: text.utf8Start, count: count))
   }
 

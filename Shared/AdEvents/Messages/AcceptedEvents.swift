@@ -1,9 +1,37 @@
 public import AdCore
 
-/// A record of a topic with sequences: dense from 1 per topic and partition; a watermark stands between them.
+/// A record of a topic of accepted events, whose sequences are dense from 1 per topic and partition; watermarks stand
+/// between the runs.
 package enum Sequenced<Content: Hashable & Sendable>: Hashable, Sendable {
-  case record(sequence: Int64, Content)
+  case run(AcceptedRun<Content>)
   case watermark(Watermark)
+}
+
+/// Accepted events of one partition with consecutive sequences. Where a run ends means nothing: published again, the same
+/// events may come in other runs.
+package struct AcceptedRun<Content: Hashable & Sendable>: Hashable, Sendable {
+  /// The sequence of the first event, from 1.
+  package var first: Int64
+  /// One or more.
+  package var events: [Content]
+
+  package init(first: Int64, events: [Content]) {
+    self.first = first
+    self.events = events
+  }
+
+  /// The sequences of its events; so many that none is beyond 64 bits.
+  package var sequences: ClosedRange<Int64> { first...first + Int64(events.count - 1) }
+}
+
+/// How large a run may be.
+package enum RunLimits {
+  /// The most events of a run: what a reader makes of one record has a bound.
+  package static let eventsMaximum = 1_000
+  /// The most bytes of a record.
+  package static let bytesMaximum = 65_536
+  /// An event has fewer bytes, new terms, place and budget included.
+  static let eventBytesMaximum = 512
 }
 
 /// "Everything that arrived before `time` is decided, up to `sequence`."

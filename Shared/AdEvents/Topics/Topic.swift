@@ -78,6 +78,20 @@ package enum Topic: CaseIterable, Hashable, Sendable {
     }
   }
 
+  /// Whether its records carry a MAC of the network's keys, without which nobody believes them: services write it, and
+  /// services read it.
+  package var isAuthenticated: Bool {
+    switch self {
+    case .acceptedImpressions, .acceptedClicks, .usage, .budgets: true
+    case .requests, .responses, .impressions, .clicks, .catalog, .rejected: false
+    }
+  }
+
+  private static let authenticated = Set(allCases.filter(\.isAuthenticated).map(\.name))
+
+  /// The same of the topic with this name.
+  package static func isAuthenticated(name: String) -> Bool { authenticated.contains(name) }
+
   /// The largest batch of records that the broker takes, in bytes (`max.message.bytes` limits what a producer sends at
   /// once, not one record; one that is larger fails whole, good records too). Of clients, Kafka's own default, to which the
   /// producers of all libraries keep: it bounds what a reader must hold. What a single value may have is
@@ -94,8 +108,7 @@ package enum Topic: CaseIterable, Hashable, Sendable {
     case .impressions, .clicks:
       "as of the request, the client id, else the session id: it finds the partition that the token names; in any other "
         + "the record is forwarded there, one hop later"
-    case .acceptedImpressions, .acceptedClicks:
-      "the serve id as text; the partition is the one that the token names; none for a watermark"
+    case .acceptedImpressions, .acceptedClicks: "none; the partition is the one that the tokens name"
     case .usage, .budgets: "the campaign's id; the partition is the one that asked; none for a watermark"
     case .catalog: "the record's kind and id, such as campaign/ID, or heartbeat"
     case .rejected: "none; the partition is the one of the rejected record"
@@ -109,8 +122,8 @@ package enum Topic: CaseIterable, Hashable, Sendable {
     case .responses: "The answers for one app: an ad with its serve token, or an error code."
     case .impressions: "What devices tell about ads on screen."
     case .clicks: "What devices tell about taps, once they are complete."
-    case .acceptedImpressions: "Impressions that count, in sequence, with watermarks."
-    case .acceptedClicks: "Clicks with their verdicts, in sequence, with watermarks."
+    case .acceptedImpressions: "Impressions that count, in runs of consecutive sequences, with watermarks."
+    case .acceptedClicks: "Clicks with their verdicts, in runs of consecutive sequences, with watermarks."
     case .usage: "Ad selection asks for pieces of budget, and reports what it used."
     case .budgets: "Billing grants pieces of budget, in sequence."
     case .catalog: "The catalogue, whole, at its versions, and its heartbeat."

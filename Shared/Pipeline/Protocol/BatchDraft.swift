@@ -23,12 +23,13 @@ struct BatchDraft<Event: Sendable> {
     outcomes = Array(repeating: .absent, count: heads.count)
   }
 
-  /// Its input stands behind this record.
+  /// Its input stands behind this record; before it where more of the record's events are to come: should they come in
+  /// another batch, then those of this one are known already by their sequences.
   mutating func pass(_ head: RecordHead, arrival: Timestamp) {
     lastArrivals[head.input] = arrival
     arrivals = arrivals.map { min($0.lowerBound, arrival)...max($0.upperBound, arrival) } ?? arrival...arrival
-    positions[head.input].nextOffset = head.identity.offset + 1
-    positions[head.input].last = head.identity
+    positions[head.input].nextOffset = head.identity.offset + (head.endsRecord ? 1 : 0)
+    if head.endsRecord { positions[head.input].last = head.identity }
   }
 
   /// Lets the records through that are no duplicates and leave no gap: all of them where nothing has a sequence.
@@ -69,7 +70,8 @@ struct BatchDraft<Event: Sendable> {
     for (index, outcome) in zip(admittedIndices, decided) { outcomes[index] = outcome }
   }
 
-  /// One byte for each offset from where the inputs stood, input after input; offsets that no record had stay absent.
+  /// One byte for each offset from where the inputs stood, input after input; offsets that no record had stay absent. A
+  /// record of which more is to come has its byte in the batch that ends it.
   func outcomeBytes(from inputs: [InputPosition]) -> [UInt8] {
     var starts: [Int] = []
     var total = 0
@@ -78,8 +80,9 @@ struct BatchDraft<Event: Sendable> {
       total += Int(positions[input].nextOffset - inputs[input].nextOffset)
     }
     var bytes = [UInt8](repeating: Outcome.absent.rawValue, count: total)
-    for (index, head) in heads.enumerated() {
-      bytes[starts[head.input] + Int(head.identity.offset - inputs[head.input].nextOffset)] = outcomes[index].rawValue
+    for (index, head) in heads.enumerated() where head.identity.offset < positions[head.input].nextOffset {
+      let place = starts[head.input] + Int(head.identity.offset - inputs[head.input].nextOffset)
+      bytes[place] = Outcome(rawValue: bytes[place]).joined(with: outcomes[index]).rawValue
     }
     return bytes
   }

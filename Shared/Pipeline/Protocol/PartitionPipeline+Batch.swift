@@ -57,6 +57,8 @@ extension PartitionPipeline {
     isRefused: Bool = false, isSuspected: Bool = false, timer: TimerShare = .nothing, into summary: inout BatchSummary
   ) throws(PipelineError) -> RowRefusal? {
     var draft = try draft(records, of: batch, endsBatch: endsBatch)
+    // Of a run that was bisected only events that are known: there is nothing to commit before its end.
+    if !records.isEmpty, draft.admitted.isEmpty, draft.positions == inputs { return nil }
     let context = context(
       number: batchNumber + 1, gates: draft.gates, lastArrivals: draft.lastArrivals, isRefused: isRefused,
       isDuplicateSuspected: isSuspected, timer: timer)

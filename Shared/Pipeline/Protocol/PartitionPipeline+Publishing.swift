@@ -5,7 +5,7 @@ internal import Crypto
 extension PartitionPipeline {
   /// Sends messages that were just committed, unless earlier ones still wait in the database; those go first.
   func publish(_ messages: [NumberedMessage]) {
-    for message in messages where cursors[message.output].isDue(message.sequence) {
+    for message in messages where cursors[message.output].isDue(message.firstSequence) {
       guard send(message) else { return }
     }
   }
@@ -16,8 +16,8 @@ extension PartitionPipeline {
       let waiting = try store.messages(
         partition: partition, output: output, from: cursors[output].sent + 1,
         limit: PipelineLimits.backlogMessagesMaximum)
-      for message in waiting where message.sequence > cursors[output].sent {
-        guard stepOver(output, to: message.sequence), send(message) else { return }
+      for message in waiting where message.firstSequence > cursors[output].sent {
+        guard stepOver(output, to: message.firstSequence), send(message) else { return }
       }
       if waiting.isEmpty, !stepOver(output, to: cursors[output].next) { return }
     }

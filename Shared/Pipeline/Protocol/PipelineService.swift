@@ -15,10 +15,16 @@ package struct InputDeclaration: Hashable, Sendable {
   }
 }
 
+/// What the records of a service's inputs can say.
+package protocol RejectableEvent: Sendable {
+  /// The record is worth nothing, and why.
+  static func rejected(_ rejection: Rejection) -> Self
+}
+
 /// What one service brings to the pipeline: its inputs and outputs, how a record is decoded, how one partition decides.
 package protocol PipelineService: Sendable {
   /// The union of what the inputs can say, a rejection included.
-  associatedtype Event: Sendable
+  associatedtype Event: RejectableEvent
   associatedtype Decider: PartitionDecider<Self>
   /// What a batch asks the database before it is decided, and what it learns.
   associatedtype Query: Sendable
@@ -33,6 +39,8 @@ package protocol PipelineService: Sendable {
   /// The service's name: its schema in the database (with `_` for `-`), the group in whose name its
   /// positions are committed for lag tools, its logs.
   static var name: String { get }
+  /// The network's keys: messages between services are under them.
+  var ring: KeyRing { get }
   /// In a batch, records of inputs with sequences are decided before those of others, and input after input: so the
   /// order of a batch's records follows from the ranges that its row keeps (I4).
   var inputs: [InputDeclaration] { get }
@@ -60,12 +68,14 @@ public protocol RecordDecoder<Event> {
 
   mutating func begin()
   mutating func header(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?)
+
+  /// Decodes a record that holds one event.
   mutating func decode(
     input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
   ) -> (event: Event, mark: SequenceMark)
 
-  /// Decodes a record and appends it. There is one way to do that, below; it is a requirement so that it is compiled
-  /// where the event's type is known.
+  /// Decodes a record and appends its event, or those of the run that it holds. For records of one event there is one way
+  /// to do that, below; it is a requirement so that it is compiled where the event's type is known.
   mutating func decode(_ record: UndecodedRecord, value: UnsafeRawBufferPointer?, into batch: inout InputBatch<Event>)
 }
 
@@ -90,11 +100,7 @@ extension RecordDecoder {
     _ record: UndecodedRecord, value: UnsafeRawBufferPointer?, into batch: inout InputBatch<Event>
   ) {
     let decoded = decode(input: record.input, value: value, arrival: record.arrival)
-    batch.append(
-      InputRecord(
-        input: record.input, offset: record.identity.offset, timestamp: record.identity.timestamp,
-        arrival: record.arrival, mark: decoded.mark, event: decoded.event, contentHash: record.identity.contentHash,
-        raw: record.raw))
+    batch.append(InputRecord(record, mark: decoded.mark, event: decoded.event))
   }
 }
 

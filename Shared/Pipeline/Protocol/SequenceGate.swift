@@ -5,6 +5,9 @@ internal import AdEvents
 ///
 /// Not higher than the last consumed is a duplicate; the next is consumed; one further on shows a gap and is not: it
 /// comes again once the producing service was told what is missing. What that service says is lost is stepped over.
+///
+/// The events of a run are looked at one by one: of a run that begins before the last consumed, the rest is consumed. So a
+/// producer may cut its events into other runs each time that it publishes them.
 package struct SequenceGate: Hashable, Sendable {
   /// A gap that stays is told again after this time, then after twice that, and so on up to the longest: each time
   /// everything behind it is published again, and that may take a while to come.

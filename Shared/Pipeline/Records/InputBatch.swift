@@ -15,7 +15,8 @@ public enum SequenceMark: Hashable, Sendable {
 // What stands here with `public` is used by services as `package` is elsewhere: only what is public can be inlined into
 // another module, and a record is built where the service's event type is known, or else field by field at run time.
 
-/// One record, decoded. `Event` is the service's own union of what its inputs can say, a rejection included.
+/// One record, decoded, or one event of a record that holds a run of them: these follow each other, and share offset and
+/// bytes. `Event` is the service's own union of what its inputs can say, a rejection included.
 public struct InputRecord<Event: Sendable>: Sendable {
   /// Which of the service's inputs it came from: an index into ``PipelineService/inputs``.
   public var input: Int
@@ -45,6 +46,14 @@ public struct InputRecord<Event: Sendable>: Sendable {
     self.contentHash = contentHash
     self.raw = raw
   }
+
+  /// What a record says, or one event of its run.
+  @inlinable
+  public init(_ record: UndecodedRecord, mark: SequenceMark, event: Event) {
+    self.init(
+      input: record.input, offset: record.identity.offset, timestamp: record.identity.timestamp,
+      arrival: record.arrival, mark: mark, event: event, contentHash: record.identity.contentHash, raw: record.raw)
+  }
 }
 
 /// What the pipeline itself needs of a record. It lies apart from the event, whose size only the service knows, so that
@@ -54,13 +63,18 @@ public struct RecordHead: Hashable, Sendable {
   public var arrival: Timestamp
   public var mark: SequenceMark
   public var identity: RecordIdentity
+  /// Nothing more of the record follows: behind this event the position moves on.
+  public var endsRecord: Bool
 
   @inlinable
-  public init(input: Int, arrival: Timestamp, mark: SequenceMark, identity: RecordIdentity) {
+  public init(
+    input: Int, arrival: Timestamp, mark: SequenceMark, identity: RecordIdentity, endsRecord: Bool = true
+  ) {
     self.input = input
     self.arrival = arrival
     self.mark = mark
     self.identity = identity
+    self.endsRecord = endsRecord
   }
 }
 
@@ -194,13 +208,16 @@ public struct InputBatch<Event: Sendable>: Sendable {
 
   /// Appends a decoded record and moves its input's next offset. Inlinable, so that where the event's type is known
   /// the record is built in its place.
+  ///
+  /// - Parameter endsRecord: false for an event of a run that is not its last.
   @inlinable
-  public mutating func append(_ record: InputRecord<Event>) {
+  public mutating func append(_ record: InputRecord<Event>, endsRecord: Bool = true) {
     append(
       RecordHead(
         input: record.input, arrival: record.arrival, mark: record.mark,
         identity: RecordIdentity(
-          offset: record.offset, timestamp: record.timestamp, contentHash: record.contentHash)))
+          offset: record.offset, timestamp: record.timestamp, contentHash: record.contentHash),
+        endsRecord: endsRecord))
     records.append(record)
   }
 

@@ -1,6 +1,7 @@
 package import AdCore
 package import AdEvents
 internal import JSON
+internal import Records
 
 /// Makes the messages of one kind that a service publishes.
 package struct MessageMaker: Sendable {
@@ -23,9 +24,56 @@ package struct MessageMaker: Sendable {
     _ content: some EventMessage, id: String, time: Timestamp, partition: Int32, key: [UInt8]?, isJSON: Bool = false
   ) -> OutgoingMessage {
     let json = isJSON ? try? content.json().get().compactText : nil
-    let contentType = json == nil ? CloudEventHeaders.protobufType : CloudEventHeaders.jsonType
-    return OutgoingMessage(
-      topic: topic, partition: partition, key: key, value: json.map { Array($0.utf8) } ?? content.encoded(),
+    return message(
+      value: json.map { Array($0.utf8) } ?? content.encoded(), id: id, time: time, partition: partition, key: key,
+      contentType: json == nil ? CloudEventHeaders.protobufType : CloudEventHeaders.jsonType)
+  }
+
+  fileprivate func message(
+    value: [UInt8], id: String, time: Timestamp, partition: Int32, key: [UInt8]?,
+    contentType: RecordHeader = CloudEventHeaders.protobufType
+  ) -> OutgoingMessage {
+    OutgoingMessage(
+      topic: topic, partition: partition, key: key, value: value,
       headers: envelope.headers(id: id, time: time, contentType: contentType))
+  }
+}
+
+/// Makes the messages of accepted events that a tracker publishes: runs, as long as their limits allow.
+package struct RunMaker<Content: SequencedContent>: Sendable {
+  private let maker: MessageMaker
+
+  /// - Parameter source: which service, such as `/impression-tracking`.
+  package init(topic: String, source: String) {
+    maker = MessageMaker(topic: topic, type: Content.recordEventType, source: source)
+  }
+
+  /// The messages of a partition's events, which come in the order of their sequences. Each gap between those ends a run.
+  package func messages(
+    _ events: some Sequence<(sequence: Int64, content: Content)>, output: Int
+  ) -> [NumberedMessage] {
+    var messages: [NumberedMessage] = []
+    var open: (run: RunEncoder, first: Int64, last: RunEvent)?
+    func close() {
+      guard let open else { return }
+      let last = open.first + Int64(open.run.count - 1)
+      let partition = open.last.terms.partition
+      let message = maker.message(
+        value: open.run.encoded(), id: "\(partition)/\(open.first)-\(last)", time: open.last.eventTime,
+        partition: partition, key: nil)
+      messages.append(NumberedMessage(output: output, sequences: open.first...last, message: message))
+    }
+    for (sequence, content) in events {
+      if let run = open, run.run.isFull || run.first + Int64(run.run.count) != sequence {
+        close()
+        open = nil
+      }
+      let event = content.runEvent
+      if open == nil { open = (RunEncoder(first: sequence), sequence, event) }
+      open?.run.append(event)
+      open?.last = event
+    }
+    close()
+    return messages
   }
 }

@@ -1,3 +1,5 @@
+package import AdCore
+internal import AdEvents
 package import Records
 
 /// A message on its way into a topic.
@@ -15,18 +17,45 @@ package struct OutgoingMessage: Hashable, Sendable {
     self.value = value
     self.headers = headers
   }
+
+  /// The same with its MAC, where it goes to a topic whose readers ask for one. The one place where MACs are made: a writer
+  /// calls it with each message that it sends.
+  package func authenticated(by mac: MessageMAC, now: Timestamp) -> OutgoingMessage {
+    guard Topic.isAuthenticated(name: topic) else { return self }
+    var message = self
+    let made = withOptionalBytes(key) { key in
+      withOptionalBytes(value) { mac.make(topic: topic, partition: partition, key: key, value: $0, now: now) }
+    }
+    message.headers.append(RecordHeader("\(MessageMAC.headerName)", made))
+    return message
+  }
 }
 
-/// A message of an output with sequences.
+/// The bytes in memory; an array that is there and empty is not the same as none.
+func withOptionalBytes<Result>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
+  guard let bytes else { return body(nil) }
+  return bytes.withUnsafeBytes { body($0) }
+}
+
+/// A message of an output with sequences: one event, or a run of them.
 package struct NumberedMessage: Hashable, Sendable {
   /// An index into ``PipelineService/outputs``.
   package var output: Int
+  /// Of its first event.
+  package var firstSequence: Int64
+  /// Of its last event.
   package var sequence: Int64
   package var message: OutgoingMessage
 
+  /// A message of one event.
   package init(output: Int, sequence: Int64, message: OutgoingMessage) {
+    self.init(output: output, sequences: sequence...sequence, message: message)
+  }
+
+  package init(output: Int, sequences: ClosedRange<Int64>, message: OutgoingMessage) {
     self.output = output
-    self.sequence = sequence
+    firstSequence = sequences.lowerBound
+    sequence = sequences.upperBound
     self.message = message
   }
 }

@@ -4,8 +4,8 @@ package import AdCore
 package enum NetworkKeys {
   package static let ring = ConfigurationKey<KeyRing?>(
     "HANDBILL_TOKEN_KEYS", kind: "ID:BASE64,…", neutral: nil, isSecret: true,
-    help: "Keys of the serve tokens: number, colon, at least 32 random bytes in base64, divided by commas; the "
-      + "highest number signs. Every service has the same."
+    help: "Keys of the serve tokens and of what services write to each other: number, colon, at least 32 random bytes "
+      + "in base64, divided by commas; the highest number signs. Every service has the same, old ones for 8 days."
   ) { text in
     do throws(KeyRingError) { return .success(try KeyRing(configuration: text)) } catch {
       return .failure(ConfigurationValueError("must be a key ring: \(error)"))

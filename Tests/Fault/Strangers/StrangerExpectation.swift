@@ -6,15 +6,13 @@ import Kafka
 enum StrangerExpectation {
   /// The reason; nil where more than decoding decides.
   static func reason(of record: StrangerRecord) -> RejectionReason? {
+    // Whatever it says: no stranger has the network's keys.
+    if record.topic.isAuthenticated { return .macWrong }
     let headers = headers(of: record)
     return switch record.topic {
     case .requests: reason(AdRequest.self, record.value, headers)
     case .impressions: reason(ImpressionEvent.self, record.value, headers)
     case .clicks: reason(ClickEvent.self, record.value, headers)
-    case .acceptedImpressions: reason(Sequenced<AcceptedImpression>.self, record.value, headers)
-    case .acceptedClicks: reason(Sequenced<AcceptedClick>.self, record.value, headers)
-    case .usage: reason(UsageRecord.self, record.value, headers)
-    case .budgets: reason(BudgetRecord.self, record.value, headers)
     case .catalog: reason(CatalogMessage.self, record.value, headers)
     default: nil
     }

@@ -196,7 +196,8 @@ struct StrangerMessages {
 
   // MARK: Topics that only services write
 
-  /// Never one that would be believed: who may write there is for the broker's access lists to say.
+  /// Whole ones too, as a service writes them, but for the MAC. Those of the catalogue have none: never one that would be
+  /// believed there.
   private mutating func internalRecord() -> StrangerRecord {
     let topics: [Topic] = [.acceptedImpressions, .acceptedClicks, .usage, .budgets, .catalog]
     let topic = topics.randomElement(using: &chance) ?? .usage

@@ -96,8 +96,18 @@ package struct SampleMaker {
     return terms
   }
 
-  package mutating func sequenced<Content>(_ content: Content) -> Sequenced<Content> {
-    flip() ? .watermark(watermark()) : .record(sequence: number(1...Int64.max), content)
+  /// A run of one partition, some of whose terms are the same; or a watermark.
+  private mutating func sequenced<Content>(
+    _ content: (inout SampleMaker, ServedTerms) -> Content
+  ) -> Sequenced<Content> {
+    if number(1...3) == 1 { return .watermark(watermark()) }
+    let first = terms()
+    let events = (0..<number(1...5)).map { _ in
+      var terms = flip() ? first : self.terms()
+      terms.partition = first.partition
+      return content(&self, terms)
+    }
+    return .run(AcceptedRun(first: number(1...Int64.max - 9), events: events))
   }
 
   private mutating func watermark() -> Watermark {
@@ -107,12 +117,14 @@ package struct SampleMaker {
   }
 
   package mutating func acceptedImpression() -> Sequenced<AcceptedImpression> {
-    sequenced(AcceptedImpression(terms: terms(), eventTime: timestamp(), arrival: timestamp()))
+    sequenced { AcceptedImpression(terms: $1, eventTime: $0.timestamp(), arrival: $0.timestamp()) }
   }
 
   package mutating func acceptedClick() -> Sequenced<AcceptedClick> {
-    sequenced(
-      AcceptedClick(terms: terms(), idHash: word(), eventTime: timestamp(), arrival: timestamp(), verdict: any()))
+    sequenced {
+      AcceptedClick(
+        terms: $1, idHash: $0.word(), eventTime: $0.timestamp(), arrival: $0.timestamp(), verdict: $0.any())
+    }
   }
 
   package mutating func usage() -> UsageRecord {

@@ -103,9 +103,12 @@ final class RunningService {
     _ message: some EventMessage, to topic: Topic, partition: Int32, headers: [RecordHeader] = []
   ) throws {
     let all = ClientHeaders.cloudEvent(of: message, id: "\(clock.monotonicMicroseconds)") + headers
+    let sent = OutgoingMessage(
+      topic: topic.name, partition: partition, key: nil, value: message.encoded(), headers: all
+    ).authenticated(by: try MessageMAC(ring: network.ring), now: clock.now)
     try producer.send(
-      topic: topic.name, partition: partition, key: nil, value: message.encoded(),
-      headers: all, reportID: 0)
+      topic: sent.topic, partition: sent.partition, key: sent.key, value: sent.value, headers: sent.headers,
+      reportID: 0)
   }
 
   /// Reads until `find` finds something, sending the catalogue's heartbeat meanwhile; nil when the time runs out.

@@ -26,7 +26,7 @@ final class BillingPartition {
     let tables = BillingTables(settings: settings, catalog: network.catalog, logger: .unread)
     stored = try StoredPartition(
       StoredPartition.Plan(
-        number: partition, of: partitionCount, service: BillingService(),
+        number: partition, of: partitionCount, service: BillingService(ring: .sample),
         tables: TappedTables(tables: tables, tap: tap),
         database: network.configuration, clock: clock ?? MovingClock(network.now)))
   }

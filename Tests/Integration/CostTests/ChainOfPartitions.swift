@@ -59,7 +59,7 @@ final class ChainOfPartitions {
       ImpressionTrackingCore.ImpressionTracking(ring: ring, windows: Windows()), ImpressionTables(windows: Windows()))
     clicks = try partition(ClickTrackingCore.ClickTracking(ring: ring), ClickTables(windows: Windows()))
     billing = try partition(
-      BillingService(), BillingTables(settings: BillingSettings(), catalog: budgets, logger: .unread))
+      BillingService(ring: ring), BillingTables(settings: BillingSettings(), catalog: budgets, logger: .unread))
   }
 
   /// Shows so many ads, each with the SDK's three events and a tap on each 67th, until all are charged.
@@ -183,11 +183,5 @@ extension StoredPartition {
       decoder.decode(input: input, value: $0, arrival: plan.clock.now())
     }
     return (input, event, mark)
-  }
-
-  /// Decides a batch of what another service published.
-  fileprivate func take(_ messages: [OutgoingMessage], input: Int) throws {
-    guard !messages.isEmpty else { return }
-    try process(messages.map { try incoming(input, $0.value ?? [], $0.headers) })
   }
 }

@@ -4,6 +4,7 @@ import Kafka
 import Pipeline
 import Synchronization
 import TestServices
+import TestValues
 import Testing
 import Threads
 
@@ -42,7 +43,7 @@ struct WriterTests {
     try broker.createTopic("events", partitions: 1)
     let rebuilt = Mailbox<Void>()
     let writer = try writer(broker, rebuilt: rebuilt)
-    let worker = WorkerTopicWriter(writer)
+    let worker = try WorkerTopicWriter(writer, ring: .sample)
     #expect(!worker.adopt())
     broker.pushFaults([.messageTooLarge])
     try send(1, to: worker)
@@ -64,7 +65,7 @@ struct WriterTests {
     broker.setBroker(1, isUp: false)
     let ended = Mailbox<PipelineError?>()
     let thread = OwnerThread("sending") {
-      let worker = WorkerTopicWriter(writer)
+      guard let worker = try? WorkerTopicWriter(writer, ring: .sample) else { return }
       do throws(PipelineError) {
         for sequence in 1...2 as ClosedRange<Int64> { try send(sequence, to: worker) }
         ended.put(nil)

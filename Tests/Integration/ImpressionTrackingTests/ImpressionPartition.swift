@@ -117,7 +117,7 @@ final class ImpressionPartition {
 extension Publications {
   /// What of `ads.impressions.accepted` was published: sequences, and ranges that are lost.
   var acceptedImpressions: [String] {
-    messages.map { message in
+    messages.flatMap { message in
       var headers = RecordHeaders()
       for header in message.headers {
         headers.add(header)
@@ -126,9 +126,9 @@ extension Publications {
         Sequenced<AcceptedImpression>.decode(value: $0, headers: headers)
       }
       return switch record {
-      case .success(.record(let sequence, _)): "\(sequence)"
-      case .success(.watermark(let mark)): "lost \(mark.firstLostSequence)-\(mark.sequence)"
-      case .failure(let rejection): "\(rejection)"
+      case .success(.run(let run)): run.sequences.map { "\($0)" }
+      case .success(.watermark(let mark)): ["lost \(mark.firstLostSequence)-\(mark.sequence)"]
+      case .failure(let rejection): ["\(rejection)"]
       }
     }
   }

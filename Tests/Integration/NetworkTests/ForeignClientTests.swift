@@ -126,10 +126,9 @@ extension WholeNetwork {
         return own["\(EventType.eventRejected.name)"] != nil
       }
       let keyed: [EventType] = [
-        .adResponded, .impressionAccepted, .clickAccepted, .allotmentAsked, .allotmentGranted, .catalogChanged,
-        .catalogHeartbeat,
+        .adResponded, .allotmentAsked, .allotmentGranted, .catalogChanged, .catalogHeartbeat,
       ]
-      for type in keyed + [.watermarkPassed, .eventRejected] {
+      for type in keyed + [.impressionAccepted, .clickAccepted, .watermarkPassed, .eventRejected] {
         let count = try #require(own["\(type.name)"], "\(type): \(own)")
         #expect(count["keys"] == (keyed.contains(type) ? count["events"] : 0), "\(type)")
       }

@@ -3,6 +3,7 @@ import AdEvents
 package import Pipeline
 package import PipelineHost
 package import Postgres
+import Records
 package import TestValues
 
 /// One partition of a service over a real database, its logs in memory, fed by hand; it keeps what it publishes. Used by
@@ -139,6 +140,34 @@ package final class StoredPartition<Tables: ServiceTables> {
       offsets[record.input] += 1
     }
     return try pipeline.process(batch)
+  }
+
+  /// Decides a batch of what another service published: its MACs made and checked, as on its way through Kafka.
+  package func take(_ messages: [OutgoingMessage], input: Int) throws {
+    guard !messages.isEmpty else { return }
+    let mac = try MessageMAC(ring: plan.service.ring)
+    var records = try RecordInput(plan.service)
+    var batch = InputBatch<Service.Event>(inputCount: offsets.count)
+    let now = plan.clock.now()
+    for message in messages.map({ $0.authenticated(by: mac, now: now) }) {
+      let identity = Self.identity(offsets[input], writtenAt: now)
+      times[input][identity.offset] = now
+      let key = message.key ?? []
+      let value = message.value ?? []
+      key.withUnsafeBytes { keyBytes in
+        value.withUnsafeBytes { value in
+          let key = message.key == nil ? nil : keyBytes
+          records.begin(input: input, key: key, value: value, into: &batch)
+          for header in message.headers {
+            header.withUnsafeBytes { records.header(name: $0, value: $1, into: &batch) }
+          }
+          records.finish(
+            partition: message.partition, arrival: now, identity: identity, key: key, value: value, into: &batch)
+        }
+      }
+      offsets[input] += 1
+    }
+    _ = try pipeline.process(batch)
   }
 
   /// Lets time do its work; what is counted by then is written.

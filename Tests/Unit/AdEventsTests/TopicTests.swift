@@ -51,7 +51,7 @@ struct TopicTests {
     }
     try expect(AdSize.self, "AdImage", "size")
     try expect(Device.self, "AdRequest", "device")
-    try expect(ClickVerdict.self, "AcceptedClick", "verdict")
+    try expect(ClickVerdict.self, "AcceptedEvent", "verdict")
     try expect(TapKind.self, "ClickEvent", "kind")
     try expect(AdAction.Kind.self, "AdAction", "kind")
     try expect(AdError.self, "ImpressionEvent", "error")

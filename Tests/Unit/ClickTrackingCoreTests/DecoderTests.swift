@@ -14,16 +14,33 @@ struct DecoderTests {
     ])
   }
 
-  private func decode(
+  private func records(
     _ message: OutgoingMessage, input: Int, with service: ClickTracking
-  ) throws -> (event: ClickInput, mark: SequenceMark) {
+  ) throws -> [InputRecord<ClickInput>] {
     var decoder = try service.makeDecoder()
+    var batch = InputBatch<ClickInput>(inputCount: 2)
     decoder.begin()
     for header in message.headers {
       header.withUnsafeBytes { decoder.header(name: $0, value: $1) }
     }
-    guard let value = message.value else { return decoder.decode(input: input, value: nil, arrival: Samples.now) }
-    return value.withUnsafeBytes { decoder.decode(input: input, value: $0, arrival: Samples.now) }
+    let record = UndecodedRecord(
+      input: input, arrival: Samples.now, identity: RecordIdentity(offset: 0, timestamp: 0, contentHash: 0),
+      raw: batch.raw.finish())
+    if let value = message.value {
+      value.withUnsafeBytes { decoder.decode(record, value: $0, into: &batch) }
+    } else {
+      decoder.decode(record, value: nil, into: &batch)
+    }
+    #expect(batch.heads.map(\.endsRecord) == batch.records.indices.map { $0 == batch.records.count - 1 })
+    return batch.records
+  }
+
+  private func decode(
+    _ message: OutgoingMessage, input: Int, with service: ClickTracking
+  ) throws -> (event: ClickInput, mark: SequenceMark) {
+    let records = try records(message, input: input, with: service)
+    let record = try #require(records.count == 1 ? records[0] : nil)
+    return (record.event, record.mark)
   }
 
   @Test("I1: a click with a token of ours is read, and every altered token is forged")
@@ -62,12 +79,16 @@ struct DecoderTests {
       terms: try Samples.terms(), eventTime: Samples.now, arrival: Samples.now.advanced(byMilliseconds: 5))
     let accepted = MessageMaker(topic: "ads.impressions.accepted", type: .impressionAccepted, source: "/test")
     var record = accepted.message(
-      Sequenced.record(sequence: 9, impression), id: "7/9", time: Samples.now, partition: 7, key: nil)
-    guard case (.impression(let read), .number(9)) = try decode(record, input: 1, with: service) else {
-      Issue.record("an impression with its sequence is expected")
-      return
+      Sequenced.run(AcceptedRun(first: 9, events: [impression, impression])), id: "7/9-10", time: Samples.now,
+      partition: 7, key: nil)
+    let read = try records(record, input: 1, with: service)
+    #expect(read.map(\.mark) == [.number(9), .number(10)])
+    for record in read {
+      guard case .impression(impression) = record.event else {
+        Issue.record("an impression is expected")
+        return
+      }
     }
-    #expect(read == impression)
     let watermark = Watermark(time: Samples.now, sequence: 9)
     let passed = MessageMaker(topic: "ads.impressions.accepted", type: .watermarkPassed, source: "/test").message(
       Sequenced<AcceptedImpression>.watermark(watermark), id: "w", time: Samples.now, partition: 7, key: nil)
@@ -89,14 +110,15 @@ struct DecoderTests {
   func published() throws {
     let click = AcceptedClick(
       terms: try Samples.terms(), idHash: .max, eventTime: Samples.now, arrival: Samples.now, verdict: .limited)
-    let message = ClickTracking.message(click, sequence: 5)
-    #expect(message.topic == "ads.clicks.accepted" && message.partition == 7)
-    #expect(message.key == click.terms.serveID.utf8)
+    let messages = ClickTracking.messages([5, 6, 8].map { (sequence: $0, content: click) })
+    #expect(messages.map(\.firstSequence) == [5, 8] && messages.map(\.sequence) == [6, 8])
+    let message = messages[0].message
+    #expect(message.topic == "ads.clicks.accepted" && message.partition == 7 && message.key == nil)
     var headers = RecordHeaders()
     for header in message.headers {
       headers.add(header)
     }
     let read = (message.value ?? []).withUnsafeBytes { Sequenced<AcceptedClick>.decode(value: $0, headers: headers) }
-    #expect(read == .success(.record(sequence: 5, click)))
+    #expect(read == .success(.run(AcceptedRun(first: 5, events: [click, click]))))
   }
 }

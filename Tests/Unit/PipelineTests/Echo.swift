@@ -7,7 +7,7 @@ import TestValues
 
 /// The simplest service that uses everything of the protocol: it writes down what it is told, in order.
 struct Echo: PipelineService {
-  enum Event: Hashable, Sendable {
+  enum Event: Hashable, RejectableEvent {
     case line(String)
     /// Makes a message with a sequence.
     case publish
@@ -15,6 +15,7 @@ struct Echo: PipelineService {
     case reject
     /// The database refuses its row.
     case refused
+    case rejected(Rejection)
   }
 
   typealias Decider = EchoDecider
@@ -36,6 +37,7 @@ struct Echo: PipelineService {
     InputDeclaration(topic: "plain", isSequenced: false), InputDeclaration(topic: "numbered", isSequenced: true),
   ]
   let outputs = ["echoes"]
+  let ring = KeyRing.sample
   let publishesWatermarks = true
 
   /// How often each line came.
@@ -88,6 +90,7 @@ struct EchoDecider: PartitionDecider {
         decision.outcomes[index] = .forwarded
         decision.forwards.append(.init(record: index, topic: "plain", partition: 1, headers: []))
       case .reject: decision.reject(index, .malformed, "")
+      case .rejected(let rejection): decision.reject(index, rejection.reason, rejection.detail)
       case .refused: decision.effects.isRefused = true
       }
     }

@@ -1,9 +1,10 @@
 package import AdCore
 package import AdEvents
+internal import Pipeline
 internal import Records
 
 /// What a record of ad selection's inputs says.
-package enum SelectionInput: Sendable {
+package enum SelectionInput: RejectableEvent {
   /// `ads.requests`.
   case request(IncomingRequest)
   /// `ads.budgets`: a piece of budget for this partition.

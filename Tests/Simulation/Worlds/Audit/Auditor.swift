@@ -147,9 +147,9 @@ extension World {
 
   /// What may appear in a topic at all: only what is committed.
   ///
-  /// - Returns: its sequence, where it has one.
+  /// - Returns: its sequences, where it has any.
   @discardableResult
-  func audit(_ message: OutgoingMessage, appendedTo logID: LogID) -> Int64? {
+  func audit(_ message: OutgoingMessage, appendedTo logID: LogID) -> ClosedRange<Int64>? {
     let partition = logID.partition
     switch logID.topic {
     case Topic.acceptedImpressions.name:
@@ -171,7 +171,7 @@ extension World {
     }
   }
 
-  private func auditBudget(_ message: OutgoingMessage, _ logID: LogID) -> Int64? {
+  private func auditBudget(_ message: OutgoingMessage, _ logID: LogID) -> ClosedRange<Int64>? {
     let row = billing.row(logID.partition)
     let decoded = (message.value ?? []).withUnsafeBytes {
       BudgetRecord.decode(value: $0, headers: Self.headers(of: message))
@@ -193,7 +193,7 @@ extension World {
     return nil
   }
 
-  private func auditUsage(_ message: OutgoingMessage, _ logID: LogID) -> Int64? {
+  private func auditUsage(_ message: OutgoingMessage, _ logID: LogID) -> ClosedRange<Int64>? {
     let decoded = (message.value ?? []).withUnsafeBytes {
       UsageRecord.decode(value: $0, headers: Self.headers(of: message))
     }
@@ -213,7 +213,7 @@ extension World {
     {
       fail("\(logID): report \(sequence) is not what the row of allotment \(report.allotment) says")
     }
-    return sequence
+    return sequence...sequence
   }
 
   /// A token that is in the world has its decision row.
@@ -237,27 +237,31 @@ extension World {
 
   private func audit<Content: SequencedContent>(
     _ message: OutgoingMessage, _ logID: LogID, row: PartitionRow, stored: (Int64) -> Content?
-  ) -> Int64? {
+  ) -> ClosedRange<Int64>? {
     let decoded = (message.value ?? []).withUnsafeBytes {
       Sequenced<Content>.decode(value: $0, headers: Self.headers(of: message))
     }
     switch decoded {
-    case .success(.record(let sequence, let content)): return audit(sequence, content, logID) { stored(sequence) }
+    case .success(.run(let run)):
+      if run.events.count > 1 { coverage.note(.runOfMany) }
+      for (sequence, content) in zip(run.sequences, run.events) { audit(sequence, content, logID) { stored(sequence) } }
+      return run.sequences
     case .success(.watermark(let watermark)): audit(watermark, logID, row: row)
     case .failure(let rejection): fail("\(logID): a message that does not decode: \(rejection)")
     }
     return nil
   }
 
+  @discardableResult
   private func audit<Content: Hashable>(
     _ sequence: Int64, _ content: Content, _ logID: LogID, stored: () -> Content?
-  ) -> Int64? {
+  ) -> ClosedRange<Int64>? {
     guard let committed = stored() else {
       fail("\(logID): sequence \(sequence) was published before it was committed")
       return nil
     }
     if committed != content { fail("\(logID): sequence \(sequence) is not what its row says") }
-    return sequence
+    return sequence...sequence
   }
 
   private func audit(_ watermark: Watermark, _ logID: LogID, row: PartitionRow) {

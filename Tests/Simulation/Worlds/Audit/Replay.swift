@@ -72,19 +72,58 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
 
   private func records(of batch: BatchRow, _ partition: Int32) throws(PipelineError) -> InputBatch<Service.Event> {
     var again = InputBatch<Service.Event>(inputCount: service.inputs.count)
-    var decoder: Service.Decoder
-    do { decoder = try service.makeDecoder() } catch { throw .invariantBroken("\(error)") }
+    var reading: RecordInput<Service>
+    do { reading = try RecordInput(service) } catch { throw .invariantBroken("\(error)") }
     for (input, declaration) in service.inputs.enumerated() {
       let commit = batch.inputs[input]
-      guard commit.isMoved else { continue }
-      let log = world.log[LogID(topic: declaration.topic, partition: partition)]
-      let range = commit.firstOffset..<commit.position.nextOffset
-      for record in Auditor.records(log, incarnation: batch.incarnations[input]) where range.contains(record.offset) {
-        again.append(record, input: input, with: &decoder)
+      let next = commit.position.nextOffset
+      let log = Auditor.records(
+        world.log[LogID(topic: declaration.topic, partition: partition)], incarnation: batch.incarnations[input])
+      let part = Part(input: input, after: batch.consumedBefore[input], upTo: commit.position.consumedSequence)
+      if commit.isMoved {
+        for record in log where (commit.firstOffset..<next).contains(record.offset) {
+          take(record, part, isWhole: true, with: &reading, into: &again)
+        }
+        again.nextOffsets[input] = next
       }
-      again.nextOffsets[input] = commit.position.nextOffset
+      if declaration.isSequenced, let record = log.first(where: { $0.offset == next }) {
+        take(record, part, isWhole: false, with: &reading, into: &again)
+      }
     }
     return again
+  }
+
+  /// Which sequences of an input a batch consumed.
+  private struct Part {
+    var input: Int
+    var after: Int64
+    var upTo: Int64
+  }
+
+  /// What a batch had of a record: where it was bisected within a run, its parts are in different batches.
+  ///
+  /// - Parameter isWhole: the batch had the record's end.
+  private func take(
+    _ record: LogRecord, _ part: Part, isWhole: Bool, with reading: inout RecordInput<Service>,
+    into batch: inout InputBatch<Service.Event>
+  ) {
+    var alone = InputBatch<Service.Event>(inputCount: service.inputs.count)
+    reading.take(record, input: part.input, into: &alone)
+    let events = alone.records.filter { event in
+      guard case .number(let number) = event.mark else { return false }
+      return number > part.after && (isWhole || number <= part.upTo)
+    }
+    guard !isWhole || !events.isEmpty && events.count < alone.records.count else {
+      reading.take(record, input: part.input, into: &batch)
+      return
+    }
+    for (index, event) in events.enumerated() {
+      // Nobody asks for the bytes of what has a number.
+      var event = event
+      event.raw = RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0)
+      batch.append(event, endsRecord: isWhole && index == events.count - 1)
+    }
+    if !isWhole, !events.isEmpty { batch.nextOffsets[part.input] = record.offset }
   }
 
   // MARK: What the pipeline is given

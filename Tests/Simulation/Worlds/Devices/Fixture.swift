@@ -13,12 +13,13 @@ final class Fixture {
   /// Signs with a key that nobody else knows.
   let foreignSealer: ServeTokenSealer
   let hasher: ClientHasher
+  let mac: MessageMAC
   let liveKeyHash = SHA256.hash(CatalogPlan.liveKey.utf8)
   let testKeyHash = SHA256.hash(CatalogPlan.testKey.utf8)
   let adSelection: AdSelection
   let impressionTracking: ImpressionTracking
   let clickTracking: ClickTracking
-  let billing = BillingService()
+  let billing: BillingService
 
   /// The defaults, but an ad is seen after a fifth of a second, else most views of these devices could not be; and few
   /// clicks of a client are judged in a day.
@@ -36,8 +37,10 @@ final class Fixture {
     opener = try ServeTokenOpener(ring: ring)
     foreignSealer = try ServeTokenSealer(ring: foreign)
     hasher = try ClientHasher(ring: ring)
+    mac = try MessageMAC(ring: ring)
     adSelection = try AdSelection(ring: ring)
     impressionTracking = ImpressionTracking(ring: ring, windows: Self.windows)
     clickTracking = ClickTracking(ring: ring)
+    billing = BillingService(ring: ring)
   }
 }

@@ -106,15 +106,12 @@ struct ClickTables: SimulatedTables {
   }
 
   func messages(partition: Int32, output: Int, from sequence: Int64, limit: Int) -> [NumberedMessage] {
-    (bySequence[partition] ?? []).lazy.filter { $0.sequence >= sequence }.prefix(limit).map(Self.message)
+    let rows = (bySequence[partition] ?? []).lazy.filter { $0.sequence >= sequence }.prefix(limit)
+    return ClickTracking.messages(rows.map { ($0.sequence, $0.accepted) })
   }
 
-  func messages(of batch: CommitBatch<ClickTracking>) -> [NumberedMessage] { batch.effects.clicks.map(Self.message) }
-
-  private static func message(_ click: ClickEffects.Click) -> NumberedMessage {
-    NumberedMessage(
-      output: 0, sequence: click.sequence,
-      message: ClickTracking.message(click.accepted, sequence: click.sequence))
+  func messages(of batch: CommitBatch<ClickTracking>) -> [NumberedMessage] {
+    ClickTracking.messages(batch.effects.clicks.map { ($0.sequence, $0.accepted) })
   }
 }
 

@@ -116,17 +116,11 @@ struct ImpressionTables: SimulatedTables {
   }
 
   func messages(partition: Int32, output: Int, from sequence: Int64, limit: Int) -> [NumberedMessage] {
-    (bySequence[partition] ?? []).lazy.filter { $0.sequence >= sequence }.prefix(limit).map {
-      Self.message($0.accepted, sequence: $0.sequence)
-    }
+    let rows = (bySequence[partition] ?? []).lazy.filter { $0.sequence >= sequence }.prefix(limit)
+    return ImpressionTracking.messages(rows.map { ($0.sequence, $0.accepted) })
   }
 
   func messages(of batch: CommitBatch<ImpressionTracking>) -> [NumberedMessage] {
-    batch.effects.impressions.map { Self.message($0.accepted, sequence: $0.sequence) }
-  }
-
-  private static func message(_ accepted: AcceptedImpression, sequence: Int64) -> NumberedMessage {
-    NumberedMessage(
-      output: 0, sequence: sequence, message: ImpressionTracking.message(accepted, sequence: sequence))
+    ImpressionTracking.messages(batch.effects.impressions.map { ($0.sequence, $0.accepted) })
   }
 }

@@ -9,6 +9,7 @@ package enum Fault: String, CaseIterable, Sendable {
   case producerFailed, deliveredButUnreported, droppedInFlight, sentBeforeTold
   case lateRecordOfZombie, recordAppendedTwice, recordCorrupted, topicReplayed, inputsReordered
   case offsetHole, retentionPastConsumer, retentionPastClients, logReplaced, clientTopicReplaced
+  case runOfMany, runCutOtherwise, runBisected
   case sequenceAhead, gapRequestsAnswered, topicGrown, sentToPartitionOfLater
   case clientResend, clientForged, clientUnknownKey, clientGarbage, wrongPartition, unknownPartition
   case borderEvent, impressionAtLastMoment, lateEvent, earlyEvent, expiredEvent, clockSkew, timestampRegression,

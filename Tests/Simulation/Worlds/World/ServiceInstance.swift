@@ -11,7 +11,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
   private let books: Books<Tables>
   let context: InstanceContext
   private let worker: SimulatedWorker<Tables>
-  private var decoder: Service.Decoder
+  private var records: RecordInput<Service>
   private var reader: ReaderState
   private var consumer = SimulatedConsumer()
   private var batches: [Int32: InputBatch<Service.Event>] = [:]
@@ -25,14 +25,14 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
   /// Its number among all instances of the service.
   private let number: Int32
 
-  init(service: Service, decoder: Service.Decoder, books: Books<Tables>, context: InstanceContext) {
+  init(service: Service, records: RecordInput<Service>, books: Books<Tables>, context: InstanceContext) {
     self.service = service
     self.books = books
     self.context = context
     worker = SimulatedWorker(service: service, books: books, context: context)
     books.memberCount += 1
     number = books.memberCount
-    self.decoder = decoder
+    self.records = records
     reader = ReaderState(
       limits: IntakeLimits(
         batchRecordsMaximum: context.world.plan.batchRecordsMaximum, batchBytesMaximum: 1 << 20,
@@ -133,7 +133,9 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
 
   private func collect(_ record: LogRecord, _ partition: Int32, input: Int) {
     guard reader.takes(partition, input: input, offset: record.offset) else { return }
-    batches[partition]?.append(record, input: input, with: &decoder) { [world, context] mark in
+    guard var batch = batches.removeValue(forKey: partition) else { return }
+    defer { batches[partition] = batch }
+    records.take(record, input: input, into: &batch) { [world, context] mark in
       if world.sabotage == .takeAhead, case .number = mark { return .unnumbered }
       guard world.sabotage == .wallClock, case .watermark = mark else { return mark }
       return .watermark(Watermark(time: context.clock.now(), sequence: 0))

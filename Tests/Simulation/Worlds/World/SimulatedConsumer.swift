@@ -39,29 +39,33 @@ struct SimulatedConsumer {
   }
 }
 
-extension InputBatch {
-  /// Appends a record of the log as a reader does.
+extension RecordInput {
+  /// Takes a record of the log as a reader does.
   ///
-  /// - Parameter change: what a sabotaged reader makes of the record's mark.
-  mutating func append(
-    _ record: LogRecord, input: Int, with decoder: inout some RecordDecoder<Event>,
+  /// - Parameter change: what a sabotaged reader makes of the marks of its events.
+  mutating func take(
+    _ record: LogRecord, input: Int, into batch: inout InputBatch<Service.Event>,
     change: (SequenceMark) -> SequenceMark = { $0 }
   ) {
     let message = record.message
-    let arrival = Timestamp(milliseconds: record.timestamp)
-    decoder.begin()
-    withOptionalBytes(message.key) { key in withOptionalBytes(message.value) { raw.begin(key: key, value: $0) } }
-    for header in message.headers {
-      header.withUnsafeBytes { name, value in
-        decoder.header(name: name, value: value)
-        raw.addHeader(name: name, value: value)
+    let before = batch.records.count
+    withOptionalBytes(message.key) { key in
+      withOptionalBytes(message.value) { value in
+        begin(input: input, key: key, value: value, into: &batch)
+        for header in message.headers {
+          header.withUnsafeBytes { self.header(name: $0, value: $1, into: &batch) }
+        }
+        finish(
+          partition: message.partition, arrival: Timestamp(milliseconds: record.timestamp),
+          identity: RecordIdentity(
+            offset: record.offset, timestamp: record.timestamp, contentHash: record.contentHash),
+          key: key, value: value, into: &batch)
       }
     }
-    let decoded = withOptionalBytes(message.value) { decoder.decode(input: input, value: $0, arrival: arrival) }
-    append(
-      InputRecord(
-        input: input, offset: record.offset, timestamp: record.timestamp, arrival: arrival, mark: change(decoded.mark),
-        event: decoded.event, contentHash: record.contentHash, raw: raw.finish()))
+    for index in before..<batch.records.count {
+      batch.records[index].mark = change(batch.records[index].mark)
+      batch.heads[index].mark = change(batch.heads[index].mark)
+    }
   }
 }
 

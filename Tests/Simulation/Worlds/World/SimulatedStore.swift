@@ -88,8 +88,14 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
           number: batch.number, committedAt: batch.committedAt, watermarkBefore: row.watermark,
           watermark: batch.watermark, inputs: batch.inputs, incarnations: row.incarnations, outputs: batch.outputs,
           outcomes: batch.outcomes, lost: batch.lost, partitionCount: context.partitionCounts[batch.partition] ?? 0,
-          freshness: context.catalog?.source.state(at: batch.committedAt)))
+          freshness: context.catalog?.source.state(at: batch.committedAt),
+          consumedBefore: row.inputs.map(\.consumedSequence)))
       row.batchNumber = batch.number
+      if zip(row.inputs, batch.inputs).contains(where: { before, input in
+        !input.isMoved && input.position.consumedSequence > before.consumedSequence
+      }) {
+        context.world.coverage.note(.runBisected)
+      }
       if context.world.sabotage != .forgetPosition || !context.random.chance(100) {
         for (input, commit) in batch.inputs.enumerated() where commit.isChanged { row.inputs[input] = commit.position }
       }
@@ -154,7 +160,8 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   ) throws(PipelineError) -> [NumberedMessage] {
     try call(.messages) { () throws(PipelineError) in
       if context.world.sabotage == .dropRepublishing { return [] }
-      return books.tables.messages(partition: partition, output: output, from: sequence, limit: min(limit, 8))
+      let some = context.random.number(1...8)
+      return books.tables.messages(partition: partition, output: output, from: sequence, limit: min(limit, some))
     }
   }
 

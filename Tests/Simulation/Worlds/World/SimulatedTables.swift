@@ -75,8 +75,13 @@ struct BatchRow {
   /// Whether the catalogue was complete for whoever decided.
   var freshness: CatalogFreshness.State?
 
-  /// What timers made due, and nothing else.
-  var isOfTimer: Bool { outcomes.isEmpty && lost.isEmpty }
+  /// Per input: the last sequence that earlier batches consumed.
+  var consumedBefore: [Int64]
+
+  /// What timers made due, and nothing else: no record, and no part of a run either.
+  var isOfTimer: Bool {
+    outcomes.isEmpty && lost.isEmpty && inputs.map(\.position.consumedSequence) == consumedBefore
+  }
 }
 
 /// The tables of one service, all partitions.

@@ -34,7 +34,8 @@ final class SimulatedWriter: TopicWriter {
       fail()
       throw .producerUnavailable("there is no \(logID)")
     }
-    inFlight[logID, default: []].append(InFlight(message: message, receipt: receipt))
+    let sent = message.authenticated(by: context.world.fixture.mac, now: context.clock.now())
+    inFlight[logID, default: []].append(InFlight(message: sent, receipt: receipt))
     if case .crashAfter = fate { context.isDead = true }
   }
 

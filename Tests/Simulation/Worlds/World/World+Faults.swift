@@ -64,14 +64,16 @@ extension World {
     return LogID(topic: topic, partition: Int32(random.number(0...Int(log.partitionCount(topic)) - 1)))
   }
 
-  /// What a producer sent comes into the log; of our own topics seldom as something that does not decode.
+  /// What a producer sent comes into the log; of our own topics seldom as something that does not decode, or that has
+  /// the MAC of what it was.
   func deliver(_ message: OutgoingMessage) {
     let logID = LogID(topic: message.topic, partition: message.partition)
-    if let sequence = audit(message, appendedTo: logID) { auditOrder(sequence, in: logID) }
+    if let sequences = audit(message, appendedTo: logID) { auditOrder(sequences, in: logID) }
     var message = message
     if isFaulty, Self.internalTopics.contains(where: { $0.name == logID.topic }), random.chance(15) {
       coverage.note(.recordCorrupted)
       message.value = message.value.map { Array($0.prefix($0.count / 2)) }
+      if random.chance(500) { message = message.authenticated(by: fixture.mac, now: Timestamp(milliseconds: log.now)) }
     }
     isAudited = true
     append(message)
@@ -79,10 +81,11 @@ extension World {
   }
 
   /// Whoever publishes leaves no sequence out, whichever log stands there by now.
-  private func auditOrder(_ sequence: Int64, in logID: LogID) {
+  private func auditOrder(_ sequences: ClosedRange<Int64>, in logID: LogID) {
     let highest = highestSequences[logID] ?? 0
-    if sequence > highest + 1 { fail("\(logID): sequence \(sequence) came after \(highest)") }
-    highestSequences[logID] = max(highest, sequence)
+    if sequences.lowerBound > highest + 1 { fail("\(logID): sequences \(sequences) came after \(highest)") }
+    if (sequences.lowerBound..<sequences.upperBound).contains(highest) { coverage.note(.runCutOtherwise) }
+    highestSequences[logID] = max(highest, sequences.upperBound)
   }
 
   /// The broker has an old record once more behind newer ones, or the whole topic.

@@ -117,12 +117,12 @@ final class World {
   private func fleet<Tables: SimulatedTables>(
     _ service: Tables.Service, _ books: Books<Tables>, readsCatalog: Bool = false
   ) throws -> Fleet {
-    let decoder = try service.makeDecoder()
+    let records = try RecordInput(service)
     return Fleet(books: books) { [unowned self] in
       let clock = SkewedClock(time: time, skewMilliseconds: random.pick(plan.clockSkews))
       let reader = readsCatalog ? CatalogReader(catalog, sabotage: sabotage, now: clock.now()) : nil
       return ServiceInstance(
-        service: service, decoder: decoder, books: books,
+        service: service, records: records, books: books,
         context: InstanceContext(world: self, clock: clock, catalog: reader))
     }
   }

@@ -1,0 +1,74 @@
+package import AdCore
+internal import AdEvents
+package import Crypto
+
+/// Takes the records of a service's inputs into batches: keeps their bytes as they came, believes what services alone may
+/// write only under the network's keys, and has the rest decoded. The one place where MACs are checked. For one thread at a
+/// time.
+package struct RecordInput<Service: PipelineService> {
+  private let topics: [String]
+  private let isAuthenticated: [Bool]
+  private let check: MessageMAC
+  private var decoder: Service.Decoder
+  private var input = 0
+  /// The MAC of the record that was begun; empty without one.
+  private var mac: [UInt8] = []
+
+  /// - Throws: `CryptoError` where libcrypto lacks what reading needs.
+  package init(_ service: Service) throws(CryptoError) {
+    topics = service.inputs.map(\.topic)
+    isAuthenticated = topics.map(Topic.isAuthenticated(name:))
+    check = try MessageMAC(ring: service.ring)
+    decoder = try service.makeDecoder()
+  }
+
+  /// Begins a record; its headers follow, then ``finish(partition:arrival:identity:key:value:into:)``.
+  package mutating func begin(
+    input: Int, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?,
+    into batch: inout InputBatch<Service.Event>
+  ) {
+    self.input = input
+    mac.removeAll(keepingCapacity: true)
+    decoder.begin()
+    batch.raw.begin(key: key, value: value)
+  }
+
+  package mutating func header(
+    name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?, into batch: inout InputBatch<Service.Event>
+  ) {
+    // A longer one is none.
+    if isAuthenticated[input], let value, value.count == MessageMAC.byteCount, name.equals(MessageMAC.headerName) {
+      mac.removeAll(keepingCapacity: true)
+      mac.append(contentsOf: value)
+    }
+    decoder.header(name: name, value: value)
+    batch.raw.addHeader(name: name, value: value)
+  }
+
+  /// The record is a part of the batch.
+  package mutating func finish(
+    partition: Int32, arrival: Timestamp, identity: RecordIdentity, key: UnsafeRawBufferPointer?,
+    value: UnsafeRawBufferPointer?, into batch: inout InputBatch<Service.Event>
+  ) {
+    let record = UndecodedRecord(input: input, arrival: arrival, identity: identity, raw: batch.raw.finish())
+    if isAuthenticated[input], let rejection = rejection(partition: partition, key: key, value: value) {
+      // Without a number, whatever it says: what is missing is noticed, and published again.
+      batch.append(InputRecord(record, mark: .unnumbered, event: .rejected(rejection)))
+    } else {
+      decoder.decode(record, value: value, into: &batch)
+    }
+  }
+
+  private func rejection(
+    partition: Int32, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?
+  ) -> Rejection? {
+    let verdict = mac.withUnsafeBytes {
+      check.verdict($0, topic: topics[input], partition: partition, key: key, value: value)
+    }
+    return switch verdict {
+    case .genuine: nil
+    case .wrong: Rejection(.macWrong, "the record carries no MAC of the network's keys, or another record's")
+    case .unknownKey: Rejection(.macKeyUnknown, "the key of the record's MAC is not in the ring")
+    }
+  }
+}
