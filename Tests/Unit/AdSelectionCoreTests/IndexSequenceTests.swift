@@ -56,7 +56,9 @@ struct IndexSequenceTests {
 
   /// A bit is set if and only if a reservation would succeed.
   private func checkSellable(_ world: IndexWorld, _ snapshot: CatalogSnapshot, seed: Int) {
-    guard let sellable = world.state.sellable else { return }
+    let sellable = world.state.sellable
+    #expect(sellable.base.index === snapshot.base.index, "seed \(seed)")
+    #expect(sellable.recent.index === snapshot.recent.index, "seed \(seed)")
     for bits in [sellable.base, sellable.recent] {
       for (position, candidate) in bits.index.candidates.enumerated() {
         #expect(bits.ads.contains(position) == world.canBeSold(candidate), "seed \(seed)")

@@ -52,11 +52,21 @@ struct AllotmentAccount: Hashable, Sendable {
 
   /// Where in ``open`` the soonest to end is that has room for an ad.
   func firstIndex(withRoomFor price: AdPrice, now: Timestamp) -> Int? {
-    open.firstIndex { $0.isOpen(at: now) && $0.hasRoom(for: price) }
+    // By index: a row that is looked at as a value is copied.
+    open.indices.first { open[$0].isOpen(at: now) && open[$0].hasRoom(for: price) }
+  }
+
+  /// What became of an allotment that was used.
+  struct Use {
+    let reservation: Reservation
+    /// Of the allotment, in nanos.
+    let remaining: Int64
+    /// More is needed by now than when ``AllotmentAccount/askAt`` was made out.
+    let hasNeedComeUp: Bool
   }
 
   /// Uses the soonest to end that has room for an ad.
-  mutating func reserve(_ price: AdPrice, now: Timestamp) -> (Reservation, remaining: Int64)? {
+  mutating func reserve(_ price: AdPrice, now: Timestamp, limits: AllotmentBook.Limits) -> Use? {
     guard let index = firstIndex(withRoomFor: price, now: now),
       let amount = price.reserved(by: open[index].clickRates)
     else { return nil }
@@ -67,7 +77,9 @@ struct AllotmentAccount: Hashable, Sendable {
     let reservation = Reservation(
       allotment: open[index].allotment, budgetDay: open[index].budgetDay, amount: amount.total,
       usedAfterwards: AllotmentUse(total: open[index].used, forClicks: open[index].usedForClicks))
-    return (reservation, open[index].remaining)
+    return Use(
+      reservation: reservation, remaining: open[index].remaining,
+      hasNeedComeUp: hasNeedComeUp(at: now, limits: limits))
   }
 
   mutating func note(_ amount: Nanos, of allotment: UInt64) {
@@ -100,8 +112,7 @@ struct AllotmentAccount: Hashable, Sendable {
     return ([earliest] + ends).first { needsMore(need, at: $0, limits: limits) }
   }
 
-  /// Whether more is needed by now than when ``askAt`` was made out.
-  func hasNeedComeUp(at now: Timestamp, limits: AllotmentBook.Limits) -> Bool {
+  private func hasNeedComeUp(at now: Timestamp, limits: AllotmentBook.Limits) -> Bool {
     guard let need, let askAt, now < askAt else { return false }
     return needsMore(need, at: now, limits: limits)
   }

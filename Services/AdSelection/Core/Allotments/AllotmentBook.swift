@@ -123,11 +123,14 @@ package struct AllotmentBook: Hashable, Sendable {
   /// Uses an allotment for an ad, the soonest to end that has enough left; nil if none has. Never more than granted.
   package mutating func reserve(campaign: CampaignID, price: AdPrice, now: Timestamp) -> Reservation? {
     if now != self.now { turn(to: now) }
-    guard let (reservation, remaining) = accounts[campaign]?.reserve(price, now: now) else { return nil }
+    // Changed in place: looking a campaign up, and an account copied, cost more than the reservation.
+    guard let index = accounts.index(forKey: campaign),
+      let use = accounts.values[index].reserve(price, now: now, limits: limits)
+    else { return nil }
     // What has the full price left sells every ad of the campaign, as before.
-    if remaining < price.full?.value ?? .max { touched.insert(campaign) }
-    if accounts[campaign]?.hasNeedComeUp(at: now, limits: limits) ?? false { planAsk(for: campaign) }
-    return reservation
+    if use.remaining < price.full?.value ?? .max { touched.insert(campaign) }
+    if use.hasNeedComeUp { planAsk(for: campaign) }
+    return use.reservation
   }
 
   /// Notes that so much of an open allotment was used, as the row of a decision tells it.

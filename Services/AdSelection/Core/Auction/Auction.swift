@@ -15,10 +15,10 @@ package enum Auction {
     _ query: AdQuery, requestID: UUIDv7, state: inout PartitionState, arePaidAdsSuspended: Bool,
     context: DecisionContext
   ) -> Result {
-    let sellable = state.sellable(of: context.snapshot, now: context.now)
-    let base = Offer(query, context.snapshot.base, sellable.base, arePaidAdsSuspended: arePaidAdsSuspended)
+    state.followAllotments(of: context.snapshot, now: context.now)
+    let base = Offer(query, context.snapshot.base, state.sellable.base, arePaidAdsSuspended: arePaidAdsSuspended)
     guard !context.snapshot.recent.index.candidates.isEmpty else { return run(base, requestID, context) }
-    let recent = Offer(query, context.snapshot.recent, sellable.recent, arePaidAdsSuspended: arePaidAdsSuspended)
+    let recent = Offer(query, context.snapshot.recent, state.sellable.recent, arePaidAdsSuspended: arePaidAdsSuspended)
     return run(base, recent, requestID, context)
   }
 

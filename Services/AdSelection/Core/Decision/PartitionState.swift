@@ -6,8 +6,8 @@ package struct PartitionState: Hashable, Sendable {
   package var throttle: Throttle
   package var recent: RecentRequests<Answer>
   package var testSequence: TestSequence
-  /// The ads that ``allotments`` can pay for, as far as is known; nil before the first auction.
-  private(set) var sellable: SellableLevels?
+  /// The ads that ``allotments`` can pay for, as of the last auction; none before the first.
+  private(set) var sellable = SellableLevels.none
 
   package init(
     allotments: AllotmentBook = AllotmentBook(), throttle: Throttle = Throttle(),
@@ -21,13 +21,10 @@ package struct PartitionState: Hashable, Sendable {
 }
 
 extension PartitionState {
-  /// The ads that could be sold at `now`.
-  mutating func sellable(of snapshot: CatalogSnapshot, now: Timestamp) -> SellableLevels {
+  /// Goes on to what could be sold at `now`: ``sellable`` says it then.
+  mutating func followAllotments(of snapshot: CatalogSnapshot, now: Timestamp) {
     let touched = allotments.takeTouched(now: now)
-    sellable?.follow(snapshot, allotments, touched: touched)
-    let current = sellable ?? SellableLevels(of: snapshot, allotments)
-    if sellable == nil { sellable = current }
-    return current
+    sellable.follow(snapshot, allotments, touched: touched)
   }
 }
 

@@ -54,6 +54,11 @@ struct SellableLevels: Hashable, Sendable {
   private(set) var base: SellableAds
   private(set) var recent: SellableAds
 
+  /// Of a catalogue without ads.
+  static let none = SellableLevels(base: SellableAds(of: AdIndex([]), AllotmentBook()))
+
+  private init(base: SellableAds) { (self.base, recent) = (base, base) }
+
   /// As `book` stands.
   init(of snapshot: CatalogSnapshot, _ book: AllotmentBook) {
     base = SellableAds(of: snapshot.base.index, book)
