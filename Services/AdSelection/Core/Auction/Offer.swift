@@ -21,7 +21,7 @@ struct Offer {
 
   /// Its ads by the first reason against them, but for allotments.
   var counts: ReasonCounts {
-    if first == 0 { return matches.tally.paid + matches.tally.house }
+    if first == 0 { return matches.counts }
     var counts = matches.tally.house
     counts[.paidAdsSuspended] = matches.tally.paid.total
     return counts
@@ -30,7 +30,7 @@ struct Offer {
   /// The first of its best ads that can be sold; nil if none can.
   var best: Int? {
     for block in first / 4_096..<max(first / 4_096, sellableSummary.count) {
-      var words = sellableSummary[block] & matches.summary[block]
+      var words = sellableSummary[block]
       while words != 0 {
         let word = block * 64 + words.trailingZeroBitCount
         let bits = offered(word) & sellable[word] & ~AdSet.mask(below: first - word * 64)
@@ -41,7 +41,7 @@ struct Offer {
     return nil
   }
 
-  private func offered(_ word: Int) -> UInt64 { matches.eligible.words[word] & live[word] }
+  private func offered(_ word: Int) -> UInt64 { matches.eligible[word] & live[word] }
 
   /// How many ads of `range` can be sold.
   func sellableCount(in range: Range<Int>) -> Int {
@@ -60,9 +60,10 @@ struct Offer {
   func offeredCount(before end: Int) -> Int { max(0, rank(end) - rank(first)) }
 
   private func rank(_ position: Int) -> Int {
+    if position == 0 { return 0 }
     let word = position / 64
-    guard word < live.count else { return Int(matches.liveCount) }
-    return Int(matches.liveBefore[word]) + (offered(word) & AdSet.mask(below: position % 64)).nonzeroBitCount
+    guard word < live.count else { return Int(matches.counts[nil]) }
+    return matches.liveCount(before: word, live) + (offered(word) & AdSet.mask(below: position % 64)).nonzeroBitCount
   }
 
   /// The `number`th ad of `range` that can be sold, from 0; nil if there are no more.

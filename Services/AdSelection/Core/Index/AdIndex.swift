@@ -136,11 +136,14 @@ package final class AdIndex: Sendable {
     let key = AdMatches.Key(query, segments: segments.known(query.request.segments))
     let known = remembered.withLock { $0[key] }
     if let known, known.version == liveness.version { return known }
-    let matches =
-      known?.following(liveness, in: self)
-      ?? AdMatches(query, in: self, liveness: liveness) { ads(keeping: $0, for: query) }
+    let matches = known?.following(liveness, in: self) ?? firstMatches(for: query, key, liveness: liveness)
     remembered.withLock { $0.remember(matches, for: key) }
     return matches
+  }
+
+  private func firstMatches(for query: AdQuery, _ key: AdMatches.Key, liveness: Liveness) -> AdMatches {
+    let known = remembered.withLock { $0.parts(of: key) }
+    return AdMatches(query, in: self, liveness: liveness, known: known) { ads(keeping: $0, for: query) }
   }
 }
 
@@ -150,12 +153,38 @@ struct RememberedMatches: Sendable {
   static let bytesMaximum = 128 << 20
 
   private var matches: [AdMatches.Key: AdMatches] = [:]
+  /// The ads that keep the rules of a part. What its key names is kept alive by matches.
+  private var parts: [PartKey: AdSet] = [:]
   private var bytes = 0
+
+  private enum PartKey: Hashable {
+    case inventory(UInt64)
+    case app(ObjectIdentifier)
+    case segments([Int32])
+
+    init(_ part: QueryPart, of key: AdMatches.Key) {
+      switch part {
+      case .inventory: self = .inventory(key.inventory)
+      case .app: self = .app(key.app)
+      case .segments: self = .segments(key.segments)
+      }
+    }
+  }
 
   subscript(key: AdMatches.Key) -> AdMatches? { matches[key] }
 
+  func parts(of key: AdMatches.Key) -> [QueryPart: AdSet] {
+    var known: [QueryPart: AdSet] = [:]
+    for part in QueryPart.allCases { known[part] = parts[PartKey(part, of: key)] }
+    return known
+  }
+
   mutating func remember(_ new: AdMatches, for key: AdMatches.Key) {
-    if bytes + new.bytes > RememberedMatches.bytesMaximum { (matches, bytes) = ([:], 0) }
+    let most = new.bytes + QueryPart.allCases.reduce(0) { $0 + new.eligible[$1].bytes }
+    if bytes + most > RememberedMatches.bytesMaximum { self = RememberedMatches() }
+    for part in QueryPart.allCases where parts.updateValue(new.eligible[part], forKey: PartKey(part, of: key)) == nil {
+      bytes += new.eligible[part].bytes
+    }
     bytes += new.bytes - (matches.updateValue(new, forKey: key)?.bytes ?? 0)
   }
 }

@@ -39,51 +39,57 @@ final class AdMatches: Sendable {
   }
 
   private let query: AdQuery
-  /// The ads that keep all rules of the request, live or not.
-  let eligible: AdSet
-  /// A bit for each word of ``eligible`` that has one.
-  let summary: [UInt64]
-  /// For each word of the index how many eligible ads before it are live.
-  let liveBefore: [Int32]
-  /// All ads but those that are gone, by the first reason against them, but for allotments.
+  let eligible: EligibleAds
+  /// Of all ads but those that are gone, by the first reason against them, but for allotments.
   let tally: ReasonTally
+  /// The same, paid ads and house ads together.
+  let counts: ReasonCounts
   /// That of the liveness they are counted by.
   let version: Int
+  /// For so many words each how many eligible ads before them are live.
+  private let liveBefore: [Int32]
 
-  private init(
-    _ query: AdQuery, eligible: AdSet, summary: [UInt64], tally: ReasonTally, liveness: Liveness
-  ) {
+  private static let wordsOfCount = 16
+
+  private init(_ query: AdQuery, eligible: EligibleAds, tally: ReasonTally, liveness: Liveness) {
     self.query = query
     self.eligible = eligible
-    self.summary = summary
     self.tally = tally
+    counts = tally.paid + tally.house
     version = liveness.version
+    let live = liveness.live.words
     var count: Int32 = 0
-    liveBefore = eligible.words.indices.map { word in
-      defer { count += Int32((eligible.words[word] & liveness.live.words[word]).nonzeroBitCount) }
+    liveBefore = stride(from: 0, to: live.count, by: AdMatches.wordsOfCount).map { first in
+      defer {
+        for word in first..<min(first + AdMatches.wordsOfCount, live.count) {
+          count += Int32((eligible[word] & live[word]).nonzeroBitCount)
+        }
+      }
       return count
     }
   }
 
-  /// - Parameter kept: the ads that keep a rule; nil for all.
+  /// - Parameters:
+  ///   - known: the ads that keep the rules of a part of the request, where they are known.
+  ///   - kept: the ads that keep a rule; nil for all.
   convenience init(
-    _ query: AdQuery, in index: AdIndex, liveness: Liveness, kept: (NoServeReason) -> AdSet?
+    _ query: AdQuery, in index: AdIndex, liveness: Liveness, known: [QueryPart: AdSet], kept: (NoServeReason) -> AdSet?
   ) {
-    var eligible = AdSet(allBelow: index.candidates.count)
+    var eligible = EligibleAds(allBelow: index.candidates.count)
+    for (part, ads) in known { eligible[part] = ads }
     var tally = liveness.tally
     var left = liveness.live
     var before = left.counts(dividedAt: index.paidCount)
     for reason in AdEligibility.ofRequest {
-      guard let kept = kept(reason) else { continue }
-      eligible.formIntersection(kept)
+      guard let part = reason.part, let kept = kept(reason) else { continue }
+      if known[part] == nil { eligible.keep(kept, of: part) }
       left.formIntersection(kept)
       let after = left.counts(dividedAt: index.paidCount)
       tally.move(before.below - after.below, to: reason, isHouse: false)
       tally.move(before.above - after.above, to: reason, isHouse: true)
       before = after
     }
-    self.init(
-      query, eligible: eligible, summary: eligible.summary, tally: tally, liveness: liveness)
+    self.init(query, eligible: eligible, tally: tally, liveness: liveness)
   }
 
   /// The same counted again after the few flips since; nil where they are not known.
@@ -95,7 +101,7 @@ final class AdMatches: Sendable {
       tally.add(-1, standing(flip.old, at: flip.position, in: index), isHouse: isHouse)
       tally.add(1, standing(flip.new, at: flip.position, in: index), isHouse: isHouse)
     }
-    return AdMatches(query, eligible: eligible, summary: summary, tally: tally, liveness: liveness)
+    return AdMatches(query, eligible: eligible, tally: tally, liveness: liveness)
   }
 
   /// What stands against an ad here, if it is live.
@@ -106,11 +112,16 @@ final class AdMatches: Sendable {
     return reason.map(Liveness.Standing.stopped) ?? .live
   }
 
-  /// How many eligible ads are live.
-  var liveCount: Int32 { tally.paid[nil] + tally.house[nil] }
+  /// How many eligible ads before those of a word are among the `live`.
+  func liveCount(before word: Int, _ live: [UInt64]) -> Int {
+    let block = word / AdMatches.wordsOfCount
+    return (block * AdMatches.wordsOfCount..<word).reduce(Int(liveBefore[block])) {
+      $0 + (eligible[$1] & live[$1]).nonzeroBitCount
+    }
+  }
 
-  /// What it takes in memory, in bytes, about.
-  var bytes: Int { eligible.words.count * 12 + summary.count * 8 + 1_024 }
+  /// What it takes in memory besides its ``eligible`` ads, in bytes, about.
+  var bytes: Int { liveBefore.count * 4 + 1_024 }
 }
 
 extension ReasonTally {

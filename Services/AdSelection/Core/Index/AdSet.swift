@@ -45,6 +45,9 @@ struct AdSet: Hashable, Sendable {
     return (below, above)
   }
 
+  /// What it takes in memory.
+  var bytes: Int { words.count * 8 }
+
   /// A bit for each word, set where the word has one.
   var summary: [UInt64] {
     var summary = AdSet(capacity: words.count)

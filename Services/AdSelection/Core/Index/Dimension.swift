@@ -27,7 +27,8 @@ struct Dimension<Value: Hashable & Sendable>: Sendable {
   /// Which of `values` some ad is for, by numbers of their own, ascending: to another value nobody targets anything.
   func known(_ values: [Value]) -> [Int32] {
     if values.isEmpty { return [] }
-    return Array(Set(values.compactMap { lists.number(of: $0) })).sorted()
+    let numbers = values.compactMap { lists.number(of: $0) }
+    return numbers.count < 2 ? numbers : Set(numbers).sorted()
   }
 }
 

@@ -9,16 +9,16 @@ struct SellableAds: Hashable, Sendable {
   private(set) var summary: [UInt64]
 
   /// As `book` stands.
-  init(of index: AdIndex, _ book: AllotmentBook) {
+  init(of index: AdIndex, _ book: inout AllotmentBook) {
     self.index = index
     ads = AdSet(capacity: index.candidates.count) { $0 >= index.paidCount }
-    for campaign in index.campaigns.keys { SellableAds.note(campaign, book, index, in: &ads) }
+    for campaign in index.campaigns.keys { SellableAds.note(campaign, &book, index, in: &ads) }
     summary = ads.summary
   }
 
   /// Looks at the ads of one campaign again.
-  mutating func refresh(_ campaign: CampaignID, _ book: AllotmentBook) {
-    SellableAds.note(campaign, book, index, in: &ads)
+  mutating func refresh(_ campaign: CampaignID, _ book: inout AllotmentBook) {
+    SellableAds.note(campaign, &book, index, in: &ads)
     for position in index.campaigns[campaign] ?? [] {
       let word = Int(position) / 64
       let bit: UInt64 = 1 << UInt64(word % 64)
@@ -26,15 +26,15 @@ struct SellableAds: Hashable, Sendable {
     }
   }
 
-  fileprivate mutating func follow(_ index: AdIndex, _ book: AllotmentBook, touched: Set<CampaignID>) {
+  fileprivate mutating func follow(_ index: AdIndex, _ book: inout AllotmentBook, touched: Set<CampaignID>) {
     guard self.index === index else {
-      self = SellableAds(of: index, book)
+      self = SellableAds(of: index, &book)
       return
     }
-    for campaign in touched { refresh(campaign, book) }
+    for campaign in touched { refresh(campaign, &book) }
   }
 
-  private static func note(_ campaign: CampaignID, _ book: AllotmentBook, _ index: AdIndex, in ads: inout AdSet) {
+  private static func note(_ campaign: CampaignID, _ book: inout AllotmentBook, _ index: AdIndex, in ads: inout AdSet) {
     guard let positions = index.campaigns[campaign] else { return }
     book.visit(campaign) { canReserve in
       for position in positions where position < index.paidCount {
@@ -55,19 +55,17 @@ struct SellableLevels: Hashable, Sendable {
   private(set) var recent: SellableAds
 
   /// Of a catalogue without ads.
-  static let none = SellableLevels(base: SellableAds(of: AdIndex([]), AllotmentBook()))
+  static let none = SellableLevels()
 
-  private init(base: SellableAds) { (self.base, recent) = (base, base) }
-
-  /// As `book` stands.
-  init(of snapshot: CatalogSnapshot, _ book: AllotmentBook) {
-    base = SellableAds(of: snapshot.base.index, book)
-    recent = SellableAds(of: snapshot.recent.index, book)
+  private init() {
+    var book = AllotmentBook()
+    base = SellableAds(of: AdIndex([]), &book)
+    recent = base
   }
 
   /// Goes on to `snapshot` after what has touched some campaigns of `book`.
-  mutating func follow(_ snapshot: CatalogSnapshot, _ book: AllotmentBook, touched: Set<CampaignID>) {
-    base.follow(snapshot.base.index, book, touched: touched)
-    recent.follow(snapshot.recent.index, book, touched: touched)
+  mutating func follow(_ snapshot: CatalogSnapshot, _ book: inout AllotmentBook, touched: Set<CampaignID>) {
+    base.follow(snapshot.base.index, &book, touched: touched)
+    recent.follow(snapshot.recent.index, &book, touched: touched)
   }
 }
