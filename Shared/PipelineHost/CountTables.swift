@@ -9,6 +9,8 @@ package struct CountTables: Sendable {
   private static let daysAhead: Int64 = 3
 
   private let minutes: String
+  /// Many of their rows in one.
+  private let packed: String
   private let hours: String
   private let days: String
   private let retention: Retention
@@ -18,6 +20,7 @@ package struct CountTables: Sendable {
   ///   - kind: the last part of the tables' names: `count`, or `revenue`.
   package init(_ schema: String, _ kind: String = "count", retention: Retention) {
     minutes = "\(schema).minute_\(kind)"
+    packed = "\(schema).packed_\(kind)"
     hours = "\(schema).hour_\(kind)"
     days = "\(schema).day_\(kind)"
     self.retention = retention
@@ -26,8 +29,9 @@ package struct CountTables: Sendable {
   /// Makes the tables that are missing, and drops those that are folded.
   func maintain(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
     let ahead = now.advanced(byMilliseconds: Self.daysAhead * Self.dayMilliseconds).postgres
+    let oldestMinute = Self.beginning(of: now, daysBack: retention.minuteDays)
     for (table, step, oldest) in [
-      (minutes, "day", Self.beginning(of: now, daysBack: retention.minuteDays)),
+      (minutes, "day", oldestMinute), (packed, "day", oldestMinute),
       (hours, "month", Self.beginning(of: now, daysBack: retention.hourDays)),
     ] {
       _ = try connection.query(
@@ -37,8 +41,9 @@ package struct CountTables: Sendable {
 
   /// Folds what is old enough: in each transaction one partition's rows of one hour, or of one day.
   func fold(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
+    let oldestMinute = Self.beginning(of: now, daysBack: retention.minuteDays)
     for (source, target, unit, before) in [
-      (minutes, hours, "hour", Self.beginning(of: now, daysBack: retention.minuteDays)),
+      (minutes, hours, "hour", oldestMinute), (packed, hours, "hour", oldestMinute),
       (hours, days, "day", Self.beginning(of: now, daysBack: retention.hourDays)),
     ] {
       // From where the last one was: what was deleted before that is not looked through again.

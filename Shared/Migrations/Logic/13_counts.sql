@@ -14,14 +14,25 @@ DO $do$
 DECLARE
   service text;
   kind text;
+  names text;
+  arrays text;
+  elements text;
 BEGIN
   FOR service, kind IN VALUES ('ad_selection', 'count'), ('impression_tracking', 'count'), ('click_tracking', 'count'),
     ('billing', 'revenue')
   LOOP
+    SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum),
+      string_agg(format('p.%I', attname), ', ' ORDER BY attnum),
+      string_agg(format('c.%I::%s', attname, format_type(atttypid, atttypmod)), ', ' ORDER BY attnum)
+    INTO names, arrays, elements FROM pg_attribute
+    WHERE attrelid = format('%I.minute_%s', service, kind)::regclass AND attnum > 2 AND NOT attisdropped;
     EXECUTE format($view$
       CREATE OR REPLACE VIEW %1$I.all_%2$s AS
-      SELECT * FROM %1$I.minute_%2$s UNION ALL SELECT * FROM %1$I.hour_%2$s UNION ALL SELECT * FROM %1$I.day_%2$s
-    $view$, service, kind);
+      SELECT partition, minute, %3$s FROM %1$I.minute_%2$s
+      UNION ALL SELECT p.partition, p.minute, %5$s FROM %1$I.packed_%2$s AS p, unnest(%4$s) AS c (%3$s)
+      UNION ALL SELECT partition, minute, %3$s FROM %1$I.hour_%2$s
+      UNION ALL SELECT partition, minute, %3$s FROM %1$I.day_%2$s
+    $view$, service, kind, names, arrays, elements);
     EXECUTE format('COMMENT ON VIEW %I.all_%s IS %L', service, kind,
       'All that is counted, by the minute, of older days by the hour, of still older ones by the day. Add up with sum().');
   END LOOP;
@@ -33,7 +44,7 @@ $do$;
 -- the limit: then this fails, and is done later.
 CREATE OR REPLACE FUNCTION public.keep_count_tables(
   parent regclass, step text, oldest timestamptz, newest timestamptz
-) RETURNS void LANGUAGE plpgsql SET lock_timeout = '50ms' AS $function$
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms' AS $function$
 DECLARE
   length interval := ('1 ' || step)::interval;
   first timestamp := date_trunc(step, oldest AT TIME ZONE 'UTC');
@@ -42,6 +53,7 @@ DECLARE
   is_there boolean;
   old record;
 BEGIN
+  PERFORM public.hold_service_of(parent);
   IF NOT pg_try_advisory_xact_lock(hashtext('keep_count_tables'), parent::oid::int) THEN RETURN; END IF;
   SELECT format('%I.%I', n.nspname, c.relname || '_') INTO path
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = parent;
@@ -71,20 +83,24 @@ BEGIN
 END
 $function$;
 
--- Folds the rows that one partition has in the oldest unit ('hour' or 'day', UTC) of `source` from `since` on and before
--- `before`, a beginning of a day: they are deleted, and what they add up to is appended to `target`. Sums are what is of type bigint
--- or numeric; everything else is what they are counted by. Says when the unit began; null when nothing is left, or
--- somebody else folds. What comes late is another row, and folded later.
+-- Folds the rows, packed or not, that one partition has in the oldest unit ('hour' or 'day', UTC) of `source` from `since` on
+-- and before `before`, a beginning of a day: they are deleted, and what they add up to is appended to `target`. Sums are what is
+-- of type bigint or numeric; everything else is what they are counted by. Says when the unit began; null when nothing is left,
+-- or somebody else folds. What comes late is another row, and folded later.
 CREATE OR REPLACE FUNCTION public.fold_counts(
   source regclass, target regclass, unit text, since timestamptz, before timestamptz
-) RETURNS timestamptz LANGUAGE plpgsql SET lock_timeout = '50ms' AS $function$
+) RETURNS timestamptz LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms'
+AS $function$
 DECLARE
   first timestamptz;
   place int;
   keys text;
   names text;
   sums text;
+  is_packed boolean;
+  rows text := 'folded';
 BEGIN
+  PERFORM public.hold_service_of(source), public.hold_service_of(target);
   IF NOT pg_try_advisory_xact_lock(hashtext('fold_counts'), source::oid::int) THEN RETURN NULL; END IF;
   EXECUTE format(
     'SELECT minute, partition FROM %s WHERE minute >= $1 AND minute < $2 ORDER BY minute, partition LIMIT 1', source)
@@ -98,12 +114,17 @@ BEGIN
   FROM (
     SELECT attname, attnum, format_type(atttypid, atttypmod) AS type,
       atttypid IN ('bigint'::regtype, 'numeric'::regtype) AS is_sum
-    FROM pg_attribute WHERE attrelid = source AND attnum > 0 AND NOT attisdropped AND attname <> 'minute'
+    FROM pg_attribute
+    WHERE attrelid = target AND attnum > 0 AND NOT attisdropped AND attname NOT IN ('partition', 'minute')
   ) AS columns;
+  SELECT bool_or(attndims > 0) INTO is_packed FROM pg_attribute WHERE attrelid = source AND attnum > 0;
+  IF is_packed THEN
+    rows := format('(SELECT c.* FROM folded, unnest(%1$s, %2$s) AS c (%1$s, %2$s)) AS counts', keys, names);
+  END IF;
   EXECUTE format($sql$
     WITH folded AS (DELETE FROM %1$s WHERE minute >= $1 AND minute < $2 AND partition = $3 RETURNING *)
-    INSERT INTO %2$s (minute, %3$s, %4$s) SELECT $1, %3$s, %5$s FROM folded GROUP BY %3$s
-  $sql$, source, target, keys, names, sums)
+    INSERT INTO %2$s (minute, partition, %3$s, %4$s) SELECT $1, $3, %3$s, %5$s FROM %6$s GROUP BY %3$s
+  $sql$, source, target, keys, names, sums, rows)
     USING first, first + CASE unit WHEN 'hour' THEN interval '1 hour' ELSE interval '24 hours' END, place;
   RETURN first;
 END

@@ -6,4 +6,5 @@ FROM unnest(ARRAY['ad_selection.decision_row', 'impression_tracking.impression_r
   'billing.charge_row']) AS parent;
 SELECT public.keep_count_tables(parent::regclass, 'day', now() - interval '2 days', now() + interval '3 days')
 FROM unnest(ARRAY['ad_selection.minute_count', 'impression_tracking.minute_count', 'click_tracking.minute_count',
-  'billing.minute_revenue']) AS parent;
+  'billing.minute_revenue', 'ad_selection.packed_count', 'impression_tracking.packed_count', 'click_tracking.packed_count',
+  'billing.packed_revenue']) AS parent;

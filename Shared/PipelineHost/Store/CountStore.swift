@@ -12,7 +12,7 @@ package final class CountStore<Tables: ServiceTables> {
   private let insertedRowsMaximum: Int
   private var connection: PostgresConnection?
 
-  /// - Parameter insertedRowsMaximum: a flush with more rows than this sends them by COPY.
+  /// - Parameter insertedRowsMaximum: a flush with more rows than this sends them packed, by COPY.
   package init(
     tables: Tables, configuration: PostgresConfiguration,
     insertedRowsMaximum: Int = PipelineSettings.insertedRowsMaximumDefault
@@ -61,7 +61,7 @@ package final class CountStore<Tables: ServiceTables> {
         statements.insert(rows)
       } else {
         try connection.run(statements)
-        try connection.copy(rows)
+        try connection.copy(rows.packed())
         statements = StatementBatch()
       }
       tables.finishCounts(counts, partition: flush.partition, with: &statements)

@@ -7,10 +7,13 @@ package struct TableColumns: Sendable {
   let isKeyedByServe: Bool
   let copySQL: String
   let insertSQL: String
+  /// Where many of its rows may lie in one.
+  let packed: PackedColumns?
 
   /// - Parameter table: `name` or `schema.name`.
-  package init(_ table: String, _ columns: [String]) {
+  package init(_ table: String, _ columns: [String], packed: PackedColumns? = nil) {
     self.table = table
+    self.packed = packed
     count = Int16(clamping: columns.count)
     isKeyedByServe = columns.first == "serve_id"
     let path = table.split(separator: ".").map { PostgresConnection.quoted(String($0)) }.joined(separator: ".")
@@ -36,6 +39,11 @@ package struct TableRows {
 
   /// The lowest and the highest serve id of the rows; nil where none has one as its first column.
   package var serveIDs: ClosedRange<PostgresUUID>? { columns.isKeyedByServe ? buffer.firstUUIDs : nil }
+
+  /// Brings rows that begin with a serve id into its order, which is that of their table's key; others stay as they are.
+  package func sortByServe() {
+    if columns.isKeyedByServe { buffer.sortByFirstUUID() }
+  }
 
   /// Begins the next row: its fields are appended to `buffer`, one for each column.
   package func begin() { buffer.beginRow(columnCount: columns.count) }

@@ -109,6 +109,72 @@ struct CopyTests {
     #expect(try sum(connection) == 45)
   }
 
+  @Test("rows of served ads are written in the order of their ids, whole, and those of one id as they came")
+  func sorted() async throws {
+    let connection = try await TestServer.connect()
+    try connection.executeScript("CREATE TABLE shown (serve_id uuid, what text)")
+    let rows = TableRows(TableColumns("shown", ["serve_id", "what"]), capacity: 1)
+    let shown: [(UInt64, String)] = [
+      (3, "third"), (1, "first"), (3, "third, later"), (2, "second"), (1, "first, later"),
+    ]
+    for (id, what) in shown {
+      rows.begin()
+      rows.buffer.append(uuidHigh: 7, low: id)
+      rows.buffer.append(text: what)
+    }
+    rows.sortByServe()
+    #expect(rows.serveIDs == PostgresUUID(high: 7, low: 1)...PostgresUUID(high: 7, low: 3))
+    #expect(try connection.copy(rows) == 5)
+    let written = try connection.query("SELECT what FROM shown ORDER BY ctid").map { try $0.decode(0, String.self) }
+    #expect(written == ["first", "first, later", "second", "third", "third, later"])
+  }
+
+  @Test("rows that do not all begin with an id are written as they came", arguments: [0, 2])
+  func unsorted(null: UInt64) async throws {
+    let connection = try await TestServer.connect()
+    try connection.executeScript("CREATE TABLE shown (serve_id uuid, n bigint)")
+    let rows = TableRows(TableColumns("shown", ["serve_id", "n"]), capacity: 1)
+    for (number, id) in ([3, 2, 1] as [UInt64]).enumerated() {
+      rows.begin()
+      if id == null + 1 { rows.buffer.null() } else { rows.buffer.append(uuidHigh: 7, low: id) }
+      rows.buffer.append(int64: Int64(number))
+    }
+    rows.sortByServe()
+    #expect(try connection.copy(rows) == 3)
+    let written = try connection.query("SELECT n FROM shown ORDER BY ctid").map { try $0.decode(0, Int64.self) }
+    #expect(written == [0, 1, 2])
+  }
+
+  @Test("rows are packed by what they have in common, and come out of the arrays as they were")
+  func packed() async throws {
+    let connection = try await TestServer.connect()
+    try connection.executeScript(
+      """
+      CREATE TABLE each (a integer, b text, c text, d numeric(38, 0), e boolean);
+      CREATE TABLE many (a integer, b text, c text[], d numeric(38, 0)[], e boolean[]);
+      """)
+    let names = "abcde".map { String($0) }
+    let types = [PostgresType.text, PostgresType.numeric, PostgresType.bool]
+    let rows = TableRows(
+      TableColumns("each", names, packed: PackedColumns("many", names, elementTypes: types)), capacity: 0)
+    for number in 0..<60 as Range<Int32> {
+      rows.begin()
+      rows.buffer.append(int32: number % 2)
+      rows.buffer.append(text: "b\(number % 3)")
+      if number == 7 { rows.buffer.null() } else { rows.buffer.append(text: "c\(number % 5)") }
+      rows.buffer.append(numeric: Int128(number) - 30)
+      rows.buffer.append(bool: number % 7 == 0)
+    }
+    #expect(try connection.copy(rows) == 60)
+    #expect(try connection.copy(rows.packed()) == 6)
+    let unpacked = "SELECT a, b, x.* FROM many, unnest(c, d, e) AS x"
+    let difference = "(SELECT * FROM each EXCEPT ALL \(unpacked)) UNION ALL (\(unpacked) EXCEPT ALL SELECT * FROM each)"
+    #expect(try connection.query(difference).isEmpty)
+    // What is alike stands side by side.
+    let sorted = "(SELECT array_agg(x ORDER BY x NULLS FIRST) FROM unnest(c) AS x)"
+    #expect(try connection.query("SELECT c FROM many WHERE c <> \(sorted)").isEmpty)
+  }
+
   @Test("a missing table fails the COPY before any row is sent")
   func gapRequestTable() async throws {
     let connection = try await connectionWithTable()

@@ -178,4 +178,52 @@ struct TermsMigrationTests {
     #expect(throws: MigrationError.self) { try MigrationRunner().up(connection) }
     #expect(try rows("billing.charge", connection).count == 6)
   }
+
+  @Test("decisions, deliveries and charges that are stored say the same in narrower rows, in tables of the same days")
+  func narrow() async throws {
+    let connection = try await TestServer.connect()
+    let all = try Migration.all()
+    _ = try MigrationRunner(Array(all.prefix { $0.name != "narrow_rows" })).up(connection)
+    let days = ["ad_selection.decision_row", "impression_tracking.delivery_row", "billing.charge_row"].map { table in
+      """
+      CREATE TABLE \(table)_20260701 PARTITION OF \(table)
+        FOR VALUES FROM ('019f1af9-b400-0000-0000-000000000000') TO ('019f2020-1000-0000-0000-000000000000');
+      """
+    }
+    try connection.executeScript(
+      days.joined() + """
+        CREATE VIEW served AS
+        SELECT n, (lpad(to_hex(1782864000000 + n), 12, '0') || '70008000000000000000')::uuid AS serve_id, n % 2 = 0 AS is_filled
+        FROM generate_series(1, 5) AS n;
+        INSERT INTO ad_selection.decision_row (serve_id, partition, app, placement, country, device, size, allotment, budget_day,
+          client_hash, is_test, batch_number, request_id, arrival, deadline, outcome, reason, error, detail, reserved,
+          expected_value, candidates, outbid, excluded_reasons, excluded_counts, batch_place, rules, catalog_change, paid_ads,
+          required_sizes, segments, is_interstitial, terms, creative)
+        SELECT serve_id, 3, CASE WHEN NOT is_filled THEN 'a' END, 'p', 'US', 1, 2, CASE WHEN is_filled THEN n END,
+          CASE WHEN is_filled THEN 5 END, n, false, n, serve_id, '2026-07-01Z', '2026-07-02Z', 1, 1,
+          CASE WHEN NOT is_filled THEN 4 END, 'd', n, 10000000000 + n, 6, 7, '{8}', '{9}', 10, 11, 12, 13, 14, '{s}', true,
+          CASE WHEN is_filled THEN 15 END, CASE WHEN is_filled THEN 16 END FROM served;
+        INSERT INTO impression_tracking.delivery_row (serve_id, batch_number, event_time, terms, partition, kind, error, device,
+          size, is_test, country, placement)
+        SELECT serve_id, n, '2026-07-01Z', 15, 3, 1, CASE WHEN NOT is_filled THEN n END, 1, 2, false, 'US', 'p' FROM served;
+        INSERT INTO billing.charge_row (serve_id, batch_number, event_time, id_hash, terms, allotment, draw_version, partition,
+          budget_day, kind, fate, device, size, country, placement)
+        SELECT serve_id, n, '2026-07-01Z', n * (kind - 1), 15, 17, nullif(n, 2), 3, 5, kind, 1, 1, 2, 'US', 'p'
+        FROM served, generate_series(1, 2) AS kind;
+        """)
+    let deliveries = """
+      (SELECT serve_id, batch_number, event_time, terms, partition, kind, nullif(error, (-1)::smallint) AS error, device, size,
+        is_test, country, placement FROM impression_tracking.delivery_row)
+      """
+    let tables = ["ad_selection.decision_row", deliveries, "billing.charge_row"]
+    let before = try tables.map { try rows($0, connection) }
+    _ = try MigrationRunner().up(connection)
+    #expect(try tables.map { try rows($0, connection) } == before && before.map(\.count) == [5, 5, 10])
+    #expect(
+      try rows("impression_tracking.delivery", connection).map { $0.contains("\"error\": null") }.count { $0 } == 2)
+    #expect(try rows("ad_selection.decision_row_20260701", connection).count == 5)
+    let indexes = try connection.query(
+      "SELECT indexdef FROM pg_indexes WHERE schemaname = 'ad_selection' AND tablename = 'decision_row_20260701'")
+    #expect(indexes.count == 3)
+  }
 }

@@ -29,6 +29,8 @@ struct AllotmentAccount: Hashable, Sendable {
   /// After the last ask was refused.
   var refusal: Pause?
   private(set) var recentUse = RecentUse()
+  /// So much left of an allotment sells every ad that was found sellable, in nanos.
+  var enough: Int64 = 0
   /// Nil while the campaign is not wanted.
   var need: AllotmentWant.Need?
   /// When an allotment is to be asked for, as far as is known; nil while none is needed.
@@ -54,6 +56,11 @@ struct AllotmentAccount: Hashable, Sendable {
   func firstIndex(withRoomFor price: AdPrice, now: Timestamp) -> Int? {
     // By index: a row that is looked at as a value is copied.
     open.indices.first { open[$0].isOpen(at: now) && open[$0].hasRoom(for: price) }
+  }
+
+  /// The most that selling an ad sets aside, of whichever allotment, in nanos.
+  func mostReserved(for price: AdPrice) -> Int64 {
+    open.indices.reduce(0) { max($0, price.reserved(by: open[$1].clickRates)?.total.value ?? .max) }
   }
 
   /// What became of an allotment that was used.
