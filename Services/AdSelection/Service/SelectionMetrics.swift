@@ -66,6 +66,7 @@ struct SelectionMetrics: Sendable {
       }
       answerSeconds.observe(milliseconds: max(0, now.milliseconds(since: decided.asked.arrival)))
     }
+    if effects.keylessBeyondLimit > 0 { keyless[.keylessBeyondLimit]?.add(Int(effects.keylessBeyondLimit)) }
     if !effects.opened.isEmpty { registry.counter(Self.allotmentsOpened).add(effects.opened.count) }
     for closed in effects.closed {
       let isUsedUp = closed.row.used == closed.row.amount

@@ -38,6 +38,12 @@ struct SelectionTables: ServiceTables {
     for count in try connection.run(CountTestRequests(partition: partition)) {
       stored.testRequests[count.client] = count.requests
     }
+    let hour = now.milliseconds / 3_600_000
+    for count in try connection.run(
+      CountAppRequests(partition: partition, since: Timestamp(milliseconds: (hour - 1) * 3_600_000)))
+    {
+      stored.appRequests[count.key] = count.requests
+    }
     return SelectionDecider(
       stored: stored, catalog: catalog, settings: settings, crypto: try crypto(), random: SecureRandom(),
       memory: memory)
@@ -66,6 +72,13 @@ struct SelectionTables: ServiceTables {
       statements.send(InsertAllotments(partition: batch.partition, batchNumber: batch.number, opened: effects.opened))
     }
     for (id, used) in effects.used { statements.send(UseAllotment(partition: batch.partition, id: id, used: used)) }
+    if effects.keylessBeyondLimit > 0 {
+      // No row of theirs could tell it again, so it is counted with its batch. Nobody else writes this row.
+      let count = AddKeylessCounts.Count(
+        day: PostgresDate(days: Int32(clamping: batch.committedAt.milliseconds / Windows.dayMilliseconds)),
+        reason: .keylessBeyondLimit, requests: effects.keylessBeyondLimit)
+      statements.send(keylessCounts([count], partition: batch.partition, latest: count.day.days))
+    }
     if !effects.closed.isEmpty { statements.send(CloseAllotments(partition: batch.partition, closed: effects.closed)) }
     return { [metrics] (_: StatementBatchResults) throws(PostgresError) -> CommitResult in
       metrics.note(effects)
@@ -86,8 +99,15 @@ struct SelectionTables: ServiceTables {
       return AddKeylessCounts.Count(day: PostgresDate(days: day), reason: reason, requests: requests)
     }
     guard let latest = keyless.map(\.day.days).max() else { return }
-    let oldest = PostgresDate(days: latest - Int32(clamping: retentionDays))
-    statements.send(AddKeylessCounts(partition: partition, oldestDay: oldest, counts: keyless))
+    statements.send(keylessCounts(keyless, partition: partition, latest: latest))
+  }
+
+  /// - Parameter latest: the last day that is counted: those that are past retention then are forgotten.
+  private func keylessCounts(
+    _ counts: [AddKeylessCounts.Count], partition: Int32, latest: Int32
+  ) -> AddKeylessCounts {
+    AddKeylessCounts(
+      partition: partition, oldestDay: PostgresDate(days: latest - Int32(clamping: retentionDays)), counts: counts)
   }
 
   static let countAgain = [RequestCounts.countAgain, RequestCounts.countKeylessAgain]

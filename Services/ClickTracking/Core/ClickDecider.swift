@@ -18,6 +18,7 @@ package struct ClickDecider: PartitionDecider {
 
   private let windows: Windows
   private var waiting: WaitingClicks
+  private var forwardLimit = ForwardLimit()
 
   /// - Parameter waiting: The serves that have parked clicks in the tables.
   package init(windows: Windows, waiting: [WaitingServe]) {
@@ -78,6 +79,7 @@ package struct ClickDecider: PartitionDecider {
     _ records: [InputRecord<ClickInput>], knowing knowledge: ClickKnowledge?, context: BatchContext
   ) -> BatchDecision<ClickEffects> {
     waiting.begin()
+    forwardLimit.begin()
     var draft = ClickDraft(recordCount: records.count, knowing: knowledge, context: context)
     if records.isEmpty { giveUp(knowledge == nil ? [] : expiredServes(context), in: &draft) }
     for (index, record) in records.enumerated() {
@@ -196,9 +198,13 @@ package struct ClickDecider: PartitionDecider {
   }
 
   /// The signed partition decides, so nothing can loop.
-  private func forward(_ event: ActionEvent, at index: Int, in draft: inout ClickDraft) {
+  private mutating func forward(_ event: ActionEvent, at index: Int, in draft: inout ClickDraft) {
     guard (0..<draft.context.partitionCount).contains(event.terms.partition) else {
       draft.decision.reject(index, .unknownPartition, "the token names partition \(event.terms.partition)")
+      return
+    }
+    guard forwardLimit.admit(event.terms.serveID, kind: event.kind.rawValue) else {
+      draft.decision.reject(index, .forwardedTooOften, "the token names partition \(event.terms.partition)")
       return
     }
     draft.decision.outcomes[index] = .forwarded
@@ -208,6 +214,7 @@ package struct ClickDecider: PartitionDecider {
 
   package mutating func revert() -> Bool {
     waiting.revert()
+    forwardLimit.revert()
     return true
   }
 }

@@ -39,7 +39,8 @@ struct DevicePopulation: Sendable {
     let app = chance.choose(apps)
     var sessions = SeededChance(seed: settings.run ^ chance.next())
     let identity = ClientIdentity(
-      app: app, appKey: SeedNetwork.key(app, build), clientID: limitsTracking ? nil : clientID,
+      app: app, appKey: SeedNetwork.key(app, build),
+      clientID: limitsTracking || SeedNetwork.isUnder17(app) ? nil : clientID,
       sessionID: sessions.hexadecimal(digits: 24), country: country, device: kind)
     guard let wish = wish(kind, &chance) else { return nil }
     return Visitor(identity: identity, wish: wish, build: build)

@@ -16,6 +16,7 @@ package struct ImpressionDecider: PartitionDecider {
   /// impressions forgotten.
   private var others: RecentIDs
   private var suspicion = 0
+  private var forwardLimit = ForwardLimit()
   /// What the last decision put into the tables, to take it out again.
   private var undoLog: [TakenID] = []
 
@@ -35,12 +36,12 @@ package struct ImpressionDecider: PartitionDecider {
 
   package func query(
     for records: [InputRecord<ImpressionInput>], context: BatchContext
-  ) -> ImpressionIDs? {
-    guard suspicion > 0 || context.isDuplicateSuspected else { return nil }
-    var ids = ImpressionIDs()
+  ) -> ImpressionQuery? {
+    let isSuspicious = suspicion > 0 || context.isDuplicateSuspected
+    var query = ImpressionQuery()
     for record in records {
       switch record.event {
-      case .event(let event):
+      case .event(let event) where isSuspicious:
         let id = event.terms.serveID
         // Once an id was found twice, the horizon proves nothing either: a clock may be further off than it may.
         let kind = recordedKind(event)
@@ -48,18 +49,19 @@ package struct ImpressionDecider: PartitionDecider {
           continue
         }
         if kind == .viewed {
-          ids.impressions.insert(id)
+          query.ids.impressions.insert(id)
         } else {
-          ids.deliveries[kind, default: []].insert(id)
+          query.ids.deliveries[kind, default: []].insert(id)
         }
       case .failure(let failure):
+        query.keys.insert(failure.keyHash)
         // A client made this id, so its time proves nothing about its age.
-        ids.failures[failure.error, default: []].insert(failure.requestID)
-      case .rejected:
+        if isSuspicious { query.ids.failures[failure.error, default: []].insert(failure.requestID) }
+      case .event, .rejected:
         break
       }
     }
-    return ids.isEmpty ? nil : ids
+    return query.isEmpty ? nil : query
   }
 
   private func isUncertain(_ id: ServeID, _ table: RecentIDs, _ kind: RecordedKind, _ context: BatchContext) -> Bool {
@@ -72,15 +74,16 @@ package struct ImpressionDecider: PartitionDecider {
   private func label(_ error: AdError) -> UInt8 { 16 + error.rawValue }
 
   package mutating func decide(
-    _ records: [InputRecord<ImpressionInput>], knowing knowledge: ImpressionIDs?, context: BatchContext
+    _ records: [InputRecord<ImpressionInput>], knowing knowledge: ImpressionKnowledge?, context: BatchContext
   ) -> BatchDecision<ImpressionEffects> {
     undoLog.removeAll(keepingCapacity: true)
+    forwardLimit.begin()
     views.keepToShare()
     others.keepToShare()
     suspicion = context.isDuplicateSuspected ? Self.suspicionBatches : max(0, suspicion - 1)
     var decision = BatchDecision(
       outcomes: Array(repeating: .accepted, count: records.count), effects: ImpressionEffects())
-    let known = knowledge ?? ImpressionIDs()
+    let known = knowledge ?? ImpressionKnowledge()
     for (index, record) in records.enumerated() {
       if context.isRefused {
         decision.reject(index, .refusedByDatabase, "the database refused this record")
@@ -93,7 +96,7 @@ package struct ImpressionDecider: PartitionDecider {
       case .failure(let failure):
         decide(failure, at: index, arrival: arrival, known: known, into: &decision)
       case .event(let event):
-        decide(event, at: index, arrival: arrival, known: known, context: context, into: &decision)
+        decide(event, at: index, arrival: arrival, known: known.ids, context: context, into: &decision)
       }
     }
     decision.messages = ImpressionTracking.messages(
@@ -152,11 +155,15 @@ package struct ImpressionDecider: PartitionDecider {
   }
 
   /// The signed partition decides, so nothing can loop.
-  private func forward(
+  private mutating func forward(
     _ event: ServedEvent, at index: Int, context: BatchContext, into decision: inout BatchDecision<ImpressionEffects>
   ) {
     guard (0..<context.partitionCount).contains(event.terms.partition) else {
       decision.reject(index, .unknownPartition, "the token names partition \(event.terms.partition)")
+      return
+    }
+    guard forwardLimit.admit(event.terms.serveID, kind: recordedKind(event).rawValue) else {
+      decision.reject(index, .forwardedTooOften, "the token names partition \(event.terms.partition)")
       return
     }
     decision.outcomes[index] = .forwarded
@@ -165,7 +172,7 @@ package struct ImpressionDecider: PartitionDecider {
   }
 
   private mutating func decide(
-    _ failure: RequestFailure, at index: Int, arrival: Timestamp, known: ImpressionIDs,
+    _ failure: RequestFailure, at index: Int, arrival: Timestamp, known: ImpressionKnowledge,
     into decision: inout BatchDecision<ImpressionEffects>
   ) {
     let age = arrival.milliseconds(since: failure.requestID.timestamp)
@@ -173,13 +180,18 @@ package struct ImpressionDecider: PartitionDecider {
       decision.reject(index, .invalidField, "the request id was made more than 26 h from its arrival")
       return
     }
-    let wasStored = known.failures[failure.error]?.contains(failure.requestID) ?? false
+    guard let key = known.keys[failure.keyHash], key.app == failure.app, !key.isRevoked else {
+      decision.reject(index, .appKeyWrong, "A1: the app key is unknown, revoked, or not that of app \(failure.app)")
+      return
+    }
+    let wasStored = known.ids.failures[failure.error]?.contains(failure.requestID) ?? false
     guard !wasStored, others.insert(failure.requestID, label: label(failure.error)) else {
       decision.outcomes[index] = .duplicate
       return
     }
     undoLog.append(.failure(failure.error, failure.requestID))
-    decision.effects.failures.append(.init(failure: failure, arrival: arrival))
+    decision.effects.failures.append(
+      .init(failure: failure, arrival: arrival, isTest: key.build != .distribution))
   }
 
   package mutating func revert() -> Bool {
@@ -191,6 +203,7 @@ package struct ImpressionDecider: PartitionDecider {
       }
     }
     undoLog.removeAll()
+    forwardLimit.revert()
     return true
   }
 }

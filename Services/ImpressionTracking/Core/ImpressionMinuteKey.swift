@@ -10,11 +10,12 @@ package struct ImpressionMinuteKey: Hashable, Sendable {
   package var app: AppID
   /// Nil for a failure without an ad.
   package var served: Served?
-  package var placement: PlacementID
+  /// Nil for a failure without an ad: no token has taken its word, and names that nobody gave would have no end.
+  package var placement: PlacementID?
   package var isTest: Bool
 
   package init(
-    minute: Int64, kind: RecordedKind, error: AdError?, app: AppID, served: Served?, placement: PlacementID,
+    minute: Int64, kind: RecordedKind, error: AdError?, app: AppID, served: Served?, placement: PlacementID?,
     isTest: Bool
   ) {
     self.minute = minute
@@ -55,7 +56,7 @@ extension ImpressionEffects {
         delivery.kind, of: delivery.terms, time: delivery.eventTime, error: delivery.error)
       counts[key, default: 0] += 1
     }
-    for row in failures { counts[ImpressionMinuteKey(row.failure, arrival: row.arrival), default: 0] += 1 }
+    for row in failures { counts[ImpressionMinuteKey(row), default: 0] += 1 }
   }
 }
 
@@ -68,9 +69,9 @@ extension ImpressionMinuteKey {
       placement: terms.placement, isTest: terms.isTest)
   }
 
-  init(_ failure: RequestFailure, arrival: Timestamp) {
+  init(_ row: ImpressionEffects.Failure) {
     self.init(
-      minute: arrival.milliseconds / 60_000, kind: .failed, error: failure.error, app: failure.app, served: nil,
-      placement: failure.placement, isTest: false)
+      minute: row.arrival.milliseconds / 60_000, kind: .failed, error: row.failure.error, app: row.failure.app,
+      served: nil, placement: nil, isTest: row.isTest)
   }
 }

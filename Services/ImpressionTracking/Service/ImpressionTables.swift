@@ -25,15 +25,21 @@ struct ImpressionTables: ServiceTables {
   }
 
   func lookUp(
-    _ query: ImpressionIDs, partition: Int32, in connection: PostgresConnection
-  ) throws(PostgresError) -> ImpressionIDs {
-    var known = ImpressionIDs()
-    known.impressions = Set(try connection.run(FindImpressions(ids: query.impressions)))
-    for (kind, ids) in query.deliveries {
-      known.deliveries[kind] = Set(try connection.run(FindDeliveries(ids: ids, kind: kind)))
+    _ query: ImpressionQuery, partition: Int32, in connection: PostgresConnection
+  ) throws(PostgresError) -> ImpressionKnowledge {
+    var known = ImpressionKnowledge()
+    let asked = query.ids
+    if !asked.impressions.isEmpty {
+      known.ids.impressions = Set(try connection.run(FindImpressions(ids: asked.impressions)))
     }
-    for (error, ids) in query.failures {
-      known.failures[error] = Set(try connection.run(FindFailures(ids: ids, error: error)))
+    for (kind, ids) in asked.deliveries {
+      known.ids.deliveries[kind] = Set(try connection.run(FindDeliveries(ids: ids, kind: kind)))
+    }
+    for (error, ids) in asked.failures {
+      known.ids.failures[error] = Set(try connection.run(FindFailures(ids: ids, error: error)))
+    }
+    if !query.keys.isEmpty {
+      for key in try connection.run(FindAppKeys(hashes: Array(query.keys))) { known.keys[key.keyHash] = key }
     }
     return known
   }

@@ -81,8 +81,9 @@ package final class AdSession: Sendable {
         ImpressionEvent(
           kind: .failed,
           subject: .request(
-            requestID, app: self.identity.app, placement: placement, clientID: self.identity.clientID ?? "",
-            sessionID: self.identity.sessionID),
+            ImpressionEvent.RequestSubject(
+              requestID: requestID, appKey: self.identity.appKey, app: self.identity.app, placement: placement,
+              clientID: self.identity.clientID ?? "", sessionID: self.identity.sessionID)),
           age: .unknown, error: error, identity: identity))
     case .ad(let ad):
       let age = EventAge.milliseconds(AdSession.age(report, ad))

@@ -52,6 +52,10 @@ package enum DecisionReason: UInt8, Sendable, Vocabulary {
   case paidAdsStopped = 41
   /// The catalogue is not complete, and the app key is not in what there is of it.
   case keyNotYetKnown = 42
+  /// It came without its app's key, when more had come so than are answered and kept: only counted, under this one name.
+  case keylessBeyondLimit = 43
+  /// More live requests of its app had come in this hour than are answered with ads (B8).
+  case tooManyOfApp = 44
 
   package static let vocabulary = "decision_reason"
 }
@@ -72,11 +76,11 @@ extension DecisionReason {
     switch self {
     case .served, .servedHouse, .servedTest: nil
     case .deadlinePassed, .catalogIncomplete, .keyNotYetKnown: .serverFailure
-    case .tooSoon, .tooManyAtOnce: .loadingThrottled
+    case .tooSoon, .tooManyAtOnce, .tooManyOfApp: .loadingThrottled
     case .countryNotServed, .noEligibleAd, .noAllotment, .paidAdsSuspended, .paidAdsStopped, .testUnfilled:
       .inventoryUnavailable
     case .unknownKey, .revokedKey, .keyOfAnotherApp, .unknownApp, .agreementUnsigned, .audienceUnanswered,
-      .adsNotEnabled, .sizeRefused, .requestInvalid:
+      .adsNotEnabled, .sizeRefused, .requestInvalid, .keylessBeyondLimit:
       .configurationError
     case .duplicate, .testError: .unknown
     }
@@ -86,7 +90,7 @@ extension DecisionReason {
   /// key: whoever found it out could go on counting on the app that revoked it.
   package var isWithoutAppKey: Bool {
     switch self {
-    case .unknownKey, .revokedKey, .keyOfAnotherApp, .keyNotYetKnown: true
+    case .unknownKey, .revokedKey, .keyOfAnotherApp, .keyNotYetKnown, .keylessBeyondLimit: true
     default: false
     }
   }
@@ -124,7 +128,7 @@ extension DecisionReason {
     switch self {
     case .served: "B1"
     case .servedTest, .testUnfilled, .testError: "A2"
-    case .unknownKey, .revokedKey, .keyOfAnotherApp, .unknownApp, .keyNotYetKnown: "A1"
+    case .unknownKey, .revokedKey, .keyOfAnotherApp, .unknownApp, .keyNotYetKnown, .keylessBeyondLimit: "A1"
     case .agreementUnsigned, .adsNotEnabled: "A3"
     case .audienceUnanswered: "A9"
     case .sizeRefused: "S3"
@@ -134,6 +138,7 @@ extension DecisionReason {
     case .noAllotment: "B4"
     case .tooSoon: "D2"
     case .tooManyAtOnce: "D3"
+    case .tooManyOfApp: "B8"
     case .servedHouse, .duplicate, .deadlinePassed, .paidAdsSuspended, .catalogIncomplete, .paidAdsStopped: nil
     }
   }
@@ -160,10 +165,13 @@ extension DecisionReason {
     case .paidAdsSuspended: "paid ads were suspended for want of the catalogue's heartbeat"
     case .tooSoon: "the same client had asked for the same placement too short a time before"
     case .tooManyAtOnce: "the client had asked too many times at once"
+    case .tooManyOfApp: "more requests of its app had come in this hour than are answered with ads"
     case .catalogIncomplete: "the service had not read the whole catalogue yet"
     case .testUnfilled: "test requests are deliberately not all filled"
     case .testError: "test requests deliberately get errors that did not happen"
     case .paidAdsStopped: "the billing circuit breaker had stopped paid ads"
+    case .keylessBeyondLimit:
+      "it came without its app's key when too many had: it was counted, and neither answered nor kept"
     case .keyNotYetKnown: "its app key was not known, and the service had not read the whole catalogue yet"
     }
   }

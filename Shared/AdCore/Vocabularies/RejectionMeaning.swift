@@ -36,6 +36,10 @@ extension RejectionReason {
       "A record of a topic that only our services write carries no MAC of the network's keys, or that of another record."
     case .macKeyUnknown:
       "The MAC of a record that only our services write is under a key that is not in the reading service's ring."
+    case .forwardedTooOften:
+      "It lies in the wrong partition, and the same of its ad or request was sent on as often as that is done."
+    case .notItsClient: "The record's key is not the client id, or else the session id, of the request that got the ad."
+    case .appKeyWrong: "A failure without an ad carries an app key that is unknown, revoked, or another app's."
     }
   }
 
@@ -47,6 +51,12 @@ extension RejectionReason {
       "Mend the client that writes it: the detail names the place. The same bytes will be rejected again."
     case .unknownType:
       "Mend the client; if it speaks a newer version, bring the services up to date and replay."
+    case .appKeyWrong:
+      "Mend the client: it sends the key of its requests. Many that nobody knows are a stranger's, and count nowhere."
+    case .forwardedTooOften:
+      "Mend the client: what is of one client goes to the partition of its key, and again only until it is acknowledged."
+    case .notItsClient:
+      "Mend the client: an event's key is that of its request. Many of one app: somebody tells of others' ads."
     case .tokenForged:
       "Nothing: it is not billed. Many from one app: revoke its key."
     case .tokenKeyUnknown:

@@ -45,6 +45,12 @@ package enum RejectionReason: UInt8, Error, Sendable, Vocabulary {
   case macWrong = 84
   /// The key of its MAC is not in the ring.
   case macKeyUnknown = 85
+  /// A failure without an ad does not carry the key of the app that it names (A1).
+  case appKeyWrong = 86
+  /// The same of the same ad or request was sent on from the wrong partition as often as that is done.
+  case forwardedTooOften = 87
+  /// The record's key is not the client, or session, that the ad was served to.
+  case notItsClient = 88
 
   package static let vocabulary = "rejection_reason"
 }

@@ -5,7 +5,7 @@ package import AdCore
 package struct ImpressionEventView {
   package enum Subject {
     case serve(token: UnsafeRawBufferPointer)
-    case request(UUIDv7, app: AppID, placement: PlacementID, clientID: String, sessionID: String)
+    case request(ImpressionEvent.RequestSubject)
   }
 
   package let kind: ImpressionEvent.Kind
@@ -42,8 +42,7 @@ extension ImpressionEvent: EventMessage {
     let subject: Subject =
       switch view.subject {
       case .serve(let token): .serve(token: Array(token))
-      case .request(let id, let app, let placement, let clientID, let sessionID):
-        .request(id, app: app, placement: placement, clientID: clientID, sessionID: sessionID)
+      case .request(let request): .request(request)
       }
     return ImpressionEvent(
       kind: view.kind, subject: subject, age: view.age, error: view.error, identity: view.identity)
@@ -107,6 +106,7 @@ extension ImpressionEvent: EventMessage {
     var placement: PlacementID?
     var clientID = ""
     var sessionID = ""
+    var appKey = ""
     mistakes.read(bytes) { (reader) throws(Rejection) in
       switch reader.field {
       case 1: id = try reader.uuid("request.request_id")
@@ -114,6 +114,7 @@ extension ImpressionEvent: EventMessage {
       case 3: placement = try reader.identifier("request.placement")
       case 4: clientID = try reader.text("request.client_id", maximum: FieldLimits.clientIDBytesMaximum)
       case 5: sessionID = try reader.text("request.session_id", maximum: FieldLimits.clientIDBytesMaximum)
+      case 6: appKey = try reader.text("request.app_key", maximum: FieldLimits.appKeyBytesMaximum)
       default: try reader.skip()
       }
     }
@@ -121,21 +122,25 @@ extension ImpressionEvent: EventMessage {
     app = mistakes.required(app, "request.app")
     placement = mistakes.required(placement, "request.placement")
     sessionID = mistakes.required(sessionID, "request.session_id")
+    appKey = mistakes.required(appKey, "request.app_key")
     guard let id, let app, let placement else { return nil }
-    return .request(id, app: app, placement: placement, clientID: clientID, sessionID: sessionID)
+    return .request(
+      ImpressionEvent.RequestSubject(
+        requestID: id, appKey: appKey, app: app, placement: placement, clientID: clientID, sessionID: sessionID))
   }
 
   package func write(to writer: inout WireWriter) {
     writer.unsigned(1, UInt64(kind.rawValue))
     switch subject {
     case .serve(let token): writer.presentBytes(2, token)
-    case .request(let id, let app, let placement, let clientID, let sessionID):
+    case .request(let request):
       writer.message(3) { writer in
-        writer.uuid(1, high: id.high, low: id.low)
-        writer.text(2, app.text)
-        writer.text(3, placement.text)
-        writer.text(4, clientID)
-        writer.text(5, sessionID)
+        writer.uuid(1, high: request.requestID.high, low: request.requestID.low)
+        writer.text(2, request.app.text)
+        writer.text(3, request.placement.text)
+        writer.text(4, request.clientID)
+        writer.text(5, request.sessionID)
+        writer.text(6, request.appKey)
       }
     }
     if case .milliseconds(let age) = age { writer.presentUnsigned(4, UInt64(clamping: age)) }

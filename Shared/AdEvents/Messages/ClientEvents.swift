@@ -145,7 +145,29 @@ package struct ImpressionEvent: Hashable, Sendable {
   /// Which ad, or, for a failure that happened without one, which request.
   package enum Subject: Hashable, Sendable {
     case serve(token: [UInt8])
-    case request(UUIDv7, app: AppID, placement: PlacementID, clientID: String, sessionID: String)
+    case request(RequestSubject)
+  }
+
+  /// A request that got no ad, as it named itself.
+  package struct RequestSubject: Hashable, Sendable {
+    package var requestID: UUIDv7
+    /// The app's key: nobody else may tell of its failures (A1).
+    package var appKey: String
+    package var app: AppID
+    package var placement: PlacementID
+    package var clientID: String
+    package var sessionID: String
+
+    package init(
+      requestID: UUIDv7, appKey: String, app: AppID, placement: PlacementID, clientID: String, sessionID: String
+    ) {
+      self.requestID = requestID
+      self.appKey = appKey
+      self.app = app
+      self.placement = placement
+      self.clientID = clientID
+      self.sessionID = sessionID
+    }
   }
 
   package var kind: Kind

@@ -71,6 +71,7 @@ enum AsyncAPIExamples {
         .map([
           ("requestId", .text(requestID.base64)), ("app", .text("chess")), ("placement", .text("end-of-game")),
           ("clientId", .text("8c6f2a4e")), ("sessionId", .text("b1946ac9")),
+          ("appKey", .text("the-key-of-a-distribution-build")),
         ])
       ),
       ("error", .text("ERROR_CODE_SERVER_FAILURE")),

@@ -11,7 +11,7 @@ enum FieldRules {
     case "AdRequest":
       ["requestId", "appKey", "app", "placement", "sessionId", "country", "device", "deadlineMilliseconds"]
     case "ImpressionEvent": ["kind"]
-    case "ImpressionEvent.RequestSubject": ["requestId", "app", "placement", "sessionId"]
+    case "ImpressionEvent.RequestSubject": ["requestId", "app", "placement", "sessionId", "appKey"]
     case "ClickEvent": ["kind", "token"]
     default: []
     }

@@ -107,5 +107,6 @@ COMMENT ON VIEW reporting.requests_without_app_key IS
   'Requests that came without the key of the app they name: they count for no app and stand in no other view (M1, A1).';
 COMMENT ON COLUMN reporting.requests_without_app_key.day IS 'Day in UTC on which they were refused.';
 COMMENT ON COLUMN reporting.requests_without_app_key.reason IS
-  'unknownKey, revokedKey, keyOfAnotherApp, or keyNotYetKnown: the catalogue was not complete.';
+  'unknownKey, revokedKey, keyOfAnotherApp; keyNotYetKnown: the catalogue was not complete; keylessBeyondLimit: more came '
+  'than are answered and kept.';
 COMMENT ON COLUMN reporting.requests_without_app_key.requests IS 'How many.';

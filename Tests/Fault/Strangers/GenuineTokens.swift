@@ -6,17 +6,24 @@ import Synchronization
 import TestServers
 import Threads
 
+/// A token, and whose it is.
+struct GenuineToken: Sendable {
+  var bytes: [UInt8]
+  /// The key of its client's events.
+  var client: [UInt8]
+}
+
 /// Asks for ads like a proper device, for the tokens of the answers.
 final class GenuineTokens: Sendable {
   private let transport: KafkaTransport
-  private let tokens = Mutex<[[UInt8]]>([])
+  private let tokens = Mutex<[GenuineToken]>([])
   private let stopping = StopRequest()
   private let thread = Mutex<OwnerThread?>(nil)
   private static let kept = 1_000
   private static let pauseMilliseconds = 50
 
   /// The last ones.
-  var last: [[UInt8]] { tokens.withLock { $0 } }
+  var last: [GenuineToken] { tokens.withLock { $0 } }
 
   init(_ network: FaultNetwork) throws {
     guard let app = AppID(StrangerMessages.app), let placement = PlacementID(StrangerMessages.placement),
@@ -29,15 +36,16 @@ final class GenuineTokens: Sendable {
       var number = 0
       repeat {
         number += 1
+        let client = "asker-\(number)"
         let session = AdSession(
           identity: ClientIdentity(
-            app: app, appKey: StrangerMessages.appKey, clientID: "asker-\(number)", sessionID: "asker-\(number)",
+            app: app, appKey: StrangerMessages.appKey, clientID: client, sessionID: client,
             country: country, device: .phone), transport: transport)
         session.request(AdSession.Wish(placement: placement)) { [self] result in
           guard case .ad(let ad) = result else { return }
           tokens.withLock { tokens in
             if tokens.count >= Self.kept { tokens.removeFirst(Self.kept / 2) }
-            tokens.append(ad.token)
+            tokens.append(GenuineToken(bytes: ad.token, client: Array(client.utf8)))
           }
         }
       } while !stopping.wait(milliseconds: Self.pauseMilliseconds)

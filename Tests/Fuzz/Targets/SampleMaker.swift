@@ -71,7 +71,10 @@ package struct SampleMaker {
     let kind: ImpressionEvent.Kind = any()
     let subject: ImpressionEvent.Subject =
       kind == .failed && flip()
-      ? .request(uuid(), app: slug(), placement: slug(), clientID: flip() ? "" : text(), sessionID: text())
+      ? .request(
+        ImpressionEvent.RequestSubject(
+          requestID: uuid(), appKey: text(), app: slug(), placement: slug(), clientID: flip() ? "" : text(),
+          sessionID: text()))
       : .serve(token: bytes(1...300))
     return ImpressionEvent(
       kind: kind, subject: subject, age: age(), error: kind == .failed ? any() : nil, identity: identity())

@@ -36,18 +36,26 @@ struct StoredRequestTests {
       _ = try partition.ask(try strangers(first..<first + 100, partition))
     }
     let isUnknown = "reason = vocabulary.decision_reason('unknownKey')"
-    #expect(try count(partition, "ad_selection.decision WHERE \(isUnknown)") == 300)
+    let isBeyond = "reason = vocabulary.decision_reason('keylessBeyondLimit')"
+    // All in one second of the test's clock: none of these apps is registered, and so all share what is kept.
+    let kept = KeylessLimit.ofAppPerSecondMaximum
+    #expect(try count(partition, "ad_selection.decision WHERE \(isUnknown)") == kept)
+    #expect(try count(partition, "ad_selection.keyless_count WHERE requests = \(300 - kept) AND \(isBeyond)") == 1)
     if isTakenOver { try partition.restart() }
     try partition.rest()
     #expect(try count(partition, "ad_selection.minute_count") == 1)
-    #expect(try count(partition, "ad_selection.keyless_count WHERE requests = 300 AND \(isUnknown)") == 1)
+    #expect(try count(partition, "ad_selection.keyless_count WHERE requests = \(kept) AND \(isUnknown)") == 1)
+    #expect(try count(partition, "ad_selection.keyless_count WHERE requests = \(300 - kept) AND \(isBeyond)") == 1)
     #expect(try count(partition, "reporting.by_app") == 1)
     #expect(try count(partition, "reporting.by_placement") == 1)
     #expect(
-      try count(partition, "reporting.requests_without_app_key WHERE reason = 'unknownKey' AND requests = 300") == 1)
+      try count(partition, "reporting.requests_without_app_key WHERE reason = 'unknownKey' AND requests = \(kept)") == 1
+    )
     let metrics = partition.metrics.exposition()
     #expect(!metrics.contains("invented"))
-    #expect(metrics.contains(#"handbill_requests_without_app_key_total{reason="unknownKey"} 300"# + "\n"))
+    #expect(metrics.contains(#"handbill_requests_without_app_key_total{reason="unknownKey"} \#(kept)"# + "\n"))
+    #expect(
+      metrics.contains(#"handbill_requests_without_app_key_total{reason="keylessBeyondLimit"} \#(300 - kept)"# + "\n"))
     #expect(!metrics.contains(#"handbill_decisions_total{reason="unknownKey""#))
     // The table of apps' counts takes none, whoever writes it.
     #expect(throws: PostgresError.self) {

@@ -26,6 +26,32 @@ import Testing
     #expect(try partition.counts() == counts)
   }
 
+  @Test("A1, M6: failures without an ad are rows and counts only with their app's key, and of a test build test ones")
+  func failuresOfKeys() async throws {
+    let partition = try await ImpressionPartition()
+    let stranger = [UInt8](repeating: 9, count: 32)
+    let summary = try partition.run([
+      partition.failure(1), partition.failure(2, key: ImpressionPartition.testKey), partition.failure(3, key: stranger),
+    ])
+    #expect(summary.outcomes[Int(RejectionReason.appKeyWrong.rawValue)] == 1)
+    try partition.writeCounts()
+    func rows(_ sql: String) throws -> [String] { try partition.connection.query(sql).map { try $0.decode(0) } }
+    let counted = ["f  1", "t  1"]
+    let counts = """
+      SELECT concat_ws(' ', is_test, placement, sum(events)) FROM impression_tracking.all_count
+      GROUP BY is_test, placement ORDER BY 1
+      """
+    let stored =
+      "SELECT concat_ws(' ', is_test, '', count(*)) FROM impression_tracking.failure GROUP BY is_test ORDER BY 1"
+    #expect(try rows(stored) == counted)
+    #expect(try rows(counts) == counted)
+    try partition.takeOver()
+    try partition.run([partition.failure(4, key: ImpressionPartition.testKey)])
+    try partition.takeOver()
+    try partition.later(seconds: 11)
+    #expect(try rows(counts) == ["f  1", "t  2"])
+  }
+
   @Test("M6: events of a minute that was written before are added to its counts")
   func countsAreAdded() async throws {
     let partition = try await ImpressionPartition()
@@ -64,7 +90,7 @@ import Testing
     defer { proxy.close() }
     let partition = try await ImpressionPartition(through: proxy)
     try partition.writeCounts()
-    // So many rows, as INSERTs or by COPY.
+    // So many rows: as INSERTs, or packed by COPY.
     try partition.run(
       try (1...campaigns).map { number in try partition.event(.viewed, number, campaign: "c-\(number)") })
     proxy.cutCommit(cut)
@@ -73,6 +99,9 @@ import Testing
     try partition.writeCounts()
     #expect(try partition.counts().count == Int(campaigns))
     #expect(try partition.counts().allSatisfy { $0.hasSuffix(" 1") })
+    let packed = try partition.connection.query(
+      "SELECT cardinality(events)::bigint FROM impression_tracking.packed_count")
+    #expect(try packed.map { try $0.decode(0, Int64.self) } == (campaigns == 1 ? [] : [Int64(campaigns)]))
     try partition.run([partition.event(.viewed, 200)])
     try partition.writeCounts()
     #expect(try partition.counts().last == "2 -1 summer 1")

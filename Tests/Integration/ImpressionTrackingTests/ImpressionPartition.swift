@@ -15,6 +15,8 @@ import Testing
 /// One partition of impression tracking over a database of its own.
 final class ImpressionPartition {
   static let number: Int32 = 7
+  static let liveKey = [UInt8](repeating: 0xa1, count: 32)
+  static let testKey = [UInt8](repeating: 0xa2, count: 32)
   let start: Timestamp
   let connection: PostgresConnection
   /// The partition as others reach it, without any proxy.
@@ -34,6 +36,14 @@ final class ImpressionPartition {
       number: Self.number, service: service, tables: ImpressionTables(windows: Windows()),
       database: try await TestDatabase.configuration(), clock: clock)
     connection = try PostgresConnection(plan.database)
+    for (hash, build) in [(Self.liveKey, "distribution"), (Self.testKey, "developer")] {
+      try connection.execute(
+        sql: """
+          INSERT INTO catalog.record (key, kind, body, version, change_number)
+          SELECT 'app-key/weather/\(build)', 'app-key', jsonb_build_object('app', 'weather', 'build', '\(build)',
+            'keyHash', '\(hash.map { String($0, radix: 16) }.joined())', 'isRevoked', false), 1, nextval('catalog.change_number')
+          """)
+    }
     var proxied = plan
     if let proxy {
       let name: String = try #require(try connection.query("SELECT current_database()").first).decode(0)
@@ -81,10 +91,11 @@ final class ImpressionPartition {
   }
 
   /// A failure without an ad.
-  func failure(_ request: UInt64) throws -> ImpressionInput {
+  func failure(_ request: UInt64, key: [UInt8] = liveKey) throws -> ImpressionInput {
     .failure(
       RequestFailure(
-        requestID: UUIDv7(timestamp: start, randomHigh: 2, randomLow: request), app: try #require(AppID("weather")),
+        requestID: UUIDv7(timestamp: start, randomHigh: 2, randomLow: request), keyHash: key,
+        app: try #require(AppID("weather")),
         placement: try #require(PlacementID("home")), error: .applicationInactive))
   }
 

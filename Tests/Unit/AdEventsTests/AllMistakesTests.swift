@@ -100,7 +100,10 @@ struct AllMistakesTests {
     let impression = try rejection(ImpressionEvent.self, writer.output, properHeaders(.impressionFailed))
     let told = impression.detail.components(separatedBy: "; ").map { String($0.prefix { $0 != " " }) }
     #expect(
-      told == ["kind", "error", "request.app", "request.placement", "request.request_id", "request.session_id"],
+      told == [
+        "kind", "error", "request.app", "request.placement", "request.request_id", "request.session_id",
+        "request.app_key",
+      ],
       "\(impression.detail)")
     let click = try rejection(ClickEvent.self, [8, 9], properHeaders(.clickTapped))
     #expect(
@@ -111,7 +114,7 @@ struct AllMistakesTests {
     #expect(
       nested.hasPrefix("request.request_id is not base64; request.app is not a string; request.placement is"),
       "\(nested)")
-    #expect(nested.hasSuffix("request.session_id is missing; error is missing"), "\(nested)")
+    #expect(nested.hasSuffix("request.app_key is missing; error is missing"), "\(nested)")
   }
 
   @Test("the list is bounded, and says that there are more")

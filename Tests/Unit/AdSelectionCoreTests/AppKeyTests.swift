@@ -29,13 +29,73 @@ struct AppKeyTests {
           }))
     }
     let batch = rig.run(requests)
-    #expect(batch.effects.decisions.count == 91, "each is decided, and can be explained")
+    // Two that name the app, and two of all those that name none: they can be explained.
+    #expect(batch.effects.decisions.count == 5)
+    #expect(batch.effects.keylessBeyondLimit == 86)
+    #expect(batch.outcomes == [.accepted] + Array(repeating: .refused(.configurationError), count: 90))
+    #expect(batch.answers.count == 3, "an app that nobody registered has no topic")
     let counts = rig.counts
-    #expect(counts.count == 4)
     #expect(counts.filter { $0.key.ofApp != nil }.map(\.value) == [1])
     let keyless = counts.filter { $0.key.ofApp == nil }
-    #expect(Set(keyless.keys.map(\.reason)) == [.unknownKey, .revokedKey, .keyOfAnotherApp])
-    #expect(keyless.values.reduce(0, +) == 90)
+    #expect(Set(keyless.keys.map(\.reason)).isSubset(of: [.unknownKey, .revokedKey, .keyOfAnotherApp]))
+    #expect(keyless.values.reduce(0, +) == 4)
+  }
+
+  @Test("A1: who integrates hears of a wrong key, and a stranger cannot flood: answers are few per app and second")
+  func fewAnswers() throws {
+    var rig = try PartitionRig()
+    func flood(_ count: Int, at now: Timestamp) throws -> Int {
+      let requests = try PartitionRig.clients.prefix(count).map {
+        SelectionInput.request(try rig.incoming($0, key: [9], at: now))
+      }
+      let batch = rig.run(requests, at: now)
+      #expect(batch.effects.decisions.count == batch.answers.count)
+      #expect(Int(batch.effects.keylessBeyondLimit) == count - batch.answers.count)
+      return batch.answers.count
+    }
+    #expect(try flood(90, at: Samples.now) == KeylessLimit.ofAppPerSecondMaximum)
+    #expect(try flood(90, at: Samples.now.advanced(byMilliseconds: 1)) == 0)
+    #expect(try flood(1, at: Samples.now.advanced(byMilliseconds: 1_000)) == 1)
+  }
+
+  @Test("A1: strangers who name every app there is get a bounded number of answers, all together")
+  func fewOfAll() throws {
+    var limit = KeylessLimit()
+    let apps = (0..<1_000).compactMap { AppID("app-\($0)") }
+    let admitted = apps.filter { limit.admit($0, now: Samples.now) }
+    #expect(admitted.count == KeylessLimit.perSecondMaximum)
+    let isAdmittedLater = limit.admit(apps[0], now: Samples.now.advanced(byMilliseconds: 1_000))
+    #expect(isAdmittedLater)
+  }
+
+  @Test("M6: beyond the first placements of a day an app's further names count as one, in rows, counts and tokens")
+  func placementsAreBounded() throws {
+    var rig = try PartitionRig()
+    rig.grantAll()
+    let most = PlacementNames.ofAppMaximum
+    func ask(_ numbers: Range<Int>, at now: Timestamp, key: [UInt8] = Samples.liveKey) throws -> [DecidedRequest] {
+      let requests = try numbers.map { number in
+        SelectionInput.request(
+          try rig.incoming(PartitionRig.clients[number % 80], key: key, at: now) {
+            $0.placement = PlacementID("place-\(number)") ?? $0.placement
+            $0.requestID = UUIDv7(timestamp: now, randomHigh: UInt64(number), randomLow: key[0] == 9 ? 1 : 2)
+          })
+      }
+      return rig.run(requests, at: now).effects.decisions
+    }
+    // Strangers use nothing of it up.
+    _ = try ask(1_000..<1_300, at: Samples.now, key: [9])
+    let decided = try ask(0..<most + 30, at: Samples.now)
+    #expect(decided.count == most + 30)
+    let named = Set(decided.map(\.asked.placement))
+    #expect(named.count == most + 1)
+    #expect(decided.suffix(30).allSatisfy { $0.asked.placement == PlacementNames.other })
+    #expect(decided.allSatisfy { $0.serve == nil || $0.serve?.terms.placement == $0.asked.placement })
+    #expect(decided.suffix(30).contains { $0.serve != nil })
+    // The next day has names of its own.
+    let tomorrow = Samples.now.advanced(byMilliseconds: Windows.dayMilliseconds)
+    rig.beat(at: tomorrow)
+    #expect(try ask(500..<501, at: tomorrow).map(\.asked.placement) == [PlacementID("place-500")])
   }
 
   @Test(

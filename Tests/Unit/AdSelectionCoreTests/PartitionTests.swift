@@ -78,6 +78,27 @@ struct PartitionTests {
     #expect(isOurs == true)
   }
 
+  @Test("one request sent to the wrong partition again and again is sent on a few times, then rejected")
+  func sentAstrayAgain() throws {
+    var rig = try PartitionRig()
+    let other = try #require((0..<100).first { !PartitionRig.clients.contains($0) })
+    let incoming = try rig.incoming(other)
+    let batch = rig.run(Array(repeating: .request(incoming), count: 50))
+    let most = Int(ForwardLimit.ofOneMaximum)
+    #expect(batch.forwards.count == most)
+    #expect(batch.outcomes.suffix(50 - most).allSatisfy { $0 == .rejected(.forwardedTooOften) })
+  }
+
+  @Test("A1: what has no key of its app is sent on nowhere: it is refused where it lies, few are answered and kept")
+  func strangersAreNotSentOn() throws {
+    var rig = try PartitionRig()
+    let others = (0..<100).filter { !PartitionRig.clients.contains($0) }
+    let batch = rig.run(try others.map { .request(try rig.incoming($0, key: [9])) })
+    #expect(batch.forwards.isEmpty)
+    #expect(batch.answers.count == KeylessLimit.ofAppPerSecondMaximum)
+    #expect(batch.outcomes.allSatisfy { $0 == .refused(.configurationError) })
+  }
+
   @Test("a request forwarded here under our mark is decided here, whatever its hash says")
   func decidesForwarded() throws {
     var rig = try PartitionRig()

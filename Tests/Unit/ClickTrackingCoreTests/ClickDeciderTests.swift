@@ -201,6 +201,17 @@ struct ClickDeciderTests {
     #expect(decision.forwards == [.init(record: 0, topic: "ads.clicks", partition: 3, headers: [])])
   }
 
+  @Test("One token's taps sent to the wrong partition again and again are sent on a few times, then rejected")
+  func sentAstrayAgain() throws {
+    var tables = MemoryTables()
+    let terms = try Samples.terms(partition: 3)
+    let decision = tables.run((1...100).map { Samples.click(terms, id: $0, age: 3_000) })
+    let most = Int(ForwardLimit.ofOneMaximum)
+    #expect(decision.forwards.count == most)
+    #expect(decision.outcomes.suffix(100 - most).allSatisfy { $0 == .rejected(.forwardedTooOften) })
+    #expect(tables.run([Samples.click(terms, id: 101, age: 3_000)]).forwards.isEmpty)
+  }
+
   @Test("A record that the database refuses is put aside and changes nothing")
   func refused() throws {
     var tables = MemoryTables()

@@ -11,21 +11,21 @@ import Testing
   func once() throws {
     var decider = ImpressionDecider(windows: Windows(), now: Self.now)
     let terms = try Sample.terms()
-    let first = Sample.decide(&decider, [.viewed(terms), .viewed(terms)])
+    let first = try Sample.decide(&decider, [.viewed(terms), .viewed(terms)])
     #expect(first.outcomes == [.accepted, .duplicate])
     #expect(first.effects.impressions.map(\.sequence) == [7])
     #expect(first.messages.map(\.sequence) == [7])
-    #expect(Sample.decide(&decider, [.viewed(terms)]).outcomes == [.duplicate])
+    #expect(try Sample.decide(&decider, [.viewed(terms)]).outcomes == [.duplicate])
   }
 
   @Test("M4: a batch that was not committed leaves nothing behind")
   func reverted() throws {
     var decider = ImpressionDecider(windows: Windows(), now: Self.now)
     let terms = try Sample.terms()
-    #expect(Sample.decide(&decider, [.viewed(terms)]).outcomes == [.accepted])
+    #expect(try Sample.decide(&decider, [.viewed(terms)]).outcomes == [.accepted])
     let isReverted = decider.revert()
     #expect(isReverted)
-    #expect(Sample.decide(&decider, [.viewed(terms)]).outcomes == [.accepted])
+    #expect(try Sample.decide(&decider, [.viewed(terms)]).outcomes == [.accepted])
   }
 
   @Test("M4: an old id is taken in good faith, and asked for once one was found twice")
@@ -37,8 +37,10 @@ import Testing
     var suspected = Sample.context()
     suspected.isDuplicateSuspected = true
     let query = try #require(decider.query(for: records, context: suspected))
-    #expect(query.impressions == [terms.serveID])
-    let decision = decider.decide(records, knowing: query, context: suspected)
+    #expect(query.ids.impressions == [terms.serveID])
+    var known = ImpressionKnowledge()
+    known.ids = query.ids
+    let decision = decider.decide(records, knowing: known, context: suspected)
     #expect(decision.outcomes == [.duplicate])
     let other = Sample.records([.viewed(try Sample.terms(number: 2, issuedMillisecondsAgo: 60_000))])
     #expect(decider.query(for: other, context: Sample.context()) != nil)
@@ -65,7 +67,7 @@ import Testing
   func timing(moment: Moment) throws {
     var decider = ImpressionDecider(windows: Windows(), now: Self.now)
     let terms = try Sample.terms(issuedMillisecondsAgo: moment.sinceIssue)
-    let decision = Sample.decide(&decider, [.viewed(terms, age: moment.age)])
+    let decision = try Sample.decide(&decider, [.viewed(terms, age: moment.age)])
     #expect(decision.outcomes == [moment.reason.map(Outcome.rejected) ?? .accepted])
     #expect(decision.rejections.map(\.reason) == (moment.reason.map { [$0] } ?? []))
   }
@@ -73,11 +75,28 @@ import Testing
   @Test("an event of another partition is forwarded where its token says; to one that is not there it is rejected")
   func otherPartition() throws {
     var decider = ImpressionDecider(windows: Windows(), now: Self.now)
-    let decision = Sample.decide(
+    let decision = try Sample.decide(
       &decider, [.viewed(try Sample.terms(partition: 3)), .viewed(try Sample.terms(number: 2, partition: 4))])
     #expect(decision.outcomes == [.forwarded, .rejected(.unknownPartition)])
     #expect(decision.forwards.map(\.partition) == [3])
     #expect(decision.effects.impressions.isEmpty)
+  }
+
+  @Test("one token sent to the wrong partition again and again is sent on a few times, then rejected; others are not")
+  func sentAstrayAgain() throws {
+    var decider = ImpressionDecider(windows: Windows(), now: Self.now)
+    let terms = try Sample.terms(partition: 3)
+    // A batch that was not committed sent nothing on.
+    _ = try Sample.decide(&decider, Array(repeating: .viewed(terms), count: 100))
+    let isReverted = decider.revert()
+    #expect(isReverted)
+    let most = Int(ForwardLimit.ofOneMaximum)
+    let decision = try Sample.decide(&decider, Array(repeating: .viewed(terms), count: 100))
+    #expect(decision.forwards.count == most)
+    #expect(decision.outcomes.suffix(100 - most).allSatisfy { $0 == .rejected(.forwardedTooOften) })
+    let later = try Sample.decide(
+      &decider, [.viewed(terms), .event(terms, .rendered), .viewed(try Sample.terms(number: 2, partition: 3))])
+    #expect(later.outcomes == [.rejected(.forwardedTooOften), .forwarded, .forwarded])
   }
 
   @Test("M6: what else is told of an ad counts once for each kind, and each error without an ad once for its request")
@@ -85,7 +104,7 @@ import Testing
     var decider = ImpressionDecider(windows: Windows(), now: Self.now)
     let terms = try Sample.terms()
     let failure = try Sample.failure()
-    let decision = Sample.decide(
+    let decision = try Sample.decide(
       &decider,
       [
         .event(terms, .rendered), .event(terms, .viewed), .event(terms, .unloaded), .event(terms, .rendered), failure,
@@ -100,11 +119,36 @@ import Testing
     #expect(counts.values.reduce(0, +) == 4)
   }
 
+  @Test("A1, M6: a failure without an ad counts only with its app's key, live only with that of a distribution build")
+  func failureKeys() throws {
+    var decider = ImpressionDecider(windows: Windows(), now: Self.now)
+    let keys: [[UInt8]] = [[1], [2], [3], [4], [9]]
+    let inputs = try keys.enumerated().map { try Sample.failure(UInt64($0), key: $1) }
+    let query = try #require(decider.query(for: Sample.records(inputs), context: Sample.context()))
+    #expect(query.keys == Set(keys) && query.ids.isEmpty)
+    let decision = try Sample.decide(&decider, inputs)
+    #expect(decision.outcomes == [.accepted, .accepted] + Array(repeating: .rejected(.appKeyWrong), count: 3))
+    #expect(decision.effects.failures.map(\.isTest) == [false, true])
+  }
+
+  @Test("M6: however many placements failures name, their counts have one name for each app and error")
+  func failurePlacements() throws {
+    var decider = ImpressionDecider(windows: Windows(), now: Self.now)
+    let inputs = try (0..<300).map { number -> ImpressionInput in
+      guard case .failure(var failure) = try Sample.failure(UInt64(number)) else { return try Sample.failure() }
+      failure.placement = try #require(PlacementID("place-\(number)"))
+      return .failure(failure)
+    }
+    var counts: [ImpressionMinuteKey: Int64] = [:]
+    ImpressionTracking.count(try Sample.decide(&decider, inputs).effects, into: &counts)
+    #expect(Array(counts.values) == [300])
+  }
+
   @Test("a record that the database refuses alone is put aside as such")
   func refused() throws {
     var decider = ImpressionDecider(windows: Windows(), now: Self.now)
     var context = Sample.context()
-    context.isRefused = true
+    context.refusal = "no table takes it"
     let decision = decider.decide(Sample.records([.viewed(try Sample.terms())]), knowing: nil, context: context)
     #expect(decision.outcomes == [.rejected(.refusedByDatabase)])
     #expect(decision.messages.isEmpty)
@@ -115,7 +159,7 @@ import Testing
     for ages in [[999, 1_000, 998], [1_000, 0, 999]] as [[Int64]] {
       var decider = ImpressionDecider(windows: Windows(), now: Self.now)
       let terms = try Sample.terms()
-      let decision = Sample.decide(&decider, ages.map { .viewed(terms, age: $0) })
+      let decision = try Sample.decide(&decider, ages.map { .viewed(terms, age: $0) })
       #expect(
         decision.outcomes
           == (ages[0] < 1_000 ? [.impossible, .accepted, .duplicate] : [.accepted, .impossible, .duplicate]))
@@ -130,6 +174,6 @@ import Testing
     var decider = ImpressionDecider(windows: Windows(), now: Self.now)
     let terms = try Sample.terms()
     let event = ServedEvent(kind: .viewed, terms: terms, age: .unknown, claimedTime: terms.issuedAt, error: nil)
-    #expect(Sample.decide(&decider, [.event(event)]).outcomes == [.accepted])
+    #expect(try Sample.decide(&decider, [.event(event)]).outcomes == [.accepted])
   }
 }

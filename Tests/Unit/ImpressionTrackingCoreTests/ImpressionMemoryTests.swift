@@ -16,9 +16,9 @@ struct ImpressionMemoryTests {
     }
     for number in 0..<20_000 as Range<UInt64> {
       let index = Int(number % 100)
-      let decision = Sample.decide(&deciders[index], [try Sample.failure(number)])
+      let decision = try Sample.decide(&deciders[index], [try Sample.failure(number)])
       #expect(decision.effects.failures.count == 1)
-      let again = Sample.decide(&deciders[index], [try Sample.failure(number)])
+      let again = try Sample.decide(&deciders[index], [try Sample.failure(number)])
       #expect(again.outcomes == [.duplicate])
     }
     #expect((1...memory.others.maximum).contains(memory.others.held))
@@ -36,10 +36,10 @@ struct ImpressionMemoryTests {
       .viewed(terms), .event(terms, .rendered), .event(terms, .unloaded), .event(terms, .failed),
       .viewed(terms, age: 0),
     ]
-    let first = Sample.decide(&decider, inputs)
+    let first = try Sample.decide(&decider, inputs)
     #expect(first.outcomes == [.accepted, .accepted, .accepted, .accepted, .impossible])
     for _ in 0..<2 {
-      let again = Sample.decide(&decider, inputs)
+      let again = try Sample.decide(&decider, inputs)
       #expect(again.outcomes.allSatisfy { $0 == .duplicate })
       // Nothing of it is taken back: it took nothing.
       #expect(decider.revert() == true)

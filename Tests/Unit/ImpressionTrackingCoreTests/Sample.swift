@@ -17,18 +17,32 @@ enum Sample {
     return .sample(serve: number, partition: partition, issuedAt: issuedAt)
   }
 
-  static func failure(_ number: UInt64 = 9) throws -> ImpressionInput {
+  static func failure(_ number: UInt64 = 9, key: [UInt8] = [1]) throws -> ImpressionInput {
     .failure(
       RequestFailure(
-        requestID: UUIDv7(timestamp: ImpressionDeciderTests.now, randomHigh: 0, randomLow: number),
+        requestID: UUIDv7(timestamp: ImpressionDeciderTests.now, randomHigh: 0, randomLow: number), keyHash: key,
         app: try #require(AppID("app")), placement: try #require(PlacementID("home")), error: .serverFailure))
+  }
+
+  /// The keys 1 (live), 2 (test) and 3 (revoked) of the app, and 4 of another.
+  static func knowledge() throws -> ImpressionKnowledge {
+    let (app, other) = (try #require(AppID("app")), try #require(AppID("other")))
+    var knowledge = ImpressionKnowledge()
+    for key in [
+      AppKey(app: app, build: .distribution, keyHash: [1]), AppKey(app: app, build: .adHoc, keyHash: [2]),
+      AppKey(app: app, build: .distribution, keyHash: [3], isRevoked: true),
+      AppKey(app: other, build: .distribution, keyHash: [4]),
+    ] {
+      knowledge.keys[key.keyHash] = key
+    }
+    return knowledge
   }
 
   static func context() -> BatchContext {
     BatchContext(
       partition: partition, partitionCount: 4, now: ImpressionDeciderTests.now, batchNumber: 1, nextSequences: [7],
       committedWatermark: Timestamp(milliseconds: 0), watermark: Timestamp(milliseconds: 0), consumedWatermarks: [],
-      isRefused: false, isDuplicateSuspected: false)
+      isDuplicateSuspected: false)
   }
 
   static func records(_ inputs: [ImpressionInput]) -> [InputRecord<ImpressionInput>] {
@@ -41,8 +55,8 @@ enum Sample {
 
   static func decide(
     _ decider: inout ImpressionDecider, _ inputs: [ImpressionInput]
-  ) -> BatchDecision<ImpressionEffects> {
-    decider.decide(records(inputs), knowing: nil, context: context())
+  ) throws -> BatchDecision<ImpressionEffects> {
+    decider.decide(records(inputs), knowing: try knowledge(), context: context())
   }
 }
 

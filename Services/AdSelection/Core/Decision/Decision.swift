@@ -66,6 +66,8 @@ package struct Decision: Hashable, Sendable {
   package var size: AdSize?
   /// Whether the key is that of a test build (A1).
   package var isTest: Bool
+  /// What its placement counts as (``PlacementNames``); nil where the request does not tell it, or has no key.
+  package var placement: PlacementID?
   /// What went into its auction; nil where there was none, and for test traffic.
   package var inputs: AuctionInputs?
 

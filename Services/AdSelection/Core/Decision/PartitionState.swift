@@ -6,6 +6,8 @@ package struct PartitionState: Hashable, Sendable {
   package var throttle: Throttle
   package var recent: RecentRequests<Answer>
   package var testSequence: TestSequence
+  package var placements = PlacementNames()
+  package var requests = AppRequests()
   /// The ads that ``allotments`` can pay for, as of the last auction; none before the first.
   private(set) var sellable = SellableLevels.none
 
@@ -24,7 +26,7 @@ extension PartitionState {
   /// Goes on to what could be sold at `now`: ``sellable`` says it then.
   mutating func followAllotments(of snapshot: CatalogSnapshot, now: Timestamp) {
     let touched = allotments.takeTouched(now: now)
-    sellable.follow(snapshot, allotments, touched: touched)
+    sellable.follow(snapshot, &allotments, touched: touched)
   }
 }
 
@@ -38,6 +40,8 @@ package struct DecisionContext: Sendable {
   /// 74 bits of it make the serve id unguessable.
   package var serveIDRandom: (high: UInt64, low: UInt64)
   package var windows: Windows
+  /// How many live requests of an app this partition answers with ads in an hour (B8).
+  package var appRequestsMaximum = Int64.max
 
   package init(
     snapshot: CatalogSnapshot, freshness: CatalogFreshness.State, now: Timestamp, seed: UInt64,

@@ -7,7 +7,8 @@ internal import AdEvents
 /// 1. without its app's key (A1): `configurationError`, also where the request came before with the key;
 /// 2. the same request id within 60 s: `duplicate`;
 /// 3. the deadline has passed: `expiredDeadline`;
-/// 4. the catalogue is not complete: `serverFailure`;
+/// 4. the catalogue is not complete: `serverFailure`, or more live requests of its app have come in this hour than are
+///    answered with ads (B8): `loadingThrottled`;
 /// 5. a mistake that makes it a rejected record: `configurationError`;
 /// 6. for a distribution build, the app's set-up (A3, A9): `configurationError`;
 /// 7. the sizes (S3, S4, S5): `configurationError`;
@@ -23,13 +24,13 @@ package enum RequestDecision {
     var decision: Decision
     switch incoming.content {
     case .sound(let request):
-      decision = decide(asked, keyHash: incoming.appKeyHash, state: &state, context: context) { build, state in
+      decision = decide(asked, keyHash: incoming.appKeyHash, state: &state, context: context) { build, asked, state in
         var facts = Facts(request: request, asked: asked, isTest: build != .distribution)
         return decideAnew(&facts, build: build, state: &state, context: context)
       }
     case .mistaken(let legible, let rejection):
       let mistake = [rejection.detail, legible.sizeMistake].compactMap { $0 }.joined(separator: "; ")
-      decision = decide(asked, keyHash: incoming.appKeyHash, state: &state, context: context) { build, _ in
+      decision = decide(asked, keyHash: incoming.appKeyHash, state: &state, context: context) { build, _, _ in
         Decision(
           outcome: .refused(.requestInvalid, detail: mistake), reason: .requestInvalid, isTest: build != .distribution)
       }
@@ -48,16 +49,28 @@ package enum RequestDecision {
   /// What is the same for all requests: whose it is, whether it came before, whether anything can be decided now.
   private static func decide(
     _ asked: AskedRequest, keyHash: [UInt8]?, state: inout PartitionState, context: DecisionContext,
-    anew: (BuildKind, inout PartitionState) -> Decision
+    anew: (BuildKind, AskedRequest, inout PartitionState) -> Decision
   ) -> Decision {
-    let build: BuildKind
     switch KeyAdmission.judge(keyHash, of: asked.app, snapshot: context.snapshot) {
     case .refused(.unknownKey, _) where context.freshness == .incomplete:
       return Decision(outcome: .noAd(.serverFailure, .keyNotYetKnown), reason: .keyNotYetKnown)
     case .refused(let reason, let detail): return Decision(outcome: .refused(reason, detail: detail), reason: reason)
-    case .admitted(let admitted): build = admitted
+    case .admitted(let build):
+      var asked = asked
+      // A1: which build it is, the key says.
+      asked.placement = state.placements.counted(
+        asked.placement, of: asked.app, isTest: build != .distribution, at: asked.moment(now: context.now))
+      var decision = decide(asked, build: build, state: &state, context: context, anew: anew)
+      decision.placement = asked.placement
+      return decision
     }
-    // A1: which build it is, the key says.
+  }
+
+  /// The same for requests with their app's key.
+  private static func decide(
+    _ asked: AskedRequest, build: BuildKind, state: inout PartitionState, context: DecisionContext,
+    anew: (BuildKind, AskedRequest, inout PartitionState) -> Decision
+  ) -> Decision {
     let isTest = build != .distribution
     let key = RequestKey(requestID: asked.requestID, client: asked.clientHash, isTest: isTest)
     let moment = asked.moment(now: context.now)
@@ -65,6 +78,9 @@ package enum RequestDecision {
       let outcome = DecisionOutcome.duplicate(of: earlier, isAnswered: context.now <= asked.deadline)
       return Decision(outcome: outcome, reason: .duplicate, isTest: isTest)
     }
+    // Whatever becomes of it, it counts for its app (M1).
+    let isBeyondCap =
+      !isTest && !state.requests.count(asked.app, at: moment, maximum: context.appRequestsMaximum)
     guard context.now <= asked.deadline else {
       return Decision(outcome: .expiredDeadline, reason: .deadlinePassed, isTest: isTest)
     }
@@ -72,7 +88,10 @@ package enum RequestDecision {
       let outcome = DecisionOutcome.noAd(.serverFailure, .catalogIncomplete)
       return Decision(outcome: outcome, reason: .catalogIncomplete, isTest: isTest)
     }
-    let decision = anew(build, &state)
+    let decision =
+      isBeyondCap
+      ? Decision(outcome: .noAd(.loadingThrottled, .tooManyOfApp), reason: .tooManyOfApp)
+      : anew(build, asked, &state)
     if decision.reason.isRemembered, let answer = decision.answer { state.recent.note(answer, for: key, at: moment) }
     return decision
   }
@@ -99,7 +118,7 @@ package enum RequestDecision {
     }
 
     switch state.throttle.admit(
-      client: facts.asked.clientHash, placement: request.placement, isInterstitial: request.isInterstitial,
+      client: facts.asked.clientHash, placement: facts.placement, isInterstitial: request.isInterstitial,
       now: facts.asked.moment(now: context.now))
     {
     case .tooSoon: return facts.noAd(.tooSoon)
@@ -155,6 +174,8 @@ struct Facts {
   let request: AdRequest
   let asked: AskedRequest
   let isTest: Bool
+  /// What the request's placement counts as.
+  var placement: PlacementID { asked.placement ?? request.placement }
   /// Nil until the request's sizes are resolved.
   var currentSize: AdSize?
 

@@ -15,6 +15,8 @@ package struct SelectionDecider: PartitionDecider {
   /// Makes serve ids that nobody can guess.
   private var random: any RandomNumberGenerator
   private var answers = AnswerMaker()
+  private var keyless = KeylessLimit()
+  private var forwardLimit = ForwardLimit()
   package private(set) var state: PartitionState
 
   /// - Parameter memory: what the partitions of a process share.
@@ -35,10 +37,12 @@ package struct SelectionDecider: PartitionDecider {
   ) -> BatchDecision<SelectionEffects> {
     var batch = BatchDecision(
       outcomes: Array(repeating: Outcome.noted, count: records.count), effects: SelectionEffects())
+    forwardLimit.begin()
     let view = catalog.view(at: context.now)
     var decisionContext = DecisionContext(
       snapshot: view.snapshot, freshness: view.freshness, now: context.now, seed: settings.seed,
       serveIDRandom: (high: 0, low: 0), windows: settings.windows)
+    decisionContext.appRequestsMaximum = settings.appRequestsPerHour.part(of: context.partitionCount)
     for (index, record) in records.enumerated() {
       switch record.event {
       case .rejected(let rejection): batch.reject(index, rejection.reason, rejection.detail)
@@ -63,12 +67,15 @@ package struct SelectionDecider: PartitionDecider {
     _ incoming: IncomingRequest, at index: Int, arrival: Timestamp, decisionContext: DecisionContext,
     context: BatchContext, into batch: inout BatchDecision<SelectionEffects>
   ) {
-    if let partition = otherPartition(of: incoming, arrival: arrival, context: context) {
+    if let partition = otherPartition(of: incoming, arrival: arrival, context: context),
+      KeyAdmission.judge(incoming.appKeyHash, of: incoming.reply.app, snapshot: decisionContext.snapshot).isAdmitted
+    {
       forward(incoming, at: index, to: partition, context: context, into: &batch)
       return
     }
     let address = incoming.reply
-    let request = incoming.with(address.mistake(partitionCount: context.partitionCount))
+    let request = withoutMinor(incoming, arrival: arrival, decisionContext).with(
+      address.mistake(partitionCount: context.partitionCount))
     if case .mistaken(_, let rejection) = request.content {
       batch.reject(index, rejection.reason, rejection.detail)
     } else if context.isRefused {
@@ -79,9 +86,17 @@ package struct SelectionDecider: PartitionDecider {
       send(answer, to: address, decisionContext, context, into: &batch)
       return
     }
-    let asked = request.asked(partition: context.partition, arrival: arrival)
+    var asked = request.asked(partition: context.partition, arrival: arrival)
     let decision = RequestDecision.decide(request, asked: asked, state: &state, context: decisionContext)
     if case .sound = request.content { batch.outcomes[index] = Outcome(decision.outcome) }
+    if decision.reason.isWithoutAppKey {
+      guard keyless.admit(decisionContext.snapshot.apps[asked.app]?.id, now: context.now) else {
+        batch.effects.keylessBeyondLimit += 1
+        return
+      }
+    } else {
+      asked.placement = decision.placement
+    }
     if let answer = decision.answer { send(answer, to: address, decisionContext, context, into: &batch) }
     guard decision.reason != .duplicate else { return }
     let random = decisionContext.serveIDRandom
@@ -90,6 +105,17 @@ package struct SelectionDecider: PartitionDecider {
       id: id, asked: asked, decision: decision, outcome: batch.outcomes[index],
       place: Int32(truncatingIfNeeded: index))
     batch.effects.add(decided)
+  }
+
+  /// Of an app for users under 17, or of which nobody has said so yet, nothing is taken that is its user's (A4, A8). It is
+  /// decided where its client id put it.
+  private func withoutMinor(
+    _ incoming: IncomingRequest, arrival: Timestamp, _ context: DecisionContext
+  ) -> IncomingRequest {
+    guard let app = context.snapshot.apps[incoming.app], app.isUnder17 != false else { return incoming }
+    return incoming.withoutUser(
+      sessionHash: crypto.clients.hash(
+        app: incoming.app, clientID: "", sessionID: incoming.legible.sessionID, now: arrival))
   }
 
   /// The partition that must decide the request where it is not this one. One that was forwarded here under our mark is
@@ -108,10 +134,15 @@ package struct SelectionDecider: PartitionDecider {
     return isForwarded ? nil : partition
   }
 
-  private func forward(
+  /// What has no key of its app is of no client either, and is refused where it lies.
+  private mutating func forward(
     _ incoming: IncomingRequest, at index: Int, to partition: Int32, context: BatchContext,
     into batch: inout BatchDecision<SelectionEffects>
   ) {
+    guard forwardLimit.admit(incoming.reply.requestID) else {
+      batch.reject(index, .forwardedTooOften, "the request belongs to partition \(partition)")
+      return
+    }
     let mark = incoming.payload.withUnsafeBytes {
       crypto.forwarding.mark(payload: $0, partition: partition, now: context.now)
     }

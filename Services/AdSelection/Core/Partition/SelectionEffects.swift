@@ -9,6 +9,9 @@ package struct SelectionEffects: Sendable {
   /// What each allotment that was sold from has used after this batch.
   package var used: [UInt64: AllotmentUse] = [:]
   package var closed: [ClosedAllotment] = []
+  /// Requests without their app's key beyond what is answered and kept of them (``KeylessLimit``): nothing is stored but
+  /// how many they are, with the batch.
+  package var keylessBeyondLimit: Int64 = 0
 
   package init() {}
 

@@ -32,6 +32,7 @@ struct ImpressionAudit {
     var seen = Set<Seen>()
     var accepted: [Accepted] = []
     var counted = 0
+    var forwards = ForwardAudit()
     var rejected: [RejectedOffset: UInt8] = [:]
     for batch in row.batches {
       let incarnation = batch.incarnations[0]
@@ -47,7 +48,10 @@ struct ImpressionAudit {
           world.fail("\(logID): nobody knows the record at \(offset)")
           continue
         }
-        let expected = expect(event, arrival: arrival, partition: partition, count: batch.partitionCount, seen: seen)
+        var expected = expect(event, arrival: arrival, partition: partition, count: batch.partitionCount, seen: seen)
+        if expected.outcome == 3, let key = expected.key {
+          expected.outcome = forwards.due(key.serveID, kind: key.kind, found: outcome, in: world)
+        }
         if expected.outcome != outcome {
           world.fail(
             "\(logID): offset \(offset) has outcome \(outcome), \(expected.outcome) was due at \(arrival): \(event.summary)"
@@ -136,25 +140,31 @@ struct ImpressionAudit {
     case .garbage(let reason): return (reason, 0, nil)
     case .forged: return (74, 0, nil)
     case .unknownKey: return (75, 0, nil)
+    case .stolen: return (88, 0, nil)
     case .sound: break
     }
-    if case .failure(let id, let error) = event.content {
+    if case .failure(let id, let error, let key) = event.content {
       if abs(arrival - id.timestamp.milliseconds) > 26 * 3_600_000 { return (70, 0, nil) }
+      // A1: it counts only with its app's key.
+      if key == .unknown {
+        world.coverage.note(.failureWithoutKey)
+        return (86, 0, nil)
+      }
       let key = Seen(serveID: id, kind: 100 + error.rawValue)
       return (seen.contains(key) ? 2 : 1, arrival, key)
     }
     guard let terms = event.terms, case .impression(let kind, _) = event.content else { return (0, 0, nil) }
+    // B8: seen sooner after the answer than it can have been, whatever else is told of that ad.
+    let isImpossible = kind == .viewed && event.age.map { $0 < Devices.viewTime } ?? false
+    let key = Seen(serveID: terms.serveID, kind: isImpossible ? 5 : kind.rawValue)
     if terms.partition != partition {
-      return ((0..<count).contains(terms.partition) ? 3 : 80, 0, nil)
+      return ((0..<count).contains(terms.partition) ? 3 : 80, 0, key)
     }
     let time: Int64
     switch event.judgedTime(arrival: arrival, lastAfterIssue: Devices.tokenLife) {
     case .rejected(let reason): return (reason, 0, nil)
     case .at(let found): time = found
     }
-    // B8: seen sooner after the answer than it can have been, whatever else is told of that ad.
-    let isImpossible = kind == .viewed && event.age.map { $0 < Devices.viewTime } ?? false
-    let key = Seen(serveID: terms.serveID, kind: isImpossible ? 5 : kind.rawValue)
     if seen.contains(key) { return (2, 0, nil) }
     if kind == .viewed, !isImpossible, Devices.isRefused(terms) { return (82, 0, nil) }
     return (isImpossible ? 8 : 1, time, key)

@@ -9,6 +9,8 @@ struct DeviceEvent {
     case sound
     case forged
     case unknownKey
+    /// Told by another than the client that got the ad.
+    case stolen
     /// Not a message at all, and the number of the reason.
     case garbage(reason: UInt8)
   }
@@ -17,14 +19,24 @@ struct DeviceEvent {
     case impression(ImpressionEvent.Kind, AdError?)
     /// A tap: what it was, how long its action had lasted, whether the user left the application.
     case click(TapKind, Int64, Bool)
-    /// A failure without an ad, by request id.
-    case failure(UUIDv7, AdError)
+    /// A failure without an ad, by request id, and with which key.
+    case failure(UUIDv7, AdError, Request.Key)
     case request(Request)
   }
 
   /// What an app asks for, as far as it differs from one to the other.
   struct Request: Hashable {
-    enum Key: Hashable { case live, test, unknown }
+    enum Key: Hashable {
+      case live, test, unknown
+
+      var text: String {
+        switch self {
+        case .live: CatalogPlan.liveKey
+        case .test: CatalogPlan.testKey
+        case .unknown: "no-key"
+        }
+      }
+    }
     enum Reply: Hashable { case sound, otherTopic, absurdPartition }
 
     var id: UUIDv7

@@ -26,13 +26,15 @@ struct ImpressionTables: SimulatedTables {
 
   let windows: Windows
   let idsMaximum: Int
+  let keys: [AppKey]
   private(set) var impressions: [ServeID: Row] = [:]
   private(set) var bySequence: [Int32: [Row]] = [:]
   private(set) var deliveries: [DeliveryKey: ImpressionEffects.Delivery] = [:]
   private(set) var failures: Set<FailureKey> = []
   var counts = SimulatedCounts<ImpressionMinuteKey, Int64> { $0 += $1 }
 
-  init(windows: Windows, idsMaximum: Int) {
+  init(windows: Windows, idsMaximum: Int, keys: [AppKey]) {
+    self.keys = keys
     self.windows = windows
     self.idsMaximum = idsMaximum
   }
@@ -41,15 +43,16 @@ struct ImpressionTables: SimulatedTables {
     ImpressionDecider(windows: windows, now: now, memory: ImpressionMemory(bytesMaximum: 64 * idsMaximum))
   }
 
-  func lookUp(_ query: ImpressionIDs, partition: Int32) -> ImpressionIDs {
-    var known = ImpressionIDs()
-    known.impressions = query.impressions.filter { impressions[$0] != nil }
-    for (kind, ids) in query.deliveries {
-      known.deliveries[kind] = ids.filter { deliveries[DeliveryKey(kind: kind, serveID: $0)] != nil }
+  func lookUp(_ query: ImpressionQuery, partition: Int32) -> ImpressionKnowledge {
+    var known = ImpressionKnowledge()
+    known.ids.impressions = query.ids.impressions.filter { impressions[$0] != nil }
+    for (kind, ids) in query.ids.deliveries {
+      known.ids.deliveries[kind] = ids.filter { deliveries[DeliveryKey(kind: kind, serveID: $0)] != nil }
     }
-    for (error, ids) in query.failures {
-      known.failures[error] = ids.filter { failures.contains(FailureKey(requestID: $0, error: error)) }
+    for (error, ids) in query.ids.failures {
+      known.ids.failures[error] = ids.filter { failures.contains(FailureKey(requestID: $0, error: error)) }
     }
+    for key in keys where query.keys.contains(key.keyHash) { known.keys[key.keyHash] = key }
     return known
   }
 
@@ -93,16 +96,15 @@ struct ImpressionTables: SimulatedTables {
 
   private mutating func count(_ batch: CommitBatch<ImpressionTracking>) {
     let effects = batch.effects
-    let keys =
-      effects.impressions.map {
-        Self.key(.viewed, nil, $0.accepted.terms, $0.accepted.eventTime)
-      } + effects.deliveries.map { Self.key($0.kind, $0.error, $0.terms, $0.eventTime) }
-      + effects.failures.map { row in
-        ImpressionMinuteKey(
-          minute: row.arrival.milliseconds / 60_000, kind: .failed, error: row.failure.error, app: row.failure.app,
-          served: nil, placement: row.failure.placement, isTest: false)
-      }
-    counts.commit(keys.map { ($0, 1) }, partition: batch.partition, batch: batch.number)
+    let liveKey = keys[0].keyHash
+    var counted = effects.impressions.map { Self.key(.viewed, nil, $0.accepted.terms, $0.accepted.eventTime) }
+    counted += effects.deliveries.map { Self.key($0.kind, $0.error, $0.terms, $0.eventTime) }
+    counted += effects.failures.map { row in
+      ImpressionMinuteKey(
+        minute: row.arrival.milliseconds / 60_000, kind: .failed, error: row.failure.error, app: row.failure.app,
+        served: nil, placement: nil, isTest: row.failure.keyHash != liveKey)
+    }
+    counts.commit(counted.map { ($0, 1) }, partition: batch.partition, batch: batch.number)
   }
 
   private static func key(

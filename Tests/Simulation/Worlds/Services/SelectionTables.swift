@@ -29,16 +29,21 @@ struct SelectionTables: SimulatedTables {
     var ordinal: Int64
   }
 
-  let settings = SelectionSettings()
+  let settings: SelectionSettings
   let ring: KeyRing
   let sabotage: Sabotage?
   private(set) var decisions: [Int32: [Row]] = [:]
   private(set) var served: [ServeID: DecidedRequest] = [:]
   private(set) var allotments: [UInt64: Allotment] = [:]
   var counts = SimulatedCounts<SelectionCountKey, Int64> { $0 += $1 }
+  /// Requests without a key that have no row, by partition.
+  private(set) var beyondLimit: [Int32: Int64] = [:]
   private var ordinals: Set<Ordinal> = []
 
-  init(ring: KeyRing, sabotage: Sabotage?) {
+  init(ring: KeyRing, appRequestsPerHour: Int64, sabotage: Sabotage?) {
+    var settings = SelectionSettings()
+    settings.appRequestsPerHour = appRequestsPerHour
+    self.settings = settings
     self.ring = ring
     self.sabotage = sabotage
   }
@@ -58,6 +63,10 @@ struct SelectionTables: SimulatedTables {
     stored.decisions = rows.suffix(4_000).compactMap(StoredDecision.init)
     for decided in rows where decided.decision.reason.countsForTestSequence {
       stored.testRequests[decided.asked.clientHash, default: 0] += 1
+    }
+    for decided in rows where !decided.decision.isTest && !decided.decision.reason.isWithoutAppKey {
+      let moment = decided.asked.moment(now: decided.id.timestamp)
+      stored.appRequests[AppRequests.Key(app: decided.asked.app, at: moment), default: 0] += 1
     }
     return SelectionDecider(
       stored: stored, catalog: catalog.source, settings: settings, crypto: crypto,
@@ -98,6 +107,7 @@ struct SelectionTables: SimulatedTables {
       decisions[batch.partition, default: []].append(Row(batch: batch.number, decided: decided))
       if decided.serve != nil { served[decided.id] = decided }
     }
+    beyondLimit[batch.partition, default: 0] += effects.keylessBeyondLimit
     counts.commit(effects.decisions.map { ($0.countKey, 1) }, partition: batch.partition, batch: batch.number)
     for opened in effects.opened {
       allotments[opened.row.allotment] = Allotment(
