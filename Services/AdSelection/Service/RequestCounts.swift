@@ -6,30 +6,33 @@ internal import Runtime
 
 /// Counts of apps' requests per minute, as rows: from memory, or from the decisions of their batches.
 enum RequestCounts {
-  private static let names = [
-    "partition", "minute", "reason", "app", "placement", "campaign", "ad", "country", "device", "size", "is_test",
-    "injected_error", "requests", "fills",
-  ]
-  private static let columns = TableColumns("ad_selection.minute_count", names)
+  private static let columns = CountColumns(
+    "ad_selection",
+    [
+      "is_test": PostgresType.bool, "reason": PostgresType.int2, "injected_error": PostgresType.int2,
+      "app": PostgresType.text, "campaign": PostgresType.text, "ad": PostgresType.text,
+      "placement": PostgresType.text, "country": PostgresType.text, "device": PostgresType.int2,
+      "size": PostgresType.int2, "requests": PostgresType.int8, "fills": PostgresType.int8,
+    ])
 
   static func rows(_ counts: [SelectionCountKey: Int64], partition: Int32) -> TableRows {
-    let rows = TableRows(columns, capacity: counts.count * 192)
+    let rows = TableRows(columns.table, capacity: counts.count * 192)
     let buffer = rows.buffer
     for (key, requests) in counts {
       guard case .ofApp(let key) = key else { continue }
       rows.begin()
       buffer.append(int32: partition)
       buffer.append(timestampMicroseconds: key.minute.milliseconds &* 1_000)
+      buffer.append(bool: key.isTest)
       buffer.append(int16: Int16(key.reason.rawValue))
+      buffer.append(int16: key.injectedError.map { Int16($0.rawValue) } ?? -1)
       buffer.append(key.app)
-      buffer.append(text: key.placement?.text ?? "")
       buffer.append(text: key.campaign?.text ?? "")
       buffer.append(text: key.ad?.text ?? "")
+      buffer.append(text: key.placement?.text ?? "")
       buffer.append(text: key.country?.description ?? "unknown")
       buffer.append(int16: Int16(key.device?.rawValue ?? 0))
       buffer.append(int16: Int16(key.size?.rawValue ?? 0))
-      buffer.append(bool: key.isTest)
-      buffer.append(int16: key.injectedError.map { Int16($0.rawValue) } ?? -1)
       buffer.append(int64: requests)
       buffer.append(int64: key.reason.isFill ? requests : 0)
     }
@@ -37,7 +40,7 @@ enum RequestCounts {
   }
 
   static let countAgain = """
-    INSERT INTO ad_selection.minute_count (\(names.joined(separator: ", ")))
+    INSERT INTO ad_selection.minute_count (\(columns.list))
     \(SequenceBatches.counting("ad_selection")), request AS (
       SELECT date_bin('1 minute', arrival, 'epoch') AS minute, reason, app, placement, coalesce(campaign, '') AS campaign,
         coalesce(ad, '') AS ad, coalesce(nullif(country, ''), 'unknown') AS country, device,
@@ -47,7 +50,7 @@ enum RequestCounts {
       FROM ad_selection.decision, counting
       WHERE NOT ad_selection.is_without_app_key(reason) AND \(SequenceBatches.counted)
     )
-    SELECT $1, minute, reason, app, placement, campaign, ad, country, device, size, is_test, injected_error, count(*),
+    SELECT $1, minute, is_test, reason, injected_error, app, campaign, ad, placement, country, device, size, count(*),
       sum(fills)
     FROM request
     GROUP BY minute, reason, app, placement, campaign, ad, country, device, size, is_test, injected_error

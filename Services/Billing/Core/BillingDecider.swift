@@ -27,14 +27,19 @@ package struct BillingDecider: PartitionDecider {
   private var asked: [AllotmentAsk] = []
   private var askedAt = (partition: Int32(0), time: Timestamp(milliseconds: .min))
   private var refused: RefusedAsks
+  private var hours: AppHours
 
   /// - Parameters:
   ///   - open: every allotment of the partition that has not ended, as the tables say.
   ///   - waiting: where events of the partition wait for budget, as the tables say.
-  package init(settings: BillingSettings, open: [OpenAllotment], waiting: Set<BudgetKey>) {
+  ///   - hours: what came of each app's last hours, as the tables say.
+  package init(
+    settings: BillingSettings, open: [OpenAllotment], waiting: Set<BudgetKey>, hours: [AppHour: AppHourCount] = [:]
+  ) {
     self.settings = settings
     self.open = OpenAllotments(open)
     self.waiting = waiting
+    self.hours = AppHours(hours)
     refused = RefusedAsks(waits: settings.askAgainMilliseconds)
   }
 
@@ -52,8 +57,8 @@ package struct BillingDecider: PartitionDecider {
       outcomes: Array(repeating: .noted, count: records.count),
       effects: BillingEffects(settings: settings, partitionCount: context.partitionCount))
     for (index, record) in records.enumerated() {
-      if context.isRefused {
-        putAside(record, at: index, into: &decision)
+      if let refusal = context.refusal {
+        putAside(record, at: index, refusal: refusal, into: &decision)
         continue
       }
       switch record.event {
@@ -113,12 +118,19 @@ package struct BillingDecider: PartitionDecider {
     // Test traffic is never billed (A2): its sequence is taken, and nothing else is written (I8).
     if event.terms.isTest { return .accepted }
     guard let share = RevenueShare(basisPoints: event.terms.shareBasisPoints), event.price.value >= 0 else {
-      effects.suspended.append(.init(event: event, sequence: sequence))
+      effects.suspended.append(
+        .init(event: event, sequence: sequence, reason: "its price or its share cannot be"))
       return .suspense
     }
     if event.verdict != .billable {
       effects.charges.append(.init(event: event, fate: .free(event.verdict)))
       return .free(event.verdict)
+    }
+    let hold = hours.count(
+      event, caps: settings.caps, partitionCount: context.partitionCount, into: &effects.appHours)
+    if let hold, event.price != .zero {
+      effects.held.append(.init(event: event, reason: hold))
+      return .held
     }
     effects.count(event)
     let payer = open.charge(event)
@@ -150,12 +162,13 @@ package struct BillingDecider: PartitionDecider {
 
   /// The database refuses this record: an event goes into suspense, anything else is left out.
   private func putAside(
-    _ record: InputRecord<BillingInput>, at index: Int, into decision: inout BatchDecision<BillingEffects>
+    _ record: InputRecord<BillingInput>, at index: Int, refusal: String,
+    into decision: inout BatchDecision<BillingEffects>
   ) {
     switch record.event {
     case .event(let event):
       decision.outcomes[index] = .suspense
-      decision.effects.suspended.append(.init(event: event, sequence: record.mark.sequence))
+      decision.effects.suspended.append(.init(event: event, sequence: record.mark.sequence, reason: refusal))
     case .rejected:
       decision.reject(index, .refusedByDatabase, "the database refused this record")
     case .ask, .report, .watermark:

@@ -16,6 +16,10 @@ package struct BillingEffects: Sendable {
   /// What was seen and clicked, for the click rates of later grants.
   package var clickCounts: [CountedAd: ClickCount] = [:]
   package var suspended: [Suspended] = []
+  /// Events beyond a cap of their app's hour.
+  package var held: [Held] = []
+  /// What apps' hours gain, what is held included.
+  package var appHours: [AppHour: AppHourCount] = [:]
   /// Of what is charged already; what draws come to, the database adds.
   package var journal = Journal()
   package var settings: BillingSettings
@@ -79,10 +83,18 @@ package struct BillingEffects: Sendable {
     package var clickRates: ClickRateBounds
   }
 
-  /// An event that the database refused as a charge.
+  /// An event that is not billed before a person has looked at it (B8).
+  package struct Held: Hashable, Sendable {
+    package var event: AcceptedEvent
+    package var reason: HoldReason
+  }
+
+  /// An event that could not be charged: the database refused it, or its terms cannot be.
   package struct Suspended: Hashable, Sendable {
     package var event: AcceptedEvent
     package var sequence: Int64
+    /// Why, for the person who settles it.
+    package var reason: String
   }
 }
 

@@ -6,6 +6,7 @@ package struct BillingSettings: Hashable, Sendable {
   package static let readyMaximum: Int32 = 5_000
 
   package var windows: Windows
+  package var caps = TrafficCaps()
   /// How long an allotment serves while all partitions together hold little of the free budget.
   package var quietServeMilliseconds: Int64 = 3_600_000
   /// How long it serves otherwise.

@@ -76,6 +76,7 @@ enum AllotmentKeys {
 
   static let declarations =
     [quiet, usual, scarce, endMargin, scarceClicks].map(\.declaration) + ClickRateSettings.declarations
+    + CapKeys.declarations
 
   static func settings(reader: inout ConfigurationReader) -> BillingSettings {
     var settings = BillingSettings(windows: WindowSettings.windows(reader: &reader))
@@ -84,6 +85,7 @@ enum AllotmentKeys {
     settings.scarceServeMilliseconds = Int64(reader.value(scarce))
     settings.endMarginMilliseconds = Int64(reader.value(endMargin))
     settings.scarceClicks = Int64(reader.value(scarceClicks))
+    settings.caps = CapKeys.caps(reader: &reader)
     settings.prior = ClickRateSettings.prior(reader: &reader)
     return settings
   }

@@ -27,7 +27,9 @@ struct BillingTables: ServiceTables {
   ) throws(PostgresError) -> BillingDecider {
     BillingDecider(
       settings: settings, open: try connection.run(ReadOpenAllotments(partition: partition)),
-      waiting: Set(try connection.run(ReadWaitingBudgets(partition: partition))))
+      waiting: Set(try connection.run(ReadWaitingBudgets(partition: partition))),
+      hours: Dictionary(
+        try connection.run(ReadAppHours(partition: partition)).map { ($0.key, $0.count) }, uniquingKeysWith: { $1 }))
   }
 
   /// The catalogue is in memory; what it says is in the tables already.
@@ -44,7 +46,7 @@ struct BillingTables: ServiceTables {
   }
 
   func rows(_ batch: CommitBatch<BillingService>, terms: TermsBook) -> [TableRows] {
-    [ChargeRows.rows(batch, terms: terms)]
+    [ChargeRows.rows(batch, terms: terms), HeldRows.rows(batch, terms: terms)]
   }
 
   func finish(
@@ -59,6 +61,9 @@ struct BillingTables: ServiceTables {
           partition: batch.partition, counts: batch.effects.clickCounts,
           rememberedImpressions: settings.rememberedImpressions))
     }
+    if !batch.effects.appHours.isEmpty {
+      statements.send(AddAppHours(partition: batch.partition, counts: batch.effects.appHours))
+    }
     let settle = Settle(batch, terms: terms)
     let ticket = settle.isNeeded ? statements.send(settle) : nil
     let partition = batch.partition
@@ -70,7 +75,7 @@ struct BillingTables: ServiceTables {
           "an accepted event could not be charged and is in suspense",
           [
             "partition": .init(Int(partition)), "serve_id": .init(event.event.terms.serveID.description),
-            "sequence": .init(Int(event.sequence)),
+            "sequence": .init(Int(event.sequence)), "reason": .text(event.reason),
           ])
       }
       return CommitResult(messages: messages)

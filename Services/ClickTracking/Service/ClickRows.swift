@@ -63,17 +63,16 @@ enum ParkedRows {
 enum KnownImpressionRows {
   static let columns = TableColumns(
     "click_tracking.impression",
-    ["serve_id", "shown_at", "partition", "batch_number"])
+    ["serve_id", "shown_at", "partition"])
 
   static func rows(_ batch: CommitBatch<ClickTracking>) -> TableRows {
-    let rows = TableRows(columns, capacity: batch.effects.impressions.count * 56)
+    let rows = TableRows(columns, capacity: batch.effects.impressions.count * 48)
     let buffer = rows.buffer
     for impression in batch.effects.impressions {
       rows.begin()
       buffer.append(impression.serveID)
       buffer.append(impression.shownAt)
       buffer.append(batch.partition)
-      buffer.append(batch.number)
     }
     return rows
   }

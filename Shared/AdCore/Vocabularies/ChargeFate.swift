@@ -11,6 +11,12 @@ package enum ChargeFate: Hashable, Sendable {
   /// No budget is free, but allotments that have not ended may still return some: it waits, in its order, until that is
   /// known (B4).
   case waiting
+  /// No budget was left, and the network has borne as much for its app's day as it does: nobody pays, nobody is paid.
+  case unpaid
+  /// Beyond one of its app's caps: it waits for a person (only in `billing.held`).
+  case held
+  /// It was held, and a person has voided it: nobody pays, nobody is paid.
+  case voided
   /// A click that costs nothing, and why: 16 and the number of its verdict.
   case free(ClickVerdict)
 }
@@ -19,7 +25,9 @@ extension ChargeFate: Vocabulary {
   package static let vocabulary = "charge_fate"
   package static let allCases = plain + ClickVerdict.free.map(ChargeFate.free)
   /// In the order of their numbers.
-  private static let plain: [ChargeFate] = [.drawing, .charged, .unfunded, .late, .waiting]
+  private static let plain: [ChargeFate] = [
+    .drawing, .charged, .unfunded, .late, .waiting, .unpaid, .held, .voided,
+  ]
   private static let firstFree: UInt8 = 16
 
   package init?(rawValue: UInt8) {
@@ -34,6 +42,9 @@ extension ChargeFate: Vocabulary {
     case .unfunded: 2
     case .late: 3
     case .waiting: 4
+    case .unpaid: 5
+    case .held: 6
+    case .voided: 7
     case .free(let verdict): ChargeFate.firstFree + verdict.rawValue
     }
   }
@@ -46,7 +57,8 @@ extension ChargeFate: Vocabulary {
     switch self {
     case .drawing: nil
     case .charged: "B1"
-    case .unfunded, .late, .waiting: "B4"
+    case .unfunded, .late, .waiting, .unpaid: "B4"
+    case .held, .voided: "B8"
     case .free(let verdict): verdict.rule
     }
   }
@@ -58,6 +70,10 @@ extension ChargeFate: Vocabulary {
     case .unfunded: "no budget could pay it, so the network bears it"
     case .late: "it came after its allotment's end and found no free budget: nobody pays, nobody is paid"
     case .waiting: "it waits for what budget comes back"
+    case .unpaid:
+      "no budget could pay it, and the network has borne as much for its app's day as it does: nobody is paid"
+    case .held: "it is beyond one of its app's caps, and waits for a person"
+    case .voided: "it was held, and a person has voided it: nobody pays, nobody is paid"
     case .free(let verdict): verdict.meaning
     }
   }

@@ -25,6 +25,8 @@ package struct Outcome: RawRepresentable, Hashable, Sendable {
   package static let suspense = Outcome(rawValue: 7)
   /// Understood, and it cannot be true: recorded and counted, without any effect (B8).
   package static let impossible = Outcome(rawValue: 8)
+  /// Beyond one of its app's caps (B8): a person releases or voids it (billing).
+  package static let held = Outcome(rawValue: 9)
   /// The request came after its deadline: no auction.
   package static let pastDeadline = Outcome(rawValue: 48)
 
@@ -64,6 +66,7 @@ extension Outcome: Vocabulary {
     .noted: ("noted", "a watermark, an ask or another message without an effect of its own"),
     .suspense: ("suspense", "the database refused it; it was put aside with an alarm"),
     .impossible: ("impossible", "it cannot be true: recorded and counted, without any effect"),
+    .held: ("held", "it is beyond one of its app's caps: a person releases or voids it"),
     .pastDeadline: ("pastDeadline", "the request came after its deadline: no auction"),
   ]
 

@@ -83,18 +83,21 @@ $function$;
 
 -- Removes the terms that no row can name any more: those of serves from before all days that still have tables, but for what
 -- waits apart from the days. Says how many went.
-CREATE OR REPLACE FUNCTION public.forget_terms(service text) RETURNS bigint LANGUAGE plpgsql AS $function$
+CREATE OR REPLACE FUNCTION public.forget_terms(service text) RETURNS bigint LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   oldest date;
   -- Whose rows go when they are decided, however old.
-  waiting text := CASE service WHEN 'click_tracking' THEN 'parked_row' WHEN 'billing' THEN 'waiting_row' END;
+  waiting text := CASE service WHEN 'click_tracking' THEN 'SELECT terms FROM click_tracking.parked_row'
+    WHEN 'billing' THEN 'SELECT terms FROM billing.waiting_row UNION ALL SELECT terms FROM billing.held_row' END;
   gone bigint;
 BEGIN
+  PERFORM public.hold_service(service);
   SELECT min(to_date(right(day.relname, 8), 'YYYYMMDD')) INTO oldest
   FROM pg_inherits i JOIN pg_class parent ON parent.oid = i.inhparent JOIN pg_class day ON day.oid = i.inhrelid
   WHERE parent.relnamespace = service::regnamespace AND parent.relname LIKE '%\_row';
   EXECUTE format('DELETE FROM %I.terms WHERE last_day < $1', service)
-    || CASE WHEN waiting IS NULL THEN '' ELSE format(' AND name NOT IN (SELECT terms FROM %I.%I)', service, waiting) END
+    || CASE WHEN waiting IS NULL THEN '' ELSE format(' AND name NOT IN (%s)', waiting) END
     USING oldest;
   GET DIAGNOSTICS gone = ROW_COUNT;
   IF service = 'ad_selection' THEN DELETE FROM ad_selection.creative WHERE last_day < oldest; END IF;
@@ -123,8 +126,8 @@ FROM impression_tracking.impression_row AS stored LEFT JOIN impression_tracking.
 COMMENT ON VIEW impression_tracking.impression IS 'Accepted impressions with their terms.';
 
 CREATE OR REPLACE VIEW impression_tracking.delivery AS
-SELECT serve_id, kind, error, partition, batch_number, event_time, app, campaign, ad, placement, country, size, device,
-  stored.is_test
+SELECT serve_id, kind, nullif(error, (-1)::smallint) AS error, partition, batch_number, event_time, app, campaign, ad, placement,
+  country, size, device, stored.is_test
 FROM impression_tracking.delivery_row AS stored LEFT JOIN impression_tracking.terms ON name = stored.terms;
 COMMENT ON VIEW impression_tracking.delivery IS 'Rendered, unloaded and failed ads with their names.';
 

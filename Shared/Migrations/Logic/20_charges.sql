@@ -45,4 +45,13 @@ SELECT serve_id, kind, id_hash, partition, batch_number, event_time, vocabulary.
   NULL::bigint AS draw_version, share_basis_points, app, developer, stored.advertiser, stored.campaign, ad, placement, country,
   device, size, stored.currency
 FROM billing.waiting_row AS stored LEFT JOIN billing.terms AS t ON t.name = stored.terms;
+CREATE OR REPLACE VIEW billing.held AS
+SELECT serve_id, kind, id_hash, partition, batch_number, event_time, vocabulary.charge_fate('held') AS fate, price, amount,
+  developer_amount, network_amount, allotment, budget_day, NULL::bigint AS draw_version, share_basis_points, t.app, developer,
+  advertiser, campaign, ad, placement, country, device, size, currency, hour, reason
+FROM billing.held_row AS stored LEFT JOIN billing.terms AS t ON t.name = stored.terms
+  CROSS JOIN LATERAL billing.amounts(kind, vocabulary.charge_fate('held'), impression_price, click_price, share_basis_points);
+COMMENT ON VIEW billing.held IS
+  'Accepted events beyond a cap of their app''s hour (B8), as billing.charge will show them once a person has decided.';
+
 COMMENT ON VIEW billing.waiting IS 'Accepted events that wait for budget, as billing.charge will show them.';

@@ -6,8 +6,10 @@ CREATE OR REPLACE FUNCTION billing.settle(
   batch billing.settle_batch, limits billing.settle_limits,
   accounts billing.settle_account[], campaigns billing.settle_campaign[], days billing.settle_day[],
   charges billing.settle_charge[], returned billing.settle_return[], draws billing.settle_draw[],
-  asks billing.settle_ask[], postings billing.settle_posting[]
-) RETURNS SETOF billing.allotment LANGUAGE plpgsql AS $function$
+  asks billing.settle_ask[], postings billing.settle_posting[],
+  -- What the network bears at most of one app's day in this partition; NULL for anything.
+  unfunded_cap bigint DEFAULT NULL
+) RETURNS SETOF billing.allotment LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   settlement billing.settlement;
 BEGIN
@@ -16,6 +18,7 @@ BEGIN
   settlement := billing.return_allotments(settlement, batch, returned);
   settlement := billing.settle_waiting(settlement, batch, limits.ready_maximum);
   settlement := billing.settle_draws(settlement, draws);
+  settlement := billing.cap_unfunded(settlement, batch, draws, unfunded_cap);
   settlement.next_sequence := batch.next_sequence;
   settlement := billing.grant_allotments(settlement, batch, asks, limits);
   PERFORM billing.write_budgets(settlement);

@@ -65,6 +65,10 @@ BEGIN
     ('billing.waiting.kind', 'charge_kind'), ('billing.waiting.fate', 'charge_fate'),
     ('billing.waiting.device', 'device'), ('billing.waiting.size', 'ad_size'),
     ('billing.suspense.kind', 'charge_kind'),
+    ('billing.held_row.kind', 'charge_kind'), ('billing.held_row.reason', 'hold_reason'),
+    ('billing.held_row.device', 'device'), ('billing.held_row.size', 'ad_size'),
+    ('billing.held.kind', 'charge_kind'), ('billing.held.fate', 'charge_fate'), ('billing.held.reason', 'hold_reason'),
+    ('billing.held.device', 'device'), ('billing.held.size', 'ad_size'),
     ('sealed.revenue_ahead.kind', 'charge_kind'), ('sealed.revenue_ahead.fate', 'charge_fate'),
     ('billing.minute_revenue.kind', 'charge_kind'), ('billing.minute_revenue.fate', 'charge_fate'),
     ('billing.minute_revenue.device', 'device'), ('billing.minute_revenue.size', 'ad_size'),
@@ -72,8 +76,8 @@ BEGIN
     ('click_tracking.rejected.reason', 'rejection_reason'), ('billing.rejected.reason', 'rejection_reason'),
     ('console.anomaly.kind', 'anomaly_kind')
   LOOP
-    -- Counts of minutes are folded into tables of hours and days with the same columns.
-    FOREACH length IN ARRAY CASE WHEN column_name LIKE '%.minute\_%' THEN ARRAY['minute', 'hour', 'day']
+    -- Counts of minutes may be packed, and are folded into tables of hours and days: with the same columns.
+    FOREACH length IN ARRAY CASE WHEN column_name LIKE '%.minute\_%' THEN ARRAY['minute', 'packed', 'hour', 'day']
       ELSE ARRAY['minute'] END
     LOOP
       EXECUTE format('COMMENT ON COLUMN %s IS %L', replace(column_name, '.minute_', '.' || length || '_'),

@@ -19,6 +19,21 @@ COMMENT ON VIEW reporting.version IS 'The version of this schema: one row.';
 COMMENT ON COLUMN reporting.version.version IS
   'Raised when a view or column goes away, or changes its name, type, unit or meaning; new ones do not raise it.';
 
+-- What is held for a person is in no minute's revenue either.
+CREATE OR REPLACE VIEW reporting.held AS
+SELECT app, to_timestamp(hour * 3600.0) AS hour, vocabulary.hold_reason_name(reason) AS reason,
+  vocabulary.charge_kind_name(kind) AS kind, currency, count(*) AS events, sum(price) AS price_nanos
+FROM billing.held GROUP BY 1, 2, 3, 4, 5;
+COMMENT ON VIEW reporting.held IS
+  'Accepted events beyond a cap of their app''s hour, which a person has to release or void (B8): in no revenue.';
+COMMENT ON COLUMN reporting.held.app IS 'The app''s id.';
+COMMENT ON COLUMN reporting.held.hour IS 'Start of the hour, UTC, in which their ads were served.';
+COMMENT ON COLUMN reporting.held.reason IS 'impressions, clicksOfAd or clickRate: the cap.';
+COMMENT ON COLUMN reporting.held.kind IS 'impression or click.';
+COMMENT ON COLUMN reporting.held.currency IS 'In which the advertiser would pay.';
+COMMENT ON COLUMN reporting.held.events IS 'How many are held.';
+COMMENT ON COLUMN reporting.held.price_nanos IS 'Their prices, in billionths of the currency''s unit.';
+
 -- What waits for budget is in no minute's revenue yet: reports say how much it is.
 CREATE OR REPLACE VIEW reporting.waiting AS
 SELECT vocabulary.charge_kind_name(kind) AS kind, currency, count(*) AS events,

@@ -54,6 +54,7 @@ enum ServeSections {
         SELECT fate FROM (
           SELECT to_jsonb(c) AS fate, kind, event_time FROM billing.charge c WHERE serve_id = $1
           UNION ALL SELECT to_jsonb(w), kind, event_time FROM billing.waiting w WHERE serve_id = $1
+          UNION ALL SELECT to_jsonb(h) - 'hour' - 'reason', kind, event_time FROM billing.held h WHERE serve_id = $1
         ) AS fates ORDER BY kind, event_time
         """,
       meanings: places(and: ["kind": StoredMeaning.chargeKind, "fate": StoredMeaning.fate])),
@@ -91,6 +92,7 @@ enum ServeSections {
       UNION SELECT 'click_tracking', partition, batch_number FROM click_tracking.stopped_action WHERE serve_id = $1
       UNION SELECT 'billing', partition, batch_number FROM billing.charge WHERE serve_id = $1
       UNION SELECT 'billing', partition, batch_number FROM billing.waiting WHERE serve_id = $1
+      UNION SELECT 'billing', partition, batch_number FROM billing.held WHERE serve_id = $1
     ), batches AS (
       SELECT 'ad_selection' AS service, * FROM ad_selection.batch
       UNION ALL SELECT 'impression_tracking', * FROM impression_tracking.batch

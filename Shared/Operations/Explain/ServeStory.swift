@@ -177,8 +177,12 @@ struct ServeStory {
         "Of the price of the \(kind), \(row.money("price")): \(StoredMeaning.fate(row.number("fate")).text)\(parts)."
     }
     lines += rows("suspense").map { row in
-      "The \(StoredMeaning.chargeKind(row.number("kind")).words) at \(row.time("event_time")) is put aside for a person: "
-        + "the database refused it as a charge."
+      let kind = StoredMeaning.chargeKind(row.number("kind")).words
+      let voided =
+        row.has("voided_at")
+        ? "A person voided it at \(row.time("voided_at")): \(row.word("void_reason"))."
+        : "It waits for a person: see handbill suspense."
+      return "The \(kind) at \(row.time("event_time")) could not be charged: \(row.word("reason")). \(voided)"
     }
     lines += rows("allotment").map { row in
       "It was sold from allotment \(row.number("id")) of campaign \(row.word("campaign")), granted \(row.money("granted")) "

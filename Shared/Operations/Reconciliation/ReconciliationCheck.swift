@@ -101,6 +101,8 @@ package struct Reconciliation: Sendable {
   package var waiting: Int64
   /// Accepted events that the database refused as a charge.
   package var suspense: Int64
+  /// Accepted events beyond a cap of their app's hour, which wait for a person (B8).
+  package var held: Int64
   /// Budget in allotments that have not ended, not yet charged: by currency, in nanos.
   package var reserved: [(currency: String, nanos: Int128)]
   package var finality: Finality
@@ -128,6 +130,7 @@ package struct Reconciliation: Sendable {
           ["topic": .text($0.topic), "consumer": .text($0.consumer), "sequences": .integer($0.sequences)]
         }),
       "parkedClicks": .integer(parked), "waitingForBudget": .integer(waiting), "suspense": .integer(suspense),
+      "held": .integer(held),
       "reserved": .list(
         reserved.map { ["currency": .text($0.currency), "amount": .text(MoneyText.format($0.nanos))] }),
       "finality": [
@@ -154,7 +157,7 @@ package struct Reconciliation: Sendable {
     let money = reserved.map { "\($0.currency) \(MoneyText.format($0.nanos))" }
     lines += "\nsequences not yet consumed: \(unconsumed.isEmpty ? "0" : unconsumed.joined(separator: ", "))\n"
     lines += "parked clicks: \(TextTable.grouped(parked)); waiting for budget: \(TextTable.grouped(waiting)); "
-    lines += "in suspense: \(TextTable.grouped(suspense)); "
+    lines += "in suspense: \(TextTable.grouped(suspense)); held: \(TextTable.grouped(held)); "
     lines += "reserved budget: \(money.isEmpty ? "none" : money.joined(separator: ", "))\n"
     lines += finality.text + "\n"
     if let sealedUntil { lines += "days before \(sealedUntil.utcText) are sealed: their sums are compared\n" }

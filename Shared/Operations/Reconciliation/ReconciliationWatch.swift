@@ -24,10 +24,12 @@ package final class ReconciliationWatch: Sendable {
     "handbill_waiting_events", help: "Accepted events that wait for budget that allotments may return (B4).")
   package static let suspense = MetricDeclaration.gauge(
     "handbill_suspense_events", help: "Accepted events that could not be charged and wait for a person.")
+  package static let held = MetricDeclaration.gauge(
+    "handbill_held_events", help: "Accepted events beyond a cap of their app's hour, which wait for a person (B8).")
   package static let unfunded = MetricDeclaration.gauge(
     "handbill_unfunded_events", help: "Events so far that no budget could pay: the network's loss (B4).")
   /// Every metric that a watch shows.
-  package static let metrics = [differences, completed, notConsumed, parked, waiting, suspense, unfunded]
+  package static let metrics = [differences, completed, notConsumed, parked, waiting, suspense, held, unfunded]
 
   package static let interval = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_RECONCILIATION_INTERVAL", in: 1_000...86_400_000, default: 60_000,
@@ -41,6 +43,7 @@ package final class ReconciliationWatch: Sendable {
     var parked: Int64
     var waiting: Int64
     var suspense: Int64
+    var held: Int64
     var unfunded: Int64
   }
 
@@ -77,6 +80,7 @@ package final class ReconciliationWatch: Sendable {
     metrics.sample(Self.parked) { [self] in figure { Double($0.parked) } }
     metrics.sample(Self.waiting) { [self] in figure { Double($0.waiting) } }
     metrics.sample(Self.suspense) { [self] in figure { Double($0.suspense) } }
+    metrics.sample(Self.held) { [self] in figure { Double($0.held) } }
     metrics.sample(Self.unfunded) { [self] in figure { Double($0.unfunded) } }
   }
 
@@ -124,7 +128,7 @@ package final class ReconciliationWatch: Sendable {
     }
     let figures = Figures(
       completed: context.clock.now, parked: result.parked, waiting: result.waiting,
-      suspense: result.suspense, unfunded: unfunded)
+      suspense: result.suspense, held: result.held, unfunded: unfunded)
     self.figures.withLock { $0 = figures }
   }
 }

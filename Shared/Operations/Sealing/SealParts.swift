@@ -58,6 +58,10 @@ enum SealParts {
     SELECT 'account', ARRAY[partition::text, 'developer:' || developer, currency], ARRAY[-sum(developer_amount), 0, 0]
     FROM grouped GROUP BY partition, developer, currency HAVING sum(developer_amount) <> 0
     UNION ALL
+    SELECT 'account', ARRAY[partition::text, 'network:' || CASE fate WHEN \(ChargeFate.unfunded.number) THEN 'unfunded'
+      ELSE 'revenue' END, currency], ARRAY[-sum(network_amount), 0, 0]
+    FROM grouped WHERE network_amount <> 0 GROUP BY 2
+    UNION ALL
     SELECT 'campaign', ARRAY[campaign], ARRAY[sum(amount)] FROM grouped GROUP BY campaign HAVING sum(amount) <> 0
     UNION ALL
     SELECT 'campaign_day', ARRAY[campaign, budget_day::text], ARRAY[sum(amount)] FROM grouped

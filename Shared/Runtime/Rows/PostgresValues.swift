@@ -87,6 +87,7 @@ extension ChargeFate: PostgresConvertible, CopyValue {}
 extension ClickVerdict: PostgresConvertible, CopyValue {}
 extension DecisionReason: PostgresConvertible, CopyValue {}
 extension Device: PostgresConvertible, CopyValue {}
+extension HoldReason: PostgresConvertible, CopyValue {}
 extension Outcome: PostgresConvertible, CopyValue {}
 extension PaidAdsState: PostgresConvertible, CopyValue {}
 extension RecordedKind: PostgresConvertible, CopyValue {}

@@ -13,11 +13,13 @@ extension DecisionReason {
     case .paidAdsSuspended, .paidAdsStopped: "paid ads are stopped for now; ask again at the next refresh"
     case .tooSoon: "D2: a banner's client and placement may ask once in \(refresh) s"
     case .tooManyAtOnce: "D3: one client may ask \(limits.requestsPerWindow) times in \(window) s"
+    case .tooManyOfApp: "B8: more requests of this app have come in this hour than are answered with ads"
     case .catalogIncomplete, .keyNotYetKnown: "the service is still reading its catalogue; ask again in some seconds"
     case .testUnfilled: "A2: test builds are left without an ad now and then"
     case .testError: "A2: test builds get an error now and then that did not happen"
     case .served, .servedHouse, .servedTest, .duplicate, .deadlinePassed, .unknownKey, .revokedKey, .keyOfAnotherApp,
-      .unknownApp, .agreementUnsigned, .audienceUnanswered, .adsNotEnabled, .sizeRefused, .requestInvalid:
+      .unknownApp, .agreementUnsigned, .audienceUnanswered, .adsNotEnabled, .sizeRefused, .requestInvalid,
+      .keylessBeyondLimit:
       ""
     }
   }

@@ -23,7 +23,7 @@ struct Settle: PostgresStatement {
   ]
   static let sql = """
     SELECT id, ordinal, campaign, budget_day, granted, serve_until, click_rates, granted_at
-    FROM billing.settle(\(RowsArgument.list(arguments)))
+    FROM billing.settle(\(RowsArgument.list(arguments)), unfunded_cap => $\(arguments.map(\.columns).reduce(1, +)))
     """
   let partition: Int32
   let batchNumber: Int64
@@ -50,7 +50,13 @@ struct Settle: PostgresStatement {
   /// Whether there is anything to do.
   var isNeeded: Bool { !levels.days.isEmpty || !effects.allotmentCharges.isEmpty || !effects.journal.isEmpty }
 
-  var parameters: [any PostgresValue] { batch + limits + budgets + charges + returned + draws + asks + postings }
+  var parameters: [any PostgresValue] {
+    batch + limits + budgets + charges + returned + draws + asks + postings + unfundedCap
+  }
+
+  private var unfundedCap: [any PostgresValue] {
+    [effects.settings.caps.unfundedPerDay.value.part(of: effects.partitionCount)]
+  }
 
   private var batch: [any PostgresValue] {
     [partition, batchNumber, now, Topic.budgets.name, nextSequence]

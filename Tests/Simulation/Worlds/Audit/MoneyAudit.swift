@@ -61,6 +61,14 @@ struct MoneyAudit {
     var waiting: [Int32: [Event]] = [:]
     /// Those that no budget paid.
     var unfunded: [Event] = []
+    /// As the batch that is looked at knew it.
+    var partitionCount: Int128 = 1
+    /// How many impressions and clicks came, by partition, hour of the serve and, of clicks, ad.
+    var hours: [String: Int128] = [:]
+    /// What was held, with the number of its reason; by partition, in order.
+    var held: [Int32: [Held]] = [:]
+    /// What the network has paid of what no budget did, by partition and day of the serve.
+    var borne: [String: Int128] = [:]
   }
 
   /// An event that no piece of budget could pay.
@@ -116,6 +124,7 @@ struct MoneyAudit {
 
   private func audit(_ partition: Int32, _ number: Int64, _ state: inout State) {
     let batch = world.billing.row(partition).batches[Int(number) - 1]
+    state.partitionCount = Int128(max(1, batch.partitionCount))
     let before = state.taken[partition] ?? [0, 0, 0]
     let after = batch.inputs.map { Int($0.position.consumedSequence) }
     state.taken[partition] = after
@@ -159,6 +168,13 @@ struct MoneyAudit {
   private func pay(_ event: Event, _ partition: Int32, _ batch: Int64, _ state: inout State) -> Draw? {
     // I8: test traffic leaves no trace.
     if event.terms.isTest { return nil }
+    let reason = event.verdict == 1 ? holdReason(event, partition, state) : nil
+    if let reason, event.price > 0 {
+      world.coverage.note(.heldBeyondCap)
+      count(event, partition, &state)
+      state.held[partition, default: []].append(Held(key: event.key, reason: reason))
+      return nil
+    }
     if event.terms.ad == Samples.cursedAd {
       world.coverage.note(.inSuspense)
       let stored = world.billing.tables.suspended[partition] ?? []
@@ -173,6 +189,7 @@ struct MoneyAudit {
       compare(event, partition, batch, fate: 16 + Int16(event.verdict), &state)
       return nil
     }
+    count(event, partition, &state)
     deliver(event, &state)
     if let payer = payer(of: event, partition, state) {
       world.coverage.note(payer == event.terms.allotment ? .chargedToAllotment : .chargedToOtherAllotment)
@@ -315,6 +332,7 @@ struct MoneyAudit {
       if world.plan.waitsForEnds, level.allotted != 0 { world.fail("\(key): \(level.allotted) never returned") }
     }
     compareWaiting(state)
+    compareHeld(state)
     compareRevenue()
     if world.billing.tables.charges.count != state.rowCount {
       world.fail("there are \(world.billing.tables.charges.count) fates of \(state.rowCount) events")

@@ -10,13 +10,16 @@ struct ReplayAudit {
   func audit() {
     let impressions = Replay(
       world.fixture.impressionTracking, world.impressions,
-      empty: ImpressionTables(windows: world.impressions.tables.windows, idsMaximum: world.plan.idsMaximum), in: world)
+      empty: ImpressionTables(
+        windows: world.impressions.tables.windows, idsMaximum: world.plan.idsMaximum, keys: world.fixture.appKeys),
+      in: world)
     impressions.run()
     let clicks = Replay(
       world.fixture.clickTracking, world.clicks, empty: ClickTables(windows: world.clicks.tables.windows), in: world)
     clicks.run()
     let billing = Replay(
-      world.fixture.billing, world.billing, empty: BillingTables(sabotage: world.sabotage), in: world)
+      world.fixture.billing, world.billing,
+      empty: BillingTables(caps: world.plan.caps, sabotage: world.sabotage), in: world)
     // Partitions share budgets: the order is that of their locks.
     for step in world.billing.tables.steps {
       switch step {
@@ -40,7 +43,7 @@ struct ReplayAudit {
     }
     let again = billing.tables
     let first = world.billing.tables
-    if again.budgets != first.budgets || again.charges != first.charges
+    if again.budgets != first.budgets || again.charges != first.charges || again.held != first.held
       || Set(again.postings) != Set(first.postings) || again.postings.count != first.postings.count
     {
       world.fail("I4: billing, run again, makes another ledger")

@@ -30,6 +30,20 @@ struct BillingTables: SimulatedTables {
     var idHash: UInt64
   }
 
+  /// An event that a person is to look at.
+  struct HeldRow: Equatable {
+    var batch: Int64
+    var held: BillingEffects.Held
+  }
+
+  /// What the network bears at most is of an app's day, in a partition.
+  struct AppDay: Hashable {
+    var partition: Int32
+    var app: AppID
+    var day: Int64
+    var currency: Currency
+  }
+
   struct Posting: Hashable {
     var partition: Int32
     var batch: Int64
@@ -45,7 +59,7 @@ struct BillingTables: SimulatedTables {
     case funded(CatalogMessage, Timestamp)
   }
 
-  let settings = BillingSettings()
+  let settings: BillingSettings
   let sabotage: Sabotage?
   var counts = SimulatedCounts<RevenueMinute, RevenueSums> {
     $0.events += $1.events
@@ -57,6 +71,11 @@ struct BillingTables: SimulatedTables {
   private(set) var charges: [EventKey: ChargeRow] = [:]
   /// By partition, in the order in which they began to wait.
   private(set) var waiting: [Int32: [Waiter]] = [:]
+  /// By partition, in the order in which they were held.
+  private(set) var held: [Int32: [HeldRow]] = [:]
+  /// What the network has borne.
+  private(set) var borne: [AppDay: Int128] = [:]
+  private var appHours: [Int32: [AppHour: AppHourCount]] = [:]
   private var clickCounts: [Int32: SimulatedClickCounts] = [:]
   private(set) var suspended: [Int32: [BillingEffects.Suspended]] = [:]
   private(set) var postings: [Posting] = []
@@ -64,7 +83,12 @@ struct BillingTables: SimulatedTables {
   private var campaigns: [CampaignID: Campaign] = [:]
   private var advertisers: [AdvertiserID: Advertiser] = [:]
 
-  init(sabotage: Sabotage?) { self.sabotage = sabotage }
+  init(caps: TrafficCaps, sabotage: Sabotage?) {
+    var settings = BillingSettings()
+    settings.caps = caps
+    self.settings = settings
+    self.sabotage = sabotage
+  }
 
   /// The catalogue says what may be spent.
   mutating func fund(_ message: CatalogMessage, now: Timestamp) {
@@ -86,7 +110,7 @@ struct BillingTables: SimulatedTables {
           id: id, budget: row.budget, amount: row.amount, charged: row.charged, clickReserve: row.clickReserve,
           clicksCharged: row.clicksCharged, clickRates: row.clickRates, serveUntil: row.serveUntil,
           isClosed: row.state == 2)
-      }, waiting: waitingBudgets(in: partition))
+      }, waiting: waitingBudgets(in: partition), hours: appHours[partition] ?? [:])
   }
 
   private func waitingBudgets(in partition: Int32) -> Set<BudgetKey> {
@@ -119,9 +143,10 @@ struct BillingTables: SimulatedTables {
       return .refused("the row of a charge is refused")
     }
     var keys = Set<EventKey>()
-    for charge in effects.charges {
-      let key = EventKey(charge.event)
-      if charges[key] != nil || !keys.insert(key).inserted { return .duplicate }
+    let isHeld = Set((held[batch.partition] ?? []).map { EventKey($0.held.event) })
+    for event in effects.charges.map(\.event) + effects.held.map(\.event) {
+      let key = EventKey(event)
+      if charges[key] != nil || isHeld.contains(key) || !keys.insert(key).inserted { return .duplicate }
     }
     do throws(Budgets.Broken) {
       _ = try settled(batch)
@@ -145,6 +170,14 @@ struct BillingTables: SimulatedTables {
     for row in settlement.rows { charges[EventKey(row.event)] = row }
     suspended[batch.partition, default: []] += batch.effects.suspended
     waiting[batch.partition] = settlement.waiting
+    for held in batch.effects.held {
+      self.held[batch.partition, default: []].append(HeldRow(batch: batch.number, held: held))
+    }
+    borne = settlement.borne
+    for (key, count) in batch.effects.appHours {
+      appHours[batch.partition, default: [:]][key, default: AppHourCount()].impressions += count.impressions
+      appHours[batch.partition, default: [:]][key, default: AppHourCount()].clicks += count.clicks
+    }
     clickCounts[batch.partition, default: SimulatedClickCounts()].add(batch.effects.clickCounts)
     post(settlement.drawn, of: batch)
     count(settlement, of: batch)

@@ -13,7 +13,8 @@ package struct BudgetTwin {
     /// Partition, ordinal, granted, amount, charged, used (-1 when not told), set aside and charged for clicks,
     /// campaign's free budget, state; by id.
     package var allotments: [Int64: [Int64]]
-    /// Fate, the developer's part, the network's; by serve, kind and hash. What waits has the fate 4 and no parts.
+    /// Fate, the developer's part, the network's; by serve, kind and hash. What waits has the fate 4 and no parts, what is
+    /// held 6.
     package var fates: [String: [Int64]]
     /// Debit and credit by batch, account and currency.
     package var postings: [String: [Int128]]
@@ -34,9 +35,9 @@ package struct BudgetTwin {
     package let detail: String
   }
 
-  private var tables = BillingTables(sabotage: nil)
+  private var tables: BillingTables
 
-  package init() {}
+  package init(caps: TrafficCaps = TrafficCaps()) { tables = BillingTables(caps: caps, sabotage: nil) }
 
   /// The catalogue says what may be spent.
   package mutating func fund(_ message: CatalogMessage, now: Timestamp) { tables.fund(message, now: now) }
@@ -78,6 +79,11 @@ package struct BudgetTwin {
       let key = BillingTables.EventKey(waiter.charge.event)
       let name = "\(key.serveID) \(key.kind.rawValue) \(Int64(bitPattern: key.idHash))"
       accounts.fates[name] = [Int64(ChargeFate.waiting.number), 0, 0]
+    }
+    for held in tables.held.values.joined() {
+      let key = BillingTables.EventKey(held.held.event)
+      let name = "\(key.serveID) \(key.kind.rawValue) \(Int64(bitPattern: key.idHash))"
+      accounts.fates[name] = [Int64(ChargeFate.held.number), 0, 0]
     }
     for posting in tables.postings {
       let name = "\(posting.batch) \(posting.account) \(posting.currency.text)"

@@ -11,7 +11,8 @@ package enum Fault: String, CaseIterable, Sendable {
   case offsetHole, retentionPastConsumer, retentionPastClients, logReplaced, clientTopicReplaced
   case runOfMany, runCutOtherwise, runBisected
   case sequenceAhead, gapRequestsAnswered, topicGrown, sentToPartitionOfLater
-  case clientResend, clientForged, clientUnknownKey, clientGarbage, wrongPartition, unknownPartition
+  case clientResend, clientForged, clientUnknownKey, clientOfAnother, clientGarbage, wrongPartition, unknownPartition,
+    forwardedTooOften
   case borderEvent, impressionAtLastMoment, lateEvent, earlyEvent, expiredEvent, clockSkew, timestampRegression,
     clockJump
   case oldIDReplayed, rowRefused, batchBisected, partitionUnreadable
@@ -20,11 +21,12 @@ package enum Fault: String, CaseIterable, Sendable {
   case clickBeforeImpression, clickLimited, clickRepeated, clickWithoutImpression, impossibleClick, impossibleView
   case clickWaitedForEarlier, clickBeyondDay, viewsInOtherOrder
   case requestRepeated, requestForwarded, requestThrottled, requestPastDeadline, requestOfTestBuild, replyRefused
-  case requestMistaken, requestWithoutKey, requestInJSON
+  case requestMistaken, requestWithoutKey, requestBeyondLimit, requestInJSON, failureWithoutKey,
+    appBeyondCap
   case catalogWithoutHeartbeat, priceChanged, budgetLowered, budgetExhausted, noAllotment
   case targetMissed, adExcluded, bestWithoutBudget
   case allotmentClosed, allotmentEnded, chargedToAllotment, chargedToOtherAllotment, drawnOnFreeBudget, waitedForBudget,
-    paidAfterWaiting, unfunded, lateForBilling, inSuspense
+    paidAfterWaiting, unfunded, lateForBilling, inSuspense, heldBeyondCap, unpaidBeyondCap
 }
 
 /// How often each fault happened.

@@ -67,11 +67,14 @@ final class World {
       windows.clockToleranceMilliseconds += 1
     }
     selection = Books(
-      service: fixture.adSelection, tables: SelectionTables(ring: fixture.ring, sabotage: sabotage))
+      service: fixture.adSelection,
+      tables: SelectionTables(
+        ring: fixture.ring, appRequestsPerHour: plan.appRequestsPerHour, sabotage: sabotage))
     impressions = Books(
-      service: fixture.impressionTracking, tables: ImpressionTables(windows: windows, idsMaximum: plan.idsMaximum))
+      service: fixture.impressionTracking,
+      tables: ImpressionTables(windows: windows, idsMaximum: plan.idsMaximum, keys: fixture.appKeys))
     clicks = Books(service: fixture.clickTracking, tables: ClickTables(windows: windows, sabotage: sabotage))
-    billing = Books(service: fixture.billing, tables: BillingTables(sabotage: sabotage))
+    billing = Books(service: fixture.billing, tables: BillingTables(caps: plan.caps, sabotage: sabotage))
     selection.consumers = [billing]
     impressions.consumers = [clicks, billing]
     clicks.consumers = [billing]

@@ -1,3 +1,6 @@
+import AdCore
+import AdSelectionCore
+import BillingCore
 import Pipeline
 
 /// How large a world is and how badly things go in it; made from the seed.
@@ -30,6 +33,10 @@ struct WorldPlan {
   var outboxBytesMaximum: Int { outboxEntriesMaximum == 3 ? 1_000 : PipelineMemory.outboxBytesMaximum }
   /// With so many keys of counts in a flush and as many collected a partition gets nothing more.
   var countKeysMaximum: Int
+  /// In some worlds so low that a few events of an app are beyond them.
+  var caps = TrafficCaps()
+  /// In some worlds so few that an app asks more often.
+  var appRequestsPerHour = SelectionSettings().appRequestsPerHour
   /// The trackers and billing are run again over what was recorded (I4).
   var isReplayed: Bool
 
@@ -53,5 +60,12 @@ struct WorldPlan {
     batchRecordsMaximum = random.pick([1, 6])
     outboxEntriesMaximum = random.pick([PipelineLimits.outboxEntriesMaximum, 1, 3])
     countKeysMaximum = random.pick([PipelineMemory.countKeysMaximum, 1, 3])
+    if random.chance(200) { appRequestsPerHour = Int64(random.number(1...8)) }
+    guard random.chance(300) else { return }
+    caps.impressionsPerHour = Int64(random.number(1...6))
+    caps.clicksOfAdPerHour = Int64(random.number(1...4))
+    caps.clicksBeforeRate = Int64(random.number(0...3))
+    caps.clickRateBasisPoints = Int64(random.pick([0, 5_000, 10_000]))
+    caps.unfundedPerDay = Nanos(Int64(random.pick([0, 10, 1_000])))
   }
 }

@@ -1,0 +1,103 @@
+package import AdCore
+internal import AdEvents
+
+/// How much of an app's traffic is billed before a person looks at it (B8): of all of the network's partitions together.
+/// Each partition takes its part, rounded up, so that what it decides follows from what it stores itself.
+package struct TrafficCaps: Hashable, Sendable {
+  /// Impressions of ads that were served in one hour.
+  package var impressionsPerHour: Int64 = 3_600_000
+  /// Clicks on one ad, of those served in one hour.
+  package var clicksOfAdPerHour: Int64 = 36_000
+  /// Clicks of one hour's ads, of 10,000 impressions of them.
+  package var clickRateBasisPoints: Int64 = 5_000
+  /// So many clicks of an hour are never too many for its impressions.
+  package var clicksBeforeRate: Int64 = 5_000
+  /// What the network pays developers, for one app and day, for ads that no budget can pay (B4): in nanos of each currency.
+  package var unfundedPerDay = Nanos(100 * Nanos.perUnit)
+
+  package init() {}
+
+  /// Which cap an event is beyond that came after these; nil for none.
+  func reason(for kind: ChargeKind, after app: AppHourCount, ofAd: AppHourCount, partitionCount: Int32) -> HoldReason? {
+    func part(_ cap: Int64) -> Int64 { cap.part(of: partitionCount) }
+    switch kind {
+    case .impression: return app.impressions >= part(impressionsPerHour) ? .impressions : nil
+    case .click:
+      if ofAd.clicks >= part(clicksOfAdPerHour) { return .clicksOfAd }
+      let likely = Int128(app.impressions) * Int128(clickRateBasisPoints) / 10_000
+      return Int128(app.clicks) >= max(Int128(part(clicksBeforeRate)), likely) ? .clickRate : nil
+    }
+  }
+}
+
+/// What an app's traffic is counted by: ads served in one hour, all of them or one.
+package struct AppHour: Hashable, Sendable {
+  /// Nothing is accepted of an ad that was served so many hours ago: a token is at most 26 h old when it arrives, and what
+  /// is accepted is charged within a day. Were it not, an hour would begin anew, and less be held.
+  package static let keptHours: Int32 = 72
+
+  package var app: AppID
+  /// In hours since 1970, of the serve: so no event's own time decides where it counts.
+  package var hour: Int32
+  /// Nil for all ads.
+  package var ad: AdID?
+
+  package init(app: AppID, hour: Int32, ad: AdID? = nil) {
+    self.app = app
+    self.hour = hour
+    self.ad = ad
+  }
+}
+
+/// Accepted live events, what is held included.
+package struct AppHourCount: Hashable, Sendable {
+  package var impressions: Int64
+  package var clicks: Int64
+
+  package init(impressions: Int64 = 0, clicks: Int64 = 0) {
+    self.impressions = impressions
+    self.clicks = clicks
+  }
+}
+
+/// The counts of a partition's apps, as its tables have them.
+struct AppHours {
+  private var counts: [AppHour: AppHourCount]
+  private var latest: Int32
+
+  init(_ counts: [AppHour: AppHourCount]) {
+    self.counts = counts
+    latest = counts.keys.map(\.hour).max() ?? 0
+  }
+
+  /// Counts an event, and says whether it is beyond a cap.
+  mutating func count(
+    _ event: AcceptedEvent, caps: TrafficCaps, partitionCount: Int32, into added: inout [AppHour: AppHourCount]
+  ) -> HoldReason? {
+    let hour = Int32(clamping: event.terms.serveID.timestamp.milliseconds / 3_600_000)
+    let app = AppHour(app: event.terms.app, hour: hour)
+    // Impressions of one ad have no cap.
+    let ad = event.kind == .click ? AppHour(app: app.app, hour: hour, ad: event.terms.ad) : nil
+    let reason = caps.reason(
+      for: event.kind, after: counts[app] ?? AppHourCount(), ofAd: ad.flatMap { counts[$0] } ?? AppHourCount(),
+      partitionCount: partitionCount)
+    for key in [app, ad].compactMap(\.self) {
+      counts[key, default: AppHourCount()].add(event.kind)
+      added[key, default: AppHourCount()].add(event.kind)
+    }
+    if hour > latest {
+      latest = hour
+      counts = counts.filter { $0.key.hour > hour - AppHour.keptHours }
+    }
+    return reason
+  }
+}
+
+extension AppHourCount {
+  fileprivate mutating func add(_ kind: ChargeKind) {
+    switch kind {
+    case .impression: impressions += 1
+    case .click: clicks += 1
+    }
+  }
+}

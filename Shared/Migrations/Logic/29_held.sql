@@ -1,0 +1,72 @@
+-- The way out of what is held (B8): a person releases it, or voids it.
+
+-- Gives events of an app that one partition holds, of ads served in these hours, their fates: at most `most`, in the order
+-- in which they were held. Released, they draw on free budget as if no allotment could pay them, and are never late, as the
+-- delay is ours; voided, nobody pays and nobody is paid. In a batch of its own without records, under the fence: whoever
+-- owns the partition gives it up and opens it again, and the fates have their place in the order. Says how many there were.
+CREATE OR REPLACE FUNCTION billing.resolve_held(held_partition int, held_app text, first_hour int, last_hour int,
+  is_released boolean, why text, most int, unfunded_cap bigint
+) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+#variable_conflict use_column
+DECLARE
+  batch billing.settle_batch;
+  settlement billing.settlement;
+  accounts billing.settle_account[];
+  campaigns billing.settle_campaign[];
+  days billing.settle_day[];
+  draws billing.settle_draw[];
+  partition_count bigint;
+BEGIN
+  PERFORM FROM billing.held_row h
+  WHERE h.partition = held_partition AND h.app = held_app AND h.hour BETWEEN first_hour AND last_hour LIMIT 1;
+  IF NOT FOUND THEN RETURN 0; END IF;
+  UPDATE billing.partition p SET epoch = epoch + 1, batch_number = p.batch_number + 1 WHERE p.partition = held_partition
+  RETURNING p.partition, p.batch_number, clock_timestamp(), 'ads.budgets', 0 INTO STRICT batch;
+  PERFORM public.add_empty_batch('billing', batch.partition, batch.batch_number);
+
+  WITH chosen AS (
+    SELECT h.serve_id, h.id_hash FROM billing.held_row h
+    WHERE h.partition = held_partition AND h.app = held_app AND h.hour BETWEEN first_hour AND last_hour
+    ORDER BY h.batch_number, h.serve_id, h.id_hash LIMIT most
+  ), gone AS (
+    DELETE FROM billing.held_row h USING chosen c
+    WHERE h.serve_id = c.serve_id AND h.id_hash = c.id_hash
+    RETURNING h.*
+  ), named AS (
+    SELECT g.*, t.advertiser, t.currency, t.campaign, a.price,
+      dense_rank() OVER (ORDER BY t.advertiser, t.currency)::int AS account_index,
+      dense_rank() OVER (ORDER BY t.advertiser, t.currency, t.campaign)::int AS campaign_index,
+      dense_rank() OVER (ORDER BY t.advertiser, t.currency, t.campaign, g.budget_day)::int AS day_index
+    FROM gone g LEFT JOIN LATERAL (SELECT * FROM billing.terms WHERE name = g.terms OFFSET 0) AS t ON true
+      CROSS JOIN LATERAL billing.amounts(g.kind, vocabulary.charge_fate('held'), t.impression_price, t.click_price,
+        t.share_basis_points) AS a
+  )
+  SELECT
+    (SELECT array_agg(ROW(n.advertiser, n.currency)::billing.settle_account ORDER BY n.account_index)
+     FROM (SELECT DISTINCT account_index, advertiser, currency FROM named) AS n),
+    (SELECT array_agg(ROW(n.campaign, n.account_index)::billing.settle_campaign ORDER BY n.campaign_index)
+     FROM (SELECT DISTINCT campaign_index, campaign, account_index FROM named) AS n),
+    (SELECT array_agg(ROW(n.budget_day, n.campaign_index)::billing.settle_day ORDER BY n.day_index)
+     FROM (SELECT DISTINCT day_index, budget_day, campaign_index FROM named) AS n),
+    (SELECT array_agg(ROW(n.price, false, n.day_index, n.serve_id, n.event_time, n.id_hash, n.terms, n.allotment, n.kind,
+       n.device, n.size, n.country, n.placement)::billing.settle_draw
+       ORDER BY n.batch_number, n.serve_id, n.id_hash) FROM named AS n)
+  INTO accounts, campaigns, days, draws;
+
+  IF is_released THEN
+    SELECT count(*) INTO partition_count FROM billing.partition;
+    PERFORM billing.settle(batch, ROW(1, 1, 1, 1, 1, 5000)::billing.settle_limits, accounts, campaigns, days, '{}', '{}',
+      draws, '{}', '{}', (unfunded_cap + partition_count - 1) / partition_count);
+  ELSE
+    settlement.accounts := accounts;
+    settlement.campaigns := campaigns;
+    settlement.days := days;
+    settlement.ready := '{}';
+    settlement.fates := array_fill(ROW(vocabulary.charge_fate('voided'), 0)::billing.settle_fate, ARRAY[cardinality(draws)]);
+    PERFORM billing.write_journal(batch, settlement, draws, '{}');
+  END IF;
+  INSERT INTO billing.held_decision (partition, batch_number, app, is_released, events, reason)
+  VALUES (batch.partition, batch.batch_number, held_app, is_released, cardinality(draws), why);
+  RETURN cardinality(draws);
+END
+$function$;

@@ -1,0 +1,116 @@
+import AdCore
+import AdEvents
+import BillingCore
+import Pipeline
+import Postgres
+import Testing
+
+@Suite("B8: events beyond an app's caps, in the database")
+struct HeldTests {
+  /// The sample network has four partitions: two impressions, and a click on an ad, are billed of an hour in each.
+  private static let settings = {
+    var settings = BillingSettings()
+    settings.caps.impressionsPerHour = 8
+    settings.caps.clicksOfAdPerHour = 4
+    return settings
+  }()
+
+  private let fates = """
+    SELECT count(*) FILTER (WHERE fate = vocabulary.charge_fate('charged')),
+      count(*) FILTER (WHERE fate = vocabulary.charge_fate('unfunded')),
+      count(*) FILTER (WHERE fate = vocabulary.charge_fate('unpaid')),
+      count(*) FILTER (WHERE fate = vocabulary.charge_fate('voided')),
+      (SELECT count(*) FROM billing.waiting), (SELECT count(*) FROM billing.held) FROM billing.charge
+    """
+
+  private func resolve(_ network: TestNetwork, isReleased: Bool, most: Int = 5_000) throws -> Int128 {
+    let numbers = try network.numbers(
+      "SELECT billing.resolve_held(0, 'weather', 0, 2000000000, \(isReleased), 'a test', \(most), 1000000000)")
+    return try #require(numbers.first)
+  }
+
+  @Test("what is beyond the caps is held, by whoever owns the partition, and nobody pays and nobody is paid for it")
+  func held() async throws {
+    let network = try await TestNetwork()
+    try network.fund(1_000)
+    let partition = try BillingPartition(network, settings: Self.settings)
+    try partition.process((0..<3).map { _ in try partition.impression(0, price: 10) })
+    #expect(try network.numbers(fates) == [2, 0, 0, 0, 0, 1])
+    try partition.takeOver()
+    try partition.process([
+      partition.impression(0, price: 10), partition.click(0, price: 20), partition.click(0, price: 20),
+    ])
+    #expect(try network.numbers(fates) == [3, 0, 0, 0, 0, 3])
+    #expect(try network.numbers("SELECT charged FROM billing.account") == [40])
+    #expect(try network.numbers("SELECT sum(debit), sum(credit) FROM billing.balance") == [40, 40])
+    try partition.writeCounts()
+    #expect(try network.numbers("SELECT sum(gross), sum(events) FROM billing.all_revenue") == [40, 3])
+    let reasons = """
+      SELECT sum(events) FILTER (WHERE reason = 'impressions'), sum(events) FILTER (WHERE reason = 'clicksOfAd'),
+        sum(price_nanos) FROM reporting.held
+      """
+    #expect(try network.numbers(reasons) == [2, 1, 40])
+  }
+
+  @Test("released, it draws on free budget in its order; what no budget can pay waits or is unfunded")
+  func released() async throws {
+    let network = try await TestNetwork()
+    try network.fund(45)
+    let partition = try BillingPartition(network, settings: Self.settings)
+    try partition.process((0..<6).map { _ in try partition.impression(0, price: 10) })
+    #expect(try network.numbers(fates) == [2, 0, 0, 0, 0, 4])
+    // In two transactions; two fit what is left of the budget.
+    #expect(try resolve(network, isReleased: true, most: 3) == 3)
+    #expect(try resolve(network, isReleased: true, most: 3) == 1)
+    #expect(try resolve(network, isReleased: true) == 0)
+    #expect(try network.numbers(fates) == [4, 2, 0, 0, 0, 0])
+    #expect(try network.numbers("SELECT charged FROM billing.campaign") == [40])
+    #expect(try network.numbers("SELECT sum(debit) - sum(credit) FROM billing.posting") == [0])
+    #expect(
+      try network.numbers("SELECT sum(events), count(*) FROM billing.held_decision WHERE is_released") == [
+        4, 2,
+      ])
+    // The one before was fenced; the next owner goes on, and counts nothing twice.
+    try partition.takeOver()
+    try partition.process([partition.impression(0, price: 0)])
+    try partition.writeCounts()
+    #expect(try network.numbers("SELECT sum(gross), sum(events) FROM billing.all_revenue") == [40, 7])
+  }
+
+  @Test("voided, each has its fate, and no money moves")
+  func voided() async throws {
+    let network = try await TestNetwork()
+    try network.fund(1_000)
+    let partition = try BillingPartition(network, settings: Self.settings)
+    try partition.process((0..<5).map { _ in try partition.impression(0, price: 10) })
+    let before = try network.numbers("SELECT sum(debit), sum(credit) FROM billing.balance")
+    #expect(try resolve(network, isReleased: false) == 3)
+    #expect(try network.numbers(fates) == [2, 0, 0, 3, 0, 0])
+    #expect(try network.numbers("SELECT sum(debit), sum(credit) FROM billing.balance") == before)
+    #expect(try network.numbers("SELECT charged, waiting FROM billing.account") == [20, 0])
+    try partition.takeOver()
+    try partition.writeCounts()
+    #expect(try network.numbers("SELECT sum(gross), sum(events) FROM billing.all_revenue") == [20, 5])
+  }
+
+  @Test("B4: the network pays for an app's day no more than its cap, in whatever batches and after a crash")
+  func unpaid() async throws {
+    var settings = BillingSettings()
+    // 60 in each of the four partitions; the developer's part of each click is 12.
+    settings.caps.unfundedPerDay = Nanos(240)
+    let network = try await TestNetwork()
+    try network.fund(0)
+    let partition = try BillingPartition(network, settings: settings)
+    try partition.process((0..<3).map { _ in try partition.click(0, price: 20) })
+    #expect(try network.numbers(fates) == [0, 3, 0, 0, 0, 0])
+    try partition.takeOver()
+    try partition.process((0..<4).map { _ in try partition.click(0, price: 20) })
+    #expect(try network.numbers(fates) == [0, 5, 2, 0, 0, 0])
+    let ledger = "SELECT sum(credit) FROM billing.balance WHERE account LIKE 'developer:%'"
+    #expect(try network.numbers(ledger) == [60])
+    // Another day of serves has its own.
+    let yesterday = network.now.advanced(byMilliseconds: -86_400_000)
+    try partition.process([partition.impression(0, price: 20, issuedAt: yesterday)])
+    #expect(try network.numbers(ledger) == [72])
+  }
+}

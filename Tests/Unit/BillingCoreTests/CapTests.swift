@@ -1,0 +1,83 @@
+import AdCore
+import AdEvents
+import BillingCore
+import Pipeline
+import TestValues
+import Testing
+
+@Suite("B8: what of an app's hour is billed before a person has looked at it")
+struct CapTests {
+  private let hour = Int32(Samples.now.milliseconds / 3_600_000)
+
+  private func decider(
+    hours: [AppHour: AppHourCount] = [:], _ change: (inout TrafficCaps) -> Void
+  ) throws -> BillingDecider {
+    var settings = BillingSettings()
+    change(&settings.caps)
+    let samples = try Samples()
+    return BillingDecider(
+      settings: settings, open: [samples.allotment(amount: 1_000 * Samples.click2.value)], waiting: [], hours: hours)
+  }
+
+  @Test("each partition bills its part of the impressions of an app's hour, rounded up, and holds what is beyond")
+  func impressions() throws {
+    let samples = try Samples()
+    // The sample's network has 8 partitions.
+    var decider = try decider { $0.impressionsPerHour = 24 }
+    let decision = decider.decide(Array(repeating: samples.impression(), count: 5))
+    #expect(decision.outcomes == Array(repeating: .accepted, count: 3) + [.held, .held])
+    #expect(decision.effects.charges.count == 3)
+    #expect(decision.effects.held.map(\.reason) == [.impressions, .impressions])
+    #expect(decision.effects.allotmentCharges.mapValues(\.amount).values.reduce(0, +) == 3 * Samples.cpm10.value)
+    let app = samples.terms.app
+    #expect(decision.effects.appHours == [AppHour(app: app, hour: hour): AppHourCount(impressions: 5)])
+    // Of other apps and hours as many as ever.
+    let others = decider.decide([
+      samples.impression { $0.app = AppID("another") ?? $0.app },
+      samples.impression {
+        $0.serveID = UUIDv7(timestamp: Samples.now.advanced(byMilliseconds: 3_600_000), randomHigh: 0, randomLow: 1)
+      },
+    ])
+    #expect(others.outcomes == [.accepted, .accepted])
+  }
+
+  @Test("a partition's next owner goes on from what is stored")
+  func restored() throws {
+    let samples = try Samples()
+    let key = AppHour(app: samples.terms.app, hour: hour)
+    var decider = try decider(hours: [key: AppHourCount(impressions: 2)]) { $0.impressionsPerHour = 24 }
+    #expect(decider.decide([samples.impression(), samples.impression()]).outcomes == [.accepted, .held])
+  }
+
+  @Test("clicks on one ad have a cap of their own, and so have clicks for their impressions")
+  func clicks() throws {
+    let samples = try Samples()
+    var ofAd = try decider { $0.clicksOfAdPerHour = 16 }
+    let other = samples.click { $0.ad = AdID("another") ?? $0.ad }
+    let byAd = ofAd.decide([samples.click(), samples.click(), samples.click(), other])
+    #expect(byAd.outcomes == [.accepted, .accepted, .held, .accepted])
+    #expect(byAd.effects.held.map(\.reason) == [.clicksOfAd])
+
+    var ofRate = try decider { ($0.clicksBeforeRate, $0.clickRateBasisPoints) = (4, 5_000) }
+    let first = ofRate.decide([samples.click(), samples.click()])
+    #expect(first.outcomes == [.accepted, .held])
+    #expect(first.effects.held.map(\.reason) == [.clickRate])
+    // Six impressions make three clicks likely; two have come.
+    let later = ofRate.decide(Array(repeating: samples.impression(), count: 6) + [samples.click(), samples.click()])
+    #expect(later.outcomes.suffix(2) == [.accepted, .held])
+  }
+
+  @Test("what costs nothing, is free or is test traffic is never held, and what is held counts in no click rate")
+  func notHeld() throws {
+    let samples = try Samples()
+    var decider = try decider { ($0.impressionsPerHour, $0.clicksOfAdPerHour) = (0, 0) }
+    let decision = decider.decide([
+      samples.impression { $0.impressionPrice = .zero }, samples.click(.repeat),
+      samples.impression { $0.isTest = true },
+      samples.impression(), samples.click(),
+    ])
+    #expect(decision.outcomes == [.accepted, .free(.repeat), .accepted, .held, .held])
+    #expect(decision.effects.clickCounts.values.map(\.clicks).reduce(0, +) == 0)
+    #expect(decision.effects.journal.isEmpty)
+  }
+}
