@@ -19,7 +19,8 @@ enum HandbillMain {
       DemoCommand.demo, DemoCommand.up, ReportCommand.command, ExplainCommand.command, WhatIfCommand.command,
       UnfilledCommand.command, ReconcileCommand.command, DrainCommand.command, CatalogCommand.command,
       SeedCommand.command, SimulateCommand.command, TopicsCommand.command, MigrateCommand.command, LogCommand.command,
-      RepublishCommand.command, RejectedCommand.command, EmbeddedBrokerCommand.command,
+      RestoreCommand.command, SuspenseCommand.command, TrafficCommand.command, PrivacyCommand.command,
+      DoctorCommand.command, RepublishCommand.command, RejectedCommand.command, EmbeddedBrokerCommand.command,
     ])
 
   static func main() async {

@@ -51,6 +51,7 @@ enum VocabularyLogic {
     let errors = DecisionReason.allCases.compactMap { reason in
       reason.error.map { "WHEN \(reason.number) THEN \($0.number)::smallint" }
     }
+    let free = ClickVerdict.free.map { "WHEN \($0.number) THEN \(ChargeFate.free($0).number)::smallint" }
     let withoutKey = DecisionReason.allCases.filter(\.isWithoutAppKey)
     return [
       """
@@ -63,6 +64,13 @@ enum VocabularyLogic {
       CREATE OR REPLACE FUNCTION ad_selection.is_without_app_key(reason smallint) RETURNS boolean
       LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
         SELECT reason IN (\(withoutKey.numbers))
+      $function$;
+      """,
+      // The fate of a click by its verdict; NULL for one that is paid for.
+      """
+      CREATE OR REPLACE FUNCTION vocabulary.free_fate(verdict smallint) RETURNS smallint
+      LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
+        SELECT CASE verdict \(free.joined(separator: " ")) END
       $function$;
       """,
     ]

@@ -6,23 +6,28 @@ internal import Runtime
 
 /// Revenue per minute, as rows: from memory, or from the charges of their batches.
 enum RevenueRows {
-  private static let names = [
-    "partition", "minute", "kind", "fate", "app", "developer", "advertiser", "campaign", "ad", "placement", "country",
-    "device", "size", "currency", "events", "gross", "developer_amount", "network_amount",
-  ]
-  private static let columns = TableColumns("billing.minute_revenue", names)
+  private static let columns = CountColumns(
+    "billing", kind: "revenue",
+    [
+      "currency": PostgresType.text, "fate": PostgresType.int2, "developer": PostgresType.text,
+      "app": PostgresType.text, "advertiser": PostgresType.text, "campaign": PostgresType.text,
+      "ad": PostgresType.text, "placement": PostgresType.text, "country": PostgresType.text,
+      "device": PostgresType.int2, "size": PostgresType.int2, "kind": PostgresType.int2, "events": PostgresType.int8,
+      "gross": PostgresType.numeric, "developer_amount": PostgresType.numeric,
+      "network_amount": PostgresType.numeric,
+    ])
 
   static func rows(_ revenue: [RevenueMinute: RevenueSums], partition: Int32) -> TableRows {
-    let rows = TableRows(columns, capacity: revenue.count * 288)
+    let rows = TableRows(columns.table, capacity: revenue.count * 288)
     let buffer = rows.buffer
     for (key, sums) in revenue {
       rows.begin()
       buffer.append(int32: partition)
       buffer.append(timestampMicroseconds: key.minute &* 60_000_000)
-      buffer.append(int16: key.kind.rawValue)
+      buffer.append(key.currency)
       buffer.append(int16: key.fate.number)
-      buffer.append(key.app)
       buffer.append(key.developer)
+      buffer.append(key.app)
       buffer.append(key.advertiser)
       buffer.append(key.campaign)
       buffer.append(key.ad)
@@ -30,7 +35,7 @@ enum RevenueRows {
       buffer.append(key.country)
       buffer.append(int16: Int16(key.device.rawValue))
       buffer.append(int16: Int16(key.size.rawValue))
-      buffer.append(key.currency)
+      buffer.append(int16: key.kind.rawValue)
       buffer.append(int64: sums.events)
       buffer.append(numeric: sums.gross)
       buffer.append(numeric: sums.developer)
@@ -42,9 +47,9 @@ enum RevenueRows {
   /// Charges with a draw's version are those whose fate the database decided: it counts them itself, with their batch. The
   /// others are added up first: the terms of sums are looked up by their names, and no row's.
   static let countAgain = """
-    INSERT INTO billing.minute_revenue (\(names.joined(separator: ", ")))
+    INSERT INTO billing.minute_revenue (\(columns.list))
     \(SequenceBatches.counting("billing"))
-    SELECT $1, minute, kind, fate, app, developer, advertiser, campaign, ad, placement, country, device, size, currency,
+    SELECT $1, minute, currency, fate, developer, app, advertiser, campaign, ad, placement, country, device, size, kind,
       events, events * amount::numeric, events * developer_amount::numeric, events * network_amount::numeric
     FROM (
       SELECT date_bin('1 minute', event_time, 'epoch') AS minute, kind, fate, terms, placement, country, device, size,

@@ -102,7 +102,8 @@ enum ReconcileCommand {
       .value(
         "tally", "FILE",
         help: "What devices know to have happened, as 'handbill simulate --tally' or a client of your own writes it "
-          + "(docs/tally.md).")
+          + "(docs/tally.md)."),
+      .flag("sealed", help: "Also every row of sealed days that is still there: it takes as long as there are rows."),
     ],
     examples: [
       CommandExample("handbill reconcile", "The network's accounts among themselves."),
@@ -112,7 +113,7 @@ enum ReconcileCommand {
     let reconciliation = try await onOwnThread {
       let account = try invocation.text("tally").map(account)
       return try ReportCommand.withPool(DatabaseAddress.address(invocation)) {
-        try Reconciler($0).reconcile(tally: account)
+        try Reconciler($0).reconcile(tally: account, withSealedRows: invocation.has("sealed"))
       }
     }
     Terminal.print(invocation.wantsJSON ? reconciliation.json.prettyText : reconciliation.text)

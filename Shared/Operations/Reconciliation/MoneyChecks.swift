@@ -140,22 +140,27 @@ enum MoneyChecks {
       """)
 
   private static let ledger = ReconciliationStatement(
-    rule: "I6", name: "ledger: advertisers paid and developers got what the charges say", borders: [.serve],
+    rule: "I6", name: "ledger: advertisers, developers and the network paid and got what the charges say",
+    borders: [.serve],
     sql: """
       \(places), grouped AS MATERIALIZED (
-        SELECT advertiser, developer, currency, sum(amount) AS amount, sum(developer_amount) AS developer_amount
+        SELECT advertiser, developer, currency, sum(amount) AS amount, sum(developer_amount) AS developer_amount,
+          sum(network_amount) FILTER (WHERE fate = \(ChargeFate.charged.number)) AS revenue,
+          sum(network_amount) FILTER (WHERE fate = \(ChargeFate.unfunded.number)) AS loss
         FROM billing.charge WHERE serve_id >= $1 GROUP BY 1, 2, 3
       ), charged AS (
         SELECT account, currency, sum(net) AS net FROM (
           SELECT 'advertiser:' || advertiser AS account, currency, amount AS net FROM grouped
           UNION ALL SELECT 'developer:' || developer, currency, -developer_amount FROM grouped
+          UNION ALL SELECT 'network:revenue', currency, -revenue FROM grouped
+          UNION ALL SELECT 'network:unfunded', currency, -loss FROM grouped
           UNION ALL SELECT account, currency, charged FROM sealed.account
         ) AS parts GROUP BY 1, 2 HAVING sum(net) <> 0
       ), posted AS (
         SELECT account, currency, sum(debit - credit) AS net FROM (
           SELECT p.account, p.currency, p.debit, p.credit FROM \(postings)
           UNION ALL SELECT account, currency, debit, credit FROM sealed.account
-        ) AS parts WHERE account LIKE 'advertiser:%' OR account LIKE 'developer:%' GROUP BY 1, 2 HAVING sum(debit - credit) <> 0
+        ) AS parts GROUP BY 1, 2 HAVING sum(debit - credit) <> 0
       ), compared AS (
         SELECT account, currency, c.net AS charged, p.net AS posted
         FROM charged c FULL JOIN posted p USING (account, currency)

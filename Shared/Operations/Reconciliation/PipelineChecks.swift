@@ -1,10 +1,14 @@
+internal import AdCore
+
 /// I3: every record of every input has exactly one recorded outcome. The schemas are the program's own names.
 enum PipelineChecks {
   /// A service's schema, in the order of the flow.
   static let services = ["ad_selection", "impression_tracking", "click_tracking", "billing"]
 
   static var all: [ReconciliationStatement] {
-    services.flatMap { [offsets($0), outcomes($0)] } + [
+    services.flatMap { [offsets($0), outcomes($0), rejections($0)] } + [
+      terms("ad_selection"), terms("impression_tracking"), terms("click_tracking"), terms("billing"),
+
       sequences("impression_tracking", "impression", "ads.impressions.accepted"),
       sequences("click_tracking", "click", "ads.clicks.accepted"),
     ]
@@ -73,6 +77,63 @@ enum PipelineChecks {
           WHERE p.batch_number <> b.last
         )
         SELECT coalesce((SELECT sum(offsets) FROM batches), 0)::bigint, (SELECT count(*) FROM faults),
+          ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
+        """)
+  }
+
+  /// What is kept of a rejected record gives the reason that is its outcome. Of a run, whose outcome is what was put aside
+  /// first, that something was.
+  private static func rejections(_ schema: String) -> ReconciliationStatement {
+    let first = RejectionReason.allCases.map(\.rawValue).min() ?? 0
+    return ReconciliationStatement(
+      rule: "I3", name: "\(schema): rejected records have their reason as outcome",
+      sql: """
+        \(UnsealedBatches.places("\(schema).batch", service: schema)), kept AS (
+          SELECT r.partition, r.topic, r.record_offset, r.batch_number, r.reason, b.outcomes, b.input_topics,
+            b.first_offsets, b.next_offsets
+          FROM places JOIN \(schema).input i ON i.partition = places.partition
+          CROSS JOIN LATERAL (
+            SELECT * FROM \(schema).rejected r WHERE r.partition = places.partition AND r.topic = i.topic
+              AND r.batch_number > places.sealed OFFSET 0
+          ) AS r
+          LEFT JOIN \(schema).batch b ON b.partition = r.partition AND b.batch_number = r.batch_number
+        ), placed AS (
+          SELECT k.*, place, place < octet_length(outcomes) AS is_there FROM kept k LEFT JOIN LATERAL (
+            SELECT own.before + k.record_offset - own.first_offset AS place FROM (
+              SELECT topic, first_offset, next_offset, sum(next_offset - first_offset) OVER (ORDER BY place)
+                - (next_offset - first_offset) AS before
+              FROM unnest(k.input_topics, k.first_offsets, k.next_offsets) WITH ORDINALITY
+                AS ranges (topic, first_offset, next_offset, place)
+            ) AS own
+            WHERE own.topic = k.topic AND k.record_offset >= own.first_offset AND k.record_offset < own.next_offset
+          ) AS own ON true
+        ), compared AS (
+          SELECT *, CASE WHEN is_there THEN get_byte(outcomes, place::int) END AS outcome FROM placed
+          -- A run that was cut has its outcome in the batch that ended it.
+          WHERE place IS NOT NULL OR outcomes IS NULL
+        ), faults AS (
+          SELECT format('%s[%s] offset %s: rejected with reason %s, its outcome is %s', topic, partition, record_offset,
+            reason, outcome) AS example
+          FROM compared WHERE outcome IS NULL
+            OR CASE WHEN topic LIKE '%.accepted' THEN outcome < \(first) AND outcome <> \(Outcome.suspense.number)
+              ELSE outcome <> reason END
+        )
+        SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
+          ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
+        """)
+  }
+
+  /// Terms are found by a name that is made of them: whoever changes what was agreed would have to rename it everywhere.
+  private static func terms(_ schema: String) -> ReconciliationStatement {
+    ReconciliationStatement(
+      rule: "I2", name: "\(schema): terms are what they were when they were named",
+      sql: """
+        WITH faults AS (
+          SELECT format('terms %s of campaign %s: not what was named', name, campaign) AS example FROM \(schema).terms
+          WHERE name <> public.terms_name(app, developer, advertiser, campaign, ad, impression_price, click_price, currency,
+            share_basis_points, life_ms, is_test)
+        )
+        SELECT (SELECT count(*) FROM \(schema).terms), (SELECT count(*) FROM faults),
           ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
         """)
   }

@@ -9,9 +9,14 @@ package struct Reconciler: Sendable {
 
   package init(_ pool: PostgresPool) { self.pool = pool }
 
-  /// - Parameter tally: what the devices know to have happened, where somebody counted it.
-  package func reconcile(tally: DeviceAccount? = nil) throws(PostgresError) -> Reconciliation {
+  /// - Parameters:
+  ///   - tally: what the devices know to have happened, where somebody counted it.
+  ///   - withSealedRows: also the rows of sealed days that are still there, however many.
+  package func reconcile(
+    tally: DeviceAccount? = nil, withSealedRows: Bool = false
+  ) throws(PostgresError) -> Reconciliation {
     var checks = try compareSums()
+    if withSealedRows { checks.append(try SealedRows(pool).check()) }
     let (traffic, finality) = try compareServes()
     checks += traffic
     return try pool.snapshot { connection throws(PostgresError) in
@@ -20,7 +25,8 @@ package struct Reconciler: Sendable {
         checks: checks, notConsumed: try notConsumed(connection),
         parked: try count("SELECT count(*) FROM click_tracking.parked", connection),
         waiting: try count("SELECT count(*) FROM billing.waiting", connection),
-        suspense: try count("SELECT count(*) FROM billing.suspense", connection),
+        suspense: try count("SELECT count(*) FROM billing.suspense WHERE voided_at IS NULL", connection),
+        held: try count("SELECT count(*) FROM billing.held_row", connection),
         reserved: try reserved(connection), finality: finality,
         sealedUntil: try SealedHead.read(in: connection).sealedUntil)
     }

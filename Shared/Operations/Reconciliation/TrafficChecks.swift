@@ -3,14 +3,11 @@ internal import AdCore
 /// I7 and I8: accepted events, charges and served ads agree, and test traffic is nobody's money.
 enum TrafficChecks {
   /// Of a range of serves: $1 and $2 as ``ServeRange`` says.
-  static let ofServes = [
-    fates(
-      "impressions", kind: .impression, rows: "impression_tracking.impression", hash: "0::bigint",
-      price: "impression_price"),
-    fates("clicks", kind: .click, rows: "click_tracking.click", hash: "id_hash", price: "click_price"),
-    decisions("impressions", rows: "impression_tracking.impression"),
-    decisions("clicks", rows: "click_tracking.click"),
-  ]
+  static let ofServes =
+    FateChecks.ofServes + [
+      decisions("impressions", rows: "impression_tracking.impression"),
+      decisions("clicks", rows: "click_tracking.click"),
+    ]
 
   /// Further ones of a range of serves, which passes at what is new leave out.
   static let ofServesApart = [lives, testTraffic, finals]
@@ -38,7 +35,7 @@ enum TrafficChecks {
       WHERE d.serve_id >= $1 AND NOT ad_selection.is_without_app_key(d.reason) AND d.batch_number <= c.batch_number) AS counted_requests
     """
 
-  /// Those without their app's key count for no app (M1, A1).
+  /// Those without their app's key count for no app (M1, A1). Those beyond what is kept of them have no rows.
   private static let keylessCounts = ReconciliationStatement(
     rule: "M6", name: "requests without their app's key: counts per day are the rows",
     borders: [.serve],
@@ -50,7 +47,7 @@ enum TrafficChecks {
         GROUP BY 1, 2, 3
       ), counted AS (
         SELECT partition, day, reason, requests AS counted FROM ad_selection.keyless_count
-        WHERE day >= public.day_of($1)
+        WHERE day >= public.day_of($1) AND reason <> \(DecisionReason.keylessBeyondLimit.number)
       ), compared AS (
         SELECT partition, day, reason, coalesce(counted, 0) AS counted, coalesce(rows, 0) AS rows
         FROM counted FULL JOIN stored USING (partition, day, reason)
@@ -76,43 +73,6 @@ enum TrafficChecks {
       WHERE k.serve_id >= $1 AND k.batch_number <= c.batch_number) AS counted_clicks
     """
 
-  /// What billing has taken has one fate each: charged, unfunded, free (why), waiting or suspense, and nothing else has one.
-  /// What a charge costs and how it is split follows from its price, share and fate (`billing.amounts`).
-  private static func fates(
-    _ name: String, kind: ChargeKind, rows: String, hash: String, price: String
-  ) -> ReconciliationStatement {
-    ReconciliationStatement(
-      rule: "I7a", name: "\(name): accepted and taken by billing = charged + unfunded + free + waiting + suspense",
-      sql: """
-        WITH accepted AS (
-          SELECT a.serve_id, a.\(price) AS price, \(hash) AS id_hash, a.share_basis_points AS share
-          FROM \(rows) a
-          JOIN billing.input i ON i.partition = a.partition AND i.topic = 'ads.\(name).accepted'
-          WHERE NOT a.is_test AND a.sequence <= i.consumed_sequence AND a.serve_id >= $1 AND a.serve_id < $2
-        ), fates AS (
-          SELECT serve_id, id_hash, price, share_basis_points AS share, fate::text FROM billing.charge
-          WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
-          UNION ALL SELECT serve_id, id_hash, price, share_basis_points, 'waiting' FROM billing.waiting
-          WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
-          UNION ALL SELECT serve_id, id_hash, price, NULL, 'suspense' FROM billing.suspense
-          WHERE kind = \(kind.number) AND serve_id >= $1 AND serve_id < $2
-        ), compared AS (
-          SELECT serve_id, a.price, a.share, f.price AS charged_price, f.share AS charged_share, f.fate
-          FROM accepted a FULL JOIN fates f USING (serve_id, id_hash)
-        ), faults AS (
-          SELECT CASE WHEN fate IS NULL THEN format('%s is accepted and has no fate', serve_id)
-            WHEN price IS NULL THEN format('%s has a fate and was not accepted', serve_id)
-            ELSE format('%s: price %s, share %s in its token, %s and %s in its charge, fate %s', serve_id, price, share,
-              charged_price, charged_share, fate)
-          END AS example
-          FROM compared WHERE price IS DISTINCT FROM charged_price OR share <> charged_share OR fate IS NULL
-            OR fate = '\(ChargeFate.drawing.number)'
-        )
-        SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
-          ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
-        """)
-  }
-
   /// Billing has taken all of a range's accepted rows.
   private static func consumption(_ name: String, rows: String) -> ReconciliationStatement {
     ReconciliationStatement(
@@ -135,10 +95,11 @@ enum TrafficChecks {
   private static let terms = [
     "partition", "expires_at", "app", "developer", "advertiser", "campaign", "ad", "placement", "country", "device",
     "size", "impression_price", "click_price", "currency", "share_basis_points", "allotment", "budget_day",
-    "client_hash", "is_test",
+    "is_test",
   ]
 
-  /// Each accepted serve has its decision, with the same terms (I2).
+  /// Each accepted serve has its decision, with the same terms (I2). Whose client was erased on one side has still to be on the
+  /// other, where its ad was in flight then (A8).
   private static func decisions(_ name: String, rows: String) -> ReconciliationStatement {
     let accepted = terms.map { "a.\($0)" }.joined(separator: ", ")
     let decided = terms.map { "d.\($0)" }.joined(separator: ", ")
@@ -146,7 +107,8 @@ enum TrafficChecks {
       rule: "I7b", name: "\(name): each accepted serve has one decision, with the same terms",
       sql: """
         WITH compared AS (
-          SELECT a.serve_id, d.serve_id IS NULL AS is_missing, (\(accepted)) IS DISTINCT FROM (\(decided)) AS differs
+          SELECT a.serve_id, d.serve_id IS NULL AS is_missing, (\(accepted)) IS DISTINCT FROM (\(decided))
+            OR a.client_hash <> d.client_hash AND a.client_hash <> 0 AND d.client_hash <> 0 AS differs
           FROM \(rows) a LEFT JOIN ad_selection.decision d ON d.serve_id = a.serve_id AND d.reason IN (\(DecisionReason.fills.numbers))
             AND d.serve_id >= $1 AND d.serve_id < $2
           WHERE a.serve_id >= $1 AND a.serve_id < $2

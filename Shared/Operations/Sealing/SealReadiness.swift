@@ -45,7 +45,9 @@ enum SealReadiness {
     SELECT format('%s %s', rows, what) FROM (
       SELECT count(*) AS rows, 'clicks are parked' AS what FROM click_tracking.parked WHERE serve_id < $1
       UNION ALL SELECT count(*), 'events wait for budget' FROM billing.waiting WHERE serve_id < $1
-      UNION ALL SELECT count(*), 'events are in suspense' FROM billing.suspense WHERE serve_id < $1
+      UNION ALL SELECT count(*), 'events are held' FROM billing.held_row WHERE serve_id < $1
+      UNION ALL SELECT count(*), 'events are in suspense' FROM billing.suspense
+        WHERE serve_id < $1 AND voided_at IS NULL
       UNION ALL SELECT count(*), 'allotments have not ended' FROM billing.allotment
         WHERE state < \(AllotmentState.ended.number) AND serve_until <= $2
     ) AS left_over WHERE rows > 0

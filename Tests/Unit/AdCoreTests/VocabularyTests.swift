@@ -14,7 +14,7 @@ struct VocabularyTests {
     "ad_size: 1 320x50, 2 480x32, 3 768x66, 4 1024x66, 5 300x250, 6 768x1024, 7 1024x768",
     "allotment_state: 1 open, 2 closed, 3 ended",
     "anomaly_kind: 1 clickRate, 2 repeats, 3 tooEarly, 4 accidental, 5 limited, 6 impossible",
-    "charge_fate: 0 drawing, 1 charged, 2 unfunded, 3 late, 4 waiting, 18 freeRepeat, 19 freeAccidental, "
+    "charge_fate: 0 drawing, 1 charged, 2 unfunded, 3 late, 4 waiting, 5 unpaid, 6 held, 7 voided, 18 freeRepeat, 19 freeAccidental, "
       + "20 freeTooEarly, 21 freeTooLate, 22 freeLimited, 23 freeNoImpression, 24 freeImpossible",
     "charge_kind: 1 impression, 2 click",
     "click_verdict: 1 billable, 2 repeat, 3 accidental, 4 tooEarly, 5 tooLate, 6 limited, 7 noImpression, 8 impossible",
@@ -22,14 +22,15 @@ struct VocabularyTests {
       + "17 revokedKey, 18 keyOfAnotherApp, 19 unknownApp, 20 agreementUnsigned, 21 audienceUnanswered, "
       + "22 adsNotEnabled, 23 sizeRefused, 24 requestInvalid, 32 countryNotServed, 33 noEligibleAd, 34 noAllotment, "
       + "35 paidAdsSuspended, 36 tooSoon, 37 tooManyAtOnce, 38 catalogIncomplete, 39 testUnfilled, 40 testError, "
-      + "41 paidAdsStopped, 42 keyNotYetKnown",
+      + "41 paidAdsStopped, 42 keyNotYetKnown, 43 keylessBeyondLimit, 44 tooManyOfApp",
     "delivery_kind: 1 rendered, 2 viewed, 3 unloaded, 4 failed, 5 viewedTooSoon",
     "device: 1 phone, 2 pad",
+    "hold_reason: 1 impressions, 2 clicksOfAd, 3 clickRate",
     "no_serve_reason: 1 paidAdsSuspended, 2 paused, 3 notYetStarted, 4 outsideFlight, 5 countryNotTargeted, "
       + "6 deviceNotTargeted, 7 imageMissing, 8 sizeNotTargeted, 9 audienceUnder17, 10 appCategoryNotTargeted, "
       + "11 segmentNotTargeted, 12 advertiserExcluded, 13 categoryExcluded, 14 keywordExcluded, 15 hostExcluded, "
       + "16 noAllotment",
-    "outcome: 0 absent, 1 accepted, 2 duplicate, 3 forwarded, 4 parked, 5 ahead, 6 noted, 7 suspense, 8 impossible, "
+    "outcome: 0 absent, 1 accepted, 2 duplicate, 3 forwarded, 4 parked, 5 ahead, 6 noted, 7 suspense, 8 impossible, 9 held, "
       + "48 pastDeadline, 18 freeRepeat, 19 freeAccidental, 20 freeTooEarly, 21 freeTooLate, 22 freeLimited, "
       + "23 freeNoImpression, 24 freeImpossible, 32 refusedUnknown, 33 refusedServerFailure, "
       + "34 refusedLoadingThrottled, 35 refusedInventoryUnavailable, 36 refusedConfigurationError, "
@@ -45,7 +46,8 @@ struct VocabularyTests {
     "rejection_reason: 64 nullValue, 65 emptyValue, 66 tooLarge, 67 unknownContentType, 68 malformed, 69 missingField, "
       + "70 invalidField, 71 invalidText, 72 invalidEnvelope, 73 unknownType, 74 tokenForged, 75 tokenKeyUnknown, "
       + "76 tokenExpired, 77 tokenOutOfTime, 78 eventInFuture, 79 tooLateArrival, 80 unknownPartition, "
-      + "81 invalidReply, 82 refusedByDatabase, 83 invalidInternal",
+      + "81 invalidReply, 82 refusedByDatabase, 83 invalidInternal, 84 macWrong, 85 macKeyUnknown, 86 appKeyWrong, "
+      + "87 forwardedTooOften, 88 notItsClient",
     "tap_kind: 1 click, 2 blocked, 3 cancelled",
   ]
 
@@ -79,7 +81,7 @@ struct VocabularyTests {
   func readBack() {
     #expect(
       ChargeFate.allCases.allSatisfy { ChargeFate(rawValue: $0.rawValue) == $0 && ChargeFate(name: $0.name) == $0 })
-    #expect(ChargeFate(rawValue: 17) == nil && ChargeFate(rawValue: 5) == nil && ChargeFate(name: "free") == nil)
+    #expect(ChargeFate(rawValue: 17) == nil && ChargeFate(rawValue: 8) == nil && ChargeFate(name: "free") == nil)
     #expect(DecisionReason.fills.numbers == "1, 2, 3" && DecisionReason.liveFills.numbers == "1, 2")
     #expect(Outcome(rawValue: 17).name == "freeBillable" && Outcome(rawValue: 15).name == "outcome15")
   }

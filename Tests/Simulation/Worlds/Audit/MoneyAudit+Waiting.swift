@@ -65,7 +65,7 @@ extension MoneyAudit {
   private func refuse(_ event: Event, _ partition: Int32, _ batch: Int64, _ state: inout State) {
     world.coverage.note(.unfunded)
     state.unfunded.append(event)
-    compare(event, partition, batch, fate: 2, &state)
+    compare(event, partition, batch, fate: bears(event, partition, &state) ? 2 : 5, &state)
   }
 
   /// Counts what was delivered, at each level.

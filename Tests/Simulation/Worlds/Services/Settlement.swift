@@ -17,6 +17,8 @@ extension BillingTables {
     /// Those of the rows whose fate was decided here.
     var drawn: [ChargeRow] = []
     var grants: [NumberedMessage] = []
+    /// What the network has borne.
+    var borne: [AppDay: Int128] = [:]
     /// Where an ask found less than one ad's full price.
     var exhausted: [BudgetKey] = []
   }
@@ -24,6 +26,7 @@ extension BillingTables {
   func settled(_ batch: CommitBatch<BillingService>) throws(Budgets.Broken) -> Settlement {
     let effects = batch.effects
     var settlement = Settlement(budgets: budgets, waiting: waiting[batch.partition] ?? [])
+    settlement.borne = borne
     let budgets = effects.budgets.sorted()
     for (id, amount) in effects.allotmentCharges { try charge(id, amount, batch, &settlement.budgets) }
     for budget in budgets { settlement.budgets.openDay(budget) }
@@ -88,14 +91,27 @@ extension BillingTables {
   ) {
     if fate == .charged { settlement.budgets.move(waiter.draw.budget, charged: waiter.price) }
     var charge = waiter.charge
-    charge.fate = fate
     let terms = charge.event.terms
     let part = RevenueShare(basisPoints: terms.shareBasisPoints)?.split(charge.event.price).developer.value ?? 0
-    let developer = fate == .late ? 0 : part
+    charge.fate = fate == .unfunded && !bear(part, of: terms, batch, &settlement) ? .unpaid : fate
+    let developer = charge.fate == .late || charge.fate == .unpaid ? 0 : part
     let row = row(
       charge, developer: developer, network: fate == .charged ? Int64(waiter.price) - developer : -developer, batch)
     settlement.rows.append(row)
     settlement.drawn.append(row)
+  }
+
+  /// Whether the network bears it: so much for an app's day, and no more.
+  private func bear(
+    _ part: Int64, of terms: ServedTerms, _ batch: CommitBatch<BillingService>, _ settlement: inout Settlement
+  ) -> Bool {
+    let day = AppDay(
+      partition: batch.partition, app: terms.app, day: terms.serveID.timestamp.milliseconds / 86_400_000,
+      currency: terms.currency)
+    let amount = settlement.borne[day, default: 0] + Int128(part)
+    guard amount <= settings.caps.unfundedPerDay.value.part(of: batch.effects.partitionCount) else { return false }
+    settlement.borne[day] = amount
+    return true
   }
 
   private func row(

@@ -1,0 +1,52 @@
+-- What no budget could pay the network bears, for each app and day up to a cap (B4): beyond it nobody pays, and nobody is
+-- paid. In the order of the fates, so that the same batches come to the same.
+CREATE OR REPLACE FUNCTION billing.cap_unfunded(
+  INOUT settlement billing.settlement, batch billing.settle_batch, draws billing.settle_draw[], cap bigint
+) LANGUAGE plpgsql AS $function$
+DECLARE
+  ready billing.settle_ready[] := settlement.ready;
+  fates billing.settle_fate[] := settlement.fates;
+  borne record;
+BEGIN
+  IF cap IS NULL OR NOT EXISTS (
+    SELECT FROM unnest(ready) AS r WHERE r.fate = vocabulary.charge_fate('unfunded')
+    UNION ALL SELECT FROM unnest(fates) AS f WHERE f.fate = vocabulary.charge_fate('unfunded')
+  ) THEN
+    RETURN;
+  END IF;
+  FOR borne IN
+    SELECT e.is_ready, e.place, t.app, t.currency, public.day_of(e.serve_id) AS day,
+      (SELECT a.developer_amount FROM billing.amounts(e.kind, vocabulary.charge_fate('unfunded'), t.impression_price,
+        t.click_price, t.share_basis_points) AS a) AS amount
+    FROM (
+      SELECT true AS is_ready, r.place, w.terms, w.kind, w.serve_id
+      FROM unnest(ready) WITH ORDINALITY AS r (batch_number, position, fate, version, place)
+      JOIN billing.waiting_row w ON w.partition = batch.partition AND w.batch_number = r.batch_number
+        AND w.position = r.position
+      WHERE r.fate = vocabulary.charge_fate('unfunded')
+      UNION ALL
+      SELECT false, d.place, d.terms, d.kind, d.serve_id
+      FROM unnest(draws, fates) WITH ORDINALITY AS d (price, is_late, day_index, serve_id, event_time, id_hash, terms,
+        allotment, kind, device, size, country, placement, fate, version, place)
+      WHERE d.fate = vocabulary.charge_fate('unfunded')
+    ) AS e LEFT JOIN LATERAL (SELECT * FROM billing.terms WHERE name = e.terms OFFSET 0) AS t ON true
+    ORDER BY e.is_ready DESC, e.place
+  LOOP
+    INSERT INTO billing.unfunded_day AS stored (partition, app, day, currency, amount)
+    SELECT batch.partition, borne.app, borne.day, borne.currency, borne.amount WHERE borne.amount <= cap
+    ON CONFLICT (partition, app, day, currency) DO UPDATE SET amount = stored.amount + excluded.amount
+      WHERE stored.amount + excluded.amount <= cap;
+    CONTINUE WHEN FOUND;
+    IF borne.is_ready THEN
+      ready[borne.place] := ROW(ready[borne.place].batch_number, ready[borne.place].position,
+        vocabulary.charge_fate('unpaid'), ready[borne.place].version)::billing.settle_ready;
+    ELSE
+      fates[borne.place] := ROW(vocabulary.charge_fate('unpaid'), fates[borne.place].version)::billing.settle_fate;
+    END IF;
+  END LOOP;
+  -- Nothing is charged any more of ads that were served so long ago.
+  DELETE FROM billing.unfunded_day WHERE partition = batch.partition AND day < batch.decided_at::date - 60;
+  settlement.ready := ready;
+  settlement.fates := fates;
+END
+$function$;
