@@ -4,7 +4,7 @@ internal import Runtime
 internal import Threads
 
 /// Maintains the tables of days, from two days back to three ahead; drops sealed ones beyond retention, and what is older of
-/// a service's batches; and folds its counts. At its start a service makes the tables that are missing; all else is done a
+/// a service's batches; takes clients out of old rows; and folds its counts. At its start a service makes the tables that are missing; all else is done a
 /// minute later, and then hourly, or a minute later again where it could not be done.
 package struct DayTables: Sendable {
   private static let daysBack: Int32 = 2
@@ -20,14 +20,20 @@ package struct DayTables: Sendable {
   private let tables: [String]
   private let counts: CountTables
   private let retentionDays: Int
+  private let clientDays: Int
+  /// Those of `tables` whose rows say of which client they are.
+  private let clientTables: [String]
 
   /// - Parameters:
   ///   - tables: cut by day.
+  ///   - clientTables: those of them whose rows have a `client_hash`.
   ///   - counts: what the service counts into.
-  package init(_ tables: [String], counts: CountTables, retention: Retention) {
+  package init(_ tables: [String], clientTables: [String] = [], counts: CountTables, retention: Retention) {
     self.tables = tables
+    self.clientTables = clientTables
     self.counts = counts
     retentionDays = retention.eventDays
+    clientDays = retention.clientDays
   }
 
   /// Goes on maintaining them, on a thread of its own.
@@ -47,6 +53,7 @@ package struct DayTables: Sendable {
           }
           tell(unsealed, context)
           try forget(connection, now: clock.now)
+          try forgetClients(connection, now: clock.now)
           try counts.fold(connection, now: clock.now)
           pause = Self.intervalMilliseconds
         } catch {
@@ -115,6 +122,29 @@ package struct DayTables: Sendable {
           + "where none runs",
         ["table": .text(table), "days": .init(days)])
     }
+  }
+
+  /// Takes out of rows of which client they are, where they are old enough and sealed, and keys off rejected records, which
+  /// can be sent again for a day (A8).
+  func forgetClients(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
+    let oldestKey = now.advanced(byMilliseconds: -Int64(Self.daysBack) * 86_400_000)
+    for schema in Set(tables.map { String($0.prefix { $0 != "." }) }) {
+      _ = try connection.query("SELECT public.forget_record_keys($1, $2)", [schema, oldestKey])
+    }
+    let oldest = PostgresDate(days: Int32(now.milliseconds / 86_400_000) - Int32(clientDays))
+    for table in clientTables {
+      while let day = try dayWithClients(table, before: oldest, in: connection) {
+        for hour: Int32 in 0..<24 {
+          _ = try connection.query("SELECT public.forget_clients($1::text::regclass, $2, $3)", [table, day, hour])
+        }
+      }
+    }
+  }
+
+  private func dayWithClients(
+    _ table: String, before oldest: PostgresDate, in connection: PostgresConnection
+  ) throws(PostgresError) -> PostgresDate? {
+    try connection.query("SELECT public.day_with_clients($1::text::regclass, $2)", [table, oldest]).first?.decode(0)
   }
 
   private func forget(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {

@@ -53,9 +53,16 @@ package struct ClickTracking: PipelineService {
 /// Reads records of `ads.clicks`, and checks their tokens, and of `ads.impressions.accepted`.
 package struct ClickDecoder: RecordDecoder {
   private let opener: ServeTokenOpener
+  private let hasher: ClientHasher
+  private var client: UnsafeRawBufferPointer?
   private var headers = RecordHeaders()
 
-  init(ring: KeyRing) throws(CryptoError) { opener = try ServeTokenOpener(ring: ring) }
+  init(ring: KeyRing) throws(CryptoError) {
+    opener = try ServeTokenOpener(ring: ring)
+    hasher = try ClientHasher(ring: ring)
+  }
+
+  package mutating func key(_ key: UnsafeRawBufferPointer?) { client = key }
 
   package mutating func begin() { headers = RecordHeaders() }
 
@@ -98,6 +105,8 @@ package struct ClickDecoder: RecordDecoder {
 
   private func action(_ view: ClickEventView, arrival: Timestamp) -> ClickInput {
     switch opener.open(view.token, now: arrival) {
+    case .valid(let terms) where !(client.map { hasher.isClient(of: terms, id: $0) } ?? false):
+      .rejected(Rejection(.notItsClient, "the record's key is not the client that the ad was served to"))
     case .valid(let terms):
       .action(
         ActionEvent(

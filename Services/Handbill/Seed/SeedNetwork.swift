@@ -64,6 +64,9 @@ struct SeedNetwork: Sendable {
     AppLine(id: "sketches", developer: "ada", name: "Sketches", categories: ["art"], isEnabled: false),
   ]
 
+  /// Whether an app is for users under 17: then it has no client ids (A4, A8).
+  static func isUnder17(_ app: AppID) -> Bool { appLines.contains { $0.isUnder17 && $0.id == app.text } }
+
   var apps: [App] {
     Self.appLines.compactMap { line in
       guard let id = AppID(line.id), let developer = DeveloperID(line.developer) else { return nil }

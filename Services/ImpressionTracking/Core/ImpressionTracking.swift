@@ -7,8 +7,8 @@ package import Pipeline
 package struct ImpressionTracking: PipelineService {
   package typealias Event = ImpressionInput
   package typealias Decider = ImpressionDecider
-  package typealias Query = ImpressionIDs
-  package typealias Knowledge = ImpressionIDs
+  package typealias Query = ImpressionQuery
+  package typealias Knowledge = ImpressionKnowledge
   package typealias Effects = ImpressionEffects
   package typealias Decoder = ImpressionDecoder
 
@@ -52,10 +52,17 @@ package struct ImpressionTracking: PipelineService {
 /// Reads records of `ads.impressions` and checks their tokens.
 package struct ImpressionDecoder: RecordDecoder {
   private let opener: ServeTokenOpener
+  private let hasher: ClientHasher
+  private var client: UnsafeRawBufferPointer?
   // The serve id says which event it is (M4); a failure's request id does.
   private var headers = RecordHeaders(hashesID: false)
 
-  init(ring: KeyRing) throws(CryptoError) { opener = try ServeTokenOpener(ring: ring) }
+  init(ring: KeyRing) throws(CryptoError) {
+    opener = try ServeTokenOpener(ring: ring)
+    hasher = try ClientHasher(ring: ring)
+  }
+
+  package mutating func key(_ key: UnsafeRawBufferPointer?) { client = key }
 
   package mutating func begin() { headers = RecordHeaders(hashesID: false) }
 
@@ -70,9 +77,11 @@ package struct ImpressionDecoder: RecordDecoder {
     let decoded = ImpressionEvent.withDecoded(value: value, headers: headers) { view in
       switch view.subject {
       case .serve(let token): input = served(view, token: token, arrival: arrival)
-      case .request(let id, let app, let placement, _, _):
+      case .request(let request):
         input = .failure(
-          RequestFailure(requestID: id, app: app, placement: placement, error: view.error ?? .unknown))
+          RequestFailure(
+            requestID: request.requestID, keyHash: SHA256.hash(request.appKey.utf8), app: request.app,
+            placement: request.placement, error: view.error ?? .unknown))
       }
     }
     if case .failure(let rejection) = decoded { input = .rejected(rejection) }
@@ -83,6 +92,8 @@ package struct ImpressionDecoder: RecordDecoder {
     _ view: ImpressionEventView, token: UnsafeRawBufferPointer, arrival: Timestamp
   ) -> ImpressionInput {
     switch opener.open(token, now: arrival) {
+    case .valid(let terms) where !(client.map { hasher.isClient(of: terms, id: $0) } ?? false):
+      .rejected(Rejection(.notItsClient, "the record's key is not the client that the ad was served to"))
     case .valid(let terms):
       .event(
         ServedEvent(

@@ -75,14 +75,17 @@ extension PartitionPipeline {
     let value = raw.value(record.raw)
     let bytes = record.raw.byteCount
     guard let kept = rejectionLimit.allow(bytes, now: now) else { return nil }
+    let redacted = RedactedRecord(
+      topic: service.inputs[record.input].topic, key: raw.key(record.raw), value: value.map(Array.init),
+      headers: raw.headers(record.raw))
     // A part of the headers would be worth nothing: who reads it could not tell what is missing.
     let isWhole = kept == bytes
     return RejectedRecord(
       input: record.input, offset: record.offset, arrival: max(record.arrival, watermark),
       reason: rejection.reason.rawValue, detail: rejection.detail,
-      value: value.flatMap { kept == 0 && !$0.isEmpty ? nil : Array($0.prefix(kept)) },
+      value: redacted.value.flatMap { kept == 0 && !$0.isEmpty ? nil : Array($0.prefix(kept)) },
       valueLength: Int64(value?.count ?? -1), valueHash: SHA256.hash(value ?? []),
-      key: isWhole ? raw.key(record.raw) : nil, headers: isWhole ? raw.headers(record.raw) : nil)
+      key: isWhole ? redacted.key : nil, headers: isWhole ? redacted.headers : nil)
   }
 
   func rejectionEntry(_ row: RejectedRecord, reason: RejectionReason, count: Int) -> OutboxEntry {

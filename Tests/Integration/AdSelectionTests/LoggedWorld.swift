@@ -172,7 +172,9 @@ final class LoggedWorld {
         sequences[partition] += 1
         records[partition].append((1, .grant(grant()), .number(sequences[partition])))
       }
-      let request = try request()
+      var request = try request()
+      // Of the app for users under 17 the session stands for the client: each has its own, or they would be throttled as one.
+      request.sessionID = "session-\(decided)"
       let incoming = IncomingRequest(
         content: .sound(request), appKeyHash: SHA256.hash(Array("key-\(request.app)".utf8)),
         clientHash: random.next(), payload: [], isJSON: false, mark: [])

@@ -50,15 +50,11 @@ struct OutboxTests {
     }
   }
 
-  /// Events of a served ad of partition 1, in partition 0.
+  /// Events of served ads of partition 1, in partition 0.
   private func sendMisdirected(_ service: RunningTracking) throws {
     let issued = SystemClock().now
-    let terms = ServedTerms.sample(partition: 1, issuedAt: issued)
     let ring = try #require(service.configuration.ring)
-    let event = ImpressionEvent(
-      kind: .viewed, subject: .serve(token: try ServeTokenSealer(ring: ring).seal(terms)), age: .milliseconds(1_000),
-      error: nil, identity: EventIdentity(idHash: 0, time: nil)
-    ).encoded()
+    let (sealer, hasher) = (try ServeTokenSealer(ring: ring), try ClientHasher(ring: ring))
     let producer = try KafkaProducer(
       configuration: KafkaConfiguration(
         bootstrapServers: service.broker.bootstrapServers, clientID: "test", environment: .embedded)
@@ -69,9 +65,16 @@ struct OutboxTests {
       RecordHeader("ce_type", "\(EventType.impressionViewed.name)"), RecordHeader("ce_source", "/test"),
       RecordHeader("ce_id", "1"),
     ]
-    for _ in 0..<Self.records {
+    for number in 0..<Self.records {
+      let terms = ServedTerms.sample(serve: UInt64(number), partition: 1, issuedAt: issued) {
+        $0.clientHash = hasher.hash(app: $0.app, clientID: "client", sessionID: "", now: issued)
+      }
+      let event = ImpressionEvent(
+        kind: .viewed, subject: .serve(token: sealer.seal(terms)), age: .milliseconds(1_000), error: nil,
+        identity: EventIdentity(idHash: 0, time: nil))
       try producer.send(
-        topic: Topic.impressions.name, partition: 0, key: nil, value: event, headers: headers, reportID: 0)
+        topic: Topic.impressions.name, partition: 0, key: Array("client".utf8), value: event.encoded(),
+        headers: headers, reportID: 0)
     }
     try #require(producer.close(timeoutMilliseconds: 20_000))
   }

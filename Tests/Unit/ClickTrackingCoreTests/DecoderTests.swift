@@ -26,10 +26,13 @@ struct DecoderTests {
     let record = UndecodedRecord(
       input: input, arrival: Samples.now, identity: RecordIdentity(offset: 0, timestamp: 0, contentHash: 0),
       raw: batch.raw.finish())
-    if let value = message.value {
-      value.withUnsafeBytes { decoder.decode(record, value: $0, into: &batch) }
-    } else {
-      decoder.decode(record, value: nil, into: &batch)
+    (message.key ?? []).withUnsafeBytes { key in
+      decoder.key(message.key == nil ? nil : key)
+      if let value = message.value {
+        value.withUnsafeBytes { decoder.decode(record, value: $0, into: &batch) }
+      } else {
+        decoder.decode(record, value: nil, into: &batch)
+      }
     }
     #expect(batch.heads.map(\.endsRecord) == batch.records.indices.map { $0 == batch.records.count - 1 })
     return batch.records
@@ -46,13 +49,25 @@ struct DecoderTests {
   @Test("I1: a click with a token of ours is read, and every altered token is forged")
   func click() throws {
     let service = ClickTracking(ring: try ring())
-    let terms = try Samples.terms()
+    var terms = try Samples.terms()
+    terms.clientHash = try ClientHasher(ring: try ring()).hash(
+      app: terms.app, clientID: "somebody", sessionID: "", now: terms.issuedAt)
     let token = try ServeTokenSealer(ring: try ring()).seal(terms)
-    func message(_ token: [UInt8]) -> OutgoingMessage {
+    func message(_ token: [UInt8], key: String? = "somebody") -> OutgoingMessage {
       MessageMaker(topic: "ads.clicks", type: .clickTapped, source: "/device").message(
         ClickEvent(
           kind: .click, token: token, age: .milliseconds(3_000), actionMilliseconds: 2_500, leftApplication: true,
-          identity: EventIdentity(idHash: 0, time: nil)), id: "one", time: Samples.now, partition: 7, key: nil)
+          identity: EventIdentity(idHash: 0, time: nil)), id: "one", time: Samples.now, partition: 7,
+        key: key.map { Array($0.utf8) })
+    }
+    // Another instance of the app has read the token, and does not know whose it is.
+    for stranger in [nil, "", "another"] {
+      guard case .rejected(let rejection) = try decode(message(token, key: stranger), input: 0, with: service).event
+      else {
+        Issue.record("somebody else tells of the ad")
+        return
+      }
+      #expect(rejection.reason == .notItsClient)
     }
     guard case (.action(let event), .unnumbered) = try decode(message(token), input: 0, with: service) else {
       Issue.record("a click is expected")

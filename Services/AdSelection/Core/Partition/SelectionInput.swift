@@ -73,6 +73,30 @@ package struct IncomingRequest: Sendable {
     return mistaken
   }
 
+  /// What it says of its app.
+  var app: AppID {
+    switch content {
+    case .sound(let request): request.app
+    case .mistaken(let request, _): request.app
+    }
+  }
+
+  /// Without what nobody takes of an app's users under 17, whatever it sends (A4, A8): the segments, and the client id. The
+  /// session stands for the client.
+  func withoutUser(sessionHash: UInt64) -> IncomingRequest {
+    var anonymous = self
+    anonymous.clientHash = sessionHash
+    switch content {
+    case .sound(var request):
+      (request.clientID, request.segments) = ("", [])
+      anonymous.content = .sound(request)
+    case .mistaken(var request, let rejection):
+      request.clientID = ""
+      anonymous.content = .mistaken(request, rejection)
+    }
+    return anonymous
+  }
+
   /// What can be read of it.
   var legible: LegibleRequest {
     switch content {

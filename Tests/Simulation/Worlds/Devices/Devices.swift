@@ -97,6 +97,7 @@ final class Devices {
     case .sound: break
     case .forged: world.coverage.note(.clientForged)
     case .unknownKey: world.coverage.note(.clientUnknownKey)
+    case .stolen: world.coverage.note(.clientOfAnother)
     case .garbage: world.coverage.note(.clientGarbage)
     }
     guard let terms = event.terms else { return }
@@ -115,6 +116,8 @@ final class Devices {
     // A failure without an ad belongs nowhere: its second copy elsewhere is a duplicate in whatever order they come.
     if event.hasPlace, world.random.chance(200) {
       message.partition = Int32(world.random.number(0...Int(world.log.partitionCount(message.topic)) - 1))
+      // Somebody sends it there again and again.
+      if world.random.chance(100) { for _ in 0..<5 { world.append(message, event: event.number) } }
     }
     world.append(message, event: event.number)
   }
@@ -144,7 +147,8 @@ final class Devices {
       identity: EventIdentity(idHash: 0, time: nil))
     return DeviceEvent(
       number: events.count, form: form, content: .impression(kind, error), terms: terms, age: age,
-      claimedTime: claimed, message: message(value, on: .impressions, to: sentTo, claimed: claimed))
+      claimedTime: claimed,
+      message: message(value, on: .impressions, to: sentTo, claimed: claimed, of: form == .stolen ? nil : terms))
   }
 
   /// The token of an ad; some are forged, some signed with a key that nobody knows.
@@ -154,6 +158,7 @@ final class Devices {
       token[world.random.number(3...token.count - 1)] ^= UInt8(1 << world.random.number(0...7))
       return (.forged, token)
     }
+    if world.random.chance(20) { return (.stolen, fixture.sealer.seal(terms)) }
     if world.random.chance(20) { return (.unknownKey, fixture.foreignSealer.seal(terms)) }
     return (.sound, fixture.sealer.seal(terms))
   }
@@ -196,6 +201,9 @@ final class Devices {
     return (makeTerms(issuedAt: issued, sentTo: sentTo, in: world), age)
   }
 
+  /// One of the clients whose ads come from networks of which only their tokens are known here.
+  static func client(_ partition: Int32, _ number: Int) -> String { "known-\(partition)-\(number)" }
+
   func makeTerms(issuedAt: Int64, sentTo: Int32, in world: World) -> ServedTerms {
     var partition = sentTo
     if world.random.chance(100) { partition = Int32(world.random.number(0...Int(world.partitionCount))) }
@@ -206,7 +214,7 @@ final class Devices {
     terms.partition = partition
     terms.issuedAt = issued
     terms.expiresAt = issued.advanced(byMilliseconds: Self.tokenLife)
-    terms.clientHash = UInt64(clamping: partition) * 10 + UInt64(world.random.number(1...3))
+    terms.clientHash = fixture.clientHash(Self.client(partition, world.random.number(1...3)))
     terms.isTest = world.random.chance(100)
     terms.campaign = campaign.id
     terms.impressionPrice = campaign.impressionPrice
@@ -236,19 +244,22 @@ final class Devices {
       identity: EventIdentity(idHash: 0, time: nil))
     return DeviceEvent(
       number: events.count, form: .sound, content: .impression(.viewed, nil), terms: terms, age: age,
-      claimedTime: nil, message: message(value, on: .impressions, to: partition, claimed: nil))
+      claimedTime: nil, message: message(value, on: .impressions, to: partition, claimed: nil, of: terms))
   }
 
   private func failureWithoutAd(_ partition: Int32, in world: World) -> DeviceEvent {
     let made = world.time.milliseconds - world.random.milliseconds(-20_000...100_000)
     let id = UUIDv7(timestamp: Timestamp(milliseconds: made), randomHigh: 1, randomLow: world.random.next())
+    let key: DeviceEvent.Request.Key = world.random.pick([.live, .live, .live, .test, .unknown])
     let value = ImpressionEvent(
       kind: .failed,
       subject: .request(
-        id, app: Samples.terms.app, placement: Samples.terms.placement, clientID: "client", sessionID: "session"),
+        ImpressionEvent.RequestSubject(
+          requestID: id, appKey: key.text, app: Samples.terms.app, placement: Samples.terms.placement,
+          clientID: "client", sessionID: "session")),
       age: .unknown, error: .inventoryUnavailable, identity: EventIdentity(idHash: 0, time: nil))
     return DeviceEvent(
-      number: events.count, form: .sound, content: .failure(id, .inventoryUnavailable), terms: nil, age: nil,
+      number: events.count, form: .sound, content: .failure(id, .inventoryUnavailable, key), terms: nil, age: nil,
       claimedTime: nil, message: message(value, on: .impressions, to: partition, claimed: nil))
   }
 
@@ -286,8 +297,9 @@ final class Devices {
       claimedTime: nil, message: message)
   }
 
+  /// - Parameter terms: of the ad that it tells of: its key is then the client that got it.
   func message(
-    _ value: some EventMessage, on topic: Topic, to partition: Int32, claimed: Int64?
+    _ value: some EventMessage, on topic: Topic, to partition: Int32, claimed: Int64?, of terms: ServedTerms? = nil
   ) -> OutgoingMessage {
     var headers = [
       RecordHeader("content-type", "application/protobuf"),
@@ -297,7 +309,8 @@ final class Devices {
     ]
     if let claimed { headers.append(RecordHeader("ce_time", Timestamp(milliseconds: claimed).rfc3339)) }
     return OutgoingMessage(
-      topic: topic.name, partition: partition, key: nil, value: value.encoded(), headers: headers)
+      topic: topic.name, partition: partition, key: terms.flatMap { fixture.client(of: $0.clientHash) },
+      value: value.encoded(), headers: headers)
   }
 
   private static func id(of event: Int) -> String { "event-\(event)" }

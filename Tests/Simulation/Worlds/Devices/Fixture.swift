@@ -16,6 +16,27 @@ final class Fixture {
   let mac: MessageMAC
   let liveKeyHash = SHA256.hash(CatalogPlan.liveKey.utf8)
   let testKeyHash = SHA256.hash(CatalogPlan.testKey.utf8)
+  /// Who got ads, by the hashes in their tokens.
+  private var clients: [UInt64: [UInt8]] = [:]
+
+  /// The hash of a client, or else of a session. There is one key, whenever it is.
+  func clientHash(_ clientID: String, sessionID: String = "") -> UInt64 {
+    let hash = hasher.hash(
+      app: Samples.terms.app, clientID: clientID, sessionID: sessionID, now: Timestamp(milliseconds: 0))
+    clients[hash] = Array((clientID.isEmpty ? sessionID : clientID).utf8)
+    return hash
+  }
+
+  /// The key of all that the client with this hash sends.
+  func client(of hash: UInt64) -> [UInt8]? { clients[hash] }
+
+  /// The live one first.
+  var appKeys: [AppKey] {
+    [
+      AppKey(app: Samples.terms.app, build: .distribution, keyHash: liveKeyHash),
+      AppKey(app: Samples.terms.app, build: .developer, keyHash: testKeyHash),
+    ]
+  }
   let adSelection: AdSelection
   let impressionTracking: ImpressionTracking
   let clickTracking: ClickTracking

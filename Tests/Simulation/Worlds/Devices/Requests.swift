@@ -83,20 +83,13 @@ extension Devices {
       id: UUIDv7(
         timestamp: Timestamp(milliseconds: made), randomHigh: world.random.next(), randomLow: world.random.next()),
       client: clientID.isEmpty ? sessionID : clientID,
-      clientHash: fixture.hasher.hash(
-        app: app, clientID: clientID, sessionID: sessionID, now: Timestamp(milliseconds: made)),
+      clientHash: fixture.clientHash(clientID, sessionID: sessionID),
       placement: world.random.chance(20) ? Samples.cursedPlacement : world.random.pick(Samples.placements),
       key: world.random.pick([.live, .live, .live, .live, .live, .live, .test, .unknown]),
       deadline: world.random.pick([800, 60_000, 60_000]), reply: reply,
       replyPartition: reply == .absurdPartition ? 9_999 : Int32(world.random.number(0...Int(count) - 1)))
-    let key =
-      switch request.key {
-      case .live: CatalogPlan.liveKey
-      case .test: CatalogPlan.testKey
-      case .unknown: "no-key"
-      }
     let value = AdRequest.sample {
-      ($0.requestID, $0.appKey, $0.app, $0.placement) = (request.id, key, app, request.placement)
+      ($0.requestID, $0.appKey, $0.app, $0.placement) = (request.id, request.key.text, app, request.placement)
       ($0.clientID, $0.sessionID, $0.country) = (clientID, sessionID, Samples.terms.country)
       // No chance of its own: the id has enough.
       $0.segments = request.id.low % 2 == 0 ? ["hikers"] : []

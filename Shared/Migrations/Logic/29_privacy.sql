@@ -1,0 +1,21 @@
+-- What a person may ask the network for, by client (A8). Charges never say of which client they are.
+
+-- Takes a client out of the serves from `first` on and before `next`, in every table at once, so that whoever compares them
+-- meets all of it or nothing. Says out of how many requests.
+CREATE OR REPLACE FUNCTION public.erase_client(hashes bigint[], first uuid, next uuid) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  erased bigint;
+BEGIN
+  UPDATE ad_selection.decision_row SET client_hash = 0
+  WHERE serve_id >= first AND serve_id < next AND client_hash = ANY (hashes);
+  GET DIAGNOSTICS erased = ROW_COUNT;
+  UPDATE impression_tracking.impression_row SET client_hash = 0
+  WHERE serve_id >= first AND serve_id < next AND client_hash = ANY (hashes);
+  UPDATE click_tracking.click_row SET client_hash = 0
+  WHERE serve_id >= first AND serve_id < next AND client_hash = ANY (hashes);
+  UPDATE click_tracking.parked_row SET client_hash = 0
+  WHERE serve_id >= first AND serve_id < next AND client_hash = ANY (hashes);
+  RETURN erased;
+END
+$function$;

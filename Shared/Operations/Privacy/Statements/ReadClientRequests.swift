@@ -1,0 +1,34 @@
+internal import AdCore
+internal import JSON
+internal import Postgres
+
+/// The requests of a client in a range of serves, with what is stored of each that is the client's: no prices, and nothing of
+/// other people's money.
+struct ReadClientRequests: PostgresStatement {
+  static let sql = """
+    SELECT jsonb_build_object('id', d.serve_id, 'requestId', d.request_id, 'arrival', d.arrival, 'app', d.app,
+      'placement', d.placement, 'country', d.country, 'device', vocabulary.device_name(d.device),
+      'segments', coalesce(to_jsonb(d.segments), '[]'), 'outcome', vocabulary.decision_reason_name(d.reason),
+      'advertiser', d.advertiser, 'campaign', d.campaign, 'ad', d.ad, 'isTest', d.is_test,
+      'seenAt', i.event_time, 'taps', coalesce(k.taps, '[]'))::text
+    FROM ad_selection.decision d
+    LEFT JOIN impression_tracking.impression_row i ON i.serve_id = d.serve_id AND i.serve_id >= $2 AND i.serve_id < $3
+    LEFT JOIN (
+      SELECT serve_id, jsonb_agg(event_time ORDER BY event_time) AS taps FROM click_tracking.click_row
+      WHERE serve_id >= $2 AND serve_id < $3 GROUP BY serve_id
+    ) AS k ON k.serve_id = d.serve_id
+    WHERE d.serve_id >= $2 AND d.serve_id < $3 AND d.client_hash = ANY ($1) ORDER BY d.serve_id
+    """
+  let hashes: [Int64]
+  let range: ServeRange
+
+  var parameters: [any PostgresValue] { [hashes] + range.parameters }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> JSONValue {
+    let text: String = try row.decode(0)
+    guard let value = try? JSONValue.parse(text.utf8) else {
+      throw PostgresError.undecodable(column: 0, "it is no JSON")
+    }
+    return value
+  }
+}

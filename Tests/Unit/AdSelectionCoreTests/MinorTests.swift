@@ -1,0 +1,70 @@
+import AdCore
+import AdEvents
+import TestValues
+import Testing
+
+@testable import AdSelectionCore
+@testable import Pipeline
+
+/// Apps for users under 17: whatever they send, nothing is taken that is their user's.
+@Suite("A4, A8: users under 17")
+struct MinorTests {
+  private static let client = PartitionRig.clients[0]
+
+  /// A partition whose app is for users under 17 or not, with an ad that is for hikers alone.
+  private static func rig(isUnder17: Bool?) throws -> PartitionRig {
+    var samples = try Samples()
+    samples.apps[0].isUnder17 = isUnder17
+    samples.campaigns[0].targeting.allowsUnder17 = true
+    samples.campaigns[0].targeting.segments = ["hikers"]
+    var rig = try PartitionRig(samples)
+    rig.grantAll()
+    return rig
+  }
+
+  private static func decided(_ rig: inout PartitionRig) throws -> DecidedRequest {
+    let incoming = try rig.incoming(client) {
+      $0.segments = ["hikers"]
+      $0.sessionID = "session-1"
+    }
+    return try #require(rig.run([.request(incoming)]).effects.decisions.first)
+  }
+
+  private static func sessionHash(_ rig: PartitionRig) throws -> UInt64 {
+    try ClientHasher(ring: rig.ring).hash(
+      app: rig.samples.apps[0].id, clientID: "", sessionID: "session-1", now: Samples.now)
+  }
+
+  @Test("their segments choose no ad and are stored nowhere, and the session stands for the client id")
+  func under17() throws {
+    var rig = try Self.rig(isUnder17: true)
+    let decided = try Self.decided(&rig)
+    #expect(decided.asked.clientHash == (try Self.sessionHash(rig)))
+    #expect(decided.decision.inputs?.segments == [])
+    #expect(decided.decision.reason != .served)
+  }
+
+  @Test("others' segments and client ids count")
+  func adult() throws {
+    var rig = try Self.rig(isUnder17: false)
+    let decided = try Self.decided(&rig)
+    #expect(decided.asked.clientHash == Self.client)
+    #expect(decided.decision.inputs?.segments == ["hikers"])
+    #expect(decided.decision.reason == .served)
+  }
+
+  @Test("while nobody has said whom an app is for, it counts as for users under 17")
+  func unanswered() throws {
+    var rig = try Self.rig(isUnder17: nil)
+    #expect(try Self.decided(&rig).asked.clientHash == (try Self.sessionHash(rig)))
+  }
+
+  @Test("of a request with a mistake the client id is not taken either")
+  func mistaken() throws {
+    var rig = try Self.rig(isUnder17: true)
+    var incoming = try rig.incoming(Self.client) { $0.sessionID = "session-1" }
+    incoming.content = .mistaken(incoming.legible, Rejection(.invalidField, "country is none"))
+    let decided = try #require(rig.run([.request(incoming)]).effects.decisions.first)
+    #expect(decided.asked.clientHash == (try Self.sessionHash(rig)))
+  }
+}
