@@ -3,7 +3,7 @@ internal import CLibpq
 /// Where the database is and how a session there behaves.
 package struct PostgresConfiguration: Sendable, CustomStringConvertible {
   /// libpq's own keywords (`host`, `port`, `dbname`, `user`, `password`, `sslmode`, …) as the address gave them.
-  let keywords: [String: String]
+  private(set) var keywords: [String: String]
   /// How long connecting may take in all, without name resolution (which libpq does not bound).
   package var connectTimeoutMilliseconds = 5_000
   /// The server ends a statement after this time; 0 is no limit.
@@ -39,21 +39,11 @@ package struct PostgresConfiguration: Sendable, CustomStringConvertible {
     self.applicationName = applicationName
   }
 
-  /// The same settings for another database of the same server.
-  package func database(_ name: String) -> PostgresConfiguration {
-    var keywords = keywords
-    keywords["dbname"] = name
-    return PostgresConfiguration(keywords: keywords, copying: self)
-  }
-
-  private init(keywords: [String: String], copying other: PostgresConfiguration) {
-    self.keywords = keywords
-    applicationName = other.applicationName
-    connectTimeoutMilliseconds = other.connectTimeoutMilliseconds
-    statementTimeoutMilliseconds = other.statementTimeoutMilliseconds
-    silenceGraceMilliseconds = other.silenceGraceMilliseconds
-    idleInTransactionTimeoutMilliseconds = other.idleInTransactionTimeoutMilliseconds
-    sessionSettings = other.sessionSettings
+  /// The same for another login of the server.
+  package func login(_ name: String) -> PostgresConfiguration {
+    var other = self
+    other.keywords["user"] = name
+    return other
   }
 
   /// Host, port, database and user; never the password.

@@ -101,6 +101,14 @@ package struct PostgresError: Error, Sendable, CustomStringConvertible {
     }
   }
 
+  /// The login may not do what was asked (42501).
+  package var isMissingRight: Bool { sqlState == "42501" }
+
+  /// What mends a missing right.
+  static let rightsHint =
+    "Check that the login is a member of its program's role, such as handbill_billing, and run 'handbill migrate up' as the "
+    + "owner: docs/operations.md, Who may do what"
+
   /// Serialization failure, deadlock, lock or statement timeout, too few resources, shutdown or start of the server.
   private static func isRetriableState(_ state: String) -> Bool {
     ["40001", "40P01", "55P03", "57014"].contains(state) || state.hasPrefix("57P0") || state.hasPrefix("53")

@@ -98,6 +98,7 @@ package struct PostgresRow {
       isFatal ? .connectionLost(commitUnknown: false) : .server,
       diagnostic("M") ?? oneLine(fallback), sqlState: diagnostic("C"), hint: diagnostic("H"))
     error.severity = severity
+    if error.isMissingRight, error.hint == nil { error.hint = PostgresError.rightsHint }
     error.detail = diagnostic("D")
     error.constraint = diagnostic("n")
     error.schema = diagnostic("s")

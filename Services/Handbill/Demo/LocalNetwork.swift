@@ -64,6 +64,21 @@ struct LocalNetwork: Sendable {
 }
 
 extension LocalNetwork {
+  private enum Database {
+    /// A server of our own, on which each program has its own login.
+    case own(PrivatePostgres)
+    case given(url: String)
+
+    static let name = "handbill"
+
+    func url(login: String = PrivatePostgres.administrator) -> String {
+      switch self {
+      case .own(let server): server.url(database: Self.name, user: login)
+      case .given(let url): url
+      }
+    }
+  }
+
   /// The steps of a start.
   private struct Builder {
     let settings: LocalNetworkSettings
@@ -79,10 +94,12 @@ extension LocalNetwork {
       let programs = try ServicePrograms()
       let kafka = try startKafka(folder)
       try stop.check()
-      let databaseURL = try startDatabase(folder)
+      let database = try startDatabase(folder)
+      let databaseURL = database.url()
       try stop.check()
       let connection = try DatabaseAddress.connect(databaseURL)
       let applied = try MigrationRunner().up(connection)
+      if case .own = database { try DatabaseUser.makeLogins(connection) }
       connection.close()
       tell(applied.isEmpty ? "the schema is up to date" : "applied \(applied.count) migrations")
       let seed = SeedNetwork(now: SystemClock().now)
@@ -94,7 +111,7 @@ extension LocalNetwork {
       try SeedCommand.apply(seed, databaseURL: databaseURL)
       try stop.check()
       let services = try programs.start(
-        kafka: kafka, databaseURL: databaseURL, folder: folder, supervisor: supervisor, tell: tell)
+        kafka: kafka, databaseURL: { database.url(login: $0) }, folder: folder, supervisor: supervisor, tell: tell)
       try awaitReadiness(services)
       return LocalNetwork(
         settings: settings, folder: folder, kafka: kafka, databaseURL: databaseURL, services: services.processes,
@@ -130,19 +147,19 @@ extension LocalNetwork {
       }
     }
 
-    private func startDatabase(_ folder: DemoFolder) throws -> String {
+    private func startDatabase(_ folder: DemoFolder) throws -> Database {
       if let url = settings.databaseURL {
         tell("the PostgreSQL of DATABASE_URL")
-        return url
+        return .given(url: url)
       }
       let port = try FreePort.find()
       let server = try PrivatePostgres(PrivatePostgres.Configuration(folder: folder.file("postgres"), port: port))
       supervisor.add("postgres") { server.stopAndWait() }
       try server.startAndWait()
-      let exists = try server.executeAndWait("SELECT 1 FROM pg_database WHERE datname = 'handbill'")
-      if exists.isEmpty { _ = try server.createDatabaseAndWait("handbill") }
+      let exists = try server.executeAndWait("SELECT 1 FROM pg_database WHERE datname = '\(Database.name)'")
+      if exists.isEmpty { _ = try server.createDatabaseAndWait(Database.name) }
       tell("a PostgreSQL of our own in \(folder.file("postgres"))")
-      return server.url(database: "handbill")
+      return .own(server)
     }
 
     /// A new broker has new logs: the positions of an earlier run belong to others.

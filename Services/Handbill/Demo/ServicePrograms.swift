@@ -28,8 +28,10 @@ struct ServicePrograms: Sendable {
   }
 
   /// Starts all of them, each with an admin port and a log file of its own.
+  ///
+  /// - Parameter databaseURL: by a program's name, which is its login's where it has one.
   func start(
-    kafka: KafkaAddress, databaseURL: String, folder: DemoFolder, supervisor: Supervisor,
+    kafka: KafkaAddress, databaseURL: (String) -> String, folder: DemoFolder, supervisor: Supervisor,
     tell: @escaping @Sendable (String) -> Void
   ) throws -> Started {
     let keys = try folder.tokenKeysFile()
@@ -37,7 +39,7 @@ struct ServicePrograms: Sendable {
     let consolePort = ports[Self.names.count]
     var environment: [String: String?] = [
       "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrapServers,
-      "HANDBILL_KAFKA_EMBEDDED": kafka.isEmbedded ? "true" : "false", "HANDBILL_DATABASE_URL": databaseURL,
+      "HANDBILL_KAFKA_EMBEDDED": kafka.isEmbedded ? "true" : "false",
       "HANDBILL_TOKEN_KEYS": nil, "HANDBILL_TOKEN_KEYS_FILE": keys, "HANDBILL_LOG_LEVEL": "info",
       "HANDBILL_CONSOLE_PORT": String(consolePort),
     ]
@@ -48,6 +50,7 @@ struct ServicePrograms: Sendable {
     environment["HANDBILL_WORKERS"] = "1"
     var started = Started(processes: [], consoleURL: "http://127.0.0.1:\(consolePort)/")
     for (index, name) in Self.names.enumerated() {
+      environment["HANDBILL_DATABASE_URL"] = databaseURL(name)
       let process = try ServiceProcess(
         LocalService(
           name, programs: programs, adminPort: ports[index], environment: environment,

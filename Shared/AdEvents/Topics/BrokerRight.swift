@@ -71,8 +71,10 @@ extension BrokerRight {
     }
     if let participant = user.participant {
       for topic in Topic.allCases {
-        let isReader = topic.readers.contains(participant)
-        if topic.writers.contains(participant) { may(.write, on: resource(topic, of: user)) }
+        let isWriter = topic.writers.contains(participant)
+        if isWriter { may(.write, on: resource(topic, of: user)) }
+        // Who writes what services believe looks whether it tells of more than the database holds.
+        let isReader = topic.readers.contains(participant) || isWriter && topic.isAuthenticated
         if isReader { may(.read, on: resource(topic, of: user)) }
         // On these settings its memory rests, and what it takes for the time.
         if isReader, topic.isWrittenByClients { may(.describeConfigs, on: .topic(topic.name)) }
@@ -97,7 +99,7 @@ extension BrokerRight {
   private static func addCommand(_ may: (Operation, Resource) -> Void) {
     for operation in [Operation.create, .alter, .alterConfigs] { may(operation, .topics(prefix: topicPrefix)) }
     for topic in [Topic.impressions, .clicks, .catalog] { may(.write, .topic(topic.name)) }
-    for topic in Topic.allCases where topic != .catalog && topic.readers.contains(where: { $0 != .client }) {
+    for topic in Topic.allCases where topic.readers.contains(where: { $0 != .client }) {
       may(.read, .topic(topic.name))
     }
     may(.describe, .group(groupOfNobody))

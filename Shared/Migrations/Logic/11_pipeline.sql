@@ -10,12 +10,34 @@ BEGIN
 END
 $function$;
 
+-- A batch without records, at the positions where everything stands now: what a person changes has its place in the order.
+CREATE OR REPLACE FUNCTION public.add_empty_batch(service text, partition_number int, number bigint) RETURNS void
+LANGUAGE plpgsql AS $function$
+BEGIN
+  EXECUTE format($sql$
+    INSERT INTO %1$I.batch (partition, batch_number, committed_at, watermark, input_topics, first_offsets, next_offsets,
+      output_topics, first_sequences, next_sequences, outcomes)
+    SELECT p.partition, $2, clock_timestamp(), p.watermark, i.topics, i.offsets, i.offsets, o.topics, o.sequences,
+      o.sequences, ''
+    FROM %1$I.partition p,
+      (SELECT coalesce(array_agg(topic ORDER BY topic), '{}') AS topics,
+         coalesce(array_agg(next_offset ORDER BY topic), '{}') AS offsets
+       FROM %1$I.input WHERE partition = $1) i,
+      (SELECT coalesce(array_agg(topic ORDER BY topic), '{}') AS topics,
+         coalesce(array_agg(next_sequence ORDER BY topic), '{}') AS sequences
+       FROM %1$I.output WHERE partition = $1) o
+    WHERE p.partition = $1
+  $sql$, service) USING partition_number, number;
+END
+$function$;
+
 -- Notes the windows by which a partition's new owner decides, where they are others than the last owner's; in the
 -- transaction that makes it the owner. What was replaced 60 days ago goes: no window is longer than 7 days, so that
 -- nothing of then can still be decided.
 CREATE OR REPLACE FUNCTION public.keep_windows(service text, partition_number int, names text[], lengths bigint[]) RETURNS void
-LANGUAGE plpgsql AS $function$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 BEGIN
+  PERFORM public.hold_service(service);
   EXECUTE format($sql$
     INSERT INTO %1$I.windows (partition, name, in_force_from, milliseconds)
     SELECT $1, own.name, clock_timestamp(), own.milliseconds
@@ -32,17 +54,28 @@ BEGIN
 END
 $function$;
 
+-- Takes the keys, which are ids of clients, off rejected records that came before `oldest`: nobody sends them again (A8).
+CREATE OR REPLACE FUNCTION public.forget_record_keys(service text, oldest timestamptz) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+BEGIN
+  PERFORM public.hold_service(service);
+  EXECUTE format('UPDATE %I.rejected SET record_key = NULL WHERE arrival < $1 AND record_key IS NOT NULL', service)
+    USING oldest;
+END
+$function$;
+
 -- Removes a service's sealed batches that were committed before `oldest`, with what was rejected, lost and missed then: at
 -- most `most` batches of each partition, so that no transaction is long. Says how many batches went; fewer than before
 -- means that nothing is left. The last batch of a partition stays: the ranges of the next one join it.
-CREATE OR REPLACE FUNCTION public.forget_batches(service text, oldest timestamptz, most int) RETURNS bigint LANGUAGE plpgsql AS
-$function$
+CREATE OR REPLACE FUNCTION public.forget_batches(service text, oldest timestamptz, most int) RETURNS bigint LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   partition_number int;
   last_number bigint;
   gone bigint;
   total bigint := 0;
 BEGIN
+  PERFORM public.hold_service(service);
   -- One instance is enough.
   IF NOT pg_try_advisory_xact_lock(hashtext('forget_batches'), hashtext(service)) THEN RETURN 0; END IF;
   FOR partition_number IN EXECUTE format('SELECT partition FROM %I.partition ORDER BY partition', service) LOOP
@@ -63,6 +96,10 @@ BEGIN
       USING partition_number, last_number;
     EXECUTE format('DELETE FROM %I.lost_range WHERE partition = $1 AND batch_number <= $2', service)
       USING partition_number, last_number;
+    IF service = 'billing' THEN
+      DELETE FROM billing.suspense WHERE partition = partition_number AND batch_number <= last_number
+        AND voided_at IS NOT NULL;
+    END IF;
     EXECUTE format('DELETE FROM %I.gap_request WHERE partition = $1 AND noticed_at < $2', service) USING partition_number, oldest;
   END LOOP;
   RETURN total;

@@ -3,7 +3,7 @@
 -- already.
 CREATE OR REPLACE FUNCTION billing.fund_account(
   p_advertiser text, p_currency text, p_requested numeric, p_record_version bigint
-) RETURNS boolean LANGUAGE plpgsql AS $function$
+) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   new_version bigint;
 BEGIN
@@ -23,7 +23,7 @@ $function$;
 CREATE OR REPLACE FUNCTION billing.fund_campaign(
   p_campaign text, p_advertiser text, p_currency text, p_requested numeric, p_daily_budget numeric,
   p_record_version bigint
-) RETURNS boolean LANGUAGE plpgsql AS $function$
+) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   new_version bigint;
   -- No time zone's day is further behind.

@@ -34,8 +34,8 @@ $function$;
 
 -- Adds the parts of the day that begins at the border, or of all days until then, to the sums, and moves the border behind
 -- it; in the transaction that calls it. An error where the border is not where the caller saw it.
-CREATE OR REPLACE FUNCTION sealed.seal(seen_from timestamptz, until timestamptz) RETURNS void LANGUAGE plpgsql AS
-$function$
+CREATE OR REPLACE FUNCTION sealed.seal(seen_from timestamptz, until timestamptz) RETURNS void LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   sealed_day date := (until AT TIME ZONE 'UTC')::date - 1;
 BEGIN

@@ -1,5 +1,6 @@
 package import AdCore
 internal import AdEvents
+internal import Crypto
 internal import Pipeline
 package import Postgres
 
@@ -32,13 +33,19 @@ package struct ReplayOutlook: Hashable, Sendable {
 /// and the windows that the services use, and by what is stored already. The verdict of a click is left to the service.
 package struct ReplayJudge {
   private let opener: ServeTokenOpener?
+  private let hasher: ClientHasher?
   /// By service, as it notes them.
   private let windows: [String: Windows]
   private let connection: PostgresConnection
 
-  /// - Parameter opener: Of the network's keys; nil where they are not known.
-  package init(opener: ServeTokenOpener?, connection: PostgresConnection) throws(PostgresError) {
+  /// - Parameters:
+  ///   - opener: of the network's keys; nil where they are not known.
+  ///   - hasher: of the same.
+  package init(
+    opener: ServeTokenOpener?, hasher: ClientHasher?, connection: PostgresConnection
+  ) throws(PostgresError) {
     self.opener = opener
+    self.hasher = hasher
     self.connection = connection
     var windows: [String: Windows] = [:]
     for service in RejectedRecords.services {
@@ -67,6 +74,10 @@ package struct ReplayJudge {
     case .forged: return rejected(.tokenForged, "the serve token is not ours or was altered")
     case .unknownKey: return rejected(.tokenKeyUnknown, "the serve token's key is unknown or past its time")
     case .valid(let terms):
+      let isItsClient = (record.key ?? []).withUnsafeBytes { hasher?.isClient(of: terms, id: $0) ?? true }
+      guard isItsClient else {
+        return rejected(.notItsClient, "the record's key is not the client that the ad was served to")
+      }
       var outlook = try judge(event, terms, windows, now: now)
       outlook.terms = terms
       return outlook
@@ -84,7 +95,7 @@ package struct ReplayJudge {
       return "its headers are not kept: it was beyond the limits, or older than their columns"
     }
     guard record.isWhole else { return "only \(record.keptBytes) of \(record.valueLength) bytes are kept" }
-    guard record.isHashRight else { return "the kept bytes do not have the original's hash" }
+    guard record.isHashRight else { return "what names its client is not kept (A8)" }
     return record.replayOf.map { "it is a replay of \($0), which stands for it" }
   }
 
@@ -127,13 +138,16 @@ package struct ReplayJudge {
   private func judgeFailure(
     _ event: KeptEvent, _ windows: Windows, now: Timestamp
   ) throws(PostgresError) -> ReplayOutlook {
-    guard case .impression(let event) = event, case .request(let id, _, _, _, _) = event.subject else {
+    guard case .impression(let event) = event, case .request(let request) = event.subject else {
       return rejected(.missingField, "it carries no token")
     }
-    guard abs(now.milliseconds(since: id.timestamp)) <= windows.issuedBeforeArrivalMilliseconds else {
+    guard abs(now.milliseconds(since: request.requestID.timestamp)) <= windows.issuedBeforeArrivalMilliseconds else {
       return rejected(.invalidField, "the request id was made more than 26 h from its arrival")
     }
-    if try exists(FindReplayedFailure(requestID: id, error: event.error ?? .unknown)) {
+    guard try exists(FindReplayedKey(keyHash: SHA256.hash(request.appKey.utf8), app: request.app)) else {
+      return rejected(.appKeyWrong, "A1: the app key is unknown, revoked, or not that of app \(request.app)")
+    }
+    if try exists(FindReplayedFailure(requestID: request.requestID, error: event.error ?? .unknown)) {
       return ReplayOutlook(kind: .duplicate, detail: "it is taken already and would count nowhere")
     }
     return ReplayOutlook(kind: .taken, detail: "it would be taken")

@@ -2,6 +2,7 @@ import AdCore
 import Foundation
 import Kafka
 import LocalProcesses
+import Migrations
 import Postgres
 import Runtime
 import Synchronization
@@ -73,6 +74,9 @@ final class FaultNetwork: Sendable {
   private func fill() throws {
     try kafka.startAndWait()
     try command(["migrate", "up"])
+    let connection = try connection()
+    defer { connection.close() }
+    try DatabaseUser.makeLogins(connection)
     let apps = try command(["seed"]).output.split(separator: "\n").compactMap { line -> String? in
       guard line.hasPrefix("app "), let end = line.firstIndex(of: ":") else { return nil }
       return String(line[line.index(line.startIndex, offsetBy: 4)..<end])
@@ -194,7 +198,7 @@ final class FaultNetwork: Sendable {
   func startAnother(_ service: String) throws -> ServiceInstance {
     let number = instances.withLock { $0.count { $0.service == service } }
     var environment: [String: String?] = self.environment
-    environment["HANDBILL_DATABASE_URL"] = proxy.url(database: Self.database)
+    environment["HANDBILL_DATABASE_URL"] = proxy.url(database: Self.database, user: "handbill-\(service)")
     environment["HANDBILL_TOKEN_KEYS"] = keys
     environment["HANDBILL_LOG_LEVEL"] = "info"
     environment["HANDBILL_WORKERS"] = "1"

@@ -4,7 +4,10 @@ import Runtime
 import Testing
 
 /// One service of compose.yaml: its lines, without indentation.
-private struct ComposeService {
+struct ComposeService {
+  static let binaries = PackageRoot.path(".build/debug")
+  static let areProgramsBuilt = FileManager.default.isExecutableFile(atPath: binaries + "/handbill-billing")
+
   var name: String
   var lines: [String]
 
@@ -38,9 +41,6 @@ private struct ComposeService {
     return services
   }
 }
-
-private let binaries = PackageRoot.path(".build/debug")
-private let areProgramsBuilt = FileManager.default.isExecutableFile(atPath: binaries + "/handbill-billing")
 
 @Suite("Containers")
 struct ComposeTests {
@@ -103,14 +103,63 @@ struct ComposeTests {
     let names = compose.matches(of: /\{ file: \.secrets\/([a-z_]+) \}/).map { String($0.output.1) }
     #expect(names.count >= 4)
     for name in names {
-      #expect(script.contains("\nkeep \(name) "), "\(name)")
+      let isMade = ["keep", "certificate"].contains { script.contains("\n\($0) \(name) ") } || name == "ca"
+      #expect(isMade, "\(name)")
       #expect(compose.contains("/run/secrets/\(name)"), "\(name)")
     }
     for service in try ComposeService.all() {
-      let used = service.lines.compactMap { $0.firstMatch(of: /: \/run\/secrets\/([a-z_]+)$/).map(\.output.1) }
+      let used = service.lines.flatMap { $0.matches(of: /\/run\/secrets\/([a-z_]+)/).map(\.output.1) }
       let given = (service.value("secrets") ?? "[]").dropFirst().dropLast().split(separator: ", ")
       #expect(Set(given).isSuperset(of: used), "\(service.name)")
     }
+  }
+
+  @Test("Each program logs in to the database under its own name, migrations alone as the owner")
+  func logins() throws {
+    var users: [String: String] = [:]
+    for service in try ComposeService.all() {
+      users[service.name] = service.lines.lazy
+        .compactMap { $0.firstMatch(of: /^HANDBILL_DATABASE_URL_FILE: \/run\/secrets\/database_url(?:_([a-z_]+))?$/) }
+        .first.map { String($0.output.1 ?? "owner") }
+    }
+    let expected = [
+      "migrate": "owner", "handbill": "command", "seed": "command", "ad-selection": "ad_selection",
+      "impression-tracking": "impression_tracking", "click-tracking": "click_tracking", "billing": "billing",
+      "console": "console",
+    ]
+    #expect(users == expected)
+  }
+
+  @Test("Each program proves its own name to Kafka, and addresses of the database ask for TLS")
+  func certificates() throws {
+    var users: [String: String] = [:]
+    for service in try ComposeService.all() where service.settings.contains("HANDBILL_KAFKA_BOOTSTRAP_SERVERS") {
+      let properties = try #require(service.value("HANDBILL_KAFKA_PROPERTIES"), "\(service.name)")
+      let match = try #require(
+        properties.wholeMatch(
+          of:
+            /security\.protocol=SSL,ssl\.ca\.location=\/run\/secrets\/ca,ssl\.certificate\.location=(\S+),ssl\.key\.location=(\S+)/
+        ))
+      #expect(match.output.1 == match.output.2)
+      users[service.name] = String(match.output.1.dropFirst("/run/secrets/kafka_".count))
+    }
+    let expected = [
+      "acls": "admin", "topics": "command", "demo-topics": "command", "handbill": "command", "devices": "edge",
+      "ad-selection": "ad_selection", "impression-tracking": "impression_tracking", "click-tracking": "click_tracking",
+      "billing": "billing", "console": "console",
+    ]
+    #expect(users == expected)
+    let addresses = try PackageText.text("deploy/secrets")
+    #expect(addresses.contains("sslmode=verify-full&sslrootcert=/run/secrets/ca"))
+  }
+
+  @Test("Whatever writes under the network's keys is given them")
+  func keys() throws {
+    let given = try ComposeService.all().filter {
+      $0.lines.contains("HANDBILL_TOKEN_KEYS_FILE: /run/secrets/token_keys")
+    }
+    let names = ["ad-selection", "impression-tracking", "click-tracking", "billing", "console", "handbill"]
+    #expect(Set(given.map(\.name)) == Set(names))
   }
 
   @Test("No secret is sent to a build: what deploy/secrets makes is left out, in whatever folder")
@@ -133,7 +182,7 @@ struct ComposeTests {
 
   @Test(
     "Every setting is one that the program's --help lists",
-    .enabled(if: areProgramsBuilt, "the programs are not built for debugging"))
+    .enabled(if: ComposeService.areProgramsBuilt, "the programs are not built for debugging"))
   func settings() async throws {
     for service in try ComposeService.all() {
       guard let program = service.program else { continue }
@@ -156,7 +205,11 @@ struct ComposeTests {
         .map { $0 }
     }
     var text = try run(program, arguments + ["--help"])
-    if service.name == "handbill" { text += try run(program, ["reconcile", "--help"]) }
+    if service.name == "handbill" {
+      for command in [["reconcile"], ["catalog", "publish"]] {
+        text += try run(program, command + ["--help"])
+      }
+    }
     return text
   }
 
@@ -164,7 +217,7 @@ struct ComposeTests {
   private static func run(_ program: String, _ arguments: [String]) throws -> String {
     let folder = try TemporaryFolder()
     let path = folder.path + "/help"
-    try ChildProcess.run(ChildProcess.Command("\(binaries)/\(program)", arguments, output: .file(path)))
+    try ChildProcess.run(ChildProcess.Command("\(ComposeService.binaries)/\(program)", arguments, output: .file(path)))
     return try String(contentsOfFile: path, encoding: .utf8)
   }
 

@@ -63,7 +63,8 @@ final class TestNetwork: Sendable {
     self.databaseURL = databaseURL
     folder = try TemporaryFolder(prefix: "hbn")
     var environment = [
-      "HANDBILL_DATABASE_URL": databaseURL, "HANDBILL_TOKEN_KEYS": Self.keys, "HANDBILL_LOG_LEVEL": "info",
+      "HANDBILL_DATABASE_URL": Self.databaseURL(databaseURL, of: "handbill-command"), "HANDBILL_TOKEN_KEYS": Self.keys,
+      "HANDBILL_LOG_LEVEL": "info",
       "SWIFT_BACKTRACE": "enable=no",
     ]
     kafka = started
@@ -99,6 +100,9 @@ final class TestNetwork: Sendable {
     for service in plan.services { try start(service) }
     for service in plan.services { try awaitReadiness(service) }
   }
+
+  /// The address by which a program reaches the database, under its own login: a right that is missing is seen.
+  private static func databaseURL(_ url: String, of program: String) -> String { "\(url)&user=\(program)" }
 
   /// Runs the command `handbill` in this network.
   ///
@@ -149,8 +153,11 @@ final class TestNetwork: Sendable {
   private func local(_ service: String) -> LocalService {
     LocalService(
       "handbill-" + service, adminPort: ports[service] ?? 0,
-      environment: environment.merging(["HANDBILL_CONSOLE_PORT": "\(consolePort)"]) { $1 }
-        .merging(plan.ownSettings[service] ?? [:]) { $1 },
+      environment: environment.merging([
+        "HANDBILL_CONSOLE_PORT": "\(consolePort)",
+        "HANDBILL_DATABASE_URL": Self.databaseURL(databaseURL, of: "handbill-" + service),
+      ]) { $1 }
+      .merging(plan.ownSettings[service] ?? [:]) { $1 },
       logFile: folder.path + "/\(service).log")
   }
 

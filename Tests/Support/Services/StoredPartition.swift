@@ -58,7 +58,7 @@ package final class StoredPartition<Tables: ServiceTables> {
   package init(_ plan: Plan) throws {
     self.plan = plan
     flushes = Flushes()
-    counts = CountStore(tables: plan.tables, configuration: plan.database)
+    counts = CountStore(tables: plan.tables, configuration: Self.database(plan))
     pipeline = Self.makePipeline(plan, published, flushes)
     offsets = plan.service.inputs.map { _ in 0 }
     sequences = offsets
@@ -66,10 +66,15 @@ package final class StoredPartition<Tables: ServiceTables> {
     try open()
   }
 
+  /// The plan's, under the service's own login: a right that is missing is seen.
+  private static func database(_ plan: Plan) -> PostgresConfiguration {
+    plan.database.login("handbill-\(Service.name)")
+  }
+
   /// The store of one owner.
   package static func makeStore(_ plan: Plan, _ flushes: Flushes = Flushes()) -> PostgresPipelineStore<Tables> {
     PostgresPipelineStore(
-      tables: plan.tables, service: plan.service, configuration: plan.database,
+      tables: plan.tables, service: plan.service, configuration: database(plan),
       takeCounts: { flushes.waiting.append($0) })
   }
 

@@ -2,7 +2,7 @@ import Migrations
 package import Postgres
 import TestServers
 
-/// Databases with the whole schema, each a copy of one that was migrated once.
+/// Databases with the whole schema and a login for each program, each a copy of one that was migrated once.
 package enum TestDatabase {
   /// Where a new one is.
   package static func url() async throws -> String {
@@ -11,6 +11,7 @@ package enum TestDatabase {
       let connection = try PostgresConnection(PostgresConfiguration(url, applicationName: "migrate"))
       defer { connection.close() }
       try connection.executeScript(WritableViews.sql)
+      try DatabaseUser.makeLogins(connection)
     }
   }
 
