@@ -96,6 +96,34 @@ package struct CatalogStore: Sendable {
     }
   }
 
+  /// Writes what the topic holds and the tables have lost, as it is there and above its versions: commits were lost, and
+  /// each of these records was in force. Says what was written.
+  package func takeBack(from topic: CatalogTopic) throws(PostgresError) -> [CatalogLoss] {
+    try pool.withConnection { connection throws(PostgresError) in
+      try connection.transaction { connection throws(PostgresError) in
+        try CatalogStore.takeBack(from: topic, in: connection)
+      }
+    }
+  }
+
+  /// The same in a transaction.
+  package static func takeBack(
+    from topic: CatalogTopic, in connection: PostgresConnection
+  ) throws(PostgresError) -> [CatalogLoss] {
+    try connection.execute(LockCatalog())
+    let losses = topic.losses(of: try connection.run(ReadCatalog(after: 0)))
+    guard !losses.isEmpty else { return [] }
+    let bundles: [(bundle: String, app: String)] = losses.compactMap { loss in
+      guard case .app(let app)? = loss.record, app.isUnder17 == true else { return nil }
+      return (app.bundleID, app.id.text)
+    }
+    let records = losses.map { (key: $0.key, kind: $0.kind, record: $0.record, version: $0.version) }
+    _ = try connection.run(TakeBackRecords(records: records))
+    try connection.execute(KeepHistory(keys: losses.map(\.key)))
+    try connection.execute(KeepUnder17Bundles(bundles: bundles))
+    return losses
+  }
+
   private struct Plan {
     var file = CatalogFile()
     var deleted: [String] = []

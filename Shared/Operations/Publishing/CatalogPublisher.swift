@@ -14,10 +14,15 @@ package final class CatalogPublisher: Sendable {
   package static let failures = MetricDeclaration.counter(
     "handbill_catalog_publish_failures_total",
     help: "Rounds of publishing the catalogue that failed and were begun again.")
+  package static let lostRecords = MetricDeclaration.gauge(
+    "handbill_catalog_lost_records",
+    help: "Records of which the catalogue's topic holds later versions than the database: commits were lost.")
   /// Every metric that a publisher shows.
-  package static let metrics = [published, failures]
+  package static let metrics = [published, failures, lostRecords]
 
   private static let intervalMilliseconds: Int64 = 1_000
+  /// How long to rest until it is looked again whether a person has decided what becomes of lost commits.
+  private static let behindMilliseconds: Int64 = 5_000
   private static let wholeIntervalMilliseconds: Int64 = 30_000
 
   private let pool: PostgresPool
@@ -51,16 +56,18 @@ package final class CatalogPublisher: Sendable {
   /// Publishes everything once, with a heartbeat that stops nothing, and waits until it is in the log; returns how many
   /// records. A stop that a console has told goes on nevertheless: readers hold it for a while.
   ///
-  /// - Throws: `PostgresError`, `KafkaError`, `CryptoError`, or ``NotDelivered``.
+  /// - Throws: `PostgresError`, `KafkaError`, `CryptoError`, ``CatalogBehindTopic`` or ``NotDelivered``.
   @discardableResult
   package static func publishOnce(
     pool: PostgresPool, kafka: KafkaConfiguration, ring: KeyRing, now: Timestamp, timeoutMilliseconds: Int32 = 10_000
   ) throws -> Int {
     let mac = try MessageMAC(ring: ring)
     var feed = CatalogFeed()
+    let told = try CatalogTopic.read(kafka, ring: ring, timeoutMilliseconds: timeoutMilliseconds)
     let rows = try pool.withConnection { connection throws(PostgresError) in
       try connection.run(ReadCatalog(after: 0))
     }
+    try check(rows, against: told)
     let outputs = feed.outputs(changed: rows, isWhole: true, now: now)
     let producer = try KafkaProducer(
       configuration: kafka, topics: [Topic.catalog.name], timeoutMilliseconds: timeoutMilliseconds)
@@ -76,6 +83,11 @@ package final class CatalogPublisher: Sendable {
     return outputs.count
   }
 
+  private static func check(_ rows: [CatalogRow], against topic: CatalogTopic) throws(CatalogBehindTopic) {
+    let losses = topic.losses(of: rows)
+    guard losses.isEmpty else { throw CatalogBehindTopic(losses: losses) }
+  }
+
   /// Kafka did not take everything in time. The tables hold the change all the same, and a running console tells it.
   package struct NotDelivered: Error, Sendable, CustomStringConvertible {
     package let timeoutMilliseconds: Int32
@@ -88,18 +100,29 @@ package final class CatalogPublisher: Sendable {
     let published = context.metrics.counter(Self.published)
     let failures = context.metrics.counter(Self.failures)
     let producer = RebuiltProducer(configuration: kafka, topics: [Topic.catalog.name])
+    let lost = context.metrics.gauge(Self.lostRecords)
+    var interval = Self.intervalMilliseconds
     var round = Round()
     repeat {
+      interval = Self.intervalMilliseconds
       do {
         let count = try round.publish(
-          from: pool, to: producer, under: try MessageMAC(ring: ring), stop: breaker.stop, clock: context.clock)
+          from: pool, to: producer, under: try MessageMAC(ring: ring), stop: breaker.stop, clock: context.clock,
+          topic: { try CatalogTopic.read(kafka, ring: ring) })
         published.add(count)
+        lost.set(0)
         readiness.setReady()
         for key in round.feed.unreadableKeys.sorted() {
           logger.limited(
             .error, key: "unreadable-\(key)", "a record of the catalogue was written by a newer program",
             ["key": .text(key)])
         }
+      } catch let behind as CatalogBehindTopic {
+        round = Round()
+        interval = Self.behindMilliseconds
+        lost.set(Double(behind.losses.count))
+        readiness.setNotReady("commits of the catalogue were lost")
+        logger.limited(.error, key: "behind", "the catalogue is not published", ["error": .text("\(behind)")])
       } catch {
         // What was sent and not delivered is not known: everything is told again.
         round = Round()
@@ -108,7 +131,7 @@ package final class CatalogPublisher: Sendable {
         logger.limited(
           .warning, key: "publish", "the catalogue could not be published", ["error": .text("\(error)")])
       }
-    } while rest(Self.intervalMilliseconds)
+    } while rest(interval)
     producer.close(timeoutMilliseconds: 2_000)
   }
 
@@ -120,15 +143,19 @@ package final class CatalogPublisher: Sendable {
 
     mutating func publish(
       from pool: PostgresPool, to producer: RebuiltProducer, under mac: MessageMAC, stop: PaidAdsStop?,
-      clock: any TimeSource
+      clock: any TimeSource, topic: () throws -> CatalogTopic
     ) throws -> Int {
       let current = try producer.start()
       // Another one has been given nothing.
       if generation != current { self = Round(generation: current) }
+      // Nothing was published yet: the tables may be older than what was published last. What is in the topic is in the
+      // tables already, so these are read later.
+      let told = lastWhole == nil ? try topic() : CatalogTopic()
       let after = feed.lastChange
       let rows = try pool.withConnection { connection throws(PostgresError) in
         try connection.run(ReadCatalog(after: after))
       }
+      try CatalogPublisher.check(rows, against: told)
       let monotonic = clock.monotonicMilliseconds
       let isWhole = lastWhole.map { monotonic - $0 >= CatalogPublisher.wholeIntervalMilliseconds } ?? true
       if isWhole { lastWhole = monotonic }
