@@ -1,0 +1,80 @@
+internal import AdEvents
+internal import Kafka
+internal import PipelineHost
+
+/// What `handbill doctor` looks at on the brokers. Blocks.
+struct BrokerExamination: Sendable {
+  let topics: NetworkTopics
+  let wanted: [TopicSettings]
+  let access: NetworkAccess
+
+  func findings() -> [Finding] {
+    do throws(KafkaError) {
+      let admin = try KafkaAdmin(configuration: topics.kafka.configuration(clientID: "handbill-doctor"))
+      defer { admin.close(timeoutMilliseconds: 1_000) }
+      let counts = try topics.counts(wanted)
+      var findings: [Finding] = []
+      for topic in wanted {
+        guard let partitions = counts[topic.name] else {
+          findings.append(.wrong("topics", topic.name, "missing", "handbill topics create"))
+          continue
+        }
+        findings += Self.judge(topic, partitions: partitions, inForce: try admin.settings(of: topic.name))
+      }
+      return findings + (try accessFindings(admin))
+    } catch {
+      return [.wrong("brokers", "Kafka", "\(error)", "bring back the brokers, or say where they are")]
+    }
+  }
+
+  /// One topic beside the table, and beside what keeps records through the loss of a broker.
+  static func judge(_ topic: TopicSettings, partitions: Int32, inForce: [String: String]) -> [Finding] {
+    var findings = [
+      Finding.judged(
+        "topics", topic.name, "\(partitions) partitions", isGood: partitions >= topic.partitions,
+        "it should have \(topic.partitions): handbill topics create")
+    ]
+    for (name, value) in topic.configuration.sorted(by: { $0.key < $1.key }) {
+      let found = inForce[name] ?? "not set"
+      findings.append(
+        .judged(
+          "topics", "\(topic.name) \(name)", found, isGood: found == value, "set \(value): handbill topics create"))
+    }
+    let copies = inForce["min.insync.replicas"] ?? ""
+    findings.append(
+      .judged(
+        "topics", "\(topic.name) min.insync.replicas", copies, isGood: (Int(copies) ?? 0) >= 2,
+        "with 1 the loss of one broker may lose what was confirmed: 3 copies, and min.insync.replicas=2"))
+    let election = inForce["unclean.leader.election.enable"] ?? ""
+    findings.append(
+      .judged(
+        "topics", "\(topic.name) unclean.leader.election.enable", election, isGood: election == "false",
+        "set false: a leader that lacks records would take them from everybody"))
+    return findings
+  }
+
+  private func accessFindings(_ admin: KafkaAdmin) throws(KafkaError) -> [Finding] {
+    let hasRules = try admin.hasAccessRules()
+    var findings = BrokerAccess.openings(properties: topics.kafka.properties, hasRules: hasRules).map {
+      Finding.wrong("brokers", "access", $0, "docs/operations.md, \"Who may do what\"")
+    }
+    guard hasRules else { return findings }
+    let rules = access.rules.map(\.rule)
+    for principal in Set(rules.map(\.principal)).sorted() {
+      let wanted = Set(rules.filter { $0.principal == principal })
+      do throws(KafkaError) {
+        let there = try admin.access(of: principal).rules
+        let (missing, beyond) = (wanted.subtracting(there), there.subtracting(wanted))
+        findings.append(
+          .judged(
+            "access", principal, "\(missing.count) rights missing, \(beyond.count) beyond the table",
+            isGood: missing.isEmpty && beyond.isEmpty,
+            missing.isEmpty ? "handbill topics acls --apply --exact" : "handbill topics acls --apply"))
+      } catch {
+        guard error.kind == .notAuthorized else { throw error }
+        findings.append(.unknown("access", principal, "this login may not ask"))
+      }
+    }
+    return findings
+  }
+}
