@@ -16,7 +16,7 @@ enum BenchmarksMain {
     let environment = ProcessInfo.processInfo.environment
     let impressions = environment["BENCH_IMPRESSIONS"].flatMap(Int.init) ?? 400_000
     let parts = Set(
-      (environment["BENCH_PARTS"] ?? "takeover,decisions,selection,chain,tracking,replays").split(separator: ","))
+      (environment["BENCH_PARTS"] ?? "takeover,day,decisions,selection,chain,tracking,replays").split(separator: ","))
     progress("starting Kafka and PostgreSQL")
     let surroundings = try await Surroundings.start()
     var results: [BenchmarkResult] = []
@@ -24,6 +24,13 @@ enum BenchmarksMain {
       // Before any other, while the topics are empty.
       let rows = environment["BENCH_HISTORY"].flatMap(Int64.init) ?? 10_000_000
       results += try await onOwnThread { try TakeoverBenchmark(surroundings: surroundings, rows: rows).run() }
+    }
+    if parts.contains("day") {
+      let serves = environment["BENCH_DAY"].flatMap(Int64.init) ?? 10_000_000
+      let database = try await surroundings.database("day")
+      results += try await onOwnThread {
+        try DayBenchmark(partitions: Surroundings.partitions, serves: serves).run(database)
+      }
     }
     if parts.contains("decisions") {
       results += try await onOwnThread { try DecisionBenchmark().run() + IndexBenchmark().run() }

@@ -162,7 +162,7 @@ final class ChainDevices: Sendable {
         kind: kind, subject: .serve(token: ad.token), age: .milliseconds(age), error: nil,
         identity: EventIdentity(idHash: 0, time: nil))
       try producer.send(
-        topic: Topic.impressions.name, partition: partition, key: nil, value: event.encoded(),
+        topic: Topic.impressions.name, partition: partition, key: Array(client(number).utf8), value: event.encoded(),
         headers: Workload.headers(type, id: eventID(number, index)), reportID: 0)
     }
     guard isTapped else { return }
@@ -170,7 +170,7 @@ final class ChainDevices: Sendable {
       kind: .click, token: ad.token, age: .milliseconds(1_200), actionMilliseconds: 2_000, leftApplication: false,
       identity: EventIdentity(idHash: 0, time: nil))
     try producer.send(
-      topic: Topic.clicks.name, partition: partition, key: nil, value: tap.encoded(),
+      topic: Topic.clicks.name, partition: partition, key: Array(client(number).utf8), value: tap.encoded(),
       headers: Workload.headers(.clickTapped, id: eventID(number, events.count)), reportID: 0)
   }
 

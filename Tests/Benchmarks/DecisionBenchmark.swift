@@ -77,7 +77,7 @@ struct DecisionBenchmark {
   private static func context() -> BatchContext {
     BatchContext(
       partition: 0, partitionCount: 1, now: now, batchNumber: 1, nextSequences: [1], committedWatermark: now,
-      watermark: now, consumedWatermarks: [], isRefused: false, isDuplicateSuspected: false)
+      watermark: now, consumedWatermarks: [], isDuplicateSuspected: false)
   }
 
   private static func request(_ number: Int) -> AdRequest {

@@ -48,8 +48,34 @@ final class EchoServer: Sendable {
     }
   }
 
+  /// With topics of its own: what the broker alone costs or, where it commits, the broker and one commit.
+  static func start(_ name: String, _ surroundings: Surroundings, commits: Bool) throws -> EchoServer {
+    let admin = try KafkaAdmin(configuration: surroundings.kafkaConfiguration)
+    for topic in ["\(name).requests", "\(name).responses"] {
+      _ = try admin.ensure(KafkaTopicSpecification(name: topic, partitionCount: Surroundings.partitions))
+    }
+    admin.close()
+    guard commits else { return try EchoServer(name, configuration: surroundings.kafkaConfiguration, database: nil) }
+    let database = try PostgresConfiguration(surroundings.databaseURL)
+    let connection = try PostgresConnection(database)
+    try connection.executeScript(
+      "DROP TABLE IF EXISTS echo; CREATE TABLE echo (commits bigint NOT NULL); INSERT INTO echo VALUES (0)")
+    connection.close()
+    return try EchoServer(name, configuration: surroundings.kafkaConfiguration, database: database)
+  }
+
   func stop() {
     stopping.make()
     thread.join()
+  }
+}
+
+extension RoundTrip.Party {
+  /// Asks an echo.
+  static func echo(_ name: String) -> RoundTrip.Party {
+    let value = [UInt8](repeating: 1, count: 200)
+    return RoundTrip.Party(requestTopic: "\(name).requests", responseTopic: "\(name).responses") { number in
+      (Int32(number) % Surroundings.partitions, value, [])
+    }
   }
 }

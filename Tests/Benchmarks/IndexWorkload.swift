@@ -103,10 +103,13 @@ struct IndexWorkload {
     return state
   }
 
-  struct Asked {
+  /// An object, for a value as wide as an app's would cost the loop that is measured as much as a decision to hand on.
+  final class Asked: Sendable {
     let id: UUIDv7
     let app: App
     let query: AdQuery
+
+    init(id: UUIDv7, app: App, query: AdQuery) { (self.id, self.app, self.query) = (id, app, query) }
   }
 
   /// Most from few countries, on phones; three in ten of a segment.

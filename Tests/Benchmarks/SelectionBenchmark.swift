@@ -49,7 +49,9 @@ struct SelectionBenchmark {
     """
 
   func run() throws -> [BenchmarkResult] {
-    let servers = try [Self.bare, Self.committing].map { try startEcho($0, commits: $0 == Self.committing) }
+    let servers = try [Self.bare, Self.committing].map {
+      try EchoServer.start($0, surroundings, commits: $0 == Self.committing)
+    }
     defer { for server in servers { server.stop() } }
     progress("starting ad selection, billing and the console")
     let services = try startServices()
@@ -58,7 +60,7 @@ struct SelectionBenchmark {
     // Each has clients of its own, who are not throttled.
     func parties() -> [RoundTrip.Party] {
       series += 1
-      return [echo(Self.bare), echo(Self.committing), selection(series: series)]
+      return [.echo(Self.bare), .echo(Self.committing), selection(series: series)]
     }
     progress("warming up")
     _ = try trip(parties(), perSecond: Self.perSecond[0], seconds: Self.warmUpSeconds).measure()
@@ -130,33 +132,11 @@ struct SelectionBenchmark {
   private static let bare = "echo"
   private static let committing = "committed"
 
-  /// A reader that sends every record back: what the broker alone costs, or the broker and one commit.
-  private func startEcho(_ name: String, commits: Bool) throws -> EchoServer {
-    let admin = try KafkaAdmin(configuration: surroundings.kafkaConfiguration)
-    for topic in ["\(name).requests", "\(name).responses"] {
-      _ = try admin.ensure(KafkaTopicSpecification(name: topic, partitionCount: Surroundings.partitions))
-    }
-    admin.close()
-    guard commits else { return try EchoServer(name, configuration: surroundings.kafkaConfiguration, database: nil) }
-    let database = try PostgresConfiguration(surroundings.databaseURL)
-    let connection = try PostgresConnection(database)
-    try connection.executeScript("CREATE TABLE echo (commits bigint NOT NULL); INSERT INTO echo VALUES (0)")
-    connection.close()
-    return try EchoServer(name, configuration: surroundings.kafkaConfiguration, database: database)
-  }
-
   /// - Parameter perSecond: requests to each party.
   private func trip(_ parties: [RoundTrip.Party], perSecond: Int, seconds: Int) -> RoundTrip {
     RoundTrip(
       configuration: surroundings.kafkaConfiguration, parties: parties, perSecond: perSecond * parties.count,
       seconds: seconds)
-  }
-
-  private func echo(_ name: String) -> RoundTrip.Party {
-    let value = [UInt8](repeating: 1, count: 200)
-    return RoundTrip.Party(requestTopic: "\(name).requests", responseTopic: "\(name).responses") { number in
-      (Int32(number) % Surroundings.partitions, value, [])
-    }
   }
 
   private func startServices() throws -> [ChildProcess] {

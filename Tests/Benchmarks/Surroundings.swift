@@ -34,21 +34,28 @@ struct Surroundings {
           "shared_buffers": "2GB", "wal_buffers": "64MB", "min_wal_size": "\(usedLogMebibytes)MB",
           "max_wal_size": "8GB", "track_commit_timestamp": "on",
         ]))
-    let url = try await postgres.createDatabase("benchmark")
+    let url = try await migrated("benchmark", of: postgres)
     let connection = try PostgresConnection(PostgresConfiguration(url))
-    _ = try MigrationRunner().up(connection)
     try useLog(connection)
     connection.close()
-    let historyURL = try await postgres.createDatabase("history")
-    let history = try PostgresConnection(PostgresConfiguration(historyURL))
-    _ = try MigrationRunner().up(history)
-    history.close()
+    let historyURL = try await migrated("history", of: postgres)
     let admin = try KafkaAdmin(configuration: configuration(kafka))
     for topic in TopicSettings.all {
       _ = try admin.ensure(topic)
     }
     admin.close()
     return Surroundings(kafka: kafka, postgres: postgres, databaseURL: url, historyURL: historyURL, folder: folder)
+  }
+
+  /// A further database, for what must not lie beside anything else.
+  func database(_ name: String) async throws -> String { try await Self.migrated(name, of: postgres) }
+
+  private static func migrated(_ name: String, of postgres: PrivatePostgres) async throws -> String {
+    let url = try await postgres.createDatabase(name)
+    let connection = try PostgresConnection(PostgresConfiguration(url))
+    defer { connection.close() }
+    _ = try MigrationRunner().up(connection)
+    return url
   }
 
   private static let usedLogMebibytes = 1_024

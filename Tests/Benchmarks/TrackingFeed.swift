@@ -42,7 +42,7 @@ struct TrackingFeed {
 
   private func send(_ terms: ServedTerms, to producer: KafkaProducer) throws {
     try producer.send(
-      topic: Topic.impressions.name, partition: terms.partition, key: nil,
+      topic: Topic.impressions.name, partition: terms.partition, key: Array(Workload.client(of: terms.serveID).utf8),
       value: Workload.viewed(workload.token(terms)),
       headers: Workload.headers(.impressionViewed, id: terms.serveID), reportID: 0, timeoutMilliseconds: 60_000)
   }

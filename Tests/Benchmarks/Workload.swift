@@ -10,12 +10,14 @@ struct Workload {
   let partitions: Int32
   let ring: KeyRing
   private let sealer: ServeTokenSealer
+  private let hasher: ClientHasher
   private var random: SeededChance
 
   init(partitions: Int32, ring: KeyRing, seed: UInt64) throws {
     self.partitions = partitions
     self.ring = ring
     sealer = try ServeTokenSealer(ring: ring)
+    hasher = try ClientHasher(ring: ring)
     random = SeededChance(seed: seed)
   }
 
@@ -33,9 +35,14 @@ struct Workload {
       (terms.app, terms.developer, terms.advertiser) = (app, developer, advertiser)
       (terms.campaign, terms.ad, terms.country) = (campaignID, ad, country)
       terms.device = number >> 24 & 1 == 0 ? .phone : .pad
-      (terms.allotment, terms.budgetDay, terms.clientHash) = (1, 20_000, random.next())
+      (terms.allotment, terms.budgetDay) = (1, 20_000)
+      terms.clientHash = hasher.hash(
+        app: app, clientID: Self.client(of: terms.serveID), sessionID: "", now: issuedAt)
     }
   }
+
+  /// Whoever got the ad: the key of its events.
+  static func client(of serve: ServeID) -> String { serve.description }
 
   func token(_ terms: ServedTerms) -> [UInt8] { sealer.seal(terms) }
 
