@@ -138,7 +138,10 @@ let tests: [Target] = [
   .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
   .testTarget(
     name: "KafkaTests",
-    dependencies: ["BrokerFaults", "CLibrdkafka", "ForeignClients", "Kafka", "LocalProcesses", "Records", "Threads"],
+    dependencies: [
+      "BrokerFaults", "CLibrdkafka", "ForeignClients", "Kafka", "LocalProcesses", "Records",
+      "TestValues", "Threads",
+    ],
     path: "Tests/Integration/KafkaTests", swiftSettings: touchesC),
   .testTarget(
     name: "PostgresTests", dependencies: ["AdCore", "Migrations", "Postgres"] + servers,
@@ -157,13 +160,14 @@ let tests: [Target] = [
     path: "Tests/Integration/ClickTrackingTests"),
   .testTarget(
     name: "BillingTests",
-    dependencies: ["AdSelectionCore", "Billing", "BillingCore", "Simulation"] + testTools + everythingShared,
+    dependencies: ["AdSelectionCore", "Billing", "BillingCore", "Operations", "Simulation"] + testTools
+      + everythingShared,
     path: "Tests/Integration/BillingTests"),
   .testTarget(
     name: "CostTests",
     dependencies: [
       "AdSelection", "AdSelectionCore", "Billing", "BillingCore", "ClickTracking", "ClickTrackingCore",
-      "ImpressionTracking", "ImpressionTrackingCore",
+      "ImpressionTracking", "ImpressionTrackingCore", "Migrations",
     ] + testTools + everythingShared,
     path: "Tests/Integration/CostTests"),
   .testTarget(
@@ -188,18 +192,19 @@ let tests: [Target] = [
   .testTarget(
     name: "SimulationTests", dependencies: ["Simulation"], path: "Tests/Simulation/Tests"),
   .testTarget(
-    name: "OperationsTests", dependencies: ["Operations"] + testTools + everythingShared,
+    name: "OperationsTests", dependencies: ["Migrations", "Operations"] + testTools + everythingShared,
     path: "Tests/Integration/OperationsTests"),
   .testTarget(
-    name: "NetworkTests", dependencies: ["AdClient", "Operations"] + testTools + everythingShared,
+    name: "NetworkTests", dependencies: ["AdClient", "Faults", "Operations"] + testTools + everythingShared,
     path: "Tests/Integration/NetworkTests"),
   .executableTarget(
     name: "Benchmarks",
-    dependencies: ["AdSelectionCore", "LocalProcesses", "Migrations", "TestValues"] + everythingShared,
+    dependencies: ["AdSelectionCore", "LocalProcesses", "Migrations", "Operations", "TestValues"] + everythingShared,
     path: "Tests/Benchmarks"),
   .executableTarget(
     name: "Faults",
-    dependencies: ["AdClient", "ForeignClients", "FuzzTargets", "TestValues"] + servers + everythingShared,
+    dependencies: ["AdClient", "ForeignClients", "FuzzTargets", "Migrations", "TestValues"] + servers
+      + everythingShared,
     path: "Tests/Fault"),
 ]
 

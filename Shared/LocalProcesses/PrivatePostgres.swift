@@ -75,8 +75,8 @@ package final class PrivatePostgres: Sendable {
   }
 
   /// The URL of a database by the unix socket; it stays the same over restarts.
-  package func url(database: String = "postgres") -> String {
-    "postgresql:///\(database)?host=\(socketFolder)&port=\(socketPort)&user=\(Self.administrator)"
+  package func url(database: String = "postgres", user: String = administrator) -> String {
+    "postgresql:///\(database)?host=\(socketFolder)&port=\(socketPort)&user=\(user)"
   }
 
   /// The unix socket itself, for a proxy; it stays the same over restarts.

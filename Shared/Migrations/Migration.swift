@@ -3,7 +3,7 @@ internal import Crypto
 /// One numbered step of the tables' history: `Tables/NNNN_name.sql`. Once landed it is never edited; a change is a new
 /// step.
 package struct Migration: Sendable, Hashable {
-  /// From 1, without gaps.
+  /// From 1; a number may be left out.
   package let version: Int32
   package let name: String
   package let sql: String
@@ -27,7 +27,7 @@ package struct Migration: Sendable, Hashable {
   package var checksum: [UInt8] { SHA256.hash(sql.utf8) }
 
   /// All migrations that this program carries, ascending. Throws `.malformed` when a file is named wrongly or a number
-  /// is missing or double.
+  /// is double.
   package static func all() throws(MigrationError) -> [Migration] {
     var migrations: [Migration] = []
     for (file, sql) in embeddedTables {
@@ -39,11 +39,11 @@ package struct Migration: Sendable, Hashable {
     return try checked(migrations)
   }
 
-  /// `migrations`, ascending, if their versions are 1, 2, 3, … each once.
+  /// `migrations`, ascending, if no two have one version.
   static func checked(_ migrations: [Migration]) throws(MigrationError) -> [Migration] {
     let sorted = migrations.sorted { $0.version < $1.version }
-    for (index, migration) in sorted.enumerated() where Int(migration.version) != index + 1 {
-      throw .malformed("migration \(index + 1) is missing or double: found \(migration.version)_\(migration.name)")
+    for (before, migration) in zip(sorted, sorted.dropFirst()) where before.version == migration.version {
+      throw .malformed("migration \(migration.version) is double: \(before.name) and \(migration.name)")
     }
     return sorted
   }

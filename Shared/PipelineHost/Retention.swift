@@ -4,6 +4,8 @@ package import Runtime
 package struct Retention: Hashable, Sendable {
   /// Rows of events.
   package var eventDays: Int
+  /// Of which client they are; fewer than 90 or as many (A8).
+  package var clientDays: Int
   /// Counts by the minute; older ones are by the hour.
   package var minuteDays: Int
   /// Counts by the hour; older ones are by the day, for ever.
@@ -11,6 +13,10 @@ package struct Retention: Hashable, Sendable {
 
   private static let events = ConfigurationKey<Int>.integer(
     "HANDBILL_RETENTION_DAYS", in: 3...36_500, default: 400, help: "How many days of events are kept.")
+  /// Rows of ads in flight, and of limits by client, are never older than two days.
+  private static let clients = ConfigurationKey<Int>.integer(
+    "HANDBILL_CLIENT_DAYS", in: 3...90, default: 90,
+    help: "How many days rows say of which client they are, by a keyed hash; then it is taken out of them.")
   /// Two days at least: events of a day come until its end, and for as long as they may be late. What comes later still
   /// is folded later.
   private static let minutes = ConfigurationKey<Int>.integer(
@@ -20,15 +26,17 @@ package struct Retention: Hashable, Sendable {
     "HANDBILL_HOUR_DAYS", in: 2...3_650, default: 400,
     help: "How many days counts and revenue are kept by the hour; older ones are kept by the day, for ever.")
 
-  package static let declarations = [events.declaration, minutes.declaration, hours.declaration]
+  package static let declarations = [events.declaration, clients.declaration, minutes.declaration, hours.declaration]
 
   package init(reader: inout ConfigurationReader) {
     self.init(
-      eventDays: reader.value(Self.events), minuteDays: reader.value(Self.minutes), hourDays: reader.value(Self.hours))
+      eventDays: reader.value(Self.events), clientDays: reader.value(Self.clients),
+      minuteDays: reader.value(Self.minutes), hourDays: reader.value(Self.hours))
   }
 
-  package init(eventDays: Int = 400, minuteDays: Int = 7, hourDays: Int = 400) {
+  package init(eventDays: Int = 400, clientDays: Int = 90, minuteDays: Int = 7, hourDays: Int = 400) {
     self.eventDays = eventDays
+    self.clientDays = clientDays
     self.minuteDays = minuteDays
     self.hourDays = hourDays
   }

@@ -33,7 +33,7 @@ def uuid7():
     return milliseconds.to_bytes(6, "big") + bytes(random)
 
 
-def publish(producer, topic, kind, body, extra=()):
+def publish(producer, topic, kind, client, body, extra=()):
     attributes = {
         "id": str(uuid.uuid4()), "type": kind, "source": "/foreign-client", "specversion": "1.0",
         "datacontenttype": "application/json",
@@ -42,7 +42,7 @@ def publish(producer, topic, kind, body, extra=()):
     headers = list(message.headers.items()) + list(extra)
     partitions = sorted(producer.partitions_for(topic))
     partition = partitions[int.from_bytes(os.urandom(2), "big") % len(partitions)]
-    producer.send(topic, value=message.value, headers=headers, partition=partition).get(timeout=10)
+    producer.send(topic, key=client.encode(), value=message.value, headers=headers, partition=partition).get(timeout=10)
 
 
 def ask(producer, app, key, request_id):
@@ -58,15 +58,15 @@ def ask(producer, app, key, request_id):
         "deadlineMilliseconds": str(DEADLINE_SECONDS * 1000),
     }
     reply = [("kafka_replyPartition", (0).to_bytes(4, "big")), ("kafka_correlationId", request_id.hex().encode())]
-    publish(producer, "ads.requests", "org.handbill.ad.requested.v1", body, reply)
+    publish(producer, "ads.requests", "org.handbill.ad.requested.v1", request_id.hex(), body, reply)
 
 
-def report(producer, token):
+def report(producer, client, token):
     encoded = base64.b64encode(token).decode()
     view = {"kind": "KIND_VIEWED", "token": encoded, "ageMilliseconds": "1000"}
-    publish(producer, "ads.impressions", "org.handbill.impression.viewed.v1", view)
+    publish(producer, "ads.impressions", "org.handbill.impression.viewed.v1", client, view)
     click = {"kind": "KIND_CLICK", "token": encoded, "ageMilliseconds": "1500", "actionMilliseconds": "2000"}
-    publish(producer, "ads.clicks", "org.handbill.click.tapped.v1", click)
+    publish(producer, "ads.clicks", "org.handbill.click.tapped.v1", client, click)
 
 
 def main():
@@ -99,7 +99,7 @@ def main():
                 waiting.discard(response.request_id)
                 if response.WhichOneof("outcome") == "ad":
                     outcome["ads"] += 1
-                    report(producer, response.ad.token)
+                    report(producer, response.request_id.hex(), response.ad.token)
                 else:
                     outcome["errors"] += 1
     producer.flush()

@@ -78,7 +78,8 @@ final class FaultRunner {
       timeoutMilliseconds: settings.recoveryMilliseconds)
     try devices?.stop()
     guard let tally = devices?.tallyPath ?? network.tallyOfOwnDevices else { throw FaultFailure("there is no tally") }
-    let accounts = try Accounts.close(network, tallyPath: tally, timeoutSeconds: settings.drainSeconds)
+    let accounts = try Accounts.close(
+      network, invariants: fault.invariants, tallyPath: tally, timeoutSeconds: settings.drainSeconds)
     result.compared = accounts.compared
     result.differences = accounts.differences
     guard accounts.differences == 0 else { throw FaultFailure(accounts.examples.joined(separator: "\n")) }

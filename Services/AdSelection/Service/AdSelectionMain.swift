@@ -39,7 +39,8 @@ enum AdSelectionMain: Service {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let service = try AdSelection(ring: ring)
     let days = DayTables(
-      ["ad_selection.decision_row"], counts: CountTables("ad_selection", retention: configuration.retention),
+      ["ad_selection.decision_row"], clientTables: ["ad_selection.decision_row"],
+      counts: CountTables("ad_selection", retention: configuration.retention),
       retention: configuration.retention)
     let source = CatalogSource(
       freshness: configuration.freshness, clickRates: configuration.clickRates, perform: CatalogWatch.perform)

@@ -24,11 +24,14 @@ enum SelectionKeys {
   static let catalogHeartbeat = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_CATALOG_HEARTBEAT", in: 1_000...600_000, default: 10_000,
     help: "Without a heartbeat for so long no paid ads are served.")
+  static let appRequests = ConfigurationKey<Int>.integer(
+    "HANDBILL_CAP_REQUESTS", in: 1...1_000_000_000_000, default: Int(SelectionSettings().appRequestsPerHour),
+    help: "Live requests of an app that are answered with ads in one hour, in all partitions (B8).")
 
   static let declarations =
     [
       testSeed.declaration, burstRequests.declaration, burstWindow.declaration, askInterval.declaration,
-      askLead.declaration, catalogGrace.declaration, catalogHeartbeat.declaration,
+      askLead.declaration, appRequests.declaration, catalogGrace.declaration, catalogHeartbeat.declaration,
     ] + ClickRateSettings.declarations
 
   static func settings(_ reader: inout ConfigurationReader, windows: Windows) -> SelectionSettings {
@@ -38,8 +41,10 @@ enum SelectionKeys {
     var allotments = AllotmentBook.Limits()
     allotments.askIntervalMilliseconds = Int64(reader.value(askInterval))
     allotments.leadMilliseconds = Int64(reader.value(askLead))
-    return SelectionSettings(
+    var settings = SelectionSettings(
       windows: windows, throttle: throttle, allotments: allotments, seed: UInt64(reader.value(testSeed)))
+    settings.appRequestsPerHour = Int64(reader.value(appRequests))
+    return settings
   }
 
   static func clickRates(_ reader: inout ConfigurationReader) -> ClickRates {

@@ -34,6 +34,7 @@ enum ClickTrackingMain: Service {
     let service = ClickTracking(ring: ring)
     let days = DayTables(
       ["click_tracking.impression", "click_tracking.click_row", "click_tracking.stopped_action"],
+      clientTables: ["click_tracking.click_row"],
       counts: CountTables("click_tracking", retention: configuration.retention),
       retention: configuration.retention)
     try ServiceHost.start(

@@ -56,7 +56,7 @@ enum AccessCommand {
     return .success
   }
 
-  private static func names(_ invocation: Invocation) throws(UsageError) -> BrokerUserNames {
+  static func names(_ invocation: Invocation) throws(UsageError) -> BrokerUserNames {
     var names = BrokerUserNames()
     for text in invocation.texts("principal") {
       do throws(BrokerUserNames.Mistake) { try names.add(text) } catch {

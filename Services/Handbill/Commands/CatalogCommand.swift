@@ -42,6 +42,7 @@ enum CatalogCommand {
         ], run: set),
       Command(
         "publish", summary: "Publishes the whole catalogue once, with a heartbeat, where no console does.",
+        discussion: "Readers believe it under the network's keys alone, which HANDBILL_TOKEN_KEYS must say.",
         options: KafkaAddress.options,
         examples: [CommandExample("handbill catalog publish", "After a change while the console was away.")],
         run: publish),

@@ -122,24 +122,7 @@ struct LogPositions {
     guard moved == 1 else {
       throw PostgresError(.undecodable, "\(input.topic)[\(input.partition)] moved meanwhile; look again")
     }
-    _ = try connection.execute(sql: addBatch, [input.partition, number])
+    _ = try connection.query("SELECT public.add_empty_batch($1, $2, $3)", [schema, input.partition, number])
     return number
-  }
-
-  /// A batch without records, at the positions where everything stands now.
-  private var addBatch: String {
-    """
-    INSERT INTO \(schema).batch (partition, batch_number, committed_at, watermark, input_topics, first_offsets,
-      next_offsets, output_topics, first_sequences, next_sequences, outcomes)
-    SELECT p.partition, $2, clock_timestamp(), p.watermark, i.topics, i.offsets, i.offsets, o.topics, o.sequences,
-      o.sequences, ''
-    FROM \(schema).partition p,
-      (SELECT array_agg(topic ORDER BY topic) AS topics, array_agg(next_offset ORDER BY topic) AS offsets
-       FROM \(schema).input WHERE partition = $1) i,
-      (SELECT coalesce(array_agg(topic ORDER BY topic), '{}') AS topics,
-         coalesce(array_agg(next_sequence ORDER BY topic), '{}') AS sequences
-       FROM \(schema).output WHERE partition = $1) o
-    WHERE p.partition = $1
-    """
   }
 }

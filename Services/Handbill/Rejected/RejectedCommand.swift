@@ -9,9 +9,9 @@ enum RejectedCommand {
   static let command = Command(
     "rejected", summary: "Shows what the services rejected, and sends it again.",
     discussion: """
-      A record that no service can take is kept, with its numbered reason, its bytes, key and headers (up to 64 KiB of
-      one record and 4 MiB a minute and partition; beyond it length and hash; beyond 3,000 records they are counted
-      only), as long as the service keeps its batches.
+      A record that no service can take is kept, with its numbered reason, its bytes and headers, without what names its
+      client (up to 64 KiB of one record and 4 MiB a minute and partition; beyond it length and hash; beyond 3,000 records
+      they are counted only), as long as the service keeps its batches.
       Nothing rejected is ever billed.
       """,
     options: DatabaseAddress.options,

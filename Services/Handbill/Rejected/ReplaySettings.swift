@@ -27,8 +27,9 @@ struct ReplaySettings: Sendable {
   func outlooks(of records: [KeptRecord], _ pool: PostgresPool) throws -> [ReplayOutlook] {
     let now = SystemClock().now
     let opener = try ring.map { try ServeTokenOpener(ring: $0) }
+    let hasher = try ring.map { try ClientHasher(ring: $0) }
     return try pool.withConnection { connection throws(PostgresError) in
-      let judge = try ReplayJudge(opener: opener, connection: connection)
+      let judge = try ReplayJudge(opener: opener, hasher: hasher, connection: connection)
       return try records.map { record throws(PostgresError) in try judge.judge(record, now: now) }
     }
   }

@@ -27,10 +27,33 @@ package struct ImpressionEffects: Sendable {
   package struct Failure: Sendable {
     package var failure: RequestFailure
     package var arrival: Timestamp
+    /// By the kind of build that its key is of (A1).
+    package var isTest: Bool
   }
 }
 
-/// The ids that a batch wants to know from the tables, by table.
+/// What a batch wants to know from the tables.
+package struct ImpressionQuery: Hashable, Sendable {
+  /// Which of these ids are there.
+  package var ids = ImpressionIDs()
+  /// Whose app keys these are, by SHA-256.
+  package var keys: Set<[UInt8]> = []
+
+  package init() {}
+
+  package var isEmpty: Bool { ids.isEmpty && keys.isEmpty }
+}
+
+/// What the tables know of it.
+package struct ImpressionKnowledge: Sendable {
+  package var ids = ImpressionIDs()
+  /// Those that are registered, by SHA-256.
+  package var keys: [[UInt8]: AppKey] = [:]
+
+  package init() {}
+}
+
+/// Ids by table.
 package struct ImpressionIDs: Hashable, Sendable {
   package var impressions: Set<UUIDv7> = []
   package var deliveries: [RecordedKind: Set<UUIDv7>] = [:]

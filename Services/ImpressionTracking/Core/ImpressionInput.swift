@@ -34,12 +34,15 @@ package struct ServedEvent: Sendable {
 /// A failure that a device tells by request id.
 package struct RequestFailure: Hashable, Sendable {
   package var requestID: UUIDv7
+  /// SHA-256 of the app key that it carries.
+  package var keyHash: [UInt8]
   package var app: AppID
   package var placement: PlacementID
   package var error: AdError
 
-  package init(requestID: UUIDv7, app: AppID, placement: PlacementID, error: AdError) {
+  package init(requestID: UUIDv7, keyHash: [UInt8], app: AppID, placement: PlacementID, error: AdError) {
     self.requestID = requestID
+    self.keyHash = keyHash
     self.app = app
     self.placement = placement
     self.error = error

@@ -44,7 +44,7 @@ enum DeliveryRows {
       rows.begin()
       buffer.append(delivery.terms.serveID)
       buffer.append(delivery.kind)
-      buffer.append(delivery.error)
+      buffer.append(delivery.error?.number ?? -1)
       buffer.append(batch.partition)
       buffer.append(batch.number)
       buffer.append(delivery.eventTime)
@@ -63,7 +63,7 @@ enum DeliveryRows {
 enum FailureRows {
   static let columns = TableColumns(
     "impression_tracking.failure",
-    ["request_id", "error", "partition", "batch_number", "arrival", "app", "placement"])
+    ["request_id", "error", "partition", "batch_number", "arrival", "app", "placement", "is_test"])
 
   static func rows(_ batch: CommitBatch<ImpressionTracking>) -> TableRows {
     let rows = TableRows(columns, capacity: batch.effects.failures.count * 96)
@@ -77,6 +77,7 @@ enum FailureRows {
       buffer.append(row.arrival)
       buffer.append(row.failure.app)
       buffer.append(row.failure.placement)
+      buffer.append(row.isTest)
     }
     return rows
   }

@@ -34,6 +34,7 @@ enum ImpressionTrackingMain: Service {
     let service = ImpressionTracking(ring: ring, windows: configuration.windows)
     let days = DayTables(
       ["impression_tracking.impression_row", "impression_tracking.delivery_row", "impression_tracking.failure"],
+      clientTables: ["impression_tracking.impression_row"],
       counts: CountTables("impression_tracking", retention: configuration.retention),
       retention: configuration.retention)
     try ServiceHost.start(

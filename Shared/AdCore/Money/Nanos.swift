@@ -7,6 +7,9 @@ public struct Nanos: Hashable, Comparable, Sendable {
 
   public static let zero = Nanos(0)
 
+  /// How many make one unit of a currency.
+  public static let perUnit: Int64 = 1_000_000_000
+
   /// The sum.
   public func adding(_ other: Nanos) throws(MoneyError) -> Nanos {
     let (result, overflow) = value.addingReportingOverflow(other.value)

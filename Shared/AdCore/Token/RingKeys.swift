@@ -33,10 +33,19 @@ final class RingKeys<Key> {
     self.entries = entries
   }
 
+  /// Every key there is, whether it still signs or verifies or not.
+  var all: [Key] { entries.map(\.key) }
+
   /// The key that signs at `now`.
   func signing(at now: Timestamp) -> (id: UInt16, key: Key) {
     let entry = entries[ring.signingIndex(at: now)]
     return (entry.id, entry.key)
+  }
+
+  /// All keys, that which signs at `now` first.
+  func all(signingAt now: Timestamp) -> [Key] {
+    let index = ring.signingIndex(at: now)
+    return [entries[index].key] + entries.indices.filter { $0 != index }.map { entries[$0].key }
   }
 
   /// The key `id`, for whoever takes what any key of the ring has signed, whenever that was.

@@ -70,7 +70,7 @@ package struct CatalogFeed: Sendable {
   }
 
   private func heartbeat(stop: PaidAdsStop?, now: Timestamp) -> CatalogMessage {
-    // A version rises by one with each change that a person makes: the sum is far from overflow.
+    // A version is a time in milliseconds: the sum of as many as readers take is far from overflow.
     .heartbeat(
       records: Int64(entries.count), versionSum: entries.values.reduce(0) { $0 &+ $1.version }, at: now,
       stop: stop, change: lastChange)

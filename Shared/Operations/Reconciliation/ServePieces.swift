@@ -17,10 +17,13 @@ enum ServePieces {
   static func open(_ head: SealedHead, in connection: PostgresConnection) throws(PostgresError) -> [ServeRange] {
     var pieces: [ServeRange] = []
     for day in try days(from: head.openFrom.milliseconds, in: connection) where day.bytes > 0 {
-      pieces += Self.pieces(ServeRange(from: day.from, to: day.from + dayMilliseconds), bytes: day.bytes)
+      pieces += Self.pieces(Self.day(day.from), bytes: day.bytes)
     }
     return pieces
   }
+
+  /// All serves of the day that begins then.
+  static func day(_ from: Int64) -> ServeRange { ServeRange(from: from, to: from + dayMilliseconds) }
 
   static func pieces(_ range: ServeRange, bytes: Int64) -> [ServeRange] {
     let count = min(max(bytes / pieceBytes, 1), piecesOfDayMaximum)
@@ -32,7 +35,7 @@ enum ServePieces {
 
   /// Days that have tables, and how large the largest of them is.
   static func days(
-    from first: Int64, in connection: PostgresConnection
+    from first: Int64, of tables: [String] = tables, in connection: PostgresConnection
   ) throws(PostgresError) -> [(from: Int64, bytes: Int64)] {
     let sql = """
       SELECT (to_date(right(c.relname, 8), 'YYYYMMDD') - date '1970-01-01')::bigint * 86400000 AS first,

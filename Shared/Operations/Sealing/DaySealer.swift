@@ -83,7 +83,7 @@ package struct DaySealer: Sendable {
     _ range: ServeRange, _ connection: PostgresConnection
   ) throws(PostgresError) -> [ServeRange] {
     try ServePieces.days(from: range.from, in: connection).filter { $0.from < range.to && $0.bytes > 0 }.flatMap {
-      ServePieces.pieces(ServeRange(from: $0.from, to: $0.from + Self.dayMilliseconds), bytes: $0.bytes)
+      ServePieces.pieces(ServePieces.day($0.from), bytes: $0.bytes)
     }
   }
 

@@ -16,21 +16,21 @@ extension PartitionPipeline {
 
   private func process(
     _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool,
-    isRefused: Bool = false, into summary: inout BatchSummary
+    refusal: String? = nil, into summary: inout BatchSummary
   ) throws(PipelineError) {
-    var refusal = try attempt(records, of: batch, endsBatch: endsBatch, isRefused: isRefused, into: &summary)
-    if refusal == .duplicate {
+    var found = try attempt(records, of: batch, endsBatch: endsBatch, refusal: refusal, into: &summary)
+    if found == .duplicate {
       summary.duplicateRounds += 1
-      refusal = try attempt(
-        records, of: batch, endsBatch: endsBatch, isRefused: isRefused, isSuspected: true, into: &summary)
+      found = try attempt(
+        records, of: batch, endsBatch: endsBatch, refusal: refusal, isSuspected: true, into: &summary)
     }
     let detail: String
-    switch refusal {
+    switch found {
     case nil: return
     case .duplicate: detail = "an id exists although it was looked up"
     case .refused(let text): detail = text
     }
-    try bisect(records, of: batch, endsBatch: endsBatch, wasRefused: isRefused, detail: detail, into: &summary)
+    try bisect(records, of: batch, endsBatch: endsBatch, wasRefused: refusal != nil, detail: detail, into: &summary)
   }
 
   private func bisect(
@@ -42,7 +42,7 @@ extension PartitionPipeline {
     }
     summary.bisections += 1
     if records.count == 1 {
-      try process(records, of: batch, endsBatch: endsBatch, isRefused: true, into: &summary)
+      try process(records, of: batch, endsBatch: endsBatch, refusal: detail, into: &summary)
       return
     }
     let middle = records.startIndex + records.count / 2
@@ -54,13 +54,13 @@ extension PartitionPipeline {
   /// database refuses the rows, which comes back.
   func attempt(
     _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool,
-    isRefused: Bool = false, isSuspected: Bool = false, timer: TimerShare = .nothing, into summary: inout BatchSummary
+    refusal: String? = nil, isSuspected: Bool = false, timer: TimerShare = .nothing, into summary: inout BatchSummary
   ) throws(PipelineError) -> RowRefusal? {
     var draft = try draft(records, of: batch, endsBatch: endsBatch)
     // Of a run that was bisected only events that are known: there is nothing to commit before its end.
     if !records.isEmpty, draft.admitted.isEmpty, draft.positions == inputs { return nil }
     let context = context(
-      number: batchNumber + 1, gates: draft.gates, lastArrivals: draft.lastArrivals, isRefused: isRefused,
+      number: batchNumber + 1, gates: draft.gates, lastArrivals: draft.lastArrivals, refusal: refusal,
       isDuplicateSuspected: isSuspected, timer: timer)
     let limitBefore = rejectionLimit
     // The decider changes where it stands: while a second copy of it lived, each change would copy the whole state.

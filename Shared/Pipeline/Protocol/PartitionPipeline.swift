@@ -177,14 +177,14 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   }
 
   func context(
-    number: Int64, gates: [SequenceGate], lastArrivals: [Timestamp?], isRefused: Bool = false,
+    number: Int64, gates: [SequenceGate], lastArrivals: [Timestamp?], refusal: String? = nil,
     isDuplicateSuspected: Bool = false, timer: TimerShare = .nothing
   ) -> BatchContext {
     BatchContext(
       partition: partition, partitionCount: partitionCount, now: clock.now(), batchNumber: number,
       nextSequences: cursors.map(\.next), committedWatermark: watermark,
       watermark: currentWatermark(gates: gates, lastArrivals: lastArrivals),
-      consumedWatermarks: gates.map(\.consumedWatermark), isRefused: isRefused,
+      consumedWatermarks: gates.map(\.consumedWatermark), refusal: refusal,
       isDuplicateSuspected: isDuplicateSuspected,
       timer: timer)
   }

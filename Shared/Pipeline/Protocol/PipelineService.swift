@@ -67,6 +67,8 @@ public protocol RecordDecoder<Event> {
   associatedtype Event: Sendable
 
   mutating func begin()
+  /// The record's key, before it is decoded: what it points to lasts until then.
+  mutating func key(_ key: UnsafeRawBufferPointer?)
   mutating func header(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?)
 
   /// Decodes a record that holds one event.
@@ -95,6 +97,9 @@ public struct UndecodedRecord: Hashable, Sendable {
 }
 
 extension RecordDecoder {
+  /// Most records' keys say nothing that is not in their value.
+  public mutating func key(_ key: UnsafeRawBufferPointer?) {}
+
   @inlinable
   public mutating func decode(
     _ record: UndecodedRecord, value: UnsafeRawBufferPointer?, into batch: inout InputBatch<Event>
@@ -151,8 +156,8 @@ package struct BatchContext: Sendable {
   package var watermark: Timestamp
   /// Per input: the watermark taken from it, the records of this batch included.
   package var consumedWatermarks: [Timestamp]
-  /// The database refused this one record: it is to be put aside, not decided.
-  package var isRefused: Bool
+  /// Why the database refused this one record, in its words: it is to be put aside, not decided. Nil where it did not.
+  package var refusal: String?
   /// Ids of this batch exist already: ask for all of them.
   package var isDuplicateSuspected: Bool
   /// Which of the things that are due without a record this batch may do.
@@ -160,7 +165,7 @@ package struct BatchContext: Sendable {
 
   package init(
     partition: Int32, partitionCount: Int32, now: Timestamp, batchNumber: Int64, nextSequences: [Int64],
-    committedWatermark: Timestamp, watermark: Timestamp, consumedWatermarks: [Timestamp], isRefused: Bool,
+    committedWatermark: Timestamp, watermark: Timestamp, consumedWatermarks: [Timestamp], refusal: String? = nil,
     isDuplicateSuspected: Bool, timer: TimerShare = TimerShare()
   ) {
     self.partition = partition
@@ -171,10 +176,12 @@ package struct BatchContext: Sendable {
     self.committedWatermark = committedWatermark
     self.watermark = watermark
     self.consumedWatermarks = consumedWatermarks
-    self.isRefused = isRefused
+    self.refusal = refusal
     self.isDuplicateSuspected = isDuplicateSuspected
     self.timer = timer
   }
+
+  package var isRefused: Bool { refusal != nil }
 }
 
 /// Of what is due without a record, in its fixed order: how many things are passed over, because the database refused

@@ -120,6 +120,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
       do throws(PostgresError) {
         terms.begin()
         let rows = tables.rows(batch, terms: terms)
+        for table in rows { table.sortByServe() }
         try terms.store(in: connection)
         var statements = StatementBatch()
         statements.begin()

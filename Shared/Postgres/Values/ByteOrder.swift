@@ -4,6 +4,16 @@ extension [UInt8] {
     unsafe Swift.withUnsafeBytes(of: value.bigEndian) { unsafe append(contentsOf: $0) }
   }
 
+  /// Appends what an array begins with, before its elements.
+  mutating func appendListHeader(count: Int, elementType: UInt32) {
+    appendBigEndian(Int32(count == 0 ? 0 : 1))  // dimensions
+    appendBigEndian(Int32(0))  // whether there are NULLs; the server looks by itself
+    appendBigEndian(elementType)
+    guard count > 0 else { return }
+    appendBigEndian(Int32(truncatingIfNeeded: count))
+    appendBigEndian(Int32(1))  // lower bound
+  }
+
   /// Replaces the four bytes at `index` by `value`, in network byte order.
   mutating func replaceBigEndian(at index: Int, _ value: Int32) {
     let bits = UInt32(bitPattern: value)

@@ -76,12 +76,7 @@ extension PostgresListElement where Self: PostgresValue {
   package static func encodeList(_ list: [Self], into bytes: inout [UInt8]) {
     let start = bytes.count
     bytes.reserveCapacity(start + 20 + list.count * 12)
-    bytes.appendBigEndian(Int32(list.isEmpty ? 0 : 1))
-    bytes.appendBigEndian(Int32(0))
-    bytes.appendBigEndian(Self.postgresType)
-    guard !list.isEmpty else { return }
-    bytes.appendBigEndian(Int32(truncatingIfNeeded: list.count))
-    bytes.appendBigEndian(Int32(1))
+    bytes.appendListHeader(count: list.count, elementType: Self.postgresType)
     var hasNull = false
     for element in list {
       let lengthAt = bytes.count

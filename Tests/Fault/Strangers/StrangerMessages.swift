@@ -40,7 +40,7 @@ struct StrangerMessages {
   }
 
   /// The next record. `tokens` are genuine.
-  mutating func next(tokens: [[UInt8]], now: Timestamp) throws -> StrangerRecord {
+  mutating func next(tokens: [GenuineToken], now: Timestamp) throws -> StrangerRecord {
     if chance.number(1...12) == 1 { return internalRecord() }
     if let again = earlier.randomElement(using: &chance), chance.number(1...15) == 1 { return again }
     var record = try properRecord(tokens: tokens, now: now)
@@ -56,8 +56,9 @@ struct StrangerMessages {
 
   // MARK: Proper ones
 
-  private mutating func properRecord(tokens: [[UInt8]], now: Timestamp) throws -> StrangerRecord {
-    let token = token(tokens)
+  private mutating func properRecord(tokens: [GenuineToken], now: Timestamp) throws -> StrangerRecord {
+    let genuine = token(tokens)
+    let token = genuine.bytes
     let isInJSON = chance.number(1...5) == 1
     let identity = EventIdentity(idHash: 0, time: nil)
     let age = EventAge.milliseconds(Int64(chance.number(0...4_000)))
@@ -68,13 +69,13 @@ struct StrangerMessages {
       let event = ImpressionEvent(
         kind: kind, subject: .serve(token: token), age: age, error: kind == .failed ? .assetLoadFailure : nil,
         identity: identity)
-      return try record(.impressions, event, partition(of: token), isInJSON, now)
+      return try record(.impressions, event, partition(of: token), isInJSON, now, key: genuine.client)
     default:
       let event = ClickEvent(
         kind: .allCases.randomElement(using: &chance) ?? .click, token: token, age: age,
         actionMilliseconds: Int64(chance.number(0...3_000)), leftApplication: chance.number(0...1) == 1,
         identity: identity)
-      return try record(.clicks, event, partition(of: token), isInJSON, now)
+      return try record(.clicks, event, partition(of: token), isInJSON, now, key: genuine.client)
     }
   }
 
@@ -95,7 +96,8 @@ struct StrangerMessages {
   }
 
   private mutating func record<Message: EventMessage>(
-    _ topic: Topic, _ message: Message, _ partition: Int32, _ isInJSON: Bool, _ now: Timestamp
+    _ topic: Topic, _ message: Message, _ partition: Int32, _ isInJSON: Bool, _ now: Timestamp,
+    key: [UInt8]? = nil
   ) throws -> StrangerRecord {
     let json = isInJSON ? try message.json().get().compactText : ""
     let headers =
@@ -104,15 +106,17 @@ struct StrangerMessages {
         contentType: isInJSON ? CloudEventHeaders.jsonType : CloudEventHeaders.protobufType)
       + CloudEventHeaders.reply(topic: "ads.responses.\(Self.app)", partition: 0, correlationID: [1])
     return StrangerRecord(
-      topic: topic, partition: partition, key: nil, value: isInJSON ? Array(json.utf8) : message.encoded(),
+      topic: topic, partition: partition, key: key, value: isInJSON ? Array(json.utf8) : message.encoded(),
       headers: headers)
   }
 
   /// Genuine ones mostly: as they are, altered, or another's.
-  private mutating func token(_ tokens: [[UInt8]]) -> [UInt8] {
-    guard var token = tokens.randomElement(using: &chance), let other = tokens.randomElement(using: &chance) else {
-      return forger.seal(samples.terms())
+  private mutating func token(_ tokens: [GenuineToken]) -> GenuineToken {
+    guard let genuine = tokens.randomElement(using: &chance), let other = tokens.randomElement(using: &chance)?.bytes
+    else {
+      return GenuineToken(bytes: forger.seal(samples.terms()), client: [])
     }
+    var token = genuine.bytes
     switch chance.number(0...9) {
     case 0...3: break
     case 4, 5: token[chance.number(0...token.count - 1)] ^= UInt8(1 << chance.number(0...7))
@@ -121,7 +125,8 @@ struct StrangerMessages {
     case 8: token = forger.seal(samples.terms())
     default: token += samples.bytes(1...700)
     }
-    return token
+    // Now and then told by somebody else.
+    return GenuineToken(bytes: token, client: chance.number(0...9) == 0 ? Array("another".utf8) : genuine.client)
   }
 
   /// The one that the token names; sometimes another.

@@ -52,7 +52,8 @@ final class RunningService {
         }
       })
     let configuration = try ConfigurationReader.read(environment: [
-      "HANDBILL_DATABASE_URL": databaseURL, "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": broker.bootstrapServers,
+      "HANDBILL_DATABASE_URL": databaseURL + "&user=handbill-ad-selection",
+      "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": broker.bootstrapServers,
       "HANDBILL_KAFKA_EMBEDDED": "true",
       "HANDBILL_TOKEN_KEYS": "1:\(Data(repeating: 5, count: 32).base64EncodedString())",
     ]) { AdSelectionMain.configuration(&$0) }

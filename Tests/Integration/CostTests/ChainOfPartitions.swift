@@ -101,7 +101,9 @@ final class ChainOfPartitions {
     try carry(Topic.budgets, from: billing, to: selection, input: 1)
   }
 
-  private func askForAds() throws -> [ServedAd] {
+  /// Ads, each with the client that asked for it.
+  private func askForAds() throws -> [(ad: ServedAd, client: [UInt8])] {
+    var clients: [UUIDv7: [UInt8]] = [:]
     let asked = try (0..<Self.batchAds).map { _ in
       let number = requests
       requests += 1
@@ -110,6 +112,7 @@ final class ChainOfPartitions {
         ($0.appKey, $0.app) = (ChainCatalog.key(of: app), ChainCatalog.apps[app].id)
         $0.country = known(Country(ChainCatalog.countries[number % ChainCatalog.countries.count]))
       }
+      clients[request.requestID] = Array((request.clientID.isEmpty ? request.sessionID : request.clientID).utf8)
       let reply = CloudEventHeaders.reply(
         topic: Topic.responses(for: request.app), partition: 0, correlationID: [1, 2, 3, 4, 5, 6, 7, 8])
       return try selection.incoming(0, request.encoded(), headers(.adRequested, request.requestID) + reply)
@@ -121,29 +124,29 @@ final class ChainOfPartitions {
       let answer = try (message.value ?? []).withUnsafeBytes {
         try AdResponse.decode(value: $0, headers: headers).get()
       }
-      guard case .ad(let ad) = answer.outcome else { return nil }
-      return ad
+      guard case .ad(let ad) = answer.outcome, let client = clients[answer.requestID] else { return nil }
+      return (ad, client)
     }
   }
 
-  private func tell(_ ads: [ServedAd]) throws {
+  private func tell(_ ads: [(ad: ServedAd, client: [UInt8])]) throws {
     let kinds: [(ImpressionEvent.Kind, EventType, Int64)] = [
       (.rendered, .impressionRendered, 0), (.viewed, .impressionViewed, 1_000), (.unloaded, .impressionUnloaded, 2_000),
     ]
     let identity = EventIdentity(idHash: 0, time: nil)
     var events: [StoredPartition<ImpressionTables>.Incoming] = []
     var tapped: [StoredPartition<ClickTables>.Incoming] = []
-    for (number, ad) in ads.enumerated() {
+    for (number, (ad, client)) in ads.enumerated() {
       for (index, (kind, type, age)) in kinds.enumerated() {
         let event = ImpressionEvent(
           kind: kind, subject: .serve(token: ad.token), age: .milliseconds(age), error: nil, identity: identity)
-        events.append(try impressions.incoming(0, event.encoded(), headers(type, eventID(ad, index))))
+        events.append(try impressions.incoming(0, key: client, event.encoded(), headers(type, eventID(ad, index))))
       }
       guard number % Self.tapEvery == 0 else { continue }
       let tap = ClickEvent(
         kind: .click, token: ad.token, age: .milliseconds(1_200), actionMilliseconds: 2_000, leftApplication: false,
         identity: identity)
-      tapped.append(try clicks.incoming(0, tap.encoded(), headers(.clickTapped, eventID(ad, kinds.count))))
+      tapped.append(try clicks.incoming(0, key: client, tap.encoded(), headers(.clickTapped, eventID(ad, kinds.count))))
     }
     try impressions.process(events)
     let accepted = impressions.published.take(Topic.acceptedImpressions.name)
@@ -175,13 +178,18 @@ final class ChainOfPartitions {
 
 extension StoredPartition {
   /// A record as the service's own decoder reads it.
-  fileprivate func incoming(_ input: Int, _ value: [UInt8], _ headers: [RecordHeader]) throws -> Incoming {
+  fileprivate func incoming(
+    _ input: Int, key: [UInt8] = [], _ value: [UInt8], _ headers: [RecordHeader]
+  ) throws -> Incoming {
     var decoder = try plan.service.makeDecoder()
     decoder.begin()
-    for header in headers { header.withUnsafeBytes { decoder.header(name: $0, value: $1) } }
-    let (event, mark) = value.withUnsafeBytes {
-      decoder.decode(input: input, value: $0, arrival: plan.clock.now())
+    return key.withUnsafeBytes { key in
+      decoder.key(key)
+      for header in headers { header.withUnsafeBytes { decoder.header(name: $0, value: $1) } }
+      let (event, mark) = value.withUnsafeBytes {
+        decoder.decode(input: input, value: $0, arrival: plan.clock.now())
+      }
+      return (input, event, mark)
     }
-    return (input, event, mark)
   }
 }

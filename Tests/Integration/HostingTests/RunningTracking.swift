@@ -27,7 +27,8 @@ final class RunningTracking {
       try broker.createTopic(topic.name, partitions: topic.partitions)
     }
     let settings = [
-      "HANDBILL_DATABASE_URL": databaseURL, "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": broker.bootstrapServers,
+      "HANDBILL_DATABASE_URL": databaseURL + "&user=handbill-impression-tracking",
+      "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": broker.bootstrapServers,
       "HANDBILL_KAFKA_EMBEDDED": "true",
       "HANDBILL_TOKEN_KEYS": "1:\(Data(repeating: 5, count: 32).base64EncodedString())",
     ]

@@ -8,7 +8,7 @@ import Testing
 
 /// What is read to open a partition must not grow with what lies beside it.
 @Suite struct RowsOfBatchesTests {
-  /// A partition that was added late, with two batches of its own, beside 30,000 impressions of a partition whose batches
+  /// A partition that was added late, with two batches of its own, beside 10,000 impressions of a partition whose batches
   /// have the same numbers: what a block range index of numbers cannot tell apart.
   private func grown() async throws -> ImpressionPartition {
     let partition = try await ImpressionPartition()
@@ -20,7 +20,7 @@ import Testing
       SELECT (rpad(lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint - 3600000 + n), 12, '0'), 12, '0')
           || '70008' || lpad(to_hex(n), 15, '0'))::uuid,
         3, 1 + n % 2, n, now(), now(), now(), 'a', 'b', 'c', 'd', 'e', 'f', 'US', 1, 1, 1, 1, 'USD', 1, 1, 1, 1, false
-      FROM generate_series(1, 30000) AS n;
+      FROM generate_series(1, 10000) AS n;
       """)
     try partition.run([partition.event(.viewed, 1), partition.event(.viewed, 2)])
     try partition.run([partition.event(.viewed, 3), partition.event(.rendered, 3)])
@@ -78,6 +78,20 @@ import Testing
       let found = try tables.messages(partition: 7, output: 0, from: from, limit: limit, in: partition.connection)
       #expect(found.flatMap { Array($0.firstSequence...$0.sequence) } == Array(expected))
     }
+  }
+
+  @Test("a batch's rows lie in the order of their serve ids, and its sequences in that of its records")
+  func order() async throws {
+    let partition = try await ImpressionPartition()
+    try partition.run(try [5, 2, 4, 1, 3].map { try partition.event(.viewed, $0) })
+    let rows = try partition.connection.query(
+      """
+      SELECT row_number() OVER (ORDER BY ctid) = row_number() OVER (ORDER BY serve_id),
+        sequence = (ARRAY[4, 2, 5, 3, 1])[row_number() OVER (ORDER BY serve_id)]
+      FROM impression_tracking.impression_row
+      """)
+    #expect(try rows.map { try $0.decode(0, Bool.self) } == [true, true, true, true, true])
+    #expect(try rows.map { try $0.decode(1, Bool.self) } == [true, true, true, true, true])
   }
 
   @Test("M6: counting what was not counted reads the rows of the batches concerned")

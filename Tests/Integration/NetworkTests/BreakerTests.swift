@@ -5,6 +5,7 @@ import LocalProcesses
 import Postgres
 import Runtime
 import Synchronization
+import TestValues
 import Testing
 import Threads
 
@@ -77,14 +78,20 @@ extension WholeNetwork {
           WHERE reason = vocabulary.decision_reason('served') AND arrival > '\(stopped)'::timestamptz
           """)[0].decode(0)
         #expect(paid == 0)
-        #expect(network.log("console").contains("the billing circuit breaker is open"), "\(network.log("console"))")
-        #expect(network.log("ad-selection").contains("paid ads are stopped by the billing circuit breaker"))
+        try awaitLog(network, "console", "the billing circuit breaker is open")
+        try awaitLog(network, "ad-selection", "paid ads are stopped by the billing circuit breaker")
 
         try connection.executeScript("DELETE FROM billing.balance WHERE account = 'advertiser:nobody'")
         let mended: String = try connection.query("SELECT clock_timestamp()::text")[0].decode(0)
         try awaitDecision(network, .served, since: "'\(mended)'::timestamptz")
-        #expect(network.log("ad-selection").contains("paid ads are served again"))
+        try awaitLog(network, "ad-selection", "paid ads are served again")
       }
+    }
+
+    /// Waits for a line of a log: a service writes it after it has acted by it.
+    private func awaitLog(_ network: TestNetwork, _ service: String, _ message: String) throws {
+      let isThere = Waiting.until { network.log(service).contains(message) }
+      #expect(isThere, "\(network.log(service))")
     }
 
     /// Waits for a decision that arrived after a moment.

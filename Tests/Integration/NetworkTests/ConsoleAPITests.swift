@@ -71,7 +71,7 @@ extension WholeNetwork {
     /// One row each of what seldom happens, made of what did.
     private static let rareRows = """
       INSERT INTO billing.suspense SELECT (jsonb_populate_record(NULL::billing.suspense, to_jsonb(c)
-        || jsonb_build_object('sequence', 7, 'arrival', event_time))).* FROM billing.charge c LIMIT 1;
+        || jsonb_build_object('sequence', 7, 'arrival', event_time, 'reason', 'why'))).* FROM billing.charge c LIMIT 1;
       INSERT INTO click_tracking.parked_row SELECT (jsonb_populate_record(NULL::click_tracking.parked_row,
         to_jsonb(c) || '{"record_offset": 7, "is_accidental": true}')).* FROM click_tracking.click_row c LIMIT 1;
       INSERT INTO click_tracking.stopped_action SELECT (jsonb_populate_record(NULL::click_tracking.stopped_action,

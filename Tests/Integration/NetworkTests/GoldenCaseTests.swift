@@ -148,12 +148,12 @@ private struct Drive: Sendable {
   func awaitCharges() throws {
     try network.awaitCount(
       """
-      SELECT count(*) + (SELECT coalesce(sum(events), 0) FROM impression_tracking.minute_count
+      SELECT count(*) + (SELECT coalesce(sum(events), 0) FROM impression_tracking.all_count
           WHERE kind = vocabulary.delivery_kind('viewed'))::bigint
-        + (SELECT coalesce(sum(requests), 0) FROM ad_selection.minute_count)::bigint
+        + (SELECT coalesce(sum(requests), 0) FROM ad_selection.all_count)::bigint
         - (SELECT count(*) FROM ad_selection.decision)
-        + (SELECT coalesce(sum(events), 0) FROM billing.minute_revenue)::bigint - count(*)
-        + (SELECT coalesce(sum(events), 0) FROM click_tracking.minute_count)::bigint
+        + (SELECT coalesce(sum(events), 0) FROM billing.all_revenue)::bigint - count(*)
+        + (SELECT coalesce(sum(events), 0) FROM click_tracking.all_count)::bigint
         - (SELECT count(*) FROM click_tracking.click)
       FROM billing.charge
       """,

@@ -78,7 +78,7 @@ struct ReconciliationTests {
     INSERT INTO billing.balance SELECT partition, account, currency, debit, credit FROM billing.posting;
     """
 
-  private func reconcile(after change: String = "") async throws -> Reconciliation {
+  func reconcile(after change: String = "") async throws -> Reconciliation {
     let pool = try await TestDatabase.pool()
     return try await onOwnThread {
       try pool.withConnection { connection throws(PostgresError) in

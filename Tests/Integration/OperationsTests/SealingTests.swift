@@ -14,7 +14,7 @@ struct SealingTests {
   private static let now = Timestamp(milliseconds: 1_899_043_200_000)  // 2030-03-06T16:00Z
 
   /// Five days on a database of their own.
-  private struct Days {
+  struct Days {
     let pool: PostgresPool
 
     init() async throws {

@@ -114,9 +114,8 @@ struct MigrationTests {
     #expect(Migration(file: file, sql: "") == nil)
   }
 
-  @Test("numbers have no gaps and none twice")
+  @Test("no number is there twice")
   func numbers() {
-    #expect(throws: MigrationError.self) { try MigrationRunner([second]) }
     #expect(throws: MigrationError.self) { try MigrationRunner([first, first]) }
   }
 }

@@ -29,6 +29,7 @@ enum WritableViews {
         content := content || jsonb_build_object('is_test', false,
           vocabulary.charge_kind_name(NEW.kind) || '_price', content->'price');
       END IF;
+      IF TG_TABLE_NAME = 'delivery' THEN content := '{"error": -1}' || content; END IF;
       content := content || jsonb_build_object('life_ms', coalesce((extract(epoch FROM
         (content->>'expires_at')::timestamptz - public.time_of(NEW.serve_id)) * 1000)::bigint, 0),
         'last_day', '9999-01-01');

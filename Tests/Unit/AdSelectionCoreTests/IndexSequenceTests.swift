@@ -29,6 +29,20 @@ struct IndexSequenceTests {
     #expect(coverage.isSuperset(of: rules + ["paid", "house", "nobody", "drawn", "in recent", "mixed"]))
   }
 
+  @Test(
+    "of thousands of ads it says the same: ranks, draws and summaries reach beyond a word",
+    arguments: [65, 1_100, 4_300])
+  func many(ads: Int) throws {
+    var coverage: Set<String> = []
+    var world = try IndexWorld(seed: UInt64(ads), ads: ads)
+    for _ in 0..<min(12, 16_000 / ads) {
+      try check(&world, seed: ads, &coverage)
+      try world.step()
+      world.jobs.run()
+    }
+    #expect(coverage.isSuperset(of: ["paid", "drawn"]))
+  }
+
   private func check(_ world: inout IndexWorld, seed: Int, _ coverage: inout Set<String>) throws {
     let asked = try world.ask()
     let view = world.source.view(at: world.now)

@@ -35,11 +35,26 @@ struct IndexWorld {
   private var allotments: UInt64 = 0
   private let samples: Samples
 
+  /// A few ads, published one after the other.
   init(seed: UInt64) throws {
     random = SeededChance(seed: seed)
     samples = try Samples.random(ads: random.number(4...16), using: &random)
     source = CatalogSource(recentMaximum: random.number(1...8)) { [jobs] in jobs.add($0) }
     for record in samples.records { put(record) }
+  }
+
+  /// So many ads, published at once. Only cheap ones have allotments, so that winners stand behind many ads.
+  init(seed: UInt64, ads: Int) throws {
+    random = SeededChance(seed: seed)
+    samples = try Samples.random(ads: ads, using: &random)
+    source = CatalogSource { [jobs] in jobs.add($0) }
+    let messages = samples.records.map { CatalogMessage.record($0, version: 1) }
+    for record in samples.records { versions[record.key] = 1 }
+    for message in messages { _ = catalog.apply(message) }
+    source.apply(messages.map { .message($0) }, now: now)
+    beat()
+    jobs.run()
+    for campaign in samples.campaigns where campaign.impressionPrice.value < 3_000_000 { grant(to: campaign) }
   }
 
   private func chance(_ percent: Int, _ random: inout SeededChance) -> Bool { random.number(1...100) <= percent }
@@ -74,7 +89,7 @@ struct IndexWorld {
     case 0...2: try changeCampaign()
     case 3...4: try changeAd()
     case 5: changeApp()
-    case 6...7: grant()
+    case 6...7: if let campaign = pick(samples.campaigns) { grant(to: campaign) }
     case 8:
       now = now.advanced(
         byMilliseconds: Int64(random.number(-20...60)) * Int64([1, 1_000, 3_600_000][random.number(0...2)]))
@@ -123,8 +138,7 @@ struct IndexWorld {
     put(.app(app))
   }
 
-  private mutating func grant() {
-    guard let campaign = pick(samples.campaigns) else { return }
+  private mutating func grant(to campaign: Campaign) {
     ordinals[campaign.id, default: 0] += 1
     allotments += 1
     _ = state.allotments.apply(

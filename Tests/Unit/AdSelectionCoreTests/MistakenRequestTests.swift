@@ -121,6 +121,7 @@ struct MistakenRequestTests {
     let test = rig.run([try decoded(rig, client, key: "test", append: wrong)])
     #expect(test.effects.decisions.map(\.decision.isTest) == [true])
     for key in ["wrong", "", String(repeating: "k", count: 129)] {
+      try rig.restart()
       let stranger = rig.run([try decoded(rig, PartitionRig.clients[1], key: key, append: wrong)])
       #expect(stranger.effects.decisions.map(\.decision.reason) == [.unknownKey])
       let answer = try PartitionRig.response(try #require(stranger.answers.first))

@@ -115,7 +115,8 @@ struct PartitionRig {
     BatchContext(
       partition: PartitionRig.partition, partitionCount: PartitionRig.partitionCount, now: now, batchNumber: number,
       nextSequences: [nextSequence], committedWatermark: Timestamp(milliseconds: 0),
-      watermark: Timestamp(milliseconds: 0), consumedWatermarks: [], isRefused: isRefused, isDuplicateSuspected: false)
+      watermark: Timestamp(milliseconds: 0), consumedWatermarks: [], refusal: isRefused ? "no table takes it" : nil,
+      isDuplicateSuspected: false)
   }
 
   private mutating func store(_ effects: SelectionEffects) {

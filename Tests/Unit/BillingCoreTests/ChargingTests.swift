@@ -95,9 +95,10 @@ struct ChargingTests {
   func suspense() throws {
     let samples = try Samples()
     var decider = samples.decider(samples.allotment(amount: Samples.click2.value))
-    let decision = decider.decide([samples.click()], isRefused: true)
+    let decision = decider.decide([samples.click()], refusal: "no table takes it")
     #expect(decision.outcomes == [.suspense])
     #expect(decision.effects.suspended.map(\.sequence) == [1])
+    #expect(decision.effects.suspended.map(\.reason) == ["no table takes it"])
     #expect(decision.effects.charges.isEmpty && decision.effects.allotmentCharges.isEmpty)
   }
 }

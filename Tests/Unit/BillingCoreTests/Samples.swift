@@ -111,12 +111,12 @@ extension BillingDecider {
   mutating func decide(
     _ events: [BillingInput], knowing knowledge: BillingKnowledge? = nil, nextGrant: Int64 = 10,
     watermarks: (impressions: Timestamp, clicks: Timestamp) = (Timestamp(milliseconds: 0), Timestamp(milliseconds: 0)),
-    isRefused: Bool = false
+    refusal: String? = nil
   ) -> BatchDecision<BillingEffects> {
     let records = events.enumerated().map { $0.element.record($0.offset + 1) }
     return decide(
       records, knowing: knowledge,
-      context: .sample(nextGrant: nextGrant, watermarks: watermarks, isRefused: isRefused))
+      context: .sample(nextGrant: nextGrant, watermarks: watermarks, refusal: refusal))
   }
 }
 
@@ -133,12 +133,12 @@ extension BatchContext {
   static func sample(
     nextGrant: Int64 = 10,
     watermarks: (impressions: Timestamp, clicks: Timestamp) = (Timestamp(milliseconds: 0), Timestamp(milliseconds: 0)),
-    isRefused: Bool = false
+    refusal: String? = nil
   ) -> BatchContext {
     BatchContext(
       partition: 3, partitionCount: 8, now: Samples.now, batchNumber: 1, nextSequences: [nextGrant],
       committedWatermark: Timestamp(milliseconds: 0), watermark: Timestamp(milliseconds: 0),
-      consumedWatermarks: [watermarks.impressions, watermarks.clicks, Timestamp(milliseconds: 0)], isRefused: isRefused,
+      consumedWatermarks: [watermarks.impressions, watermarks.clicks, Timestamp(milliseconds: 0)], refusal: refusal,
       isDuplicateSuspected: false)
   }
 }

@@ -41,7 +41,7 @@ struct MemoryTables {
       partition: Samples.partition, partitionCount: 12, now: arrival, batchNumber: batchNumber + 1,
       nextSequences: [Int64(clicks.count) + 1], committedWatermark: Timestamp(milliseconds: 0),
       watermark: Timestamp(milliseconds: 0), consumedWatermarks: [Timestamp(milliseconds: 0), consumedWatermark],
-      isRefused: isRefused, isDuplicateSuspected: false)
+      refusal: isRefused ? "no table takes it" : nil, isDuplicateSuspected: false)
   }
 
   func answer(_ query: ClickQuery) -> ClickKnowledge {

@@ -104,6 +104,7 @@ package struct AllotmentBook: Hashable, Sendable {
     if now != self.now { turn(to: now) }
     guard !touched.isEmpty else { return touched }
     defer { touched = [] }
+    for campaign in touched { accounts[campaign]?.enough = 0 }
     return touched
   }
 
@@ -114,10 +115,18 @@ package struct AllotmentBook: Hashable, Sendable {
     accounts[campaign]?.firstIndex(withRoomFor: price, now: now) != nil
   }
 
-  /// Lends `body` what answers that for ads of one campaign, at the moment that the book has come to.
-  func visit(_ campaign: CampaignID, _ body: (_ canReserve: (AdPrice) -> Bool) -> Void) {
-    guard let account = accounts[campaign] else { return body { _ in false } }
-    body { account.firstIndex(withRoomFor: $0, now: now) != nil }
+  /// Lends `body` what answers that for ads of one campaign, at the moment that the book has come to. From then on only
+  /// a use after which one of them may be too dear touches the campaign.
+  mutating func visit(_ campaign: CampaignID, _ body: (_ canReserve: (AdPrice) -> Bool) -> Void) {
+    guard let index = accounts.index(forKey: campaign) else { return body { _ in false } }
+    let account = accounts.values[index]
+    var enough = account.enough
+    body { price in
+      guard account.firstIndex(withRoomFor: price, now: now) != nil else { return false }
+      enough = max(enough, account.mostReserved(for: price))
+      return true
+    }
+    accounts.values[index].enough = enough
   }
 
   /// Uses an allotment for an ad, the soonest to end that has enough left; nil if none has. Never more than granted.
@@ -127,8 +136,7 @@ package struct AllotmentBook: Hashable, Sendable {
     guard let index = accounts.index(forKey: campaign),
       let use = accounts.values[index].reserve(price, now: now, limits: limits)
     else { return nil }
-    // What has the full price left sells every ad of the campaign, as before.
-    if use.remaining < price.full?.value ?? .max { touched.insert(campaign) }
+    if use.remaining < accounts.values[index].enough { touched.insert(campaign) }
     if use.hasNeedComeUp { planAsk(for: campaign) }
     return use.reservation
   }

@@ -6,6 +6,8 @@ enum KeyAdmission {
   case admitted(BuildKind)
   case refused(DecisionReason, detail: String)
 
+  var isAdmitted: Bool { if case .admitted = self { true } else { false } }
+
   /// Judges the key with this SHA-256; nil where the request has none that can be read.
   static func judge(_ keyHash: [UInt8]?, of app: AppID, snapshot: CatalogSnapshot) -> KeyAdmission {
     guard let keyHash else { return .refused(.unknownKey, detail: "A1: there is no app key that can be read") }

@@ -72,7 +72,7 @@ struct ServeBuilder {
         timestamp: context.now, randomHigh: context.serveIDRandom.high, randomLow: context.serveIDRandom.low),
       partition: facts.asked.partition, issuedAt: context.now,
       expiresAt: context.now.advanced(byMilliseconds: tokenLife), app: app.id, developer: app.developer,
-      advertiser: owner.advertiser, campaign: owner.campaign, ad: owner.ad, placement: request.placement,
+      advertiser: owner.advertiser, campaign: owner.campaign, ad: owner.ad, placement: facts.placement,
       country: request.country, device: request.device, size: currentSize, impressionPrice: impressionPrice,
       clickPrice: clickPrice, currency: owner.currency, shareBasisPoints: app.shareBasisPoints,
       allotment: reservation?.allotment ?? 0, budgetDay: reservation?.budgetDay ?? 0,

@@ -7,6 +7,8 @@ package struct SelectionSettings: Hashable, Sendable {
   package var allotments: AllotmentBook.Limits
   /// For draws among equals, and for test ads (A2): the same seed gives a client the same sequence of test answers.
   package var seed: UInt64
+  /// Live requests of an app that are answered with ads in one hour, in all partitions: each takes its part (B8).
+  package var appRequestsPerHour: Int64 = 36_000_000
 
   package init(
     windows: Windows = Windows(), throttle: Throttle.Limits = Throttle.Limits(),

@@ -40,6 +40,8 @@ package struct StoredState: Sendable {
   package var decisions: [StoredDecision] = []
   /// How many test requests each client has made.
   package var testRequests: [UInt64: UInt64] = [:]
+  /// How many live requests of apps were counted in this hour and the one before.
+  package var appRequests: [AppRequests.Key: Int64] = [:]
 
   package init() {}
 
@@ -61,6 +63,7 @@ extension PartitionState {
       allotments: AllotmentBook(restoring: stored.allotments, limits: allotments),
       throttle: Throttle(limits: throttle, memory: memory.clients), recent: RecentRequests(memory: memory.requests),
       testSequence: TestSequence(restoring: stored.testRequests))
+    requests = AppRequests(stored.appRequests)
     // What came earlier is forgotten earlier.
     for decision in stored.decisions.sorted(by: { $0.moment < $1.moment }) {
       if decision.reason.countsForThrottle, let placement = decision.placement {

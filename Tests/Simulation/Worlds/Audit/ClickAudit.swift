@@ -38,6 +38,7 @@ struct ClickAudit {
     var seen = Set<Identity>()
     var due: [Due] = []
     var stopped = 0
+    var forwards = ForwardAudit()
     for batch in row.batches {
       for (index, outcome) in Auditor.outcomes(of: batch, input: 0).enumerated() {
         let offset = batch.inputs[0].firstOffset + Int64(index)
@@ -48,8 +49,11 @@ struct ClickAudit {
         }
         let event = world.devices.events[number]
         let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
-        let judged = judge(
+        var judged = judge(
           event, arrival: arrival, partition: partition, count: batch.partitionCount, seen: seen)
+        if judged.outcome == 3, let terms = event.terms, case .click(let kind, _, _) = event.content {
+          judged.outcome = forwards.due(terms.serveID, kind: kind.rawValue, found: outcome, in: world)
+        }
         world.noteTiming(judged.outcome)
         if let key = judged.key { seen.insert(key) }
         if let time = judged.clickTime, let terms = event.terms, case .click(_, let lasted, let left) = event.content {
@@ -114,6 +118,7 @@ struct ClickAudit {
     case .garbage(let reason): return (reason, nil, nil)
     case .forged: return (74, nil, nil)
     case .unknownKey: return (75, nil, nil)
+    case .stolen: return (88, nil, nil)
     case .sound: break
     }
     guard let terms = event.terms, case .click(let kind, _, _) = event.content else { return (0, nil, nil) }

@@ -24,11 +24,18 @@ struct SelectionAudit {
   private struct Memory {
     var decided: [Asked: Int64] = [:]
     var admitted: [Pair: Int64] = [:]
+    var forwards = ForwardAudit()
+    /// Live requests of the one app, by hour.
+    var requests: [Int64: Int64] = [:]
+    /// How many without a key were kept in a second.
+    var keptWithoutKey: (second: Int64, count: Int) = (0, 0)
   }
 
   private enum Due {
     /// - Parameter reason: why its row says it was decided so; nil for no row.
     case outcome(UInt8, reason: UInt8?)
+    /// It came without a key, when enough of them were kept: counted, and no row.
+    case counted(UInt8)
     /// A test ad, none, or an error that did not happen (A2).
     case test
     case auction
@@ -44,6 +51,7 @@ struct SelectionAudit {
     let records = Auditor.Records(world.log[place])
     let rows = Dictionary(grouping: world.selection.tables.decisions[partition] ?? [], by: \.batch)
     var memory = Memory()
+    var beyondLimit: Int64 = 0
     for batch in world.selection.row(partition).batches {
       var left = (rows[batch.number] ?? [])[...]
       for (index, outcome) in Auditor.outcomes(of: batch, input: 0).enumerated() {
@@ -52,7 +60,8 @@ struct SelectionAudit {
           let number = record.event ?? Devices.event(of: record.message)
         else { continue }
         let event = world.devices.events[number]
-        let due = expect(event, record, batch, next: left.first?.decided, memory: &memory)
+        let due = expect(event, record, batch, outcome, next: left.first?.decided, memory: &memory)
+        if case .counted = due { beyondLimit += 1 }
         let row = hasRow(due) ? left.popFirst() : nil
         if let complaint = check(due, outcome: outcome, row: row?.decided, event: event, batch: batch) {
           world.fail("\(place): offset \(offset) has outcome \(outcome): \(complaint); \(event.summary)")
@@ -61,22 +70,36 @@ struct SelectionAudit {
       if !left.isEmpty { world.fail("\(place): batch \(batch.number) has \(left.count) decisions nobody asked for") }
     }
     let decisions = rows.values.reduce(0) { $0 + $1.count }
+    if beyondLimit > 0 { world.coverage.note(.requestBeyondLimit) }
+    // A repeated mistake, while the catalogue is incomplete, has the same outcome with a key and without.
+    if world.selection.tables.beyondLimit[partition] ?? 0 > beyondLimit {
+      world.fail("\(place): \(beyondLimit) requests without a key were not kept, more are counted")
+    }
     let complaint = world.selection.tables.counts.complaint(rows: decisions, partition: partition) { $0 }
     if let complaint { world.fail("\(place): \(complaint)") }
   }
 
-  private func hasRow(_ due: Due) -> Bool { if case .outcome(_, nil) = due { false } else { true } }
+  private func hasRow(_ due: Due) -> Bool {
+    switch due {
+    case .outcome(_, nil), .counted: false
+    case .outcome, .test, .auction: true
+    }
+  }
 
   private func expect(
-    _ event: DeviceEvent, _ record: LogRecord, _ batch: BatchRow, next: DecidedRequest?, memory: inout Memory
+    _ event: DeviceEvent, _ record: LogRecord, _ batch: BatchRow, _ outcome: UInt8, next: DecidedRequest?,
+    memory: inout Memory
   ) -> Due {
     if case .garbage(let reason) = event.form { return .outcome(reason, reason: nil) }
     guard case .request(let request) = event.content else { return .outcome(0, reason: nil) }
-    // What the service itself sent on is decided where it lies, and so is what nobody can say the place of.
-    if let client = request.client, record.event != nil,
+    // What the service itself sent on is decided where it lies, and so is what nobody can say the place of, and whatever
+    // has no key.
+    let isIncomplete = batch.freshness == .incomplete
+    let isStranger = request.key == .unknown || isIncomplete && outcome != 3 && outcome != 87
+    if let client = request.client, record.event != nil, !isStranger,
       KafkaPartition.of(key: client, count: batch.partitionCount) != record.message.partition
     {
-      return .outcome(3, reason: nil)
+      return .outcome(memory.forwards.due(request.id, kind: 0, found: outcome, in: world), reason: nil)
     }
     var rejection = request.mistake
     // The reply's partition must exist as far as the decider knew.
@@ -85,24 +108,58 @@ struct SelectionAudit {
       rejection = 81
     }
     if rejection != nil { world.coverage.note(.requestMistaken) }
-    if request.placement == Samples.cursedPlacement { return .outcome(rejection ?? 32, reason: nil) }
-    // Without its app's key nothing else is looked at, and nothing is remembered.
+    // What would be refused is a row: without a key, and beyond what is kept, there is none.
+    let second = batch.committedAt.milliseconds / 1_000
+    let hasNoRow =
+      (request.key == .unknown || isIncomplete) && outcome != 32 && memory.keptWithoutKey.second == second
+      && memory.keptWithoutKey.count >= 2
+    if request.placement == Samples.cursedPlacement, !hasNoRow { return .outcome(rejection ?? 32, reason: nil) }
+    if let due = expectWithoutKey(request, batch, outcome, rejection, next: next, memory: &memory) { return due }
+    return expectWithKey(request, record, batch, rejection, memory: &memory)
+  }
+
+  /// Without its app's key nothing else is looked at, and nothing is remembered. Nil for a request with it.
+  private func expectWithoutKey(
+    _ request: DeviceEvent.Request, _ batch: BatchRow, _ outcome: UInt8, _ rejection: UInt8?, next: DecidedRequest?,
+    memory: inout Memory
+  ) -> Due? {
     let isIncomplete = batch.freshness == .incomplete
+    // Two without a key are kept in a second, and more where the partition was opened in between.
+    let second = batch.committedAt.milliseconds / 1_000
+    if memory.keptWithoutKey.second != second { memory.keptWithoutKey = (second, 0) }
+    let isKept = next?.asked.requestID == request.id
+    let isBeyond = !isKept && memory.keptWithoutKey.count >= 2
     // A reader of the catalogue that has just begun may not have come to a key that there is.
-    let isNotYetKnown = isIncomplete && next?.asked.requestID == request.id && next?.decision.reason == .keyNotYetKnown
-    if request.key == .unknown || isNotYetKnown {
-      world.coverage.note(.requestWithoutKey)
-      return .outcome(rejection ?? (isIncomplete ? 33 : 36), reason: isIncomplete ? 42 : 16)
-    }
+    let isNotYetKnown =
+      isIncomplete && (isKept ? next?.decision.reason == .keyNotYetKnown : isBeyond && outcome == rejection ?? 33)
+    guard request.key == .unknown || isNotYetKnown else { return nil }
+    world.coverage.note(.requestWithoutKey)
+    let due = rejection ?? (isIncomplete ? 33 : 36)
+    if isBeyond { return .counted(due) }
+    memory.keptWithoutKey.count += 1
+    return .outcome(due, reason: isIncomplete ? 42 : 16)
+  }
+
+  private func expectWithKey(
+    _ request: DeviceEvent.Request, _ record: LogRecord, _ batch: BatchRow, _ rejection: UInt8?, memory: inout Memory
+  ) -> Due {
     // D2: time is that of arrivals, by no clock ahead of the decider's.
     let now = batch.committedAt.milliseconds
     let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
     let moment = min(arrival, now)
     let asked = Asked(id: request.id, client: request.clientHash)
     if let earlier = memory.decided[asked], moment - earlier < 60_000 { return .outcome(rejection ?? 2, reason: nil) }
+    if request.key == .live { memory.requests[moment / 3_600_000, default: 0] += 1 }
     if now > arrival + request.deadline { return .outcome(rejection ?? 48, reason: 5) }
-    if isIncomplete { return .outcome(rejection ?? 33, reason: 38) }
+    if batch.freshness == .incomplete { return .outcome(rejection ?? 33, reason: 38) }
     memory.decided[asked] = moment
+    // B8: each partition takes its part of what an app may ask for in an hour.
+    let count = Int64(max(1, batch.partitionCount))
+    let most = (world.plan.appRequestsPerHour + count - 1) / count
+    if request.key == .live, memory.requests[moment / 3_600_000, default: 0] > most {
+      world.coverage.note(.appBeyondCap)
+      return .outcome(rejection ?? 34, reason: 44)
+    }
     if let rejection { return .outcome(rejection, reason: 24) }
     let pair = Pair(client: request.clientHash, placement: request.placement)
     if let last = memory.admitted[pair], moment - last < 29_000 { return .outcome(34, reason: 36) }
@@ -123,6 +180,7 @@ struct SelectionAudit {
       guard let row, row.outcome.rawValue == outcome else { return "its row says another" }
       if row.decision.reason.rawValue != reason { return "it was decided by \(row.decision.reason), \(reason) was due" }
       return reason == 24 ? check(sentenceOf: row) : nil
+    case .counted(let expected): return outcome == expected ? nil : "\(expected) was due"
     case .test:
       world.coverage.note(.requestOfTestBuild)
       guard let row, row.outcome.rawValue == outcome else { return "its row says another" }
@@ -140,7 +198,7 @@ struct SelectionAudit {
 
   /// M1, A1: who has its app's key counts for that app, everybody else by day and reason alone.
   private func check(counting row: DecidedRequest) -> String? {
-    let isWithoutKey = [16, 17, 18, 42].contains(row.decision.reason.rawValue)
+    let isWithoutKey = [16, 17, 18, 42, 43].contains(row.decision.reason.rawValue)
     switch row.countKey {
     case .withoutAppKey(let day, let reason):
       let isRight =

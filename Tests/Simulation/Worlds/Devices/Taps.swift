@@ -83,6 +83,7 @@ extension Devices {
       identity: EventIdentity(idHash: 0, time: nil))
     return DeviceEvent(
       number: events.count, form: signed.form, content: .click(content.kind, content.lasted, content.hasLeft),
-      terms: terms, age: age, claimedTime: nil, message: message(value, on: .clicks, to: partition, claimed: nil))
+      terms: terms, age: age, claimedTime: nil,
+      message: message(value, on: .clicks, to: partition, claimed: nil, of: signed.form == .stolen ? nil : terms))
   }
 }
