@@ -88,10 +88,14 @@ package struct HTTPResponse: Sendable {
   }
 
   /// An error as RFC 9457 has it.
-  package static func problem(_ status: Int, _ detail: String) -> HTTPResponse {
-    let problem: JSONValue = [
-      "detail": .text(detail), "status": .integer(status), "title": .text(HTTPStatus.title(status)),
-    ]
+  ///
+  /// - Parameter members: what it says besides, each by its name.
+  package static func problem(
+    _ status: Int, _ detail: String, members: [(name: String, value: JSONValue)] = []
+  ) -> HTTPResponse {
+    let all: [(name: String, value: JSONValue)] =
+      [("detail", .text(detail)), ("status", .integer(status)), ("title", .text(HTTPStatus.title(status)))] + members
+    let problem = JSONValue.object(all.sorted { $0.name < $1.name }.map { JSONValue.Member($0.name, $0.value) })
     return text(problem.prettyText + "\n", contentType: "application/problem+json", status: status)
   }
 }

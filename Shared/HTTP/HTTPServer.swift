@@ -131,6 +131,9 @@ package final class HTTPServer: Sendable {
 
   deinit { stop(graceMilliseconds: 0) }
 
+  /// How many connections are open.
+  package var connectionCount: Int { context.connections.count }
+
   /// Takes no more connections, lets requests that have begun end, then closes everything. Blocks.
   ///
   /// - Parameter graceMilliseconds: how long such requests may take.

@@ -14,6 +14,8 @@ final class OpenConnections: Sendable {
   /// By the address of the library's handle, which is never followed here.
   private let entries = Mutex<[UInt: Entry]>([:])
 
+  var count: Int { entries.withLock { $0.count } }
+
   func begin(_ connection: OpaquePointer, socket: Int32) {
     entries.withLock {
       $0[UInt(bitPattern: connection)] = Entry(socket: socket, owesSince: MonotonicClock.milliseconds)

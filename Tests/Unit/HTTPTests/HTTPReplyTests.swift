@@ -45,7 +45,11 @@ struct HTTPReplyTests {
 
   private func text(_ response: HTTPResponse?) -> String? { response.map { String(decoding: $0.body, as: UTF8.self) } }
 
-  private func get(_ url: String) throws -> String? { text(try HTTPClient.get(url)) }
+  /// That the server answers others.
+  private func expectNow(_ base: String) throws {
+    let response = try HTTPClient.get(base + "/now")
+    #expect(text(response) == "now")
+  }
 
   /// Asks on a thread of its own.
   private func ask(_ base: String, body: [UInt8] = [1]) -> (thread: OwnerThread, answer: Monitor<HTTPResponse?>) {
@@ -66,7 +70,7 @@ struct HTTPReplyTests {
       let replies = shelf.take(40)
       #expect(replies.count == 40)
       // Nobody holds up anybody.
-      #expect(try get(base + "/now") == "now")
+      try expectNow(base)
       for (index, reply) in replies.enumerated().reversed() {
         reply.answer(.text("\(index)"))
         reply.answer(.text("a second one"))
@@ -79,8 +83,12 @@ struct HTTPReplyTests {
   @Test("an answer that is there before the handler returns needs no waiting; one that nobody gives is 500")
   func atOnceAndNever() throws {
     try withServer { _, base, _ in
-      for _ in 0..<50 { #expect(try get(base + "/at-once") == "at once to 127.0.0.1") }
-      #expect(try HTTPClient.get(base + "/never").status == 500)
+      for _ in 0..<50 {
+        let atOnce = text(try HTTPClient.get(base + "/at-once"))
+        #expect(atOnce == "at once to 127.0.0.1")
+      }
+      let never = try HTTPClient.get(base + "/never")
+      #expect(never.status == 500)
     }
   }
 
@@ -91,7 +99,7 @@ struct HTTPReplyTests {
         try HTTPClient.send("POST", base + "/later", body: [1], timeoutMilliseconds: 100)
       }
       for reply in shelf.take(1) { reply.answer(.text("too late")) }
-      #expect(try get(base + "/now") == "now")
+      try expectNow(base)
     }
   }
 
@@ -117,7 +125,7 @@ struct HTTPReplyTests {
       defer { dribbler.close() }
       let began = MonotonicClock.milliseconds
       while dribbler.sendsByte(), MonotonicClock.milliseconds - began < 20_000 {
-        #expect(try get(base + "/now") == "now")
+        try expectNow(base)
         dribbler.wait(milliseconds: 300)
       }
       let lasted = MonotonicClock.milliseconds - began
