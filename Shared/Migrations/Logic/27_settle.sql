@@ -29,7 +29,7 @@ BEGIN
     WHERE b.partition = batch.partition AND b.batch_number = batch.batch_number;
     RETURN QUERY SELECT a.* FROM billing.allotment a
     WHERE a.id >= billing.allotment_id(batch.partition, batch.next_sequence)
-      AND a.id < billing.allotment_id(batch.partition, settlement.next_sequence)
+      AND a.id < billing.allotment_id(batch.partition, settlement.next_sequence) AND a.partition = batch.partition
     ORDER BY a.id;
   END IF;
   IF cardinality(draws) + cardinality(settlement.ready) + cardinality(postings) > 0 THEN

@@ -33,7 +33,7 @@ struct DeclaredRights {
   /// What each service may do with the tables that every service has, and what the command may.
   private static let ofPartitions: [(table: String, service: Rights, command: Rights)] = [
     (
-      "partition", .add("epoch", "backend_pid", "batch_number", "watermark", "outbox_id", "owner"),
+      "partition", .add("epoch", "session", "batch_number", "watermark", "outbox_id", "owner"),
       .change("epoch", "batch_number")
     ),
     (
