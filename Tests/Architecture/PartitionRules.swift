@@ -185,7 +185,9 @@ enum PartitionRules {
           open[open.count - 1].query += last.query + [")"]
         }
       case "union", ";", "loop", "then", "begin":
-        if open[open.count - 1].isQuery {
+        let query = open[open.count - 1].query
+        let isInCase = query.count { $0 == "case" } > query.count { $0 == "end" }
+        if open[open.count - 1].isQuery, !isInCase {
           done.append(open[open.count - 1].query)
           open[open.count - 1].query = []
         } else {

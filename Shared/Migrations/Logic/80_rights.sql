@@ -6,7 +6,7 @@
 DO $do$
 DECLARE
   services text[] := ARRAY['ad_selection', 'impression_tracking', 'click_tracking', 'billing'];
-  schemas text[] := services || ARRAY['catalog', 'console', 'reporting', 'sealed', 'vocabulary', 'pipeline'];
+  schemas text[] := services || ARRAY['catalog', 'console', 'reporting', 'sealed', 'vocabulary', 'pipeline', 'treasury'];
   roles text[] := ARRAY(SELECT 'handbill_' || name FROM unnest(services) AS name)
     || ARRAY['handbill_console', 'handbill_command', 'handbill_reporting'];
   name text;
@@ -113,7 +113,8 @@ BEGIN
       ('billing.click_count', 'INSERT, UPDATE (impressions, clicks), DELETE')) AS own (object, privileges)
     -- Budgets, allotments, the journal and balances change by these alone.
     UNION ALL SELECT 'handbill_billing', 'EXECUTE', 'FUNCTION ' || works
-    FROM unnest(ARRAY['billing.settle', 'billing.fund_account', 'billing.fund_campaign']) AS works
+    FROM unnest(ARRAY['billing.settle', 'treasury.fund_account', 'treasury.fund_campaign']) AS works
+    UNION ALL SELECT 'handbill_billing', 'USAGE', 'SCHEMA treasury'
 
     UNION ALL VALUES
       -- A failure without an ad counts by its app's key.

@@ -21,15 +21,15 @@ enum MoneyChecks {
   private static func budgets(_ table: String, key: [String], sealed: String) -> ReconciliationStatement {
     let columns = key.joined(separator: ", ")
     return ReconciliationStatement(
-      rule: "I5", name: "billing.\(table): charged, allotted and waiting are what was charged, is allotted and waits",
-      borders: [.serve], sql: shared("billing.\(table)", key: columns, sealed: sealed))
+      rule: "I5", name: "treasury.\(table): charged, allotted and waiting are what was charged, is allotted and waits",
+      borders: [.serve], sql: shared("treasury.\(table)", key: columns, sealed: sealed))
   }
 
   private static let days = ReconciliationStatement(
-    rule: "I5", name: "billing.campaign_day: charged, allotted and waiting are what was charged, is allotted and waits",
+    rule: "I5", name: "treasury.campaign_day: charged, allotted and waiting are what was charged, is allotted and waits",
     borders: [.serve, .budgetDay],
     sql: shared(
-      "(SELECT *, day AS budget_day FROM billing.campaign_day WHERE day > $2)", key: "campaign, budget_day",
+      "(SELECT *, day AS budget_day FROM treasury.campaign_day WHERE day > $2)", key: "campaign, budget_day",
       sealed: "SELECT campaign, day, charged FROM sealed.campaign_day"))
 
   private static func shared(_ table: String, key: String, sealed: String) -> String {
