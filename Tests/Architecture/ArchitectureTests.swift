@@ -26,7 +26,9 @@ import Testing
   static let wideClass =
     "final class A {\n  init(a: A, b: B, c: C, d: D, e: E, f: F, g: G, h: H) {\n    self.a = a\n  }\n}\n"
 
-  static func lookUp(_ condition: String) -> String { "let a = \"SELECT b FROM billing.charge AS a WHERE \(condition)\"" }
+  static func lookUp(_ condition: String) -> String {
+    "let a = \"SELECT b FROM billing.charge AS a WHERE \(condition)\""
+  }
 
   static let checks: [Check] = [
     Check("C library outside its target", "Shared/Runtime/A.swift", "import CLibpq", ImportRules.violations),
@@ -86,20 +88,23 @@ import Testing
     Check("a document's bare digit", "docs/a.md", "SELECT app FROM a WHERE kind = 2", SQLRules.bareDigits),
     Check("an alert's bare digit", "deploy/a.yml", "expr: count(handbill_catalog_state == 2) > 0", SQLRules.bareDigits),
     Check("a look-up without partition", "Services/A/A.swift", lookUp("serve_id = ANY ($1)"), PartitionRules.unnamed),
-    Check("a look-up by two columns", "Services/A/A.swift", lookUp("(serve_id, id_hash) IN (b)"), PartitionRules.unnamed),
+    Check(
+      "a look-up by two columns", "Services/A/A.swift", lookUp("(serve_id, id_hash) IN (b)"), PartitionRules.unnamed),
     Check("a look-up by number", "Shared/A/A.swift", lookUp("a.batch_number = $1"), PartitionRules.unnamed),
     Check(
       "a subquery without partition", "Shared/Migrations/Logic/A.sql",
       "SELECT 1 FROM billing.charge c WHERE c.partition = 1 AND EXISTS (SELECT FROM billing.held h WHERE h.serve_id = c.serve_id)",
       PartitionRules.unnamed),
     Check(
-      "a join without partition", "Shared/Operations/A.swift", "let a = \"\"\"\n  FROM billing.charge c\n  JOIN \\(b).decision d "
+      "a join without partition", "Shared/Operations/A.swift",
+      "let a = \"\"\"\n  FROM billing.charge c\n  JOIN \\(b).decision d "
         + "ON d.serve_id = c.serve_id\n  WHERE c.partition = $1\n  \"\"\"", PartitionRules.unnamed),
     Check(
       "a join by other columns", "Shared/A/A.sql", "FROM billing.input i LEFT JOIN billing.output o USING (topic)",
       PartitionRules.unnamed),
     Check(
-      "a join of what was read", "Shared/A/A.swift", "let a = \"FROM fates FULL JOIN accepted USING (serve_id, id_hash)\"",
+      "a join of what was read", "Shared/A/A.swift",
+      "let a = \"FROM fates FULL JOIN accepted USING (serve_id, id_hash)\"",
       PartitionRules.unnamed),
     Check(
       "a query in a function's text", "Shared/Migrations/Logic/A.sql",
@@ -111,7 +116,8 @@ import Testing
       "an element of an array that a column is set to", "Shared/Migrations/Logic/A.sql",
       "UPDATE a SET b = CASE WHEN c THEN d[e.f] ELSE b END WHERE g;", PartitionRules.unspreadable),
     Check(
-      "a session's name", "Shared/PipelineHost/A.swift", "let a = \"session = pg_backend_pid()\"", PartitionRules.sessions),
+      "a session's name", "Shared/PipelineHost/A.swift", "let a = \"session = pg_backend_pid()\"",
+      PartitionRules.sessions),
     Check("an open end", "deploy/A.yaml", "# TO" + "DO later", TextRules.openEnds),
     Check("a path of one machine", "deploy/A.yaml", "folder: /wo" + "rk/a", TextRules.machinePaths),
   ]

@@ -28,7 +28,8 @@ enum PartitionRules {
   /// Tables that a crash empties, and columns that are set to an element of an array.
   static func unspreadable(_ file: SourceFile) -> [String] {
     queries(in: file).compactMap { query in
-      query.contains("unlogged") || setsElement(query) ? "\(file.path): \(query.prefix(40).joined(separator: " "))" : nil
+      query.contains("unlogged") || setsElement(query)
+        ? "\(file.path): \(query.prefix(40).joined(separator: " "))" : nil
     }
   }
 
@@ -42,7 +43,9 @@ enum PartitionRules {
     return ["pg_backend_pid", "pg_terminate_backend"].flatMap(file.lines(with:)).map { "\(file.path):\($0)" }
   }
 
-  private static func name(of file: SourceFile) -> String { file.path.split(separator: "/").last.map(String.init) ?? "" }
+  private static func name(of file: SourceFile) -> String {
+    file.path.split(separator: "/").last.map(String.init) ?? ""
+  }
 
   // MARK: One query
 
@@ -79,7 +82,9 @@ enum PartitionRules {
   private static func joins(_ query: [String]) -> [(source: String, condition: [String])] {
     query.indices.filter { query[$0] == "join" && $0 + 1 < query.count }.map { start in
       let rest = query[(start + 1)...]
-      let ends: Set = ["join", "left", "full", "cross", "where", "group", "order", "limit", "returning", "inner", "union"]
+      let ends: Set = [
+        "join", "left", "full", "cross", "where", "group", "order", "limit", "returning", "inner", "union",
+      ]
       return (query[start + 1], Array(rest.dropFirst().prefix { !ends.contains($0) }))
     }
   }
@@ -105,7 +110,9 @@ enum PartitionRules {
     columns.contains(word.split(separator: ".").last.map(String.init) ?? "")
   }
 
-  private static func isWord(_ token: String) -> Bool { token.first.map { $0.isLetter || $0 == "_" || $0 == "$" } ?? false }
+  private static func isWord(_ token: String) -> Bool {
+    token.first.map { $0.isLetter || $0 == "_" || $0 == "$" } ?? false
+  }
 
   /// `SET column = … array[i]`.
   private static func setsElement(_ query: [String]) -> Bool {
@@ -124,12 +131,15 @@ enum PartitionRules {
     guard folders.contains(where: { file.path.hasPrefix($0) }) else { return [] }
     let lines: [String]
     if file.path.hasSuffix(".sql") {
-      if file.path.hasPrefix("Shared/Migrations/Tables/"), Int(name(of: file).prefix(4)) ?? 0 <= landedSteps { return [] }
+      if file.path.hasPrefix("Shared/Migrations/Tables/"), Int(name(of: file).prefix(4)) ?? 0 <= landedSteps {
+        return []
+      }
       lines = file.lines.map { String($0.split(separator: "--", maxSplits: 1, omittingEmptySubsequences: false)[0]) }
         .map { $0.isEmpty ? " " : $0 }
     } else if file.path.hasSuffix(".swift") {
       lines = zip(file.lines, file.codeLines).map { line, code in
-        line == code || line.drop { $0 == " " }.hasPrefix("//") || line.drop { $0 == " " }.hasPrefix("\"\"\"") ? "" : line
+        line == code || line.drop { $0 == " " }.hasPrefix("//") || line.drop { $0 == " " }.hasPrefix("\"\"\"")
+          ? "" : line
       }
     } else {
       return []

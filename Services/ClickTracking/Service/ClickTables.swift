@@ -18,7 +18,8 @@ struct ClickTables: ServiceTables {
   ) throws(PostgresError) -> ClickDecider {
     let found = try connection.run(ReadWaitingServes(partition: partition))
     guard !found.isEmpty else { return ClickDecider(windows: windows, waiting: []) }
-    let seen = Set(try connection.run(FindTappedImpressions(partition: partition, ids: found.map(\.serveID))).map(\.serveID))
+    let seen = Set(
+      try connection.run(FindTappedImpressions(partition: partition, ids: found.map(\.serveID))).map(\.serveID))
     return ClickDecider(
       windows: windows,
       waiting: found.map { serve in
@@ -37,8 +38,11 @@ struct ClickTables: ServiceTables {
     let stopped = query.identities.subtracting(clicks)
     let waiting = query.clients.filter(\.value.hasWaiting)
     let findClicks = clicks.isEmpty ? nil : statements.send(FindClicks(partition: partition, identities: Array(clicks)))
-    let findStopped = stopped.isEmpty ? nil : statements.send(FindStoppedActions(partition: partition, identities: Array(stopped)))
-    let findImpressions = query.serves.isEmpty ? nil : statements.send(FindTappedImpressions(partition: partition, ids: Array(query.serves)))
+    let findStopped =
+      stopped.isEmpty ? nil : statements.send(FindStoppedActions(partition: partition, identities: Array(stopped)))
+    let findImpressions =
+      query.serves.isEmpty
+      ? nil : statements.send(FindTappedImpressions(partition: partition, ids: Array(query.serves)))
     let findJudged =
       query.clients.isEmpty
       ? nil : statements.send(FindJudgedClicks(partition: partition, clients: query.clients, windows: windows))

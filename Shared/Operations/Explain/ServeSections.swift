@@ -96,7 +96,8 @@ enum ServeSections {
   private static let seen = [
     ("ad_selection", "decision_row"), ("impression_tracking", "impression_row"),
     ("impression_tracking", "delivery_row"), ("click_tracking", "click_row"), ("click_tracking", "parked_row"),
-    ("click_tracking", "stopped_action"), ("billing", "charge_row"), ("billing", "waiting_row"), ("billing", "held_row"),
+    ("click_tracking", "stopped_action"), ("billing", "charge_row"), ("billing", "waiting_row"),
+    ("billing", "held_row"),
   ].map { service, rows in
     "SELECT '\(service)' AS service, partition, batch_number FROM \(service).\(rows) "
       + "WHERE serve_id = $1 AND partition = $2"

@@ -26,7 +26,8 @@ enum MoneyChecks {
   }
 
   private static let days = ReconciliationStatement(
-    rule: "I5", name: "treasury.campaign_day: charged, allotted and waiting are what was charged, is allotted and waits",
+    rule: "I5",
+    name: "treasury.campaign_day: charged, allotted and waiting are what was charged, is allotted and waits",
     borders: [.serve, .budgetDay],
     sql: shared(
       "(SELECT *, day AS budget_day FROM treasury.campaign_day WHERE day > $2)", key: "campaign, budget_day",

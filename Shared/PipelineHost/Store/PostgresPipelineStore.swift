@@ -224,7 +224,8 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   ) {
     if !delivered.isEmpty { _ = statements.send(sql: sql.removeOutbox, [partition, delivered]) }
     for request in gapRequests {
-      _ = statements.send(sql: sql.addGapRequest, [Service.schema, partition, inputTopics[request.input], request.sequence])
+      _ = statements.send(
+        sql: sql.addGapRequest, [Service.schema, partition, inputTopics[request.input], request.sequence])
     }
     for notice in answered {
       _ = statements.send(

@@ -116,7 +116,8 @@ struct BudgetTests {
     let grant = try #require(partition.grants.first)
     #expect(grant.amount == Nanos(800))
     try network.fund(100, version: 2)
-    let funded = "SELECT funded FROM treasury.campaign UNION ALL SELECT funded FROM treasury.campaign_day ORDER BY 1 DESC"
+    let funded =
+      "SELECT funded FROM treasury.campaign UNION ALL SELECT funded FROM treasury.campaign_day ORDER BY 1 DESC"
     #expect(try network.numbers(funded) == [800])
     try partition.process([
       .report(

@@ -58,7 +58,8 @@ struct DayTableTests {
     #expect(try tables().first == "20291227")
   }
 
-  @Test("a table may have several days: the next one goes on where the last one ended, whatever its width, and goes whole")
+  @Test(
+    "a table may have several days: the next one goes on where the last one ended, whatever its width, and goes whole")
   func width() throws {
     let retention = Retention(eventDays: 5, tableDays: 7)
     let weeks = DayTables(
@@ -69,8 +70,10 @@ struct DayTableTests {
     #expect(try tables().suffix(3) == ["20300101", "20300102", "20300103"], "weeks are counted from 1970")
     try days.maintain(connection, now: day(9))
     #expect(try tables().suffix(4) == ["20300103", "20300110", "20300111", "20300112"])
-    let last = try connection.query("SELECT next::text FROM public.day_tables($1::text::regclass) ORDER BY first", [Self.table])
-      .map { try $0.decode(0, String.self) }
+    let last = try connection.query(
+      "SELECT next::text FROM public.day_tables($1::text::regclass) ORDER BY first", [Self.table]
+    )
+    .map { try $0.decode(0, String.self) }
     #expect(last.suffix(5) == ["2030-01-03", "2030-01-10", "2030-01-11", "2030-01-12", "2030-01-13"])
 
     try seal(until: "2030-01-09")

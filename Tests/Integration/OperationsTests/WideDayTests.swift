@@ -23,7 +23,8 @@ struct WideDayTests {
           SELECT (left(public.first_uuid_of_day('2030-01-05')::text, 24) || lpad(n::text, 12, '0'))::uuid, 1, now(), 0, 1, 1,
             NULL, 0, 1, 1, 1, 1, 1, 'US', 'home' FROM generate_series(1, 1000) AS n
           """)
-        let size: Int64 = try connection.query("SELECT pg_relation_size('billing.charge_row_20300104')").first?.decode(0) ?? 0
+        let size: Int64 =
+          try connection.query("SELECT pg_relation_size('billing.charge_row_20300104')").first?.decode(0) ?? 0
         return (size, try ServePieces.days(from: 0, of: ["billing.charge_row"], in: connection))
       }
     }

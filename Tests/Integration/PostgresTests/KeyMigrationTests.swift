@@ -32,7 +32,8 @@ struct KeyMigrationTests {
       "SELECT name FROM (\(tables)) AS t JOIN pg_class c USING (oid) WHERE partition IS NULL AND NOT relispartition",
       connection)
     #expect(Set(without) == Self.withoutPartition)
-    let keys = "FROM (\(tables)) AS t JOIN pg_index i ON i.indrelid = t.oid AND i.indisunique WHERE partition IS NOT NULL"
+    let keys =
+      "FROM (\(tables)) AS t JOIN pg_index i ON i.indrelid = t.oid AND i.indisunique WHERE partition IS NOT NULL"
     #expect(try texts("SELECT name \(keys)", connection).count > 100, "the tables were not found")
     #expect(try texts("SELECT name \(keys) AND partition <> ALL (i.indkey::int2[])", connection) == [])
     // A table that a crash empties is on no standby.

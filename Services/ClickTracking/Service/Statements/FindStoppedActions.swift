@@ -22,7 +22,8 @@ struct FindStoppedActions: PostgresStatement {
   var parameters: [any PostgresValue] {
     let bounds = IDBounds(identities.map(\.serveID))
     return [
-      identities.map(\.serveID), identities.map(\.kind), identities.map(\.idHash), bounds.lowest, bounds.highest, partition,
+      identities.map(\.serveID), identities.map(\.kind), identities.map(\.idHash), bounds.lowest, bounds.highest,
+      partition,
     ]
   }
 

@@ -5,7 +5,8 @@ internal import Runtime
 
 /// Which of these impressions are stored.
 struct FindImpressions: PostgresStatement {
-  static let sql = "SELECT serve_id FROM impression_tracking.impression_row WHERE serve_id = ANY ($1) AND partition = $2"
+  static let sql =
+    "SELECT serve_id FROM impression_tracking.impression_row WHERE serve_id = ANY ($1) AND partition = $2"
   let partition: Int32
   let ids: Set<UUIDv7>
   var parameters: [any PostgresValue] { [Array(ids), partition] }
