@@ -196,6 +196,21 @@ import Testing
     #expect(TypeNames.doubles(in: offenders) == ["Answer: Services/Billing/Core/A.swift, Shared/HTTP/A.swift"])
   }
 
+  @Test("No folder of the product holds one file and nothing else")
+  func folders() {
+    let lonely = TextRules.lonelyFiles(SourceTree.swiftFiles.map(\.path))
+    #expect(lonely.isEmpty, "\(lonely)")
+  }
+
+  @Test("A file that is alone in its folder is found; one beside a folder is not alone")
+  func foldersFindTheirOffender() {
+    let paths = [
+      "Shared/HTTP/A.swift", "Shared/HTTP/B.swift", "Shared/HTTP/Alone/C.swift", "Shared/Kafka/A.swift",
+      "Shared/Kafka/Log/A.swift", "Shared/Kafka/Log/B.swift", "Tests/Unit/ATests/A.swift",
+    ]
+    #expect(TextRules.lonelyFiles(paths) == ["Shared/HTTP/Alone/C.swift"])
+  }
+
   @Test("No floating point touches money")
   func money() { expectNone(TextRules.floatingPoint) }
 
