@@ -44,13 +44,15 @@ struct ServicePrograms: Sendable {
       "HANDBILL_KAFKA_EMBEDDED": kafka.isEmbedded ? "true" : "false",
       "HANDBILL_TOKEN_KEYS": nil, "HANDBILL_TOKEN_KEYS_FILE": keys, "HANDBILL_LOG_LEVEL": "info",
       "HANDBILL_CONSOLE_PORT": String(consolePort), "HANDBILL_EDGE_PORT": String(edgePort),
+      "HANDBILL_DATABASE_MAINTENANCE_URL": nil,
     ]
     // Of another network, where its environment was taken over by this shell: no settings of a service.
     for variable in [LocalNetwork.consoleVariable, LocalNetwork.edgeVariable] { environment[variable] = .some(nil) }
     for name in Self.names { environment[LocalNetwork.metricsVariable(name)] = .some(nil) }
     // Two cores serve six processes here: more threads would only wait for each other.
     environment["HANDBILL_WORKERS"] = "1"
-    var started = Started(processes: [], consoleURL: "http://127.0.0.1:\(consolePort)/",
+    var started = Started(
+      processes: [], consoleURL: "http://127.0.0.1:\(consolePort)/",
       edgeURL: "http://127.0.0.1:\(edgePort)")
     for (index, name) in Self.names.enumerated() {
       environment["HANDBILL_DATABASE_URL"] = databaseURL(name)
