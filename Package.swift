@@ -23,7 +23,6 @@ let shared: [Target] = [
   .target(name: "Threads", path: "Shared/Threads", swiftSettings: touchesC),
   .target(name: "JSON", path: "Shared/JSON"), .target(name: "Records", path: "Shared/Records"),
   .target(name: "Crypto", dependencies: ["CLibcrypto"], path: "Shared/Crypto", swiftSettings: touchesC),
-  .target(name: "Gzip", dependencies: ["CZlib"], path: "Shared/Gzip", swiftSettings: touchesC),
   .target(name: "AdCore", dependencies: ["Crypto"], path: "Shared/AdCore"),
   .plugin(
     name: "EmbedSchema", capability: .buildTool(), dependencies: ["SchemaEmbedder"], path: "Plugins/EmbedSchema"),
@@ -44,7 +43,7 @@ let shared: [Target] = [
     exclude: ["Tables", "Logic"],
     plugins: ["EmbedMigrations"]),
   .target(
-    name: "HTTP", dependencies: ["CLibmicrohttpd", "JSON", "Threads"], path: "Shared/HTTP", swiftSettings: touchesC),
+    name: "HTTP", dependencies: ["CLibmicrohttpd", "CZlib", "JSON", "Threads"], path: "Shared/HTTP", swiftSettings: touchesC),
   .target(
     name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto", "JSON", "Records"], path: "Shared/Pipeline"),
   .target(
@@ -89,7 +88,7 @@ let services: [Target] = [
   .executableTarget(
     name: "Billing", dependencies: ["BillingCore"] + everythingShared, path: "Services/Billing/Service"),
   .executableTarget(
-    name: "Edge", dependencies: ["EdgeCore", "Gzip"] + everythingShared, path: "Services/Edge/Service"),
+    name: "Edge", dependencies: ["EdgeCore"] + everythingShared, path: "Services/Edge/Service"),
   .executableTarget(name: "Console", dependencies: ["Operations"] + everythingShared, path: "Services/Console"),
   .executableTarget(
     name: "Handbill",
@@ -138,7 +137,7 @@ let tests: [Target] = [
   unitTest("Handbill", ["AdClient", "Threads"]),
   unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka", "Records", "TestValues", "Threads"]),
   unitTest("AdSelectionCore", ["TestValues"] + pure),
-  unitTest("EdgeCore", ["TestValues"] + pure), unitTest("Gzip"),
+  unitTest("EdgeCore", ["TestValues"] + pure),
   unitTest("ImpressionTrackingCore", ["TestValues"] + pure),
   unitTest("ClickTrackingCore", ["TestValues"] + pure), unitTest("BillingCore", ["TestValues"] + pure),
   .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
@@ -182,7 +181,7 @@ let tests: [Target] = [
     path: "Tests/Integration/AdSelectionTests"),
   .testTarget(
     name: "EdgeTests",
-    dependencies: ["Edge", "EdgeCore", "BrokerFaults", "Gzip", "Operations"] + testTools + everythingShared,
+    dependencies: ["Edge", "EdgeCore", "BrokerFaults"] + testTools + everythingShared,
     path: "Tests/Integration/EdgeTests"),
   .testTarget(
     name: "DeployTests",

@@ -26,7 +26,11 @@ package struct AppKeys: Sendable {
   package mutating func apply(_ message: CatalogMessage) {
     switch message {
     case .record(let record, let version):
-      if case .appKey(let key) = record { replace(message.key, key, version) } else { replace(message.key, nil, version) }
+      if case .appKey(let key) = record {
+        replace(message.key, key, version)
+      } else {
+        replace(message.key, nil, version)
+      }
     case .deleted(let key, let version): replace(key, nil, version)
     case .heartbeat(let records, let versionSum, _, _, _):
       if records == Int64(entries.count), versionSum == self.versionSum { isComplete = true }

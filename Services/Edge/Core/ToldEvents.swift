@@ -35,7 +35,8 @@ package struct ToldEvents: Sendable {
     guard let appKey = key(header, appKeyHeader, FieldLimits.appKeyBytesMaximum),
       let clientKey = key(header, clientKeyHeader, FieldLimits.clientIDBytesMaximum)
     else {
-      return .failure(Rejection(.missingField, "a CloudEvent comes with headers \(appKeyHeader) and \(clientKeyHeader)"))
+      return .failure(
+        Rejection(.missingField, "a CloudEvent comes with headers \(appKeyHeader) and \(clientKeyHeader)"))
     }
     let events: Result<[Result<DeviceEvent, RefusedDeviceEvent>], Rejection> =
       form == .cloudEventList ? CloudEventList.read(body) : .success([one(body, form, header)])

@@ -2,7 +2,6 @@ internal import AdCore
 internal import AdEvents
 internal import Crypto
 internal import EdgeCore
-internal import Gzip
 internal import HTTP
 internal import JSON
 internal import Runtime

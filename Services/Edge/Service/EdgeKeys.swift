@@ -24,7 +24,8 @@ enum EdgeKeys {
     help: "Connections of one address at the same time; 0: no limit. Behind trusted proxies there is none.")
   static let idle = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_EDGE_IDLE", in: 1_000...600_000, default: 75_000,
-    help: "A connection on which nothing comes for so long is closed, and one without a whole request after twice that.")
+    help: "A connection on which nothing comes for so long is closed, and one without a whole request after twice that."
+  )
   static let threads = ConfigurationKey<Int>.integer(
     "HANDBILL_EDGE_THREADS", in: 1...64, default: 2, help: "Threads that read requests and write answers.")
   static let waiting = ConfigurationKey<Int>.integer(
@@ -38,13 +39,15 @@ enum EdgeKeys {
     help: "What may be on its way to Kafka at the same time; what comes beyond it gets 503.")
   static let answerPartition = ConfigurationKey<Int>.integer(
     "HANDBILL_EDGE_ANSWER_PARTITION", in: 0...1_000_000,
-    help: "The partition of ads.responses.edge in which this instance reads its answers, modulo their number; by default "
+    help:
+      "The partition of ads.responses.edge in which this instance reads its answers, modulo their number; by default "
       + "a random one at each start. Instances may share one, and each then reads the other's answers too."
   ).optional()
   static let origins = ConfigurationKey<AllowedOrigins>(
     "HANDBILL_EDGE_ORIGINS", kind: "list of APP=ORIGIN, divided by commas", neutral: AllowedOrigins(),
     default: AllowedOrigins(), defaultText: "none",
-    help: "From which pages browsers may speak for which app, such as chess=https://chess.example. None: no browser may."
+    help:
+      "From which pages browsers may speak for which app, such as chess=https://chess.example. None: no browser may."
   ) { text in
     AllowedOrigins(text).map(Result.success)
       ?? .failure(ConfigurationValueError("must be pairs such as chess=https://chess.example, divided by commas"))
@@ -67,11 +70,13 @@ enum EdgeKeys {
   ).optional()
   static let dataCentres = ConfigurationKey<String>.path(
     "HANDBILL_EDGE_DATA_CENTRES",
-    help: "A file with an address or range of a data centre in each line; read at the start. Requests from there are marked."
+    help:
+      "A file with an address or range of a data centre in each line; read at the start. Requests from there are marked."
   ).optional()
   static let bots = ConfigurationKey<String>.path(
     "HANDBILL_EDGE_BOTS",
-    help: "A file with an address, a range, or a part of a User-Agent of a bot in each line; read at the start. Requests of "
+    help:
+      "A file with an address, a range, or a part of a User-Agent of a bot in each line; read at the start. Requests of "
       + "such are marked."
   ).optional()
   static let addressRate = rate("HANDBILL_EDGE_ADDRESS_RATE", of: .address, default: 100)
@@ -96,7 +101,8 @@ enum EdgeKeys {
   private static func rate(_ name: String, of party: RatedParty, default perSecond: Int) -> ConfigurationKey<Int> {
     .integer(
       name, in: 0...1_000_000, default: perSecond,
-      help: "Requests a second of one \(party.rawValue), after \(Rate.burstSeconds) seconds' worth at once; more get 429. "
+      help:
+        "Requests a second of one \(party.rawValue), after \(Rate.burstSeconds) seconds' worth at once; more get 429. "
         + "0: no limit.")
   }
 }

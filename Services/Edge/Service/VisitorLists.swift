@@ -14,7 +14,9 @@ enum VisitorLists {
   /// A file of addresses alone.
   static func networks(_ path: String) throws -> NetworkList {
     let (addresses, others) = try read(path)
-    if let other = others.first { throw Mistake(description: "\(path): “\(other.prefix(80))” is no address and no range") }
+    if let other = others.first {
+      throw Mistake(description: "\(path): “\(other.prefix(80))” is no address and no range")
+    }
     return NetworkList(addresses)
   }
 
@@ -23,7 +25,8 @@ enum VisitorLists {
     let (addresses, agents) = try read(path)
     guard agents.count <= agentsMaximum, agents.allSatisfy({ $0.utf8.count <= agentBytesMaximum }) else {
       throw Mistake(
-        description: "\(path) has more than \(agentsMaximum) parts of agents, or one of more than \(agentBytesMaximum) bytes")
+        description:
+          "\(path) has more than \(agentsMaximum) parts of agents, or one of more than \(agentBytesMaximum) bytes")
     }
     return (NetworkList(addresses), agents.map { $0.lowercased() })
   }

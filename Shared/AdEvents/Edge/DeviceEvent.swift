@@ -20,7 +20,8 @@ package struct DeviceEvent: Hashable, Sendable {
     for header in headers { read.add(header) }
     return value.withUnsafeBytes { bytes in
       do throws(Rejection) {
-        let type = try read.contentType == .cloudEventsJSON ? StructuredEvent(bytes).headers(with: read).type : read.type
+        let type =
+          try read.contentType == .cloudEventsJSON ? StructuredEvent(bytes).headers(with: read).type : read.type
         let topic = try topic(of: type)
         try check(bytes, read, topic)
         return .success(DeviceEvent(topic: topic, value: value, headers: headers))

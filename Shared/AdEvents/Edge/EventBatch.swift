@@ -46,7 +46,8 @@ package struct EventBatch: Sendable {
         let source = source(keys.appKey)
         return .success(
           EventBatch(
-            appKey: keys.appKey, clientKey: keys.clientKey, events: events.map { DeviceEvent.read($0, source: source) }))
+            appKey: keys.appKey, clientKey: keys.clientKey, events: events.map { DeviceEvent.read($0, source: source) })
+        )
       }
     }
     return try read.get()

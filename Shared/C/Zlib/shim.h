@@ -1,4 +1,4 @@
-/* zlib: what gzip and PNG are packed by. Its functions that begin a stream are macros, which Swift cannot call. */
+/* zlib, which unpacks gzip. Its functions that begin a stream are macros, which Swift cannot call. */
 #ifndef HANDBILL_CZLIB_H
 #define HANDBILL_CZLIB_H
 

@@ -36,11 +36,14 @@ struct EdgeContractTests {
     let text = try Self.document()
     for refusal in Self.refusals {
       #expect(text.contains("'\(refusal.status)': { $ref:"), "\(refusal)")
-      if refusal.number >= 192 { #expect(text.contains("\(refusal.number)\(refusal.word == "noAnswer" ? "\n            " : " ")\(refusal.word)")) }
+      if refusal.number >= 192 {
+        #expect(text.contains("\(refusal.number)\(refusal.word == "noAnswer" ? "\n            " : " ")\(refusal.word)"))
+      }
       let response = HTTPResponse(refusal)
       #expect(response.status == refusal.status)
       let isLater = [429, 503].contains(refusal.status)
-      #expect(response.headers.contains { $0.name == "Retry-After" && Int($0.value).map { $0 >= 1 } == true } == isLater)
+      #expect(
+        response.headers.contains { $0.name == "Retry-After" && Int($0.value).map { $0 >= 1 } == true } == isLater)
     }
     #expect(text.contains("at most \(AskedAd.bodyBytesMaximum) bytes"))
     #expect(text.contains("at most \(ToldEvents.bodyBytesMaximum) bytes and \(EventBatch.eventsMaximum) events"))

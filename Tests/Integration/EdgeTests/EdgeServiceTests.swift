@@ -1,6 +1,5 @@
 import AdCore
 import AdEvents
-import Gzip
 import HTTP
 import JSON
 import Kafka
@@ -19,7 +18,10 @@ struct EdgeServiceTests {
   private static let json = [(name: "Content-Type", value: "application/json")]
 
   private func request(_ number: UInt64 = 1, change: (inout AdRequest) -> Void = { _ in }) -> [UInt8] {
-    AdRequest.sample(number) { $0.deadlineMilliseconds = 30_000; change(&$0) }.encoded()
+    AdRequest.sample(number) {
+      $0.deadlineMilliseconds = 30_000
+      change(&$0)
+    }.encoded()
   }
 
   private func batch(_ ids: [String], key: String = "live", client: String = "client-1") -> [UInt8] {
@@ -58,7 +60,8 @@ struct EdgeServiceTests {
     response?.headers.first { $0.name == name }?.value
   }
 
-  @Test("requests are written as a client writes them, under the edge's mark, and each gets its own answer, in its form")
+  @Test(
+    "requests are written as a client writes them, under the edge's mark, and each gets its own answer, in its form")
   func ads() throws {
     let edge = try RunningEdge()
     try edge.publishCatalog()
@@ -126,7 +129,8 @@ struct EdgeServiceTests {
     #expect(Set(edge.written(.impressions).map { String(decoding: $0.key ?? [], as: UTF8.self) }) == ["client-1"])
     let none = post(edge, "/v1/events", batch([""])).response
     #expect(none?.status == 200 && none?.body.first == 18)
-    let text = #"{"appKey":"live","clientKey":"c","events":[{"id":"x","click":{"kind":"KIND_CLICK","token":"AQID"}}, {}]}"#
+    let text =
+      #"{"appKey":"live","clientKey":"c","events":[{"id":"x","click":{"kind":"KIND_CLICK","token":"AQID"}}, {}]}"#
     let inJSON = post(edge, "/v1/events", Array(text.utf8), Self.json).response
     #expect(String(decoding: inJSON?.body ?? [], as: UTF8.self).contains("\"acceptedCount\": 1"))
     #expect(edge.wait { edge.written(.clicks).count == 1 })
@@ -217,7 +221,8 @@ struct EdgeServiceTests {
 
   @Test("a browser asks first, and reads answers only from pages that the app allows")
   func origins() throws {
-    let edge = try RunningEdge(["HANDBILL_EDGE_ORIGINS": "weather=https://weather.example, chess=https://chess.example"])
+    let edge = try RunningEdge(["HANDBILL_EDGE_ORIGINS": "weather=https://weather.example, chess=https://chess.example"]
+    )
     try edge.publishCatalog()
     let page = [(name: "Origin", value: "https://weather.example")]
     let preflight = try HTTPClient.send("OPTIONS", edge.base + "/v1/events", headers: page)
@@ -230,7 +235,8 @@ struct EdgeServiceTests {
     let taken = post(edge, "/v1/events", batch(["a"]), Self.protobuf + page).response
     #expect(taken?.status == 200 && header("access-control-allow-origin", taken) == "https://weather.example")
     // Known, and another app's.
-    let chess = post(edge, "/v1/events", batch(["a"]), Self.protobuf + [(name: "Origin", value: "https://chess.example")])
+    let chess = post(
+      edge, "/v1/events", batch(["a"]), Self.protobuf + [(name: "Origin", value: "https://chess.example")])
     #expect(try number(chess.response) == 192)
     #expect(edge.stop())
   }

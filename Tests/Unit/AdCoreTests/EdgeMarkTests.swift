@@ -44,7 +44,8 @@ struct EdgeMarkTests {
   func flags(agent: AgentClass) throws {
     for bits in UInt8(0)..<8 {
       let sight = EdgeSight(
-        country: bits & 1 == 0 ? nil : Country("US"), agent: agent, isDataCentre: bits & 2 != 0, isKnownBot: bits & 4 != 0)
+        country: bits & 1 == 0 ? nil : Country("US"), agent: agent, isDataCentre: bits & 2 != 0,
+        isKnownBot: bits & 4 != 0)
       #expect(sight.flags == 1 | bits << 1 | agent.rawValue << 4)
       #expect(try open(mark(sight)) == sight)
     }

@@ -40,7 +40,8 @@ struct EdgeRequestTests {
     }
   }
 
-  @Test("under the edge's mark it is answered in the edge's topic, and its country is the edge's word, not the device's")
+  @Test(
+    "under the edge's mark it is answered in the edge's topic, and its country is the edge's word, not the device's")
   func marked() throws {
     var rig = try PartitionRig.withTextKeys()
     let input = try decoded(rig, topic: Topic.edgeResponses, markedKey: "client-\(Self.client)")
@@ -56,7 +57,8 @@ struct EdgeRequestTests {
     #expect(batch.effects.decisions.map(\.asked.country) == [Country("FR")])
   }
 
-  @Test("without the mark, or with that of another client's request, nobody is answered there", arguments: [nil, "other"])
+  @Test(
+    "without the mark, or with that of another client's request, nobody is answered there", arguments: [nil, "other"])
   func unmarked(markedKey: String?) throws {
     var rig = try PartitionRig.withTextKeys()
     let input = try decoded(rig, topic: Topic.edgeResponses, markedKey: markedKey)

@@ -17,13 +17,15 @@ struct VisitorTests {
     "addresses are read as they are written, and nothing else is",
     arguments: [
       "1.2.3", "1.2.3.4.5", "256.1.1.1", "1.2.3.4/33", "1.2.3.4/", "1..2.3", "01x.2.3.4", ":::", "1::2::3", "12345::",
-      "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "::/129", "g::", "", "/8", "1.2.3.4/8/8", "::1.2.3", "localhost", "+1.2.3.4",
+      "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "::/129", "g::", "", "/8", "1.2.3.4/8/8", "::1.2.3", "localhost",
+      "+1.2.3.4",
     ])
   func refused(text: String) { #expect(NetworkAddress(text) == nil) }
 
   @Test("ranges hold what begins with their bits")
   func ranges() throws {
-    let list = try Self.list("192.0.2.0/24", "2001:db8::/32", "198.51.100.7", "192.0.2.128/25", "::ffff:203.0.113.0/120")
+    let list = try Self.list(
+      "192.0.2.0/24", "2001:db8::/32", "198.51.100.7", "192.0.2.128/25", "::ffff:203.0.113.0/120")
     for inside in ["192.0.2.0", "192.0.2.255", "2001:db8:ffff::1", "198.51.100.7", "203.0.113.9", "::ffff:192.0.2.9"] {
       #expect(list.contains(try #require(NetworkAddress(inside))), "\(inside)")
     }
@@ -63,18 +65,24 @@ struct VisitorTests {
     #expect(sight.isKnownBot && sight.agent == .browser)
     #expect(visitor("192.0.2.8", ["user-agent": "Handbill/1.0"], rules).sight.agent == .app)
     #expect(visitor("192.0.2.8", ["user-agent": "curl/8.0"], rules).sight.agent == .tool)
-    #expect(visitor("::1", [:], rules).sight == EdgeSight(country: nil, agent: .unknown, isDataCentre: false, isKnownBot: false))
+    #expect(
+      visitor("::1", [:], rules).sight
+        == EdgeSight(country: nil, agent: .unknown, isDataCentre: false, isKnownBot: false))
   }
 
   @Test("origins are pairs of app and origin, and nothing else")
   func origins() throws {
-    let origins = try #require(AllowedOrigins("chess=https://chess.example, go=https://chess.example,go=http://localhost:8000"))
+    let origins = try #require(
+      AllowedOrigins("chess=https://chess.example, go=https://chess.example,go=http://localhost:8000"))
     let chess = try #require(AppID("chess"))
     let go = try #require(AppID("go"))
     #expect(origins.allows("https://chess.example", app: chess) && origins.allows("https://chess.example", app: go))
     #expect(origins.allows("http://localhost:8000", app: go) && !origins.allows("http://localhost:8000", app: chess))
     #expect(!origins.isKnown("https://other.example") && !origins.isKnown("null"))
-    for wrong in ["chess", "chess=*", "chess=chess.example", "chess=https://a.example/path", "Chess=https://a.example", "=https://a"] {
+    for wrong in [
+      "chess", "chess=*", "chess=chess.example", "chess=https://a.example/path", "Chess=https://a.example",
+      "=https://a",
+    ] {
       #expect(AllowedOrigins(wrong) == nil, "\(wrong)")
     }
   }

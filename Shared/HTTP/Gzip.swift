@@ -1,6 +1,6 @@
 internal import CZlib
 
-/// gzip, within bounds, and the zlib form that PNG has.
+/// gzip, within bounds.
 package enum Gzip {
   /// Why bytes were not unpacked.
   package enum Mistake: Error, Hashable, Sendable {
@@ -51,24 +51,5 @@ package enum Gzip {
     }
     count = unsafe Int(stream.total_out)
     return result
-  }
-
-  /// Packs bytes as zlib does, best rather than fast; nil where there is no memory for it.
-  package static func deflated(_ bytes: [UInt8]) -> [UInt8]? {
-    var count = compressBound(UInt(bytes.count))
-    var output = [UInt8](repeating: 0, count: Int(count))
-    let result = unsafe bytes.withUnsafeBufferPointer { input in
-      unsafe output.withUnsafeMutableBufferPointer {
-        unsafe compress2($0.baseAddress, &count, input.baseAddress, UInt(input.count), Z_BEST_COMPRESSION)
-      }
-    }
-    guard result == Z_OK else { return nil }
-    output.removeLast(output.count - Int(count))
-    return output
-  }
-
-  /// The CRC-32 that gzip and PNG have.
-  package static func checksum(_ bytes: [UInt8]) -> UInt32 {
-    unsafe bytes.withUnsafeBufferPointer { UInt32(truncatingIfNeeded: unsafe crc32(0, $0.baseAddress, UInt32($0.count))) }
   }
 }
