@@ -43,7 +43,8 @@ let shared: [Target] = [
     exclude: ["Tables", "Logic"],
     plugins: ["EmbedMigrations"]),
   .target(
-    name: "HTTP", dependencies: ["CLibmicrohttpd", "CZlib", "JSON", "Threads"], path: "Shared/HTTP", swiftSettings: touchesC),
+    name: "HTTP", dependencies: ["CLibmicrohttpd", "CZlib", "JSON", "Threads"], path: "Shared/HTTP",
+    swiftSettings: touchesC),
   .target(
     name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto", "JSON", "Records"], path: "Shared/Pipeline"),
   .target(
