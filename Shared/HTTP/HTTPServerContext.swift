@@ -10,8 +10,8 @@ final class HTTPServerContext: Sendable {
   /// How many requests run.
   private let running = Monitor(0)
   let connections = OpenConnections()
-  /// Replies that are awaited, each on a connection that is suspended or soon will be.
-  private let waiting = Mutex<[ObjectIdentifier: PendingReply]>([:])
+  /// Replies that are awaited, each on a connection that is suspended or soon will be; nil when none may be any more.
+  private let waiting = Mutex<[ObjectIdentifier: PendingReply]?>([:])
 
   init(router: Router, limits: HTTPLimits, onFailure: @escaping @Sendable (HTTPFailure) -> Void) {
     self.router = router
@@ -25,17 +25,27 @@ final class HTTPServerContext: Sendable {
   /// Waits until no request runs.
   func drain(milliseconds: Int) { _ = running.wait(timeoutMilliseconds: max(0, milliseconds)) { $0 == 0 } }
 
-  func remember(_ pending: PendingReply) { waiting.withLock { $0[ObjectIdentifier(pending)] = pending } }
-  func forget(_ pending: PendingReply) { _ = waiting.withLock { $0.removeValue(forKey: ObjectIdentifier(pending)) } }
+  /// Before its connection is suspended: at the end it is answered at once, so that none is.
+  func remember(_ pending: PendingReply) {
+    let isTaken = waiting.withLock { waiting in
+      waiting?[ObjectIdentifier(pending)] = pending
+      return waiting != nil
+    }
+    if !isTaken { pending.answer(Self.stops) }
+  }
 
-  /// Answers what still waits, so that no connection stays suspended.
+  func forget(_ pending: PendingReply) { _ = waiting.withLock { $0?.removeValue(forKey: ObjectIdentifier(pending)) } }
+
+  /// Answers what still waits, and what comes from now on: no connection stays suspended.
   func abandonWaiting() {
     let left = waiting.withLock { waiting in
-      defer { waiting = [:] }
-      return waiting.values
+      defer { waiting = nil }
+      return waiting.map { Array($0.values) } ?? []
     }
-    for pending in left { pending.answer(.problem(503, "the server stops")) }
+    for pending in left { pending.answer(Self.stops) }
   }
+
+  private static let stops = HTTPResponse.problem(503, "the server stops")
 
   /// What a handler gives: its answer, or the place where it will be.
   enum Answer {

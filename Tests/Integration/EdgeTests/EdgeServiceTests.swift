@@ -209,10 +209,10 @@ struct EdgeServiceTests {
   func rates() throws {
     let edge = try RunningEdge(["HANDBILL_EDGE_CLIENT_RATE": "1"])
     try edge.publishCatalog()
-    let statuses = (0..<14).map { post(edge, "/v1/events", batch(["a-\($0)"])).response?.status }
-    #expect(statuses.prefix(10).allSatisfy { $0 == 200 })
-    let over = post(edge, "/v1/events", batch(["over"])).response
-    #expect(over?.status == 429 && statuses.contains(429))
+    let responses = (0..<30).map { post(edge, "/v1/events", batch(["a-\($0)"])).response }
+    #expect(responses.prefix(10).allSatisfy { $0?.status == 200 })
+    let over = responses.first { $0?.status == 429 } ?? nil
+    #expect(over != nil)
     #expect(try number(over) == 193)
     #expect(header("retry-after", over).flatMap(Int.init).map { $0 >= 1 } == true)
     #expect(post(edge, "/v1/events", batch(["b"], client: "client-2")).response?.status == 200)
