@@ -18,7 +18,7 @@ enum EdgeKeys {
     help: "The certificate's private key, in PEM; usually by HANDBILL_EDGE_PRIVATE_KEY_FILE.")
   static let connections = ConfigurationKey<Int>.integer(
     "HANDBILL_EDGE_CONNECTIONS", in: 1...100_000, default: 12_000,
-    help: "Connections at the same time; further ones wait. A resting one takes about 9 KB, with TLS more.")
+    help: "Connections at the same time; further ones wait. TLS makes each larger.")
   static let connectionsOfAddress = ConfigurationKey<Int>.integer(
     "HANDBILL_EDGE_CONNECTIONS_OF_ADDRESS", in: 0...100_000, default: 512,
     help: "Connections of one address at the same time; 0: no limit. Behind trusted proxies there is none.")
