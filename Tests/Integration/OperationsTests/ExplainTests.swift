@@ -104,6 +104,7 @@ struct ExplainTests {
 
   /// A request of each reason, and the same id decided twice.
   private static let refused = """
+    INSERT INTO ad_selection.partition (partition) VALUES (0);
     SELECT public.keep_days('ad_selection.decision_row'::regclass, '2025-07-24', 1, 1, 400000);
     SELECT public.keep_days('impression_tracking.failure'::regclass, '2025-07-24', 1, 1, 400000);
     INSERT INTO ad_selection.decision (serve_id, partition, app, placement, country, device, client_hash, is_test,
