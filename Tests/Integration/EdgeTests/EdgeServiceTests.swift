@@ -134,7 +134,8 @@ struct EdgeServiceTests {
     let text =
       #"{"appKey":"live","clientKey":"c","events":[{"id":"x","click":{"kind":"KIND_CLICK","token":"AQID"}}, {}]}"#
     let inJSON = post(edge, "/v1/events", Array(text.utf8), Self.json).response
-    #expect(String(decoding: inJSON?.body ?? [], as: UTF8.self).contains("\"acceptedCount\": 1"))
+    let said = String(decoding: inJSON?.body ?? [], as: UTF8.self)
+    #expect(said.contains("\"acceptedCount\": 1"))
     #expect(edge.wait { edge.written(.clicks).count == 1 })
     #expect(edge.stop())
   }
