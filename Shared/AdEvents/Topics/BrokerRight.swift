@@ -107,14 +107,10 @@ extension BrokerRight {
     may(.describe, .group(groupOfNobody))
   }
 
-  /// Of the answers an app has its own topic, and so has the edge; whoever decides for all apps has all.
+  /// Of the answers an app has its own topic, and whoever serves all apps has all.
   private static func resource(_ topic: Topic, of user: BrokerUser) -> Resource {
     guard topic == .responses else { return .topic(topic.name) }
-    switch user {
-    case .app(let id): return .topic(Topic.responses(for: id))
-    case .edge: return .topic(Topic.edgeResponses)
-    default: break
-    }
+    if case .app(let id) = user { return .topic(Topic.responses(for: id)) }
     return .topics(prefix: topic.name)
   }
 }

@@ -32,7 +32,7 @@ struct BrokerRightTests {
   func readers() throws {
     let chess = BrokerUser.app(try #require(AppID("chess")))
     #expect(names(chess, .read) == ["ads.responses.chess"])
-    #expect(names(.edge, .read) == ["ads.responses.*"])
+    #expect(names(.edge, .read) == ["ads.responses.*", "ads.catalog"])
     #expect(names(.adSelection, .read) == ["ads.requests", "ads.usage", "ads.budgets", "ads.catalog"])
     #expect(names(.impressionTracking, .read) == ["ads.impressions", "ads.impressions.accepted"])
     #expect(names(.clickTracking, .read) == ["ads.clicks", "ads.impressions.accepted", "ads.clicks.accepted"])

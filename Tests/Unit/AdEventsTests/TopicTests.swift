@@ -182,7 +182,7 @@ struct TopicTests {
   @Test("what clients write has the broker's time; the catalogue is compacted and has one partition")
   func settings() {
     let all = Topic.networkSettings(networkPartitions: 12)
-    #expect(Set(all.map(\.name)).count == 9)
+    #expect(Set(all.map(\.name)).count == 10)
     let stamped = all.filter { $0.configuration["message.timestamp.type"] == "LogAppendTime" }.map(\.name)
     #expect(Set(stamped) == ["ads.requests", "ads.impressions", "ads.clicks"])
     #expect(all.filter { $0.configuration["cleanup.policy"] == "compact" }.map(\.name) == ["ads.catalog"])
