@@ -36,7 +36,7 @@ struct TakeoverBenchmark {
     for round in 1...Rounds.count {
       progress("takeover, \(rows) impressions stored, round \(round) of \(Rounds.count)")
       try connection.executeScript(
-        "UPDATE impression_tracking.output SET confirmed_sequence = next_sequence - 1 - \(Self.unconfirmed)")
+        "UPDATE impression_tracking.partition SET confirmed_sequences = ARRAY[next_sequences[1] - 1 - \(Self.unconfirmed)]")
       let republished = Self.unconfirmed * Int64(Surroundings.partitions)
       rounds.note(Self.full, try takeOver(database, connection, republished: republished))
     }
@@ -114,14 +114,13 @@ struct TakeoverBenchmark {
       INSERT INTO impression_tracking.counted (partition, batch_number)
       SELECT partition, max(batch_number) - 2 FROM impression_tracking.batch GROUP BY partition
       ON CONFLICT (partition) DO UPDATE SET batch_number = excluded.batch_number;
-      UPDATE impression_tracking.partition p SET batch_number = b.last
-      FROM (SELECT partition, max(batch_number) AS last FROM impression_tracking.batch GROUP BY partition) AS b
+      UPDATE impression_tracking.partition p SET batch_number = b.last, next_sequences = ARRAY[b.next],
+        confirmed_sequences = ARRAY[b.next - 1]
+      FROM (
+        SELECT partition, max(batch_number) AS last, max(next_sequences[1]) AS next FROM impression_tracking.batch
+        GROUP BY partition
+      ) AS b
       WHERE p.partition = b.partition;
-      INSERT INTO impression_tracking.output (partition, topic, next_sequence, confirmed_sequence)
-      SELECT partition, '\(Topic.acceptedImpressions.name)', max(sequence) + 1, max(sequence)
-      FROM impression_tracking.impression_row GROUP BY partition
-      ON CONFLICT (partition, topic) DO UPDATE
-      SET next_sequence = excluded.next_sequence, confirmed_sequence = excluded.confirmed_sequence;
       DROP TABLE history;
       ANALYZE;
       CHECKPOINT;

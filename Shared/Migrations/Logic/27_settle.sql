@@ -23,8 +23,7 @@ BEGIN
   settlement := billing.grant_allotments(settlement, batch, asks, limits);
   PERFORM billing.write_budgets(settlement);
   IF settlement.next_sequence > batch.next_sequence THEN
-    UPDATE billing.output o SET next_sequence = settlement.next_sequence
-    WHERE o.partition = batch.partition AND o.topic = batch.topic;
+    UPDATE billing.partition p SET next_sequences = ARRAY[settlement.next_sequence] WHERE p.partition = batch.partition;
     UPDATE billing.batch b SET next_sequences = ARRAY[settlement.next_sequence]
     WHERE b.partition = batch.partition AND b.batch_number = batch.batch_number;
     RETURN QUERY SELECT a.* FROM billing.allotment a

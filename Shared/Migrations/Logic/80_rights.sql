@@ -80,9 +80,9 @@ BEGIN
     -- What each service does with its partitions. Its batches, what it rejected and what it lost stay as they are written:
     -- only what is sealed goes, by public.forget_batches.
     UNION ALL SELECT role, privileges, format('%I.%I', service.name, written) FROM service, (VALUES
-      ('partition', 'INSERT, UPDATE (epoch, backend_pid, batch_number, watermark, outbox_id, owner)'),
-      ('input', 'INSERT, UPDATE (next_offset, last_offset, last_timestamp, last_hash, consumed_sequence, consumed_watermark)'),
-      ('output', 'INSERT, UPDATE (next_sequence, confirmed_sequence)'),
+      ('partition', 'INSERT, UPDATE (epoch, backend_pid, batch_number, watermark, outbox_id, owner, input_topics,
+        output_topics, next_offsets, last_offsets, last_timestamps, last_hashes, consumed_sequences, consumed_watermarks,
+        next_sequences, confirmed_sequences)'),
       ('batch', 'INSERT'), ('rejected', 'INSERT'), ('lost_range', 'INSERT'), ('lost_sequence', 'INSERT'),
       ('gap_request', 'INSERT'), ('answered_gap_request', 'INSERT, UPDATE (number)'), ('outbox', 'INSERT, DELETE'),
       ('member', 'INSERT, UPDATE (beat), DELETE'), ('terms', 'INSERT, UPDATE (last_day)'),
@@ -133,8 +133,8 @@ BEGIN
       ('handbill_command', 'EXECUTE', 'FUNCTION public.erase_client')
     -- By the command a person moves a position in a log, and has messages sent again.
     UNION ALL SELECT 'handbill_command', privileges, format('%I.%I', service.name, written) FROM service, (VALUES
-      ('partition', 'UPDATE (epoch, batch_number)'), ('gap_request', 'INSERT'), ('batch', 'INSERT'), ('lost_range', 'INSERT'),
-      ('input', 'UPDATE (next_offset, last_offset, last_timestamp, last_hash)')) AS moves (written, privileges)
+      ('partition', 'UPDATE (epoch, batch_number, next_offsets, last_offsets, last_timestamps, last_hashes)'),
+      ('gap_request', 'INSERT'), ('batch', 'INSERT'), ('lost_range', 'INSERT')) AS moves (written, privileges)
   LOOP
     CONTINUE WHEN to_regrole(given.role) IS NULL;
     EXECUTE format('GRANT %s ON %s TO %I', given.privileges, given.object, given.role);
