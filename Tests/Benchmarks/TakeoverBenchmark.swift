@@ -36,7 +36,10 @@ struct TakeoverBenchmark {
     for round in 1...Rounds.count {
       progress("takeover, \(rows) impressions stored, round \(round) of \(Rounds.count)")
       try connection.executeScript(
-        "UPDATE impression_tracking.partition SET confirmed_sequences = ARRAY[next_sequences[1] - 1 - \(Self.unconfirmed)]")
+        """
+        UPDATE impression_tracking.partition
+        SET confirmed_sequences = ARRAY[next_sequences[1] - 1 - \(Self.unconfirmed)]
+        """)
       let republished = Self.unconfirmed * Int64(Surroundings.partitions)
       rounds.note(Self.full, try takeOver(database, connection, republished: republished))
     }
