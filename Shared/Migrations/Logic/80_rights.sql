@@ -104,7 +104,7 @@ BEGIN
       ('impression_tracking.impression_row', 'INSERT'), ('impression_tracking.delivery_row', 'INSERT'),
       ('impression_tracking.failure', 'INSERT'), ('impression_tracking.minute_count', 'INSERT'),
       ('impression_tracking.packed_count', 'INSERT'),
-      ('click_tracking.impression', 'INSERT'), ('click_tracking.click_row', 'INSERT'),
+      ('click_tracking.impression_pack', 'INSERT'), ('click_tracking.click_row', 'INSERT'),
       ('click_tracking.stopped_action', 'INSERT'), ('click_tracking.parked_row', 'INSERT, DELETE'),
       ('click_tracking.minute_count', 'INSERT'), ('click_tracking.packed_count', 'INSERT'),
       ('billing.charge_row', 'INSERT'), ('billing.suspense', 'INSERT'), ('billing.minute_revenue', 'INSERT'),

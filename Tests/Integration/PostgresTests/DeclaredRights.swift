@@ -60,7 +60,7 @@ struct DeclaredRights {
       "day_count": .read,
     ],
     .clickTracking: [
-      "impression": .add, "click_row": .add, "stopped_action": .add, "parked_row": .whole(), "minute_count": .add,
+      "impression_pack": .add, "click_row": .add, "stopped_action": .add, "parked_row": .whole(), "minute_count": .add,
       "packed_count": .add,
       "hour_count": .read, "day_count": .read,
     ],
