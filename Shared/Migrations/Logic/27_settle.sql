@@ -19,21 +19,21 @@ BEGIN
     IF cardinality(postings) > 0 THEN PERFORM billing.write_postings(batch, postings); END IF;
     RETURN;
   END IF;
-  settlement := billing.lock_budgets(accounts, campaigns, days);
+  settlement := treasury.lock_budgets(accounts, campaigns, days);
   IF cardinality(returned) > 0 THEN settlement := billing.return_allotments(settlement, batch, returned); END IF;
   settlement := billing.settle_waiting(settlement, batch, limits.ready_maximum);
   IF cardinality(draws) > 0 THEN settlement := billing.settle_draws(settlement, draws); END IF;
   settlement := billing.cap_unfunded(settlement, batch, draws, unfunded_cap);
   settlement.next_sequence := batch.next_sequence;
   IF cardinality(asks) > 0 THEN settlement := billing.grant_allotments(settlement, batch, asks, limits); END IF;
-  PERFORM billing.write_budgets(settlement);
+  PERFORM treasury.write_budgets(settlement);
   IF settlement.next_sequence > batch.next_sequence THEN
     UPDATE billing.partition p SET next_sequences = ARRAY[settlement.next_sequence] WHERE p.partition = batch.partition;
     UPDATE billing.batch b SET next_sequences = ARRAY[settlement.next_sequence]
     WHERE b.partition = batch.partition AND b.batch_number = batch.batch_number;
     RETURN QUERY SELECT a.* FROM billing.allotment a
     WHERE a.id >= billing.allotment_id(batch.partition, batch.next_sequence)
-      AND a.id < billing.allotment_id(batch.partition, settlement.next_sequence)
+      AND a.id < billing.allotment_id(batch.partition, settlement.next_sequence) AND a.partition = batch.partition
     ORDER BY a.id;
   END IF;
   IF cardinality(draws) + cardinality(settlement.ready) + cardinality(postings) > 0 THEN

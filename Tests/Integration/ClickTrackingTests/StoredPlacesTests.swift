@@ -30,14 +30,14 @@ struct StoredPlacesTests {
     try partition.run(seen.shuffled().map { .impression($0) })
     try partition.run((1_000..<1_003).map { .impression(impression($0, served: 60_500)) })
     let find = FindTappedImpressions(
-      ids: (seen + unseen).map(\.terms.serveID).shuffled(), partition: ClickPartition.number)
+      partition: ClickPartition.number, ids: (seen + unseen).map(\.terms.serveID).shuffled())
     let found = try partition.connection.run(find)
     #expect(found.count == seen.count)
     let times = Dictionary(uniqueKeysWithValues: found.map { ($0.serveID, $0.shownAt) })
     for impression in seen { #expect(times[impression.terms.serveID] == impression.eventTime) }
     let rows = try partition.count("SELECT count(*) FROM click_tracking.impression_pack")
     #expect((300 / KnownImpressionRows.impressionsMaximum..<30).contains(Int(rows)))
-    let elsewhere = FindTappedImpressions(ids: seen.map(\.terms.serveID), partition: ClickPartition.number + 1)
+    let elsewhere = FindTappedImpressions(partition: ClickPartition.number + 1, ids: seen.map(\.terms.serveID))
     #expect(try partition.connection.run(elsewhere).isEmpty)
   }
 

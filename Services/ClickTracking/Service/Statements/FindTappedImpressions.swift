@@ -9,8 +9,8 @@ struct FindTappedImpressions: PostgresStatement {
     SELECT asked.serve_id, seen.shown_at
     FROM unnest($1::uuid[]) AS asked (serve_id) CROSS JOIN LATERAL (\(shownAt(of: "asked.serve_id", partition: "$2"))) AS seen
     """
-  let ids: [ServeID]
   let partition: Int32
+  let ids: [ServeID]
 
   var parameters: [any PostgresValue] { [ids, partition] }
 
