@@ -33,7 +33,7 @@ enum ClickTrackingMain: Service {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let service = ClickTracking(ring: ring)
     let days = DayTables(
-      ["click_tracking.impression", "click_tracking.click_row", "click_tracking.stopped_action"],
+      ["click_tracking.impression_pack", "click_tracking.click_row", "click_tracking.stopped_action"],
       clientTables: ["click_tracking.click_row"],
       counts: CountTables("click_tracking", retention: configuration.retention),
       retention: configuration.retention)
