@@ -115,7 +115,9 @@ struct DecisionWorkload {
     let query: AdQuery
     let request: AdRequest
 
-    init(_ request: AdRequest, app: App, query: AdQuery) { (self.request, self.app, self.query) = (request, app, query) }
+    init(_ request: AdRequest, app: App, query: AdQuery) {
+      (self.request, self.app, self.query) = (request, app, query)
+    }
   }
 
   /// Requests that came at one moment, each of a client of its own: most from few countries, on phones; three in ten of a
@@ -137,7 +139,9 @@ struct DecisionWorkload {
         requiredSizes: isPhone
           ? [.phoneBannerPortrait, .phoneBannerLandscape] : [.padBannerPortrait, .padBannerLandscape],
         segments: request.segments)
-      return Asked(request, app: app, query: AdQuery(judged, in: snapshot.apps.appClass(of: app)))
+      return Asked(
+        request, app: app,
+        query: AdQuery(judged, in: snapshot.apps[app.id]?.appClass ?? AppClass(AdEligibility.AppProfile(app))))
     }
   }
 
