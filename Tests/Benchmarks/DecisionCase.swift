@@ -164,7 +164,8 @@ final class DecisionCase {
   private static func records(_ inputs: [SelectionInput]) -> [InputRecord<SelectionInput>] {
     inputs.enumerated().map { offset, event in
       InputRecord(
-        input: 0, offset: Int64(offset), timestamp: 0, arrival: DecisionWorkload.now, mark: .unnumbered, event: event,
+        input: 0, offset: Int64(offset), timestamp: 0, arrival: DecisionWorkload.now, sequence: .unnumbered,
+        event: event,
         contentHash: 0, raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0))
     }
   }
