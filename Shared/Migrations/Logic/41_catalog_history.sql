@@ -6,8 +6,7 @@
 CREATE OR REPLACE FUNCTION catalog.forget_history(most int) RETURNS int LANGUAGE sql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
   WITH kept AS (
-    SELECT min(to_date(right(c.relname, 8), 'YYYYMMDD') - 1)::timestamp AT TIME ZONE 'UTC' AS since
-    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'ad_selection.decision_row'::regclass
+    SELECT (min(first) - 1)::timestamp AT TIME ZONE 'UTC' AS since FROM public.day_tables('ad_selection.decision_row')
   ), forgotten AS (
     DELETE FROM catalog.history WHERE (key, version) IN (
       SELECT replaced.key, replaced.version FROM kept, catalog.history AS replaced
