@@ -28,7 +28,10 @@ struct ImpressionTables: SimulatedTables {
   let idsMaximum: Int
   let keys: [AppKey]
   private(set) var impressions: [ServeID: Row] = [:]
+  /// Those that retention removed as well: the audit wants them.
   private(set) var bySequence: [Int32: [Row]] = [:]
+  /// Up to which sequence retention has removed rows.
+  private var removedUpTo: [Int32: Int64] = [:]
   private(set) var deliveries: [DeliveryKey: ImpressionEffects.Delivery] = [:]
   private(set) var failures: Set<FailureKey> = []
   var counts = SimulatedCounts<ImpressionMinuteKey, Int64> { $0 += $1 }
@@ -96,13 +99,13 @@ struct ImpressionTables: SimulatedTables {
 
   private mutating func count(_ batch: CommitBatch<ImpressionTracking>) {
     let effects = batch.effects
-    let liveKey = keys[0].keyHash
+    let liveKeys = Set(keys.filter { $0.build == .distribution }.map(\.keyHash))
     var counted = effects.impressions.map { Self.key(.viewed, nil, $0.accepted.terms, $0.accepted.eventTime) }
     counted += effects.deliveries.map { Self.key($0.kind, $0.error, $0.terms, $0.eventTime) }
     counted += effects.failures.map { row in
       ImpressionMinuteKey(
         minute: row.arrival.milliseconds / 60_000, kind: .failed, error: row.failure.error, app: row.failure.app,
-        served: nil, placement: nil, isTest: row.failure.keyHash != liveKey)
+        served: nil, placement: nil, isTest: !liveKeys.contains(row.failure.keyHash))
     }
     counts.commit(counted.map { ($0, 1) }, partition: batch.partition, batch: batch.number)
   }
@@ -117,8 +120,14 @@ struct ImpressionTables: SimulatedTables {
       placement: terms.placement, isTest: terms.isTest)
   }
 
+  /// Nobody can publish them any more.
+  mutating func removeRows(_ partition: Int32, upTo sequence: Int64) {
+    removedUpTo[partition] = max(removedUpTo[partition, default: 0], sequence)
+  }
+
   func messages(partition: Int32, output: Int, from sequence: Int64, limit: Int) -> [NumberedMessage] {
-    let rows = (bySequence[partition] ?? []).lazy.filter { $0.sequence >= sequence }.prefix(limit)
+    let first = max(sequence, removedUpTo[partition, default: 0] + 1)
+    let rows = (bySequence[partition] ?? []).lazy.filter { $0.sequence >= first }.prefix(limit)
     return ImpressionTracking.messages(rows.map { ($0.sequence, $0.accepted) })
   }
 
