@@ -64,7 +64,8 @@ final class ChainOfPartitions {
     {
       try StoredPartition(
         StoredPartition.Plan(
-          number: plan.partition, of: plan.partitionCount, service: service, tables: tables, database: database, clock: clock))
+          number: plan.partition, of: plan.partitionCount, service: service, tables: tables, database: database,
+          clock: clock))
     }
     selection = try partition(
       AdSelection(ring: ring),

@@ -40,7 +40,9 @@ struct MonthTests {
     let settled = days[Self.days / 3 + Self.retentionDays + 2]
     let last = try #require(days.last)
     let grown = last.relations.map { ($0.key, $0.value - settled.relations[$0.key, default: 0]) }.filter { $0.1 > 0 }
-    print("grown since: " + grown.sorted { $0.1 > $1.1 }.prefix(12).map { "\($0.1 >> 10) KiB \($0.0)" }.joined(separator: ", "))
+    print(
+      "grown since: "
+        + grown.sorted { $0.1 > $1.1 }.prefix(12).map { "\($0.1 >> 10) KiB \($0.0)" }.joined(separator: ", "))
     #expect(last.dayTables <= settled.dayTables)
     #expect(last.databaseBytes * 100 <= settled.databaseBytes * Self.growthMaximum)
     #expect(last.residentBytes * 100 <= settled.residentBytes * Self.growthMaximum)

@@ -146,7 +146,8 @@ final class SimulatedMonth {
   /// What each service does hourly, under its own login.
   private func keepTables() throws {
     for (service, tables) in [
-      ("ad-selection", SelectionTables.days(plan.retention)), ("impression-tracking", ImpressionTables.days(plan.retention)),
+      ("ad-selection", SelectionTables.days(plan.retention)),
+      ("impression-tracking", ImpressionTables.days(plan.retention)),
       ("click-tracking", ClickTables.days(plan.retention)), ("billing", BillingTables.days(plan.retention)),
     ] {
       let connection = try PostgresConnection(database.login("handbill-\(service)"))

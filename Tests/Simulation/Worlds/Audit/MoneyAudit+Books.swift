@@ -4,6 +4,12 @@ import Pipeline
 
 /// What ledger and reports say of the money, beside what the events cost.
 extension MoneyAudit {
+  struct Entry: Hashable {
+    var account: String
+    var currency: Currency
+    var isDebit: Bool
+  }
+
   private struct Revenue: Hashable {
     var minute: Int64
     var app: AppID
@@ -39,7 +45,8 @@ extension MoneyAudit {
     for charge in tables.charges.values {
       let (event, terms) = (charge.event, charge.event.terms)
       let revenue = Revenue(
-        minute: event.eventTime.milliseconds / 60_000, app: terms.app, campaign: terms.campaign, currency: terms.currency)
+        minute: event.eventTime.milliseconds / 60_000, app: terms.app, campaign: terms.campaign,
+        currency: terms.currency)
       paid[revenue, default: Sums()].add(1, Int128(charge.developer), Int128(charge.network))
     }
     if counted != paid { world.fail("the minutes say that apps got \(counted), the charges \(paid)") }

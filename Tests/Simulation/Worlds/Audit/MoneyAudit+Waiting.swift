@@ -118,8 +118,10 @@ extension MoneyAudit {
   private func least(
     _ campaign: CampaignID, _ day: Int32, _ state: State, _ figure: (Account) -> Int128
   ) -> Int128 {
-    let levels = [owner(of: campaign).flatMap { state.funding[$0] }, state.campaigns[campaign], state.days["\(campaign)/\(day)"]]
-      .map { $0 ?? Account() }
+    let levels = [
+      owner(of: campaign).flatMap { state.funding[$0] }, state.campaigns[campaign], state.days["\(campaign)/\(day)"],
+    ]
+    .map { $0 ?? Account() }
     return levels.map(figure).min() ?? 0
   }
 

@@ -40,12 +40,6 @@ struct MoneyAudit {
     var clickRoom: Int128 { isEnded ? 0 : min(clickReserve - clicks, amount - charged) }
   }
 
-  struct Entry: Hashable {
-    var account: String
-    var currency: Currency
-    var isDebit: Bool
-  }
-
   struct State {
     var funding: [AdvertiserID: Account] = [:]
     var campaigns: [CampaignID: Account] = [:]

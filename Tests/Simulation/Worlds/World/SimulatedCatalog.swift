@@ -20,7 +20,8 @@ final class SimulatedCatalog {
     let sum = records.values.reduce(0) { $0 + $1.version }
     // The last change by its place among all that was published.
     published.append(
-      .heartbeat(records: Int64(records.count), versionSum: sum, at: moment, stop: stop, change: Int64(published.count)))
+      .heartbeat(records: Int64(records.count), versionSum: sum, at: moment, stop: stop, change: Int64(published.count))
+    )
   }
 
   /// Changes a campaign as it stands now.
