@@ -173,7 +173,7 @@ let tests: [Target] = [
     name: "CostTests",
     dependencies: [
       "AdSelection", "AdSelectionCore", "Billing", "BillingCore", "ClickTracking", "ClickTrackingCore",
-      "ImpressionTracking", "ImpressionTrackingCore", "Migrations",
+      "ImpressionTracking", "ImpressionTrackingCore", "Migrations", "Operations",
     ] + testTools + everythingShared,
     path: "Tests/Integration/CostTests"),
   .testTarget(
