@@ -104,3 +104,14 @@ struct ClickTables: ServiceTables {
     return ClickTracking.messages(rows.lazy.map { ($0.sequence, $0.accepted) })
   }
 }
+
+extension ClickTables {
+  /// The tables that are cut by day, kept for as long as `retention` says.
+  static func days(_ retention: Retention) -> DayTables {
+    DayTables(
+      ["click_tracking.impression_pack", "click_tracking.click_row", "click_tracking.stopped_action"],
+      clientTables: ["click_tracking.click_row"],
+      counts: CountTables("click_tracking", retention: retention),
+      retention: retention)
+  }
+}

@@ -123,6 +123,7 @@ BEGIN
       -- The console marks what is unusual, and seals days: their sums are added to, and never changed.
       ('handbill_console', 'INSERT, UPDATE (events, of_events, limit_basis_points, changed_at)', 'console.anomaly'),
       ('handbill_console', 'INSERT, DELETE', 'sealed.part'), ('handbill_console', 'EXECUTE', 'FUNCTION sealed.seal'),
+      ('handbill_console', 'EXECUTE', 'FUNCTION catalog.forget_history'),
       -- The command edits the catalogue.
       ('handbill_command', 'INSERT, UPDATE (body, version, change_number, changed_at, deleted_at)', 'catalog.record'),
       ('handbill_command', 'INSERT', 'catalog.history'), ('handbill_command', 'INSERT', 'catalog.under_17_bundle'),

@@ -40,8 +40,9 @@ extension PartitionPipeline {
   private func checkpoint(answered: [ReceivedGapRequest]) throws(PipelineError) {
     let time = currentWatermark(gates: gates, lastArrivals: lastArrivals)
     let requests = gapRequests(&gates, now: clock.now())
+    let watermarkRest = service.publishesWatermarks ? 1 : PipelineLimits.watermarkRestMilliseconds
     let isNeeded =
-      service.publishesWatermarks && time > watermark || !answered.isEmpty || !requests.isEmpty
+      time.milliseconds(since: watermark) >= watermarkRest || !answered.isEmpty || !requests.isEmpty
       || !(outbox?.delivered ?? []).isEmpty
       || cursors.contains(where: \.isCheckpointDue) || !lostSequences.isEmpty
     guard isNeeded else { return }

@@ -153,7 +153,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   /// The highest arrival before which everything is decided, as the inputs stand.
   func currentWatermark(gates: [SequenceGate], lastArrivals: [Timestamp?]) -> Timestamp {
     var lowest: Timestamp?
-    for (input, declaration) in service.inputs.enumerated() {
+    for (input, declaration) in service.inputs.enumerated() where declaration.boundsWatermark {
       var time = Timestamp(milliseconds: 0)
       if declaration.isSequenced {
         time = gates[input].consumedWatermark
@@ -191,6 +191,9 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
 package enum PipelineLimits {
   /// How far the broker's clock and ours may lie apart.
   package static let clockErrorMilliseconds: Int64 = 5_000
+  /// How far a watermark that nobody reads may lie behind before it is stored, although nothing else is: so that a
+  /// partition without traffic keeps no day from being sealed.
+  package static let watermarkRestMilliseconds: Int64 = 60_000
   /// Messages read back from the database at once for publishing again.
   package static let backlogMessagesMaximum = 2_000
   /// Key, value and headers of a record that is sent on, in bytes: far below what a producer takes, which more headers

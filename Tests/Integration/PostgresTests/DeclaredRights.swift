@@ -137,6 +137,6 @@ struct DeclaredRights {
     "public.forget_terms": Set(services), "billing.settle": [.billing], "treasury.fund_account": [.billing],
     "treasury.fund_campaign": [.billing], "billing.resolve_held": [.command],
     "billing.retry_suspended": [.command], "public.erase_client": [.command], "public.forget_clients": Set(services),
-    "public.forget_record_keys": Set(services), "sealed.seal": [.console],
+    "public.forget_record_keys": Set(services), "sealed.seal": [.console], "catalog.forget_history": [.console],
   ]
 }

@@ -88,7 +88,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
           number: batch.number, committedAt: batch.committedAt, watermarkBefore: row.watermark,
           watermark: batch.watermark, inputs: batch.inputs, incarnations: row.incarnations, outputs: batch.outputs,
           outcomes: batch.outcomes, lost: batch.lost, partitionCount: context.partitionCounts[batch.partition] ?? 0,
-          freshness: context.catalog?.source.state(at: batch.committedAt),
+          freshness: context.catalog?.source.state(at: batch.committedAt), heard: context.catalog?.heard,
           consumedBefore: row.inputs.map(\.consumedSequence)))
       row.batchNumber = batch.number
       if zip(row.inputs, batch.inputs).contains(where: { before, input in
