@@ -99,6 +99,10 @@ package struct SelectionDecider: PartitionDecider {
     }
     if let answer = decision.answer { send(answer, to: address, decisionContext, context, into: &batch) }
     guard decision.reason != .duplicate else { return }
+    if decision.reason.isWithoutAppKey, !keyless.keep(now: context.now) {
+      batch.effects.keylessBeyondLimit += 1
+      return
+    }
     let random = decisionContext.serveIDRandom
     let id = ServeID(timestamp: context.now, randomHigh: random.high, randomLow: random.low)
     let decided = DecidedRequest(
