@@ -23,8 +23,6 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   var batchNumber: Int64 = 0
   var watermark = Timestamp(milliseconds: 0)
   var inputs: [InputPosition] = []
-  /// This owner wrote all positions once, so that each has its row; since then only those that change are written.
-  var arePositionsWritten = false
   var gates: [SequenceGate] = []
   var lastArrivals: [Timestamp?] = []
   /// Per input: when its end was last seen to be where we stand.
@@ -78,7 +76,6 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     batchNumber = position.batchNumber
     watermark = position.watermark
     inputs = position.inputs
-    arePositionsWritten = false
     gates = position.inputs.map(SequenceGate.init)
     lastArrivals = Array(repeating: nil, count: inputs.count)
     endsConfirmedAt = Array(repeating: nil, count: inputs.count)

@@ -245,20 +245,4 @@ struct PartitionPipelineTests {
     let batch = try #require(partition.store.batches.first)
     #expect(batch.inputs.map(\.position.nextOffset) == [2, 2])
   }
-
-  @Test("The first batch of an owner writes every position, so that each has its row; later ones what changes")
-  func writtenPositions() throws {
-    let partition = EchoPartition()
-    for opening in 0..<2 {
-      try partition.open()
-      for event in [Echo.Event.line("a"), .line("b"), .publish] { try partition.process([(Echo.plain, event)]) }
-      // That the message is delivered is written too, once.
-      partition.pipeline.delivered(try #require(partition.writer.sent.last?.receipt))
-      for text in ["c", "d"] { try partition.process([(Echo.plain, .line(text))]) }
-      let batches = partition.store.batches.dropFirst(5 * opening)
-      #expect(batches.map { $0.inputs[Echo.plain].isChanged } == [true, true, true, true, true])
-      #expect(batches.map { $0.inputs[Echo.numbered].isChanged } == [true, false, false, false, false])
-      #expect(batches.map { $0.outputs[0].isChanged } == [true, false, true, true, false])
-    }
-  }
 }
