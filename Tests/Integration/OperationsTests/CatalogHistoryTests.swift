@@ -11,7 +11,7 @@ struct CatalogHistoryTests {
   private static let versions = """
     INSERT INTO catalog.history (key, version, body, is_deleted, changed_at) VALUES
       ('ad/old', 1, '{}', false, '2025-01-01'), ('ad/old', 2, '{}', false, '2025-06-01'),
-      ('ad/old', 3, '{}', false, '2030-02-27'), ('ad/old', 4, '{}', false, '2030-03-05 12:00Z'),
+      ('ad/old', 3, '{}', false, '2030-03-02'), ('ad/old', 4, '{}', false, '2030-03-05 12:00Z'),
       ('ad/old', 5, '{}', true, '2030-03-06 12:00Z'), ('ad/same', 1, '{}', false, '2025-01-01')
     """
 
