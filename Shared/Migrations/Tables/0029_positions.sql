@@ -44,7 +44,7 @@ BEGIN
         ADD CONSTRAINT partition_outputs_are_whole CHECK (
           cardinality(next_sequences) = cardinality(output_topics)
           AND cardinality(confirmed_sequences) = cardinality(output_topics) AND cardinality(output_topics) <= 1
-          AND (cardinality(output_topics) = 0 OR confirmed_sequences[1] < next_sequences[1]));
+          AND (cardinality(output_topics) = 0 OR confirmed_sequences < next_sequences));
       -- With the views that read them: views of the same names are made again in their place.
       DROP TABLE %1$I.input CASCADE;
       DROP TABLE %1$I.output CASCADE;

@@ -45,8 +45,9 @@ struct WaitingTableTests {
   @Test("one is answered once, at its last word, and not after its deadline")
   func words() throws {
     var table = WaitingTable<String>(countMaximum: 10)
-    let batch = try #require(table.add("batch", words: 3, due: 100))
-    let late = try #require(table.add("late", due: 50))
+    let added = (table.add("batch", words: 3, due: 100), table.add("late", due: 50))
+    let batch = try #require(added.0)
+    let late = try #require(added.1)
     #expect(table.nextDeadline == 50)
     #expect(table.hear(batch) == nil && table.hear(batch) == nil)
     #expect(table.takeDue(now: 49) == [] && table.takeDue(now: 50) == ["late"])

@@ -84,7 +84,7 @@ struct ClickAudit {
     for click in due where decided.contains(click.idHash) { minutes[click.time / 60_000, default: 0] += 1 }
     let counts = world.clicks.tables.counts
     var counted: [Int64: Int64] = [:]
-    for (key, count) in counts.written[partition] ?? [:] { counted[key.minute, default: 0] += count }
+    for (key, count) in counts.written[partition] ?? [:] { counted[key.event.minute, default: 0] += count }
     let name = LogID(topic: Topic.clicks.name, partition: partition)
     if counted != minutes { world.fail("\(name): \(counted) are counted by the minute, not \(minutes)") }
     let rows = Int(minutes.values.reduce(0, +))

@@ -39,11 +39,7 @@ struct ImpressionAudit {
       for (index, outcome) in Auditor.outcomes(of: batch, input: 0).enumerated() {
         let offset = batch.inputs[0].firstOffset + Int64(index)
         guard let record = records[incarnation, offset] else { continue }
-        // A record never counts as earlier than what was said to be decided.
-        let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
-        if world.plan.timestampRegression == 0, arrival != record.timestamp {
-          world.fail("\(logID): offset \(offset) arrived before the watermark \(batch.watermarkBefore)")
-        }
+        let arrival = arrival(of: record, in: batch, logID)
         guard let event = event(of: record) else {
           world.fail("\(logID): nobody knows the record at \(offset)")
           continue
@@ -82,6 +78,15 @@ struct ImpressionAudit {
     compareRejected(rejected, row, logID)
     let complaint = world.impressions.tables.counts.complaint(rows: counted, partition: partition) { $0 }
     if let complaint { world.fail("\(logID): \(complaint)") }
+  }
+
+  /// A record never counts as earlier than what was said to be decided.
+  private func arrival(of record: LogRecord, in batch: BatchRow, _ logID: LogID) -> Int64 {
+    let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
+    if world.plan.timestampRegression == 0, arrival != record.timestamp {
+      world.fail("\(logID): offset \(record.offset) arrived before the watermark \(batch.watermarkBefore)")
+    }
+    return arrival
   }
 
   private func compare(_ accepted: [Accepted], _ partition: Int32) {

@@ -78,7 +78,7 @@ struct SelectionAudit {
         // M6: a request counts in the minute in which it arrived.
         let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
         if let row, row.decided.asked.arrival.milliseconds != arrival {
-          world.fail("\(place): offset \(offset) arrived at \(arrival), and its row says another time")
+          world.fail("\(logID): offset \(offset) arrived at \(arrival), and its row says another time")
         }
         if let complaint = check(due, outcome: outcome, row: row?.decided, event: event, batch: batch) {
           world.fail("\(logID): offset \(offset) has outcome \(outcome): \(complaint); \(event.summary)")
