@@ -5,6 +5,7 @@ import Runtime
 @testable import Billing
 @testable import ClickTracking
 @testable import Console
+@testable import Edge
 @testable import Handbill
 @testable import ImpressionTracking
 

@@ -5,9 +5,11 @@ import Crypto
 import Foundation
 import HTTP
 import Kafka
+import LocalProcesses
 import Pipeline
 import Records
 import Runtime
+import TestServices
 import TestValues
 import Testing
 import Threads
