@@ -99,6 +99,11 @@ package struct PipelineSettings: Sendable {
         context.logger.warning("the schema is a newer release's", ["detail": .text("\(error)")])
       }
       try days?.maintain(connection, now: context.clock.now)
+      let standbys: String? = try connection.query("SELECT current_setting('synchronous_standby_names')").first?.decode(0)
+      if standbys == "" {
+        context.logger.warning(
+          "PostgreSQL has no synchronous standby: a failover, or the loss of its disk, loses commits (docs/runbooks.md)")
+      }
     }
     days?.start(database: database, context: context)
     return database

@@ -8,6 +8,7 @@ final class WorkerMeters: Sendable {
   private let worker: Int
   private let open: Shares
   private let stopped: Shares
+  private let commitsLost: Shares
   private let batches: Counter
   private let batchRecords: Histogram
   private let batchSeconds: Histogram
@@ -36,12 +37,28 @@ final class WorkerMeters: Sendable {
 
   private let watermarkAge: Shares
 
-  init(registry: MetricsRegistry, worker: Int, open: Shares, stopped: Shares, watermarkAge: Shares) {
+  /// What all workers of a process add up to.
+  struct Gauges {
+    let open: Shares
+    let stopped: Shares
+    let commitsLost: Shares
+    let watermarkAge: Shares
+
+    init(_ metrics: MetricsRegistry) {
+      open = Shares(metrics.gauge(HostMetrics.partitionsOpen)) { $0.reduce(0, +) }
+      stopped = Shares(metrics.gauge(HostMetrics.partitionsStopped)) { $0.reduce(0, +) }
+      commitsLost = Shares(metrics.gauge(HostMetrics.commitsLost)) { $0.reduce(0, +) }
+      watermarkAge = Shares(metrics.gauge(HostMetrics.watermarkAge)) { $0.max() ?? 0 }
+    }
+  }
+
+  init(registry: MetricsRegistry, worker: Int, gauges: Gauges) {
     self.registry = registry
     self.worker = worker
-    self.open = open
-    self.stopped = stopped
-    self.watermarkAge = watermarkAge
+    open = gauges.open
+    stopped = gauges.stopped
+    commitsLost = gauges.commitsLost
+    watermarkAge = gauges.watermarkAge
     batches = registry.counter(HostMetrics.batches)
     batchRecords = registry.histogram(HostMetrics.batchRecords)
     batchSeconds = registry.histogram(HostMetrics.batchSeconds)
@@ -75,9 +92,10 @@ final class WorkerMeters: Sendable {
     }
   }
 
-  func partitions(open openCount: Int, stopped stoppedCount: Int) {
-    open.set(Double(openCount), of: worker)
-    stopped.set(Double(stoppedCount), of: worker)
+  func partitions<Batch>(_ state: WorkerState<Batch>) {
+    open.set(Double(state.openCount), of: worker)
+    stopped.set(Double(state.stoppedCount), of: worker)
+    commitsLost.set(Double(state.commitsLostCount), of: worker)
   }
 
   func reopening(_ error: PipelineError) {

@@ -8,9 +8,9 @@ internal import Runtime
 package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore {
   package typealias Service = Tables.Service
   private let tables: Tables
-  private let inputTopics: [String]
+  let inputTopics: [String]
   private let outputTopics: [String]
-  private let sql = PipelineStatements(schema: Service.schema)
+  let sql = PipelineStatements(schema: Service.schema)
   private let configuration: PostgresConfiguration
   private let insertedRowsMaximum: Int
   private let takeCounts: (CountStore<Tables>.Flush) -> Void
@@ -75,6 +75,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
       let owner = raise.send(sql: sql.raiseEpoch, claim.parameters(partition))
       let inputs = raise.send(sql: sql.inputs, [partition])
       let outputs = raise.send(sql: sql.outputs, [partition])
+      let history = HistoryQuery(partition, service: Service.schema, topics: inputTopics, sql, in: &raise)
       let results = try connection.run(raise)
       var position: PartitionPosition?
       var end = StatementBatch()
@@ -84,7 +85,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
           epoch: try row.decode(0), batchNumber: try row.decode(1), watermark: try row.decode(2),
           inputs: try results.rows(at: inputs).inputPositions(inputTopics),
           outputs: try results.rows(at: outputs).outputPositions(outputTopics),
-          outboxID: try row.decode(3))
+          outboxID: try row.decode(3), history: try history.read(results, ofPartition: try row.decode(4)))
         let kept = WindowSettings.stored(tables.windows)
         _ = end.send(sql: sql.keepWindows, [Service.schema, partition, kept.map(\.name), kept.map(\.milliseconds)])
       }
@@ -314,7 +315,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   }
 
   /// Runs `body` on the connection, made anew where it is gone, and says what a failure means for the partition.
-  private func perform<Value>(
+  func perform<Value>(
     _ body: (PostgresConnection) throws(PostgresError) -> Value
   ) throws(PipelineError) -> Value {
     do throws(PostgresError) {
