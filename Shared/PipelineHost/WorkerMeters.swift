@@ -6,9 +6,9 @@ internal import Runtime
 final class WorkerMeters: Sendable {
   private let registry: MetricsRegistry
   private let worker: Int
-  private let open: Shares
-  private let stopped: Shares
-  private let commitsLost: Shares
+  private let open: CombinedGauge
+  private let stopped: CombinedGauge
+  private let commitsLost: CombinedGauge
   private let batches: Counter
   private let batchRecords: Histogram
   private let batchSeconds: Histogram
@@ -16,7 +16,7 @@ final class WorkerMeters: Sendable {
   private let bisections: Counter
 
   /// What the workers of a process add up to one gauge.
-  final class Shares: Sendable {
+  final class CombinedGauge: Sendable {
     private let gauge: Gauge
     private let values: Locked<[Int: Double]>
     private let combine: @Sendable ([Double]) -> Double
@@ -35,20 +35,20 @@ final class WorkerMeters: Sendable {
     }
   }
 
-  private let watermarkAge: Shares
+  private let watermarkAge: CombinedGauge
 
   /// What all workers of a process add up to.
   struct Gauges {
-    let open: Shares
-    let stopped: Shares
-    let commitsLost: Shares
-    let watermarkAge: Shares
+    let open: CombinedGauge
+    let stopped: CombinedGauge
+    let commitsLost: CombinedGauge
+    let watermarkAge: CombinedGauge
 
     init(_ metrics: MetricsRegistry) {
-      open = Shares(metrics.gauge(HostMetrics.partitionsOpen)) { $0.reduce(0, +) }
-      stopped = Shares(metrics.gauge(HostMetrics.partitionsStopped)) { $0.reduce(0, +) }
-      commitsLost = Shares(metrics.gauge(HostMetrics.commitsLost)) { $0.reduce(0, +) }
-      watermarkAge = Shares(metrics.gauge(HostMetrics.watermarkAge)) { $0.max() ?? 0 }
+      open = CombinedGauge(metrics.gauge(HostMetrics.partitionsOpen)) { $0.reduce(0, +) }
+      stopped = CombinedGauge(metrics.gauge(HostMetrics.partitionsStopped)) { $0.reduce(0, +) }
+      commitsLost = CombinedGauge(metrics.gauge(HostMetrics.commitsLost)) { $0.reduce(0, +) }
+      watermarkAge = CombinedGauge(metrics.gauge(HostMetrics.watermarkAge)) { $0.max() ?? 0 }
     }
   }
 

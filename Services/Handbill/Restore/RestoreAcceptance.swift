@@ -1,4 +1,5 @@
 internal import AdCore
+internal import AdEvents
 internal import Kafka
 internal import Operations
 internal import PipelineHost

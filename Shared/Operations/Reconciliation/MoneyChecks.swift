@@ -21,15 +21,16 @@ enum MoneyChecks {
   private static func budgets(_ table: String, key: [String], sealed: String) -> ReconciliationStatement {
     let columns = key.joined(separator: ", ")
     return ReconciliationStatement(
-      rule: "I5", name: "billing.\(table): charged, allotted and waiting are what was charged, is allotted and waits",
-      borders: [.serve], sql: shared("billing.\(table)", key: columns, sealed: sealed))
+      rule: "I5", name: "treasury.\(table): charged, allotted and waiting are what was charged, is allotted and waits",
+      borders: [.serve], sql: shared("treasury.\(table)", key: columns, sealed: sealed))
   }
 
   private static let days = ReconciliationStatement(
-    rule: "I5", name: "billing.campaign_day: charged, allotted and waiting are what was charged, is allotted and waits",
+    rule: "I5",
+    name: "treasury.campaign_day: charged, allotted and waiting are what was charged, is allotted and waits",
     borders: [.serve, .budgetDay],
     sql: shared(
-      "(SELECT *, day AS budget_day FROM billing.campaign_day WHERE day > $2)", key: "campaign, budget_day",
+      "(SELECT *, day AS budget_day FROM treasury.campaign_day WHERE day > $2)", key: "campaign, budget_day",
       sealed: "SELECT campaign, day, charged FROM sealed.campaign_day"))
 
   private static func shared(_ table: String, key: String, sealed: String) -> String {
@@ -65,19 +66,19 @@ enum MoneyChecks {
     rule: "I5", name: "allotments: charged is the sum of their charges", borders: [.serve, .endedBefore],
     sql: """
       WITH charged AS (
-        SELECT id, sum(amount) AS amount FROM (
-          SELECT allotment AS id, amount::numeric FROM billing.charge
+        SELECT id, partition, sum(amount) AS amount FROM (
+          SELECT allotment AS id, partition, amount::numeric FROM billing.charge
           WHERE serve_id >= $1 AND fate = \(ChargeFate.charged.number) AND draw_version IS NULL AND amount > 0
-          UNION ALL SELECT allotment, charged FROM sealed.allotment
-        ) AS charges GROUP BY id
+          UNION ALL SELECT allotment, partition, charged FROM sealed.allotment
+        ) AS charges GROUP BY id, partition
       ), allotments AS (
-        SELECT id, charged, amount FROM billing.allotment WHERE state < \(AllotmentState.ended.number)
+        SELECT id, partition, charged, amount FROM billing.allotment WHERE state < \(AllotmentState.ended.number)
         UNION ALL
-        SELECT id, charged, amount FROM billing.allotment
+        SELECT id, partition, charged, amount FROM billing.allotment
         WHERE state = \(AllotmentState.ended.number) AND ended_at >= $2
       ), compared AS (
         SELECT id, a.charged, a.amount AS holds, coalesce(c.amount, 0) AS charges
-        FROM allotments a FULL JOIN charged c USING (id)
+        FROM allotments a FULL JOIN charged c USING (id, partition)
       ), faults AS (
         SELECT format('allotment %s: charged %s, its charges %s, amount %s (nanos)', id, charged, charges, holds) AS example
         FROM compared WHERE charged IS DISTINCT FROM charges OR charged > holds
@@ -90,11 +91,11 @@ enum MoneyChecks {
     rule: "I5", name: "allotments: ad selection used no more than billing granted", borders: [.endedBefore],
     sql: """
       WITH open AS (
-        SELECT id, used, amount FROM ad_selection.allotment WHERE closed_at IS NULL
-        UNION ALL SELECT id, used, amount FROM ad_selection.allotment WHERE closed_at >= $1
+        SELECT id, partition, used, amount FROM ad_selection.allotment WHERE closed_at IS NULL
+        UNION ALL SELECT id, partition, used, amount FROM ad_selection.allotment WHERE closed_at >= $1
       ), compared AS (
         SELECT s.id, s.used, s.amount, b.granted, b.used AS reported FROM open s LEFT JOIN LATERAL (
-          SELECT a.granted, a.used FROM billing.allotment a WHERE a.id = s.id OFFSET 0) AS b ON true
+          SELECT a.granted, a.used FROM billing.allotment a WHERE a.id = s.id AND a.partition = s.partition OFFSET 0) AS b ON true
       ), faults AS (
         SELECT format('allotment %s: used %s of %s, granted %s, reported %s (nanos)', id, used, amount, granted, reported)
           AS example

@@ -12,7 +12,8 @@ enum SealParts {
         count(*) FILTER (
           WHERE NOT d.is_test AND d.reason IN (\(DecisionReason.liveFills.numbers)) AND i.serve_id IS NULL) AS expired
       FROM ad_selection.decision d
-      LEFT JOIN impression_tracking.impression i ON i.serve_id = d.serve_id AND i.serve_id >= $1 AND i.serve_id < $2
+      LEFT JOIN impression_tracking.impression_row i
+        ON i.serve_id = d.serve_id AND i.partition = d.partition AND i.serve_id >= $1 AND i.serve_id < $2
       WHERE d.serve_id >= $1 AND d.serve_id < $2 GROUP BY 1, 2, 3, 4
     )
     INSERT INTO sealed.part
@@ -67,7 +68,8 @@ enum SealParts {
     SELECT 'campaign_day', ARRAY[campaign, budget_day::text], ARRAY[sum(amount)] FROM grouped
     GROUP BY campaign, budget_day HAVING sum(amount) <> 0
     UNION ALL
-    SELECT 'allotment', ARRAY[allotment::text], ARRAY[sum(amount)] FROM grouped WHERE allotment IS NOT NULL GROUP BY allotment
+    SELECT 'allotment', ARRAY[allotment::text, partition::text], ARRAY[sum(amount)] FROM grouped
+    WHERE allotment IS NOT NULL GROUP BY allotment, partition
     UNION ALL
     SELECT 'revenue', ARRAY[partition::text, campaign, app, kind::text, fate::text, currency],
       ARRAY[sum(rows), sum(amount), sum(developer_amount), sum(network_amount)]

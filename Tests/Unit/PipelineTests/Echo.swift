@@ -63,7 +63,7 @@ struct EchoDecoder: RecordDecoder {
   mutating func header(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {}
   mutating func decode(
     input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
-  ) -> (event: Echo.Event, mark: SequenceMark) { (.line(""), .unnumbered) }
+  ) -> (event: Echo.Event, sequence: RecordSequence) { (.line(""), .unnumbered) }
 }
 
 struct EchoDecider: PartitionDecider {
@@ -208,16 +208,14 @@ final class EchoPartition {
   }
 
   /// A batch of these events, read in this order.
-  func batch(
-    _ events: [(input: Int, event: Echo.Event)], valueCount: Int = 0, mark: SequenceMark = .unnumbered
-  ) -> InputBatch<Echo.Event> {
+  func batch(_ events: [(input: Int, event: Echo.Event)], valueCount: Int = 0) -> InputBatch<Echo.Event> {
     var batch = InputBatch<Echo.Event>(inputCount: 2)
     let value = [UInt8](repeating: 1, count: valueCount)
     for (input, event) in events {
       value.withUnsafeBytes { batch.raw.begin(key: nil, value: $0) }
       batch.append(
         InputRecord(
-          input: input, offset: offsets[input], timestamp: 1, arrival: clock.now(), mark: mark, event: event,
+          input: input, offset: offsets[input], timestamp: 1, arrival: clock.now(), sequence: .unnumbered, event: event,
           contentHash: 0, raw: batch.raw.finish()))
       offsets[input] += 1
     }

@@ -144,7 +144,7 @@ struct LostCommitsTests {
     var position = InputPosition.start
     position.consumedSequence = 8
     var gate = SequenceGate(position, lost: [11..<20, 40..<42])
-    let marks: [(SequenceMark, Outcome?, Int64)] = [
+    let marks: [(RecordSequence, Outcome?, Int64)] = [
       (.number(11), .lost, 8), (.number(9), nil, 9), (.number(12), .lost, 9), (.number(10), nil, 19),
       (.number(10), .duplicate, 19), (.number(18), .lost, 19), (.number(21), .ahead, 19), (.number(20), nil, 20),
     ]
