@@ -148,12 +148,12 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     do throws(PipelineError) {
       _ = try pipeline.open(
         by: claim, since: committed[partition],
-        lastMarks: { topics throws(PipelineError) in try lastMarks(of: partition, topics) }
-      ) { lastOffsets throws(PipelineError) in
-        fencedAt = clock.monotonicMilliseconds
-        defer { probedAt = clock.monotonicMilliseconds }
-        return try probes(of: partition, lastOffsets: lastOffsets)
-      }
+        lastMarks: { topics throws(PipelineError) in try lastMarks(of: partition, topics) },
+        probe: { lastOffsets throws(PipelineError) in
+          fencedAt = clock.monotonicMilliseconds
+          defer { probedAt = clock.monotonicMilliseconds }
+          return try probes(of: partition, lastOffsets: lastOffsets)
+        })
       logger.debug(
         "a partition is open",
         [

@@ -12,7 +12,8 @@ package struct CommitHistory: Hashable, Sendable {
   package var lostSequences: [[Range<Int64>]]
 
   package init(
-    timelines: [TimelineID], ofPartition: TimelineID? = nil, finding: String? = nil, lostSequences: [[Range<Int64>]] = []
+    timelines: [TimelineID], ofPartition: TimelineID? = nil, finding: String? = nil,
+    lostSequences: [[Range<Int64>]] = []
   ) {
     self.timelines = timelines
     self.ofPartition = ofPartition
@@ -27,7 +28,8 @@ package struct CommitHistory: Hashable, Sendable {
     if let finding { return finding }
     guard let current else { return "the database has no timeline: 'handbill migrate up' makes one" }
     guard let ofPartition, ofPartition != current else { return nil }
-    return "the partition's rows are of timeline \(ofPartition), the database is in \(current): a part of it was restored"
+    return
+      "the partition's rows are of timeline \(ofPartition), the database is in \(current): a part of it was restored"
   }
 
   /// Why a topic's last word cannot have been written from this database; nil where it can.

@@ -50,7 +50,8 @@ extension PartitionPipeline {
   private func commitsLost(_ detail: String) -> PipelineError {
     if history.finding == nil { try? store.note(finding: detail, partition: partition) }
     return .commitsLost(
-      "\(detail): commits were lost, as by a restored backup or a failover; 'handbill restore accept' (docs/runbooks.md)")
+      "\(detail): commits were lost, as by a restored backup or a failover; 'handbill restore accept' (docs/runbooks.md)"
+    )
   }
 
   /// What goes into an output says how far we have come.

@@ -6,7 +6,9 @@ internal import Postgres
 extension PostgresPipelineStore {
   package func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding] {
     let sequenced = inputTopics.enumerated().compactMap { input, topic in
-      Topic.writer(ofSequenced: topic).map { (input: input, topic: topic, schema: $0.rawValue.replacing(" ", with: "_")) }
+      Topic.writer(ofSequenced: topic).map { writer in
+        (input: input, topic: topic, schema: writer.rawValue.replacing(" ", with: "_"))
+      }
     }
     return try perform { connection throws(PostgresError) in
       var statements = StatementBatch()

@@ -22,8 +22,8 @@ struct RestoredBackup: Fault {
     try LostCommits(network).accept()
     let restored = try network.connection()
     defer { restored.close() }
-    let name: String? = try restored.query("SELECT body->>'name' FROM catalog.record WHERE key = $1", [developer]).first?
-      .decode(0)
+    let named = try restored.query("SELECT body->>'name' FROM catalog.record WHERE key = $1", [developer]).first
+    let name: String? = try named?.decode(0)
     guard name == "Renamed" else { throw FaultFailure("the catalogue's edit was not taken back: \(name ?? "nothing")") }
   }
 }

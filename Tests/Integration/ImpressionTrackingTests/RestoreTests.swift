@@ -112,7 +112,9 @@ struct RestoreTests {
     #expect(try partition.impressions() == [1, 2])
   }
 
-  @Test("Of ads that lost decisions served each is named, so that it differs from nothing, and those with decisions are not")
+  @Test(
+    "Of ads that lost decisions served each is named, so that it differs from nothing, and those with decisions are not"
+  )
   func lostServes() async throws {
     let partition = try await ImpressionPartition()
     try partition.run([partition.event(.viewed, 1), partition.event(.viewed, 2)])

@@ -99,13 +99,13 @@ package final class StoredPartition<Tables: ServiceTables> {
   private func open(seenEpoch: Int64 = 0) throws {
     let (ends, times, now, marks) = (offsets, times, plan.clock.now(), lastMarks)
     offsets = try pipeline.open(
-      by: PartitionClaim(owner: 1, seenEpoch: seenEpoch), since: earlier, lastMarks: { $0.map { marks[$0] } }
-    ) { lastOffsets in
-      lastOffsets.indices.map { input in
-        let last = lastOffsets[input].map { Self.identity($0, writtenAt: times[input][$0] ?? now) }
-        return TopicProbe(firstOffset: 0, endOffset: max(ends[input], last.map { $0.offset + 1 } ?? 0), record: last)
-      }
-    }
+      by: PartitionClaim(owner: 1, seenEpoch: seenEpoch), since: earlier, lastMarks: { $0.map { marks[$0] } },
+      probe: { lastOffsets in
+        lastOffsets.indices.map { input in
+          let last = lastOffsets[input].map { Self.identity($0, writtenAt: times[input][$0] ?? now) }
+          return TopicProbe(firstOffset: 0, endOffset: max(ends[input], last.map { $0.offset + 1 } ?? 0), record: last)
+        }
+      })
   }
 
   /// Which record stands at an offset, in the log of every owner.

@@ -200,10 +200,10 @@ final class EchoPartition {
     firstOffset: Int64 = 0, since earlier: CommittedBatch? = nil, marks: [String: TimelineMark] = [:]
   ) throws -> [Int64] {
     offsets = try pipeline.open(
-      by: PartitionClaim(owner: 1, seenEpoch: 0), since: earlier, lastMarks: { $0.map { marks[$0] } }
-    ) { lastOffsets in
-      lastOffsets.map { _ in TopicProbe(firstOffset: firstOffset, endOffset: firstOffset, record: nil) }
-    }
+      by: PartitionClaim(owner: 1, seenEpoch: 0), since: earlier, lastMarks: { $0.map { marks[$0] } },
+      probe: { lastOffsets in
+        lastOffsets.map { _ in TopicProbe(firstOffset: firstOffset, endOffset: firstOffset, record: nil) }
+      })
     return offsets
   }
 

@@ -30,7 +30,9 @@ struct LostCommitsTests {
     #expect(TimelineMark(mark.text) == mark)
     #expect(TimelineMark(Self.mark(sequence: .max, batch: .max).text)?.text.utf8.count == TimelineMark.byteCountMaximum)
     let id = TimelineID.sample.text
-    for text in ["", id, "\(id).1", "\(id).1.2.3", "\(id).-1.2", "\(id).1.", "\(id.uppercased()).x.2", "x.1.2", "\(id) .1.2"] {
+    for text in [
+      "", id, "\(id).1", "\(id).1.2.3", "\(id).-1.2", "\(id).1.", "\(id.uppercased()).x.2", "x.1.2", "\(id) .1.2",
+    ] {
       #expect(TimelineMark(text) == nil, "\(text)")
     }
     #expect(TimelineID("00000000-0000-4000-8000-00000000000G") == nil)
@@ -137,6 +139,24 @@ struct LostCommitsTests {
       try partition.pipeline.confirmEnd(input: Echo.plain, offset: 1, asked: partition.clock.now(), decided: 2)
     }.failure
     #expect((error as? PipelineError)?.kind == .logReplaced)
+  }
+
+  @Test("Who waits for a person is not ready, and says what is to be done")
+  func readiness() {
+    var reader = ReaderState(
+      limits: IntakeLimits(
+        batchRecordsMaximum: 1, batchBytesMaximum: 1, heldBytesMaximum: 1, lingerMilliseconds: 1))
+    _ = reader.ordered(.balanced(true), partitionCount: 1)
+    _ = reader.ordered(.take([0: PartitionClaim(owner: 1, seenEpoch: 0)]), partitionCount: 1)
+    #expect(reader.notReady == "partitions are being taken over")
+    _ = reader.told(.failed(0, .logReplaced(topic: "t", partition: 0, detail: ""), generation: 1), now: 0)
+    #expect(reader.notReady?.contains("handbill log accept") == true)
+    _ = reader.ticked(now: 600_000, member: 1, partitionCount: 1)
+    _ = reader.told(.failed(0, .commitsLost(""), generation: 2), now: 600_000)
+    #expect(reader.notReady?.contains("handbill restore accept") == true)
+    _ = reader.ticked(now: 1_200_000, member: 1, partitionCount: 1)
+    _ = reader.told(.opened(0, epoch: 5, offsets: [0], generation: 3), now: 1_200_000)
+    #expect(reader.notReady == nil)
   }
 
   @Test("Sequences of lost commits are stepped over, and whatever has one is not consumed")

@@ -327,24 +327,6 @@ struct ReaderStateTests {
     #expect(!reader.state.isReady)
   }
 
-  @Test("Who waits for a person is not ready, and says what is to be done")
-  func waitsForPerson() {
-    let reader = Reader()
-    _ = reader.order(.balanced(true))
-    _ = reader.take()
-    #expect(reader.state.notReady == "partitions are being taken over")
-    _ = reader.tell(.failed(0, .logReplaced(topic: "t", partition: 0, detail: ""), generation: 1))
-    #expect(reader.state.notReady?.contains("handbill log accept") == true)
-    reader.now += 600_000
-    _ = reader.tick()
-    _ = reader.tell(.failed(0, .commitsLost(""), generation: 2))
-    #expect(reader.state.notReady?.contains("handbill restore accept") == true)
-    reader.now += 600_000
-    _ = reader.tick()
-    _ = reader.tell(.opened(0, epoch: 5, offsets: [10, 20], generation: 3))
-    #expect(reader.state.notReady == nil)
-  }
-
   @Test("At the end everything is given up in order")
   func stopped() {
     let reader = Reader()
