@@ -158,7 +158,7 @@ let tests: [Target] = [
     path: "Tests/Integration/HostingTests"),
   .testTarget(
     name: "ImpressionTrackingTests",
-    dependencies: ["ImpressionTracking", "ImpressionTrackingCore"] + testTools + everythingShared,
+    dependencies: ["ImpressionTracking", "ImpressionTrackingCore", "Operations"] + testTools + everythingShared,
     path: "Tests/Integration/ImpressionTrackingTests"),
   .testTarget(
     name: "ClickTrackingTests",

@@ -29,7 +29,8 @@ struct BillingTables: ServiceTables {
       settings: settings, open: try connection.run(ReadOpenAllotments(partition: partition)),
       waiting: Set(try connection.run(ReadWaitingBudgets(partition: partition))),
       hours: Dictionary(
-        try connection.run(ReadAppHours(partition: partition)).map { ($0.key, $0.count) }, uniquingKeysWith: { $1 }))
+        try connection.run(ReadAppHours(partition: partition)).map { ($0.key, $0.count) }, uniquingKeysWith: { $1 }),
+      lostServes: try connection.run(ReadLostServes(partition: partition)))
   }
 
   /// The catalogue is in memory; what it says is in the tables already.

@@ -27,6 +27,8 @@ package struct Outcome: RawRepresentable, Hashable, Sendable {
   package static let impossible = Outcome(rawValue: 8)
   /// Beyond one of its app's caps (B8): a person releases or voids it (billing).
   package static let held = Outcome(rawValue: 9)
+  /// Its sequence belongs to commits that the database has lost: what it tells is decided anew.
+  package static let lost = Outcome(rawValue: 10)
   /// The request came after its deadline: no auction.
   package static let pastDeadline = Outcome(rawValue: 48)
 
@@ -67,6 +69,7 @@ extension Outcome: Vocabulary {
     .suspense: ("suspense", "the database refused it; it was put aside with an alarm"),
     .impossible: ("impossible", "it cannot be true: recorded and counted, without any effect"),
     .held: ("held", "it is beyond one of its app's caps: a person releases or voids it"),
+    .lost: ("lost", "its sequence belongs to commits that the database has lost: what it tells is decided anew"),
     .pastDeadline: ("pastDeadline", "the request came after its deadline: no auction"),
   ]
 

@@ -6,7 +6,8 @@
 DO $do$
 DECLARE
   services text[] := ARRAY['ad_selection', 'impression_tracking', 'click_tracking', 'billing'];
-  schemas text[] := services || ARRAY['catalog', 'console', 'reporting', 'sealed', 'vocabulary', 'pipeline', 'treasury'];
+  schemas text[] := services
+    || ARRAY['catalog', 'console', 'reporting', 'sealed', 'timeline', 'vocabulary', 'pipeline', 'treasury'];
   roles text[] := ARRAY(SELECT 'handbill_' || name FROM unnest(services) AS name)
     || ARRAY['handbill_console', 'handbill_command', 'handbill_reporting'];
   name text;
@@ -61,7 +62,7 @@ BEGIN
     ), reader (role, schema) AS (
       -- Everybody reads what is his own, console and command everything.
       SELECT role, service.name FROM service
-      UNION ALL SELECT role, names FROM service, unnest(ARRAY['vocabulary', 'pipeline']) AS names
+      UNION ALL SELECT role, names FROM service, unnest(ARRAY['vocabulary', 'pipeline', 'timeline']) AS names
       UNION ALL SELECT role, schema FROM unnest(ARRAY['handbill_console', 'handbill_command']) AS role,
         unnest(schemas) AS schema
       UNION ALL VALUES ('handbill_reporting', 'reporting')
@@ -76,6 +77,16 @@ BEGIN
     FROM (VALUES ('ad_selection', 'billing'), ('impression_tracking', 'click_tracking'), ('impression_tracking', 'billing'),
         ('click_tracking', 'billing'), ('billing', 'ad_selection')) AS asks (producer, consumer),
       (VALUES ('USAGE', 'SCHEMA %I'), ('SELECT', '%I.gap_request')) AS needed (privileges, object)
+
+    -- Who reads messages looks first whether those who write them know of them.
+    UNION ALL SELECT 'handbill_' || consumer, privileges, format(object, producer)
+    FROM (VALUES ('ad_selection', 'billing'), ('impression_tracking', 'click_tracking'), ('impression_tracking', 'billing'),
+        ('click_tracking', 'billing'), ('billing', 'ad_selection')) AS reads (producer, consumer),
+      (VALUES ('USAGE', 'SCHEMA %I'), ('SELECT (partition, batch_number)', '%I.partition'),
+        ('SELECT (partition, topic, next_sequence)', '%I.output')) AS needed (privileges, object)
+    UNION ALL SELECT role, 'EXECUTE', 'FUNCTION timeline.note_finding' FROM service
+    UNION ALL VALUES ('handbill_command', 'EXECUTE', 'FUNCTION timeline.begin'),
+      ('handbill_command', 'EXECUTE', 'FUNCTION timeline.name_lost_serves')
 
     -- What each service does with its partitions. Its batches, what it rejected and what it lost stay as they are written:
     -- only what is sealed goes, by public.forget_batches.

@@ -12,10 +12,11 @@ package struct PartitionPosition: Hashable, Sendable {
   package var outputs: [OutputPosition]
   /// The highest id ever given to an outbox entry of the partition.
   package var outboxID: Int64
+  package var history: CommitHistory
 
   package init(
     epoch: Int64, batchNumber: Int64, watermark: Timestamp, inputs: [InputPosition], outputs: [OutputPosition],
-    outboxID: Int64
+    outboxID: Int64, history: CommitHistory
   ) {
     self.epoch = epoch
     self.batchNumber = batchNumber
@@ -23,6 +24,7 @@ package struct PartitionPosition: Hashable, Sendable {
     self.inputs = inputs
     self.outputs = outputs
     self.outboxID = outboxID
+    self.history = history
   }
 }
 

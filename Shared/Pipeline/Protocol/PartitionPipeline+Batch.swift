@@ -9,6 +9,7 @@ extension PartitionPipeline {
   /// exist already are looked up, and the batch is decided again.
   package func process(_ batch: InputBatch<Service.Event>) throws(PipelineError) -> BatchSummary {
     var summary = BatchSummary()
+    try checkMarks(of: batch)
     let batch = batch.ordered(by: service.inputs)
     try process(batch.records[...], of: batch, endsBatch: true, into: &summary)
     return summary

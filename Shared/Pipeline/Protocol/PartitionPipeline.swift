@@ -29,6 +29,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   var endsConfirmedAt: [Timestamp?] = []
   var cursors: [PublicationCursor] = []
   var outboxID: Int64 = 0
+  var history = CommitHistory(timelines: [])
   /// What is committed of the outbox and not yet known to be delivered; nil before the partition is open.
   var outbox: OutboxState?
   var rejectionLimit = RejectionLimit()
@@ -65,18 +66,26 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   ///
   /// - Parameters:
   ///   - claim: by what right.
+  ///   - earlier: what this process has committed in it before.
+  ///   - lastMarks: looks into the topics that services write: what the last record of each tells.
   ///   - probe: asks the inputs' logs; given for each input the offset of the last record decided.
   /// - Returns: the offset at which each input is to be read.
   /// - Throws: ``PipelineError/fenced`` when somebody else has taken it since the claim was made.
   package func open(
-    by claim: PartitionClaim, probe: (_ lastOffsets: [Int64?]) throws(PipelineError) -> [TopicProbe]
+    by claim: PartitionClaim, since earlier: CommittedBatch? = nil,
+    lastMarks: LastMarks = { topics in topics.map { _ in nil } },
+    probe: (_ lastOffsets: [Int64?]) throws(PipelineError) -> [TopicProbe]
   ) throws(PipelineError) -> [Int64] {
     let position = try store.acquire(partition, by: claim)
     epoch = position.epoch
     batchNumber = position.batchNumber
     watermark = position.watermark
     inputs = position.inputs
-    gates = position.inputs.map(SequenceGate.init)
+    history = position.history
+    gates = position.inputs.enumerated().map { input, position in
+      let lost = history.lostSequences
+      return SequenceGate(position, lost: lost.indices.contains(input) ? lost[input] : [])
+    }
     lastArrivals = Array(repeating: nil, count: inputs.count)
     endsConfirmedAt = Array(repeating: nil, count: inputs.count)
     cursors = position.outputs.map(PublicationCursor.init)
@@ -85,6 +94,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     isWriterDown = false
     timer = TimerState()
     lostSequences = []
+    try checkHistory(since: earlier, lastMarks)
     let lost = try checkLogs(probe)
     decider = try store.load(partition, now: clock.now())
     beginCounting()
@@ -130,9 +140,15 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   }
 
   /// The log of an input ended at `offset` at the moment `asked`: where that is exactly our position, everything until
-  /// then is decided. An end before our position is either old, and then a later record has told more, or that of a
-  /// topic made again, of which we have decided nothing.
-  package func confirmEnd(input: Int, offset: Int64, asked: Timestamp) {
+  /// then is decided. An end before our position is either old, and then a later record has told more, or, where we had
+  /// already `decided` more when it was asked for, that of a log that was cut or made again: whatever comes into it now has
+  /// offsets that we have passed.
+  package func confirmEnd(input: Int, offset: Int64, asked: Timestamp, decided: Int64) throws(PipelineError) {
+    guard offset >= decided else {
+      throw .logReplaced(
+        topic: service.inputs[input].topic, partition: partition,
+        detail: "the log ends at \(offset), and was read up to \(decided)")
+    }
     if inputs[input].nextOffset == offset { endsConfirmedAt[input] = asked }
   }
 

@@ -9,8 +9,8 @@ struct PipelineStatements: Sendable {
   /// Looks first: ON CONFLICT alone would wait for whoever is changing the row, a stopped zombie included.
   var ensurePartition: String {
     """
-    INSERT INTO \(schema).partition (partition)
-    SELECT $1 WHERE NOT EXISTS (SELECT FROM \(schema).partition WHERE partition = $1) ON CONFLICT DO NOTHING
+    INSERT INTO \(schema).partition (partition, timeline)
+    SELECT $1, (SELECT id FROM timeline.timeline ORDER BY number DESC LIMIT 1) WHERE NOT EXISTS (SELECT FROM \(schema).partition WHERE partition = $1) ON CONFLICT DO NOTHING
     """
   }
 
@@ -20,7 +20,7 @@ struct PipelineStatements: Sendable {
   var raiseEpoch: String {
     """
     UPDATE \(schema).partition SET epoch = epoch + 1, owner = $2, session = pipeline.session() WHERE \(claimed)
-    RETURNING epoch, batch_number, watermark, outbox_id, \(PositionColumns.names)
+    RETURNING epoch, batch_number, watermark, outbox_id, timeline::text, \(PositionColumns.names)
     """
   }
 
@@ -38,6 +38,27 @@ struct PipelineStatements: Sendable {
     """
     SELECT pipeline.end_session(session, 2000) FROM \(schema).partition
     WHERE \(claimed) AND session <> pipeline.session()
+    """
+  }
+
+  let timelines = "SELECT id::text FROM timeline.timeline ORDER BY number"
+
+  let finding = "SELECT detail FROM timeline.finding WHERE service = $1 AND partition = $2"
+
+  let noteFinding = "SELECT timeline.note_finding($1, $2, $3)"
+
+  var lostSequences: String {
+    """
+    SELECT topic, first_sequence, next_sequence FROM timeline.lost_sequence WHERE partition = $1 AND topic = ANY ($2)
+    ORDER BY topic, first_sequence
+    """
+  }
+
+  /// How far whoever writes the topic $2 has come. The schema is one of ours.
+  func writer(_ writer: String) -> String {
+    """
+    SELECT o.next_sequence - 1, p.batch_number FROM \(writer).partition p
+    JOIN \(writer).output o ON o.partition = p.partition AND o.topic = $2 WHERE p.partition = $1
     """
   }
 

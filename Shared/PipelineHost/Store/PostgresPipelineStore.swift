@@ -8,9 +8,9 @@ internal import Runtime
 package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore {
   package typealias Service = Tables.Service
   private let tables: Tables
-  private let inputTopics: [String]
+  let inputTopics: [String]
   private let outputTopics: [String]
-  private let sql = PipelineStatements(schema: Service.schema)
+  let sql = PipelineStatements(schema: Service.schema)
   private let configuration: PostgresConfiguration
   private let insertedRowsMaximum: Int
   private let takeCounts: (CountStore<Tables>.Flush) -> Void
@@ -73,16 +73,18 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
       _ = raise.send(sql: "SET LOCAL synchronous_commit = off", [])
       _ = raise.send(sql: sql.ensurePartition, [partition])
       let owner = raise.send(sql: sql.raiseEpoch, claim.parameters(partition))
+      let history = HistoryQuery(partition, service: Service.schema, topics: inputTopics, sql, in: &raise)
       let results = try connection.run(raise)
       var position: PartitionPosition?
       var end = StatementBatch()
       // A claim that was refused decides nothing.
       if let row = try results.rows(at: owner).first {
-        let stored = try StoredPositions(row, from: 4)
+        let stored = try StoredPositions(row, from: 5)
         let (inputs, outputs) = (stored.inputs(inputTopics), stored.outputs(outputTopics))
         position = PartitionPosition(
           epoch: try row.decode(0), batchNumber: try row.decode(1), watermark: try row.decode(2), inputs: inputs,
-          outputs: outputs, outboxID: try row.decode(3))
+          outputs: outputs, outboxID: try row.decode(3),
+          history: try history.read(results, ofPartition: try row.decode(4)))
         if !stored.areOf(inputs: inputTopics, outputs: outputTopics) {
           _ = end.send(
             sql: sql.placePositions,
@@ -291,7 +293,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   }
 
   /// Runs `body` on the connection, made anew where it is gone, and says what a failure means for the partition.
-  private func perform<Value>(
+  func perform<Value>(
     _ body: (PostgresConnection) throws(PostgresError) -> Value
   ) throws(PipelineError) -> Value {
     do throws(PostgresError) {

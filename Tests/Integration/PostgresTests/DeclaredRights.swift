@@ -87,6 +87,8 @@ struct DeclaredRights {
     "sealed.account": (.read, .read), "sealed.campaign": (.read, .read), "sealed.campaign_day": (.read, .read),
     "sealed.allotment": (.read, .read), "sealed.count_ahead": (.read, .read), "sealed.revenue_ahead": (.read, .read),
     "sealed.batch": (.read, .read), "sealed.input": (.read, .read), "vocabulary.word": (.read, .read),
+    "timeline.timeline": (.read, .read), "timeline.finding": (.read, .read),
+    "timeline.lost_sequence": (.read, .read), "timeline.lost_serve": (.read, .read),
     "public.schema_migration": (.read, .read), "public.schema_logic": (.read, .read),
   ]
 
@@ -109,8 +111,17 @@ struct DeclaredRights {
         all["\(schema).\(table)"] = [service: rights, .console: .read, .command: .read]
       }
     }
+    // Who reads messages looks how far those have come who write them.
+    for (consumer, writers) in producers {
+      for writer in writers {
+        for table in ["partition", "output"] { all["\(schema(of: writer)).\(table)"]?[consumer] = .read }
+      }
+    }
     for (table, rights) in others { all[table] = [.console: rights.console, .command: rights.command] }
     for service in services {
+      for table in ["timeline.timeline", "timeline.finding", "timeline.lost_sequence", "timeline.lost_serve"] {
+        all[table]?[service] = .read
+      }
       for table in ["vocabulary.word", "public.schema_migration", "public.schema_logic", "sealed.head"] {
         all[table]?[service] = .read
       }
@@ -138,5 +149,7 @@ struct DeclaredRights {
     "treasury.fund_campaign": [.billing], "billing.resolve_held": [.command],
     "billing.retry_suspended": [.command], "public.erase_client": [.command], "public.forget_clients": Set(services),
     "public.forget_record_keys": Set(services), "sealed.seal": [.console], "catalog.forget_history": [.console],
+    "timeline.note_finding": Set(services),
+    "timeline.begin": [.command], "timeline.name_lost_serves": [.command],
   ]
 }

@@ -87,16 +87,25 @@ package final class StoredPartition<Tables: ServiceTables> {
       writer: published, clock: plan.clock)
   }
 
+  /// What the last record of each topic tells whoever opens the partition.
+  package var lastMarks: [String: TimelineMark] = [:]
+  /// What the owner knows to have committed before.
+  package var earlier: CommittedBatch?
+  /// What was committed by now.
+  package var committed: CommittedBatch? { pipeline.committed }
+
   /// The logs hold what was given, and what the position says was read before, written now; what lies behind it is to be
   /// given again.
   private func open(seenEpoch: Int64 = 0) throws {
-    let (ends, times, now) = (offsets, times, plan.clock.now())
-    offsets = try pipeline.open(by: PartitionClaim(owner: 1, seenEpoch: seenEpoch)) { lastOffsets in
-      lastOffsets.indices.map { input in
-        let last = lastOffsets[input].map { Self.identity($0, writtenAt: times[input][$0] ?? now) }
-        return TopicProbe(firstOffset: 0, endOffset: max(ends[input], last.map { $0.offset + 1 } ?? 0), record: last)
-      }
-    }
+    let (ends, times, now, marks) = (offsets, times, plan.clock.now(), lastMarks)
+    offsets = try pipeline.open(
+      by: PartitionClaim(owner: 1, seenEpoch: seenEpoch), since: earlier, lastMarks: { $0.map { marks[$0] } },
+      probe: { lastOffsets in
+        lastOffsets.indices.map { input in
+          let last = lastOffsets[input].map { Self.identity($0, writtenAt: times[input][$0] ?? now) }
+          return TopicProbe(firstOffset: 0, endOffset: max(ends[input], last.map { $0.offset + 1 } ?? 0), record: last)
+        }
+      })
   }
 
   /// Which record stands at an offset, in the log of every owner.

@@ -51,10 +51,10 @@ struct PartitionPipelineTests {
     try partition.process(Array(repeating: (Echo.plain, .line("a")), count: 3))
     let asked = partition.clock.now()
     for elsewhere in [Int64(0), 2, 4] {
-      partition.pipeline.confirmEnd(input: Echo.plain, offset: elsewhere, asked: asked)
+      try partition.pipeline.confirmEnd(input: Echo.plain, offset: elsewhere, asked: asked, decided: 0)
       #expect(partition.pipeline.endsConfirmedAt[Echo.plain] == nil, "an end at \(elsewhere)")
     }
-    partition.pipeline.confirmEnd(input: Echo.plain, offset: 3, asked: asked)
+    try partition.pipeline.confirmEnd(input: Echo.plain, offset: 3, asked: asked, decided: 3)
     #expect(partition.pipeline.endsConfirmedAt[Echo.plain] == asked)
   }
 

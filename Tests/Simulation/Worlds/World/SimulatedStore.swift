@@ -1,6 +1,7 @@
 import AdCore
 import AdSelectionCore
 import Pipeline
+import TestValues
 
 /// One connection of one instance to a service's tables: the twin of the PostgreSQL store.
 final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
@@ -53,7 +54,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
       }
       return PartitionPosition(
         epoch: row.epoch, batchNumber: row.batchNumber, watermark: row.watermark, inputs: row.inputs, outputs: outputs,
-        outboxID: row.outboxID)
+        outboxID: row.outboxID, history: CommitHistory(timelines: [.sample]))
     }
   }
 
@@ -168,6 +169,10 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
       Array(books.row(partition).outbox.filter { $0.id > id }.prefix(limit))
     }
   }
+
+  func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding] { [:] }
+
+  func note(finding: String, partition: Int32) throws(PipelineError) {}
 
   func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] {
     try call(.gapRequests) { () throws(PipelineError) in
