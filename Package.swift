@@ -12,6 +12,8 @@ let systemLibraries: [Target] = [
   .systemLibrary(name: "CLibpq", path: "Shared/C/Libpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
   .systemLibrary(
     name: "CLibcrypto", path: "Shared/C/Libcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+  .systemLibrary(
+    name: "CSQLite", path: "Shared/C/SQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
   .systemLibrary(name: "CMalloc", path: "Shared/C/Malloc"),
   .systemLibrary(name: "CPidfd", path: "Shared/C/Pidfd"),
   .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/C"),
@@ -21,15 +23,22 @@ let systemLibraries: [Target] = [
 let shared: [Target] = [
   .target(name: "Threads", path: "Shared/Threads", swiftSettings: touchesC),
   .target(name: "JSON", path: "Shared/JSON"), .target(name: "Records", path: "Shared/Records"),
-  .target(name: "Crypto", dependencies: ["CLibcrypto"], path: "Shared/Crypto", swiftSettings: touchesC),
-  .target(name: "AdCore", dependencies: ["Crypto"], path: "Shared/AdCore"),
+  .target(name: "Hashes", path: "Shared/Hashes"),
+  .target(name: "AdBasics", dependencies: ["Hashes"], path: "Shared/AdBasics"),
   .plugin(
     name: "EmbedSchema", capability: .buildTool(), dependencies: ["SchemaEmbedder"], path: "Plugins/EmbedSchema"),
   .executableTarget(name: "SchemaEmbedder", path: "Plugins/SchemaEmbedder"),
   .target(
-    name: "AdEvents", dependencies: ["AdCore", "Crypto", "JSON", "Records"], path: "Shared/AdEvents",
+    name: "AdEvents", dependencies: ["AdBasics", "Hashes", "JSON", "Records"], path: "Shared/AdEvents",
     exclude: ["Schema"],
     plugins: ["EmbedSchema"]),
+  .target(name: "SQLite", dependencies: ["CSQLite"], path: "Shared/SQLite", swiftSettings: touchesC),
+  // The client SDK is what stands up to here: no C library but SQLite.
+  .target(
+    name: "AdClient", dependencies: ["AdBasics", "AdEvents", "Hashes", "SQLite", "Threads"], path: "Shared/AdClient"),
+  .target(
+    name: "Crypto", dependencies: ["CLibcrypto", "Hashes"], path: "Shared/Crypto", swiftSettings: touchesC),
+  .target(name: "AdCore", dependencies: ["AdBasics", "Crypto"], path: "Shared/AdCore"),
   .target(
     name: "Kafka", dependencies: ["CLibrdkafka", "Records", "Threads"], path: "Shared/Kafka", swiftSettings: touchesC),
   .target(name: "Postgres", dependencies: ["CLibpq", "Threads"], path: "Shared/Postgres", swiftSettings: touchesC),
@@ -56,7 +65,8 @@ let shared: [Target] = [
     ],
     path: "Shared/PipelineHost"),
   .target(
-    name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka", "Records", "Threads"], path: "Shared/AdClient"),
+    name: "AdClientKafka", dependencies: ["AdClient", "AdBasics", "AdEvents", "Kafka", "Records", "Threads"],
+    path: "Shared/AdClientKafka"),
   .target(
     name: "LocalProcesses", dependencies: ["CPidfd", "HTTP", "Threads"], path: "Shared/LocalProcesses",
     swiftSettings: touchesC),
@@ -88,7 +98,7 @@ let services: [Target] = [
   .executableTarget(name: "Console", dependencies: ["Operations"] + everythingShared, path: "Services/Console"),
   .executableTarget(
     name: "Handbill",
-    dependencies: ["AdClient", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations"] + everythingShared,
+    dependencies: ["AdClient", "AdClientKafka", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations"] + everythingShared,
     path: "Services/Handbill"),
 ]
 
@@ -131,7 +141,11 @@ let tests: [Target] = [
   unitTest("Runtime", ["AdCore", "HTTP", "TestServices", "TestValues", "Threads"]), unitTest("Threads"),
   unitTest("PipelineHost", ["AdCore", "Kafka", "Pipeline", "Postgres", "Runtime"]),
   unitTest("Handbill", ["AdClient", "Threads"]),
-  unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka", "Records", "TestValues", "Threads"]),
+  unitTest("Hashes", ["Crypto"]), unitTest("SQLite"),
+  unitTest("AdClient", ["AdBasics", "AdEvents", "Hashes", "SQLite", "Threads"]),
+  unitTest(
+    "AdClientKafka",
+    ["AdBasics", "AdClient", "AdEvents", "BrokerFaults", "Kafka", "Records", "TestValues", "Threads"]),
   unitTest("AdSelectionCore", ["TestValues"] + pure),
   unitTest("ImpressionTrackingCore", ["TestValues"] + pure),
   unitTest("ClickTrackingCore", ["TestValues"] + pure), unitTest("BillingCore", ["TestValues"] + pure),
@@ -195,7 +209,7 @@ let tests: [Target] = [
     name: "OperationsTests", dependencies: ["Migrations", "Operations"] + testTools + everythingShared,
     path: "Tests/Integration/OperationsTests"),
   .testTarget(
-    name: "NetworkTests", dependencies: ["AdClient", "Faults", "Operations"] + testTools + everythingShared,
+    name: "NetworkTests", dependencies: ["AdClient", "AdClientKafka", "Faults", "Operations"] + testTools + everythingShared,
     path: "Tests/Integration/NetworkTests"),
   .executableTarget(
     name: "Benchmarks",
@@ -203,7 +217,7 @@ let tests: [Target] = [
     path: "Tests/Benchmarks"),
   .executableTarget(
     name: "Faults",
-    dependencies: ["AdClient", "ForeignClients", "FuzzTargets", "Migrations", "TestValues"] + servers
+    dependencies: ["AdClient", "AdClientKafka", "ForeignClients", "FuzzTargets", "Migrations", "TestValues"] + servers
       + everythingShared,
     path: "Tests/Fault"),
 ]
@@ -215,6 +229,7 @@ let package = Package(
   name: "handbill",
   products: [
     .library(name: "AdClient", targets: ["AdClient"]),
+    .library(name: "AdClientKafka", targets: ["AdClientKafka"]),
     .executable(name: "handbill", targets: ["Handbill"]),
     .executable(name: "handbill-ad-selection", targets: ["AdSelection"]),
     .executable(name: "handbill-impression-tracking", targets: ["ImpressionTracking"]),

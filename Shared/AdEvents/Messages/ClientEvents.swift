@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// When something happened on the device, as the client tells it.
 package enum EventAge: Hashable, Sendable {
@@ -107,6 +107,10 @@ package struct ServedAd: Hashable, Sendable {
   package var isTest: Bool
   /// Names this served ad to the network's support.
   package var serveID: ServeID
+  /// What an impression of it brings the app's developer (B2); 0 where only clicks are paid, and for test ads.
+  package var developerRevenue: Nanos
+  /// Nil in answers of an older network.
+  package var currency: Currency?
 
   package struct Image: Hashable, Sendable {
     package var size: AdSize
@@ -120,9 +124,11 @@ package struct ServedAd: Hashable, Sendable {
 
   package init(
     ad: AdID, token: [UInt8], images: [Image], action: AdAction, lifetimeMilliseconds: Int64, isTest: Bool,
-    serveID: ServeID
+    serveID: ServeID, revenue: (developer: Nanos, currency: Currency)? = nil
   ) {
     self.serveID = serveID
+    developerRevenue = revenue?.developer ?? .zero
+    currency = revenue?.currency
     self.ad = ad
     self.token = token
     self.images = images

@@ -1,4 +1,4 @@
-import AdCore
+import AdBasics
 import Testing
 
 @testable import AdClient
@@ -29,5 +29,19 @@ extension AdReport {
 
   static func request(_ kind: Kind, _ number: Int, _ milliseconds: Int64) -> AdReport {
     AdReport(kind, .request(number), at: ms(milliseconds))
+  }
+}
+
+extension BannerStateMachine {
+  /// The app says yes, and what covers is there at once.
+  mutating func beginAction(at now: MonotonicTime) -> [BannerAction] {
+    decide(shouldBegin: true, at: now) + coverFetched(true, number: 1, at: now)
+  }
+}
+
+extension InterstitialStateMachine {
+  /// The app says yes, and what covers is there at once.
+  mutating func beginAction(at now: MonotonicTime) -> [InterstitialAction] {
+    decide(shouldBegin: true, at: now) + coverFetched(true, number: 1, at: now)
   }
 }

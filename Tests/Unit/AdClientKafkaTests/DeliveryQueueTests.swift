@@ -1,7 +1,8 @@
-import AdCore
+import AdBasics
 import Testing
 
 @testable import AdClient
+@testable import AdClientKafka
 
 @Suite("The queue of events")
 struct DeliveryQueueTests {
