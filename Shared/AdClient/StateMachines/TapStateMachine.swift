@@ -130,6 +130,8 @@ package struct TapStateMachine: Sendable {
   /// Ends an action; nothing when none runs. Whether the app is told is its caller's business (D9).
   package mutating func end(_ end: End, at now: MonotonicTime) -> [Output] {
     var outputs = advance(to: now)
+    // The ad is gone before the app has answered: there is nothing to begin.
+    if case .asking = state { state = .idle }
     if case .opening(let content, let tappedAt, _) = state {
       state = .idle
       outputs += [.report(TapStateMachine.click(content, tappedAt, lasted: 0, left: false)), .returned]

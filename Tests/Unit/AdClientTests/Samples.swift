@@ -12,14 +12,15 @@ let sampleRequestID = UUIDv7(timestamp: Timestamp(milliseconds: 1_768_478_400_00
 /// An ad answered at `answeredAt`, whose token is `token`.
 func sampleAd(
   _ token: UInt8 = 1, kind: AdAction.Kind = .cover, lifetimeMilliseconds: Int64 = 900_000,
-  sizes: [AdSize] = [.phoneBannerPortrait, .phoneBannerLandscape], answeredAt: Int64 = 0
+  sizes: [AdSize] = [.phoneBannerPortrait, .phoneBannerLandscape], answeredAt: Int64 = 0,
+  revenue: AdRevenue = .none
 ) throws -> AdContent {
   AdContent(
     ad: try #require(AdID("sample-ad")),
     images: Dictionary(uniqueKeysWithValues: sizes.map { ($0, "https://images.example/\($0.rawValue).png") }),
     action: AdAction(kind: kind, destination: "https://destination.example/"),
     lifetimeMilliseconds: lifetimeMilliseconds, isTest: true, serveID: sampleServeID,
-    requestID: sampleRequestID, token: [token], answeredAt: ms(answeredAt))
+    requestID: sampleRequestID, token: [token], answeredAt: ms(answeredAt), revenue: revenue)
 }
 
 extension AdReport {
