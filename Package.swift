@@ -98,7 +98,8 @@ let services: [Target] = [
   .executableTarget(name: "Console", dependencies: ["Operations"] + everythingShared, path: "Services/Console"),
   .executableTarget(
     name: "Handbill",
-    dependencies: ["AdClient", "AdClientKafka", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations"] + everythingShared,
+    dependencies: ["AdClient", "AdClientKafka", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations"]
+      + everythingShared,
     path: "Services/Handbill"),
 ]
 
@@ -142,6 +143,7 @@ let tests: [Target] = [
   unitTest("PipelineHost", ["AdCore", "Kafka", "Pipeline", "Postgres", "Runtime"]),
   unitTest("Handbill", ["AdClient", "Threads"]),
   unitTest("Hashes", ["Crypto"]), unitTest("SQLite"),
+  .testTarget(name: "AdClientAppTests", dependencies: ["AdClient"], path: "Tests/Unit/AdClientAppTests"),
   unitTest("AdClient", ["AdBasics", "AdEvents", "Hashes", "SQLite", "Threads"]),
   unitTest(
     "AdClientKafka",
@@ -209,7 +211,8 @@ let tests: [Target] = [
     name: "OperationsTests", dependencies: ["Migrations", "Operations"] + testTools + everythingShared,
     path: "Tests/Integration/OperationsTests"),
   .testTarget(
-    name: "NetworkTests", dependencies: ["AdClient", "AdClientKafka", "Faults", "Operations"] + testTools + everythingShared,
+    name: "NetworkTests",
+    dependencies: ["AdClient", "AdClientKafka", "Faults", "Operations"] + testTools + everythingShared,
     path: "Tests/Integration/NetworkTests"),
   .executableTarget(
     name: "Benchmarks",

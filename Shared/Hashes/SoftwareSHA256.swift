@@ -43,7 +43,9 @@ package struct SoftwareSHA256: Sendable {
       takeBlock()
     }
     rest += repeatElement(0, count: SoftwareSHA256.blockBytes - 8 - rest.count)
-    for shift in stride(from: 56, through: 0, by: -8) { rest.append(UInt8(truncatingIfNeeded: bitTotal >> UInt64(shift))) }
+    for shift in stride(from: 56, through: 0, by: -8) {
+      rest.append(UInt8(truncatingIfNeeded: bitTotal >> UInt64(shift)))
+    }
     takeBlock()
     return state.flatMap { word in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> UInt32($0)) } }
   }

@@ -45,7 +45,7 @@ package enum SQLiteValue: Hashable, Sendable {
   }
 
   deinit {
-    for unsafe statement in unsafe statements.values { unsafe sqlite3_finalize(statement) }
+    for unsafestatement in unsafe statements.values { unsafe sqlite3_finalize(statement) }
     unsafe sqlite3_close_v2(connection)
   }
 

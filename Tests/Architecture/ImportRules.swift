@@ -54,7 +54,9 @@ enum ImportRules {
     Rule("Services/Console", everythingShared.union(["Operations"])),
     Rule(
       "Services/Handbill",
-      everythingShared.union(["AdClient", "AdClientKafka", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations"])),
+      everythingShared.union([
+        "AdClient", "AdClientKafka", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations",
+      ])),
   ]
 
   private static let systemModules: Set = [

@@ -59,11 +59,13 @@ package final class AdSession: Sendable {
       correlationID: [], segments: identity.segments)
     let placement = wish.placement
     let partitionKey = identity.partitionKey
-    transport.send(request, acknowledged: { [tally] in tally?(.request(placement: placement)) }) { result in
-      guard case .ad(var ad) = result else { return completion(result) }
-      ad.partitionKey = partitionKey
-      completion(.ad(ad))
-    }
+    transport.send(
+      request, acknowledged: { [tally] in tally?(.request(placement: placement)) },
+      completion: { result in
+        guard case .ad(var ad) = result else { return completion(result) }
+        ad.partitionKey = partitionKey
+        completion(.ad(ad))
+      })
     return id
   }
 

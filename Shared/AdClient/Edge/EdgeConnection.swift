@@ -1,8 +1,9 @@
 internal import Foundation
+internal import Threads
+
 #if canImport(FoundationNetworking)
   internal import FoundationNetworking
 #endif
-internal import Threads
 
 /// HTTP to the edge: one request, one outcome.
 struct EdgeConnection: Sendable {
@@ -60,7 +61,8 @@ struct EdgeConnection: Sendable {
     let outcome = Monitor<Outcome?>(nil)
     post(path, body, timeoutMilliseconds: timeoutMilliseconds) { result in outcome.update { $0 = result } }
     // The session's own timeout comes first.
-    return outcome.waitForResult(timeoutMilliseconds: Int(timeoutMilliseconds) + 5_000) { $0 } ?? .unreachable("no answer")
+    return outcome.waitForResult(timeoutMilliseconds: Int(timeoutMilliseconds) + 5_000) { $0 }
+      ?? .unreachable("no answer")
   }
 
   /// Breaks off what is under way.

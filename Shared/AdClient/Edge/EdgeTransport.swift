@@ -95,6 +95,7 @@ final class EdgeTransport: NetworkTransport {
 
   func flush() { state.update { $0.isHurried = true } }
 
+  @discardableResult
   func close(timeoutMilliseconds: Int) -> Bool {
     let end = DeviceClock.monotonic.advanced(byMilliseconds: Int64(timeoutMilliseconds))
     state.update { state in

@@ -135,7 +135,9 @@ package struct TapStateMachine: Sendable {
     if case .opening(let content, let tappedAt, _) = state {
       state = .idle
       outputs += [.report(TapStateMachine.click(content, tappedAt, lasted: 0, left: false)), .returned]
-      if end == .cancelled { outputs.append(.report(AdReport(.cancelled(actionMilliseconds: 0), .ad(content), at: tappedAt))) }
+      if end == .cancelled {
+        outputs.append(.report(AdReport(.cancelled(actionMilliseconds: 0), .ad(content), at: tappedAt)))
+      }
       return outputs
     }
     guard case .covering(let content, let tappedAt, let beganAt, let isClickTold) = state else { return outputs }

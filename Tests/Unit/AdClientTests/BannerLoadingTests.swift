@@ -55,7 +55,8 @@ struct BannerLoadingTests {
     var banner = askedBanner()
     #expect(
       banner.answered(.noAnswer, number: 1, at: ms(50)) == [
-        .report(.request(.failed(.serverFailure), 1, 50)), .tell(.didFail(AdFailure(.serverFailure, retryAfterMilliseconds: 30_000))),
+        .report(.request(.failed(.serverFailure), 1, 50)),
+        .tell(.didFail(AdFailure(.serverFailure, retryAfterMilliseconds: 30_000))),
       ])
   }
 
@@ -141,7 +142,8 @@ struct BannerLoadingTests {
     #expect(banner.nextWake == ms(600_100))
     #expect(
       banner.advance(to: ms(600_100)) == [
-        .report(.ad(.unloaded, ad, 600_100)), .clear, .tell(.didFail(AdFailure(.adUnloaded, retryAfterMilliseconds: 30_000))),
+        .report(.ad(.unloaded, ad, 600_100)), .clear,
+        .tell(.didFail(AdFailure(.adUnloaded, retryAfterMilliseconds: 30_000))),
       ])
     #expect(banner.nextWake == ms(630_100))
   }
@@ -198,7 +200,8 @@ struct BannerLoadingTests {
     var banner = askedBanner()
     #expect(
       banner.enteredBackground(at: ms(10)) == [
-        .report(.request(.failed(.applicationInactive), 1, 10)), .tell(.didFail(AdFailure(.applicationInactive, retryAfterMilliseconds: 30_000))),
+        .report(.request(.failed(.applicationInactive), 1, 10)),
+        .tell(.didFail(AdFailure(.applicationInactive, retryAfterMilliseconds: 30_000))),
       ])
     #expect(banner.nextWake == nil)
     let late = try sampleAd()

@@ -205,7 +205,8 @@ struct ChecklistTests {
     #expect(!app.isPaused && !app.isCovered && page.isLoaded)
   }
 
-  @Test("T12: everything goes on when the app has cancelled a full-screen ad's action, which knows it and is not told (D9)")
+  @Test(
+    "T12: everything goes on when the app has cancelled a full-screen ad's action, which knows it and is not told (D9)")
   func t12() async throws {
     let app = try SampleApp(device: .pad)
     let page = try await app.loadPage()
@@ -216,7 +217,8 @@ struct ChecklistTests {
     #expect(!app.isCovered && !page.isActionInProgress && page.isLoaded)
   }
 
-  @Test("T13: no full-screen ad expires before it is displayed: it lives at least 5 minutes, and longer while it is seen")
+  @Test(
+    "T13: no full-screen ad expires before it is displayed: it lives at least 5 minutes, and longer while it is seen")
   func t13() throws {
     let ad = try interstitialAd(lifetimeMilliseconds: 300_000)
     var waiting = loadedInterstitial(ad)

@@ -53,7 +53,9 @@ struct EdgeTransportTests {
         case 2: clientKey = String(decoding: value, as: UTF8.self)
         default:
           var event = WireReader(value)
-          if (try? event.next()) == true, let id = try? event.bytes() { ids.append(String(decoding: id, as: UTF8.self)) }
+          if (try? event.next()) == true, let id = try? event.bytes() {
+            ids.append(String(decoding: id, as: UTF8.self))
+          }
         }
       }
     }
@@ -145,7 +147,9 @@ struct EdgeTransportTests {
     }
     defer { server.stop() }
     let refused = Atomic(0)
-    let transport = try transport(server.address) { if $0.text.contains("forged") { refused.add(1, ordering: .relaxed) } }
+    let transport = try transport(server.address) {
+      if $0.text.contains("forged") { refused.add(1, ordering: .relaxed) }
+    }
     let events = try (0..<20).map { try sampleEvent(UInt8($0), client: $0 < 12 ? "client-1" : "client-2") }
     let acknowledged = Monitor<[UUIDv7]>([])
     for event in events {

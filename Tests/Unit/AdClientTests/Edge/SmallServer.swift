@@ -73,10 +73,11 @@ final class SmallServer: Sendable {
     }
     guard let head else { return false }
     let lines = String(decoding: bytes[..<head.lowerBound], as: UTF8.self).split(separator: "\r\n")
-    let length = lines.compactMap { line -> Int? in
-      let parts = line.split(separator: ":", maxSplits: 1)
-      return parts[0].lowercased() == "content-length" ? Int(parts[1].drop { $0 == " " }) : nil
-    }.first ?? 0
+    let length =
+      lines.compactMap { line -> Int? in
+        let parts = line.split(separator: ":", maxSplits: 1)
+        return parts[0].lowercased() == "content-length" ? Int(parts[1].drop { $0 == " " }) : nil
+      }.first ?? 0
     while bytes.count < head.upperBound + length { if !more() { return false } }
     let path = String(lines.first?.split(separator: " ").dropFirst().first ?? "")
     let request = Request(path: path, body: Array(bytes[head.upperBound..<head.upperBound + length]))
@@ -88,6 +89,6 @@ final class SmallServer: Sendable {
     let pause = reply.retryAfterSeconds.map { "Retry-After: \($0)\r\n" } ?? ""
     let text = "HTTP/1.1 \(reply.status) X\r\nContent-Length: \(reply.body.count)\r\n\(pause)\r\n"
     let sent = Array(text.utf8) + reply.body
-    return send(connection, sent, sent.count, Int32(MSG_NOSIGNAL.rawValue)) == sent.count
+    return send(connection, sent, sent.count, Int32(MSG_NOSIGNAL)) == sent.count
   }
 }

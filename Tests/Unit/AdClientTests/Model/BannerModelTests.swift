@@ -81,7 +81,8 @@ struct BannerModelTests {
         if !rules.wantsWide { isLandscape.toggle() }
         return machine.sizesChanged(to: sizes, at: now)
       case .requiredOthers:
-        let others = rules.wantsWide ? Walk.narrow(isLandscape ? .phoneBannerLandscape : .phoneBannerPortrait) : Walk.wide
+        let others =
+          rules.wantsWide ? Walk.narrow(isLandscape ? .phoneBannerLandscape : .phoneBannerPortrait) : Walk.wide
         return machine.sizesChanged(to: others, at: now)
       case .tapped: return machine.tap(at: now)
       case .appSaysYes: return machine.decide(shouldBegin: true, at: now)
@@ -129,7 +130,8 @@ struct BannerModelTests {
         #expect(seen == expected)
       }
       guard walk.ledger.faults.isEmpty, walk.ledger.unended == 0, walk.machine.isEnded else {
-        Issue.record("seed \(seed), walk \(number): \(walk.ledger.faults.prefix(3)), \(walk.ledger.unended) without an end")
+        Issue.record(
+          "seed \(seed), walk \(number): \(walk.ledger.faults.prefix(3)), \(walk.ledger.unended) without an end")
         return
       }
     }

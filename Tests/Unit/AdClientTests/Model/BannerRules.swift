@@ -6,8 +6,16 @@ import AdBasics
 /// and what the app must see. Time moves by `timePasses` alone.
 struct BannerSituation {
   enum Life { case inUse, away, ending, ended }
-  enum Load { case none, asked, fetching(covers: Bool, wide: Bool) }
-  enum Tap { case none, asking(covers: Bool), opening(until: Int64), covering }
+  enum Load {
+    case none, asked
+    case fetching(covers: Bool, wide: Bool)
+  }
+  enum Tap {
+    case none
+    case asking(covers: Bool)
+    case opening(until: Int64)
+    case covering
+  }
   struct Ad {
     var covers: Bool
     /// It has the medium rectangle's image, else the two banners'.
@@ -43,7 +51,9 @@ struct BannerSituation {
     return isActive && isShown
   }
   var isAsked: Bool { if case .asked = load { true } else { false } }
-  var fetching: (covers: Bool, wide: Bool)? { if case .fetching(let covers, let wide) = load { (covers, wide) } else { nil } }
+  var fetching: (covers: Bool, wide: Bool)? {
+    if case .fetching(let covers, let wide) = load { (covers, wide) } else { nil }
+  }
 
   /// E, D2: an error empties the banner; the next request waits twice as long each time.
   mutating func fail(_ error: AdError) {
@@ -144,118 +154,160 @@ enum BannerRules {
   static let rules: [Rule] = loading + showing + acting + living
 
   private static let loading: [Rule] = [
-    Rule("D1: an ad is on its way", when: { $1 == .answeredCovering && $0.isAsked }) {
-      $0.load = .fetching(covers: true, wide: $0.wantsWide)
-      $0.told.append(.willLoad)
-    },
-    Rule("D1: an ad is on its way", when: { $1 == .answeredLeaving && $0.isAsked }) {
-      $0.load = .fetching(covers: false, wide: $0.wantsWide)
-      $0.told.append(.willLoad)
-    },
-    Rule("E3: there is none", when: { $1 == .answeredError && $0.isAsked }) { $0.fail(.inventoryUnavailable) },
-    Rule("E1: nobody answers", when: { $1 == .noAnswer && $0.isAsked }) { $0.fail(.serverFailure) },
-    Rule("D1: the ad is here", when: { $1 == .imagesCame && $0.fetching != nil }) { situation in
-      guard let fetched = situation.fetching else { return }
-      situation.load = .none
-      situation.pause = 30_000
-      situation.warnAt = nil
-      situation.ad = BannerSituation.Ad(
-        covers: fetched.covers, wide: fetched.wide, expiresAt: situation.now + lifeMilliseconds)
-      situation.told += [.shows, .didLoad]
-      situation.visibilityChanged()
-    },
-    Rule("E8: its images are not", when: { $1 == .imagesFailed && $0.fetching != nil }) { $0.fail(.assetLoadFailure) },
+    Rule(
+      "D1: an ad is on its way", when: { $1 == .answeredCovering && $0.isAsked },
+      then: {
+        $0.load = .fetching(covers: true, wide: $0.wantsWide)
+        $0.told.append(.willLoad)
+      }),
+    Rule(
+      "D1: an ad is on its way", when: { $1 == .answeredLeaving && $0.isAsked },
+      then: {
+        $0.load = .fetching(covers: false, wide: $0.wantsWide)
+        $0.told.append(.willLoad)
+      }),
+    Rule("E3: there is none", when: { $1 == .answeredError && $0.isAsked }, then: { $0.fail(.inventoryUnavailable) }),
+    Rule("E1: nobody answers", when: { $1 == .noAnswer && $0.isAsked }, then: { $0.fail(.serverFailure) }),
+    Rule(
+      "D1: the ad is here", when: { $1 == .imagesCame && $0.fetching != nil },
+      then: { situation in
+        guard let fetched = situation.fetching else { return }
+        situation.load = .none
+        situation.pause = 30_000
+        situation.warnAt = nil
+        situation.ad = BannerSituation.Ad(
+          covers: fetched.covers, wide: fetched.wide, expiresAt: situation.now + lifeMilliseconds)
+        situation.told += [.shows, .didLoad]
+        situation.visibilityChanged()
+      }),
+    Rule(
+      "E8: its images are not", when: { $1 == .imagesFailed && $0.fetching != nil },
+      then: { $0.fail(.assetLoadFailure) }),
   ]
 
   private static let showing: [Rule] = [
-    Rule("on screen", when: { $1 == .shown && ($0.life == .inUse || $0.life == .ending) }) {
-      $0.isShown = true
-      $0.visibilityChanged()
-    },
-    Rule("off screen", when: { $1 == .hidden && ($0.life == .inUse || $0.life == .ending) }) {
-      $0.isShown = false
-      $0.visibilityChanged()
-    },
-    Rule("S4: turning shows the other image", when: { $1 == .turned && $0.life != .ended && !$0.wantsWide }) {
-      guard let ad = $0.ad else { return }
-      if !ad.wide { $0.told.append(.shows) } else if $0.isIdle { $0.fail(.adUnloaded) }
-    },
-    Rule("S4, E7: an ad without the sizes is given up", when: { $1 == .requiredOthers && $0.life != .ended }) {
-      $0.wantsWide.toggle()
-      $0.load = .none
-      guard let ad = $0.ad else { return }
-      if ad.wide == $0.wantsWide { $0.told.append(.shows) } else if $0.isIdle { $0.fail(.adUnloaded) }
-    },
+    Rule(
+      "on screen", when: { $1 == .shown && ($0.life == .inUse || $0.life == .ending) },
+      then: {
+        $0.isShown = true
+        $0.visibilityChanged()
+      }),
+    Rule(
+      "off screen", when: { $1 == .hidden && ($0.life == .inUse || $0.life == .ending) },
+      then: {
+        $0.isShown = false
+        $0.visibilityChanged()
+      }),
+    Rule(
+      "S4: turning shows the other image", when: { $1 == .turned && $0.life != .ended && !$0.wantsWide },
+      then: {
+        guard let ad = $0.ad else { return }
+        if !ad.wide { $0.told.append(.shows) } else if $0.isIdle { $0.fail(.adUnloaded) }
+      }),
+    Rule(
+      "S4, E7: an ad without the sizes is given up", when: { $1 == .requiredOthers && $0.life != .ended },
+      then: {
+        $0.wantsWide.toggle()
+        $0.load = .none
+        guard let ad = $0.ad else { return }
+        if ad.wide == $0.wantsWide { $0.told.append(.shows) } else if $0.isIdle { $0.fail(.adUnloaded) }
+      }),
   ]
 
   private static let acting: [Rule] = [
-    Rule("D7: a tap asks", when: { $1 == .tapped && $0.life == .inUse && $0.isSeen && $0.ad != nil && $0.isIdle }) {
-      $0.tap = .asking(covers: $0.ad?.covers ?? true)
-      $0.told.append(.asks)
-    },
-    Rule("D7: yes", when: { situation, happening in
-      if case .asking = situation.tap { happening == .appSaysYes } else { false }
-    }) {
-      guard case .asking(let covers) = $0.tap else { return }
-      $0.tap = covers ? .opening(until: $0.now + 10_000) : .none
-      $0.told.append(covers ? .fetchesCover : .leaves)
-      $0.visibilityChanged()
-      $0.endIfIdle()
-    },
-    Rule("D7: no", when: { situation, happening in
-      if case .asking = situation.tap { happening == .appSaysNo } else { false }
-    }) {
-      $0.tap = .none
-      $0.visibilityChanged()
-      $0.endIfIdle()
-    },
-    Rule("D11: it covers", when: { situation, happening in
-      if case .opening = situation.tap { happening == .coverCame } else { false }
-    }) {
-      $0.tap = .covering
-      $0.told.append(.covers)
-      $0.visibilityChanged()
-    },
-    Rule("D11, E8: it does not come", when: { situation, happening in
-      if case .opening = situation.tap { happening == .coverFailed } else { false }
-    }) {
-      $0.tap = .none
-      $0.told.append(.didFinish)
-      $0.fail(.assetLoadFailure)
-      $0.visibilityChanged()
-      $0.endIfIdle()
-    },
-    Rule("D8, D9: an action ends", when: {
-      [.finished, .leftApplication, .cancelled].contains($1) && $0.isActing
-    }) { $0.endAction() },
+    Rule(
+      "D7: a tap asks", when: { $1 == .tapped && $0.life == .inUse && $0.isSeen && $0.ad != nil && $0.isIdle },
+      then: {
+        $0.tap = .asking(covers: $0.ad?.covers ?? true)
+        $0.told.append(.asks)
+      }),
+    Rule(
+      "D7: yes",
+      when: { situation, happening in
+        if case .asking = situation.tap { happening == .appSaysYes } else { false }
+      },
+      then: {
+        guard case .asking(let covers) = $0.tap else { return }
+        $0.tap = covers ? .opening(until: $0.now + 10_000) : .none
+        $0.told.append(covers ? .fetchesCover : .leaves)
+        $0.visibilityChanged()
+        $0.endIfIdle()
+      }),
+    Rule(
+      "D7: no",
+      when: { situation, happening in
+        if case .asking = situation.tap { happening == .appSaysNo } else { false }
+      },
+      then: {
+        $0.tap = .none
+        $0.visibilityChanged()
+        $0.endIfIdle()
+      }),
+    Rule(
+      "D11: it covers",
+      when: { situation, happening in
+        if case .opening = situation.tap { happening == .coverCame } else { false }
+      },
+      then: {
+        $0.tap = .covering
+        $0.told.append(.covers)
+        $0.visibilityChanged()
+      }),
+    Rule(
+      "D11, E8: it does not come",
+      when: { situation, happening in
+        if case .opening = situation.tap { happening == .coverFailed } else { false }
+      },
+      then: {
+        $0.tap = .none
+        $0.told.append(.didFinish)
+        $0.fail(.assetLoadFailure)
+        $0.visibilityChanged()
+        $0.endIfIdle()
+      }),
+    Rule(
+      "D8, D9: an action ends",
+      when: {
+        [.finished, .leftApplication, .cancelled].contains($1) && $0.isActing
+      }, then: { $0.endAction() }),
   ]
 
   private static let living: [Rule] = [
-    Rule("D8, E6: the background", when: { situation, happening in happening == .background }) {
-      if $0.isActing { $0.endAction() }
-      // What became due by that comes before the application is gone.
-      guard $0.isActive, $0.life != .ended else { return }
-      $0.isActive = false
-      $0.visibilityChanged()
-      if case .none = $0.load {} else { $0.fail(.applicationInactive) }
-    },
-    Rule("the foreground", when: { situation, happening in happening == .foreground }) {
-      $0.isActive = true
-      $0.visibilityChanged()
-    },
-    Rule("D3: away", when: { $1 == .away && ($0.life == .inUse || $0.life == .ending) }) {
-      $0.isShown = false
-      $0.visibilityChanged()
-      if $0.life == .inUse { $0.life = .away }
-    },
-    Rule("D3: back", when: { $1 == .back && $0.life == .away }) { $0.life = .inUse },
-    Rule("T4, D10: low memory", when: { $1 == .memoryWarning && $0.life != .ended }) {
-      if $0.fetching != nil { $0.load = .none }
-      if $0.ad != nil, !$0.isSeen, $0.isIdle { $0.fail(.adUnloaded) }
-    },
-    Rule("D10: the app is done", when: { $1 == .stopped && $0.life != .ended }) {
-      $0.life = .ending
-      $0.endIfIdle()
-    },
+    Rule(
+      "D8, E6: the background", when: { situation, happening in happening == .background },
+      then: {
+        if $0.isActing { $0.endAction() }
+        // What became due by that comes before the application is gone.
+        guard $0.isActive, $0.life != .ended else { return }
+        $0.isActive = false
+        $0.visibilityChanged()
+        if case .none = $0.load {} else { $0.fail(.applicationInactive) }
+      }),
+    Rule(
+      "the foreground", when: { situation, happening in happening == .foreground },
+      then: {
+        $0.isActive = true
+        $0.visibilityChanged()
+      }),
+    Rule(
+      "D3: away", when: { $1 == .away && ($0.life == .inUse || $0.life == .ending) },
+      then: {
+        $0.isShown = false
+        $0.visibilityChanged()
+        if $0.life == .inUse { $0.life = .away }
+      }),
+    Rule("D3: back", when: { $1 == .back && $0.life == .away }, then: { $0.life = .inUse }),
+    Rule(
+      "T4, D10: low memory", when: { $1 == .memoryWarning && $0.life != .ended },
+      then: {
+        if $0.fetching != nil { $0.load = .none }
+        if $0.ad != nil, !$0.isSeen, $0.isIdle { $0.fail(.adUnloaded) }
+      }),
+    Rule(
+      "D10: the app is done", when: { $1 == .stopped && $0.life != .ended },
+      then: {
+        $0.life = .ending
+        $0.endIfIdle()
+      }),
   ]
 }

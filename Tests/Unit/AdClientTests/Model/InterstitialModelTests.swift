@@ -26,7 +26,8 @@ struct InterstitialModelTests {
 
     mutating func next() -> ModelHappening {
       let likely: [ModelHappening] = [
-        .started, .answeredCovering, .answeredLeaving, .imagesCame, .presentedModally, .presentedAsPage, .shown, .tapped,
+        .started, .answeredCovering, .answeredLeaving, .imagesCame, .presentedModally, .presentedAsPage, .shown,
+        .tapped,
         .appSaysYes, .coverCame, .timePasses, .foreground,
       ]
       if chance.next() % 3 != 0 { return likely[Int(chance.next() % UInt64(likely.count))] }
@@ -120,7 +121,8 @@ struct InterstitialModelTests {
         #expect(seen == expected)
       }
       guard walk.ledger.faults.isEmpty, walk.ledger.unended == 0, walk.machine.isFinished else {
-        Issue.record("seed \(seed), walk \(number): \(walk.ledger.faults.prefix(3)), \(walk.ledger.unended) without an end")
+        Issue.record(
+          "seed \(seed), walk \(number): \(walk.ledger.faults.prefix(3)), \(walk.ledger.unended) without an end")
         return
       }
     }

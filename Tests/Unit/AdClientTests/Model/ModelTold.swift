@@ -68,7 +68,8 @@ struct ModelRule<Situation>: Sendable {
   let then: @Sendable (inout Situation) -> Void
 
   init(
-    _ name: String, when: @escaping @Sendable (Situation, ModelHappening) -> Bool, then: @escaping @Sendable (inout Situation) -> Void
+    _ name: String, when: @escaping @Sendable (Situation, ModelHappening) -> Bool,
+    then: @escaping @Sendable (inout Situation) -> Void
   ) {
     self.name = name
     self.when = when
