@@ -145,7 +145,8 @@ enum RuleQuotes {
     let row = document.split(separator: "\n").first { $0.hasPrefix("| `\(name)") }
     let counterpart = try #require(row?.split(separator: "|").last)
     let declared = counterpart.matches(of: /`(\w+)[(.`]/).map { String($0.output.1) }
-    let sources = SourceTree.swiftFiles.filter { $0.path.hasPrefix("Shared/AdClient/API/") }.map(\.text)
+    let files = SourceTree.swiftFiles.filter { $0.path.hasPrefix("Shared/AdClient/API/") }
+    let sources = files.compactMap { SourceTree.text($0.path) }
     #expect(
       declared.contains { name in sources.contains { $0.contains("public") && $0.contains(name) } }
         || counterpart.contains("AdSize.resolve"))

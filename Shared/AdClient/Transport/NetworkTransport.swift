@@ -117,7 +117,7 @@ extension RequestResult {
           ad: served.ad, images: Dictionary(served.images.map { ($0.size, $0.url) }) { first, _ in first },
           action: served.action, lifetimeMilliseconds: served.lifetimeMilliseconds, isTest: served.isTest,
           serveID: served.serveID, requestID: response.requestID, token: served.token, answeredAt: now,
-          revenue: AdRevenue(amount: served.developerRevenue, currency: served.currency)))
+          revenue: served.revenue.map { AdRevenue(amount: $0.amount, currency: $0.currency) } ?? .none))
     }
   }
 }

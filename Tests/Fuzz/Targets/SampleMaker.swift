@@ -64,7 +64,7 @@ package struct SampleMaker {
     let ad = ServedAd(
       ad: slug(), token: bytes(1...300), images: images, action: AdAction(kind: any(), destination: text()),
       lifetimeMilliseconds: number(0...900_000), isTest: flip(), serveID: uuid(),
-      revenue: flip() ? (nanos(), currency()) : nil)
+      revenue: flip() ? ServedAd.Revenue(amount: nanos(), currency: currency()) : nil)
     return AdResponse(requestID: uuid(), outcome: flip() ? .ad(ad) : .error(any(), detail: text(0...9)))
   }
 

@@ -30,7 +30,8 @@ package struct Serve: Hashable, Sendable {
   package func servedAd(token: [UInt8]) -> ServedAd {
     ServedAd(
       ad: terms.ad, token: token, images: images, action: action, lifetimeMilliseconds: lifetimeMilliseconds,
-      isTest: terms.isTest, serveID: terms.serveID, revenue: (developerRevenue, terms.currency))
+      isTest: terms.isTest, serveID: terms.serveID,
+      revenue: ServedAd.Revenue(amount: developerRevenue, currency: terms.currency))
   }
 
   /// What billing will pay the developer for the impression (B2): the same share of the same price.

@@ -72,7 +72,7 @@ struct EdgeTransportTests {
       let served = ServedAd(
         ad: ad, token: [1, 2], images: [], action: AdAction(kind: .cover, destination: "https://a.example"),
         lifetimeMilliseconds: 900_000, isTest: false, serveID: asked.requestID,
-        revenue: Currency("EUR").map { (Nanos(6_000_000), $0) })
+        revenue: Currency("EUR").map { ServedAd.Revenue(amount: Nanos(6_000_000), currency: $0) })
       return SmallServer.Reply(body: AdResponse(requestID: asked.requestID, outcome: .ad(served)).encoded())
     }
     defer { server.stop() }
