@@ -45,7 +45,7 @@ package enum SQLiteValue: Hashable, Sendable {
   }
 
   deinit {
-    for unsafestatement in unsafe statements.values { unsafe sqlite3_finalize(statement) }
+    unsafe statements.values.forEach { unsafe sqlite3_finalize($0) }
     unsafe sqlite3_close_v2(connection)
   }
 

@@ -65,6 +65,10 @@ struct EdgeConnection: Sendable {
       ?? .unreachable("no answer")
   }
 
-  /// Breaks off what is under way.
-  func cancel() { session.invalidateAndCancel() }
+  /// Breaks off what is under way. The session stays valid: a task of an invalid one would trap.
+  func cancel() {
+    session.getAllTasks { tasks in
+      for task in tasks { task.cancel() }
+    }
+  }
 }

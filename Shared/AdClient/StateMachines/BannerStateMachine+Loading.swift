@@ -144,7 +144,7 @@ extension BannerStateMachine {
   mutating func endLifeIfIdle(at now: MonotonicTime, _ actions: inout [BannerAction]) {
     guard life == .ending, !tapMachine.isBusy else { return }
     life = .ended
-    load = .idle
+    giveUpLoad(at: now, &actions)
     emptyVisibleAt = nil
     unloadContent(at: now, &actions)
     actions.append(.clear)

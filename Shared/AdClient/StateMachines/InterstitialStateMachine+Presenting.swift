@@ -144,6 +144,8 @@ extension InterstitialStateMachine {
 
   mutating func stopIfIdle(at now: MonotonicTime, _ actions: inout [InterstitialAction]) {
     guard isStopping, !tapMachine.isBusy else { return }
+    // Nobody will see it: it is told as such, so that it can be counted (D3).
+    if case .fetching(let ad) = state { actions.append(.report(AdReport(.unloaded, .ad(ad), at: now))) }
     unload(at: now, &actions)
     state = .finished
   }

@@ -97,22 +97,28 @@ final class ClientStore: Sendable {
     return nil
   }
 
-  /// The first events after `number`, in order, at most so many.
+  /// The first events after `number`, in order, at most so many. What cannot be read any more is dropped.
   func events(after number: Int64, limit: Int) -> [Kept] {
-    run(
+    let rows = run(
       "SELECT number, id, time, app, client, type, value FROM event WHERE number > ?1 ORDER BY number LIMIT ?2",
-      .integer(number), .integer(Int64(limit))
-    ).compactMap { row in
-      guard row.count == 7, let number = row[0].integer, let id = row[1].text.flatMap({ UUIDv7($0) }),
-        let time = row[2].integer, let app = row[3].text.flatMap({ AppID($0) }), let client = row[4].text,
-        let type = row[5].text.flatMap({ EventType(name: $0) }), let value = row[6].blob
-      else { return nil }
-      return Kept(
-        number: number,
-        event: OutgoingEvent(
-          id: id, time: Timestamp(milliseconds: time), app: app, partitionKey: client,
-          message: .stored(EncodedEvent(type: type, value: value))))
+      .integer(number), .integer(Int64(limit)))
+    return rows.compactMap { row in
+      if let event = ClientStore.event(row), let number = row.first?.integer {
+        return Kept(number: number, event: event)
+      }
+      if let number = row.first?.integer { remove(number) }
+      return nil
     }
+  }
+
+  private static func event(_ row: [SQLiteValue]) -> OutgoingEvent? {
+    guard row.count == 7, let id = row[1].text.flatMap({ UUIDv7($0) }), let time = row[2].integer,
+      let app = row[3].text.flatMap({ AppID($0) }), let client = row[4].text,
+      let type = row[5].text.flatMap({ EventType(name: $0) }), let value = row[6].blob
+    else { return nil }
+    return OutgoingEvent(
+      id: id, time: Timestamp(milliseconds: time), app: app, partitionKey: client,
+      message: .stored(EncodedEvent(type: type, value: value)))
   }
 
   /// The network has the event, or will never take it.

@@ -164,7 +164,9 @@ struct AdObjectTests {
     banner.delegate = delegate
     for await event in banner.events {
       let id = try #require(transport.requests.first).requestID
-      #expect(event == .told(.didFail(AdFailure(.configurationError, detail: sentence, requestID: id))))
+      let failure = AdFailure(
+        .configurationError, detail: sentence, requestID: id, retryAfterMilliseconds: 30_000)
+      #expect(event == .told(.didFail(failure)))
       break
     }
     let interstitial = try Interstitial(client: client, placement: placement)

@@ -232,7 +232,7 @@ struct BannerLoadingTests {
         .report(.ad(.unloaded, ad, 400)), .clear,
         .tell(.didFail(AdFailure(.adUnloaded, retryAfterMilliseconds: 30_000))),
       ])
-    #expect(banner.nextWake == ms(30_400))
+    #expect(banner.nextWake == ms(10_400), "D4: it is on screen, and empty")
   }
 
   @Test("S4: an answer to a request for other sizes is told as unloaded, and another is asked for")

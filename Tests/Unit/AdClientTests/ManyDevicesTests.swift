@@ -22,8 +22,8 @@ struct ManyDevicesTests {
     var banners: [Banner] = []
     for number in 0..<devices {
       let identity = ClientIdentity(
-        app: try #require(AppID(sampleApp)), appKey: "key", clientID: "client-\(number)", sessionID: "session-\(number)",
-        country: try #require(Country("US")), device: .phone)
+        app: try #require(AppID(sampleApp)), appKey: "key", clientID: "client-\(number)",
+        sessionID: "session-\(number)", country: try #require(Country("US")), device: .phone)
       let banner = try Banner(client: AdNetworkClient(identity: identity, transport: network), placement: "home")
       banner.handler = { event in
         if event == .told(.didLoad) { sink.yield() }

@@ -114,6 +114,8 @@ struct BannerModelTests {
     var met: Set<ModelTold> = []
     for number in 0..<BannerModelTests.stepsPerSeed / BannerModelTests.walkSteps {
       var walk = Walk(chance: SeededChance(seed: seed &* 1_000_003 &+ UInt64(number)))
+      // A banner asks as soon as it is there.
+      _ = try walk.step(.timePasses)
       var path: [ModelHappening] = []
       for _ in 0..<BannerModelTests.walkSteps {
         let happening = walk.next()
