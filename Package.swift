@@ -111,6 +111,10 @@ func unitTest(_ module: String, _ others: [Target.Dependency] = []) -> Target {
 let servers: [Target.Dependency] = ["LocalProcesses", "TestServers"]
 let testTools: [Target.Dependency] = ["LocalProcesses", "TestServers", "TestServices", "TestValues"]
 
+let overKafka: [Target.Dependency] = [
+  "AdBasics", "AdClient", "AdEvents", "BrokerFaults", "Kafka", "Records", "TestValues", "Threads",
+]
+
 let tests: [Target] = [
   .target(name: "TestServers", dependencies: ["LocalProcesses", "Threads"], path: "Tests/Support/Servers"),
   .target(
@@ -134,7 +138,7 @@ let tests: [Target] = [
     name: "Fuzzer", dependencies: ["CFuzzer", "FuzzTargets", "Runtime"], path: "Tests/Fuzz/Run", swiftSettings: touchesC
   ),
   .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Tests"),
-  unitTest("Crypto"), unitTest("AdCore", ["Crypto", "Records", "TestValues"]),
+  unitTest("Crypto"), unitTest("AdCore", ["AdBasics", "Crypto", "Records", "TestValues"]),
   unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets", "JSON", "Records", "TestValues"]),
   unitTest("SchemaEmbedder"),
   unitTest("HTTP", ["Threads"]), unitTest("JSON"),
@@ -145,9 +149,7 @@ let tests: [Target] = [
   unitTest("Hashes", ["Crypto"]), unitTest("SQLite"),
   .testTarget(name: "AdClientAppTests", dependencies: ["AdClient"], path: "Tests/Unit/AdClientAppTests"),
   unitTest("AdClient", ["AdBasics", "AdEvents", "Hashes", "SQLite", "Threads"]),
-  unitTest(
-    "AdClientKafka",
-    ["AdBasics", "AdClient", "AdEvents", "BrokerFaults", "Kafka", "Records", "TestValues", "Threads"]),
+  unitTest("AdClientKafka", overKafka),
   unitTest("AdSelectionCore", ["TestValues"] + pure),
   unitTest("ImpressionTrackingCore", ["TestValues"] + pure),
   unitTest("ClickTrackingCore", ["TestValues"] + pure), unitTest("BillingCore", ["TestValues"] + pure),

@@ -109,13 +109,13 @@ enum RuleQuotes {
 }
 
 @Suite struct ClientLibraryTests {
-  @Test("The README's example is the text that a test compiles")
+  @Test("The example of a first screen is the text that a test compiles")
   func example() throws {
-    let source = try #require(SourceTree.text("Tests/Unit/AdClientAppTests/ReadmeExample.swift"))
+    let source = try #require(SourceTree.text("Tests/Unit/AdClientAppTests/HomeScreen.swift"))
     let begin = try #require(source.firstRange(of: "// begin\n"))
     let end = try #require(source.firstRange(of: "// end\n"))
-    let readme = try #require(SourceTree.text("README.md"))
-    #expect(readme.contains("```swift\n\(source[begin.upperBound..<end.lowerBound])```"))
+    let guide = try #require(SourceTree.text("docs/getting-started.md"))
+    #expect(guide.contains("```swift\n\(source[begin.upperBound..<end.lowerBound])```"))
   }
 
   @Test("What an app links has no C library but SQLite")

@@ -13,7 +13,7 @@ struct SmallestAppTests {
     return try AdNetworkClient(app: "chess", key: "key", via: .inMemory(network), options: options)
   }
 
-  @Test("The README's screen shows an ad")
+  @Test("The first screen of the guide shows an ad")
   func readme() async throws {
     let screen = try HomeScreen(ads: client())
     for await event in screen.banner.events {

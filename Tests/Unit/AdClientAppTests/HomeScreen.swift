@@ -1,6 +1,6 @@
 import AdClient
 
-// The README's example: a test compares the two, so that what is printed there compiles.
+// The example of docs/getting-started.md: a test compares the two, so that what is printed there compiles.
 // begin
 @MainActor
 final class HomeScreen: BannerDelegate {
