@@ -27,7 +27,7 @@ package enum BrokerAccess {
   }
 
   /// Says once, as a warning, what is open; nobody waits for it. The embedded broker, on loopback, is meant to be.
-  package static func look(_ settings: PipelineSettings, clientID: String, context: ServiceContext) {
+  package static func warn(_ settings: PipelineSettings, clientID: String, context: ServiceContext) {
     let openingsGauge = context.metrics.gauge(HostMetrics.brokerOpenings)
     guard !settings.isBrokerEmbedded else { return }
     let kafka = settings.kafka(clientID: clientID)

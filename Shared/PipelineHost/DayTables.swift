@@ -21,6 +21,8 @@ package struct DayTables: Sendable {
   private let counts: CountTables
   private let retentionDays: Int
   private let clientDays: Int
+  private let tableDays: Int
+  private let maintenanceURL: String?
   /// Those of `tables` whose rows say of which client they are.
   private let clientTables: [String]
 
@@ -34,6 +36,17 @@ package struct DayTables: Sendable {
     self.counts = counts
     retentionDays = retention.eventDays
     clientDays = retention.clientDays
+    tableDays = retention.tableDays
+    maintenanceURL = retention.maintenanceURL
+  }
+
+  /// A connection by the way that tables are made and dropped.
+  ///
+  /// - Parameter database: the way of a service's rows.
+  func connect(_ database: PostgresConfiguration) throws(PostgresError) -> PostgresConnection {
+    guard let maintenanceURL else { return try PostgresConnection(database) }
+    return try PostgresConnection(
+      PostgresConfiguration(maintenanceURL, applicationName: "\(database.applicationName)-maintenance"))
   }
 
   /// Goes on maintaining them, on a thread of its own.
@@ -45,7 +58,7 @@ package struct DayTables: Sendable {
       var pause = Self.firstMilliseconds
       while !stop.wait(milliseconds: pause) {
         do throws(PostgresError) {
-          let connection = try PostgresConnection(database)
+          let connection = try connect(database)
           defer { connection.close() }
           try maintain(connection, now: clock.now)
           let unsealed = try drop(connection, now: clock.now) {
@@ -73,8 +86,8 @@ package struct DayTables: Sendable {
     let today = PostgresDate(days: Int32(now.milliseconds / 86_400_000))
     for table in tables {
       _ = try connection.query(
-        "SELECT public.keep_days($1::text::regclass, $2, $3, $4, $5)",
-        [table, today, Self.daysBack, Self.daysAhead, Int32(retentionDays)])
+        "SELECT public.keep_days($1::text::regclass, $2, $3, $4, $5, $6)",
+        [table, today, Self.daysBack, Self.daysAhead, Int32(retentionDays), Int32(tableDays)])
     }
     try counts.maintain(connection, now: now)
   }

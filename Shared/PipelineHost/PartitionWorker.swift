@@ -158,13 +158,13 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     }
   }
 
-  /// Looks into the inputs' logs: their bounds, and the records that the positions rest on.
+  /// Probes the inputs' logs: their bounds, and the records that the positions rest on.
   private func probes(of partition: Int32, lastOffsets: [Int64?]) throws(PipelineError) -> [TopicProbe] {
     do throws(KafkaError) {
       let partitions = service.inputs.map { KafkaTopicPartition(topic: $0.topic, partition: partition) }
       return try probe.probes(partitions, lastOffsets: lastOffsets, timeoutMilliseconds: 10_000)
     } catch {
-      throw .logUnreadable("the logs of partition \(partition) cannot be looked into: \(error)")
+      throw .logUnreadable("the logs of partition \(partition) cannot be probed: \(error)")
     }
   }
 

@@ -98,7 +98,10 @@ package struct PipelineSettings: Sendable {
         guard error.mayBeNewer, isNewerSchemaAllowed else { throw error }
         context.logger.warning("the schema is a newer release's", ["detail": .text("\(error)")])
       }
-      try days?.maintain(connection, now: context.clock.now)
+      guard let days else { return }
+      let maintenance = try days.connect(database)
+      defer { maintenance.close() }
+      try days.maintain(maintenance, now: context.clock.now)
     }
     days?.start(database: database, context: context)
     return database

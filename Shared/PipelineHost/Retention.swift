@@ -10,6 +10,10 @@ package struct Retention: Hashable, Sendable {
   package var minuteDays: Int
   /// Counts by the hour; older ones are by the day, for ever.
   package var hourDays: Int
+  /// How many days a table of rows has.
+  package var tableDays: Int
+  /// By which tables are made and dropped; nil for the way that rows go.
+  package var maintenanceURL: String?
 
   private static let events = ConfigurationKey<Int>.integer(
     "HANDBILL_RETENTION_DAYS", in: 3...36_500, default: 400, help: "How many days of events are kept.")
@@ -26,18 +30,35 @@ package struct Retention: Hashable, Sendable {
     "HANDBILL_HOUR_DAYS", in: 2...3_650, default: 400,
     help: "How many days counts and revenue are kept by the hour; older ones are kept by the day, for ever.")
 
-  package static let declarations = [events.declaration, clients.declaration, minutes.declaration, hours.declaration]
+  /// Rows go by whole tables: those of a table of 31 days go up to 30 days after their time.
+  private static let width = ConfigurationKey<Int>.integer(
+    "HANDBILL_DAY_TABLE_DAYS", in: 1...31, default: 1,
+    help: """
+      How many days (UTC) a table of rows has that is made from now on, after the last one that there is. Fewer tables for \
+      the database's planner; a table is dropped when its last day is beyond HANDBILL_RETENTION_DAYS.
+      """)
+
+  package static let declarations = [
+    events.declaration, clients.declaration, minutes.declaration, hours.declaration, width.declaration,
+    CommonKeys.maintenanceURL.declaration,
+  ]
 
   package init(reader: inout ConfigurationReader) {
     self.init(
       eventDays: reader.value(Self.events), clientDays: reader.value(Self.clients),
-      minuteDays: reader.value(Self.minutes), hourDays: reader.value(Self.hours))
+      minuteDays: reader.value(Self.minutes), hourDays: reader.value(Self.hours), tableDays: reader.value(Self.width),
+      maintenanceURL: reader.value(CommonKeys.maintenanceURL))
   }
 
-  package init(eventDays: Int = 400, clientDays: Int = 90, minuteDays: Int = 7, hourDays: Int = 400) {
+  package init(
+    eventDays: Int = 400, clientDays: Int = 90, minuteDays: Int = 7, hourDays: Int = 400, tableDays: Int = 1,
+    maintenanceURL: String? = nil
+  ) {
     self.eventDays = eventDays
     self.clientDays = clientDays
     self.minuteDays = minuteDays
     self.hourDays = hourDays
+    self.tableDays = tableDays
+    self.maintenanceURL = maintenanceURL
   }
 }

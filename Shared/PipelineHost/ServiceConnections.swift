@@ -34,7 +34,7 @@ final class WorkerList<Tables: ServiceTables>: Sendable {
   }
 
   /// Each worker with the receipts of its partitions.
-  func shares(of receipts: [Receipt]) -> [(worker: PartitionWorker<Tables>, receipts: [Receipt])] {
+  func grouped(_ receipts: [Receipt]) -> [(worker: PartitionWorker<Tables>, receipts: [Receipt])] {
     let all = all
     guard !all.isEmpty else { return [] }
     return Dictionary(grouping: receipts) { Int($0.partition) % all.count }.map { (all[$0.key], $0.value) }
@@ -70,7 +70,7 @@ struct ServiceConnections<Tables: ServiceTables> {
   private static func makeWriter(_ plan: ServicePlan<Tables>, _ workers: WorkerList<Tables>) -> KafkaTopicWriter {
     let listener = KafkaTopicWriter.Listener(
       delivered: { receipts in
-        for (worker, share) in workers.shares(of: receipts) { worker.mailbox.put(.delivered(share)) }
+        for (worker, own) in workers.grouped(receipts) { worker.mailbox.put(.delivered(own)) }
       },
       rebuilt: { for worker in workers.all { worker.mailbox.put(.writerRebuilt) } })
     return KafkaTopicWriter(

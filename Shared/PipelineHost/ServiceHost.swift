@@ -31,7 +31,7 @@ package enum ServiceHost {
     let parts = ServiceParts(plan: plan, connections: connections, workers: workers)
     // What is told last stops first.
     parts.stopProducerAtEnd()
-    BrokerAccess.look(settings, clientID: Tables.Service.name, context: context)
+    BrokerAccess.warn(settings, clientID: Tables.Service.name, context: context)
     try prepare()
     try parts.startWorking()
   }
@@ -76,9 +76,9 @@ private struct ServiceParts<Tables: ServiceTables> {
 
   private func makeWorkers(_ boxes: ReaderBoxes) throws -> [PartitionWorker<Tables>] {
     let metrics = context.metrics
-    let open = WorkerMeters.Shares(metrics.gauge(HostMetrics.partitionsOpen)) { $0.reduce(0, +) }
-    let stopped = WorkerMeters.Shares(metrics.gauge(HostMetrics.partitionsStopped)) { $0.reduce(0, +) }
-    let ages = WorkerMeters.Shares(metrics.gauge(HostMetrics.watermarkAge)) { $0.max() ?? 0 }
+    let open = WorkerMeters.CombinedGauge(metrics.gauge(HostMetrics.partitionsOpen)) { $0.reduce(0, +) }
+    let stopped = WorkerMeters.CombinedGauge(metrics.gauge(HostMetrics.partitionsStopped)) { $0.reduce(0, +) }
+    let ages = WorkerMeters.CombinedGauge(metrics.gauge(HostMetrics.watermarkAge)) { $0.max() ?? 0 }
     let events = boxes.workerEvents
     return try connections.workerTools.enumerated().map { index, tools in
       let tools = try tools.value()

@@ -6,8 +6,8 @@ internal import Runtime
 final class WorkerMeters: Sendable {
   private let registry: MetricsRegistry
   private let worker: Int
-  private let open: Shares
-  private let stopped: Shares
+  private let open: CombinedGauge
+  private let stopped: CombinedGauge
   private let batches: Counter
   private let batchRecords: Histogram
   private let batchSeconds: Histogram
@@ -15,7 +15,7 @@ final class WorkerMeters: Sendable {
   private let bisections: Counter
 
   /// What the workers of a process add up to one gauge.
-  final class Shares: Sendable {
+  final class CombinedGauge: Sendable {
     private let gauge: Gauge
     private let values: Locked<[Int: Double]>
     private let combine: @Sendable ([Double]) -> Double
@@ -34,9 +34,10 @@ final class WorkerMeters: Sendable {
     }
   }
 
-  private let watermarkAge: Shares
+  private let watermarkAge: CombinedGauge
 
-  init(registry: MetricsRegistry, worker: Int, open: Shares, stopped: Shares, watermarkAge: Shares) {
+  init(registry: MetricsRegistry, worker: Int, open: CombinedGauge, stopped: CombinedGauge, watermarkAge: CombinedGauge)
+  {
     self.registry = registry
     self.worker = worker
     self.open = open

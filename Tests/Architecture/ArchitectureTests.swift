@@ -26,6 +26,10 @@ import Testing
   static let wideClass =
     "final class A {\n  init(a: A, b: B, c: C, d: D, e: E, f: F, g: G, h: H) {\n    self.a = a\n  }\n}\n"
 
+  static func lookUp(_ condition: String) -> String {
+    "let a = \"SELECT b FROM billing.charge AS a WHERE \(condition)\""
+  }
+
   static let checks: [Check] = [
     Check("C library outside its target", "Shared/Runtime/A.swift", "import CLibpq", ImportRules.violations),
     Check("I/O in pure code", "Shared/Pipeline/A.swift", "package import Kafka", ImportRules.violations),
@@ -83,6 +87,37 @@ import Testing
     Check("a test's bare digit", "Tests/Integration/A.swift", "query(\"WHERE fate = 1\")", SQLRules.bareDigits),
     Check("a document's bare digit", "docs/a.md", "SELECT app FROM a WHERE kind = 2", SQLRules.bareDigits),
     Check("an alert's bare digit", "deploy/a.yml", "expr: count(handbill_catalog_state == 2) > 0", SQLRules.bareDigits),
+    Check("a look-up without partition", "Services/A/A.swift", lookUp("serve_id = ANY ($1)"), PartitionRules.unnamed),
+    Check(
+      "a look-up by two columns", "Services/A/A.swift", lookUp("(serve_id, id_hash) IN (b)"), PartitionRules.unnamed),
+    Check("a look-up by number", "Shared/A/A.swift", lookUp("a.batch_number = $1"), PartitionRules.unnamed),
+    Check(
+      "a subquery without partition", "Shared/Migrations/Logic/A.sql",
+      "SELECT 1 FROM billing.charge c WHERE c.partition = 1 AND EXISTS (SELECT FROM billing.held h WHERE h.serve_id = c.serve_id)",
+      PartitionRules.unnamed),
+    Check(
+      "a join without partition", "Shared/Operations/A.swift",
+      "let a = \"\"\"\n  FROM billing.charge c\n  JOIN \\(b).decision d "
+        + "ON d.serve_id = c.serve_id\n  WHERE c.partition = $1\n  \"\"\"", PartitionRules.unnamed),
+    Check(
+      "a join by other columns", "Shared/A/A.sql", "FROM billing.input i LEFT JOIN billing.output o USING (topic)",
+      PartitionRules.unnamed),
+    Check(
+      "a join of what was read", "Shared/A/A.swift",
+      "let a = \"FROM fates FULL JOIN accepted USING (serve_id, id_hash)\"",
+      PartitionRules.unnamed),
+    Check(
+      "a query in a function's text", "Shared/Migrations/Logic/A.sql",
+      "EXECUTE format('DELETE FROM %I.batch WHERE batch_number = $1', service);", PartitionRules.unnamed),
+    Check(
+      "a table that a crash empties", "Shared/Migrations/Tables/0027_a.sql", "CREATE UNLOGGED TABLE a (b int);",
+      PartitionRules.unspreadable),
+    Check(
+      "an element of an array that a column is set to", "Shared/Migrations/Logic/A.sql",
+      "UPDATE a SET b = CASE WHEN c THEN d[e.f] ELSE b END WHERE g;", PartitionRules.unspreadable),
+    Check(
+      "a session's name", "Shared/PipelineHost/A.swift", "let a = \"session = pg_backend_pid()\"",
+      PartitionRules.sessions),
     Check("an open end", "deploy/A.yaml", "# TO" + "DO later", TextRules.openEnds),
     Check("a path of one machine", "deploy/A.yaml", "folder: /wo" + "rk/a", TextRules.machinePaths),
   ]
@@ -161,6 +196,21 @@ import Testing
     #expect(TypeNames.doubles(in: offenders) == ["Answer: Services/Billing/Core/A.swift, Shared/HTTP/A.swift"])
   }
 
+  @Test("No folder of the product holds one file and nothing else")
+  func folders() {
+    let lonely = TextRules.lonelyFiles(SourceTree.swiftFiles.map(\.path))
+    #expect(lonely.isEmpty, "\(lonely)")
+  }
+
+  @Test("A file that is alone in its folder is found; one beside a folder is not alone")
+  func foldersFindTheirOffender() {
+    let paths = [
+      "Shared/HTTP/A.swift", "Shared/HTTP/B.swift", "Shared/HTTP/Alone/C.swift", "Shared/Kafka/A.swift",
+      "Shared/Kafka/Log/A.swift", "Shared/Kafka/Log/B.swift", "Tests/Unit/ATests/A.swift",
+    ]
+    #expect(TextRules.lonelyFiles(paths) == ["Shared/HTTP/Alone/C.swift"])
+  }
+
   @Test("No floating point touches money")
   func money() { expectNone(TextRules.floatingPoint) }
 
@@ -191,6 +241,24 @@ import Testing
     #expect(found.isEmpty, "\(found.joined(separator: "\n"))")
     let code = SourceFile(path: "Shared/A/A.swift", text: "var size = 0\n// fate = 2\nif state == 1 { log(\"no\") }")
     #expect(SQLRules.bareDigits(code).isEmpty, "what is no SQL may have digits")
+  }
+
+  @Test("Keys name the partition: look-ups and joins compare it, and nothing is written that cannot be spread by it")
+  func partitions() {
+    #expect(SourceTree.files.reduce(0) { $0 + PartitionRules.queries(in: $1).count } > 1_000, "the SQL was not found")
+    for rule in [PartitionRules.unnamed, PartitionRules.unspreadable, PartitionRules.sessions] {
+      let found = SourceTree.files.flatMap(rule)
+      #expect(found.isEmpty, "\(found.joined(separator: "\n"))")
+    }
+    let named = SourceFile(
+      path: "Shared/A/A.sql",
+      text: """
+        SELECT 1 FROM billing.charge c JOIN billing.terms t ON t.name = c.terms
+          JOIN billing.held h ON h.serve_id = c.serve_id AND h.partition = c.partition;
+        SELECT 1 FROM billing.charge WHERE serve_id >= $1 AND serve_id < $2;
+        UPDATE a SET b = ARRAY[c], d = e::int[] WHERE f;
+        """)
+    #expect(PartitionRules.unnamed(named).isEmpty && PartitionRules.unspreadable(named).isEmpty)
   }
 
   private func expectNone(_ violations: (SourceFile) -> [String]) {

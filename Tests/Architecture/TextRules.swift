@@ -71,6 +71,15 @@ enum TextRules {
     wideFunctions.contains(file.path) ? [] : file.functions(withMoreParametersThan: parametersMaximum)
   }
 
+  /// Files of the product whose folder holds nothing else: they belong one folder up.
+  static func lonelyFiles(_ paths: [String]) -> [String] {
+    let product = paths.filter { $0.hasPrefix("Shared/") || $0.hasPrefix("Services/") }
+    return product.filter { path in
+      let folder = path.split(separator: "/").dropLast().joined(separator: "/") + "/"
+      return product.count { $0.hasPrefix(folder) } == 1
+    }
+  }
+
   static func openEnds(_ file: SourceFile) -> [String] { foundInText(openEnds, in: file) }
 
   static func machinePaths(_ file: SourceFile) -> [String] { foundInText(machinePaths, in: file) }

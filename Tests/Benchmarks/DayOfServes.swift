@@ -122,12 +122,12 @@ enum DayOfServes {
       closed_at, report_sequence, click_rates)
     SELECT id, partition, ordinal, campaign, budget_day, granted, charged, serve_until, 1, closed_at, id + 1, click_rates
     FROM billing.allotment;
-    INSERT INTO billing.campaign_day (campaign, day, funded, allotted, charged)
+    INSERT INTO treasury.campaign_day (campaign, day, funded, allotted, charged)
     SELECT campaign, budget_day, sum(charged), 0, sum(charged) FROM billing.allotment GROUP BY 1, 2;
-    INSERT INTO billing.campaign (campaign, advertiser, currency, funded, allotted, charged)
+    INSERT INTO treasury.campaign (campaign, advertiser, currency, funded, allotted, charged)
     SELECT campaign, advertiser, 'USD', sum(charged), 0, sum(charged) FROM billing.allotment GROUP BY 1, 2;
-    INSERT INTO billing.account (advertiser, currency, funded, allotted, charged)
-    SELECT advertiser, 'USD', sum(charged), 0, sum(charged) FROM billing.campaign GROUP BY 1;
+    INSERT INTO treasury.account (advertiser, currency, funded, allotted, charged)
+    SELECT advertiser, 'USD', sum(charged), 0, sum(charged) FROM treasury.campaign GROUP BY 1;
     """
 
   /// All that could still come for the day has arrived.

@@ -69,7 +69,8 @@ struct DecisionBenchmark {
   private static func records(_ inputs: [SelectionInput]) -> [InputRecord<SelectionInput>] {
     inputs.enumerated().map { offset, event in
       InputRecord(
-        input: 0, offset: Int64(offset), timestamp: 0, arrival: now, mark: .unnumbered, event: event, contentHash: 0,
+        input: 0, offset: Int64(offset), timestamp: 0, arrival: now, sequence: .unnumbered, event: event,
+        contentHash: 0,
         raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0))
     }
   }

@@ -57,8 +57,8 @@ enum AdSelectionMain: Service {
       alsoGrown: Topic.namedByTokens.map(\.name),
       context: context
     ) {
-      ClientTopics.check([.requests], settings: configuration.pipeline, context: context)
       _ = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
+      ClientTopics.check([.requests], settings: configuration.pipeline, context: context)
       try catalog.waitUntilComplete()
     }
   }

@@ -13,7 +13,7 @@ enum DecisionRows {
     ServeColumns.names + [
       "app", "batch_number", "request_id", "arrival", "deadline", "outcome", "reason", "error", "detail", "creative",
       "reserved", "expected_value", "candidates", "outbid", "excluded_reasons", "excluded_counts",
-      "batch_place", "rules", "catalog_change", "paid_ads", "required_sizes", "segments", "is_interstitial",
+      "batch_index", "rules", "catalog_change", "paid_ads", "required_sizes", "segments", "is_interstitial",
     ])
 
   /// - Parameter rules: the number of those that the auctions followed.
@@ -36,7 +36,7 @@ enum DecisionRows {
       buffer.append(decided.decision.reason)
       appendAnswer(of: decided, terms: terms, to: buffer)
       appendExplanation(decided.decision.explanation, to: buffer)
-      buffer.append(decided.place)
+      buffer.append(decided.index)
       appendInputs(decided.decision.inputs, rules: rules, to: buffer)
     }
     return rows

@@ -64,7 +64,7 @@ package struct BillingDecider: PartitionDecider {
       switch record.event {
       case .event(let event):
         decision.outcomes[index] = decide(
-          event, sequence: record.mark.sequence, context: context, into: &decision.effects)
+          event, sequence: record.sequence.value, context: context, into: &decision.effects)
       case .ask(let ask):
         decide(ask, knowing: knowledge, context: context, into: &decision)
       case .report(let report):
@@ -168,7 +168,7 @@ package struct BillingDecider: PartitionDecider {
     switch record.event {
     case .event(let event):
       decision.outcomes[index] = .suspense
-      decision.effects.suspended.append(.init(event: event, sequence: record.mark.sequence, reason: refusal))
+      decision.effects.suspended.append(.init(event: event, sequence: record.sequence.value, reason: refusal))
     case .rejected:
       decision.reject(index, .refusedByDatabase, "the database refused this record")
     case .ask, .report, .watermark:
@@ -247,7 +247,7 @@ extension AllotmentGrant {
   }
 }
 
-extension SequenceMark {
+extension RecordSequence {
   /// The record's number; 0 where it has none.
-  var sequence: Int64 { if case .number(let sequence) = self { sequence } else { 0 } }
+  var value: Int64 { if case .number(let number) = self { number } else { 0 } }
 }

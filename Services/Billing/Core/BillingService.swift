@@ -85,7 +85,7 @@ package struct BillingDecoder: RecordDecoder {
 
   package mutating func decode(
     input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
-  ) -> (event: BillingInput, mark: SequenceMark) {
+  ) -> (event: BillingInput, sequence: RecordSequence) {
     switch UsageRecord.decode(value: value, headers: headers) {
     case .success(.ask(let ask)): (.ask(ask), .unnumbered)
     case .success(.report(let sequence, let report)): (.report(report), .number(sequence))
@@ -106,7 +106,7 @@ package struct BillingDecoder: RecordDecoder {
       append(AcceptedRecords.clicks(value: value, headers: headers), of: record, to: &batch) { AcceptedEvent($0) }
     default:
       let decoded = decode(input: record.input, value: value, arrival: record.arrival)
-      batch.append(InputRecord(record, mark: decoded.mark, event: decoded.event))
+      batch.append(InputRecord(record, sequence: decoded.sequence, event: decoded.event))
     }
   }
 
@@ -118,14 +118,14 @@ package struct BillingDecoder: RecordDecoder {
     case .success(.run(let run)):
       for (index, content) in run.events.enumerated() {
         batch.append(
-          InputRecord(record, mark: .number(run.first + Int64(index)), event: .event(make(content))),
+          InputRecord(record, sequence: .number(run.first + Int64(index)), event: .event(make(content))),
           endsRecord: index == run.events.count - 1)
       }
     case .success(.watermark(let watermark)):
-      batch.append(InputRecord(record, mark: .watermark(watermark), event: .watermark))
+      batch.append(InputRecord(record, sequence: .watermark(watermark), event: .watermark))
     case .failure(let rejection):
       // What does not decode has no number: the hole behind it is noticed, and its events are published again.
-      batch.append(InputRecord(record, mark: .unnumbered, event: .rejected(rejection)))
+      batch.append(InputRecord(record, sequence: .unnumbered, event: .rejected(rejection)))
     }
   }
 }

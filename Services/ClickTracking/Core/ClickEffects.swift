@@ -1,5 +1,6 @@
 package import AdCore
 package import AdEvents
+package import Pipeline
 
 /// What a batch of click tracking writes.
 package struct ClickEffects: Sendable {
@@ -69,32 +70,15 @@ package struct ParkedClick: Hashable, Sendable {
 
 /// The key of a count per minute.
 package struct ClickMinuteKey: Hashable, Sendable {
-  /// Minutes since 1970, of the event time.
-  package var minute: Int64
+  package var event: AdMinute
   package var kind: TapKind
   /// Nil for a stopped action.
   package var verdict: ClickVerdict?
-  package var app: AppID
-  package var campaign: CampaignID
-  package var ad: AdID
-  package var placement: PlacementID
-  package var country: Country
-  package var size: AdSize
-  package var device: Device
-  package var isTest: Bool
 
-  package init(kind: TapKind, verdict: ClickVerdict?, terms: ServedTerms, time: Timestamp) {
-    minute = time.milliseconds / 60_000
+  package init(kind: TapKind, verdict: ClickVerdict?, _ event: AdMinute) {
+    self.event = event
     self.kind = kind
     self.verdict = verdict
-    app = terms.app
-    campaign = terms.campaign
-    ad = terms.ad
-    placement = terms.placement
-    country = terms.country
-    size = terms.size
-    device = terms.device
-    isTest = terms.isTest
   }
 }
 
@@ -103,13 +87,12 @@ extension ClickEffects {
   func count(into counts: inout [ClickMinuteKey: Int64]) {
     for click in clicks {
       let accepted = click.accepted
-      let key = ClickMinuteKey(
-        kind: .click, verdict: accepted.verdict, terms: accepted.terms, time: accepted.eventTime)
-      counts[key, default: 0] += 1
+      let event = AdMinute(of: accepted.terms, time: accepted.eventTime)
+      counts[ClickMinuteKey(kind: .click, verdict: accepted.verdict, event), default: 0] += 1
     }
     for action in stoppedActions {
-      let key = ClickMinuteKey(kind: action.kind, verdict: nil, terms: action.terms, time: action.eventTime)
-      counts[key, default: 0] += 1
+      let event = AdMinute(of: action.terms, time: action.eventTime)
+      counts[ClickMinuteKey(kind: action.kind, verdict: nil, event), default: 0] += 1
     }
   }
 }

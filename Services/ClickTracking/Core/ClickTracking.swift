@@ -72,7 +72,7 @@ package struct ClickDecoder: RecordDecoder {
 
   package mutating func decode(
     input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
-  ) -> (event: ClickInput, mark: SequenceMark) {
+  ) -> (event: ClickInput, sequence: RecordSequence) {
     let decoded = ClickEvent.withDecoded(value: value, headers: headers) { view in action(view, arrival: arrival) }
     switch decoded {
     case .success(let event): return (event, .unnumbered)
@@ -85,21 +85,21 @@ package struct ClickDecoder: RecordDecoder {
   ) {
     guard record.input == ClickTracking.impressionsInput else {
       let decoded = decode(input: record.input, value: value, arrival: record.arrival)
-      batch.append(InputRecord(record, mark: decoded.mark, event: decoded.event))
+      batch.append(InputRecord(record, sequence: decoded.sequence, event: decoded.event))
       return
     }
     switch AcceptedRecords.impressions(value: value, headers: headers) {
     case .success(.run(let run)):
       for (index, impression) in run.events.enumerated() {
         batch.append(
-          InputRecord(record, mark: .number(run.first + Int64(index)), event: .impression(impression)),
+          InputRecord(record, sequence: .number(run.first + Int64(index)), event: .impression(impression)),
           endsRecord: index == run.events.count - 1)
       }
     case .success(.watermark(let watermark)):
-      batch.append(InputRecord(record, mark: .watermark(watermark), event: .watermark))
+      batch.append(InputRecord(record, sequence: .watermark(watermark), event: .watermark))
     case .failure(let rejection):
       // What does not decode has no number: the hole behind it is noticed, and its events are published again.
-      batch.append(InputRecord(record, mark: .unnumbered, event: .rejected(rejection)))
+      batch.append(InputRecord(record, sequence: .unnumbered, event: .rejected(rejection)))
     }
   }
 

@@ -18,7 +18,8 @@ struct ClickTables: ServiceTables {
   ) throws(PostgresError) -> ClickDecider {
     let found = try connection.run(ReadWaitingServes(partition: partition))
     guard !found.isEmpty else { return ClickDecider(windows: windows, waiting: []) }
-    let seen = Set(try connection.run(FindTappedImpressions(ids: found.map(\.serveID))).map(\.serveID))
+    let seen = Set(
+      try connection.run(FindTappedImpressions(partition: partition, ids: found.map(\.serveID))).map(\.serveID))
     return ClickDecider(
       windows: windows,
       waiting: found.map { serve in
@@ -36,9 +37,12 @@ struct ClickTables: ServiceTables {
     let clicks = query.identities.filter { $0.kind == .click }
     let stopped = query.identities.subtracting(clicks)
     let waiting = query.clients.filter(\.value.hasWaiting)
-    let findClicks = clicks.isEmpty ? nil : statements.send(FindClicks(identities: Array(clicks)))
-    let findStopped = stopped.isEmpty ? nil : statements.send(FindStoppedActions(identities: Array(stopped)))
-    let findImpressions = query.serves.isEmpty ? nil : statements.send(FindTappedImpressions(ids: Array(query.serves)))
+    let findClicks = clicks.isEmpty ? nil : statements.send(FindClicks(partition: partition, identities: Array(clicks)))
+    let findStopped =
+      stopped.isEmpty ? nil : statements.send(FindStoppedActions(partition: partition, identities: Array(stopped)))
+    let findImpressions =
+      query.serves.isEmpty
+      ? nil : statements.send(FindTappedImpressions(partition: partition, ids: Array(query.serves)))
     let findJudged =
       query.clients.isEmpty
       ? nil : statements.send(FindJudgedClicks(partition: partition, clients: query.clients, windows: windows))
@@ -78,7 +82,9 @@ struct ClickTables: ServiceTables {
   func finish(
     _ batch: CommitBatch<ClickTracking>, terms: TermsBook, with statements: inout StatementBatch
   ) -> CommitReader {
-    if !batch.effects.released.isEmpty { _ = statements.send(RemoveParkedClicks(identities: batch.effects.released)) }
+    if !batch.effects.released.isEmpty {
+      _ = statements.send(RemoveParkedClicks(partition: batch.partition, identities: batch.effects.released))
+    }
     return { (_: StatementBatchResults) throws(PostgresError) -> CommitResult in CommitResult() }
   }
 

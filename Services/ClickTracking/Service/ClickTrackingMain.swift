@@ -41,8 +41,8 @@ enum ClickTrackingMain: Service {
       service: service, tables: ClickTables(windows: configuration.windows), settings: configuration.pipeline,
       context: context
     ) {
-      ClientTopics.check([.clicks], settings: configuration.pipeline, context: context)
       _ = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
+      ClientTopics.check([.clicks], settings: configuration.pipeline, context: context)
     }
   }
 

@@ -7,35 +7,10 @@ internal import Runtime
 
 /// Counts of taps per minute, as rows: from memory, or from the rows of their batches.
 enum TapCounts {
-  private static let columns = CountColumns(
-    "click_tracking",
-    [
-      "is_test": PostgresType.bool, "app": PostgresType.text, "campaign": PostgresType.text, "ad": PostgresType.text,
-      "placement": PostgresType.text, "country": PostgresType.text, "size": PostgresType.int2,
-      "device": PostgresType.int2, "kind": PostgresType.int2, "verdict": PostgresType.int2,
-      "events": PostgresType.int8,
-    ])
+  private static let columns = CountColumns(eventsOf: "click_tracking", detail: "verdict")
 
   static func rows(_ counts: [ClickMinuteKey: Int64], partition: Int32) -> TableRows {
-    let rows = TableRows(columns.table, capacity: counts.count * 192)
-    let buffer = rows.buffer
-    for (key, events) in counts {
-      rows.begin()
-      buffer.append(int32: partition)
-      buffer.append(timestampMicroseconds: key.minute &* 60_000_000)
-      buffer.append(bool: key.isTest)
-      buffer.append(key.app)
-      buffer.append(key.campaign)
-      buffer.append(key.ad)
-      buffer.append(key.placement)
-      buffer.append(key.country)
-      buffer.append(int16: Int16(key.size.rawValue))
-      buffer.append(int16: Int16(key.device.rawValue))
-      buffer.append(int16: Int16(key.kind.rawValue))
-      buffer.append(int16: Int16(key.verdict?.rawValue ?? 0))
-      buffer.append(int64: events)
-    }
-    return rows
+    columns.rows(counts, partition: partition) { ($0.event, $0.kind.number, $0.verdict?.number ?? 0) }
   }
 
   static let countAgain = """

@@ -24,6 +24,21 @@ enum DatabaseAddress {
     ) { $0.value(CommonKeys.databaseURL) }
   }
 
+  /// What a command reads that makes tables and gives rights.
+  static let maintenanceKeys = keys + [CommonKeys.maintenanceURL.declaration]
+  static let maintenanceOptions = maintenanceKeys.map(AddressOptions.option)
+
+  /// A connection by the way that tables are made, opened.
+  ///
+  /// - Throws: as ``connect(_:)``.
+  static func connectForMaintenance(_ invocation: Invocation) throws -> PostgresConnection {
+    let address = try ConfigurationReader.read(
+      commandLine: invocation.values.compactMapValues(\.last), environment: ProcessInfo.processInfo.environment
+    ) { $0.value(CommonKeys.maintenanceURL) }
+    if let address { return try connect(address) }
+    return try connect(invocation)
+  }
+
   /// A connection to the database at `address`, opened.
   static func connect(_ address: String) throws(PostgresError) -> PostgresConnection {
     try PostgresConnection(PostgresConfiguration(address, applicationName: "handbill"))

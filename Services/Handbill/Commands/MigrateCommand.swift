@@ -9,7 +9,7 @@ internal import Runtime
 /// `handbill migrate`: brings the database's schema up to date.
 enum MigrateCommand {
   static let command = Command(
-    "migrate", summary: "Brings the database's schema up to date.", options: DatabaseAddress.options,
+    "migrate", summary: "Brings the database's schema up to date.", options: DatabaseAddress.maintenanceOptions,
     examples: [CommandExample("handbill migrate up", "Applies what is missing.")],
     subcommands: [
       Command(
@@ -37,7 +37,7 @@ enum MigrateCommand {
 
   @Sendable private static func up(_ invocation: Invocation) async throws -> ExitCode {
     let result = try await onOwnThread {
-      let connection = try DatabaseAddress.connect(invocation)
+      let connection = try DatabaseAddress.connectForMaintenance(invocation)
       defer { connection.close() }
       let runner = try MigrationRunner()
       return (applied: try runner.up(connection), version: runner.requiredVersion)
@@ -56,7 +56,7 @@ enum MigrateCommand {
 
   @Sendable private static func status(_ invocation: Invocation) async throws -> ExitCode {
     let rows = try await onOwnThread {
-      let connection = try DatabaseAddress.connect(invocation)
+      let connection = try DatabaseAddress.connectForMaintenance(invocation)
       defer { connection.close() }
       return try MigrationRunner().status(connection).map { row in
         StatusRow(version: row.version, name: row.name, appliedAt: row.appliedAt.map { Timestamp($0).rfc3339Text })

@@ -41,7 +41,7 @@ struct ServicePrograms: Sendable {
       "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrapServers,
       "HANDBILL_KAFKA_EMBEDDED": kafka.isEmbedded ? "true" : "false",
       "HANDBILL_TOKEN_KEYS": nil, "HANDBILL_TOKEN_KEYS_FILE": keys, "HANDBILL_LOG_LEVEL": "info",
-      "HANDBILL_CONSOLE_PORT": String(consolePort),
+      "HANDBILL_CONSOLE_PORT": String(consolePort), "HANDBILL_DATABASE_MAINTENANCE_URL": nil,
     ]
     // Of another network, where its environment was taken over by this shell: no settings of a service.
     environment[LocalNetwork.consoleVariable] = .some(nil)

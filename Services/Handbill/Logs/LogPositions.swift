@@ -95,9 +95,8 @@ struct LogPositions {
   private func askAgain(
     _ input: StoredInput, from sequence: Int64, in connection: PostgresConnection
   ) throws(PostgresError) {
-    _ = try connection.execute(
-      sql: "INSERT INTO \(schema).gap_request (partition, topic, sequence) VALUES ($1, $2, $3)",
-      [input.partition, input.topic, sequence])
+    _ = try connection.query(
+      "SELECT pipeline.request_gap($1, $2, $3, $4)", [schema, input.partition, input.topic, sequence])
   }
 
   /// - Returns: the number of the batch that the move is.

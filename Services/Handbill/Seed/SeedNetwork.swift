@@ -45,7 +45,7 @@ struct SeedNetwork: Sendable {
     let categories: Set<String>
     var isUnder17 = false
     var isEnabled = true
-    var shareBasisPoints: UInt16 = 6_000
+    var shareBasisPoints = RevenueShare.standard
     var excludedCategories: Set<String> = []
   }
 

@@ -18,7 +18,7 @@ final class Agenda: Sendable {
   }
 
   private let state = Monitor(State())
-  /// Between two looks at the clock, whatever is planned.
+  /// The clock is read again after this, whatever is planned.
   private static let longestWaitMilliseconds: Int64 = 1_000
 
   /// Adds a step; dropped once the agenda is closed, unless it is on its way: then it is done at once.

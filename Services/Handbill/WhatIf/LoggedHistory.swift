@@ -109,9 +109,9 @@ struct LoggedHistory {
   private func restore(_ replay: inout AuctionReplay, _ partition: Int32, before batch: Int64) throws(PostgresError) {
     let grants = try connection.run(
       ReadLoggedGrants(partition: partition, batches: 0...max(0, batch - 1), after: oldest))
-    guard let first = grants.map(\.place).min() else { return }
+    guard let first = grants.map(\.index).min() else { return }
     replay.expect(grants)
-    replay.turn(to: BatchPlace(batch: batch, place: 0), now: oldest)
+    replay.turn(to: BatchIndex(batch: batch, index: 0), now: oldest)
     let used = try connection.run(
       ReadUsedBefore(
         partition: partition, granted: first.batch, before: batch, moment: question.from,
@@ -126,7 +126,7 @@ struct LoggedHistory {
     _ decision: LoggedDecision, into replay: inout AuctionReplay, _ body: Visitor
   ) throws {
     let now = decision.serveID.timestamp
-    replay.turn(to: decision.place, now: now)
+    replay.turn(to: decision.index, now: now)
     if question.from <= now, now < question.to, isWanted(decision) {
       try body(decision, try auction(of: decision), &replay)
     }

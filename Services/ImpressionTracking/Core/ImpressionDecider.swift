@@ -30,8 +30,8 @@ package struct ImpressionDecider: PartitionDecider {
   package init(windows: Windows, now: Timestamp, memory: ImpressionMemory = ImpressionMemory()) {
     self.windows = windows
     let horizon = now.advanced(byMilliseconds: windows.clockToleranceMilliseconds)
-    views = RecentIDs(horizon: horizon, share: memory.views.share())
-    others = RecentIDs(horizon: horizon, share: memory.others.share())
+    views = RecentIDs(horizon: horizon, quota: memory.views.quota())
+    others = RecentIDs(horizon: horizon, quota: memory.others.quota())
   }
 
   package func query(
@@ -78,8 +78,8 @@ package struct ImpressionDecider: PartitionDecider {
   ) -> BatchDecision<ImpressionEffects> {
     undoLog.removeAll(keepingCapacity: true)
     forwardLimit.begin()
-    views.keepToShare()
-    others.keepToShare()
+    views.keepToQuota()
+    others.keepToQuota()
     suspicion = context.isDuplicateSuspected ? Self.suspicionBatches : max(0, suspicion - 1)
     var decision = BatchDecision(
       outcomes: Array(repeating: .accepted, count: records.count), effects: ImpressionEffects())

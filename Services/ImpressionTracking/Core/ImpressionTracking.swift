@@ -72,7 +72,7 @@ package struct ImpressionDecoder: RecordDecoder {
 
   package mutating func decode(
     input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
-  ) -> (event: ImpressionInput, mark: SequenceMark) {
+  ) -> (event: ImpressionInput, sequence: RecordSequence) {
     var input = ImpressionInput.rejected(Rejection(.malformed, "the event is empty"))
     let decoded = ImpressionEvent.withDecoded(value: value, headers: headers) { view in
       switch view.subject {

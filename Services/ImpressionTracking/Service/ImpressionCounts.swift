@@ -7,35 +7,10 @@ internal import Runtime
 
 /// Counts of events per minute, as rows: from memory, or from the rows of their batches.
 enum ImpressionCounts {
-  private static let columns = CountColumns(
-    "impression_tracking",
-    [
-      "is_test": PostgresType.bool, "app": PostgresType.text, "campaign": PostgresType.text, "ad": PostgresType.text,
-      "placement": PostgresType.text, "country": PostgresType.text, "size": PostgresType.int2,
-      "device": PostgresType.int2, "kind": PostgresType.int2, "error": PostgresType.int2,
-      "events": PostgresType.int8,
-    ])
+  private static let columns = CountColumns(eventsOf: "impression_tracking", detail: "error")
 
   static func rows(_ counts: [ImpressionMinuteKey: Int64], partition: Int32) -> TableRows {
-    let rows = TableRows(columns.table, capacity: counts.count * 192)
-    let buffer = rows.buffer
-    for (key, events) in counts {
-      rows.begin()
-      buffer.append(int32: partition)
-      buffer.append(timestampMicroseconds: key.minute &* 60_000_000)
-      buffer.append(bool: key.isTest)
-      buffer.append(key.app)
-      buffer.append(text: key.served?.campaign.text ?? "")
-      buffer.append(text: key.served?.ad.text ?? "")
-      buffer.append(text: key.placement?.text ?? "")
-      buffer.append(text: key.served?.country.description ?? "")
-      buffer.append(int16: Int16(key.served?.size.rawValue ?? 0))
-      buffer.append(int16: Int16(key.served?.device.rawValue ?? 0))
-      buffer.append(int16: Int16(key.kind.rawValue))
-      buffer.append(int16: key.error.map { Int16($0.rawValue) } ?? -1)
-      buffer.append(int64: events)
-    }
-    return rows
+    columns.rows(counts, partition: partition) { ($0.event, $0.kind.number, $0.error?.number ?? -1) }
   }
 
   static let countAgain = """

@@ -30,13 +30,13 @@ struct ImpressionTables: ServiceTables {
     var known = ImpressionKnowledge()
     let asked = query.ids
     if !asked.impressions.isEmpty {
-      known.ids.impressions = Set(try connection.run(FindImpressions(ids: asked.impressions)))
+      known.ids.impressions = Set(try connection.run(FindImpressions(partition: partition, ids: asked.impressions)))
     }
     for (kind, ids) in asked.deliveries {
-      known.ids.deliveries[kind] = Set(try connection.run(FindDeliveries(ids: ids, kind: kind)))
+      known.ids.deliveries[kind] = Set(try connection.run(FindDeliveries(partition: partition, ids: ids, kind: kind)))
     }
     for (error, ids) in asked.failures {
-      known.ids.failures[error] = Set(try connection.run(FindFailures(ids: ids, error: error)))
+      known.ids.failures[error] = Set(try connection.run(FindFailures(partition: partition, ids: ids, error: error)))
     }
     if !query.keys.isEmpty {
       for key in try connection.run(FindAppKeys(hashes: Array(query.keys))) { known.keys[key.keyHash] = key }

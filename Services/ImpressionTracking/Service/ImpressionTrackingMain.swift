@@ -41,8 +41,8 @@ enum ImpressionTrackingMain: Service {
       service: service, tables: ImpressionTables(windows: configuration.windows), settings: configuration.pipeline,
       context: context
     ) {
-      ClientTopics.check([.impressions], settings: configuration.pipeline, context: context)
       _ = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
+      ClientTopics.check([.impressions], settings: configuration.pipeline, context: context)
     }
   }
 

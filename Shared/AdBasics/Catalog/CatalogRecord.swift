@@ -175,7 +175,7 @@ public struct App: Hashable, Sendable {
 
   public init(
     id: AppID, developer: DeveloperID, name: String, bundleID: String, isAgreementSigned: Bool, isUnder17: Bool?,
-    areAdsEnabled: Bool, categories: Set<String> = [], shareBasisPoints: UInt16 = 6_000,
+    areAdsEnabled: Bool, categories: Set<String> = [], shareBasisPoints: UInt16 = RevenueShare.standard,
     exclusions: Exclusions = Exclusions()
   ) {
     self.id = id

@@ -2,6 +2,8 @@
 public struct RevenueShare: Hashable, Sendable {
   /// The whole, in basis points.
   public static let whole: UInt16 = 10_000
+  /// The developer's, in basis points, where the app has none of its own (B2).
+  public static let standard: UInt16 = 6_000
 
   /// 0 to 10,000.
   public let basisPoints: UInt16

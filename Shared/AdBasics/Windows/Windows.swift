@@ -32,8 +32,6 @@ public struct Windows: Hashable, Sendable {
   public var judgedClicksOfClientPerDay = 100
   /// A banner asks at most this often (D2).
   public var bannerRefreshMilliseconds: Int64 = 30_000
-  /// The app developer's share, in basis points, where the app has none of its own (B2).
-  public var shareBasisPoints: UInt16 = 6_000
 
   /// The defaults.
   public init() {}

@@ -109,13 +109,13 @@ package struct RedactedRecord: Hashable, Sendable {
         let content = try reader.bytes()
         guard let start = content.baseAddress, let first = bytes.baseAddress else { continue }
         let offset = start - UnsafeRawPointer(first)
-        let place = UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<offset + content.count])
+        let covered = UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<offset + content.count])
         let field = fields.first { $0.number == reader.field }
         if case .message(let inner)? = field?.kind {
-          try cover(place, inner)
+          try cover(covered, inner)
         } else if field.map({ RedactedRecord.secretFields.contains($0.name) }) ?? true {
-          secrets.insert(Array(place))
-          for index in place.indices { place[index] = UInt8(ascii: "*") }
+          secrets.insert(Array(covered))
+          for index in covered.indices { covered[index] = UInt8(ascii: "*") }
         }
       }
     }

@@ -38,36 +38,54 @@ CREATE OR REPLACE FUNCTION public.hold_service_of(relation regclass) RETURNS voi
   WHERE c.oid = relation
 $function$;
 
+-- The tables that a parent is cut into, with the days that each has: from `first` on, before `next`. Most have one day; how
+-- many, a service's HANDBILL_DAY_TABLE_DAYS said when it was made.
+CREATE OR REPLACE FUNCTION public.day_tables(parent regclass) RETURNS TABLE (part regclass, first date, next date)
+LANGUAGE sql STABLE AS $function$
+  SELECT c.oid::regclass, to_date(right(c.relname, 8), 'YYYYMMDD'),
+    public.day_of(substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \(''([0-9a-f-]{36})''\)')::uuid)
+  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = parent
+$function$;
+
+-- The days that have tables.
+CREATE OR REPLACE FUNCTION public.days_with_tables(parent regclass) RETURNS datemultirange LANGUAGE sql STABLE AS $function$
+  SELECT coalesce(range_agg(daterange(first, next)), '{}') FROM public.day_tables(parent)
+$function$;
+
 -- Makes the tables of the days from `back` days ago, or from the last day that has one, to `ahead` days on: whoever was away
--- for long, though not beyond `retention_days`, leaves no gap, in which events still wait in the log. Safe to call from
--- several instances at once. A table is made apart and attached: no batch waits for it.
-CREATE OR REPLACE FUNCTION public.keep_days(parent regclass, today date, back int, ahead int, retention_days int)
-RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+-- for long, though not beyond `retention_days`, leaves no gap, in which events still wait in the log. A table has `width` days,
+-- counted from 1970, but for those that another has already: who changes the width goes on where the tables of before end. Safe
+-- to call from several instances at once. A table is made apart and attached: no batch waits for it.
+CREATE OR REPLACE FUNCTION public.keep_days(
+  parent regclass, today date, back int, ahead int, retention_days int, width int DEFAULT 1
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
-  schema_name text;
-  table_name text;
+  path text;
   day date;
-  last_day date;
+  next_day date;
+  had datemultirange;
 BEGIN
   PERFORM public.hold_service_of(parent);
-  SELECT n.nspname, c.relname INTO schema_name, table_name
-  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = parent;
   PERFORM pg_advisory_xact_lock(hashtext('keep_days'), parent::oid::int);
   PERFORM set_config('lock_timeout', '50ms', true);
-  SELECT max(to_date(right(c.relname, 8), 'YYYYMMDD')) INTO last_day
-  FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = parent;
-  FOR day IN SELECT wanted::date FROM generate_series(
-    least(today - back, greatest(coalesce(last_day + 1, today), today - greatest(retention_days, back))),
-    today + ahead, interval '1 day') AS wanted
-    WHERE to_regclass(format('%I.%I', schema_name, table_name || '_' || to_char(wanted, 'YYYYMMDD'))) IS NULL
-  LOOP
+  SELECT format('%I.%I', n.nspname, c.relname || '_') INTO path
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = parent;
+  had := public.days_with_tables(parent);
+  day := least(today - back,
+    greatest(coalesce(upper(had), today), today - greatest(retention_days, back)));
+  WHILE day <= today + ahead LOOP
     -- A day whose sums are kept has had its rows: whatever comes for it now is refused.
-    CONTINUE WHEN public.is_sealed(day);
-    EXECUTE format('CREATE TABLE %I.%I (LIKE %s INCLUDING CONSTRAINTS INCLUDING DEFAULTS)',
-      schema_name, table_name || '_' || to_char(day, 'YYYYMMDD'), parent);
-    EXECUTE format('ALTER TABLE %s ATTACH PARTITION %I.%I FOR VALUES FROM (%L) TO (%L)', parent,
-      schema_name, table_name || '_' || to_char(day, 'YYYYMMDD'),
-      public.first_uuid_of_day(day), public.first_uuid_of_day(day + 1));
+    IF had @> day OR public.is_sealed(day) THEN
+      day := day + 1;
+      CONTINUE;
+    END IF;
+    next_day := date '1970-01-01' + ((day - date '1970-01-01') / width + 1) * width;
+    next_day := least(next_day, (SELECT min(lower(r)) FROM unnest(had) AS r WHERE lower(r) > day));
+    EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING CONSTRAINTS INCLUDING DEFAULTS)',
+      path || to_char(day, 'YYYYMMDD'), parent);
+    EXECUTE format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)', parent,
+      path || to_char(day, 'YYYYMMDD'), public.first_uuid_of_day(day), public.first_uuid_of_day(next_day));
+    day := next_day;
   END LOOP;
 END
 $function$;
@@ -77,55 +95,52 @@ CREATE OR REPLACE FUNCTION public.is_sealed(day date) RETURNS boolean LANGUAGE s
   SELECT (day + 1)::timestamp AT TIME ZONE 'UTC' <= open_from FROM sealed.head
 $function$;
 
--- The oldest sealed day before `oldest` whose rows may still say of which client they are (A8); null where none does.
+-- The oldest sealed day before `oldest` whose rows may still say of which client they are (A8); null where none does. A table
+-- notes before which day none of its rows does.
 CREATE OR REPLACE FUNCTION public.day_with_clients(parent regclass, oldest date) RETURNS date LANGUAGE sql STABLE AS $function$
   SELECT min(day) FROM (
-    SELECT to_date(right(c.relname, 8), 'YYYYMMDD') AS day, obj_description(c.oid, 'pg_class') AS note
-    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = parent
-  ) AS days WHERE day < oldest AND public.is_sealed(day) AND note IS DISTINCT FROM 'without clients'
+    SELECT d.next, CASE note.text WHEN 'without clients' THEN d.next
+      ELSE coalesce(substring(note.text FROM 'without clients before (.*)')::date, d.first) END AS day
+    FROM public.day_tables(parent) AS d, obj_description(d.part, 'pg_class') AS note (text)
+  ) AS days WHERE day < next AND day < oldest AND public.is_sealed(day)
 $function$;
 
 -- Takes the hashes of clients out of the rows of an hour (0 to 23) of a sealed day, so that no transaction is long. With the
--- last hour it notes that the day has none.
+-- last hour its table notes that the day has none.
 CREATE OR REPLACE FUNCTION public.forget_clients(parent regclass, day date, hour int) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms' AS $function$
 DECLARE
   begins timestamptz := day::timestamp AT TIME ZONE 'UTC' + hour * interval '1 hour';
-  part regclass;
+  own regclass;
 BEGIN
   PERFORM public.hold_service_of(parent);
-  SELECT i.inhrelid::regclass INTO part FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-  WHERE i.inhparent = parent AND right(c.relname, 8) = to_char(day, 'YYYYMMDD');
-  IF part IS NULL OR NOT public.is_sealed(day) THEN RETURN; END IF;
-  EXECUTE format('UPDATE %s SET client_hash = 0 WHERE serve_id >= $1 AND serve_id < $2 AND client_hash <> 0', part)
+  SELECT d.part INTO own FROM public.day_tables(parent) AS d WHERE day >= d.first AND day < d.next;
+  IF own IS NULL OR NOT public.is_sealed(day) THEN RETURN; END IF;
+  EXECUTE format('UPDATE %s SET client_hash = 0 WHERE serve_id >= $1 AND serve_id < $2 AND client_hash <> 0', own)
     USING public.first_uuid_at(begins), public.first_uuid_at(begins + interval '1 hour');
-  IF hour = 23 THEN EXECUTE format('COMMENT ON TABLE %s IS %L', part, 'without clients'); END IF;
+  IF hour = 23 THEN EXECUTE format('COMMENT ON TABLE %s IS %L', own, 'without clients before ' || (day + 1)::text); END IF;
 END
 $function$;
 
--- Drops the oldest table of a day before `oldest`, if that day is sealed. Says which day went, if one did, and how many
--- days before `oldest` stay because they are not sealed. A batch never waits for it longer than the limit: then this
--- fails, and is to be tried again.
+-- Drops the oldest table whose days are all before `oldest`, if they are sealed. Says which day it began with, if one went,
+-- and how many days before `oldest` stay because they are not sealed. A batch never waits for it longer than the limit: then
+-- this fails, and is to be tried again.
 CREATE OR REPLACE FUNCTION public.drop_day(parent regclass, oldest date, OUT dropped date, OUT unsealed int)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms' AS $function$
 DECLARE
-  part regclass;
+  gone regclass;
 BEGIN
   PERFORM public.hold_service_of(parent);
-  SELECT count(*) FILTER (WHERE NOT public.is_sealed(day)), min(day) FILTER (WHERE public.is_sealed(day))
-  INTO unsealed, dropped
-  FROM (
-    SELECT to_date(right(c.relname, 8), 'YYYYMMDD') AS day
-    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = parent
-  ) AS days WHERE day < oldest;
+  SELECT coalesce(sum(d.next - d.first) FILTER (WHERE NOT public.is_sealed(d.next - 1)), 0),
+    min(d.first) FILTER (WHERE public.is_sealed(d.next - 1))
+  INTO unsealed, dropped FROM public.day_tables(parent) AS d WHERE d.next <= oldest;
   IF dropped IS NULL THEN RETURN; END IF;
   -- Another instance drops it.
   IF NOT pg_try_advisory_xact_lock(hashtext('keep_days'), parent::oid::int) THEN
     dropped := NULL;
     RETURN;
   END IF;
-  SELECT i.inhrelid::regclass INTO part FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-  WHERE i.inhparent = parent AND right(c.relname, 8) = to_char(dropped, 'YYYYMMDD');
-  IF part IS NOT NULL THEN EXECUTE format('DROP TABLE %s', part); END IF;
+  SELECT d.part INTO gone FROM public.day_tables(parent) AS d WHERE d.first = dropped;
+  IF gone IS NOT NULL THEN EXECUTE format('DROP TABLE %s', gone); END IF;
 END
 $function$;

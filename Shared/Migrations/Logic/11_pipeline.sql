@@ -100,7 +100,12 @@ BEGIN
       DELETE FROM billing.suspense WHERE partition = partition_number AND batch_number <= last_number
         AND voided_at IS NOT NULL;
     END IF;
-    EXECUTE format('DELETE FROM %I.gap_request WHERE partition = $1 AND noticed_at < $2', service) USING partition_number, oldest;
+    -- The last one of a topic stays: the next one has the number after it.
+    EXECUTE format(
+      'DELETE FROM %1$I.gap_request g WHERE g.partition = $1 AND g.noticed_at < $2 AND EXISTS (
+         SELECT FROM %1$I.gap_request later
+         WHERE later.partition = g.partition AND later.topic = g.topic AND later.number > g.number)', service)
+      USING partition_number, oldest;
   END LOOP;
   RETURN total;
 END

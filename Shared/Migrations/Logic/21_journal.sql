@@ -80,7 +80,7 @@ BEGIN
   -- What waits will be a charge: an event that no day's table would take is refused now, alone, and not then.
   IF EXISTS (
     SELECT FROM billing.waiting_row WHERE partition = batch.partition AND batch_number = batch.batch_number
-      AND to_regclass('billing.charge_row_' || to_char(public.day_of(serve_id), 'YYYYMMDD')) IS NULL
+      AND NOT (SELECT public.days_with_tables('billing.charge_row')) @> public.day_of(serve_id)
   ) THEN
     RAISE EXCEPTION 'there is no table for the day of a charge that waits' USING ERRCODE = '23514';
   END IF;

@@ -33,6 +33,7 @@ DECLARE
   level billing.settlement_level;
   entry int;
   closes boolean;
+  version bigint;
   before bigint;
   after bigint;
   reserve bigint;
@@ -40,7 +41,8 @@ BEGIN
   FOREACH r IN ARRAY returned LOOP
     level := levels[r.day];
     closes := r.state = vocabulary.allotment_state('closed');
-    versions[level.account] := versions[level.account] + 1;
+    version := versions[level.account] + 1;
+    versions[level.account] := version;
     SELECT a.amount, k.amount, CASE WHEN closes THEN greatest(least(r.used_for_clicks, k.amount), a.clicks_charged)
       ELSE a.clicks_charged END INTO before, after, reserve
     FROM billing.allotment a
@@ -53,10 +55,10 @@ BEGIN
     UPDATE billing.allotment a SET state = r.state, amount = after, click_reserve = reserve,
       used = CASE WHEN closes THEN r.used ELSE a.used END,
       closed_at = CASE WHEN closes THEN r.returned_at ELSE a.closed_at END,
-      close_version = CASE WHEN closes THEN versions[level.account] ELSE a.close_version END,
+      close_version = CASE WHEN closes THEN version ELSE a.close_version END,
       ended_at = CASE WHEN closes THEN a.ended_at ELSE r.returned_at END,
-      end_version = CASE WHEN closes THEN a.end_version ELSE versions[level.account] END
-    WHERE a.id = r.allotment;
+      end_version = CASE WHEN closes THEN a.end_version ELSE version END
+    WHERE a.id = r.allotment AND a.partition = batch.partition;
     FOREACH entry IN ARRAY ARRAY[level.account, level.campaign, level.day] LOOP
       allotted[entry] := allotted[entry] + CASE WHEN closes THEN after - before ELSE -before END;
       free[entry] := free[entry] + before - after;

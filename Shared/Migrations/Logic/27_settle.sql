@@ -14,14 +14,14 @@ DECLARE
   settlement billing.settlement;
 BEGIN
   PERFORM billing.charge_allotments(batch, charges);
-  settlement := billing.lock_budgets(accounts, campaigns, days);
+  settlement := treasury.lock_budgets(accounts, campaigns, days);
   settlement := billing.return_allotments(settlement, batch, returned);
   settlement := billing.settle_waiting(settlement, batch, limits.ready_maximum);
   settlement := billing.settle_draws(settlement, draws);
   settlement := billing.cap_unfunded(settlement, batch, draws, unfunded_cap);
   settlement.next_sequence := batch.next_sequence;
   settlement := billing.grant_allotments(settlement, batch, asks, limits);
-  PERFORM billing.write_budgets(settlement);
+  PERFORM treasury.write_budgets(settlement);
   IF settlement.next_sequence > batch.next_sequence THEN
     UPDATE billing.output o SET next_sequence = settlement.next_sequence
     WHERE o.partition = batch.partition AND o.topic = batch.topic;
@@ -29,7 +29,7 @@ BEGIN
     WHERE b.partition = batch.partition AND b.batch_number = batch.batch_number;
     RETURN QUERY SELECT a.* FROM billing.allotment a
     WHERE a.id >= billing.allotment_id(batch.partition, batch.next_sequence)
-      AND a.id < billing.allotment_id(batch.partition, settlement.next_sequence)
+      AND a.id < billing.allotment_id(batch.partition, settlement.next_sequence) AND a.partition = batch.partition
     ORDER BY a.id;
   END IF;
   IF cardinality(draws) + cardinality(settlement.ready) + cardinality(postings) > 0 THEN

@@ -9,7 +9,8 @@ DECLARE
   suspended billing.suspense;
 BEGIN
   FOR suspended IN
-    DELETE FROM billing.suspense s WHERE s.serve_id = serve AND s.voided_at IS NULL RETURNING *
+    DELETE FROM billing.suspense s USING billing.partition p
+    WHERE s.partition = p.partition AND s.serve_id = serve AND s.voided_at IS NULL RETURNING s.*
   LOOP
     RETURN QUERY SELECT suspended.kind, billing.charge_suspended(suspended);
   END LOOP;
@@ -33,11 +34,12 @@ BEGIN
   PERFORM public.add_empty_batch('billing', batch.partition, batch.batch_number);
   IF suspended.kind = vocabulary.charge_kind('impression') THEN
     SELECT i.*, NULL::smallint AS free_fate INTO event FROM impression_tracking.impression i
-    WHERE i.serve_id = suspended.serve_id AND NOT i.is_test;
+    WHERE i.serve_id = suspended.serve_id AND i.partition = suspended.partition AND NOT i.is_test;
     price := event.impression_price;
   ELSE
     SELECT k.*, vocabulary.free_fate(k.verdict) AS free_fate INTO event FROM click_tracking.click k
-    WHERE k.serve_id = suspended.serve_id AND k.id_hash = suspended.id_hash AND NOT k.is_test;
+    WHERE k.serve_id = suspended.serve_id AND k.id_hash = suspended.id_hash AND k.partition = suspended.partition
+      AND NOT k.is_test;
     price := event.click_price;
   END IF;
   IF event.serve_id IS NULL THEN
@@ -70,6 +72,6 @@ BEGIN
     WHERE b.partition = batch.partition AND b.batch_number = batch.batch_number;
   END IF;
   RETURN coalesce((SELECT c.fate FROM billing.charge_row c WHERE c.serve_id = event.serve_id AND c.kind = suspended.kind
-    AND c.id_hash = suspended.id_hash), vocabulary.charge_fate('waiting'));
+    AND c.id_hash = suspended.id_hash AND c.partition = batch.partition), vocabulary.charge_fate('waiting'));
 END
 $function$;

@@ -30,7 +30,7 @@ BEGIN
     ORDER BY h.batch_number, h.serve_id, h.id_hash LIMIT most
   ), gone AS (
     DELETE FROM billing.held_row h USING chosen c
-    WHERE h.serve_id = c.serve_id AND h.id_hash = c.id_hash
+    WHERE h.serve_id = c.serve_id AND h.id_hash = c.id_hash AND h.partition = held_partition
     RETURNING h.*
   ), named AS (
     SELECT g.*, t.advertiser, t.currency, t.campaign, a.price,

@@ -7,14 +7,14 @@
 -- impressions of its campaigns, house ads too: every served ad has one currency, so that over all currencies each impression
 -- is counted once.
 CREATE OR REPLACE VIEW reporting.minute AS
-SELECT minute, is_test, app, campaign, ad, placement, country,
+SELECT partition, minute, is_test, app, campaign, ad, placement, country,
   coalesce(vocabulary.ad_size_name(size), 'unknown') AS size,
   coalesce(vocabulary.device_name(device), 'unknown') AS device, requests, fills, rendered, impressions, unloaded, taps,
   clicks, stopped_actions, vocabulary.ad_error_name(error) AS error, errors, currency, gross_nanos, developer_nanos,
   network_nanos, priced_impressions
 FROM (
   -- A test request's error may be one that did not happen: its reason does not say which.
-  SELECT minute, is_test, app, campaign, ad, placement, country, size, device, requests, fills, 0::bigint AS rendered,
+  SELECT partition, minute, is_test, app, campaign, ad, placement, country, size, device, requests, fills, 0::bigint AS rendered,
     0::bigint AS impressions, 0::bigint AS unloaded, 0::bigint AS taps, 0::bigint AS clicks,
     0::bigint AS stopped_actions, CASE reason WHEN vocabulary.decision_reason('testError') THEN injected_error
       ELSE vocabulary.error_of_decision(reason) END AS error,
@@ -22,7 +22,7 @@ FROM (
     0::numeric AS network_nanos, 0::bigint AS priced_impressions
   FROM ad_selection.all_count
   UNION ALL
-  SELECT minute, is_test, app, campaign, ad, placement, coalesce(nullif(country, ''), 'unknown'), size, device, 0, 0,
+  SELECT partition, minute, is_test, app, campaign, ad, placement, coalesce(nullif(country, ''), 'unknown'), size, device, 0, 0,
     CASE kind WHEN vocabulary.delivery_kind('rendered') THEN events ELSE 0 END,
     CASE kind WHEN vocabulary.delivery_kind('viewed') THEN events ELSE 0 END,
     CASE kind WHEN vocabulary.delivery_kind('unloaded') THEN events ELSE 0 END, 0, 0, 0,
@@ -32,14 +32,14 @@ FROM (
   -- An error that a device told without an ad names its app unchecked: at least the app is one.
   WHERE campaign <> '' OR EXISTS (SELECT FROM catalog.record r WHERE r.key = 'app/' || c.app)
   UNION ALL
-  SELECT minute, is_test, app, campaign, ad, placement, country, size, device, 0, 0, 0, 0, 0,
+  SELECT partition, minute, is_test, app, campaign, ad, placement, country, size, device, 0, 0, 0, 0, 0,
     CASE kind WHEN vocabulary.tap_kind('click') THEN events ELSE 0 END,
     CASE WHEN kind = vocabulary.tap_kind('click') AND verdict = vocabulary.click_verdict('billable')
       THEN events ELSE 0 END,
     CASE kind WHEN vocabulary.tap_kind('click') THEN 0 ELSE events END, NULL, 0, NULL, 0, 0, 0, 0
   FROM click_tracking.all_count
   UNION ALL
-  SELECT minute, false, app, campaign, ad, placement, country, size, device, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, currency,
+  SELECT partition, minute, false, app, campaign, ad, placement, country, size, device, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, currency,
     gross, developer_amount, network_amount,
     CASE kind WHEN vocabulary.charge_kind('impression') THEN events ELSE 0 END
   FROM billing.all_revenue
@@ -48,6 +48,8 @@ FROM (
 COMMENT ON VIEW reporting.minute IS
   'All that is counted, per minute, of older days per hour, then per day; each row counts one kind of thing. Add up with '
   'sum().';
+COMMENT ON COLUMN reporting.minute.partition IS
+  'The partition that counted it: which clients it serves; add up over all.';
 COMMENT ON COLUMN reporting.minute.minute IS
   'Start of the minute, UTC: of a request its arrival, of everything else the event''s own time. Of figures that were '
   'folded the start of the hour, or of the day.';

@@ -58,7 +58,7 @@ BEGIN
     ended_before = until - interval '1 hour';
   DELETE FROM sealed.campaign_day d USING sealed.head h WHERE d.day <= h.budget_day;
   DELETE FROM sealed.allotment s USING billing.allotment a, sealed.head h
-  WHERE a.id = s.allotment AND a.ended_at < h.ended_before;
+  WHERE a.id = s.allotment AND a.partition = s.partition AND a.ended_at < h.ended_before;
   -- Ten years of proofs; the sums hold every day that ever was.
   DELETE FROM sealed.day d WHERE d.day < sealed_day - 3653
     AND EXISTS (SELECT FROM sealed.day e WHERE e.partition = d.partition AND e.day > d.day);
@@ -105,9 +105,9 @@ CREATE OR REPLACE FUNCTION sealed.add_money() RETURNS void LANGUAGE sql AS $func
   INSERT INTO sealed.campaign_day AS d
   SELECT key[1], key[2]::int, sum(figures[1]) FROM sealed.part WHERE subject = 'campaign_day' GROUP BY 1, 2
   ON CONFLICT (campaign, day) DO UPDATE SET charged = d.charged + excluded.charged;
-  INSERT INTO sealed.allotment AS a
-  SELECT key[1]::bigint, sum(figures[1]) FROM sealed.part WHERE subject = 'allotment' GROUP BY 1
-  ON CONFLICT (allotment) DO UPDATE SET charged = a.charged + excluded.charged;
+  INSERT INTO sealed.allotment AS a (allotment, partition, charged)
+  SELECT key[1]::bigint, key[2]::int, sum(figures[1]) FROM sealed.part WHERE subject = 'allotment' GROUP BY 1, 2
+  ON CONFLICT (allotment, partition) DO UPDATE SET charged = a.charged + excluded.charged;
 $function$;
 
 CREATE OR REPLACE FUNCTION sealed.add_counts() RETURNS void LANGUAGE sql AS $function$

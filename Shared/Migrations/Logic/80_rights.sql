@@ -6,7 +6,7 @@
 DO $do$
 DECLARE
   services text[] := ARRAY['ad_selection', 'impression_tracking', 'click_tracking', 'billing'];
-  schemas text[] := services || ARRAY['catalog', 'console', 'reporting', 'sealed', 'vocabulary'];
+  schemas text[] := services || ARRAY['catalog', 'console', 'reporting', 'sealed', 'vocabulary', 'pipeline', 'treasury'];
   roles text[] := ARRAY(SELECT 'handbill_' || name FROM unnest(services) AS name)
     || ARRAY['handbill_console', 'handbill_command', 'handbill_reporting'];
   name text;
@@ -61,7 +61,7 @@ BEGIN
     ), reader (role, schema) AS (
       -- Everybody reads what is his own, console and command everything.
       SELECT role, service.name FROM service
-      UNION ALL SELECT role, 'vocabulary' FROM service
+      UNION ALL SELECT role, names FROM service, unnest(ARRAY['vocabulary', 'pipeline']) AS names
       UNION ALL SELECT role, schema FROM unnest(ARRAY['handbill_console', 'handbill_command']) AS role,
         unnest(schemas) AS schema
       UNION ALL VALUES ('handbill_reporting', 'reporting')
@@ -80,7 +80,7 @@ BEGIN
     -- What each service does with its partitions. Its batches, what it rejected and what it lost stay as they are written:
     -- only what is sealed goes, by public.forget_batches.
     UNION ALL SELECT role, privileges, format('%I.%I', service.name, written) FROM service, (VALUES
-      ('partition', 'INSERT, UPDATE (epoch, backend_pid, batch_number, watermark, outbox_id, owner)'),
+      ('partition', 'INSERT, UPDATE (epoch, session, batch_number, watermark, outbox_id, owner)'),
       ('input', 'INSERT, UPDATE (next_offset, last_offset, last_timestamp, last_hash, consumed_sequence, consumed_watermark)'),
       ('output', 'INSERT, UPDATE (next_sequence, confirmed_sequence)'),
       ('batch', 'INSERT'), ('rejected', 'INSERT'), ('lost_range', 'INSERT'), ('lost_sequence', 'INSERT'),
@@ -113,7 +113,8 @@ BEGIN
       ('billing.click_count', 'INSERT, UPDATE (impressions, clicks), DELETE')) AS own (object, privileges)
     -- Budgets, allotments, the journal and balances change by these alone.
     UNION ALL SELECT 'handbill_billing', 'EXECUTE', 'FUNCTION ' || works
-    FROM unnest(ARRAY['billing.settle', 'billing.fund_account', 'billing.fund_campaign']) AS works
+    FROM unnest(ARRAY['billing.settle', 'treasury.fund_account', 'treasury.fund_campaign']) AS works
+    UNION ALL SELECT 'handbill_billing', 'USAGE', 'SCHEMA treasury'
 
     UNION ALL VALUES
       -- A failure without an ad counts by its app's key.

@@ -132,7 +132,9 @@ enum CatalogFields {
       "The second step (A9): is the app aimed at users under 17? Once true, always true (A4); null for no answer yet."),
     CatalogField("areAdsEnabled", .flag, "The third step (A9); false when absent."),
     CatalogField("categories", terms, "By which campaigns find it (A6)."),
-    CatalogField("shareBasisPoints", .integer(0...10_000), "The developer's share (B2); 6000 when absent."),
+    CatalogField(
+      "shareBasisPoints", .integer(0...Int64(RevenueShare.whole)),
+      "The developer's share (B2); \(RevenueShare.standard) when absent."),
     CatalogField(
       "exclusions",
       .object([

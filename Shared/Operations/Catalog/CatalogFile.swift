@@ -23,7 +23,7 @@ package struct CatalogFile: Hashable, Sendable {
   /// Keys of records that cannot be read: others may refer to them.
   private(set) var illegible: Set<String> = []
   /// Where in the file records stand: its sections by name, each in its order.
-  private var places: [String: Int] = [:]
+  private var ranks: [String: Int] = [:]
 
   /// The largest file, in bytes.
   package static let bytesMaximum = 64 * 1_024 * 1_024
@@ -85,22 +85,22 @@ package struct CatalogFile: Hashable, Sendable {
     return .success(file)
   }
 
-  /// Problems by the places that they name.
+  /// Problems in the order of the records that they name.
   func inOrder(_ problems: [CatalogProblem]) -> [CatalogProblem] {
-    let ranks = problems.enumerated().map { index, problem in
-      let place = places[problem.path] ?? places[String(problem.path.prefix { $0 != "." })] ?? places.count
-      return (place, index, problem)
+    let ranked = problems.enumerated().map { index, problem in
+      let rank = ranks[problem.path] ?? ranks[String(problem.path.prefix { $0 != "." })] ?? ranks.count
+      return (rank, index, problem)
     }
-    return ranks.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2)
+    return ranked.sorted { ($0.0, $0.1) < ($1.0, $1.1) }.map(\.2)
   }
 
   private mutating func note(_ path: String, _ advice: String) {
-    places[path] = places[path] ?? places.count
+    ranks[path] = ranks[path] ?? ranks.count
     problems.append(CatalogProblem(path, advice))
   }
 
   private mutating func take(_ value: JSONValue, _ kind: CatalogKind, at path: String) {
-    places[path] = places.count
+    ranks[path] = ranks.count
     let (reading, found) = CatalogJSON.draft(value, as: kind, at: path)
     problems += found
     switch reading {

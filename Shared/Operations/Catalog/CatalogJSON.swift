@@ -139,7 +139,8 @@ package enum CatalogJSON {
     let isUnder17 = reader.optionalFlag("isUnder17")
     let areAdsEnabled = reader.flag("areAdsEnabled")
     let categories = reader.set("categories", "a text") { $0 }
-    let share = reader.integer("shareBasisPoints", in: 0...10_000, default: 6_000)
+    let share = reader.integer(
+      "shareBasisPoints", in: 0...Int64(RevenueShare.whole), default: Int64(RevenueShare.standard))
     let exclusions = reader.object("exclusions", fields("exclusions", of: .app)) { reader in
       Exclusions(
         advertisers: reader.set("advertisers", "an advertiser's id", AdvertiserID.init(_:)),

@@ -162,11 +162,14 @@ package struct Explain: Sendable {
   private func sections(
     _ id: ServeID, in connection: PostgresConnection
   ) throws(PostgresError) -> [ServeExplanation.Section] {
+    let partitions = try connection.run(FindServePartitions(serveID: id))
     var sections: [ServeExplanation.Section] = []
     for section in ServeSections.all {
       var rows: [ServeExplanation.Row] = []
-      for row in try connection.query(section.sql, [id]) {
-        rows.append(try ServeExplanation.Row(try row.decode(0), section))
+      for partition in partitions {
+        for row in try connection.query(section.sql, [id, partition]) {
+          rows.append(try ServeExplanation.Row(try row.decode(0), section))
+        }
       }
       sections.append(ServeExplanation.Section(name: section.name, isSingle: section.isSingle, rows: rows))
     }

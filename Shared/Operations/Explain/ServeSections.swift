@@ -24,56 +24,68 @@ enum ServeSections {
       name: "decision", isSingle: true,
       sql: """
         SELECT to_jsonb(d) - 'outcome' - 'expected_value' || jsonb_build_object('expected_value', d.expected_value::text)
-        FROM ad_selection.decision d WHERE serve_id = $1
+        FROM ad_selection.decision d WHERE serve_id = $1 AND partition = $2
         """,
       meanings: places(and: [
         "reason": StoredMeaning.decisionReason, "action": StoredMeaning.action, "paid_ads": StoredMeaning.paidAds,
       ])),
     Section(
       name: "impression", isSingle: true,
-      sql: "SELECT to_jsonb(i) FROM impression_tracking.impression i WHERE serve_id = $1", meanings: places),
+      sql: "SELECT to_jsonb(i) FROM impression_tracking.impression i WHERE serve_id = $1 AND partition = $2",
+      meanings: places),
     Section(
       name: "delivery",
-      sql: "SELECT to_jsonb(d) FROM impression_tracking.delivery d WHERE serve_id = $1 ORDER BY event_time, kind",
+      sql: """
+        SELECT to_jsonb(d) FROM impression_tracking.delivery d WHERE serve_id = $1 AND partition = $2
+        ORDER BY event_time, kind
+        """,
       meanings: places(and: ["kind": StoredMeaning.deliveryKind])),
     Section(
       name: "clicks",
-      sql: "SELECT to_jsonb(c) FROM click_tracking.click c WHERE serve_id = $1 ORDER BY sequence",
+      sql: "SELECT to_jsonb(c) FROM click_tracking.click c WHERE serve_id = $1 AND partition = $2 ORDER BY sequence",
       meanings: places(and: ["verdict": StoredMeaning.verdict])),
     Section(
       name: "parkedClicks",
-      sql: "SELECT to_jsonb(p) FROM click_tracking.parked p WHERE serve_id = $1 ORDER BY batch_number, record_offset",
+      sql: """
+        SELECT to_jsonb(p) FROM click_tracking.parked p WHERE serve_id = $1 AND partition = $2
+        ORDER BY batch_number, record_offset
+        """,
       meanings: places),
     Section(
       name: "stoppedActions",
-      sql: "SELECT to_jsonb(s) FROM click_tracking.stopped_action s WHERE serve_id = $1 ORDER BY event_time",
+      sql: """
+        SELECT to_jsonb(s) FROM click_tracking.stopped_action s WHERE serve_id = $1 AND partition = $2 ORDER BY event_time
+        """,
       meanings: places(and: ["kind": StoredMeaning.stoppedKind])),
     Section(
       name: "charges",
       sql: """
         SELECT fate FROM (
-          SELECT to_jsonb(c) AS fate, kind, event_time FROM billing.charge c WHERE serve_id = $1
-          UNION ALL SELECT to_jsonb(w), kind, event_time FROM billing.waiting w WHERE serve_id = $1
-          UNION ALL SELECT to_jsonb(h) - 'hour' - 'reason', kind, event_time FROM billing.held h WHERE serve_id = $1
+          SELECT to_jsonb(c) AS fate, kind, event_time FROM billing.charge c WHERE serve_id = $1 AND partition = $2
+          UNION ALL SELECT to_jsonb(w), kind, event_time FROM billing.waiting w WHERE serve_id = $1 AND partition = $2
+          UNION ALL SELECT to_jsonb(h) - 'hour' - 'reason', kind, event_time FROM billing.held h
+            WHERE serve_id = $1 AND partition = $2
         ) AS fates ORDER BY kind, event_time
         """,
       meanings: places(and: ["kind": StoredMeaning.chargeKind, "fate": StoredMeaning.fate])),
     Section(
-      name: "suspense", sql: "SELECT to_jsonb(s) FROM billing.suspense s WHERE serve_id = $1 ORDER BY kind, sequence",
+      name: "suspense",
+      sql: "SELECT to_jsonb(s) FROM billing.suspense s WHERE serve_id = $1 AND partition = $2 ORDER BY kind, sequence",
       meanings: places(and: ["kind": StoredMeaning.chargeKind])),
     Section(
       name: "allotment", isSingle: true,
       sql: """
         SELECT to_jsonb(a) FROM billing.allotment a
-        WHERE id = (SELECT allotment FROM ad_selection.decision WHERE serve_id = $1)
+        WHERE partition = $2
+          AND id = (SELECT allotment FROM ad_selection.decision_row WHERE serve_id = $1 AND partition = $2)
         """,
       meanings: ["state": StoredMeaning.allotmentState]),
     Section(
       name: "postings",
       sql: """
         SELECT to_jsonb(p) || jsonb_build_object('debit', p.debit::text, 'credit', p.credit::text) FROM billing.posting p
-        WHERE (partition, batch_number) IN (SELECT partition, batch_number FROM billing.charge
-          WHERE serve_id = $1 AND (amount > 0 OR developer_amount > 0)) ORDER BY batch_number, account
+        WHERE partition = $2 AND batch_number IN (SELECT batch_number FROM billing.charge
+          WHERE serve_id = $1 AND partition = $2 AND (amount > 0 OR developer_amount > 0)) ORDER BY batch_number, account
         """),
     Section(name: "batches", sql: batches),
   ]
@@ -81,18 +93,20 @@ enum ServeSections {
   /// Errors that a device told of a request (``ReadToldErrors``).
   static let toldErrors = Section(name: "toldErrors", sql: ReadToldErrors.sql, meanings: places)
 
+  private static let seen = [
+    ("ad_selection", "decision_row"), ("impression_tracking", "impression_row"),
+    ("impression_tracking", "delivery_row"), ("click_tracking", "click_row"), ("click_tracking", "parked_row"),
+    ("click_tracking", "stopped_action"), ("billing", "charge_row"), ("billing", "waiting_row"),
+    ("billing", "held_row"),
+  ].map { service, rows in
+    "SELECT '\(service)' AS service, partition, batch_number FROM \(service).\(rows) "
+      + "WHERE serve_id = $1 AND partition = $2"
+  }.joined(separator: " UNION ")
+
   /// The batch rows behind the sections above, with their inputs' offsets.
   private static let batches = """
     WITH seen AS (
-      SELECT 'ad_selection' AS service, partition, batch_number FROM ad_selection.decision WHERE serve_id = $1
-      UNION SELECT 'impression_tracking', partition, batch_number FROM impression_tracking.impression WHERE serve_id = $1
-      UNION SELECT 'impression_tracking', partition, batch_number FROM impression_tracking.delivery WHERE serve_id = $1
-      UNION SELECT 'click_tracking', partition, batch_number FROM click_tracking.click WHERE serve_id = $1
-      UNION SELECT 'click_tracking', partition, batch_number FROM click_tracking.parked WHERE serve_id = $1
-      UNION SELECT 'click_tracking', partition, batch_number FROM click_tracking.stopped_action WHERE serve_id = $1
-      UNION SELECT 'billing', partition, batch_number FROM billing.charge WHERE serve_id = $1
-      UNION SELECT 'billing', partition, batch_number FROM billing.waiting WHERE serve_id = $1
-      UNION SELECT 'billing', partition, batch_number FROM billing.held WHERE serve_id = $1
+      \(seen)
     ), batches AS (
       SELECT 'ad_selection' AS service, * FROM ad_selection.batch
       UNION ALL SELECT 'impression_tracking', * FROM impression_tracking.batch

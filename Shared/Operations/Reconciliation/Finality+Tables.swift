@@ -11,7 +11,7 @@ extension Finality {
           coalesce(d.expires_at + w.late <= p.watermark, false) AS is_final,
           EXISTS (
             SELECT FROM impression_tracking.impression i
-            WHERE i.serve_id = d.serve_id AND i.serve_id >= $1 AND i.serve_id < $2) AS is_seen
+            WHERE i.serve_id = d.serve_id AND i.partition = d.partition AND i.serve_id >= $1 AND i.serve_id < $2) AS is_seen
         FROM ad_selection.decision d LEFT JOIN impression_tracking.partition p USING (partition)
         LEFT JOIN impression_tracking.late_window w
           ON w.partition = d.partition AND d.serve_id >= w.first_id AND d.serve_id < w.next_id

@@ -10,7 +10,7 @@ enum MoneyChecks {
     selectionAllotments, journals, balances, ledger, revenue,
   ]
 
-  private static let places = UnsealedBatches.places("billing.posting", service: "billing")
+  private static let seals = UnsealedBatches.seals("billing.posting", service: "billing")
   /// Journals behind the last sealed batch.
   private static let postings = UnsealedBatches.rows("billing.posting", as: "p")
 
@@ -21,15 +21,16 @@ enum MoneyChecks {
   private static func budgets(_ table: String, key: [String], sealed: String) -> ReconciliationStatement {
     let columns = key.joined(separator: ", ")
     return ReconciliationStatement(
-      rule: "I5", name: "billing.\(table): charged, allotted and waiting are what was charged, is allotted and waits",
-      borders: [.serve], sql: shared("billing.\(table)", key: columns, sealed: sealed))
+      rule: "I5", name: "treasury.\(table): charged, allotted and waiting are what was charged, is allotted and waits",
+      borders: [.serve], sql: shared("treasury.\(table)", key: columns, sealed: sealed))
   }
 
   private static let days = ReconciliationStatement(
-    rule: "I5", name: "billing.campaign_day: charged, allotted and waiting are what was charged, is allotted and waits",
+    rule: "I5",
+    name: "treasury.campaign_day: charged, allotted and waiting are what was charged, is allotted and waits",
     borders: [.serve, .budgetDay],
     sql: shared(
-      "(SELECT *, day AS budget_day FROM billing.campaign_day WHERE day > $2)", key: "campaign, budget_day",
+      "(SELECT *, day AS budget_day FROM treasury.campaign_day WHERE day > $2)", key: "campaign, budget_day",
       sealed: "SELECT campaign, day, charged FROM sealed.campaign_day"))
 
   private static func shared(_ table: String, key: String, sealed: String) -> String {
@@ -65,19 +66,19 @@ enum MoneyChecks {
     rule: "I5", name: "allotments: charged is the sum of their charges", borders: [.serve, .endedBefore],
     sql: """
       WITH charged AS (
-        SELECT id, sum(amount) AS amount FROM (
-          SELECT allotment AS id, amount::numeric FROM billing.charge
+        SELECT id, partition, sum(amount) AS amount FROM (
+          SELECT allotment AS id, partition, amount::numeric FROM billing.charge
           WHERE serve_id >= $1 AND fate = \(ChargeFate.charged.number) AND draw_version IS NULL AND amount > 0
-          UNION ALL SELECT allotment, charged FROM sealed.allotment
-        ) AS charges GROUP BY id
+          UNION ALL SELECT allotment, partition, charged FROM sealed.allotment
+        ) AS charges GROUP BY id, partition
       ), allotments AS (
-        SELECT id, charged, amount FROM billing.allotment WHERE state < \(AllotmentState.ended.number)
+        SELECT id, partition, charged, amount FROM billing.allotment WHERE state < \(AllotmentState.ended.number)
         UNION ALL
-        SELECT id, charged, amount FROM billing.allotment
+        SELECT id, partition, charged, amount FROM billing.allotment
         WHERE state = \(AllotmentState.ended.number) AND ended_at >= $2
       ), compared AS (
         SELECT id, a.charged, a.amount AS holds, coalesce(c.amount, 0) AS charges
-        FROM allotments a FULL JOIN charged c USING (id)
+        FROM allotments a FULL JOIN charged c USING (id, partition)
       ), faults AS (
         SELECT format('allotment %s: charged %s, its charges %s, amount %s (nanos)', id, charged, charges, holds) AS example
         FROM compared WHERE charged IS DISTINCT FROM charges OR charged > holds
@@ -90,11 +91,11 @@ enum MoneyChecks {
     rule: "I5", name: "allotments: ad selection used no more than billing granted", borders: [.endedBefore],
     sql: """
       WITH open AS (
-        SELECT id, used, amount FROM ad_selection.allotment WHERE closed_at IS NULL
-        UNION ALL SELECT id, used, amount FROM ad_selection.allotment WHERE closed_at >= $1
+        SELECT id, partition, used, amount FROM ad_selection.allotment WHERE closed_at IS NULL
+        UNION ALL SELECT id, partition, used, amount FROM ad_selection.allotment WHERE closed_at >= $1
       ), compared AS (
         SELECT s.id, s.used, s.amount, b.granted, b.used AS reported FROM open s LEFT JOIN LATERAL (
-          SELECT a.granted, a.used FROM billing.allotment a WHERE a.id = s.id OFFSET 0) AS b ON true
+          SELECT a.granted, a.used FROM billing.allotment a WHERE a.id = s.id AND a.partition = s.partition OFFSET 0) AS b ON true
       ), faults AS (
         SELECT format('allotment %s: used %s of %s, granted %s, reported %s (nanos)', id, used, amount, granted, reported)
           AS example
@@ -107,7 +108,7 @@ enum MoneyChecks {
   private static let journals = ReconciliationStatement(
     rule: "I6", name: "ledger: debits are credits, in each journal and currency",
     sql: """
-      \(places), journals AS (
+      \(seals), journals AS (
         SELECT p.partition, p.batch_number, p.currency, sum(p.debit) AS debit, sum(p.credit) AS credit, count(*) AS rows
         FROM \(postings) GROUP BY 1, 2, 3
       ), faults AS (
@@ -122,7 +123,7 @@ enum MoneyChecks {
   private static let balances = ReconciliationStatement(
     rule: "I6", name: "balances are the sums of their postings",
     sql: """
-      \(places), posted AS (
+      \(seals), posted AS (
         SELECT partition, account, currency, sum(debit) AS debit, sum(credit) AS credit FROM (
           SELECT p.partition, p.account, p.currency, p.debit, p.credit FROM \(postings)
           UNION ALL SELECT partition, account, currency, debit, credit FROM sealed.account WHERE debit <> 0 OR credit <> 0
@@ -143,7 +144,7 @@ enum MoneyChecks {
     rule: "I6", name: "ledger: advertisers, developers and the network paid and got what the charges say",
     borders: [.serve],
     sql: """
-      \(places), grouped AS MATERIALIZED (
+      \(seals), grouped AS MATERIALIZED (
         SELECT advertiser, developer, currency, sum(amount) AS amount, sum(developer_amount) AS developer_amount,
           sum(network_amount) FILTER (WHERE fate = \(ChargeFate.charged.number)) AS revenue,
           sum(network_amount) FILTER (WHERE fate = \(ChargeFate.unfunded.number)) AS loss

@@ -33,15 +33,16 @@ enum ServePieces {
     }
   }
 
-  /// Days that have tables, and how large the largest of them is.
+  /// Days that have tables, and how large the largest of them is; of a table of several days, its part of one.
   static func days(
     from first: Int64, of tables: [String] = tables, in connection: PostgresConnection
   ) throws(PostgresError) -> [(from: Int64, bytes: Int64)] {
     let sql = """
-      SELECT (to_date(right(c.relname, 8), 'YYYYMMDD') - date '1970-01-01')::bigint * 86400000 AS first,
-        max(pg_relation_size(c.oid))::bigint
-      FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-      WHERE i.inhparent = ANY ($1::text[]::regclass[]) GROUP BY 1 ORDER BY 1
+      SELECT (d.first + n - date '1970-01-01')::bigint * 86400000 AS first,
+        max(pg_relation_size(d.part) / (d.next - d.first))::bigint
+      FROM unnest($1::text[]::regclass[]) AS parent (name) CROSS JOIN LATERAL public.day_tables(parent.name) AS d
+        CROSS JOIN LATERAL generate_series(0, d.next - d.first - 1) AS n
+      GROUP BY 1 ORDER BY 1
       """
     var days: [(from: Int64, bytes: Int64)] = []
     for row in try connection.query(sql, [tables]) {

@@ -109,7 +109,8 @@ enum TrafficChecks {
         WITH compared AS (
           SELECT a.serve_id, d.serve_id IS NULL AS is_missing, (\(accepted)) IS DISTINCT FROM (\(decided))
             OR a.client_hash <> d.client_hash AND a.client_hash <> 0 AND d.client_hash <> 0 AS differs
-          FROM \(rows) a LEFT JOIN ad_selection.decision d ON d.serve_id = a.serve_id AND d.reason IN (\(DecisionReason.fills.numbers))
+          FROM \(rows) a LEFT JOIN ad_selection.decision d
+            ON d.serve_id = a.serve_id AND d.partition = a.partition AND d.reason IN (\(DecisionReason.fills.numbers))
             AND d.serve_id >= $1 AND d.serve_id < $2
           WHERE a.serve_id >= $1 AND a.serve_id < $2
         ), faults AS (
@@ -130,7 +131,7 @@ enum TrafficChecks {
         SELECT w.partition, w.first_id, w.next_id, p.watermark - w.late AS mark
         FROM impression_tracking.late_window w JOIN impression_tracking.partition p USING (partition)
       ), served AS (
-        SELECT d.serve_id FROM ad_selection.decision d
+        SELECT d.serve_id, d.partition FROM ad_selection.decision d
         JOIN marks m ON m.partition = d.partition AND d.serve_id >= m.first_id AND d.serve_id < m.next_id
         WHERE d.serve_id >= $1 AND d.serve_id < $2 AND d.reason IN (\(DecisionReason.liveFills.numbers)) AND NOT d.is_test AND d.expires_at <= m.mark
       ), counts AS (
@@ -141,7 +142,7 @@ enum TrafficChecks {
         ) AS seen, (
           SELECT count(*) FROM served s WHERE NOT EXISTS (
             SELECT FROM impression_tracking.impression i
-            WHERE i.serve_id = s.serve_id AND i.serve_id >= $1 AND i.serve_id < $2)
+            WHERE i.serve_id = s.serve_id AND i.partition = s.partition AND i.serve_id >= $1 AND i.serve_id < $2)
         ) AS expired
       )
       SELECT served, abs(served - seen - expired), CASE WHEN served = seen + expired THEN '{}'::text[] ELSE
@@ -159,7 +160,7 @@ enum TrafficChecks {
         SELECT format('%s: a billable click without an impression', c.serve_id) FROM click_tracking.click c
         WHERE c.serve_id >= $1 AND c.serve_id < $2 AND c.verdict = \(ClickVerdict.billable.number) AND NOT EXISTS (
           SELECT FROM impression_tracking.impression i
-          WHERE i.serve_id = c.serve_id AND i.serve_id >= $1 AND i.serve_id < $2)
+          WHERE i.serve_id = c.serve_id AND i.partition = c.partition AND i.serve_id >= $1 AND i.serve_id < $2)
       )
       SELECT (SELECT count(*) FROM impression_tracking.impression WHERE serve_id >= $1 AND serve_id < $2) + (
           SELECT count(*) FROM click_tracking.click
@@ -172,7 +173,7 @@ enum TrafficChecks {
     sql: """
       WITH faults AS (
         SELECT format('%s is test traffic and has a charge', c.serve_id) AS example
-        FROM billing.charge c JOIN ad_selection.decision d USING (serve_id)
+        FROM billing.charge c JOIN ad_selection.decision d USING (serve_id, partition)
         WHERE d.is_test AND c.serve_id >= $1 AND c.serve_id < $2
           AND d.serve_id >= $1 AND d.serve_id < $2
       )

@@ -59,7 +59,7 @@ struct RejectedParameters: Sendable {
   /// `$1` to `$5` narrow by service, topic, reason and time; `$6` to `$9` are the references.
   var values: [any PostgresValue] {
     [
-      query.service, query.topic, query.reasons.isEmpty ? nil : query.reasons.map { Int16($0.rawValue) },
+      query.service, query.topic, query.reasons.isEmpty ? nil : query.reasons.map(\.number),
       query.since, query.until,
       query.references.isEmpty ? nil : query.references.map(\.service), query.references.map(\.topic),
       query.references.map(\.partition), query.references.map(\.offset),

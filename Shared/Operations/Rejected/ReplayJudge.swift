@@ -64,7 +64,7 @@ package struct ReplayJudge {
     case .impression, .click: break
     }
     let windows = windows[record.reference.service] ?? Windows()
-    guard let token = event.token else { return try judgeFailure(event, windows, now: now) }
+    guard let token = event.token else { return try judgeFailure(event, of: record, windows, now: now) }
     guard let opener else {
       // What was forged stays forged, whoever asks.
       if record.reason == .tokenForged { return rejected(.tokenForged, "the serve token was not ours or was altered") }
@@ -118,10 +118,12 @@ package struct ReplayJudge {
         isImpossible = windows.isImpossibleView(ageMilliseconds: age)
       }
       let kind = isImpossible ? .viewedTooSoon : RecordedKind(event.kind)
-      isStored = try exists(FindReplayedImpression(serveID: terms.serveID, kind: kind))
+      isStored = try exists(FindReplayedImpression(partition: terms.partition, serveID: terms.serveID, kind: kind))
     case .click(let event):
       timing = time(.click, event.age, event.identity)
-      isStored = try exists(FindReplayedClick(serveID: terms.serveID, kind: event.kind, idHash: event.identity.idHash))
+      isStored = try exists(
+        FindReplayedClick(
+          partition: terms.partition, serveID: terms.serveID, kind: event.kind, idHash: event.identity.idHash))
     case .request, .undecodable, .ofServices: return ReplayOutlook(kind: .impossible, detail: "it is no event")
     }
     guard case .at(let time) = timing else {
@@ -136,7 +138,7 @@ package struct ReplayJudge {
 
   /// A failure without an ad carries no token.
   private func judgeFailure(
-    _ event: KeptEvent, _ windows: Windows, now: Timestamp
+    _ event: KeptEvent, of record: KeptRecord, _ windows: Windows, now: Timestamp
   ) throws(PostgresError) -> ReplayOutlook {
     guard case .impression(let event) = event, case .request(let request) = event.subject else {
       return rejected(.missingField, "it carries no token")
@@ -147,7 +149,9 @@ package struct ReplayJudge {
     guard try exists(FindReplayedKey(keyHash: SHA256.hash(request.appKey.utf8), app: request.app)) else {
       return rejected(.appKeyWrong, "A1: the app key is unknown, revoked, or not that of app \(request.app)")
     }
-    if try exists(FindReplayedFailure(requestID: request.requestID, error: event.error ?? .unknown)) {
+    let stored = FindReplayedFailure(
+      partition: record.reference.partition, requestID: request.requestID, error: event.error ?? .unknown)
+    if try exists(stored) {
       return ReplayOutlook(kind: .duplicate, detail: "it is taken already and would count nowhere")
     }
     return ReplayOutlook(kind: .taken, detail: "it would be taken")

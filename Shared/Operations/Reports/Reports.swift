@@ -42,12 +42,12 @@ package struct Reports: Sendable {
     var total = ReportFigures()
     var rowsTotal: Int64 = 0
     for part in parts {
-      guard let place = part.place else {
+      guard let rank = part.rank else {
         total.add(part.figures)
         continue
       }
       rowsTotal = part.groups
-      rows[place, default: ReportRow(values: ReportParameters.values(part.group, of: query.grouping))]
+      rows[rank, default: ReportRow(values: ReportParameters.values(part.group, of: query.grouping))]
         .figures.add(part.figures)
     }
     // Times stand in their order, and the groups of one time by worth: the latest were chosen.

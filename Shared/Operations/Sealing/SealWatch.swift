@@ -18,7 +18,7 @@ package final class SealWatch: Sendable {
   /// Every metric that it shows.
   package static let metrics = [sealedUntil, sealBacklog]
 
-  /// Between two looks.
+  /// Between two passes.
   private static let pauseMilliseconds: Int64 = 600_000
 
   private let sealer: DaySealer

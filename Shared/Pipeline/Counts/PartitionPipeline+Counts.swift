@@ -5,15 +5,15 @@ extension PartitionPipeline {
 
   /// Has the batches counted that no table has counted; the next ones are collected.
   func beginCounting() {
-    let share = countShare ?? memory.countKeys.share()
-    countShare = share
-    counts = Counts(after: batchNumber, now: clock.now(), keysMaximum: min(countKeysMaximum, share.part))
+    let quota = countQuota ?? memory.countKeys.quota()
+    countQuota = quota
+    counts = Counts(after: batchNumber, now: clock.now(), keysMaximum: min(countKeysMaximum, quota.part))
     store.flush(CountFlush(partition: partition, upTo: batchNumber, content: .stored))
   }
 
   /// Collects a batch that was committed.
   func count(_ batch: CommitBatch<Service>) {
-    if let countShare { counts.keysMaximum = min(countKeysMaximum, countShare.part) }
+    if let countQuota { counts.keysMaximum = min(countKeysMaximum, countQuota.part) }
     counts.collect(batch.number) { Service.count(batch.effects, into: &$0) }
     flushCounts()
   }

@@ -5,7 +5,7 @@ package enum LeaseOrder: Hashable, Sendable {
   case release([Int32])
   /// Others have taken them.
   case lose([Int32])
-  /// Whether this instance has its share, and no more.
+  /// Whether this instance has its quota, and no more.
   case balanced(Bool)
 }
 
@@ -148,7 +148,7 @@ package struct ReaderState: Sendable {
 
   package var phases: [Int32: LeasePhase] { intakes.mapValues(\.leasePhase) }
 
-  /// It has its share of the partitions, no more, and works on all of them.
+  /// It has its quota of the partitions, no more, and works on all of them.
   package var isReady: Bool { isBalanced && intakes.values.allSatisfy { $0.phase == .open } }
 
   package var isEmpty: Bool { intakes.isEmpty }

@@ -4,7 +4,7 @@ package import AdCore
 /// never taken by this partition. An older id that is not in it may have been; the database's primary key is the judge.
 ///
 /// Open addressing over two words an id, 32 bytes for each remembered id at the usual load. One table may remember ids
-/// for several purposes, told apart by a label. When it has its share of what all tables of the process may take, the
+/// for several purposes, told apart by a label. When it has its quota of what all tables of the process may take, the
 /// horizon moves up and the oldest ids are forgotten.
 package struct RecentIDs: Sendable {
   /// What the tables of all partitions of a process take together, if nothing else is said.
@@ -19,17 +19,17 @@ package struct RecentIDs: Sendable {
   /// Ids made at or after this moment are all in the table.
   package private(set) var horizon: Timestamp
   package private(set) var count = 0
-  private let share: SharedBound.Share
+  private let quota: SharedBound.Quota
   /// Pairs (high, low); a free slot is (0, 0), which no id made after 1970 is.
   private var words: [UInt64]
   private var mask: Int
 
   /// - Parameters:
   ///   - horizon: at assignment, now + 5 s: what was decided before is known to the database alone.
-  ///   - share: of a bound in bytes, for this table alone.
-  package init(horizon: Timestamp, share: SharedBound.Share) {
+  ///   - quota: of a bound in bytes, for this table alone.
+  package init(horizon: Timestamp, quota: SharedBound.Quota) {
     self.horizon = horizon
-    self.share = share
+    self.quota = quota
     words = Array(repeating: 0, count: 2 * Self.slotsMinimum)
     mask = Self.slotsMinimum - 1
   }
@@ -79,12 +79,12 @@ package struct RecentIDs: Sendable {
     words[2 * free + 1] = 0
   }
 
-  /// Forgets what is more than its share by now, because others have come to share with it.
-  package mutating func keepToShare() {
-    while share.held > share.part, mask + 1 > Self.slotsMinimum {
+  /// Forgets what is more than its quota by now, because others have come to share with it.
+  package mutating func keepToQuota() {
+    while quota.held > quota.part, mask + 1 > Self.slotsMinimum {
       let before = byteCount
       forget(slots: (mask + 1) / 2)
-      share.give(before - (mask + 1 > Self.slotsMinimum ? byteCount : 0))
+      quota.give(before - (mask + 1 > Self.slotsMinimum ? byteCount : 0))
     }
   }
 
@@ -125,12 +125,12 @@ package struct RecentIDs: Sendable {
   private mutating func grow() {
     let (slots, before) = (mask + 1, byteCount)
     // The old table lives on until the new one is filled, so both count meanwhile.
-    guard share.take(2 * before) else {
+    guard quota.take(2 * before) else {
       forget(slots: slots)
       return
     }
     rebuild(slots: 2 * slots, keeping: words)
-    if slots > Self.slotsMinimum { share.give(before) }
+    if slots > Self.slotsMinimum { quota.give(before) }
   }
 
   /// Forgets the older half of the ids. By number and not by time, because a client may choose the times of some and so

@@ -15,13 +15,13 @@ package final class SharedBound: Sendable {
   }
 
   /// One more partition holds something, as long as what it gets here lives.
-  package func share() -> Share { Share(of: self) }
+  package func quota() -> Quota { Quota(of: self) }
 
   /// What all hold now.
   package var held: Int { maximum - left.load(ordering: .relaxed) }
 
   /// What one partition holds of it. Given back at its end.
-  package final class Share: Sendable {
+  package final class Quota: Sendable {
     private let bound: SharedBound
     private let taken = Atomic(0)
 

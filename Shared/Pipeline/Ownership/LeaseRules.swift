@@ -1,9 +1,9 @@
-/// What one look at a service's tables showed: who takes part, and who has which partition.
+/// What a service's tables showed at one beat: who takes part, and who has which partition.
 package struct LeaseView: Hashable, Sendable {
   /// Another process of the service.
   package struct Member: Hashable, Sendable {
     package var number: Int32
-    /// Raised by it at each of its own looks.
+    /// Raised by it each time that it reads the tables.
     package var beat: Int64
     /// Its session with the database has ended.
     package var isGone: Bool
@@ -27,7 +27,7 @@ package struct LeaseView: Hashable, Sendable {
     }
   }
 
-  /// The number of the member that looks.
+  /// The number of the member that reads.
   package var own: Int32
   package var others: [Member]
   /// Those that were ever owned.
@@ -53,9 +53,9 @@ package enum LeasePhase: Hashable, Sendable {
   case closing
 }
 
-/// What follows from a look.
+/// What follows from a beat.
 package struct LeaseDecision: Hashable, Sendable {
-  /// Members that are no more: their rows are removed, and the next look follows at once. Nothing else is done before.
+  /// Members that are no more: their rows are removed, and the next beat follows at once. Nothing else is done before.
   package var expelled: [Int32] = []
   /// Free partitions that are this instance's to take.
   package var taken: [Int32: PartitionClaim] = [:]
@@ -65,7 +65,7 @@ package struct LeaseDecision: Hashable, Sendable {
   package var lost: [Int32] = []
   /// Partitions whose row says that this instance has them, and it has not: the rows are cleared.
   package var cleared: [Int32] = []
-  /// It has its share, and nothing is to be taken or given up.
+  /// It has its quota, and nothing is to be taken or given up.
   package var isBalanced = false
 }
 
@@ -75,11 +75,11 @@ package struct LeaseDecision: Hashable, Sendable {
 ///
 /// A member is gone when its session has ended, as after a kill, or when its beat stood still for
 /// ``silenceMilliseconds`` of this instance's own clock: a process that stands still, or one behind a network that does.
-/// A time in which this instance itself did not look counts little: whatever held it up may have held up the others.
+/// A time in which this instance itself had no beat counts little: whatever held it up may have held up the others.
 package struct LeaseRules: Sendable {
   /// How long a member may be silent.
   package static let silenceMilliseconds: Int64 = 5_000
-  /// The most that passes between two looks, as far as others' silence is measured.
+  /// The most that passes between two beats, as far as others' silence is measured.
   static let gapMillisecondsMaximum: Int64 = 1_000
   /// How long an instance that lost its session and has a new one leaves the others' partitions alone: a database that
   /// was started again lost all sessions, and they come back one by one.
@@ -100,7 +100,7 @@ package struct LeaseRules: Sendable {
   package mutating func hasReturned(now: Int64) { modestUntil = now + Self.returnMilliseconds }
 
   /// - Parameters:
-  ///   - held: what this instance does with the partitions that it has, and had when it began to look; as
+  ///   - held: what this instance does with the partitions that it has, and had when it began to read; as
   ///     ``LeasePhase/open`` counts what was so at both times.
   ///   - now: of this machine's monotonic clock, in ms.
   package mutating func decide(_ view: LeaseView, held: [Int32: LeasePhase], now: Int64) -> LeaseDecision {
@@ -117,18 +117,18 @@ package struct LeaseRules: Sendable {
 
     let kept = held.filter { $0.value != .closing }.keys.filter { !decision.lost.contains($0) }.sorted()
     let owners = (0..<view.partitionCount).map { view.partitions[$0]?.owner }
-    let shares = FairShares(members: Set(view.others.map(\.number)).union([view.own]), owners: owners)
-    let share = shares.shares[view.own] ?? 0
+    let quotas = FairQuotas(members: Set(view.others.map(\.number)).union([view.own]), owners: owners)
+    let quota = quotas.quotas[view.own] ?? 0
     let shrunk = kept.filter { $0 >= view.partitionCount }
-    decision.released = shrunk + kept.dropLast(shrunk.count).dropFirst(share)
-    if !isModest, kept.count < share {
-      let free = (shares.gifts[view.own] ?? []).filter { held[$0] == nil }
-      for partition in free.prefix(share - kept.count) {
+    decision.released = shrunk + kept.dropLast(shrunk.count).dropFirst(quota)
+    if !isModest, kept.count < quota {
+      let free = (quotas.gifts[view.own] ?? []).filter { held[$0] == nil }
+      for partition in free.prefix(quota - kept.count) {
         decision.taken[partition] = PartitionClaim(
           owner: view.own, seenEpoch: view.partitions[partition]?.epoch ?? 0)
       }
     }
-    decision.isBalanced = held.count == share && kept.count == share && decision.lost.isEmpty
+    decision.isBalanced = held.count == quota && kept.count == quota && decision.lost.isEmpty
     return decision
   }
 

@@ -40,7 +40,11 @@ struct BatchDraft<Event: Sendable> {
     }
     var indices: [Int] = []
     for (index, head) in heads.enumerated() {
-      if let outcome = gates[head.input].admit(head.mark) { outcomes[index] = outcome } else { indices.append(index) }
+      if let outcome = gates[head.input].admit(head.sequence) {
+        outcomes[index] = outcome
+      } else {
+        indices.append(index)
+      }
     }
     for input in positions.indices {
       positions[input].consumedSequence = gates[input].consumedSequence
@@ -81,8 +85,8 @@ struct BatchDraft<Event: Sendable> {
     }
     var bytes = [UInt8](repeating: Outcome.absent.rawValue, count: total)
     for (index, head) in heads.enumerated() where head.identity.offset < positions[head.input].nextOffset {
-      let place = starts[head.input] + Int(head.identity.offset - inputs[head.input].nextOffset)
-      bytes[place] = Outcome(rawValue: bytes[place]).joined(with: outcomes[index]).rawValue
+      let byte = starts[head.input] + Int(head.identity.offset - inputs[head.input].nextOffset)
+      bytes[byte] = Outcome(rawValue: bytes[byte]).joined(with: outcomes[index]).rawValue
     }
     return bytes
   }

@@ -17,10 +17,10 @@ struct OutboxState {
   private(set) var lastHeld: Int64 = 0
   /// There was no room; there may be some once one of ours is delivered.
   private var isWaiting = false
-  private let share: SharedBound.Share
+  private let quota: SharedBound.Quota
 
-  /// - Parameter share: of a bound in bytes.
-  init(share: SharedBound.Share) { self.share = share }
+  /// - Parameter quota: of a bound in bytes.
+  init(quota: SharedBound.Quota) { self.quota = quota }
 
   /// How many are not known to be delivered.
   var count: Int { held.count }
@@ -30,13 +30,13 @@ struct OutboxState {
 
   /// How many entries may be read now; 0 while there are none, or it is better to wait for deliveries.
   var readableCount: Int {
-    guard hasMore, !isWaiting, held.isEmpty || 2 * share.held <= share.part else { return 0 }
-    return max(1, (share.part - share.held) / OutboxEntry.bytesMaximum)
+    guard hasMore, !isWaiting, held.isEmpty || 2 * quota.held <= quota.part else { return 0 }
+    return max(1, (quota.part - quota.held) / OutboxEntry.bytesMaximum)
   }
 
   /// Holds a committed entry; false where there is no room, for it and for all behind it. One alone always has room.
   mutating func hold(_ entry: OutboxEntry) -> Bool {
-    let isTaken = share.take(entry.bytes)
+    let isTaken = quota.take(entry.bytes)
     guard isTaken || held.isEmpty else {
       hasMore = true
       isWaiting = true
@@ -52,7 +52,7 @@ struct OutboxState {
 
   mutating func deliver(_ id: Int64) {
     guard let entry = held.removeValue(forKey: id) else { return }
-    share.give(entry.bytes)
+    quota.give(entry.bytes)
     isWaiting = false
     delivered.append(id)
   }

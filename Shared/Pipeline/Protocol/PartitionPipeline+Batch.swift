@@ -54,7 +54,7 @@ extension PartitionPipeline {
   /// database refuses the rows, which comes back.
   func attempt(
     _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool,
-    refusal: String? = nil, isSuspected: Bool = false, timer: TimerShare = .nothing, into summary: inout BatchSummary
+    refusal: String? = nil, isSuspected: Bool = false, timer: TimerQuota = .nothing, into summary: inout BatchSummary
   ) throws(PipelineError) -> RowRefusal? {
     var draft = try draft(records, of: batch, endsBatch: endsBatch)
     // Of a run that was bisected only events that are known: there is nothing to commit before its end.

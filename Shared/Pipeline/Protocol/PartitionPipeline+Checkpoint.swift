@@ -18,12 +18,12 @@ extension PartitionPipeline {
   /// A batch without records for what is due. What the database refuses is found by doing less and less at once, and is
   /// then passed over until the partition is opened again: it stays as it is, and the rest goes on.
   private func runTimer(into summary: inout BatchSummary) throws(PipelineError) {
-    let due = context(number: batchNumber + 1, gates: gates, lastArrivals: lastArrivals, timer: timer.share)
+    let due = context(number: batchNumber + 1, gates: gates, lastArrivals: lastArrivals, timer: timer.quota)
     guard due.now >= timer.restsUntil, decider?.isTimerDue(due) ?? false else { return }
     let batch = InputBatch<Service.Event>(inputCount: inputs.count)
     while true {
       let detail: String
-      switch try attempt(batch.records[...], of: batch, endsBatch: true, timer: timer.share, into: &summary) {
+      switch try attempt(batch.records[...], of: batch, endsBatch: true, timer: timer.quota, into: &summary) {
       case nil:
         timer.succeeded()
         return

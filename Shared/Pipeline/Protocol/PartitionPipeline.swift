@@ -47,7 +47,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   package var countKeysMaximum = PipelineMemory.countKeysMaximum
   /// What the partitions of the process share.
   package var memory = PipelineMemory()
-  var countShare: SharedBound.Share?
+  var countQuota: SharedBound.Quota?
   /// Told of what a person should know.
   package var alarm: (PipelineAlarm) -> Void = { _ in }
 
@@ -67,7 +67,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   ///
   /// - Parameters:
   ///   - claim: by what right.
-  ///   - probe: looks into the inputs' logs; given for each input the offset of the last record decided.
+  ///   - probe: asks the inputs' logs; given for each input the offset of the last record decided.
   /// - Returns: the offset at which each input is to be read.
   /// - Throws: ``PipelineError/fenced`` when somebody else has taken it since the claim was made.
   package func open(
@@ -84,7 +84,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     endsConfirmedAt = Array(repeating: nil, count: inputs.count)
     cursors = position.outputs.map(PublicationCursor.init)
     outboxID = position.outboxID
-    outbox = OutboxState(share: memory.outboxBytes.share())
+    outbox = OutboxState(quota: memory.outboxBytes.quota())
     isWriterDown = false
     timer = TimerState()
     lostSequences = []
@@ -178,7 +178,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
 
   func context(
     number: Int64, gates: [SequenceGate], lastArrivals: [Timestamp?], refusal: String? = nil,
-    isDuplicateSuspected: Bool = false, timer: TimerShare = .nothing
+    isDuplicateSuspected: Bool = false, timer: TimerQuota = .nothing
   ) -> BatchContext {
     BatchContext(
       partition: partition, partitionCount: partitionCount, now: clock.now(), batchNumber: number,

@@ -74,7 +74,7 @@ public protocol RecordDecoder<Event> {
   /// Decodes a record that holds one event.
   mutating func decode(
     input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
-  ) -> (event: Event, mark: SequenceMark)
+  ) -> (event: Event, sequence: RecordSequence)
 
   /// Decodes a record and appends its event, or those of the run that it holds. For records of one event there is one way
   /// to do that, below; it is a requirement so that it is compiled where the event's type is known.
@@ -105,7 +105,7 @@ extension RecordDecoder {
     _ record: UndecodedRecord, value: UnsafeRawBufferPointer?, into batch: inout InputBatch<Event>
   ) {
     let decoded = decode(input: record.input, value: value, arrival: record.arrival)
-    batch.append(InputRecord(record, mark: decoded.mark, event: decoded.event))
+    batch.append(InputRecord(record, sequence: decoded.sequence, event: decoded.event))
   }
 }
 
@@ -161,12 +161,12 @@ package struct BatchContext: Sendable {
   /// Ids of this batch exist already: ask for all of them.
   package var isDuplicateSuspected: Bool
   /// Which of the things that are due without a record this batch may do.
-  package var timer: TimerShare
+  package var timer: TimerQuota
 
   package init(
     partition: Int32, partitionCount: Int32, now: Timestamp, batchNumber: Int64, nextSequences: [Int64],
     committedWatermark: Timestamp, watermark: Timestamp, consumedWatermarks: [Timestamp], refusal: String? = nil,
-    isDuplicateSuspected: Bool, timer: TimerShare = TimerShare()
+    isDuplicateSuspected: Bool, timer: TimerQuota = TimerQuota()
   ) {
     self.partition = partition
     self.partitionCount = partitionCount
@@ -186,19 +186,19 @@ package struct BatchContext: Sendable {
 
 /// Of what is due without a record, in its fixed order: how many things are passed over, because the database refused
 /// them, and how many may be done at most. Less than everything only after a refusal.
-package struct TimerShare: Hashable, Sendable {
+package struct TimerQuota: Hashable, Sendable {
   package var skipped = 0
   package var maximum = Int.max
 
   /// Nothing: the batch is not a timer's.
-  package static let nothing = TimerShare(skipped: 0, maximum: 0)
+  package static let nothing = TimerQuota(skipped: 0, maximum: 0)
 
   package init(skipped: Int = 0, maximum: Int = .max) {
     self.skipped = skipped
     self.maximum = maximum
   }
 
-  /// This share of `due`, and no more than `most` of it.
+  /// This part of `due`, and no more than `most` of it.
   package func of<Items: RandomAccessCollection>(_ due: Items, most: Int = .max) -> Items.SubSequence {
     due.dropFirst(skipped).prefix(min(maximum, most))
   }

@@ -28,8 +28,8 @@ package struct SequenceGate: Hashable, Sendable {
   }
 
   /// Nil: the record is to be decided; else its outcome stands already.
-  package mutating func admit(_ mark: SequenceMark) -> Outcome? {
-    switch mark {
+  package mutating func admit(_ sequence: RecordSequence) -> Outcome? {
+    switch sequence {
     case .unnumbered:
       return nil
     case .number(let sequence):

@@ -2,20 +2,20 @@ internal import AdCore
 
 /// How much a timer may do at once: everything, until the database refuses some of it.
 struct TimerState: Hashable, Sendable {
-  private(set) var share = TimerShare()
+  private(set) var quota = TimerQuota()
   private(set) var restsUntil = Timestamp(milliseconds: .min)
 
   mutating func succeeded() {
-    if share.maximum < PipelineLimits.timerItemsAfterRefusal { share.maximum *= 2 }
+    if quota.maximum < PipelineLimits.timerItemsAfterRefusal { quota.maximum *= 2 }
   }
 
   /// Does less at once. True when there is no less: the one thing that was tried is passed over from now on.
   mutating func refused(now: Timestamp) -> Bool {
-    guard share.maximum <= 1 else {
-      share.maximum = min(share.maximum, 2 * PipelineLimits.timerItemsAfterRefusal) / 2
+    guard quota.maximum <= 1 else {
+      quota.maximum = min(quota.maximum, 2 * PipelineLimits.timerItemsAfterRefusal) / 2
       return false
     }
-    share.skipped += 1
+    quota.skipped += 1
     restsUntil = now.advanced(byMilliseconds: PipelineLimits.timerRestMilliseconds)
     return true
   }

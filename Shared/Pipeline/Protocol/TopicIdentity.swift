@@ -1,4 +1,4 @@
-/// What a look into a log found.
+/// What a probe of a log found.
 package struct TopicProbe: Hashable, Sendable {
   package var firstOffset: Int64
   /// The offset after the last record.

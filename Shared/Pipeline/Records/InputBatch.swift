@@ -2,11 +2,11 @@ public import AdCore
 public import AdEvents
 package import Records
 
-/// Where a record stands in a stream that numbers its records.
-public enum SequenceMark: Hashable, Sendable {
+/// A record's sequence, in a stream that numbers its records.
+public enum RecordSequence: Hashable, Sendable {
   /// The record has no number: a client's event, an ask.
   case unnumbered
-  /// The record's place: dense from 1.
+  /// Dense from 1.
   case number(Int64)
   /// The record is a watermark and nothing else.
   case watermark(Watermark)
@@ -25,7 +25,7 @@ public struct InputRecord<Event: Sendable>: Sendable {
   public var timestamp: Int64
   /// When the broker appended it (or, where the broker does not say, when it was read).
   public var arrival: Timestamp
-  public var mark: SequenceMark
+  public var sequence: RecordSequence
   public var event: Event
   /// ``contentHash(_:seed:)`` of key and value.
   public var contentHash: UInt64
@@ -34,14 +34,14 @@ public struct InputRecord<Event: Sendable>: Sendable {
 
   @inlinable
   public init(
-    input: Int, offset: Int64, timestamp: Int64, arrival: Timestamp, mark: SequenceMark, event: Event,
+    input: Int, offset: Int64, timestamp: Int64, arrival: Timestamp, sequence: RecordSequence, event: Event,
     contentHash: UInt64, raw: RawRange
   ) {
     self.input = input
     self.offset = offset
     self.timestamp = timestamp
     self.arrival = arrival
-    self.mark = mark
+    self.sequence = sequence
     self.event = event
     self.contentHash = contentHash
     self.raw = raw
@@ -49,10 +49,11 @@ public struct InputRecord<Event: Sendable>: Sendable {
 
   /// What a record says, or one event of its run.
   @inlinable
-  public init(_ record: UndecodedRecord, mark: SequenceMark, event: Event) {
+  public init(_ record: UndecodedRecord, sequence: RecordSequence, event: Event) {
     self.init(
       input: record.input, offset: record.identity.offset, timestamp: record.identity.timestamp,
-      arrival: record.arrival, mark: mark, event: event, contentHash: record.identity.contentHash, raw: record.raw)
+      arrival: record.arrival, sequence: sequence, event: event, contentHash: record.identity.contentHash,
+      raw: record.raw)
   }
 }
 
@@ -61,24 +62,24 @@ public struct InputRecord<Event: Sendable>: Sendable {
 public struct RecordHead: Hashable, Sendable {
   public var input: Int
   public var arrival: Timestamp
-  public var mark: SequenceMark
+  public var sequence: RecordSequence
   public var identity: RecordIdentity
   /// Nothing more of the record follows: behind this event the position moves on.
   public var endsRecord: Bool
 
   @inlinable
   public init(
-    input: Int, arrival: Timestamp, mark: SequenceMark, identity: RecordIdentity, endsRecord: Bool = true
+    input: Int, arrival: Timestamp, sequence: RecordSequence, identity: RecordIdentity, endsRecord: Bool = true
   ) {
     self.input = input
     self.arrival = arrival
-    self.mark = mark
+    self.sequence = sequence
     self.identity = identity
     self.endsRecord = endsRecord
   }
 }
 
-/// The place of one record's original bytes in ``RawBytes``.
+/// Where one record's original bytes stand in ``RawBytes``.
 public struct RawRange: Hashable, Sendable {
   public var start: Int
   /// -1 for a record without a key.
@@ -214,7 +215,7 @@ public struct InputBatch<Event: Sendable>: Sendable {
   public mutating func append(_ record: InputRecord<Event>, endsRecord: Bool = true) {
     append(
       RecordHead(
-        input: record.input, arrival: record.arrival, mark: record.mark,
+        input: record.input, arrival: record.arrival, sequence: record.sequence,
         identity: RecordIdentity(
           offset: record.offset, timestamp: record.timestamp, contentHash: record.contentHash),
         endsRecord: endsRecord))

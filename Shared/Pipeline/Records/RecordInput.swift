@@ -51,7 +51,7 @@ package struct RecordInput<Service: PipelineService> {
       ? mac.rejection(by: check, topic: topics[input], partition: partition, key: key, value: value) : nil
     if let rejection {
       // Without a number, whatever it says: what is missing is noticed, and published again.
-      batch.append(InputRecord(record, mark: .unnumbered, event: .rejected(rejection)))
+      batch.append(InputRecord(record, sequence: .unnumbered, event: .rejected(rejection)))
     } else {
       decoder.key(key)
       decoder.decode(record, value: value, into: &batch)

@@ -3,7 +3,7 @@ internal import Postgres
 internal import Runtime
 internal import Threads
 
-/// Keeps this instance's share of its service's partitions, on a thread of its own: looks each half second who else is
+/// Keeps this instance's quota of its service's partitions, on a thread of its own: reads each half second who else is
 /// there (``LeaseStore``), and tells the reader what follows from it (``LeaseRules``).
 ///
 /// A lease says who is to work, not who may write: that is the epoch's part, and two owners at once do no harm. So
@@ -63,7 +63,7 @@ final class LeaseKeeper: @unchecked Sendable {
     store.leave()
   }
 
-  /// - Returns: after how many milliseconds to look again.
+  /// - Returns: after how many milliseconds the next beat is due.
   private func workOrWait() -> Int64 {
     do throws(PostgresError) {
       if !store.isMember { try join() }

@@ -12,7 +12,7 @@ final class LeaseStore {
   private(set) var member: Int32?
 
   /// How long the row of a partition may be locked by somebody who does not go on, and how long anything may take: there
-  /// is another look soon.
+  /// is another beat soon.
   private static let lockMilliseconds = 1_000
   private static let statementMilliseconds = 5_000
 
@@ -57,7 +57,7 @@ final class LeaseStore {
     member = joined
   }
 
-  /// Says that this instance lives, and looks who else does and who has what; nil when others took it for gone.
+  /// Says that this instance lives, and reads who else does and who has what; nil when others took it for gone.
   func readView(partitionCount: Int32) throws(PostgresError) -> LeaseView? {
     try withMembership { connection, own throws(PostgresError) in
       var statements = StatementBatch()

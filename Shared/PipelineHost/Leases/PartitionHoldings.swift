@@ -22,7 +22,7 @@ final class PartitionHoldings: Sendable {
     set { state.withLock { $0.phases = newValue } }
   }
 
-  /// What was held before a look at the tables, and what after it: all that was there at either time, and as open only
+  /// What was held before the tables were read, and what after it: all that was there at either time, and as open only
   /// what was so at both, so that the tables must have shown it.
   static func around(_ before: [Int32: LeasePhase], _ after: [Int32: LeasePhase]) -> [Int32: LeasePhase] {
     var held = before.merging(after) { _, after in after }

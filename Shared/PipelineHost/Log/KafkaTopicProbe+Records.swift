@@ -35,7 +35,7 @@ extension KafkaTopicProbe {
     }
   }
 
-  /// Looks into different logs: their bounds, and the records that stored positions rest on.
+  /// Probes different logs: their bounds, and the records that stored positions rest on.
   ///
   /// - Parameter lastOffsets: for each partition the offset of the last record decided.
   package func probesByBounds(

@@ -1,4 +1,7 @@
+internal import AdCore
+package import Pipeline
 package import Postgres
+internal import Runtime
 
 /// The columns of a service's counts: of its table of minutes, where a row is what one kind of event adds to a minute, and of
 /// its table of packed minutes, where a row has many of them in arrays.
@@ -18,5 +21,47 @@ package struct CountColumns: Sendable {
       "\(schema).minute_\(kind)", names,
       packed: PackedColumns("\(schema).packed_\(kind)", names, elementTypes: columns.map(\.value)))
     list = names.joined(separator: ", ")
+  }
+}
+
+extension CountColumns {
+  /// Of a tracker's events, by minute and ad (``AdMinute``), by their kind, and by one thing more.
+  package init(eventsOf schema: String, detail: String) {
+    self.init(
+      schema,
+      [
+        "is_test": PostgresType.bool, "app": PostgresType.text, "campaign": PostgresType.text,
+        "ad": PostgresType.text, "placement": PostgresType.text, "country": PostgresType.text,
+        "size": PostgresType.int2, "device": PostgresType.int2, "kind": PostgresType.int2, detail: PostgresType.int2,
+        "events": PostgresType.int8,
+      ])
+  }
+
+  /// A tracker's counts, as rows.
+  ///
+  /// - Parameter columns: of a key: what it counts, the number of the kind, and that of the one thing more.
+  package func rows<Key>(
+    _ counts: [Key: Int64], partition: Int32, columns: (Key) -> (event: AdMinute, kind: Int16, detail: Int16)
+  ) -> TableRows {
+    let rows = TableRows(table, capacity: counts.count * 192)
+    let buffer = rows.buffer
+    for (key, events) in counts {
+      let (event, kind, detail) = columns(key)
+      rows.begin()
+      buffer.append(int32: partition)
+      buffer.append(timestampMicroseconds: event.minute &* 60_000_000)
+      buffer.append(bool: event.isTest)
+      buffer.append(event.app)
+      buffer.append(text: event.served?.campaign.text ?? "")
+      buffer.append(text: event.served?.ad.text ?? "")
+      buffer.append(text: event.served?.placement.text ?? "")
+      buffer.append(text: event.served?.country.description ?? "")
+      buffer.append(int16: event.served?.size.number ?? 0)
+      buffer.append(int16: event.served?.device.number ?? 0)
+      buffer.append(int16: kind)
+      buffer.append(int16: detail)
+      buffer.append(int64: events)
+    }
+    return rows
   }
 }

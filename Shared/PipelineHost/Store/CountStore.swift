@@ -79,8 +79,8 @@ package final class CountStore<Tables: ServiceTables> {
   private func counted(_ partition: Int32, in connection: PostgresConnection) throws(PostgresError) -> Int64 {
     var statements = StatementBatch()
     statements.send(prepared: sql.ensure, [partition])
-    let place = statements.send(prepared: sql.counted, [partition])
-    return try connection.run(statements).rows(at: place).first?.decode(0) ?? 0
+    let index = statements.send(prepared: sql.counted, [partition])
+    return try connection.run(statements).rows(at: index).first?.decode(0) ?? 0
   }
 
   private func connected() throws(PostgresError) -> PostgresConnection {

@@ -19,7 +19,7 @@ struct PipelineStatements: Sendable {
 
   var raiseEpoch: String {
     """
-    UPDATE \(schema).partition SET epoch = epoch + 1, owner = $2, backend_pid = pg_backend_pid() WHERE \(claimed)
+    UPDATE \(schema).partition SET epoch = epoch + 1, owner = $2, session = pipeline.session() WHERE \(claimed)
     RETURNING epoch, batch_number, watermark, outbox_id
     """
   }
@@ -28,8 +28,8 @@ struct PipelineStatements: Sendable {
 
   var terminateOwner: String {
     """
-    SELECT pg_terminate_backend(backend_pid, 2000) FROM \(schema).partition
-    WHERE \(claimed) AND backend_pid <> pg_backend_pid()
+    SELECT pipeline.end_session(session, 2000) FROM \(schema).partition
+    WHERE \(claimed) AND session <> pipeline.session()
     """
   }
 
@@ -46,13 +46,13 @@ struct PipelineStatements: Sendable {
 
   /// The first statement of every transaction, and an error (``PostgresError/isFence``) unless epoch and batch number
   /// are what this owner last wrote: so what follows in the same pipeline does not happen. The function, whose call costs
-  /// half as much as the change, is called only where there was none. The backend is another one after a reconnection:
-  /// it is the one to be terminated should it stop.
+  /// half as much as the change, is called only where there was none. The session is another one after a reconnection:
+  /// it is the one to be ended should it stop.
   var fence: String {
     """
     WITH owned AS (
       UPDATE \(schema).partition
-      SET batch_number = $4, watermark = $5, outbox_id = greatest(outbox_id, $6), backend_pid = pg_backend_pid()
+      SET batch_number = $4, watermark = $5, outbox_id = greatest(outbox_id, $6), session = pipeline.session()
       WHERE partition = $1 AND epoch = $2 AND batch_number = $3
       RETURNING 1
     )
@@ -136,7 +136,8 @@ struct PipelineStatements: Sendable {
     """
   }
 
-  var addGapRequest: String { "INSERT INTO \(schema).gap_request (partition, topic, sequence) VALUES ($1, $2, $3)" }
+  /// Under the fence, which holds the partition's row.
+  let addGapRequest = "SELECT pipeline.request_gap($1, $2, $3, $4)"
 
   var answerGapRequest: String {
     """
@@ -152,13 +153,13 @@ struct PipelineStatements: Sendable {
     """
   }
 
-  /// Rows of a consumer's `missing` that were not answered yet.
+  /// Gap requests of a consumer that were not answered yet.
   func gapRequests(of consumer: String) -> String {
     """
     SELECT m.topic, m.number, m.sequence FROM \(consumer).gap_request m
     LEFT JOIN \(schema).answered_gap_request a
       ON a.consumer = $1 AND a.partition = m.partition AND a.topic = m.topic
-    WHERE m.partition = $2 AND m.topic = ANY ($3) AND m.number > coalesce(a.number, 0) ORDER BY m.number
+    WHERE m.partition = $2 AND m.topic = ANY ($3) AND m.number > coalesce(a.number, 0) ORDER BY m.topic, m.number
     """
   }
 }

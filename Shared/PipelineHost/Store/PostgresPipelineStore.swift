@@ -49,7 +49,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         return try raiseEpoch(partition, by: claim, in: connection)
       } catch {
         guard error.sqlState == "55P03" else { throw error }
-        // The owner's backend holds the row and does not go on: a stopped zombie. Only this frees its locks.
+        // The owner's session holds the row and does not go on: a stopped zombie. Only this frees its locks.
         _ = try connection.query(sql.terminateOwner, claim.parameters(partition))
         return try raiseEpoch(partition, by: claim, in: connection)
       }
@@ -224,7 +224,8 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   ) {
     if !delivered.isEmpty { _ = statements.send(sql: sql.removeOutbox, [partition, delivered]) }
     for request in gapRequests {
-      _ = statements.send(sql: sql.addGapRequest, [partition, inputTopics[request.input], request.sequence])
+      _ = statements.send(
+        sql: sql.addGapRequest, [Service.schema, partition, inputTopics[request.input], request.sequence])
     }
     for notice in answered {
       _ = statements.send(

@@ -190,8 +190,8 @@ package final class CopyBuffer {
   }
 
   @inline(__always)
-  private func put(_ value: some FixedWidthInteger, at place: UnsafeMutableRawPointer) {
-    unsafe place.storeBytes(of: value.bigEndian, as: type(of: value.bigEndian))
+  private func put(_ value: some FixedWidthInteger, at pointer: UnsafeMutableRawPointer) {
+    unsafe pointer.storeBytes(of: value.bigEndian, as: type(of: value.bigEndian))
   }
 
   /// Makes room for `count` bytes and says where; a whole field at once, since each look at this object is checked.

@@ -8,6 +8,14 @@ package enum CommonKeys {
     "HANDBILL_DATABASE_URL", otherNames: ["DATABASE_URL"], schemes: ["postgres", "postgresql"], isSecret: true,
     help: "The PostgreSQL database.")
 
+  package static let maintenanceURL = ConfigurationKey<String>.url(
+    "HANDBILL_DATABASE_MAINTENANCE_URL", schemes: ["postgres", "postgresql"], isSecret: true,
+    help: """
+      The way to the same database by which tables are made and dropped, and rights are given: for migrations, days and \
+      retention. Where it is not set, HANDBILL_DATABASE_URL is.
+      """
+  ).optional()
+
   package static let logLevel = ConfigurationKey<LogLevel>(
     "HANDBILL_LOG_LEVEL", kind: LogLevel.allCases.map(\.rawValue).joined(separator: "|"), neutral: .info,
     default: .info, defaultText: "info", help: "The least important level that is logged."

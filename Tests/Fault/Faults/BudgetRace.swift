@@ -110,7 +110,7 @@ struct RaceAccounts {
         count(*) FILTER (WHERE fate = vocabulary.charge_fate('late')),
         (SELECT count(*) FROM billing.allotment
           WHERE campaign = 'race' AND state < vocabulary.allotment_state('ended')),
-        (SELECT charged = funded FROM billing.campaign WHERE campaign = 'race')
+        (SELECT charged = funded FROM treasury.campaign WHERE campaign = 'race')
       FROM billing.charge WHERE campaign = 'race'
       """
     guard let row = try connection.query(sql).first else { throw FaultFailure("no accounts of the race") }

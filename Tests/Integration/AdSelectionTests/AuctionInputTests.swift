@@ -25,9 +25,9 @@ struct AuctionInputTests {
     ])
     let rows = try partition.database.query(
       """
-      SELECT batch_place, paid_ads, catalog_change, required_sizes, segments, is_interstitial, seed, prior_clicks,
+      SELECT batch_index, paid_ads, catalog_change, required_sizes, segments, is_interstitial, seed, prior_clicks,
         prior_impressions, image_sizes, rules IS NULL, catalog_change IS NULL
-      FROM ad_selection.decision LEFT JOIN ad_selection.auction_rules USING (rules) ORDER BY batch_place
+      FROM ad_selection.decision LEFT JOIN ad_selection.auction_rules USING (rules) ORDER BY batch_index
       """)
     #expect(rows.count == 3)
     let records = Int64(try partition.network.records.count)
@@ -52,7 +52,7 @@ struct AuctionInputTests {
         UInt64(number), ordinal: Int64(number), amount: 9, until: until, day: partition.budgetDay)
     }
     try partition.grant(grants.enumerated().map { (Int64($0 + 1), $1) })
-    let rows = try partition.database.query("SELECT batch_place FROM ad_selection.allotment ORDER BY id")
+    let rows = try partition.database.query("SELECT batch_index FROM ad_selection.allotment ORDER BY id")
     #expect(try rows.map { try $0.decode(0, Int32.self) } == [0, 1, 2])
   }
 

@@ -126,14 +126,14 @@ final class LoggedWorld {
   }
 
   private func changeCatalog() throws {
-    let place = random.number(0...campaigns.count - 1)
+    let chosen = random.number(0...campaigns.count - 1)
     switch random.number(0...5) {
-    case 0: campaigns[place].isPaused.toggle()
-    case 1 where campaigns[place].kind != .house:
-      campaigns[place].impressionPrice = Nanos(Self.prices[random.number(0...1)])
-    case 2: campaigns[place].targeting.segments = random.number(0...1) == 0 ? [] : ["hikers"]
+    case 0: campaigns[chosen].isPaused.toggle()
+    case 1 where campaigns[chosen].kind != .house:
+      campaigns[chosen].impressionPrice = Nanos(Self.prices[random.number(0...1)])
+    case 2: campaigns[chosen].targeting.segments = random.number(0...1) == 0 ? [] : ["hikers"]
     case 3:
-      campaigns[place].flightEnd = clock.now().advanced(
+      campaigns[chosen].flightEnd = clock.now().advanced(
         byMilliseconds: Int64([-5, 20, 60, 10_000, 10_000][random.number(0...4)]) * 1_000)
     case 4 where campaigns.count < 60: return try write(makeCampaign(campaigns.count))
     default:
@@ -141,7 +141,7 @@ final class LoggedWorld {
       ads[ad].isPaused.toggle()
       return try write([.ad(ads[ad])])
     }
-    try write([.campaign(campaigns[place])])
+    try write([.campaign(campaigns[chosen])])
   }
 
   // MARK: What happens

@@ -100,8 +100,8 @@ final class SelectionPartition {
     for header in headers {
       header.withUnsafeBytes { decoder.header(name: $0, value: $1) }
     }
-    let (event, mark) = value.withUnsafeBytes { decoder.decode(input: 0, value: $0, arrival: clock.now()) }
-    return (0, event, mark)
+    let (event, sequence) = value.withUnsafeBytes { decoder.decode(input: 0, value: $0, arrival: clock.now()) }
+    return (0, event, sequence)
   }
 }
 

@@ -63,8 +63,8 @@ struct WhatIfTests {
       "UPDATE ad_selection.decision SET segments = NULL",
       "UPDATE ad_selection.decision SET required_sizes = required_sizes | 32",
       "UPDATE ad_selection.decision SET catalog_change = (SELECT min(catalog_change) FROM ad_selection.decision)",
-      "UPDATE ad_selection.decision SET batch_place = -batch_place",
-      "UPDATE ad_selection.allotment SET batch_place = 0",
+      "UPDATE ad_selection.decision SET batch_index = -batch_index",
+      "UPDATE ad_selection.allotment SET batch_index = 0",
     ] {
       try world.database.begin()
       _ = try world.database.query(statement)
@@ -118,10 +118,10 @@ struct WhatIfTests {
   func notKnown() async throws {
     let world = try await LoggedWorld(seed: 4)
     try world.run(decisions: 300)
-    let lost = try count(world, "rules IS NOT NULL AND batch_place IN (2, 3)")
-    _ = try world.database.query("UPDATE ad_selection.decision SET catalog_change = NULL WHERE batch_place = 2")
+    let lost = try count(world, "rules IS NOT NULL AND batch_index IN (2, 3)")
+    _ = try world.database.query("UPDATE ad_selection.decision SET catalog_change = NULL WHERE batch_index = 2")
     _ = try world.database.query(
-      "UPDATE ad_selection.decision SET rules = NULL, catalog_change = NULL, batch_place = NULL WHERE batch_place = 3")
+      "UPDATE ad_selection.decision SET rules = NULL, catalog_change = NULL, batch_index = NULL WHERE batch_index = 3")
     let report = try answer(world)
     #expect(
       lost > 10 && report.notKnown == lost

@@ -87,7 +87,7 @@ final class BillingPartition {
           default: 2
           }
         if case .ask = event { return (input, event, .unnumbered) }
-        return (input, event, stored.nextMark(input: input))
+        return (input, event, stored.nextSequence(input: input))
       }, arrival: network.now)
   }
 

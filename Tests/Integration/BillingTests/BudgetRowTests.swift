@@ -20,7 +20,7 @@ struct BudgetRowTests {
       try network.numbers(
         """
         SELECT d.allotted - c.allotted, d.charged - c.charged, c.allotted - a.allotted
-        FROM billing.campaign_day d JOIN billing.campaign c USING (campaign) JOIN billing.account a USING (advertiser)
+        FROM treasury.campaign_day d JOIN treasury.campaign c USING (campaign) JOIN treasury.account a USING (advertiser)
         WHERE a.currency = 'USD'
         """) == [0, 0, 0])
     #expect(try network.numbers("SELECT fate FROM billing.charge") == [2])

@@ -25,7 +25,7 @@ struct BudgetTests {
     let found = try network.numbers(
       """
       SELECT coalesce(sum(granted), 0), trunc(coalesce(sum(extract(epoch FROM serve_until - granted_at)), 0))::bigint,
-        coalesce(sum(campaign_free), 0), (SELECT allotted FROM billing.campaign) FROM billing.allotment
+        coalesce(sum(campaign_free), 0), (SELECT allotted FROM treasury.campaign) FROM billing.allotment
       """)
     // A day that is about to end shortens it.
     let left = Int128(network.today.end.milliseconds(since: network.now)) / 1_000
@@ -75,7 +75,7 @@ struct BudgetTests {
       partition.click(0, price: 60), partition.click(0, price: 70, daysAhead: 1), partition.click(0, price: 50),
       partition.click(0, price: 30, daysAhead: 1), partition.click(0, price: 40),
     ])
-    let days = "SELECT min(charged), max(charged), count(*), max(day) - min(day) FROM billing.campaign_day"
+    let days = "SELECT min(charged), max(charged), count(*), max(day) - min(day) FROM treasury.campaign_day"
     #expect(try network.numbers(days) == [100, 100, 2, 1])
     let unpaid = """
       SELECT min(price), max(price), max(budget_day) FROM billing.charge
@@ -93,8 +93,8 @@ struct BudgetTests {
     #expect(partition.grants.map(\.amount.value) == [100])
     let writers = """
       SELECT sum(writer) FROM (
-        SELECT xmin::text::bigint AS writer FROM billing.account UNION ALL
-        SELECT xmin::text::bigint FROM billing.campaign UNION ALL SELECT xmin::text::bigint FROM billing.campaign_day
+        SELECT xmin::text::bigint AS writer FROM treasury.account UNION ALL
+        SELECT xmin::text::bigint FROM treasury.campaign UNION ALL SELECT xmin::text::bigint FROM treasury.campaign_day
       ) AS rows
       """
     let before = try network.numbers(writers)
@@ -104,7 +104,7 @@ struct BudgetTests {
     // A budget that was lowered in between still takes effect.
     try network.fund(50, version: 2)
     try partition.process([network.ask(3, fullPrice: 25)])
-    #expect(try network.numbers("SELECT funded, requested, allotted FROM billing.campaign") == [100, 50, 100])
+    #expect(try network.numbers("SELECT funded, requested, allotted FROM treasury.campaign") == [100, 50, 100])
   }
 
   @Test("a lowered budget takes effect as far as possible, and further as allotments return")
@@ -116,7 +116,8 @@ struct BudgetTests {
     let grant = try #require(partition.grants.first)
     #expect(grant.amount == Nanos(800))
     try network.fund(100, version: 2)
-    let funded = "SELECT funded FROM billing.campaign UNION ALL SELECT funded FROM billing.campaign_day ORDER BY 1 DESC"
+    let funded =
+      "SELECT funded FROM treasury.campaign UNION ALL SELECT funded FROM treasury.campaign_day ORDER BY 1 DESC"
     #expect(try network.numbers(funded) == [800])
     try partition.process([
       .report(
@@ -128,7 +129,7 @@ struct BudgetTests {
     try partition.process([partition.impression(grant.allotment, price: 30)])
     try partition.pass(network.now.advanced(byMilliseconds: 86_400_000))
     #expect(try network.numbers(funded) == [100])
-    #expect(try network.numbers("SELECT charged, allotted FROM billing.campaign") == [30, 0])
+    #expect(try network.numbers("SELECT charged, allotted FROM treasury.campaign") == [30, 0])
     try partition.process([network.ask(2, fullPrice: 71), network.ask(2, fullPrice: 70)])
     #expect(partition.grants.map(\.amount.value) == [800, 70])
   }
@@ -141,7 +142,7 @@ struct BudgetTests {
     async let second = onOwnThread { try Self.draw(network, partition: 1) }
     _ = try await (first, second)
     // 7 goes 142 times into 1,000, and of 200 draws the others are unfunded.
-    #expect(try network.numbers("SELECT charged, allotted FROM billing.campaign") == [994, 0])
+    #expect(try network.numbers("SELECT charged, allotted FROM treasury.campaign") == [994, 0])
     #expect(
       try network.numbers(
         """
@@ -194,7 +195,7 @@ struct BudgetTests {
     try partition.pass(network.now.advanced(byMilliseconds: 100 * 86_400_000))
     try partition.writeCounts()
     try expectSound(network)
-    #expect(try network.numbers("SELECT allotted FROM billing.account") == [0])
+    #expect(try network.numbers("SELECT allotted FROM treasury.account") == [0])
     #expect(try network.numbers("SELECT count(DISTINCT fate) FROM billing.charge")[0] >= 2)
   }
 
@@ -218,7 +219,7 @@ struct BudgetTests {
         coalesce(l.difference, 0), a.charged + coalesce(t.pending, 0) - coalesce(l.advertiser, 0),
         coalesce((SELECT sum(debit) - sum(credit) FROM billing.balance), 0),
         coalesce((SELECT sum(gross) FROM billing.minute_revenue), 0) - coalesce(c.amount, 0)
-      FROM billing.account a CROSS JOIN billing.campaign m LEFT JOIN billing.campaign_day d ON true
+      FROM treasury.account a CROSS JOIN treasury.campaign m LEFT JOIN treasury.campaign_day d ON true
         CROSS JOIN allotment t CROSS JOIN charge c CROSS JOIN ledger l
       """)
     #expect(sums == Array(repeating: 0, count: 12))

@@ -41,7 +41,7 @@ struct HeldTests {
       partition.impression(0, price: 10), partition.click(0, price: 20), partition.click(0, price: 20),
     ])
     #expect(try network.numbers(fates) == [3, 0, 0, 0, 0, 3])
-    #expect(try network.numbers("SELECT charged FROM billing.account") == [40])
+    #expect(try network.numbers("SELECT charged FROM treasury.account") == [40])
     #expect(try network.numbers("SELECT sum(debit), sum(credit) FROM billing.balance") == [40, 40])
     try partition.writeCounts()
     #expect(try network.numbers("SELECT sum(gross), sum(events) FROM billing.all_revenue") == [40, 3])
@@ -64,7 +64,7 @@ struct HeldTests {
     #expect(try resolve(network, isReleased: true, most: 3) == 1)
     #expect(try resolve(network, isReleased: true) == 0)
     #expect(try network.numbers(fates) == [4, 2, 0, 0, 0, 0])
-    #expect(try network.numbers("SELECT charged FROM billing.campaign") == [40])
+    #expect(try network.numbers("SELECT charged FROM treasury.campaign") == [40])
     #expect(try network.numbers("SELECT sum(debit) - sum(credit) FROM billing.posting") == [0])
     #expect(
       try network.numbers("SELECT sum(events), count(*) FROM billing.held_decision WHERE is_released") == [
@@ -87,7 +87,7 @@ struct HeldTests {
     #expect(try resolve(network, isReleased: false) == 3)
     #expect(try network.numbers(fates) == [2, 0, 0, 3, 0, 0])
     #expect(try network.numbers("SELECT sum(debit), sum(credit) FROM billing.balance") == before)
-    #expect(try network.numbers("SELECT charged, waiting FROM billing.account") == [20, 0])
+    #expect(try network.numbers("SELECT charged, waiting FROM treasury.account") == [20, 0])
     try partition.takeOver()
     try partition.writeCounts()
     #expect(try network.numbers("SELECT sum(gross), sum(events) FROM billing.all_revenue") == [20, 5])

@@ -38,7 +38,7 @@ struct LedgerTests {
     try partition.process([partition.click(grant.allotment)])
     #expect(try network.numbers(balances) == [2_287_000_000_000, 1_373_400_000_000, 914_800_000_000, 1_200_000_000])
     try partition.writeCounts()
-    let shared = "SELECT charged, allotted, funded FROM billing."
+    let shared = "SELECT charged, allotted, funded FROM treasury."
     for table in ["campaign", "campaign_day"] {
       #expect(try network.numbers(shared + table) == [Int128(budget), 0, Int128(budget)])
     }
@@ -110,9 +110,9 @@ struct LedgerTests {
     try partition.process([network.ask(1)])
     let grant = try #require(partition.grants.first)
     try partition.pass(network.now.advanced(byMilliseconds: 86_400_000))
-    #expect(try network.numbers("SELECT charged, allotted FROM billing.campaign") == [0, 0])
+    #expect(try network.numbers("SELECT charged, allotted FROM treasury.campaign") == [0, 0])
     try partition.process([partition.click(grant.allotment), partition.click(grant.allotment)])
-    #expect(try network.numbers("SELECT charged, allotted FROM billing.campaign") == [2_000_000_000, 0])
+    #expect(try network.numbers("SELECT charged, allotted FROM treasury.campaign") == [2_000_000_000, 0])
     #expect(try network.numbers("SELECT min(fate), max(fate) FROM billing.charge") == [1, 3])
   }
 
@@ -137,9 +137,9 @@ struct LedgerTests {
   @Test(
     "the database itself is the judge",
     arguments: [
-      ("UPDATE billing.campaign SET charged = funded + 1", "23514"),
-      ("UPDATE billing.account SET allotted = funded - charged + 1", "23514"),
-      ("UPDATE billing.campaign_day SET charged = funded + 1", "23514"),
+      ("UPDATE treasury.campaign SET charged = funded + 1", "23514"),
+      ("UPDATE treasury.account SET allotted = funded - charged + 1", "23514"),
+      ("UPDATE treasury.campaign_day SET charged = funded + 1", "23514"),
       ("UPDATE billing.allotment SET charged = amount + 1", "23514"),
       ("UPDATE billing.charge_row SET terms = NULL", "23502"),
       ("UPDATE billing.posting SET debit = debit + 1", "HB003"),
@@ -148,7 +148,7 @@ struct LedgerTests {
       // Two currencies do not make up for each other.
       ("INSERT INTO billing.posting VALUES (0, 99, 'a', 'USD', 1, 0), (0, 99, 'b', 'EUR', 0, 1)", "HB004"),
       // A sum that does not fit is an error with a name (B3).
-      ("UPDATE billing.account SET requested = requested * 10 ^ 37", "22003"),
+      ("UPDATE treasury.account SET requested = requested * 10 ^ 37", "22003"),
     ])
   func constraints(sql: String, state: String) async throws {
     let network = try await TestNetwork()
@@ -172,7 +172,7 @@ struct LedgerTests {
     try connection.executeScript("UPDATE billing.balance SET debit = repeat('9', 38)::numeric WHERE debit > 0")
     let summary = try partition.process([partition.impression(0)])
     #expect(summary.outcomes[Int(Outcome.suspense.rawValue)] == 1)
-    #expect(try network.numbers("SELECT charged FROM billing.campaign") == [10_000_000])
+    #expect(try network.numbers("SELECT charged FROM treasury.campaign") == [10_000_000])
     #expect(try network.numbers("SELECT count(*) FROM billing.posting WHERE batch_number > 1") == [0])
   }
 }

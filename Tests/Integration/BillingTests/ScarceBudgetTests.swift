@@ -148,7 +148,7 @@ private struct Market {
   }
 
   private func isSoldOut() throws -> Bool {
-    let day = try network.numbers("SELECT allotted, requested - charged FROM billing.campaign_day")
+    let day = try network.numbers("SELECT allotted, requested - charged FROM treasury.campaign_day")
     return day[0] == 0 && day[1] < Self.fullPrice
   }
 
@@ -209,7 +209,7 @@ private struct Market {
       """
       SELECT coalesce(sum(amount), 0),
         coalesce(sum(price) FILTER (WHERE fate = vocabulary.charge_fate('unfunded')), 0), coalesce(sum(price), 0),
-        (SELECT count(*) FROM billing.waiting), (SELECT sum(allotted) FROM billing.account) FROM billing.charge
+        (SELECT count(*) FROM billing.waiting), (SELECT sum(allotted) FROM treasury.account) FROM billing.charge
       """)
     return Money(
       charged: sums[0], unfunded: sums[1], delivered: sums[2], waiting: sums[3], allotted: sums[4], restarts: restarts)

@@ -118,7 +118,7 @@ struct SuspenseTests {
     try network.partition.takeOver()
     try network.partition.writeCounts()
     #expect(try network.network.numbers(Self.revenue) == [4, 4 * 10_000_000])
-    #expect(try network.network.numbers("SELECT charged FROM billing.campaign") == [4 * 10_000_000])
+    #expect(try network.network.numbers("SELECT charged FROM treasury.campaign") == [4 * 10_000_000])
   }
 
   @Test("a click that nobody pays for is free with its verdict's fate, and counted once")

@@ -137,10 +137,10 @@ private struct Race {
     var accounts = BudgetTwin.Accounts()
     for row in try connection.query(
       """
-      SELECT advertiser || ' ' || currency, ARRAY[requested, funded, allotted, charged, waiting] FROM billing.account
-      UNION ALL SELECT campaign, ARRAY[requested, funded, allotted, charged, waiting] FROM billing.campaign
+      SELECT advertiser || ' ' || currency, ARRAY[requested, funded, allotted, charged, waiting] FROM treasury.account
+      UNION ALL SELECT campaign, ARRAY[requested, funded, allotted, charged, waiting] FROM treasury.campaign
       UNION ALL SELECT campaign || ' ' || day, ARRAY[requested, funded, allotted, charged, waiting]
-        FROM billing.campaign_day
+        FROM treasury.campaign_day
       """)
     { accounts.levels[try row.decode(0)] = try row.decode(1) }
     for row in try connection.query(

@@ -11,7 +11,7 @@ struct WaitingTests {
     SELECT count(*) FILTER (WHERE fate = vocabulary.charge_fate('charged')),
       count(*) FILTER (WHERE fate = vocabulary.charge_fate('unfunded')),
       count(*) FILTER (WHERE fate = vocabulary.charge_fate('late')),
-      (SELECT count(*) FROM billing.waiting), (SELECT min(waiting) FROM billing.campaign_day) FROM billing.charge
+      (SELECT count(*) FROM billing.waiting), (SELECT min(waiting) FROM treasury.campaign_day) FROM billing.charge
     """
 
   private func report(_ grant: AllotmentGrant, used: Int64, at now: Timestamp) -> BillingInput {
@@ -36,7 +36,7 @@ struct WaitingTests {
     #expect(try network.numbers(fates) == [4, 0, 0, 0, 0])
     #expect(try network.numbers("SELECT sum(debit), sum(credit) FROM billing.balance") == [80, 80])
     #expect(try network.numbers("SELECT sum(gross), sum(events) FROM billing.minute_revenue") == [80, 4])
-    #expect(try network.numbers("SELECT waiting, charged FROM billing.account") == [0, 80])
+    #expect(try network.numbers("SELECT waiting, charged FROM treasury.account") == [0, 80])
   }
 
   @Test("it waits no longer than for what may still return: then the network bears it and the developer is paid")
@@ -53,7 +53,7 @@ struct WaitingTests {
     #expect(try network.numbers(fates) == [0, 1, 0, 2, 101])
     try partition.process([report(grant, used: 0, at: network.now)])
     #expect(try network.numbers(fates) == [1, 2, 0, 0, 0])
-    #expect(try network.numbers("SELECT charged FROM billing.campaign") == [100])
+    #expect(try network.numbers("SELECT charged FROM treasury.campaign") == [100])
   }
 
   @Test("what comes later waits behind what waits, also where it would find budget")
@@ -130,7 +130,7 @@ struct WaitingTests {
       rates[1]
         == ClickCounts(network: seen, campaign: seen, ads: [summer: seen]).bounds(prior: BillingSettings().prior))
     // 20 clicks' worth and less is left beside the grant.
-    try network.fund(try network.numbers("SELECT charged + allotted FROM billing.campaign")[0] + 424, version: 2)
+    try network.fund(try network.numbers("SELECT charged + allotted FROM treasury.campaign")[0] + 424, version: 2)
     try partition.process([ask(3)])
     #expect(partition.grants.last?.clickRates == .full)
     try network.publish(.deleted(key: "campaign/summer", version: 3))

@@ -46,7 +46,7 @@ final class ClickPartition {
     return try stored.process(
       events.map { event in
         switch event {
-        case .impression: (1, event, stored.nextMark(input: 1))
+        case .impression: (1, event, stored.nextSequence(input: 1))
         case .watermark: (1, event, stored.watermark(input: 1, time: later))
         case .action, .rejected: (0, event, .unnumbered)
         }

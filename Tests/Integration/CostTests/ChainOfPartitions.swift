@@ -186,10 +186,10 @@ extension StoredPartition {
     return key.withUnsafeBytes { key in
       decoder.key(key)
       for header in headers { header.withUnsafeBytes { decoder.header(name: $0, value: $1) } }
-      let (event, mark) = value.withUnsafeBytes {
+      let (event, sequence) = value.withUnsafeBytes {
         decoder.decode(input: input, value: $0, arrival: plan.clock.now())
       }
-      return (input, event, mark)
+      return (input, event, sequence)
     }
   }
 }

@@ -20,7 +20,7 @@ enum ConfigurationPage {
     [service(AdSelectionMain.self), service(ImpressionTrackingMain.self), service(ClickTrackingMain.self)]
     + [
       service(BillingMain.self), service(ConsoleMain.self),
-      ("handbill", KafkaAddress.keys + DatabaseAddress.keys + ReplaySettings.keys),
+      ("handbill", KafkaAddress.keys + DatabaseAddress.maintenanceKeys + ReplaySettings.keys),
     ]
 
   private static func service<S: Service>(_: S.Type) -> (name: String, keys: [ConfigurationDeclaration]) {

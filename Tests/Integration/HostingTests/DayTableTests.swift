@@ -58,6 +58,60 @@ struct DayTableTests {
     #expect(try tables().first == "20291227")
   }
 
+  @Test(
+    "a table may have several days: the next one goes on where the last one ended, whatever its width, and goes whole")
+  func width() throws {
+    let retention = Retention(eventDays: 5, tableDays: 7)
+    let weeks = DayTables(
+      [Self.table], counts: CountTables("billing", "revenue", retention: retention), retention: retention)
+    func day(_ number: Int64) -> Timestamp { Self.now.advanced(byMilliseconds: 86_400_000 * (number - 1)) }
+    try weeks.maintain(connection, now: day(1))
+    try weeks.maintain(connection, now: day(2))
+    #expect(try tables().suffix(3) == ["20300101", "20300102", "20300103"], "weeks are counted from 1970")
+    try days.maintain(connection, now: day(9))
+    #expect(try tables().suffix(4) == ["20300103", "20300110", "20300111", "20300112"])
+    let last = try connection.query(
+      "SELECT next::text FROM public.day_tables($1::text::regclass) ORDER BY first", [Self.table]
+    )
+    .map { try $0.decode(0, String.self) }
+    #expect(last.suffix(5) == ["2030-01-03", "2030-01-10", "2030-01-11", "2030-01-12", "2030-01-13"])
+
+    try seal(until: "2030-01-09")
+    #expect(try days.drop(connection, now: day(14)) == [Self.table: 0], "one day of the week is within retention")
+    #expect(try tables().first == "20300103")
+    #expect(try days.drop(connection, now: day(15)) == [Self.table: 7], "one is not sealed")
+    try seal(until: "2030-01-10")
+    #expect(try days.drop(connection, now: day(15)) == [Self.table: 0])
+    #expect(try tables().first == "20300110")
+  }
+
+  @Test("A8: a table of several days notes before which of them its rows say of no client")
+  func widthAndClients() throws {
+    let table = "ad_selection.decision_row"
+    try connection.executeScript("SELECT public.keep_days('\(table)', '2031-01-05', 0, 9, 0, 31)")
+    try seal(until: "2031-01-08")
+    let ask = "SELECT public.day_with_clients('\(table)', '2031-01-07')::text"
+    var found: [String?] = []
+    _ = try connection.query(
+      "DO $do$ DECLARE part regclass; BEGIN FOR part IN SELECT d.part FROM public.day_tables('\(table)') d WHERE first < "
+        + "'2031-01-05' LOOP EXECUTE format('DROP TABLE %s', part); END LOOP; END $do$")
+    for day in ["2031-01-05", "2031-01-06"] {
+      found.append(try connection.query(ask)[0].decode(0))
+      for hour in 0..<24 { _ = try connection.query("SELECT public.forget_clients('\(table)', '\(day)', \(hour))") }
+    }
+    #expect(found == ["2031-01-05", "2031-01-06"])
+    #expect(try connection.query(ask)[0].decode(0, String?.self) == nil, "the others are not so old")
+  }
+
+  @Test("a service makes tables by the way that is given for it")
+  func maintenance() throws {
+    let retention = Retention(maintenanceURL: "postgresql://nobody-listens-here:1/handbill")
+    let days = DayTables(
+      [Self.table], counts: CountTables("billing", "revenue", retention: retention), retention: retention)
+    #expect(throws: PostgresError.self) { try days.connect(database) }
+    #expect(throws: Never.self) { try self.days.connect(database).close() }
+  }
+
   @Test("making days waits for no batch, and dropping one gives up soon and is tried again: no batch waits for it")
   func busy() throws {
     try seal(until: "2029-12-25")

@@ -57,8 +57,9 @@ import Testing
       INSERT INTO sealed.batch VALUES ('impression_tracking', 7, 6);
       INSERT INTO impression_tracking.rejected (partition, topic, record_offset, batch_number, arrival, reason, detail,
         value_length, value_hash) SELECT 7, 'ads.impressions', n, n, now(), 68, '', 0, '' FROM generate_series(1, 6) AS n;
-      INSERT INTO impression_tracking.gap_request (partition, topic, sequence, noticed_at)
-      VALUES (7, 'ads.impressions', 1, now() - interval '10 days'), (7, 'ads.impressions', 2, now());
+      INSERT INTO impression_tracking.gap_request (partition, topic, number, sequence, noticed_at)
+      VALUES (7, 'a', 1, 11, now() - interval '10 days'), (7, 'a', 2, 12, now()),
+        (7, 'b', 1, 21, now() - interval '11 days'), (7, 'b', 2, 22, now() - interval '10 days');
       """)
     func forget(_ most: Int32) throws -> Int64 {
       try #require(
@@ -73,7 +74,12 @@ import Testing
     }
     #expect(try numbers("batch", "batch_number") == [5, 6])
     #expect(try numbers("rejected", "batch_number") == [5, 6])
-    #expect(try numbers("gap_request", "sequence") == [2])
+    #expect(try numbers("gap_request", "sequence") == [12, 22], "the last of a topic keeps the numbers' place")
+    _ = try partition.connection.query("SELECT pipeline.request_gap('impression_tracking', 7, 'b', 23)")
+    _ = try partition.connection.query("SELECT pipeline.request_gap('impression_tracking', 7, 'c', 31)")
+    #expect(
+      try numbers("gap_request WHERE topic = 'b'", "number") == [2, 3]
+        && numbers("gap_request WHERE topic = 'c'", "number") == [1])
   }
 
   @Test("The batches of a sequence are found by an index, however many there are")

@@ -14,18 +14,30 @@ extension WholeNetwork {
     ]
     private static let secret = "hunter2-is-not-to-be-shown"
 
-    private func run(_ service: String, _ environment: [String: String?]) throws -> (
-      status: LocalProcesses.ExitStatus?, told: String
-    ) {
-      let folder = try TemporaryFolder(prefix: "hbc")
-      let output = folder.path("output")
-      let process = try start(service, environment, output: .file(output))
-      let status = process.waitForExit(timeoutMilliseconds: 60_000)
-      if status == nil { process.terminate(graceMilliseconds: 0) }
-      return (status, try String(contentsOfFile: output, encoding: .utf8))
+    /// A service that runs until it ends by itself, and what it says.
+    private final class Run {
+      private let folder: TemporaryFolder
+      private let process: ChildProcess
+      let service: String
+
+      init(_ service: String, _ environment: [String: String?]) throws {
+        self.service = service
+        folder = try TemporaryFolder(prefix: "hbc")
+        process = try WrongConfigurationTests.start(service, environment, output: .file(folder.path("output")))
+      }
+
+      func end() throws -> (status: LocalProcesses.ExitStatus?, told: String) {
+        let status = process.waitForExit(timeoutMilliseconds: 60_000)
+        if status == nil { process.terminate(graceMilliseconds: 0) }
+        return (status, try String(contentsOfFile: folder.path("output"), encoding: .utf8))
+      }
     }
 
-    private func start(
+    private func run(_ service: String, _ environment: [String: String?]) throws -> (
+      status: LocalProcesses.ExitStatus?, told: String
+    ) { try Run(service, environment).end() }
+
+    private static func start(
       _ service: String, _ environment: [String: String?], output: ChildProcess.Output
     ) throws -> ChildProcess {
       // Nothing of whoever runs the tests.
@@ -67,21 +79,26 @@ extension WholeNetwork {
       #expect(told.contains("HANDBILL_DATABASE_URL") && told.contains("is required"))
     }
 
-    @Test("A database user or name that is refused: exit 78, and the log says what to check", arguments: services)
-    func refused(_ service: String) async throws {
+    // They wait for a broker that is away before they end: all of them at once.
+    @Test("A database user or name that is refused: exit 78, and the log says what to check")
+    func refused() async throws {
       let url = try await TestDatabase.url()
-      for (wrong, advice) in [
-        (url + (url.contains("?") ? "&" : "?") + "user=nobody-of-this-name", "Check the user and the password"),
-        (url + (url.contains("?") ? "&" : "?") + "dbname=no-database-of-this-name", "Create the database"),
-      ] {
-        let (status, told) = try run(service, settings(database: wrong))
-        #expect(status == .exited(78), "\(told)")
-        #expect(told.contains(advice), "\(told)")
+      let base = url + (url.contains("?") ? "&" : "?")
+      let runs = try [
+        ("user=nobody-of-this-name", "Check the user and the password"),
+        ("dbname=no-database-of-this-name", "Create the database"),
+      ].flatMap { wrong, advice in
+        try Self.services.map { (run: try Run($0, settings(database: base + wrong)), advice: advice) }
+      }
+      for (run, advice) in runs {
+        let (status, told) = try run.end()
+        #expect(status == .exited(78), "\(run.service): \(told)")
+        #expect(told.contains(advice), "\(run.service): \(told)")
       }
     }
 
-    @Test("A schema of a newer release: exit 78, unless it is allowed", arguments: services)
-    func tooNew(_ service: String) async throws {
+    @Test("A schema of a newer release: exit 78, unless it is allowed")
+    func tooNew() async throws {
       let url = try await TestDatabase.url()
       let connection = try PostgresConnection(PostgresConfiguration(url))
       try connection.executeScript(
@@ -91,29 +108,36 @@ extension WholeNetwork {
         """)
       connection.close()
       var settings = settings(database: url)
-      let (status, told) = try run(service, settings)
-      #expect(status == .exited(78), "\(told)")
-      #expect(told.contains("start the newer program"), "\(told)")
+      for run in try Self.services.map({ try Run($0, settings) }) {
+        let (status, told) = try run.end()
+        #expect(status == .exited(78), "\(run.service): \(told)")
+        #expect(told.contains("start the newer program"), "\(run.service): \(told)")
+      }
       settings["HANDBILL_NEWER_SCHEMA"] = "true"
-      let process = try start(service, settings, output: .lines())
-      defer { process.terminate(graceMilliseconds: 0) }
-      _ = try process.waitForLine(timeoutMilliseconds: 60_000) { $0.contains("the schema is a newer release's") }
+      for process in try Self.services.map({ try Self.start($0, settings, output: .lines()) }) {
+        defer { process.terminate(graceMilliseconds: 0) }
+        _ = try process.waitForLine(timeoutMilliseconds: 60_000) { $0.contains("the schema is a newer release's") }
+      }
     }
 
-    @Test(
-      "A database that is not migrated yet is waited for, and the log says what to do",
-      arguments: ["handbill-billing", "handbill-console"])
-    func unmigrated(_ service: String) async throws {
+    @Test("A database that is not migrated yet is waited for, and the log says what to do")
+    func unmigrated() async throws {
       let url = try await SharedPostgres.database()
-      let process = try start(service, settings(database: url), output: .lines())
-      defer { process.terminate(graceMilliseconds: 0) }
-      _ = try process.waitForLine(timeoutMilliseconds: 60_000) { $0.contains("run 'handbill migrate up'") }
-      try TestDatabase.migrate(url)
-      // What it does next: the console serves its pages, the others wait for Kafka.
-      _ = try process.waitForLine(timeoutMilliseconds: 60_000) {
-        $0.contains("waiting for kafka") || $0.contains("the console can be seen")
+      // What each does next: the console serves its pages, the others wait for Kafka, and end with 69.
+      let nexts =
+        [
+          ("handbill-billing", "waiting for kafka", 69), ("handbill-console", "the console can be seen", 0),
+        ] as [(service: String, says: String, code: Int32)]
+      let processes = try nexts.map { try Self.start($0.service, settings(database: url), output: .lines()) }
+      defer { for process in processes { process.terminate(graceMilliseconds: 0) } }
+      for process in processes {
+        _ = try process.waitForLine(timeoutMilliseconds: 60_000) { $0.contains("run 'handbill migrate up'") }
       }
-      #expect(process.terminate(graceMilliseconds: 60_000) == .exited(service == "handbill-console" ? 0 : 69))
+      try TestDatabase.migrate(url)
+      for (process, next) in zip(processes, nexts) {
+        _ = try process.waitForLine(timeoutMilliseconds: 60_000) { $0.contains(next.says) }
+        #expect(process.terminate(graceMilliseconds: 60_000) == .exited(next.code))
+      }
     }
   }
 }

@@ -86,16 +86,16 @@ enum DaysOfTraffic {
       closed_at, report_sequence, click_rates)
     SELECT id, partition, ordinal, campaign, budget_day, granted, charged, serve_until, 1, closed_at,
       CASE WHEN closed_at IS NOT NULL THEN id END, click_rates FROM billing.allotment;
-    INSERT INTO billing.campaign_day (campaign, day, funded, allotted, charged)
+    INSERT INTO treasury.campaign_day (campaign, day, funded, allotted, charged)
     SELECT d.campaign, d.budget_day, 10000000000000, a.open, d.amount - a.charged FROM (
       SELECT campaign, budget_day, sum(amount) AS amount FROM billing.charge GROUP BY 1, 2
     ) AS d CROSS JOIN LATERAL (
       SELECT coalesce(sum(amount), 0) AS open, coalesce(sum(charged), 0) AS charged FROM billing.allotment a
       WHERE a.campaign = d.campaign AND a.budget_day = d.budget_day AND state = vocabulary.allotment_state('open')) AS a;
-    INSERT INTO billing.campaign (campaign, advertiser, currency, funded, allotted, charged)
-    SELECT campaign, 'adv', 'USD', 100000000000000, sum(allotted), sum(charged) FROM billing.campaign_day GROUP BY 1;
-    INSERT INTO billing.account (advertiser, currency, funded, allotted, charged)
-    SELECT 'adv', 'USD', 100000000000000, sum(allotted), sum(charged) FROM billing.campaign;
+    INSERT INTO treasury.campaign (campaign, advertiser, currency, funded, allotted, charged)
+    SELECT campaign, 'adv', 'USD', 100000000000000, sum(allotted), sum(charged) FROM treasury.campaign_day GROUP BY 1;
+    INSERT INTO treasury.account (advertiser, currency, funded, allotted, charged)
+    SELECT 'adv', 'USD', 100000000000000, sum(allotted), sum(charged) FROM treasury.campaign;
     """
 
   private static let counts = """

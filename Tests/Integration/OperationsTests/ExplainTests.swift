@@ -15,7 +15,7 @@ struct ExplainTests {
     UPDATE ad_selection.decision SET candidates = 4, outbid = 1, excluded_reasons = '{5,10}', excluded_counts = '{1,2}',
       expected_value = 12345000000, catalog_change = 17, rules = -5, paid_ads = vocabulary.paid_ads_state('served'),
       required_sizes = (1 << vocabulary.ad_size('320x50')) | (1 << vocabulary.ad_size('300x250')),
-      segments = '{hikers}', is_interstitial = false, batch_place = 3;
+      segments = '{hikers}', is_interstitial = false, batch_index = 3;
     INSERT INTO click_tracking.click (serve_id, id_hash, partition, batch_number, sequence, verdict, was_parked, event_time,
       arrival, expires_at, app, developer, advertiser, campaign, ad, placement, country, device, size, impression_price,
       click_price, currency, share_basis_points, allotment, budget_day, client_hash, is_test)
@@ -60,7 +60,7 @@ struct ExplainTests {
       ])
     #expect(decision["catalogChange"] == 17 && decision["rules"] == "-5" && decision["paidAds"] == "served")
     #expect(decision["requiredSizes"] == ["320x50", "300x250"] && decision["segments"] == ["hikers"])
-    #expect(decision["isInterstitial"] == false && decision["batchPlace"] == 3)
+    #expect(decision["isInterstitial"] == false && decision["batchIndex"] == 3)
     #expect(decision["images"] == [["size": "320x50", "url": "u"]])
     #expect(json["impression"]?["impressionPrice"] == "0.01")
     #expect(json["delivery"]?.elements?.map { $0["kind"] } == ["rendered"])
@@ -104,6 +104,7 @@ struct ExplainTests {
 
   /// A request of each reason, and the same id decided twice.
   private static let refused = """
+    INSERT INTO ad_selection.partition (partition) VALUES (0);
     SELECT public.keep_days('ad_selection.decision_row'::regclass, '2025-07-24', 1, 1, 400000);
     SELECT public.keep_days('impression_tracking.failure'::regclass, '2025-07-24', 1, 1, 400000);
     INSERT INTO ad_selection.decision (serve_id, partition, app, placement, country, device, client_hash, is_test,

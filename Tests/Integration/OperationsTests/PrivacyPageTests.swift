@@ -13,7 +13,7 @@ struct PrivacyPageTests {
   private static let services: Set = ["ad_selection", "impression_tracking", "click_tracking", "billing"]
   /// Columns that say nothing of a person, in tables whose rows are about one request or event.
   private static let impersonal: Set = [
-    "ad", "advertiser", "allotment", "batch_number", "batch_place", "budget_day", "campaign", "candidates",
+    "ad", "advertiser", "allotment", "batch_number", "batch_index", "budget_day", "campaign", "candidates",
     "catalog_change", "creative", "currency", "deadline", "draw_version", "error", "excluded_counts",
     "excluded_reasons",
     "expected_value", "fate", "hour", "id", "id_hash", "is_accidental", "is_interstitial", "is_judged", "is_test",

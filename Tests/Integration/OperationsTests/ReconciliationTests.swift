@@ -55,11 +55,11 @@ struct ReconciliationTests {
     VALUES (0, 1, now(), now(), '{ads.impressions}', '{0}', '{3}', '{ads.impressions.accepted}', '{1}', '{2}', '\\x010240');
     INSERT INTO billing.input (partition, topic, next_offset, consumed_sequence) VALUES
       (0, 'ads.impressions.accepted', 1, 1), (0, 'ads.clicks.accepted', 1, 1);
-    INSERT INTO billing.account (advertiser, currency, requested, funded, allotted) VALUES
+    INSERT INTO treasury.account (advertiser, currency, requested, funded, allotted) VALUES
       ('adv', 'USD', 5000000000, 5000000000, 2010000000);
-    INSERT INTO billing.campaign (campaign, advertiser, currency, requested, funded, allotted) VALUES
+    INSERT INTO treasury.campaign (campaign, advertiser, currency, requested, funded, allotted) VALUES
       ('camp', 'adv', 'USD', 5000000000, 5000000000, 2010000000);
-    INSERT INTO billing.campaign_day (campaign, day, requested, funded, allotted) VALUES
+    INSERT INTO treasury.campaign_day (campaign, day, requested, funded, allotted) VALUES
       ('camp', 14611, 5000000000, 5000000000, 2010000000);
     INSERT INTO billing.allotment (id, partition, ordinal, campaign, advertiser, currency, budget_day, granted, amount,
       charged, click_rates, campaign_free, serve_until, batch_number, granted_at, grant_version)
@@ -127,8 +127,8 @@ struct ReconciliationTests {
       ("I3", "UPDATE impression_tracking.batch SET outcomes = '\\x01'"),
       ("I3", "UPDATE impression_tracking.partition SET batch_number = 2"),
       ("I3", "UPDATE impression_tracking.output SET next_sequence = 3"),
-      ("I5", "UPDATE billing.account SET allotted = 1"), ("I5", "UPDATE billing.campaign SET charged = 1"),
-      ("I5", "UPDATE billing.campaign_day SET allotted = 0"),
+      ("I5", "UPDATE treasury.account SET allotted = 1"), ("I5", "UPDATE treasury.campaign SET charged = 1"),
+      ("I5", "UPDATE treasury.campaign_day SET allotted = 0"),
       ("I5", "UPDATE billing.allotment SET charged = charged - 1"),
       ("I6", "UPDATE billing.balance SET credit = credit + 1 WHERE account = 'developer:dev'"),
       ("I6", "INSERT INTO billing.posting VALUES (0, 2, 'advertiser:adv', 'USD', 1, 0), (0, 2, 'x', 'USD', 0, 1)"),

@@ -215,8 +215,8 @@ struct SealingTests {
   private static let tamperings: [(rule: String, change: String)] = [
     ("I7a", "DELETE FROM billing.charge WHERE serve_id = (SELECT max(serve_id::text)::uuid FROM billing.charge)"),
     ("I6", "UPDATE billing.balance SET credit = credit + 1 WHERE account = 'developer:dev-app1'"),
-    ("I5", "UPDATE billing.account SET charged = charged + 1"),
-    ("I5", "UPDATE billing.campaign SET charged = charged - 1"),
+    ("I5", "UPDATE treasury.account SET charged = charged + 1"),
+    ("I5", "UPDATE treasury.campaign SET charged = charged - 1"),
     ("I3", "UPDATE click_tracking.output SET next_sequence = next_sequence + 1"),
     ("I3", "UPDATE billing.input SET next_offset = 49 WHERE topic = 'in'"),
     ("I3", "UPDATE billing.partition SET batch_number = 25"),
@@ -234,7 +234,7 @@ struct SealingTests {
   ]
 
   private static let changed = [
-    "billing.charge", "billing.balance", "billing.account", "billing.campaign", "click_tracking.output",
+    "billing.charge", "billing.balance", "treasury.account", "treasury.campaign", "click_tracking.output",
     "billing.input",
     "billing.partition", "billing.minute_revenue", "sealed.account", "sealed.revenue_ahead", "sealed.count_ahead",
     "sealed.campaign", "sealed.partition", "sealed.day", "sealed.head",

@@ -33,7 +33,7 @@ struct DeclaredRights {
   /// What each service may do with the tables that every service has, and what the command may.
   private static let ofPartitions: [(table: String, service: Rights, command: Rights)] = [
     (
-      "partition", .add("epoch", "backend_pid", "batch_number", "watermark", "outbox_id", "owner"),
+      "partition", .add("epoch", "session", "batch_number", "watermark", "outbox_id", "owner"),
       .change("epoch", "batch_number")
     ),
     (
@@ -71,7 +71,7 @@ struct DeclaredRights {
       "hour_revenue": .read, "day_revenue": .read,
       // By billing.settle and its like alone.
       "held_row": .add, "app_hour": .whole("impressions", "clicks"), "unfunded_day": .read, "held_decision": .read,
-      "account": .read, "campaign": .read, "campaign_day": .read, "funding": .read, "allotment": .read,
+      "allotment": .read,
       "waiting_row": .read, "posting": .read, "balance": .read,
     ],
   ]
@@ -81,6 +81,8 @@ struct DeclaredRights {
     "catalog.record": (.read, .add("body", "version", "change_number", "changed_at", "deleted_at")),
     "catalog.history": (.read, .add), "catalog.under_17_bundle": (.read, .add),
     "console.anomaly": (.add("events", "of_events", "limit_basis_points", "changed_at"), .read),
+    "treasury.account": (.read, .read), "treasury.campaign": (.read, .read), "treasury.campaign_day": (.read, .read),
+    "treasury.funding": (.read, .read),
     "sealed.part": (Rights(select: true, insert: true, delete: true), .read),
     "sealed.head": (.read, .read), "sealed.day": (.read, .read), "sealed.partition": (.read, .read),
     "sealed.account": (.read, .read), "sealed.campaign": (.read, .read), "sealed.campaign_day": (.read, .read),
@@ -133,8 +135,8 @@ struct DeclaredRights {
   static let functions: [String: Set<DatabaseUser>] = [
     "public.keep_days": Set(services), "public.drop_day": Set(services), "public.keep_count_tables": Set(services),
     "public.fold_counts": Set(services), "public.keep_windows": Set(services), "public.forget_batches": Set(services),
-    "public.forget_terms": Set(services), "billing.settle": [.billing], "billing.fund_account": [.billing],
-    "billing.fund_campaign": [.billing], "billing.resolve_held": [.command],
+    "public.forget_terms": Set(services), "billing.settle": [.billing], "treasury.fund_account": [.billing],
+    "treasury.fund_campaign": [.billing], "billing.resolve_held": [.command],
     "billing.retry_suspended": [.command], "public.erase_client": [.command], "public.forget_clients": Set(services),
     "public.forget_record_keys": Set(services), "sealed.seal": [.console],
   ]

@@ -112,7 +112,7 @@ struct RightsTests {
     for user in DatabaseUser.allCases {
       let connection = try connection(of: user)
       defer { connection.close() }
-      for schema in ["public", "ad_selection", "billing", "catalog", "sealed", "reporting"] {
+      for schema in ["public", "ad_selection", "billing", "treasury", "pipeline", "catalog", "sealed", "reporting"] {
         #expect(try !may("CREATE TABLE \(schema).own (a int)", connection), "\(user.rawValue): \(schema)")
       }
       for sql in [
@@ -201,8 +201,8 @@ struct RightsTests {
       vocabulary.charge_fate('charged'), 1, 1, 'US', 'home';
     INSERT INTO billing.posting VALUES (0, 1, 'advertiser:acme', 'USD', 5, 0), (0, 1, 'developer:yardley', 'USD', 0, 5);
     INSERT INTO billing.balance VALUES (0, 'advertiser:acme', 'USD', 5, 0);
-    INSERT INTO billing.account (advertiser, currency, funded) VALUES ('acme', 'USD', 9);
-    INSERT INTO billing.funding VALUES ('acme', 'USD', '', 1, 9, NULL, 1);
+    INSERT INTO treasury.account (advertiser, currency, funded) VALUES ('acme', 'USD', 9);
+    INSERT INTO treasury.funding VALUES ('acme', 'USD', '', 1, 9, NULL, 1);
     INSERT INTO billing.allotment (id, partition, ordinal, campaign, advertiser, currency, budget_day, granted, amount,
       campaign_free, serve_until, batch_number, granted_at, grant_version, click_rates)
     VALUES (1, 0, 1, 'summer', 'acme', 'USD', 0, 5, 5, 0, now(), 1, now(), 1, '1');
@@ -212,15 +212,15 @@ struct RightsTests {
   func money() throws {
     try owner.executeScript(Self.money)
     let changes = [
-      "charge_row": "event_time = now()", "posting": "debit = 9", "balance": "debit = 9", "account": "funded = 99",
-      "funding": "requested = 99", "allotment": "amount = 4",
+      "billing.charge_row": "event_time = now()", "billing.posting": "debit = 9", "billing.balance": "debit = 9",
+      "treasury.account": "funded = 99", "treasury.funding": "requested = 99", "billing.allotment": "amount = 4",
     ]
     for user in DatabaseUser.allCases {
       let connection = try connection(of: user)
       defer { connection.close() }
       for (table, change) in changes {
         for sql in [
-          "UPDATE billing.\(table) SET \(change)", "DELETE FROM billing.\(table)", "TRUNCATE billing.\(table)",
+          "UPDATE \(table) SET \(change)", "DELETE FROM \(table)", "TRUNCATE \(table)",
         ] {
           #expect(try !may(sql, connection), "\(user.rawValue): \(sql)")
         }

@@ -104,7 +104,7 @@ struct PostgresOpening: Equatable {
       default: .start
       }
     let words = body.dropFirst(4).split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
-    let place = words.firstIndex(of: "application_name")
-    applicationName = place.flatMap { $0 + 1 < words.count ? words[$0 + 1] : nil } ?? ""
+    let index = words.firstIndex(of: "application_name")
+    applicationName = index.flatMap { $0 + 1 < words.count ? words[$0 + 1] : nil } ?? ""
   }
 }

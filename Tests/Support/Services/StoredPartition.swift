@@ -11,7 +11,7 @@ package import TestValues
 package final class StoredPartition<Tables: ServiceTables> {
   package typealias Service = Tables.Service
   /// A record that comes in, as its input's decoder would give it.
-  package typealias Incoming = (input: Int, event: Service.Event, mark: SequenceMark)
+  package typealias Incoming = (input: Int, event: Service.Event, sequence: RecordSequence)
 
   /// What does not change when somebody else takes the partition over.
   package struct Plan: Sendable {
@@ -116,14 +116,14 @@ package final class StoredPartition<Tables: ServiceTables> {
   /// - Parameter seenEpoch: the epoch with which it was seen to be free; without it only its owner may.
   package func reopen(seenEpoch: Int64 = 0) throws { try open(seenEpoch: seenEpoch) }
 
-  /// The mark of the next record of an input with sequences.
-  package func nextMark(input: Int) -> SequenceMark {
+  /// The sequence of the next record of an input with sequences.
+  package func nextSequence(input: Int) -> RecordSequence {
     sequences[input] += 1
     return .number(sequences[input])
   }
 
-  /// The mark that says that everything of an input before `time` has been given.
-  package func watermark(input: Int, time: Timestamp) -> SequenceMark {
+  /// The one that says that everything of an input before `time` has been given.
+  package func watermark(input: Int, time: Timestamp) -> RecordSequence {
     .watermark(Watermark(time: time, sequence: sequences[input]))
   }
 
@@ -141,7 +141,7 @@ package final class StoredPartition<Tables: ServiceTables> {
       batch.append(
         InputRecord(
           input: record.input, offset: identity.offset, timestamp: identity.timestamp, arrival: arrival,
-          mark: record.mark, event: record.event, contentHash: identity.contentHash, raw: batch.raw.finish()))
+          sequence: record.sequence, event: record.event, contentHash: identity.contentHash, raw: batch.raw.finish()))
       offsets[record.input] += 1
     }
     return try pipeline.process(batch)

@@ -101,7 +101,7 @@ struct PartitionRig {
       nextOffset += 1
       let isRequest = if case .request = event { true } else { false }
       return InputRecord(
-        input: isRequest ? 0 : 1, offset: nextOffset, timestamp: 0, arrival: arrival ?? now, mark: .unnumbered,
+        input: isRequest ? 0 : 1, offset: nextOffset, timestamp: 0, arrival: arrival ?? now, sequence: .unnumbered,
         event: event,
         contentHash: 0, raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0))
     }

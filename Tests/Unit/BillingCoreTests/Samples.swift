@@ -93,15 +93,15 @@ struct Samples {
 
 extension BillingInput {
   func record(_ number: Int) -> InputRecord<BillingInput> {
-    var mark = SequenceMark.number(Int64(number))
+    var sequence = RecordSequence.number(Int64(number))
     var input = 0
     switch self {
     case .event(let event): input = event.kind == .impression ? 0 : 1
     case .report: input = 2
-    case .ask, .watermark, .rejected: (input, mark) = (2, .unnumbered)
+    case .ask, .watermark, .rejected: (input, sequence) = (2, .unnumbered)
     }
     return InputRecord(
-      input: input, offset: Int64(number), timestamp: 0, arrival: Samples.now, mark: mark, event: self,
+      input: input, offset: Int64(number), timestamp: 0, arrival: Samples.now, sequence: sequence, event: self,
       contentHash: 0, raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0))
   }
 }

@@ -164,10 +164,8 @@ struct ClickDeciderTests {
     #expect(tables.run([event]).outcomes == [.duplicate])
     #expect(tables.clicks.isEmpty && tables.parked.isEmpty)
     #expect(tables.stopped.count == 1)
-    #expect(
-      tables.counts == [
-        ClickMinuteKey(kind: kind, verdict: nil, terms: terms, time: Samples.now.advanced(byMilliseconds: 3_000)): 1
-      ])
+    let minute = AdMinute(of: terms, time: Samples.now.advanced(byMilliseconds: 3_000))
+    #expect(tables.counts == [ClickMinuteKey(kind: kind, verdict: nil, minute): 1])
   }
 
   @Test("I1: a click outside its token's times is rejected")
@@ -231,7 +229,8 @@ struct ClickDeciderTests {
       tables.decider.query(
         for: [
           InputRecord(
-            input: 1, offset: 0, timestamp: 0, arrival: tables.arrival, mark: .number(1), event: event, contentHash: 0,
+            input: 1, offset: 0, timestamp: 0, arrival: tables.arrival, sequence: .number(1), event: event,
+            contentHash: 0,
             raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0))
         ], context: tables.context())
     }

@@ -40,10 +40,10 @@ struct DecoderTests {
 
   private func decode(
     _ message: OutgoingMessage, input: Int, with service: ClickTracking
-  ) throws -> (event: ClickInput, mark: SequenceMark) {
+  ) throws -> (event: ClickInput, sequence: RecordSequence) {
     let records = try records(message, input: input, with: service)
     let record = try #require(records.count == 1 ? records[0] : nil)
-    return (record.event, record.mark)
+    return (record.event, record.sequence)
   }
 
   @Test("I1: a click with a token of ours is read, and every altered token is forged")
@@ -97,7 +97,7 @@ struct DecoderTests {
       Sequenced.run(AcceptedRun(first: 9, events: [impression, impression])), id: "7/9-10", time: Samples.now,
       partition: 7, key: nil)
     let read = try records(record, input: 1, with: service)
-    #expect(read.map(\.mark) == [.number(9), .number(10)])
+    #expect(read.map(\.sequence) == [.number(9), .number(10)])
     for record in read {
       guard case .impression(impression) = record.event else {
         Issue.record("an impression is expected")
@@ -107,7 +107,7 @@ struct DecoderTests {
     let watermark = Watermark(time: Samples.now, sequence: 9)
     let passed = MessageMaker(topic: "ads.impressions.accepted", type: .watermarkPassed, source: "/test").message(
       Sequenced<AcceptedImpression>.watermark(watermark), id: "w", time: Samples.now, partition: 7, key: nil)
-    #expect(try decode(passed, input: 1, with: service).mark == .watermark(watermark))
+    #expect(try decode(passed, input: 1, with: service).sequence == .watermark(watermark))
     record.value = [1, 2, 3]
     guard case (.rejected(let rejection), .unnumbered) = try decode(record, input: 1, with: service) else {
       Issue.record("a rejection is expected")

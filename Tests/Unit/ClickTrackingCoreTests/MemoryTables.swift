@@ -79,7 +79,7 @@ struct MemoryTables {
     let records = events.enumerated().map { index, event in
       InputRecord(
         input: 0, offset: nextOffset + Int64(index), timestamp: arrival.milliseconds, arrival: arrival,
-        mark: .unnumbered, event: event, contentHash: 0,
+        sequence: .unnumbered, event: event, contentHash: 0,
         raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0))
     }
     let context = context(isRefused: isRefused)

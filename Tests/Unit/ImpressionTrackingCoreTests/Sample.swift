@@ -48,7 +48,7 @@ enum Sample {
   static func records(_ inputs: [ImpressionInput]) -> [InputRecord<ImpressionInput>] {
     inputs.enumerated().map { offset, event in
       InputRecord(
-        input: 0, offset: Int64(offset), timestamp: 0, arrival: ImpressionDeciderTests.now, mark: .unnumbered,
+        input: 0, offset: Int64(offset), timestamp: 0, arrival: ImpressionDeciderTests.now, sequence: .unnumbered,
         event: event, contentHash: 0, raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0))
     }
   }

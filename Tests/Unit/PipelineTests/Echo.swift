@@ -62,7 +62,7 @@ struct EchoDecoder: RecordDecoder {
   mutating func header(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {}
   mutating func decode(
     input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
-  ) -> (event: Echo.Event, mark: SequenceMark) { (.line(""), .unnumbered) }
+  ) -> (event: Echo.Event, sequence: RecordSequence) { (.line(""), .unnumbered) }
 }
 
 struct EchoDecider: PartitionDecider {
@@ -201,7 +201,7 @@ final class EchoPartition {
       value.withUnsafeBytes { batch.raw.begin(key: nil, value: $0) }
       batch.append(
         InputRecord(
-          input: input, offset: offsets[input], timestamp: 1, arrival: clock.now(), mark: .unnumbered, event: event,
+          input: input, offset: offsets[input], timestamp: 1, arrival: clock.now(), sequence: .unnumbered, event: event,
           contentHash: 0, raw: batch.raw.finish()))
       offsets[input] += 1
     }

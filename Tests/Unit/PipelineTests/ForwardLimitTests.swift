@@ -8,7 +8,7 @@ import Testing
 struct ForwardLimitTests {
   private func record(bytes: Int) -> InputRecord<Int> {
     InputRecord(
-      input: 0, offset: 0, timestamp: 0, arrival: Timestamp(milliseconds: 0), mark: .unnumbered, event: 0,
+      input: 0, offset: 0, timestamp: 0, arrival: Timestamp(milliseconds: 0), sequence: .unnumbered, event: 0,
       contentHash: 0, raw: RawRange(start: 0, keyCount: -1, valueCount: 100, headersCount: bytes - 100))
   }
 

@@ -313,7 +313,7 @@ struct ReaderStateTests {
     #expect(reader.state.phases == [0: .opening])
   }
 
-  @Test("Ready is who has its share and works on all of it")
+  @Test("Ready is who has its quota and works on all of it")
   func ready() {
     let reader = Reader()
     #expect(!reader.state.isReady)

@@ -11,7 +11,7 @@ struct RecentIDsTests {
   /// One that is alone in its process, and grows until it has room for so many ids, by doubling.
   private static func table(ids: Int = 1 << 20) -> RecentIDs {
     // 32 bytes an id, and as much again: while it grows the smaller table is there, too.
-    RecentIDs(horizon: Timestamp(milliseconds: start), share: SharedBound(64 * ids).share())
+    RecentIDs(horizon: Timestamp(milliseconds: start), quota: SharedBound(64 * ids).quota())
   }
 
   private func id(_ milliseconds: Int64, _ number: UInt64) -> UUIDv7 {
@@ -145,7 +145,7 @@ struct RecentIDsTests {
     let bound = SharedBound(16 << 20)
     let partitions = 1_000
     var tables = (0..<partitions).map { _ in
-      RecentIDs(horizon: Timestamp(milliseconds: Self.start), share: bound.share())
+      RecentIDs(horizon: Timestamp(milliseconds: Self.start), quota: bound.quota())
     }
     var last: [Int: UUIDv7] = [:]
     for number in 0..<400_000 as Range<Int64> {
@@ -166,11 +166,11 @@ struct RecentIDsTests {
   @Test("A table that was alone forgets what is more than its part once others come, and the others get theirs")
   func comers() {
     let bound = SharedBound(1 << 20)
-    var first = RecentIDs(horizon: Timestamp(milliseconds: Self.start), share: bound.share())
+    var first = RecentIDs(horizon: Timestamp(milliseconds: Self.start), quota: bound.quota())
     for number in 0..<20_000 as Range<Int64> { #expect(first.insert(id(number, UInt64(number))) == true) }
     #expect(first.byteCount > bound.maximum / 4)
-    var others = (0..<3).map { _ in RecentIDs(horizon: Timestamp(milliseconds: Self.start), share: bound.share()) }
-    first.keepToShare()
+    var others = (0..<3).map { _ in RecentIDs(horizon: Timestamp(milliseconds: Self.start), quota: bound.quota()) }
+    first.keepToQuota()
     #expect(first.byteCount <= bound.maximum / 4)
     #expect(first.contains(id(19_999, 19_999)) && !first.contains(id(0, 0)) && !first.isComplete(for: id(0, 0)))
     for number in 0..<20_000 as Range<Int64> {

@@ -26,7 +26,7 @@ struct RunRecordTests {
         raw: batch.raw.finish())
       for (index, event) in run.events.enumerated() {
         batch.append(
-          InputRecord(record, mark: .number(run.first + Int64(index)), event: event),
+          InputRecord(record, sequence: .number(run.first + Int64(index)), event: event),
           endsRecord: index == run.events.count - 1)
       }
     }
@@ -160,7 +160,7 @@ struct RecordInputTests {
         partition: partition, arrival: .sample, identity: RecordIdentity(offset: 0, timestamp: 0, contentHash: 0),
         key: nil, value: value, into: &batch)
     }
-    try #require(batch.records.count == 1 && batch.records[0].mark == .unnumbered)
+    try #require(batch.records.count == 1 && batch.records[0].sequence == .unnumbered)
     return batch.records[0].event
   }
 

@@ -48,12 +48,12 @@ struct SequenceGateTests {
   @Test(
     "A hole is told at once, by whatever shows it",
     arguments: [
-      SequenceMark.number(7), .watermark(Watermark(time: Timestamp(milliseconds: 0), sequence: 6)),
+      RecordSequence.number(7), .watermark(Watermark(time: Timestamp(milliseconds: 0), sequence: 6)),
     ])
-  func holes(mark: SequenceMark) {
+  func holes(sequence: RecordSequence) {
     var gate = gate()
     #expect(gate.notice(now: moment(0)) == nil)
-    _ = gate.admit(mark)
+    _ = gate.admit(sequence)
     #expect(gate.notice(now: moment(0)) == 6)
   }
 

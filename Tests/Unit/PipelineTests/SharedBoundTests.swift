@@ -7,10 +7,10 @@ struct SharedBoundTests {
   @Test("Each gets an equal part, and all together no more than there is, however many they are")
   func parts() {
     let bound = SharedBound(1_000)
-    let first = bound.share()
+    let first = bound.quota()
     #expect(first.part == 1_000)
     #expect(first.take(900))
-    let others = (0..<9).map { _ in bound.share() }
+    let others = (0..<9).map { _ in bound.quota() }
     #expect(first.part == 100)
     #expect(!first.take(1))
     // What the first one took before they came is not there for them until it gives it back.
@@ -25,8 +25,8 @@ struct SharedBoundTests {
   @Test("What somebody held is given back at the end, and the part of the others grows")
   func ends() {
     let bound = SharedBound(1_000)
-    let staying = bound.share()
-    var leaving: SharedBound.Share? = bound.share()
+    let staying = bound.quota()
+    var leaving: SharedBound.Quota? = bound.quota()
     #expect(leaving?.take(500) == true)
     #expect(staying.part == 500 && bound.held == 500)
     leaving = nil
@@ -36,8 +36,8 @@ struct SharedBoundTests {
   @Test("With more partitions than there is of anything each may hold one, but no more than there are together")
   func tooMany() {
     let bound = SharedBound(10)
-    let shares = (0..<1_000).map { _ in bound.share() }
-    #expect(shares.count { $0.take(1) } == 10)
+    let quotas = (0..<1_000).map { _ in bound.quota() }
+    #expect(quotas.count { $0.take(1) } == 10)
     #expect(bound.held == 10)
   }
 }

@@ -103,7 +103,7 @@ package struct SelectionDecider: PartitionDecider {
     let id = ServeID(timestamp: context.now, randomHigh: random.high, randomLow: random.low)
     let decided = DecidedRequest(
       id: id, asked: asked, decision: decision, outcome: batch.outcomes[index],
-      place: Int32(truncatingIfNeeded: index))
+      index: Int32(truncatingIfNeeded: index))
     batch.effects.add(decided)
   }
 
@@ -183,7 +183,7 @@ package struct SelectionDecider: PartitionDecider {
     }
     switch state.allotments.apply(grant) {
     case .opened(let row):
-      batch.effects.opened.append(.init(row: row, place: Int32(truncatingIfNeeded: index)))
+      batch.effects.opened.append(.init(row: row, index: Int32(truncatingIfNeeded: index)))
       batch.outcomes[index] = .accepted
     case .known: batch.outcomes[index] = .duplicate
     case .invalid: batch.reject(index, .invalidInternal, "an allotment of no amount")

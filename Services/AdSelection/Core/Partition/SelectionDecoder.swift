@@ -20,7 +20,7 @@ package struct SelectionDecoder: RecordDecoder {
 
   package mutating func decode(
     input: Int, value: UnsafeRawBufferPointer?, arrival: Timestamp
-  ) -> (event: SelectionInput, mark: SequenceMark) {
+  ) -> (event: SelectionInput, sequence: RecordSequence) {
     input == AdSelection.requestsInput
       ? (request(value, arrival: arrival), .unnumbered) : budget(value)
   }
@@ -48,7 +48,7 @@ package struct SelectionDecoder: RecordDecoder {
     }
   }
 
-  private func budget(_ value: UnsafeRawBufferPointer?) -> (event: SelectionInput, mark: SequenceMark) {
+  private func budget(_ value: UnsafeRawBufferPointer?) -> (event: SelectionInput, sequence: RecordSequence) {
     switch BudgetRecord.decode(value: value, headers: headers) {
     case .success(.grant(let sequence, let grant)): (.grant(grant), .number(sequence))
     case .success(.refusal(let refusal)): (.refusal(refusal), .unnumbered)

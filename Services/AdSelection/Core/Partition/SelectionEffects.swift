@@ -15,10 +15,10 @@ package struct SelectionEffects: Sendable {
 
   package init() {}
 
-  /// An allotment as it was granted, with its record's place in the batch: requests behind it could be served from it.
+  /// An allotment as it was granted, with its record's index in the batch: requests behind it could be served from it.
   package struct OpenedAllotment: Hashable, Sendable {
     package var row: AllotmentRow
-    package var place: Int32
+    package var index: Int32
   }
 
   /// An allotment at its end, with the sequence of its report on `ads.usage`.
@@ -40,15 +40,15 @@ package struct DecidedRequest: Hashable, Sendable {
   package var asked: AskedRequest
   package var decision: Decision
   package var outcome: Outcome
-  /// Its record's place in the batch: decisions of a batch were made in this order.
-  package var place: Int32
+  /// Its record's index in the batch: decisions of a batch were made in this order.
+  package var index: Int32
 
-  package init(id: ServeID, asked: AskedRequest, decision: Decision, outcome: Outcome, place: Int32) {
+  package init(id: ServeID, asked: AskedRequest, decision: Decision, outcome: Outcome, index: Int32) {
     self.id = id
     self.asked = asked
     self.decision = decision
     self.outcome = outcome
-    self.place = place
+    self.index = index
   }
 
   /// The ad served; nil for every other outcome.

@@ -26,12 +26,12 @@ package struct AuctionReplay {
 
   /// Takes grants, which come into force at their places. Each is told once, and none before those that are in force.
   package mutating func expect(_ new: [LoggedGrant]) {
-    grants = (grants + new).sorted { $1.place < $0.place }
+    grants = (grants + new).sorted { $1.index < $0.index }
   }
 
-  /// Goes on to a place: what was granted before it is there.
-  package mutating func turn(to place: BatchPlace, now: Timestamp) {
-    while let next = grants.last, next.place < place {
+  /// Goes on to a record: what was granted before it is there.
+  package mutating func turn(to index: BatchIndex, now: Timestamp) {
+    while let next = grants.last, next.index < index {
       grants.removeLast()
       _ = state.allotments.apply(next.grant)
     }

@@ -40,16 +40,16 @@ package struct AuctionOutcome: Hashable, Sendable {
 package struct LoggedAuction: Hashable, Sendable {
   /// Its time is the decision's.
   package var serveID: ServeID
-  package var place: BatchPlace
+  package var index: BatchIndex
   package var request: LiveAuction.Request
   package var paidAds: PaidAdsState
   package var outcome: AuctionOutcome
 
   package init(
-    serveID: ServeID, place: BatchPlace, request: LiveAuction.Request, paidAds: PaidAdsState, outcome: AuctionOutcome
+    serveID: ServeID, index: BatchIndex, request: LiveAuction.Request, paidAds: PaidAdsState, outcome: AuctionOutcome
   ) {
     self.serveID = serveID
-    self.place = place
+    self.index = index
     self.request = request
     self.paidAds = paidAds
     self.outcome = outcome
@@ -57,27 +57,27 @@ package struct LoggedAuction: Hashable, Sendable {
 }
 
 /// Where in a partition's history something was decided.
-package struct BatchPlace: Hashable, Comparable, Sendable {
+package struct BatchIndex: Hashable, Comparable, Sendable {
   package var batch: Int64
-  package var place: Int32
+  package var index: Int32
 
-  package init(batch: Int64, place: Int32) {
+  package init(batch: Int64, index: Int32) {
     self.batch = batch
-    self.place = place
+    self.index = index
   }
 
-  package static func < (left: BatchPlace, right: BatchPlace) -> Bool {
-    (left.batch, left.place) < (right.batch, right.place)
+  package static func < (left: BatchIndex, right: BatchIndex) -> Bool {
+    (left.batch, left.index) < (right.batch, right.index)
   }
 }
 
 /// An allotment as its row tells of its beginning, with where it was granted.
 package struct LoggedGrant: Hashable, Sendable {
-  package var place: BatchPlace
+  package var index: BatchIndex
   package var grant: AllotmentGrant
 
-  package init(place: BatchPlace, grant: AllotmentGrant) {
-    self.place = place
+  package init(index: BatchIndex, grant: AllotmentGrant) {
+    self.index = index
     self.grant = grant
   }
 }

@@ -41,7 +41,7 @@ package struct SelectionMemory: Sendable {
 /// How many entries of a kind all partitions of a process remember together.
 package final class RequestMemory: Sendable {
   /// What one generation of one partition has taken of it.
-  final class Share: Sendable {
+  final class Quota: Sendable {
     private let memory: RequestMemory
     private let taken = Atomic(0)
 
@@ -77,9 +77,9 @@ package struct RecentRequests<Value: Hashable & Sendable>: Sendable {
 
   private struct Generation: Sendable {
     var entries: [RequestKey: Entry] = [:]
-    let share: RequestMemory.Share
+    let quota: RequestMemory.Quota
 
-    init(of memory: RequestMemory) { share = RequestMemory.Share(of: memory) }
+    init(of memory: RequestMemory) { quota = RequestMemory.Quota(of: memory) }
   }
 
   /// How long a decision is remembered, from its request's arrival, in milliseconds.
@@ -117,7 +117,7 @@ package struct RecentRequests<Value: Hashable & Sendable>: Sendable {
     if current.entries[key] == nil {
       // Two turns leave nothing of this partition's to be forgotten.
       var turns = 0
-      while !current.share.takeOne(), turns < 2 {
+      while !current.quota.takeOne(), turns < 2 {
         turn(at: moment)
         turns += 1
       }

@@ -41,11 +41,11 @@ package struct Throttle: Hashable, Sendable {
     let start: Timestamp
     var lastRequest: [Pair: Timestamp] = [:]
     var windows: [UInt64: Window] = [:]
-    let share: RequestMemory.Share
+    let quota: RequestMemory.Quota
 
     init(start: Timestamp, of memory: RequestMemory) {
       self.start = start
-      share = RequestMemory.Share(of: memory)
+      quota = RequestMemory.Quota(of: memory)
     }
   }
 
@@ -124,7 +124,7 @@ package struct Throttle: Hashable, Sendable {
   /// nothing of it.
   private mutating func makeRoom(at moment: Timestamp) {
     var turns = 0
-    while !current.share.takeOne(), turns < 2 {
+    while !current.quota.takeOne(), turns < 2 {
       turn(at: moment)
       turns += 1
     }

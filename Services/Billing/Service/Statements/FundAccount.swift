@@ -3,7 +3,7 @@ internal import Postgres
 
 /// What an account may be charged in all; a version that is known changes nothing.
 struct FundAccount: PostgresStatement {
-  static let sql = "SELECT billing.fund_account($1, $2, $3, $4)"
+  static let sql = "SELECT treasury.fund_account($1, $2, $3, $4)"
   let advertiser: Advertiser
   let version: Int64
 

@@ -3,7 +3,7 @@ internal import Postgres
 
 /// What a campaign and each of its days may be charged (B4); a version that is known changes nothing.
 struct FundCampaign: PostgresStatement {
-  static let sql = "SELECT billing.fund_campaign($1, $2, $3, $4, $5, $6)"
+  static let sql = "SELECT treasury.fund_campaign($1, $2, $3, $4, $5, $6)"
   let campaign: Campaign
   let currency: Currency
   let version: Int64

@@ -9,7 +9,7 @@ internal import Runtime
 struct ReadGrants: PostgresStatement {
   static let sql = """
     SELECT id, ordinal, campaign, budget_day, granted, serve_until, click_rates, granted_at
-    FROM billing.allotment WHERE id >= $1 AND id < $2 ORDER BY id LIMIT $3
+    FROM billing.allotment WHERE id >= $1 AND id < $2 AND partition = $4 ORDER BY id LIMIT $3
     """
   let partition: Int32
   let from: Int64
@@ -18,7 +18,7 @@ struct ReadGrants: PostgresStatement {
   var parameters: [any PostgresValue] {
     [
       AllotmentID.make(partition: partition, sequence: from),
-      AllotmentID.make(partition: partition + 1, sequence: 0), Int64(limit),
+      AllotmentID.make(partition: partition + 1, sequence: 0), Int64(limit), partition,
     ]
   }
 

@@ -12,16 +12,18 @@ struct FindStoppedActions: PostgresStatement {
     LATERAL (
       SELECT FROM click_tracking.stopped_action AS stored
       WHERE stored.serve_id = asked.serve_id AND stored.kind = asked.kind AND stored.id_hash = asked.id_hash
-        AND stored.serve_id BETWEEN $4 AND $5
+        AND stored.serve_id BETWEEN $4 AND $5 AND stored.partition = $6
       LIMIT 1
     ) AS found
     """
+  let partition: Int32
   let identities: [ActionIdentity]
 
   var parameters: [any PostgresValue] {
     let bounds = IDBounds(identities.map(\.serveID))
     return [
       identities.map(\.serveID), identities.map(\.kind), identities.map(\.idHash), bounds.lowest, bounds.highest,
+      partition,
     ]
   }
 

@@ -17,7 +17,7 @@ struct FindWaitingClicks: PostgresStatement {
       LIMIT 10000
     ) AS waiting LEFT JOIN LATERAL (
       SELECT shown_at FROM click_tracking.impression AS stored
-      WHERE stored.serve_id = waiting.serve_id AND stored.serve_id BETWEEN $4 AND $5
+      WHERE stored.serve_id = waiting.serve_id AND stored.serve_id BETWEEN $4 AND $5 AND stored.partition = $3
       LIMIT 1
     ) AS seen ON true
     ORDER BY batch_number, record_offset

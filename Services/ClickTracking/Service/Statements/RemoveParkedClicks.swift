@@ -7,11 +7,13 @@ internal import Runtime
 struct RemoveParkedClicks: PostgresStatement {
   static let sql = """
     DELETE FROM click_tracking.parked_row
-    WHERE serve_id = ANY ($1) AND (serve_id, id_hash) IN (SELECT * FROM unnest($1::uuid[], $2::bigint[]))
+    WHERE serve_id = ANY ($1) AND partition = $3
+      AND (serve_id, id_hash) IN (SELECT * FROM unnest($1::uuid[], $2::bigint[]))
     """
+  let partition: Int32
   let identities: [ActionIdentity]
 
   var parameters: [any PostgresValue] {
-    [identities.map(\.serveID), identities.map(\.idHash)]
+    [identities.map(\.serveID), identities.map(\.idHash), partition]
   }
 }

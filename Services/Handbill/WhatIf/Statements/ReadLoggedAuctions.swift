@@ -6,7 +6,7 @@ internal import Runtime
 /// A live decision as its row tells it, whether it had an auction or not.
 struct LoggedDecision: Sendable {
   let serveID: ServeID
-  let place: BatchPlace
+  let index: BatchIndex
   let reason: DecisionReason
   /// Nil where it had no auction.
   let auction: LoggedAuction?
@@ -53,12 +53,12 @@ struct ReadBatchSlice: PostgresStatement {
 /// The live decisions of a slice, in the order in which they were made.
 struct ReadLoggedAuctions: PostgresStatement {
   static let sql = """
-    SELECT serve_id, batch_number, batch_place, reason, rules, catalog_change, paid_ads, request_id, app, country,
+    SELECT serve_id, batch_number, batch_index, reason, rules, catalog_change, paid_ads, request_id, app, country,
       device, required_sizes, segments, ad, campaign, currency, impression_price, click_price, expected_value,
       allotment, reserved, excluded_reasons, excluded_counts
     FROM ad_selection.decision
     WHERE serve_id BETWEEN $4 AND $5 AND partition = $1 AND batch_number BETWEEN $2 AND $3 AND NOT is_test
-    ORDER BY batch_number, batch_place
+    ORDER BY batch_number, batch_index
     """
   let partition: Int32
   let first: Int64
@@ -69,12 +69,12 @@ struct ReadLoggedAuctions: PostgresStatement {
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> LoggedDecision {
     let serveID: ServeID = try row.decode(0)
-    let place = BatchPlace(batch: try row.decode(1), place: try row.decode(2, Int32?.self) ?? 0)
+    let index = BatchIndex(batch: try row.decode(1), index: try row.decode(2, Int32?.self) ?? 0)
     let reason: DecisionReason = try row.decode(3)
     let rules: Int64? = try row.decode(4)
     return LoggedDecision(
-      serveID: serveID, place: place, reason: reason,
-      auction: rules == nil ? nil : try auction(row, serveID, place, reason), rules: rules,
+      serveID: serveID, index: index, reason: reason,
+      auction: rules == nil ? nil : try auction(row, serveID, index, reason), rules: rules,
       catalogChange: try row.decode(5), excluded: try excluded(row),
       sale: try sale(row))
   }
@@ -95,7 +95,7 @@ struct ReadLoggedAuctions: PostgresStatement {
   }
 
   private static func auction(
-    _ row: PostgresRow, _ serveID: ServeID, _ place: BatchPlace, _ reason: DecisionReason
+    _ row: PostgresRow, _ serveID: ServeID, _ index: BatchIndex, _ reason: DecisionReason
   ) throws(PostgresError) -> LoggedAuction {
     let requestID: PostgresUUID = try row.decode(7)
     let request = LiveAuction.Request(
@@ -109,6 +109,6 @@ struct ReadLoggedAuctions: PostgresStatement {
         impressionPrice: try row.decode(16), clickPrice: try row.decode(17), expectedValue: try row.decode(18))
     }
     return LoggedAuction(
-      serveID: serveID, place: place, request: request, paidAds: try row.decode(6), outcome: outcome)
+      serveID: serveID, index: index, request: request, paidAds: try row.decode(6), outcome: outcome)
   }
 }

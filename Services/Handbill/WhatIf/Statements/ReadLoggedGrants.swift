@@ -30,7 +30,7 @@ struct FindFirstBatch: PostgresStatement {
 /// The allotments that were granted to a partition in some batches, and serve beyond a moment.
 struct ReadLoggedGrants: PostgresStatement {
   static let sql = """
-    SELECT batch_number, batch_place, id, ordinal, campaign, budget_day, amount, serve_until, click_rates
+    SELECT batch_number, batch_index, id, ordinal, campaign, budget_day, amount, serve_until, click_rates
     FROM ad_selection.allotment
     WHERE partition = $1 AND batch_number BETWEEN $2 AND $3 AND serve_until > $4
     """
@@ -42,7 +42,7 @@ struct ReadLoggedGrants: PostgresStatement {
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> LoggedGrant {
     LoggedGrant(
-      place: BatchPlace(batch: try row.decode(0), place: try row.decode(1)),
+      index: BatchIndex(batch: try row.decode(0), index: try row.decode(1)),
       grant: AllotmentGrant(
         allotment: try row.decode(2), ordinal: try row.decode(3), campaign: try row.decode(4),
         budgetDay: try row.decode(5), amount: try row.decode(6), serveUntil: try row.decode(7),

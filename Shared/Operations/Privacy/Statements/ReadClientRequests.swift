@@ -12,11 +12,12 @@ struct ReadClientRequests: PostgresStatement {
       'advertiser', d.advertiser, 'campaign', d.campaign, 'ad', d.ad, 'isTest', d.is_test,
       'seenAt', i.event_time, 'taps', coalesce(k.taps, '[]'))::text
     FROM ad_selection.decision d
-    LEFT JOIN impression_tracking.impression_row i ON i.serve_id = d.serve_id AND i.serve_id >= $2 AND i.serve_id < $3
+    LEFT JOIN impression_tracking.impression_row i
+      ON i.serve_id = d.serve_id AND i.partition = d.partition AND i.serve_id >= $2 AND i.serve_id < $3
     LEFT JOIN (
-      SELECT serve_id, jsonb_agg(event_time ORDER BY event_time) AS taps FROM click_tracking.click_row
-      WHERE serve_id >= $2 AND serve_id < $3 GROUP BY serve_id
-    ) AS k ON k.serve_id = d.serve_id
+      SELECT serve_id, partition, jsonb_agg(event_time ORDER BY event_time) AS taps FROM click_tracking.click_row
+      WHERE serve_id >= $2 AND serve_id < $3 GROUP BY serve_id, partition
+    ) AS k ON k.serve_id = d.serve_id AND k.partition = d.partition
     WHERE d.serve_id >= $2 AND d.serve_id < $3 AND d.client_hash = ANY ($1) ORDER BY d.serve_id
     """
   let hashes: [Int64]

@@ -10,8 +10,8 @@ internal import Runtime
 struct ReadReport: PostgresStatement {
   /// A part of the figures of one group, or of everything.
   struct Part {
-    /// Where the group stands, from 1; nil for everything.
-    let place: Int64?
+    /// The group's, from 1; nil for everything.
+    let rank: Int64?
     /// How many groups there are.
     let groups: Int64
     let group: [String?]
@@ -33,13 +33,13 @@ struct ReadReport: PostgresStatement {
       FROM reporting.invalid_minute WHERE \(ReportParameters.condition) GROUP BY 1, 4, 5
     ), currencies AS (
       SELECT currency, nullif(sum(gross), 0) AS gross FROM parts WHERE currency IS NOT NULL GROUP BY currency
-    ), places AS (
+    ), ranks AS (
       SELECT value, count(*) OVER () AS groups, row_number() OVER (
         ORDER BY coalesce(value[9], value[8]) DESC NULLS LAST, sum(p.gross / c.gross) DESC NULLS LAST,
-          sum(impressions) DESC, sum(requests) DESC, value) AS place
+          sum(impressions) DESC, sum(requests) DESC, value) AS rank
       FROM parts p LEFT JOIN currencies c USING (currency) GROUP BY value
     )
-    SELECT place, groups, value, currency, error, kind, reason, \(kept) FROM places JOIN parts USING (value) WHERE place <= $14
+    SELECT rank, groups, value, currency, error, kind, reason, \(kept) FROM ranks JOIN parts USING (value) WHERE rank <= $14
     UNION ALL
     SELECT NULL, 0, NULL, currency, error, kind, reason, \(summed) FROM parts GROUP BY 4, 5, 6, 7
     """
@@ -87,6 +87,6 @@ struct ReadReport: PostgresStatement {
       }
     }
     let group: [String?]? = try row.decode(2)
-    return Part(place: try row.decode(0), groups: try row.decode(1), group: group ?? [], figures: figures)
+    return Part(rank: try row.decode(0), groups: try row.decode(1), group: group ?? [], figures: figures)
   }
 }

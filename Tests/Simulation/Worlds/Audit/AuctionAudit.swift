@@ -28,7 +28,7 @@ struct AuctionAudit {
     var catalogs: [Int64: Catalog] = [:]
     for partition in 0..<world.partitionCount {
       let rows = (world.selection.tables.decisions[partition] ?? []).sorted {
-        ($0.batch, $0.decided.place) < ($1.batch, $1.decided.place)
+        ($0.batch, $0.decided.index) < ($1.batch, $1.decided.index)
       }
       let allotments = world.selection.tables.allotments.values.filter { $0.partition == partition }
       var used: [UInt64: Int128] = [:]
@@ -38,7 +38,7 @@ struct AuctionAudit {
           catalogs[change] = catalog
           let offers = offers(to: row, inputs, in: catalog, allotments, used)
           if let complaint = check(row.decided, inputs, offers) {
-            world.fail("requests/\(partition): batch \(row.batch), place \(row.decided.place): \(complaint)")
+            world.fail("requests/\(partition): batch \(row.batch), index \(row.decided.index): \(complaint)")
           }
         }
         if let reservation = row.decided.serve?.reservation {
@@ -84,7 +84,7 @@ struct AuctionAudit {
       let impression = campaign.kind == .brand ? Int128(campaign.impressionPrice.value) : 0
       let click = Int128(campaign.clickPrice.value)
       let canSell = allotments.contains { allotment in
-        guard allotment.row.campaign == campaign.id, allotment.granted < place(of: row), now < allotment.row.serveUntil,
+        guard allotment.row.campaign == campaign.id, allotment.granted < index(of: row), now < allotment.row.serveUntil,
           allotment.closedBatch.map({ $0 > row.batch }) ?? true
         else { return false }
         let rate = Int128(allotment.row.clickRates.ads[ad.id] ?? allotment.row.clickRates.others)
@@ -97,8 +97,8 @@ struct AuctionAudit {
     }
   }
 
-  private func place(of row: SelectionTables.Row) -> BatchPlace {
-    BatchPlace(batch: row.batch, place: row.decided.place)
+  private func index(of row: SelectionTables.Row) -> BatchIndex {
+    BatchIndex(batch: row.batch, index: row.decided.index)
   }
 
   private func note(_ reason: NoServeReason) {

@@ -113,7 +113,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
     var alone = InputBatch<Service.Event>(inputCount: service.inputs.count)
     reading.take(record, input: part.input, into: &alone)
     let events = alone.records.filter { event in
-      guard case .number(let number) = event.mark else { return false }
+      guard case .number(let number) = event.sequence else { return false }
       return number > part.after && (isWhole || number <= part.upTo)
     }
     guard !isWhole || !events.isEmpty && events.count < alone.records.count else {

@@ -47,8 +47,8 @@ struct SelectionAudit {
   }
 
   private func audit(_ partition: Int32) {
-    let place = LogID(topic: Topic.requests.name, partition: partition)
-    let records = Auditor.Records(world.log[place])
+    let logID = LogID(topic: Topic.requests.name, partition: partition)
+    let records = Auditor.Records(world.log[logID])
     let rows = Dictionary(grouping: world.selection.tables.decisions[partition] ?? [], by: \.batch)
     var memory = Memory()
     var beyondLimit: Int64 = 0
@@ -64,19 +64,19 @@ struct SelectionAudit {
         if case .counted = due { beyondLimit += 1 }
         let row = hasRow(due) ? left.popFirst() : nil
         if let complaint = check(due, outcome: outcome, row: row?.decided, event: event, batch: batch) {
-          world.fail("\(place): offset \(offset) has outcome \(outcome): \(complaint); \(event.summary)")
+          world.fail("\(logID): offset \(offset) has outcome \(outcome): \(complaint); \(event.summary)")
         }
       }
-      if !left.isEmpty { world.fail("\(place): batch \(batch.number) has \(left.count) decisions nobody asked for") }
+      if !left.isEmpty { world.fail("\(logID): batch \(batch.number) has \(left.count) decisions nobody asked for") }
     }
     let decisions = rows.values.reduce(0) { $0 + $1.count }
     if beyondLimit > 0 { world.coverage.note(.requestBeyondLimit) }
     // A repeated mistake, while the catalogue is incomplete, has the same outcome with a key and without.
     if world.selection.tables.beyondLimit[partition] ?? 0 > beyondLimit {
-      world.fail("\(place): \(beyondLimit) requests without a key were not kept, more are counted")
+      world.fail("\(logID): \(beyondLimit) requests without a key were not kept, more are counted")
     }
     let complaint = world.selection.tables.counts.complaint(rows: decisions, partition: partition) { $0 }
-    if let complaint { world.fail("\(place): \(complaint)") }
+    if let complaint { world.fail("\(logID): \(complaint)") }
   }
 
   private func hasRow(_ due: Due) -> Bool {

@@ -96,10 +96,10 @@ struct ClickTables: SimulatedTables {
       stopped.insert(ActionIdentity(serveID: action.terms.serveID, kind: action.kind, idHash: action.idHash))
     }
     let tapped = effects.clicks.map(\.accepted).map {
-      ClickMinuteKey(kind: .click, verdict: $0.verdict, terms: $0.terms, time: $0.eventTime)
+      ClickMinuteKey(kind: .click, verdict: $0.verdict, AdMinute(of: $0.terms, time: $0.eventTime))
     }
     let stopped = effects.stoppedActions.map {
-      ClickMinuteKey(kind: $0.kind, verdict: nil, terms: $0.terms, time: $0.eventTime)
+      ClickMinuteKey(kind: $0.kind, verdict: nil, AdMinute(of: $0.terms, time: $0.eventTime))
     }
     counts.commit((tapped + stopped).map { ($0, 1) }, partition: batch.partition, batch: batch.number)
     return CommitResult()

@@ -97,24 +97,18 @@ struct ImpressionTables: SimulatedTables {
   private mutating func count(_ batch: CommitBatch<ImpressionTracking>) {
     let effects = batch.effects
     let liveKey = keys[0].keyHash
-    var counted = effects.impressions.map { Self.key(.viewed, nil, $0.accepted.terms, $0.accepted.eventTime) }
-    counted += effects.deliveries.map { Self.key($0.kind, $0.error, $0.terms, $0.eventTime) }
+    var counted = effects.impressions.map {
+      ImpressionMinuteKey(.viewed, AdMinute(of: $0.accepted.terms, time: $0.accepted.eventTime))
+    }
+    counted += effects.deliveries.map {
+      ImpressionMinuteKey($0.kind, error: $0.error, AdMinute(of: $0.terms, time: $0.eventTime))
+    }
     counted += effects.failures.map { row in
-      ImpressionMinuteKey(
-        minute: row.arrival.milliseconds / 60_000, kind: .failed, error: row.failure.error, app: row.failure.app,
-        served: nil, placement: nil, isTest: row.failure.keyHash != liveKey)
+      let isTest = row.failure.keyHash != liveKey
+      let event = AdMinute(app: row.failure.app, time: row.arrival, isTest: isTest)
+      return ImpressionMinuteKey(.failed, error: row.failure.error, event)
     }
     counts.commit(counted.map { ($0, 1) }, partition: batch.partition, batch: batch.number)
-  }
-
-  private static func key(
-    _ kind: RecordedKind, _ error: AdError?, _ terms: ServedTerms, _ time: Timestamp
-  ) -> ImpressionMinuteKey {
-    ImpressionMinuteKey(
-      minute: time.milliseconds / 60_000, kind: kind, error: error, app: terms.app,
-      served: ImpressionMinuteKey.Served(
-        campaign: terms.campaign, ad: terms.ad, country: terms.country, size: terms.size, device: terms.device),
-      placement: terms.placement, isTest: terms.isTest)
   }
 
   func messages(partition: Int32, output: Int, from sequence: Int64, limit: Int) -> [NumberedMessage] {

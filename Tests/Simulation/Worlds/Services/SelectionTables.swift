@@ -18,7 +18,7 @@ struct SelectionTables: SimulatedTables {
     var row: AllotmentRow
     var reportSequence: Int64?
     /// Where it was granted, and the batch that closed it.
-    var granted: BatchPlace
+    var granted: BatchIndex
     var closedBatch: Int64?
   }
 
@@ -111,7 +111,7 @@ struct SelectionTables: SimulatedTables {
     counts.commit(effects.decisions.map { ($0.countKey, 1) }, partition: batch.partition, batch: batch.number)
     for opened in effects.opened {
       allotments[opened.row.allotment] = Allotment(
-        partition: batch.partition, row: opened.row, granted: BatchPlace(batch: batch.number, place: opened.place))
+        partition: batch.partition, row: opened.row, granted: BatchIndex(batch: batch.number, index: opened.index))
       ordinals.insert(ordinal(opened.row, batch.partition))
     }
     if sabotage != .forgetUse {

@@ -135,9 +135,9 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     guard reader.takes(partition, input: input, offset: record.offset) else { return }
     guard var batch = batches.removeValue(forKey: partition) else { return }
     defer { batches[partition] = batch }
-    records.take(record, input: input, into: &batch) { [world, context] mark in
-      if world.sabotage == .takeAhead, case .number = mark { return .unnumbered }
-      guard world.sabotage == .wallClock, case .watermark = mark else { return mark }
+    records.take(record, input: input, into: &batch) { [world, context] sequence in
+      if world.sabotage == .takeAhead, case .number = sequence { return .unnumbered }
+      guard world.sabotage == .wallClock, case .watermark = sequence else { return sequence }
       return .watermark(Watermark(time: context.clock.now(), sequence: 0))
     }
   }

@@ -45,7 +45,7 @@ extension RecordInput {
   /// - Parameter change: what a sabotaged reader makes of the marks of its events.
   mutating func take(
     _ record: LogRecord, input: Int, into batch: inout InputBatch<Service.Event>,
-    change: (SequenceMark) -> SequenceMark = { $0 }
+    change: (RecordSequence) -> RecordSequence = { $0 }
   ) {
     let message = record.message
     let before = batch.records.count
@@ -63,8 +63,8 @@ extension RecordInput {
       }
     }
     for index in before..<batch.records.count {
-      batch.records[index].mark = change(batch.records[index].mark)
-      batch.heads[index].mark = change(batch.heads[index].mark)
+      batch.records[index].sequence = change(batch.records[index].sequence)
+      batch.heads[index].sequence = change(batch.heads[index].sequence)
     }
   }
 }

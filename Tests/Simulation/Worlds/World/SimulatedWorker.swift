@@ -15,7 +15,7 @@ final class SimulatedWorker<Tables: SimulatedTables> {
   private var state: WorkerState<Batch>
   private(set) var pipelines: [Int32: Pipeline] = [:]
   private var commands: [WorkerCommand<Batch>] = []
-  private var event: [WorkerEvent] = []
+  private var events: [WorkerEvent] = []
   /// Batches that a partition was given in succession while its outbox, or its counts, were full.
   private var batchesBeyond: [Int32: Int] = [:]
   private(set) var isAtWork = false
@@ -36,8 +36,8 @@ final class SimulatedWorker<Tables: SimulatedTables> {
   func put(_ command: WorkerCommand<Batch>) { commands.append(command) }
 
   func takeEvents() -> [WorkerEvent] {
-    defer { event = [] }
-    return event
+    defer { events = [] }
+    return events
   }
 
   /// Does all that it was told, or what it comes to; publishes some of what waits.
@@ -93,9 +93,9 @@ final class SimulatedWorker<Tables: SimulatedTables> {
         pipelines[partition] = nil
       case .report(let partition, let error, let forPerson):
         hear(error, of: partition, asPerson: forPerson)
-      case .tell(let item):
-        if case .closed = item, world.sabotage == .closeSilently { continue }
-        event.append(item)
+      case .tell(let event):
+        if case .closed = event, world.sabotage == .closeSilently { continue }
+        events.append(event)
       case .measure, .end:
         break
       }

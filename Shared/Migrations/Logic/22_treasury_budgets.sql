@@ -1,10 +1,8 @@
--- The shared rows of a settlement: locked and read at its beginning, counted with meanwhile, written at its end.
---
--- Each step takes the arrays of the settlement into variables of its own before its loop: there an element is read and
--- changed in level, while a function that is given a whole settlement for each of its asks would copy it each time.
+-- The treasury's part of a settlement: the rows that partitions share, locked and read at its beginning, and written at its
+-- end. What a partition does with them meanwhile it counts in the settlement.
 
 -- Locks ascending (account, campaign, day), so that nobody waits in a circle.
-CREATE OR REPLACE FUNCTION billing.lock_budgets(
+CREATE OR REPLACE FUNCTION treasury.lock_budgets(
   accounts billing.settle_account[], campaigns billing.settle_campaign[], days billing.settle_day[]
 ) RETURNS billing.settlement LANGUAGE plpgsql AS $function$
 DECLARE
@@ -22,7 +20,7 @@ BEGIN
     SELECT k.row, a.requested - a.charged - a.allotted AS free, a.requested - a.charged AS remaining, a.waiting,
       a.version
     FROM unnest(accounts) WITH ORDINALITY AS k (advertiser, currency, row)
-    JOIN billing.account a ON a.advertiser = k.advertiser AND a.currency = k.currency
+    JOIN treasury.account a ON a.advertiser = k.advertiser AND a.currency = k.currency
     ORDER BY a.advertiser, a.currency FOR UPDATE OF a
   LOOP
     free[locked.row] := locked.free;
@@ -35,7 +33,7 @@ BEGIN
       c.requested - c.charged AS remaining, c.waiting
     FROM unnest(campaigns) WITH ORDINALITY AS k (campaign, account, index)
     JOIN unnest(accounts) WITH ORDINALITY AS owner (advertiser, currency, index) ON owner.index = k.account
-    JOIN billing.campaign c ON c.campaign = k.campaign AND c.advertiser = owner.advertiser
+    JOIN treasury.campaign c ON c.campaign = k.campaign AND c.advertiser = owner.advertiser
       AND c.currency = owner.currency
     ORDER BY c.campaign FOR UPDATE OF c
   LOOP
@@ -43,16 +41,16 @@ BEGIN
     remaining[locked.row] := locked.remaining;
     waiting[locked.row] := locked.waiting;
   END LOOP;
-  INSERT INTO billing.campaign_day (campaign, day, requested, funded)
+  INSERT INTO treasury.campaign_day (campaign, day, requested, funded)
   SELECT c.campaign, k.day, coalesce(c.daily_budget, c.requested), coalesce(c.daily_budget, c.requested)
   FROM billing.settled_days(accounts, campaigns, days) AS k
-  JOIN billing.campaign c ON c.campaign = k.campaign AND c.advertiser = k.advertiser AND c.currency = k.currency
+  JOIN treasury.campaign c ON c.campaign = k.campaign AND c.advertiser = k.advertiser AND c.currency = k.currency
   ON CONFLICT DO NOTHING;
   FOR locked IN
     SELECT account_count + campaign_count + k.index AS row, d.requested - d.charged - d.allotted AS free,
       d.requested - d.charged AS remaining, d.waiting
     FROM billing.settled_days(accounts, campaigns, days) AS k
-    JOIN billing.campaign_day d ON d.campaign = k.campaign AND d.day = k.day
+    JOIN treasury.campaign_day d ON d.campaign = k.campaign AND d.day = k.day
     ORDER BY d.campaign, d.day FOR UPDATE OF d
   LOOP
     free[locked.row] := locked.free;
@@ -83,49 +81,25 @@ BEGIN
 END
 $function$;
 
--- Each day with its campaign and account, by name.
-CREATE OR REPLACE FUNCTION billing.settled_days(
-  accounts billing.settle_account[], campaigns billing.settle_campaign[], days billing.settle_day[]
-) RETURNS TABLE (index bigint, day int, campaign text, advertiser text, currency text)
-LANGUAGE sql IMMUTABLE AS $function$
-  SELECT d.index, d.day, c.campaign, a.advertiser, a.currency
-  FROM unnest(days) WITH ORDINALITY AS d (day, campaign, index)
-  JOIN unnest(campaigns) WITH ORDINALITY AS c (campaign, account, index) ON c.index = d.campaign
-  JOIN unnest(accounts) WITH ORDINALITY AS a (advertiser, currency, index) ON a.index = c.account
-$function$;
-
--- The least of some amounts: a budget can pay no more than each of its rows.
-CREATE OR REPLACE FUNCTION billing.least_of(amounts numeric[], level billing.settlement_level) RETURNS numeric
-LANGUAGE sql IMMUTABLE AS $function$
-  SELECT least(amounts[level.account], amounts[level.campaign], amounts[level.day])
-$function$;
-
--- What is free and nobody waits for.
-CREATE OR REPLACE FUNCTION billing.unclaimed(free numeric[], waiting numeric[], level billing.settlement_level)
-RETURNS numeric LANGUAGE sql IMMUTABLE AS $function$
-  SELECT least(free[level.account] - waiting[level.account], free[level.campaign] - waiting[level.campaign],
-    free[level.day] - waiting[level.day])
-$function$;
-
 -- A row that nothing changes is not written: an ask that is refused costs no more than a look.
 -- funded only ever falls here: that charged + allotted stays below it is for the constraints to judge.
-CREATE OR REPLACE FUNCTION billing.write_budgets(settlement billing.settlement) RETURNS void
+CREATE OR REPLACE FUNCTION treasury.write_budgets(settlement billing.settlement) RETURNS void
 LANGUAGE plpgsql AS $function$
 DECLARE
   account_count int := cardinality(settlement.accounts);
   first_day int := cardinality(settlement.accounts) + cardinality(settlement.campaigns) + 1;
 BEGIN
-  UPDATE billing.campaign_day d SET allotted = d.allotted + k.allotted, charged = d.charged + k.charged,
+  UPDATE treasury.campaign_day d SET allotted = d.allotted + k.allotted, charged = d.charged + k.charged,
     waiting = d.waiting + k.waits,
     funded = least(d.funded, greatest(d.requested, d.allotted + k.allotted + d.charged + k.charged))
   FROM unnest(settlement.allotted[first_day:], settlement.charged[first_day:], settlement.waits[first_day:])
     WITH ORDINALITY AS k (allotted, charged, waits, index)
   JOIN billing.settled_days(settlement.accounts, settlement.campaigns, settlement.days) AS n ON n.index = k.index
   -- A campaign may be named with an account that is not its own: that has no budget, and must not hide the real one.
-  JOIN billing.campaign c ON c.campaign = n.campaign AND c.advertiser = n.advertiser AND c.currency = n.currency
+  JOIN treasury.campaign c ON c.campaign = n.campaign AND c.advertiser = n.advertiser AND c.currency = n.currency
   WHERE d.campaign = n.campaign AND d.day = n.day
     AND ((k.allotted, k.charged, k.waits) <> (0, 0, 0) OR d.funded > greatest(d.requested, d.allotted + d.charged));
-  UPDATE billing.campaign c SET allotted = c.allotted + k.allotted, charged = c.charged + k.charged,
+  UPDATE treasury.campaign c SET allotted = c.allotted + k.allotted, charged = c.charged + k.charged,
     waiting = c.waiting + k.waits,
     funded = least(c.funded, greatest(c.requested, c.allotted + k.allotted + c.charged + k.charged))
   FROM unnest(settlement.campaigns, settlement.allotted[account_count + 1:first_day - 1],
@@ -134,7 +108,7 @@ BEGIN
   JOIN unnest(settlement.accounts) WITH ORDINALITY AS a (advertiser, currency, index) ON a.index = k.account
   WHERE c.campaign = k.campaign AND c.advertiser = a.advertiser AND c.currency = a.currency
     AND ((k.allotted, k.charged, k.waits) <> (0, 0, 0) OR c.funded > greatest(c.requested, c.allotted + c.charged));
-  UPDATE billing.account a SET allotted = a.allotted + k.allotted, charged = a.charged + k.charged,
+  UPDATE treasury.account a SET allotted = a.allotted + k.allotted, charged = a.charged + k.charged,
     waiting = a.waiting + k.waits,
     funded = least(a.funded, greatest(a.requested, a.allotted + k.allotted + a.charged + k.charged)),
     version = k.version
