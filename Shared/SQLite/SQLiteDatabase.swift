@@ -1,26 +1,5 @@
 internal import CSQLite
 
-/// What SQLite says when it does not do what it was asked.
-package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// SQLite's extended result code.
-  package let code: Int32
-  package let message: String
-
-  package var description: String { "SQLite \(code): \(message)" }
-}
-
-/// A value as SQLite keeps it.
-package enum SQLiteValue: Hashable, Sendable {
-  case null
-  case integer(Int64)
-  case text(String)
-  case blob([UInt8])
-
-  package var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
-  package var text: String? { if case .text(let value) = self { value } else { nil } }
-  package var blob: [UInt8]? { if case .blob(let value) = self { value } else { nil } }
-}
-
 /// One connection with a database in a file, or in memory; for one thread at a time. Nobody else can open the file
 /// meanwhile. What was committed survives the process, however that ends.
 @safe package final class SQLiteDatabase {
