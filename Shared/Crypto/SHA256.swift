@@ -28,6 +28,14 @@ package enum SHA256 {
     // It fails only where memory has run out: to go on with a wrong hash would be worse than to stop.
     unsafe precondition(result != nil, "libcrypto could not compute a SHA-256.")
   }
+
+  /// The first 8 bytes of the hash of `bytes`, big-endian: a short identity where collisions do no harm.
+  package static func hash64(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    unsafe withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 8) { digest in
+      unsafe hash(bytes, into: digest)
+      return unsafe UInt64(bigEndian: digest.load(as: UInt64.self))
+    }
+  }
 }
 
 /// Calls `body` with the address of `bytes` as libcrypto wants it: never nil, also where there is nothing to read.

@@ -22,6 +22,8 @@ struct HashTests {
     #expect(hex(SHA256.hash(text.utf8)) == expected)
     #expect(hex(Array(text.utf8).withUnsafeBytes { SHA256.hash($0) }) == expected)
     #expect(hex(SHA256.hash(text.utf8.lazy.map { $0 })) == expected)
+    let short = Array(text.utf8).withUnsafeBytes { SHA256.hash64($0) }
+    #expect(short == UInt64(expected.prefix(16), radix: 16))
   }
 
   @Test(
