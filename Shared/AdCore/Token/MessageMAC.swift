@@ -8,7 +8,7 @@ package import Crypto
 /// must still believe what was written meanwhile.
 package final class MessageMAC {
   /// The header that carries it.
-  package static let headerName: StaticString = "handbill_mac"
+  package static let headerName = NetworkHeaders.messageMAC
   /// Its length in bytes: the key's number and the first half of an HMAC-SHA-256, in base64.
   package static let byteCount = rawByteCount / 3 * 4
 

@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// What a broker is told when a topic is made: plain values for whoever talks to it.
 package struct TopicSettings: Hashable, Sendable {

@@ -40,7 +40,14 @@ package final class Serve: Hashable, Sendable {
   package func servedAd(token: [UInt8]) -> ServedAd {
     ServedAd(
       ad: terms.ad, token: token, images: images, action: action, lifetimeMilliseconds: lifetimeMilliseconds,
-      isTest: terms.isTest, serveID: terms.serveID)
+      isTest: terms.isTest, serveID: terms.serveID,
+      revenue: ServedAd.Revenue(amount: developerRevenue, currency: terms.currency))
+  }
+
+  /// What billing will pay the developer for the impression (B2): the same share of the same price.
+  private var developerRevenue: Nanos {
+    let share = RevenueShare(basisPoints: terms.shareBasisPoints)
+    return terms.isTest ? .zero : share?.split(terms.impressionPrice).developer ?? .zero
   }
 }
 

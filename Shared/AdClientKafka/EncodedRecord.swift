@@ -1,4 +1,5 @@
-internal import AdCore
+internal import AdBasics
+internal import AdClient
 internal import AdEvents
 internal import Kafka
 internal import Records
@@ -17,19 +18,11 @@ struct EncodedRecord: Sendable {
   }
 
   init(_ event: OutgoingEvent) {
-    switch event.message {
-    case .impression(let message):
-      self.init(event, message, topic: .impressions)
-    case .click(let message):
-      self.init(event, message, topic: .clicks)
-    }
-  }
-
-  private init(_ event: OutgoingEvent, _ message: some EventMessage, topic: Topic) {
-    self.topic = topic.name
+    let encoded = event.encoded
+    topic = (encoded.isClick ? Topic.clicks : Topic.impressions).name
     partitionKey = event.partitionKey
-    value = message.encoded()
-    headers = EncodedRecord.envelope(message.eventType, id: event.id, app: event.app, time: event.time)
+    value = encoded.value
+    headers = EncodedRecord.envelope(encoded.type, id: event.id, app: event.app, time: event.time)
   }
 
   /// A request; the answer comes to `replyPartition` of the app's topic.

@@ -1,4 +1,5 @@
-internal import AdCore
+internal import AdBasics
+internal import AdClient
 internal import AdEvents
 internal import Kafka
 internal import Records
@@ -24,10 +25,10 @@ final class KafkaSender {
     var listener = RebuiltProducer.Listener()
     listener.reports = { [transport] in KafkaSender.take($0, transport) }
     listener.lost = { [transport] in
-      transport.note($0.description)
+      transport.note("the producer failed", $0)
       transport.withNews { _ in }
     }
-    listener.stillDown = { [transport] in transport.note("no producer: \($0)") }
+    listener.stillDown = { [transport] in transport.note("no producer", $0) }
     listener.rebuilt = { [transport] in transport.withNews { _ in } }
     producer = RebuiltProducer(
       configuration: transport.configuration(role: "out"), topics: KafkaSender.topics,
@@ -142,7 +143,7 @@ final class KafkaSender {
         timeoutMilliseconds: KafkaSender.creditTimeoutMilliseconds)
       return .taken
     } catch {
-      transport.note("not sent: \(error)")
+      transport.note("not sent", error)
       return error.kind == .recordRefused ? .never : .later
     }
   }

@@ -1,4 +1,4 @@
-import AdCore
+import AdBasics
 import AdEvents
 import BrokerFaults
 import Foundation
@@ -9,6 +9,7 @@ import Testing
 import Threads
 
 @testable import AdClient
+@testable import AdClientKafka
 
 /// The other end: reads every topic that clients write, keeps what came, and answers requests by a rule.
 private final class FakeNetwork: Sendable {

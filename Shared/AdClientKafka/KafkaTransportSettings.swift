@@ -1,4 +1,5 @@
-package import AdCore
+package import AdBasics
+package import AdClient
 
 /// How the client reaches Kafka and how patient it is. Every limit of the transport stands here.
 package struct KafkaTransportSettings: Sendable {
@@ -24,6 +25,8 @@ package struct KafkaTransportSettings: Sendable {
   package var reconnectMilliseconds: ClosedRange<Int64> = 100...5_000
   /// How long the producer collects records before it sends.
   package var lingerMilliseconds = 5
+  /// Hears when the connection changes.
+  package var log: AdLog = { _ in }
   /// Further settings by librdkafka's names, such as `security.protocol`.
   package var properties: [String: String] = [:]
 

@@ -1,3 +1,4 @@
+internal import AdClient
 internal import AdEvents
 internal import Kafka
 internal import Threads
@@ -27,6 +28,7 @@ final class TransportState: Sendable {
     /// Where answers come to; nil until the reading thread stands at the end of the response topics.
     var replyPartition: Int32?
     var counts = KafkaTransportCounts()
+    var connection = AdConnectionState.connecting
     /// Until when the sending thread goes on; nil while nobody has closed the transport.
     var end: MonotonicTime?
     /// Whether something happened that the sending thread has not looked at yet.
@@ -90,8 +92,27 @@ final class TransportState: Sendable {
     waiting.wait(timeoutMilliseconds: timeoutMilliseconds) { $0.isIdle }
   }
 
+  /// The network was heard.
+  func connected() { change(.connected) }
+
   /// Remembers why the connection is built again.
-  func note(_ problem: String) { withLock { $0.counts.lastProblem = problem } }
+  func note(_ what: String, _ error: KafkaError) {
+    note(AdConnectionProblem(error, "\(what): \(error)", servers: settings.bootstrapServers))
+  }
+
+  func note(_ problem: AdConnectionProblem) {
+    withLock { $0.counts.lastProblem = problem.detail }
+    change(.disconnected(problem))
+  }
+
+  private func change(_ connection: AdConnectionState) {
+    let isNew = withLock { state in
+      defer { state.connection = connection }
+      return state.connection != connection
+    }
+    guard isNew else { return }
+    settings.log(connection.problem.map { AdLogEntry(.warning, $0.detail) } ?? AdLogEntry(.debug, "connected"))
+  }
 
   func configuration(role: String) -> KafkaConfiguration {
     var configuration = KafkaConfiguration(
@@ -100,5 +121,20 @@ final class TransportState: Sendable {
     configuration.lingerMilliseconds = settings.lingerMilliseconds
     configuration.properties = settings.properties
     return configuration
+  }
+}
+
+extension AdConnectionProblem {
+  /// What an error of Kafka's means to the app's developer.
+  ///
+  /// - Parameter servers: Where the client was told to look.
+  init(_ error: KafkaError, _ what: String, servers: String) {
+    switch error.kind {
+    case .brokerUnavailable, .timedOut: self.init(.unreachable, "nobody answers at \(servers): \(what)")
+    case .notAuthorized: self.init(.unauthorized, "\(servers) refuses the credentials: \(what)")
+    case .unknownTopic, .unknownPartition:
+      self.init(.topicMissing, "a topic is missing ('handbill topics create --app ID' makes it): \(what)")
+    default: self.init(.other, what)
+    }
   }
 }

@@ -1,10 +1,11 @@
-import AdCore
+import AdBasics
 import AdEvents
 import TestValues
 import Testing
 import Threads
 
 @testable import AdClient
+@testable import AdClientKafka
 
 @Suite("What a transport's threads share")
 struct TransportStateTests {

@@ -1,3 +1,4 @@
+public import AdClient
 package import AdEvents
 internal import Synchronization
 internal import Threads
@@ -60,14 +61,11 @@ package final class KafkaTransport: NetworkTransport {
   package var eventsWaiting: Int { state.withLock { $0.events.count } }
   /// Requests without an answer yet.
   package var requestsWaiting: Int { state.withLock { $0.requests.count } }
+  package var connection: AdConnectionState { state.withLock { $0.connection } }
   package var counts: KafkaTransportCounts { state.withLock { $0.counts } }
   /// The partition that answers come to; nil until the reading thread stands at the end of the response topics.
   package var replyPartition: Int32? { state.withLock { $0.replyPartition } }
 
-  /// Ends the transport: what waits has until `timeoutMilliseconds` to be acknowledged. Requests without an answer
-  /// get `noAnswer`. It blocks: call it from a thread of your own.
-  ///
-  /// - Returns: True when every event was acknowledged.
   @discardableResult
   package func close(timeoutMilliseconds: Int) -> Bool {
     let end = DeviceClock.monotonic.advanced(byMilliseconds: Int64(timeoutMilliseconds))
@@ -102,5 +100,29 @@ private final class OnceOnly: Sendable {
 
   func call() {
     if !isDone.exchange(true, ordering: .acquiringAndReleasing) { body() }
+  }
+}
+
+extension AdTransport {
+  /// Over Kafka, for trusted servers and networks of one house: whoever connects needs a broker's password, and reads all
+  /// answers of its app.
+  ///
+  /// - Parameters:
+  ///   - servers: `host:port`, separated by commas.
+  ///   - properties: Further settings by librdkafka's names: `security.protocol`, `ssl.ca.location`, `sasl.mechanisms`,
+  ///     `sasl.username`, `sasl.password`.
+  ///   - isEmbedded: True when the broker is the embedded one of a demo.
+  public static func kafka(
+    _ servers: String, properties: [String: String] = [:], isEmbedded: Bool = false
+  ) -> AdTransport {
+    AdTransport { context in
+      var settings = KafkaTransportSettings(bootstrapServers: servers, apps: [context.app])
+      settings.isEmbedded = isEmbedded
+      settings.deadlineMilliseconds = context.deadlineMilliseconds
+      settings.askAgainMilliseconds = context.deadlineMilliseconds / 3
+      settings.properties = properties
+      settings.log = context.log
+      return KafkaTransport(settings: settings)
+    }
   }
 }

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import Hashes
 
 /// What the terms of many serves have in common: parties, prices, share, and how long an impression counts. Tables hold
 /// each once, under a hash of its content. What varies freely from serve to serve (partition, place, country, device, size,
@@ -70,6 +70,6 @@ public protocol FrozenContent: Hashable, Sendable {
 
 extension FrozenContent {
   static func name(of text: String) -> Int64 {
-    SHA256.hash(text.utf8).prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+    SoftwareSHA256.hash(text.utf8).prefix(8).reduce(0) { $0 << 8 | Int64($1) }
   }
 }

@@ -1,4 +1,5 @@
-internal import AdCore
+internal import AdBasics
+internal import AdClient
 internal import AdEvents
 internal import Kafka
 internal import Threads
@@ -26,14 +27,14 @@ final class KafkaReader {
       do {
         try read()
       } catch {
-        transport.note("no answers are read: \(error)")
+        transport.note("no answers are read", error)
       }
       retry.wait(unless: transport.closing)
     }
   }
 
   /// Reads until the transport ends; throws, or returns, when the consumer is of no more use.
-  private func read() throws {
+  private func read() throws(KafkaError) {
     let topics = transport.settings.apps.map { Topic.responses(for: $0) }
     let partition = try replyPartition(topics)
     let consumer = try KafkaConsumer(configuration: transport.configuration(role: "in"), groupID: nil, topics: [])
@@ -56,11 +57,12 @@ final class KafkaReader {
           guard endsLeft.remove(topicIndex) != nil, endsLeft.isEmpty else { break }
           retry.reset()
           transport.withNews { $0.replyPartition = partition }
+          transport.connected()
         case .error(let error): if error.isFatal || !error.isRetriable { throw error }
         }
       }
       if !endsLeft.isEmpty, DeviceClock.monotonic > assignmentEnd {
-        transport.note("the ends of \(topics) were not found in time")
+        transport.note(AdConnectionProblem(.unreachable, "the ends of \(topics) were not found in time"))
         return
       }
     }
@@ -92,7 +94,7 @@ final class KafkaReader {
     }
     switch AdResponse.decode(value: record.value, headers: headers) {
     case .success(let response) where named == nil || named == response.requestID:
-      finish(response.requestID, KafkaReader.result(response, at: DeviceClock.monotonic))
+      finish(response.requestID, RequestResult(response, at: DeviceClock.monotonic))
     case .success, .failure:
       // Error 9: no answer to this request that a client can read.
       if let named { finish(named, .invalid) }
@@ -109,17 +111,5 @@ final class KafkaReader {
     // Whoever has an answer was heard, also when the broker's word for it was lost with a producer.
     waiting.acknowledged()
     waiting.completion(result)
-  }
-
-  static func result(_ response: AdResponse, at now: MonotonicTime) -> RequestResult {
-    switch response.outcome {
-    case .error(let error, let detail): return .error(error, detail: detail)
-    case .ad(let served):
-      return .ad(
-        AdContent(
-          ad: served.ad, images: Dictionary(served.images.map { ($0.size, $0.url) }) { first, _ in first },
-          action: served.action, lifetimeMilliseconds: served.lifetimeMilliseconds, isTest: served.isTest,
-          serveID: served.serveID, requestID: response.requestID, token: served.token, answeredAt: now))
-    }
   }
 }
