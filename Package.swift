@@ -12,6 +12,8 @@ let systemLibraries: [Target] = [
   .systemLibrary(name: "CLibpq", path: "Shared/C/Libpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
   .systemLibrary(
     name: "CLibcrypto", path: "Shared/C/Libcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+  .systemLibrary(
+    name: "CSQLite", path: "Shared/C/SQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
   .systemLibrary(name: "CZlib", path: "Shared/C/Zlib", providers: [.apt(["zlib1g-dev"])]),
   .systemLibrary(name: "CMalloc", path: "Shared/C/Malloc"),
   .systemLibrary(name: "CPidfd", path: "Shared/C/Pidfd"),
@@ -22,15 +24,22 @@ let systemLibraries: [Target] = [
 let shared: [Target] = [
   .target(name: "Threads", path: "Shared/Threads", swiftSettings: touchesC),
   .target(name: "JSON", path: "Shared/JSON"), .target(name: "Records", path: "Shared/Records"),
-  .target(name: "Crypto", dependencies: ["CLibcrypto"], path: "Shared/Crypto", swiftSettings: touchesC),
-  .target(name: "AdCore", dependencies: ["Crypto"], path: "Shared/AdCore"),
+  .target(name: "Hashes", path: "Shared/Hashes"),
+  .target(name: "AdBasics", dependencies: ["Hashes"], path: "Shared/AdBasics"),
   .plugin(
     name: "EmbedSchema", capability: .buildTool(), dependencies: ["SchemaEmbedder"], path: "Plugins/EmbedSchema"),
   .executableTarget(name: "SchemaEmbedder", path: "Plugins/SchemaEmbedder"),
   .target(
-    name: "AdEvents", dependencies: ["AdCore", "Crypto", "JSON", "Records"], path: "Shared/AdEvents",
+    name: "AdEvents", dependencies: ["AdBasics", "Hashes", "JSON", "Records"], path: "Shared/AdEvents",
     exclude: ["Schema"],
     plugins: ["EmbedSchema"]),
+  .target(name: "SQLite", dependencies: ["CSQLite"], path: "Shared/SQLite", swiftSettings: touchesC),
+  // The client SDK is what stands up to here: no C library but SQLite.
+  .target(
+    name: "AdClient", dependencies: ["AdBasics", "AdEvents", "Hashes", "SQLite", "Threads"], path: "Shared/AdClient"),
+  .target(
+    name: "Crypto", dependencies: ["CLibcrypto", "Hashes"], path: "Shared/Crypto", swiftSettings: touchesC),
+  .target(name: "AdCore", dependencies: ["AdBasics", "Crypto"], path: "Shared/AdCore"),
   .target(
     name: "Kafka", dependencies: ["CLibrdkafka", "Records", "Threads"], path: "Shared/Kafka", swiftSettings: touchesC),
   .target(name: "Postgres", dependencies: ["CLibpq", "Threads"], path: "Shared/Postgres", swiftSettings: touchesC),
@@ -58,7 +67,8 @@ let shared: [Target] = [
     ],
     path: "Shared/PipelineHost"),
   .target(
-    name: "AdClient", dependencies: ["AdCore", "AdEvents", "Kafka", "Records", "Threads"], path: "Shared/AdClient"),
+    name: "AdClientKafka", dependencies: ["AdClient", "AdBasics", "AdEvents", "Kafka", "Records", "Threads"],
+    path: "Shared/AdClientKafka"),
   .target(
     name: "LocalProcesses", dependencies: ["CPidfd", "HTTP", "Threads"], path: "Shared/LocalProcesses",
     swiftSettings: touchesC),
@@ -93,7 +103,8 @@ let services: [Target] = [
   .executableTarget(name: "Console", dependencies: ["Operations"] + everythingShared, path: "Services/Console"),
   .executableTarget(
     name: "Handbill",
-    dependencies: ["AdClient", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations"] + everythingShared,
+    dependencies: ["AdClient", "AdClientKafka", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations"]
+      + everythingShared,
     path: "Services/Handbill"),
 ]
 
@@ -104,6 +115,10 @@ func unitTest(_ module: String, _ others: [Target.Dependency] = []) -> Target {
 /// Servers that tests start, and what makes them fail.
 let servers: [Target.Dependency] = ["LocalProcesses", "TestServers"]
 let testTools: [Target.Dependency] = ["LocalProcesses", "TestServers", "TestServices", "TestValues"]
+
+let overKafka: [Target.Dependency] = [
+  "AdBasics", "AdClient", "AdEvents", "BrokerFaults", "Kafka", "Records", "TestValues", "Threads",
+]
 
 let tests: [Target] = [
   .target(name: "TestServers", dependencies: ["LocalProcesses", "Threads"], path: "Tests/Support/Servers"),
@@ -128,7 +143,7 @@ let tests: [Target] = [
     name: "Fuzzer", dependencies: ["CFuzzer", "FuzzTargets", "Runtime"], path: "Tests/Fuzz/Run", swiftSettings: touchesC
   ),
   .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Tests"),
-  unitTest("Crypto"), unitTest("AdCore", ["Crypto", "Records", "TestValues"]),
+  unitTest("Crypto"), unitTest("AdCore", ["AdBasics", "Crypto", "Records", "TestValues"]),
   unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets", "JSON", "Records", "TestValues"]),
   unitTest("SchemaEmbedder"),
   unitTest("HTTP", ["Threads"]), unitTest("JSON"),
@@ -136,7 +151,10 @@ let tests: [Target] = [
   unitTest("Runtime", ["AdCore", "HTTP", "TestServices", "TestValues", "Threads"]), unitTest("Threads"),
   unitTest("PipelineHost", ["AdCore", "Kafka", "Pipeline", "Postgres", "Runtime"]),
   unitTest("Handbill", ["AdClient", "Threads"]),
-  unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka", "Records", "TestValues", "Threads"]),
+  unitTest("Hashes", ["Crypto"]), unitTest("SQLite"),
+  .testTarget(name: "AdClientAppTests", dependencies: ["AdClient"], path: "Tests/Unit/AdClientAppTests"),
+  unitTest("AdClient", ["AdBasics", "AdEvents", "Hashes", "SQLite", "Threads"]),
+  unitTest("AdClientKafka", overKafka),
   unitTest("AdSelectionCore", ["TestValues"] + pure),
   unitTest("EdgeCore", ["TestValues"] + pure),
   unitTest("ImpressionTrackingCore", ["TestValues"] + pure),
@@ -158,7 +176,7 @@ let tests: [Target] = [
     path: "Tests/Integration/HostingTests"),
   .testTarget(
     name: "ImpressionTrackingTests",
-    dependencies: ["ImpressionTracking", "ImpressionTrackingCore"] + testTools + everythingShared,
+    dependencies: ["ImpressionTracking", "ImpressionTrackingCore", "Operations"] + testTools + everythingShared,
     path: "Tests/Integration/ImpressionTrackingTests"),
   .testTarget(
     name: "ClickTrackingTests",
@@ -173,7 +191,7 @@ let tests: [Target] = [
     name: "CostTests",
     dependencies: [
       "AdSelection", "AdSelectionCore", "Billing", "BillingCore", "ClickTracking", "ClickTrackingCore",
-      "ImpressionTracking", "ImpressionTrackingCore", "Migrations",
+      "ImpressionTracking", "ImpressionTrackingCore", "Migrations", "Operations",
     ] + testTools + everythingShared,
     path: "Tests/Integration/CostTests"),
   .testTarget(
@@ -205,7 +223,8 @@ let tests: [Target] = [
     name: "OperationsTests", dependencies: ["Migrations", "Operations"] + testTools + everythingShared,
     path: "Tests/Integration/OperationsTests"),
   .testTarget(
-    name: "NetworkTests", dependencies: ["AdClient", "Faults", "Operations"] + testTools + everythingShared,
+    name: "NetworkTests",
+    dependencies: ["AdClient", "AdClientKafka", "Faults", "Operations"] + testTools + everythingShared,
     path: "Tests/Integration/NetworkTests"),
   .executableTarget(
     name: "Benchmarks",
@@ -213,7 +232,7 @@ let tests: [Target] = [
     path: "Tests/Benchmarks"),
   .executableTarget(
     name: "Faults",
-    dependencies: ["AdClient", "ForeignClients", "FuzzTargets", "Migrations", "TestValues"] + servers
+    dependencies: ["AdClient", "AdClientKafka", "ForeignClients", "FuzzTargets", "Migrations", "TestValues"] + servers
       + everythingShared,
     path: "Tests/Fault"),
 ]
@@ -225,6 +244,7 @@ let package = Package(
   name: "handbill",
   products: [
     .library(name: "AdClient", targets: ["AdClient"]),
+    .library(name: "AdClientKafka", targets: ["AdClientKafka"]),
     .executable(name: "handbill", targets: ["Handbill"]),
     .executable(name: "handbill-ad-selection", targets: ["AdSelection"]),
     .executable(name: "handbill-impression-tracking", targets: ["ImpressionTracking"]),

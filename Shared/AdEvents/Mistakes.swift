@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 
 /// The mistakes of one record, gathered while it is read: whoever wrote it is told all of them at once, not one a day.
 struct Mistakes {

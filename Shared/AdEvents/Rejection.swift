@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// Why a record's bytes are no value: one numbered reason, and sentences for people. Inside this module it travels as
 /// a typed throw; whoever decodes gets it as the failure of a `Result`.

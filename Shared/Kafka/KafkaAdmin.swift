@@ -62,9 +62,16 @@ package final class KafkaAdmin {
   /// The number of partitions; throws `unknownTopic`.
   package func partitionCount(topic: String, timeoutMilliseconds: Int32 = 10_000) throws(KafkaError) -> Int32 {
     guard !isClosed else { throw .closed }
-    defer { serveLog() }
-    return try client.partitionCount(of: topic, timeoutMilliseconds: max(timeoutMilliseconds, 1))
+    do {
+      defer { serveLog() }
+      return try client.partitionCount(of: topic, timeoutMilliseconds: max(timeoutMilliseconds, 1))
+    } catch {
+      throw refusal ?? error
+    }
   }
+
+  /// Of a wrong password a question tells only that its time ran out: that it is wrong came as an event before.
+  private var refusal: KafkaError?
 
   /// Deletes a topic with all its records; throws `unknownTopic`.
   package func delete(topic: String, timeoutMilliseconds: Int32 = 30_000) throws(KafkaError) {
@@ -205,7 +212,10 @@ package final class KafkaAdmin {
 
   private func serveLog(timeoutMilliseconds: Int32 = 0) {
     while let event = unsafe rd_kafka_queue_poll(client.queue, timeoutMilliseconds) {
-      _ = unsafe client.takeLog(event)
+      if unsafe !client.takeLog(event), unsafe rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR {
+        let error = unsafe KafkaError(code: rd_kafka_event_error(event))
+        if error.kind == .notAuthorized { refusal = error }
+      }
       unsafe rd_kafka_event_destroy(event)
       if timeoutMilliseconds > 0 { return }
     }

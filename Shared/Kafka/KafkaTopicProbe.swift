@@ -42,6 +42,15 @@ package final class KafkaTopicProbe {
     return zip(first, end).map { Bounds(first: $0, end: $1) }
   }
 
+  /// The offset of the first record that came later than `timestampMilliseconds`; nil where none did.
+  package func firstOffset(
+    of partition: KafkaTopicPartition, after timestampMilliseconds: Int64, timeoutMilliseconds: Int32
+  ) throws(KafkaError) -> Int64? {
+    let offset = try consumer.offsets(
+      of: [partition], at: timestampMilliseconds + 1, timeoutMilliseconds: timeoutMilliseconds)[0]
+    return offset >= 0 ? offset : nil
+  }
+
   /// Whether the partition is there: librdkafka would wait for one that is not.
   package func check(_ partition: KafkaTopicPartition, timeoutMilliseconds: Int32) throws(KafkaError) {
     var count = counts[partition.topic] ?? 0

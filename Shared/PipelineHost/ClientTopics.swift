@@ -6,7 +6,9 @@ package import Runtime
 package enum ClientTopics {
   private static let questionMilliseconds: Int32 = 5_000
   /// Those on which our memory, and the time of arrivals, rest.
-  private static let needed = ["compression.type", "max.message.bytes", "message.timestamp.type"]
+  private static let needed = [
+    "compression.type", "max.message.bytes", "message.timestamp.type", "unclean.leader.election.enable",
+  ]
 
   /// Says what of these topics is set otherwise than it must be: then nothing bounds what strangers' records take here,
   /// or their clocks count as ours. Who may not ask is told nothing.
@@ -25,6 +27,11 @@ package enum ClientTopics {
         for name in needed {
           guard let value = topic.configuration[name], inForce[name] != value else { continue }
           wrong.append("\(topic.name): \(name) is \(inForce[name] ?? "unknown"), must be \(value)")
+        }
+        if inForce["min.insync.replicas"] == "1" {
+          context.logger.warning(
+            "the loss of one broker may lose what was confirmed: three copies, and min.insync.replicas 2, keep it",
+            ["topic": .text(topic.name)])
         }
       }
     } catch {

@@ -8,6 +8,16 @@ struct Watched: Sendable {
   var done: [Int64]
 }
 
+/// Where an input's log ended.
+struct SeenEnd: Sendable {
+  var input: Int
+  var offset: Int64
+  /// What arrives later is not meant.
+  var asked: Timestamp
+  /// Up to here it was decided before that.
+  var decided: Int64
+}
+
 /// Asks each second where the clients' inputs end, on a thread of its own: that a partition has decided everything
 /// that is there is what moves its watermark on when nothing comes. Also measures the lag.
 final class EndWatcher: @unchecked Sendable {
@@ -16,7 +26,7 @@ final class EndWatcher: @unchecked Sendable {
   /// Topics besides the inputs in which others look for the partitions that this service names.
   private let alsoGrown: [String]
   private let configuration: KafkaConfiguration
-  private let confirm: @Sendable (_ partition: Int32, _ input: Int, _ offset: Int64, _ asked: Timestamp) -> Void
+  private let confirm: @Sendable (_ partition: Int32, SeenEnd) -> Void
   private let logger: Logger
   private let metrics: MetricsRegistry
   private let watched = Locked<[Int32: Watched]>([:])
@@ -31,7 +41,7 @@ final class EndWatcher: @unchecked Sendable {
     inputs: [(topic: String, isSequenced: Bool)], alsoGrown: [String], configuration: KafkaConfiguration,
     logger: Logger,
     metrics: MetricsRegistry,
-    confirm: @escaping @Sendable (_ partition: Int32, _ input: Int, _ offset: Int64, _ asked: Timestamp) -> Void
+    confirm: @escaping @Sendable (_ partition: Int32, SeenEnd) -> Void
   ) {
     self.inputs = inputs
     self.alsoGrown = alsoGrown
@@ -113,7 +123,10 @@ final class EndWatcher: @unchecked Sendable {
         let asked = clock.now
         let bounds = try probe.bounds(
           topic: declaration.topic, partition: partition, timeoutMilliseconds: Self.questionMilliseconds)
-        if !declaration.isSequenced { confirm(partition, input, bounds.end, asked) }
+        if !declaration.isSequenced {
+          confirm(
+            partition, SeenEnd(input: input, offset: bounds.end, asked: asked, decided: state.done[input]))
+        }
         metrics.gauge(HostMetrics.lag, ["topic": declaration.topic, "partition": String(partition)])
           .set(max(0, bounds.end - state.done[input]))
       }

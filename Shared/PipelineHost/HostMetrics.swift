@@ -25,6 +25,9 @@ package enum HostMetrics {
     "handbill_partitions_open", help: "Partitions that this instance owns and works on.")
   package static let partitionsStopped = MetricDeclaration.gauge(
     "handbill_partitions_stopped", help: "Partitions that wait for a person: their log was replaced.")
+  package static let commitsLost = MetricDeclaration.gauge(
+    "handbill_partitions_commits_lost",
+    help: "Partitions that wait for a person since the logs tell of commits that the database does not have.")
   package static let lag = MetricDeclaration.gauge(
     "handbill_consumer_lag_records", help: "Records in the log that are not decided yet.",
     labels: ["topic", "partition"],
@@ -54,7 +57,7 @@ package enum HostMetrics {
 
   package static let declarations = [
     records, batches, batchRecords, batchSeconds, duplicateRounds, bisections, reopenings, partitionsOpen,
-    partitionsStopped, lag, watermarkAge, producerRebuilds, unsentAnswers, lost, timerRefusals,
+    partitionsStopped, commitsLost, lag, watermarkAge, producerRebuilds, unsentAnswers, lost, timerRefusals,
     retentionBacklog, brokerOpenings,
   ]
 }

@@ -28,6 +28,9 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   private let clock = SystemClock()
   private var state: WorkerState<Batch>
   private var pipelines: [Int32: Pipeline] = [:]
+  /// What was committed here in partitions that were opened before.
+  private var committed: [Int32: CommittedBatch] = [:]
+  private let mac: MessageMAC
   private let heartbeat: @Sendable () -> Void
 
   init(
@@ -40,6 +43,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     outboxEntriesMaximum = tools.outboxEntriesMaximum
     memory = tools.memory
     self.writer = try WorkerTopicWriter(writer, ring: tools.service.ring)
+    mac = try MessageMAC(ring: tools.service.ring)
     self.logger = logger
     self.meters = meters
     self.heartbeat = heartbeat
@@ -55,7 +59,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       for command in mailbox.takeAll(timeoutMilliseconds: Int(wait)) { perform(state.told(command)) }
       perform(state.backlog)
       perform(state.ticked(now: clock.monotonicMilliseconds))
-      meters.partitions(open: state.openCount, stopped: state.stoppedCount)
+      meters.partitions(state)
     }
   }
 
@@ -66,8 +70,10 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
         open(partition, by: claim, partitionCount: partitionCount)
       case .process(let partition, let batch):
         process(batch, of: partition)
-      case .confirmEnd(let partition, let input, let offset, let asked):
-        pipelines[partition]?.confirmEnd(input: input, offset: offset, asked: asked)
+      case .confirmEnd(let partition, let input, let offset, let asked, let decided):
+        attempt(partition) { pipeline throws(PipelineError) in
+          try pipeline.confirmEnd(input: input, offset: offset, asked: asked, decided: decided)
+        }
       case .deliver(let receipts):
         deliver(receipts)
       case .counted(let report):
@@ -85,7 +91,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       case .flushCounts(let partition):
         pipelines[partition]?.flushLastCounts()
       case .drop(let partition):
-        pipelines[partition] = nil
+        if let pipeline = pipelines.removeValue(forKey: partition) { committed[partition] = pipeline.committed }
       case .report(let partition, let error, let forPerson):
         report(error, partition: partition, forPerson: forPerson)
       case .tell(let event):
@@ -140,11 +146,14 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     var fencedAt = began
     var probedAt = began
     do throws(PipelineError) {
-      _ = try pipeline.open(by: claim) { lastOffsets throws(PipelineError) in
-        fencedAt = clock.monotonicMilliseconds
-        defer { probedAt = clock.monotonicMilliseconds }
-        return try probes(of: partition, lastOffsets: lastOffsets)
-      }
+      _ = try pipeline.open(
+        by: claim, since: committed[partition],
+        lastMarks: { topics throws(PipelineError) in try lastMarks(of: partition, topics) },
+        probe: { lastOffsets throws(PipelineError) in
+          fencedAt = clock.monotonicMilliseconds
+          defer { probedAt = clock.monotonicMilliseconds }
+          return try probes(of: partition, lastOffsets: lastOffsets)
+        })
       logger.debug(
         "a partition is open",
         [
@@ -165,6 +174,15 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       return try probe.probes(partitions, lastOffsets: lastOffsets, timeoutMilliseconds: 10_000)
     } catch {
       throw .logUnreadable("the logs of partition \(partition) cannot be probed: \(error)")
+    }
+  }
+
+  private func lastMarks(of partition: Int32, _ topics: [String]) throws(PipelineError) -> [TimelineMark?] {
+    do throws(KafkaError) {
+      let partitions = topics.map { KafkaTopicPartition(topic: $0, partition: partition) }
+      return try probe.lastMarks(of: partitions, by: mac, timeoutMilliseconds: 10_000)
+    } catch {
+      throw .logUnreadable("the topics of partition \(partition) cannot be looked into: \(error)")
     }
   }
 

@@ -98,6 +98,13 @@ package struct PipelineSettings: Sendable {
         guard error.mayBeNewer, isNewerSchemaAllowed else { throw error }
         context.logger.warning("the schema is a newer release's", ["detail": .text("\(error)")])
       }
+      let standbys: String? = try connection.query("SELECT current_setting('synchronous_standby_names')").first?.decode(
+        0)
+      if standbys == "" {
+        context.logger.warning(
+          "PostgreSQL has no synchronous standby: a failover, or the loss of its disk, loses commits (docs/runbooks.md)"
+        )
+      }
       guard let days else { return }
       let maintenance = try days.connect(database)
       defer { maintenance.close() }

@@ -41,12 +41,12 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   private var nextCommit: Int64 = 0
   private let isStopping = Locked(false)
   private let heartbeat: @Sendable () -> Void
-  private let ready: @Sendable (Bool) -> Void
+  private let ready: @Sendable (_ notReady: String?) -> Void
 
   /// - Throws: `CryptoError` where libcrypto lacks what reading the inputs needs.
   init(
     _ tools: ReaderTools<Service>, workers: [PartitionWorker<Tables>], logger: Logger,
-    heartbeat: @escaping @Sendable () -> Void, ready: @escaping @Sendable (Bool) -> Void
+    heartbeat: @escaping @Sendable () -> Void, ready: @escaping @Sendable (_ notReady: String?) -> Void
   ) throws(CryptoError) {
     service = tools.service
     inputCount = tools.service.inputs.count
@@ -215,7 +215,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
 
   private func tellState() {
     holdings.phases = state.phases
-    ready(state.isReady)
+    ready(state.notReady)
   }
 
   /// Reads all open partitions, each from where it stands.

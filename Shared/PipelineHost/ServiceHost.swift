@@ -76,16 +76,14 @@ private struct ServiceParts<Tables: ServiceTables> {
 
   private func makeWorkers(_ boxes: ReaderBoxes) throws -> [PartitionWorker<Tables>] {
     let metrics = context.metrics
-    let open = WorkerMeters.CombinedGauge(metrics.gauge(HostMetrics.partitionsOpen)) { $0.reduce(0, +) }
-    let stopped = WorkerMeters.CombinedGauge(metrics.gauge(HostMetrics.partitionsStopped)) { $0.reduce(0, +) }
-    let ages = WorkerMeters.CombinedGauge(metrics.gauge(HostMetrics.watermarkAge)) { $0.max() ?? 0 }
+    let gauges = WorkerMeters.Gauges(metrics)
     let events = boxes.workerEvents
     return try connections.workerTools.enumerated().map { index, tools in
       let tools = try tools.value()
       let heartbeat = context.health.heartbeat("worker-\(index)")
       return try PartitionWorker(
         tools, writer: connections.writer, logger: context.logger.named("worker-\(index)"),
-        meters: WorkerMeters(registry: metrics, worker: index, open: open, stopped: stopped, watermarkAge: ages),
+        meters: WorkerMeters(registry: metrics, worker: index, gauges: gauges),
         heartbeat: { heartbeat.beat() }, tell: { events.tell($0) })
     }
   }
@@ -103,7 +101,7 @@ private struct ServiceParts<Tables: ServiceTables> {
     let readiness = context.health.readiness("partitions", until: "no partitions are taken yet")
     return try RecordReader(
       tools, workers: workers.all, logger: context.logger.named("reader"), heartbeat: { heartbeat.beat() },
-      ready: { $0 ? readiness.setReady() : readiness.setNotReady("partitions are being taken over") })
+      ready: { why in if let why { readiness.setNotReady(why) } else { readiness.setReady() } })
   }
 
   /// Ends after the workers, whose last counts it writes if that can be done at once; what is left is counted again by

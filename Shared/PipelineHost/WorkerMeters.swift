@@ -8,6 +8,7 @@ final class WorkerMeters: Sendable {
   private let worker: Int
   private let open: CombinedGauge
   private let stopped: CombinedGauge
+  private let commitsLost: CombinedGauge
   private let batches: Counter
   private let batchRecords: Histogram
   private let batchSeconds: Histogram
@@ -36,13 +37,28 @@ final class WorkerMeters: Sendable {
 
   private let watermarkAge: CombinedGauge
 
-  init(registry: MetricsRegistry, worker: Int, open: CombinedGauge, stopped: CombinedGauge, watermarkAge: CombinedGauge)
-  {
+  /// What all workers of a process add up to.
+  struct Gauges {
+    let open: CombinedGauge
+    let stopped: CombinedGauge
+    let commitsLost: CombinedGauge
+    let watermarkAge: CombinedGauge
+
+    init(_ metrics: MetricsRegistry) {
+      open = CombinedGauge(metrics.gauge(HostMetrics.partitionsOpen)) { $0.reduce(0, +) }
+      stopped = CombinedGauge(metrics.gauge(HostMetrics.partitionsStopped)) { $0.reduce(0, +) }
+      commitsLost = CombinedGauge(metrics.gauge(HostMetrics.commitsLost)) { $0.reduce(0, +) }
+      watermarkAge = CombinedGauge(metrics.gauge(HostMetrics.watermarkAge)) { $0.max() ?? 0 }
+    }
+  }
+
+  init(registry: MetricsRegistry, worker: Int, gauges: Gauges) {
     self.registry = registry
     self.worker = worker
-    self.open = open
-    self.stopped = stopped
-    self.watermarkAge = watermarkAge
+    open = gauges.open
+    stopped = gauges.stopped
+    commitsLost = gauges.commitsLost
+    watermarkAge = gauges.watermarkAge
     batches = registry.counter(HostMetrics.batches)
     batchRecords = registry.histogram(HostMetrics.batchRecords)
     batchSeconds = registry.histogram(HostMetrics.batchSeconds)
@@ -76,9 +92,10 @@ final class WorkerMeters: Sendable {
     }
   }
 
-  func partitions(open openCount: Int, stopped stoppedCount: Int) {
-    open.set(Double(openCount), of: worker)
-    stopped.set(Double(stoppedCount), of: worker)
+  func partitions<Batch>(_ state: WorkerState<Batch>) {
+    open.set(Double(state.openCount), of: worker)
+    stopped.set(Double(state.stoppedCount), of: worker)
+    commitsLost.set(Double(state.commitsLostCount), of: worker)
   }
 
   func reopening(_ error: PipelineError) {

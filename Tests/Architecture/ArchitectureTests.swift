@@ -54,7 +54,7 @@ import Testing
     Check("a semaphore", "Shared/AdClient/A.swift", "let a = DispatchSemaphore(value: 0)", TextRules.handmadeWaits),
     Check("a thread by hand", "Shared/Kafka/A.swift", "let a = Thread { [self] in run() }", TextRules.handmadeWaits),
     Check("a thread let go", "Tests/Unit/A.swift", "Thread.detachNewThread {", TextRules.handmadeWaits),
-    Check("inexact money", "Shared/AdCore/Money/A.swift", "let price: Double", TextRules.floatingPoint),
+    Check("inexact money", "Shared/AdBasics/Money/A.swift", "let price: Double", TextRules.floatingPoint),
     Check("inexact money in billing", "Services/Billing/Service/A.swift", "Float(1)", TextRules.floatingPoint),
     Check("a long file", "Shared/HTTP/A.swift", String(repeating: "\n", count: 346), TextRules.lengths),
     Check("a long function", "Shared/HTTP/A.swift", longFunction, TextRules.lengths),

@@ -107,3 +107,48 @@ enum RuleQuotes {
     #expect(found > 10)
   }
 }
+
+@Suite struct ClientLibraryTests {
+  @Test("The example of a first screen is the text that a test compiles")
+  func example() throws {
+    let source = try #require(SourceTree.text("Tests/Unit/AdClientAppTests/HomeScreen.swift"))
+    let begin = try #require(source.firstRange(of: "// begin\n"))
+    let end = try #require(source.firstRange(of: "// end\n"))
+    let guide = try #require(SourceTree.text("docs/getting-started.md"))
+    #expect(guide.contains("```swift\n\(source[begin.upperBound..<end.lowerBound])```"))
+  }
+
+  @Test("What an app links has no C library but SQLite")
+  func libraries() {
+    let targets = Dictionary(Manifest.own.targets.map { ($0.name, $0) }) { first, _ in first }
+    func all(_ name: String) -> Set<String> {
+      (targets[name]?.dependencies ?? []).reduce(into: [name]) { $0.formUnion(all($1)) }
+    }
+    let libraries = { (name: String) in all(name).filter { targets[$0]?.path.hasPrefix("Shared/C/") == true } }
+    #expect(libraries("AdClient") == ["CSQLite"])
+    #expect(libraries("AdClientKafka") == ["CSQLite", "CLibrdkafka"])
+  }
+
+  @Test(
+    "Every name of iAd's that an app may know has its counterpart",
+    arguments: [
+      "bannerViewWillLoadAd", "bannerViewDidLoadAd", "bannerView:didFailToReceiveAdWithError",
+      "bannerViewActionShouldBegin:willLeaveApplication", "bannerViewActionDidFinish", "interstitialAdWillLoad",
+      "interstitialAdDidLoad", "interstitialAdDidUnload", "interstitialAd:didFailWithError",
+      "interstitialAdActionShouldBegin:willLeaveApplication", "interstitialAdActionDidFinish",
+      "currentContentSizeIdentifier", "requiredContentSizeIdentifiers", "sizeFromBannerContentSizeIdentifier",
+      "bannerLoaded", "bannerViewActionInProgress", "cancelBannerViewAction", "loaded", "presentFromViewController",
+      "presentInView", "actionInProgress", "cancelAction",
+    ])
+  func migration(name: String) throws {
+    let document = try #require(SourceTree.text("docs/migration-from-iad.md"))
+    let row = document.split(separator: "\n").first { $0.hasPrefix("| `\(name)") }
+    let counterpart = try #require(row?.split(separator: "|").last)
+    let declared = counterpart.matches(of: /`(\w+)[(.`]/).map { String($0.output.1) }
+    let files = SourceTree.swiftFiles.filter { $0.path.hasPrefix("Shared/AdClient/API/") }
+    let sources = files.compactMap { SourceTree.text($0.path) }
+    #expect(
+      declared.contains { name in sources.contains { $0.contains("public") && $0.contains(name) } }
+        || counterpart.contains("AdSize.resolve"))
+  }
+}

@@ -24,9 +24,14 @@ enum ImportRules {
     Rule("Shared/Threads", []),
     Rule("Shared/JSON", [], isPure: true),
     Rule("Shared/Records", [], isPure: true),
-    Rule("Shared/Crypto", ["CLibcrypto"]),
-    Rule("Shared/AdCore", ["Crypto"], isPure: true),
-    Rule("Shared/AdEvents", ["AdCore", "Crypto", "JSON", "Records"], isPure: true),
+    Rule("Shared/Hashes", [], isPure: true),
+    Rule("Shared/AdBasics", ["Hashes"], isPure: true),
+    Rule("Shared/AdEvents", ["AdBasics", "Hashes", "JSON", "Records"], isPure: true),
+    Rule("Shared/SQLite", ["CSQLite"]),
+    Rule("Shared/AdClientKafka", ["AdBasics", "AdClient", "AdEvents", "Kafka", "Records", "Threads"]),
+    Rule("Shared/AdClient", ["AdBasics", "AdEvents", "Hashes", "SQLite", "Threads"]),
+    Rule("Shared/Crypto", ["CLibcrypto", "Hashes"]),
+    Rule("Shared/AdCore", ["AdBasics", "Crypto"], isPure: true),
     Rule("Shared/Pipeline", ["AdCore", "AdEvents", "Crypto", "JSON", "Records"], isPure: true),
     Rule("Shared/Kafka", ["CLibrdkafka", "Records", "Threads"]),
     Rule("Shared/Postgres", ["CLibpq", "Threads"]),
@@ -36,7 +41,6 @@ enum ImportRules {
     Rule(
       "Shared/PipelineHost",
       ["AdCore", "AdEvents", "Crypto", "Kafka", "Migrations", "Pipeline", "Postgres", "Records", "Runtime", "Threads"]),
-    Rule("Shared/AdClient", ["AdCore", "AdEvents", "Crypto", "Kafka", "Records", "Threads"]),
     Rule("Shared/LocalProcesses", ["CPidfd", "HTTP", "Threads"]),
     Rule("Shared/Operations", everythingShared),
     Rule("Services/AdSelection/Core", pure, isPure: true),
@@ -52,11 +56,13 @@ enum ImportRules {
     Rule("Services/Console", everythingShared.union(["Operations"])),
     Rule(
       "Services/Handbill",
-      everythingShared.union(["AdClient", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations"])),
+      everythingShared.union([
+        "AdClient", "AdClientKafka", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations",
+      ])),
   ]
 
   private static let systemModules: Set = [
-    "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization",
+    "Dispatch", "Foundation", "FoundationEssentials", "FoundationNetworking", "Glibc", "Synchronization",
   ]
 
   /// Foundation is allowed for its calendar; what it has of I/O is among the words below.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Numbers with public meaning are written by their words (Shared/AdCore/Vocabularies), in SQL and PromQL too: there as
+/// Numbers with public meaning are written by their words (Shared/AdBasics/Vocabularies), in SQL and PromQL too: there as
 /// `vocabulary.charge_fate('charged')`, in the texts of Swift as `\(ChargeFate.charged.number)`.
 enum SQLRules {
   /// What columns with such numbers are called.

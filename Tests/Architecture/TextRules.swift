@@ -56,7 +56,7 @@ enum TextRules {
 
   static func floatingPoint(_ file: SourceFile) -> [String] {
     let isMoney =
-      file.path.hasPrefix("Shared/AdCore/Money/") || file.path.hasPrefix("Services/Billing/")
+      file.path.hasPrefix("Shared/AdBasics/Money/") || file.path.hasPrefix("Services/Billing/")
       || file.path.hasPrefix("Services/") && file.path.contains("/Core/")
     return isMoney ? found(floatingPoint, in: file) : []
   }

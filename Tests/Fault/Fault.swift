@@ -36,8 +36,10 @@ struct NetworkNeeds: Hashable, Sendable {
   var brokers = 1
   /// Of every topic.
   var partitions: Int32 = 4
-  /// PostgreSQL has a synchronous standby.
+  /// PostgreSQL has a standby.
   var hasStandby = false
+  /// Nothing is committed that the standby does not have.
+  var isStandbySynchronous = true
   /// Megabytes of a file system of its own for PostgreSQL's data.
   var databaseMegabytes: Int?
   /// Megabytes of a file system of its own for Kafka's data.

@@ -1,4 +1,4 @@
-internal import AdCore
+package import AdCore
 internal import AdEvents
 package import Pipeline
 
@@ -28,14 +28,19 @@ package struct BillingDecider: PartitionDecider {
   private var askedAt = (partition: Int32(0), time: Timestamp(milliseconds: .min))
   private var refused: RefusedAsks
   private var hours: AppHours
+  /// Ads that were served by lost decisions have an id in one of these.
+  private let lostServes: [Range<ServeID>]
 
   /// - Parameters:
   ///   - open: every allotment of the partition that has not ended, as the tables say.
   ///   - waiting: where events of the partition wait for budget, as the tables say.
   ///   - hours: what came of each app's last hours, as the tables say.
+  ///   - lostServes: ids of ads that were served by decisions which the database has lost.
   package init(
-    settings: BillingSettings, open: [OpenAllotment], waiting: Set<BudgetKey>, hours: [AppHour: AppHourCount] = [:]
+    settings: BillingSettings, open: [OpenAllotment], waiting: Set<BudgetKey>, hours: [AppHour: AppHourCount] = [:],
+    lostServes: [Range<ServeID>] = []
   ) {
+    self.lostServes = lostServes
     self.settings = settings
     self.open = OpenAllotments(open)
     self.waiting = waiting
@@ -126,9 +131,10 @@ package struct BillingDecider: PartitionDecider {
       effects.charges.append(.init(event: event, fate: .free(event.verdict)))
       return .free(event.verdict)
     }
-    let hold = hours.count(
+    let isBeyond = hours.count(
       event, caps: settings.caps, partitionCount: context.partitionCount, into: &effects.appHours)
-    if let hold, event.price != .zero {
+    let isLost = lostServes.contains { $0.contains(event.terms.serveID) }
+    if let hold = isLost ? .decisionLost : isBeyond, event.price != .zero {
       effects.held.append(.init(event: event, reason: hold))
       return .held
     }

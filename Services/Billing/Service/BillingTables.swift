@@ -29,7 +29,8 @@ struct BillingTables: ServiceTables {
       settings: settings, open: try connection.run(ReadOpenAllotments(partition: partition)),
       waiting: Set(try connection.run(ReadWaitingBudgets(partition: partition))),
       hours: Dictionary(
-        try connection.run(ReadAppHours(partition: partition)).map { ($0.key, $0.count) }, uniquingKeysWith: { $1 }))
+        try connection.run(ReadAppHours(partition: partition)).map { ($0.key, $0.count) }, uniquingKeysWith: { $1 }),
+      lostServes: try connection.run(ReadLostServes(partition: partition)))
   }
 
   /// The catalogue is in memory; what it says is in the tables already.
@@ -92,5 +93,14 @@ struct BillingTables: ServiceTables {
     partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection
   ) throws(PostgresError) -> [NumberedMessage] {
     try connection.run(ReadGrants(partition: partition, from: sequence, limit: limit))
+  }
+}
+
+extension BillingTables {
+  /// The tables that are cut by day, kept for as long as `retention` says.
+  static func days(_ retention: Retention) -> DayTables {
+    DayTables(
+      ["billing.charge_row"], counts: CountTables("billing", "revenue", retention: retention),
+      retention: retention)
   }
 }

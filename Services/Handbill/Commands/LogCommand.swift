@@ -16,7 +16,7 @@ enum LogCommand {
     options: KafkaAddress.options + DatabaseAddress.options,
     subcommands: [
       Command(
-        "accept", summary: "Begins replaced logs at their beginning.",
+        "accept", summary: "Begins replaced logs, where nothing of them was read.",
         discussion: """
           Only partitions whose log was replaced are touched. What the service has taken stays taken, and the services
           that produce for it publish again what it has not. A running service goes on by itself.

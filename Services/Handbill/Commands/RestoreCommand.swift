@@ -18,10 +18,16 @@ enum RestoreCommand {
       Command(
         "accept", summary: "Accepts that commits were lost, and goes on above what the topics hold.",
         discussion: """
-          Records of the catalogue of which the topic holds later versions are taken back from there. The network's keys
-          are needed, as the services have them: nothing else in the topics is believed.
+          Records of the catalogue of which the topic holds later versions are taken back from there. A new timeline is
+          begun: sequences go on above what the topics hold, and what lost commits had told is stepped over. What is still
+          in the topics of the clients is read again. Events of ads whose decision is lost are held: 'handbill traffic'
+          releases or voids them. The network's keys are needed, as the services have them: nothing else in the topics is
+          believed. Run again it accepts what has shown since.
           """,
-        options: [.flag("dry-run", help: "Says what would be done, and does nothing.")],
+        options: [
+          .value("reason", "TEXT", default: "accepted by a person", help: "Why; it is kept."),
+          .flag("dry-run", help: "Says what would be done, and does nothing."),
+        ],
         examples: [
           CommandExample("handbill restore accept --dry-run", "What was lost, as far as the topics tell."),
           CommandExample("handbill restore accept", "After a backup was restored, with all services running or not."),
@@ -34,8 +40,9 @@ enum RestoreCommand {
       throw UsageError(
         "HANDBILL_TOKEN_KEYS is not set: what the topics hold is believed under the network's keys alone")
     }
+    guard let reason = invocation.text("reason"), !reason.isEmpty else { throw UsageError("--reason must say why") }
     let acceptance = RestoreAcceptance(
-      kafka: kafka, databaseURL: try DatabaseAddress.address(invocation), ring: ring,
+      kafka: kafka, databaseURL: try DatabaseAddress.address(invocation), ring: ring, reason: reason,
       isTrial: invocation.has("dry-run"))
     let result = try await onOwnThread { try acceptance.accept() }
     Terminal.print(invocation.wantsJSON ? result.json.prettyText : result.text)

@@ -65,7 +65,9 @@ enum TopicsCommand {
     let replication = try invocation.integer("replication-factor", in: -1...9) ?? -1
     let topics = NetworkTopics(kafka: try KafkaAddress(invocation), partitions: partitions)
     let results = try await onOwnThread {
-      try topics.make(topics.settings(apps: apps), replicationFactor: Int32(replication))
+      try topics.make(
+        topics.settings(apps: apps).map { $0.kept(inCopies: Int32(replication)) },
+        replicationFactor: Int32(replication))
     }
     if invocation.wantsJSON {
       Terminal.print(JSONValue.list(results.map(\.json)).prettyText)

@@ -45,11 +45,6 @@ struct BrokerExamination: Sendable {
       .judged(
         "topics", "\(topic.name) min.insync.replicas", copies, isGood: (Int(copies) ?? 0) >= 2,
         "with 1 the loss of one broker may lose what was confirmed: 3 copies, and min.insync.replicas=2"))
-    let election = inForce["unclean.leader.election.enable"] ?? ""
-    findings.append(
-      .judged(
-        "topics", "\(topic.name) unclean.leader.election.enable", election, isGood: election == "false",
-        "set false: a leader that lacks records would take them from everybody"))
     return findings
   }
 

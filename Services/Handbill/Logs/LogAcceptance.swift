@@ -5,9 +5,11 @@ internal import PipelineHost
 internal import Postgres
 internal import Runtime
 
-/// Begins logs that were replaced at their beginning: after a topic was made anew, or on a new broker.
+/// Begins logs that were replaced: after a topic was made anew, on a new broker, or where a log was cut.
 ///
-/// What a consumer has taken stays taken. Of an input with sequences, the producing service is asked to publish again
+/// Of a log that clients write, what came no later than the last record that was read of the old one was in that one, and
+/// was read: so nothing of a log that was cut is decided twice, and one that was made anew is read from its beginning. What
+/// a consumer has taken stays taken. Of an input with sequences, the producing service is asked to publish again
 /// from the first sequence not taken, so nothing is lost with the old log but what clients had written there and
 /// nobody had read.
 struct LogAcceptance {
@@ -53,8 +55,21 @@ struct LogAcceptance {
     case .gap(let offsets):
       return result("same", "\(offsets.count) records were removed before they were read; the service records them")
     case .replaced(let detail):
-      try positions.accept(stored, firstOffset: found.firstOffset, isSequenced: isSequenced)
-      return result("accepted", detail)
+      let first = isSequenced ? found.firstOffset : try firstUnread(stored, found, probe)
+      try positions.accept(stored, firstOffset: first, isSequenced: isSequenced)
+      return result("accepted", "\(detail); it goes on at \(first)")
     }
+  }
+
+  /// By the brokers' time of arrival; the beginning, where the log tells none.
+  private func firstUnread(
+    _ stored: LogPositions.StoredInput, _ found: TopicProbe, _ probe: KafkaTopicProbe
+  ) throws(KafkaError) -> Int64 {
+    guard let last = stored.position.last, last.timestamp > 0, found.firstOffset < found.endOffset else {
+      return found.firstOffset
+    }
+    let partition = KafkaTopicPartition(topic: stored.topic, partition: stored.partition)
+    let later = try probe.firstOffset(of: partition, after: last.timestamp, timeoutMilliseconds: 10_000)
+    return max(found.firstOffset, later ?? found.endOffset)
   }
 }

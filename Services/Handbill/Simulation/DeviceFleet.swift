@@ -1,4 +1,5 @@
 internal import AdClient
+internal import AdClientKafka
 internal import AdCore
 internal import Foundation
 internal import Runtime

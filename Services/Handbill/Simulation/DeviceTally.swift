@@ -78,7 +78,7 @@ final class TallyCounter: Sendable {
       case .ad(let ad): tally.adsReceived.add(isTest: ad.isTest)
       case .error(let error, _): tally.errorsReceived["\(error.rawValue)", default: 0] += 1
       case .invalid: tally.errorsReceived["9", default: 0] += 1
-      case .noAnswer: tally.unanswered += 1
+      case .noAnswer, .unavailable: tally.unanswered += 1
       }
     }
   }

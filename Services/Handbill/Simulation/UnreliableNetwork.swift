@@ -71,6 +71,7 @@ final class UnreliableNetwork: NetworkTransport {
     case .click(var click):
       click.token = altered(click.token)
       message = .click(click)
+    case .stored: return nil
     }
     return OutgoingEvent(
       id: DeviceClock.newID(), time: event.time, app: event.app, partitionKey: event.partitionKey, message: message)

@@ -1,30 +1,13 @@
-public import AdCore
+public import AdBasics
 internal import Synchronization
 internal import Threads
-
-/// What a client needs to know of the network.
-public struct ClientConfiguration: Sendable {
-  /// Kafka's `host:port`, separated by commas.
-  public var bootstrapServers: String
-  public var identity: ClientIdentity
-  public var timing = AdTiming()
-  /// True when the broker is the embedded one of a demo.
-  public var isBrokerEmbedded = false
-  /// How long a request waits for its answer, in milliseconds.
-  public var requestDeadlineMilliseconds: Int64 = 10_000
-  /// Further Kafka settings by librdkafka's names, such as `security.protocol` and `sasl.password`.
-  public var kafkaProperties: [String: String] = [:]
-
-  public init(bootstrapServers: String, identity: ClientIdentity) {
-    self.bootstrapServers = bootstrapServers
-    self.identity = identity
-  }
-}
 
 /// Why a banner or an interstitial cannot be made.
 public enum AdObjectError: Error, Hashable, Sendable {
   /// The size identifiers are not usable (S3, S4, S5); the text is for the app's developer.
   case invalidSizes(AdError, reason: String)
+  /// The placement is no name: 1 to 40 of a-z, 0-9 and -.
+  case invalidPlacement(String)
 }
 
 /// The connection of one app's process to the ad network. Make one and keep it; banners and interstitials are made
@@ -32,40 +15,101 @@ public enum AdObjectError: Error, Hashable, Sendable {
 public final class AdNetworkClient: Sendable {
   package let session: AdSession
   package let timing: AdTiming
-  private let ownTransport: KafkaTransport?
+  private let store: ClientStore?
+  private let ownTransport: (any NetworkTransport)?
+  private let connectionOf: @Sendable () -> AdConnectionState
   /// The placements that load an interstitial now: one at a time (D5).
   private let loadingPlacements = Mutex<Set<PlacementID>>([])
 
   /// Starts connecting in the background; what is asked and told meanwhile waits.
   ///
-  /// - Parameter tally: Told each request, impression and click that the broker has acknowledged, on a thread of the
-  ///   client's own: for an app's own count beside the network's.
-  public init(configuration: ClientConfiguration, tally: (@Sendable (AcknowledgedFact) -> Void)? = nil) {
-    var settings = KafkaTransportSettings(
-      bootstrapServers: configuration.bootstrapServers, apps: [configuration.identity.app])
-    settings.isEmbedded = configuration.isBrokerEmbedded
-    settings.deadlineMilliseconds = configuration.requestDeadlineMilliseconds
-    settings.askAgainMilliseconds = configuration.requestDeadlineMilliseconds / 3
-    settings.properties = configuration.kafkaProperties
-    let transport = KafkaTransport(settings: settings)
-    ownTransport = transport
-    session = AdSession(identity: configuration.identity, transport: transport, tally: tally)
-    timing = configuration.timing
+  /// - Parameters:
+  ///   - app: The app's id, as registered with the network.
+  ///   - key: The app's registered key for this kind of build (A1).
+  ///   - transport: The way to the network, such as `.edge("https://ads.example")`.
+  ///   - tally: Told each request, impression and click that the network has acknowledged, on a thread of the client's
+  ///     own: for an app's own count beside the network's.
+  /// - Throws: `configurationError` where the id is none.
+  public convenience init(
+    app: String, key: String, via transport: AdTransport, options: AdClientOptions = AdClientOptions(),
+    tally: (@Sendable (AcknowledgedFact) -> Void)? = nil
+  ) throws(AdFailure) {
+    guard let id = AppID(app) else {
+      throw AdFailure(.configurationError, detail: "the app's id is 1 to 40 of a-z, 0-9 and -, the first not -")
+    }
+    guard let country = options.resolvedCountry else {
+      throw AdFailure(.configurationError, detail: "the country is two letters in upper case, such as US")
+    }
+    let log = options.log ?? { _ in }
+    let store = ClientStore.open(options.storage, app: id, log: log)
+    let identity = ClientIdentity(
+      app: id, appKey: key, clientID: options.limitsTracking ? nil : store?.clientID() ?? ClientStore.newClientID(),
+      sessionID: ClientStore.newClientID(), country: country, device: options.device, segments: options.segments)
+    if options.limitsTracking { store?.forgetClientID() }
+    self.init(identity: identity, via: transport, store: store, options: options, tally: tally)
   }
 
-  /// A client over a transport that others share.
+  private init(
+    identity: ClientIdentity, via transport: AdTransport, store: ClientStore?, options: AdClientOptions,
+    tally: (@Sendable (AcknowledgedFact) -> Void)?
+  ) {
+    let log = options.log ?? { _ in }
+    let context = AdTransport.Context(
+      app: identity.app, appKey: identity.appKey,
+      deadlineMilliseconds: min(max(1, options.requestDeadlineMilliseconds), 60_000), log: log)
+    let bare = transport.make(context)
+    // Without a store, which not even memory gives, events live as long as the transport.
+    let own: any NetworkTransport = store.map { DurableTransport(bare, store: $0) } ?? bare
+    self.store = store
+    ownTransport = own
+    connectionOf = { own.connection }
+    session = AdSession(identity: identity, transport: own, tally: tally)
+    timing = AdTiming()
+  }
+
+  /// A client over a transport that others share, which keeps nothing on disk.
   package init(
     identity: ClientIdentity, transport: any NetworkTransport, timing: AdTiming = AdTiming(),
     tally: (@Sendable (AcknowledgedFact) -> Void)? = nil
   ) {
+    store = nil
     ownTransport = nil
+    connectionOf = { transport.connection }
     session = AdSession(identity: identity, transport: transport, tally: tally)
     self.timing = timing
   }
 
-  /// Tells what is still to be told, for at most `timeoutMilliseconds`, and ends the connection.
+  /// Whether the network can be reached, and what to do where it cannot.
+  public var connection: AdConnectionState { connectionOf() }
+
+  /// Who asks, as the network is told.
+  public var identity: ClientIdentity { session.identity }
+
+  /// Events that the network does not have yet; they are kept on disk and outlive the process.
+  public var eventsWaiting: Int { store?.eventCount ?? 0 }
+
+  /// Events that were not taken because the queue was full, since the queue was made: the newest is refused.
+  public var eventsRefused: Int { store?.refusedCount ?? 0 }
+
+  /// Makes a new client id: from now on the user is another one to the network (A8).
+  public func resetClientID() {
+    store?.forgetClientID()
+    session.setClientID(session.identity.clientID == nil ? nil : store?.clientID() ?? ClientStore.newClientID())
+  }
+
+  /// The user limits tracking, or does no longer: the client id is dropped and forgotten, or made anew (A8).
+  public func setLimitsTracking(_ limits: Bool) {
+    if limits { store?.forgetClientID() }
+    session.setClientID(limits ? nil : store?.clientID() ?? ClientStore.newClientID())
+  }
+
+  /// Tells at once what waits for company, as before the app goes to the background.
+  public func flush() { ownTransport?.flush() }
+
+  /// Tells what is still to be told, for at most `timeoutMilliseconds`, and ends the connection. What is left stays on
+  /// disk, and is told when the app runs again.
   ///
-  /// - Returns: True when the broker has every event.
+  /// - Returns: True when the network has every event.
   @discardableResult
   public func close(timeoutMilliseconds: Int = 5_000) async -> Bool {
     guard let transport = ownTransport else { return true }
@@ -83,4 +127,18 @@ public final class AdNetworkClient: Sendable {
   }
 
   func endLoading(_ placement: PlacementID) { loadingPlacements.withLock { _ = $0.remove(placement) } }
+
+  /// How long a banner that is made now waits before it asks, in milliseconds: the network remembers what an earlier
+  /// process of the app asked for the same place, and sooner is `loadingThrottled` (D2).
+  func firstAskDelay(_ placement: PlacementID) -> Int64 {
+    guard let asked = store?.lastAsk(placement) else { return 0 }
+    let passed = DeviceClock.wall.milliseconds(since: asked)
+    // A clock that was set meanwhile says nothing.
+    return passed >= 0 && passed < timing.refreshMilliseconds ? timing.refreshMilliseconds - passed : 0
+  }
+
+  func noteAsk(_ placement: PlacementID) { store?.noteAsk(placement, at: DeviceClock.wall) }
+
+  /// Why there was no answer, as far as the connection knows.
+  var connectionDetail: String { connection.problem?.detail ?? "" }
 }

@@ -6,6 +6,7 @@ final class AdObjectPump {
   enum Input: Sendable {
     case answered(RequestResult, number: Int)
     case imagesFetched(Bool, number: Int)
+    case coverFetched(Bool, number: Int)
     case wake
   }
 
@@ -51,12 +52,12 @@ final class AdObjectPump {
   func timerFired() { timerDue = nil }
 }
 
-/// Fetches the image at a URL; false when it cannot be had (error 8).
-public typealias ImageSource = @Sendable (_ url: String) async -> Bool
+/// Fetches what lies at a URL; false when it cannot be had (error 8).
+public typealias ContentSource = @Sendable (_ url: String) async -> Bool
 
 extension AdObjectPump {
   /// Fetches all images of an ad; without a source the app's own drawing fetches them, and they count as there.
-  func fetchImages(_ ad: AdContent, from source: ImageSource?, number: Int) {
+  func fetchImages(_ ad: AdContent, from source: ContentSource?, number: Int) {
     let sink = sink
     guard let source else { return sink(.imagesFetched(true, number: number)) }
     Task {
@@ -65,5 +66,10 @@ extension AdObjectPump {
       }
       sink(.imagesFetched(true, number: number))
     }
+  }
+
+  /// Fetches what covers the app after a tap (D11).
+  func fetchCover(_ destination: String, from source: @escaping ContentSource, number: Int) {
+    Task { [sink] in sink(.coverFetched(await source(destination), number: number)) }
   }
 }

@@ -1,10 +1,11 @@
-package import AdCore
+package import AdBasics
 internal import AdEvents
+internal import Synchronization
 
 /// One client's conversation with the network: turns what the state machines want into messages. It is small and has
 /// no thread, so that a fleet can hold thousands over one transport.
 package final class AdSession: Sendable {
-  package let identity: ClientIdentity
+  private let currentIdentity: Mutex<ClientIdentity>
   private let transport: any NetworkTransport
   private let tally: (@Sendable (AcknowledgedFact) -> Void)?
 
@@ -13,10 +14,16 @@ package final class AdSession: Sendable {
     identity: ClientIdentity, transport: any NetworkTransport,
     tally: (@Sendable (AcknowledgedFact) -> Void)? = nil
   ) {
-    self.identity = identity
+    currentIdentity = Mutex(identity)
     self.transport = transport
     self.tally = tally
   }
+
+  /// Who asks.
+  package var identity: ClientIdentity { currentIdentity.withLock { $0 } }
+
+  /// Changes the client id of what is asked from now on; the ads that there are keep theirs.
+  func setClientID(_ id: String?) { currentIdentity.withLock { $0.clientID = id } }
 
   /// What a request asks for.
   package struct Wish: Hashable, Sendable {
@@ -43,6 +50,7 @@ package final class AdSession: Sendable {
   @discardableResult
   package func request(_ wish: Wish, completion: @escaping @Sendable (RequestResult) -> Void) -> UUIDv7 {
     let id = DeviceClock.newID()
+    let identity = self.identity
     let request = AdRequest(
       requestID: id, appKey: identity.appKey, app: identity.app, placement: wish.placement,
       clientID: identity.clientID ?? "", sessionID: identity.sessionID, country: identity.country,
@@ -50,7 +58,14 @@ package final class AdSession: Sendable {
       isInterstitial: wish.isInterstitial, deadlineMilliseconds: 0, replyPartition: 0, replyTopic: "",
       correlationID: [], segments: identity.segments)
     let placement = wish.placement
-    transport.send(request, acknowledged: { [tally] in tally?(.request(placement: placement)) }, completion: completion)
+    let partitionKey = identity.partitionKey
+    transport.send(
+      request, acknowledged: { [tally] in tally?(.request(placement: placement)) },
+      completion: { result in
+        guard case .ad(var ad) = result else { return completion(result) }
+        ad.partitionKey = partitionKey
+        completion(.ad(ad))
+      })
     return id
   }
 
@@ -65,10 +80,16 @@ package final class AdSession: Sendable {
     let identity = EventIdentity(idHash: 0, time: wall)
     guard let message = message(report, placement, requestID, identity) else { return false }
     let event = OutgoingEvent(
-      id: DeviceClock.newID(), time: wall, app: self.identity.app, partitionKey: self.identity.partitionKey,
+      id: DeviceClock.newID(), time: wall, app: self.identity.app, partitionKey: partitionKey(of: report.subject),
       message: message)
     let fact = AdSession.fact(report, placement)
     return transport.send(event) { [tally] in tally?(fact) }
+  }
+
+  /// Everything of an ad goes under the id that it was served to, also after the user got another one.
+  private func partitionKey(of subject: AdReport.Subject) -> String {
+    if case .ad(let ad) = subject, let key = ad.partitionKey { return key }
+    return identity.partitionKey
   }
 
   private func message(

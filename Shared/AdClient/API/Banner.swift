@@ -1,4 +1,4 @@
-public import AdCore
+public import AdBasics
 
 /// Something that a banner tells its app or asks it to draw.
 public enum BannerEvent: Hashable, Sendable {
@@ -14,9 +14,13 @@ public enum BannerEvent: Hashable, Sendable {
   case leaveApplication(destination: String)
   /// The banner was hidden this soon after it was shown (D12).
   case shownBriefly(milliseconds: Int64)
+  /// The ad was seen (M1), and brings this.
+  case paid(AdRevenue)
 }
 
-/// Hears of a banner on the actor that the banner was made on (D13). Every method may be left out.
+/// Hears of a banner on the main actor, where an app's views are (D13). Every method may be left out. A banner of another
+/// actor tells its ``Banner/handler``.
+@MainActor
 public protocol BannerDelegate: AnyObject {
   /// An ad is on its way (D1).
   func bannerWillLoad(_ banner: Banner)
@@ -28,6 +32,8 @@ public protocol BannerDelegate: AnyObject {
   func banner(_ banner: Banner, actionShouldBeginLeavingApplication willLeave: Bool) -> Bool
   /// What covered the app is gone (D8).
   func bannerActionDidFinish(_ banner: Banner)
+  /// The ad was seen (M1): what it brings, to the nano.
+  func banner(_ banner: Banner, paid revenue: AdRevenue)
   /// Draw, cover, leave: what the app's views do for the banner.
   func banner(_ banner: Banner, perform event: BannerEvent)
 }
@@ -38,6 +44,7 @@ extension BannerDelegate {
   public func banner(_ banner: Banner, didFail failure: AdFailure) {}
   public func banner(_ banner: Banner, actionShouldBeginLeavingApplication willLeave: Bool) -> Bool { true }
   public func bannerActionDidFinish(_ banner: Banner) {}
+  public func banner(_ banner: Banner, paid revenue: AdRevenue) {}
   public func banner(_ banner: Banner, perform event: BannerEvent) {}
 }
 
@@ -48,49 +55,51 @@ public final class Banner {
   public let placement: PlacementID
   /// Everything the banner tells, in order, beside the delegate; keeps the newest hundred for a slow reader.
   public let events: AsyncStream<BannerEvent>
-  /// Nil ends all callbacks (D10).
-  public weak var delegate: (any BannerDelegate)?
+  /// Hears everything that `events` has, on the banner's actor: for whoever has no main actor. Nil ends it (D10).
+  public var handler: ((BannerEvent) -> Void)?
+  /// Answers whether an action should begin where there is no delegate (D7); nil says yes.
+  public var shouldBeginAction: ((_ willLeaveApplication: Bool) -> Bool)?
 
-  private let session: AdSession
+  private let client: AdNetworkClient
   private let device: Device
-  private let requiredIdentifiers: [String]
-  private let imageSource: ImageSource?
-  private var currentIdentifier: String
+  private let imageSource: ContentSource?
+  private let coverSource: ContentSource?
+  private var sizes: BannerSizes
   private var machine: BannerStateMachine
+  private var mainDelegate: MainActorDelegate<Banner, any BannerDelegate>?
   private let pump = AdObjectPump()
   private let eventSink: AsyncStream<BannerEvent>.Continuation
   private var requestID: UUIDv7?
   /// Keeps the banner alive while its action runs, or its finish would never be told (D10).
   private var selfDuringAction: Banner?
 
-  /// Makes a banner, which asks for its first ad at once: make it only to show it (D3).
+  /// Makes a banner, which begins to ask for ads. Small as it is, an app keeps one for each place (D3, T7).
   ///
   /// - Parameters:
-  ///   - requiredSizes: Size identifiers; every ad has an image for each. Empty means portrait and landscape (S4).
-  ///   - currentSize: The one shown now; empty means the first.
-  ///   - imageSource: Fetches images before `didLoad`; nil when the app's views fetch them by themselves.
-  /// - Throws: ``AdObjectError`` for identifiers that do not exist on the device (S3, S4).
+  ///   - placement: The name the app gives this place (M6): 1 to 40 of a-z, 0-9 and -.
+  ///   - requiredSizes: The size identifiers the app can show, ``SizeIdentifier``'s; empty means portrait and landscape
+  ///     (S4).
+  ///   - currentSize: The one to begin with; empty means the first.
+  ///   - imageSource: Fetches images; nil when the app's drawing does.
+  ///   - coverSource: Fetches what covers the app after a tap (D11); nil when the app's covering view does.
+  ///   - isolation: The actor that the banner belongs to: the caller's.
+  /// - Throws: ``AdObjectError`` for a placement that is no name, and for identifiers that the device does not know (S3).
   public init(
-    client: AdNetworkClient, placement: PlacementID, requiredSizes: [String] = [], currentSize: String = "",
-    imageSource: ImageSource? = nil, isolation: isolated (any Actor)? = #isolation
+    client: AdNetworkClient, placement: String, requiredSizes: [String] = [], currentSize: String = "",
+    imageSource: ContentSource? = nil, coverSource: ContentSource? = nil,
+    isolation: isolated any Actor = #isolation
   ) throws(AdObjectError) {
+    guard let placement = PlacementID(placement) else { throw .invalidPlacement(placement) }
     device = client.session.identity.device
-    let selection = SizeSelection.select(
-      required: requiredSizes, current: currentSize, device: device, isInterstitial: false)
-    switch selection {
-    case .refused(let error, let reason): throw .invalidSizes(error, reason: reason)
-    case .resolved(let required, let current):
-      guard
-        let machine = BannerStateMachine(
-          requiredSizes: required, currentSize: current, timing: client.timing, at: DeviceClock.monotonic)
-      else { throw .invalidSizes(.configurationError, reason: "S4: the current size is not a required one") }
-      self.machine = machine
-    }
+    sizes = try BannerSizes(required: requiredSizes, current: currentSize, device: device)
+    let now = DeviceClock.monotonic
+    machine = BannerStateMachine(
+      sizes: sizes.resolved, timing: client.timing,
+      firstAskAt: now.advanced(byMilliseconds: client.firstAskDelay(placement)))
     self.placement = placement
-    session = client.session
-    requiredIdentifiers = requiredSizes
-    currentIdentifier = currentSize
+    self.client = client
     self.imageSource = imageSource
+    self.coverSource = coverSource
     (events, eventSink) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(100))
     let inputs = pump.inputs
     Task { [weak self] in
@@ -103,9 +112,15 @@ public final class Banner {
 
   deinit {
     for case .report(let report) in machine.stop(at: DeviceClock.monotonic) {
-      session.report(report, placement: placement, requestID: requestID)
+      client.session.report(report, placement: placement, requestID: requestID)
     }
     eventSink.finish()
+  }
+
+  /// Hears of the banner on the main actor; nil ends all callbacks (D10).
+  @MainActor public var delegate: (any BannerDelegate)? {
+    get { mainDelegate?.value }
+    set { mainDelegate = newValue.map { MainActorDelegate($0) { $0 as? any BannerDelegate } } }
   }
 
   /// True when there is an ad to show.
@@ -122,19 +137,32 @@ public final class Banner {
     run { machine, now in machine.visibleFractionChanged(to: fraction, userNavigated: userNavigated, at: now) }
   }
 
+  /// The identifier of the size that is shown.
+  public var currentSizeIdentifier: String { sizes.currentIdentifier }
+  /// The identifiers that an ad must have images for (S4).
+  public var requiredSizeIdentifiers: [String] { sizes.requiredIdentifiers }
+
   /// Shows the ad's image of another required size: the interface turned (S4). False for one that is not required.
   @discardableResult
   public func changeSize(to identifier: String) -> Bool {
-    guard let size = AdSize.resolve(identifier: identifier, device: device) else { return false }
-    var isRequired = false
-    run { machine, now in
-      let change = machine.sizeChanged(to: size, at: now)
-      isRequired = change.isRequired
-      return change.1
-    }
-    if isRequired { currentIdentifier = identifier }
-    return isRequired
+    guard let changed = sizes.showing(identifier, device: device) else { return false }
+    sizes = changed
+    run { machine, now in machine.sizesChanged(to: changed.resolved, at: now) }
+    return true
   }
+
+  /// Changes what the app can show. An ad that lacks one of the sizes is given up (E7); one that has them all stays.
+  ///
+  /// - Parameter currentSize: The one to show; empty means the first.
+  /// - Throws: ``AdObjectError`` for identifiers that the device does not know (S3); then nothing has changed.
+  public func setRequiredSizes(_ identifiers: [String], currentSize: String = "") throws(AdObjectError) {
+    let changed = try BannerSizes(required: identifiers, current: currentSize, device: device)
+    sizes = changed
+    run { machine, now in machine.sizesChanged(to: changed.resolved, at: now) }
+  }
+
+  /// The system is short of memory: an ad that nobody sees, and that does not act, is given up (T4, D10).
+  public func memoryWarning() { run { machine, now in machine.memoryWarning(at: now) } }
 
   /// The user tapped the banner (D7).
   public func tap() { run { machine, now in machine.tap(at: now) } }
@@ -169,8 +197,8 @@ public final class Banner {
       switch input {
       case .answered(let result, let number): machine.answered(result, number: number, at: now)
       case .imagesFetched(let succeeded, let number): machine.imagesFetched(succeeded, number: number, at: now)
-      case .wake:
-        machine.advance(to: now)
+      case .coverFetched(let succeeded, let number): machine.coverFetched(succeeded, number: number, at: now)
+      case .wake: machine.advance(to: now)
       }
     }
   }
@@ -186,14 +214,22 @@ public final class Banner {
     switch action {
     case .request(let number):
       let wish = AdSession.Wish(
-        placement: placement, requiredSizes: requiredIdentifiers, currentSize: currentIdentifier)
-      requestID = session.request(wish) { [sink = pump.sink] in sink(.answered($0, number: number)) }
+        placement: placement, requiredSizes: sizes.requiredIdentifiers, currentSize: sizes.currentIdentifier)
+      client.noteAsk(placement)
+      requestID = client.session.request(wish) { [sink = pump.sink] in sink(.answered($0, number: number)) }
     case .fetchImages(let ad, let number): pump.fetchImages(ad, from: imageSource, number: number)
+    case .fetchCover(let destination, let number):
+      guard let coverSource else {
+        return run { machine, now in machine.coverFetched(true, number: number, at: now) }
+      }
+      pump.fetchCover(destination, from: coverSource, number: number)
     case .tell(let callback): tell(callback)
     case .askShouldBegin(let willLeave):
-      let answer = delegate?.banner(self, actionShouldBeginLeavingApplication: willLeave) ?? true
+      let answer =
+        mainDelegate?.call(self) { $0.banner($1, actionShouldBeginLeavingApplication: willLeave) }
+        ?? shouldBeginAction?(willLeave) ?? true
       run { machine, now in machine.decide(shouldBegin: answer, at: now) }
-    case .report(let report): session.report(report, placement: placement, requestID: requestID)
+    case .report(let report): perform(report)
     case .show(let ad, let size): hand(.show(ad, size: size))
     case .clear: hand(.clear)
     case .cover(let destination): hand(.cover(destination: destination))
@@ -203,20 +239,37 @@ public final class Banner {
     }
   }
 
+  private func perform(_ report: AdReport) {
+    client.session.report(report, placement: placement, requestID: requestID)
+    guard report.kind == .viewed, case .ad(let ad) = report.subject else { return }
+    announce(.paid(ad.revenue))
+    _ = mainDelegate?.call(self) { $0.banner($1, paid: ad.revenue) }
+  }
+
   private func hand(_ event: BannerEvent) {
+    announce(event)
+    _ = mainDelegate?.call(self) { $0.banner($1, perform: event) }
+  }
+
+  private func announce(_ event: BannerEvent) {
     eventSink.yield(event)
-    delegate?.banner(self, perform: event)
+    handler?(event)
   }
 
   private func tell(_ callback: BannerCallback) {
     var callback = callback
-    if case .didFail(let failure) = callback { callback = .didFail(failure.about(requestID)) }
-    eventSink.yield(.told(callback))
-    switch callback {
-    case .willLoad: delegate?.bannerWillLoad(self)
-    case .didLoad: delegate?.bannerDidLoad(self)
-    case .didFail(let failure): delegate?.banner(self, didFail: failure)
-    case .actionDidFinish: delegate?.bannerActionDidFinish(self)
+    if case .didFail(let failure) = callback {
+      let explanation = failure.code == .serverFailure ? client.connectionDetail : ""
+      callback = .didFail(failure.about(requestID, explanation: explanation))
+    }
+    announce(.told(callback))
+    _ = mainDelegate?.call(self) { delegate, banner in
+      switch callback {
+      case .willLoad: delegate.bannerWillLoad(banner)
+      case .didLoad: delegate.bannerDidLoad(banner)
+      case .didFail(let failure): delegate.banner(banner, didFail: failure)
+      case .actionDidFinish: delegate.bannerActionDidFinish(banner)
+      }
     }
   }
 }

@@ -1,4 +1,4 @@
-public import AdCore
+public import AdBasics
 
 /// Who asks: the app, and the user as far as the network needs to know (A8).
 public struct ClientIdentity: Hashable, Sendable {

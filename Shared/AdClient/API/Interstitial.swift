@@ -1,4 +1,4 @@
-public import AdCore
+public import AdBasics
 
 /// Something that an interstitial tells its app or asks it to draw.
 public enum InterstitialEvent: Hashable, Sendable {
@@ -14,9 +14,13 @@ public enum InterstitialEvent: Hashable, Sendable {
   /// Give the app its interface back.
   case uncover
   case leaveApplication(destination: String)
+  /// The ad was seen (M1), and brings this.
+  case paid(AdRevenue)
 }
 
-/// Hears of an interstitial on the actor that it was made on (D13). Every method may be left out.
+/// Hears of an interstitial on the main actor, where an app's views are (D13). Every method may be left out. One of another
+/// actor tells its ``Interstitial/handler``.
+@MainActor
 public protocol InterstitialDelegate: AnyObject {
   /// An ad is on its way (D1).
   func interstitialWillLoad(_ interstitial: Interstitial)
@@ -30,6 +34,8 @@ public protocol InterstitialDelegate: AnyObject {
   func interstitial(_ interstitial: Interstitial, actionShouldBeginLeavingApplication willLeave: Bool) -> Bool
   /// What covered the app is gone; not told after a cancelled action (D9).
   func interstitialActionDidFinish(_ interstitial: Interstitial)
+  /// The ad was seen (M1): what it brings, to the nano.
+  func interstitial(_ interstitial: Interstitial, paid revenue: AdRevenue)
   /// Draw, cover, leave: what the app's views do for the ad.
   func interstitial(_ interstitial: Interstitial, perform event: InterstitialEvent)
 }
@@ -43,6 +49,7 @@ extension InterstitialDelegate {
     _ interstitial: Interstitial, actionShouldBeginLeavingApplication willLeave: Bool
   ) -> Bool { true }
   public func interstitialActionDidFinish(_ interstitial: Interstitial) {}
+  public func interstitial(_ interstitial: Interstitial, paid revenue: AdRevenue) {}
   public func interstitial(_ interstitial: Interstitial, perform event: InterstitialEvent) {}
 }
 
@@ -53,13 +60,17 @@ public final class Interstitial {
   public let placement: PlacementID
   /// Everything the ad tells, in order, beside the delegate.
   public let events: AsyncStream<InterstitialEvent>
-  /// Nil ends all callbacks (D10).
-  public weak var delegate: (any InterstitialDelegate)?
+  /// Hears everything that `events` has, on the object's actor: for whoever has no main actor. Nil ends it (D10).
+  public var handler: ((InterstitialEvent) -> Void)?
+  /// Answers whether an action should begin where there is no delegate (D7); nil says yes.
+  public var shouldBeginAction: ((_ willLeaveApplication: Bool) -> Bool)?
 
   private let client: AdNetworkClient
   private let requiredIdentifiers: [String]
-  private let imageSource: ImageSource?
+  private let imageSource: ContentSource?
+  private let coverSource: ContentSource?
   private var machine: InterstitialStateMachine
+  private var mainDelegate: MainActorDelegate<Interstitial, any InterstitialDelegate>?
   private let pump = AdObjectPump()
   private let eventSink: AsyncStream<InterstitialEvent>.Continuation
   private var requestID: UUIDv7?
@@ -72,12 +83,18 @@ public final class Interstitial {
   /// Makes an interstitial, which loads its ad at once. On a phone it fails with `configurationError` (S5), and while
   /// another loads for the same placement with `loadingThrottled` (D5).
   ///
-  /// - Parameter requiredSizes: `portrait`, `landscape` or both; empty means both (S9).
-  /// - Throws: ``AdObjectError`` for other identifiers (S3).
+  /// - Parameters:
+  ///   - placement: The name the app gives this place (M6): 1 to 40 of a-z, 0-9 and -.
+  ///   - requiredSizes: `portrait`, `landscape` or both; empty means both (S9).
+  ///   - imageSource: Fetches images; nil when the app's drawing does.
+  ///   - coverSource: Fetches what covers the app after a tap (D11); nil when the app's covering view does.
+  ///   - isolation: The actor that the object belongs to: the caller's.
+  /// - Throws: ``AdObjectError`` for a placement that is no name, and for other identifiers (S3).
   public init(
-    client: AdNetworkClient, placement: PlacementID, requiredSizes: [String] = [], imageSource: ImageSource? = nil,
-    isolation: isolated (any Actor)? = #isolation
+    client: AdNetworkClient, placement: String, requiredSizes: [String] = [], imageSource: ContentSource? = nil,
+    coverSource: ContentSource? = nil, isolation: isolated any Actor = #isolation
   ) throws(AdObjectError) {
+    guard let placement = PlacementID(placement) else { throw .invalidPlacement(placement) }
     // A phone gets its refusal as a callback, like every other error of loading.
     let selection = SizeSelection.select(required: requiredSizes, current: "", device: .pad, isInterstitial: true)
     switch selection {
@@ -89,6 +106,7 @@ public final class Interstitial {
     self.placement = placement
     requiredIdentifiers = requiredSizes
     self.imageSource = imageSource
+    self.coverSource = coverSource
     (events, eventSink) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(100))
     let inputs = pump.inputs
     Task { [weak self] in
@@ -106,6 +124,12 @@ public final class Interstitial {
     }
     if isLoadingPlacement { client.endLoading(placement) }
     eventSink.finish()
+  }
+
+  /// Hears of the ad on the main actor; nil ends all callbacks (D10).
+  @MainActor public var delegate: (any InterstitialDelegate)? {
+    get { mainDelegate?.value }
+    set { mainDelegate = newValue.map { MainActorDelegate($0) { $0 as? any InterstitialDelegate } } }
   }
 
   /// True from `didLoad` to `didUnload`; look at it when an ad is wanted, do not poll it (D6).
@@ -159,6 +183,9 @@ public final class Interstitial {
   /// The application is in the foreground again.
   public func enteredForeground() { run { machine, now in machine.enteredForeground(at: now) } }
 
+  /// The system is short of memory: an ad that nobody sees, and that does not act, is unloaded (T10, D10).
+  public func memoryWarning() { run { machine, now in machine.memoryWarning(at: now) } }
+
   /// The ad cannot be drawn any more: `didFail`, then `didUnload` (D5).
   public func failed(_ error: AdError) { run { machine, now in machine.failed(error, at: now) } }
 
@@ -170,6 +197,8 @@ public final class Interstitial {
     switch input {
     case .answered(let result, _): run { machine, now in machine.answered(result, at: now) }
     case .imagesFetched(let succeeded, _): run { machine, now in machine.imagesFetched(succeeded, at: now) }
+    case .coverFetched(let succeeded, let number):
+      run { machine, now in machine.coverFetched(succeeded, number: number, at: now) }
     case .wake where hasStarted:
       run { machine, now in machine.advance(to: now) }
     case .wake:
@@ -211,11 +240,18 @@ public final class Interstitial {
       let wish = AdSession.Wish(placement: placement, requiredSizes: requiredIdentifiers, isInterstitial: true)
       requestID = client.session.request(wish) { [sink = pump.sink] in sink(.answered($0, number: 1)) }
     case .fetchImages(let ad): pump.fetchImages(ad, from: imageSource, number: 1)
+    case .fetchCover(let destination, let number):
+      guard let coverSource else {
+        return run { machine, now in machine.coverFetched(true, number: number, at: now) }
+      }
+      pump.fetchCover(destination, from: coverSource, number: number)
     case .tell(let callback): tell(callback)
     case .askShouldBegin(let willLeave):
-      let answer = delegate?.interstitial(self, actionShouldBeginLeavingApplication: willLeave) ?? true
+      let answer =
+        mainDelegate?.call(self) { $0.interstitial($1, actionShouldBeginLeavingApplication: willLeave) }
+        ?? shouldBeginAction?(willLeave) ?? true
       run { machine, now in machine.decide(shouldBegin: answer, at: now) }
-    case .report(let report): client.session.report(report, placement: placement, requestID: requestID)
+    case .report(let report): perform(report)
     case .presentModally(let ad): hand(.presentModally(ad))
     case .presentAsPage(let ad): hand(.presentAsPage(ad))
     case .remove: hand(.remove)
@@ -225,24 +261,40 @@ public final class Interstitial {
     }
   }
 
+  private func perform(_ report: AdReport) {
+    client.session.report(report, placement: placement, requestID: requestID)
+    guard report.kind == .viewed, case .ad(let ad) = report.subject else { return }
+    announce(.paid(ad.revenue))
+    _ = mainDelegate?.call(self) { $0.interstitial($1, paid: ad.revenue) }
+  }
+
   private func hand(_ event: InterstitialEvent) {
+    announce(event)
+    _ = mainDelegate?.call(self) { $0.interstitial($1, perform: event) }
+  }
+
+  private func announce(_ event: InterstitialEvent) {
     eventSink.yield(event)
-    delegate?.interstitial(self, perform: event)
+    handler?(event)
   }
 
   private func tell(_ callback: InterstitialCallback) {
     var callback = callback
-    if case .didFail(let failure) = callback { callback = .didFail(failure.about(requestID)) }
-    eventSink.yield(.told(callback))
-    switch callback {
-    case .willLoad: delegate?.interstitialWillLoad(self)
-    case .didLoad:
-      isTellingDidLoad = true
-      delegate?.interstitialDidLoad(self)
-      isTellingDidLoad = false
-    case .didFail(let failure): delegate?.interstitial(self, didFail: failure)
-    case .didUnload: delegate?.interstitialDidUnload(self)
-    case .actionDidFinish: delegate?.interstitialActionDidFinish(self)
+    if case .didFail(let failure) = callback {
+      let explanation = failure.code == .serverFailure ? client.connectionDetail : ""
+      callback = .didFail(failure.about(requestID, explanation: explanation))
     }
+    isTellingDidLoad = callback == .didLoad
+    announce(.told(callback))
+    _ = mainDelegate?.call(self) { delegate, interstitial in
+      switch callback {
+      case .willLoad: delegate.interstitialWillLoad(interstitial)
+      case .didLoad: delegate.interstitialDidLoad(interstitial)
+      case .didFail(let failure): delegate.interstitial(interstitial, didFail: failure)
+      case .didUnload: delegate.interstitialDidUnload(interstitial)
+      case .actionDidFinish: delegate.interstitialActionDidFinish(interstitial)
+      }
+    }
+    isTellingDidLoad = false
   }
 }

@@ -1,4 +1,4 @@
-public import AdCore
+public import AdBasics
 
 /// An ad as the client holds it: what to draw, what a tap does, how long it lives, and the token that its events carry.
 public struct AdContent: Hashable, Sendable {
@@ -16,18 +16,22 @@ public struct AdContent: Hashable, Sendable {
   public let lifetimeMilliseconds: Int64
   /// Test ads are never billed (A2).
   public let isTest: Bool
-  /// The id of this served ad: what to name to the network's support.
+  /// The id of this served ad: what to name to the network's support; `handbill explain` takes it.
   public let serveID: ServeID
   /// The request that it answers.
   public let requestID: UUIDv7
+  /// What its impression brings the developer.
+  public let revenue: AdRevenue
   /// Opaque to the client; sent back in each event.
   package let token: [UInt8]
+  /// The client id, else the session id, that it was served to; nil for the present one.
+  package var partitionKey: String?
   /// When the answer came: the zero of the ages of this ad's events.
   package let answeredAt: MonotonicTime
 
   package init(
     ad: AdID, images: [AdSize: String], action: AdAction, lifetimeMilliseconds: Int64, isTest: Bool, serveID: ServeID,
-    requestID: UUIDv7, token: [UInt8], answeredAt: MonotonicTime
+    requestID: UUIDv7, token: [UInt8], answeredAt: MonotonicTime, revenue: AdRevenue = .none
   ) {
     self.serveID = serveID
     self.requestID = requestID
@@ -36,6 +40,7 @@ public struct AdContent: Hashable, Sendable {
     self.action = action
     self.lifetimeMilliseconds = lifetimeMilliseconds
     self.isTest = isTest
+    self.revenue = revenue
     self.token = token
     self.answeredAt = answeredAt
   }
@@ -53,6 +58,8 @@ package enum RequestResult: Hashable, Sendable {
   case ad(AdContent)
   /// The network's own error, with its sentence for developers: it knows of it already.
   case error(AdError, detail: String = "")
+  /// No decision of the network's: somebody on the way has no time for it now.
+  case unavailable(AdError, detail: String, retryAfterMilliseconds: Int64)
   /// What came is no answer to this request that a client can read (error 9).
   case invalid
   /// None came before the deadline (error 1).

@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// What a banner tells its app, in the order of the rules.
 public enum BannerCallback: Hashable, Sendable {
@@ -25,7 +25,9 @@ package enum BannerAction: Hashable, Sendable {
   case tell(BannerCallback)
   /// Ask the app, and call `decide` with its answer (D7).
   case askShouldBegin(willLeaveApplication: Bool)
-  /// Fetch what covers and cover the app with it (D11).
+  /// Fetch what covers the app (D11); whether it came is told with the same number.
+  case fetchCover(destination: String, number: Int)
+  /// Cover the app with what was fetched (D11).
   case cover(destination: String)
   /// Give the app its interface back.
   case uncover

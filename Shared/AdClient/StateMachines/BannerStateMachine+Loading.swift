@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 
 /// Asking, loading and losing ads (D1 to D4).
 extension BannerStateMachine {
@@ -13,13 +13,16 @@ extension BannerStateMachine {
       return actions
     }
     switch result {
-    case .ad(let ad) where ad.isValid(for: requiredSizes, at: now):
+    case .ad(let ad) where ad.isValid(for: sizes.required, at: now):
       load = .fetching(ad, number: number)
       actions += [.tell(.willLoad), .fetchImages(ad, number: number)]
     case .ad, .invalid: fail(.adResponseValidateFailure, about: .request(number), at: now, &actions)
     case .noAnswer: fail(.serverFailure, about: .request(number), at: now, &actions)
     // The network counts the errors that it sends itself.
     case .error(let error, let detail): fail(error, detail: detail, about: nil, at: now, &actions)
+    case .unavailable(let error, let detail, let pause):
+      askAt = max(askAt, now.advanced(byMilliseconds: pause))
+      fail(error, detail: detail, about: .request(number), at: now, &actions)
     }
     return actions + advance(to: now)
   }
@@ -74,8 +77,7 @@ extension BannerStateMachine {
     _ actions: inout [BannerAction]
   ) {
     if let subject { report(.failed(error), subject, at: now, &actions) }
-    if case .fetching(let ad, _) = load { report(.unloaded, .ad(ad), at: now, &actions) }
-    load = .idle
+    giveUpLoad(at: now, &actions)
     askAt = max(askAt, now.advanced(byMilliseconds: retryMilliseconds))
     let last = timing.lastRetryMilliseconds
     retryMilliseconds = retryMilliseconds > last / 2 ? last : retryMilliseconds * 2
@@ -84,8 +86,15 @@ extension BannerStateMachine {
       actions.append(.clear)
     }
     content = .empty(isToldToHide: true)
-    actions.append(.tell(.didFail(AdFailure(error, detail: detail))))
+    let pause = life == .inUse ? max(0, askAt.milliseconds(since: now)) : nil
+    actions.append(.tell(.didFail(AdFailure(error, detail: detail, retryAfterMilliseconds: pause))))
     emptyVisibleAt = emptyVisibleDue(at: now)
+  }
+
+  /// Gives up what is under way. Its answer, which may come later, is told as unloaded (D3).
+  mutating func giveUpLoad(at now: MonotonicTime, _ actions: inout [BannerAction]) {
+    if case .fetching(let ad, _) = load { report(.unloaded, .ad(ad), at: now, &actions) }
+    load = .idle
   }
 
   /// Follows a change of what is on screen: impressions (M1), brief displays (D12), empty banners (D4).
@@ -135,7 +144,7 @@ extension BannerStateMachine {
   mutating func endLifeIfIdle(at now: MonotonicTime, _ actions: inout [BannerAction]) {
     guard life == .ending, !tapMachine.isBusy else { return }
     life = .ended
-    load = .idle
+    giveUpLoad(at: now, &actions)
     emptyVisibleAt = nil
     unloadContent(at: now, &actions)
     actions.append(.clear)

@@ -1,4 +1,4 @@
-package import AdCore
+internal import AdBasics
 
 /// The life of a banner (D1 to D4, D7 to D12, M1, M7, S4). Each input returns what is to be done, in order; the host
 /// calls `advance(to:)` at `nextWake`. Nothing here reads a clock.
@@ -35,9 +35,7 @@ package struct BannerStateMachine: Sendable {
   }
 
   let timing: AdTiming
-  let requiredSizes: [AdSize]
-  /// The size that is drawn.
-  package internal(set) var currentSize: AdSize
+  var sizes: BannerSizes.Resolved
   var content = Content.empty(isToldToHide: false)
   var load = Load.idle
   var life = Life.inUse
@@ -55,17 +53,18 @@ package struct BannerStateMachine: Sendable {
   var emptyVisibleAt: MonotonicTime?
   var lastRequestNumber = 0
 
-  /// A banner made at `now`: it asks as soon as it is advanced. `currentSize` must be one of `requiredSizes`, else nil.
-  package init?(requiredSizes: [AdSize], currentSize: AdSize, timing: AdTiming = AdTiming(), at now: MonotonicTime) {
-    guard requiredSizes.contains(currentSize) else { return nil }
+  /// A banner that asks for its first ad at `firstAskAt`.
+  init(sizes: BannerSizes.Resolved, timing: AdTiming = AdTiming(), firstAskAt: MonotonicTime) {
     self.timing = timing
-    self.requiredSizes = requiredSizes
-    self.currentSize = currentSize
+    self.sizes = sizes
     tapMachine = TapStateMachine(timing: timing)
     viewability = ViewabilityStateMachine(timing: timing)
-    askAt = now
+    askAt = firstAskAt
     retryMilliseconds = timing.firstRetryMilliseconds
   }
+
+  /// The size that is drawn.
+  var currentSize: AdSize { sizes.current }
 
   /// True when there is an ad to show.
   package var isLoaded: Bool { if case .loaded = content { true } else { false } }
@@ -93,7 +92,7 @@ package struct BannerStateMachine: Sendable {
       if viewability.nextWake == due {
         reportView(viewability.advance(to: due), &actions)
       } else if tapMachine.nextWake == due {
-        append(tapMachine.advance(to: due), &actions)
+        tapIsDue(at: due, &actions)
       } else if emptyVisibleAt == due {
         emptyVisibleAt = now.advanced(byMilliseconds: max(1, timing.emptyVisibleMilliseconds))
         actions.append(.tell(.didFail(AdFailure(.bannerVisibleWithoutContent))))
@@ -120,14 +119,32 @@ package struct BannerStateMachine: Sendable {
     return actions + advance(to: now)
   }
 
-  /// The app turned its interface: the same ad's other image, no request and no impression (S4). False, and nothing
-  /// to do, when the size is not a required one.
-  package mutating func sizeChanged(to size: AdSize, at now: MonotonicTime) -> (isRequired: Bool, [BannerAction]) {
+  /// The app turned its interface, which shows the same ad's other image, no request and no impression (S4); or it can
+  /// show other sizes from now on: then an ad that lacks one of them is given up, and what is under way is as well.
+  mutating func sizesChanged(to sizes: BannerSizes.Resolved, at now: MonotonicTime) -> [BannerAction] {
     var actions = advance(to: now)
-    guard requiredSizes.contains(size) else { return (false, actions) }
-    currentSize = size
-    if case .loaded(let ad, _, _) = content { actions.append(.show(ad, size: size)) }
-    return (true, actions)
+    guard life != .ended, sizes != self.sizes else { return actions }
+    let areOthersRequired = Set(sizes.required) != Set(self.sizes.required)
+    self.sizes = sizes
+    if areOthersRequired { giveUpLoad(at: now, &actions) }
+    guard case .loaded(let ad, _, _) = content else { return actions + advance(to: now) }
+    if sizes.required.allSatisfy({ ad.images[$0] != nil }) || tapMachine.isBusy {
+      // An ad that acts lives on (D10); it shows what it has.
+      if ad.images[sizes.current] != nil { actions.append(.show(ad, size: sizes.current)) }
+    } else {
+      fail(.adUnloaded, about: nil, at: now, &actions)
+    }
+    return actions + advance(to: now)
+  }
+
+  /// The system is short of memory (T4): an ad that nobody sees and that does not act (D10) is given up, and so is one
+  /// whose images are being fetched.
+  mutating func memoryWarning(at now: MonotonicTime) -> [BannerAction] {
+    var actions = advance(to: now)
+    guard life != .ended else { return actions }
+    if case .fetching = load { giveUpLoad(at: now, &actions) }
+    if isLoaded, effectiveFraction == 0, !tapMachine.isBusy { fail(.adUnloaded, about: nil, at: now, &actions) }
+    return actions + advance(to: now)
   }
 
   /// The banner leaves the app's interface for a while: it stops asking (D3).

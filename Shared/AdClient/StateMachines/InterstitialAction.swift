@@ -39,7 +39,9 @@ package enum InterstitialAction: Hashable, Sendable {
   case tell(InterstitialCallback)
   /// Ask the app, and call `decide` with its answer (D7).
   case askShouldBegin(willLeaveApplication: Bool)
-  /// Fetch what covers and cover the app with it (D11).
+  /// Fetch what covers the app (D11); whether it came is told with the same number.
+  case fetchCover(destination: String, number: Int)
+  /// Cover the app with what was fetched (D11).
   case cover(destination: String)
   /// Give the app its interface back.
   case uncover

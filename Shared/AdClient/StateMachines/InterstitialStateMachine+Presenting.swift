@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// Presenting, paging, taps and the end (D5 to D10).
 extension InterstitialStateMachine {
@@ -64,14 +64,24 @@ extension InterstitialStateMachine {
   package mutating func tap(at now: MonotonicTime) -> [InterstitialAction] {
     var actions = advance(to: now)
     guard !isStopping, effectiveFraction > 0, let ad = presentable else { return actions }
-    append(tapMachine.tap(ad, at: now), &actions)
+    append(tapMachine.tap(ad, at: now), at: now, &actions)
     return actions
   }
 
   /// The app's answer to `askShouldBegin` (D7).
   package mutating func decide(shouldBegin: Bool, at now: MonotonicTime) -> [InterstitialAction] {
     var actions = advance(to: now)
-    append(tapMachine.decide(shouldBegin: shouldBegin, at: now), &actions)
+    append(tapMachine.decide(shouldBegin: shouldBegin, at: now), at: now, &actions)
+    visibilityChanged(at: now, &actions)
+    stopIfIdle(at: now, &actions)
+    return actions + advance(to: now)
+  }
+
+  /// Whether what covers the app came that `fetchCover` of this number asked for (D11). Without it the ad is worth
+  /// nothing: it is given up.
+  package mutating func coverFetched(_ succeeded: Bool, number: Int, at now: MonotonicTime) -> [InterstitialAction] {
+    var actions = advance(to: now)
+    append(tapMachine.coverFetched(succeeded, number: number, at: now), at: now, &actions)
     visibilityChanged(at: now, &actions)
     stopIfIdle(at: now, &actions)
     return actions + advance(to: now)
@@ -92,8 +102,8 @@ extension InterstitialStateMachine {
 
   private mutating func actionEnded(_ end: TapStateMachine.End, at now: MonotonicTime) -> [InterstitialAction] {
     var actions = advance(to: now)
-    guard tapMachine.isCovering else { return actions }
-    append(tapMachine.end(end, at: now), isCancelled: end == .cancelled, &actions)
+    guard tapMachine.isActing else { return actions }
+    append(tapMachine.end(end, at: now), isCancelled: end == .cancelled, at: now, &actions)
     visibilityChanged(at: now, &actions)
     stopIfIdle(at: now, &actions)
     return actions + advance(to: now)
@@ -132,8 +142,10 @@ extension InterstitialStateMachine {
   /// The part of the ad that a person can see: none under a covering action or in the background.
   var effectiveFraction: Double { isActive && !tapMachine.isCovering ? fraction : 0 }
 
-  private mutating func stopIfIdle(at now: MonotonicTime, _ actions: inout [InterstitialAction]) {
+  mutating func stopIfIdle(at now: MonotonicTime, _ actions: inout [InterstitialAction]) {
     guard isStopping, !tapMachine.isBusy else { return }
+    // Nobody will see it: it is told as such, so that it can be counted (D3).
+    if case .fetching(let ad) = state { actions.append(.report(AdReport(.unloaded, .ad(ad), at: now))) }
     unload(at: now, &actions)
     state = .finished
   }
@@ -154,16 +166,21 @@ extension InterstitialStateMachine {
 
   /// Turns the tap's outputs into the interstitial's; a cancelled action's finish is not told (D9).
   mutating func append(
-    _ outputs: [TapStateMachine.Output], isCancelled: Bool = false, _ actions: inout [InterstitialAction]
+    _ outputs: [TapStateMachine.Output], isCancelled: Bool = false, at now: MonotonicTime,
+    _ actions: inout [InterstitialAction]
   ) {
     for output in outputs {
       switch output {
       case .askShouldBegin(let willLeave): actions.append(.askShouldBegin(willLeaveApplication: willLeave))
+      case .fetchCover(let destination, let number):
+        actions.append(.fetchCover(destination: destination, number: number))
       case .cover(let destination): actions.append(.cover(destination: destination))
       case .leaveApplication(let destination): actions.append(.leaveApplication(destination: destination))
       case .uncover:
         actions.append(.uncover)
         if !isCancelled { actions.append(.tell(.actionDidFinish)) }
+      case .returned: if !isCancelled { actions.append(.tell(.actionDidFinish)) }
+      case .failed(let error, let ad): fail(error, about: .ad(ad), at: now, &actions)
       case .report(let report): actions.append(.report(report))
       }
     }

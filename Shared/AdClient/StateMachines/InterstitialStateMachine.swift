@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// The life of one full-screen ad (D1, D5 to D11, M1, M4, M7, S5, S6). Each input returns what is to be done, in
 /// order; the host calls `advance(to:)` at `nextWake`. Nothing here reads a clock.
@@ -75,7 +75,8 @@ package struct InterstitialStateMachine: Sendable {
       if viewability.nextWake == due {
         reportView(viewability.advance(to: due), &actions)
       } else if tapMachine.nextWake == due {
-        append(tapMachine.advance(to: due), &actions)
+        append(tapMachine.advance(to: due), at: due, &actions)
+        stopIfIdle(at: due, &actions)
       } else {
         unload(at: now, &actions)
       }
@@ -116,6 +117,8 @@ package struct InterstitialStateMachine: Sendable {
     case .ad, .invalid: fail(.adResponseValidateFailure, about: .request(1), at: now, &actions)
     case .noAnswer: fail(.serverFailure, about: .request(1), at: now, &actions)
     case .error(let error, let detail): fail(error, detail: detail, about: nil, at: now, &actions)
+    case .unavailable(let error, let detail, let pause):
+      fail(error, detail: detail, pause: pause, about: .request(1), at: now, &actions)
     }
     return actions
   }
@@ -129,6 +132,19 @@ package struct InterstitialStateMachine: Sendable {
       actions.append(.tell(.didLoad))
     } else {
       fail(.assetLoadFailure, about: .ad(ad), at: now, &actions)
+    }
+    return actions
+  }
+
+  /// The system is short of memory (T10): an ad that nobody sees and that does not act (D10) is unloaded, and one on its
+  /// way is given up.
+  package mutating func memoryWarning(at now: MonotonicTime) -> [InterstitialAction] {
+    var actions = advance(to: now)
+    switch state {
+    case .fetching(let ad): fail(.adUnloaded, about: .ad(ad), at: now, &actions)
+    case .loaded: unload(at: now, &actions)
+    case .page where effectiveFraction == 0 && !tapMachine.isBusy: unload(at: now, &actions)
+    case .created, .asked, .modal, .page, .finished: break
     }
     return actions
   }
@@ -161,10 +177,11 @@ package struct InterstitialStateMachine: Sendable {
 
   /// Tells an error first, then unloads what was loaded (D5).
   mutating func fail(
-    _ error: AdError, detail: String = "", about subject: AdReport.Subject?, at now: MonotonicTime,
-    _ actions: inout [InterstitialAction]
+    _ error: AdError, detail: String = "", pause: Int64? = nil, about subject: AdReport.Subject?,
+    at now: MonotonicTime, _ actions: inout [InterstitialAction]
   ) {
-    actions.append(.tell(.didFail(AdFailure(error, detail: detail))))
+    let pause = pause ?? (error == .loadingThrottled ? timing.refreshMilliseconds : nil)
+    actions.append(.tell(.didFail(AdFailure(error, detail: detail, retryAfterMilliseconds: pause))))
     if let subject { actions.append(.report(AdReport(.failed(error), subject, at: now))) }
     if case .fetching(let ad) = state { actions.append(.report(AdReport(.unloaded, .ad(ad), at: now))) }
     unload(at: now, &actions)
@@ -173,7 +190,7 @@ package struct InterstitialStateMachine: Sendable {
 
   mutating func unload(at now: MonotonicTime, _ actions: inout [InterstitialAction]) {
     guard let ad = presentable else { return }
-    append(tapMachine.end(.finished, at: now), &actions)
+    append(tapMachine.end(.finished, at: now), at: now, &actions)
     if case .loaded = state {} else { actions.append(.remove) }
     state = .finished
     fraction = 0

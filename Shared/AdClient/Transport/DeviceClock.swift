@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 internal import Foundation
 
 /// The device's clocks, read at the edge only: everything below takes time as a parameter.

@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// The requests that wait for their answers: whom each is for, when it is asked again, when it is given up.
 package struct RequestTable<Element> {
@@ -90,24 +90,5 @@ package struct RequestTable<Element> {
   package mutating func removeAll() -> [Element] {
     defer { pending.removeAll() }
     return pending.values.map(\.element)
-  }
-}
-
-/// A queue whose removals cost nothing to speak of.
-struct FirstInFirstOut<Element> {
-  private var elements: [Element] = []
-  private var head = 0
-
-  var first: Element? { head < elements.count ? elements[head] : nil }
-
-  mutating func append(_ element: Element) { elements.append(element) }
-
-  mutating func removeFirst() {
-    guard head < elements.count else { return }
-    head += 1
-    if head > 64, head > elements.count / 2 {
-      elements.removeFirst(head)
-      head = 0
-    }
   }
 }

@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 
 extension AdResponse: EventMessage {
   package static var schemaName: String { "handbill.v1.AdResponse" }
@@ -61,6 +61,8 @@ extension ServedAd {
     var lifetimeMilliseconds: Int64 = 0
     var isTest = false
     var serveID: ServeID?
+    var revenue = Nanos.zero
+    var currency: Currency?
     var reader = WireReader(bytes)
     while try reader.next() {
       switch reader.field {
@@ -73,6 +75,8 @@ extension ServedAd {
       case 5: lifetimeMilliseconds = try reader.milliseconds("lifetime_milliseconds")
       case 6: isTest = try reader.bool()
       case 7: serveID = try reader.uuidText("serve_id")
+      case 8: revenue = try reader.nanos("developer_revenue_nanos")
+      case 9: currency = try reader.currency("currency")
       default: try reader.skip()
       }
     }
@@ -80,7 +84,8 @@ extension ServedAd {
     self.init(
       ad: try FieldValue.required(ad, "ad"), token: token, images: images,
       action: try FieldValue.required(action, "action"), lifetimeMilliseconds: lifetimeMilliseconds, isTest: isTest,
-      serveID: try FieldValue.required(serveID, "serve_id"))
+      serveID: try FieldValue.required(serveID, "serve_id"),
+      revenue: currency.map { Revenue(amount: revenue, currency: $0) })
   }
 
   fileprivate func write(to writer: inout WireWriter) {
@@ -91,5 +96,9 @@ extension ServedAd {
     writer.unsigned(5, UInt64(clamping: lifetimeMilliseconds))
     writer.bool(6, isTest)
     writer.text(7, serveID.description)
+    if let revenue {
+      writer.signed(8, revenue.amount.value)
+      writer.text(9, revenue.currency)
+    }
   }
 }

@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 
 /// The catalogue's records of those who pay: advertisers, campaigns, ads.
 extension Advertiser {

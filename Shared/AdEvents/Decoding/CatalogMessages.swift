@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 
 extension CatalogMessage: EventMessage {
   /// The key of the heartbeat's record.

@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 
 /// The catalogue's records of those who earn: developers, apps, their keys; and the network's settings.
 extension Developer {

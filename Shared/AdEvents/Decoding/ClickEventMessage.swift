@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// An event of `ads.clicks` whose token still lies where it was read. Valid only within the closure that gets it.
 package struct ClickEventView {

@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 
 /// The parts that several messages share.
 enum CommonFields {

@@ -1,5 +1,5 @@
-internal import AdCore
-internal import Crypto
+internal import AdBasics
+internal import Hashes
 internal import JSON
 
 /// A value that travels in a topic, in the schema's message of the same meaning.
@@ -129,7 +129,7 @@ enum Envelope {
     } else {
       if let problem = headers.problem { mistakes.add(problem) }
       // Fed by hand: the value is its own identity, so the same line twice is the same event.
-      headers.idHash = SHA256.hash64(value)
+      headers.idHash = SoftwareSHA256.hash64(value)
     }
     let json: JSONValue
     do { json = try ProtobufJSON.value(value) } catch {

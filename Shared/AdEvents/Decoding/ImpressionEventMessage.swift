@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// An event of `ads.impressions` whose token still lies where it was read: what the hot path decodes to, without one
 /// allocation. Valid only within the closure that gets it.

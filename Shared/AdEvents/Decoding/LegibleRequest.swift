@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// What can be read of a request that is rejected: whom to answer, and whose request it is. Every value keeps its limits;
 /// what is missing or wrong in itself is nil.

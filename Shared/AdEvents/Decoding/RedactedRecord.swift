@@ -1,5 +1,5 @@
-internal import AdCore
-internal import Crypto
+internal import AdBasics
+internal import Hashes
 internal import JSON
 package import Records
 

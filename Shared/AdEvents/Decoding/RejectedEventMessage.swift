@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 
 extension RejectedEvent: EventMessage {
   package static var schemaName: String { "handbill.v1.RejectedEvent" }

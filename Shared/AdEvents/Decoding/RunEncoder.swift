@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 
 /// Writes a run, event by event: whatever varies little stands once, and an event names it by its place.
 package struct RunEncoder: Sendable {

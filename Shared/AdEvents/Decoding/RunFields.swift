@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 
 /// The message `AcceptedRun` and its parts, read in two passes: what the events name may stand behind them.
 struct RunFields {

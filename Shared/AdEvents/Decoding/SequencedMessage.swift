@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// An accepted event of either kind, as runs hold them.
 package struct RunEvent: Hashable, Sendable {

@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 package import Records
 
 /// An event as a device tells it to the edge, checked and ready for its topic.

@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 package import JSON
 
 /// What became of a batch of events: what is not refused, the network has.

@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 package import Records
 
 /// The headers of what one source publishes of one type: CloudEvents' Kafka binding in binary mode. Those that never

@@ -48,6 +48,12 @@ package enum EventType: UInt8, CaseIterable, Sendable {
     }
   }
 
+  /// The type of this name; nil if there is none.
+  package init?(name: String) {
+    guard let type = EventType.known.first(where: { "\($0.name)" == name }) else { return nil }
+    self = type
+  }
+
   /// The type that `bytes` name; nil if there is none.
   init?(bytes: UnsafeRawBufferPointer) {
     guard let type = EventType.known.first(where: { bytes.equals($0.name) }) else { return nil }

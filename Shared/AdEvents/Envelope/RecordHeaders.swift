@@ -1,5 +1,5 @@
-package import AdCore
-internal import Crypto
+package import AdBasics
+internal import Hashes
 package import Records
 
 /// What a record's Kafka headers say: CloudEvents' attributes in binary mode, the content type, and where an answer
@@ -86,7 +86,7 @@ package struct RecordHeaders: Hashable, Sendable {
       note(Rejection(.invalidEnvelope, "ce_id is empty or too long"))
       return
     }
-    idHash = hashesID ? SHA256.hash64(value) : 0
+    idHash = hashesID ? SoftwareSHA256.hash64(value) : 0
   }
 
   private mutating func addTime(_ value: UnsafeRawBufferPointer) {

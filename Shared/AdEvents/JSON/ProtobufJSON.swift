@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 internal import JSON
 
 /// protobuf's JSON mapping, written once for every message, driven by the schema's descriptors. JSON becomes the

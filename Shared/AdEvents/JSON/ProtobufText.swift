@@ -1,5 +1,5 @@
-internal import AdCore
-internal import Crypto
+internal import AdBasics
+internal import Hashes
 package import JSON
 
 /// The other direction of the JSON mapping, for people: what a message says, as JSON.

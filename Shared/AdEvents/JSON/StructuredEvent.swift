@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 internal import JSON
 internal import Records
 

@@ -1,4 +1,4 @@
-public import AdCore
+public import AdBasics
 
 /// A record of a topic of accepted events, whose sequences are dense from 1 per topic and partition; watermarks stand
 /// between the runs.

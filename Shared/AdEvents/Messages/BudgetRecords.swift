@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// What ad selection says on `ads.usage`.
 package enum UsageRecord: Hashable, Sendable {

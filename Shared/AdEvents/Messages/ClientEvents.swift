@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// When something happened on the device, as the client tells it.
 package enum EventAge: Hashable, Sendable {
@@ -107,6 +107,19 @@ package struct ServedAd: Hashable, Sendable {
   package var isTest: Bool
   /// Names this served ad to the network's support.
   package var serveID: ServeID
+  /// What an impression of it brings the app's developer; nil in answers of an older network.
+  package var revenue: Revenue?
+
+  /// The developer's share of an impression's price (B2); 0 where only clicks are paid, and for test ads.
+  package struct Revenue: Hashable, Sendable {
+    package var amount: Nanos
+    package var currency: Currency
+
+    package init(amount: Nanos, currency: Currency) {
+      self.amount = amount
+      self.currency = currency
+    }
+  }
 
   package struct Image: Hashable, Sendable {
     package var size: AdSize
@@ -120,9 +133,10 @@ package struct ServedAd: Hashable, Sendable {
 
   package init(
     ad: AdID, token: [UInt8], images: [Image], action: AdAction, lifetimeMilliseconds: Int64, isTest: Bool,
-    serveID: ServeID
+    serveID: ServeID, revenue: Revenue? = nil
   ) {
     self.serveID = serveID
+    self.revenue = revenue
     self.ad = ad
     self.token = token
     self.images = images

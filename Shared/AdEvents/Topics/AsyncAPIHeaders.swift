@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 
 /// A record's headers as JSON Schema: what must be there, what should, and what happens without.
 enum AsyncAPIHeaders {
@@ -18,17 +18,26 @@ enum AsyncAPIHeaders {
     if topic.isAuthenticated {
       properties.append(
         (
-          "\(MessageMAC.headerName)",
+          "\(NetworkHeaders.messageMAC)",
           text(
-            "Ours alone: the MAC of topic, partition, key and value under the network's keys, in base64 (macWrong "
-              + "without it): the key's number in 2 bytes, big-endian, and the first 16 of an HMAC-SHA-256.")
+            "Ours alone: the MAC of topic, partition, key, value and handbill_timeline under the network's keys, in base64 "
+              + "(macWrong without it): the key's number in 2 bytes, big-endian, and the first 16 of an HMAC-SHA-256.")
+        ))
+    }
+    if Topic.writer(ofSequenced: topic.name) != nil {
+      properties.append(
+        (
+          "\(TimelineMark.headerName)",
+          text(
+            "Ours alone: how far the writer's database had come: its timeline's id, the last sequence of the topic and "
+              + "partition, and the writer's last batch there, parted by dots.")
         ))
     }
     var own: [(key: String, value: YAML)] = [("type", .text("object")), ("properties", .map(properties))]
     if topic.isWrittenByClients {
       own.append(("anyOf", .list(ways)))
     } else {
-      let mac = topic.isAuthenticated ? ["\(MessageMAC.headerName)"] : []
+      let mac = topic.isAuthenticated ? ["\(NetworkHeaders.messageMAC)"] : []
       own.append(("required", required(["content-type", "ce_time"] + attributes + mac)))
     }
     return .map([("allOf", .list([.reference("components/schemas/envelope"), .map(own)]))])

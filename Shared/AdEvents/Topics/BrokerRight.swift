@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// One thing that somebody may do on the brokers. What no right says is refused, where the broker has an authorizer and
 /// `allow.everyone.if.no.acl.found` is false.

@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// Whoever logs in to the brokers under a name of its own. Devices do not: they come in by an app's own server or by the
 /// edge.

@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 
 /// What the decoders demand of the fields that clients write, as JSON Schema says it: made of the constants that the
 /// decoders compare with, so that the description cannot differ from them.

@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// The topics: one table of what each is for, how it is keyed and kept, and who writes and reads it. The topics are
 /// made from it, and so is `docs/asyncapi.yaml`.

@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// What a broker is told when a topic is made: plain values for whoever talks to it.
 package struct TopicSettings: Hashable, Sendable {
@@ -6,6 +6,19 @@ package struct TopicSettings: Hashable, Sendable {
   package var partitions: Int32
   /// Kafka's topic configuration, by Kafka's names.
   package var configuration: [String: String]
+}
+
+extension TopicSettings {
+  /// With so many copies of each record, two must have it before it is confirmed.
+  package static let copiesForTwo: Int32 = 3
+
+  /// As it is to be kept in so many copies: the loss of one broker then neither loses a record nor stops a writer.
+  package func kept(inCopies replicationFactor: Int32) -> TopicSettings {
+    guard replicationFactor >= Self.copiesForTwo else { return self }
+    var settings = self
+    settings.configuration["min.insync.replicas"] = "2"
+    return settings
+  }
 }
 
 extension Topic {
@@ -43,6 +56,8 @@ extension Topic {
       "cleanup.policy": cleanup.rawValue,
       "max.message.bytes": String(batchBytesMaximum),
       "message.timestamp.type": isWrittenByClients ? "LogAppendTime" : "CreateTime",
+      // A leader that lacks records would take them from everybody.
+      "unclean.leader.election.enable": "false",
     ]
     // The broker then unpacks what clients send, and holds them to `max.message.bytes` unpacked: a few kilobytes that are
     // gigabytes in truth go to no reader.

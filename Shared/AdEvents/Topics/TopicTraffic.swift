@@ -46,6 +46,11 @@ extension Topic {
     }
   }
 
+  /// The service that writes a topic with sequences; nil for other topics.
+  package static func writer(ofSequenced name: String) -> Participant? {
+    [Topic.acceptedImpressions, .acceptedClicks, .usage, .budgets].first { $0.name == name }?.writers.first
+  }
+
   /// Who reads it.
   package var readers: [Participant] {
     switch self {

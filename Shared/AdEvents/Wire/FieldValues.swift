@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 
 /// The checked ways from a field's bytes to a value: text, ids, ranges, enums. Each names its field when it rejects.
 extension WireReader {

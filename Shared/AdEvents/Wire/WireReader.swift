@@ -1,4 +1,4 @@
-internal import AdCore
+internal import AdBasics
 
 /// Reads the protobuf wire format in place: nothing is copied, nothing is read past the end, and fields that nobody
 /// knows are stepped over. Every message's decoder is one loop over ``next()``.

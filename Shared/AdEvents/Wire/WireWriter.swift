@@ -1,4 +1,4 @@
-package import AdCore
+package import AdBasics
 
 /// Writes the protobuf wire format by appending to an array: fields in ascending order, proto3's defaults left out. So
 /// equal values give equal bytes, and a writer that is kept allocates nothing.

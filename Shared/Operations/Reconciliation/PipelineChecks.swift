@@ -138,7 +138,8 @@ enum PipelineChecks {
         """)
   }
 
-  /// The accepted rows of each partition have dense sequences, and the last is the one before the next. Days are cut by the
+  /// The accepted rows of each partition have dense sequences but for those of lost commits, and the last is not behind the
+  /// one before the next. Days are cut by the
   /// serve and sequences follow arrivals, so a sealed day leaves its count, its sum and its sum of squares: with those of the
   /// open rows they are what 1 to the last sequence comes to.
   private static func sequences(_ schema: String, _ table: String, _ topic: String) -> ReconciliationStatement {
@@ -155,8 +156,15 @@ enum PipelineChecks {
           SELECT partition, sum(open)::bigint AS open, sum(rows) AS rows, sum(sum) AS sum, sum(squares) AS squares,
             max(last) AS last
           FROM accepted GROUP BY partition
+        ), lost AS (
+          SELECT partition, sum(next_sequence - first_sequence) AS rows,
+            sum((next_sequence - first_sequence) * (first_sequence + next_sequence - 1)::numeric / 2) AS sum,
+            sum(sealed.squares(next_sequence - 1) - sealed.squares(first_sequence - 1)) AS squares
+          FROM timeline.lost_sequence WHERE topic = '\(topic)' GROUP BY partition
         ), compared AS (
-          SELECT s.*, o.next_sequence - 1 AS ends FROM sums s
+          SELECT s.partition, s.open, s.last, s.rows + coalesce(l.rows, 0) AS rows, s.sum + coalesce(l.sum, 0) AS sum,
+            s.squares + coalesce(l.squares, 0) AS squares, o.next_sequence - 1 AS ends
+          FROM sums s LEFT JOIN lost l USING (partition)
           LEFT JOIN \(schema).output o ON o.partition = s.partition AND o.topic = '\(topic)'
         ), faults AS (
           SELECT format('partition %s: %s rows up to sequence %s, the next is %s', partition, rows, last, ends + 1) AS example

@@ -27,6 +27,7 @@ package struct Reconciler: Sendable {
         waiting: try count("SELECT count(*) FROM billing.waiting", connection),
         suspense: try count("SELECT count(*) FROM billing.suspense WHERE voided_at IS NULL", connection),
         held: try count("SELECT count(*) FROM billing.held_row", connection),
+        lostServes: try LostServes.read(in: connection),
         reserved: try reserved(connection), finality: finality,
         sealedUntil: try SealedHead.read(in: connection).sealedUntil)
     }

@@ -103,6 +103,8 @@ package struct Reconciliation: Sendable {
   package var suspense: Int64
   /// Accepted events beyond a cap of their app's hour, which wait for a person (B8).
   package var held: Int64
+  /// What a person has accepted to be lost.
+  package var lostServes: [LostServes]
   /// Budget in allotments that have not ended, not yet charged: by currency, in nanos.
   package var reserved: [(currency: String, nanos: Int128)]
   package var finality: Finality
@@ -130,7 +132,7 @@ package struct Reconciliation: Sendable {
           ["topic": .text($0.topic), "consumer": .text($0.consumer), "sequences": .integer($0.sequences)]
         }),
       "parkedClicks": .integer(parked), "waitingForBudget": .integer(waiting), "suspense": .integer(suspense),
-      "held": .integer(held),
+      "held": .integer(held), "decisionsLost": .list(lostServes.map(\.json)),
       "reserved": .list(
         reserved.map { ["currency": .text($0.currency), "amount": .text(MoneyText.format($0.nanos))] }),
       "finality": [
@@ -159,6 +161,7 @@ package struct Reconciliation: Sendable {
     lines += "parked clicks: \(TextTable.grouped(parked)); waiting for budget: \(TextTable.grouped(waiting)); "
     lines += "in suspense: \(TextTable.grouped(suspense)); held: \(TextTable.grouped(held)); "
     lines += "reserved budget: \(money.isEmpty ? "none" : money.joined(separator: ", "))\n"
+    for lost in lostServes { lines += lost.text + "\n" }
     lines += finality.text + "\n"
     if let sealedUntil { lines += "days before \(sealedUntil.utcText) are sealed: their sums are compared\n" }
     return lines

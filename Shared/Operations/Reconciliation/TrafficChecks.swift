@@ -98,7 +98,8 @@ enum TrafficChecks {
     "is_test",
   ]
 
-  /// Each accepted serve has its decision, with the same terms (I2). Whose client was erased on one side has still to be on the
+  /// Each accepted serve has its decision, with the same terms (I2), but for those whose decision a person has accepted to be
+  /// lost. Whose client was erased on one side has still to be on the
   /// other, where its ad was in flight then (A8).
   private static func decisions(_ name: String, rows: String) -> ReconciliationStatement {
     let accepted = terms.map { "a.\($0)" }.joined(separator: ", ")
@@ -107,7 +108,7 @@ enum TrafficChecks {
       rule: "I7b", name: "\(name): each accepted serve has one decision, with the same terms",
       sql: """
         WITH compared AS (
-          SELECT a.serve_id, d.serve_id IS NULL AS is_missing, (\(accepted)) IS DISTINCT FROM (\(decided))
+          SELECT a.partition, a.serve_id, d.serve_id IS NULL AS is_missing, (\(accepted)) IS DISTINCT FROM (\(decided))
             OR a.client_hash <> d.client_hash AND a.client_hash <> 0 AND d.client_hash <> 0 AS differs
           FROM \(rows) a LEFT JOIN ad_selection.decision d
             ON d.serve_id = a.serve_id AND d.partition = a.partition AND d.reason IN (\(DecisionReason.fills.numbers))
@@ -115,7 +116,7 @@ enum TrafficChecks {
           WHERE a.serve_id >= $1 AND a.serve_id < $2
         ), faults AS (
           SELECT format('%s %s', serve_id, CASE WHEN is_missing THEN 'has no decision' ELSE 'has other terms' END) AS example
-          FROM compared WHERE is_missing OR differs
+          FROM compared WHERE differs AND NOT is_missing OR is_missing AND NOT timeline.is_lost(partition, serve_id)
         )
         SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
           ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
@@ -139,6 +140,7 @@ enum TrafficChecks {
           SELECT count(*) FROM impression_tracking.impression i
           JOIN marks m ON m.partition = i.partition AND i.serve_id >= m.first_id AND i.serve_id < m.next_id
           WHERE i.serve_id >= $1 AND i.serve_id < $2 AND NOT i.is_test AND i.expires_at <= m.mark
+            AND NOT timeline.is_lost(i.partition, i.serve_id)
         ) AS seen, (
           SELECT count(*) FROM served s WHERE NOT EXISTS (
             SELECT FROM impression_tracking.impression i

@@ -79,6 +79,8 @@ struct PartitionIntake: Sendable {
   private var isPaused = false
   /// In succession.
   private var failures = 0
+  /// Why it was not opened last; nil once it is.
+  private(set) var failure: PipelineError.Kind?
 
   init(_ partition: Int32, claim: PartitionClaim) {
     self.partition = partition
@@ -130,6 +132,7 @@ struct PartitionIntake: Sendable {
     batchesAtWorker = []
     isPaused = false
     failures = 0
+    failure = nil
   }
 
   mutating func finishedBatch(nextOffsets: [Int64]) {
@@ -139,8 +142,9 @@ struct PartitionIntake: Sendable {
   }
 
   /// It is opened again after a while that doubles with each failure.
-  mutating func failed(now: Int64) -> [ReaderAction] {
+  mutating func failed(_ error: PipelineError, now: Int64) -> [ReaderAction] {
     guard phase != .closing else { return [] }
+    failure = error.kind
     let doublings = min(failures, 7)
     failures += 1
     let delay = min(

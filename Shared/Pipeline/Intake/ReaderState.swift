@@ -61,7 +61,9 @@ package struct ReaderState: Sendable {
       guard let intake = intakes[partition], intake.generation == generation else { return [] }
       isAssignmentStale = true
       // It is another instance's now, and taken again only as the leases say.
-      guard error == .fenced, intake.phase != .closing else { return intakes[partition]?.failed(now: now) ?? [] }
+      guard error == .fenced, intake.phase != .closing else {
+        return intakes[partition]?.failed(error, now: now) ?? []
+      }
       forget(partition)
       return [.discard(partition)]
     case .closed(let partition, let generation):
@@ -150,6 +152,15 @@ package struct ReaderState: Sendable {
 
   /// It has its quota of the partitions, no more, and works on all of them.
   package var isReady: Bool { isBalanced && intakes.values.allSatisfy { $0.phase == .open } }
+
+  /// Why it is not ready; nil when it is.
+  package var notReady: String? {
+    if isReady { return nil }
+    let failures = Set(intakes.values.compactMap(\.failure))
+    if failures.contains(.commitsLost) { return "commits were lost: 'handbill restore accept' (docs/runbooks.md)" }
+    if failures.contains(.logReplaced) { return "a log was replaced: 'handbill log accept' (docs/runbooks.md)" }
+    return "partitions are being taken over"
+  }
 
   package var isEmpty: Bool { intakes.isEmpty }
 

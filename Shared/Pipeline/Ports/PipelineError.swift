@@ -14,6 +14,9 @@ package enum PipelineError: Error, Hashable, Sendable {
   case producerUnavailable(String)
   /// The log is not the one that the position belongs to. The partition stops until a person decides.
   case logReplaced(topic: String, partition: Int32, detail: String)
+  /// The logs tell of commits that the database does not have, or of another database. The partition stops until a person
+  /// decides.
+  case commitsLost(String)
   /// The partition was asked to work and has no state: it is not open. A mistake of this program.
   case notOpen
   /// What may never be, is: a mistake of this program, or somebody else's rows or records. Nothing was committed; the
@@ -28,6 +31,7 @@ package enum PipelineError: Error, Hashable, Sendable {
     case logUnreadable = "log_unreadable"
     case producerUnavailable = "producer_unavailable"
     case logReplaced = "log_replaced"
+    case commitsLost = "commits_lost"
     case notOpen = "not_open"
     case invariantBroken = "invariant_broken"
 
@@ -35,7 +39,10 @@ package enum PipelineError: Error, Hashable, Sendable {
     package var isMistake: Bool { self == .notOpen || self == .invariantBroken }
 
     /// Whether no waiting mends it.
-    package var isForPerson: Bool { isMistake || self == .logReplaced || self == .databaseMisconfigured }
+    package var isForPerson: Bool { isMistake || stops || self == .databaseMisconfigured }
+
+    /// Whether the partition stops until a person has decided.
+    package var stops: Bool { self == .logReplaced || self == .commitsLost }
   }
 
   package var kind: Kind {
@@ -46,6 +53,7 @@ package enum PipelineError: Error, Hashable, Sendable {
     case .logUnreadable: .logUnreadable
     case .producerUnavailable: .producerUnavailable
     case .logReplaced: .logReplaced
+    case .commitsLost: .commitsLost
     case .notOpen: .notOpen
     case .invariantBroken: .invariantBroken
     }
@@ -58,7 +66,7 @@ package enum PipelineError: Error, Hashable, Sendable {
     case .notOpen: "the partition has no state"
     case .logReplaced(let topic, let partition, let detail): "\(topic)[\(partition)]: \(detail)"
     case .databaseUnavailable(let detail), .databaseMisconfigured(let detail), .logUnreadable(let detail),
-      .producerUnavailable(let detail), .invariantBroken(let detail):
+      .producerUnavailable(let detail), .commitsLost(let detail), .invariantBroken(let detail):
       detail
     }
   }

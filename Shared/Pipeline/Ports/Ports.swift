@@ -67,6 +67,12 @@ package protocol PipelineStore<Service> {
 
   /// Sequences that consumers of this service's outputs miss and that were not yet answered.
   func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest]
+
+  /// By input with sequences: how far the service that writes it has come in the partition, as its rows say.
+  func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding]
+
+  /// The partition stops, for everybody, until a person has decided.
+  func note(finding: String, partition: Int32) throws(PipelineError)
 }
 
 /// A consumer's word that it misses `sequence` of an output.

@@ -43,7 +43,7 @@ extension PartitionPipeline {
     let receipt = Receipt(
       partition: partition, content: .numbered(output: message.output, sequence: message.sequence))
     do {
-      try writer.send(message.message, receipt: receipt)
+      try writer.send(marked(message.message), receipt: receipt)
       cursors[message.output].sending(message.sequence)
       return true
     } catch {
@@ -55,7 +55,7 @@ extension PartitionPipeline {
 
   /// Sends what is not sent again by itself: an answer, a watermark.
   func sendUnreceipted(_ message: OutgoingMessage) {
-    do { try writer.send(message, receipt: nil) } catch { isWriterDown = true }
+    do { try writer.send(marked(message), receipt: nil) } catch { isWriterDown = true }
   }
 
   func forwardEntry(

@@ -23,14 +23,13 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   var batchNumber: Int64 = 0
   var watermark = Timestamp(milliseconds: 0)
   var inputs: [InputPosition] = []
-  /// This owner wrote all positions once, so that each has its row; since then only those that change are written.
-  var arePositionsWritten = false
   var gates: [SequenceGate] = []
   var lastArrivals: [Timestamp?] = []
   /// Per input: when its end was last seen to be where we stand.
   var endsConfirmedAt: [Timestamp?] = []
   var cursors: [PublicationCursor] = []
   var outboxID: Int64 = 0
+  var history = CommitHistory(timelines: [])
   /// What is committed of the outbox and not yet known to be delivered; nil before the partition is open.
   var outbox: OutboxState?
   var rejectionLimit = RejectionLimit()
@@ -67,19 +66,26 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   ///
   /// - Parameters:
   ///   - claim: by what right.
+  ///   - earlier: what this process has committed in it before.
+  ///   - lastMarks: looks into the topics that services write: what the last record of each tells.
   ///   - probe: asks the inputs' logs; given for each input the offset of the last record decided.
   /// - Returns: the offset at which each input is to be read.
   /// - Throws: ``PipelineError/fenced`` when somebody else has taken it since the claim was made.
   package func open(
-    by claim: PartitionClaim, probe: (_ lastOffsets: [Int64?]) throws(PipelineError) -> [TopicProbe]
+    by claim: PartitionClaim, since earlier: CommittedBatch? = nil,
+    lastMarks: LastMarks = { topics in topics.map { _ in nil } },
+    probe: (_ lastOffsets: [Int64?]) throws(PipelineError) -> [TopicProbe]
   ) throws(PipelineError) -> [Int64] {
     let position = try store.acquire(partition, by: claim)
     epoch = position.epoch
     batchNumber = position.batchNumber
     watermark = position.watermark
     inputs = position.inputs
-    arePositionsWritten = false
-    gates = position.inputs.map(SequenceGate.init)
+    history = position.history
+    gates = position.inputs.enumerated().map { input, position in
+      let lost = history.lostSequences
+      return SequenceGate(position, lost: lost.indices.contains(input) ? lost[input] : [])
+    }
     lastArrivals = Array(repeating: nil, count: inputs.count)
     endsConfirmedAt = Array(repeating: nil, count: inputs.count)
     cursors = position.outputs.map(PublicationCursor.init)
@@ -88,6 +94,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     isWriterDown = false
     timer = TimerState()
     lostSequences = []
+    try checkHistory(since: earlier, lastMarks)
     let lost = try checkLogs(probe)
     decider = try store.load(partition, now: clock.now())
     beginCounting()
@@ -133,9 +140,15 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   }
 
   /// The log of an input ended at `offset` at the moment `asked`: where that is exactly our position, everything until
-  /// then is decided. An end before our position is either old, and then a later record has told more, or that of a
-  /// topic made again, of which we have decided nothing.
-  package func confirmEnd(input: Int, offset: Int64, asked: Timestamp) {
+  /// then is decided. An end before our position is either old, and then a later record has told more, or, where we had
+  /// already `decided` more when it was asked for, that of a log that was cut or made again: whatever comes into it now has
+  /// offsets that we have passed.
+  package func confirmEnd(input: Int, offset: Int64, asked: Timestamp, decided: Int64) throws(PipelineError) {
+    guard offset >= decided else {
+      throw .logReplaced(
+        topic: service.inputs[input].topic, partition: partition,
+        detail: "the log ends at \(offset), and was read up to \(decided)")
+    }
     if inputs[input].nextOffset == offset { endsConfirmedAt[input] = asked }
   }
 
@@ -156,7 +169,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   /// The highest arrival before which everything is decided, as the inputs stand.
   func currentWatermark(gates: [SequenceGate], lastArrivals: [Timestamp?]) -> Timestamp {
     var lowest: Timestamp?
-    for (input, declaration) in service.inputs.enumerated() {
+    for (input, declaration) in service.inputs.enumerated() where declaration.boundsWatermark {
       var time = Timestamp(milliseconds: 0)
       if declaration.isSequenced {
         time = gates[input].consumedWatermark
@@ -194,6 +207,9 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
 package enum PipelineLimits {
   /// How far the broker's clock and ours may lie apart.
   package static let clockErrorMilliseconds: Int64 = 5_000
+  /// How far a watermark that nobody reads may lie behind before it is stored, although nothing else is: so that a
+  /// partition without traffic keeps no day from being sealed.
+  package static let watermarkRestMilliseconds: Int64 = 60_000
   /// Messages read back from the database at once for publishing again.
   package static let backlogMessagesMaximum = 2_000
   /// Key, value and headers of a record that is sent on, in bytes: far below what a producer takes, which more headers

@@ -8,6 +8,8 @@ internal import AdEvents
 ///
 /// The events of a run are looked at one by one: of a run that begins before the last consumed, the rest is consumed. So a
 /// producer may cut its events into other runs each time that it publishes them.
+///
+/// Sequences of commits that the database has lost are stepped over: whatever has one is not consumed.
 package struct SequenceGate: Hashable, Sendable {
   /// A gap that stays is told again after this time, then after twice that, and so on up to the longest: each time
   /// everything behind it is published again, and that may take a while to come.
@@ -21,10 +23,30 @@ package struct SequenceGate: Hashable, Sendable {
   private var noticedSequence: Int64 = 0
   private var nextNotice = Timestamp(milliseconds: .min)
   private var noticeInterval = Self.noticeIntervalMilliseconds
+  /// Lost with their commits; rising, few.
+  private let lost: [Range<Int64>]
 
-  package init(_ position: InputPosition) {
+  /// - Parameter lost: sequences of the input that belong to lost commits.
+  package init(_ position: InputPosition, lost: [Range<Int64>] = []) {
     consumedSequence = position.consumedSequence
     consumedWatermark = position.consumedWatermark
+    self.lost = lost
+    stepOverLost()
+  }
+
+  private mutating func stepOverLost() {
+    for range in lost where consumedSequence < .max && range.contains(consumedSequence + 1) {
+      consumedSequence = range.upperBound - 1
+    }
+  }
+
+  private func isLost(_ sequence: Int64) -> Bool { lost.contains { $0.contains(sequence) } }
+
+  /// A watermark of lost commits: what it says of times was decided anew since. The last sequence of each range was never
+  /// given, so that a watermark which names it is the first of those that hold again.
+  private func isLost(_ watermark: Watermark) -> Bool {
+    watermark.firstLostSequence == 0
+      && lost.contains { $0.contains(watermark.sequence) && watermark.sequence < $0.upperBound - 1 }
   }
 
   /// Nil: the record is to be decided; else its outcome stands already.
@@ -33,6 +55,7 @@ package struct SequenceGate: Hashable, Sendable {
     case .unnumbered:
       return nil
     case .number(let sequence):
+      if isLost(sequence) { return .lost }
       if sequence <= consumedSequence { return .duplicate }
       guard sequence - 1 == consumedSequence else {
         isHoleOpen = true
@@ -40,12 +63,16 @@ package struct SequenceGate: Hashable, Sendable {
       }
       consumedSequence = sequence
       isHoleOpen = false
+      stepOverLost()
       return nil
+    case .watermark(let watermark) where isLost(watermark):
+      return .lost
     case .watermark(let watermark):
       let lost = watermark.firstLostSequence
       if lost > 0, lost - 1 <= consumedSequence, watermark.sequence > consumedSequence {
         consumedSequence = watermark.sequence
         isHoleOpen = false
+        stepOverLost()
       }
       if watermark.sequence <= consumedSequence {
         consumedWatermark = max(consumedWatermark, watermark.time)

@@ -187,6 +187,8 @@ public struct InputBatch<Event: Sendable>: Sendable {
   public var nextOffsets: [Int64?]
   /// Per input: whether the log's end was reached behind the last record.
   public var isAtEnd: [Bool]
+  /// What genuine records told of their writers' databases: of each input and timeline the most.
+  private(set) var marks: [InputMark] = []
 
   public init(inputCount: Int) {
     records = []
@@ -203,6 +205,16 @@ public struct InputBatch<Event: Sendable>: Sendable {
   package var memoryBytes: Int {
     raw.capacity + records.capacity * MemoryLayout<InputRecord<Event>>.stride
       + heads.capacity * MemoryLayout<RecordHead>.stride + records.count * Self.textBytes
+  }
+
+  /// A genuine record of an input came with this mark.
+  package mutating func note(_ mark: TimelineMark, input: Int) {
+    // Nearly always it is the one that the last record named.
+    if let index = marks.lastIndex(where: { $0.input == input && $0.timeline == mark.timeline }) {
+      marks[index].sequence = max(marks[index].sequence, mark.sequence)
+    } else if marks.count < InputMark.countMaximum {
+      marks.append(InputMark(input: input, timeline: mark.timeline, sequence: mark.sequence))
+    }
   }
 
   public var isEmpty: Bool { records.isEmpty && nextOffsets.allSatisfy { $0 == nil } }
@@ -242,6 +254,16 @@ public struct InputBatch<Event: Sendable>: Sendable {
     isAtEnd[head.input] = false
     heads.append(head)
   }
+}
+
+/// What records of one input and timeline told.
+struct InputMark: Hashable, Sendable {
+  /// More timelines than these no batch has: a person begins each.
+  static let countMaximum = 64
+
+  var input: Int
+  var timeline: TimelineID
+  var sequence: Int64
 }
 
 /// A fast 64-bit hash (multiply and fold) over bytes: identifies a record's content within one log; no protection

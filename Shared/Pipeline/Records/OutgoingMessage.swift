@@ -24,9 +24,28 @@ package struct OutgoingMessage: Hashable, Sendable {
     guard Topic.isAuthenticated(name: topic) else { return self }
     var message = self
     let made = withOptionalBytes(key) { key in
-      withOptionalBytes(value) { mac.make(topic: topic, partition: partition, key: key, value: $0, now: now) }
+      withOptionalBytes(value) { value in
+        withOptionalBytes(timelineMark) { mark in
+          mac.make(topic: topic, partition: partition, key: key, value: value, mark: mark, now: now)
+        }
+      }
     }
     message.headers.append(RecordHeader("\(MessageMAC.headerName)", made))
+    return message
+  }
+}
+
+extension OutgoingMessage {
+  /// What its header ``TimelineMark`` says; nil without one.
+  private var timelineMark: [UInt8]? {
+    let name = "\(TimelineMark.headerName)"
+    return headers.first { $0.name.elementsEqual(name.utf8) }?.value
+  }
+
+  /// The same, saying how far its writer's database has come.
+  func marked(_ mark: TimelineMark) -> OutgoingMessage {
+    var message = self
+    message.headers.append(RecordHeader("\(TimelineMark.headerName)", Array(mark.text.utf8)))
     return message
   }
 }

@@ -53,6 +53,7 @@ package struct RecordInput<Service: PipelineService> {
       // Without a number, whatever it says: what is missing is noticed, and published again.
       batch.append(InputRecord(record, sequence: .unnumbered, event: .rejected(rejection)))
     } else {
+      if isAuthenticated[input], let mark = mac.mark { batch.note(mark, input: input) }
       decoder.key(key)
       decoder.decode(record, value: value, into: &batch)
     }

@@ -4,8 +4,8 @@ package import AdCore
 package enum WorkerCommand<Batch: Sendable>: Sendable {
   case open(Int32, by: PartitionClaim, partitionCount: Int32, generation: UInt64)
   case batch(Int32, Batch, generation: UInt64)
-  /// The log of an input ended at `offset` at the moment `asked`.
-  case confirmEnd(Int32, input: Int, offset: Int64, asked: Timestamp)
+  /// The log of an input ended at `offset` at the moment `asked`, when it was decided up to `decided`.
+  case confirmEnd(Int32, input: Int, offset: Int64, asked: Timestamp, decided: Int64)
   /// The producer has delivered these.
   case delivered([Receipt])
   /// The producer failed and was made again.

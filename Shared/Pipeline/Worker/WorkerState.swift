@@ -7,7 +7,7 @@ package enum WorkerAction<Batch: Sendable>: Sendable {
   /// The batch is decided and committed: ``WorkerState/finishedBatch(_:)``, or failed.
   case process(Int32, Batch)
   /// The pipeline hears where an input's log ended.
-  case confirmEnd(Int32, input: Int, offset: Int64, asked: Timestamp)
+  case confirmEnd(Int32, input: Int, offset: Int64, asked: Timestamp, decided: Int64)
   /// The pipelines hear what was delivered: ``WorkerState/stands(_:_:)``.
   case deliver([Receipt])
   /// The pipeline hears what became of its counts: ``WorkerState/stands(_:_:)``, or failed.
@@ -43,16 +43,18 @@ package enum WorkerAction<Batch: Sendable>: Sendable {
 package struct WorkerState<Batch: Sendable>: Sendable {
   package typealias Action = WorkerAction<Batch>
 
-  private enum Phase {
+  private enum Phase: Equatable {
     /// A pipeline takes it over; nothing is done with it. To `open` when it has, to `stopped` when the log is another
-    /// one than the position's; forgotten when anything else fails, or when it is closed.
+    /// one than the position's, or commits were lost; forgotten when anything else fails, or when it is closed.
     case opening
     /// Batches are committed and ticks done. To `opening` when it is to be opened anew, to `stopped` when the log is
-    /// another one; forgotten when anything else fails, or when it is closed.
+    /// another one or commits were lost; forgotten when anything else fails, or when it is closed.
     case open
     /// It waits for a person, and nothing is done with it. To `opening` each time that the reader tries; forgotten when
     /// it is closed.
-    case stopped
+    case stopped(PipelineError.Kind)
+
+    var isStopped: Bool { if case .stopped = self { true } else { false } }
   }
 
   private struct Opening {
@@ -86,8 +88,8 @@ package struct WorkerState<Batch: Sendable>: Sendable {
         return []
       }
       return [.process(partition, batch)]
-    case .confirmEnd(let partition, let input, let offset, let asked):
-      return [.confirmEnd(partition, input: input, offset: offset, asked: asked)]
+    case .confirmEnd(let partition, let input, let offset, let asked, let decided):
+      return [.confirmEnd(partition, input: input, offset: offset, asked: asked, decided: decided)]
     case .delivered(let receipts):
       return [.deliver(receipts)]
     case .writerRebuilt:
@@ -142,9 +144,9 @@ package struct WorkerState<Batch: Sendable>: Sendable {
   package mutating func adoptedWriter() -> [Action] { openPartitions.map { .publishAgain($0) } }
 
   package mutating func failed(_ partition: Int32, _ error: PipelineError) -> [Action] {
-    guard let opening = openings[partition], opening.phase != .stopped else { return [] }
-    let isReplaced = error.kind == .logReplaced
-    openings[partition] = isReplaced ? Opening(generation: opening.generation, phase: .stopped) : nil
+    guard let opening = openings[partition], !opening.phase.isStopped else { return [] }
+    openings[partition] =
+      error.kind.stops ? Opening(generation: opening.generation, phase: .stopped(error.kind)) : nil
     return [
       .drop(partition), .report(partition, error, forPerson: error.kind.isForPerson),
       .tell(.failed(partition, error, generation: opening.generation)),
@@ -163,14 +165,17 @@ package struct WorkerState<Batch: Sendable>: Sendable {
     openings.values.contains(where: \.hasBacklog) ? 0 : max(0, nextTick - now)
   }
 
-  package var openCount: Int { count(.open) }
+  package var openCount: Int { count { $0 == .open } }
 
-  /// Partitions that wait for a person.
-  package var stoppedCount: Int { count(.stopped) }
+  /// Partitions that wait for a person since their log was replaced.
+  package var stoppedCount: Int { count { $0 == .stopped(.logReplaced) } }
+
+  /// Those that wait since commits were lost.
+  package var commitsLostCount: Int { count { $0 == .stopped(.commitsLost) } }
 
   private var openPartitions: [Int32] { openings.filter { $0.value.phase == .open }.keys.sorted() }
 
-  private func count(_ phase: Phase) -> Int { openings.values.count { $0.phase == phase } }
+  private func count(_ isMeant: (Phase) -> Bool) -> Int { openings.values.count { isMeant($0.phase) } }
 }
 
 extension WorkerAction: Equatable where Batch: Equatable {}

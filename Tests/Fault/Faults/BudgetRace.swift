@@ -1,4 +1,5 @@
 import AdClient
+import AdClientKafka
 import AdCore
 import Foundation
 import Postgres

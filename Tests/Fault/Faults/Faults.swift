@@ -20,7 +20,8 @@ enum Faults {
       InstanceStorm(),
       DatabaseStop(), BrokerRestart(), BrokerUpdate(), OpenTransaction(), WholeReplay(), TopicMadeAgain(),
       RetentionPastConsumer(), LongWithoutLeader(isLong: isLong), PartitionGrowth(), LeaderLoss(), QuorumLoss(),
-      FrozenBroker(), Failover(), DatabaseDiskFull(), BrokerDiskFull(), BudgetRace(),
+      FrozenBroker(), Failover(), RestoredBackup(), AsynchronousFailover(), DatabaseDiskFull(), BrokerDiskFull(),
+      BudgetRace(),
       FuzzedMessages(count: fuzzedMessages), DecompressionBombs(count: bombs),
     ]
 

@@ -89,17 +89,48 @@ final class FaultNetwork: Sendable {
     try awaitReadiness()
   }
 
-  /// From now on nothing is committed that the standby does not have.
+  /// Where it is to be synchronous, nothing is committed from now on that the standby does not have.
   private func startStandby() throws {
     let made = try postgres.makeStandby(folder: "\(path)/standby")
     standby.withLock { $0 = made }
     supervisor.add("standby") { made.stopAndWait() }
     try made.startAndWait()
-    try postgres.executeAndWait("ALTER SYSTEM SET synchronous_standby_names = '*'")
-    try postgres.executeAndWait("SELECT pg_reload_conf()")
-    try wait("the standby to be synchronous", milliseconds: 60_000) {
-      try postgres.executeAndWait("SELECT sync_state FROM pg_stat_replication").contains("sync")
+    if needs.isStandbySynchronous {
+      try postgres.executeAndWait("ALTER SYSTEM SET synchronous_standby_names = '*'")
+      try postgres.executeAndWait("SELECT pg_reload_conf()")
     }
+    try wait("the standby to follow", milliseconds: 60_000) {
+      try postgres.executeAndWait("SELECT sync_state FROM pg_stat_replication")
+        .contains(needs.isStandbySynchronous ? "sync" : "async")
+    }
+  }
+
+  /// The standby ends, and is a backup of this moment.
+  func takeBackup() throws {
+    guard let standby = standby.withLock({ $0 }) else { throw FaultFailure("there is no standby") }
+    standby.stopAndWait()
+    try standby.detach()
+  }
+
+  /// The server is lost, and the backup stands in its place.
+  func restoreBackup() throws {
+    guard let backup = standby.withLock({ $0 }) else { throw FaultFailure("there is no backup") }
+    postgres.killAndWait()
+    try backup.startAndWait()
+    use(backup)
+  }
+
+  /// The standby hears nothing more of the server.
+  func cutReplication() throws {
+    for pid in try postgres.executeAndWait("SELECT pid FROM pg_stat_replication").compactMap({ Int32($0) }) {
+      kill(pid, SIGSTOP)
+    }
+  }
+
+  private func use(_ server: PrivatePostgres) {
+    directURL.withLock { $0 = server.url(database: Self.database) }
+    proxy.redirect(to: server.socketPath)
+    proxy.cutAll()
   }
 
   /// The server is lost, and its standby takes its place.
@@ -107,9 +138,7 @@ final class FaultNetwork: Sendable {
     guard let standby = standby.withLock({ $0 }) else { throw FaultFailure("there is no standby") }
     postgres.killAndWait()
     try standby.executeAndWait("SELECT pg_promote()")
-    directURL.withLock { $0 = standby.url(database: Self.database) }
-    proxy.redirect(to: standby.socketPath)
-    proxy.cutAll()
+    use(standby)
   }
 
   private static func databaseSettings(_ needs: NetworkNeeds) -> [String: String] {
@@ -199,7 +228,6 @@ final class FaultNetwork: Sendable {
     let number = instances.withLock { $0.count { $0.service == service } }
     var environment: [String: String?] = self.environment
     environment["HANDBILL_DATABASE_URL"] = proxy.url(database: Self.database, user: "handbill-\(service)")
-    environment["HANDBILL_TOKEN_KEYS"] = keys
     environment["HANDBILL_LOG_LEVEL"] = "info"
     environment["HANDBILL_WORKERS"] = "1"
     // Every batch by COPY, so that there is one to stand still in; single INSERTs are in all other networks.
@@ -246,7 +274,10 @@ final class FaultNetwork: Sendable {
 
   /// What programs need to find the network.
   var environment: [String: String] {
-    ["HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrapServers, "HANDBILL_DATABASE_URL": databaseURL]
+    [
+      "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrapServers, "HANDBILL_DATABASE_URL": databaseURL,
+      "HANDBILL_TOKEN_KEYS": keys,
+    ]
   }
 
   func kafkaConfiguration(_ clientID: String) -> KafkaConfiguration {

@@ -63,7 +63,8 @@ package struct SampleMaker {
     let images = (0..<number(0...4)).map { _ in ServedAd.Image(size: any(), url: text()) }
     let ad = ServedAd(
       ad: slug(), token: bytes(1...300), images: images, action: AdAction(kind: any(), destination: text()),
-      lifetimeMilliseconds: number(0...900_000), isTest: flip(), serveID: uuid())
+      lifetimeMilliseconds: number(0...900_000), isTest: flip(), serveID: uuid(),
+      revenue: flip() ? ServedAd.Revenue(amount: nanos(), currency: currency()) : nil)
     return AdResponse(requestID: uuid(), outcome: flip() ? .ad(ad) : .error(any(), detail: text(0...9)))
   }
 

@@ -144,7 +144,8 @@ struct ComposeTests {
       users[service.name] = String(match.output.1.dropFirst("/run/secrets/kafka_".count))
     }
     let expected = [
-      "acls": "admin", "topics": "command", "demo-topics": "command", "handbill": "command", "devices": "edge", "edge": "edge",
+      "acls": "admin", "topics": "command", "demo-topics": "command", "handbill": "command", "devices": "edge",
+      "edge": "edge",
       "ad-selection": "ad_selection", "impression-tracking": "impression_tracking", "click-tracking": "click_tracking",
       "billing": "billing", "console": "console",
     ]

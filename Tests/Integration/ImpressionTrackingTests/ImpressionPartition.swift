@@ -67,6 +67,16 @@ final class ImpressionPartition {
     try stored.takeOver()
   }
 
+  /// What the last record of each topic tells whoever opens the partition next.
+  var lastMarks: [String: TimelineMark] {
+    get { stored.lastMarks }
+    set { stored.lastMarks = newValue }
+  }
+
+  /// What was committed by now, and what its owner remembers of it when he opens it again.
+  var committed: CommittedBatch? { stored.committed }
+  func remember(_ batch: CommittedBatch?) { stored.earlier = batch }
+
   /// Time passes and nothing arrives.
   func later(seconds: Int64) throws {
     clock.advance(byMilliseconds: seconds * 1_000)

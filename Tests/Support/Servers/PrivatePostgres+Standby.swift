@@ -14,6 +14,14 @@ extension PrivatePostgres {
   }
 }
 
+extension PrivatePostgres {
+  /// Makes a standby that has ended a server of its own, as it was then: what is left is like a backup of that moment.
+  package func detach() throws {
+    let folder = PostgresDataFolder(folder: configuration.folder, installation: try PostgresInstallation.find())
+    try FileManager.default.removeItem(atPath: "\(folder.dataPath)/standby.signal")
+  }
+}
+
 extension PostgresDataFolder {
   /// Fills the folder with the data of a running server, and with where to follow it.
   fileprivate func copy(from server: PrivatePostgres) throws {

@@ -35,7 +35,7 @@ package final class StoredPartition<Tables: ServiceTables> {
     }
   }
 
-  package let plan: Plan
+  package private(set) var plan: Plan
   package let published = Publications()
   private var pipeline: PartitionPipeline<PostgresPipelineStore<Tables>, Publications>
   /// Counts that were handed over and are not written.
@@ -87,16 +87,25 @@ package final class StoredPartition<Tables: ServiceTables> {
       writer: published, clock: plan.clock)
   }
 
+  /// What the last record of each topic tells whoever opens the partition.
+  package var lastMarks: [String: TimelineMark] = [:]
+  /// What the owner knows to have committed before.
+  package var earlier: CommittedBatch?
+  /// What was committed by now.
+  package var committed: CommittedBatch? { pipeline.committed }
+
   /// The logs hold what was given, and what the position says was read before, written now; what lies behind it is to be
   /// given again.
   private func open(seenEpoch: Int64 = 0) throws {
-    let (ends, times, now) = (offsets, times, plan.clock.now())
-    offsets = try pipeline.open(by: PartitionClaim(owner: 1, seenEpoch: seenEpoch)) { lastOffsets in
-      lastOffsets.indices.map { input in
-        let last = lastOffsets[input].map { Self.identity($0, writtenAt: times[input][$0] ?? now) }
-        return TopicProbe(firstOffset: 0, endOffset: max(ends[input], last.map { $0.offset + 1 } ?? 0), record: last)
-      }
-    }
+    let (ends, times, now, marks) = (offsets, times, plan.clock.now(), lastMarks)
+    offsets = try pipeline.open(
+      by: PartitionClaim(owner: 1, seenEpoch: seenEpoch), since: earlier, lastMarks: { $0.map { marks[$0] } },
+      probe: { lastOffsets in
+        lastOffsets.indices.map { input in
+          let last = lastOffsets[input].map { Self.identity($0, writtenAt: times[input][$0] ?? now) }
+          return TopicProbe(firstOffset: 0, endOffset: max(ends[input], last.map { $0.offset + 1 } ?? 0), record: last)
+        }
+      })
   }
 
   /// Which record stands at an offset, in the log of every owner.
@@ -105,10 +114,18 @@ package final class StoredPartition<Tables: ServiceTables> {
   }
 
   /// Another owner takes the partition over, and publishes again what nobody said was delivered.
-  package func takeOver() throws {
+  ///
+  /// - Parameter partitionCount: of how many, from then on; nil for as many as before.
+  package func takeOver(partitionCount: Int32? = nil) throws {
     flushes.waiting = []
+    if let partitionCount { plan.partitionCount = partitionCount }
     pipeline = Self.makePipeline(plan, published, flushes)
     try open()
+  }
+
+  /// Everything that was published so far was delivered.
+  package func confirm() {
+    for receipt in published.takeReceipts() { pipeline.delivered(receipt) }
   }
 
   /// The same owner opens the partition again after a failure.

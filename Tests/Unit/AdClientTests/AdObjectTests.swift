@@ -1,11 +1,11 @@
-import AdCore
+import AdBasics
 import AdEvents
 import Testing
 
 @testable import AdClient
 
 @MainActor
-private final class RecordingDelegate: @MainActor BannerDelegate, @MainActor InterstitialDelegate {
+private final class RecordingDelegate: BannerDelegate, InterstitialDelegate {
   var heard: [String] = []
   var allowsActions = true
   var presentsWithinDidLoad = false
@@ -42,7 +42,7 @@ struct AdObjectTests {
   func banner() async throws {
     let ad = try sampleAd(answeredAt: DeviceClock.monotonic.milliseconds)
     let transport = FakeTransport { _ in .ad(ad) }
-    let placement = try #require(PlacementID("home"))
+    let placement = "home"
     let client = AdNetworkClient(identity: try sampleIdentity(), transport: transport)
     let banner = try Banner(client: client, placement: placement)
     let delegate = RecordingDelegate()
@@ -74,7 +74,7 @@ struct AdObjectTests {
       (try? sampleAd(answeredAt: DeviceClock.monotonic.milliseconds)).map { .ad($0) } ?? .invalid
     }
     let client = AdNetworkClient(identity: try sampleIdentity(), transport: transport, timing: timing)
-    let banner = try Banner(client: client, placement: try #require(PlacementID("home")))
+    let banner = try Banner(client: client, placement: "home")
     await waitForBanner(banner, .didLoad)
     banner.visibleFractionChanged(to: 1)
     var seen: [String] = []
@@ -92,7 +92,7 @@ struct AdObjectTests {
     let ad = try sampleAd(answeredAt: DeviceClock.monotonic.milliseconds)
     let transport = FakeTransport { _ in .ad(ad) }
     let client = AdNetworkClient(identity: try sampleIdentity(clientID: nil), transport: transport)
-    let banner = try Banner(client: client, placement: try #require(PlacementID("home")))
+    let banner = try Banner(client: client, placement: "home")
     let delegate = RecordingDelegate()
     banner.delegate = delegate
     await waitForBanner(banner, .didLoad)
@@ -111,7 +111,7 @@ struct AdObjectTests {
     let ad = try sampleAd(answeredAt: DeviceClock.monotonic.milliseconds)
     let transport = FakeTransport { _ in .ad(ad) }
     let client = AdNetworkClient(identity: try sampleIdentity(), transport: transport)
-    var banner: Banner? = try Banner(client: client, placement: try #require(PlacementID("home")))
+    var banner: Banner? = try Banner(client: client, placement: "home")
     if let banner { await waitForBanner(banner, .didLoad) }
     weak let watched = banner
     banner?.visibleFractionChanged(to: 1)
@@ -126,7 +126,7 @@ struct AdObjectTests {
   @Test("S3: unknown size identifiers are refused when the banner is made")
   func unknownSize() throws {
     let client = AdNetworkClient(identity: try sampleIdentity(), transport: FakeTransport { _ in .noAnswer })
-    let placement = try #require(PlacementID("home"))
+    let placement = "home"
     #expect(throws: AdObjectError.self) {
       try Banner(client: client, placement: placement, requiredSizes: ["728x90"])
     }
@@ -139,7 +139,7 @@ struct AdObjectTests {
       answeredAt: DeviceClock.monotonic.milliseconds)
     let transport = FakeTransport { _ in .ad(ad) }
     let client = AdNetworkClient(identity: try sampleIdentity(device: .pad), transport: transport)
-    let interstitial = try Interstitial(client: client, placement: try #require(PlacementID("between-levels")))
+    let interstitial = try Interstitial(client: client, placement: "between-levels")
     let delegate = RecordingDelegate()
     delegate.presentsWithinDidLoad = true
     interstitial.delegate = delegate
@@ -157,14 +157,16 @@ struct AdObjectTests {
     let sentence = "placement is not a slug"
     let transport = FakeTransport { _ in .error(.configurationError, detail: sentence) }
     let client = AdNetworkClient(identity: try sampleIdentity(device: .pad), transport: transport)
-    let placement = try #require(PlacementID("home"))
+    let placement = "home"
     let delegate = RecordingDelegate()
 
     let banner = try Banner(client: client, placement: placement)
     banner.delegate = delegate
     for await event in banner.events {
       let id = try #require(transport.requests.first).requestID
-      #expect(event == .told(.didFail(AdFailure(.configurationError, detail: sentence, requestID: id))))
+      let failure = AdFailure(
+        .configurationError, detail: sentence, requestID: id, retryAfterMilliseconds: 30_000)
+      #expect(event == .told(.didFail(failure)))
       break
     }
     let interstitial = try Interstitial(client: client, placement: placement)
@@ -184,7 +186,7 @@ struct AdObjectTests {
     let bannerAd = try sampleAd()
     let client = AdNetworkClient(
       identity: try sampleIdentity(), transport: FakeTransport { _ in .ad(bannerAd) })
-    let banner = try Banner(client: client, placement: try #require(PlacementID("home")))
+    let banner = try Banner(client: client, placement: "home")
     #expect(banner.loadedAd == nil)
     for await event in banner.events where event == .told(.didLoad) { break }
     #expect(banner.loadedAd?.serveID == sampleServeID && banner.loadedAd?.requestID == sampleRequestID)
@@ -196,7 +198,7 @@ struct AdObjectTests {
   func phone() async throws {
     let transport = FakeTransport { _ in .noAnswer }
     let client = AdNetworkClient(identity: try sampleIdentity(), transport: transport)
-    let interstitial = try Interstitial(client: client, placement: try #require(PlacementID("between-levels")))
+    let interstitial = try Interstitial(client: client, placement: "between-levels")
     var events: [InterstitialEvent] = []
     for await event in interstitial.events { events.append(event) }
     #expect(

@@ -1,21 +1,21 @@
-import AdCore
+import AdBasics
 import Testing
 
 @testable import AdClient
 
-let bannerSizes: [AdSize] = [.phoneBannerPortrait, .phoneBannerLandscape]
+let bannerSizes = BannerSizes.Resolved(
+  required: [.phoneBannerPortrait, .phoneBannerLandscape], current: .phoneBannerPortrait)
 
 /// A banner made at 0 that asked its first request.
-func askedBanner() throws -> BannerStateMachine {
-  var banner = try #require(
-    BannerStateMachine(requiredSizes: bannerSizes, currentSize: .phoneBannerPortrait, at: ms(0)))
+func askedBanner() -> BannerStateMachine {
+  var banner = BannerStateMachine(sizes: bannerSizes, firstAskAt: ms(0))
   #expect(banner.advance(to: ms(0)) == [.request(number: 1)])
   return banner
 }
 
 /// A banner with an ad, loaded at 100 and shown at `shownAt` if that is given.
 func loadedBanner(_ ad: AdContent, shownAt: Int64? = nil) throws -> BannerStateMachine {
-  var banner = try askedBanner()
+  var banner = askedBanner()
   _ = banner.answered(.ad(ad), number: 1, at: ms(100))
   _ = banner.imagesFetched(true, number: 1, at: ms(100))
   if let shownAt {
@@ -29,7 +29,7 @@ func loadedBanner(_ ad: AdContent, shownAt: Int64? = nil) throws -> BannerStateM
 struct BannerLoadingTests {
   @Test("D1: request, willLoad, didLoad, though the banner is in no view hierarchy")
   func loads() throws {
-    var banner = try askedBanner()
+    var banner = askedBanner()
     let ad = try sampleAd()
     #expect(
       banner.answered(.ad(ad), number: 1, at: ms(50)) == [.tell(.willLoad), .fetchImages(ad, number: 1)])
@@ -43,31 +43,32 @@ struct BannerLoadingTests {
 
   @Test("D1: an error of the network is told as didFail, without willLoad, and not told back to the network")
   func networkError() throws {
-    var banner = try askedBanner()
+    var banner = askedBanner()
     #expect(
       banner.answered(.error(.inventoryUnavailable), number: 1, at: ms(50)) == [
-        .tell(.didFail(AdFailure(.inventoryUnavailable)))
+        .tell(.didFail(AdFailure(.inventoryUnavailable, retryAfterMilliseconds: 30_000)))
       ])
   }
 
   @Test("M6: no answer is error 1, told to the network by the request's number")
   func noAnswer() throws {
-    var banner = try askedBanner()
+    var banner = askedBanner()
     #expect(
       banner.answered(.noAnswer, number: 1, at: ms(50)) == [
-        .report(.request(.failed(.serverFailure), 1, 50)), .tell(.didFail(AdFailure(.serverFailure))),
+        .report(.request(.failed(.serverFailure), 1, 50)),
+        .tell(.didFail(AdFailure(.serverFailure, retryAfterMilliseconds: 30_000))),
       ])
   }
 
   @Test("D1: images that do not come are error 8 after willLoad")
   func imagesFail() throws {
-    var banner = try askedBanner()
+    var banner = askedBanner()
     let ad = try sampleAd()
     _ = banner.answered(.ad(ad), number: 1, at: ms(50))
     #expect(
       banner.imagesFetched(false, number: 1, at: ms(70)) == [
         .report(.ad(.failed(.assetLoadFailure), ad, 70)), .report(.ad(.unloaded, ad, 70)),
-        .tell(.didFail(AdFailure(.assetLoadFailure))),
+        .tell(.didFail(AdFailure(.assetLoadFailure, retryAfterMilliseconds: 30_000))),
       ])
   }
 
@@ -75,7 +76,7 @@ struct BannerLoadingTests {
     "E9: an ad without a token, without a required size's image (S4), past its life, or unreadable is error 9",
     arguments: 0..<4)
   func invalidAnswer(variant: Int) throws {
-    var banner = try askedBanner()
+    var banner = askedBanner()
     let whole = try sampleAd()
     let result: RequestResult
     switch variant {
@@ -91,7 +92,7 @@ struct BannerLoadingTests {
     #expect(
       banner.answered(result, number: 1, at: ms(50)) == [
         .report(.request(.failed(.adResponseValidateFailure), 1, 50)),
-        .tell(.didFail(AdFailure(.adResponseValidateFailure))),
+        .tell(.didFail(AdFailure(.adResponseValidateFailure, retryAfterMilliseconds: 30_000))),
       ])
   }
 
@@ -112,7 +113,7 @@ struct BannerLoadingTests {
 
   @Test("D2: after errors it asks again after 30 s, doubling to 5 min, hidden as well")
   func backsOff() throws {
-    var banner = try askedBanner()
+    var banner = askedBanner()
     var now: Int64 = 0
     for (index, wait) in [30_000, 60_000, 120_000, 240_000, 300_000, 300_000].enumerated()
       as EnumeratedSequence<[Int64]>
@@ -141,14 +142,15 @@ struct BannerLoadingTests {
     #expect(banner.nextWake == ms(600_100))
     #expect(
       banner.advance(to: ms(600_100)) == [
-        .report(.ad(.unloaded, ad, 600_100)), .clear, .tell(.didFail(AdFailure(.adUnloaded))),
+        .report(.ad(.unloaded, ad, 600_100)), .clear,
+        .tell(.didFail(AdFailure(.adUnloaded, retryAfterMilliseconds: 30_000))),
       ])
     #expect(banner.nextWake == ms(630_100))
   }
 
   @Test("D3: one taken off screen stops asking until it is put back")
   func putAway() throws {
-    var banner = try askedBanner()
+    var banner = askedBanner()
     _ = banner.answered(.error(.inventoryUnavailable), number: 1, at: ms(0))
     #expect(banner.putAway(at: ms(10)) == [])
     #expect(banner.nextWake == nil)
@@ -158,7 +160,7 @@ struct BannerLoadingTests {
 
   @Test("D1, D3: an answer that comes after the banner was put away still loads it")
   func loadsWhileAway() throws {
-    var banner = try askedBanner()
+    var banner = askedBanner()
     _ = banner.putAway(at: ms(10))
     let ad = try sampleAd()
     _ = banner.answered(.ad(ad), number: 1, at: ms(20))
@@ -167,7 +169,7 @@ struct BannerLoadingTests {
 
   @Test("D4: visible without content is told again and again until the banner is hidden")
   func visibleWithoutContent() throws {
-    var banner = try askedBanner()
+    var banner = askedBanner()
     #expect(banner.visibleFractionChanged(to: 1, at: ms(0)) == [], "not before the app was told to hide it")
     _ = banner.answered(.error(.inventoryUnavailable), number: 1, at: ms(100))
     for time: Int64 in [10_100, 20_100] {
@@ -183,7 +185,7 @@ struct BannerLoadingTests {
 
   @Test("D4: an ad ends the warnings")
   func contentEndsWarnings() throws {
-    var banner = try askedBanner()
+    var banner = askedBanner()
     _ = banner.visibleFractionChanged(to: 1, at: ms(0))
     _ = banner.answered(.error(.inventoryUnavailable), number: 1, at: ms(0))
     _ = banner.advance(to: ms(30_000))
@@ -195,10 +197,11 @@ struct BannerLoadingTests {
 
   @Test("E6: going to the background while an ad is on its way is error 6; the cycle goes on in the foreground")
   func background() throws {
-    var banner = try askedBanner()
+    var banner = askedBanner()
     #expect(
       banner.enteredBackground(at: ms(10)) == [
-        .report(.request(.failed(.applicationInactive), 1, 10)), .tell(.didFail(AdFailure(.applicationInactive))),
+        .report(.request(.failed(.applicationInactive), 1, 10)),
+        .tell(.didFail(AdFailure(.applicationInactive, retryAfterMilliseconds: 30_000))),
       ])
     #expect(banner.nextWake == nil)
     let late = try sampleAd()
@@ -210,17 +213,55 @@ struct BannerLoadingTests {
   func turns() throws {
     let ad = try sampleAd()
     var banner = try loadedBanner(ad, shownAt: 200)
-    let (isRequired, actions) = banner.sizeChanged(to: .phoneBannerLandscape, at: ms(300))
-    #expect(isRequired)
-    #expect(actions == [.show(ad, size: .phoneBannerLandscape)])
+    let turned = BannerSizes.Resolved(required: bannerSizes.required, current: .phoneBannerLandscape)
+    #expect(banner.sizesChanged(to: turned, at: ms(300)) == [.show(ad, size: .phoneBannerLandscape)])
+    #expect(banner.sizesChanged(to: turned, at: ms(310)) == [], "it is turned already")
     #expect(banner.advance(to: ms(1_200)) == [.report(.ad(.viewed, ad, 1_200))], "one second from the first showing")
-    #expect(banner.sizeChanged(to: .padBannerPortrait, at: ms(1_300)) == (false, []))
     #expect(banner.currentSize == .phoneBannerLandscape)
   }
 
-  @Test("S4: the current size must be a required one")
-  func currentIsRequired() {
-    #expect(BannerStateMachine(requiredSizes: [.phoneBannerPortrait], currentSize: .mediumRectangle, at: ms(0)) == nil)
+  @Test("S4: sizes required later keep an ad that has them all, and give up one that has not (E7)")
+  func requiredLater() throws {
+    let ad = try sampleAd()
+    var banner = try loadedBanner(ad, shownAt: 200)
+    let fewer = BannerSizes.Resolved(required: [.phoneBannerLandscape], current: .phoneBannerLandscape)
+    #expect(banner.sizesChanged(to: fewer, at: ms(300)) == [.show(ad, size: .phoneBannerLandscape)])
+    let other = BannerSizes.Resolved(required: [.mediumRectangle], current: .mediumRectangle)
+    #expect(
+      banner.sizesChanged(to: other, at: ms(400)) == [
+        .report(.ad(.unloaded, ad, 400)), .clear,
+        .tell(.didFail(AdFailure(.adUnloaded, retryAfterMilliseconds: 30_000))),
+      ])
+    #expect(banner.nextWake == ms(10_400), "D4: it is on screen, and empty")
+  }
+
+  @Test("S4: an answer to a request for other sizes is told as unloaded, and another is asked for")
+  func requiredWhileAsked() throws {
+    let ad = try sampleAd()
+    var banner = askedBanner()
+    let other = BannerSizes.Resolved(required: [.mediumRectangle], current: .mediumRectangle)
+    #expect(banner.sizesChanged(to: other, at: ms(10)) == [])
+    #expect(banner.answered(.ad(ad), number: 1, at: ms(20)) == [.report(.ad(.unloaded, ad, 20))])
+    #expect(banner.advance(to: ms(30_000)) == [.request(number: 2)])
+  }
+
+  @Test("D2: a banner of an app that starts again asks when the network's 30 s are over, not sooner")
+  func startsAgain() {
+    var banner = BannerStateMachine(sizes: bannerSizes, firstAskAt: ms(12_000))
+    #expect(banner.advance(to: ms(11_999)) == [])
+    #expect(banner.advance(to: ms(12_000)) == [.request(number: 1)])
+  }
+
+  @Test("E2: what somebody on the way has no time for is told, and asked again after the pause that he names")
+  func unavailable() {
+    var banner = askedBanner()
+    let busy = RequestResult.unavailable(.serverFailure, detail: "draining", retryAfterMilliseconds: 90_000)
+    #expect(
+      banner.answered(busy, number: 1, at: ms(50)) == [
+        .report(.request(.failed(.serverFailure), 1, 50)),
+        .tell(.didFail(AdFailure(.serverFailure, detail: "draining", retryAfterMilliseconds: 90_000))),
+      ])
+    #expect(banner.nextWake == ms(90_050))
   }
 
   @Test("D10: a stopped banner unloads its ad and tells nothing more")

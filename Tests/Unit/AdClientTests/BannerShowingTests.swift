@@ -1,4 +1,4 @@
-import AdCore
+import AdBasics
 import Testing
 
 @testable import AdClient
@@ -65,7 +65,12 @@ struct BannerShowingTests {
     _ = banner.advance(to: ms(1_200))
     #expect(banner.tap(at: ms(2_000)) == [.askShouldBegin(willLeaveApplication: false)])
     #expect(banner.isActionInProgress)
-    #expect(banner.decide(shouldBegin: true, at: ms(2_100)) == [.cover(destination: ad.action.destination)])
+    #expect(
+      banner.decide(shouldBegin: true, at: ms(2_050)) == [
+        .fetchCover(destination: ad.action.destination, number: 1)
+      ])
+    #expect(
+      banner.coverFetched(true, number: 1, at: ms(2_100)) == [.cover(destination: ad.action.destination)])
     #expect(banner.tap(at: ms(2_200)) == [], "a tap while an action runs does nothing")
     #expect(banner.nextWake == ms(4_100))
     #expect(
@@ -82,7 +87,7 @@ struct BannerShowingTests {
     let ad = try sampleAd()
     var banner = try loadedBanner(ad, shownAt: 200)
     _ = banner.tap(at: ms(500))
-    _ = banner.decide(shouldBegin: true, at: ms(500))
+    _ = banner.beginAction(at: ms(500))
     #expect(
       banner.actionFinished(at: ms(1_700)) == [
         .uncover, .tell(.actionDidFinish),
@@ -119,7 +124,7 @@ struct BannerShowingTests {
     let ad = try sampleAd()
     var banner = try loadedBanner(ad, shownAt: 200)
     _ = banner.tap(at: ms(500))
-    _ = banner.decide(shouldBegin: true, at: ms(500))
+    _ = banner.beginAction(at: ms(500))
     #expect(
       banner.enteredBackground(at: ms(1_000)) == [
         .uncover, .tell(.actionDidFinish),
@@ -132,7 +137,7 @@ struct BannerShowingTests {
     let ad = try sampleAd()
     var banner = try loadedBanner(ad, shownAt: 200)
     _ = banner.tap(at: ms(500))
-    _ = banner.decide(shouldBegin: true, at: ms(500))
+    _ = banner.beginAction(at: ms(500))
     #expect(
       banner.actionLeftApplication(at: ms(1_000)) == [
         .uncover, .tell(.actionDidFinish),
@@ -146,7 +151,7 @@ struct BannerShowingTests {
     var banner = try loadedBanner(ad, shownAt: 200)
     #expect(banner.cancelAction(at: ms(400)) == [], "nothing runs")
     _ = banner.tap(at: ms(500))
-    _ = banner.decide(shouldBegin: true, at: ms(500))
+    _ = banner.beginAction(at: ms(500))
     #expect(
       banner.cancelAction(at: ms(1_000)) == [
         .uncover, .tell(.actionDidFinish),
@@ -160,7 +165,7 @@ struct BannerShowingTests {
     let ad = try sampleAd()
     var banner = try loadedBanner(ad, shownAt: 200)
     _ = banner.tap(at: ms(2_000))
-    _ = banner.decide(shouldBegin: true, at: ms(2_000))
+    _ = banner.beginAction(at: ms(2_000))
     _ = banner.advance(to: ms(4_000))
     #expect(banner.advance(to: ms(100_000)) == [])
     #expect(banner.actionFinished(at: ms(100_000)) == [.uncover, .tell(.actionDidFinish), .request(number: 2)])
@@ -171,7 +176,7 @@ struct BannerShowingTests {
     let ad = try sampleAd()
     var banner = try loadedBanner(ad, shownAt: 200)
     _ = banner.tap(at: ms(2_000))
-    _ = banner.decide(shouldBegin: true, at: ms(2_000))
+    _ = banner.beginAction(at: ms(2_000))
     _ = banner.advance(to: ms(4_000))
     #expect(banner.stop(at: ms(5_000)) == [])
     #expect(!banner.isEnded)
@@ -182,11 +187,72 @@ struct BannerShowingTests {
     #expect(banner.isEnded)
   }
 
+  @Test("D11, E8, M7: what covers and cannot be had ends the action and the ad; its click is an accidental one")
+  func coverMissing() throws {
+    let ad = try sampleAd()
+    var banner = try loadedBanner(ad, shownAt: 200)
+    _ = banner.tap(at: ms(500))
+    _ = banner.decide(shouldBegin: true, at: ms(500))
+    #expect(banner.isActionInProgress)
+    #expect(banner.coverFetched(false, number: 2, at: ms(700)) == [], "that is another action's")
+    #expect(
+      banner.coverFetched(false, number: 1, at: ms(800)) == [
+        .report(.ad(.click(actionMilliseconds: 0, leftApplication: false), ad, 500)), .tell(.actionDidFinish),
+        .report(.ad(.failed(.assetLoadFailure), ad, 800)), .report(.ad(.unloaded, ad, 800)), .clear,
+        .tell(.didFail(AdFailure(.assetLoadFailure, retryAfterMilliseconds: 30_000))),
+      ])
+    #expect(!banner.isActionInProgress && !banner.isLoaded)
+  }
+
+  @Test("D11, E10: what covers and does not come in time is given up")
+  func coverPending() throws {
+    let ad = try sampleAd()
+    var banner = try loadedBanner(ad, shownAt: 200)
+    _ = banner.advance(to: ms(1_200))
+    _ = banner.tap(at: ms(2_000))
+    _ = banner.decide(shouldBegin: true, at: ms(2_000))
+    #expect(banner.advance(to: ms(11_999)) == [])
+    let actions = banner.advance(to: ms(12_000))
+    #expect(actions.contains(.tell(.actionDidFinish)))
+    #expect(actions.contains(.report(.ad(.failed(.adAssetLoadPending), ad, 12_000))))
+    #expect(banner.coverFetched(true, number: 1, at: ms(12_100)) == [], "it came too late")
+  }
+
+  @Test("D9: an action can be cancelled before anything covers the app: nothing is uncovered, and the finish is told")
+  func cancelledBeforeCover() throws {
+    let ad = try sampleAd()
+    var banner = try loadedBanner(ad, shownAt: 200)
+    _ = banner.tap(at: ms(500))
+    _ = banner.decide(shouldBegin: true, at: ms(500))
+    #expect(
+      banner.cancelAction(at: ms(600)) == [
+        .report(.ad(.click(actionMilliseconds: 0, leftApplication: false), ad, 500)), .tell(.actionDidFinish),
+        .report(.ad(.cancelled(actionMilliseconds: 0), ad, 500)),
+      ])
+  }
+
+  @Test("T4, D10: low memory gives up an ad that nobody sees, and none that is seen or acts")
+  func memory() throws {
+    let ad = try sampleAd()
+    var hidden = try loadedBanner(ad)
+    #expect(
+      hidden.memoryWarning(at: ms(300)) == [
+        .report(.ad(.unloaded, ad, 300)), .clear,
+        .tell(.didFail(AdFailure(.adUnloaded, retryAfterMilliseconds: 30_000))),
+      ])
+    var seen = try loadedBanner(ad, shownAt: 200)
+    #expect(seen.memoryWarning(at: ms(300)) == [])
+    _ = seen.tap(at: ms(400))
+    _ = seen.beginAction(at: ms(400))
+    #expect(seen.memoryWarning(at: ms(500)) == [])
+    #expect(seen.isLoaded && seen.isActionInProgress)
+  }
+
   @Test("D7: an ad that is hidden, or not there, cannot be tapped")
   func hiddenTap() throws {
     var hidden = try loadedBanner(try sampleAd())
     #expect(hidden.tap(at: ms(300)) == [])
-    var empty = try askedBanner()
+    var empty = askedBanner()
     _ = empty.visibleFractionChanged(to: 1, at: ms(10))
     #expect(empty.tap(at: ms(20)) == [])
   }

@@ -1,4 +1,4 @@
-import AdCore
+import AdBasics
 import AdEvents
 import Synchronization
 import Testing
@@ -28,6 +28,7 @@ final class FakeTransport: NetworkTransport {
       switch event.message {
       case .impression(let impression): "\(impression.kind)"
       case .click(let click): "\(click.kind)"
+      case .stored(let stored): "\(stored.type)"
       }
     }
   }

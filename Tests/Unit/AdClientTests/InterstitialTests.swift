@@ -1,4 +1,4 @@
-import AdCore
+import AdBasics
 import Testing
 
 @testable import AdClient
@@ -228,7 +228,12 @@ struct InterstitialActionTests {
     let ad = try interstitialAd()
     var machine = modalInterstitial(ad)
     #expect(machine.tap(at: ms(1_500)) == [.askShouldBegin(willLeaveApplication: false)])
-    #expect(machine.decide(shouldBegin: true, at: ms(1_500)) == [.cover(destination: ad.action.destination)])
+    #expect(
+      machine.decide(shouldBegin: true, at: ms(1_450)) == [
+        .fetchCover(destination: ad.action.destination, number: 1)
+      ])
+    #expect(
+      machine.coverFetched(true, number: 1, at: ms(1_500)) == [.cover(destination: ad.action.destination)])
     #expect(machine.closed(at: ms(1_600)) == [], "what is covered cannot be closed")
     #expect(
       machine.advance(to: ms(3_500)) == [
@@ -263,7 +268,7 @@ struct InterstitialActionTests {
     let ad = try interstitialAd()
     var machine = modalInterstitial(ad)
     _ = machine.tap(at: ms(1_500))
-    _ = machine.decide(shouldBegin: true, at: ms(1_500))
+    _ = machine.beginAction(at: ms(1_500))
     #expect(
       machine.enteredBackground(at: ms(1_900)) == [
         .uncover, .tell(.actionDidFinish),
@@ -276,7 +281,7 @@ struct InterstitialActionTests {
     let ad = try interstitialAd()
     var machine = modalInterstitial(ad)
     _ = machine.tap(at: ms(1_500))
-    _ = machine.decide(shouldBegin: true, at: ms(1_500))
+    _ = machine.beginAction(at: ms(1_500))
     #expect(
       machine.cancelAction(at: ms(1_900)) == [
         .uncover, .report(.ad(.click(actionMilliseconds: 400, leftApplication: false), ad, 1_500)),
@@ -290,7 +295,7 @@ struct InterstitialActionTests {
     var machine = pageInterstitial(ad)
     _ = machine.visibleFractionChanged(to: 1, at: ms(290_000))
     _ = machine.tap(at: ms(292_000))
-    _ = machine.decide(shouldBegin: true, at: ms(292_000))
+    _ = machine.beginAction(at: ms(292_000))
     _ = machine.advance(to: ms(294_000))
     #expect(machine.advance(to: ms(310_000)) == [])
     _ = machine.visibleFractionChanged(to: 0, at: ms(310_000))
@@ -305,7 +310,7 @@ struct InterstitialActionTests {
     let ad = try interstitialAd()
     var machine = modalInterstitial(ad)
     _ = machine.tap(at: ms(1_500))
-    _ = machine.decide(shouldBegin: true, at: ms(1_500))
+    _ = machine.beginAction(at: ms(1_500))
     _ = machine.advance(to: ms(3_500))
     #expect(machine.stop(at: ms(4_000)) == [])
     #expect(

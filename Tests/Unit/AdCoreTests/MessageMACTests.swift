@@ -32,6 +32,26 @@ struct MessageMACTests {
     }
   }
 
+  @Test("It binds the mark of its writer's database, also where there is none")
+  func mark() throws {
+    let marks = [nil, [], Array("a".utf8), Array("b".utf8), Array("ab".utf8)] as [[UInt8]?]
+    for made in marks {
+      let mac = try Self.withBytes(made, [3]) { mark, value in
+        try MessageMAC(ring: .sample).make(
+          topic: "ads.usage", partition: 3, key: nil, value: value, mark: mark, now: .sample)
+      }
+      for told in marks {
+        let verdict = try mac.withUnsafeBytes { mac in
+          try Self.withBytes(told, [3]) { mark, value in
+            try MessageMAC(ring: .sample).verdict(
+              mac, topic: "ads.usage", partition: 3, key: nil, value: value, mark: mark)
+          }
+        }
+        #expect((verdict == .genuine) == (made == told))
+      }
+    }
+  }
+
   @Test("It is text of one length, genuine for its own message, and for no other")
   func binding() throws {
     let mac = try mac()

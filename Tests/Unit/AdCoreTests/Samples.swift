@@ -1,6 +1,7 @@
 import TestValues
 import Testing
 
+@testable import AdBasics
 @testable import AdCore
 
 /// Values that tests begin with and change.

@@ -2,6 +2,7 @@ import Crypto
 import Records
 import Testing
 
+@testable import AdBasics
 @testable import AdCore
 
 private func ring(_ ids: UInt16...) throws -> KeyRing {

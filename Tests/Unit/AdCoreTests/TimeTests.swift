@@ -1,5 +1,6 @@
 import Testing
 
+@testable import AdBasics
 @testable import AdCore
 
 @Suite("Moments as text")

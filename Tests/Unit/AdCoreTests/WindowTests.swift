@@ -1,6 +1,7 @@
 import TestValues
 import Testing
 
+@testable import AdBasics
 @testable import AdCore
 
 private let second: Int64 = 1_000

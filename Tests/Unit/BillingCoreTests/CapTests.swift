@@ -49,6 +49,27 @@ struct CapTests {
     #expect(decider.decide([samples.impression(), samples.impression()]).outcomes == [.accepted, .held])
   }
 
+  @Test("Events of ads whose decision is lost are held, whatever the caps say, and nobody pays before a person decides")
+  func decisionLost() throws {
+    let samples = try Samples()
+    let id = samples.terms.serveID
+    func decider(_ lost: Range<ServeID>...) -> BillingDecider {
+      BillingDecider(
+        settings: BillingSettings(), open: [samples.allotment(amount: 1_000 * Samples.click2.value)], waiting: [],
+        lostServes: lost)
+    }
+    let next = ServeID(asWritten: id.high, low: id.low + 1)
+    var inside = decider(id..<next)
+    let decision = inside.decide([
+      samples.impression(), samples.click(), samples.click(.repeat), samples.impression { $0.isTest = true },
+    ])
+    #expect(decision.outcomes == [.held, .held, .free(.repeat), .accepted])
+    #expect(decision.effects.held.map(\.reason) == [.decisionLost, .decisionLost])
+    #expect(decision.effects.journal.isEmpty)
+    var outside = decider(next..<ServeID(asWritten: .max, low: 0), ServeID(asWritten: 0, low: 0)..<id)
+    #expect(outside.decide([samples.impression(), samples.click()]).outcomes == [.accepted, .accepted])
+  }
+
   @Test("clicks on one ad have a cap of their own, and so have clicks for their impressions")
   func clicks() throws {
     let samples = try Samples()

@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import Records
 import Synchronization
 import TestValues
 
@@ -33,12 +34,12 @@ struct Echo: PipelineService {
   static let name = "echo"
   static let plain = 0
   static let numbered = 1
-  let inputs = [
+  var inputs = [
     InputDeclaration(topic: "plain", isSequenced: false), InputDeclaration(topic: "numbered", isSequenced: true),
   ]
   let outputs = ["echoes"]
   let ring = KeyRing.sample
-  let publishesWatermarks = true
+  var publishesWatermarks = true
 
   /// How often each line came.
   static func count(_ effects: Effects, into counts: inout [String: Int64]) {
@@ -110,7 +111,10 @@ final class EchoStore: PipelineStore {
 
   var position = PartitionPosition(
     epoch: 0, batchNumber: 0, watermark: Timestamp(milliseconds: 0), inputs: [.start, .start], outputs: [.start],
-    outboxID: 0)
+    outboxID: 0, history: CommitHistory(timelines: [.sample]))
+  /// How far the writer of the input with sequences has come.
+  var writers: [Int: WriterStanding] = [:]
+  private(set) var findings: [String] = []
   /// Rows of messages by sequence.
   var rows: Set<Int64> = []
   var due: [Int] = []
@@ -157,15 +161,20 @@ final class EchoStore: PipelineStore {
   }
 
   func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] { [] }
+  func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding] { writers }
+  func note(finding: String, partition: Int32) throws(PipelineError) { findings.append(finding) }
 }
 
 /// Keeps what is published.
 final class EchoWriter: TopicWriter {
   private(set) var sent: [(text: String, receipt: Receipt?)] = []
+  private(set) var marks: [TimelineMark?] = []
 
   var texts: [String] { sent.map(\.text) }
 
   func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {
+    let mark = message.headers.first { $0.name == Array("\(TimelineMark.headerName)".utf8) }
+    marks.append(mark.flatMap { TimelineMark($0.text) })
     sent.append((String(decoding: message.value ?? [], as: UTF8.self), receipt))
   }
 }
@@ -179,17 +188,22 @@ final class EchoPartition {
   private(set) var alarms: [PipelineAlarm] = []
   private var offsets: [Int64] = [0, 0]
 
-  init() {
+  init(_ service: Echo = Echo()) {
     pipeline = PartitionPipeline(
-      service: Echo(), partition: 0, partitionCount: 2, store: store, writer: writer, clock: clock)
+      service: service, partition: 0, partitionCount: 2, store: store, writer: writer, clock: clock)
     pipeline.alarm = { [unowned self] in alarms.append($0) }
   }
 
+  /// - Parameter marks: what the last record of each topic tells.
   @discardableResult
-  func open(firstOffset: Int64 = 0) throws -> [Int64] {
-    offsets = try pipeline.open(by: PartitionClaim(owner: 1, seenEpoch: 0)) { lastOffsets in
-      lastOffsets.map { _ in TopicProbe(firstOffset: firstOffset, endOffset: firstOffset, record: nil) }
-    }
+  func open(
+    firstOffset: Int64 = 0, since earlier: CommittedBatch? = nil, marks: [String: TimelineMark] = [:]
+  ) throws -> [Int64] {
+    offsets = try pipeline.open(
+      by: PartitionClaim(owner: 1, seenEpoch: 0), since: earlier, lastMarks: { $0.map { marks[$0] } },
+      probe: { lastOffsets in
+        lastOffsets.map { _ in TopicProbe(firstOffset: firstOffset, endOffset: firstOffset, record: nil) }
+      })
     return offsets
   }
 

@@ -58,7 +58,7 @@ private final class Worker {
 struct WorkerStateTests {
   private static let errors: [PipelineError] = [
     .fenced, .databaseUnavailable(""), .databaseMisconfigured(""), .logUnreadable(""), .producerUnavailable(""),
-    .notOpen, .invariantBroken(""), .logReplaced(topic: "t", partition: 0, detail: ""),
+    .notOpen, .invariantBroken(""), .logReplaced(topic: "t", partition: 0, detail: ""), .commitsLost(""),
   ]
 
   private static func finished(_ offset: Int64, generation: UInt64 = 1) -> WorkerAction<String> {
@@ -140,12 +140,12 @@ struct WorkerStateTests {
   // MARK: Errors
 
   @Test(
-    "Every error ends the opening; no waiting mends our mistakes, a database that is set up wrong, and a log made anew, which stops the partition"
+    "Every error ends the opening; no waiting mends our mistakes, a database that is set up wrong, and a log made anew or lost commits, which stop the partition"
   )
   func errors() {
     #expect(Set(Self.errors.map(\.kind)) == Set(PipelineError.Kind.allCases))
     for error in Self.errors {
-      let isStopped = error.kind == .logReplaced
+      let isStopped = error.kind == .logReplaced || error.kind == .commitsLost
       let forPerson = isStopped || [.notOpen, .invariantBroken, .databaseMisconfigured].contains(error.kind)
       for isOpen in [false, true] {
         let worker = Worker()
@@ -155,7 +155,8 @@ struct WorkerStateTests {
             .drop(0), .report(0, error, forPerson: forPerson), .tell(.failed(0, error, generation: 3)),
           ])
         #expect(worker.state.openCount == 0)
-        #expect(worker.state.stoppedCount == (isStopped ? 1 : 0))
+        #expect(worker.state.stoppedCount == (error.kind == .logReplaced ? 1 : 0))
+        #expect(worker.state.commitsLostCount == (error.kind == .commitsLost ? 1 : 0))
         #expect(worker.state.waitMilliseconds(now: 0) == 1_000)
         #expect(worker.isIdle(generation: 3))
         #expect(worker.fail(error).isEmpty)
@@ -265,8 +266,8 @@ struct WorkerStateTests {
     #expect(worker.tell(.delivered(receipts)) == [.deliver(receipts)])
     let asked = Timestamp(milliseconds: 1)
     #expect(
-      worker.tell(.confirmEnd(0, input: 1, offset: 2, asked: asked)) == [
-        .confirmEnd(0, input: 1, offset: 2, asked: asked)
+      worker.tell(.confirmEnd(0, input: 1, offset: 2, asked: asked, decided: 1)) == [
+        .confirmEnd(0, input: 1, offset: 2, asked: asked, decided: 1)
       ])
   }
 }

@@ -146,7 +146,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
       outputs: batch.outputs.map {
         OutputPosition(nextSequence: $0.firstSequence, confirmedSequence: $0.firstSequence - 1)
       },
-      outboxID: 0)
+      outboxID: 0, history: CommitHistory(timelines: [.sample]))
   }
 
   func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider {
@@ -176,4 +176,8 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
   func outbox(_ partition: Int32, after id: Int64, limit: Int) throws(PipelineError) -> [OutboxEntry] { [] }
 
   func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] { [] }
+
+  func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding] { [:] }
+
+  func note(finding: String, partition: Int32) throws(PipelineError) {}
 }

@@ -195,7 +195,9 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
       for (input, declaration) in service.inputs.enumerated() where !declaration.isSequenced {
         let offset = world.log[logID(input, partition)].endOffset
         seenEnds[partition, default: []].append(
-          .confirmEnd(partition, input: input, offset: offset, asked: context.clock.now()))
+          .confirmEnd(
+            partition, input: input, offset: offset, asked: context.clock.now(),
+            decided: reader.doneOffsets[partition]?[input] ?? 0))
       }
     }
     if world.isFaulty, world.random.chance(300) {

@@ -69,8 +69,10 @@ final class SimulatedWorker<Tables: SimulatedTables> {
         open(partition, by: claim, partitionCount: partitionCount)
       case .process(let partition, let batch):
         process(batch, of: partition)
-      case .confirmEnd(let partition, let input, let offset, let asked):
-        pipelines[partition]?.confirmEnd(input: input, offset: offset, asked: asked)
+      case .confirmEnd(let partition, let input, let offset, let asked, let decided):
+        attempt(partition) { pipeline throws(PipelineError) in
+          try pipeline.confirmEnd(input: input, offset: offset, asked: asked, decided: decided)
+        }
       case .deliver(let receipts):
         for receipt in receipts { pipelines[receipt.partition]?.delivered(receipt) }
         for partition in Set(receipts.map(\.partition)).sorted() { attempt(partition) { _ in } }

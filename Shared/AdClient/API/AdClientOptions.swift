@@ -1,0 +1,63 @@
+public import AdBasics
+internal import Foundation
+
+/// What an app may say about itself and its device; everything has a default.
+public struct AdClientOptions: Sendable {
+  /// The kind of device: a pad shows full-screen ads as well (S5).
+  public var device = Device.phone
+  /// The country; nil takes the one of the user's settings.
+  public var country: Country?
+  /// True where the user limits tracking: no client id is made, kept or sent (A8).
+  public var limitsTracking = false
+  /// What the app says about its user's interests; campaigns may target them (A6).
+  public var segments: [String] = []
+  /// Where the client keeps what must outlive the app's process.
+  public var storage = AdStorage.standard
+  /// How long a request waits for its answer, in milliseconds, 1 to 60,000.
+  public var requestDeadlineMilliseconds: Int64 = 10_000
+  /// Hears what the client does; nil keeps it quiet.
+  public var log: AdLog?
+
+  public init() {}
+
+  /// What counts where neither the app nor the device says a country: ISO 3166's "user-assigned", where no ads are.
+  static let nowhere = "ZZ"
+
+  var resolvedCountry: Country? {
+    country ?? Locale.current.region.flatMap { Country($0.identifier) } ?? Country(AdClientOptions.nowhere)
+  }
+}
+
+/// Where the client keeps its queue of events and its client id.
+public struct AdStorage: Hashable, Sendable {
+  enum Place: Hashable {
+    case standard
+    case folder(String)
+    case memory
+  }
+
+  let place: Place
+
+  /// A folder of the app's own among those that the system keeps.
+  public static let standard = AdStorage(place: .standard)
+  /// Nothing outlives the process: for tests and previews.
+  public static let memory = AdStorage(place: .memory)
+
+  /// In this folder, which is made if it is not there.
+  public static func folder(_ path: String) -> AdStorage { AdStorage(place: .folder(path)) }
+
+  /// The path of the app's database; nil for memory. Makes the folder.
+  func path(for app: AppID) throws -> String? {
+    let folder: URL
+    switch place {
+    case .memory: return nil
+    case .folder(let path): folder = URL(fileURLWithPath: path, isDirectory: true)
+    case .standard:
+      let support = try FileManager.default.url(
+        for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
+      folder = support.appendingPathComponent("handbill", isDirectory: true)
+    }
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    return folder.appendingPathComponent("\(app.text).sqlite").path
+  }
+}

@@ -1,0 +1,60 @@
+internal import AdBasics
+internal import AdEvents
+
+extension AdTransport {
+  /// Nowhere: answers come from within the process.
+  public static func inMemory(_ network: InMemoryNetwork = InMemoryNetwork()) -> AdTransport {
+    AdTransport { _ in InMemoryTransport(network) }
+  }
+}
+
+/// The way to a network within the process.
+struct InMemoryTransport: NetworkTransport {
+  private let network: InMemoryNetwork
+
+  init(_ network: InMemoryNetwork) { self.network = network }
+
+  var connection: AdConnectionState {
+    network.behaviour.isReachable
+      ? .connected : .disconnected(AdConnectionProblem(.unreachable, "the network in memory is not reachable"))
+  }
+
+  func send(
+    _ request: AdRequest, acknowledged: @escaping @Sendable () -> Void,
+    completion: @escaping @Sendable (RequestResult) -> Void
+  ) {
+    network.run { [network] in
+      network.note(.requested(placement: request.placement))
+      let answer = network.answer(request)
+      if answer != .noAnswer { acknowledged() }
+      completion(answer)
+    }
+  }
+
+  func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool {
+    network.deliver(InMemoryNetwork.Waiting(event: event, acknowledged: acknowledged))
+    return true
+  }
+}
+
+extension InMemoryNetwork.Told {
+  init?(_ event: OutgoingEvent) {
+    switch event.opened {
+    case .impression(let event):
+      switch event.kind {
+      case .rendered: self = .rendered
+      case .viewed: self = .viewed
+      case .unloaded: self = .unloaded
+      case .failed: self = .failed(event.error ?? .unknown)
+      }
+    case .click(let event):
+      switch event.kind {
+      case .click:
+        self = .clicked(actionMilliseconds: event.actionMilliseconds, leftApplication: event.leftApplication)
+      case .blocked: self = .blocked
+      case .cancelled: self = .cancelled
+      }
+    case .stored: return nil
+    }
+  }
+}

@@ -1,0 +1,182 @@
+internal import AdBasics
+internal import AdEvents
+internal import SQLite
+internal import Threads
+
+/// What outlives the app's process: events that the network does not have yet, in order; the client id; when each place
+/// was last asked for. A database of SQLite's, whose file no other process opens meanwhile.
+final class ClientStore: Sendable {
+  /// The most events that are kept: the newest beyond is refused.
+  static let eventsMaximum = 10_000
+  /// The most bytes of them.
+  static let bytesMaximum = 16 * 1_024 * 1_024
+  /// The most places whose last request is remembered.
+  private static let placesMaximum = 1_000
+  /// The bytes of a client id, random (A8).
+  private static let clientIDBytes = 16
+
+  /// An event with its place in the queue.
+  struct Kept: Sendable {
+    let number: Int64
+    let event: OutgoingEvent
+  }
+
+  private struct Contents {
+    let database: SQLiteDatabase
+    var count: Int
+    var bytes: Int
+    var refused: Int
+  }
+
+  private let contents: Monitor<Contents>
+  private let log: AdLog
+
+  init(path: String?, log: @escaping AdLog = { _ in }) throws(SQLiteError) {
+    let database = try SQLiteDatabase(path: path)
+    for statement in ClientStore.schema { try database.run(statement) }
+    let sums = try database.run("SELECT count(*), coalesce(sum(length(value)), 0) FROM event").first ?? []
+    let refused = try database.run("SELECT value FROM note WHERE name = 'refused'").first?.first?.text
+    contents = Monitor(
+      Contents(
+        database: database, count: Int(sums.first?.integer ?? 0), bytes: Int(sums.last?.integer ?? 0),
+        refused: refused.flatMap { Int($0) } ?? 0))
+    self.log = log
+  }
+
+  private static let schema = [
+    """
+    CREATE TABLE IF NOT EXISTS event (
+      number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, time INTEGER NOT NULL, app TEXT NOT NULL,
+      client TEXT NOT NULL, type TEXT NOT NULL, value BLOB NOT NULL) STRICT
+    """,
+    "CREATE TABLE IF NOT EXISTS note (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    "CREATE TABLE IF NOT EXISTS ask (placement TEXT PRIMARY KEY, at INTEGER NOT NULL) STRICT",
+  ]
+
+  /// The app's store; in memory where the disk gives none, which the log says.
+  static func open(_ storage: AdStorage, app: AppID, log: @escaping AdLog) -> ClientStore? {
+    do {
+      return try ClientStore(path: storage.path(for: app), log: log)
+    } catch {
+      log(AdLogEntry(.warning, "nothing is kept on disk: \(error)"))
+      return try? ClientStore(path: nil, log: log)
+    }
+  }
+
+  var eventCount: Int { contents.withLock { $0.count } }
+  var refusedCount: Int { contents.withLock { $0.refused } }
+
+  /// Takes an event: it survives the process from now on.
+  ///
+  /// - Returns: Its number, higher than those before; nil when the queue is full, or the disk: it is refused and counted.
+  func append(_ event: OutgoingEvent) -> Int64? {
+    let encoded = event.encoded
+    let (number, problem) = contents.withLock { contents -> (Int64?, String) in
+      guard contents.count < ClientStore.eventsMaximum,
+        encoded.value.count <= ClientStore.bytesMaximum - contents.bytes
+      else { return (ClientStore.refuse(&contents), "the queue is full") }
+      do throws(SQLiteError) {
+        try contents.database.run(
+          "INSERT INTO event (id, time, app, client, type, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+          .text(event.id.description), .integer(event.time.milliseconds), .text(event.app.text),
+          .text(event.partitionKey), .text("\(encoded.type.name)"), .blob(encoded.value))
+      } catch { return (ClientStore.refuse(&contents), error.description) }
+      contents.count += 1
+      contents.bytes += encoded.value.count
+      return (contents.database.lastRow, "")
+    }
+    if number == nil { log(AdLogEntry(.warning, "an event was refused: \(problem)")) }
+    return number
+  }
+
+  private static func refuse(_ contents: inout Contents) -> Int64? {
+    contents.refused += 1
+    _ = try? contents.database.run(
+      "INSERT INTO note VALUES ('refused', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+      .text("\(contents.refused)"))
+    return nil
+  }
+
+  /// The first events after `number`, in order, at most so many. What cannot be read any more is dropped.
+  func events(after number: Int64, limit: Int) -> [Kept] {
+    let rows = run(
+      "SELECT number, id, time, app, client, type, value FROM event WHERE number > ?1 ORDER BY number LIMIT ?2",
+      .integer(number), .integer(Int64(limit)))
+    return rows.compactMap { row in
+      if let event = ClientStore.event(row), let number = row.first?.integer {
+        return Kept(number: number, event: event)
+      }
+      if let number = row.first?.integer { remove(number) }
+      return nil
+    }
+  }
+
+  private static func event(_ row: [SQLiteValue]) -> OutgoingEvent? {
+    guard row.count == 7, let id = row[1].text.flatMap({ UUIDv7($0) }), let time = row[2].integer,
+      let app = row[3].text.flatMap({ AppID($0) }), let client = row[4].text,
+      let type = row[5].text.flatMap({ EventType(name: $0) }), let value = row[6].blob
+    else { return nil }
+    return OutgoingEvent(
+      id: id, time: Timestamp(milliseconds: time), app: app, partitionKey: client,
+      message: .stored(EncodedEvent(type: type, value: value)))
+  }
+
+  /// The network has the event, or will never take it.
+  func remove(_ number: Int64) {
+    contents.update { contents in
+      let removed = try? contents.database.run(
+        "DELETE FROM event WHERE number = ?1 RETURNING length(value)", .integer(number))
+      guard let bytes = removed?.first?.first?.integer else { return }
+      contents.count -= 1
+      contents.bytes -= Int(bytes)
+    }
+  }
+
+  /// Blocks until there is no event left; false when the time ran out first.
+  func waitUntilEmpty(timeoutMilliseconds: Int) -> Bool {
+    contents.wait(timeoutMilliseconds: timeoutMilliseconds) { $0.count == 0 }
+  }
+
+  /// The client id that is kept; made where there is none (A8).
+  func clientID() -> String {
+    if let kept = run("SELECT value FROM note WHERE name = 'client'").first?.first?.text { return kept }
+    let made = ClientStore.newClientID()
+    run("INSERT OR REPLACE INTO note VALUES ('client', ?1)", .text(made))
+    return made
+  }
+
+  func forgetClientID() { run("DELETE FROM note WHERE name = 'client'") }
+
+  /// A random id of nobody yet.
+  static func newClientID() -> String {
+    (0..<clientIDBytes).map { _ in
+      let byte = UInt8.random(in: .min ... .max)
+      return String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+    }.joined()
+  }
+
+  /// When an ad for the place was last asked for, by the wall clock.
+  func lastAsk(_ placement: PlacementID) -> Timestamp? {
+    let rows = run("SELECT at FROM ask WHERE placement = ?1", .text(placement.text))
+    return rows.first?.first?.integer.map { Timestamp(milliseconds: $0) }
+  }
+
+  func noteAsk(_ placement: PlacementID, at time: Timestamp) {
+    run("INSERT OR REPLACE INTO ask VALUES (?1, ?2)", .text(placement.text), .integer(time.milliseconds))
+    run(
+      "DELETE FROM ask WHERE placement NOT IN (SELECT placement FROM ask ORDER BY at DESC LIMIT ?1)",
+      .integer(Int64(ClientStore.placesMaximum)))
+  }
+
+  @discardableResult
+  private func run(_ sql: String, _ parameters: SQLiteValue...) -> [[SQLiteValue]] {
+    do throws(SQLiteError) {
+      return try contents.withLock { contents throws(SQLiteError) in
+        try contents.database.run(sql, parameters)
+      }
+    } catch {
+      log(AdLogEntry(.warning, "the store of the client failed: \(error)"))
+      return []
+    }
+  }
+}

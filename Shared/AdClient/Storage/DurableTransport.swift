@@ -1,0 +1,124 @@
+internal import AdBasics
+internal import AdEvents
+internal import Synchronization
+
+/// A transport whose events survive the process. Each is on disk before it is sent, and until the network has it; what
+/// an earlier process left goes first. A bounded number of them is under way at a time, so that a dead network costs
+/// disk, and no memory.
+///
+/// What was sent and not acknowledged before a crash is sent again under its id: to the network it is one event.
+final class DurableTransport: NetworkTransport {
+  /// The most events that are handed on and not acknowledged.
+  static let underWayMaximum = 100
+
+  private struct Feed {
+    /// Everything up to this number was handed on.
+    var handedOn: Int64 = 0
+    /// Handed on, and not acknowledged.
+    var underWay = 0
+    /// Whether somebody hands on just now: one at a time, or the order would be lost.
+    var isFeeding = false
+    /// Whether there may be more than the feeder has seen.
+    var hasNews = false
+    /// Who waits for the network's word, by the event's number.
+    var waiting: [Int64: @Sendable () -> Void] = [:]
+    var isClosed = false
+  }
+
+  private let inner: any NetworkTransport
+  private let store: ClientStore
+  private let feed = Mutex(Feed())
+
+  init(_ inner: any NetworkTransport, store: ClientStore) {
+    self.inner = inner
+    self.store = store
+    handOn()
+  }
+
+  var connection: AdConnectionState { inner.connection }
+
+  func send(
+    _ request: AdRequest, acknowledged: @escaping @Sendable () -> Void,
+    completion: @escaping @Sendable (RequestResult) -> Void
+  ) {
+    inner.send(request, acknowledged: acknowledged, completion: completion)
+  }
+
+  func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool {
+    // The number and who waits for it come together, or the word could be faster.
+    let isTaken = feed.withLock { feed in
+      guard let number = store.append(event) else { return false }
+      feed.waiting[number] = acknowledged
+      return true
+    }
+    if isTaken { handOn() }
+    return isTaken
+  }
+
+  func flush() { inner.flush() }
+
+  func close(timeoutMilliseconds: Int) -> Bool {
+    inner.flush()
+    let isEmpty = store.waitUntilEmpty(timeoutMilliseconds: timeoutMilliseconds)
+    feed.withLock { $0.isClosed = true }
+    inner.close(timeoutMilliseconds: isEmpty ? timeoutMilliseconds : 0)
+    return store.eventCount == 0
+  }
+
+  /// Hands on what the disk has, as long as there is room under way. Whoever finds another at it leaves word.
+  private func handOn() {
+    let isMine = feed.withLock { feed in
+      feed.hasNews = true
+      if feed.isFeeding { return false }
+      feed.isFeeding = true
+      return true
+    }
+    guard isMine else { return }
+    while let next = nextBatch() {
+      for kept in next where !handOn(kept) { return }
+    }
+  }
+
+  /// What is to be handed on now; nil, and nobody feeds any more, when there is nothing, or no room.
+  private func nextBatch() -> [ClientStore.Kept]? {
+    feed.withLock { feed in
+      let room = DurableTransport.underWayMaximum - feed.underWay
+      guard feed.hasNews, room > 0, !feed.isClosed else {
+        feed.isFeeding = false
+        return nil
+      }
+      let batch = store.events(after: feed.handedOn, limit: room)
+      // Fewer than asked for: what comes later leaves word.
+      feed.hasNews = batch.count == room
+      return batch
+    }
+  }
+
+  /// False, and nobody feeds any more, when the transport takes nothing now: an acknowledgement goes on.
+  private func handOn(_ kept: ClientStore.Kept) -> Bool {
+    feed.withLock { feed in
+      feed.underWay += 1
+      feed.handedOn = kept.number
+    }
+    let isTaken = inner.send(kept.event) { [weak self] in self?.finished(kept.number) }
+    guard !isTaken else { return true }
+    feed.withLock { feed in
+      feed.underWay -= 1
+      feed.handedOn = kept.number - 1
+      feed.hasNews = true
+      feed.isFeeding = false
+    }
+    return false
+  }
+
+  private func finished(_ number: Int64) {
+    store.remove(number)
+    let acknowledged = feed.withLock { feed in
+      feed.underWay -= 1
+      feed.hasNews = true
+      return feed.waiting.removeValue(forKey: number)
+    }
+    acknowledged?()
+    handOn()
+  }
+}

@@ -1,0 +1,91 @@
+/// SHA-256 (FIPS 180-4) in Swift alone, for the client SDK, which links no library for it, and for the few bytes of an
+/// event's id. Long inputs of services go to libcrypto.
+package struct SoftwareSHA256: Sendable {
+  /// The length of a hash.
+  package static let byteCount = 32
+
+  private static let blockBytes = 64
+  private static let roundConstants: [UInt32] = [
+    0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
+    0xd807_aa98, 0x1283_5b01, 0x2431_85be, 0x550c_7dc3, 0x72be_5d74, 0x80de_b1fe, 0x9bdc_06a7, 0xc19b_f174,
+    0xe49b_69c1, 0xefbe_4786, 0x0fc1_9dc6, 0x240c_a1cc, 0x2de9_2c6f, 0x4a74_84aa, 0x5cb0_a9dc, 0x76f9_88da,
+    0x983e_5152, 0xa831_c66d, 0xb003_27c8, 0xbf59_7fc7, 0xc6e0_0bf3, 0xd5a7_9147, 0x06ca_6351, 0x1429_2967,
+    0x27b7_0a85, 0x2e1b_2138, 0x4d2c_6dfc, 0x5338_0d13, 0x650a_7354, 0x766a_0abb, 0x81c2_c92e, 0x9272_2c85,
+    0xa2bf_e8a1, 0xa81a_664b, 0xc24b_8b70, 0xc76c_51a3, 0xd192_e819, 0xd699_0624, 0xf40e_3585, 0x106a_a070,
+    0x19a4_c116, 0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5, 0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3,
+    0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
+  ]
+
+  private var state: [UInt32] = [
+    0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
+  ]
+  /// What does not fill a block yet.
+  private var rest: [UInt8] = []
+  private var byteTotal: UInt64 = 0
+
+  package init() {}
+
+  /// Takes more of what is hashed.
+  package mutating func update(_ bytes: some Sequence<UInt8>) {
+    for byte in bytes {
+      rest.append(byte)
+      byteTotal &+= 1
+      if rest.count == SoftwareSHA256.blockBytes { takeBlock() }
+    }
+  }
+
+  /// The hash of all that was taken.
+  package consuming func finish() -> [UInt8] {
+    let bitTotal = byteTotal &* 8
+    rest.append(0x80)
+    if rest.count > SoftwareSHA256.blockBytes - 8 {
+      rest += repeatElement(0, count: SoftwareSHA256.blockBytes - rest.count)
+      takeBlock()
+    }
+    rest += repeatElement(0, count: SoftwareSHA256.blockBytes - 8 - rest.count)
+    for shift in stride(from: 56, through: 0, by: -8) {
+      rest.append(UInt8(truncatingIfNeeded: bitTotal >> UInt64(shift)))
+    }
+    takeBlock()
+    return state.flatMap { word in [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: word >> UInt32($0)) } }
+  }
+
+  /// The 32 bytes of the hash of `bytes`.
+  package static func hash(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+    var hash = SoftwareSHA256()
+    hash.update(bytes)
+    return hash.finish()
+  }
+
+  /// The first 8 bytes of the hash of `bytes`, big-endian: a short identity where collisions do no harm.
+  package static func hash64(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    hash(bytes).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  private mutating func takeBlock() {
+    var words = [UInt32](repeating: 0, count: SoftwareSHA256.blockBytes)
+    for index in 0..<16 {
+      words[index] = rest[4 * index..<4 * index + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+    for index in 16..<64 {
+      let (near, far) = (words[index - 15], words[index - 2])
+      let first = near.rotated(7) ^ near.rotated(18) ^ near >> 3
+      let second = far.rotated(17) ^ far.rotated(19) ^ far >> 10
+      words[index] = words[index - 16] &+ first &+ words[index - 7] &+ second
+    }
+    var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+    var (e, f, g, h) = (state[4], state[5], state[6], state[7])
+    for index in 0..<64 {
+      let mixed = h &+ (e.rotated(6) ^ e.rotated(11) ^ e.rotated(25)) &+ ((e & f) ^ (~e & g))
+      let high = mixed &+ SoftwareSHA256.roundConstants[index] &+ words[index]
+      let low = (a.rotated(2) ^ a.rotated(13) ^ a.rotated(22)) &+ ((a & b) ^ (a & c) ^ (b & c))
+      (a, b, c, d, e, f, g, h) = (high &+ low, a, b, c, d &+ high, e, f, g)
+    }
+    for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
+    rest.removeAll(keepingCapacity: true)
+  }
+}
+
+extension UInt32 {
+  fileprivate func rotated(_ count: UInt32) -> UInt32 { self >> count | self << (32 - count) }
+}

@@ -1,0 +1,78 @@
+package import AdCore
+
+/// Which history of commits the database has, as it stood when the partition was taken over.
+package struct CommitHistory: Hashable, Sendable {
+  /// All timelines that it knows, oldest first; the last is in force.
+  package var timelines: [TimelineID]
+  /// The one that the partition's row was left in; nil where nobody had the partition yet.
+  package var ofPartition: TimelineID?
+  /// Why the partition was stopped, and waits for a person.
+  package var finding: String?
+  /// Per input: sequences that belong to lost commits, rising.
+  package var lostSequences: [[Range<Int64>]]
+
+  package init(
+    timelines: [TimelineID], ofPartition: TimelineID? = nil, finding: String? = nil,
+    lostSequences: [[Range<Int64>]] = []
+  ) {
+    self.timelines = timelines
+    self.ofPartition = ofPartition
+    self.finding = finding
+    self.lostSequences = lostSequences
+  }
+
+  package var current: TimelineID? { timelines.last }
+
+  /// What is wrong with the rows of the partition themselves; nil for nothing.
+  var fault: String? {
+    if let finding { return finding }
+    guard let current else { return "the database has no timeline: 'handbill migrate up' makes one" }
+    guard let ofPartition, ofPartition != current else { return nil }
+    return
+      "the partition's rows are of timeline \(ofPartition), the database is in \(current): a part of it was restored"
+  }
+
+  /// Why a topic's last word cannot have been written from this database; nil where it can.
+  ///
+  /// - Parameters:
+  ///   - known: the last sequence that the writer's rows know.
+  ///   - batch: the last batch that they know.
+  func fault(of mark: TimelineMark, sequence known: Int64, batch: Int64) -> String? {
+    guard timelines.contains(mark.timeline) else {
+      return "it tells of timeline \(mark.timeline), which the database does not know"
+    }
+    guard mark.sequence <= known else { return "it tells of sequence \(mark.sequence), the database knows \(known)" }
+    guard mark.timeline != current || mark.batch <= batch else {
+      return "it tells of batch \(mark.batch), the database knows \(batch)"
+    }
+    return nil
+  }
+
+  /// Why what records told cannot come from this database, nor from one that it continues; nil where it can.
+  func fault(of mark: InputMark) -> String? {
+    guard timelines.contains(mark.timeline) else {
+      return "it tells of timeline \(mark.timeline), which the database does not know"
+    }
+    let begin = lostSequences.indices.contains(mark.input) ? lostSequences[mark.input].last?.upperBound : nil
+    guard mark.timeline != current, let begin, mark.sequence >= begin else { return nil }
+    return "timeline \(mark.timeline) has ended, and somebody still writes in it: another database is in use as well"
+  }
+}
+
+/// What is known of whoever writes an input: that is committed before it is told.
+package struct WriterStanding: Hashable, Sendable {
+  /// The last sequence given.
+  package var sequence: Int64
+  package var batch: Int64
+
+  package init(sequence: Int64, batch: Int64) {
+    self.sequence = sequence
+    self.batch = batch
+  }
+}
+
+/// How far an owner had come in a partition that it opens again: what it has committed must still be there.
+package struct CommittedBatch: Hashable, Sendable {
+  package var timeline: TimelineID
+  package var number: Int64
+}

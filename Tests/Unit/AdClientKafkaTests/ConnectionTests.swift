@@ -1,0 +1,44 @@
+import AdBasics
+import Testing
+import Threads
+
+@testable import AdClient
+@testable import AdClientKafka
+@testable import Kafka
+
+@Suite("What the connection over Kafka tells")
+struct ConnectionTests {
+  @Test("A wrong address, a wrong password and a missing topic are told apart, each with what to do")
+  func kinds() {
+    func kind(_ kind: KafkaError.Kind) -> AdConnectionProblem.Kind {
+      AdConnectionProblem(KafkaError(kind, "why"), "no answers are read", servers: "broker:9092").kind
+    }
+    #expect(kind(.brokerUnavailable) == .unreachable)
+    #expect(kind(.timedOut) == .unreachable)
+    #expect(kind(.notAuthorized) == .unauthorized)
+    #expect(kind(.unknownTopic) == .topicMissing)
+    #expect(kind(.unknownPartition) == .topicMissing)
+    #expect(kind(.other) == .other)
+    let missing = AdConnectionProblem(KafkaError(.unknownTopic, "why"), "no answers are read", servers: "")
+    #expect(missing.detail.contains("handbill topics create --app"))
+  }
+
+  @Test("Nobody at the address: the log and the state say so, and the request's error carries it")
+  func unreachable() async throws {
+    let entries = Monitor<[AdLogEntry]>([])
+    let transport = AdTransport.kafka("127.0.0.1:1").make(
+      AdTransport.Context(app: try #require(AppID("sample-app")), appKey: "key", deadlineMilliseconds: 500) { entry in
+        entries.update { $0.append(entry) }
+      })
+    #expect(transport.connection == .connecting)
+    let isTold = await withCheckedContinuation { continuation in
+      _ = OwnerThread("waits") {
+        continuation.resume(returning: entries.wait(timeoutMilliseconds: 30_000) { !$0.isEmpty })
+      }
+    }
+    #expect(isTold && entries.withLock { $0.first?.level } == .warning)
+    #expect(transport.connection.problem?.kind == .unreachable)
+    #expect(transport.connection.problem?.detail.contains("127.0.0.1:1") == true)
+    transport.close(timeoutMilliseconds: 0)
+  }
+}

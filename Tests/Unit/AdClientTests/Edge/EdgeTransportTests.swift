@@ -1,0 +1,199 @@
+import AdBasics
+import AdEvents
+import Foundation
+import Synchronization
+import Testing
+import Threads
+
+@testable import AdClient
+
+@Suite("The way over the edge")
+struct EdgeTransportTests {
+  private struct Batch {
+    let appKey: String
+    let clientKey: String
+    let ids: [String]
+  }
+
+  private func transport(_ address: String, log: @escaping AdLog = { _ in }) throws -> EdgeTransport {
+    let context = AdTransport.Context(
+      app: try #require(AppID(sampleApp)), appKey: "key", deadlineMilliseconds: 3_000, log: log)
+    return EdgeTransport(address, context: context, batchMilliseconds: 1)
+  }
+
+  private func request() throws -> AdRequest {
+    AdRequest(
+      requestID: DeviceClock.newID(), appKey: "key", app: try #require(AppID(sampleApp)),
+      placement: try #require(PlacementID("home")), clientID: "client-1", sessionID: "session-1",
+      country: try #require(Country("US")), device: .phone, requiredSizes: [], currentSize: "", isInterstitial: false,
+      deadlineMilliseconds: 0, replyPartition: 0, replyTopic: "", correlationID: [])
+  }
+
+  private func result(_ reply: SmallServer.Reply) async throws -> RequestResult {
+    let server = SmallServer { _, _ in reply }
+    defer { server.stop() }
+    let transport = try transport(server.address)
+    defer { transport.close(timeoutMilliseconds: 0) }
+    let request = try request()
+    return await withCheckedContinuation { continuation in
+      transport.send(request, acknowledged: {}) { continuation.resume(returning: $0) }
+    }
+  }
+
+  /// The fields of a batch, as the edge reads them.
+  private static func read(_ bytes: [UInt8]) -> Batch {
+    var (appKey, clientKey) = ("", "")
+    var ids: [String] = []
+    bytes.withUnsafeBytes { buffer in
+      var reader = WireReader(buffer)
+      while (try? reader.next()) == true {
+        guard let value = try? reader.bytes() else { return }
+        switch reader.field {
+        case 1: appKey = String(decoding: value, as: UTF8.self)
+        case 2: clientKey = String(decoding: value, as: UTF8.self)
+        default:
+          var event = WireReader(value)
+          if (try? event.next()) == true, let id = try? event.bytes() {
+            ids.append(String(decoding: id, as: UTF8.self))
+          }
+        }
+      }
+    }
+    return Batch(appKey: appKey, clientKey: clientKey, ids: ids)
+  }
+
+  @Test("A request is posted as it is, and its answer comes back with what an impression brings")
+  func ad() async throws {
+    let server = SmallServer { request, _ in
+      let asked = request.body.withUnsafeBytes { try? AdRequest.read($0, headers: RecordHeaders()) }
+      guard request.path == "/v1/ads", let asked, asked.deadlineMilliseconds == 3_000, let ad = AdID("an-ad") else {
+        return SmallServer.Reply(status: 500)
+      }
+      let served = ServedAd(
+        ad: ad, token: [1, 2], images: [], action: AdAction(kind: .cover, destination: "https://a.example"),
+        lifetimeMilliseconds: 900_000, isTest: false, serveID: asked.requestID,
+        revenue: Currency("EUR").map { ServedAd.Revenue(amount: Nanos(6_000_000), currency: $0) })
+      return SmallServer.Reply(body: AdResponse(requestID: asked.requestID, outcome: .ad(served)).encoded())
+    }
+    defer { server.stop() }
+    let transport = try transport(server.address)
+    let request = try request()
+    let result = await withCheckedContinuation { continuation in
+      transport.send(request, acknowledged: {}) { continuation.resume(returning: $0) }
+    }
+    guard case .ad(let ad) = result else {
+      Issue.record("\(result)")
+      return
+    }
+    #expect(ad.revenue == AdRevenue(amount: Nanos(6_000_000), currency: Currency("EUR")))
+    #expect(ad.requestID == request.requestID && ad.token == [1, 2])
+    #expect(transport.connection == .connected)
+    transport.close(timeoutMilliseconds: 100)
+  }
+
+  @Test("Each status means what the contract says")
+  func statuses() async throws {
+    func problem(_ sentence: String) -> [UInt8] { Array(#"{"detail": "\#(sentence)", "status": 0}"#.utf8) }
+    #expect(
+      try await result(.init(status: 403, body: problem("A1: the app key is unknown")))
+        == .error(.configurationError, detail: "A1: the app key is unknown"))
+    #expect(
+      try await result(.init(status: 429, body: problem("too much"), retryAfterSeconds: 7))
+        == .unavailable(.loadingThrottled, detail: "too much", retryAfterMilliseconds: 7_000))
+    #expect(
+      try await result(.init(status: 503, body: problem("draining"), retryAfterSeconds: 2))
+        == .unavailable(.serverFailure, detail: "draining", retryAfterMilliseconds: 2_000))
+    #expect(
+      try await result(.init(status: 504, body: problem("none")))
+        == .unavailable(.serverFailure, detail: "none", retryAfterMilliseconds: 0))
+    #expect(try await result(.init(status: 200, body: [255, 255])) == .invalid)
+  }
+
+  @Test("A wrong address, a refused key and a busy edge are told apart")
+  func connection() async throws {
+    let server = SmallServer { _, number in SmallServer.Reply(status: number == 1 ? 403 : 503) }
+    let transport = try transport(server.address)
+    let request = try request()
+    func ask(_ transport: EdgeTransport) async {
+      await withCheckedContinuation { continuation in
+        transport.send(request, acknowledged: {}) { _ in continuation.resume() }
+      }
+    }
+    #expect(transport.connection == .connecting)
+    await ask(transport)
+    #expect(transport.connection.problem?.kind == .unauthorized)
+    await ask(transport)
+    #expect(transport.connection.problem?.kind == .busy)
+    server.stop()
+    transport.close(timeoutMilliseconds: 0)
+    let nobody = try self.transport("http://127.0.0.1:1")
+    await ask(nobody)
+    #expect(nobody.connection.problem?.kind == .unreachable)
+    nobody.close(timeoutMilliseconds: 0)
+    let nonsense = try self.transport("ads.example")
+    #expect(nonsense.connection.problem?.kind == .other)
+    nonsense.close(timeoutMilliseconds: 0)
+  }
+
+  @Test("Events arrive once, in order, in batches of one client, through refusals, 503 and 413")
+  func events() throws {
+    let server = SmallServer { request, number in
+      if number == 1 { return SmallServer.Reply(status: 503, retryAfterSeconds: 1) }
+      if EdgeTransportTests.read(request.body).ids.count > 4 { return SmallServer.Reply(status: 413) }
+      // The first event of each batch is refused: it is not sent again.
+      var writer = WireWriter()
+      writer.message(2) { $0.text(5, "forged") }
+      return SmallServer.Reply(body: writer.output)
+    }
+    defer { server.stop() }
+    let refused = Atomic(0)
+    let transport = try transport(server.address) {
+      if $0.text.contains("forged") { refused.add(1, ordering: .relaxed) }
+    }
+    let events = try (0..<20).map { try sampleEvent(UInt8($0), client: $0 < 10 ? "client-1" : "client-2") }
+    let acknowledged = Monitor<[UUIDv7]>([])
+    for event in events {
+      let isTaken = transport.send(event) { acknowledged.update { $0.append(event.id) } }
+      #expect(isTaken)
+    }
+    #expect(acknowledged.wait(timeoutMilliseconds: 30_000) { $0.count == 20 })
+    #expect(acknowledged.withLock { $0 } == events.map(\.id))
+    let taken = server.requests.dropFirst().map { EdgeTransportTests.read($0.body) }.filter { $0.ids.count <= 4 }
+    #expect(taken.flatMap(\.ids) == events.map(\.id.description))
+    #expect(taken.allSatisfy { $0.appKey == "key" })
+    let clients = Dictionary(uniqueKeysWithValues: events.map { ($0.id.description, $0.partitionKey) })
+    for batch in taken { #expect(batch.ids.allSatisfy { clients[$0] == batch.clientKey }) }
+    #expect(refused.load(ordering: .relaxed) == taken.count)
+    #expect(transport.close(timeoutMilliseconds: 1_000))
+  }
+
+  @Test("Off line, ended twice, then on line: what happened is told once, in order")
+  func offline() async throws {
+    let folder = TemporaryFolder()
+    let server = SmallServer { _, _ in SmallServer.Reply() }
+    defer { server.stop() }
+    func client(_ address: String) throws -> AdNetworkClient {
+      var options = AdClientOptions()
+      options.storage = folder.storage
+      options.country = Country("DE")
+      return try AdNetworkClient(
+        app: sampleApp, key: "key", via: .edge(address, batchMilliseconds: 1), options: options)
+    }
+    for life in 0..<2 {
+      let client = try client("http://127.0.0.1:1")
+      for number in 0..<10 {
+        let report = AdReport(
+          .viewed, .ad(try sampleAd(UInt8(life * 10 + number))), at: DeviceClock.monotonic)
+        #expect(client.session.report(report, placement: try #require(PlacementID("home")), requestID: nil))
+      }
+      #expect(await !client.close(timeoutMilliseconds: 0))
+      #expect(client.eventsWaiting == 10 * (life + 1))
+    }
+    let online = try client(server.address)
+    #expect(await online.close(timeoutMilliseconds: 20_000))
+    let ids = server.requests.flatMap { EdgeTransportTests.read($0.body).ids }
+    #expect(ids.count == 20 && Set(ids).count == 20)
+    let times = ids.map { $0.prefix(13) }
+    #expect(times == times.sorted(), "an id begins with its time")
+  }
+}

@@ -1,0 +1,113 @@
+import AdBasics
+import AdEvents
+import Foundation
+import Synchronization
+import Testing
+
+@testable import AdClient
+
+/// A folder that is gone after the test.
+final class TemporaryFolder {
+  let path = FileManager.default.temporaryDirectory.appendingPathComponent("sdk-\(UUID())").path
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  var storage: AdStorage { .folder(path) }
+}
+
+let sampleApp = "sample-app"
+
+/// The view of an ad whose token is `token`.
+func sampleEvent(_ token: UInt8, client: String = "client-1") throws -> OutgoingEvent {
+  OutgoingEvent(
+    id: DeviceClock.newID(), time: DeviceClock.wall, app: try #require(AppID(sampleApp)), partitionKey: client,
+    message: .impression(
+      ImpressionEvent(
+        kind: .viewed, subject: .serve(token: [token]), age: .milliseconds(1_000), error: nil,
+        identity: EventIdentity(idHash: 0, time: nil))))
+}
+
+/// The token's first byte, by which the tests tell events apart.
+func token(_ event: OutgoingEvent) -> UInt8? {
+  guard case .impression(let impression) = event.opened, case .serve(let token) = impression.subject else { return nil }
+  return token.first
+}
+
+@Suite("What the client keeps on disk")
+struct ClientStoreTests {
+  private func open(_ folder: TemporaryFolder) throws -> ClientStore {
+    let app = try #require(AppID(sampleApp))
+    let store = ClientStore.open(folder.storage, app: app, log: { _ in })
+    return try #require(store)
+  }
+
+  @Test("An event comes back as it was given, in order, after the process is gone")
+  func survives() throws {
+    let folder = TemporaryFolder()
+    let events = try (1...5).map { try sampleEvent(UInt8($0), client: "client-\($0 % 2)") }
+    do {
+      let store = try open(folder)
+      for event in events { #expect(store.append(event) != nil) }
+      store.remove(2)
+    }
+    let store = try open(folder)
+    let kept = store.events(after: 0, limit: 10)
+    #expect(kept.map { token($0.event) } == [1, 3, 4, 5])
+    #expect(kept.map(\.event.id) == [events[0], events[2], events[3], events[4]].map(\.id))
+    #expect(kept.map(\.event.partitionKey) == ["client-1", "client-1", "client-0", "client-1"])
+    #expect(kept.first?.event.time == events[0].time)
+    #expect(store.eventCount == 4)
+    #expect(store.events(after: 3, limit: 1).map(\.number) == [4])
+  }
+
+  @Test("A full queue refuses the newest and counts it, also over the process's end")
+  func full() throws {
+    let folder = TemporaryFolder()
+    do {
+      let store = try open(folder)
+      let event = try sampleEvent(1)
+      for _ in 0..<ClientStore.eventsMaximum {
+        let another = OutgoingEvent(
+          id: DeviceClock.newID(), time: event.time, app: event.app, partitionKey: event.partitionKey,
+          message: event.message)
+        #expect(store.append(another) != nil)
+      }
+      #expect(store.append(try sampleEvent(2)) == nil)
+      #expect(store.append(try sampleEvent(3)) == nil)
+      #expect(store.refusedCount == 2 && store.eventCount == ClientStore.eventsMaximum)
+      store.remove(1)
+      #expect(store.append(try sampleEvent(4)) != nil, "there is room again")
+    }
+    #expect(try open(folder).refusedCount == 2)
+  }
+
+  @Test("A8: the client id is made once, kept, and another after it was forgotten")
+  func clientID() throws {
+    let folder = TemporaryFolder()
+    let first = try open(folder).clientID()
+    #expect(first.count == 32)
+    let store = try open(folder)
+    #expect(store.clientID() == first)
+    store.forgetClientID()
+    #expect(store.clientID() != first)
+  }
+
+  @Test("When a place was last asked for is kept")
+  func asks() throws {
+    let folder = TemporaryFolder()
+    let place = try #require(PlacementID("home"))
+    try open(folder).noteAsk(place, at: Timestamp(milliseconds: 5))
+    let store = try open(folder)
+    #expect(store.lastAsk(place) == Timestamp(milliseconds: 5))
+    #expect(store.lastAsk(try #require(PlacementID("other"))) == nil)
+  }
+
+  @Test("Where the disk gives no file the client works in memory, and says so")
+  func noDisk() throws {
+    let entries = Mutex<[AdLogEntry]>([])
+    let app = try #require(AppID(sampleApp))
+    let store = ClientStore.open(.folder("/dev/null/none"), app: app) { entry in entries.withLock { $0.append(entry) } }
+    #expect(entries.withLock { $0.map(\.level) } == [.warning])
+    #expect(try store?.append(sampleEvent(1)) != nil)
+    #expect(store?.eventCount == 1)
+  }
+}

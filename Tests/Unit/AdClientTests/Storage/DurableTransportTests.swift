@@ -1,0 +1,114 @@
+import AdBasics
+import AdEvents
+import Foundation
+import Synchronization
+import Testing
+
+@testable import AdClient
+
+/// A network that takes events and acknowledges them when the test says so.
+private final class HoldingTransport: NetworkTransport {
+  private let state = Mutex<(events: [OutgoingEvent], waiting: [@Sendable () -> Void], isOpen: Bool)>(([], [], false))
+
+  var tokens: [UInt8?] { state.withLock { $0.events.map(token) } }
+  var ids: [UUIDv7] { state.withLock { $0.events.map(\.id) } }
+  var count: Int { state.withLock { $0.events.count } }
+
+  func send(
+    _ request: AdRequest, acknowledged: @escaping @Sendable () -> Void,
+    completion: @escaping @Sendable (RequestResult) -> Void
+  ) { completion(.noAnswer) }
+
+  func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool {
+    let isOpen = state.withLock { state in
+      state.events.append(event)
+      if !state.isOpen { state.waiting.append(acknowledged) }
+      return state.isOpen
+    }
+    if isOpen { acknowledged() }
+    return true
+  }
+
+  /// Acknowledges what was sent, and at once whatever comes.
+  func open() {
+    let waiting = state.withLock { state in
+      state.isOpen = true
+      defer { state.waiting = [] }
+      return state.waiting
+    }
+    for acknowledged in waiting { acknowledged() }
+  }
+}
+
+@Suite("Events outlive the process")
+struct DurableTransportTests {
+  private func store(_ folder: TemporaryFolder) throws -> ClientStore {
+    let app = try #require(AppID(sampleApp))
+    let store = ClientStore.open(folder.storage, app: app, log: { _ in })
+    return try #require(store)
+  }
+
+  @Test("Off line and ended twice, then on line: every event arrives once, in order")
+  func endedTwice() throws {
+    let folder = TemporaryFolder()
+    for life in 0..<2 as Range<UInt8> {
+      let transport = DurableTransport(HoldingTransport(), store: try store(folder))
+      for number in 1...50 as ClosedRange<UInt8> {
+        #expect(transport.send(try sampleEvent(life * 50 + number), acknowledged: {}))
+      }
+    }
+    let network = HoldingTransport()
+    let kept = try store(folder)
+    let transport = DurableTransport(network, store: kept)
+    network.open()
+    #expect(network.tokens == (1...100).map { UInt8($0) })
+    #expect(Set(network.ids).count == 100)
+    #expect(kept.eventCount == 0)
+    #expect(transport.close(timeoutMilliseconds: 0))
+  }
+
+  @Test("A bounded number is under way on a dead network; acknowledgements bring the next, in order")
+  func bounded() throws {
+    let network = HoldingTransport()
+    let kept = try ClientStore(path: nil)
+    let transport = DurableTransport(network, store: kept)
+    let acknowledged = Atomic(0)
+    for number in 0..<250 {
+      let isTaken = transport.send(try sampleEvent(UInt8(number))) { acknowledged.add(1, ordering: .relaxed) }
+      #expect(isTaken)
+    }
+    #expect(network.count == DurableTransport.underWayMaximum)
+    #expect(acknowledged.load(ordering: .relaxed) == 0)
+    network.open()
+    #expect(network.tokens == (0..<250).map { UInt8($0) })
+    #expect(acknowledged.load(ordering: .relaxed) == 250)
+    #expect(kept.eventCount == 0)
+  }
+
+  @Test("What was sent and not acknowledged is sent again under its id: to the network it is one event")
+  func again() throws {
+    let folder = TemporaryFolder()
+    let first = HoldingTransport()
+    do {
+      let transport = DurableTransport(first, store: try store(folder))
+      #expect(transport.send(try sampleEvent(1), acknowledged: {}))
+    }
+    let second = HoldingTransport()
+    let transport = DurableTransport(second, store: try store(folder))
+    #expect(second.ids == first.ids)
+    #expect(transport.connection == .connected)
+  }
+
+  @Test("A process that is killed loses nothing that it was told it has")
+  func killed() async throws {
+    let path = "/tmp/handbill-killed-\(getpid()).sqlite"
+    defer { for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) } }
+    await #expect(processExitsWith: .signal(SIGKILL)) {
+      let store = try ClientStore(path: "/tmp/handbill-killed-\(getppid()).sqlite")
+      for number in 1...20 as ClosedRange<UInt8> { _ = store.append(try sampleEvent(number)) }
+      kill(getpid(), SIGKILL)
+    }
+    let kept = try ClientStore(path: path)
+    #expect(kept.events(after: 0, limit: 100).map { token($0.event) } == (1...20).map { UInt8($0) })
+  }
+}
