@@ -17,9 +17,10 @@ struct PrivacyPageTests {
     "catalog_change", "creative", "currency", "deadline", "draw_version", "error", "excluded_counts",
     "excluded_reasons",
     "expected_value", "fate", "hour", "id", "id_hash", "is_accidental", "is_interstitial", "is_judged", "is_test",
-    "kind",
+    "kind", "last_serve_id",
     "outbid", "outcome", "paid_ads", "partition", "position", "price", "reason", "record_offset", "required_sizes",
-    "reserved", "rules", "sequence", "serve_id", "size", "target_partition", "terms", "topic", "value_length",
+    "reserved", "rules", "sequence", "serve_id",
+    "serve_ids", "size", "target_partition", "terms", "topic", "value_length",
     "verdict",
     "void_reason", "voided_at", "was_parked",
   ]

@@ -39,16 +39,14 @@ struct ImpressionAudit {
       for (index, outcome) in Auditor.outcomes(of: batch, input: 0).enumerated() {
         let offset = batch.inputs[0].firstOffset + Int64(index)
         guard let record = records[incarnation, offset] else { continue }
-        // A record never counts as earlier than what was said to be decided.
-        let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
-        if world.plan.timestampRegression == 0, arrival != record.timestamp {
-          world.fail("\(logID): offset \(offset) arrived before the watermark \(batch.watermarkBefore)")
-        }
+        let arrival = arrival(of: record, in: batch, logID)
         guard let event = event(of: record) else {
           world.fail("\(logID): nobody knows the record at \(offset)")
           continue
         }
-        var expected = expect(event, arrival: arrival, partition: partition, count: batch.partitionCount, seen: seen)
+        var expected = expect(
+          event, received: record.timestamp, arrival: arrival, partition: partition, count: batch.partitionCount,
+          seen: seen)
         if expected.outcome == 3, let key = expected.key {
           expected.outcome = forwards.due(key.serveID, kind: key.kind, found: outcome, in: world)
         }
@@ -80,6 +78,15 @@ struct ImpressionAudit {
     compareRejected(rejected, row, logID)
     let complaint = world.impressions.tables.counts.complaint(rows: counted, partition: partition) { $0 }
     if let complaint { world.fail("\(logID): \(complaint)") }
+  }
+
+  /// A record never counts as earlier than what was said to be decided.
+  private func arrival(of record: LogRecord, in batch: BatchRow, _ logID: LogID) -> Int64 {
+    let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
+    if world.plan.timestampRegression == 0, arrival != record.timestamp {
+      world.fail("\(logID): offset \(record.offset) arrived before the watermark \(batch.watermarkBefore)")
+    }
+    return arrival
   }
 
   private func compare(_ accepted: [Accepted], _ partition: Int32) {
@@ -134,8 +141,12 @@ struct ImpressionAudit {
 
   /// What must become of an event that lies in `partition` since `arrival`.
   private func expect(
-    _ event: DeviceEvent, arrival: Int64, partition: Int32, count: Int32, seen: Set<Seen>
+    _ event: DeviceEvent, received: Int64, arrival: Int64, partition: Int32, count: Int32, seen: Set<Seen>
   ) -> (outcome: UInt8, time: Int64, key: Seen?) {
+    if event.isKeyGone(arrival: received) {
+      world.coverage.note(.tokenOfOldKey)
+      return (75, 0, nil)
+    }
     switch event.form {
     case .garbage(let reason): return (reason, 0, nil)
     case .forged: return (74, 0, nil)
@@ -178,6 +189,12 @@ enum JudgedTime {
 }
 
 extension DeviceEvent {
+  /// Whether its token was sealed under a key that opens nothing any more; whatever else is wrong with it, nobody sees it.
+  func isKeyGone(arrival: Int64) -> Bool {
+    guard let terms, form != .unknownKey else { return false }
+    return Fixture.isKeyGone(issued: terms.issuedAt, arrival: arrival)
+  }
+
   /// - Parameter lastAfterIssue: how long after the ad was issued such an event may still happen.
   func judgedTime(arrival: Int64, lastAfterIssue: Int64) -> JudgedTime {
     let hour: Int64 = 3_600_000
