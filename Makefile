@@ -82,6 +82,12 @@ replay: install-tests ## log DECISIONS=n (100,000) decisions on a PostgreSQL, an
 	$(SWIFT) build --build-tests
 	@WHATIF_DECISIONS=$(DECISIONS) $(SWIFT) test --skip-build --filter 'WhatIfTests/same'
 
+.PHONY: month
+MONTH_DAYS ?= 30
+month: install-tests ## run MONTH_DAYS=n (30) simulated days on a real PostgreSQL: accounts compared daily, figures of growth printed
+	$(SWIFT) build --build-tests
+	@MONTH_DAYS=$(MONTH_DAYS) $(SWIFT) test --skip-build --filter 'MonthTests'
+
 .PHONY: faults
 faults: SEEDS := 1,2,3
 faults: release install-tests ## make faults with real processes under SEEDS=1,2,3; FAULTS=NAMES makes only these

@@ -12,6 +12,7 @@ let systemLibraries: [Target] = [
   .systemLibrary(name: "CLibpq", path: "Shared/C/Libpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
   .systemLibrary(
     name: "CLibcrypto", path: "Shared/C/Libcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+  .systemLibrary(name: "CZlib", path: "Shared/C/Zlib", providers: [.apt(["zlib1g-dev"])]),
   .systemLibrary(name: "CMalloc", path: "Shared/C/Malloc"),
   .systemLibrary(name: "CPidfd", path: "Shared/C/Pidfd"),
   .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/C"),
@@ -42,7 +43,8 @@ let shared: [Target] = [
     exclude: ["Tables", "Logic"],
     plugins: ["EmbedMigrations"]),
   .target(
-    name: "HTTP", dependencies: ["CLibmicrohttpd", "JSON", "Threads"], path: "Shared/HTTP", swiftSettings: touchesC),
+    name: "HTTP", dependencies: ["CLibmicrohttpd", "CZlib", "JSON", "Threads"], path: "Shared/HTTP",
+    swiftSettings: touchesC),
   .target(
     name: "Pipeline", dependencies: ["AdCore", "AdEvents", "Crypto", "JSON", "Records"], path: "Shared/Pipeline"),
   .target(
@@ -75,6 +77,7 @@ let services: [Target] = [
   .target(name: "ImpressionTrackingCore", dependencies: pure, path: "Services/ImpressionTracking/Core"),
   .target(name: "ClickTrackingCore", dependencies: pure, path: "Services/ClickTracking/Core"),
   .target(name: "BillingCore", dependencies: pure, path: "Services/Billing/Core"),
+  .target(name: "EdgeCore", dependencies: pure, path: "Services/Edge/Core"),
   .executableTarget(
     name: "AdSelection", dependencies: ["AdSelectionCore"] + everythingShared, path: "Services/AdSelection/Service"),
   .executableTarget(
@@ -85,6 +88,8 @@ let services: [Target] = [
     path: "Services/ClickTracking/Service"),
   .executableTarget(
     name: "Billing", dependencies: ["BillingCore"] + everythingShared, path: "Services/Billing/Service"),
+  .executableTarget(
+    name: "Edge", dependencies: ["EdgeCore"] + everythingShared, path: "Services/Edge/Service"),
   .executableTarget(name: "Console", dependencies: ["Operations"] + everythingShared, path: "Services/Console"),
   .executableTarget(
     name: "Handbill",
@@ -133,6 +138,7 @@ let tests: [Target] = [
   unitTest("Handbill", ["AdClient", "Threads"]),
   unitTest("AdClient", ["AdCore", "AdEvents", "BrokerFaults", "Kafka", "Records", "TestValues", "Threads"]),
   unitTest("AdSelectionCore", ["TestValues"] + pure),
+  unitTest("EdgeCore", ["TestValues"] + pure),
   unitTest("ImpressionTrackingCore", ["TestValues"] + pure),
   unitTest("ClickTrackingCore", ["TestValues"] + pure), unitTest("BillingCore", ["TestValues"] + pure),
   .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
@@ -167,7 +173,7 @@ let tests: [Target] = [
     name: "CostTests",
     dependencies: [
       "AdSelection", "AdSelectionCore", "Billing", "BillingCore", "ClickTracking", "ClickTrackingCore",
-      "ImpressionTracking", "ImpressionTrackingCore", "Migrations",
+      "ImpressionTracking", "ImpressionTrackingCore", "Migrations", "Operations",
     ] + testTools + everythingShared,
     path: "Tests/Integration/CostTests"),
   .testTarget(
@@ -175,10 +181,14 @@ let tests: [Target] = [
     dependencies: ["AdSelection", "AdSelectionCore", "Handbill", "Operations"] + testTools + everythingShared,
     path: "Tests/Integration/AdSelectionTests"),
   .testTarget(
+    name: "EdgeTests",
+    dependencies: ["Edge", "EdgeCore", "BrokerFaults"] + testTools + everythingShared,
+    path: "Tests/Integration/EdgeTests"),
+  .testTarget(
     name: "DeployTests",
     dependencies: [
-      "AdSelection", "AdSelectionCore", "Billing", "ClickTracking", "Console", "Handbill", "ImpressionTracking",
-      "Migrations",
+      "AdSelection", "AdSelectionCore", "Billing", "ClickTracking", "Console", "Edge", "Handbill",
+      "ImpressionTracking", "Migrations",
     ]
       + servers + everythingShared,
     path: "Tests/Integration/DeployTests"),
@@ -220,6 +230,7 @@ let package = Package(
     .executable(name: "handbill-impression-tracking", targets: ["ImpressionTracking"]),
     .executable(name: "handbill-click-tracking", targets: ["ClickTracking"]),
     .executable(name: "handbill-billing", targets: ["Billing"]),
+    .executable(name: "handbill-edge", targets: ["Edge"]),
     .executable(name: "handbill-console", targets: ["Console"]),
   ],
   targets: systemLibraries + shared + [operations] + services + (isProgramsOnly ? [] : tests),

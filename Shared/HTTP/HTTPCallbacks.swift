@@ -16,6 +16,7 @@ enum HTTPCallbacks {
       return unsafe incoming.isTooLarge ? finish(server, connection, incoming) : hb_http_yes
     }
     let incoming = unsafe Unmanaged<PartialRequest>.fromOpaque(known).takeUnretainedValue()
+    if let pending = incoming.pending { return unsafe queueLate(server, connection, incoming, pending) }
     if unsafe dataCount.pointee > 0 {
       let isWelcome = unsafe incoming.append(UnsafeRawBufferPointer(start: data, count: dataCount.pointee))
       unsafe dataCount.pointee = 0
@@ -25,11 +26,25 @@ enum HTTPCallbacks {
   }
 
   /// Called once for each request that ``access`` has seen, however it ended.
-  static let completed: MHD_RequestCompletedCallback = { context, _, state, _ in
+  static let completed: MHD_RequestCompletedCallback = { context, connection, state, _ in
     guard let context = unsafe context, let state = unsafe state, let known = unsafe state.pointee else { return }
-    unsafe Unmanaged<PartialRequest>.fromOpaque(known).release()
+    let server = unsafe Unmanaged<HTTPServerContext>.fromOpaque(context).takeUnretainedValue()
+    let incoming = unsafe Unmanaged<PartialRequest>.fromOpaque(known).takeRetainedValue()
     unsafe state.pointee = nil
-    unsafe Unmanaged<HTTPServerContext>.fromOpaque(context).takeUnretainedValue().requestEnded()
+    if let pending = incoming.pending { server.forget(pending) }
+    if let connection = unsafe connection { unsafe server.connections.awaitRequest(connection) }
+    server.requestEnded()
+  }
+
+  /// Called when a connection begins, and before its socket is closed.
+  static let connected: MHD_NotifyConnectionCallback = { context, connection, _, what in
+    guard let context = unsafe context, let connection = unsafe connection else { return }
+    let server = unsafe Unmanaged<HTTPServerContext>.fromOpaque(context).takeUnretainedValue()
+    if what == hb_http_connection_started {
+      unsafe server.connections.begin(connection, socket: hb_http_socket(connection))
+    } else {
+      unsafe server.connections.end(connection)
+    }
   }
 
   private static func begin(
@@ -42,8 +57,17 @@ enum HTTPCallbacks {
     incoming.rawQuery = query.list
     incoming.headers = headers.list.map { ($0.name.lowercased(), $0.value) }
     incoming.hasTooManyFields = query.isCut || headers.isCut
+    incoming.clientAddress = unsafe clientAddress(connection)
     if let length = incoming.headers.first(where: { $0.name == "content-length" }) { incoming.promised(length.value) }
     return incoming
+  }
+
+  private static func clientAddress(_ connection: OpaquePointer) -> String {
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(HB_HTTP_ADDRESS_BYTES)) { text in
+      guard let start = text.baseAddress else { return "" }
+      unsafe hb_http_client_address(connection, start)
+      return unsafe String(cString: start)
+    }
   }
 
   /// Collects names and values of one kind.
@@ -76,11 +100,33 @@ enum HTTPCallbacks {
     unsafe String(decoding: UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count), as: UTF8.self)
   }
 
+  /// The request is complete, or too large to be.
   private static func finish(
     _ server: HTTPServerContext, _ connection: OpaquePointer, _ incoming: PartialRequest
   ) -> MHD_Result {
     incoming.isAnswered = true
-    let response = server.answer(incoming)
+    unsafe server.connections.noteRequest(connection)
+    switch server.answer(incoming) {
+    case .now(let response): return unsafe queueSafely(response, server, connection, incoming)
+    case .later(let pending):
+      incoming.pending = pending
+      server.remember(pending)
+      guard let response = unsafe pending.takeOrSuspend(connection) else { return hb_http_yes }
+      return unsafe queueSafely(response, server, connection, incoming)
+    }
+  }
+
+  /// The library calls again: after the connection was resumed with its answer.
+  private static func queueLate(
+    _ server: HTTPServerContext, _ connection: OpaquePointer, _ incoming: PartialRequest, _ pending: PendingReply
+  ) -> MHD_Result {
+    guard let response = pending.take() else { return hb_http_yes }
+    return unsafe queueSafely(response, server, connection, incoming)
+  }
+
+  private static func queueSafely(
+    _ response: HTTPResponse, _ server: HTTPServerContext, _ connection: OpaquePointer, _ incoming: PartialRequest
+  ) -> MHD_Result {
     if unsafe queue(response, on: connection) == hb_http_yes { return hb_http_yes }
     // The library refuses a header with a line end in it: whoever put it there must not get to write headers.
     let substitute = server.failed(incoming.method, incoming.rawPath, "the response's headers or status are invalid")
@@ -96,7 +142,8 @@ enum HTTPCallbacks {
     }
     guard let created = unsafe created else { return hb_http_no }
     defer { unsafe MHD_destroy_response(created) }
-    for (name, value) in response.headers + defaultHeaders {
+    let own = Set(response.headers.map { $0.name.lowercased() })
+    for (name, value) in response.headers + defaultHeaders.filter({ !own.contains($0.name.lowercased()) }) {
       guard unsafe MHD_add_response_header(created, name, value) == hb_http_yes else { return hb_http_no }
     }
     return unsafe MHD_queue_response(connection, UInt32(response.status), created)

@@ -7,6 +7,7 @@ package enum HTTPMethod: String, Sendable, CaseIterable {
   case put = "PUT"
   case patch = "PATCH"
   case delete = "DELETE"
+  case options = "OPTIONS"
 }
 
 /// A request, complete with its body.
@@ -21,10 +22,13 @@ package struct HTTPRequest: Sendable {
   package let body: [UInt8]
   /// What stood in the places of the pattern's parameters, decoded.
   package let parameters: [String: String]
+  /// The IP address of whoever is connected, in text; empty where nobody is.
+  package let clientAddress: String
 
   package init(
     method: HTTPMethod, path: String, query: [(name: String, value: String)] = [],
-    headers: [(name: String, value: String)] = [], body: [UInt8] = [], parameters: [String: String] = [:]
+    headers: [(name: String, value: String)] = [], body: [UInt8] = [], parameters: [String: String] = [:],
+    clientAddress: String = ""
   ) {
     self.method = method
     self.path = path
@@ -32,6 +36,7 @@ package struct HTTPRequest: Sendable {
     self.headers = headers
     self.body = body
     self.parameters = parameters
+    self.clientAddress = clientAddress
   }
 
   /// The first query parameter of that name.
@@ -43,7 +48,8 @@ package struct HTTPRequest: Sendable {
   }
 }
 
-/// A response. Every one carries `X-Content-Type-Options: nosniff`; pages add their own content security policy.
+/// A response. Every one carries `X-Content-Type-Options: nosniff`, and is stored nowhere unless it says otherwise by
+/// `Cache-Control`; pages add their own content security policy.
 package struct HTTPResponse: Sendable {
   package var status: Int
   package var headers: [(name: String, value: String)]
@@ -82,10 +88,14 @@ package struct HTTPResponse: Sendable {
   }
 
   /// An error as RFC 9457 has it.
-  package static func problem(_ status: Int, _ detail: String) -> HTTPResponse {
-    let problem: JSONValue = [
-      "detail": .text(detail), "status": .integer(status), "title": .text(HTTPStatus.title(status)),
-    ]
+  ///
+  /// - Parameter members: what it says besides, each by its name.
+  package static func problem(
+    _ status: Int, _ detail: String, members: [(name: String, value: JSONValue)] = []
+  ) -> HTTPResponse {
+    let all: [(name: String, value: JSONValue)] =
+      [("detail", .text(detail)), ("status", .integer(status)), ("title", .text(HTTPStatus.title(status)))] + members
+    let problem = JSONValue.object(all.sorted { $0.name < $1.name }.map { JSONValue.Member($0.name, $0.value) })
     return text(problem.prettyText + "\n", contentType: "application/problem+json", status: status)
   }
 }
@@ -111,10 +121,12 @@ enum HTTPStatus {
     case 405: "Method Not Allowed"
     case 409: "Conflict"
     case 413: "Content Too Large"
+    case 415: "Unsupported Media Type"
     case 422: "Unprocessable Content"
     case 429: "Too Many Requests"
     case 500: "Internal Server Error"
     case 503: "Service Unavailable"
+    case 504: "Gateway Timeout"
     default: "Error"
     }
   }

@@ -11,21 +11,40 @@ package struct HTTPLimits: Sendable {
   /// The most query parameters or headers of one request; more gets 400.
   package var fieldsMaximum = 100
   package var connectionsMaximum = 256
+  /// The most connections of one address; nil for no such limit.
+  package var connectionsOfAddressMaximum: Int?
+  /// A connection on which nothing comes for so long is closed; one on which no whole request has come after twice as
+  /// long, too, however busily it dribbles.
   package var idleSeconds = 15
   package var threadCount = 2
 
   package init() {}
 }
 
+/// What a server shows who it is with, and speaks TLS by: both in PEM.
+package struct HTTPCredentials: Sendable {
+  /// Its certificate, and after it what lies between that and the authority.
+  package var certificate: String
+  package var privateKey: String
+
+  package init(certificate: String, privateKey: String) {
+    self.certificate = certificate
+    self.privateKey = privateKey
+  }
+}
+
 /// Why a server does not start.
 package enum HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible {
   case invalidAddress(String)
+  /// The library takes certificate and key neither apart nor together.
+  case invalidCredentials
   /// The address and port cannot be listened on; the number is `errno`.
   case cannotListen(address: String, port: Int, code: Int32)
 
   package var description: String {
     switch self {
     case .invalidAddress(let address): "“\(address)” is not an IP address"
+    case .invalidCredentials: "certificate and private key are not both PEM, or do not belong together"
     case .cannotListen(let address, let port, let code):
       unsafe "cannot listen on \(address) port \(port): \(String(cString: strerror(code)))"
     }
@@ -53,42 +72,67 @@ package final class HTTPServer: Sendable {
   package let port: Int
   private let daemon: Mutex<Daemon?>
   private let context: HTTPServerContext
+  private let watch: ConnectionWatch
 
   /// Starts to listen.
   ///
   /// - Parameters:
   ///   - address: an IP address in text, such as `127.0.0.1` or `::1`.
   ///   - port: 0 takes a free one.
+  ///   - credentials: nil for plain HTTP.
   ///   - onFailure: told of each handler that throws anything but ``HTTPProblem``; called on the server's threads.
   package init(
     address: String = "127.0.0.1", port: Int, router: Router, limits: HTTPLimits = HTTPLimits(),
-    onFailure: @escaping @Sendable (HTTPFailure) -> Void = { _ in }
+    credentials: HTTPCredentials? = nil, onFailure: @escaping @Sendable (HTTPFailure) -> Void = { _ in }
   ) throws(HTTPServerError) {
     guard let wanted = UInt16(exactly: port) else {
       throw .cannotListen(address: address, port: port, code: EINVAL)
     }
     let context = HTTPServerContext(router: router, limits: limits, onFailure: onFailure)
     var failure = HB_HTTP_OK
-    let pointer = unsafe address.withCString { text in
+    errno = 0
+    let pointer = unsafe HTTPServer.withTexts(address, credentials) { address, certificate, privateKey in
       var options = unsafe hb_http_options(
-        address: text, port: wanted, thread_count: UInt32(max(1, limits.threadCount)),
+        address: address, port: wanted, thread_count: UInt32(max(1, limits.threadCount)),
         connection_limit: UInt32(max(1, limits.connectionsMaximum)),
+        connection_limit_per_address: UInt32(max(0, limits.connectionsOfAddressMaximum ?? 0)),
         idle_timeout_seconds: UInt32(max(1, limits.idleSeconds)),
-        connection_memory_bytes: max(4_096, limits.headerBytesMaximum))
+        connection_memory_bytes: max(4_096, limits.headerBytesMaximum), certificate: certificate,
+        private_key: privateKey)
       return unsafe hb_http_start(
-        &options, HTTPCallbacks.access, HTTPCallbacks.completed, Unmanaged.passUnretained(context).toOpaque(), &failure)
+        &options, HTTPCallbacks.access, HTTPCallbacks.completed, HTTPCallbacks.connected,
+        Unmanaged.passUnretained(context).toOpaque(), &failure)
     }
     guard let pointer = unsafe pointer else {
-      throw failure == HB_HTTP_BAD_ADDRESS
-        ? .invalidAddress(address) : .cannotListen(address: address, port: port, code: errno)
+      if failure == HB_HTTP_BAD_ADDRESS { throw .invalidAddress(address) }
+      // Of bad credentials the library says nothing, and leaves no error behind.
+      throw errno == 0 && credentials != nil
+        ? .invalidCredentials : .cannotListen(address: address, port: port, code: errno)
     }
     self.address = address
     self.port = unsafe Int(hb_http_port(pointer))
     self.context = context
     daemon = unsafe Mutex(Daemon(pointer: pointer))
+    watch = ConnectionWatch(context.connections, seconds: 2 * max(1, limits.idleSeconds))
+  }
+
+  /// C strings of the three; those of no credentials are null.
+  private static func withTexts<Result>(
+    _ address: String, _ credentials: HTTPCredentials?,
+    _ body: (UnsafePointer<CChar>, UnsafePointer<CChar>?, UnsafePointer<CChar>?) -> Result
+  ) -> Result {
+    unsafe address.withCString { address in
+      guard let credentials else { return unsafe body(address, nil, nil) }
+      return unsafe credentials.certificate.withCString { certificate in
+        unsafe credentials.privateKey.withCString { unsafe body(address, certificate, $0) }
+      }
+    }
   }
 
   deinit { stop(graceMilliseconds: 0) }
+
+  /// How many connections are open.
+  package var connectionCount: Int { context.connections.count }
 
   /// Takes no more connections, lets requests that have begun end, then closes everything. Blocks.
   ///
@@ -101,6 +145,9 @@ package final class HTTPServer: Sendable {
     guard let taken else { return }
     let listening = unsafe hb_http_quiesce(taken.pointer)
     context.drain(milliseconds: graceMilliseconds)
+    watch.stop()
+    // The library must not be stopped while connections are suspended.
+    context.abandonWaiting()
     unsafe MHD_stop_daemon(taken.pointer)
     if listening >= 0 { close(listening) }
   }

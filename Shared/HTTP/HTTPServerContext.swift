@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 internal import Threads
 
 /// What the library's callbacks need: the routes, the limits, and a count of requests that have begun.
@@ -8,6 +9,9 @@ final class HTTPServerContext: Sendable {
   private let onFailure: @Sendable (HTTPFailure) -> Void
   /// How many requests run.
   private let running = Monitor(0)
+  let connections = OpenConnections()
+  /// Replies that are awaited, each on a connection that is suspended or soon will be; nil when none may be any more.
+  private let waiting = Mutex<[ObjectIdentifier: PendingReply]?>([:])
 
   init(router: Router, limits: HTTPLimits, onFailure: @escaping @Sendable (HTTPFailure) -> Void) {
     self.router = router
@@ -21,8 +25,54 @@ final class HTTPServerContext: Sendable {
   /// Waits until no request runs.
   func drain(milliseconds: Int) { _ = running.wait(timeoutMilliseconds: max(0, milliseconds)) { $0 == 0 } }
 
+  /// Before its connection is suspended: at the end it is answered at once, so that none is.
+  func remember(_ pending: PendingReply) {
+    let isTaken = waiting.withLock { waiting in
+      waiting?[ObjectIdentifier(pending)] = pending
+      return waiting != nil
+    }
+    if !isTaken { pending.answer(Self.stops) }
+  }
+
+  func forget(_ pending: PendingReply) { _ = waiting.withLock { $0?.removeValue(forKey: ObjectIdentifier(pending)) } }
+
+  /// Answers what still waits, and what comes from now on: no connection stays suspended.
+  func abandonWaiting() {
+    let left = waiting.withLock { waiting in
+      defer { waiting = nil }
+      return waiting.map { Array($0.values) } ?? []
+    }
+    for pending in left { pending.answer(Self.stops) }
+  }
+
+  private static let stops = HTTPResponse.problem(503, "the server stops")
+
+  /// What a handler gives: its answer, or the place where it will be.
+  enum Answer {
+    case now(HTTPResponse)
+    case later(PendingReply)
+  }
+
   /// The answer to a complete request. It never throws: each failure has its status.
-  func answer(_ incoming: PartialRequest) -> HTTPResponse {
+  func answer(_ incoming: PartialRequest) -> Answer {
+    switch handler(for: incoming) {
+    case .response(let response): return .now(response)
+    case .handler(.now(let handler), let request): return .now(run(handler, request))
+    case .handler(.later(let handler), let request):
+      let pending = PendingReply()
+      handler(request, HTTPReply(pending))
+      return .later(pending)
+    }
+  }
+
+  private enum Found {
+    case response(HTTPResponse)
+    case handler(Router.Handler, HTTPRequest)
+
+    static func problem(_ status: Int, _ detail: String) -> Found { .response(.problem(status, detail)) }
+  }
+
+  private func handler(for incoming: PartialRequest) -> Found {
     if incoming.isTooLarge { return .problem(413, "a body has at most \(limits.bodyBytesMaximum) bytes") }
     let rawSegments = Router.split(incoming.rawPath)
     let segments = rawSegments.prefix(Router.segmentsMaximum + 1).compactMap { PercentEncoding.decode($0) }
@@ -35,12 +85,12 @@ final class HTTPServerContext: Sendable {
     case .wrongMethod(let allowed):
       var response = HTTPResponse.problem(405, "allowed here: \(allowed.joined(separator: ", "))")
       response.headers.append(("Allow", allowed.joined(separator: ", ")))
-      return response
+      return .response(response)
     case .found(let handler, let parameters):
       let request = HTTPRequest(
         method: method ?? .get, path: "/" + segments.joined(separator: "/"), query: query, headers: incoming.headers,
-        body: incoming.body, parameters: parameters)
-      return run(handler, request)
+        body: incoming.body, parameters: parameters, clientAddress: incoming.clientAddress)
+      return .handler(handler, request)
     }
   }
 
@@ -72,7 +122,10 @@ final class PartialRequest {
   var rawQuery: [(name: String, value: String)] = []
   var headers: [(name: String, value: String)] = []
   var hasTooManyFields = false
+  var clientAddress = ""
   var isAnswered = false
+  /// Where the answer will be, of a request that is answered later.
+  var pending: PendingReply?
   private(set) var body: [UInt8] = []
   private(set) var isTooLarge = false
   private var received = 0

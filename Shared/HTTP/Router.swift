@@ -1,6 +1,9 @@
 /// Answers a request. It runs on one of the server's own threads and may block.
 package typealias HTTPHandler = @Sendable (HTTPRequest) throws -> HTTPResponse
 
+/// Takes a request, and answers it now or later. It runs on one of the server's own threads and must not block.
+package typealias HTTPLaterHandler = @Sendable (HTTPRequest, HTTPReply) -> Void
+
 /// Finds the handler for a method and a path.
 package struct Router: Sendable {
   /// The longest path, in segments.
@@ -11,14 +14,19 @@ package struct Router: Sendable {
     case parameter(String)
   }
 
+  enum Handler: Sendable {
+    case now(HTTPHandler)
+    case later(HTTPLaterHandler)
+  }
+
   private struct Route: Sendable {
     let method: HTTPMethod
     let segments: [Segment]
-    let handler: HTTPHandler
+    let handler: Handler
   }
 
   enum Match {
-    case found(HTTPHandler, parameters: [String: String])
+    case found(Handler, parameters: [String: String])
     case wrongMethod(allowed: [String])
     case notFound
   }
@@ -30,6 +38,15 @@ package struct Router: Sendable {
   /// Registers a handler. A segment that begins with `:` takes any one segment, as in `/campaigns/:campaign/ads`. Of
   /// several routes that match, the first one registered answers.
   package mutating func on(_ method: HTTPMethod, _ pattern: String, _ handler: @escaping HTTPHandler) {
+    add(method, pattern, .now(handler))
+  }
+
+  /// The same with a handler that may answer later; the connection waits meanwhile, and holds up no thread.
+  package mutating func onLater(_ method: HTTPMethod, _ pattern: String, _ handler: @escaping HTTPLaterHandler) {
+    add(method, pattern, .later(handler))
+  }
+
+  private mutating func add(_ method: HTTPMethod, _ pattern: String, _ handler: Handler) {
     let segments = Router.split(pattern).map { segment in
       segment.hasPrefix(":") ? Segment.parameter(String(segment.dropFirst())) : .literal(segment)
     }

@@ -60,14 +60,11 @@ package struct DayTables: Sendable {
         do throws(PostgresError) {
           let connection = try connect(database)
           defer { connection.close() }
-          try maintain(connection, now: clock.now)
-          let unsealed = try drop(connection, now: clock.now) {
+          try work(connection, now: clock.now) {
             _ = stop.wait(milliseconds: Self.dropPauseMilliseconds)
+          } tell: {
+            tell($0, context)
           }
-          tell(unsealed, context)
-          try forget(connection, now: clock.now)
-          try forgetClients(connection, now: clock.now)
-          try counts.fold(connection, now: clock.now)
           pause = Self.intervalMilliseconds
         } catch {
           pause = Self.firstMilliseconds
@@ -79,6 +76,21 @@ package struct DayTables: Sendable {
       stop.make()
       thread.join()
     }
+  }
+
+  /// All that is to be done at `now`.
+  ///
+  /// - Parameters:
+  ///   - rest: see ``drop(_:now:rest:)``.
+  ///   - tell: hears by table how many days beyond retention stay because they are not sealed.
+  func work(
+    _ connection: PostgresConnection, now: Timestamp, rest: () -> Void = {}, tell: ([String: Int]) -> Void
+  ) throws(PostgresError) {
+    try maintain(connection, now: now)
+    tell(try drop(connection, now: now, rest: rest))
+    try forget(connection, now: now)
+    try forgetClients(connection, now: now)
+    try counts.fold(connection, now: now)
   }
 
   /// Makes the tables that are missing.

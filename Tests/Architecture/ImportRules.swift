@@ -31,7 +31,7 @@ enum ImportRules {
     Rule("Shared/Kafka", ["CLibrdkafka", "Records", "Threads"]),
     Rule("Shared/Postgres", ["CLibpq", "Threads"]),
     Rule("Shared/Migrations", ["AdCore", "Crypto", "Postgres"]),
-    Rule("Shared/HTTP", ["CLibmicrohttpd", "JSON", "Threads"]),
+    Rule("Shared/HTTP", ["CLibmicrohttpd", "CZlib", "JSON", "Threads"]),
     Rule("Shared/Runtime", ["AdCore", "CMalloc", "HTTP", "JSON", "Kafka", "Migrations", "Postgres", "Threads"]),
     Rule(
       "Shared/PipelineHost",
@@ -43,10 +43,12 @@ enum ImportRules {
     Rule("Services/ImpressionTracking/Core", pure, isPure: true),
     Rule("Services/ClickTracking/Core", pure, isPure: true),
     Rule("Services/Billing/Core", pure, isPure: true),
+    Rule("Services/Edge/Core", pure, isPure: true),
     Rule("Services/AdSelection/Service", everythingShared.union(["AdSelectionCore"])),
     Rule("Services/ImpressionTracking/Service", everythingShared.union(["ImpressionTrackingCore"])),
     Rule("Services/ClickTracking/Service", everythingShared.union(["ClickTrackingCore"])),
     Rule("Services/Billing/Service", everythingShared.union(["BillingCore"])),
+    Rule("Services/Edge/Service", everythingShared.union(["EdgeCore"])),
     Rule("Services/Console", everythingShared.union(["Operations"])),
     Rule(
       "Services/Handbill",

@@ -37,7 +37,9 @@ final class ChainDevices: Sendable {
 
   init(_ configuration: KafkaConfiguration, run: Int, keepsViews: Bool = false) {
     var configuration = configuration
-    configuration.lingerMilliseconds = keepsViews ? 0 : 5
+    configuration.lingerMilliseconds = keepsViews ? 1 : 5
+    // Devices are many, each with a connection of its own: none waits until another's records are acknowledged.
+    configuration.properties["max.in.flight.requests.per.connection"] = "5"
     self.configuration = configuration
     self.run = run
     self.keepsViews = keepsViews

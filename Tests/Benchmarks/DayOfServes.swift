@@ -145,26 +145,36 @@ enum DayOfServes {
             ARRAY[\(batchServes) * batch], '{}', '{}', '{}', decode(repeat('01', \(batchServes)), 'hex'), min(id::text)::uuid,
             max(id::text)::uuid
           FROM serve GROUP BY partition, batch;
-          INSERT INTO %1$I.partition (partition, batch_number, watermark)
-          SELECT partition, max(batch), now() + interval '3 days' FROM serve GROUP BY 1;
+          INSERT INTO %1$I.partition (partition, batch_number, watermark, input_topics, next_offsets, last_offsets,
+            last_timestamps, last_hashes, consumed_sequences, consumed_watermarks)
+          SELECT partition, max(batch), now() + interval '3 days', '{in}', ARRAY[\(batchServes) * max(batch)], '{NULL}',
+            '{NULL}', '{NULL}', '{0}', '{epoch}'
+          FROM serve GROUP BY 1;
           INSERT INTO %1$I.counted (partition, batch_number) SELECT partition, batch_number FROM %1$I.partition;
-          INSERT INTO %1$I.input (partition, topic, next_offset)
-          SELECT partition, 'in', \(batchServes) * batch_number FROM %1$I.partition;
         $sql$, service);
       END LOOP;
     END
     $do$;
     INSERT INTO impression_tracking.windows (partition, name, in_force_from, milliseconds)
     SELECT partition, 'HANDBILL_LATE_ARRIVAL', 'epoch', 86400000 FROM impression_tracking.partition;
-    INSERT INTO impression_tracking.output (partition, topic, next_sequence, confirmed_sequence)
-    SELECT partition, 'ads.impressions.accepted', max(sequence) + 1, max(sequence)
-    FROM impression_tracking.impression_row GROUP BY 1;
-    INSERT INTO click_tracking.output (partition, topic, next_sequence, confirmed_sequence)
-    SELECT partition, 'ads.clicks.accepted', max(sequence) + 1, max(sequence) FROM click_tracking.click_row GROUP BY 1;
-    INSERT INTO billing.input (partition, topic, next_offset, consumed_sequence, consumed_watermark)
-    SELECT partition, topic, 1, confirmed_sequence, now() + interval '3 days' FROM impression_tracking.output
-    UNION ALL SELECT partition, topic, 1, confirmed_sequence, now() + interval '3 days' FROM click_tracking.output;
-    INSERT INTO click_tracking.input (partition, topic, next_offset, consumed_sequence, consumed_watermark)
-    SELECT partition, topic, 1, confirmed_sequence, now() + interval '3 days' FROM impression_tracking.output;
+    UPDATE impression_tracking.partition p SET output_topics = '{ads.impressions.accepted}',
+      next_sequences = ARRAY[r.last + 1], confirmed_sequences = ARRAY[r.last]
+    FROM (SELECT partition, max(sequence) AS last FROM impression_tracking.impression_row GROUP BY 1) AS r
+    WHERE r.partition = p.partition;
+    UPDATE click_tracking.partition p SET output_topics = '{ads.clicks.accepted}',
+      next_sequences = ARRAY[r.last + 1], confirmed_sequences = ARRAY[r.last]
+    FROM (SELECT partition, max(sequence) AS last FROM click_tracking.click_row GROUP BY 1) AS r
+    WHERE r.partition = p.partition;
+    UPDATE billing.partition p SET input_topics = p.input_topics || ARRAY['ads.impressions.accepted', 'ads.clicks.accepted'],
+      next_offsets = p.next_offsets || '{1,1}', last_offsets = '{NULL,NULL,NULL}', last_timestamps = '{NULL,NULL,NULL}',
+      last_hashes = '{NULL,NULL,NULL}', consumed_sequences = p.consumed_sequences || i.confirmed_sequences
+        || c.confirmed_sequences,
+      consumed_watermarks = p.consumed_watermarks || array_fill(now() + interval '3 days', '{2}')
+    FROM impression_tracking.partition i JOIN click_tracking.partition c USING (partition) WHERE i.partition = p.partition;
+    UPDATE click_tracking.partition p SET input_topics = p.input_topics || ARRAY['ads.impressions.accepted'],
+      next_offsets = p.next_offsets || '{1}', last_offsets = '{NULL,NULL}', last_timestamps = '{NULL,NULL}',
+      last_hashes = '{NULL,NULL}', consumed_sequences = p.consumed_sequences || i.confirmed_sequences,
+      consumed_watermarks = p.consumed_watermarks || (now() + interval '3 days')
+    FROM impression_tracking.partition i WHERE i.partition = p.partition;
     """
 }

@@ -24,29 +24,7 @@ struct SelectionBenchmark {
   static let app = "bench"
   static let key = "bench-distribution-key"
 
-  static let catalog = """
-    {
-      "settings": { "countries": ["US"] },
-      "advertisers": [
-        { "id": "acme", "name": "Acme", "currency": "USD", "timeZone": "UTC", "accountFunding": "1000000000.00" }
-      ],
-      "campaigns": [
-        { "id": "launch", "advertiser": "acme", "name": "Launch", "kind": "brand", "cpm": "10.00", "clickPrice": "2.00",
-          "totalBudget": "1000000000.00", "flightStart": "2020-01-01T00:00:00Z",
-          "flightEnd": "2100-01-01T00:00:00Z" }
-      ],
-      "ads": [
-        { "id": "launch-1", "campaign": "launch", "action": { "kind": "cover", "destination": "https://acme.example/" },
-          "images": { "320x50": "https://acme.example/p.png", "480x32": "https://acme.example/l.png" } }
-      ],
-      "developers": [ { "id": "dev", "name": "Dev" } ],
-      "apps": [
-        { "id": "\(app)", "developer": "dev", "name": "Bench", "bundleID": "com.example.bench",
-          "isAgreementSigned": true, "isUnder17": false, "areAdsEnabled": true }
-      ],
-      "appKeys": [ { "app": "\(app)", "build": "distribution", "key": "\(key)" } ]
-    }
-    """
+  static let catalog = sampleCatalogFile(app: app, key: key)
 
   func run() throws -> [BenchmarkResult] {
     let servers = try [Self.bare, Self.committing].map {

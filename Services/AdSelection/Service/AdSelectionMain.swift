@@ -38,10 +38,7 @@ enum AdSelectionMain: Service {
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let service = try AdSelection(ring: ring)
-    let days = DayTables(
-      ["ad_selection.decision_row"], clientTables: ["ad_selection.decision_row"],
-      counts: CountTables("ad_selection", retention: configuration.retention),
-      retention: configuration.retention)
+    let days = SelectionTables.days(configuration.retention)
     let source = CatalogSource(
       freshness: configuration.freshness, clickRates: configuration.clickRates, perform: CatalogWatch.perform)
     let kafka = configuration.pipeline.kafka(clientID: "\(AdSelection.name)-catalog")

@@ -14,6 +14,7 @@ enum DecisionRows {
       "app", "batch_number", "request_id", "arrival", "deadline", "outcome", "reason", "error", "detail", "creative",
       "reserved", "expected_value", "candidates", "outbid", "excluded_reasons", "excluded_counts",
       "batch_index", "rules", "catalog_change", "paid_ads", "required_sizes", "segments", "is_interstitial",
+      "edge_flags",
     ])
 
   /// - Parameter rules: the number of those that the auctions followed.
@@ -38,6 +39,7 @@ enum DecisionRows {
       appendExplanation(decided.decision.explanation, to: buffer)
       buffer.append(decided.index)
       appendInputs(decided.decision.inputs, rules: rules, to: buffer)
+      if let flags = decided.asked.edgeFlags { buffer.append(int16: Int16(flags)) } else { buffer.null() }
     }
     return rows
   }

@@ -123,3 +123,13 @@ struct SelectionTables: ServiceTables {
     }
   }
 }
+
+extension SelectionTables {
+  /// The tables that are cut by day, kept for as long as `retention` says.
+  static func days(_ retention: Retention) -> DayTables {
+    DayTables(
+      ["ad_selection.decision_row"], clientTables: ["ad_selection.decision_row"],
+      counts: CountTables("ad_selection", retention: retention),
+      retention: retention)
+  }
+}

@@ -18,7 +18,7 @@ package struct BillingService: PipelineService {
   package let inputs = [
     InputDeclaration(topic: Topic.acceptedImpressions.name, isSequenced: true),
     InputDeclaration(topic: Topic.acceptedClicks.name, isSequenced: true),
-    InputDeclaration(topic: Topic.usage.name, isSequenced: true),
+    InputDeclaration(topic: Topic.usage.name, isSequenced: true, boundsWatermark: false),
   ]
   package let outputs = [Topic.budgets.name]
   package let publishesWatermarks = false

@@ -30,9 +30,7 @@ enum BillingMain: Service {
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
-    let days = DayTables(
-      ["billing.charge_row"], counts: CountTables("billing", "revenue", retention: configuration.retention),
-      retention: configuration.retention)
+    let days = BillingTables.days(configuration.retention)
     let catalog = BudgetCatalog()
     try ServiceHost.start(
       service: BillingService(ring: ring),

@@ -95,3 +95,12 @@ struct BillingTables: ServiceTables {
     try connection.run(ReadGrants(partition: partition, from: sequence, limit: limit))
   }
 }
+
+extension BillingTables {
+  /// The tables that are cut by day, kept for as long as `retention` says.
+  static func days(_ retention: Retention) -> DayTables {
+    DayTables(
+      ["billing.charge_row"], counts: CountTables("billing", "revenue", retention: retention),
+      retention: retention)
+  }
+}

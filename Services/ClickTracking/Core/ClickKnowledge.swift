@@ -44,12 +44,6 @@ extension ClickQuery.Client {
       byMilliseconds: -history - age)...eventTimes.upperBound.advanced(
         byMilliseconds: history)
   }
-
-  /// When the ads were served whose clicks wait.
-  package func waitingServeTimes(_ windows: Windows) -> ClosedRange<Timestamp> {
-    let age = windows.issuedBeforeArrivalMilliseconds + windows.clockToleranceMilliseconds
-    return eventTimes.lowerBound.advanced(byMilliseconds: -age)...eventTimes.upperBound
-  }
 }
 
 /// What the tables know of what a batch asked.

@@ -59,22 +59,47 @@ enum ParkedRows {
   }
 }
 
-/// When ads were shown, as rows.
+/// When ads were shown, as rows of many: only the few that are tapped are ever looked for.
 enum KnownImpressionRows {
+  /// Of one row: so many lie in a page, and none is stored apart from its row.
+  static let impressionsMaximum = 64
   static let columns = TableColumns(
-    "click_tracking.impression",
-    ["serve_id", "shown_at", "partition"])
+    "click_tracking.impression_pack",
+    ["serve_id", "last_serve_id", "partition", "serve_ids", "shown_at"])
 
   static func rows(_ batch: CommitBatch<ClickTracking>) -> TableRows {
-    let rows = TableRows(columns, capacity: batch.effects.impressions.count * 48)
-    let buffer = rows.buffer
-    for impression in batch.effects.impressions {
-      rows.begin()
-      buffer.append(impression.serveID)
-      buffer.append(impression.shownAt)
-      buffer.append(batch.partition)
+    let impressions = batch.effects.impressions.sorted { $0.serveID < $1.serveID }
+    let rows = TableRows(columns, capacity: impressions.count * 32)
+    var rest = impressions[...]
+    while let first = rest.first {
+      let pack = rest.prefix(impressionsMaximum).prefix { second(of: $0.serveID) == second(of: first.serveID) }
+      rest = rest.dropFirst(pack.count)
+      append(pack, first: first, partition: batch.partition, to: rows)
     }
     return rows
+  }
+
+  /// In which it was served: those of another second are in another row (`FindTappedImpressions`).
+  private static func second(of serve: ServeID) -> Int64 { serve.timestamp.milliseconds / 1_000 }
+
+  private static func append(
+    _ pack: ArraySlice<ClickEffects.Impression>, first: ClickEffects.Impression, partition: Int32, to rows: TableRows
+  ) {
+    rows.begin()
+    rows.buffer.append(first.serveID)
+    rows.buffer.append(pack.last?.serveID ?? first.serveID)
+    rows.buffer.append(partition)
+    rows.buffer.append(list: pack.map(\.serveID))
+    rows.buffer.append(list: pack.map(\.shownAt))
+  }
+}
+
+extension CopyBuffer {
+  /// An array of a type whose binary form is known.
+  fileprivate func append(list: some PostgresValue) {
+    var bytes: [UInt8] = []
+    _ = list.encode(into: &bytes)
+    append(bytea: bytes)
   }
 }
 

@@ -18,8 +18,8 @@ struct ClickTables: ServiceTables {
   ) throws(PostgresError) -> ClickDecider {
     let found = try connection.run(ReadWaitingServes(partition: partition))
     guard !found.isEmpty else { return ClickDecider(windows: windows, waiting: []) }
-    let seen = Set(
-      try connection.run(FindTappedImpressions(partition: partition, ids: found.map(\.serveID))).map(\.serveID))
+    let find = FindTappedImpressions(partition: partition, ids: found.map(\.serveID))
+    let seen = Set(try connection.run(find).map(\.serveID))
     return ClickDecider(
       windows: windows,
       waiting: found.map { serve in
@@ -36,7 +36,7 @@ struct ClickTables: ServiceTables {
     var statements = StatementBatch()
     let clicks = query.identities.filter { $0.kind == .click }
     let stopped = query.identities.subtracting(clicks)
-    let waiting = query.clients.filter(\.value.hasWaiting)
+    let waiting = Set(query.clients.filter(\.value.hasWaiting).keys)
     let findClicks = clicks.isEmpty ? nil : statements.send(FindClicks(partition: partition, identities: Array(clicks)))
     let findStopped =
       stopped.isEmpty ? nil : statements.send(FindStoppedActions(partition: partition, identities: Array(stopped)))
@@ -48,7 +48,7 @@ struct ClickTables: ServiceTables {
       ? nil : statements.send(FindJudgedClicks(partition: partition, clients: query.clients, windows: windows))
     let findWaiting =
       waiting.isEmpty
-      ? nil : statements.send(FindWaitingClicks(partition: partition, clients: waiting, windows: windows))
+      ? nil : statements.send(FindWaitingClicks(partition: partition, clients: waiting))
     let results = try connection.run(statements)
 
     var known = ClickKnowledge()
@@ -102,5 +102,16 @@ struct ClickTables: ServiceTables {
       try connection.run(ReadClicks(partition: partition, from: from, limit: limit))
     }
     return ClickTracking.messages(rows.lazy.map { ($0.sequence, $0.accepted) })
+  }
+}
+
+extension ClickTables {
+  /// The tables that are cut by day, kept for as long as `retention` says.
+  static func days(_ retention: Retention) -> DayTables {
+    DayTables(
+      ["click_tracking.impression_pack", "click_tracking.click_row", "click_tracking.stopped_action"],
+      clientTables: ["click_tracking.click_row"],
+      counts: CountTables("click_tracking", retention: retention),
+      retention: retention)
   }
 }

@@ -32,11 +32,7 @@ enum ClickTrackingMain: Service {
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let service = ClickTracking(ring: ring)
-    let days = DayTables(
-      ["click_tracking.impression", "click_tracking.click_row", "click_tracking.stopped_action"],
-      clientTables: ["click_tracking.click_row"],
-      counts: CountTables("click_tracking", retention: configuration.retention),
-      retention: configuration.retention)
+    let days = ClickTables.days(configuration.retention)
     try ServiceHost.start(
       service: service, tables: ClickTables(windows: configuration.windows), settings: configuration.pipeline,
       context: context

@@ -18,6 +18,8 @@ struct LocalNetwork: Sendable {
   let apps: [AppID]
   /// Where people look.
   let consoleURL: String
+  /// Where devices ask, without a slash at its end.
+  let edgeURL: String
   /// What ad selection seals tokens with.
   let tokenKeysFile: String
   private let supervisor: Supervisor
@@ -27,6 +29,9 @@ struct LocalNetwork: Sendable {
 
   /// Where scripts find the console; without a slash at its end, so that paths follow.
   static let consoleVariable = "HANDBILL_CONSOLE_URL"
+
+  /// Where scripts find the edge.
+  static let edgeVariable = "HANDBILL_EDGE_URL"
 
   /// Where scripts find a program's metrics, such as `HANDBILL_AD_SELECTION_METRICS_URL`.
   static func metricsVariable(_ program: String) -> String {
@@ -42,6 +47,7 @@ struct LocalNetwork: Sendable {
     environment["HANDBILL_KAFKA_CONTROL_SOCKET"] = kafka.controlSocket
     environment["HANDBILL_TOKEN_KEYS_FILE"] = tokenKeysFile
     environment[Self.consoleVariable] = String(consoleURL.dropLast())
+    environment[Self.edgeVariable] = edgeURL
     for service in services { environment[Self.metricsVariable(service.name)] = service.service.metricsURL }
     return environment
   }
@@ -115,7 +121,8 @@ extension LocalNetwork {
       try awaitReadiness(services)
       return LocalNetwork(
         settings: settings, folder: folder, kafka: kafka, databaseURL: databaseURL, services: services.processes,
-        apps: apps, consoleURL: services.consoleURL, tokenKeysFile: try folder.tokenKeysFile(), supervisor: supervisor)
+        apps: apps, consoleURL: services.consoleURL, edgeURL: services.edgeURL,
+        tokenKeysFile: try folder.tokenKeysFile(), supervisor: supervisor)
     }
 
     private func startKafka(_ folder: DemoFolder) throws -> KafkaAddress {

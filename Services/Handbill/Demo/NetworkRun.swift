@@ -108,7 +108,7 @@ enum NetworkAddresses {
   }
 
   static func show(_ network: LocalNetwork) {
-    var rows = [["console", network.consoleURL]]
+    var rows = [["console", network.consoleURL], ["edge", network.edgeURL]]
     for service in network.services {
       rows.append(["\(service.name)", service.service.metricsURL])
     }

@@ -8,12 +8,14 @@ struct ServicePrograms: Sendable {
     var processes: [ServiceProcess]
     /// Where people look.
     var consoleURL: String
+    /// Where devices ask.
+    var edgeURL: String
   }
 
   /// The order of starting: who reads is there before who writes, and the console publishes the catalogue.
   private static let names = [
     "handbill-console", "handbill-billing", "handbill-click-tracking", "handbill-impression-tracking",
-    "handbill-ad-selection",
+    "handbill-ad-selection", "handbill-edge",
   ]
 
   private let programs = Programs.own
@@ -35,20 +37,23 @@ struct ServicePrograms: Sendable {
     tell: @escaping @Sendable (String) -> Void
   ) throws -> Started {
     let keys = try folder.tokenKeysFile()
-    let ports = try FreePort.find(count: Self.names.count + 1)
-    let consolePort = ports[Self.names.count]
+    let ports = try FreePort.find(count: Self.names.count + 2)
+    let (consolePort, edgePort) = (ports[Self.names.count], ports[Self.names.count + 1])
     var environment: [String: String?] = [
       "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrapServers,
       "HANDBILL_KAFKA_EMBEDDED": kafka.isEmbedded ? "true" : "false",
       "HANDBILL_TOKEN_KEYS": nil, "HANDBILL_TOKEN_KEYS_FILE": keys, "HANDBILL_LOG_LEVEL": "info",
-      "HANDBILL_CONSOLE_PORT": String(consolePort), "HANDBILL_DATABASE_MAINTENANCE_URL": nil,
+      "HANDBILL_CONSOLE_PORT": String(consolePort), "HANDBILL_EDGE_PORT": String(edgePort),
+      "HANDBILL_DATABASE_MAINTENANCE_URL": nil,
     ]
     // Of another network, where its environment was taken over by this shell: no settings of a service.
-    environment[LocalNetwork.consoleVariable] = .some(nil)
+    for variable in [LocalNetwork.consoleVariable, LocalNetwork.edgeVariable] { environment[variable] = .some(nil) }
     for name in Self.names { environment[LocalNetwork.metricsVariable(name)] = .some(nil) }
-    // Two cores serve five processes here: more threads would only wait for each other.
+    // Two cores serve six processes here: more threads would only wait for each other.
     environment["HANDBILL_WORKERS"] = "1"
-    var started = Started(processes: [], consoleURL: "http://127.0.0.1:\(consolePort)/")
+    var started = Started(
+      processes: [], consoleURL: "http://127.0.0.1:\(consolePort)/",
+      edgeURL: "http://127.0.0.1:\(edgePort)")
     for (index, name) in Self.names.enumerated() {
       environment["HANDBILL_DATABASE_URL"] = databaseURL(name)
       let process = try ServiceProcess(

@@ -115,8 +115,17 @@ struct LogPositions {
     // Whoever decided meanwhile has moved the position: then nothing may be changed by what was seen before.
     let moved = try connection.execute(
       sql: """
-        UPDATE \(schema).input SET next_offset = $4, last_offset = NULL, last_timestamp = NULL, last_hash = NULL
-        WHERE partition = $1 AND topic = $2 AND next_offset = $3
+        UPDATE \(schema).partition SET next_offsets = moved.next_offsets, last_offsets = moved.last_offsets,
+          last_timestamps = moved.last_timestamps, last_hashes = moved.last_hashes
+        FROM (
+          SELECT array_agg(CASE topic WHEN $2 THEN $4 ELSE next_offset END ORDER BY place) AS next_offsets,
+            array_agg(CASE topic WHEN $2 THEN NULL ELSE last_offset END ORDER BY place) AS last_offsets,
+            array_agg(CASE topic WHEN $2 THEN NULL ELSE last_timestamp END ORDER BY place) AS last_timestamps,
+            array_agg(CASE topic WHEN $2 THEN NULL ELSE last_hash END ORDER BY place) AS last_hashes,
+            bool_or(topic = $2 AND next_offset = $3) AS stands
+          FROM \(schema).input WHERE partition = $1
+        ) AS moved
+        WHERE partition.partition = $1 AND moved.stands
         """, [input.partition, input.topic, input.position.nextOffset, offset])
     guard moved == 1 else {
       throw PostgresError(.undecodable, "\(input.topic)[\(input.partition)] moved meanwhile; look again")

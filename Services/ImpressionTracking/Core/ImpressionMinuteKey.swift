@@ -1,4 +1,5 @@
 package import AdCore
+internal import AdEvents
 package import Pipeline
 
 /// The key of a count per minute.

@@ -64,3 +64,14 @@ struct ImpressionTables: ServiceTables {
     return ImpressionTracking.messages(rows.lazy.map { ($0.sequence, $0.accepted) })
   }
 }
+
+extension ImpressionTables {
+  /// The tables that are cut by day, kept for as long as `retention` says.
+  static func days(_ retention: Retention) -> DayTables {
+    DayTables(
+      ["impression_tracking.impression_row", "impression_tracking.delivery_row", "impression_tracking.failure"],
+      clientTables: ["impression_tracking.impression_row"],
+      counts: CountTables("impression_tracking", retention: retention),
+      retention: retention)
+  }
+}

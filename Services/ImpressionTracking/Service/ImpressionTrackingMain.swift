@@ -32,11 +32,7 @@ enum ImpressionTrackingMain: Service {
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let service = ImpressionTracking(ring: ring, windows: configuration.windows)
-    let days = DayTables(
-      ["impression_tracking.impression_row", "impression_tracking.delivery_row", "impression_tracking.failure"],
-      clientTables: ["impression_tracking.impression_row"],
-      counts: CountTables("impression_tracking", retention: configuration.retention),
-      retention: configuration.retention)
+    let days = ImpressionTables.days(configuration.retention)
     try ServiceHost.start(
       service: service, tables: ImpressionTables(windows: configuration.windows), settings: configuration.pipeline,
       context: context

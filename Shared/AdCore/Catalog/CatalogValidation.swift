@@ -99,9 +99,14 @@ extension Ad {
 }
 
 extension App {
+  /// The id that no app may have: the topic of its answers would be the edge's.
+  package static let reservedID = "edge"
+
   func faults() -> [CatalogFault] {
     FaultList { list in
       list.checkName(name)
+      list.require(
+        id.text != App.reservedID, "id", "“\(App.reservedID)” is the edge's own name for answers: give another id")
       list.require(
         App.isBundleID(bundleID), "bundleID",
         "“\(bundleID.prefix(80))” must be 1 to 155 letters, digits, hyphens and dots, such as com.example.weather")

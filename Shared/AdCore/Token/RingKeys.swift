@@ -6,6 +6,7 @@ enum KeyPurpose: String {
   case serveToken = "handbill sealed serve token"
   case forwardingMark = "handbill forwarding mark"
   case clientHash = "handbill client hash"
+  case edgeMark = "handbill edge mark"
   case serviceMessage = "handbill message between services"
 }
 

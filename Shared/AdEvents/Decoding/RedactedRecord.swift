@@ -24,7 +24,8 @@ package struct RedactedRecord: Hashable, Sendable {
   private static let headerNames: Set<[UInt8]> = Set(
     [
       "ce_id", "ce_type", "ce_time", "ce_specversion", "ce_source", "content-type", "kafka_replyTopic",
-      "kafka_replyPartition", "kafka_correlationId", "handbill_forwarded", "handbill_mac", "handbill_replay_of",
+      "kafka_replyPartition", "kafka_correlationId", "handbill_edge", "handbill_forwarded", "handbill_mac",
+      "handbill_replay_of",
     ].map { Array($0.utf8) })
   /// Shorter ones stand everywhere by chance.
   private static let secretBytesMinimum = 4

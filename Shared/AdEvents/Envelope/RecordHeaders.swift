@@ -33,6 +33,8 @@ package struct RecordHeaders: Hashable, Sendable {
   package var correlationID: [UInt8] = []
   /// `handbill_forwarded`: the mark under our MAC that a request was forwarded. Ad selection verifies it.
   package var forwardedMark: [UInt8] = []
+  /// `handbill_edge`: the mark under our MAC that a request came by the edge. Ad selection verifies it.
+  package var edgeMark: [UInt8] = []
   /// The headers that are invalid in themselves.
   package var problem: Rejection?
 
@@ -103,6 +105,8 @@ package struct RecordHeaders: Hashable, Sendable {
         isReplyInvalid = true
         note(Rejection(.invalidReply, error.sentence))
       }
+    case 13 where name.equals("handbill_edge"):
+      edgeMark = value.count <= FieldLimits.headerBytesMaximum ? Array(value) : []
     case 18 where name.equals("handbill_forwarded"):
       // One that is too long is none of ours: it stays empty and verifies nothing.
       forwardedMark = value.count <= FieldLimits.headerBytesMaximum ? Array(value) : []

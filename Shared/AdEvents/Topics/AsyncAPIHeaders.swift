@@ -95,6 +95,12 @@ enum AsyncAPIHeaders {
             + "take headers as UTF-8. Without it the answer is known by its ce_id and request_id.")
       ),
       (
+        "handbill_edge",
+        text(
+          "The edge's alone: what it saw of whoever asks, under a MAC, in base64. With it the answer goes to "
+            + "\(Topic.edgeResponses), whatever the app.")
+      ),
+      (
         "handbill_forwarded",
         text("Ours alone: the mark, in base64, of a request that was forwarded to its partition.")
       ),

@@ -85,6 +85,8 @@ extension BrokerRight {
     switch user {
     case .adSelection: for topic in Topic.namedByTokens { may(.describe, on: .topic(topic.name)) }
     case .command: addCommand { may($0, on: $1) }
+    // Whose keys they are that apps bring.
+    case .edge: may(.read, on: .topic(Topic.catalog.name))
     case .watcher:
       may(.describe, on: .topics(prefix: topicPrefix))
       may(.describe, on: .groups(prefix: "handbill-"))
@@ -105,10 +107,14 @@ extension BrokerRight {
     may(.describe, .group(groupOfNobody))
   }
 
-  /// Of the answers an app has its own topic, and whoever serves all apps has all.
+  /// Of the answers an app has its own topic, and so has the edge; whoever decides for all apps has all.
   private static func resource(_ topic: Topic, of user: BrokerUser) -> Resource {
     guard topic == .responses else { return .topic(topic.name) }
-    if case .app(let id) = user { return .topic(Topic.responses(for: id)) }
+    switch user {
+    case .app(let id): return .topic(Topic.responses(for: id))
+    case .edge: return .topic(Topic.edgeResponses)
+    default: break
+    }
     return .topics(prefix: topic.name)
   }
 }

@@ -34,6 +34,9 @@ package enum Topic: CaseIterable, Hashable, Sendable {
   /// The topic that the answers for an app go to: made from the app's id, never from a header.
   package static func responses(for app: AppID) -> String { Topic.responses.name + app.text }
 
+  /// The topic of the answers to what came by the edge, of whichever app; no app may have an id that gives this name.
+  package static let edgeResponses = Topic.responses.name + App.reservedID
+
   /// How many partitions it has.
   package enum PartitionRule: Hashable, Sendable {
     /// As many as the network has: number *i* of all of them belong together.

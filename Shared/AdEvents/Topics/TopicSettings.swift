@@ -35,14 +35,19 @@ extension Topic {
 
   /// How to make the topic of one app's answers.
   package static func responseSettings(for app: AppID, networkPartitions: Int32) -> TopicSettings {
+    responseSettings(named: responses(for: app), networkPartitions: networkPartitions)
+  }
+
+  private static func responseSettings(named name: String, networkPartitions: Int32) -> TopicSettings {
     var settings = Topic.responses.settings(networkPartitions: networkPartitions)
-    settings.name = responses(for: app)
+    settings.name = name
     return settings
   }
 
   /// The settings of all topics that there are whatever apps there are.
   package static func networkSettings(networkPartitions: Int32) -> [TopicSettings] {
     allCases.filter { $0 != .responses }.map { $0.settings(networkPartitions: networkPartitions) }
+      + [responseSettings(named: edgeResponses, networkPartitions: networkPartitions)]
   }
 
   /// Kafka's topic configuration.

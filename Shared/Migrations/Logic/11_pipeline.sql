@@ -10,6 +10,28 @@ BEGIN
 END
 $function$;
 
+-- Where a partition stands in each of its topics, a row for each: the arrays of its row, side by side.
+DO $do$
+DECLARE
+  service text;
+BEGIN
+  FOREACH service IN ARRAY ARRAY['ad_selection', 'impression_tracking', 'click_tracking', 'billing'] LOOP
+    EXECUTE format($ddl$
+      CREATE OR REPLACE VIEW %1$I.input AS
+      SELECT p.partition, i.topic, i.next_offset, i.last_offset, i.last_timestamp, i.last_hash, i.consumed_sequence,
+        i.consumed_watermark, i.place
+      FROM %1$I.partition p CROSS JOIN LATERAL unnest(p.input_topics, p.next_offsets, p.last_offsets, p.last_timestamps,
+        p.last_hashes, p.consumed_sequences, p.consumed_watermarks) WITH ORDINALITY
+        AS i (topic, next_offset, last_offset, last_timestamp, last_hash, consumed_sequence, consumed_watermark, place);
+      CREATE OR REPLACE VIEW %1$I.output AS
+      SELECT p.partition, o.topic, o.next_sequence, o.confirmed_sequence
+      FROM %1$I.partition p CROSS JOIN LATERAL unnest(p.output_topics, p.next_sequences, p.confirmed_sequences)
+        AS o (topic, next_sequence, confirmed_sequence);
+    $ddl$, service);
+  END LOOP;
+END
+$do$;
+
 -- A batch without records, at the positions where everything stands now: what a person changes has its place in the order.
 CREATE OR REPLACE FUNCTION public.add_empty_batch(service text, partition_number int, number bigint) RETURNS void
 LANGUAGE plpgsql AS $function$

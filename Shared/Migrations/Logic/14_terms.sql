@@ -112,7 +112,8 @@ SELECT serve_id, partition, public.time_of(serve_id) + life_ms * interval '1 mil
   batch_number, request_id, arrival, deadline, outcome, reason, error, detail, lifetime_milliseconds, image_sizes,
   image_urls, action, destination, reserved, expected_value, candidates, outbid,
   coalesce(excluded_reasons, '{}') AS excluded_reasons, coalesce(excluded_counts, '{}') AS excluded_counts,
-  batch_index, rules, catalog_change, paid_ads, required_sizes, segments, is_interstitial
+  batch_index, rules, catalog_change, paid_ads, required_sizes, segments, is_interstitial,
+  edge_flags
 FROM ad_selection.decision_row AS stored LEFT JOIN ad_selection.terms AS t ON t.name = stored.terms
   LEFT JOIN ad_selection.creative AS c ON c.name = stored.creative;
 COMMENT ON VIEW ad_selection.decision IS 'Decisions with the terms of what was served, and what it shows and does.';

@@ -88,8 +88,9 @@ BEGIN
     -- A backup may be older than a partition.
     EXECUTE format('INSERT INTO %I.partition (partition) SELECT partition FROM pg_temp.told WHERE topic = $1
       ON CONFLICT DO NOTHING', writer.service) USING writer.topic;
-    EXECUTE format('INSERT INTO %I.output (partition, topic) SELECT partition, topic FROM pg_temp.told WHERE topic = $1
-      ON CONFLICT DO NOTHING', writer.service) USING writer.topic;
+    EXECUTE format('UPDATE %I.partition p SET output_topics = ARRAY[$1], next_sequences = ''{1}'', confirmed_sequences = ''{0}''
+      FROM pg_temp.told t WHERE t.topic = $1 AND t.partition = p.partition AND cardinality(p.output_topics) = 0',
+      writer.service) USING writer.topic;
     FOR moved IN EXECUTE format('UPDATE %I.partition SET epoch = epoch + 1, batch_number = batch_number + 1, timeline = $1
       RETURNING partition, batch_number', writer.service) USING new_id
     LOOP
@@ -105,8 +106,9 @@ BEGIN
         INSERT INTO %1$I.lost_sequence (partition, topic, first_sequence, next_sequence)
         SELECT partition, topic, first_sequence, next_sequence FROM passed ON CONFLICT DO NOTHING
       )
-      UPDATE %1$I.output o SET next_sequence = passed.next_sequence FROM passed
-      WHERE o.partition = passed.partition AND o.topic = passed.topic
+      -- A service has one output.
+      UPDATE %1$I.partition p SET next_sequences = ARRAY[passed.next_sequence] FROM passed
+      WHERE p.partition = passed.partition
     $sql$, writer.service) USING writer.topic, new_number;
   END LOOP;
   DELETE FROM timeline.finding;

@@ -1,3 +1,16 @@
+-- A batch's one journal: its postings, one of each account, and what they add to the partition's balances.
+CREATE OR REPLACE FUNCTION billing.write_postings(batch billing.settle_batch, journal billing.settle_posting[]) RETURNS void
+LANGUAGE plpgsql AS $function$
+BEGIN
+  INSERT INTO billing.posting (partition, batch_number, account, currency, debit, credit)
+  SELECT batch.partition, batch.batch_number, e.* FROM unnest(journal) AS e WHERE e.debit + e.credit > 0;
+  INSERT INTO billing.balance AS b (partition, account, currency, debit, credit)
+  SELECT batch.partition, e.* FROM unnest(journal) AS e WHERE e.debit + e.credit > 0
+  ON CONFLICT (partition, account, currency)
+  DO UPDATE SET debit = b.debit + excluded.debit, credit = b.credit + excluded.credit;
+END
+$function$;
+
 -- Writes the rows of a batch's draws with their fates, and of those that waited and wait no more, what they add to the
 -- minutes, and the batch's one journal: what the caller decided by itself (the postings) and what the draws come to.
 CREATE OR REPLACE FUNCTION billing.write_journal(
@@ -7,6 +20,7 @@ CREATE OR REPLACE FUNCTION billing.write_journal(
 DECLARE
   drawn_count bigint;
   ready_count bigint;
+  journal billing.settle_posting[];
 BEGIN
   WITH drawn AS (
     SELECT d.*, n.day AS budget_day, n.advertiser, n.campaign, n.currency
@@ -63,16 +77,11 @@ BEGIN
       UNION ALL
       SELECT * FROM unnest(postings)
     ) AS e (account, currency, debit, credit) GROUP BY account, currency HAVING sum(debit) + sum(credit) > 0
-  ), posted AS (
-    INSERT INTO billing.posting (partition, batch_number, account, currency, debit, credit)
-    SELECT batch.partition, batch.batch_number, account, currency, debit, credit FROM entries
-  ), balanced AS (
-    INSERT INTO billing.balance AS b (partition, account, currency, debit, credit)
-    SELECT batch.partition, account, currency, debit, credit FROM entries
-    ON CONFLICT (partition, account, currency)
-    DO UPDATE SET debit = b.debit + excluded.debit, credit = b.credit + excluded.credit
   )
-  SELECT (SELECT count(*) FROM drawn), (SELECT count(*) FROM ready) INTO drawn_count, ready_count;
+  SELECT (SELECT count(*) FROM drawn), (SELECT count(*) FROM ready),
+    (SELECT array_agg(ROW(account, currency, debit, credit)::billing.settle_posting) FROM entries)
+  INTO drawn_count, ready_count, journal;
+  PERFORM billing.write_postings(batch, journal);
   IF drawn_count <> cardinality(draws) OR ready_count <> cardinality(settlement.ready) THEN
     RAISE EXCEPTION '% draws and % that waited are to be settled, % and % are there', cardinality(draws),
       cardinality(settlement.ready), drawn_count, ready_count USING ERRCODE = 'HB002';

@@ -13,18 +13,22 @@ CREATE OR REPLACE FUNCTION billing.settle(
 DECLARE
   settlement billing.settlement;
 BEGIN
-  PERFORM billing.charge_allotments(batch, charges);
+  IF cardinality(charges) > 0 THEN PERFORM billing.charge_allotments(batch, charges); END IF;
+  -- Most batches are charged to allotments alone, which no other partition touches: they lock no budget.
+  IF cardinality(days) = 0 THEN
+    IF cardinality(postings) > 0 THEN PERFORM billing.write_postings(batch, postings); END IF;
+    RETURN;
+  END IF;
   settlement := treasury.lock_budgets(accounts, campaigns, days);
-  settlement := billing.return_allotments(settlement, batch, returned);
+  IF cardinality(returned) > 0 THEN settlement := billing.return_allotments(settlement, batch, returned); END IF;
   settlement := billing.settle_waiting(settlement, batch, limits.ready_maximum);
-  settlement := billing.settle_draws(settlement, draws);
+  IF cardinality(draws) > 0 THEN settlement := billing.settle_draws(settlement, draws); END IF;
   settlement := billing.cap_unfunded(settlement, batch, draws, unfunded_cap);
   settlement.next_sequence := batch.next_sequence;
-  settlement := billing.grant_allotments(settlement, batch, asks, limits);
+  IF cardinality(asks) > 0 THEN settlement := billing.grant_allotments(settlement, batch, asks, limits); END IF;
   PERFORM treasury.write_budgets(settlement);
   IF settlement.next_sequence > batch.next_sequence THEN
-    UPDATE billing.output o SET next_sequence = settlement.next_sequence
-    WHERE o.partition = batch.partition AND o.topic = batch.topic;
+    UPDATE billing.partition p SET next_sequences = ARRAY[settlement.next_sequence] WHERE p.partition = batch.partition;
     UPDATE billing.batch b SET next_sequences = ARRAY[settlement.next_sequence]
     WHERE b.partition = batch.partition AND b.batch_number = batch.batch_number;
     RETURN QUERY SELECT a.* FROM billing.allotment a

@@ -30,7 +30,7 @@ DECLARE
   durability text := current_setting('synchronous_commit');
 BEGIN
   UPDATE billing.partition p SET epoch = epoch + 1, batch_number = p.batch_number + 1 WHERE p.partition = suspended.partition
-  RETURNING p.partition, p.batch_number, clock_timestamp(), 'ads.budgets', 0 INTO STRICT batch;
+  RETURNING p.partition, p.batch_number, clock_timestamp(), 0 INTO STRICT batch;
   PERFORM public.add_empty_batch('billing', batch.partition, batch.batch_number);
   IF suspended.kind = vocabulary.charge_kind('impression') THEN
     SELECT i.*, NULL::smallint AS free_fate INTO event FROM impression_tracking.impression i

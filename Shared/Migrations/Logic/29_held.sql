@@ -21,7 +21,7 @@ BEGIN
   WHERE h.partition = held_partition AND h.app = held_app AND h.hour BETWEEN first_hour AND last_hour LIMIT 1;
   IF NOT FOUND THEN RETURN 0; END IF;
   UPDATE billing.partition p SET epoch = epoch + 1, batch_number = p.batch_number + 1 WHERE p.partition = held_partition
-  RETURNING p.partition, p.batch_number, clock_timestamp(), 'ads.budgets', 0 INTO STRICT batch;
+  RETURNING p.partition, p.batch_number, clock_timestamp(), 0 INTO STRICT batch;
   PERFORM public.add_empty_batch('billing', batch.partition, batch.batch_number);
 
   WITH chosen AS (

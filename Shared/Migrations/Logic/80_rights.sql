@@ -82,8 +82,8 @@ BEGIN
     UNION ALL SELECT 'handbill_' || consumer, privileges, format(object, producer)
     FROM (VALUES ('ad_selection', 'billing'), ('impression_tracking', 'click_tracking'), ('impression_tracking', 'billing'),
         ('click_tracking', 'billing'), ('billing', 'ad_selection')) AS reads (producer, consumer),
-      (VALUES ('USAGE', 'SCHEMA %I'), ('SELECT (partition, batch_number)', '%I.partition'),
-        ('SELECT (partition, topic, next_sequence)', '%I.output')) AS needed (privileges, object)
+      (VALUES ('USAGE', 'SCHEMA %I'),
+        ('SELECT (partition, batch_number, output_topics, next_sequences)', '%I.partition')) AS needed (privileges, object)
     UNION ALL SELECT role, 'EXECUTE', 'FUNCTION timeline.note_finding' FROM service
     UNION ALL VALUES ('handbill_command', 'EXECUTE', 'FUNCTION timeline.begin'),
       ('handbill_command', 'EXECUTE', 'FUNCTION timeline.name_lost_serves')
@@ -91,9 +91,9 @@ BEGIN
     -- What each service does with its partitions. Its batches, what it rejected and what it lost stay as they are written:
     -- only what is sealed goes, by public.forget_batches.
     UNION ALL SELECT role, privileges, format('%I.%I', service.name, written) FROM service, (VALUES
-      ('partition', 'INSERT, UPDATE (epoch, session, batch_number, watermark, outbox_id, owner)'),
-      ('input', 'INSERT, UPDATE (next_offset, last_offset, last_timestamp, last_hash, consumed_sequence, consumed_watermark)'),
-      ('output', 'INSERT, UPDATE (next_sequence, confirmed_sequence)'),
+      ('partition', 'INSERT, UPDATE (epoch, session, batch_number, watermark, outbox_id, owner, input_topics,
+        output_topics, next_offsets, last_offsets, last_timestamps, last_hashes, consumed_sequences, consumed_watermarks,
+        next_sequences, confirmed_sequences)'),
       ('batch', 'INSERT'), ('rejected', 'INSERT'), ('lost_range', 'INSERT'), ('lost_sequence', 'INSERT'),
       ('gap_request', 'INSERT'), ('answered_gap_request', 'INSERT, UPDATE (number)'), ('outbox', 'INSERT, DELETE'),
       ('member', 'INSERT, UPDATE (beat), DELETE'), ('terms', 'INSERT, UPDATE (last_day)'),
@@ -115,7 +115,7 @@ BEGIN
       ('impression_tracking.impression_row', 'INSERT'), ('impression_tracking.delivery_row', 'INSERT'),
       ('impression_tracking.failure', 'INSERT'), ('impression_tracking.minute_count', 'INSERT'),
       ('impression_tracking.packed_count', 'INSERT'),
-      ('click_tracking.impression', 'INSERT'), ('click_tracking.click_row', 'INSERT'),
+      ('click_tracking.impression_pack', 'INSERT'), ('click_tracking.click_row', 'INSERT'),
       ('click_tracking.stopped_action', 'INSERT'), ('click_tracking.parked_row', 'INSERT, DELETE'),
       ('click_tracking.minute_count', 'INSERT'), ('click_tracking.packed_count', 'INSERT'),
       ('billing.charge_row', 'INSERT'), ('billing.suspense', 'INSERT'), ('billing.minute_revenue', 'INSERT'),
@@ -134,6 +134,7 @@ BEGIN
       -- The console marks what is unusual, and seals days: their sums are added to, and never changed.
       ('handbill_console', 'INSERT, UPDATE (events, of_events, limit_basis_points, changed_at)', 'console.anomaly'),
       ('handbill_console', 'INSERT, DELETE', 'sealed.part'), ('handbill_console', 'EXECUTE', 'FUNCTION sealed.seal'),
+      ('handbill_console', 'EXECUTE', 'FUNCTION catalog.forget_history'),
       -- The command edits the catalogue.
       ('handbill_command', 'INSERT, UPDATE (body, version, change_number, changed_at, deleted_at)', 'catalog.record'),
       ('handbill_command', 'INSERT', 'catalog.history'), ('handbill_command', 'INSERT', 'catalog.under_17_bundle'),
@@ -145,8 +146,8 @@ BEGIN
       ('handbill_command', 'EXECUTE', 'FUNCTION public.erase_client')
     -- By the command a person moves a position in a log, and has messages sent again.
     UNION ALL SELECT 'handbill_command', privileges, format('%I.%I', service.name, written) FROM service, (VALUES
-      ('partition', 'UPDATE (epoch, batch_number)'), ('gap_request', 'INSERT'), ('batch', 'INSERT'), ('lost_range', 'INSERT'),
-      ('input', 'UPDATE (next_offset, last_offset, last_timestamp, last_hash)')) AS moves (written, privileges)
+      ('partition', 'UPDATE (epoch, batch_number, next_offsets, last_offsets, last_timestamps, last_hashes)'),
+      ('gap_request', 'INSERT'), ('batch', 'INSERT'), ('lost_range', 'INSERT')) AS moves (written, privileges)
   LOOP
     CONTINUE WHEN to_regrole(given.role) IS NULL;
     EXECUTE format('GRANT %s ON %s TO %I', given.privileges, given.object, given.role);

@@ -38,9 +38,16 @@ package struct CatalogApplied: Hashable, Sendable {
 /// A change is checked whole, record by record and against all other records, and written whole or not at all. One
 /// change at a time is let through; readers never wait.
 package struct CatalogStore: Sendable {
-  private let pool: PostgresPool
+  /// Live records of the whole catalogue: services keep it in memory. What is there already may be changed all the same.
+  package static let recordsMaximum = 200_000
 
-  package init(_ pool: PostgresPool) { self.pool = pool }
+  private let pool: PostgresPool
+  private let recordsMaximum: Int
+
+  package init(_ pool: PostgresPool, recordsMaximum: Int = CatalogStore.recordsMaximum) {
+    self.pool = pool
+    self.recordsMaximum = recordsMaximum
+  }
 
   /// Writes the records of a file; what it does not name stays. A draft with problems is not written: they are told with
   /// those of its records beside the others. A record that is as it was keeps its version.
@@ -160,7 +167,7 @@ package struct CatalogStore: Sendable {
       CatalogRules.Change(path: entry.path, old: live[entry.record.key], new: entry.record)
     }
     let problems =
-      plan.file.problems
+      self.problems(records: after.count, before: live.count) + plan.file.problems
       + CatalogRules.problems(
         CatalogRules(
           after: after, changes: changes, deleted: Set(plan.deleted), illegible: plan.file.illegible,
@@ -180,6 +187,14 @@ package struct CatalogStore: Sendable {
     }
     applied.nextSteps = CatalogStep.after(applied.changes, in: after)
     return .success(applied)
+  }
+
+  private func problems(records: Int, before: Int) -> [CatalogProblem] {
+    guard records > recordsMaximum, records > before else { return [] }
+    return [
+      CatalogProblem(
+        "catalogue", "it would have \(records) records, and can have \(recordsMaximum): delete what is over first")
+    ]
   }
 
   /// Keys for builds that have none that is not revoked.

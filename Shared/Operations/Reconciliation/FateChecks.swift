@@ -49,23 +49,23 @@ enum FateChecks {
         "\(accepted.name): accepted and taken by billing = charged + unfunded + free + waiting + held + suspense, once each",
       sql: """
         WITH \(sources(accepted)), compared AS (
-          SELECT serve_id, is_accepted, place, a.price, a.share, a.free_fate, f.kind, f.fate, f.price AS charged_price,
+          SELECT serve_id, is_accepted, source, a.price, a.share, a.free_fate, f.kind, f.fate, f.price AS charged_price,
             f.share AS charged_share, f.amount, f.developer_amount, f.network_amount,
-            place <> 'suspense' AND (\(columns("a"))) IS DISTINCT FROM (\(columns("f"))) AS differs
+            source <> 'suspense' AND (\(columns("a"))) IS DISTINCT FROM (\(columns("f"))) AS differs
           FROM accepted a FULL JOIN fates f USING (serve_id, id_hash, partition)
         ), faults AS (
-          SELECT CASE WHEN place IS NULL THEN format('%s is accepted and has no fate', serve_id)
+          SELECT CASE WHEN source IS NULL THEN format('%s is accepted and has no fate', serve_id)
             WHEN is_accepted IS NULL THEN format('%s has a fate and was not accepted', serve_id)
-            WHEN differs THEN format('%s: its %s says something else of it than its tracker', serve_id, place)
-            WHEN place = 'suspense' THEN format('%s: price %s in its token, %s in suspense', serve_id, price, charged_price)
+            WHEN differs THEN format('%s: its %s says something else of it than its tracker', serve_id, source)
+            WHEN source = 'suspense' THEN format('%s: price %s in its token, %s in suspense', serve_id, price, charged_price)
             ELSE format('%s: price %s, share %s in its token, %s and %s in its %s; fate %s of kind %s, to be %s; the advertiser pays '
-              '%s, the developer gets %s, the network %s', serve_id, price, share, charged_price, charged_share, place, fate,
+              '%s, the developer gets %s, the network %s', serve_id, price, share, charged_price, charged_share, source, fate,
               kind, coalesce(free_fate::text, 'paid'), amount, developer_amount, network_amount)
           END AS example
-          FROM compared WHERE place IS NULL OR is_accepted IS NULL OR differs OR price IS DISTINCT FROM charged_price
-            OR kind <> \(accepted.kind.number) OR place <> 'suspense' AND \(isWrong)
+          FROM compared WHERE source IS NULL OR is_accepted IS NULL OR differs OR price IS DISTINCT FROM charged_price
+            OR kind <> \(accepted.kind.number) OR source <> 'suspense' AND \(isWrong)
           UNION ALL
-          SELECT format('%s has more than one fate: %s', serve_id, places) FROM doubled
+          SELECT format('%s has more than one fate: %s', serve_id, sources) FROM doubled
         )
         SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
           ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
@@ -75,7 +75,7 @@ enum FateChecks {
   /// Whether share, fate, amount or its split are not what the event's price, share and verdict make them.
   private static let isWrong = """
     (share IS DISTINCT FROM charged_share
-      OR CASE WHEN place IN ('waiting', 'held') THEN free_fate IS NOT NULL
+      OR CASE WHEN source IN ('waiting', 'held') THEN free_fate IS NOT NULL
         WHEN free_fate IS NULL THEN fate NOT IN (\([ChargeFate.charged, .unfunded, .late, .unpaid, .voided].numbers))
         ELSE fate <> free_fate END
       OR amount IS DISTINCT FROM CASE fate WHEN \(ChargeFate.charged.number) THEN price ELSE 0 END
@@ -97,7 +97,7 @@ enum FateChecks {
         JOIN billing.input i ON i.partition = a.partition AND i.topic = 'ads.\(accepted.name).accepted'
         WHERE NOT a.is_test AND a.sequence <= i.consumed_sequence AND a.serve_id >= $1 AND a.serve_id < $2
       ), fates AS (
-        SELECT 'charge' AS place, serve_id, id_hash, partition, kind, fate, price, share_basis_points AS share, amount,
+        SELECT 'charge' AS source, serve_id, id_hash, partition, kind, fate, price, share_basis_points AS share, amount,
           developer_amount, network_amount, \(columns("c"))
         FROM billing.charge c WHERE kind <> \(accepted.other.number) AND \(range)
         UNION ALL
@@ -112,7 +112,7 @@ enum FateChecks {
         SELECT 'suspense', serve_id, id_hash, partition, kind, NULL, price, NULL, NULL, NULL, NULL, \(unknown)
         FROM billing.suspense WHERE kind = \(accepted.kind.number) AND \(range)
       ), apart AS (
-        SELECT 'waiting' AS place, serve_id, id_hash, partition FROM billing.waiting_row
+        SELECT 'waiting' AS source, serve_id, id_hash, partition FROM billing.waiting_row
         WHERE kind = \(accepted.kind.number) AND \(range)
         UNION ALL
         SELECT 'held', serve_id, id_hash, partition FROM billing.held_row
@@ -121,13 +121,13 @@ enum FateChecks {
         SELECT 'suspense', serve_id, id_hash, partition FROM billing.suspense
         WHERE kind = \(accepted.kind.number) AND \(range)
       ), doubled AS (
-        SELECT serve_id, id_hash, partition, string_agg(place, ', ' ORDER BY place) AS places FROM (
-          SELECT place, serve_id, id_hash, partition FROM apart
+        SELECT serve_id, id_hash, partition, string_agg(source, ', ' ORDER BY source) AS sources FROM (
+          SELECT source, serve_id, id_hash, partition FROM apart
           UNION ALL
           SELECT 'charge', serve_id, id_hash, partition FROM billing.charge_row
           WHERE kind = \(accepted.kind.number) AND \(range)
             AND (serve_id, id_hash, partition) IN (SELECT serve_id, id_hash, partition FROM apart)
-        ) AS places GROUP BY serve_id, id_hash, partition HAVING count(*) > 1
+        ) AS sources GROUP BY serve_id, id_hash, partition HAVING count(*) > 1
       )
       """
   }

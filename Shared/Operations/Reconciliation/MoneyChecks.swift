@@ -10,7 +10,7 @@ enum MoneyChecks {
     selectionAllotments, journals, balances, ledger, revenue,
   ]
 
-  private static let places = UnsealedBatches.places("billing.posting", service: "billing")
+  private static let seals = UnsealedBatches.seals("billing.posting", service: "billing")
   /// Journals behind the last sealed batch.
   private static let postings = UnsealedBatches.rows("billing.posting", as: "p")
 
@@ -108,7 +108,7 @@ enum MoneyChecks {
   private static let journals = ReconciliationStatement(
     rule: "I6", name: "ledger: debits are credits, in each journal and currency",
     sql: """
-      \(places), journals AS (
+      \(seals), journals AS (
         SELECT p.partition, p.batch_number, p.currency, sum(p.debit) AS debit, sum(p.credit) AS credit, count(*) AS rows
         FROM \(postings) GROUP BY 1, 2, 3
       ), faults AS (
@@ -123,7 +123,7 @@ enum MoneyChecks {
   private static let balances = ReconciliationStatement(
     rule: "I6", name: "balances are the sums of their postings",
     sql: """
-      \(places), posted AS (
+      \(seals), posted AS (
         SELECT partition, account, currency, sum(debit) AS debit, sum(credit) AS credit FROM (
           SELECT p.partition, p.account, p.currency, p.debit, p.credit FROM \(postings)
           UNION ALL SELECT partition, account, currency, debit, credit FROM sealed.account WHERE debit <> 0 OR credit <> 0
@@ -144,7 +144,7 @@ enum MoneyChecks {
     rule: "I6", name: "ledger: advertisers, developers and the network paid and got what the charges say",
     borders: [.serve],
     sql: """
-      \(places), grouped AS MATERIALIZED (
+      \(seals), grouped AS MATERIALIZED (
         SELECT advertiser, developer, currency, sum(amount) AS amount, sum(developer_amount) AS developer_amount,
           sum(network_amount) FILTER (WHERE fate = \(ChargeFate.charged.number)) AS revenue,
           sum(network_amount) FILTER (WHERE fate = \(ChargeFate.unfunded.number)) AS loss

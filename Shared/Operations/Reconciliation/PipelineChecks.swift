@@ -20,9 +20,9 @@ enum PipelineChecks {
     ReconciliationStatement(
       rule: "I3", name: "\(schema): offsets of batches join, up to the position",
       sql: """
-        \(UnsealedBatches.places("\(schema).batch", service: schema)), ranges AS (
-          SELECT l.partition, l.topic, l.batch_number, 0 AS place, l.first_offset, l.next_offset FROM \(schema).lost_range l
-          LEFT JOIN places p USING (partition) WHERE l.batch_number > coalesce(p.sealed, -1)
+        \(UnsealedBatches.seals("\(schema).batch", service: schema)), ranges AS (
+          SELECT l.partition, l.topic, l.batch_number, 0 AS rank, l.first_offset, l.next_offset FROM \(schema).lost_range l
+          LEFT JOIN seals p USING (partition) WHERE l.batch_number > coalesce(p.sealed, -1)
           UNION ALL
           SELECT b.partition, r.topic, b.batch_number, 1, r.first_offset, r.next_offset
           FROM \(UnsealedBatches.rows("\(schema).batch", as: "b"))
@@ -31,11 +31,11 @@ enum PipelineChecks {
           SELECT partition, topic, -1, 0, next_offset, next_offset FROM sealed.input WHERE service = '\(schema)'
         ), linked AS (
           SELECT *, lag(next_offset) OVER w AS before, lead(batch_number) OVER w IS NULL AS is_last FROM ranges
-          WINDOW w AS (PARTITION BY partition, topic ORDER BY batch_number, place, first_offset)
+          WINDOW w AS (PARTITION BY partition, topic ORDER BY batch_number, rank, first_offset)
         ), faults AS (
           SELECT format('%s[%s]: batch %s begins at %s, what came before it ends at %s', topic, partition, batch_number,
             first_offset, before) AS example
-          FROM linked WHERE before <> first_offset AND NOT (place = 1 AND first_offset = next_offset)
+          FROM linked WHERE before <> first_offset AND NOT (rank = 1 AND first_offset = next_offset)
           UNION ALL
           SELECT format('%s[%s]: the position is %s, the batches end at %s', i.topic, i.partition, i.next_offset,
             l.next_offset)
@@ -52,10 +52,10 @@ enum PipelineChecks {
     ReconciliationStatement(
       rule: "I3", name: "\(schema): one outcome for each offset, batches dense",
       sql: """
-        \(UnsealedBatches.places("\(schema).batch", service: schema)), batches AS (
+        \(UnsealedBatches.seals("\(schema).batch", service: schema)), batches AS (
           SELECT b.partition, b.batch_number, octet_length(b.outcomes) AS outcomes,
             (SELECT coalesce(sum(n - f), 0) FROM unnest(b.first_offsets, b.next_offsets) AS r (f, n)) AS offsets,
-            coalesce(lag(b.batch_number) OVER (PARTITION BY b.partition ORDER BY b.batch_number), nullif(places.sealed, -1))
+            coalesce(lag(b.batch_number) OVER (PARTITION BY b.partition ORDER BY b.batch_number), nullif(seals.sealed, -1))
               AS before
           FROM \(UnsealedBatches.rows("\(schema).batch", as: "b"))
         ), faults AS (
@@ -71,7 +71,7 @@ enum PipelineChecks {
           JOIN (
             SELECT partition, max(last) AS last FROM (
               SELECT partition, batch_number AS last FROM batches
-              UNION ALL SELECT partition, sealed FROM places WHERE sealed >= 0
+              UNION ALL SELECT partition, sealed FROM seals WHERE sealed >= 0
             ) AS numbers GROUP BY partition
           ) b USING (partition)
           WHERE p.batch_number <> b.last
@@ -88,29 +88,29 @@ enum PipelineChecks {
     return ReconciliationStatement(
       rule: "I3", name: "\(schema): rejected records have their reason as outcome",
       sql: """
-        \(UnsealedBatches.places("\(schema).batch", service: schema)), kept AS (
+        \(UnsealedBatches.seals("\(schema).batch", service: schema)), kept AS (
           SELECT r.partition, r.topic, r.record_offset, r.batch_number, r.reason, b.outcomes, b.input_topics,
             b.first_offsets, b.next_offsets
-          FROM places JOIN \(schema).input i ON i.partition = places.partition
+          FROM seals JOIN \(schema).input i ON i.partition = seals.partition
           CROSS JOIN LATERAL (
-            SELECT * FROM \(schema).rejected r WHERE r.partition = places.partition AND r.topic = i.topic
-              AND r.batch_number > places.sealed OFFSET 0
+            SELECT * FROM \(schema).rejected r WHERE r.partition = seals.partition AND r.topic = i.topic
+              AND r.batch_number > seals.sealed OFFSET 0
           ) AS r
           LEFT JOIN \(schema).batch b ON b.partition = r.partition AND b.batch_number = r.batch_number
-        ), placed AS (
-          SELECT k.*, place, place < octet_length(outcomes) AS is_there FROM kept k LEFT JOIN LATERAL (
-            SELECT own.before + k.record_offset - own.first_offset AS place FROM (
-              SELECT topic, first_offset, next_offset, sum(next_offset - first_offset) OVER (ORDER BY place)
+        ), located AS (
+          SELECT k.*, byte, byte < octet_length(outcomes) AS is_there FROM kept k LEFT JOIN LATERAL (
+            SELECT own.before + k.record_offset - own.first_offset AS byte FROM (
+              SELECT topic, first_offset, next_offset, sum(next_offset - first_offset) OVER (ORDER BY rank)
                 - (next_offset - first_offset) AS before
               FROM unnest(k.input_topics, k.first_offsets, k.next_offsets) WITH ORDINALITY
-                AS ranges (topic, first_offset, next_offset, place)
+                AS ranges (topic, first_offset, next_offset, rank)
             ) AS own
             WHERE own.topic = k.topic AND k.record_offset >= own.first_offset AND k.record_offset < own.next_offset
           ) AS own ON true
         ), compared AS (
-          SELECT *, CASE WHEN is_there THEN get_byte(outcomes, place::int) END AS outcome FROM placed
+          SELECT *, CASE WHEN is_there THEN get_byte(outcomes, byte::int) END AS outcome FROM located
           -- A run that was cut has its outcome in the batch that ended it.
-          WHERE place IS NOT NULL OR outcomes IS NULL
+          WHERE byte IS NOT NULL OR outcomes IS NULL
         ), faults AS (
           SELECT format('%s[%s] offset %s: rejected with reason %s, its outcome is %s', topic, partition, record_offset,
             reason, outcome) AS example

@@ -49,26 +49,26 @@ struct ReconciliationStatement: Sendable {
 enum UnsealedBatches {
   /// A WITH of the partitions that a table has, whose key begins with the partition, and of the sealed batch of each;
   /// further parts follow it.
-  static func places(_ table: String, service: String) -> String {
+  static func seals(_ table: String, service: String) -> String {
     """
     WITH RECURSIVE numbers AS (
       (SELECT partition FROM \(table) ORDER BY partition LIMIT 1)
       UNION ALL
       SELECT (SELECT t.partition FROM \(table) t WHERE t.partition > n.partition ORDER BY t.partition LIMIT 1)
       FROM numbers n WHERE n.partition IS NOT NULL
-    ), places AS MATERIALIZED (
+    ), seals AS MATERIALIZED (
       SELECT n.partition, coalesce(s.batch_number, -1) AS sealed FROM numbers n
       LEFT JOIN sealed.batch s ON s.service = '\(service)' AND s.partition = n.partition WHERE n.partition IS NOT NULL
     )
     """
   }
 
-  /// The rows, for a FROM behind ``places(_:service:)``. A subquery that stays one: each partition's rows are found by the
+  /// The rows, for a FROM behind ``seals(_:service:)``. A subquery that stays one: each partition's rows are found by the
   /// key, and not by reading all.
   static func rows(_ table: String, as name: String) -> String {
     """
-    places CROSS JOIN LATERAL (
-      SELECT * FROM \(table) r WHERE r.partition = places.partition AND r.batch_number > places.sealed OFFSET 0
+    seals CROSS JOIN LATERAL (
+      SELECT * FROM \(table) r WHERE r.partition = seals.partition AND r.batch_number > seals.sealed OFFSET 0
     ) AS \(name)
     """
   }

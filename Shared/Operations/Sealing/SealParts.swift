@@ -104,42 +104,42 @@ enum SealParts {
 
   private static func batches(_ service: String) -> String {
     """
-    \(UnsealedBatches.places("\(service).batch", service: service))
+    \(UnsealedBatches.seals("\(service).batch", service: service))
     INSERT INTO sealed.part
-    SELECT 'batch', ARRAY['\(service)', places.partition::text], ARRAY[last.batch_number] FROM places CROSS JOIN LATERAL (
+    SELECT 'batch', ARRAY['\(service)', seals.partition::text], ARRAY[last.batch_number] FROM seals CROSS JOIN LATERAL (
       SELECT coalesce(
         -- The one before the first that is younger.
-        (SELECT b.batch_number - 1 FROM \(service).batch b WHERE b.partition = places.partition
-          AND b.batch_number > places.sealed AND b.committed_at >= $1 ORDER BY b.batch_number LIMIT 1),
-        (SELECT p.batch_number FROM \(service).partition p WHERE p.partition = places.partition)) AS batch_number
-    ) AS last WHERE last.batch_number > greatest(places.sealed, 0)
+        (SELECT b.batch_number - 1 FROM \(service).batch b WHERE b.partition = seals.partition
+          AND b.batch_number > seals.sealed AND b.committed_at >= $1 ORDER BY b.batch_number LIMIT 1),
+        (SELECT p.batch_number FROM \(service).partition p WHERE p.partition = seals.partition)) AS batch_number
+    ) AS last WHERE last.batch_number > greatest(seals.sealed, 0)
     """
   }
 
   private static func inputs(_ service: String) -> String {
     """
-    \(UnsealedBatches.places("\(service).batch", service: service)), until AS (
+    \(UnsealedBatches.seals("\(service).batch", service: service)), until AS (
       SELECT key[2]::int AS partition, figures[1]::bigint AS batch_number FROM sealed.part
       WHERE subject = 'batch' AND key[1] = '\(service)'
     ), ranges AS (
-      SELECT b.partition, r.topic, b.batch_number, 1 AS place, r.next_offset
+      SELECT b.partition, r.topic, b.batch_number, 1 AS rank, r.next_offset
       FROM \(UnsealedBatches.rows("\(service).batch", as: "b"))
       CROSS JOIN LATERAL unnest(b.input_topics, b.next_offsets) AS r (topic, next_offset)
       UNION ALL
       SELECT l.partition, l.topic, l.batch_number, 0, l.next_offset FROM \(service).lost_range l
-      JOIN places p USING (partition) WHERE l.batch_number > p.sealed
+      JOIN seals p USING (partition) WHERE l.batch_number > p.sealed
     )
     INSERT INTO sealed.part
     SELECT 'input', ARRAY['\(service)', partition::text, topic], ARRAY[next_offset] FROM (
       SELECT DISTINCT ON (r.partition, r.topic) r.partition, r.topic, r.next_offset FROM ranges r JOIN until u USING (partition)
       WHERE r.batch_number <= u.batch_number AND $1::timestamptz IS NOT NULL
-      ORDER BY r.partition, r.topic, r.batch_number DESC, r.place DESC, r.next_offset DESC
+      ORDER BY r.partition, r.topic, r.batch_number DESC, r.rank DESC, r.next_offset DESC
     ) AS inputs
     """
   }
 
   private static let postings = """
-    \(UnsealedBatches.places("billing.posting", service: "billing")), until AS (
+    \(UnsealedBatches.seals("billing.posting", service: "billing")), until AS (
       SELECT key[2]::int AS partition, figures[1]::bigint AS batch_number FROM sealed.part
       WHERE subject = 'batch' AND key[1] = 'billing'
     )

@@ -21,12 +21,12 @@ package final class SealWatch: Sendable {
   /// Between two passes.
   private static let pauseMilliseconds: Int64 = 600_000
 
-  private let sealer: DaySealer
+  private let pool: PostgresPool
   private let context: ServiceContext
   private let until = Mutex<Timestamp?>(nil)
 
-  private init(sealer: DaySealer, context: ServiceContext) {
-    self.sealer = sealer
+  private init(pool: PostgresPool, context: ServiceContext) {
+    self.pool = pool
     self.context = context
   }
 
@@ -34,7 +34,7 @@ package final class SealWatch: Sendable {
   ///
   /// - Parameter pool: connections that may write the schema `sealed`.
   package static func start(pool: PostgresPool, context: ServiceContext) {
-    let watch = SealWatch(sealer: DaySealer(pool), context: context)
+    let watch = SealWatch(pool: pool, context: context)
     context.metrics.sample(sealedUntil) { watch.until.withLock { $0.map { Double($0.milliseconds) / 1_000 } } }
     context.lifeCycle.startRounds("sealing") { watch.run(rest: $0) }
   }
@@ -51,13 +51,25 @@ package final class SealWatch: Sendable {
   private func sealNext() -> Bool {
     let logger = context.logger.named("sealing")
     do throws(PostgresError) {
-      let result = try sealer.sealNext(now: context.clock.now)
+      let result = try DaySealer(pool).sealNext(now: context.clock.now)
       tell(result, to: logger)
-      if case .sealed = result { return true }
+      if case .sealed = result {
+        forgetHistory(logger)
+        return true
+      }
     } catch {
       logger.limited(.warning, key: "seal", "no day could be sealed", ["error": .text(error.description)])
     }
     return false
+  }
+
+  /// Once for each day that is sealed: services drop the oldest one within the hour.
+  private func forgetHistory(_ logger: Logger) {
+    do throws(PostgresError) { try CatalogHistory.forget(pool) } catch {
+      logger.limited(
+        .warning, key: "history", "the catalogue's history was not shortened; the next sealed day does it",
+        ["error": .text(error.description)])
+    }
   }
 
   private func tell(_ result: DaySealer.Result, to logger: Logger) {

@@ -133,13 +133,10 @@ package struct LostRange: Hashable, Sendable {
 package struct InputCommit: Hashable, Sendable {
   package var firstOffset: Int64
   package var position: InputPosition
-  /// Whether the position must be written: it is not the one that was committed last, or it may have no row yet.
-  package var isChanged: Bool
 
-  package init(firstOffset: Int64, position: InputPosition, isChanged: Bool) {
+  package init(firstOffset: Int64, position: InputPosition) {
     self.firstOffset = firstOffset
     self.position = position
-    self.isChanged = isChanged
   }
 
   package var isMoved: Bool { position.nextOffset != firstOffset }
@@ -149,13 +146,10 @@ package struct InputCommit: Hashable, Sendable {
 package struct OutputCommit: Hashable, Sendable {
   package var firstSequence: Int64
   package var position: OutputPosition
-  /// Whether the position must be written: it is not the one that was committed last, or it may have no row yet.
-  package var isChanged: Bool
 
-  package init(firstSequence: Int64, position: OutputPosition, isChanged: Bool) {
+  package init(firstSequence: Int64, position: OutputPosition) {
     self.firstSequence = firstSequence
     self.position = position
-    self.isChanged = isChanged
   }
 }
 

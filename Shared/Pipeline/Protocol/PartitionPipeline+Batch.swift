@@ -135,9 +135,7 @@ extension PartitionPipeline {
     return CommitBatch(
       partition: partition, epoch: epoch, number: context.batchNumber, committedAt: context.now,
       inputs: inputs.indices.map {
-        InputCommit(
-          firstOffset: inputs[$0].nextOffset, position: draft.positions[$0],
-          isChanged: !arePositionsWritten || draft.positions[$0] != inputs[$0])
+        InputCommit(firstOffset: inputs[$0].nextOffset, position: draft.positions[$0])
       },
       outputs: outputCommits(adding: decision.messages),
       watermark: context.watermark, outcomes: draft.outcomeBytes(from: inputs), arrivals: draft.arrivals,
@@ -154,8 +152,7 @@ extension PartitionPipeline {
     return cursors.indices.map {
       OutputCommit(
         firstSequence: cursors[$0].next,
-        position: OutputPosition(nextSequence: next[$0], confirmedSequence: cursors[$0].delivered),
-        isChanged: !arePositionsWritten || next[$0] != cursors[$0].next || cursors[$0].isCheckpointDue)
+        position: OutputPosition(nextSequence: next[$0], confirmedSequence: cursors[$0].delivered))
     }
   }
 
@@ -172,7 +169,6 @@ extension PartitionPipeline {
     summary: inout BatchSummary
   ) throws(PipelineError) {
     batchNumber = commit.number
-    arePositionsWritten = true
     watermark = commit.watermark
     inputs = commit.inputs.map(\.position)
     gates = draft.gates

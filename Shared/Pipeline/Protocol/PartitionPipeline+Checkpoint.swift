@@ -40,8 +40,9 @@ extension PartitionPipeline {
   private func checkpoint(answered: [ReceivedGapRequest]) throws(PipelineError) {
     let time = currentWatermark(gates: gates, lastArrivals: lastArrivals)
     let requests = gapRequests(&gates, now: clock.now())
+    let watermarkRest = service.publishesWatermarks ? 1 : PipelineLimits.watermarkRestMilliseconds
     let isNeeded =
-      service.publishesWatermarks && time > watermark || !answered.isEmpty || !requests.isEmpty
+      time.milliseconds(since: watermark) >= watermarkRest || !answered.isEmpty || !requests.isEmpty
       || !(outbox?.delivered ?? []).isEmpty
       || cursors.contains(where: \.isCheckpointDue) || !lostSequences.isEmpty
     guard isNeeded else { return }
@@ -76,7 +77,7 @@ extension PartitionPipeline {
     // What the decider makes of an empty batch has its sequences too; it is published with the backlog.
     let commit = CommitBatch<Service>(
       partition: partition, epoch: epoch, number: context.batchNumber, committedAt: context.now,
-      inputs: inputs.map { InputCommit(firstOffset: $0.nextOffset, position: $0, isChanged: true) },
+      inputs: inputs.map { InputCommit(firstOffset: $0.nextOffset, position: $0) },
       outputs: outputCommits(adding: decision.messages), watermark: watermark, outcomes: [], arrivals: nil,
       effects: decision.effects, rejections: [], rejectedNotKept: 0, outbox: [], deliveredOutbox: [], gapRequests: [],
       lost: lost, lostSequences: [])

@@ -23,8 +23,6 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   var batchNumber: Int64 = 0
   var watermark = Timestamp(milliseconds: 0)
   var inputs: [InputPosition] = []
-  /// This owner wrote all positions once, so that each has its row; since then only those that change are written.
-  var arePositionsWritten = false
   var gates: [SequenceGate] = []
   var lastArrivals: [Timestamp?] = []
   /// Per input: when its end was last seen to be where we stand.
@@ -83,7 +81,6 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     batchNumber = position.batchNumber
     watermark = position.watermark
     inputs = position.inputs
-    arePositionsWritten = false
     history = position.history
     gates = position.inputs.enumerated().map { input, position in
       let lost = history.lostSequences
@@ -172,7 +169,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   /// The highest arrival before which everything is decided, as the inputs stand.
   func currentWatermark(gates: [SequenceGate], lastArrivals: [Timestamp?]) -> Timestamp {
     var lowest: Timestamp?
-    for (input, declaration) in service.inputs.enumerated() {
+    for (input, declaration) in service.inputs.enumerated() where declaration.boundsWatermark {
       var time = Timestamp(milliseconds: 0)
       if declaration.isSequenced {
         time = gates[input].consumedWatermark
@@ -210,6 +207,9 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
 package enum PipelineLimits {
   /// How far the broker's clock and ours may lie apart.
   package static let clockErrorMilliseconds: Int64 = 5_000
+  /// How far a watermark that nobody reads may lie behind before it is stored, although nothing else is: so that a
+  /// partition without traffic keeps no day from being sealed.
+  package static let watermarkRestMilliseconds: Int64 = 60_000
   /// Messages read back from the database at once for publishing again.
   package static let backlogMessagesMaximum = 2_000
   /// Key, value and headers of a record that is sent on, in bytes: far below what a producer takes, which more headers

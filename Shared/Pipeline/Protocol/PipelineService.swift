@@ -6,12 +6,16 @@ package import Records
 /// Where a record comes from.
 package struct InputDeclaration: Hashable, Sendable {
   package var topic: String
-  /// Its records carry dense sequences and watermarks: another service's output.
+  /// Its records carry dense sequences: another service's output.
   package var isSequenced: Bool
+  /// Whether how far that service has decided bounds how far this one says to have. Not where that one takes this one's
+  /// output in turn: both would stand still for ever, each waiting for the other.
+  package var boundsWatermark: Bool
 
-  package init(topic: String, isSequenced: Bool) {
+  package init(topic: String, isSequenced: Bool, boundsWatermark: Bool = true) {
     self.topic = topic
     self.isSequenced = isSequenced
+    self.boundsWatermark = boundsWatermark
   }
 }
 

@@ -20,7 +20,15 @@ struct PipelineStatements: Sendable {
   var raiseEpoch: String {
     """
     UPDATE \(schema).partition SET epoch = epoch + 1, owner = $2, session = pipeline.session() WHERE \(claimed)
-    RETURNING epoch, batch_number, watermark, outbox_id, timeline::text
+    RETURNING epoch, batch_number, watermark, outbox_id, timeline::text, \(PositionColumns.names)
+    """
+  }
+
+  /// The positions by other topics than those that the row has, or in another order.
+  var placePositions: String {
+    """
+    UPDATE \(schema).partition SET input_topics = $2, output_topics = $3, \(PositionColumns.assignments(from: 4))
+    WHERE partition = $1
     """
   }
 
@@ -31,17 +39,6 @@ struct PipelineStatements: Sendable {
     SELECT pipeline.end_session(session, 2000) FROM \(schema).partition
     WHERE \(claimed) AND session <> pipeline.session()
     """
-  }
-
-  var inputs: String {
-    """
-    SELECT topic, next_offset, last_offset, last_timestamp, last_hash, consumed_sequence, consumed_watermark
-    FROM \(schema).input WHERE partition = $1
-    """
-  }
-
-  var outputs: String {
-    "SELECT topic, next_sequence, confirmed_sequence FROM \(schema).output WHERE partition = $1"
   }
 
   let timelines = "SELECT id::text FROM timeline.timeline ORDER BY number"
@@ -60,70 +57,47 @@ struct PipelineStatements: Sendable {
   /// How far whoever writes the topic $2 has come. The schema is one of ours.
   func writer(_ writer: String) -> String {
     """
-    SELECT o.next_sequence - 1, p.batch_number FROM \(writer).partition p
-    JOIN \(writer).output o ON o.partition = p.partition AND o.topic = $2 WHERE p.partition = $1
+    SELECT coalesce(next_sequences[array_position(output_topics, $2)], 1) - 1, batch_number FROM \(writer).partition
+    WHERE partition = $1
     """
   }
 
-  /// The first statement of every transaction, and an error (``PostgresError/isFence``) unless epoch and batch number
-  /// are what this owner last wrote: so what follows in the same pipeline does not happen. The function, whose call costs
-  /// half as much as the change, is called only where there was none. The session is another one after a reconnection:
-  /// it is the one to be ended should it stop.
-  var fence: String {
+  /// The first statement of every batch: the fence, the positions and the batch's row. An error (``PostgresError/isFence``)
+  /// unless epoch and batch number are what this owner last wrote: so what follows in the same pipeline does not happen. The
+  /// function, whose call costs half as much as the change, is called only where there was none. The session is another one
+  /// after a reconnection: it is the one to be ended should it stop.
+  var beginBatch: String {
     """
     WITH owned AS (
       UPDATE \(schema).partition
-      SET batch_number = $4, watermark = $5, outbox_id = greatest(outbox_id, $6), session = pipeline.session()
+      SET batch_number = $4, watermark = $5, outbox_id = greatest(outbox_id, $6), session = pipeline.session(),
+        \(PositionColumns.assignments(from: 7))
+      WHERE partition = $1 AND epoch = $2 AND batch_number = $3
+      RETURNING 1
+    ), added AS (
+      INSERT INTO \(schema).batch (partition, batch_number, watermark, next_offsets, next_sequences, committed_at,
+        first_arrival, last_arrival, input_topics, first_offsets, output_topics, first_sequences, outcomes,
+        rejected_not_kept, first_serve_id, last_serve_id)
+      SELECT $1, $4, $5, $7, $13, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25 FROM owned
+    )
+    \(fenceHolds)
+    """
+  }
+
+  /// The one statement of a checkpoint besides notices, fenced like a batch.
+  var saveCheckpoint: String {
+    """
+    WITH owned AS (
+      UPDATE \(schema).partition
+      SET watermark = $4, consumed_watermarks = $5, confirmed_sequences = $6, session = pipeline.session()
       WHERE partition = $1 AND epoch = $2 AND batch_number = $3
       RETURNING 1
     )
-    SELECT public.hold_fence(0) WHERE NOT EXISTS (SELECT FROM owned)
+    \(fenceHolds)
     """
   }
 
-  var storeInput: String {
-    """
-    INSERT INTO \(schema).input
-      (partition, topic, next_offset, last_offset, last_timestamp, last_hash, consumed_sequence, consumed_watermark)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-    ON CONFLICT (partition, topic) DO UPDATE SET next_offset = excluded.next_offset,
-      last_offset = excluded.last_offset, last_timestamp = excluded.last_timestamp, last_hash = excluded.last_hash,
-      consumed_sequence = excluded.consumed_sequence, consumed_watermark = excluded.consumed_watermark
-    """
-  }
-
-  var storeOutput: String {
-    """
-    INSERT INTO \(schema).output (partition, topic, next_sequence, confirmed_sequence) VALUES ($1, $2, $3, $4)
-    ON CONFLICT (partition, topic) DO UPDATE SET next_sequence = excluded.next_sequence,
-      confirmed_sequence = excluded.confirmed_sequence
-    """
-  }
-
-  var storeWatermarks: String {
-    """
-    UPDATE \(schema).input SET consumed_watermark = taken.watermark
-    FROM unnest($2::text[], $3::timestamptz[]) AS taken (topic, watermark)
-    WHERE input.partition = $1 AND input.topic = taken.topic AND input.consumed_watermark <> taken.watermark
-    """
-  }
-
-  var storeConfirmed: String {
-    """
-    UPDATE \(schema).output SET confirmed_sequence = sent.confirmed
-    FROM unnest($2::text[], $3::bigint[]) AS sent (topic, confirmed)
-    WHERE output.partition = $1 AND output.topic = sent.topic AND output.confirmed_sequence <> sent.confirmed
-    """
-  }
-
-  var addBatch: String {
-    """
-    INSERT INTO \(schema).batch (partition, batch_number, committed_at, watermark, first_arrival, last_arrival,
-      input_topics, first_offsets, next_offsets, output_topics, first_sequences, next_sequences, outcomes,
-      rejected_not_kept, first_serve_id, last_serve_id)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
-    """
-  }
+  private var fenceHolds: String { "SELECT public.hold_fence(0) WHERE NOT EXISTS (SELECT FROM owned)" }
 
   var addRejected: String {
     """

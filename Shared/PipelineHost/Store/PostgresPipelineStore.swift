@@ -58,8 +58,8 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     return position
   }
 
-  /// In two round trips: the positions are read under the lock of the row that the epoch was just raised in, which no
-  /// earlier owner passes any more. Nobody waits for the disk: what this owner commits is durable only with the epoch,
+  /// In two round trips: the positions are those of the row that the epoch was just raised in, whose lock no earlier owner
+  /// passes any more. Nobody waits for the disk: what this owner commits is durable only with the epoch,
   /// which lies before it in the server's log; a crash that takes the epoch away takes the owner's session, too.
   ///
   /// - Returns: nil when the claim does not hold.
@@ -73,19 +73,23 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
       _ = raise.send(sql: "SET LOCAL synchronous_commit = off", [])
       _ = raise.send(sql: sql.ensurePartition, [partition])
       let owner = raise.send(sql: sql.raiseEpoch, claim.parameters(partition))
-      let inputs = raise.send(sql: sql.inputs, [partition])
-      let outputs = raise.send(sql: sql.outputs, [partition])
       let history = HistoryQuery(partition, service: Service.schema, topics: inputTopics, sql, in: &raise)
       let results = try connection.run(raise)
       var position: PartitionPosition?
       var end = StatementBatch()
       // A claim that was refused decides nothing.
       if let row = try results.rows(at: owner).first {
+        let stored = try StoredPositions(row, from: 5)
+        let (inputs, outputs) = (stored.inputs(inputTopics), stored.outputs(outputTopics))
         position = PartitionPosition(
-          epoch: try row.decode(0), batchNumber: try row.decode(1), watermark: try row.decode(2),
-          inputs: try results.rows(at: inputs).inputPositions(inputTopics),
-          outputs: try results.rows(at: outputs).outputPositions(outputTopics),
-          outboxID: try row.decode(3), history: try history.read(results, ofPartition: try row.decode(4)))
+          epoch: try row.decode(0), batchNumber: try row.decode(1), watermark: try row.decode(2), inputs: inputs,
+          outputs: outputs, outboxID: try row.decode(3),
+          history: try history.read(results, ofPartition: try row.decode(4)))
+        if !stored.areOf(inputs: inputTopics, outputs: outputTopics) {
+          _ = end.send(
+            sql: sql.placePositions,
+            [partition, inputTopics, outputTopics] + PositionColumns.parameters(inputs: inputs, outputs: outputs))
+        }
         let kept = WindowSettings.stored(tables.windows)
         _ = end.send(sql: sql.keepWindows, [Service.schema, partition, kept.map(\.name), kept.map(\.milliseconds)])
       }
@@ -125,7 +129,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         try terms.store(in: connection)
         var statements = StatementBatch()
         statements.begin()
-        statements.send(prepared: sql.fence, fenceParameters(batch))
+        statements.send(prepared: sql.beginBatch, beginParameters(batch, serveIDs: rows.serveIDs))
         if rows.reduce(0, { $0 + $1.count }) <= insertedRowsMaximum {
           for table in rows { statements.insert(table) }
         } else {
@@ -133,7 +137,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
           for table in rows { try connection.copy(table) }
           statements = StatementBatch()
         }
-        storePositions(batch, serveIDs: rows.serveIDs, with: &statements)
+        addRareRows(batch, with: &statements)
         let read = tables.finish(batch, terms: terms, with: &statements)
         statements.commit()
         Failpoint.reach(.beforeCommit)
@@ -148,43 +152,20 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     }
   }
 
-  private func fenceParameters(_ batch: CommitBatch<Service>) -> [any PostgresValue] {
-    [
-      batch.partition, batch.epoch, batch.number - 1, batch.number, batch.watermark,
-      batch.outbox.last?.id ?? 0,
-    ]
-  }
-
   /// - Parameter serveIDs: from the lowest to the highest of the batch's rows: where its rows are looked for later.
-  private func storePositions(
-    _ batch: CommitBatch<Service>, serveIDs: ClosedRange<PostgresUUID>?, with statements: inout StatementBatch
-  ) {
-    let partition = batch.partition
-    for (input, commit) in batch.inputs.enumerated() where commit.isChanged {
-      let position = commit.position
-      statements.send(
-        prepared: sql.storeInput,
-        [
-          partition, inputTopics[input], position.nextOffset, position.last?.offset, position.last?.timestamp,
-          position.last?.contentHash, position.consumedSequence,
-          position.consumedWatermark,
-        ])
-    }
-    for (output, commit) in batch.outputs.enumerated() where commit.isChanged {
-      statements.send(
-        prepared: sql.storeOutput,
-        [partition, outputTopics[output], commit.position.nextSequence, commit.position.confirmedSequence])
-    }
-    _ = statements.send(
-      prepared: sql.addBatch,
-      [
-        partition, batch.number, batch.committedAt, batch.watermark,
-        batch.arrivals?.lowerBound, batch.arrivals?.upperBound, inputTopics,
-        batch.inputs.map(\.firstOffset), batch.inputs.map(\.position.nextOffset), outputTopics,
-        batch.outputs.map(\.firstSequence), batch.outputs.map(\.position.nextSequence), batch.outcomes,
-        batch.rejectedNotKept, serveIDs?.lowerBound, serveIDs?.upperBound,
-      ])
-    addRareRows(batch, with: &statements)
+  private func beginParameters(
+    _ batch: CommitBatch<Service>, serveIDs: ClosedRange<PostgresUUID>?
+  ) -> [any PostgresValue] {
+    let fence: [any PostgresValue] = [
+      batch.partition, batch.epoch, batch.number - 1, batch.number, batch.watermark, batch.outbox.last?.id ?? 0,
+    ]
+    let row: [any PostgresValue] = [
+      batch.committedAt, batch.arrivals?.lowerBound, batch.arrivals?.upperBound, inputTopics,
+      batch.inputs.map(\.firstOffset), outputTopics, batch.outputs.map(\.firstSequence), batch.outcomes,
+      batch.rejectedNotKept, serveIDs?.lowerBound, serveIDs?.upperBound,
+    ]
+    return fence
+      + PositionColumns.parameters(inputs: batch.inputs.map(\.position), outputs: batch.outputs.map(\.position)) + row
   }
 
   private func addRareRows(_ batch: CommitBatch<Service>, with statements: inout StatementBatch) {
@@ -247,15 +228,11 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         var statements = StatementBatch()
         statements.begin()
         statements.send(
-          prepared: sql.fence,
+          prepared: sql.saveCheckpoint,
           [
-            checkpoint.partition, checkpoint.epoch, checkpoint.batchNumber, checkpoint.batchNumber,
-            checkpoint.watermark, Int64(0),
+            checkpoint.partition, checkpoint.epoch, checkpoint.batchNumber, checkpoint.watermark,
+            checkpoint.consumedWatermarks, checkpoint.confirmed,
           ])
-        statements.send(
-          prepared: sql.storeWatermarks,
-          [checkpoint.partition, inputTopics, checkpoint.consumedWatermarks])
-        statements.send(prepared: sql.storeConfirmed, [checkpoint.partition, outputTopics, checkpoint.confirmed])
         addNotices(
           partition: checkpoint.partition, gapRequests: checkpoint.gapRequests, delivered: checkpoint.deliveredOutbox,
           answered: checkpoint.answeredGapRequests, lost: checkpoint.lostSequences, with: &statements)

@@ -30,7 +30,8 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
   /// All of them; a decoder that strangers or people feed belongs here.
   package static let all: [FuzzTarget] =
     MessageTargets.all + [
-      HeaderTarget.target, TokenTarget.target, ForwardingTarget.target, CatalogueFileTarget.target,
+      EdgeBodyTarget.target, HeaderTarget.target, TokenTarget.target, ForwardingTarget.target,
+      CatalogueFileTarget.target,
       ConsoleQueryTarget.target, ConfigurationTarget.target, LogTextTarget.target,
     ]
 

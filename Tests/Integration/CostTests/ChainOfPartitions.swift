@@ -20,10 +20,19 @@ import Testing
 
 /// One partition of every service on one database: what one publishes is carried to whoever reads it.
 final class ChainOfPartitions {
-  private static let batchAds = 500
-  /// So long a batch of ads lasts: 2,000 ads a second.
-  private static let batchMilliseconds: Int64 = 250
+  /// Which partition it is, and how much happens in it.
+  struct Plan {
+    var partition: Int32 = 0
+    var partitionCount: Int32 = 1
+    var ring: KeyRing
+    var batchAds = 500
+    /// So long a batch of ads lasts: 2,000 ads a second.
+    var batchMilliseconds: Int64 = 250
+  }
+
   private static let tapEvery = 67
+
+  private var plan: Plan
 
   private let clock: MovingClock
   private let catalog = CatalogSource()
@@ -34,10 +43,16 @@ final class ChainOfPartitions {
   private var requests = 0
   private(set) var taps = 0
 
-  init(_ database: PostgresConfiguration) throws {
-    let clock = MovingClock(SystemClock().now)
-    self.clock = clock
+  /// The only partition of its network.
+  convenience init(_ database: PostgresConfiguration) throws {
     let ring = try KeyRing(keys: [try KeyRing.Key(id: 1, secret: [UInt8](repeating: 5, count: 32))])
+    try self.init(database, Plan(ring: ring), clock: MovingClock(SystemClock().now))
+  }
+
+  init(_ database: PostgresConfiguration, _ plan: Plan, clock: MovingClock) throws {
+    self.plan = plan
+    self.clock = clock
+    let ring = plan.ring
     let metrics = SelectionMetrics(
       registry: MetricsRegistry(SelectionMetrics.declarations), clock: MovingTime(clock))
     let budgets = BudgetCatalog()
@@ -48,7 +63,9 @@ final class ChainOfPartitions {
     func partition<Tables: ServiceTables>(_ service: Tables.Service, _ tables: Tables) throws -> StoredPartition<Tables>
     {
       try StoredPartition(
-        StoredPartition.Plan(number: 0, of: 1, service: service, tables: tables, database: database, clock: clock))
+        StoredPartition.Plan(
+          number: plan.partition, of: plan.partitionCount, service: service, tables: tables, database: database,
+          clock: clock))
     }
     selection = try partition(
       AdSelection(ring: ring),
@@ -67,19 +84,50 @@ final class ChainOfPartitions {
   /// - Returns: how many were shown.
   func show(_ ads: Int) throws -> Int {
     var shown = 0
-    for _ in 0..<(ads / Self.batchAds) {
-      clock.advance(byMilliseconds: Self.batchMilliseconds)
-      beat()
-      try tickAll()
-      let answers = try askForAds()
-      try tell(answers)
-      shown += answers.count
+    for _ in 0..<(ads / plan.batchAds) {
+      clock.advance(byMilliseconds: plan.batchMilliseconds)
+      shown += try showBatch()
     }
+    try writeAllCounts()
+    return shown
+  }
+
+  /// Shows a batch of ads, now.
+  ///
+  /// - Returns: how many were shown.
+  func showBatch() throws -> Int {
+    beat()
+    try tickAll()
+    let answers = try askForAds()
+    try tell(answers)
+    return answers.count
+  }
+
+  /// Whatever is counted is written.
+  func writeAllCounts() throws {
     try selection.writeAllCounts()
     try impressions.writeAllCounts()
     try clicks.writeAllCounts()
     try billing.writeAllCounts()
-    return shown
+  }
+
+  /// Everything that was published has arrived.
+  func confirm() {
+    selection.confirm()
+    impressions.confirm()
+    clicks.confirm()
+    billing.confirm()
+  }
+
+  /// Other processes take everything over.
+  ///
+  /// - Parameter partitionCount: how many partitions the network has from then on.
+  func takeOver(partitionCount: Int32) throws {
+    plan.partitionCount = partitionCount
+    try selection.takeOver(partitionCount: partitionCount)
+    try impressions.takeOver(partitionCount: partitionCount)
+    try clicks.takeOver(partitionCount: partitionCount)
+    try billing.takeOver(partitionCount: partitionCount)
   }
 
   private func beat() {
@@ -104,9 +152,8 @@ final class ChainOfPartitions {
   /// Ads, each with the client that asked for it.
   private func askForAds() throws -> [(ad: ServedAd, client: [UInt8])] {
     var clients: [UUIDv7: [UInt8]] = [:]
-    let asked = try (0..<Self.batchAds).map { _ in
-      let number = requests
-      requests += 1
+    let asked = try (0..<plan.batchAds).map { _ in
+      let number = nextRequest()
       let app = number % ChainCatalog.apps.count
       let request = AdRequest.sample(UInt64(number), at: clock.now()) {
         ($0.appKey, $0.app) = (ChainCatalog.key(of: app), ChainCatalog.apps[app].id)
@@ -127,6 +174,17 @@ final class ChainOfPartitions {
       guard case .ad(let ad) = answer.outcome, let client = clients[answer.requestID] else { return nil }
       return (ad, client)
     }
+  }
+
+  /// The number of the next request whose client belongs to this partition.
+  private func nextRequest() -> Int {
+    defer { requests += 1 }
+    while plan.partitionCount > 1,
+      KafkaPartition.of(key: AdRequest.sample(UInt64(requests)).clientID, count: plan.partitionCount) != plan.partition
+    {
+      requests += 1
+    }
+    return requests
   }
 
   private func tell(_ ads: [(ad: ServedAd, client: [UInt8])]) throws {

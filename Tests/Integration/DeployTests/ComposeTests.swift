@@ -46,7 +46,7 @@ struct ComposeService {
 struct ComposeTests {
   private static let programs = [
     "handbill-ad-selection", "handbill-impression-tracking", "handbill-click-tracking", "handbill-billing",
-    "handbill-console", "handbill",
+    "handbill-edge", "handbill-console", "handbill",
   ]
 
   @Test("Every program of ours runs in a container, and the servers that it needs")
@@ -144,7 +144,7 @@ struct ComposeTests {
       users[service.name] = String(match.output.1.dropFirst("/run/secrets/kafka_".count))
     }
     let expected = [
-      "acls": "admin", "topics": "command", "demo-topics": "command", "handbill": "command", "devices": "edge",
+      "acls": "admin", "topics": "command", "demo-topics": "command", "handbill": "command", "devices": "edge", "edge": "edge",
       "ad-selection": "ad_selection", "impression-tracking": "impression_tracking", "click-tracking": "click_tracking",
       "billing": "billing", "console": "console",
     ]
@@ -158,7 +158,7 @@ struct ComposeTests {
     let given = try ComposeService.all().filter {
       $0.lines.contains("HANDBILL_TOKEN_KEYS_FILE: /run/secrets/token_keys")
     }
-    let names = ["ad-selection", "impression-tracking", "click-tracking", "billing", "console", "handbill"]
+    let names = ["ad-selection", "impression-tracking", "click-tracking", "billing", "edge", "console", "handbill"]
     #expect(Set(given.map(\.name)) == Set(names))
   }
 

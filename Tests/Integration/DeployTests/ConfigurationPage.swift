@@ -19,7 +19,7 @@ enum ConfigurationPage {
   static let programs: [(name: String, keys: [ConfigurationDeclaration])] =
     [service(AdSelectionMain.self), service(ImpressionTrackingMain.self), service(ClickTrackingMain.self)]
     + [
-      service(BillingMain.self), service(ConsoleMain.self),
+      service(BillingMain.self), service(EdgeMain.self), service(ConsoleMain.self),
       ("handbill", KafkaAddress.keys + DatabaseAddress.maintenanceKeys + ReplaySettings.keys),
     ]
 

@@ -76,6 +76,10 @@ struct DayTableTests {
     .map { try $0.decode(0, String.self) }
     #expect(last.suffix(5) == ["2030-01-03", "2030-01-10", "2030-01-11", "2030-01-12", "2030-01-13"])
 
+    try connection.executeScript("DROP TABLE \(Self.table)_20300110")
+    try weeks.maintain(connection, now: day(9))
+    #expect(try tables().suffix(3) == ["20300110", "20300111", "20300112"], "one that is missing ends where the next begins")
+
     try seal(until: "2030-01-09")
     #expect(try days.drop(connection, now: day(14)) == [Self.table: 0], "one day of the week is within retention")
     #expect(try tables().first == "20300103")

@@ -5,6 +5,7 @@ import HTTP
 import LocalProcesses
 import Postgres
 import Runtime
+import TestValues
 import Testing
 import Threads
 
@@ -17,29 +18,7 @@ extension WholeNetwork {
 
     static let key = "chess-distribution-key"
 
-    static let catalog = """
-      {
-        "settings": { "countries": ["US"] },
-        "advertisers": [
-          { "id": "acme", "name": "Acme", "currency": "USD", "timeZone": "UTC", "accountFunding": "1000000000.00" }
-        ],
-        "campaigns": [
-          { "id": "launch", "advertiser": "acme", "name": "Launch", "kind": "brand", "cpm": "10.00", "clickPrice": "2.00",
-            "totalBudget": "1000000000.00", "flightStart": "2020-01-01T00:00:00Z",
-            "flightEnd": "2100-01-01T00:00:00Z" }
-        ],
-        "ads": [
-          { "id": "launch-1", "campaign": "launch", "action": { "kind": "cover", "destination": "https://acme.example/" },
-            "images": { "320x50": "https://acme.example/p.png", "480x32": "https://acme.example/l.png" } }
-        ],
-        "developers": [ { "id": "yardley", "name": "Yardley" } ],
-        "apps": [
-          { "id": "chess", "developer": "yardley", "name": "Chess", "bundleID": "com.example.chess",
-            "isAgreementSigned": true, "isUnder17": false, "areAdsEnabled": true }
-        ],
-        "appKeys": [ { "app": "chess", "build": "distribution", "key": "\(key)" } ]
-      }
-      """
+    static let catalog = sampleCatalogFile(app: "chess", key: key)
 
     @Test("M1 to M3, B2, B3: 26,651 requests, 9,300 impressions, 1,097 clicks at 10.00 CPM and 2.00 per click")
     func golden() async throws {

@@ -36,6 +36,28 @@ struct CatalogStoreTests {
     #expect(rows.allSatisfy { $0.record != nil })
   }
 
+  @Test("no more records are written than services keep in memory; what is there can be changed and deleted")
+  func recordsMaximum() async throws {
+    let (_, pool, _) = try await filled()
+    let file = """
+      { "developers": [ { "id": "more-1", "name": "One" }, { "id": "more-2", "name": "Two" } ] }
+      """
+    let refused = try await onOwnThread { try CatalogStore(pool, recordsMaximum: 9).apply(try Samples.read(file)) }
+    #expect(problems(refused).contains("catalogue: it would have 10 records, and can have 9"))
+    #expect(try await onOwnThread { try CatalogStore(pool).list().count } == 8)
+    let written = try await onOwnThread {
+      try CatalogStore(pool, recordsMaximum: 10).apply(try Samples.read(file)).get()
+    }
+    #expect(written.changes.count == 2)
+    // A bound that was passed before it was there keeps nobody from changing, and from making less of it.
+    let store = CatalogStore(pool, recordsMaximum: 1)
+    let renamed = file.replacing("Two", with: "Three")
+    let changed = try await onOwnThread { try store.apply(try Samples.read(renamed)).get() }
+    #expect(changed.changes.map(\.kind).contains(.changed))
+    let deleted = try await onOwnThread { try store.delete(keys: ["developer/more-1"]).get() }
+    #expect(deleted.changes.map(\.kind) == [.deleted])
+  }
+
   @Test("what is added changes nothing that is there, and brings nothing back")
   func add() async throws {
     let (store, _, _) = try await filled()

@@ -78,8 +78,8 @@ struct OnlineReconcilerTests {
   /// One served ad a day ago, whose impression can no longer arrive; the services are up to date.
   private static let accounts =
     ReconciliationTests.served + """
-      INSERT INTO billing.partition (partition, batch_number) VALUES (0, 1);
-      INSERT INTO click_tracking.partition (partition, batch_number) VALUES (0, 1);
+      UPDATE billing.partition SET batch_number = 1;
+      UPDATE click_tracking.partition SET batch_number = 1;
       UPDATE ad_selection.decision SET expires_at = '2025-07-24Z';
       UPDATE impression_tracking.impression SET expires_at = '2025-07-24Z';
       UPDATE click_tracking.click SET expires_at = '2025-07-24Z';

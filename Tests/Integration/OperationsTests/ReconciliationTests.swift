@@ -41,9 +41,9 @@ struct ReconciliationTests {
       size, device, is_test, events) VALUES (0, '2030-01-01Z', 2, -1, 'app', 'camp', 'ad', 'home', 'US', 1, 1, false, 1);
     INSERT INTO click_tracking.minute_count (partition, minute, kind, verdict, app, campaign, ad, placement, country, size,
       device, is_test, events) VALUES (0, '2030-01-01Z', 1, 1, 'app', 'camp', 'ad', 'home', 'US', 1, 1, false, 1);
+    INSERT INTO impression_tracking.partition (partition, batch_number) VALUES (0, 1);
     INSERT INTO impression_tracking.output VALUES (0, 'ads.impressions.accepted', 2, 1);
     INSERT INTO click_tracking.output VALUES (0, 'ads.clicks.accepted', 2, 1);
-    INSERT INTO impression_tracking.partition (partition, batch_number) VALUES (0, 1);
     INSERT INTO ad_selection.counted VALUES (0, 1);
     INSERT INTO impression_tracking.counted VALUES (0, 1);
     INSERT INTO click_tracking.counted VALUES (0, 1);

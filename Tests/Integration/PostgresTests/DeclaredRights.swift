@@ -33,15 +33,14 @@ struct DeclaredRights {
   /// What each service may do with the tables that every service has, and what the command may.
   private static let ofPartitions: [(table: String, service: Rights, command: Rights)] = [
     (
-      "partition", .add("epoch", "session", "batch_number", "watermark", "outbox_id", "owner"),
-      .change("epoch", "batch_number")
+      "partition",
+      .add(
+        "epoch", "session", "batch_number", "watermark", "outbox_id", "owner", "input_topics", "output_topics",
+        "next_offsets", "last_offsets", "last_timestamps", "last_hashes", "consumed_sequences", "consumed_watermarks",
+        "next_sequences", "confirmed_sequences"),
+      .change("epoch", "batch_number", "next_offsets", "last_offsets", "last_timestamps", "last_hashes")
     ),
-    (
-      "input",
-      .add("next_offset", "last_offset", "last_timestamp", "last_hash", "consumed_sequence", "consumed_watermark"),
-      .change("next_offset", "last_offset", "last_timestamp", "last_hash")
-    ),
-    ("output", .add("next_sequence", "confirmed_sequence"), .read), ("batch", .add, .add), ("rejected", .add, .read),
+    ("batch", .add, .add), ("rejected", .add, .read),
     ("lost_range", .add, .add), ("lost_sequence", .add, .read), ("gap_request", .add, .add),
     ("answered_gap_request", .add("number"), .read), ("outbox", .whole(), .read), ("windows", .read, .read),
     ("member", .whole("beat"), .read), ("terms", .add("last_day"), .read), ("counted", .add("batch_number"), .read),
@@ -61,7 +60,7 @@ struct DeclaredRights {
       "day_count": .read,
     ],
     .clickTracking: [
-      "impression": .add, "click_row": .add, "stopped_action": .add, "parked_row": .whole(), "minute_count": .add,
+      "impression_pack": .add, "click_row": .add, "stopped_action": .add, "parked_row": .whole(), "minute_count": .add,
       "packed_count": .add,
       "hour_count": .read, "day_count": .read,
     ],
@@ -115,7 +114,7 @@ struct DeclaredRights {
     // Who reads messages looks how far those have come who write them.
     for (consumer, writers) in producers {
       for writer in writers {
-        for table in ["partition", "output"] { all["\(schema(of: writer)).\(table)"]?[consumer] = .read }
+        all["\(schema(of: writer)).partition"]?[consumer] = .read
       }
     }
     for (table, rights) in others { all[table] = [.console: rights.console, .command: rights.command] }
@@ -151,5 +150,6 @@ struct DeclaredRights {
     "billing.retry_suspended": [.command], "public.erase_client": [.command], "public.forget_clients": Set(services),
     "public.forget_record_keys": Set(services), "sealed.seal": [.console], "timeline.note_finding": Set(services),
     "timeline.begin": [.command], "timeline.name_lost_serves": [.command],
+    "catalog.forget_history": [.console],
   ]
 }

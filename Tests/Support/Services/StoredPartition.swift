@@ -35,7 +35,7 @@ package final class StoredPartition<Tables: ServiceTables> {
     }
   }
 
-  package let plan: Plan
+  package private(set) var plan: Plan
   package let published = Publications()
   private var pipeline: PartitionPipeline<PostgresPipelineStore<Tables>, Publications>
   /// Counts that were handed over and are not written.
@@ -114,10 +114,18 @@ package final class StoredPartition<Tables: ServiceTables> {
   }
 
   /// Another owner takes the partition over, and publishes again what nobody said was delivered.
-  package func takeOver() throws {
+  ///
+  /// - Parameter partitionCount: of how many, from then on; nil for as many as before.
+  package func takeOver(partitionCount: Int32? = nil) throws {
     flushes.waiting = []
+    if let partitionCount { plan.partitionCount = partitionCount }
     pipeline = Self.makePipeline(plan, published, flushes)
     try open()
+  }
+
+  /// Everything that was published so far was delivered.
+  package func confirm() {
+    for receipt in published.takeReceipts() { pipeline.delivered(receipt) }
   }
 
   /// The same owner opens the partition again after a failure.

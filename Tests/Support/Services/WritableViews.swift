@@ -5,6 +5,10 @@ enum WritableViews {
     "click_tracking.parked", "billing.charge", "billing.waiting",
   ]
 
+  private static let positions = ["ad_selection", "impression_tracking", "click_tracking", "billing"].flatMap {
+    ["\($0).input", "\($0).output"]
+  }
+
   /// The terms that a view does not show are empty. A row that changes is written anew.
   static let sql =
     """
@@ -54,7 +58,35 @@ enum WritableViews {
       RETURN NEW;
     END
     $function$;
+
+    -- A position is an element of its partition's arrays.
+    CREATE FUNCTION public.write_position() RETURNS trigger LANGUAGE plpgsql AS $function$
+    DECLARE
+      changed text := CASE TG_OP WHEN 'INSERT' THEN NEW.topic ELSE OLD.topic END;
+      partition_number int := CASE TG_OP WHEN 'INSERT' THEN NEW.partition ELSE OLD.partition END;
+      arrays text := CASE TG_TABLE_NAME WHEN 'input' THEN 'input_topics, next_offsets, last_offsets, last_timestamps,
+        last_hashes, consumed_sequences, consumed_watermarks' ELSE 'output_topics, next_sequences, confirmed_sequences' END;
+      elements text := CASE TG_TABLE_NAME WHEN 'input' THEN 'coalesce(array_agg(topic), ''{}''), coalesce(array_agg(coalesce(next_offset, 0)), ''{}''),
+        coalesce(array_agg(last_offset), ''{}''), coalesce(array_agg(last_timestamp), ''{}''), coalesce(array_agg(last_hash), ''{}''), coalesce(array_agg(coalesce(consumed_sequence, 0)), ''{}''),
+        coalesce(array_agg(coalesce(consumed_watermark, ''epoch'')), ''{}'')' ELSE 'coalesce(array_agg(topic), ''{}''), coalesce(array_agg(coalesce(next_sequence, 1)), ''{}''),
+        coalesce(array_agg(coalesce(confirmed_sequence, 0)), ''{}'')' END;
+    BEGIN
+      EXECUTE format('INSERT INTO %I.partition (partition) VALUES ($1) ON CONFLICT DO NOTHING', TG_TABLE_SCHEMA)
+        USING partition_number;
+      EXECUTE format('UPDATE %1$I.partition SET (%3$s) = (SELECT %4$s FROM (
+          SELECT * FROM %1$I.%2$I WHERE partition = $1 AND topic <> $2 UNION ALL SELECT ($3).* WHERE ($3).topic IS NOT NULL
+        ) AS positions) WHERE partition = $1', TG_TABLE_SCHEMA, TG_TABLE_NAME, arrays, elements)
+        USING partition_number, changed, NEW;
+      RETURN coalesce(NEW, OLD);
+    END
+    $function$;
     """
+    + positions.map {
+      """
+      CREATE TRIGGER write_position INSTEAD OF INSERT OR UPDATE OR DELETE ON \($0)
+        FOR EACH ROW EXECUTE FUNCTION public.write_position();
+      """
+    }.joined(separator: "\n")
     + views.map {
       """
       CREATE TRIGGER write_row INSTEAD OF INSERT OR UPDATE OR DELETE ON \($0)

@@ -15,12 +15,14 @@ package final class MovingClock: Clock {
   }
 }
 
-/// A writer that keeps what is published, and never says that it was delivered.
+/// A writer that keeps what is published. That it was delivered is told only where a test asks for the receipts.
 package final class Publications: TopicWriter, Sendable {
   private struct Published {
     let message: OutgoingMessage
     let isNumbered: Bool
   }
+
+  private let receipts = Mutex<[Receipt]>([])
 
   private let published = Mutex<[Published]>([])
 
@@ -28,6 +30,7 @@ package final class Publications: TopicWriter, Sendable {
 
   package func send(_ message: OutgoingMessage, receipt: Receipt?) throws(PipelineError) {
     published.withLock { $0.append(Published(message: message, isNumbered: receipt != nil)) }
+    if let receipt { receipts.withLock { $0.append(receipt) } }
   }
 
   /// All that was published, in order.
@@ -35,6 +38,14 @@ package final class Publications: TopicWriter, Sendable {
 
   /// The same without what nobody has to hear of the delivery of.
   package var numbered: [OutgoingMessage] { published.withLock { $0.filter(\.isNumbered).map(\.message) } }
+
+  /// Takes out the receipts of what was published since they were last taken.
+  package func takeReceipts() -> [Receipt] {
+    receipts.withLock { receipts in
+      defer { receipts = [] }
+      return receipts
+    }
+  }
 
   /// Takes out what was published on topics that begin with `prefix`: all of them, if none is named.
   @discardableResult

@@ -58,6 +58,31 @@ struct AppKeyTests {
     #expect(try flood(1, at: Samples.now.advanced(byMilliseconds: 1_000)) == 1)
   }
 
+  @Test(
+    "A1: a stranger who goes on all day leaves a bounded number of rows, and whoever integrates an app goes on hearing of it"
+  )
+  func fewRows() throws {
+    var rig = try PartitionRig()
+    var (rows, answers, beyond) = (0, 0, 0)
+    let seconds = KeylessLimit.rowsPerDayMaximum / KeylessLimit.ofAppPerSecondMaximum + 10
+    func ask(second: Int) throws {
+      let now = Samples.now.advanced(byMilliseconds: Int64(second) * 1_000)
+      let requests = try PartitionRig.clients.prefix(KeylessLimit.ofAppPerSecondMaximum).map {
+        SelectionInput.request(try rig.incoming($0, key: [9], at: now))
+      }
+      let batch = rig.run(requests, at: now)
+      rows += batch.effects.decisions.count
+      answers += batch.answers.count
+      beyond += Int(batch.effects.keylessBeyondLimit)
+    }
+    for second in 0..<seconds { try ask(second: second) }
+    #expect(rows == KeylessLimit.rowsPerDayMaximum)
+    #expect(answers == seconds * KeylessLimit.ofAppPerSecondMaximum)
+    #expect(beyond == answers - rows)
+    try ask(second: 86_400)
+    #expect(rows == KeylessLimit.rowsPerDayMaximum + KeylessLimit.ofAppPerSecondMaximum)
+  }
+
   @Test("A1: strangers who name every app there is get a bounded number of answers, all together")
   func fewOfAll() throws {
     var limit = KeylessLimit()

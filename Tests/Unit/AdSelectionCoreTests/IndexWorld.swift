@@ -176,8 +176,9 @@ struct IndexWorld {
 
   /// What an auction over `snapshot` says.
   func run(_ asked: Asked, _ snapshot: CatalogSnapshot, _ state: inout PartitionState) -> (AdID?, Explanation) {
+    let appClass = snapshot.apps[asked.app.id]?.appClass ?? AppClass(AdEligibility.AppProfile(asked.app))
     let result = Auction.run(
-      AdQuery(asked.request, in: snapshot.apps.appClass(of: asked.app)), requestID: asked.id, state: &state,
+      AdQuery(asked.request, in: appClass), requestID: asked.id, state: &state,
       arePaidAdsSuspended: asked.arePaidAdsSuspended,
       context: DecisionContext(
         snapshot: snapshot, freshness: .complete, now: now, seed: IndexWorld.seed, serveIDRandom: (0, 0)))

@@ -34,12 +34,12 @@ struct Echo: PipelineService {
   static let name = "echo"
   static let plain = 0
   static let numbered = 1
-  let inputs = [
+  var inputs = [
     InputDeclaration(topic: "plain", isSequenced: false), InputDeclaration(topic: "numbered", isSequenced: true),
   ]
   let outputs = ["echoes"]
   let ring = KeyRing.sample
-  let publishesWatermarks = true
+  var publishesWatermarks = true
 
   /// How often each line came.
   static func count(_ effects: Effects, into counts: inout [String: Int64]) {
@@ -188,9 +188,9 @@ final class EchoPartition {
   private(set) var alarms: [PipelineAlarm] = []
   private var offsets: [Int64] = [0, 0]
 
-  init() {
+  init(_ service: Echo = Echo()) {
     pipeline = PartitionPipeline(
-      service: Echo(), partition: 0, partitionCount: 2, store: store, writer: writer, clock: clock)
+      service: service, partition: 0, partitionCount: 2, store: store, writer: writer, clock: clock)
     pipeline.alarm = { [unowned self] in alarms.append($0) }
   }
 

@@ -1,26 +1,32 @@
 package import AdCore
 
+/// An app of the catalogue. An object: an app is wide, and every request asks for one.
+package final class RegisteredApp: Sendable {
+  package let app: App
+  package let appClass: AppClass
+
+  init(_ app: App, _ appClass: AppClass) { (self.app, self.appClass) = (app, appClass) }
+}
+
 /// The apps with their keys, and what the network as a whole sets.
 package final class AppDirectory: Sendable {
   static let empty = AppDirectory(CatalogRecords(), after: nil)
 
-  private let apps: [AppID: App]
-  private let classes: [AppID: AppClass]
+  private let apps: [AppID: RegisteredApp]
   private let keys: [[UInt8]: AppKey]
   /// Nil while the catalogue has no settings: then the network operates nowhere (A5).
   package let settings: NetworkSettings?
 
   /// Those of `records`; apps that are alike to the rules share the class that one like them had in `old`.
   init(_ records: CatalogRecords, after old: AppDirectory?) {
-    apps = records.apps
     settings = records.settings
-    let classes = old.map { Array($0.classes.values) } ?? []
+    let classes = old.map { $0.apps.values.map(\.appClass) } ?? []
     var known = Dictionary(classes.map { ($0.profile, $0) }) { first, _ in first }
-    self.classes = records.apps.mapValues { app in
+    apps = records.apps.mapValues { app in
       let profile = AdEligibility.AppProfile(app)
       let shared = known[profile] ?? AppClass(profile)
       known[profile] = shared
-      return shared
+      return RegisteredApp(app, shared)
     }
     keys = records.appKeys.values.reduce(into: [:]) { keys, key in
       // Should two records hold one key, the order in which they came must not decide; a revoked one prevails.
@@ -29,10 +35,7 @@ package final class AppDirectory: Sendable {
     }
   }
 
-  package subscript(id: AppID) -> App? { apps[id] }
-
-  /// The app's class; one that is not registered has a class of its own.
-  package func appClass(of app: App) -> AppClass { classes[app.id] ?? AppClass(AdEligibility.AppProfile(app)) }
+  package subscript(id: AppID) -> RegisteredApp? { apps[id] }
 
   /// The app key with this SHA-256, revoked or not; nil for an unknown one (A1).
   func key(hash: [UInt8]) -> AppKey? { keys[hash] }

@@ -24,17 +24,17 @@ enum KeyAdmission {
 
 /// Whether an app that has its key may be answered with ads at all (A3, A9).
 enum AppAdmission {
-  case admitted(App)
+  case admitted(RegisteredApp)
   case refused(DecisionReason, detail: String)
 
   /// Test builds need no agreement and no enabling: their developer is still setting the app up.
   static func judge(_ id: AppID, build: BuildKind, snapshot: CatalogSnapshot) -> AppAdmission {
-    guard let app = snapshot.apps[id] else {
+    guard let registered = snapshot.apps[id] else {
       return .refused(.unknownApp, detail: "A1: app \(id) is not registered")
     }
-    switch AudienceDecision.decide(app: app, build: build) {
-    case .live, .test: return .admitted(app)
-    case .refused(_, let detail): return .refused(reason(of: app), detail: detail)
+    switch AudienceDecision.decide(app: registered.app, build: build) {
+    case .live, .test: return .admitted(registered)
+    case .refused(_, let detail): return .refused(reason(of: registered.app), detail: detail)
     }
   }
 

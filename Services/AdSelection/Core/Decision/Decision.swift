@@ -1,18 +1,19 @@
 package import AdCore
 package import AdEvents
 
-/// A served ad before its token is made.
-package struct Serve: Hashable, Sendable {
-  package var terms: ServedTerms
+/// A served ad before its token is made. An object: the decision, its row, its answer and what is remembered of its request
+/// are of the same one.
+package final class Serve: Hashable, Sendable {
+  package let terms: ServedTerms
   /// One image for each required size (S4), in the request's order.
-  package var images: [ServedAd.Image]
-  package var action: AdAction
+  package let images: [ServedAd.Image]
+  package let action: AdAction
   /// 5 to 15 minutes, in milliseconds (D5).
-  package var lifetimeMilliseconds: Int64
+  package let lifetimeMilliseconds: Int64
   /// What it was sold from; nil for test and house ads.
-  package var reservation: Reservation?
+  package let reservation: Reservation?
   /// What the impression is expected to bring, in millionths of a nano; 0 for test ads, which no auction chose.
-  package var expectedValue: Int128
+  package let expectedValue: Int128
 
   package init(
     terms: ServedTerms, images: [ServedAd.Image], action: AdAction, lifetimeMilliseconds: Int64,
@@ -26,6 +27,15 @@ package struct Serve: Hashable, Sendable {
     self.expectedValue = expectedValue
   }
 
+  package static func == (left: Serve, right: Serve) -> Bool {
+    left === right
+      || (left.terms, left.images, left.action) == (right.terms, right.images, right.action)
+        && (left.lifetimeMilliseconds, left.reservation, left.expectedValue)
+          == (right.lifetimeMilliseconds, right.reservation, right.expectedValue)
+  }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(terms.serveID) }
+
   /// The ad as the client gets it.
   package func servedAd(token: [UInt8]) -> ServedAd {
     ServedAd(
@@ -34,10 +44,9 @@ package struct Serve: Hashable, Sendable {
   }
 }
 
-/// What a request is answered with. Many are remembered, most of them often without an ad: so what belongs to an ad lies
-/// elsewhere.
+/// What a request is answered with.
 package enum Answer: Hashable, Sendable {
-  indirect case ad(Serve)
+  case ad(Serve)
   case error(AdError, detail: String)
 }
 

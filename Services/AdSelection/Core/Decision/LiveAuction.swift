@@ -34,7 +34,7 @@ package enum LiveAuction {
 
   /// Chooses an ad; what that uses of an allotment is for the caller to use. Where there is none, the reason says why.
   package static func hold(
-    _ request: Request, app: App, state: inout PartitionState, context: DecisionContext
+    _ request: Request, app: RegisteredApp, state: inout PartitionState, context: DecisionContext
   ) -> Result {
     guard context.snapshot.settings?.isServed(request.country) ?? false else {
       return Result(reason: .countryNotServed, explanation: .empty)
@@ -43,7 +43,7 @@ package enum LiveAuction {
       AdEligibility.Request(
         country: request.country, device: request.device, requiredSizes: request.requiredSizes,
         segments: request.segments),
-      in: context.snapshot.apps.appClass(of: app))
+      in: app.appClass)
     let paidAds = context.freshness.paidAds
     let result = Auction.run(
       query, requestID: request.requestID, state: &state, arePaidAdsSuspended: paidAds != .served, context: context)

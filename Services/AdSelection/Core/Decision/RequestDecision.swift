@@ -100,7 +100,7 @@ package enum RequestDecision {
     _ facts: inout Facts, build: BuildKind, state: inout PartitionState, context: DecisionContext
   ) -> Decision {
     let request = facts.request
-    let app: App
+    let app: RegisteredApp
     switch AppAdmission.judge(request.app, build: build, snapshot: context.snapshot) {
     case .refused(let reason, let detail): return facts.decision(.refused(reason, detail: detail), reason)
     case .admitted(let admitted): app = admitted
@@ -113,7 +113,7 @@ package enum RequestDecision {
     {
     case .refused(_, let detail): return facts.decision(.refused(.sizeRefused, detail: detail), .sizeRefused)
     case .resolved(let required, let current):
-      builder = ServeBuilder(facts, app: app, requiredSizes: required, currentSize: current, context: context)
+      builder = ServeBuilder(app: app, requiredSizes: required, currentSize: current)
       facts.currentSize = current
     }
 
@@ -142,7 +142,7 @@ package enum RequestDecision {
     switch testAds.outcome(client: client, ordinal: state.testSequence.next(for: client)) {
     case .unfilled: return facts.noAd(.testUnfilled)
     case .injected(let error): return facts.noAd(.testError, error)
-    case .ad(let ad): return facts.decision(.served(builder.serve(ad)), .servedTest)
+    case .ad(let ad): return facts.decision(.served(builder.serve(ad, for: facts, in: context)), .servedTest)
     }
   }
 
@@ -155,7 +155,7 @@ package enum RequestDecision {
       requiredSizes: builder.requiredSizes, segments: request.segments, isInterstitial: request.isInterstitial)
     let result = LiveAuction.hold(
       LiveAuction.Request(
-        requestID: request.requestID, app: builder.app.id, country: request.country, device: request.device,
+        requestID: request.requestID, app: builder.app.app.id, country: request.country, device: request.device,
         requiredSizes: builder.requiredSizes, segments: request.segments),
       app: builder.app, state: &state, context: context)
     guard let winner = result.winner else {
@@ -164,7 +164,7 @@ package enum RequestDecision {
     let reservation =
       winner.isHouse
       ? nil : state.allotments.reserve(campaign: winner.campaign, price: winner.price, now: context.now)
-    let serve = builder.serve(winner, reservation: reservation)
+    let serve = builder.serve(winner, reservation: reservation, for: facts, in: context)
     return facts.decision(.served(serve), result.reason, result.explanation, inputs: inputs)
   }
 }

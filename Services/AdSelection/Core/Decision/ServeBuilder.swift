@@ -4,55 +4,47 @@ internal import AdEvents
 /// Makes what is served out of a request and the ad chosen for it: the frozen terms (I2), the images of every required
 /// size (S4), the action (D11) and the life (D5).
 struct ServeBuilder {
-  private let facts: Facts
-  let app: App
+  let app: RegisteredApp
   let requiredSizes: [AdSize]
-  private let currentSize: AdSize
-  private let context: DecisionContext
-
-  init(_ facts: Facts, app: App, requiredSizes: [AdSize], currentSize: AdSize, context: DecisionContext) {
-    self.facts = facts
-    self.app = app
-    self.requiredSizes = requiredSizes
-    self.currentSize = currentSize
-    self.context = context
-  }
+  let currentSize: AdSize
 
   /// An ad of the catalogue; `reservation` is nil for a house ad.
-  func serve(_ candidate: Candidate, reservation: Reservation?) -> Serve {
-    let life = lifetime(candidate.ad.lifetimeMilliseconds)
-    let terms = terms(
-      Owner(
-        advertiser: candidate.advertiser, campaign: candidate.campaign, ad: candidate.ad.id,
-        currency: candidate.currency),
-      impressionPrice: candidate.impressionPrice, clickPrice: candidate.clickPrice, reservation: reservation,
-      lifetimeMilliseconds: life, isTest: false)
+  func serve(
+    _ candidate: Candidate, reservation: Reservation?, for facts: Facts, in context: DecisionContext
+  ) -> Serve {
+    let life = lifetime(candidate.ad.lifetimeMilliseconds, context.windows)
+    let deal = Deal(
+      advertiser: candidate.advertiser, campaign: candidate.campaign, ad: candidate.ad.id,
+      impressionPrice: candidate.impressionPrice, clickPrice: candidate.clickPrice, currency: candidate.currency)
     return Serve(
-      terms: terms, images: images { candidate.ad.images[$0] }, action: candidate.ad.action,
-      lifetimeMilliseconds: life, reservation: reservation, expectedValue: candidate.expectedValue)
+      terms: terms(deal, reservation: reservation, lifetimeMilliseconds: life, for: facts, in: context),
+      images: images { candidate.ad.images[$0] }, action: candidate.ad.action, lifetimeMilliseconds: life,
+      reservation: reservation, expectedValue: candidate.expectedValue)
   }
 
   /// A test ad (A2): nobody's money, never from a paid campaign.
-  func serve(_ ad: TestAd) -> Serve {
-    let life = lifetime(ad.lifetimeMilliseconds)
-    let terms = terms(
-      Owner(advertiser: ad.advertiser, campaign: ad.campaign, ad: ad.id, currency: ad.currency),
-      impressionPrice: .zero, clickPrice: .zero, reservation: nil, lifetimeMilliseconds: life, isTest: true)
+  func serve(_ ad: TestAd, for facts: Facts, in context: DecisionContext) -> Serve {
+    let life = lifetime(ad.lifetimeMilliseconds, context.windows)
+    let deal = Deal(
+      advertiser: ad.advertiser, campaign: ad.campaign, ad: ad.id, impressionPrice: .zero, clickPrice: .zero,
+      currency: ad.currency)
     return Serve(
-      terms: terms, images: images { ad.image(for: $0) }, action: ad.action, lifetimeMilliseconds: life,
-      reservation: nil)
+      terms: terms(deal, reservation: nil, lifetimeMilliseconds: life, for: facts, in: context),
+      images: images { ad.image(for: $0) }, action: ad.action, lifetimeMilliseconds: life, reservation: nil)
   }
 
-  private struct Owner {
+  private struct Deal {
     let advertiser: AdvertiserID
     let campaign: CampaignID
     let ad: AdID
+    let impressionPrice: Nanos
+    let clickPrice: Nanos
     let currency: Currency
   }
 
   /// The content's life within the bounds of D5.
-  private func lifetime(_ milliseconds: Int64) -> Int64 {
-    let bounds = context.windows.contentLifeMilliseconds
+  private func lifetime(_ milliseconds: Int64, _ windows: Windows) -> Int64 {
+    let bounds = windows.contentLifeMilliseconds
     return min(max(milliseconds, bounds.lowerBound), bounds.upperBound)
   }
 
@@ -61,8 +53,7 @@ struct ServeBuilder {
   }
 
   private func terms(
-    _ owner: Owner, impressionPrice: Nanos, clickPrice: Nanos, reservation: Reservation?,
-    lifetimeMilliseconds: Int64, isTest: Bool
+    _ deal: Deal, reservation: Reservation?, lifetimeMilliseconds: Int64, for facts: Facts, in context: DecisionContext
   ) -> ServedTerms {
     let request = facts.request
     let tokenLife = context.windows.tokenLifeMilliseconds(
@@ -71,11 +62,11 @@ struct ServeBuilder {
       serveID: ServeID(
         timestamp: context.now, randomHigh: context.serveIDRandom.high, randomLow: context.serveIDRandom.low),
       partition: facts.asked.partition, issuedAt: context.now,
-      expiresAt: context.now.advanced(byMilliseconds: tokenLife), app: app.id, developer: app.developer,
-      advertiser: owner.advertiser, campaign: owner.campaign, ad: owner.ad, placement: facts.placement,
-      country: request.country, device: request.device, size: currentSize, impressionPrice: impressionPrice,
-      clickPrice: clickPrice, currency: owner.currency, shareBasisPoints: app.shareBasisPoints,
+      expiresAt: context.now.advanced(byMilliseconds: tokenLife), app: app.app.id, developer: app.app.developer,
+      advertiser: deal.advertiser, campaign: deal.campaign, ad: deal.ad, placement: facts.placement,
+      country: request.country, device: request.device, size: currentSize, impressionPrice: deal.impressionPrice,
+      clickPrice: deal.clickPrice, currency: deal.currency, shareBasisPoints: app.app.shareBasisPoints,
       allotment: reservation?.allotment ?? 0, budgetDay: reservation?.budgetDay ?? 0,
-      clientHash: facts.asked.clientHash, isTest: isTest)
+      clientHash: facts.asked.clientHash, isTest: facts.isTest)
   }
 }

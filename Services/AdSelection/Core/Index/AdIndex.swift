@@ -38,11 +38,14 @@ package final class AdIndex: Sendable {
   private let keywords: Positions<String>
   /// By each domain that an ad's destination lies in.
   private let hosts: Positions<String>
-  private let remembered = Mutex(RememberedMatches())
+  private let remembered: Mutex<RememberedMatches>
 
-  /// - Parameter candidates: in their order.
-  init(_ candidates: [Candidate]) {
+  /// - Parameters:
+  ///   - candidates: in their order.
+  ///   - rememberedBytesMaximum: of what is remembered of requests.
+  init(_ candidates: [Candidate], rememberedBytesMaximum: Int = RememberedMatches.bytesMaximum) {
     self.candidates = candidates
+    remembered = Mutex(RememberedMatches(bytesMaximum: rememberedBytesMaximum))
     paidCount = candidates.firstIndex { $0.isHouse } ?? candidates.count
     groupEnds = AdIndex.groupEnds(candidates)
     positions = Dictionary(
@@ -131,6 +134,9 @@ package final class AdIndex: Sendable {
 
   // MARK: What is remembered
 
+  /// What is remembered takes so much, in bytes, about.
+  var rememberedBytes: Int { remembered.withLock(\.bytes) }
+
   /// What the rules say of all ads for a query, as they are live now. Made at first use; all partitions share it.
   func matches(for query: AdQuery, liveness: Liveness) -> AdMatches {
     let key = AdMatches.Key(query, segments: segments.known(query.request.segments))
@@ -143,19 +149,25 @@ package final class AdIndex: Sendable {
 
   private func firstMatches(for query: AdQuery, _ key: AdMatches.Key, liveness: Liveness) -> AdMatches {
     let known = remembered.withLock { $0.parts(of: key) }
-    return AdMatches(query, in: self, liveness: liveness, known: known) { ads(keeping: $0, for: query) }
+    func part(_ part: QueryPart) -> PartAds {
+      known[part] ?? PartAds(part, capacity: candidates.count) { ads(keeping: $0, for: query) }
+    }
+    let eligible = EligibleAds(inventory: part(.inventory), app: part(.app), segments: part(.segments))
+    return AdMatches(query, eligible: eligible, in: self, liveness: liveness)
   }
 }
 
 /// What is remembered of an index, within a bound: when that is reached, all of it is forgotten.
 struct RememberedMatches: Sendable {
-  /// In bytes, about.
-  static let bytesMaximum = 128 << 20
+  /// In bytes, about, if nothing else is said: at 100,000 ads, of some 4,000 different sets of segments.
+  static let bytesMaximum = 64 << 20
+
+  private let bytesMaximum: Int
 
   private var matches: [AdMatches.Key: AdMatches] = [:]
   /// The ads that keep the rules of a part. What its key names is kept alive by matches.
-  private var parts: [PartKey: AdSet] = [:]
-  private var bytes = 0
+  private var parts: [PartKey: PartAds] = [:]
+  private(set) var bytes = 0
 
   private enum PartKey: Hashable {
     case inventory(UInt64)
@@ -171,17 +183,19 @@ struct RememberedMatches: Sendable {
     }
   }
 
+  init(bytesMaximum: Int) { self.bytesMaximum = bytesMaximum }
+
   subscript(key: AdMatches.Key) -> AdMatches? { matches[key] }
 
-  func parts(of key: AdMatches.Key) -> [QueryPart: AdSet] {
-    var known: [QueryPart: AdSet] = [:]
+  func parts(of key: AdMatches.Key) -> [QueryPart: PartAds] {
+    var known: [QueryPart: PartAds] = [:]
     for part in QueryPart.allCases { known[part] = parts[PartKey(part, of: key)] }
     return known
   }
 
   mutating func remember(_ new: AdMatches, for key: AdMatches.Key) {
     let most = new.bytes + QueryPart.allCases.reduce(0) { $0 + new.eligible[$1].bytes }
-    if bytes + most > RememberedMatches.bytesMaximum { self = RememberedMatches() }
+    if bytes + most > bytesMaximum { self = RememberedMatches(bytesMaximum: bytesMaximum) }
     for part in QueryPart.allCases where parts.updateValue(new.eligible[part], forKey: PartKey(part, of: key)) == nil {
       bytes += new.eligible[part].bytes
     }

@@ -51,17 +51,22 @@ final class AdMatches: Sendable {
 
   private static let wordsOfCount = 16
 
-  private init(_ query: AdQuery, eligible: EligibleAds, tally: ReasonTally, liveness: Liveness) {
+  private init(
+    _ query: AdQuery, eligible: EligibleAds, tally: ReasonTally, liveBefore: [Int32], version: Int
+  ) {
     self.query = query
     self.eligible = eligible
     self.tally = tally
     counts = tally.paid + tally.house
-    version = liveness.version
-    let live = liveness.live.words
+    self.liveBefore = liveBefore
+    self.version = version
+  }
+
+  private static func liveBefore(_ eligible: EligibleAds, _ live: [UInt64]) -> [Int32] {
     var count: Int32 = 0
-    liveBefore = stride(from: 0, to: live.count, by: AdMatches.wordsOfCount).map { first in
+    return stride(from: 0, to: live.count, by: wordsOfCount).map { first in
       defer {
-        for word in first..<min(first + AdMatches.wordsOfCount, live.count) {
+        for word in first..<min(first + wordsOfCount, live.count) {
           count += Int32((eligible[word] & live[word]).nonzeroBitCount)
         }
       }
@@ -69,39 +74,40 @@ final class AdMatches: Sendable {
     }
   }
 
-  /// - Parameters:
-  ///   - known: the ads that keep the rules of a part of the request, where they are known.
-  ///   - kept: the ads that keep a rule; nil for all.
-  convenience init(
-    _ query: AdQuery, in index: AdIndex, liveness: Liveness, known: [QueryPart: AdSet], kept: (NoServeReason) -> AdSet?
-  ) {
-    var eligible = EligibleAds(allBelow: index.candidates.count)
-    for (part, ads) in known { eligible[part] = ads }
+  convenience init(_ query: AdQuery, eligible: EligibleAds, in index: AdIndex, liveness: Liveness) {
     var tally = liveness.tally
     var left = liveness.live
     var before = left.counts(dividedAt: index.paidCount)
     for reason in AdEligibility.ofRequest {
-      guard let part = reason.part, let kept = kept(reason) else { continue }
-      if known[part] == nil { eligible.keep(kept, of: part) }
+      guard let part = reason.part, let kept = eligible[part].ads(keeping: reason) else { continue }
       left.formIntersection(kept)
       let after = left.counts(dividedAt: index.paidCount)
       tally.move(before.below - after.below, to: reason, isHouse: false)
       tally.move(before.above - after.above, to: reason, isHouse: true)
       before = after
     }
-    self.init(query, eligible: eligible, tally: tally, liveness: liveness)
+    self.init(
+      query, eligible: eligible, tally: tally,
+      liveBefore: AdMatches.liveBefore(eligible, liveness.live.words), version: liveness.version)
   }
 
   /// The same counted again after the few flips since; nil where they are not known.
   func following(_ liveness: Liveness, in index: AdIndex) -> AdMatches? {
     guard let flips = liveness.flips(since: version) else { return nil }
-    var tally = tally
+    var (tally, liveBefore) = (tally, liveBefore)
     for flip in flips {
+      let more: Int32 = (flip.new == .live ? 1 : 0) - (flip.old == .live ? 1 : 0)
+      if more != 0, eligible.contains(flip.position) {
+        for block in flip.position / (64 * AdMatches.wordsOfCount) + 1..<liveBefore.count {
+          liveBefore[block] += more
+        }
+      }
       let isHouse = index.isHouse(flip.position)
       tally.add(-1, standing(flip.old, at: flip.position, in: index), isHouse: isHouse)
       tally.add(1, standing(flip.new, at: flip.position, in: index), isHouse: isHouse)
     }
-    return AdMatches(query, eligible: eligible, tally: tally, liveness: liveness)
+    return AdMatches(
+      query, eligible: eligible, tally: tally, liveBefore: liveBefore, version: liveness.version)
   }
 
   /// What stands against an ad here, if it is live.

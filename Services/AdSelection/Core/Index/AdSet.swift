@@ -36,13 +36,17 @@ struct AdSet: Hashable, Sendable {
 
   /// How many positions below `limit` are in it, and how many from there on.
   func counts(dividedAt limit: Int) -> (below: Int32, above: Int32) {
-    var (below, above): (Int32, Int32) = (0, 0)
-    for (index, word) in words.enumerated() {
-      let low = word & AdSet.mask(below: limit - index * 64)
-      below += Int32(low.nonzeroBitCount)
-      above += Int32((word ^ low).nonzeroBitCount)
+    let divided = min(limit / 64, words.count)
+    var (below, above) = (AdSet.count(words[..<divided]), AdSet.count(words[divided...]))
+    if divided < words.count {
+      let low = Int32((words[divided] & AdSet.mask(below: limit % 64)).nonzeroBitCount)
+      (below, above) = (below + low, above - low)
     }
     return (below, above)
+  }
+
+  private static func count(_ words: ArraySlice<UInt64>) -> Int32 {
+    words.reduce(0) { $0 + Int32($1.nonzeroBitCount) }
   }
 
   /// What it takes in memory.

@@ -23,48 +23,49 @@ extension NoServeReason {
   }
 }
 
-/// The ads that keep all rules of a request, live or not.
-struct EligibleAds: Sendable {
-  private(set) var inventory: AdSet
-  private(set) var app: AdSet
-  private(set) var segments: AdSet
+/// The ads that keep the rules of a part of a request.
+struct PartAds: Sendable {
+  /// Those that keep all of them.
+  private(set) var all: AdSet
+  /// For each rule that some ad breaks, those that keep it, in the order of the rules.
+  private(set) var rules: [(reason: NoServeReason, kept: AdSet)] = []
 
-  /// All positions below `capacity`.
-  init(allBelow capacity: Int) {
-    inventory = AdSet(allBelow: capacity)
-    (app, segments) = (inventory, inventory)
+  /// - Parameter kept: the ads that keep a rule; nil for all.
+  init(_ part: QueryPart, capacity: Int, kept: (NoServeReason) -> AdSet?) {
+    all = AdSet(allBelow: capacity)
+    for reason in AdEligibility.ofRequest where reason.part == part {
+      guard let kept = kept(reason) else { continue }
+      all.formIntersection(kept)
+      rules.append((reason, kept))
+    }
   }
 
-  /// Those of a word of the index.
-  subscript(word: Int) -> UInt64 { inventory.words[word] & app.words[word] & segments.words[word] }
+  func ads(keeping rule: NoServeReason) -> AdSet? { rules.first { $0.reason == rule }?.kept }
 
-  subscript(part: QueryPart) -> AdSet {
-    get {
-      switch part {
-      case .inventory: inventory
-      case .app: app
-      case .segments: segments
-      }
-    }
-    set {
-      switch part {
-      case .inventory: inventory = newValue
-      case .app: app = newValue
-      case .segments: segments = newValue
-      }
+  /// What it takes in memory.
+  var bytes: Int { all.bytes * (1 + rules.count) }
+}
+
+/// The ads that keep all rules of a request, live or not.
+struct EligibleAds: Sendable {
+  let inventory: PartAds
+  let app: PartAds
+  let segments: PartAds
+
+  /// Those of a word of the index.
+  subscript(word: Int) -> UInt64 {
+    inventory.all.words[word] & app.all.words[word] & segments.all.words[word]
+  }
+
+  subscript(part: QueryPart) -> PartAds {
+    switch part {
+    case .inventory: inventory
+    case .app: app
+    case .segments: segments
     }
   }
 
   func contains(_ position: Int) -> Bool {
-    inventory.contains(position) && app.contains(position) && segments.contains(position)
-  }
-
-  /// Leaves out those that break one of a part's rules.
-  mutating func keep(_ kept: AdSet, of part: QueryPart) {
-    switch part {
-    case .inventory: inventory.formIntersection(kept)
-    case .app: app.formIntersection(kept)
-    case .segments: segments.formIntersection(kept)
-    }
+    inventory.all.contains(position) && app.all.contains(position) && segments.all.contains(position)
   }
 }

@@ -12,14 +12,16 @@ struct SellableAds: Hashable, Sendable {
   init(of index: AdIndex, _ book: inout AllotmentBook) {
     self.index = index
     ads = AdSet(capacity: index.candidates.count) { $0 >= index.paidCount }
-    for campaign in index.campaigns.keys { SellableAds.note(campaign, &book, index, in: &ads) }
+    summary = []
+    for (campaign, positions) in index.campaigns { note(campaign, positions, &book) }
     summary = ads.summary
   }
 
   /// Looks at the ads of one campaign again.
   mutating func refresh(_ campaign: CampaignID, _ book: inout AllotmentBook) {
-    SellableAds.note(campaign, &book, index, in: &ads)
-    for position in index.campaigns[campaign] ?? [] {
+    guard let positions = index.campaigns[campaign] else { return }
+    note(campaign, positions, &book)
+    for position in positions {
       let word = Int(position) / 64
       let bit: UInt64 = 1 << UInt64(word % 64)
       if ads.words[word] == 0 { summary[word / 64] &= ~bit } else { summary[word / 64] |= bit }
@@ -34,8 +36,7 @@ struct SellableAds: Hashable, Sendable {
     for campaign in touched { refresh(campaign, &book) }
   }
 
-  private static func note(_ campaign: CampaignID, _ book: inout AllotmentBook, _ index: AdIndex, in ads: inout AdSet) {
-    guard let positions = index.campaigns[campaign] else { return }
+  private mutating func note(_ campaign: CampaignID, _ positions: [Int32], _ book: inout AllotmentBook) {
     book.visit(campaign) { canReserve in
       for position in positions where position < index.paidCount {
         ads.set(Int(position), to: canReserve(index.candidates[Int(position)].price))

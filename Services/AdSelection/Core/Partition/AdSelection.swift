@@ -21,7 +21,7 @@ package struct AdSelection: PipelineService {
 
   package let inputs = [
     InputDeclaration(topic: Topic.requests.name, isSequenced: false),
-    InputDeclaration(topic: Topic.budgets.name, isSequenced: true),
+    InputDeclaration(topic: Topic.budgets.name, isSequenced: true, boundsWatermark: false),
   ]
   package let outputs = [Topic.usage.name]
   package let publishesWatermarks = false

@@ -4,19 +4,19 @@ internal import Pipeline
 internal import Records
 
 /// Makes the messages that answer requests. They go to the app's own topic, made from the app's id, so that a broker's
-/// access rules keep one app from reading another's tokens.
+/// access rules keep one app from reading another's tokens; those to what came by the edge go to the edge's.
 struct AnswerMaker {
-  /// Apps whose unchanging headers are kept; beyond it all are made anew.
-  private static let appsMaximum = 10_000
+  /// Topics whose unchanging headers are kept; beyond it all are made anew.
+  private static let topicsMaximum = 10_000
 
-  private var makers: [AppID: MessageMaker] = [:]
+  private var makers: [String: MessageMaker] = [:]
 
   /// The answer to a request, in the form that the request has; its correlation id comes back unchanged. The request's
   /// id is the event's: the same answer again is the same event.
   mutating func message(
     _ outcome: AdResponse.Outcome, to address: ReplyAddress, partition: Int32, now: Timestamp
   ) -> OutgoingMessage {
-    var message = maker(of: address.app).message(
+    var message = maker(address.answerTopic).message(
       AdResponse(requestID: address.requestID, outcome: outcome), id: address.requestID.description, time: now,
       partition: partition, key: address.requestID.utf8, isJSON: address.isJSON)
     if !address.correlationID.isEmpty {
@@ -25,11 +25,11 @@ struct AnswerMaker {
     return message
   }
 
-  private mutating func maker(of app: AppID) -> MessageMaker {
-    if let maker = makers[app] { return maker }
-    if makers.count >= AnswerMaker.appsMaximum { makers.removeAll() }
-    let maker = MessageMaker(topic: Topic.responses(for: app), type: .adResponded, source: AdSelection.source)
-    makers[app] = maker
+  private mutating func maker(_ topic: String) -> MessageMaker {
+    if let maker = makers[topic] { return maker }
+    if makers.count >= AnswerMaker.topicsMaximum { makers.removeAll() }
+    let maker = MessageMaker(topic: topic, type: .adResponded, source: AdSelection.source)
+    makers[topic] = maker
     return maker
   }
 }
@@ -45,9 +45,12 @@ struct ReplyAddress: Hashable, Sendable {
   let correlationID: [UInt8]
   /// In protobuf's JSON mapping, not in protobuf.
   let isJSON: Bool
+  /// It came by the edge, under the edge's mark: nobody else gets answers there.
+  let isOfEdge: Bool
 
-  init(_ request: LegibleRequest, isJSON: Bool) {
+  init(_ request: LegibleRequest, isJSON: Bool, isOfEdge: Bool) {
     self.isJSON = isJSON
+    self.isOfEdge = isOfEdge
     requestID = request.requestID
     app = request.app
     partition = request.replyPartition
@@ -55,12 +58,14 @@ struct ReplyAddress: Hashable, Sendable {
     correlationID = request.correlationID
   }
 
-  /// What is wrong with where the answer is to go; nil where nothing is. The topic is the app's own, whatever the header
-  /// says; so the header must not say anything else.
+  /// The topic of the app's answers, whatever the header says, or the edge's.
+  var answerTopic: String { isOfEdge ? Topic.edgeResponses : Topic.responses(for: app) }
+
+  /// What is wrong with where the answer is to go; nil where nothing is. The header must not name another topic than the
+  /// answer goes to.
   func mistake(partitionCount: Int32) -> Rejection? {
-    if !topic.isEmpty, topic != Topic.responses(for: app) {
-      return Rejection(
-        .invalidReply, "kafka_replyTopic is not \(Topic.responses(for: app)), the topic of the app's answers")
+    if !topic.isEmpty, topic != answerTopic {
+      return Rejection(.invalidReply, "kafka_replyTopic is not \(answerTopic), the topic of the app's answers")
     }
     guard let partition, (0..<partitionCount).contains(partition) else {
       return Rejection(

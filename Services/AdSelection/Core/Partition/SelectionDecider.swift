@@ -90,7 +90,7 @@ package struct SelectionDecider: PartitionDecider {
     let decision = RequestDecision.decide(request, asked: asked, state: &state, context: decisionContext)
     if case .sound = request.content { batch.outcomes[index] = Outcome(decision.outcome) }
     if decision.reason.isWithoutAppKey {
-      guard keyless.admit(decisionContext.snapshot.apps[asked.app]?.id, now: context.now) else {
+      guard keyless.admit(decisionContext.snapshot.apps[asked.app]?.app.id, now: context.now) else {
         batch.effects.keylessBeyondLimit += 1
         return
       }
@@ -99,6 +99,10 @@ package struct SelectionDecider: PartitionDecider {
     }
     if let answer = decision.answer { send(answer, to: address, decisionContext, context, into: &batch) }
     guard decision.reason != .duplicate else { return }
+    if decision.reason.isWithoutAppKey, !keyless.keep(now: context.now) {
+      batch.effects.keylessBeyondLimit += 1
+      return
+    }
     let random = decisionContext.serveIDRandom
     let id = ServeID(timestamp: context.now, randomHigh: random.high, randomLow: random.low)
     let decided = DecidedRequest(
@@ -112,7 +116,7 @@ package struct SelectionDecider: PartitionDecider {
   private func withoutMinor(
     _ incoming: IncomingRequest, arrival: Timestamp, _ context: DecisionContext
   ) -> IncomingRequest {
-    guard let app = context.snapshot.apps[incoming.app], app.isUnder17 != false else { return incoming }
+    guard let app = context.snapshot.apps[incoming.app], app.app.isUnder17 != false else { return incoming }
     return incoming.withoutUser(
       sessionHash: crypto.clients.hash(
         app: incoming.app, clientID: "", sessionID: incoming.legible.sessionID, now: arrival))

@@ -8,11 +8,21 @@ package struct SelectionDecoder: RecordDecoder {
   package typealias Event = SelectionInput
 
   private let hasher: ClientHasher
+  private let edge: EdgeMark
   private var headers = RecordHeaders()
+  private var key: UnsafeRawBufferPointer?
 
-  init(ring: KeyRing) throws(CryptoError) { hasher = try ClientHasher(ring: ring) }
+  init(ring: KeyRing) throws(CryptoError) {
+    hasher = try ClientHasher(ring: ring)
+    edge = try EdgeMark(ring: ring)
+  }
 
-  package mutating func begin() { headers = RecordHeaders() }
+  package mutating func begin() {
+    headers = RecordHeaders()
+    key = nil
+  }
+
+  package mutating func key(_ key: UnsafeRawBufferPointer?) { self.key = key }
 
   package mutating func header(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer?) {
     headers.add(name: name, value: value)
@@ -26,6 +36,7 @@ package struct SelectionDecoder: RecordDecoder {
   }
 
   private func request(_ value: UnsafeRawBufferPointer?, arrival: Timestamp) -> SelectionInput {
+    let sight = sight(value, arrival: arrival)
     func incoming(
       _ content: IncomingRequest.Content, app: AppID, appKey: String?, clientID: String, sessionID: String
     ) -> SelectionInput {
@@ -33,10 +44,13 @@ package struct SelectionDecoder: RecordDecoder {
       return .request(
         IncomingRequest(
           content: content, appKeyHash: appKey.map { SHA256.hash($0.utf8) }, clientHash: clientHash,
-          payload: value.map(Array.init) ?? [], isJSON: headers.isJSON(value: value), mark: headers.forwardedMark))
+          payload: value.map(Array.init) ?? [], isJSON: headers.isJSON(value: value), mark: headers.forwardedMark,
+          sight: sight))
     }
     switch AdRequest.decodeLegibly(value: value, headers: headers) {
-    case .success(let request):
+    case .success(var request):
+      // Where the edge saw the device, nobody takes its own word for it.
+      request.country = sight?.country ?? request.country
       return incoming(
         .sound(request), app: request.app, appKey: request.appKey, clientID: request.clientID,
         sessionID: request.sessionID)
@@ -46,6 +60,12 @@ package struct SelectionDecoder: RecordDecoder {
         .mistaken(legible, rejected.rejection), app: legible.app, appKey: legible.appKey, clientID: legible.clientID,
         sessionID: legible.sessionID)
     }
+  }
+
+  /// What the edge saw, where the record came by it.
+  private func sight(_ value: UnsafeRawBufferPointer?, arrival: Timestamp) -> EdgeSight? {
+    guard !headers.edgeMark.isEmpty, let key, let value else { return nil }
+    return headers.edgeMark.withUnsafeBytes { edge.sight($0, key: key, value: value, now: arrival) }
   }
 
   private func budget(_ value: UnsafeRawBufferPointer?) -> (event: SelectionInput, sequence: RecordSequence) {

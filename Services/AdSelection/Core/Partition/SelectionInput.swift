@@ -36,9 +36,12 @@ package struct IncomingRequest: Sendable {
   package var isJSON: Bool
   /// The forwarding mark that came with it; empty without one.
   package var mark: [UInt8]
+  /// What the edge saw of whoever asks; nil where it did not come by the edge.
+  package var sight: EdgeSight?
 
   package init(
-    content: Content, appKeyHash: [UInt8]?, clientHash: UInt64, payload: [UInt8], isJSON: Bool, mark: [UInt8]
+    content: Content, appKeyHash: [UInt8]?, clientHash: UInt64, payload: [UInt8], isJSON: Bool, mark: [UInt8],
+    sight: EdgeSight? = nil
   ) {
     self.content = content
     self.appKeyHash = appKeyHash
@@ -46,6 +49,7 @@ package struct IncomingRequest: Sendable {
     self.payload = payload
     self.isJSON = isJSON
     self.mark = mark
+    self.sight = sight
   }
 
   /// The partition that a request belongs to: of the client id, else of the session id, as Kafka's clients hash keys. Nil
@@ -59,11 +63,12 @@ package struct IncomingRequest: Sendable {
 
   /// Who asks, as it is stored.
   package func asked(partition: Int32, arrival: Timestamp) -> AskedRequest {
-    AskedRequest(legible, clientHash: clientHash, partition: partition, arrival: arrival)
+    AskedRequest(
+      legible, clientHash: clientHash, partition: partition, arrival: arrival, edgeFlags: sight?.flags)
   }
 
   /// Where the answer goes, and in which form.
-  var reply: ReplyAddress { ReplyAddress(legible, isJSON: isJSON) }
+  var reply: ReplyAddress { ReplyAddress(legible, isJSON: isJSON, isOfEdge: sight != nil) }
 
   /// The same with a mistake that only its partition could tell, if it has no other.
   func with(_ mistake: Rejection?) -> IncomingRequest {

@@ -56,7 +56,7 @@ package struct AuctionReplay {
     return CampaignReasons(
       AdEligibility.Request(
         country: request.country, device: request.device, requiredSizes: request.requiredSizes,
-        segments: request.segments), app: app, paidAds: auction.paidAds, snapshot: snapshot
+        segments: request.segments), app: app.app, paidAds: auction.paidAds, snapshot: snapshot
     ) { state.allotments.canReserve(campaign: $0.campaign, price: $0.price, now: now) }
   }
 
@@ -65,7 +65,7 @@ package struct AuctionReplay {
     of auction: LoggedAuction, in snapshot: CatalogSnapshot, rules: AuctionRules
   ) -> AuctionOutcome {
     let now = auction.serveID.timestamp
-    let app: App
+    let app: RegisteredApp
     switch AppAdmission.judge(auction.request.app, build: .distribution, snapshot: snapshot) {
     case .refused(let reason, _): return AuctionOutcome(reason: reason)
     case .admitted(let admitted): app = admitted

@@ -32,7 +32,12 @@ package struct AppRequests: Hashable, Sendable {
       latest = key.hour
       counts = counts.filter { $0.key.hour >= key.hour - 1 }
     }
-    counts[key, default: 0] += 1
-    return counts[key, default: 0] <= maximum
+    return AppRequests.countOne(&counts[key, default: 0]) <= maximum
+  }
+
+  /// Where it lies: an app is looked up once.
+  private static func countOne(_ count: inout Int64) -> Int64 {
+    count += 1
+    return count
   }
 }

@@ -9,6 +9,8 @@ package struct KeylessLimit: Hashable, Sendable {
   package static let ofAppPerSecondMaximum = 2
   /// Of all: a stranger may name any app that there is.
   package static let perSecondMaximum = 50
+  /// Rows of a UTC day: at fifty a second a stranger would fill the tables all the same.
+  package static let rowsPerDayMaximum = 10_000
 
   /// Seconds since 1970.
   private var second: Int64 = .min
@@ -16,7 +18,20 @@ package struct KeylessLimit: Hashable, Sendable {
   /// No more than were admitted.
   private var ofApp: [AppID?: Int] = [:]
 
+  /// Days since 1970.
+  private var day: Int64 = .min
+  private var rows = 0
+
   package init() {}
+
+  /// Whether one that is answered has a row as well; it is counted like those that are not answered where it has none.
+  package mutating func keep(now: Timestamp) -> Bool {
+    let current = now.milliseconds / 86_400_000
+    if current != day { (day, rows) = (current, 0) }
+    guard rows < Self.rowsPerDayMaximum else { return false }
+    rows += 1
+    return true
+  }
 
   /// Whether one more is answered and kept.
   ///

@@ -27,20 +27,55 @@ package struct Throttle: Hashable, Sendable {
     case tooManyAtOnce = 2
   }
 
-  private struct Pair: Hashable, Sendable {
-    var client: UInt64
-    var placement: PlacementID
-  }
-
   private struct Window: Hashable, Sendable {
     var start: Timestamp
     var count: Int
   }
 
+  /// What is held of a client, found at one look.
+  private struct Client: Hashable, Sendable {
+    var window: Window
+    /// Most clients have one placement: it lies here.
+    private let placement: PlacementID
+    private var lastRequest: Timestamp
+    /// The last requests at its other placements; nil for none.
+    private var others: [PlacementID: Timestamp]?
+
+    init(_ placement: PlacementID, at moment: Timestamp, window: Window) {
+      (self.placement, lastRequest, self.window) = (placement, moment, window)
+    }
+
+    /// Of client and placement.
+    var pairCount: Int { 1 + (others?.count ?? 0) }
+
+    func lastRequest(at placement: PlacementID) -> Timestamp? {
+      placement == self.placement ? lastRequest : others?[placement]
+    }
+
+    /// In whatever order requests are noted, the latest counts.
+    mutating func note(_ placement: PlacementID, at moment: Timestamp) {
+      if placement == self.placement {
+        lastRequest = max(moment, lastRequest)
+      } else {
+        var others = others ?? [:]
+        others[placement] = max(moment, others[placement] ?? moment)
+        self.others = others
+      }
+    }
+
+    /// Without the other placements' requests up to `moment`, of which nothing follows any more.
+    func forgetting(until moment: Timestamp) -> Client {
+      guard let others else { return self }
+      var client = self
+      client.others = others.filter { $0.value > moment }
+      return client
+    }
+  }
+
   private struct Generation: Sendable {
     let start: Timestamp
-    var lastRequest: [Pair: Timestamp] = [:]
-    var windows: [UInt64: Window] = [:]
+    var clients: [UInt64: Client] = [:]
+    var pairCount = 0
     let quota: RequestMemory.Quota
 
     init(start: Timestamp, of memory: RequestMemory) {
@@ -63,26 +98,25 @@ package struct Throttle: Hashable, Sendable {
   }
 
   /// How many pairs are held.
-  package var pairCount: Int { current.lastRequest.count + previous.lastRequest.count }
+  package var pairCount: Int { current.pairCount + previous.pairCount }
 
   /// Judges a request that came at `now`. Only an admitted one counts: a client that asks again and again is let through as often
   /// as one that keeps the rule. The refresh time is for banners; an interstitial has none.
   package mutating func admit(
     client: UInt64, placement: PlacementID, isInterstitial: Bool, now: Timestamp
   ) -> Verdict {
-    let pair = Pair(client: client, placement: placement)
+    turnIfDue(now: now)
+    let held = current.clients[client] ?? previous.clients[client]
     let least = limits.refreshMilliseconds - limits.jitterMilliseconds
-    if !isInterstitial, let last = current.lastRequest[pair] ?? previous.lastRequest[pair],
-      now.milliseconds(since: last) < least
-    {
+    if !isInterstitial, let last = held?.lastRequest(at: placement), now.milliseconds(since: last) < least {
       return .tooSoon
     }
-    if let window = current.windows[client] ?? previous.windows[client], window.start == windowStart(client, at: now),
+    if let window = held?.window, window.start == windowStart(client, at: now),
       window.count >= limits.requestsPerWindow
     {
       return .tooManyAtOnce
     }
-    note(client: client, placement: placement, at: now)
+    note(client, placement, at: now)
     return .admitted
   }
 
@@ -90,16 +124,20 @@ package struct Throttle: Hashable, Sendable {
   /// latest counts.
   package mutating func note(client: UInt64, placement: PlacementID, at moment: Timestamp) {
     turnIfDue(now: moment)
-    let pair = Pair(client: client, placement: placement)
-    let last = current.lastRequest[pair] ?? previous.lastRequest[pair] ?? moment
+    note(client, placement, at: moment)
+  }
+
+  private mutating func note(_ client: UInt64, _ placement: PlacementID, at moment: Timestamp) {
+    let known = current.clients[client]
     let start = windowStart(client, at: moment)
-    var window = current.windows[client] ?? previous.windows[client] ?? Window(start: start, count: 0)
-    if current.lastRequest[pair] == nil { makeRoom(at: moment) }
-    current.lastRequest[pair] = max(moment, last)
-    if window.start > start { return }
-    if window.start < start { window = Window(start: start, count: 0) }
-    window.count += 1
-    current.windows[client] = window
+    var held =
+      known ?? previous.clients[client]?.forgetting(until: moment.advanced(byMilliseconds: -span))
+      ?? Client(placement, at: moment, window: Window(start: start, count: 0))
+    held.note(placement, at: moment)
+    if held.window.start < start { held.window = Window(start: start, count: 0) }
+    if held.window.start == start { held.window.count += 1 }
+    for _ in (known?.pairCount ?? 0)..<held.pairCount { makeRoom(at: moment) }
+    current.clients[client] = held
   }
 
   /// Windows lie where the clock and the client say, not where its first request was: so they are the same after a
@@ -111,9 +149,11 @@ package struct Throttle: Hashable, Sendable {
     return moment.advanced(byMilliseconds: into < 0 ? -into - length : -into)
   }
 
+  /// How long what was admitted matters, in milliseconds.
+  private var span: Int64 { max(limits.refreshMilliseconds, limits.windowMilliseconds) }
+
   private mutating func turnIfDue(now: Timestamp) {
     let age = now.milliseconds(since: current.start)
-    let span = max(limits.refreshMilliseconds, limits.windowMilliseconds)
     guard age >= span else { return }
     turn(at: now)
     // After a pause of two spans the newer generation is as stale as the older one.
@@ -128,6 +168,7 @@ package struct Throttle: Hashable, Sendable {
       turn(at: moment)
       turns += 1
     }
+    current.pairCount += 1
   }
 
   private mutating func turn(at moment: Timestamp) {
@@ -139,11 +180,11 @@ package struct Throttle: Hashable, Sendable {
 extension Throttle {
   package static func == (left: Throttle, right: Throttle) -> Bool {
     func isSame(_ left: Generation, _ right: Generation) -> Bool {
-      (left.start, left.lastRequest, left.windows) == (right.start, right.lastRequest, right.windows)
+      (left.start, left.clients) == (right.start, right.clients)
     }
     return left.limits == right.limits && isSame(left.current, right.current)
       && isSame(left.previous, right.previous)
   }
 
-  package func hash(into hasher: inout Hasher) { hasher.combine(current.lastRequest) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(current.clients) }
 }

@@ -10,7 +10,7 @@ internal import Runtime
 struct Settle: PostgresStatement {
   /// The function's parameters: rows of a type of the schema `billing`, each with so many columns.
   private static let arguments = [
-    RowsArgument("batch", of: "settle_batch", columns: 5, isOne: true),
+    RowsArgument("batch", of: "settle_batch", columns: 4, isOne: true),
     RowsArgument("limits", of: "settle_limits", columns: 6, isOne: true),
     RowsArgument("accounts", of: "settle_account", columns: 2),
     RowsArgument("campaigns", of: "settle_campaign", columns: 2),
@@ -59,7 +59,7 @@ struct Settle: PostgresStatement {
   }
 
   private var batch: [any PostgresValue] {
-    [partition, batchNumber, now, Topic.budgets.name, nextSequence]
+    [partition, batchNumber, now, nextSequence]
   }
 
   private var limits: [any PostgresValue] {

@@ -5,7 +5,7 @@ internal import Runtime
 
 /// The clicks of these clients that wait, in the order in which they came, and when their ads were seen, where they
 /// were. How many of a client are judged in a day bounds how many can wait; the limits of the statement keep the plan at
-/// one look into the index for each client, and one into the day's impressions for each click.
+/// one look into the index for each client, and one into the impressions of a second for each click.
 struct FindWaitingClicks: PostgresStatement {
   private static let columns = TermsColumns.names.map { "waiting.\($0)" }.joined(separator: ", ")
   static let sql = """
@@ -16,19 +16,16 @@ struct FindWaitingClicks: PostgresStatement {
       WHERE stored.client_hash = asked.client_hash AND stored.is_test = asked.is_test AND stored.partition = $3
       LIMIT 10000
     ) AS waiting LEFT JOIN LATERAL (
-      SELECT shown_at FROM click_tracking.impression AS stored
-      WHERE stored.serve_id = waiting.serve_id AND stored.serve_id BETWEEN $4 AND $5 AND stored.partition = $3
-      LIMIT 1
+      \(FindTappedImpressions.shownAt(of: "waiting.serve_id", partition: "$3"))
     ) AS seen ON true
     ORDER BY batch_number, record_offset
     """
   let partition: Int32
-  let clients: [ClickClient: ClickQuery.Client]
-  let windows: Windows
+  let clients: Set<ClickClient>
 
   var parameters: [any PostgresValue] {
-    let asked = ClientColumns(clients.mapValues { $0.waitingServeTimes(windows) })
-    return [asked.hashes, asked.areTest, partition, asked.bounds.lowest, asked.bounds.highest]
+    let asked = Array(clients)
+    return [asked.map(\.hash), asked.map(\.isTest), partition]
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> (click: ParkedClick, seenAt: Timestamp?) {

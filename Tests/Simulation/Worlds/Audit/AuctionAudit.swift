@@ -12,7 +12,7 @@ struct AuctionAudit {
   private struct Catalog {
     var campaigns: [CampaignID: Campaign] = [:]
     var ads: [Ad] = []
-    var app: App?
+    var apps: [AppID: App] = [:]
   }
 
   /// An ad against which no rule of the catalogue or the request speaks.
@@ -55,7 +55,7 @@ struct AuctionAudit {
       switch record {
       case .campaign(let campaign): catalog.campaigns[campaign.id] = campaign
       case .ad(let ad): ads[ad.id] = ad
-      case .app(let app): catalog.app = app
+      case .app(let app): catalog.apps[app.id] = app
       default: break
       }
     }
@@ -69,7 +69,7 @@ struct AuctionAudit {
   ) -> [Offer] {
     let asked = row.decided.asked
     let now = row.decided.id.timestamp
-    guard let app = catalog.app, let country = asked.country, let device = asked.device else { return [] }
+    guard let app = catalog.apps[asked.app], let country = asked.country, let device = asked.device else { return [] }
     let request = AdEligibility.Request(
       country: country, device: device, requiredSizes: inputs.requiredSizes, segments: inputs.segments)
     return catalog.ads.compactMap { ad in

@@ -166,7 +166,7 @@ extension World {
       return auditBudget(message, logID)
     case Topic.usage.name: return auditUsage(message, logID)
     default:
-      if logID.topic == Topic.responses(for: Samples.terms.app) { auditAnswer(message, logID) }
+      if Samples.answerTopics.contains(logID.topic) { auditAnswer(message, logID) }
       return nil
     }
   }
@@ -265,6 +265,11 @@ extension World {
   }
 
   private func audit(_ watermark: Watermark, _ logID: LogID, row: PartitionRow) {
+    if watermark.firstLostSequence > 0 {
+      coverage.note(.lostTold)
+      // Nobody need ever see what everybody has consumed.
+      highestSequences[logID] = max(highestSequences[logID] ?? 0, watermark.sequence)
+    }
     if watermark.sequence >= row.outputs[0].nextSequence || watermark.time > row.watermark {
       fail("\(logID): the watermark \(watermark) was published before it was committed")
     }

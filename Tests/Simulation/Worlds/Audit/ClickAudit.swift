@@ -37,7 +37,8 @@ struct ClickAudit {
     let records = Auditor.Records(world.log[logID])
     var seen = Set<Identity>()
     var due: [Due] = []
-    var stopped = 0
+    /// Of stopped actions, by the minute.
+    var stopped: [Int64: Int64] = [:]
     var forwards = ForwardAudit()
     for batch in row.batches {
       for (index, outcome) in Auditor.outcomes(of: batch, input: 0).enumerated() {
@@ -50,7 +51,8 @@ struct ClickAudit {
         let event = world.devices.events[number]
         let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
         var judged = judge(
-          event, arrival: arrival, partition: partition, count: batch.partitionCount, seen: seen)
+          event, received: record.timestamp, arrival: arrival, partition: partition, count: batch.partitionCount,
+          seen: seen)
         if judged.outcome == 3, let terms = event.terms, case .click(let kind, _, _) = event.content {
           judged.outcome = forwards.due(terms.serveID, kind: kind.rawValue, found: outcome, in: world)
         }
@@ -63,7 +65,7 @@ struct ClickAudit {
               isAccidental: lasted < 2_000 && !left))
           continue
         }
-        if judged.outcome == 1 { stopped += 1 }
+        if judged.outcome == 1, let time = judged.stoppedTime { stopped[time / 60_000, default: 0] += 1 }
         if judged.outcome != outcome {
           world.fail(
             "\(logID): offset \(offset) has outcome \(outcome), \(judged.outcome) was due at \(arrival): \(event.summary)"
@@ -72,9 +74,23 @@ struct ClickAudit {
       }
     }
     auditVerdicts(partition, due)
-    let decided = world.clicks.tables.bySequence[partition]?.count ?? 0
-    let complaint = world.clicks.tables.counts.complaint(rows: decided + stopped, partition: partition) { $0 }
-    if let complaint { world.fail("\(logID): \(complaint)") }
+    auditCounts(partition, due, stopped)
+  }
+
+  /// M6: each is counted once, in its minute.
+  private func auditCounts(_ partition: Int32, _ due: [Due], _ stopped: [Int64: Int64]) {
+    let decided = Set((world.clicks.tables.bySequence[partition] ?? []).map(\.accepted.idHash))
+    var minutes = stopped
+    for click in due where decided.contains(click.idHash) { minutes[click.time / 60_000, default: 0] += 1 }
+    let counts = world.clicks.tables.counts
+    var counted: [Int64: Int64] = [:]
+    for (key, count) in counts.written[partition] ?? [:] { counted[key.minute, default: 0] += count }
+    let name = LogID(topic: Topic.clicks.name, partition: partition)
+    if counted != minutes { world.fail("\(name): \(counted) are counted by the minute, not \(minutes)") }
+    let rows = Int(minutes.values.reduce(0, +))
+    if let complaint = counts.complaint(rows: rows, partition: partition, events: { $0 }) {
+      world.fail("\(name): \(complaint)")
+    }
   }
 
   /// Compares the rows with what the rule makes of all clicks, as if every view had come first.
@@ -110,30 +126,39 @@ struct ClickAudit {
     }
   }
 
+  private struct Judged {
+    var outcome: UInt8
+    var key: Identity?
+    /// Of a click that gets a verdict.
+    var clickTime: Int64?
+    var stoppedTime: Int64?
+  }
+
   /// What must become of an event, or, for a click that gets a verdict, its time.
   private func judge(
-    _ event: DeviceEvent, arrival: Int64, partition: Int32, count: Int32, seen: Set<Identity>
-  ) -> (outcome: UInt8, key: Identity?, clickTime: Int64?) {
+    _ event: DeviceEvent, received: Int64, arrival: Int64, partition: Int32, count: Int32, seen: Set<Identity>
+  ) -> Judged {
+    if event.isKeyGone(arrival: received) { return Judged(outcome: 75) }
     switch event.form {
-    case .garbage(let reason): return (reason, nil, nil)
-    case .forged: return (74, nil, nil)
-    case .unknownKey: return (75, nil, nil)
-    case .stolen: return (88, nil, nil)
+    case .garbage(let reason): return Judged(outcome: reason)
+    case .forged: return Judged(outcome: 74)
+    case .unknownKey: return Judged(outcome: 75)
+    case .stolen: return Judged(outcome: 88)
     case .sound: break
     }
-    guard let terms = event.terms, case .click(let kind, _, _) = event.content else { return (0, nil, nil) }
+    guard let terms = event.terms, case .click(let kind, _, _) = event.content else { return Judged(outcome: 0) }
     if terms.partition != partition {
-      return ((0..<count).contains(terms.partition) ? 3 : 80, nil, nil)
+      return Judged(outcome: (0..<count).contains(terms.partition) ? 3 : 80)
     }
     let time: Int64
     switch event.judgedTime(arrival: arrival, lastAfterIssue: Devices.tokenLife + 3_600_000) {
-    case .rejected(let reason): return (reason, nil, nil)
+    case .rejected(let reason): return Judged(outcome: reason)
     case .at(let found): time = found
     }
     let key = Identity(serveID: terms.serveID, kind: kind.rawValue, event: event.number)
-    if seen.contains(key) { return (2, nil, nil) }
-    if kind != .click { return (1, key, nil) }
-    if Devices.isRefused(terms) { return (82, nil, nil) }
-    return (0, key, time)
+    if seen.contains(key) { return Judged(outcome: 2) }
+    if kind != .click { return Judged(outcome: 1, key: key, stoppedTime: time) }
+    if Devices.isRefused(terms) { return Judged(outcome: 82) }
+    return Judged(outcome: 0, key: key, clickTime: time)
   }
 }

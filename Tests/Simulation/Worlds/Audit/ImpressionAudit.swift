@@ -48,7 +48,9 @@ struct ImpressionAudit {
           world.fail("\(logID): nobody knows the record at \(offset)")
           continue
         }
-        var expected = expect(event, arrival: arrival, partition: partition, count: batch.partitionCount, seen: seen)
+        var expected = expect(
+          event, received: record.timestamp, arrival: arrival, partition: partition, count: batch.partitionCount,
+          seen: seen)
         if expected.outcome == 3, let key = expected.key {
           expected.outcome = forwards.due(key.serveID, kind: key.kind, found: outcome, in: world)
         }
@@ -134,8 +136,12 @@ struct ImpressionAudit {
 
   /// What must become of an event that lies in `partition` since `arrival`.
   private func expect(
-    _ event: DeviceEvent, arrival: Int64, partition: Int32, count: Int32, seen: Set<Seen>
+    _ event: DeviceEvent, received: Int64, arrival: Int64, partition: Int32, count: Int32, seen: Set<Seen>
   ) -> (outcome: UInt8, time: Int64, key: Seen?) {
+    if event.isKeyGone(arrival: received) {
+      world.coverage.note(.tokenOfOldKey)
+      return (75, 0, nil)
+    }
     switch event.form {
     case .garbage(let reason): return (reason, 0, nil)
     case .forged: return (74, 0, nil)
@@ -178,6 +184,12 @@ enum JudgedTime {
 }
 
 extension DeviceEvent {
+  /// Whether its token was sealed under a key that opens nothing any more; whatever else is wrong with it, nobody sees it.
+  func isKeyGone(arrival: Int64) -> Bool {
+    guard let terms, form != .unknownKey else { return false }
+    return Fixture.isKeyGone(issued: terms.issuedAt, arrival: arrival)
+  }
+
   /// - Parameter lastAfterIssue: how long after the ad was issued such an event may still happen.
   func judgedTime(arrival: Int64, lastAfterIssue: Int64) -> JudgedTime {
     let hour: Int64 = 3_600_000

@@ -14,7 +14,7 @@ extension MoneyAudit {
   }
 
   private func hour(_ event: Event, _ partition: Int32) -> String {
-    "\(partition)/\(event.terms.serveID.timestamp.milliseconds / 3_600_000)"
+    "\(partition)/\(event.terms.app)/\(event.terms.serveID.timestamp.milliseconds / 3_600_000)"
   }
 
   /// The number of the cap that an event is beyond, after all that came before it.
@@ -43,7 +43,8 @@ extension MoneyAudit {
   /// Whether the network pays the developer's part of what no budget could.
   func bears(_ event: Event, _ partition: Int32, _ state: inout State) -> Bool {
     let share = (event.price * Int128(event.terms.shareBasisPoints) * 2 + 10_000) / 20_000
-    let day = "\(partition)/\(event.terms.serveID.timestamp.milliseconds / 86_400_000)"
+    let terms = event.terms
+    let day = "\(partition)/\(terms.app)/\(terms.currency)/\(terms.serveID.timestamp.milliseconds / 86_400_000)"
     guard state.borne[day, default: 0] + share <= part(world.plan.caps.unfundedPerDay.value, state) else {
       world.coverage.note(.unpaidBeyondCap)
       return false

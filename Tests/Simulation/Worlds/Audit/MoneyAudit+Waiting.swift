@@ -72,7 +72,7 @@ extension MoneyAudit {
   func deliver(_ event: Event, _ state: inout State) {
     let (campaign, day) = (event.terms.campaign, event.terms.budgetDay)
     openDay(campaign, day, &state)
-    state.funding.delivered += event.price
+    state.funding[event.terms.advertiser, default: Account()].delivered += event.price
     state.campaigns[campaign, default: Account()].delivered += event.price
     state.days["\(campaign)/\(day)", default: Account()].delivered += event.price
   }
@@ -82,7 +82,7 @@ extension MoneyAudit {
   func compareWaiting(_ state: State) {
     for event in state.unfunded {
       let (campaign, day) = (event.terms.campaign, event.terms.budgetDay)
-      let levels = [state.funding, state.campaigns[campaign], state.days["\(campaign)/\(day)"]]
+      let levels = [state.funding[event.terms.advertiser], state.campaigns[campaign], state.days["\(campaign)/\(day)"]]
       let isBeyond = levels.contains { level in
         guard let level else { return true }
         return level.delivered > level.leastRequested ?? 0
@@ -111,10 +111,17 @@ extension MoneyAudit {
     least(campaign, day, state) { $0.free + $0.allotted }
   }
 
+  private func owner(of campaign: CampaignID) -> AdvertiserID? {
+    world.catalogPlan.campaigns.first { $0.id == campaign }?.advertiser
+  }
+
   private func least(
     _ campaign: CampaignID, _ day: Int32, _ state: State, _ figure: (Account) -> Int128
   ) -> Int128 {
-    let levels = [state.funding, state.campaigns[campaign] ?? Account(), state.days["\(campaign)/\(day)"] ?? Account()]
+    let levels = [
+      owner(of: campaign).flatMap { state.funding[$0] }, state.campaigns[campaign], state.days["\(campaign)/\(day)"],
+    ]
+    .map { $0 ?? Account() }
     return levels.map(figure).min() ?? 0
   }
 
@@ -127,7 +134,7 @@ extension MoneyAudit {
       account.charged += charged
       account.waiting += waiting
     }
-    add(&state.funding)
+    if let owner = owner(of: campaign) { add(&state.funding[owner, default: Account()]) }
     add(&state.campaigns[campaign, default: Account()])
     add(&state.days["\(campaign)/\(day)", default: Account()])
   }

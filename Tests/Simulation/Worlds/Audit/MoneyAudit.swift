@@ -40,13 +40,8 @@ struct MoneyAudit {
     var clickRoom: Int128 { isEnded ? 0 : min(clickReserve - clicks, amount - charged) }
   }
 
-  struct Entry: Hashable {
-    var account: String
-    var isDebit: Bool
-  }
-
   struct State {
-    var funding = Account()
+    var funding: [AdvertiserID: Account] = [:]
     var campaigns: [CampaignID: Account] = [:]
     var days: [String: Account] = [:]
     var daily: [CampaignID: Int128] = [:]
@@ -107,7 +102,9 @@ struct MoneyAudit {
       account.limit = max(amount, account.allotted + account.charged)
     }
     guard case .record(let record, _) = message else { return }
-    if case .advertiser(let advertiser) = record { request(advertiser.accountFunding, &state.funding) }
+    if case .advertiser(let advertiser) = record {
+      request(advertiser.accountFunding, &state.funding[advertiser.id, default: Account()])
+    }
     guard case .campaign(let campaign) = record, campaign.kind != .house else { return }
     request(campaign.totalBudget, &state.campaigns[campaign.id, default: Account()])
     state.daily[campaign.id] = campaign.dailyBudget
@@ -289,7 +286,7 @@ struct MoneyAudit {
       account.limit = min(account.limit, max(account.requested, spent))
       if spent > account.limit { world.fail("\(name): \(spent) is spent of \(account.limit)") }
     }
-    check("the account", &state.funding)
+    for id in state.funding.keys { check("account \(id)", &state.funding[id, default: Account()]) }
     for id in state.campaigns.keys { check("campaign \(id)", &state.campaigns[id, default: Account()]) }
     for key in state.days.keys { check("day \(key)", &state.days[key, default: Account()]) }
   }
@@ -308,11 +305,13 @@ struct MoneyAudit {
     if Int128(row.developer) != developer || Int128(row.network) != network {
       world.fail("\(name) pays \(row.developer) and \(row.network), not \(developer) and \(network)")
     }
-    state.ledger[Entry(account: "advertiser:\(event.terms.advertiser)", isDebit: true), default: 0] +=
-      developer + network
-    state.ledger[Entry(account: "developer:\(event.terms.developer)", isDebit: false), default: 0] += developer
-    state.ledger[Entry(account: "network:revenue", isDebit: false), default: 0] += max(network, 0)
-    state.ledger[Entry(account: "network:unfunded", isDebit: true), default: 0] += max(-network, 0)
+    func post(_ account: String, isDebit: Bool = false, _ amount: Int128) {
+      state.ledger[Entry(account: account, currency: event.terms.currency, isDebit: isDebit), default: 0] += amount
+    }
+    post("advertiser:\(event.terms.advertiser)", isDebit: true, developer + network)
+    post("developer:\(event.terms.developer)", developer)
+    post("network:revenue", max(network, 0))
+    post("network:unfunded", isDebit: true, max(-network, 0))
   }
 
   // MARK: The end
@@ -322,7 +321,7 @@ struct MoneyAudit {
     for (key, level) in budgets.levels {
       let account =
         switch key {
-        case .account: state.funding
+        case .account(let id, _): state.funding[id] ?? Account()
         case .campaign(let id): state.campaigns[id] ?? Account()
         case .day(let id, let day): state.days["\(id)/\(day)"] ?? Account()
         }

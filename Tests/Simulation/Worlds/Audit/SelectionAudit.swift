@@ -20,15 +20,27 @@ struct SelectionAudit {
     var placement: PlacementID
   }
 
+  private struct AppHour: Hashable {
+    var app: AppID
+    var hour: Int64
+  }
+
   /// What one partition remembers of the last minute.
   private struct Memory {
     var decided: [Asked: Int64] = [:]
     var admitted: [Pair: Int64] = [:]
     var forwards = ForwardAudit()
-    /// Live requests of the one app, by hour.
-    var requests: [Int64: Int64] = [:]
-    /// How many without a key were kept in a second.
-    var keptWithoutKey: (second: Int64, count: Int) = (0, 0)
+    /// Live requests.
+    var requests: [AppHour: Int64] = [:]
+    /// How many without a key were kept in a second, of each app.
+    var keptWithoutKey: (second: Int64, counts: [AppID: Int]) = (0, [:])
+
+    /// Whether so many without a key were kept in this second that one more may not be. Who does not know the apps yet
+    /// takes all for one.
+    func isFull(_ app: AppID, isIncomplete: Bool) -> Bool {
+      let kept = isIncomplete ? keptWithoutKey.counts.values.reduce(0, +) : keptWithoutKey.counts[app, default: 0]
+      return kept >= 2
+    }
   }
 
   private enum Due {
@@ -63,6 +75,11 @@ struct SelectionAudit {
         let due = expect(event, record, batch, outcome, next: left.first?.decided, memory: &memory)
         if case .counted = due { beyondLimit += 1 }
         let row = hasRow(due) ? left.popFirst() : nil
+        // M6: a request counts in the minute in which it arrived.
+        let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
+        if let row, row.decided.asked.arrival.milliseconds != arrival {
+          world.fail("\(place): offset \(offset) arrived at \(arrival), and its row says another time")
+        }
         if let complaint = check(due, outcome: outcome, row: row?.decided, event: event, batch: batch) {
           world.fail("\(logID): offset \(offset) has outcome \(outcome): \(complaint); \(event.summary)")
         }
@@ -112,7 +129,7 @@ struct SelectionAudit {
     let second = batch.committedAt.milliseconds / 1_000
     let hasNoRow =
       (request.key == .unknown || isIncomplete) && outcome != 32 && memory.keptWithoutKey.second == second
-      && memory.keptWithoutKey.count >= 2
+      && memory.isFull(request.app, isIncomplete: isIncomplete)
     if request.placement == Samples.cursedPlacement, !hasNoRow { return .outcome(rejection ?? 32, reason: nil) }
     if let due = expectWithoutKey(request, batch, outcome, rejection, next: next, memory: &memory) { return due }
     return expectWithKey(request, record, batch, rejection, memory: &memory)
@@ -126,9 +143,9 @@ struct SelectionAudit {
     let isIncomplete = batch.freshness == .incomplete
     // Two without a key are kept in a second, and more where the partition was opened in between.
     let second = batch.committedAt.milliseconds / 1_000
-    if memory.keptWithoutKey.second != second { memory.keptWithoutKey = (second, 0) }
+    if memory.keptWithoutKey.second != second { memory.keptWithoutKey = (second, [:]) }
     let isKept = next?.asked.requestID == request.id
-    let isBeyond = !isKept && memory.keptWithoutKey.count >= 2
+    let isBeyond = !isKept && memory.isFull(request.app, isIncomplete: isIncomplete)
     // A reader of the catalogue that has just begun may not have come to a key that there is.
     let isNotYetKnown =
       isIncomplete && (isKept ? next?.decision.reason == .keyNotYetKnown : isBeyond && outcome == rejection ?? 33)
@@ -136,7 +153,7 @@ struct SelectionAudit {
     world.coverage.note(.requestWithoutKey)
     let due = rejection ?? (isIncomplete ? 33 : 36)
     if isBeyond { return .counted(due) }
-    memory.keptWithoutKey.count += 1
+    memory.keptWithoutKey.counts[request.app, default: 0] += 1
     return .outcome(due, reason: isIncomplete ? 42 : 16)
   }
 
@@ -147,21 +164,23 @@ struct SelectionAudit {
     let now = batch.committedAt.milliseconds
     let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
     let moment = min(arrival, now)
-    let asked = Asked(id: request.id, client: request.clientHash)
+    let client = request.clientHash(arrival: record.timestamp)
+    let asked = Asked(id: request.id, client: client)
     if let earlier = memory.decided[asked], moment - earlier < 60_000 { return .outcome(rejection ?? 2, reason: nil) }
-    if request.key == .live { memory.requests[moment / 3_600_000, default: 0] += 1 }
+    let hour = AppHour(app: request.app, hour: moment / 3_600_000)
+    if request.key == .live { memory.requests[hour, default: 0] += 1 }
     if now > arrival + request.deadline { return .outcome(rejection ?? 48, reason: 5) }
     if batch.freshness == .incomplete { return .outcome(rejection ?? 33, reason: 38) }
     memory.decided[asked] = moment
     // B8: each partition takes its part of what an app may ask for in an hour.
     let count = Int64(max(1, batch.partitionCount))
     let most = (world.plan.appRequestsPerHour + count - 1) / count
-    if request.key == .live, memory.requests[moment / 3_600_000, default: 0] > most {
+    if request.key == .live, memory.requests[hour, default: 0] > most {
       world.coverage.note(.appBeyondCap)
       return .outcome(rejection ?? 34, reason: 44)
     }
     if let rejection { return .outcome(rejection, reason: 24) }
-    let pair = Pair(client: request.clientHash, placement: request.placement)
+    let pair = Pair(client: client, placement: request.placement)
     if let last = memory.admitted[pair], moment - last < 29_000 { return .outcome(34, reason: 36) }
     memory.admitted[pair] = moment
     return request.key == .test ? .test : .auction
@@ -204,7 +223,10 @@ struct SelectionAudit {
       let isRight =
         isWithoutKey && reason == row.decision.reason && Int64(day) == row.id.timestamp.milliseconds / 86_400_000
       return isRight ? nil : "it counts for no app"
-    case .ofApp(let key): return !isWithoutKey && key.app == Samples.terms.app ? nil : "it counts for an app"
+    case .ofApp(let key):
+      let minute = row.asked.arrival.milliseconds / 60_000
+      if key.minute.milliseconds != minute * 60_000 { return "it counts in another minute" }
+      return !isWithoutKey && key.app == row.asked.app ? nil : "it counts for an app"
     }
   }
 
@@ -219,18 +241,23 @@ struct SelectionAudit {
   private func check(_ serve: Serve, of row: DecidedRequest, event: DeviceEvent, batch: BatchRow) -> String? {
     let terms = serve.terms
     guard case .request(let request) = event.content else { return "nobody asked" }
-    if terms.clientHash != request.clientHash || terms.placement != request.placement || terms.isTest
+    let app = world.catalogPlan.app(request.app)
+    if !request.clientHashes.contains(terms.clientHash) || terms.app != request.app || terms.developer != app?.developer
+      || terms.placement != request.placement || terms.isTest
       || terms.issuedAt != batch.committedAt || terms.serveID != row.id
       || terms.expiresAt.milliseconds != terms.issuedAt.milliseconds + Devices.tokenLife
-      || terms.shareBasisPoints != world.catalogPlan.app.shareBasisPoints
+      || terms.shareBasisPoints != app?.shareBasisPoints
     {
       return "its terms are not those of the request"
     }
     guard row.decision.reason == .served else { return terms.allotment == 0 ? nil : "a house ad costs something" }
     if batch.freshness != .complete { return "a paid ad without a catalogue" }
+    if let complaint = batch.heard?.complaint(at: batch.committedAt) { return complaint }
     let wasOffered = world.catalog.campaigns.contains {
       $0.id == terms.campaign && !$0.isPaused && $0.clickPrice == terms.clickPrice
         && terms.impressionPrice == ($0.kind == .brand ? $0.impressionPrice : .zero)
+        && terms.advertiser == $0.advertiser
+        && terms.currency == world.catalogPlan.advertiser(of: $0)?.currency
     }
     if !wasOffered { return "nobody ever offered campaign \(terms.campaign) at this price" }
     guard let allotment = world.selection.tables.allotments[terms.allotment], let reservation = serve.reservation,

@@ -29,10 +29,10 @@ struct DeviceEvent {
     enum Key: Hashable {
       case live, test, unknown
 
-      var text: String {
+      func text(of app: AppID) -> String {
         switch self {
-        case .live: CatalogPlan.liveKey
-        case .test: CatalogPlan.testKey
+        case .live: CatalogPlan.key(of: app, .distribution)
+        case .test: CatalogPlan.key(of: app, .developer)
         case .unknown: "no-key"
         }
       }
@@ -42,7 +42,9 @@ struct DeviceEvent {
     var id: UUIDv7
     /// The client id, else the session id: where the request belongs follows from it. Nil where a mistake hides it.
     var client: String?
-    var clientHash: UInt64
+    /// The hash of the client, of who asks before the keys are rotated and after it.
+    var clientHashes: [UInt64]
+    var app: AppID
     var placement: PlacementID
     var key: Key
     var deadline: Int64
@@ -50,6 +52,9 @@ struct DeviceEvent {
     var replyPartition: Int32
     /// The number of the reason for which the record is rejected although whose it is can be read; nil for none.
     var mistake: UInt8?
+
+    /// The hash of the client, of a request that came at `arrival`.
+    func clientHash(arrival: Int64) -> UInt64 { clientHashes[arrival < Fixture.rotation ? 0 : 1] }
   }
 
   var number: Int

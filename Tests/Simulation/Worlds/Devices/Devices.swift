@@ -29,7 +29,7 @@ final class Devices {
 
   /// An answer arrives at its device, most of the time.
   func receive(_ message: OutgoingMessage, in world: World) {
-    guard message.topic == Topic.responses(for: Samples.terms.app),
+    guard Samples.answerTopics.contains(message.topic),
       case .success(let response) = Self.response(in: message)
     else { return }
     if message.headers.contains(Self.jsonType) != askedInJSON.contains(response.requestID) {
@@ -214,12 +214,19 @@ final class Devices {
     terms.partition = partition
     terms.issuedAt = issued
     terms.expiresAt = issued.advanced(byMilliseconds: Self.tokenLife)
-    terms.clientHash = fixture.clientHash(Self.client(partition, world.random.number(1...3)))
+    let app = world.random.pick(world.catalogPlan.apps)
+    (terms.app, terms.developer) = (app.id, app.developer)
+    let client = Self.client(partition, world.random.number(1...3))
+    terms.clientHash = fixture.clientHash(app.id, client, now: issuedAt)
     terms.isTest = world.random.chance(100)
     terms.campaign = campaign.id
+    if let advertiser = world.catalogPlan.advertiser(of: campaign) {
+      (terms.advertiser, terms.currency) = (advertiser.id, advertiser.currency)
+    }
+    if terms.currency != Samples.terms.currency { world.coverage.note(.otherCurrency) }
     terms.impressionPrice = campaign.impressionPrice
     terms.clickPrice = campaign.clickPrice
-    terms.shareBasisPoints = world.catalogPlan.app.shareBasisPoints
+    terms.shareBasisPoints = app.shareBasisPoints
     terms.budgetDay = Int32(issuedAt / (24 * Self.hour))
     if world.random.chance(world.isFaulty ? 200 : 700) {
       terms.allotment = UInt64(clamping: partition) << 40 | UInt64(world.random.number(1...8))
@@ -251,11 +258,12 @@ final class Devices {
     let made = world.time.milliseconds - world.random.milliseconds(-20_000...100_000)
     let id = UUIDv7(timestamp: Timestamp(milliseconds: made), randomHigh: 1, randomLow: world.random.next())
     let key: DeviceEvent.Request.Key = world.random.pick([.live, .live, .live, .test, .unknown])
+    let app = world.random.pick(world.catalogPlan.apps).id
     let value = ImpressionEvent(
       kind: .failed,
       subject: .request(
         ImpressionEvent.RequestSubject(
-          requestID: id, appKey: key.text, app: Samples.terms.app, placement: Samples.terms.placement,
+          requestID: id, appKey: key.text(of: app), app: app, placement: Samples.terms.placement,
           clientID: "client", sessionID: "session")),
       age: .unknown, error: .inventoryUnavailable, identity: EventIdentity(idHash: 0, time: nil))
     return DeviceEvent(

@@ -14,15 +14,21 @@ final class Fixture {
   let foreignSealer: ServeTokenSealer
   let hasher: ClientHasher
   let mac: MessageMAC
-  let liveKeyHash = SHA256.hash(CatalogPlan.liveKey.utf8)
-  let testKeyHash = SHA256.hash(CatalogPlan.testKey.utf8)
   /// Who got ads, by the hashes in their tokens.
   private var clients: [UInt64: [UInt8]] = [:]
 
-  /// The hash of a client, or else of a session. There is one key, whenever it is.
-  func clientHash(_ clientID: String, sessionID: String = "") -> UInt64 {
+  /// When the second key begins to seal.
+  static let rotation = VirtualTime.start + 20_000
+
+  /// Whether a token that was sealed at `issued` is opened by nobody any more when it comes at `arrival`.
+  static func isKeyGone(issued: Timestamp, arrival: Int64) -> Bool {
+    issued.milliseconds < rotation && arrival > rotation + 27 * 3_600_000
+  }
+
+  /// The hash of a client, or else of a session, of whom something comes at `now`.
+  func clientHash(_ app: AppID, _ clientID: String, sessionID: String = "", now: Int64) -> UInt64 {
     let hash = hasher.hash(
-      app: Samples.terms.app, clientID: clientID, sessionID: sessionID, now: Timestamp(milliseconds: 0))
+      app: app, clientID: clientID, sessionID: sessionID, now: Timestamp(milliseconds: now))
     clients[hash] = Array((clientID.isEmpty ? sessionID : clientID).utf8)
     return hash
   }
@@ -30,15 +36,16 @@ final class Fixture {
   /// The key of all that the client with this hash sends.
   func client(of hash: UInt64) -> [UInt8]? { clients[hash] }
 
-  /// The live one first.
-  var appKeys: [AppKey] {
-    [
-      AppKey(app: Samples.terms.app, build: .distribution, keyHash: liveKeyHash),
-      AppKey(app: Samples.terms.app, build: .developer, keyHash: testKeyHash),
-    ]
+  /// Those of all apps, whether or not a world has them.
+  let appKeys = Samples.apps.flatMap { app in
+    [BuildKind.distribution, .developer].map { build in
+      AppKey(app: app, build: build, keyHash: SHA256.hash(CatalogPlan.key(of: app, build).utf8))
+    }
   }
   let adSelection: AdSelection
   let impressionTracking: ImpressionTracking
+  /// One that opens tokens of every key for ever.
+  private let timelessImpressionTracking: ImpressionTracking
   let clickTracking: ClickTracking
   let billing: BillingService
 
@@ -51,8 +58,17 @@ final class Fixture {
     return windows
   }()
 
+  func impressionTracking(_ sabotage: Sabotage?) -> ImpressionTracking {
+    sabotage == .keepOldKeys ? timelessImpressionTracking : impressionTracking
+  }
+
   init() throws {
-    ring = try KeyRing(keys: [KeyRing.Key(id: 1, secret: Array(repeating: 7, count: 32))])
+    let first = try KeyRing.Key(id: 1, secret: Array(repeating: 7, count: 32))
+    let secret = [UInt8](repeating: 6, count: 32)
+    ring = try KeyRing(
+      keys: [first, KeyRing.Key(id: 2, secret: secret, signsFrom: Timestamp(milliseconds: Self.rotation))])
+    // Nobody says when the first sealed last.
+    let timeless = try KeyRing(keys: [first, KeyRing.Key(id: 2, secret: secret)])
     let foreign = try KeyRing(keys: [KeyRing.Key(id: 9, secret: Array(repeating: 8, count: 32))])
     sealer = try ServeTokenSealer(ring: ring)
     opener = try ServeTokenOpener(ring: ring)
@@ -61,6 +77,7 @@ final class Fixture {
     mac = try MessageMAC(ring: ring)
     adSelection = try AdSelection(ring: ring)
     impressionTracking = ImpressionTracking(ring: ring, windows: Self.windows)
+    timelessImpressionTracking = ImpressionTracking(ring: timeless, windows: Self.windows)
     clickTracking = ClickTracking(ring: ring)
     billing = BillingService(ring: ring)
   }

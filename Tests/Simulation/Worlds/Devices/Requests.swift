@@ -16,7 +16,7 @@ extension Devices {
       ? Int32(world.random.number(0...Int(count) - 1))
       : KafkaPartition.of(key: value.clientID.isEmpty ? value.sessionID : value.clientID, count: count)
     var message = message(value, on: .requests, to: partition, claimed: nil)
-    let topic = request.reply == .otherTopic ? "ads.responses.other" : Topic.responses(for: Samples.terms.app)
+    let topic = request.reply == .otherTopic ? "ads.responses.other" : Topic.responses(for: request.app)
     message.headers.append(RecordHeader("kafka_replyTopic", topic))
     let reply = withUnsafeBytes(of: request.replyPartition.bigEndian) { Array($0) }
     message.headers.append(RecordHeader("kafka_replyPartition", reply))
@@ -75,7 +75,8 @@ extension Devices {
     let made = world.time.milliseconds - world.random.milliseconds(-2_000...2_000)
     let clientID = world.random.chance(800) ? "client-\(world.random.number(1...9))" : ""
     let sessionID = "session-\(world.random.number(1...9))"
-    let app = Samples.terms.app
+    let app = world.random.pick(world.catalogPlan.apps).id
+    if app != Samples.terms.app { world.coverage.note(.otherApp) }
     let count = world.log.partitionCount(Topic.responses(for: app))
     let reply: DeviceEvent.Request.Reply =
       world.random.chance(30) ? world.random.pick([.otherTopic, .absurdPartition]) : .sound
@@ -83,13 +84,15 @@ extension Devices {
       id: UUIDv7(
         timestamp: Timestamp(milliseconds: made), randomHigh: world.random.next(), randomLow: world.random.next()),
       client: clientID.isEmpty ? sessionID : clientID,
-      clientHash: fixture.clientHash(clientID, sessionID: sessionID),
+      clientHashes: [Fixture.rotation - 1, Fixture.rotation].map {
+        fixture.clientHash(app, clientID, sessionID: sessionID, now: $0)
+      }, app: app,
       placement: world.random.chance(20) ? Samples.cursedPlacement : world.random.pick(Samples.placements),
       key: world.random.pick([.live, .live, .live, .live, .live, .live, .test, .unknown]),
       deadline: world.random.pick([800, 60_000, 60_000]), reply: reply,
       replyPartition: reply == .absurdPartition ? 9_999 : Int32(world.random.number(0...Int(count) - 1)))
     let value = AdRequest.sample {
-      ($0.requestID, $0.appKey, $0.app, $0.placement) = (request.id, request.key.text, app, request.placement)
+      ($0.requestID, $0.appKey, $0.app, $0.placement) = (request.id, request.key.text(of: app), app, request.placement)
       ($0.clientID, $0.sessionID, $0.country) = (clientID, sessionID, Samples.terms.country)
       // No chance of its own: the id has enough.
       $0.segments = request.id.low % 2 == 0 ? ["hikers"] : []

@@ -1,4 +1,5 @@
 import AdCore
+import AdEvents
 import TestValues
 
 /// Terms that only what matters is changed in, and the names in a world's catalogue.
@@ -13,6 +14,13 @@ enum Samples {
   /// The same for the decisions of this placement.
   static let cursedPlacement = known(PlacementID("cursed"))
   static let placements = [terms.placement, known(PlacementID("list"))]
+
+  static let otherApp = known(AppID("tides"))
+  static let otherDeveloper = known(DeveloperID("windy"))
+  static let otherAdvertiser = known(AdvertiserID("other"))
+  static let otherCurrency = known(Currency("JPY"))
+  static let apps = [terms.app, otherApp]
+  static let answerTopics = Set(apps.map { Topic.responses(for: $0) })
 
   static func ad(of campaign: CampaignID) -> Ad {
     .sample(campaign.text + "-1", of: campaign) { if campaign == hot { $0.keywords = ["poker"] } }

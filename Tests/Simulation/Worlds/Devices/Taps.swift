@@ -23,12 +23,12 @@ extension Devices {
     let partition = Int32(world.random.number(0...Int(world.partitionCount) - 1))
     let arrival = world.log.nextTimestamp(LogID(topic: Topic.clicks.name, partition: partition))
     let issued = min(arrival, world.slowestClock) - world.random.milliseconds(70_000...80_000)
-    var client: UInt64?
+    var first: ServedTerms?
     for _ in 0..<world.random.number(2...4) {
       var terms = makeTerms(issuedAt: issued - world.random.milliseconds(0...1_000), sentTo: partition, in: world)
       guard terms.partition == partition else { continue }
-      terms.clientHash = client ?? terms.clientHash
-      client = terms.clientHash
+      if let first { (terms.app, terms.developer, terms.shareBasisPoints, terms.clientHash) = first.ofApp }
+      first = terms
       let viewAge = world.random.milliseconds(Self.viewTime...2_000)
       let age = viewAge + world.random.pick([99, 200, 3_000, 59_000, 61_000])
       send(tapped(terms, age: age, lasted: world.random.pick([1_999, 5_000, 5_000, 5_000])), in: world, arrival: nil)
@@ -86,4 +86,8 @@ extension Devices {
       terms: terms, age: age, claimedTime: nil,
       message: message(value, on: .clicks, to: partition, claimed: nil, of: signed.form == .stolen ? nil : terms))
   }
+}
+
+extension ServedTerms {
+  fileprivate var ofApp: (AppID, DeveloperID, UInt16, UInt64) { (app, developer, shareBasisPoints, clientHash) }
 }

@@ -97,7 +97,7 @@ struct BillingTables: SimulatedTables {
     case .record(.campaign(let campaign), _) where campaign.kind != .house: campaigns[campaign.id] = campaign
     default: return
     }
-    budgets.fund(message, currency: Samples.terms.currency, now: now)
+    budgets.fund(message, now: now)
     steps.append(.funded(message, now))
   }
 

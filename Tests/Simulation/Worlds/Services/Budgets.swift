@@ -104,7 +104,7 @@ struct Budgets: Equatable {
     }
   }
 
-  mutating func fund(_ message: CatalogMessage, currency: Currency, now: Timestamp) {
+  mutating func fund(_ message: CatalogMessage, now: Timestamp) {
     switch message {
     case .record(.advertiser(let advertiser), _):
       let key = Key.account(advertiser.id, advertiser.currency)

@@ -9,7 +9,10 @@ struct ClickTables: SimulatedTables {
 
   let windows: Windows
   private(set) var clicks: [ActionIdentity: AcceptedClick] = [:]
+  /// Those that retention removed as well: the audit wants them.
   private(set) var bySequence: [Int32: [ClickEffects.Click]] = [:]
+  /// Up to which sequence retention has removed rows.
+  private var removedUpTo: [Int32: Int64] = [:]
   private(set) var parked: [ActionIdentity: ParkedClick] = [:]
   private(set) var impressions: [ServeID: Timestamp] = [:]
   private(set) var stopped: Set<ActionIdentity> = []
@@ -105,8 +108,14 @@ struct ClickTables: SimulatedTables {
     return CommitResult()
   }
 
+  /// Nobody can publish them any more.
+  mutating func removeRows(_ partition: Int32, upTo sequence: Int64) {
+    removedUpTo[partition] = max(removedUpTo[partition, default: 0], sequence)
+  }
+
   func messages(partition: Int32, output: Int, from sequence: Int64, limit: Int) -> [NumberedMessage] {
-    let rows = (bySequence[partition] ?? []).lazy.filter { $0.sequence >= sequence }.prefix(limit)
+    let first = max(sequence, removedUpTo[partition, default: 0] + 1)
+    let rows = (bySequence[partition] ?? []).lazy.filter { $0.sequence >= first }.prefix(limit)
     return ClickTracking.messages(rows.map { ($0.sequence, $0.accepted) })
   }
 

@@ -28,7 +28,10 @@ struct ImpressionTables: SimulatedTables {
   let idsMaximum: Int
   let keys: [AppKey]
   private(set) var impressions: [ServeID: Row] = [:]
+  /// Those that retention removed as well: the audit wants them.
   private(set) var bySequence: [Int32: [Row]] = [:]
+  /// Up to which sequence retention has removed rows.
+  private var removedUpTo: [Int32: Int64] = [:]
   private(set) var deliveries: [DeliveryKey: ImpressionEffects.Delivery] = [:]
   private(set) var failures: Set<FailureKey> = []
   var counts = SimulatedCounts<ImpressionMinuteKey, Int64> { $0 += $1 }
@@ -96,7 +99,7 @@ struct ImpressionTables: SimulatedTables {
 
   private mutating func count(_ batch: CommitBatch<ImpressionTracking>) {
     let effects = batch.effects
-    let liveKey = keys[0].keyHash
+    let liveKeys = Set(keys.filter { $0.build == .distribution }.map(\.keyHash))
     var counted = effects.impressions.map {
       ImpressionMinuteKey(.viewed, AdMinute(of: $0.accepted.terms, time: $0.accepted.eventTime))
     }
@@ -104,15 +107,21 @@ struct ImpressionTables: SimulatedTables {
       ImpressionMinuteKey($0.kind, error: $0.error, AdMinute(of: $0.terms, time: $0.eventTime))
     }
     counted += effects.failures.map { row in
-      let isTest = row.failure.keyHash != liveKey
+      let isTest = !liveKeys.contains(row.failure.keyHash)
       let event = AdMinute(app: row.failure.app, time: row.arrival, isTest: isTest)
       return ImpressionMinuteKey(.failed, error: row.failure.error, event)
     }
     counts.commit(counted.map { ($0, 1) }, partition: batch.partition, batch: batch.number)
   }
 
+  /// Nobody can publish them any more.
+  mutating func removeRows(_ partition: Int32, upTo sequence: Int64) {
+    removedUpTo[partition] = max(removedUpTo[partition, default: 0], sequence)
+  }
+
   func messages(partition: Int32, output: Int, from sequence: Int64, limit: Int) -> [NumberedMessage] {
-    let rows = (bySequence[partition] ?? []).lazy.filter { $0.sequence >= sequence }.prefix(limit)
+    let first = max(sequence, removedUpTo[partition, default: 0] + 1)
+    let rows = (bySequence[partition] ?? []).lazy.filter { $0.sequence >= first }.prefix(limit)
     return ImpressionTracking.messages(rows.map { ($0.sequence, $0.accepted) })
   }
 

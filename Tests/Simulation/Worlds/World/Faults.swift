@@ -14,8 +14,8 @@ package enum Fault: String, CaseIterable, Sendable {
   case clientResend, clientForged, clientUnknownKey, clientOfAnother, clientGarbage, wrongPartition, unknownPartition,
     forwardedTooOften
   case borderEvent, impressionAtLastMoment, lateEvent, earlyEvent, expiredEvent, clockSkew, timestampRegression,
-    clockJump
-  case oldIDReplayed, rowRefused, batchBisected, partitionUnreadable
+    clockStepForward, clockStepBack, brokerClockStep, longPause, keysRotated, tokenOfOldKey
+  case rowsRemoved, lostTold, oldIDReplayed, rowRefused, batchBisected, partitionUnreadable
   case crashAfterFlush, flushAnswerLost, countsRefused, countedAgain, countsFull, stoppedInOrder
   case staleEnd, partitionPaused, partitionFreed, batchDropped, batchWithheld
   case clickBeforeImpression, clickLimited, clickRepeated, clickWithoutImpression, impossibleClick, impossibleView
@@ -23,8 +23,8 @@ package enum Fault: String, CaseIterable, Sendable {
   case requestRepeated, requestForwarded, requestThrottled, requestPastDeadline, requestOfTestBuild, replyRefused
   case requestMistaken, requestWithoutKey, requestBeyondLimit, requestInJSON, failureWithoutKey,
     appBeyondCap
-  case catalogWithoutHeartbeat, priceChanged, budgetLowered, budgetExhausted, noAllotment
-  case targetMissed, adExcluded, bestWithoutBudget
+  case catalogWithoutHeartbeat, breakerOpened, priceChanged, budgetLowered, budgetExhausted, noAllotment
+  case otherApp, otherCurrency, targetMissed, adExcluded, bestWithoutBudget
   case allotmentClosed, allotmentEnded, chargedToAllotment, chargedToOtherAllotment, drawnOnFreeBudget, waitedForBudget,
     paidAfterWaiting, unfunded, lateForBilling, inSuspense, heldBeyondCap, unpaidBeyondCap
 }
@@ -120,6 +120,16 @@ package enum Sabotage: String, CaseIterable, Sendable {
   case ignoreExclusions
   /// Ad selection takes the most expensive campaign's prices for half of what they are.
   case undervalue
+  /// Ad selection does not hear that the billing circuit breaker is open.
+  case ignoreBreaker
+  /// Ad selection takes a heartbeat that it reads late for one of now.
+  case trustOldHeartbeat
+  /// Retention removes rows that not everybody has consumed.
+  case removeUnread
+  /// The trackers open tokens of a key that was replaced for longer than its time.
+  case keepOldKeys
+  /// Ad selection gives every app's developer the share of the first.
+  case confuseApps
 
   /// Whether the tables' constraints stand: without them only the auditor is left.
   var keepsConstraints: Bool {

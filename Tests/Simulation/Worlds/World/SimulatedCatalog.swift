@@ -16,11 +16,12 @@ final class SimulatedCatalog {
   }
 
   /// Says how many records there are, and the sum of their versions.
-  func beat(at moment: Timestamp) {
+  func beat(at moment: Timestamp, stop: PaidAdsStop?) {
     let sum = records.values.reduce(0) { $0 + $1.version }
     // The last change by its place among all that was published.
     published.append(
-      .heartbeat(records: Int64(records.count), versionSum: sum, at: moment, change: Int64(published.count)))
+      .heartbeat(records: Int64(records.count), versionSum: sum, at: moment, stop: stop, change: Int64(published.count))
+    )
   }
 
   /// Changes a campaign as it stands now.
@@ -50,6 +51,7 @@ final class CatalogReader {
   private let catalog: SimulatedCatalog
   private let sabotage: Sabotage?
   private var position = 0
+  private(set) var heard = HeardBeats()
 
   /// A service does not begin before its catalogue is complete.
   init(_ catalog: SimulatedCatalog, sabotage: Sabotage?, now: Timestamp) {
@@ -60,12 +62,19 @@ final class CatalogReader {
 
   func follow(limit: Int = .max, now: Timestamp) {
     let end = min(catalog.published.count, limit == .max ? .max : position + limit)
+    for message in catalog.published[position..<end] { heard.take(message, now: now) }
     source.apply(catalog.published[position..<end].map { .message(read($0)) }, now: now)
     position = end
   }
 
   /// What a sabotaged reader makes of a message.
   private func read(_ message: CatalogMessage) -> CatalogMessage {
+    if case .heartbeat(let records, let sum, let moment, let stop, let change) = message {
+      return .heartbeat(
+        records: records, versionSum: sum,
+        at: sabotage == .trustOldHeartbeat ? Timestamp(milliseconds: .max) : moment,
+        stop: sabotage == .ignoreBreaker ? nil : stop, change: change)
+    }
     guard case .record(let record, let version) = message else { return message }
     switch (sabotage, record) {
     case (.hideBest, .campaign(var campaign)) where campaign.id == Samples.hot:
@@ -80,18 +89,48 @@ final class CatalogReader {
     case (.ignoreExclusions, .app(var app)):
       app.exclusions = Exclusions()
       return .record(.app(app), version: version)
+    case (.confuseApps, .app(var app)):
+      if case .record(.app(let first), _)? = catalog.published.first(where: Self.isOfApp) {
+        app.shareBasisPoints = first.shareBasisPoints
+      }
+      return .record(.app(app), version: version)
     default: return message
     }
   }
+
+  private static func isOfApp(_ message: CatalogMessage) -> Bool {
+    if case .record(.app, _) = message { true } else { false }
+  }
 }
 
-/// The catalogue that a world begins with: one advertiser, three campaigns of which one is soon out of budget, one app.
-struct CatalogPlan {
-  static let liveKey = "live-key"
-  static let testKey = "test-key"
+/// What a process has heard of the console, as the audit understands it: each heartbeat is as old as it is, however late
+/// it was read.
+struct HeardBeats: Hashable {
+  private var last: Int64?
+  private var lastStop: Int64?
 
-  let app: App
-  let advertiser: Advertiser
+  fileprivate mutating func take(_ message: CatalogMessage, now: Timestamp) {
+    guard case .heartbeat(_, _, let moment, let stop, _) = message else { return }
+    let sent = min(moment, now).milliseconds
+    last = max(last ?? sent, sent)
+    if stop != nil { lastStop = max(lastStop ?? sent, sent) }
+  }
+
+  /// Why nothing may be sold; nil where it may.
+  func complaint(at now: Timestamp) -> String? {
+    if last.map({ now.milliseconds - $0 >= 10_000 }) ?? true { return "a paid ad without a heartbeat" }
+    if let lastStop, now.milliseconds - lastStop < 3_000 { return "a paid ad while the breaker is open" }
+    return nil
+  }
+}
+
+/// The catalogue that a world begins with: three campaigns, of which one is soon out of budget, and one app; in half of the
+/// worlds a second app of another developer, and a second advertiser with another currency.
+struct CatalogPlan {
+  static func key(of app: AppID, _ build: BuildKind) -> String { "\(build)-key-\(app)" }
+
+  let apps: [App]
+  let advertisers: [Advertiser]
   /// The first has plenty, the second next to nothing, the third pays for clicks only.
   let campaigns: [Campaign]
   let hasHouseAds: Bool
@@ -101,24 +140,33 @@ struct CatalogPlan {
     let terms = Samples.terms
     let excludes = seed % 5 == 0
     let isTargeted = seed % 3 == 0
-    app = .sample(terms.app.text) {
-      ($0.developer, $0.categories) = (terms.developer, [])
-      if excludes { $0.exclusions = Exclusions(keywords: ["poker"]) }
-      $0.shareBasisPoints = random.pick([6_000, 6_000, 3_333, 0, 10_000])
+    let isOfSeveral = seed % 2 == 0
+    func app(_ id: AppID, of developer: DeveloperID, excludes: Bool) -> App {
+      .sample(id.text) {
+        ($0.developer, $0.categories) = (developer, [])
+        if excludes { $0.exclusions = Exclusions(keywords: ["poker"]) }
+        $0.shareBasisPoints = random.pick([6_000, 6_000, 3_333, 0, 10_000])
+      }
     }
+    let first = app(terms.app, of: terms.developer, excludes: excludes)
+    apps = isOfSeveral ? [first, app(Samples.otherApp, of: Samples.otherDeveloper, excludes: !excludes)] : [first]
     let impression = Int64(random.number(1...20_000_001))
     let click = Int64(random.number(1...2_000_000_003))
     let full = Int128(impression + click)
     let plenty = full * Int128(random.number(100...5_000))
     let hot = full * Int128(random.number(1...5)) + Int128(random.number(0...Int(impression)))
-    advertiser = .sample(terms.advertiser.text) {
-      $0.currency = terms.currency
-      $0.accountFunding = random.chance(250) ? hot + full : plenty * 3
+    func advertiser(_ id: AdvertiserID, _ currency: Currency) -> Advertiser {
+      .sample(id.text) {
+        $0.currency = currency
+        $0.accountFunding = random.chance(250) ? hot + full : plenty * 3
+      }
     }
+    let payer = advertiser(terms.advertiser, terms.currency)
+    advertisers = isOfSeveral ? [payer, advertiser(Samples.otherAdvertiser, Samples.otherCurrency)] : [payer]
     let isDaily = random.chance(300)
-    let id = terms.advertiser
     func campaign(_ name: CampaignID, _ kind: Campaign.Kind, _ impression: Int64, _ total: Int128) -> Campaign {
-      .sample(name.text, of: id) {
+      let isOfOther = isOfSeveral && name != Samples.spring
+      return .sample(name.text, of: isOfOther ? Samples.otherAdvertiser : terms.advertiser) {
         ($0.kind, $0.impressionPrice, $0.clickPrice) = (kind, Nanos(impression), Nanos(click))
         ($0.totalBudget, $0.dailyBudget) = (total, isDaily ? total / 2 + 1 : nil)
         $0.flightStart = Timestamp(milliseconds: VirtualTime.start - 86_400_000)
@@ -134,8 +182,14 @@ struct CatalogPlan {
     hasHouseAds = random.chance(200)
   }
 
+  /// The app with this id, which is one of the world's.
+  func app(_ id: AppID) -> App? { apps.first { $0.id == id } }
+
+  /// The advertiser of a campaign.
+  func advertiser(of campaign: Campaign) -> Advertiser? { advertisers.first { $0.id == campaign.advertiser } }
+
   func publish(into catalog: SimulatedCatalog, fixture: Fixture) {
-    catalog.put(.advertiser(advertiser))
+    for advertiser in advertisers { catalog.put(.advertiser(advertiser)) }
     for campaign in campaigns {
       catalog.put(.campaign(campaign))
       catalog.put(.ad(Samples.ad(of: campaign.id)))
@@ -146,9 +200,10 @@ struct CatalogPlan {
       catalog.put(.campaign(house))
       catalog.put(.ad(Samples.ad(of: house.id)))
     }
-    catalog.put(.app(app))
-    catalog.put(.appKey(AppKey(app: app.id, build: .distribution, keyHash: fixture.liveKeyHash)))
-    catalog.put(.appKey(AppKey(app: app.id, build: .developer, keyHash: fixture.testKeyHash)))
+    for app in apps {
+      catalog.put(.app(app))
+      for key in fixture.appKeys where key.app == app.id { catalog.put(.appKey(key)) }
+    }
     catalog.put(.settings(NetworkSettings(countries: [Samples.terms.country])))
   }
 }

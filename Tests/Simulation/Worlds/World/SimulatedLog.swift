@@ -53,7 +53,7 @@ final class SimulatedLog {
   var skewMilliseconds: Int64 = 0
   /// The most that a record's timestamp may lie before the one before it (another leader's clock).
   var regressionMilliseconds: Int64 = 0
-  /// In thousandths: how often offsets are left out before a record, as transaction markers do.
+  /// In thousandths: how often offsets are left out behind a record, as transaction markers do.
   var holePermille = 0
   private(set) var holeCount = 0
   private(set) var logs: [LogID: PartitionLog] = [:]
@@ -90,10 +90,6 @@ final class SimulatedLog {
     let logID = LogID(topic: message.topic, partition: message.partition)
     guard logs[logID] != nil else { return }
     willAppend(logID, message)
-    if holePermille > 0, random.chance(holePermille) {
-      logs[logID]?.endOffset += Int64(random.number(1...3))
-      holeCount += 1
-    }
     var stamp = timestamp ?? nextTimestamp(logID)
     if timestamp == nil, regressionMilliseconds > 0 { stamp -= random.milliseconds(0...regressionMilliseconds) }
     let offset = self[logID].endOffset
@@ -103,6 +99,11 @@ final class SimulatedLog {
     logs[logID]?.records.append(record)
     logs[logID]?.endOffset = offset + 1
     logs[logID]?.lastTimestamp = stamp
+    // At the log's end too, as long as nothing follows.
+    if holePermille > 0, random.chance(holePermille) {
+      logs[logID]?.endOffset += Int64(random.number(1...3))
+      holeCount += 1
+    }
   }
 
   /// Retention: the log begins at `offset` now.

@@ -89,7 +89,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
           number: batch.number, committedAt: batch.committedAt, watermarkBefore: row.watermark,
           watermark: batch.watermark, inputs: batch.inputs, incarnations: row.incarnations, outputs: batch.outputs,
           outcomes: batch.outcomes, lost: batch.lost, partitionCount: context.partitionCounts[batch.partition] ?? 0,
-          freshness: context.catalog?.source.state(at: batch.committedAt),
+          freshness: context.catalog?.source.state(at: batch.committedAt), heard: context.catalog?.heard,
           consumedBefore: row.inputs.map(\.consumedSequence)))
       row.batchNumber = batch.number
       if zip(row.inputs, batch.inputs).contains(where: { before, input in
@@ -98,13 +98,11 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
         context.world.coverage.note(.runBisected)
       }
       if context.world.sabotage != .forgetPosition || !context.random.chance(100) {
-        for (input, commit) in batch.inputs.enumerated() where commit.isChanged { row.inputs[input] = commit.position }
+        row.inputs = batch.inputs.map(\.position)
       }
       row.watermark = batch.watermark
       row.outboxID = max(row.outboxID, batch.outbox.last?.id ?? 0)
-      for (output, commit) in batch.outputs.enumerated() where commit.isChanged {
-        row.outputs[output] = commit.position
-      }
+      row.outputs = batch.outputs.map(\.position)
       row.rejected += batch.rejections.map { (batch.number, $0, row.incarnations[$0.input]) }
       row.outbox += batch.outbox
       note(&row, delivered: batch.deliveredOutbox, gapRequests: batch.gapRequests)

@@ -74,6 +74,8 @@ struct BatchRow {
   var partitionCount: Int32
   /// Whether the catalogue was complete for whoever decided.
   var freshness: CatalogFreshness.State?
+  /// What that process had heard of the console.
+  var heard: HeardBeats?
 
   /// Per input: the last sequence that earlier batches consumed.
   var consumedBefore: [Int64]

@@ -13,10 +13,25 @@ final class VirtualTime: Sendable {
   func advance(byMilliseconds milliseconds: Int64) { value.withLock { $0 += milliseconds } }
 }
 
-/// A clock that is off by a constant.
-struct SkewedClock: Clock {
-  let time: VirtualTime
-  let skewMilliseconds: Int64
+/// A clock that is off, and is set now and then: forwards or back.
+final class SkewedClock: Clock {
+  private let time: VirtualTime
+  private let skew: Mutex<Int64>
 
-  func now() -> Timestamp { Timestamp(milliseconds: time.milliseconds + skewMilliseconds) }
+  init(time: VirtualTime, skewMilliseconds: Int64) {
+    self.time = time
+    skew = Mutex(skewMilliseconds)
+  }
+
+  /// Sets it, so that it is off by so much from now on.
+  ///
+  /// - Returns: by how much it went forwards.
+  func step(toSkew milliseconds: Int64) -> Int64 {
+    skew.withLock { skew in
+      defer { skew = milliseconds }
+      return milliseconds - skew
+    }
+  }
+
+  func now() -> Timestamp { Timestamp(milliseconds: time.milliseconds + skew.withLock { $0 }) }
 }

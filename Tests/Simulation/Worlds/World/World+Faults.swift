@@ -5,7 +5,7 @@ import Pipeline
 /// What goes wrong outside the calls of one instance.
 extension World {
   func makeFault() {
-    switch random.number(0...12) {
+    switch random.number(0...15) {
     case 0...2:
       let fleet = random.pick(fleets)
       coverage.note(.handover)
@@ -26,10 +26,44 @@ extension World {
     case 8: replaceLog()
     case 9: grow()
     case 10: consoleActs()
+    case 11...12: stepClock()
+    case 13: removeRows()
     default:
-      coverage.note(.clockJump)
+      // Nothing happens anywhere for a while.
+      coverage.note(.longPause)
       time.advance(byMilliseconds: random.milliseconds(10_000...3_600_000))
     }
+  }
+
+  /// A clock is set, forwards or back: that of a process, or the broker's.
+  private func stepClock() {
+    guard plan.clockSkews.count > 1 else { return }
+    let skew = random.pick(plan.clockSkews)
+    // Where timestamps regress, they do so as far as any may.
+    if plan.timestampRegression == 0, random.chance(250) {
+      coverage.note(.brokerClockStep)
+      log.skewMilliseconds = skew
+      return
+    }
+    let forwards = randomInstance().context.clock.step(toSkew: skew)
+    coverage.note(forwards < 0 ? .clockStepBack : .clockStepForward)
+  }
+
+  /// Retention removes rows of accepted events, once everybody has consumed them; whether the broker has said that it
+  /// has them does not matter to it.
+  private func removeRows() {
+    let partition = Int32(random.number(0...Int(partitionCount) - 1))
+    let taken = billing.row(partition).inputs.map(\.consumedSequence)
+    let isUnreadToo = sabotage == .removeUnread
+    if random.chance(500) {
+      let end = isUnreadToo ? impressions.row(partition).outputs[0].nextSequence - 1 : 0
+      let consumed = min(taken[0], clicks.row(partition).inputs[1].consumedSequence)
+      impressions.tables.removeRows(partition, upTo: max(consumed, end))
+    } else {
+      let end = isUnreadToo ? clicks.row(partition).outputs[0].nextSequence - 1 : 0
+      clicks.tables.removeRows(partition, upTo: max(taken[1], end))
+    }
+    coverage.note(.rowsRemoved)
   }
 
   private func kill(_ instance: any SimulatedInstance) {
@@ -159,7 +193,7 @@ extension World {
 
   /// Somebody changes a budget, a price, or pauses a campaign; billing and ad selection hear of it when they do.
   func consoleActs() {
-    switch random.number(0...9) {
+    switch random.number(0...10) {
     case 0:
       coverage.note(.budgetLowered)
       let campaign = random.pick(catalogPlan.campaigns)
@@ -172,11 +206,15 @@ extension World {
       let campaign = random.pick(catalogPlan.campaigns)
       catalog.change(campaign.id) { $0.clickPrice = Nanos($0.clickPrice.value + 1) }
     case 3:
-      catalog.change(catalogPlan.advertiser.id) { $0.accountFunding = $0.accountFunding * 3 / 4 }
+      catalog.change(random.pick(catalogPlan.advertisers).id) { $0.accountFunding = $0.accountFunding * 3 / 4 }
     case 4:
       let campaign = random.pick(catalogPlan.campaigns)
       catalog.change(campaign.id) { $0.isPaused.toggle() }
     case 5: break
+    case 6:
+      isBreakerOpen.toggle()
+      if isBreakerOpen { coverage.note(.breakerOpened) }
+      beat()
     default: beat()
     }
     fundBilling(limit: random.number(0...4))

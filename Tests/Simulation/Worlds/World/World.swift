@@ -38,6 +38,9 @@ final class World {
   var topicsToGrow: [String] = []
   /// How far billing has followed the catalogue.
   private var fundedCount = 0
+  /// What the console says of the billing circuit breaker.
+  var isBreakerOpen = false
+  private var areKeysRotated = false
 
   /// All instances of one service.
   final class Fleet {
@@ -71,7 +74,7 @@ final class World {
       tables: SelectionTables(
         ring: fixture.ring, appRequestsPerHour: plan.appRequestsPerHour, sabotage: sabotage))
     impressions = Books(
-      service: fixture.impressionTracking,
+      service: fixture.impressionTracking(sabotage),
       tables: ImpressionTables(windows: windows, idsMaximum: plan.idsMaximum, keys: fixture.appKeys))
     clicks = Books(service: fixture.clickTracking, tables: ClickTables(windows: windows, sabotage: sabotage))
     billing = Books(service: fixture.billing, tables: BillingTables(caps: plan.caps, sabotage: sabotage))
@@ -103,12 +106,12 @@ final class World {
   static let topics =
     [
       Topic.requests, .impressions, .clicks, .acceptedImpressions, .acceptedClicks, .usage, .budgets, .rejected,
-    ].map(\.name) + [Topic.responses(for: Samples.terms.app)]
+    ].map(\.name) + Samples.answerTopics.sorted()
 
   private func startFleets() throws {
     fleets = [
       try fleet(fixture.adSelection, selection, readsCatalog: true),
-      try fleet(fixture.impressionTracking, impressions), try fleet(fixture.clickTracking, clicks),
+      try fleet(fixture.impressionTracking(sabotage), impressions), try fleet(fixture.clickTracking, clicks),
       try fleet(fixture.billing, billing),
     ]
     for fleet in fleets {
@@ -149,7 +152,11 @@ final class World {
   // MARK: The catalogue
 
   /// The console says that it lives.
-  func beat() { catalog.beat(at: Timestamp(milliseconds: time.milliseconds + random.pick(plan.clockSkews))) }
+  func beat() {
+    catalog.beat(
+      at: Timestamp(milliseconds: time.milliseconds + random.pick(plan.clockSkews)),
+      stop: isBreakerOpen ? .difference : nil)
+  }
 
   /// Billing takes what the catalogue has said until now, or some of it.
   func fundBilling(limit: Int = .max) {
@@ -195,6 +202,10 @@ final class World {
   }
 
   private func step() {
+    if !areKeysRotated, time.milliseconds >= Fixture.rotation {
+      areKeysRotated = true
+      coverage.note(.keysRotated)
+    }
     if random.chance(plan.worldFaultPermille) { makeFault() }
     switch random.number(0...19) {
     case 0...5: devices.act(in: self)
@@ -296,6 +307,7 @@ final class World {
 
   /// Nothing is sold any more, so asks come to an end.
   private func endCampaigns() {
+    isBreakerOpen = false
     for campaign in catalogPlan.campaigns { catalog.change(campaign.id) { $0.isPaused = true } }
     fundBilling()
   }

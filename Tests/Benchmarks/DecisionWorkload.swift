@@ -1,10 +1,11 @@
 import AdCore
 import AdEvents
 import AdSelectionCore
+import Crypto
 import TestValues
 
 /// A catalogue of so many ads with the targets that real ones have, allotments for all of it, and requests from all over.
-struct IndexWorkload {
+struct DecisionWorkload {
   static let now = Timestamp(milliseconds: 1_790_000_000_000)
   private static let day: Int64 = 86_400_000
   private static let adsOfCampaign = 5
@@ -81,6 +82,7 @@ struct IndexWorkload {
     records += Self.advertisers.map {
       .advertiser(Advertiser(id: $0, name: "Acme", currency: currency, timeZone: "UTC", accountFunding: 1 << 60))
     }
+    records += keyHashes.map { .appKey(AppKey(app: $0.key, build: .distribution, keyHash: $0.value)) }
     records += apps.map(CatalogRecord.app) + campaigns.map(CatalogRecord.campaign) + ads.map(CatalogRecord.ad)
     let source = CatalogSource()
     let count = Int64(records.count)
@@ -90,44 +92,63 @@ struct IndexWorkload {
     return source
   }
 
-  /// A partition with a piece of budget for every campaign, of a hundred ads or so; or with none at all.
+  /// A piece of budget for every campaign, of a hundred ads or so.
+  var grants: [AllotmentGrant] {
+    campaigns.enumerated().map { number, campaign in
+      AllotmentGrant(
+        allotment: UInt64(number + 1), ordinal: 1, campaign: campaign.id,
+        budgetDay: Int32(Self.now.milliseconds / Self.day), amount: Nanos(2_000_000_000),
+        serveUntil: Self.now.advanced(byMilliseconds: 3_600_000), clickRates: ClickRateBounds(others: 43_590))
+    }
+  }
+
+  /// A partition with all of these, or with no budget at all.
   func state(isSellable: Bool) -> PartitionState {
     var state = PartitionState()
-    for (number, campaign) in campaigns.enumerated() where isSellable {
-      _ = state.allotments.apply(
-        AllotmentGrant(
-          allotment: UInt64(number + 1), ordinal: 1, campaign: campaign.id,
-          budgetDay: Int32(Self.now.milliseconds / Self.day), amount: Nanos(2_000_000_000),
-          serveUntil: Self.now.advanced(byMilliseconds: 3_600_000), clickRates: ClickRateBounds(others: 43_590)))
-    }
+    if isSellable { for grant in grants { _ = state.allotments.apply(grant) } }
     return state
   }
 
   /// An object, for a value as wide as an app's would cost the loop that is measured as much as a decision to hand on.
   final class Asked: Sendable {
-    let id: UUIDv7
     let app: App
     let query: AdQuery
+    let request: AdRequest
 
-    init(id: UUIDv7, app: App, query: AdQuery) { (self.id, self.app, self.query) = (id, app, query) }
+    init(_ request: AdRequest, app: App, query: AdQuery) {
+      (self.request, self.app, self.query) = (request, app, query)
+    }
   }
 
-  /// Most from few countries, on phones; three in ten of a segment.
-  func requests(_ count: Int, of snapshot: CatalogSnapshot) -> [Asked] {
+  /// Requests that came at one moment, each of a client of its own: most from few countries, on phones; three in ten of a
+  /// segment.
+  func requests(_ count: Int, of snapshot: CatalogSnapshot, at moment: Timestamp = now) -> [Asked] {
     var random = SeededChance(seed: 7)
     return (0..<count).map { number in
       let app = apps[random.number(0...apps.count - 1)]
       let last = Self.countries.count - 1
       let isPhone = random.number(0...9) < 8
-      let request = AdEligibility.Request(
-        country: Self.countries[min(random.number(0...last), random.number(0...last))],
-        device: isPhone ? .phone : .pad,
+      let request = AdRequest.sample(UInt64(number), at: moment) {
+        ($0.app, $0.appKey) = (app.id, Self.key(of: app.id))
+        $0.country = Self.countries[min(random.number(0...last), random.number(0...last))]
+        $0.device = isPhone ? .phone : .pad
+        $0.segments = random.number(0...9) < 3 ? [Self.segments[random.number(0...19)]] : []
+      }
+      let judged = AdEligibility.Request(
+        country: request.country, device: request.device,
         requiredSizes: isPhone
           ? [.phoneBannerPortrait, .phoneBannerLandscape] : [.padBannerPortrait, .padBannerLandscape],
-        segments: random.number(0...9) < 3 ? [Self.segments[random.number(0...19)]] : [])
+        segments: request.segments)
       return Asked(
-        id: UUIDv7(timestamp: Self.now, randomHigh: 0, randomLow: UInt64(number)), app: app,
-        query: AdQuery(request, in: snapshot.apps.appClass(of: app)))
+        request, app: app,
+        query: AdQuery(judged, in: snapshot.apps[app.id]?.appClass ?? AppClass(AdEligibility.AppProfile(app))))
     }
+  }
+
+  private static func key(of app: AppID) -> String { "key-of-\(app)" }
+
+  /// The SHA-256 of each app's key.
+  var keyHashes: [AppID: [UInt8]] {
+    Dictionary(uniqueKeysWithValues: apps.map { ($0.id, SHA256.hash(Self.key(of: $0.id).utf8)) })
   }
 }

@@ -1,0 +1,61 @@
+package import AdCore
+
+/// By what the edge judges whoever is connected: settings, and lists in files.
+package struct VisitorRules: Sendable {
+  /// Proxies whose word is taken for whom they speak for.
+  package var trustedProxies = NetworkList([])
+  /// The header in which such a proxy names the country, in lower case; nil where none does.
+  package var countryHeader: String?
+  package var dataCentres = NetworkList([])
+  /// Addresses of known bots.
+  package var botAddresses = NetworkList([])
+  /// Parts of a `User-Agent` that bots have, in lower case.
+  package var botAgents: [String] = []
+
+  package init() {}
+
+  /// The longest agent that is looked at, in bytes.
+  static let agentBytesMaximum = 512
+}
+
+/// Whoever is connected, as the edge sees him.
+package struct Visitor: Hashable, Sendable {
+  /// Nil where the address cannot be read.
+  package let address: NetworkAddress?
+  package let sight: EdgeSight
+
+  /// - Parameters:
+  ///   - peer: the address of the connection, in text.
+  ///   - header: a header's value by its name in lower case.
+  package init(peer: String, header: (String) -> String?, rules: VisitorRules) {
+    let connected = NetworkAddress(peer)
+    let isProxy = connected.map(rules.trustedProxies.contains) ?? false
+    let address = isProxy ? Self.forwarded(header("x-forwarded-for") ?? "", rules) ?? connected : connected
+    let agent = (header("user-agent") ?? "").utf8.prefix(VisitorRules.agentBytesMaximum)
+    let lowercased = String(decoding: agent, as: UTF8.self).lowercased()
+    var country: Country?
+    if isProxy, let name = rules.countryHeader { country = header(name).flatMap { Country($0.uppercased()) } }
+    let isBot =
+      address.map(rules.botAddresses.contains) ?? false || rules.botAgents.contains { lowercased.contains($0) }
+    self.address = address
+    sight = EdgeSight(
+      country: country, agent: Self.agentClass(lowercased),
+      isDataCentre: address.map(rules.dataCentres.contains) ?? false, isKnownBot: isBot)
+  }
+
+  /// The last address that is no proxy of ours: what stands before it, anybody may have written.
+  private static func forwarded(_ list: String, _ rules: VisitorRules) -> NetworkAddress? {
+    for part in list.split(separator: ",").reversed() {
+      guard let address = NetworkAddress(part.drop { $0 == " " }.prefix { $0 != " " }) else { return nil }
+      if !rules.trustedProxies.contains(address) { return address }
+    }
+    return nil
+  }
+
+  private static func agentClass(_ agent: String) -> AgentClass {
+    if agent.hasPrefix("handbill") { return .app }
+    if agent.hasPrefix("mozilla/") { return .browser }
+    let tools = ["curl/", "wget/", "python", "go-http", "java/", "okhttp", "node", "libwww", "httpie", "ruby"]
+    return tools.contains { agent.hasPrefix($0) } ? .tool : .unknown
+  }
+}

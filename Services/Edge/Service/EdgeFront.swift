@@ -1,0 +1,189 @@
+internal import AdCore
+internal import AdEvents
+internal import Crypto
+internal import EdgeCore
+internal import HTTP
+internal import JSON
+internal import Runtime
+internal import Synchronization
+internal import Threads
+
+/// What the edge does with HTTP requests.
+final class EdgeFront: Sendable {
+  /// What it judges by.
+  struct Rules: Sendable {
+    var visitors = VisitorRules()
+    var origins = AllowedOrigins()
+  }
+
+  private let exchange: EdgeExchange
+  private let keys: AppKeyBook
+  private let gate: EdgeGate
+  private let rules: Rules
+  private let metrics: EdgeMetrics
+  private let clock: any TimeSource
+  private let mark: Mutex<EdgeMark>
+  private let isDraining = Mutex(false)
+
+  init(
+    exchange: EdgeExchange, keys: AppKeyBook, gate: EdgeGate, rules: Rules, ring: KeyRing, metrics: EdgeMetrics,
+    clock: any TimeSource
+  ) throws(CryptoError) {
+    self.exchange = exchange
+    self.keys = keys
+    self.gate = gate
+    self.rules = rules
+    self.metrics = metrics
+    self.clock = clock
+    mark = Mutex(try EdgeMark(ring: ring))
+  }
+
+  /// What comes from now on is refused; what has begun goes on.
+  func beginDraining() { isDraining.withLock { $0 = true } }
+
+  var router: Router {
+    var router = Router()
+    router.onLater(.post, "/v1/ads") { [self] in handle(.ads, $0, $1, ask) }
+    router.onLater(.post, "/v1/events") { [self] in handle(.events, $0, $1, tell) }
+    for path in ["/v1/ads", "/v1/events"] {
+      router.on(.options, path) { [self] request in preflight(request) }
+    }
+    return router
+  }
+
+  private typealias Finish = @Sendable (Result<HTTPResponse, EdgeRefusal>) -> Void
+
+  private func handle(
+    _ endpoint: Endpoint, _ request: HTTPRequest, _ reply: HTTPReply,
+    _ body: (HTTPRequest, @escaping Finish) throws(EdgeRefusal) -> Void
+  ) {
+    let began = MonotonicClock.microseconds
+    let headers = sharingHeaders(request)
+    let finish: Finish = { [self] outcome in
+      var response: HTTPResponse
+      switch outcome {
+      case .success(let made): response = made
+      case .failure(let refusal):
+        metrics.refused(refusal)
+        response = HTTPResponse(refusal)
+      }
+      response.headers += headers
+      metrics.answered(endpoint, status: response.status, microseconds: MonotonicClock.microseconds - began)
+      reply.answer(response)
+    }
+    do throws(EdgeRefusal) {
+      if isDraining.withLock({ $0 }) { throw .unavailable(detail: "this instance stops") }
+      try body(request, finish)
+    } catch { finish(.failure(error)) }
+  }
+
+  // MARK: POST /v1/ads
+
+  private func ask(
+    _ request: HTTPRequest, _ finish: @escaping Finish
+  ) throws(EdgeRefusal) {
+    let visitor = try admitted(request)
+    let body = try unpacked(request, maximum: AskedAd.bodyBytesMaximum)
+    let asked = try AskedAd.read(body, contentType: request.header("content-type") ?? "").get()
+    let app = try keys.app(ofKey: asked.request.appKey, named: asked.request.app)
+    try admit(request, app: app, clientKey: asked.key)
+    let now = clock.now
+    let mark = mark.withLock { mark in
+      Array(asked.key.utf8).withUnsafeBytes { key in
+        asked.value.withUnsafeBytes { mark.make(visitor.sight, key: key, value: $0, now: now) }
+      }
+    }
+    try exchange.ask(asked, mark: mark) { outcome in
+      finish(outcome.map { .bytes($0.body, contentType: $0.contentType) })
+    }
+  }
+
+  // MARK: POST /v1/events
+
+  private func tell(
+    _ request: HTTPRequest, _ finish: @escaping Finish
+  ) throws(EdgeRefusal) {
+    _ = try admitted(request)
+    let body = try unpacked(request, maximum: ToldEvents.bodyBytesMaximum)
+    let told = try ToldEvents.read(body) { request.header($0) }.get()
+    let app = try keys.app(ofKey: told.batch.appKey, named: nil)
+    try admit(request, app: app, clientKey: told.batch.clientKey)
+    let result = told.result
+    let events = told.batch.events.compactMap { try? $0.get() }
+    try exchange.tell(events, clientKey: told.batch.clientKey) { [metrics] refusal in
+      if let refusal { return finish(.failure(refusal)) }
+      metrics.events(accepted: result.acceptedCount, refused: result.refused.count)
+      finish(
+        .success(
+          told.isJSON ? .json(result.json) : .bytes(result.encoded(), contentType: "application/protobuf")))
+    }
+  }
+
+  // MARK: What both check
+
+  private func admitted(_ request: HTTPRequest) throws(EdgeRefusal) -> Visitor {
+    let visitor = Visitor(peer: request.clientAddress, header: { request.header($0) }, rules: rules.visitors)
+    try gate.admit(visitor.address)
+    return visitor
+  }
+
+  private func admit(_ request: HTTPRequest, app: AppID, clientKey: String) throws(EdgeRefusal) {
+    if let origin = request.header("origin"), !rules.origins.allows(origin, app: app) { throw .originRefused }
+    try gate.admit(app)
+    try gate.admit(clientKey: clientKey, of: app)
+  }
+
+  private func unpacked(_ request: HTTPRequest, maximum: Int) throws(EdgeRefusal) -> [UInt8] {
+    switch (request.header("content-encoding") ?? "identity").lowercased() {
+    case "identity":
+      guard request.body.count <= maximum else { throw .tooLarge(bytesMaximum: maximum) }
+      return request.body
+    case "gzip":
+      do throws(Gzip.Mistake) { return try Gzip.expand(request.body, maximum: maximum) } catch {
+        switch error {
+        case .tooLarge: throw .tooLarge(bytesMaximum: maximum)
+        case .malformed: throw .rejected(Rejection(.malformed, "the body is not whole gzip"))
+        }
+      }
+    default: throw .unknownContent(detail: "content-encoding is neither gzip nor identity")
+    }
+  }
+
+  // MARK: Browsers
+
+  /// That a page of a known origin may read the answer.
+  private func sharingHeaders(_ request: HTTPRequest) -> [(name: String, value: String)] {
+    guard let origin = request.header("origin"), rules.origins.isKnown(origin) else { return [] }
+    return [
+      ("Access-Control-Allow-Origin", origin), ("Access-Control-Expose-Headers", "Retry-After"), ("Vary", "Origin"),
+    ]
+  }
+
+  private func preflight(_ request: HTTPRequest) -> HTTPResponse {
+    let sharing = sharingHeaders(request)
+    var response = sharing.isEmpty ? HTTPResponse(.originRefused) : HTTPResponse(status: 204)
+    response.headers += sharing
+    if !sharing.isEmpty {
+      response.headers += [
+        ("Access-Control-Allow-Methods", "POST"),
+        (
+          "Access-Control-Allow-Headers",
+          "Content-Type, Content-Encoding, Handbill-App-Key, Handbill-Client-Key, ce-id, ce-type, ce-source, "
+            + "ce-specversion, ce-time"
+        ), ("Access-Control-Max-Age", "600"),
+      ]
+    }
+    metrics.answered(.preflight, status: response.status, microseconds: 0)
+    return response
+  }
+}
+
+extension HTTPResponse {
+  /// A refusal as RFC 9457 has it, with its number and its word.
+  init(_ refusal: EdgeRefusal) {
+    self = .problem(
+      refusal.status, refusal.detail,
+      members: [("number", .integer(refusal.number)), ("reason", .text(refusal.word))])
+    if let seconds = refusal.retryAfterSeconds { headers.append(("Retry-After", "\(seconds)")) }
+  }
+}

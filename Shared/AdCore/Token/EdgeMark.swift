@@ -1,0 +1,112 @@
+package import Crypto
+
+/// What kind of program asks, as its `User-Agent` says.
+package enum AgentClass: UInt8, CaseIterable, Sendable {
+  case unknown = 0
+  /// The client SDK, or an app that names itself as one does.
+  case app = 1
+  case browser = 2
+  /// A tool or library that fetches pages.
+  case tool = 3
+}
+
+/// What the edge saw of whoever asks for an ad. It is the edge's word, not the client's.
+package struct EdgeSight: Hashable, Sendable {
+  /// Where the address is, if a proxy that we trust named it.
+  package var country: Country?
+  package var agent: AgentClass
+  /// The address is in a list of data centres.
+  package var isDataCentre: Bool
+  /// The address or the agent is in a list of bots.
+  package var isKnownBot: Bool
+
+  package init(country: Country?, agent: AgentClass, isDataCentre: Bool, isKnownBot: Bool) {
+    self.country = country
+    self.agent = agent
+    self.isDataCentre = isDataCentre
+    self.isKnownBot = isKnownBot
+  }
+
+  /// All but the country in one number, as rows keep it: 1 for the edge itself, 2 for its country, 4 for a data centre, 8
+  /// for a bot, and 16 times the agent's number.
+  package var flags: UInt8 {
+    1 | (country == nil ? 0 : 2) | (isDataCentre ? 4 : 0) | (isKnownBot ? 8 : 0) | agent.rawValue << 4
+  }
+
+  static let byteCount = 3
+
+  var bytes: [UInt8] {
+    let code = country?.code ?? 0
+    return [flags, UInt8(code >> 8), UInt8(code & 0xFF)]
+  }
+
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count == EdgeSight.byteCount, let agent = AgentClass(rawValue: bytes[0] >> 4) else { return nil }
+    self.init(
+      country: bytes[0] & 2 == 0 ? nil : Country(code: UInt16(bytes[1]) << 8 | UInt16(bytes[2])), agent: agent,
+      isDataCentre: bytes[0] & 4 != 0, isKnownBot: bytes[0] & 8 != 0)
+  }
+}
+
+/// The mark under our MAC on a request that came by the edge: what the edge saw, bound to the record's key and value. It
+/// does not bind the partition: such a request is forwarded as any other. It is text (base64), as every header that we
+/// write. For one thread at a time.
+package final class EdgeMark {
+  /// The header that carries it.
+  package static let headerName: StaticString = "handbill_edge"
+  /// Its length in bytes.
+  package static let byteCount = (rawByteCount + 2) / 3 * 4
+
+  /// 128 bits, as of messages between services.
+  private static let codeByteCount = HMACSHA256.byteCount / 2
+  private static let rawByteCount = 2 + EdgeSight.byteCount + codeByteCount
+
+  private let keys: RingKeys<HMACSHA256>
+
+  /// Throws where libcrypto has no HMAC-SHA-256: fatal.
+  package init(ring: KeyRing) throws(CryptoError) { keys = try RingKeys(ring: ring, purpose: .edgeMark) }
+
+  /// The mark for a record that is written at `now`.
+  package func make(
+    _ sight: EdgeSight, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, now: Timestamp
+  ) -> [UInt8] {
+    let signing = keys.signing(at: now)
+    var mark: [UInt8] = []
+    mark.reserveCapacity(Self.rawByteCount)
+    ServeToken.append(signing.id, to: &mark)
+    mark.append(contentsOf: sight.bytes)
+    withCode(by: signing.key, sight: sight.bytes, key: key, value: value) { mark.append(contentsOf: $0) }
+    return Array(Base64.encode(mark).utf8)
+  }
+
+  /// What the edge saw; nil where the mark is not ours for this key and value. `now` is the record's arrival.
+  package func sight(
+    _ mark: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, now: Timestamp
+  ) -> EdgeSight? {
+    guard mark.count == Self.byteCount, let raw = Base64.decode(String(decoding: mark, as: UTF8.self)),
+      raw.count == Self.rawByteCount
+    else { return nil }
+    return raw.withUnsafeBytes { raw -> EdgeSight? in
+      let told = UnsafeRawBufferPointer(rebasing: raw[2..<2 + EdgeSight.byteCount])
+      guard let signed = keys.verifying(id: ServeToken.load(raw, 0), at: now) else { return nil }
+      let isOurs = withCode(by: signed, sight: told, key: key, value: value) { code in
+        ConstantTime.areEqual(UnsafeRawBufferPointer(rebasing: raw[(2 + EdgeSight.byteCount)...]), code)
+      }
+      return isOurs ? EdgeSight(told) : nil
+    }
+  }
+
+  private func withCode<Result>(
+    by signing: HMACSHA256, sight: some Sequence<UInt8>, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
+    _ body: (UnsafeRawBufferPointer) -> Result
+  ) -> Result {
+    var head = Array(sight)
+    // Its length before it: where the key ends must not be a matter of opinion.
+    ServeToken.append(Int32(clamping: key.count), to: &head)
+    head.append(contentsOf: key)
+    return withUnsafeTemporaryAllocation(byteCount: HMACSHA256.byteCount, alignment: 8) { output in
+      head.withUnsafeBytes { signing.authenticate($0, value, into: output) }
+      return body(UnsafeRawBufferPointer(rebasing: output[..<Self.codeByteCount]))
+    }
+  }
+}

@@ -1,0 +1,72 @@
+internal import CLibmicrohttpd
+internal import Synchronization
+
+/// The one answer to a request that is answered later. Whoever lets go of it without an answer has answered 500.
+package final class HTTPReply: Sendable {
+  private let pending: PendingReply
+
+  init(_ pending: PendingReply) { self.pending = pending }
+
+  deinit { pending.answer(.problem(500, "this is our fault: nobody answered")) }
+
+  /// Answers, from any thread, and never blocks for long; a second answer is dropped. Whether anybody is still there to
+  /// read it is not known.
+  package func answer(_ response: HTTPResponse) { pending.answer(response) }
+}
+
+/// Where an answer is put for a connection, which is suspended until it is there.
+///
+/// Transitions: `open` becomes `suspended` when the handler has returned without an answer, and `answered` when there is
+/// one; `suspended` becomes `answered`, which resumes the connection; `answered` becomes `taken` once.
+final class PendingReply: Sendable {
+  /// The library's handle of a connection. `@unchecked` holds because it may be resumed from any thread, and lives at
+  /// least as long as it is suspended.
+  @safe private struct Connection: @unchecked Sendable {
+    let pointer: OpaquePointer
+  }
+
+  private enum State {
+    case open
+    case suspended(Connection)
+    case answered(HTTPResponse)
+    case taken
+  }
+
+  private let state = Mutex(State.open)
+
+  /// The first answer counts.
+  func answer(_ response: HTTPResponse) {
+    state.withLock { state in
+      switch state {
+      case .open: state = .answered(response)
+      case .suspended(let connection):
+        state = .answered(response)
+        unsafe MHD_resume_connection(connection.pointer)
+      case .answered, .taken: break
+      }
+    }
+  }
+
+  /// The answer, where it is there already; else the connection is suspended until it is. To be called from within the
+  /// library's call for that connection.
+  func takeOrSuspend(_ connection: OpaquePointer) -> HTTPResponse? {
+    state.withLock { state in
+      if case .answered(let response) = state {
+        state = .taken
+        return response
+      }
+      unsafe MHD_suspend_connection(connection)
+      state = unsafe .suspended(Connection(pointer: connection))
+      return nil
+    }
+  }
+
+  /// The answer, once; nil before there is one.
+  func take() -> HTTPResponse? {
+    state.withLock { state in
+      guard case .answered(let response) = state else { return nil }
+      state = .taken
+      return response
+    }
+  }
+}

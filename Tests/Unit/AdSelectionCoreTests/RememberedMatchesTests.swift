@@ -1,0 +1,69 @@
+import AdCore
+import TestValues
+import Testing
+
+@testable import AdSelectionCore
+
+@Suite("What is remembered of requests")
+struct RememberedMatchesTests {
+  private static let segments = ["hikers", "sailors", "climbers"]
+  private static let bytesMaximum = 60_000
+
+  /// All requests that differ to the rules, again and again in another order, while ads are paused and go on.
+  @Test("a flood of different requests stays within its bound, and each is judged as ad by ad")
+  func flood() throws {
+    var world = try IndexWorld(seed: 3, ads: 300)
+    let index = AdIndex(
+      world.source.view(at: world.now).snapshot.base.index.candidates, rememberedBytesMaximum: Self.bytesMaximum)
+    var liveness = Liveness(index, now: world.now)
+    var largest = 0
+    var wasForgotten = false
+    for _ in 0..<600 {
+      let position = world.random.number(0...index.candidates.count - 1)
+      liveness.set(position, isPaused: world.random.number(0...1) == 0, isGone: nil, in: index)
+      let asked = try world.ask()
+      var request = asked.request
+      request.segments = Self.segments.filter { _ in world.random.number(0...1) == 0 }
+      let query = AdQuery(request, in: AppClass(AdEligibility.AppProfile(asked.app)))
+      let before = index.rememberedBytes
+      let matches = index.matches(for: query, liveness: liveness)
+      wasForgotten = wasForgotten || index.rememberedBytes < before
+      largest = max(largest, index.rememberedBytes)
+      check(matches, query, liveness, index)
+    }
+    #expect(wasForgotten && largest <= Self.bytesMaximum)
+  }
+
+  private func check(_ matches: AdMatches, _ query: AdQuery, _ liveness: Liveness, _ index: AdIndex) {
+    var counts = ReasonCounts()
+    var live = 0
+    for (position, candidate) in index.candidates.enumerated() {
+      if position % 64 == 0 { #expect(matches.liveCount(before: position / 64, liveness.live.words) == live) }
+      switch liveness.standing(of: position, in: index) {
+      case .gone: break
+      case .stopped(let reason): counts[reason] += 1
+      case .live:
+        let reason = AdEligibility.reasonAgainst(candidate.subject, for: query.request, in: query.app.profile)
+        counts[reason] += 1
+        if reason == nil { live += 1 }
+      }
+    }
+    #expect(matches.counts == counts)
+  }
+
+  @Test("a request that comes again is counted on by what was paused since, and takes no more memory")
+  func again() throws {
+    var world = try IndexWorld(seed: 4, ads: 300)
+    let index = AdIndex(world.source.view(at: world.now).snapshot.base.index.candidates)
+    var liveness = Liveness(index, now: world.now)
+    let asked = try world.ask()
+    let query = AdQuery(asked.request, in: AppClass(AdEligibility.AppProfile(asked.app)))
+    _ = index.matches(for: query, liveness: liveness)
+    let bytes = index.rememberedBytes
+    for position in index.candidates.indices {
+      liveness.set(position, isPaused: true, isGone: nil, in: index)
+      check(index.matches(for: query, liveness: liveness), query, liveness, index)
+    }
+    #expect(index.rememberedBytes == bytes)
+  }
+}

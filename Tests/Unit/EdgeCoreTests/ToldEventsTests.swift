@@ -1,0 +1,165 @@
+import AdCore
+import AdEvents
+import Records
+import TestValues
+import Testing
+
+@testable import EdgeCore
+
+@Suite("What devices tell the edge")
+struct ToldEventsTests {
+  private static func impression(_ age: Int64 = 1_000) -> ImpressionEvent {
+    ImpressionEvent(
+      kind: .viewed, subject: .serve(token: [1, 2, 3]), age: .milliseconds(age), error: nil,
+      identity: EventIdentity(idHash: 0, time: nil))
+  }
+
+  private static let click = ClickEvent(
+    kind: .click, token: [1, 2, 3], age: .milliseconds(1_200), actionMilliseconds: 2_000, leftApplication: false,
+    identity: EventIdentity(idHash: 0, time: nil))
+
+  /// A batch in protobuf, written by hand.
+  private static func batch(_ events: [(id: String, field: UInt32, value: [UInt8])], key: String = "live") -> [UInt8] {
+    var writer = WireWriter()
+    writer.text(1, key)
+    writer.text(2, "client-1")
+    for event in events {
+      writer.message(3) { writer in
+        writer.text(1, event.id)
+        writer.unsigned(2, 1_278_000_000_000)
+        writer.presentBytes(event.field, event.value)
+      }
+    }
+    return writer.output
+  }
+
+  private func read(_ body: [UInt8], _ headers: [String: String]) -> Result<ToldEvents, EdgeRefusal> {
+    ToldEvents.read(body) { headers[$0] }
+  }
+
+  private static let protobuf = ["content-type": "application/protobuf"]
+
+  private func headers(_ event: DeviceEvent) -> [String: String] {
+    Dictionary(uniqueKeysWithValues: event.headers.map { (String(decoding: $0.name, as: UTF8.self), $0.text) })
+  }
+
+  @Test("a batch's events become records as a Kafka client writes them, in their order")
+  func batch() throws {
+    let body = Self.batch([("a", 3, Self.impression().encoded()), ("b", 4, Self.click.encoded())])
+    let told = try read(body, Self.protobuf).get()
+    let events = try told.batch.events.map { try $0.get() }
+    #expect(told.batch.appKey == "live" && told.batch.clientKey == "client-1" && !told.isJSON)
+    #expect(events.map(\.topic) == [.impressions, .clicks])
+    #expect(events.map(\.value) == [Self.impression().encoded(), Self.click.encoded()])
+    #expect(headers(events[0])["ce_type"] == "org.handbill.impression.viewed.v1")
+    #expect(headers(events[0])["ce_id"] == "a" && headers(events[0])["ce_time"] == "2010-07-01T16:00:00.000Z")
+    #expect(headers(events[1])["ce_type"] == "org.handbill.click.tapped.v1")
+    // What the edge writes, trackers read.
+    var read = RecordHeaders()
+    for header in events[0].headers { read.add(header) }
+    let decoded = events[0].value.withUnsafeBytes { ImpressionEvent.decode(value: $0, headers: read) }
+    #expect(try decoded.get().age == .milliseconds(1_000))
+  }
+
+  @Test("what is wrong with one event is said of it alone, by number")
+  func refused() throws {
+    let body = Self.batch([
+      ("a", 3, Self.impression().encoded()), ("", 3, Self.impression().encoded()), ("c", 3, [0xFF]),
+      ("d", 4, []), ("e", 4, [UInt8](repeating: 0, count: 16_385)), ("f", 9, [1]),
+      (String(repeating: "x", count: 129), 3, Self.impression().encoded()), ("h", 4, Self.click.encoded()),
+    ])
+    let result = try read(body, Self.protobuf).get().result
+    #expect(result.acceptedCount == 2)
+    #expect(result.refused.map(\.index) == [1, 2, 3, 4, 5, 6])
+    #expect(result.refused.map { Int($0.event.rejection.reason.rawValue) } == [69, 68, 65, 66, 69, 70])
+    #expect(result.refused.map(\.event.id).prefix(3) == ["", "c", "d"])
+  }
+
+  @Test("the frame itself must be readable, and have 1 to 100 events")
+  func frames() throws {
+    let one = ("a", UInt32(3), Self.impression().encoded())
+    for (body, number) in [
+      (Self.batch([]), 69), (Self.batch([one], key: ""), 69), (Self.batch(Array(repeating: one, count: 101)), 70),
+      ([0xFF], 68), (Self.batch([one], key: String(repeating: "k", count: 129)), 70),
+    ] {
+      guard case .failure(let refusal) = read(body, Self.protobuf) else {
+        Issue.record("a frame was taken that has \(number)")
+        continue
+      }
+      #expect(refusal.status == 400 && refusal.number == number)
+    }
+    #expect(try read(Self.batch(Array(repeating: one, count: 100)), Self.protobuf).get().batch.events.count == 100)
+    guard case .failure(let refusal) = read([1], ["content-type": "text/plain"]) else {
+      Issue.record("text was taken")
+      return
+    }
+    #expect(refusal.status == 415 && refusal.number == 67)
+  }
+
+  @Test("the same in JSON, where a broken event spoils no other")
+  func json() throws {
+    let body = """
+      {"appKey": "live", "client_key": "client-1", "events": [
+        {"id": "a", "impression": {"kind": "KIND_VIEWED", "token": "AQID", "ageMilliseconds": "1000"}},
+        {"id": "b", "click": {"kind": "KIND_CLICK", "token": "!!!", "ageMilliseconds": "1200"}},
+        {"id": "c"}, 7]}
+      """
+    let told = try read(Array(body.utf8), ["content-type": "application/json; charset=utf-8"]).get()
+    #expect(told.isJSON && told.batch.clientKey == "client-1")
+    #expect(try told.batch.events[0].get().value == Self.impression().encoded())
+    #expect(told.result.refused.map(\.index) == [1, 2, 3])
+    #expect(told.result.refused.map(\.event.id) == ["b", "c", ""])
+  }
+
+  @Test("a CloudEvent comes in binary mode, structured, or many in a list, and says whose it is by headers")
+  func cloudEvents() throws {
+    let keys = ["handbill-app-key": "live", "handbill-client-key": "client-1"]
+    let envelope = [
+      "ce-specversion": "1.0", "ce-id": "a", "ce-source": "/client/x", "ce-type": "org.handbill.impression.viewed.v1",
+    ]
+    let all = keys.merging(envelope) { $1 }.merging(Self.protobuf) { $1 }
+    let binary = try read(Self.impression().encoded(), all).get()
+    #expect(try binary.batch.events[0].get().topic == .impressions && binary.batch.clientKey == "client-1")
+    for missing in ["ce-id", "ce-source", "ce-specversion"] {
+      var less = all
+      less[missing] = nil
+      let result = try read(Self.impression().encoded(), less).get().result
+      #expect(result.refused.first.map { Int($0.event.rejection.reason.rawValue) } == 72, "\(missing)")
+    }
+    let structured = """
+      {"specversion": "1.0", "id": "a", "source": "/x", "type": "org.handbill.click.tapped.v1",
+       "data": {"kind": "KIND_CLICK", "token": "AQID", "ageMilliseconds": 1200, "actionMilliseconds": 2000}}
+      """
+    var one = keys
+    one["content-type"] = "application/cloudevents+json"
+    #expect(try read(Array(structured.utf8), one).get().batch.events[0].get().topic == .clicks)
+    one["content-type"] = "application/cloudevents-batch+json"
+    let list = "[\(structured), {\"id\": \"b\"}, 3]"
+    let told = try read(Array(list.utf8), one).get()
+    #expect(told.result.acceptedCount == 1 && told.result.refused.map(\.event.id) == ["b", ""])
+    one["handbill-app-key"] = nil
+    guard case .failure(let refusal) = read(Array(list.utf8), one) else {
+      Issue.record("nobody's events were taken")
+      return
+    }
+    #expect(refusal.number == 69)
+  }
+
+  @Test("a request for an ad is held to Kafka's rules, in each form, and becomes a record that selection reads")
+  func ads() throws {
+    let request = AdRequest.sample()
+    let asked = try AskedAd.read(request.encoded(), contentType: "application/protobuf").get()
+    let mark = [UInt8](repeating: 7, count: 8)
+    var read = RecordHeaders()
+    for header in asked.headers(mark: mark, partition: 3, correlationID: [1, 2]) { read.add(header) }
+    #expect(read.edgeMark == mark && read.replyTopic == "ads.responses.edge" && read.replyPartition == 3)
+    let decoded = asked.value.withUnsafeBytes { AdRequest.decode(value: $0, headers: read) }
+    #expect(try decoded.get().requestID == request.requestID)
+    guard case .failure(let refusal) = AskedAd.read([], contentType: "application/json") else {
+      Issue.record("nothing was taken for a request")
+      return
+    }
+    #expect(refusal.status == 400 && refusal.number == 65)
+    #expect((try? AskedAd.read(request.encoded(), contentType: "application/cloudevents-batch+json").get()) == nil)
+  }
+}

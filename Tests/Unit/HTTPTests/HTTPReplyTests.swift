@@ -1,0 +1,185 @@
+import Dispatch
+import Foundation
+import Glibc
+import Synchronization
+import Testing
+import Threads
+
+@testable import HTTP
+
+/// Keeps what a handler was given until a test says what becomes of it.
+private final class Shelf: Sendable {
+  private let replies = Monitor<[HTTPReply]>([])
+
+  func put(_ reply: HTTPReply) { replies.update { $0.append(reply) } }
+
+  /// The first so many, once they are there.
+  func take(_ count: Int) -> [HTTPReply] {
+    replies.waitForResult(timeoutMilliseconds: 20_000) { replies -> [HTTPReply]? in
+      guard replies.count >= count else { return nil }
+      defer { replies.removeFirst(count) }
+      return Array(replies.prefix(count))
+    } ?? []
+  }
+}
+
+@Suite("HTTP answers that come later, and connections that give nothing")
+struct HTTPReplyTests {
+  private static func router(_ shelf: Shelf) -> Router {
+    var router = Router()
+    router.onLater(.post, "/later") { _, reply in shelf.put(reply) }
+    router.onLater(.get, "/at-once") { request, reply in reply.answer(.text("at once to \(request.clientAddress)")) }
+    router.onLater(.get, "/never") { _, _ in }
+    router.get("/now") { _ in .text("now") }
+    return router
+  }
+
+  private func withServer(
+    _ limits: HTTPLimits = HTTPLimits(), _ body: (HTTPServer, String, Shelf) throws -> Void
+  ) throws {
+    let shelf = Shelf()
+    let server = try HTTPServer(port: 0, router: Self.router(shelf), limits: limits)
+    defer { server.stop(graceMilliseconds: 0) }
+    try body(server, "http://127.0.0.1:\(server.port)", shelf)
+  }
+
+  private func text(_ response: HTTPResponse?) -> String? { response.map { String(decoding: $0.body, as: UTF8.self) } }
+
+  /// That the server answers others.
+  private func expectNow(_ base: String) throws {
+    let response = try HTTPClient.get(base + "/now")
+    #expect(text(response) == "now")
+  }
+
+  /// Asks on a thread of its own.
+  private func ask(_ base: String, body: [UInt8] = [1]) -> (thread: OwnerThread, answer: Monitor<HTTPResponse?>) {
+    let answer = Monitor<HTTPResponse?>(nil)
+    let thread = OwnerThread("asks") {
+      let response = try? HTTPClient.send("POST", base + "/later", body: body, timeoutMilliseconds: 20_000)
+      answer.update { $0 = response }
+    }
+    return (thread, answer)
+  }
+
+  @Test("many requests wait at the same time on few threads, and each gets its own answer, with or without a body")
+  func waiting() throws {
+    var limits = HTTPLimits()
+    limits.threadCount = 2
+    try withServer(limits) { _, base, shelf in
+      let asked = (0..<40).map { ask(base, body: $0.isMultiple(of: 2) ? [] : [UInt8](repeating: 7, count: 20_000)) }
+      let replies = shelf.take(40)
+      #expect(replies.count == 40)
+      // Nobody holds up anybody.
+      try expectNow(base)
+      for (index, reply) in replies.enumerated().reversed() {
+        reply.answer(.text("\(index)"))
+        reply.answer(.text("a second one"))
+      }
+      for each in asked { each.thread.join() }
+      #expect(Set(asked.compactMap { text($0.answer.withLock { $0 }) }) == Set((0..<40).map(String.init)))
+    }
+  }
+
+  @Test("an answer that is there before the handler returns needs no waiting; one that nobody gives is 500")
+  func atOnceAndNever() throws {
+    try withServer { _, base, _ in
+      for _ in 0..<50 {
+        let atOnce = text(try HTTPClient.get(base + "/at-once"))
+        #expect(atOnce == "at once to 127.0.0.1")
+      }
+      let never = try HTTPClient.get(base + "/never")
+      #expect(never.status == 500)
+    }
+  }
+
+  @Test("a client that left while it waited takes nothing with it")
+  func gone() throws {
+    try withServer { _, base, shelf in
+      #expect(throws: HTTPClientError.timedOut) {
+        try HTTPClient.send("POST", base + "/later", body: [1], timeoutMilliseconds: 100)
+      }
+      for reply in shelf.take(1) { reply.answer(.text("too late")) }
+      try expectNow(base)
+    }
+  }
+
+  @Test("a stop answers 503 to what still waits when its time is over")
+  func stopping() throws {
+    let shelf = Shelf()
+    let server = try HTTPServer(port: 0, router: Self.router(shelf))
+    let asked = ask("http://127.0.0.1:\(server.port)")
+    let kept = shelf.take(1)
+    server.stop(graceMilliseconds: 50)
+    asked.thread.join()
+    // It may have been cut off before the answer was written; it does not hang.
+    #expect(asked.answer.withLock { $0 }.map { $0.status == 503 } != false)
+    for reply in kept { reply.answer(.text("after the end")) }
+  }
+
+  @Test("who dribbles is hung up on after twice the idle time, and nobody else")
+  func dribbling() throws {
+    var limits = HTTPLimits()
+    limits.idleSeconds = 1
+    try withServer(limits) { server, base, _ in
+      let dribbler = try Dribbler(port: UInt16(server.port))
+      defer { dribbler.close() }
+      let began = MonotonicClock.milliseconds
+      while dribbler.sendsByte(), MonotonicClock.milliseconds - began < 20_000 {
+        try expectNow(base)
+        dribbler.wait(milliseconds: 300)
+      }
+      let lasted = MonotonicClock.milliseconds - began
+      #expect((1_500..<8_000).contains(lasted), "it lasted \(lasted) ms")
+    }
+  }
+
+  @Test("one address may have only so many connections")
+  func perAddress() throws {
+    var limits = HTTPLimits()
+    limits.connectionsOfAddressMaximum = 3
+    try withServer(limits) { server, base, _ in
+      let held = try (0..<3).map { _ in try Dribbler(port: UInt16(server.port)) }
+      for each in held { #expect(each.sendsByte()) }
+      let refused = try Dribbler(port: UInt16(server.port))
+      refused.wait(milliseconds: 5_000)
+      #expect(!refused.sendsByte())
+      for each in held + [refused] { each.close() }
+    }
+  }
+}
+
+/// A connection that sends one byte of a request at a time.
+private final class Dribbler {
+  private let descriptor: Int32
+  private var rest = Array("GET /now HTTP/1.1\r\nHost: x\r\nX-Long: ".utf8)[...]
+
+  init(port: UInt16) throws {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+    let result = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    try #require(result == 0)
+  }
+
+  /// False when the other side has hung up.
+  func sendsByte() -> Bool {
+    var byte = rest.popFirst() ?? UInt8(ascii: "x")
+    var hungUp = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    if poll(&hungUp, 1, 0) > 0 { return false }
+    return send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL)) == 1
+  }
+
+  /// Until so much time is over, or the other side says something.
+  func wait(milliseconds: Int32) {
+    var said = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    poll(&said, 1, milliseconds)
+  }
+
+  func close() { _ = Glibc.close(descriptor) }
+}
