@@ -3,6 +3,7 @@ import AdEvents
 import Operations
 import Pipeline
 import Postgres
+import Records
 import TestValues
 import Testing
 
