@@ -88,10 +88,9 @@ BEGIN
     -- A backup may be older than a partition.
     EXECUTE format('INSERT INTO %I.partition (partition) SELECT partition FROM pg_temp.told WHERE topic = $1
       ON CONFLICT DO NOTHING', writer.service) USING writer.topic;
-    -- A service has one output.
-    EXECUTE format('UPDATE %I.partition p SET output_topics = ARRAY[$1], next_sequences = ARRAY[1], confirmed_sequences = ARRAY[0]
-      FROM pg_temp.told t WHERE t.topic = $1 AND p.partition = t.partition AND cardinality(p.output_topics) = 0', writer.service)
-      USING writer.topic;
+    EXECUTE format('UPDATE %I.partition p SET output_topics = ARRAY[$1], next_sequences = ''{1}'', confirmed_sequences = ''{0}''
+      FROM pg_temp.told t WHERE t.topic = $1 AND t.partition = p.partition AND cardinality(p.output_topics) = 0',
+      writer.service) USING writer.topic;
     FOR moved IN EXECUTE format('UPDATE %I.partition SET epoch = epoch + 1, batch_number = batch_number + 1, timeline = $1
       RETURNING partition, batch_number', writer.service) USING new_id
     LOOP
@@ -107,7 +106,9 @@ BEGIN
         INSERT INTO %1$I.lost_sequence (partition, topic, first_sequence, next_sequence)
         SELECT partition, topic, first_sequence, next_sequence FROM passed ON CONFLICT DO NOTHING
       )
-      UPDATE %1$I.partition p SET next_sequences = ARRAY[passed.next_sequence] FROM passed WHERE p.partition = passed.partition
+      -- A service has one output.
+      UPDATE %1$I.partition p SET next_sequences = ARRAY[passed.next_sequence] FROM passed
+      WHERE p.partition = passed.partition
     $sql$, writer.service) USING writer.topic, new_number;
   END LOOP;
   DELETE FROM timeline.finding;
@@ -132,7 +133,7 @@ BEGIN
     UNION SELECT partition, serve_id FROM click_tracking.click_row WHERE serve_id >= from_id
   ) AS e
   WHERE NOT EXISTS (
-      SELECT FROM ad_selection.decision_row d WHERE d.serve_id = e.serve_id AND d.serve_id >= from_id)
+      SELECT FROM ad_selection.decision_row d WHERE d.serve_id = e.serve_id AND d.partition = e.partition AND d.serve_id >= from_id)
     AND NOT EXISTS (
       SELECT FROM timeline.lost_serve l WHERE l.partition = e.partition AND e.serve_id >= l.first_id AND e.serve_id < l.next_id)
   ON CONFLICT DO NOTHING;
@@ -145,7 +146,7 @@ $function$;
 CREATE OR REPLACE FUNCTION timeline.is_lost(partition_number int, id uuid) RETURNS boolean LANGUAGE sql STABLE AS $function$
   SELECT EXISTS (
       SELECT FROM timeline.lost_serve l WHERE l.partition = partition_number AND id >= l.first_id AND id < l.next_id)
-    AND NOT EXISTS (SELECT FROM ad_selection.decision_row d WHERE d.serve_id = id)
+    AND NOT EXISTS (SELECT FROM ad_selection.decision_row d WHERE d.serve_id = id AND d.partition = partition_number)
 $function$;
 
 -- The UUID after this one; of the last one, itself.

@@ -82,8 +82,8 @@ BEGIN
     UNION ALL SELECT 'handbill_' || consumer, privileges, format(object, producer)
     FROM (VALUES ('ad_selection', 'billing'), ('impression_tracking', 'click_tracking'), ('impression_tracking', 'billing'),
         ('click_tracking', 'billing'), ('billing', 'ad_selection')) AS reads (producer, consumer),
-      (VALUES ('USAGE', 'SCHEMA %I'), ('SELECT (partition, batch_number)', '%I.partition'),
-        ('SELECT (partition, topic, next_sequence)', '%I.output')) AS needed (privileges, object)
+      (VALUES ('USAGE', 'SCHEMA %I'),
+        ('SELECT (partition, batch_number, output_topics, next_sequences)', '%I.partition')) AS needed (privileges, object)
     UNION ALL SELECT role, 'EXECUTE', 'FUNCTION timeline.note_finding' FROM service
     UNION ALL VALUES ('handbill_command', 'EXECUTE', 'FUNCTION timeline.begin'),
       ('handbill_command', 'EXECUTE', 'FUNCTION timeline.name_lost_serves')

@@ -47,7 +47,8 @@ package struct LostServes: Hashable, Sendable {
           SELECT h.serve_id, h.kind, true FROM billing.held_row h
           WHERE h.partition = s.partition AND h.serve_id >= s.first_id AND h.serve_id < s.next_id
         ) AS e
-        WHERE NOT EXISTS (SELECT FROM ad_selection.decision_row d WHERE d.serve_id = e.serve_id)
+        WHERE NOT EXISTS (
+          SELECT FROM ad_selection.decision_row d WHERE d.serve_id = e.serve_id AND d.partition = s.partition)
       )
       SELECT t.number::bigint, t.begun_at, t.reason,
         count(*) FILTER (WHERE NOT l.is_held AND l.kind = \(ChargeKind.impression.number)),

@@ -57,8 +57,8 @@ struct PipelineStatements: Sendable {
   /// How far whoever writes the topic $2 has come. The schema is one of ours.
   func writer(_ writer: String) -> String {
     """
-    SELECT o.next_sequence - 1, p.batch_number FROM \(writer).partition p
-    JOIN \(writer).output o ON o.partition = p.partition AND o.topic = $2 WHERE p.partition = $1
+    SELECT coalesce(next_sequences[array_position(output_topics, $2)], 1) - 1, batch_number FROM \(writer).partition
+    WHERE partition = $1
     """
   }
 

@@ -14,8 +14,8 @@ struct RestoreTests {
   private static let topic = Topic.acceptedImpressions.name
 
   private static let tables = [
-    "impression_tracking.partition", "impression_tracking.input", "impression_tracking.output",
-    "impression_tracking.batch", "impression_tracking.impression_row", "impression_tracking.delivery_row",
+    "impression_tracking.partition", "impression_tracking.batch", "impression_tracking.impression_row",
+    "impression_tracking.delivery_row",
     "impression_tracking.lost_sequence", "impression_tracking.gap_request", "timeline.timeline", "timeline.finding",
     "timeline.lost_sequence", "timeline.lost_serve",
   ]

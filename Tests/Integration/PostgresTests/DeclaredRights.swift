@@ -114,7 +114,7 @@ struct DeclaredRights {
     // Who reads messages looks how far those have come who write them.
     for (consumer, writers) in producers {
       for writer in writers {
-        for table in ["partition", "output"] { all["\(schema(of: writer)).\(table)"]?[consumer] = .read }
+        all["\(schema(of: writer)).partition"]?[consumer] = .read
       }
     }
     for (table, rights) in others { all[table] = [.console: rights.console, .command: rights.command] }
