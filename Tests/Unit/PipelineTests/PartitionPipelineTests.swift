@@ -72,7 +72,8 @@ struct PartitionPipelineTests {
     #expect(partition.store.batches.last?.watermark == (isCircle ? arrived : Timestamp(milliseconds: 0)))
     for _ in 0..<2 {
       try partition.later(seconds: 40)
-      partition.pipeline.confirmEnd(input: Echo.plain, offset: 1, asked: partition.clock.now())
+      try partition.pipeline.confirmEnd(
+        input: Echo.plain, offset: 1, asked: partition.clock.now(), decided: 1)
       try partition.later(seconds: 1)
     }
     // 82 seconds later: stored once more than a minute had passed, less the 5 s by which clocks may differ.
