@@ -24,7 +24,7 @@ internal import CSQLite
   }
 
   deinit {
-    unsafe statements.values.forEach { unsafe sqlite3_finalize($0) }
+    while let statement = unsafe statements.popFirst() { unsafe sqlite3_finalize(statement.value) }
     unsafe sqlite3_close_v2(connection)
   }
 
