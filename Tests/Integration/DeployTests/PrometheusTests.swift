@@ -82,8 +82,9 @@ struct PrometheusTests {
       .logUnreadable: "BrokerAway", .producerUnavailable: "BrokerAway", .notOpen: "InvariantBroken",
       .invariantBroken: "InvariantBroken",
     ]
-    // A partition that somebody else owns is no trouble; one whose log was replaced stops, which PartitionStopped tells.
-    #expect(Set(PipelineError.Kind.allCases) == Set(alert.keys).union([.fenced, .logReplaced]))
+    // A partition that somebody else owns is no trouble; one whose log was replaced, or whose commits are lost, stops, which
+    // PartitionStopped and CommitsLost tell.
+    #expect(Set(PipelineError.Kind.allCases) == Set(alert.keys).union([.fenced, .logReplaced, .commitsLost]))
     #expect(alertsOfKinds == Dictionary(uniqueKeysWithValues: alert.map { ($0.key.rawValue, [$0.value]) }))
   }
 

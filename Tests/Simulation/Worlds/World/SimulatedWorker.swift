@@ -173,12 +173,15 @@ final class SimulatedWorker<Tables: SimulatedTables> {
   /// What somebody does who reads the log lines.
   private func hear(_ error: PipelineError, of partition: Int32, asPerson: Bool) {
     if error.kind.isMistake { world.fail("\(Tables.Service.name)[\(partition)]: \(error)") }
-    guard asPerson, case .logReplaced(let topic, _, _) = error, let input = books.inputTopics.firstIndex(of: topic)
+    guard asPerson, case .logReplaced(let topic, _, let detail) = error,
+      let input = books.inputTopics.firstIndex(of: topic)
     else { return }
     world.coverage.note(.logReplaced)
     let logID = LogID(topic: topic, partition: partition)
     let incarnation = world.log[logID].incarnation
-    if incarnation == books.row(partition).incarnations[input] { world.fail("\(logID) is called replaced and is not") }
+    if incarnation == books.row(partition).incarnations[input] {
+      world.fail("\(logID) is called replaced and is not: \(detail)")
+    }
     books.acceptLog(partition, input: input, incarnation: incarnation)
   }
 }
