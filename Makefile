@@ -50,8 +50,8 @@ test: install-tests lint ## check the format, build, and run all tests
 	export NO_COLOR=1 KAFKA_JVM_PERFORMANCE_OPTS='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'; \
 	Tests/side-by-side \
 	  network "$$tests --no-parallel --filter WholeNetwork" \
-	  servers "$$tests --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip WholeNetwork" \
-	  pure "nice -n 19 $$tests --filter '$(PURE_TESTS)' && $(REPLAYABLE) nice -n 19 $$tests --no-parallel --filter SimulationTests"
+	  servers "$$tests --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip MonthTests --skip WholeNetwork" \
+	  pure "nice -n 19 $$tests --filter '$(PURE_TESTS)' && $(REPLAYABLE) nice -n 19 $$tests --no-parallel --filter SimulationTests && $$tests --no-parallel --filter MonthTests"
 
 .PHONY: release
 release: install ## build the command and the services, optimised
