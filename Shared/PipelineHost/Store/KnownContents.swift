@@ -17,6 +17,9 @@ struct KnownContents<Content: FrozenContent> {
 
   var count: Int { known.count }
 
+  /// Another connection may lead to a database that lacks what was stored by the one before, as after a restored backup.
+  mutating func forget() { known = [:] }
+
   /// Begins a batch.
   mutating func begin() { unknown = [:] }
 

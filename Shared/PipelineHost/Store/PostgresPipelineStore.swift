@@ -300,7 +300,10 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
       let connection: PostgresConnection
       if let known = self.connection { connection = known } else { connection = try PostgresConnection(configuration) }
       self.connection = connection
-      if !connection.isUsable { try connection.reconnect() }
+      if !connection.isUsable {
+        try connection.reconnect()
+        terms.forget()
+      }
       return try body(connection)
     } catch {
       throw PipelineError(error)

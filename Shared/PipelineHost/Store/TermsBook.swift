@@ -27,6 +27,12 @@ package final class TermsBook {
   /// How many terms are remembered.
   var count: Int { terms.count }
 
+  /// Nothing is known to be stored: the connection is another one.
+  func forget() {
+    terms.forget()
+    creatives.forget()
+  }
+
   /// Begins a batch.
   func begin() {
     terms.begin()
