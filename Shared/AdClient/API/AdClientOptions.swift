@@ -7,6 +7,9 @@ public struct AdClientOptions: Sendable {
   public var device = Device.phone
   /// The country; nil takes the one of the user's settings.
   public var country: Country?
+  /// The client id, where the app has one of its own for its user, as a server has: 1 to 128 bytes, and no name of a
+  /// person or a device (A8). Nil makes a random one, and keeps it.
+  public var clientID: String?
   /// True where the user limits tracking: no client id is made, kept or sent (A8).
   public var limitsTracking = false
   /// What the app says about its user's interests; campaigns may target them (A6).
@@ -34,6 +37,7 @@ public struct AdStorage: Hashable, Sendable {
     case standard
     case folder(String)
     case memory
+    case none
   }
 
   let place: Place
@@ -43,6 +47,10 @@ public struct AdStorage: Hashable, Sendable {
   /// Nothing outlives the process: for tests and previews.
   public static let memory = AdStorage(place: .memory)
 
+  /// Nothing is kept beside what the transport holds on its way: for a process that has many clients, as a server has.
+  /// Events wait while the process lives, as many as the transport takes.
+  public static let none = AdStorage(place: .none)
+
   /// In this folder, which is made if it is not there.
   public static func folder(_ path: String) -> AdStorage { AdStorage(place: .folder(path)) }
 
@@ -50,7 +58,7 @@ public struct AdStorage: Hashable, Sendable {
   func path(for app: AppID) throws -> String? {
     let folder: URL
     switch place {
-    case .memory: return nil
+    case .memory, .none: return nil
     case .folder(let path): folder = URL(fileURLWithPath: path, isDirectory: true)
     case .standard:
       let support = try FileManager.default.url(

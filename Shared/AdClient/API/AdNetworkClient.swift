@@ -1,4 +1,5 @@
 public import AdBasics
+internal import AdEvents
 internal import Synchronization
 internal import Threads
 
@@ -26,7 +27,8 @@ public final class AdNetworkClient: Sendable {
   /// - Parameters:
   ///   - app: The app's id, as registered with the network.
   ///   - key: The app's registered key for this kind of build (A1).
-  ///   - transport: The way to the network, such as `.edge("https://ads.example")`.
+  ///   - transport: The way to the network, such as `.edge("https://ads.example")`. Clients that are made with the same
+  ///     value share its connections.
   ///   - tally: Told each request, impression and click that the network has acknowledged, on a thread of the client's
   ///     own: for an app's own count beside the network's.
   /// - Throws: `configurationError` where the id is none.
@@ -40,10 +42,15 @@ public final class AdNetworkClient: Sendable {
     guard let country = options.resolvedCountry else {
       throw AdFailure(.configurationError, detail: "the country is two letters in upper case, such as US")
     }
+    if let clientID = options.clientID, !(1...FieldLimits.clientIDBytesMaximum).contains(clientID.utf8.count) {
+      throw AdFailure(
+        .configurationError, detail: "A8: a client id has 1 to \(FieldLimits.clientIDBytesMaximum) bytes")
+    }
     let log = options.log ?? { _ in }
-    let store = ClientStore.open(options.storage, app: id, log: log)
+    let store = options.storage == .none ? nil : ClientStore.open(options.storage, app: id, log: log)
+    let clientID = options.clientID ?? store?.clientID() ?? ClientStore.newClientID()
     let identity = ClientIdentity(
-      app: id, appKey: key, clientID: options.limitsTracking ? nil : store?.clientID() ?? ClientStore.newClientID(),
+      app: id, appKey: key, clientID: options.limitsTracking ? nil : clientID,
       sessionID: ClientStore.newClientID(), country: country, device: options.device, segments: options.segments)
     if options.limitsTracking { store?.forgetClientID() }
     self.init(identity: identity, via: transport, store: store, options: options, tally: tally)
@@ -58,7 +65,7 @@ public final class AdNetworkClient: Sendable {
       app: identity.app, appKey: identity.appKey,
       deadlineMilliseconds: min(max(1, options.requestDeadlineMilliseconds), 60_000), log: log)
     let bare = transport.make(context)
-    // Without a store, which not even memory gives, events live as long as the transport.
+    // Without a store events live as long as the transport.
     let own: any NetworkTransport = store.map { DurableTransport(bare, store: $0) } ?? bare
     self.store = store
     ownTransport = own

@@ -136,15 +136,11 @@ package final class AdSession: Sendable {
   }
 
   private static func fact(_ report: AdReport, _ placement: PlacementID) -> AcknowledgedFact {
-    guard case .ad(let ad) = report.subject else { return .other(placement: placement) }
-    switch report.kind {
-    case .viewed:
-      return .impression(ad: ad.ad, placement: placement, isTest: ad.isTest, ageMilliseconds: age(report, ad))
-    case .click(let lasted, let left):
-      return .click(
-        ad: ad.ad, placement: placement, isTest: ad.isTest, ageMilliseconds: age(report, ad),
-        actionMilliseconds: lasted, leftApplication: left)
-    case .rendered, .unloaded, .failed, .blocked, .cancelled: return .other(placement: placement)
+    switch (report.subject, report.kind) {
+    case (.ad(let ad), let kind):
+      .told(kind, serve: ad.serveID, placement: placement, isTest: ad.isTest, ageMilliseconds: age(report, ad))
+    case (.request, .failed(let error)): .failed(error, placement: placement)
+    case (.request, _): .failed(.unknown, placement: placement)
     }
   }
 }

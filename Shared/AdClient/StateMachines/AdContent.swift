@@ -68,19 +68,7 @@ package enum RequestResult: Hashable, Sendable {
 
 /// Something that the network is to be told.
 package struct AdReport: Hashable, Sendable {
-  package enum Kind: Hashable, Sendable {
-    case rendered
-    /// The impression itself (M1).
-    case viewed
-    case unloaded
-    case failed(AdError)
-    /// The action had lasted `actionMilliseconds` when the click was complete (M7).
-    case click(actionMilliseconds: Int64, leftApplication: Bool)
-    /// The app refused the action (D7).
-    case blocked
-    /// The app cancelled the action (D9).
-    case cancelled(actionMilliseconds: Int64)
-  }
+  package typealias Kind = AdHappening
 
   package enum Subject: Hashable, Sendable {
     case ad(AdContent)

@@ -18,7 +18,7 @@ struct EdgeTransportTests {
   private func transport(_ address: String, log: @escaping AdLog = { _ in }) throws -> EdgeTransport {
     let context = AdTransport.Context(
       app: try #require(AppID(sampleApp)), appKey: "key", deadlineMilliseconds: 3_000, log: log)
-    return EdgeTransport(address, context: context, batchMilliseconds: 1)
+    return EdgeTransport(EdgeConnection(address), address: address, context: context, batchMilliseconds: 1)
   }
 
   private func request() throws -> AdRequest {
