@@ -1,5 +1,5 @@
-public import AdClient
 internal import AdBasics
+public import AdClient
 internal import AdEvents
 internal import Threads
 

@@ -18,6 +18,8 @@ public struct AdClientOptions: Sendable {
   public var storage = AdStorage.standard
   /// How long a request waits for its answer, in milliseconds, 1 to 60,000.
   public var requestDeadlineMilliseconds: Int64 = 10_000
+  /// A clock that a unit test moves; nil is the device's.
+  public var testClock: AdTestClock?
   /// Hears what the client does; nil keeps it quiet.
   public var log: AdLog?
 

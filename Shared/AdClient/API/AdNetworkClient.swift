@@ -16,6 +16,9 @@ public enum AdObjectError: Error, Hashable, Sendable {
 public final class AdNetworkClient: Sendable {
   package let session: AdSession
   package let timing: AdTiming
+  /// What was asked, what came of it and why not, as text for the app's developer.
+  public let inspector: AdInspector
+  let clock: AdTestClock?
   private let store: ClientStore?
   private let ownTransport: (any NetworkTransport)?
   private let connectionOf: @Sendable () -> AdConnectionState
@@ -70,8 +73,10 @@ public final class AdNetworkClient: Sendable {
     self.store = store
     ownTransport = own
     connectionOf = { own.connection }
-    session = AdSession(identity: identity, transport: own, tally: tally)
+    clock = options.testClock
+    session = AdSession(identity: identity, transport: own, clock: clock, tally: tally)
     timing = AdTiming()
+    inspector = AdNetworkClient.inspector(session, clock, connection: connectionOf, waiting: { store?.eventCount ?? 0 })
   }
 
   /// A client over a transport that others share, which keeps nothing on disk.
@@ -84,7 +89,33 @@ public final class AdNetworkClient: Sendable {
     connectionOf = { transport.connection }
     session = AdSession(identity: identity, transport: transport, tally: tally)
     self.timing = timing
+    clock = nil
+    inspector = AdNetworkClient.inspector(session, nil, connection: connectionOf, waiting: { 0 })
   }
+
+  private static func inspector(
+    _ session: AdSession, _ clock: AdTestClock?, connection: @escaping @Sendable () -> AdConnectionState,
+    waiting: @escaping @Sendable () -> Int
+  ) -> AdInspector {
+    let head: @Sendable () -> [String] = { [session] in
+      let identity = session.identity
+      let state =
+        switch connection() {
+        case .connecting: "connecting"
+        case .connected: "connected"
+        case .disconnected(let problem): "not connected: \(problem)"
+        }
+      return [
+        "app \(identity.app), \(identity.device), country \(identity.country), "
+          + (identity.clientID.map { "client \($0)" } ?? "no client id: tracking is limited (A8)"),
+        "\(state); \(waiting()) events wait",
+      ]
+    }
+    return AdInspector(now: { clock?.now ?? DeviceClock.monotonic }, head: head)
+  }
+
+  /// The time that ad objects go by.
+  var now: MonotonicTime { clock?.now ?? DeviceClock.monotonic }
 
   /// Whether the network can be reached, and what to do where it cannot.
   public var connection: AdConnectionState { connectionOf() }

@@ -20,12 +20,16 @@ final class AdObjectPump {
   /// An object looks at its state machine at least this often, should the timer's clock stand still in sleep.
   private static let wakeMillisecondsMaximum: Int64 = 3_600_000
 
-  init() {
+  private let clock: AdTestClock?
+
+  init(clock: AdTestClock?) {
+    self.clock = clock
     (inputs, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(AdObjectPump.inputsMaximum))
   }
 
   deinit {
     timer?.cancel()
+    clock?.setAlarm(of: ObjectIdentifier(self), at: nil) {}
     continuation.finish()
   }
 
@@ -39,6 +43,9 @@ final class AdObjectPump {
     guard due != timerDue else { return }
     timerDue = due
     timer?.cancel()
+    if let clock {
+      return clock.setAlarm(of: ObjectIdentifier(self), at: due) { [continuation] in continuation.yield(.wake) }
+    }
     guard let due else { return }
     let milliseconds = max(0, due.milliseconds(since: DeviceClock.monotonic))
     let timer = DispatchSource.makeTimerSource()

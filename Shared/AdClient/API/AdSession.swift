@@ -7,13 +7,15 @@ internal import Synchronization
 package final class AdSession: Sendable {
   private let currentIdentity: Mutex<ClientIdentity>
   private let transport: any NetworkTransport
+  private let clock: AdTestClock?
   private let tally: (@Sendable (AcknowledgedFact) -> Void)?
 
   /// - Parameter tally: Told each thing that the broker has acknowledged, on the transport's threads.
   package init(
-    identity: ClientIdentity, transport: any NetworkTransport,
+    identity: ClientIdentity, transport: any NetworkTransport, clock: AdTestClock? = nil,
     tally: (@Sendable (AcknowledgedFact) -> Void)? = nil
   ) {
+    self.clock = clock
     currentIdentity = Mutex(identity)
     self.transport = transport
     self.tally = tally
@@ -61,8 +63,9 @@ package final class AdSession: Sendable {
     let partitionKey = identity.partitionKey
     transport.send(
       request, acknowledged: { [tally] in tally?(.request(placement: placement)) },
-      completion: { result in
+      completion: { [clock] result in
         guard case .ad(var ad) = result else { return completion(result) }
+        if let clock { ad.answeredAt = clock.now }
         ad.partitionKey = partitionKey
         completion(.ad(ad))
       })

@@ -67,7 +67,7 @@ public final class Banner {
   private var sizes: BannerSizes
   private var machine: BannerStateMachine
   private var mainDelegate: MainActorDelegate<Banner, any BannerDelegate>?
-  private let pump = AdObjectPump()
+  private let pump: AdObjectPump
   private let eventSink: AsyncStream<BannerEvent>.Continuation
   private var requestID: UUIDv7?
   /// Keeps the banner alive while its action runs, or its finish would never be told (D10).
@@ -92,7 +92,7 @@ public final class Banner {
     guard let placement = PlacementID(placement) else { throw .invalidPlacement(placement) }
     device = client.session.identity.device
     sizes = try BannerSizes(required: requiredSizes, current: currentSize, device: device)
-    let now = DeviceClock.monotonic
+    let now = client.now
     machine = BannerStateMachine(
       sizes: sizes.resolved, timing: client.timing,
       firstAskAt: now.advanced(byMilliseconds: client.firstAskDelay(placement)))
@@ -101,6 +101,7 @@ public final class Banner {
     self.imageSource = imageSource
     self.coverSource = coverSource
     (events, eventSink) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(100))
+    pump = AdObjectPump(clock: client.clock)
     let inputs = pump.inputs
     Task { [weak self] in
       // Naming the actor makes this closure run on it.
@@ -111,7 +112,7 @@ public final class Banner {
   }
 
   deinit {
-    for case .report(let report) in machine.stop(at: DeviceClock.monotonic) {
+    for case .report(let report) in machine.stop(at: client.now) {
       client.session.report(report, placement: placement, requestID: requestID)
     }
     eventSink.finish()
@@ -204,7 +205,7 @@ public final class Banner {
   }
 
   private func run(_ input: (inout BannerStateMachine, MonotonicTime) -> [BannerAction]) {
-    for action in input(&machine, DeviceClock.monotonic) { perform(action) }
+    for action in input(&machine, client.now) { perform(action) }
     selfDuringAction = machine.isActionInProgress ? self : nil
     pump.wake(at: machine.nextWake)
     if machine.isEnded { eventSink.finish() }
@@ -216,7 +217,9 @@ public final class Banner {
       let wish = AdSession.Wish(
         placement: placement, requiredSizes: sizes.requiredIdentifiers, currentSize: sizes.currentIdentifier)
       client.noteAsk(placement)
-      requestID = client.session.request(wish) { [sink = pump.sink] in sink(.answered($0, number: number)) }
+      let id = client.session.request(wish) { [sink = pump.sink] in sink(.answered($0, number: number)) }
+      requestID = id
+      client.inspector.asked(id, placement, "banner \(sizes.resolved.current.name)")
     case .fetchImages(let ad, let number): pump.fetchImages(ad, from: imageSource, number: number)
     case .fetchCover(let destination, let number):
       guard let coverSource else {
@@ -240,6 +243,7 @@ public final class Banner {
   }
 
   private func perform(_ report: AdReport) {
+    client.inspector.note(report, request: requestID)
     client.session.report(report, placement: placement, requestID: requestID)
     guard report.kind == .viewed, case .ad(let ad) = report.subject else { return }
     announce(.paid(ad.revenue))
@@ -260,7 +264,11 @@ public final class Banner {
     var callback = callback
     if case .didFail(let failure) = callback {
       let explanation = failure.code == .serverFailure ? client.connectionDetail : ""
-      callback = .didFail(failure.about(requestID, explanation: explanation))
+      let failure = failure.about(requestID, explanation: explanation)
+      client.inspector.note(failure, request: requestID)
+      callback = .didFail(failure)
+    } else {
+      client.inspector.note(requestID, "\(callback)", ad: machine.loadedAd)
     }
     announce(.told(callback))
     _ = mainDelegate?.call(self) { delegate, banner in

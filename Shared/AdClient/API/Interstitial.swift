@@ -71,7 +71,7 @@ public final class Interstitial {
   private let coverSource: ContentSource?
   private var machine: InterstitialStateMachine
   private var mainDelegate: MainActorDelegate<Interstitial, any InterstitialDelegate>?
-  private let pump = AdObjectPump()
+  private let pump: AdObjectPump
   private let eventSink: AsyncStream<InterstitialEvent>.Continuation
   private var requestID: UUIDv7?
   private var hasStarted = false
@@ -108,6 +108,7 @@ public final class Interstitial {
     self.imageSource = imageSource
     self.coverSource = coverSource
     (events, eventSink) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(100))
+    pump = AdObjectPump(clock: client.clock)
     let inputs = pump.inputs
     Task { [weak self] in
       // Naming the actor makes this closure run on it.
@@ -119,7 +120,7 @@ public final class Interstitial {
   }
 
   deinit {
-    for case .report(let report) in machine.stop(at: DeviceClock.monotonic) {
+    for case .report(let report) in machine.stop(at: client.now) {
       client.session.report(report, placement: placement, requestID: requestID)
     }
     if isLoadingPlacement { client.endLoading(placement) }
@@ -223,7 +224,7 @@ public final class Interstitial {
   }
 
   private func run(_ input: (inout InterstitialStateMachine, MonotonicTime) -> [InterstitialAction]) {
-    let actions = input(&machine, DeviceClock.monotonic)
+    let actions = input(&machine, client.now)
     if isLoadingPlacement, !machine.isLoading {
       isLoadingPlacement = false
       client.endLoading(placement)
@@ -238,7 +239,9 @@ public final class Interstitial {
     switch action {
     case .request:
       let wish = AdSession.Wish(placement: placement, requiredSizes: requiredIdentifiers, isInterstitial: true)
-      requestID = client.session.request(wish) { [sink = pump.sink] in sink(.answered($0, number: 1)) }
+      let id = client.session.request(wish) { [sink = pump.sink] in sink(.answered($0, number: 1)) }
+      requestID = id
+      client.inspector.asked(id, placement, "full screen")
     case .fetchImages(let ad): pump.fetchImages(ad, from: imageSource, number: 1)
     case .fetchCover(let destination, let number):
       guard let coverSource else {
@@ -262,6 +265,7 @@ public final class Interstitial {
   }
 
   private func perform(_ report: AdReport) {
+    client.inspector.note(report, request: requestID)
     client.session.report(report, placement: placement, requestID: requestID)
     guard report.kind == .viewed, case .ad(let ad) = report.subject else { return }
     announce(.paid(ad.revenue))
@@ -282,7 +286,11 @@ public final class Interstitial {
     var callback = callback
     if case .didFail(let failure) = callback {
       let explanation = failure.code == .serverFailure ? client.connectionDetail : ""
-      callback = .didFail(failure.about(requestID, explanation: explanation))
+      let failure = failure.about(requestID, explanation: explanation)
+      client.inspector.note(failure, request: requestID)
+      callback = .didFail(failure)
+    } else {
+      client.inspector.note(requestID, "\(callback)", ad: machine.presentable)
     }
     isTellingDidLoad = callback == .didLoad
     announce(.told(callback))

@@ -112,12 +112,14 @@ extension RequestResult {
     switch response.outcome {
     case .error(let error, let detail): self = .error(error, detail: detail)
     case .ad(let served):
-      self = .ad(
+      var ad =
         AdContent(
           ad: served.ad, images: Dictionary(served.images.map { ($0.size, $0.url) }) { first, _ in first },
           action: served.action, lifetimeMilliseconds: served.lifetimeMilliseconds, isTest: served.isTest,
           serveID: served.serveID, requestID: response.requestID, token: served.token, answeredAt: now,
-          revenue: served.revenue.map { AdRevenue(amount: $0.amount, currency: $0.currency) } ?? .none))
+          revenue: served.revenue.map { AdRevenue(amount: $0.amount, currency: $0.currency) } ?? .none)
+      ad.pacing = served.pacing
+      self = .ad(ad)
     }
   }
 }

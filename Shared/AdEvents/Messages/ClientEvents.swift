@@ -109,6 +109,8 @@ package struct ServedAd: Hashable, Sendable {
   package var serveID: ServeID
   /// What an impression of it brings the app's developer; nil in answers of an older network.
   package var revenue: Revenue?
+  /// What the client goes by; nil in answers of an older network.
+  package var pacing: AdPacing?
 
   /// The developer's share of an impression's price (B2); 0 where only clicks are paid, and for test ads.
   package struct Revenue: Hashable, Sendable {
@@ -133,8 +135,9 @@ package struct ServedAd: Hashable, Sendable {
 
   package init(
     ad: AdID, token: [UInt8], images: [Image], action: AdAction, lifetimeMilliseconds: Int64, isTest: Bool,
-    serveID: ServeID, revenue: Revenue? = nil
+    serveID: ServeID, revenue: Revenue? = nil, pacing: AdPacing? = nil
   ) {
+    self.pacing = pacing
     self.serveID = serveID
     self.revenue = revenue
     self.ad = ad

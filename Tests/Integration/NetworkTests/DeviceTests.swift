@@ -25,7 +25,8 @@ extension WholeNetwork {
       defer { network.stop() }
       let (address, folder) = ("http://127.0.0.1:\(network.edgePort)", network.folder.path + "/device")
       for place in ["first", "second"] {
-        await #expect(processExitsWith: .signal(SIGKILL)) { [address = address as String, folder = folder as String, place = place as String] in
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+          [address = address as String, folder = folder as String, place = place as String] in
           try await OfflineDevice.use(address, folder: folder, placement: place)
           kill(getpid(), SIGKILL)
         }
@@ -34,15 +35,18 @@ extension WholeNetwork {
       #expect(client.eventsWaiting == 6)
       #expect(await client.close(timeoutMilliseconds: 30_000))
       try await onOwnThread {
-        for (what, sql, count) in [
-          ("impressions", "SELECT count(*) FROM impression_tracking.impression", 2),
-          ("drawn", "SELECT count(*) FROM impression_tracking.delivery WHERE kind = vocabulary.delivery_kind('rendered')", 2),
-          ("earns", "SELECT count(*) FROM click_tracking.click WHERE verdict = vocabulary.click_verdict('billable')", 1),
-          ("too soon", "SELECT count(*) FROM click_tracking.click WHERE verdict = vocabulary.click_verdict('limited')", 1),
-          ("billed", "SELECT count(*) FROM billing.charge WHERE fate = vocabulary.charge_fate('charged')", 3),
-          ("placements", "SELECT count(DISTINCT placement) FROM impression_tracking.impression", 2),
+        func delivered(_ kind: String) -> String {
+          "impression_tracking.delivery WHERE kind = vocabulary.delivery_kind('\(kind)')"
+        }
+        func judged(_ verdict: String) -> String {
+          "click_tracking.click WHERE verdict = vocabulary.click_verdict('\(verdict)')"
+        }
+        for (rows, count) in [
+          ("impression_tracking.impression", 2), (delivered("rendered"), 2), (judged("billable"), 1),
+          (judged("limited"), 1),
+          ("billing.charge WHERE fate = vocabulary.charge_fate('charged')", 3),
         ] {
-          do { try network.awaitCount(sql, count) } catch { Issue.record("\(what): \(error)") }
+          do { try network.awaitCount("SELECT count(*) FROM \(rows)", count) } catch { Issue.record(error) }
         }
         for (topic, count) in [(Topic.impressions, 4), (Topic.clicks, 2)] {
           let ids = try network.ids(in: topic)
