@@ -107,7 +107,7 @@ final class EdgeTransport: NetworkTransport {
     state.update { $0.requestCount -= 1 }
     // Without an answer in time the network has the request all the same.
     if case .answer(let status, _, _) = outcome, status == 200 || status == 504 { asked.acknowledged() }
-    asked.completion(Self.result(outcome, to: asked.request.requestID))
+    asked.completion(Self.result(outcome, to: asked.request.requestID, edge: address))
   }
 
   func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool {
@@ -164,13 +164,13 @@ final class EdgeTransport: NetworkTransport {
   }
 
   /// The contract's answers, as results.
-  private static func result(_ outcome: EdgeConnection.Outcome, to id: UUIDv7) -> RequestResult {
+  private static func result(_ outcome: EdgeConnection.Outcome, to id: UUIDv7, edge: String) -> RequestResult {
     guard case .answer(let status, let body, let pause) = outcome else { return .noAnswer }
     switch status {
     case 200:
       let response = body.withUnsafeBytes { try? AdResponse.read($0, headers: RecordHeaders()) }
       guard let response, response.requestID == id else { return .invalid }
-      return RequestResult(response, at: DeviceClock.monotonic)
+      return RequestResult(response, at: DeviceClock.monotonic, edge: edge)
     case 400..<500 where status != 429:
       return .error(.configurationError, detail: EdgeProblem.sentence(body, status: status))
     default:
