@@ -29,7 +29,9 @@ extension DeviceTally {
       impressions: kinds(impressions), clicks: kinds(clicks), accidentalClicks: kinds(accidentalClicks),
       lives: DeviceAccount.Lives(
         freeClicks: kinds(freeClicks), stoppedActions: kinds(stoppedActions), rendered: kinds(rendered),
-        unloaded: kinds(unloaded), failed: kinds(failed), failuresWithoutAd: Int64(failuresWithoutAd)),
+        unloaded: kinds(unloaded), failed: kinds(failed), neverShown: kinds(neverShown),
+        expiredUnseen: kinds(expiredUnseen), shownBriefly: kinds(shownBriefly),
+        failuresWithoutAd: Int64(failuresWithoutAd)),
       rejectedRecords: Int64(forgedEvents + garbage))
   }
 

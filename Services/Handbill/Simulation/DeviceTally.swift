@@ -37,6 +37,10 @@ struct DeviceTally: Hashable, Sendable {
   var rendered = Kinds()
   var unloaded = Kinds()
   var failed = Kinds()
+  /// Ads that were never on screen, that expired before, that the app hid too soon (D3, D5, D12).
+  var neverShown = Kinds()
+  var expiredUnseen = Kinds()
+  var shownBriefly = Kinds()
   /// Errors without an ad (M6).
   var failuresWithoutAd = 0
   /// Events that were sent again: they must count nowhere.
@@ -60,6 +64,9 @@ extension DeviceTally {
     rendered.add(sign * sums.rendered, isTest: isTest)
     unloaded.add(sign * sums.unloaded, isTest: isTest)
     failed.add(sign * sums.failed, isTest: isTest)
+    neverShown.add(sign * sums.neverShown, isTest: isTest)
+    expiredUnseen.add(sign * sums.expiredUnseen, isTest: isTest)
+    shownBriefly.add(sign * sums.shownBriefly, isTest: isTest)
   }
 }
 

@@ -50,6 +50,9 @@ struct ServeTally: Sendable {
     var rendered = 0
     var unloaded = 0
     var failed = 0
+    var neverShown = 0
+    var expiredUnseen = 0
+    var shownBriefly = 0
   }
 
   private var viewedAge: Int64?
@@ -58,6 +61,8 @@ struct ServeTally: Sendable {
   private var wasRendered = false
   private var wasUnloaded = false
   private var hasFailed = false
+  /// Of those that tell of ads nobody saw, or not for long.
+  private var others: Set<AdHappening> = []
   private static let windows = Windows()
   /// So many taps of a kind are judged of one ad (M4).
   private static let judgedMaximum = 4
@@ -68,6 +73,7 @@ struct ServeTally: Sendable {
     case .viewed: viewedAge = min(viewedAge ?? age, age)
     case .unloaded: wasUnloaded = true
     case .failed: hasFailed = true
+    case .neverShown, .expiredUnseen, .shownBriefly: others.insert(happening)
     case .click(let lasted, let left):
       let isAccidental = Self.windows.isAccidental(actionMilliseconds: lasted, leftApplication: left)
       taps.append(Tap(age: age, isAccidental: isAccidental))
@@ -79,7 +85,8 @@ struct ServeTally: Sendable {
   var sums: Sums {
     var sums = Sums(
       impressions: viewedAge == nil ? 0 : 1, stoppedActions: stopped, rendered: wasRendered ? 1 : 0,
-      unloaded: wasUnloaded ? 1 : 0, failed: hasFailed ? 1 : 0)
+      unloaded: wasUnloaded ? 1 : 0, failed: hasFailed ? 1 : 0, neverShown: others.contains(.neverShown) ? 1 : 0,
+      expiredUnseen: others.contains(.expiredUnseen) ? 1 : 0, shownBriefly: others.contains(.shownBriefly) ? 1 : 0)
     // Without its view a tap waits.
     guard let viewedAge else { return sums }
     let possible = taps.filter { $0.age - viewedAge >= -Self.windows.viewMilliseconds }

@@ -84,9 +84,10 @@ struct VisitedAd {
     if case .banner(let banner) = object { banner.visibleFractionChanged(to: 0.3) }
   }
 
+  /// The app hides it, though the user goes nowhere (D12).
   func hide() {
     switch object {
-    case .banner(let banner): banner.visibleFractionChanged(to: 0, userNavigated: true)
+    case .banner(let banner): banner.visibleFractionChanged(to: 0)
     case .modal(let ad): ad.closed()
     case .page(let ad): ad.visibleFractionChanged(to: 0)
     }

@@ -18,6 +18,8 @@ public final class AdNetworkClient: Sendable {
   package let timing: AdTiming
   /// What was asked, what came of it and why not, as text for the app's developer.
   public let inspector: AdInspector
+  /// The images of its ads; nil where the app's own drawing fetches them (``AdClientOptions/fetchesImages``).
+  public let images: AdImages?
   let clock: AdTestClock?
   private let store: ClientStore?
   private let ownTransport: (any NetworkTransport)?
@@ -74,6 +76,11 @@ public final class AdNetworkClient: Sendable {
     ownTransport = own
     connectionOf = { own.connection }
     clock = options.testClock
+    images =
+      options.fetchesImages
+      ? AdImages(
+        folder: options.storage.imageFolder(for: identity.app), bytesMaximum: options.imageBytesMaximum, log: log)
+      : nil
     session = AdSession(identity: identity, transport: own, clock: clock, tally: tally)
     timing = AdTiming()
     inspector = AdNetworkClient.inspector(session, clock, connection: connectionOf, waiting: { store?.eventCount ?? 0 })
@@ -90,6 +97,7 @@ public final class AdNetworkClient: Sendable {
     session = AdSession(identity: identity, transport: transport, tally: tally)
     self.timing = timing
     clock = nil
+    images = nil
     inspector = AdNetworkClient.inspector(session, nil, connection: connectionOf, waiting: { 0 })
   }
 

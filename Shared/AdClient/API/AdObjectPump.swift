@@ -63,11 +63,13 @@ final class AdObjectPump {
 public typealias ContentSource = @Sendable (_ url: String) async -> Bool
 
 extension AdObjectPump {
-  /// Fetches all images of an ad; without a source the app's own drawing fetches them, and they count as there.
-  func fetchImages(_ ad: AdContent, from source: ContentSource?, number: Int) {
+  /// Fetches all images of an ad: the app's own source does, else the client; else they count as there, for the app's
+  /// drawing fetches them.
+  func fetchImages(_ ad: AdContent, from source: ContentSource?, or images: AdImages?, number: Int) {
     let sink = sink
-    guard let source else { return sink(.imagesFetched(true, number: number)) }
+    guard source != nil || images != nil else { return sink(.imagesFetched(true, number: number)) }
     Task {
+      guard let source else { return sink(.imagesFetched(await images?.fetch(ad) ?? true, number: number)) }
       for url in ad.images.values {
         guard await source(url) else { return sink(.imagesFetched(false, number: number)) }
       }

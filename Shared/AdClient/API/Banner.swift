@@ -68,6 +68,7 @@ public final class Banner {
   private var machine: BannerStateMachine
   private var mainDelegate: MainActorDelegate<Banner, any BannerDelegate>?
   private let pump: AdObjectPump
+  private var unseen = UnseenAds()
   private let eventSink: AsyncStream<BannerEvent>.Continuation
   private var requestID: UUIDv7?
   /// Keeps the banner alive while its action runs, or its finish would never be told (D10).
@@ -80,10 +81,10 @@ public final class Banner {
   ///   - requiredSizes: The size identifiers the app can show, ``SizeIdentifier``'s; empty means portrait and landscape
   ///     (S4).
   ///   - currentSize: The one to begin with; empty means the first.
-  ///   - imageSource: Fetches images; nil when the app's drawing does.
+  ///   - imageSource: Fetches images in place of the client (``AdClientOptions/fetchesImages``).
   ///   - coverSource: Fetches what covers the app after a tap (D11); nil when the app's covering view does.
   ///   - isolation: The actor that the banner belongs to: the caller's.
-  /// - Throws: ``AdObjectError`` for a placement that is no name, and for identifiers that the device does not know (S3).
+  /// - Throws: `AdObjectError` for a placement that is no name, and for identifiers that the device does not know (S3).
   public init(
     client: AdNetworkClient, placement: String, requiredSizes: [String] = [], currentSize: String = "",
     imageSource: ContentSource? = nil, coverSource: ContentSource? = nil,
@@ -112,9 +113,7 @@ public final class Banner {
   }
 
   deinit {
-    for case .report(let report) in machine.stop(at: client.now) {
-      client.session.report(report, placement: placement, requestID: requestID)
-    }
+    for case .report(let report) in machine.stop(at: client.now) { send(report) }
     eventSink.finish()
   }
 
@@ -155,7 +154,7 @@ public final class Banner {
   /// Changes what the app can show. An ad that lacks one of the sizes is given up (E7); one that has them all stays.
   ///
   /// - Parameter currentSize: The one to show; empty means the first.
-  /// - Throws: ``AdObjectError`` for identifiers that the device does not know (S3); then nothing has changed.
+  /// - Throws: `AdObjectError` for identifiers that the device does not know (S3); then nothing has changed.
   public func setRequiredSizes(_ identifiers: [String], currentSize: String = "") throws(AdObjectError) {
     let changed = try BannerSizes(required: identifiers, current: currentSize, device: device)
     sizes = changed
@@ -220,7 +219,7 @@ public final class Banner {
       let id = client.session.request(wish) { [sink = pump.sink] in sink(.answered($0, number: number)) }
       requestID = id
       client.inspector.asked(id, placement, "banner \(sizes.resolved.current.name)")
-    case .fetchImages(let ad, let number): pump.fetchImages(ad, from: imageSource, number: number)
+    case .fetchImages(let ad, let number): pump.fetchImages(ad, from: imageSource, or: client.images, number: number)
     case .fetchCover(let destination, let number):
       guard let coverSource else {
         return run { machine, now in machine.coverFetched(true, number: number, at: now) }
@@ -238,16 +237,25 @@ public final class Banner {
     case .cover(let destination): hand(.cover(destination: destination))
     case .uncover: hand(.uncover)
     case .leaveApplication(let destination): hand(.leaveApplication(destination: destination))
-    case .noteBriefDisplay(let milliseconds): hand(.shownBriefly(milliseconds: milliseconds))
+    case .noteBriefDisplay(let milliseconds):
+      if let ad = machine.loadedAd { send(AdReport(.shownBriefly, .ad(ad), at: client.now)) }
+      hand(.shownBriefly(milliseconds: milliseconds))
     }
   }
 
   private func perform(_ report: AdReport) {
-    client.inspector.note(report, request: requestID)
-    client.session.report(report, placement: placement, requestID: requestID)
+    send(report)
     guard report.kind == .viewed, case .ad(let ad) = report.subject else { return }
     announce(.paid(ad.revenue))
     _ = mainDelegate?.call(self) { $0.banner($1, paid: ad.revenue) }
+  }
+
+  /// Tells the network; of an ad that nobody saw, that too.
+  private func send(_ report: AdReport) {
+    for report in [unseen.before(report), report].compactMap(\.self) {
+      client.inspector.note(report, request: requestID)
+      client.session.report(report, placement: placement, requestID: requestID)
+    }
   }
 
   private func hand(_ event: BannerEvent) {

@@ -50,6 +50,12 @@ public enum AdHappening: Hashable, Sendable {
   case viewed
   /// Its content is gone.
   case unloaded
+  /// It is given up without having been on screen (D3).
+  case neverShown
+  /// Its life ended before it was on screen (D5).
+  case expiredUnseen
+  /// The app hid it sooner than it may (D12).
+  case shownBriefly
   case failed(AdError)
   /// A click, complete (M7): whether it was an accident follows from the rest.
   case click(actionMilliseconds: Int64, leftApplication: Bool)

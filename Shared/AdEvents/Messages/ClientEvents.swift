@@ -157,6 +157,12 @@ package struct ImpressionEvent: Hashable, Sendable {
     case viewed = 2
     case unloaded = 3
     case failed = 4
+    /// Given up without having been on screen (D3).
+    case neverShown = 6
+    /// Its life ended before it was on screen (D5).
+    case expiredUnseen = 7
+    /// Hidden by the app sooner than it may be (D12).
+    case shownBriefly = 8
   }
 
   /// Which ad, or, for a failure that happened without one, which request.
@@ -234,6 +240,9 @@ extension RecordedKind {
     case .viewed: self = .viewed
     case .unloaded: self = .unloaded
     case .failed: self = .failed
+    case .neverShown: self = .neverShown
+    case .expiredUnseen: self = .expiredUnseen
+    case .shownBriefly: self = .shownBriefly
     }
   }
 }

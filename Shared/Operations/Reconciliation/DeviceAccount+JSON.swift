@@ -5,7 +5,7 @@ internal import Runtime
 extension DeviceAccount {
   private static let figures = [
     "requests", "impressions", "clicks", "accidentalClicks", "freeClicks", "stoppedActions", "rendered", "unloaded",
-    "failed", "failuresWithoutAd", "rejectedRecords",
+    "failed", "neverShown", "expiredUnseen", "shownBriefly", "failuresWithoutAd", "rejectedRecords",
   ]
   /// `besides` holds whatever its writer wants to keep with it; nobody reads it.
   private static let names = ["version", "startedAt", "besides"] + figures
@@ -22,6 +22,8 @@ extension DeviceAccount {
       kinds("clicks", clicks), kinds("accidentalClicks", accidentalClicks), kinds("freeClicks", lives.freeClicks),
       kinds("stoppedActions", lives.stoppedActions), kinds("rendered", lives.rendered),
       kinds("unloaded", lives.unloaded), kinds("failed", lives.failed),
+      kinds("neverShown", lives.neverShown), kinds("expiredUnseen", lives.expiredUnseen),
+      kinds("shownBriefly", lives.shownBriefly),
       lives.failuresWithoutAd.map { JSONValue.Member("failuresWithoutAd", .integer($0)) },
       rejectedRecords.map { JSONValue.Member("rejectedRecords", .integer($0)) },
     ]
@@ -60,6 +62,8 @@ extension DeviceAccount {
       lives: Lives(
         freeClicks: reader.kinds("freeClicks"), stoppedActions: reader.kinds("stoppedActions"),
         rendered: reader.kinds("rendered"), unloaded: reader.kinds("unloaded"), failed: reader.kinds("failed"),
+        neverShown: reader.kinds("neverShown"), expiredUnseen: reader.kinds("expiredUnseen"),
+        shownBriefly: reader.kinds("shownBriefly"),
         failuresWithoutAd: reader.count("failuresWithoutAd")), rejectedRecords: reader.count("rejectedRecords"))
     return reader.problems.isEmpty ? .success(account) : .failure(TallyProblems(problems: reader.problems))
   }

@@ -25,13 +25,21 @@ package struct DeviceAccount: Hashable, Sendable {
     package var rendered: Kinds?
     package var unloaded: Kinds?
     package var failed: Kinds?
+    /// Ads that were never on screen (D3), that expired before (D5), that the app hid too soon (D12).
+    package var neverShown: Kinds?
+    package var expiredUnseen: Kinds?
+    package var shownBriefly: Kinds?
     /// Errors without an ad, each once for a request (M6).
     package var failuresWithoutAd: Int64?
 
     package init(
       freeClicks: Kinds? = nil, stoppedActions: Kinds? = nil, rendered: Kinds? = nil, unloaded: Kinds? = nil,
-      failed: Kinds? = nil, failuresWithoutAd: Int64? = nil
+      failed: Kinds? = nil, neverShown: Kinds? = nil, expiredUnseen: Kinds? = nil, shownBriefly: Kinds? = nil,
+      failuresWithoutAd: Int64? = nil
     ) {
+      self.neverShown = neverShown
+      self.expiredUnseen = expiredUnseen
+      self.shownBriefly = shownBriefly
       self.freeClicks = freeClicks
       self.stoppedActions = stoppedActions
       self.rendered = rendered
@@ -86,6 +94,9 @@ package struct DeviceAccount: Hashable, Sendable {
       ("live ads drawn", lives.rendered?.live), ("test ads drawn", lives.rendered?.test),
       ("live ads unloaded", lives.unloaded?.live), ("test ads unloaded", lives.unloaded?.test),
       ("live ads that failed", lives.failed?.live), ("test ads that failed", lives.failed?.test),
+      ("live ads never shown", lives.neverShown?.live), ("test ads never shown", lives.neverShown?.test),
+      ("live ads expired unseen", lives.expiredUnseen?.live), ("test ads expired unseen", lives.expiredUnseen?.test),
+      ("live ads shown briefly", lives.shownBriefly?.live), ("test ads shown briefly", lives.shownBriefly?.test),
       ("errors without an ad", lives.failuresWithoutAd), ("records that must be rejected", rejectedRecords),
     ]
     return zip(pairs, tables).compactMap { pair, stored in
@@ -134,6 +145,7 @@ package struct DeviceAccount: Hashable, Sendable {
         (SELECT coalesce(sum(rows), 0) FROM stopped WHERE NOT is_test),
         (SELECT coalesce(sum(rows), 0) FROM stopped WHERE is_test),
         \(Self.deliveries(.rendered)), \(Self.deliveries(.unloaded)), \(Self.deliveries(.failed)),
+        \(Self.deliveries(.neverShown)), \(Self.deliveries(.expiredUnseen)), \(Self.deliveries(.shownBriefly)),
         (SELECT count(*) FROM impression_tracking.failure WHERE request_id >= $1),
         (SELECT count(*) FROM rejections WHERE arrival >= $2 AND topic IN ('ads.requests', 'ads.impressions', 'ads.clicks'))
           + (SELECT coalesce(sum(records), 0) FROM floods WHERE last_arrival >= $2 AND records > 0)

@@ -10,11 +10,15 @@ import Testing
 extension WholeNetwork {
   /// One device with the SDK, at the real edge of a whole network.
   @Suite struct DeviceTests {
+    private static let services = [
+      "ad-selection", "impression-tracking", "click-tracking", "billing", "console", "edge",
+    ]
+
     private static func network(_ edge: [String: String] = [:]) async throws -> TestNetwork {
       let network = try await TestNetwork.started(
         .init(
-          services: ["ad-selection", "impression-tracking", "click-tracking", "billing", "console", "edge"],
-          apps: ["chess"], catalog: WholeNetwork.GoldenCaseTests.catalog, ownSettings: ["edge": edge]))
+          services: services, apps: ["chess"], catalog: WholeNetwork.GoldenCaseTests.catalog,
+          ownSettings: ["edge": edge]))
       try await onOwnThread { try network.awaitAllotments() }
       return network
     }
@@ -55,6 +59,28 @@ extension WholeNetwork {
         }
         #expect(try network.command(["reconcile"]).status == 0)
       }
+    }
+
+    @Test("E8, A2: a test build shows a picture, which the edge has, of the length and hash that the answer names")
+    @MainActor
+    func pictures() async throws {
+      let network = try await TestNetwork.started(
+        .init(services: Self.services, apps: ["chess"], catalog: WholeNetwork.BreakerTests.catalog))
+      defer { network.stop() }
+      let folder = network.folder.path + "/pictures"
+      let address = "http://127.0.0.1:\(network.edgePort)"
+      let client = try OfflineDevice.client(folder, via: .edge(address), key: "chess-test-app-key")
+      let banner = try await OfflineDevice.see(client, placement: "home")
+      let ad = try #require(banner.loadedAd)
+      #expect(ad.isTest && ad.imageContents.count == ad.images.count && !ad.images.isEmpty)
+      for size in ad.images.keys {
+        let image = try #require(client.images?.image(of: ad, size: size))
+        #expect(image.count == ad.imageContents[size]?.byteCount)
+        #expect(image.starts(with: [0x89, 0x50, 0x4E, 0x47]), "PNG")
+        #expect(client.images?.path(of: ad, size: size)?.hasPrefix(folder) == true)
+      }
+      banner.stop()
+      #expect(await client.close(timeoutMilliseconds: 20_000))
     }
 
     @Test("403, 429 and 503 of the real edge reach the app as codes with sentences, and events get there after them")
@@ -121,6 +147,8 @@ private enum OfflineDevice {
     options.country = Country("US")
     options.storage = folder.map { .folder($0) } ?? .memory
     options.requestDeadlineMilliseconds = deadlineMilliseconds
+    // Those of the catalogue are nowhere; those of test ads lie at the edge.
+    options.fetchesImages = key == "chess-test-app-key"
     return try AdNetworkClient(app: "chess", key: key, via: transport, options: options)
   }
 

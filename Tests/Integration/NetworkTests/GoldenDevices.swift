@@ -90,6 +90,7 @@ final class GoldenDevices {
     options.clientID = "client-\(number)"
     options.country = Country("US")
     options.storage = .none
+    options.fetchesImages = false
     options.requestDeadlineMilliseconds = 60_000
     let client = try AdNetworkClient(app: "chess", key: key, via: transport, options: options) { [told] fact in
       told.update { told in
