@@ -34,6 +34,7 @@ public final class AdNetworkClient: Sendable {
   ///   - key: The app's registered key for this kind of build (A1).
   ///   - transport: The way to the network, such as `.edge("https://ads.example")`. Clients that are made with the same
   ///     value share its connections.
+  ///   - options: What the app says of itself and its device; every one has a default.
   ///   - tally: Told each request, impression and click that the network has acknowledged, on a thread of the client's
   ///     own: for an app's own count beside the network's.
   /// - Throws: `configurationError` where the id is none.

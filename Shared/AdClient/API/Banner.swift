@@ -77,6 +77,7 @@ public final class Banner {
   /// Makes a banner, which begins to ask for ads. Small as it is, an app keeps one for each place (D3, T7).
   ///
   /// - Parameters:
+  ///   - client: The app's connection to the network.
   ///   - placement: The name the app gives this place (M6): 1 to 40 of a-z, 0-9 and -.
   ///   - requiredSizes: The size identifiers the app can show, ``SizeIdentifier``'s; empty means portrait and landscape
   ///     (S4).
@@ -153,7 +154,9 @@ public final class Banner {
 
   /// Changes what the app can show. An ad that lacks one of the sizes is given up (E7); one that has them all stays.
   ///
-  /// - Parameter currentSize: The one to show; empty means the first.
+  /// - Parameters:
+  ///   - identifiers: What it can show, ``SizeIdentifier``'s; empty means portrait and landscape (S4).
+  ///   - currentSize: The one to show; empty means the first.
   /// - Throws: `AdObjectError` for identifiers that the device does not know (S3); then nothing has changed.
   public func setRequiredSizes(_ identifiers: [String], currentSize: String = "") throws(AdObjectError) {
     let changed = try BannerSizes(required: identifiers, current: currentSize, device: device)

@@ -85,6 +85,7 @@ public final class Interstitial {
   /// another loads for the same placement with `loadingThrottled` (D5).
   ///
   /// - Parameters:
+  ///   - client: The app's connection to the network.
   ///   - placement: The name the app gives this place (M6): 1 to 40 of a-z, 0-9 and -.
   ///   - requiredSizes: `portrait`, `landscape` or both; empty means both (S9).
   ///   - imageSource: Fetches images in place of the client (``AdClientOptions/fetchesImages``).
