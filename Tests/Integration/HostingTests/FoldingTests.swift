@@ -86,7 +86,9 @@ struct FoldingTests {
     let kept = "is_test, app, campaign, ad, placement, country, size, device"
     let sums = [
       "requests", "fills", "rendered", "impressions", "unloaded", "taps", "clicks", "stopped_actions", "errors",
-      "gross_nanos", "developer_nanos", "network_nanos", "priced_impressions", "never_shown", "expired_unseen", "shown_briefly",
+      "gross_nanos", "developer_nanos", "network_nanos", "priced_impressions",
+      "never_shown", "expired_unseen",
+      "shown_briefly",
     ]
     let quality = [
       "gross_impressions", "net_impressions", "impossible_views", "gross_clicks", "net_clicks", "repeats", "accidental",
