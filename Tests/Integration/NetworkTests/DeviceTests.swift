@@ -37,6 +37,8 @@ extension WholeNetwork {
       }
       let client = try OfflineDevice.client(folder, via: .edge(address))
       #expect(client.eventsWaiting == 6)
+      // And one that nobody looks at (D3).
+      #expect(try await OfflineDevice.failure(client, placement: "unseen") == nil)
       #expect(await client.close(timeoutMilliseconds: 30_000))
       try await onOwnThread {
         func delivered(_ kind: String) -> String {
@@ -52,11 +54,14 @@ extension WholeNetwork {
         ] {
           do { try network.awaitCount("SELECT count(*) FROM \(rows)", count) } catch { Issue.record(error) }
         }
-        for (topic, count) in [(Topic.impressions, 4), (Topic.clicks, 2)] {
+        for (topic, count) in [(Topic.impressions, 6), (Topic.clicks, 2)] {
           let ids = try network.ids(in: topic)
           #expect(ids.count == count && Set(ids).count == count, "\(topic)")
           #expect(ids == ids.sorted(), "an id begins with its time")
         }
+        try network.awaitCount("SELECT coalesce(sum(never_shown), 0)::bigint FROM reporting.minute", 1)
+        let report = try network.command(["report", "--group", "app", "--json"]).output
+        #expect(report.contains(#""neverShown": 1"#) && report.contains(#""shownBriefly": 0"#), "\(report)")
         #expect(try network.command(["reconcile"]).status == 0)
       }
     }
