@@ -156,6 +156,12 @@ let tests: [Target] = [
   unitTest("Handbill", ["AdClient", "Threads"]),
   unitTest("Pictures", ["AdBasics", "Crypto"]), unitTest("Hashes", ["Crypto"]), unitTest("SQLite"),
   .testTarget(name: "AdClientAppTests", dependencies: ["AdClient"], path: "Tests/Unit/AdClientAppTests"),
+  .target(name: "ExampleTerminal", dependencies: ["AdClient"], path: "examples/terminal"),
+  .executableTarget(name: "ExampleGame", dependencies: ["AdClient", "ExampleTerminal"], path: "examples/game"),
+  .executableTarget(name: "ExampleMagazine", dependencies: ["AdClient", "ExampleTerminal"], path: "examples/magazine"),
+  .testTarget(
+    name: "ExampleTests", dependencies: ["AdClient", "ExampleGame", "ExampleMagazine", "ExampleTerminal"],
+    path: "Tests/Unit/ExampleTests"),
   unitTest("AdClient", ["AdBasics", "AdEvents", "Hashes", "SQLite", "Threads"]),
   unitTest("AdClientKafka", overKafka),
   unitTest("AdSelectionCore", ["TestValues"] + pure),
@@ -246,6 +252,8 @@ let isProgramsOnly = Context.environment["PROGRAMS_ONLY"] != nil
 
 let package = Package(
   name: "handbill",
+  // The SDK's; the services run on Linux.
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "AdClient", targets: ["AdClient"]),
     .library(name: "AdClientKafka", targets: ["AdClientKafka"]),

@@ -25,7 +25,8 @@ enum ReportCommand {
           + "revenue, then impressions, requests), or the latest where they are by time."),
       .flag("test", help: "Test traffic (A2) in place of live traffic."),
       .flag(
-        "anomalies", help: "In place of figures: apps' hours that the console flagged, by --where app, --from, --until."),
+        "anomalies", help: "In place of figures: apps' hours that the console flagged, by --where app, --from, --until."
+      ),
     ],
     examples: [
       CommandExample("handbill report", "Everything, in one line."),

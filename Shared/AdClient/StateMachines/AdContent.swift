@@ -2,8 +2,9 @@ public import AdBasics
 
 /// An ad as the client holds it: what to draw, what a tap does, how long it lives, and the token that its events carry.
 public struct AdContent: Hashable, Sendable {
-  /// The shortest and the longest life of a full-screen ad's content, in milliseconds (D5).
-  package static let interstitialLifetimeMilliseconds: ClosedRange<Int64> = 300_000...900_000
+  /// The shortest and the longest life of a full-screen ad's content that a client takes, in milliseconds: the network's
+  /// settings decide, within D5's figures by default.
+  package static let interstitialLifetimeMilliseconds: ClosedRange<Int64> = 60_000...3_600_000
   /// The longest serve token that a client takes, in bytes.
   package static let tokenBytesMaximum = 1_024
 
@@ -24,12 +25,14 @@ public struct AdContent: Hashable, Sendable {
   public let requestID: UUIDv7
   /// What its impression brings the developer.
   public let revenue: AdRevenue
+  /// What the network's answer says that the client goes by.
+  package var pacing: AdPacing?
   /// Opaque to the client; sent back in each event.
   package let token: [UInt8]
   /// The client id, else the session id, that it was served to; nil for the present one.
   package var partitionKey: String?
   /// When the answer came: the zero of the ages of this ad's events.
-  package let answeredAt: MonotonicTime
+  package var answeredAt: MonotonicTime
 
   package init(
     ad: AdID, images: [AdSize: String], action: AdAction, lifetimeMilliseconds: Int64, isTest: Bool, serveID: ServeID,
@@ -72,19 +75,7 @@ package enum RequestResult: Hashable, Sendable {
 
 /// Something that the network is to be told.
 package struct AdReport: Hashable, Sendable {
-  package enum Kind: Hashable, Sendable {
-    case rendered
-    /// The impression itself (M1).
-    case viewed
-    case unloaded
-    case failed(AdError)
-    /// The action had lasted `actionMilliseconds` when the click was complete (M7).
-    case click(actionMilliseconds: Int64, leftApplication: Bool)
-    /// The app refused the action (D7).
-    case blocked
-    /// The app cancelled the action (D9).
-    case cancelled(actionMilliseconds: Int64)
-  }
+  package typealias Kind = AdHappening
 
   package enum Subject: Hashable, Sendable {
     case ad(AdContent)

@@ -115,13 +115,14 @@ extension RequestResult {
     case .error(let error, let detail): self = .error(error, detail: detail)
     case .ad(let served):
       let images = Dictionary(served.images.map { ($0.size, ImageReference($0.url)) }) { first, _ in first }
-      self = .ad(
-        AdContent(
-          ad: served.ad, images: images.mapValues { image in edge.map(image.url(at:)) ?? image.url },
-          action: served.action, lifetimeMilliseconds: served.lifetimeMilliseconds, isTest: served.isTest,
-          serveID: served.serveID, requestID: response.requestID, token: served.token, answeredAt: now,
-          revenue: served.revenue.map { AdRevenue(amount: $0.amount, currency: $0.currency) } ?? .none,
-          imageContents: images.compactMapValues(\.contents)))
+      var ad = AdContent(
+        ad: served.ad, images: images.mapValues { image in edge.map(image.url(at:)) ?? image.url },
+        action: served.action, lifetimeMilliseconds: served.lifetimeMilliseconds, isTest: served.isTest,
+        serveID: served.serveID, requestID: response.requestID, token: served.token, answeredAt: now,
+        revenue: served.revenue.map { AdRevenue(amount: $0.amount, currency: $0.currency) } ?? .none,
+        imageContents: images.compactMapValues(\.contents))
+      ad.pacing = served.pacing
+      self = .ad(ad)
     }
   }
 }

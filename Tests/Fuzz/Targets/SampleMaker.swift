@@ -70,8 +70,15 @@ package struct SampleMaker {
     let ad = ServedAd(
       ad: slug(), token: bytes(1...300), images: images, action: AdAction(kind: any(), destination: text()),
       lifetimeMilliseconds: number(0...900_000), isTest: flip(), serveID: uuid(),
-      revenue: flip() ? ServedAd.Revenue(amount: nanos(), currency: currency()) : nil)
+      revenue: flip() ? ServedAd.Revenue(amount: nanos(), currency: currency()) : nil, pacing: flip() ? pacing() : nil)
     return AdResponse(requestID: uuid(), outcome: flip() ? .ad(ad) : .error(any(), detail: text(0...9)))
+  }
+
+  private mutating func pacing() -> AdPacing {
+    AdPacing(
+      refreshMilliseconds: number(1...600_000), viewMilliseconds: number(1...60_000),
+      viewBasisPoints: number(1...10_000), actionMilliseconds: number(1...60_000),
+      tapDelayMilliseconds: number(1...60_000))
   }
 
   package mutating func impression() -> ImpressionEvent {
