@@ -233,7 +233,8 @@ let tests: [Target] = [
     path: "Tests/Integration/OperationsTests"),
   .testTarget(
     name: "NetworkTests",
-    dependencies: ["AdClient", "AdClientKafka", "Faults", "Operations"] + testTools + everythingShared,
+    dependencies: ["AdBasics", "AdClient", "AdClientKafka", "Faults", "Operations", "Pictures"] + testTools
+      + everythingShared,
     path: "Tests/Integration/NetworkTests"),
   .executableTarget(
     name: "Benchmarks",

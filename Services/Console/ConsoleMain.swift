@@ -75,7 +75,7 @@ enum ConsoleMain: Service {
     try Startup.wait(for: "database", context: context) {
       _ = try Reports(pages).report(ReportQuery())
     }
-    BrokerAccess.warn(configuration.pipeline, clientID: name, context: context)
+    BrokerAccess.warn(configuration.pipeline.kafka(clientID: name), context: context)
     let breaker = BillingBreaker(
       limits: configuration.breaker, isObeyed: configuration.isBreakerObeyed, context: context)
     OnlineReconciliation.start(

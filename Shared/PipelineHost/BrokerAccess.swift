@@ -1,4 +1,4 @@
-internal import Kafka
+package import Kafka
 package import Runtime
 internal import Threads
 
@@ -27,10 +27,9 @@ package enum BrokerAccess {
   }
 
   /// Says once, as a warning, what is open; nobody waits for it. The embedded broker, on loopback, is meant to be.
-  package static func warn(_ settings: PipelineSettings, clientID: String, context: ServiceContext) {
+  package static func warn(_ kafka: KafkaConfiguration, context: ServiceContext) {
     let openingsGauge = context.metrics.gauge(HostMetrics.brokerOpenings)
-    guard !settings.isBrokerEmbedded else { return }
-    let kafka = settings.kafka(clientID: clientID)
+    guard kafka.environment != .embedded else { return }
     let stop = context.lifeCycle.stopRequest
     // Whoever ends does not wait for an answer.
     _ = OwnerThread("broker-access") {

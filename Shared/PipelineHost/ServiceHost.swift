@@ -31,7 +31,7 @@ package enum ServiceHost {
     let parts = ServiceParts(plan: plan, connections: connections, workers: workers)
     // What is told last stops first.
     parts.stopProducerAtEnd()
-    BrokerAccess.warn(settings, clientID: Tables.Service.name, context: context)
+    BrokerAccess.warn(settings.kafka(clientID: Tables.Service.name), context: context)
     try prepare()
     try parts.startWorking()
   }

@@ -105,7 +105,7 @@ enum EdgeKeys {
     ConfigurationKey<String>(name, kind: "PEM", neutral: "", isSecret: true, help: help) { text in
       text.contains("-----BEGIN ")
         ? .success(text + "\n") : .failure(ConfigurationValueError("must be PEM, with a line of -----BEGIN"))
-    }.optional()
+    }.severalLines().optional()
   }
 
   private static func rate(_ name: String, of party: RatedParty, default perSecond: Int) -> ConfigurationKey<Int> {

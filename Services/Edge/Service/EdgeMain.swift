@@ -34,7 +34,7 @@ enum EdgeMain: Service {
       CommonKeys.kafkaBootstrapServers.declaration, PipelineSettings.embeddedBroker.declaration,
       PipelineSettings.kafkaPropertiesKey.declaration, NetworkKeys.ring.declaration,
     ] + EdgeKeys.declarations
-  static let metrics = EdgeMetrics.declarations + [HostMetrics.records]
+  static let metrics = EdgeMetrics.declarations + [HostMetrics.records, HostMetrics.brokerOpenings]
 
   /// A request's line and headers.
   private static let headerBytesMaximum = 8_192
@@ -89,6 +89,7 @@ enum EdgeMain: Service {
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let rules = try rules(configuration, context)
+    BrokerAccess.warn(configuration.kafka, context: context)
     let metrics = EdgeMetrics(registry: context.metrics)
     let exchange = EdgeExchange(
       kafka: configuration.kafka, limits: configuration.exchange, metrics: metrics,

@@ -14,6 +14,8 @@ package struct ConfigurationDeclaration: Sendable, Equatable {
   package let isSecret: Bool
   /// One sentence.
   package let help: String
+  /// True when the value may have several lines, as a PEM file has.
+  package var hasLines = false
 
   /// The option on the command line, without its dashes: `kafka-bootstrap-servers`.
   package var optionName: String {

@@ -36,6 +36,13 @@ extension ConfigurationKey {
     self.neutral = neutral
   }
 
+  /// The same key, whose value may have several lines.
+  package func severalLines() -> ConfigurationKey<Value> {
+    var declaration = declaration
+    declaration.hasLines = true
+    return ConfigurationKey(declaration: declaration, parse: parse, defaultValue: defaultValue, neutral: neutral)
+  }
+
   /// The same key, for which nil stands when nothing is set.
   package func optional() -> ConfigurationKey<Value?> {
     let parse = parse
@@ -43,7 +50,7 @@ extension ConfigurationKey {
     return ConfigurationKey<Value?>(
       declaration: ConfigurationDeclaration(
         name: base.name, otherNames: base.otherNames, kind: base.kind, defaultText: nil, isRequired: false,
-        isSecret: base.isSecret, help: base.help),
+        isSecret: base.isSecret, help: base.help, hasLines: base.hasLines),
       parse: { text in parse(text).map(Optional.some) }, defaultValue: .some(nil), neutral: nil)
   }
 }

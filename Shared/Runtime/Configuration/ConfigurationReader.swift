@@ -47,7 +47,9 @@ package struct ConfigurationReader {
       return key.neutral
     }
     guard text.utf8.count <= ConfigurationLimits.valueBytesMaximum,
-      !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+      !text.unicodeScalars.contains(where: { scalar in
+        scalar.properties.generalCategory == .control && !(declaration.hasLines && (scalar == "\n" || scalar == "\r"))
+      })
     else {
       let most = ConfigurationLimits.valueBytesMaximum
       note(declaration, "must have no control characters and at most \(most) bytes")

@@ -30,8 +30,9 @@ struct SamplePictureTests {
   func pinned() {
     let names = Self.named.keys.sorted().joined()
     #expect(Self.named.count == SamplePicture.all.count * AdSize.allCases.count)
-    let name = ImageReference.Contents(sha256: SHA256.hash(names.utf8), byteCount: 1)?.name
-    #expect(name == "a9baa08691fbe1a4e3d3c43bbe1a54c27e24e9ffb4a395763e9bd1f70ff2c3bb")
+    #expect(
+      ImageReference.Contents(sha256: SHA256.hash(names.utf8), byteCount: 1)?.name
+        == "a9baa08691fbe1a4e3d3c43bbe1a54c27e24e9ffb4a395763e9bd1f70ff2c3bb")
   }
 
   @Test("No other ad has a picture")
