@@ -25,7 +25,9 @@ struct BillingTables: ServiceTables {
   func load(
     _ partition: Int32, now: Timestamp, from connection: PostgresConnection
   ) throws(PostgresError) -> BillingDecider {
-    BillingDecider(
+    // A partition is opened anew where the database may be another one.
+    catalog.forgetStored()
+    return BillingDecider(
       settings: settings, open: try connection.run(ReadOpenAllotments(partition: partition)),
       waiting: Set(try connection.run(ReadWaitingBudgets(partition: partition))),
       hours: Dictionary(

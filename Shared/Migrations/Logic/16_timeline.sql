@@ -56,7 +56,8 @@ RETURNS TABLE (service text, partition int, detail text) LANGUAGE sql STABLE AS 
 $function$;
 
 -- Begins a timeline, above everything that the topics tell, whatever was lost: nobody goes on in the last one. All
--- partitions are fenced, in the same order as ever. Who has lost decisions to serve ads: those of ad selection's partitions
+-- partitions are fenced, in the same order as ever, by an epoch far above any that was lost: who had one of those and stands
+-- still can never pass for the new owner. Who has lost decisions to serve ads: those of ad selection's partitions
 -- where commits are lost; ads that were served between the last decision that is known and now were served by them.
 CREATE OR REPLACE FUNCTION timeline.begin(topics text[], partitions int[], timelines uuid[], sequences bigint[], batches bigint[],
   why text
@@ -91,7 +92,8 @@ BEGIN
     EXECUTE format('UPDATE %I.partition p SET output_topics = ARRAY[$1], next_sequences = ''{1}'', confirmed_sequences = ''{0}''
       FROM pg_temp.told t WHERE t.topic = $1 AND t.partition = p.partition AND cardinality(p.output_topics) = 0',
       writer.service) USING writer.topic;
-    FOR moved IN EXECUTE format('UPDATE %I.partition SET epoch = epoch + 1, batch_number = batch_number + 1, timeline = $1
+    FOR moved IN EXECUTE format('UPDATE %I.partition SET epoch = epoch + 1000000, batch_number = batch_number + 1,
+      timeline = $1
       RETURNING partition, batch_number', writer.service) USING new_id
     LOOP
       PERFORM public.add_empty_batch(writer.service, moved.partition, moved.batch_number);

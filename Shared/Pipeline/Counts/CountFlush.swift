@@ -2,7 +2,7 @@
 ///
 /// The transaction moves the partition's row of `counted` on, from the batch that it must stand at to ``upTo``; where it
 /// stands elsewhere nothing is written. What is counted are committed batches alone, so no fence is needed: whoever
-/// writes them writes the same.
+/// writes them writes the same. Nor is anything written where these batches are not there: their commits were lost.
 package struct CountFlush<Key: Hashable & Sendable, Sums: Sendable>: Sendable {
   package enum Content: Sendable {
     /// Of the batches after this one.

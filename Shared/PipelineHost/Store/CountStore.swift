@@ -100,11 +100,13 @@ private struct CountStatements: Sendable {
 
   var counted: String { "SELECT batch_number FROM \(schema).counted WHERE partition = $1" }
 
-  /// An error (``PostgresError/isCountedElsewhere``) unless the partition stands at batch $2.
+  /// An error (``PostgresError/isCountedElsewhere``) unless the partition stands at batch $2 and its batches are there: a
+  /// restored database may lack those that were counted.
   var moveOn: String {
     """
     WITH moved AS (
-      UPDATE \(schema).counted SET batch_number = $3 WHERE partition = $1 AND batch_number = $2 RETURNING 1
+      UPDATE \(schema).counted SET batch_number = $3 WHERE partition = $1 AND batch_number = $2
+        AND $3 <= (SELECT batch_number FROM \(schema).partition WHERE partition = $1) RETURNING 1
     )
     SELECT public.hold_counted(0) WHERE NOT EXISTS (SELECT FROM moved)
     """

@@ -82,6 +82,19 @@ import Testing
     #expect(try partition.counts() == ["2 -1 summer 3"])
   }
 
+  @Test("M6: counts of batches that the database lacks, as after a restored backup, are not written")
+  func lostBatches() async throws {
+    let partition = try await ImpressionPartition()
+    try partition.writeCounts()
+    try partition.run([partition.event(.viewed, 1)])
+    let other = CountStore(tables: partition.plan.tables, configuration: partition.plan.database)
+    defer { other.close() }
+    let number = ImpressionPartition.number
+    #expect(try !other.write(CountFlush(partition: number, upTo: 2, content: .collected([:], after: 0))))
+    try partition.writeCounts()
+    #expect(try partition.counts() == ["2 -1 summer 1"])
+  }
+
   @Test(
     "M6: counts whose connection was cut in mid-COMMIT are written once, whichever way the COMMIT went",
     arguments: PostgresProxy.Cut.allCases, [1, 100] as [UInt64])

@@ -236,6 +236,25 @@ struct ReaderStateTests {
 
   // MARK: Opening again
 
+  @Test("After a broker was lost the first record is not collected: the partition is opened again, and its log compared")
+  func connectionLost() {
+    let reader = Reader()
+    reader.open()
+    reader.state.connectionLost()
+    // Nothing came since: there is nobody to ask.
+    #expect(reader.tick().isEmpty)
+    #expect(!reader.takes(input: 0, offset: 10))
+    #expect(!reader.state.hasCollected)
+    #expect(reader.tick() == Self.opening(2, epoch: 5))
+    _ = reader.tell(.opened(0, epoch: 6, offsets: [10, 20], generation: 2))
+    #expect(reader.takes(input: 0, offset: 10))
+    #expect(reader.tick().isEmpty)
+    // The end of a log tells as much.
+    reader.state.connectionLost()
+    #expect(!reader.takesEnd(input: 1, offset: 25))
+    #expect(reader.tick() == Self.opening(3, epoch: 6))
+  }
+
   @Test("A log that no longer has what is to be read is looked into again; what was collected is thrown away")
   func refused() {
     let reader = Reader()

@@ -31,6 +31,7 @@ struct ImpressionAudit {
     let records = Auditor.Records(world.log[logID])
     var seen = Set<Seen>()
     var accepted: [Accepted] = []
+    var sequence: Int64 = 0
     var counted = 0
     var forwards = ForwardAudit()
     var rejected: [RejectedOffset: UInt8] = [:]
@@ -68,9 +69,10 @@ struct ImpressionAudit {
           continue
         }
         if case .impression(.viewed, _) = event.content, let terms = event.terms {
+          sequence = world.timelines.next(sequence, in: .acceptedImpressions, partition)
           accepted.append(
             Accepted(
-              sequence: Int64(accepted.count + 1), terms: terms, eventTime: expected.time, arrival: arrival))
+              sequence: sequence, terms: terms, eventTime: expected.time, arrival: arrival))
         }
       }
     }

@@ -7,10 +7,12 @@ final class SimulatedCountWriter<Tables: SimulatedTables> {
   private let books: Books<Tables>
   private let context: InstanceContext
   private var pending: [Flush] = []
+  private var server: Int
 
   init(books: Books<Tables>, context: InstanceContext) {
     self.books = books
     self.context = context
+    server = context.world.server
   }
 
   func put(_ flush: Flush) { pending.append(flush) }
@@ -37,7 +39,13 @@ final class SimulatedCountWriter<Tables: SimulatedTables> {
 
   /// One transaction; either way of its answer may fail.
   private func write(_ flush: Flush) throws(PipelineError) -> Bool {
+    try context.checkServer(&server)
     let fate = try context.fate(of: .flush)
+    // Counts of batches that were lost are not written.
+    if flush.upTo > books.row(flush.partition).batchNumber {
+      context.world.coverage.note(.countsOfLostBatches)
+      if context.world.sabotage != .countLost { return false }
+    }
     if case .stored = flush.content, books.tables.counts.uncounted(before: flush.upTo, partition: flush.partition) > 0 {
       context.world.coverage.note(.countedAgain)
     }

@@ -32,6 +32,13 @@ final class InstanceContext {
     return made
   }
 
+  /// A connection with a server that has ended is of no use: whoever finds it so makes another one.
+  func checkServer(_ server: inout Int) throws(PipelineError) {
+    guard server != world.server else { return }
+    server = world.server
+    throw .databaseUnavailable("the server has ended, and another one stands in its place")
+  }
+
   /// What happens to a call; throws when it does not even get there.
   func fate(of port: PortCall) throws(PipelineError) -> CallFate {
     if isDead { throw .databaseUnavailable("the process is gone") }

@@ -10,11 +10,14 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   private let books: Books<Tables>
   private let context: InstanceContext
   private let countWriter: SimulatedCountWriter<Tables>
+  /// The server that it is connected with.
+  private var server: Int
 
   init(books: Books<Tables>, context: InstanceContext, counts: SimulatedCountWriter<Tables>) {
     self.books = books
     self.context = context
     countWriter = counts
+    server = context.world.server
   }
 
   func flush(_ counts: SimulatedCountWriter<Tables>.Flush) { countWriter.put(counts) }
@@ -23,6 +26,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   private func call<Value>(
     _ port: PortCall, _ body: () throws(PipelineError) -> Value
   ) throws(PipelineError) -> Value {
+    try context.checkServer(&server)
     let fate = try context.fate(of: port)
     let result = try body()
     switch fate {
@@ -45,8 +49,10 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
         context.world.coverage.note(.staleClaimRefused)
         throw .fenced
       }
+      let timelines = context.world.timelines
       row.epoch += 1
       row.owner = claim.owner
+      row.timeline = row.timeline ?? timelines.ids.last
       books.partitions[partition] = row
       var outputs = row.outputs
       if context.world.sabotage == .dropRepublishing {
@@ -54,8 +60,17 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
       }
       return PartitionPosition(
         epoch: row.epoch, batchNumber: row.batchNumber, watermark: row.watermark, inputs: row.inputs, outputs: outputs,
-        outboxID: row.outboxID, history: CommitHistory(timelines: [.sample]))
+        outboxID: row.outboxID, history: history(of: partition, row))
     }
+  }
+
+  private func history(of partition: Int32, _ row: PartitionRow) -> CommitHistory {
+    let timelines = context.world.timelines
+    let lost = books.inputTopics.map { timelines.lost[LogID(topic: $0, partition: partition)] ?? [] }
+    return CommitHistory(
+      timelines: timelines.ids, ofPartition: row.timeline,
+      finding: timelines.findings[TimelineTables.Place(service: books.name, partition: partition)],
+      lostSequences: context.world.sabotage == .consumeLost ? [] : lost)
   }
 
   func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider {
@@ -170,9 +185,23 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
     }
   }
 
-  func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding] { [:] }
+  func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding] {
+    try call(.acquire) { () throws(PipelineError) in
+      var writers: [Int: WriterStanding] = [:]
+      for (input, topic) in books.inputTopics.enumerated() {
+        guard let writer = context.world.fleets.first(where: { $0.books.outputTopics.contains(topic) }) else { continue }
+        let row = writer.books.row(partition)
+        writers[input] = WriterStanding(sequence: row.outputs[0].nextSequence - 1, batch: row.batchNumber)
+      }
+      return writers
+    }
+  }
 
-  func note(finding: String, partition: Int32) throws(PipelineError) {}
+  func note(finding: String, partition: Int32) throws(PipelineError) {
+    try call(.checkpoint) { () throws(PipelineError) in
+      context.world.timelines.findings[TimelineTables.Place(service: books.name, partition: partition)] = finding
+    }
+  }
 
   func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] {
     try call(.gapRequests) { () throws(PipelineError) in

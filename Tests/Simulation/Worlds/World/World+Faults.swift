@@ -5,7 +5,7 @@ import Pipeline
 /// What goes wrong outside the calls of one instance.
 extension World {
   func makeFault() {
-    switch random.number(0...15) {
+    switch random.number(0...18) {
     case 0...2:
       let fleet = random.pick(fleets)
       coverage.note(.handover)
@@ -28,6 +28,9 @@ extension World {
     case 10: consoleActs()
     case 11...12: stepClock()
     case 13: removeRows()
+    case 14: takeBackup()
+    case 15: restoreBackup()
+    case 16: cutLog()
     default:
       // Nothing happens anywhere for a while.
       coverage.note(.longPause)
@@ -162,6 +165,18 @@ extension World {
     log.replace(logID)
     // It takes time: no record of the new log has the content and the time of one that stood at its offset.
     time.advance(byMilliseconds: plan.timestampRegression + 1)
+  }
+
+  /// A broker comes back without the end of a log that clients write.
+  private func cutLog() {
+    let logID = logID(Self.clientTopics)
+    let count = log[logID].records.count
+    // By the time of arrival people know what was read of it: that must not go back.
+    guard count > 0, plan.timestampRegression == 0, random.chance(300) else { return }
+    coverage.note(.logCut)
+    log.cut(logID, keeping: random.number(0...count - 1))
+    for instance in fleets.flatMap(\.instances) { instance.loseBroker() }
+    time.advance(byMilliseconds: 1)
   }
 
   // MARK: Growth
