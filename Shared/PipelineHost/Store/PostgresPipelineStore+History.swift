@@ -23,9 +23,9 @@ extension PostgresPipelineStore {
     }
   }
 
-  package func note(finding: String, partition: Int32) throws(PipelineError) {
+  package func note(finding: String, partition: Int32, epoch: Int64) throws(PipelineError) {
     try perform { connection throws(PostgresError) in
-      _ = try connection.query(sql.noteFinding, [Service.schema, partition, finding])
+      _ = try connection.query(sql.noteFinding, [Service.schema, partition, epoch, finding])
     }
   }
 }

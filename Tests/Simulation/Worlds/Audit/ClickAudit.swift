@@ -99,9 +99,10 @@ struct ClickAudit {
     let fates = ClickFates(due, seenAt: seenAt)
     let clicks = Dictionary(due.map { ($0.idHash, $0) }) { first, _ in first }
     var decided = Set<UInt64>()
+    let published = LogID(topic: Topic.acceptedClicks.name, partition: partition)
     var sequence: Int64 = 0
     for row in world.clicks.tables.bySequence[partition] ?? [] {
-      sequence = world.timelines.next(sequence, in: .acceptedClicks, partition)
+      sequence = world.timelines.next(sequence, in: published)
       let name = "click \(partition)/\(row.sequence)"
       let hash = row.accepted.idHash
       guard row.sequence == sequence, let click = clicks[hash], let fate = fates.byClick[hash],

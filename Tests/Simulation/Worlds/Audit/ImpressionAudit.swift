@@ -31,6 +31,7 @@ struct ImpressionAudit {
     let records = Auditor.Records(world.log[logID])
     var seen = Set<Seen>()
     var accepted: [Accepted] = []
+    let published = LogID(topic: Topic.acceptedImpressions.name, partition: partition)
     var sequence: Int64 = 0
     var counted = 0
     var forwards = ForwardAudit()
@@ -69,7 +70,7 @@ struct ImpressionAudit {
           continue
         }
         if case .impression(.viewed, _) = event.content, let terms = event.terms {
-          sequence = world.timelines.next(sequence, in: .acceptedImpressions, partition)
+          sequence = world.timelines.next(sequence, in: published)
           accepted.append(
             Accepted(
               sequence: sequence, terms: terms, eventTime: expected.time, arrival: arrival))

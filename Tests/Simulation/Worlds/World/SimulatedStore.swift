@@ -197,8 +197,9 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
     }
   }
 
-  func note(finding: String, partition: Int32) throws(PipelineError) {
+  func note(finding: String, partition: Int32, epoch: Int64) throws(PipelineError) {
     try call(.checkpoint) { () throws(PipelineError) in
+      guard books.row(partition).epoch == epoch else { throw .fenced }
       context.world.timelines.findings[TimelineTables.Place(service: books.name, partition: partition)] = finding
     }
   }

@@ -27,9 +27,9 @@ struct TimelineTables {
 
   func lostServes(_ partition: Int32) -> [LostServes] { lostServes.filter { $0.partition == partition } }
 
-  /// The sequence that follows, in a topic's partition.
-  func next(_ sequence: Int64, in topic: Topic, _ partition: Int32) -> Int64 {
-    (lost[LogID(topic: topic.name, partition: partition)] ?? []).reduce(sequence + 1) { next, range in
+  /// The sequence that follows.
+  func next(_ sequence: Int64, in logID: LogID) -> Int64 {
+    (lost[logID] ?? []).reduce(sequence + 1) { next, range in
       range.contains(next) ? range.upperBound : next
     }
   }
@@ -91,6 +91,7 @@ extension World {
       for partition in 0..<partitionCount {
         let logID = LogID(topic: topic.name, partition: partition)
         var next: Int64?
+        if let told = lastMark(logID)?.timeline, !timelines.ids.contains(told) { timelines.ids.append(told) }
         if let mark = lastMark(logID), sabotage != .acceptBelow {
           let first = books.row(partition).outputs[0].nextSequence
           let end = max(first, mark.sequence + 1) + 1
