@@ -149,7 +149,7 @@ struct PartitionIntake: Sendable {
 
   /// The consumer has lost a broker. What is read next must not be taken for what follows: the partition is opened again as
   /// soon as there is something, and its position compared with the log.
-  mutating func connectionLost() { connection = .lost }
+  mutating func connectionLost() { if connection == .unbroken { connection = .lost } }
 
   mutating func finishedBatch(nextOffsets: [Int64]) {
     guard phase == .open else { return }

@@ -245,6 +245,8 @@ struct ReaderStateTests {
     #expect(reader.tick().isEmpty)
     #expect(!reader.takes(input: 0, offset: 10))
     #expect(!reader.state.hasCollected)
+    // And once more before anything is done about it: what was passed over must come again.
+    reader.state.connectionLost()
     #expect(reader.tick() == Self.opening(2, epoch: 5))
     _ = reader.tell(.opened(0, epoch: 6, offsets: [10, 20], generation: 2))
     #expect(reader.takes(input: 0, offset: 10))

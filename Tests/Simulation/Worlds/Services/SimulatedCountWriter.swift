@@ -31,7 +31,7 @@ final class SimulatedCountWriter<Tables: SimulatedTables> {
         continue
       }
       if !isWritten { context.world.coverage.note(.countsRefused) }
-      reports.append(CountReport(partition: flush.partition, upTo: flush.upTo, isRefused: !isWritten))
+      reports.append(CountReport(partition: flush.partition, epoch: flush.epoch, upTo: flush.upTo, isRefused: !isWritten))
     }
     pending = left
     return reports
@@ -42,8 +42,9 @@ final class SimulatedCountWriter<Tables: SimulatedTables> {
     try context.checkServer(&server)
     let fate = try context.fate(of: .flush)
     // Counts of batches that were lost are not written.
-    if flush.upTo > books.row(flush.partition).batchNumber {
-      context.world.coverage.note(.countsOfLostBatches)
+    let row = books.row(flush.partition)
+    if flush.epoch != row.epoch || flush.upTo > row.batchNumber {
+      if flush.upTo > row.batchNumber { context.world.coverage.note(.countsOfLostBatches) }
       if context.world.sabotage != .countLost { return false }
     }
     if case .stored = flush.content, books.tables.counts.uncounted(before: flush.upTo, partition: flush.partition) > 0 {

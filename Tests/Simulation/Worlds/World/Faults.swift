@@ -16,7 +16,7 @@ package enum Fault: String, CaseIterable, Sendable {
   case borderEvent, impressionAtLastMoment, lateEvent, earlyEvent, expiredEvent, clockSkew, timestampRegression,
     clockStepForward, clockStepBack, brokerClockStep, longPause, keysRotated, tokenOfOldKey
   case backupTaken, databaseRestored, commitsLostFound, restoreAccepted, restoredWithoutLoss, sequencesPassed, heldAsLost,
-    countsOfLostBatches, logCut, cutLogFound
+    countsOfLostBatches, toldOfLostCommits, logCut, cutLogFound
   case rowsRemoved, lostTold, oldIDReplayed, rowRefused, batchBisected, partitionUnreadable
   case crashAfterFlush, flushAnswerLost, countsRefused, countedAgain, countsFull, stoppedInOrder
   case staleEnd, partitionPaused, partitionFreed, batchDropped, batchWithheld

@@ -11,6 +11,8 @@ final class InstanceContext {
   var isDead = false
   /// How many partitions the topics had when a partition was opened.
   var partitionCounts: [Int32: Int32] = [:]
+  /// On which server a partition was opened.
+  var openedOn: [Int32: Int] = [:]
   private var producer: SimulatedWriter?
 
   init(world: World, clock: SkewedClock, catalog: CatalogReader?) {

@@ -151,6 +151,7 @@ final class SimulatedWorker<Tables: SimulatedTables> {
     pipeline.countKeysMaximum = world.plan.countKeysMaximum
     pipeline.memory = PipelineMemory(outboxBytesMaximum: world.plan.outboxBytesMaximum)
     context.partitionCounts[partition] = partitionCount
+    context.openedOn[partition] = world.server
     batchesBeyond[partition] = nil
     do throws(PipelineError) {
       let isBlind = world.sabotage == .ignoreLosses

@@ -103,9 +103,13 @@ extension World {
 
   /// What a producer sent comes into the log; of our own topics seldom as something that does not decode, or that has
   /// the MAC of what it was.
-  func deliver(_ message: OutgoingMessage) {
+  ///
+  /// - Parameter isOfLostCommits: its sender does not know yet that the database went back: nothing there tells of it.
+  func deliver(_ message: OutgoingMessage, isOfLostCommits: Bool) {
     let logID = LogID(topic: message.topic, partition: message.partition)
-    if let sequences = audit(message, appendedTo: logID) { auditOrder(sequences, in: logID) }
+    if isOfLostCommits {
+      coverage.note(.toldOfLostCommits)
+    } else if let sequences = audit(message, appendedTo: logID) { auditOrder(sequences, in: logID) }
     var message = message
     if isFaulty, Self.internalTopics.contains(where: { $0.name == logID.topic }), random.chance(15) {
       coverage.note(.recordCorrupted)
