@@ -87,7 +87,9 @@ private struct LogSegment {
   init(of topic: Topic, _ partition: Int32, in folder: String) throws {
     let name = "\(topic.name)-\(partition)/00000000000000000000.log"
     guard
-      let found = FileManager.default.enumerator(atPath: folder)?.first(where: { ($0 as? String)?.hasSuffix(name) == true })
+      let found = FileManager.default.enumerator(atPath: folder)?.first(where: {
+        ($0 as? String)?.hasSuffix(name) == true
+      })
     else { throw FaultFailure("there is no \(name)") }
     path = "\(folder)/\(found)"
     let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
@@ -131,7 +133,8 @@ struct RecordsDeleted: Fault {
     let connection = try network.connection()
     defer { connection.close() }
     func number(_ sql: String) throws -> Int64 { try connection.query(sql, [partition]).first?.decode(0) ?? 0 }
-    let lostOffsets = "SELECT coalesce(sum(next_offset - first_offset), 0)::bigint FROM \(schema).lost_range WHERE partition = $1"
+    let lostOffsets =
+      "SELECT coalesce(sum(next_offset - first_offset), 0)::bigint FROM \(schema).lost_range WHERE partition = $1"
     let rejected = "SELECT count(*) FROM \(schema).rejected WHERE partition = $1"
     let before = (lost: try number(lostOffsets), rejected: try number(rejected))
     try write(topic, partition, network)

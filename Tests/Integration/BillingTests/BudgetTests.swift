@@ -79,7 +79,8 @@ struct BudgetTests {
     #expect(partition.grants.map(\.amount.value) == [60])
     // An older version says nothing, stored or not.
     try partition.takeOver()
-    try network.publish(.record(.campaign(.sample("summer", of: network.advertiser.id) { $0.totalBudget = 7 }), version: 0))
+    try network.publish(
+      .record(.campaign(.sample("summer", of: network.advertiser.id) { $0.totalBudget = 7 }), version: 0))
     try network.publish(campaign)
     #expect(try network.numbers("SELECT requested FROM treasury.campaign") == [1_000])
   }

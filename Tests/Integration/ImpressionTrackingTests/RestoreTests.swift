@@ -1,9 +1,13 @@
 import AdCore
 import AdEvents
+import LocalProcesses
 import Operations
 import Pipeline
+import PipelineHost
 import Postgres
 import Records
+import TestServers
+import TestServices
 import TestValues
 import Testing
 
@@ -92,6 +96,30 @@ struct RestoreTests {
     #expect(try lastMark(partition).timeline != mark.timeline)
     #expect(
       try numbers("SELECT next_sequence FROM timeline.lost_sequence WHERE first_sequence = 3", partition) == [6])
+  }
+
+  @Test(
+    "Behind another connection may be another database: a partition is taken over again before anything is done in it")
+  func otherConnection() async throws {
+    let proxy = try PostgresProxy(to: try await SharedPostgres.shared().socketPath)
+    defer { proxy.close() }
+    let partition = try await ImpressionPartition()
+    var plan = partition.plan
+    let name: String = try #require(try partition.connection.query("SELECT current_database()").first).decode(0)
+    plan.database = try PostgresConfiguration(proxy.url(database: name), applicationName: "test")
+    let store = StoredPartition<ImpressionTables>.makeStore(plan)
+    defer { store.close() }
+    let claim = PartitionClaim(owner: 1, seenEpoch: 0)
+    for number in [20, 21] as [Int32] { _ = try store.acquire(number, by: claim) }
+    #expect(try store.outbox(21, after: 0, limit: 1).isEmpty)
+    proxy.cutAll()
+    #expect(throws: PipelineError.self) { try store.outbox(20, after: 0, limit: 1) }
+    _ = try store.acquire(20, by: claim)
+    #expect(try store.outbox(20, after: 0, limit: 1).isEmpty)
+    let error = #expect(throws: PipelineError.self) { try store.outbox(21, after: 0, limit: 1) }
+    #expect(error?.kind == .databaseUnavailable)
+    _ = try store.acquire(21, by: claim)
+    #expect(try store.outbox(21, after: 0, limit: 1).isEmpty)
   }
 
   @Test("Who still has a partition open when a timeline is begun finds nothing lost in what it tells: he is fenced")

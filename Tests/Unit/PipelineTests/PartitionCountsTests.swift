@@ -124,7 +124,8 @@ struct PipelineCountsTests {
   }
 
   private func tell(_ partition: EchoPartition, upTo: Int64, isRefused: Bool = false) throws {
-    try partition.pipeline.counted(CountReport(partition: 0, epoch: partition.store.position.epoch, upTo: upTo, isRefused: isRefused))
+    try partition.pipeline.counted(
+      CountReport(partition: 0, epoch: partition.store.position.epoch, upTo: upTo, isRefused: isRefused))
   }
 
   @Test("M6: what the batches before it hold is counted again first, then its own, once each")

@@ -21,7 +21,9 @@ struct Auditor {
     AuctionAudit(world: world).audit()
     MoneyAudit(world: world).audit()
     auditServes()
-    if world.plan.isReplayed, world.timelines.ids.count == 1, world.failures.isEmpty { ReplayAudit(world: world).audit() }
+    if world.plan.isReplayed, world.timelines.ids.count == 1, world.failures.isEmpty {
+      ReplayAudit(world: world).audit()
+    }
   }
 
   /// I3: every offset of every input has exactly one recorded outcome; batches are dense and never overlap.
@@ -68,7 +70,10 @@ struct Auditor {
     // tell that what lies before it is not what was lost.
     let position = row.inputs[input]
     // Nor has anything been read of a log that was cut behind the position.
-    let restsOnCut = row.incarnations[input] == log.incarnation && !log.keptUntil.isEmpty
+    let incarnation = row.incarnations[input]
+    let restsOnCut =
+      incarnation == log.incarnation && !log.keptUntil.isEmpty
+      || position.last?.offset ?? .max < log.keptUntil[incarnation] ?? 0
     let read = next[log.incarnation] ?? (position.last == nil || restsOnCut ? position.nextOffset : log.firstOffset)
     if read < (log.records.last?.offset ?? -1) + 1 { world.fail("\(logID): read to \(read) of \(log.endOffset)") }
   }

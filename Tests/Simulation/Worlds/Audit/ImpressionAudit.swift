@@ -32,7 +32,6 @@ struct ImpressionAudit {
     var seen = Set<Seen>()
     var accepted: [Accepted] = []
     let published = LogID(topic: Topic.acceptedImpressions.name, partition: partition)
-    var sequence: Int64 = 0
     var counted = 0
     var forwards = ForwardAudit()
     var rejected: [RejectedOffset: UInt8] = [:]
@@ -70,10 +69,10 @@ struct ImpressionAudit {
           continue
         }
         if case .impression(.viewed, _) = event.content, let terms = event.terms {
-          sequence = world.timelines.next(sequence, in: published)
           accepted.append(
             Accepted(
-              sequence: sequence, terms: terms, eventTime: expected.time, arrival: arrival))
+              sequence: world.timelines.next(accepted.last?.sequence ?? 0, in: published), terms: terms,
+              eventTime: expected.time, arrival: arrival))
         }
       }
     }

@@ -31,7 +31,8 @@ final class SimulatedCountWriter<Tables: SimulatedTables> {
         continue
       }
       if !isWritten { context.world.coverage.note(.countsRefused) }
-      reports.append(CountReport(partition: flush.partition, epoch: flush.epoch, upTo: flush.upTo, isRefused: !isWritten))
+      reports.append(
+        CountReport(partition: flush.partition, epoch: flush.epoch, upTo: flush.upTo, isRefused: !isWritten))
     }
     pending = left
     return reports

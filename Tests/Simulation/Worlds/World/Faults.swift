@@ -15,7 +15,8 @@ package enum Fault: String, CaseIterable, Sendable {
     forwardedTooOften
   case borderEvent, impressionAtLastMoment, lateEvent, earlyEvent, expiredEvent, clockSkew, timestampRegression,
     clockStepForward, clockStepBack, brokerClockStep, longPause, keysRotated, tokenOfOldKey
-  case backupTaken, databaseRestored, commitsLostFound, restoreAccepted, restoredWithoutLoss, sequencesPassed, heldAsLost,
+  case backupTaken, databaseRestored, commitsLostFound, restoreAccepted, restoredWithoutLoss, sequencesPassed,
+    heldAsLost,
     countsOfLostBatches, toldOfLostCommits, logCut, cutLogFound
   case rowsRemoved, lostTold, oldIDReplayed, rowRefused, batchBisected, partitionUnreadable
   case crashAfterFlush, flushAnswerLost, countsRefused, countedAgain, countsFull, stoppedInOrder
@@ -132,6 +133,8 @@ package enum Sabotage: String, CaseIterable, Sendable {
   case keepOldKeys
   /// Nobody who opens a partition looks whether commits were lost.
   case ignoreLosses
+  /// A partition stays open although the database went back.
+  case stayOpen
   /// Lost commits are accepted, and sequences go on where the restored tables are.
   case acceptBelow
   /// What lost commits told is consumed: grants and events that no table knows.
@@ -156,7 +159,7 @@ package enum Sabotage: String, CaseIterable, Sendable {
 
 /// The calls through which the pipeline reaches the world.
 enum PortCall: Hashable {
-  case acquire, load, lookUp, commit, checkpoint, messages, outbox, gapRequests, probe, send, flush
+  case acquire, writers, load, lookUp, commit, checkpoint, messages, outbox, gapRequests, probe, send, flush
 }
 
 /// What happens to one call.

@@ -24,9 +24,12 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
 
   /// Goes to the tables and back; either way may fail.
   private func call<Value>(
-    _ port: PortCall, _ body: () throws(PipelineError) -> Value
+    _ port: PortCall, _ partition: Int32, _ body: () throws(PipelineError) -> Value
   ) throws(PipelineError) -> Value {
     try context.checkServer(&server)
+    if port != .acquire, context.openedOn[partition] != server, context.world.sabotage != .stayOpen {
+      throw .databaseUnavailable("the partition was opened on another server")
+    }
     let fate = try context.fate(of: port)
     let result = try body()
     switch fate {
@@ -43,7 +46,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   }
 
   func acquire(_ partition: Int32, by claim: PartitionClaim) throws(PipelineError) -> PartitionPosition {
-    try call(.acquire) { () throws(PipelineError) in
+    try call(.acquire, partition) { () throws(PipelineError) in
       var row = books.row(partition)
       guard row.owner == claim.owner || row.epoch == claim.seenEpoch else {
         context.world.coverage.note(.staleClaimRefused)
@@ -74,11 +77,11 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   }
 
   func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider {
-    try call(.load) { () throws(PipelineError) in try books.tables.load(partition, now: now, for: context) }
+    try call(.load, partition) { () throws(PipelineError) in try books.tables.load(partition, now: now, for: context) }
   }
 
   func lookUp(_ query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge {
-    try call(.lookUp) { () throws(PipelineError) in books.tables.lookUp(query, partition: partition) }
+    try call(.lookUp, partition) { () throws(PipelineError) in books.tables.lookUp(query, partition: partition) }
   }
 
   private func checkFence(_ row: PartitionRow, epoch: Int64, batchNumber: Int64) throws(PipelineError) {
@@ -93,7 +96,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
     if context.world.sabotage == .publishBeforeCommit {
       for message in books.tables.messages(of: batch) { try? context.writer.send(message.message, receipt: nil) }
     }
-    return try call(.commit) { () throws(PipelineError) in
+    return try call(.commit, batch.partition) { () throws(PipelineError) in
       context.world.rebalanceInMidBatch(books.name, batch.partition, from: context)
       var row = books.row(batch.partition)
       try checkFence(row, epoch: batch.epoch, batchNumber: batch.number - 1)
@@ -152,7 +155,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   }
 
   func save(_ checkpoint: Checkpoint) throws(PipelineError) {
-    try call(.checkpoint) { () throws(PipelineError) in
+    try call(.checkpoint, checkpoint.partition) { () throws(PipelineError) in
       var row = books.row(checkpoint.partition)
       try checkFence(row, epoch: checkpoint.epoch, batchNumber: checkpoint.batchNumber)
       row.watermark = checkpoint.watermark
@@ -172,7 +175,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int
   ) throws(PipelineError) -> [NumberedMessage] {
-    try call(.messages) { () throws(PipelineError) in
+    try call(.messages, partition) { () throws(PipelineError) in
       if context.world.sabotage == .dropRepublishing { return [] }
       let some = context.random.number(1...8)
       return books.tables.messages(partition: partition, output: output, from: sequence, limit: min(limit, some))
@@ -180,16 +183,18 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   }
 
   func outbox(_ partition: Int32, after id: Int64, limit: Int) throws(PipelineError) -> [OutboxEntry] {
-    try call(.outbox) { () throws(PipelineError) in
+    try call(.outbox, partition) { () throws(PipelineError) in
       Array(books.row(partition).outbox.filter { $0.id > id }.prefix(limit))
     }
   }
 
   func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding] {
-    try call(.acquire) { () throws(PipelineError) in
+    try call(.writers, partition) { () throws(PipelineError) in
       var writers: [Int: WriterStanding] = [:]
       for (input, topic) in books.inputTopics.enumerated() {
-        guard let writer = context.world.fleets.first(where: { $0.books.outputTopics.contains(topic) }) else { continue }
+        guard let writer = context.world.fleets.first(where: { $0.books.outputTopics.contains(topic) }) else {
+          continue
+        }
         let row = writer.books.row(partition)
         writers[input] = WriterStanding(sequence: row.outputs[0].nextSequence - 1, batch: row.batchNumber)
       }
@@ -198,14 +203,14 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   }
 
   func note(finding: String, partition: Int32, epoch: Int64) throws(PipelineError) {
-    try call(.checkpoint) { () throws(PipelineError) in
+    try call(.checkpoint, partition) { () throws(PipelineError) in
       guard books.row(partition).epoch == epoch else { throw .fenced }
       context.world.timelines.findings[TimelineTables.Place(service: books.name, partition: partition)] = finding
     }
   }
 
   func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] {
-    try call(.gapRequests) { () throws(PipelineError) in
+    try call(.gapRequests, partition) { () throws(PipelineError) in
       guard context.world.sabotage != .ignoreMissing, context.world.sabotage != .dropRepublishing else { return [] }
       let row = books.row(partition)
       var notices: [ReceivedGapRequest] = []

@@ -109,7 +109,11 @@ extension World {
     let logID = LogID(topic: message.topic, partition: message.partition)
     if isOfLostCommits {
       coverage.note(.toldOfLostCommits)
-    } else if let sequences = audit(message, appendedTo: logID) { auditOrder(sequences, in: logID) }
+      let sequences = silently { audit(message, appendedTo: logID) }
+      highestSequences[logID] = max(highestSequences[logID] ?? 0, sequences?.upperBound ?? 0)
+    } else if let sequences = audit(message, appendedTo: logID) {
+      auditOrder(sequences, in: logID)
+    }
     var message = message
     if isFaulty, Self.internalTopics.contains(where: { $0.name == logID.topic }), random.chance(15) {
       coverage.note(.recordCorrupted)
@@ -124,7 +128,9 @@ extension World {
   /// Whoever publishes leaves no sequence out, whichever log stands there by now.
   private func auditOrder(_ sequences: ClosedRange<Int64>, in logID: LogID) {
     let highest = highestSequences[logID] ?? 0
-    if sequences.lowerBound > timelines.next(highest, in: logID) { fail("\(logID): sequences \(sequences) came after \(highest)") }
+    if sequences.lowerBound > timelines.next(highest, in: logID) {
+      fail("\(logID): sequences \(sequences) came after \(highest)")
+    }
     if (sequences.lowerBound..<sequences.upperBound).contains(highest) { coverage.note(.runCutOtherwise) }
     highestSequences[logID] = max(highest, sequences.upperBound)
   }
