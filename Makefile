@@ -6,7 +6,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 
 SWIFT ?= swift
-SOURCES := $(wildcard Package.swift Services Shared Tests)
+SOURCES := $(wildcard Package.swift Services Shared Tests examples)
 
 .PHONY: help
 help: ## print this list
@@ -52,6 +52,10 @@ test: install-tests lint ## check the format, build, and run all tests
 	  network "$$tests --no-parallel --filter WholeNetwork" \
 	  servers "$$tests --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip MonthTests --skip WholeNetwork" \
 	  pure "nice -n 19 $$tests --filter '$(PURE_TESTS)' && $(REPLAYABLE) nice -n 19 $$tests --no-parallel --filter SimulationTests && $$tests --no-parallel --filter MonthTests"
+
+.PHONY: docs
+docs: build ## build the SDK's documentation, without a warning, into .build/documentation
+	docs/build "$$($(SWIFT) build --show-bin-path)/Modules" .build/documentation
 
 .PHONY: release
 release: install ## build the command and the services, optimised

@@ -36,7 +36,7 @@ enum ConsoleMain: Service {
     help: "The port on which pages and API are served; 0 takes a free one and logs it.")
   static let role = ConfigurationKey<String>.text(
     "HANDBILL_CONSOLE_ROLE", default: "handbill_console",
-    help: "The database role that the console takes on: it reads everything and writes only marks of anomalies and "
+    help: "The database role that the console takes on: it reads everything and writes only flags of anomalies and "
       + "sums of sealed days; 'none' takes on none.")
 
   static let configurationKeys =
@@ -48,7 +48,7 @@ enum ConsoleMain: Service {
     ] + AnomalyLimits.declarations + BillingBreaker.declarations
   static let metrics =
     CatalogPublisher.metrics + ReconciliationWatch.metrics + OnlineReconciliation.metrics + BillingBreaker.metrics
-    + SealWatch.metrics + [AnomalyWatch.markedApps, HostMetrics.brokerOpenings]
+    + SealWatch.metrics + [AnomalyWatch.flaggedApps, HostMetrics.brokerOpenings]
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(
@@ -65,8 +65,8 @@ enum ConsoleMain: Service {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     var database = try configuration.pipeline.migratedDatabase(applicationName: name, context: context)
     if configuration.role != "none" { database.sessionSettings["role"] = configuration.role }
-    // Marks and the sums of sealed days are all that the console writes, by connections of their own.
-    let markers = pool(database, 1, "marks", context)
+    // Flags and the sums of sealed days are all that the console writes, by connections of their own.
+    let flaggers = pool(database, 1, "flags", context)
     let seals = pool(database, 1, "seals", context)
     // Whatever the address allows, nothing else is written from here.
     database.sessionSettings["default_transaction_read_only"] = "on"
@@ -89,7 +89,7 @@ enum ConsoleMain: Service {
       intervalMilliseconds: configuration.reconciliationMilliseconds, context: context)
     SealWatch.start(pool: seals, context: context)
     AnomalyWatch.start(
-      pool: markers, limits: configuration.anomalyLimits, intervalMilliseconds: configuration.anomalyMilliseconds,
+      pool: flaggers, limits: configuration.anomalyLimits, intervalMilliseconds: configuration.anomalyMilliseconds,
       context: context)
     let routes = ConsoleRoutes(pool: pages) { reconciliation.last }
     let server = try HTTPServer(

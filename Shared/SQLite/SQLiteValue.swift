@@ -4,6 +4,11 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
   package let code: Int32
   package let message: String
 
+  package init(code: Int32, message: String) {
+    self.code = code
+    self.message = message
+  }
+
   package var description: String { "SQLite \(code): \(message)" }
 }
 

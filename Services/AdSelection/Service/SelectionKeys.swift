@@ -27,11 +27,15 @@ enum SelectionKeys {
   static let appRequests = ConfigurationKey<Int>.integer(
     "HANDBILL_CAP_REQUESTS", in: 1...1_000_000_000_000, default: Int(SelectionSettings().appRequestsPerHour),
     help: "Live requests of an app that are answered with ads in one hour, in all partitions (B8).")
+  static let viewFraction = ConfigurationKey<Int>.integer(
+    "HANDBILL_VIEW_FRACTION", in: 1...100, unit: "%", default: Int(SelectionSettings().viewBasisPoints / 100),
+    help: "The part of an ad's pixels that must be on screen for an impression (M1); clients are told so.")
 
   static let declarations =
     [
       testSeed.declaration, burstRequests.declaration, burstWindow.declaration, askInterval.declaration,
-      askLead.declaration, appRequests.declaration, catalogGrace.declaration, catalogHeartbeat.declaration,
+      askLead.declaration, appRequests.declaration, viewFraction.declaration, catalogGrace.declaration,
+      catalogHeartbeat.declaration,
     ] + ClickRateSettings.declarations
 
   static func settings(_ reader: inout ConfigurationReader, windows: Windows) -> SelectionSettings {
@@ -44,6 +48,7 @@ enum SelectionKeys {
     var settings = SelectionSettings(
       windows: windows, throttle: throttle, allotments: allotments, seed: UInt64(reader.value(testSeed)))
     settings.appRequestsPerHour = Int64(reader.value(appRequests))
+    settings.viewBasisPoints = Int64(reader.value(viewFraction)) * 100
     return settings
   }
 

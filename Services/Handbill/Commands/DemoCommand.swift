@@ -5,6 +5,9 @@ internal import Threads
 
 /// `handbill demo` and `handbill up`: a whole network on this machine.
 enum DemoCommand {
+  private static let overKafka = CommandOption.flag(
+    "over-kafka", help: "Devices speak Kafka, as an app's own server does; else they come by the edge.")
+
   static let demo = Command(
     "demo", summary: "Shows a living network on this machine for half a minute, and its accounts.",
     discussion: """
@@ -14,6 +17,7 @@ enum DemoCommand {
       """,
     options: LocalNetworkSettings.options + SimulationOptions.options + [
       .value("seconds", "COUNT", help: "How long devices come (else DEMO_SECONDS, else 30)."),
+      overKafka,
       .flag("chaos", help: "Kills services at random (kill -9); they are started again."),
     ],
     examples: [
@@ -33,7 +37,7 @@ enum DemoCommand {
       Prints where to look: console, metrics, broker, database; the file 'environment' in its folder says the same to
       scripts. Ctrl-C ends it in order.
       """,
-    options: LocalNetworkSettings.options + SimulationOptions.optionsWithoutDevices,
+    options: LocalNetworkSettings.options + SimulationOptions.optionsWithoutDevices + [overKafka],
     examples: [
       CommandExample("handbill up --rate 0", "A network without devices, for clients of your own."),
       CommandExample("handbill up --rate 20", "A quiet network to look at."),
@@ -61,7 +65,8 @@ enum DemoCommand {
       let signals = stop.listen()
       defer { signals.cancel() }
       let run = NetworkRun(
-        settings: settings, simulation: simulation, length: length, isChaotic: isChaotic, stop: stop)
+        settings: settings, simulation: simulation, length: length, isChaotic: isChaotic,
+        isOverKafka: invocation.has("over-kafka"), stop: stop)
       do {
         return try run.run()
       } catch is StopRequest.Stopped {

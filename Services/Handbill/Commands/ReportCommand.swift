@@ -25,7 +25,8 @@ enum ReportCommand {
           + "revenue, then impressions, requests), or the latest where they are by time."),
       .flag("test", help: "Test traffic (A2) in place of live traffic."),
       .flag(
-        "anomalies", help: "In place of figures: apps' hours that the console marked, by --where app, --from, --until."),
+        "anomalies", help: "In place of figures: apps' hours that the console flagged, by --where app, --from, --until."
+      ),
     ],
     examples: [
       CommandExample("handbill report", "Everything, in one line."),
@@ -54,11 +55,11 @@ enum ReportCommand {
       guard query.grouping.isEmpty, !query.isTest else {
         throw UsageError("--anomalies are an app's hours of live traffic: --group and --test have no part in it")
       }
-      let marks = try await onOwnThread {
+      let flags = try await onOwnThread {
         try withPool(DatabaseAddress.address(invocation)) { try Anomalies($0).list(query) }
       }
       Terminal.write(
-        invocation.wantsJSON ? marks.json(\.json).prettyText + "\n" : Anomaly.table(marks),
+        invocation.wantsJSON ? flags.json(\.json).prettyText + "\n" : Anomaly.table(flags),
         to: Terminal.standardOutput)
       return .success
     }

@@ -27,6 +27,11 @@ extension DeviceTally {
     return DeviceAccount(
       startedAt: Timestamp(milliseconds: startedAtMilliseconds), requests: Int64(requests),
       impressions: kinds(impressions), clicks: kinds(clicks), accidentalClicks: kinds(accidentalClicks),
+      lives: DeviceAccount.Lives(
+        freeClicks: kinds(freeClicks), stoppedActions: kinds(stoppedActions), rendered: kinds(rendered),
+        unloaded: kinds(unloaded), failed: kinds(failed), neverShown: kinds(neverShown),
+        expiredUnseen: kinds(expiredUnseen), shownBriefly: kinds(shownBriefly),
+        failuresWithoutAd: Int64(failuresWithoutAd)),
       rejectedRecords: Int64(forgedEvents + garbage))
   }
 
@@ -38,7 +43,7 @@ extension DeviceTally {
       .init(
         "errorsReceived",
         .object(errorsReceived.sorted { $0.key < $1.key }.map { .init($0.key, .integer(Int64($0.value))) })),
-      .init("unanswered", .integer(Int64(unanswered))), .init("repeatedEvents", .integer(Int64(repeatedEvents))),
+      .init("repeatedEvents", .integer(Int64(repeatedEvents))),
       .init("forgedEvents", .integer(Int64(forgedEvents))), .init("garbage", .integer(Int64(garbage))),
     ])
   }

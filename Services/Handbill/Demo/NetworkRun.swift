@@ -19,6 +19,8 @@ struct NetworkRun {
   let length: Length
   /// Whether services are killed at random.
   let isChaotic: Bool
+  /// Whether devices speak Kafka; else they come by the edge.
+  let isOverKafka: Bool
   let stop: StopRequest
 
   private static let drainMilliseconds = 15_000
@@ -54,7 +56,9 @@ struct NetworkRun {
     _ = try reader.read()
     let fleet =
       simulation.visitsPerSecond > 0
-      ? try DeviceFleet(kafka: network.kafka, apps: network.apps, settings: simulation, startedAt: clock.now) : nil
+      ? try DeviceFleet(
+        isOverKafka ? .kafka(network.kafka) : .edge(network.edgeURL), garbage: network.kafka, apps: network.apps,
+        settings: simulation, startedAt: clock.now) : nil
     fleet?.start()
     let chaos = isChaotic ? Chaos(services: network.services, seed: simulation.seed, tell: tell) : nil
     let startedAt = clock.monotonicMilliseconds
@@ -81,7 +85,7 @@ struct NetworkRun {
   /// Everything is to be decided, counted and equal.
   private func end(_ network: LocalNetwork, _ tally: DeviceTally, isAcknowledged: Bool) throws -> ExitCode {
     guard isAcknowledged else {
-      Terminal.note("The broker did not acknowledge everything that the devices sent.")
+      Terminal.note("The network did not acknowledge everything that the devices sent.")
       return .failure
     }
     let drain = try Drain(

@@ -44,6 +44,8 @@ struct ServicePrograms: Sendable {
       "HANDBILL_KAFKA_EMBEDDED": kafka.isEmbedded ? "true" : "false",
       "HANDBILL_TOKEN_KEYS": nil, "HANDBILL_TOKEN_KEYS_FILE": keys, "HANDBILL_LOG_LEVEL": "info",
       "HANDBILL_CONSOLE_PORT": String(consolePort), "HANDBILL_EDGE_PORT": String(edgePort),
+      // All devices here have this machine's address.
+      "HANDBILL_EDGE_ADDRESS_RATE": "0", "HANDBILL_EDGE_CONNECTIONS_OF_ADDRESS": "0",
       "HANDBILL_DATABASE_MAINTENANCE_URL": nil,
     ]
     // Of another network, where its environment was taken over by this shell: no settings of a service.

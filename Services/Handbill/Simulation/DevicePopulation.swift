@@ -5,9 +5,28 @@ internal import AdCore
 struct DevicePopulation: Sendable {
   /// One visit: who comes, and what for.
   struct Visitor: Sendable {
-    let identity: ClientIdentity
-    let wish: AdSession.Wish
-    let build: BuildKind
+    let app: AppID
+    let appKey: String
+    /// Nil where the user, or the app's audience, has none (A8).
+    let clientID: String?
+    let country: Country
+    let device: Device
+    let wish: Wish
+  }
+
+  /// What an app shows.
+  struct Wish: Sendable {
+    enum Form: Hashable, Sendable {
+      case banner
+      /// Full screen, over the app.
+      case modal
+      /// Full screen, as a page of the app.
+      case page
+    }
+
+    let form: Form
+    let placement: String
+    var requiredSizes: [String] = []
   }
 
   private let apps: [(value: AppID, weight: Int)]
@@ -27,7 +46,7 @@ struct DevicePopulation: Sendable {
   /// The next visit. A device keeps its country, kind and client id over its visits (its app's reset aside).
   ///
   /// Client ids are new in each run, or the network would remember the taps of an earlier one.
-  func visitor(_ chance: inout SeededChance) -> Visitor? {
+  func visitor(_ chance: inout SeededChance) -> Visitor {
     let device = Int.random(in: 0..<max(1, settings.deviceCount), using: &chance)
     var own = SeededChance(seed: settings.seed &+ UInt64(device) &* 0x1_0001)
     var names = SeededChance(seed: settings.run &+ UInt64(device) &* 0x1_0001)
@@ -37,28 +56,20 @@ struct DevicePopulation: Sendable {
     let clientID = names.hexadecimal(digits: 24)
     let build = own.chance(settings.testBuildBasisPoints) ? own.choose(Self.builds) : .distribution
     let app = chance.choose(apps)
-    var sessions = SeededChance(seed: settings.run ^ chance.next())
-    let identity = ClientIdentity(
+    return Visitor(
       app: app, appKey: SeedNetwork.key(app, build),
-      clientID: limitsTracking || SeedNetwork.isUnder17(app) ? nil : clientID,
-      sessionID: sessions.hexadecimal(digits: 24), country: country, device: kind)
-    guard let wish = wish(kind, &chance) else { return nil }
-    return Visitor(identity: identity, wish: wish, build: build)
+      clientID: limitsTracking || SeedNetwork.isUnder17(app) ? nil : clientID, country: country, device: kind,
+      wish: wish(kind, &chance))
   }
 
-  private func wish(_ device: Device, _ chance: inout SeededChance) -> AdSession.Wish? {
+  private func wish(_ device: Device, _ chance: inout SeededChance) -> Wish {
     if device == .pad, chance.chance(2_000) {
-      return Self.fullScreen.map { AdSession.Wish(placement: $0, isInterstitial: true) }
+      return chance.chance(5_000)
+        ? Wish(form: .modal, placement: "between-levels") : Wish(form: .page, placement: "magazine")
     }
     if chance.chance(1_500) {
-      return Self.list.map {
-        AdSession.Wish(placement: $0, requiredSizes: ["mediumRectangle"], currentSize: "mediumRectangle")
-      }
+      return Wish(form: .banner, placement: "list", requiredSizes: [SizeIdentifier.mediumRectangle])
     }
-    return Self.main.map { AdSession.Wish(placement: $0) }
+    return Wish(form: .banner, placement: "main")
   }
-
-  private static let main = PlacementID("main")
-  private static let list = PlacementID("list")
-  private static let fullScreen = PlacementID("between-levels")
 }

@@ -1,4 +1,3 @@
-internal import AdClient
 internal import AdCore
 internal import Synchronization
 
@@ -10,8 +9,8 @@ struct DeviceTally: Hashable, Sendable {
     var live = 0
     var test = 0
 
-    mutating func add(isTest: Bool) {
-      if isTest { test += 1 } else { live += 1 }
+    mutating func add(_ count: Int = 1, isTest: Bool) {
+      if isTest { test += count } else { live += count }
     }
   }
 
@@ -20,18 +19,30 @@ struct DeviceTally: Hashable, Sendable {
   var endedAtMilliseconds: Int64 = 0
   /// Requests, those of builds and apps included that get no ad.
   var requests = 0
-  /// Answers with an ad, as they came.
+  /// Ads that were loaded, as apps were told.
   var adsReceived = Kinds()
-  /// Answers with an error, by its code in rules E.
+  /// Errors that apps were told, by their codes in rules E.
   var errorsReceived: [String: Int] = [:]
-  /// Requests that were not answered in time.
-  var unanswered = 0
   /// Views that count (M1), each of another ad.
   var impressions = Kinds()
   /// Taps that earn (M7).
   var clicks = Kinds()
   /// Taps whose action was over within 2 s without leaving (M7).
   var accidentalClicks = Kinds()
+  /// Taps on ads that were seen, and which earn nothing for another reason (M4, M5).
+  var freeClicks = Kinds()
+  /// Actions that the app refused or cancelled (D7, D9).
+  var stoppedActions = Kinds()
+  /// Ads that were drawn, that were unloaded, that failed: each once.
+  var rendered = Kinds()
+  var unloaded = Kinds()
+  var failed = Kinds()
+  /// Ads that were never on screen, that expired before, that the app hid too soon (D3, D5, D12).
+  var neverShown = Kinds()
+  var expiredUnseen = Kinds()
+  var shownBriefly = Kinds()
+  /// Errors without an ad (M6).
+  var failuresWithoutAd = 0
   /// Events that were sent again: they must count nowhere.
   var repeatedEvents = 0
   /// Events with an altered token: they must be rejected (I1).
@@ -40,10 +51,28 @@ struct DeviceTally: Hashable, Sendable {
   var garbage = 0
 }
 
+extension DeviceTally {
+  mutating func add(_ sums: ServeTally.Sums, isTest: Bool) { change(by: sums, 1, isTest) }
+  mutating func subtract(_ sums: ServeTally.Sums, isTest: Bool) { change(by: sums, -1, isTest) }
+
+  private mutating func change(by sums: ServeTally.Sums, _ sign: Int, _ isTest: Bool) {
+    impressions.add(sign * sums.impressions, isTest: isTest)
+    clicks.add(sign * sums.clicks, isTest: isTest)
+    accidentalClicks.add(sign * sums.accidentalClicks, isTest: isTest)
+    freeClicks.add(sign * sums.freeClicks, isTest: isTest)
+    stoppedActions.add(sign * sums.stoppedActions, isTest: isTest)
+    rendered.add(sign * sums.rendered, isTest: isTest)
+    unloaded.add(sign * sums.unloaded, isTest: isTest)
+    failed.add(sign * sums.failed, isTest: isTest)
+    neverShown.add(sign * sums.neverShown, isTest: isTest)
+    expiredUnseen.add(sign * sums.expiredUnseen, isTest: isTest)
+    shownBriefly.add(sign * sums.shownBriefly, isTest: isTest)
+  }
+}
+
 /// The tally while it grows; used by every thread.
 final class TallyCounter: Sendable {
   private let tally: Mutex<DeviceTally>
-  private static let accidentalMilliseconds = Windows().accidentalActionMilliseconds
 
   init(startedAt: Timestamp) {
     var tally = DeviceTally()
@@ -54,32 +83,4 @@ final class TallyCounter: Sendable {
   var current: DeviceTally { tally.withLock { $0 } }
 
   func change(_ change: (inout DeviceTally) -> Void) { tally.withLock { change(&$0) } }
-
-  /// Something that the broker has.
-  func add(_ fact: AcknowledgedFact) {
-    change { tally in
-      switch fact {
-      case .request: tally.requests += 1
-      case .impression(_, _, let isTest, _): tally.impressions.add(isTest: isTest)
-      case .click(_, _, let isTest, _, let lasted, let left):
-        if left || lasted >= Self.accidentalMilliseconds {
-          tally.clicks.add(isTest: isTest)
-        } else {
-          tally.accidentalClicks.add(isTest: isTest)
-        }
-      case .other: break
-      }
-    }
-  }
-
-  func add(_ result: RequestResult) {
-    change { tally in
-      switch result {
-      case .ad(let ad): tally.adsReceived.add(isTest: ad.isTest)
-      case .error(let error, _): tally.errorsReceived["\(error.rawValue)", default: 0] += 1
-      case .invalid: tally.errorsReceived["9", default: 0] += 1
-      case .noAnswer, .unavailable: tally.unanswered += 1
-      }
-    }
-  }
 }

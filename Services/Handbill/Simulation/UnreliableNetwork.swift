@@ -2,33 +2,50 @@ internal import AdClient
 internal import AdCore
 internal import AdEvents
 internal import Synchronization
+internal import Threads
 
-/// The way from a device to the broker as it is: some events go twice, some are held back and arrive after later ones,
+/// The ways from devices to the network as they are: some events go twice, some are held back and arrive after later ones,
 /// and somebody alters a token now and then.
-final class UnreliableNetwork: NetworkTransport {
-  private let transport: any NetworkTransport
+final class UnreliableNetwork: Sendable {
   private let settings: SimulationSettings
   private let agenda: Agenda
   private let tally: TallyCounter
   private let chance: Mutex<SeededChance>
+  /// Requests without an answer, and events without the network's word.
+  private let underWay = Monitor(0)
   private static let delayMilliseconds: ClosedRange<Int64> = 200...2_500
 
-  init(_ transport: any NetworkTransport, settings: SimulationSettings, agenda: Agenda, tally: TallyCounter) {
-    self.transport = transport
+  init(settings: SimulationSettings, agenda: Agenda, tally: TallyCounter) {
     self.settings = settings
     self.agenda = agenda
     self.tally = tally
     chance = Mutex(SeededChance(seed: settings.seed ^ 0x6E65_7477_6F72_6B))
   }
 
-  func send(
-    _ request: AdRequest, acknowledged: @escaping @Sendable () -> Void,
-    completion: @escaping @Sendable (RequestResult) -> Void
-  ) {
-    transport.send(request, acknowledged: acknowledged, completion: completion)
+  /// A transport, with its faults.
+  func over(_ transport: AdTransport) -> AdTransport {
+    AdTransport { context in UnreliableTransport(network: self, inner: transport.make(context)) }
   }
 
-  func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool {
+  /// Blocks until everything is answered and acknowledged; false when the time ran out first.
+  func waitUntilIdle(timeoutMilliseconds: Int) -> Bool {
+    underWay.wait(timeoutMilliseconds: timeoutMilliseconds) { $0 == 0 }
+  }
+
+  fileprivate func began() { underWay.withLock { $0 += 1 } }
+
+  fileprivate func ended() {
+    if underWay.withLock({ count in
+      count -= 1
+      return count == 0
+    }) {
+      underWay.update { _ in }
+    }
+  }
+
+  fileprivate func send(
+    _ event: OutgoingEvent, over transport: any NetworkTransport, acknowledged: @escaping @Sendable () -> Void
+  ) -> Bool {
     let (isForged, isRepeated, delay) = chance.withLock { chance in
       (
         chance.chance(settings.forgedBasisPoints), chance.chance(settings.duplicateBasisPoints),
@@ -36,21 +53,32 @@ final class UnreliableNetwork: NetworkTransport {
       )
     }
     if isForged, let forged = Self.forged(event) {
-      transport.send(forged) { [tally] in tally.change { $0.forgedEvents += 1 } }
+      _ = send(forged, over: transport, after: 0) { [tally] in tally.change { $0.forgedEvents += 1 } }
     }
-    guard isRepeated else { return send(event, after: delay, acknowledged: acknowledged) }
-    // Whichever copy the broker has first is the event; the run may end before the other one is sent.
+    guard isRepeated else { return send(event, over: transport, after: delay, acknowledged: acknowledged) }
+    // Whichever copy the network has first is the event; the run may end before the other one is sent.
     let note = CopyNote(first: acknowledged) { [tally] in tally.change { $0.repeatedEvents += 1 } }
-    _ = send(event, after: delay / 2, acknowledged: note.acknowledge)
-    return send(event, after: delay, acknowledged: note.acknowledge)
+    _ = send(event, over: transport, after: delay / 2, acknowledged: note.acknowledge)
+    return send(event, over: transport, after: delay, acknowledged: note.acknowledge)
   }
 
   private func send(
-    _ event: OutgoingEvent, after delay: Int64, acknowledged: @escaping @Sendable () -> Void
+    _ event: OutgoingEvent, over transport: any NetworkTransport, after delay: Int64,
+    acknowledged: @escaping @Sendable () -> Void
   ) -> Bool {
-    guard delay > 0 else { return transport.send(event, acknowledged: acknowledged) }
-    agenda.add(at: DeviceClock.monotonic.advanced(byMilliseconds: delay), isOnItsWay: true) { [transport] in
-      transport.send(event, acknowledged: acknowledged)
+    began()
+    let tell: @Sendable () -> Bool = { [self] in
+      let isTaken = transport.send(event) {
+        acknowledged()
+        self.ended()
+      }
+      if !isTaken { ended() }
+      return isTaken
+    }
+    guard delay > 0 else { return tell() }
+    agenda.add(at: DeviceClock.monotonic.advanced(byMilliseconds: delay), isOnItsWay: true) {
+      // Whatever was held back is no longer held back by its device.
+      if tell() { transport.flush() }
     }
     return true
   }
@@ -76,6 +104,33 @@ final class UnreliableNetwork: NetworkTransport {
     return OutgoingEvent(
       id: DeviceClock.newID(), time: event.time, app: event.app, partitionKey: event.partitionKey, message: message)
   }
+}
+
+/// One client's way.
+private struct UnreliableTransport: NetworkTransport {
+  let network: UnreliableNetwork
+  let inner: any NetworkTransport
+
+  var connection: AdConnectionState { inner.connection }
+
+  func send(
+    _ request: AdRequest, acknowledged: @escaping @Sendable () -> Void,
+    completion: @escaping @Sendable (RequestResult) -> Void
+  ) {
+    network.began()
+    inner.send(request, acknowledged: acknowledged) { [network] result in
+      completion(result)
+      network.ended()
+    }
+  }
+
+  func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool {
+    network.send(event, over: inner, acknowledged: acknowledged)
+  }
+
+  func flush() { inner.flush() }
+
+  func close(timeoutMilliseconds: Int) -> Bool { inner.close(timeoutMilliseconds: timeoutMilliseconds) }
 }
 
 /// Tells the copies of one event apart by their acknowledgements: the first is the event, any other a repetition.

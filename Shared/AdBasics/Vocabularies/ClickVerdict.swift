@@ -21,6 +21,8 @@ package enum ClickVerdict: UInt8, Sendable, Vocabulary {
   package static let free = allCases.filter { $0 != .billable }
   /// Those of taps that their device meant to count: neither late nor early, nor over too soon.
   package static let meant: [ClickVerdict] = [.billable, .limited]
+  /// Free for another reason than that it was an accident.
+  package static let otherwiseFree: [ClickVerdict] = allCases.filter { !meant.contains($0) && $0 != .accidental }
 
   package var rule: String? {
     switch self {

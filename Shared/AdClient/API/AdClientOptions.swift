@@ -7,14 +7,24 @@ public struct AdClientOptions: Sendable {
   public var device = Device.phone
   /// The country; nil takes the one of the user's settings.
   public var country: Country?
+  /// The client id, where the app has one of its own for its user, as a server has: 1 to 128 bytes, and no name of a
+  /// person or a device (A8). Nil makes a random one, and keeps it.
+  public var clientID: String?
   /// True where the user limits tracking: no client id is made, kept or sent (A8).
   public var limitsTracking = false
   /// What the app says about its user's interests; campaigns may target them (A6).
   public var segments: [String] = []
+  /// Whether the client fetches the images of ads and checks them, so that an ad is loaded once they are here and a wrong one
+  /// is error 8; see ``AdImages``. False where the app's own drawing fetches them.
+  public var fetchesImages = true
+  /// The most bytes of images that are kept.
+  public var imageBytesMaximum = 20 * 1_048_576
   /// Where the client keeps what must outlive the app's process.
   public var storage = AdStorage.standard
   /// How long a request waits for its answer, in milliseconds, 1 to 60,000.
   public var requestDeadlineMilliseconds: Int64 = 10_000
+  /// A clock that a unit test moves; nil is the device's.
+  public var testClock: AdTestClock?
   /// Hears what the client does; nil keeps it quiet.
   public var log: AdLog?
 
@@ -34,6 +44,7 @@ public struct AdStorage: Hashable, Sendable {
     case standard
     case folder(String)
     case memory
+    case none
   }
 
   let place: Place
@@ -43,21 +54,33 @@ public struct AdStorage: Hashable, Sendable {
   /// Nothing outlives the process: for tests and previews.
   public static let memory = AdStorage(place: .memory)
 
+  /// Nothing is kept beside what the transport holds on its way: for a process that has many clients, as a server has.
+  /// Events wait while the process lives, as many as the transport takes.
+  public static let none = AdStorage(place: .none)
+
   /// In this folder, which is made if it is not there.
   public static func folder(_ path: String) -> AdStorage { AdStorage(place: .folder(path)) }
 
+  /// The folder of the app's images; nil for memory.
+  func imageFolder(for app: AppID) -> URL? {
+    (try? folder()).flatMap { $0?.appendingPathComponent("\(app.text)-images", isDirectory: true) }
+  }
+
   /// The path of the app's database; nil for memory. Makes the folder.
   func path(for app: AppID) throws -> String? {
-    let folder: URL
+    guard let folder = try folder() else { return nil }
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    return folder.appendingPathComponent("\(app.text).sqlite").path
+  }
+
+  private func folder() throws -> URL? {
     switch place {
-    case .memory: return nil
-    case .folder(let path): folder = URL(fileURLWithPath: path, isDirectory: true)
+    case .memory, .none: return nil
+    case .folder(let path): return URL(fileURLWithPath: path, isDirectory: true)
     case .standard:
       let support = try FileManager.default.url(
         for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil, create: true)
-      folder = support.appendingPathComponent("handbill", isDirectory: true)
+      return support.appendingPathComponent("handbill", isDirectory: true)
     }
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    return folder.appendingPathComponent("\(app.text).sqlite").path
   }
 }

@@ -1,4 +1,5 @@
 public import AdBasics
+internal import AdEvents
 internal import Synchronization
 internal import Threads
 
@@ -15,6 +16,11 @@ public enum AdObjectError: Error, Hashable, Sendable {
 public final class AdNetworkClient: Sendable {
   package let session: AdSession
   package let timing: AdTiming
+  /// What was asked, what came of it and why not, as text for the app's developer.
+  public let inspector: AdInspector
+  /// The images of its ads; nil where the app's own drawing fetches them (``AdClientOptions/fetchesImages``).
+  public let images: AdImages?
+  let clock: AdTestClock?
   private let store: ClientStore?
   private let ownTransport: (any NetworkTransport)?
   private let connectionOf: @Sendable () -> AdConnectionState
@@ -26,7 +32,9 @@ public final class AdNetworkClient: Sendable {
   /// - Parameters:
   ///   - app: The app's id, as registered with the network.
   ///   - key: The app's registered key for this kind of build (A1).
-  ///   - transport: The way to the network, such as `.edge("https://ads.example")`.
+  ///   - transport: The way to the network, such as `.edge("https://ads.example")`. Clients that are made with the same
+  ///     value share its connections.
+  ///   - options: What the app says of itself and its device; every one has a default.
   ///   - tally: Told each request, impression and click that the network has acknowledged, on a thread of the client's
   ///     own: for an app's own count beside the network's.
   /// - Throws: `configurationError` where the id is none.
@@ -40,10 +48,15 @@ public final class AdNetworkClient: Sendable {
     guard let country = options.resolvedCountry else {
       throw AdFailure(.configurationError, detail: "the country is two letters in upper case, such as US")
     }
+    if let clientID = options.clientID, !(1...FieldLimits.clientIDBytesMaximum).contains(clientID.utf8.count) {
+      throw AdFailure(
+        .configurationError, detail: "A8: a client id has 1 to \(FieldLimits.clientIDBytesMaximum) bytes")
+    }
     let log = options.log ?? { _ in }
-    let store = ClientStore.open(options.storage, app: id, log: log)
+    let store = options.storage == .none ? nil : ClientStore.open(options.storage, app: id, log: log)
+    let clientID = options.clientID ?? store?.clientID() ?? ClientStore.newClientID()
     let identity = ClientIdentity(
-      app: id, appKey: key, clientID: options.limitsTracking ? nil : store?.clientID() ?? ClientStore.newClientID(),
+      app: id, appKey: key, clientID: options.limitsTracking ? nil : clientID,
       sessionID: ClientStore.newClientID(), country: country, device: options.device, segments: options.segments)
     if options.limitsTracking { store?.forgetClientID() }
     self.init(identity: identity, via: transport, store: store, options: options, tally: tally)
@@ -58,13 +71,20 @@ public final class AdNetworkClient: Sendable {
       app: identity.app, appKey: identity.appKey,
       deadlineMilliseconds: min(max(1, options.requestDeadlineMilliseconds), 60_000), log: log)
     let bare = transport.make(context)
-    // Without a store, which not even memory gives, events live as long as the transport.
+    // Without a store events live as long as the transport.
     let own: any NetworkTransport = store.map { DurableTransport(bare, store: $0) } ?? bare
     self.store = store
     ownTransport = own
     connectionOf = { own.connection }
-    session = AdSession(identity: identity, transport: own, tally: tally)
+    clock = options.testClock
+    images =
+      options.fetchesImages
+      ? AdImages(
+        folder: options.storage.imageFolder(for: identity.app), bytesMaximum: options.imageBytesMaximum, log: log)
+      : nil
+    session = AdSession(identity: identity, transport: own, clock: clock, tally: tally)
     timing = AdTiming()
+    inspector = AdNetworkClient.inspector(session, clock, connection: connectionOf, waiting: { store?.eventCount ?? 0 })
   }
 
   /// A client over a transport that others share, which keeps nothing on disk.
@@ -77,7 +97,34 @@ public final class AdNetworkClient: Sendable {
     connectionOf = { transport.connection }
     session = AdSession(identity: identity, transport: transport, tally: tally)
     self.timing = timing
+    clock = nil
+    images = nil
+    inspector = AdNetworkClient.inspector(session, nil, connection: connectionOf, waiting: { 0 })
   }
+
+  private static func inspector(
+    _ session: AdSession, _ clock: AdTestClock?, connection: @escaping @Sendable () -> AdConnectionState,
+    waiting: @escaping @Sendable () -> Int
+  ) -> AdInspector {
+    let head: @Sendable () -> [String] = { [session] in
+      let identity = session.identity
+      let state =
+        switch connection() {
+        case .connecting: "connecting"
+        case .connected: "connected"
+        case .disconnected(let problem): "not connected: \(problem)"
+        }
+      return [
+        "app \(identity.app), \(identity.device), country \(identity.country), "
+          + (identity.clientID.map { "client \($0)" } ?? "no client id: tracking is limited (A8)"),
+        "\(state); \(waiting()) events wait",
+      ]
+    }
+    return AdInspector(now: { clock?.now ?? DeviceClock.monotonic }, head: head)
+  }
+
+  /// The time that ad objects go by.
+  var now: MonotonicTime { clock?.now ?? DeviceClock.monotonic }
 
   /// Whether the network can be reached, and what to do where it cannot.
   public var connection: AdConnectionState { connectionOf() }

@@ -20,12 +20,16 @@ final class AdObjectPump {
   /// An object looks at its state machine at least this often, should the timer's clock stand still in sleep.
   private static let wakeMillisecondsMaximum: Int64 = 3_600_000
 
-  init() {
+  private let clock: AdTestClock?
+
+  init(clock: AdTestClock?) {
+    self.clock = clock
     (inputs, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(AdObjectPump.inputsMaximum))
   }
 
   deinit {
     timer?.cancel()
+    clock?.setAlarm(of: ObjectIdentifier(self), at: nil) {}
     continuation.finish()
   }
 
@@ -39,6 +43,9 @@ final class AdObjectPump {
     guard due != timerDue else { return }
     timerDue = due
     timer?.cancel()
+    if let clock {
+      return clock.setAlarm(of: ObjectIdentifier(self), at: due) { [continuation] in continuation.yield(.wake) }
+    }
     guard let due else { return }
     let milliseconds = max(0, due.milliseconds(since: DeviceClock.monotonic))
     let timer = DispatchSource.makeTimerSource()
@@ -56,11 +63,13 @@ final class AdObjectPump {
 public typealias ContentSource = @Sendable (_ url: String) async -> Bool
 
 extension AdObjectPump {
-  /// Fetches all images of an ad; without a source the app's own drawing fetches them, and they count as there.
-  func fetchImages(_ ad: AdContent, from source: ContentSource?, number: Int) {
+  /// Fetches all images of an ad: the app's own source does, else the client; else they count as there, for the app's
+  /// drawing fetches them.
+  func fetchImages(_ ad: AdContent, from source: ContentSource?, or images: AdImages?, number: Int) {
     let sink = sink
-    guard let source else { return sink(.imagesFetched(true, number: number)) }
+    guard source != nil || images != nil else { return sink(.imagesFetched(true, number: number)) }
     Task {
+      guard let source else { return sink(.imagesFetched(await images?.fetch(ad) ?? true, number: number)) }
       for url in ad.images.values {
         guard await source(url) else { return sink(.imagesFetched(false, number: number)) }
       }

@@ -7,13 +7,15 @@ internal import Synchronization
 package final class AdSession: Sendable {
   private let currentIdentity: Mutex<ClientIdentity>
   private let transport: any NetworkTransport
+  private let clock: AdTestClock?
   private let tally: (@Sendable (AcknowledgedFact) -> Void)?
 
   /// - Parameter tally: Told each thing that the broker has acknowledged, on the transport's threads.
   package init(
-    identity: ClientIdentity, transport: any NetworkTransport,
+    identity: ClientIdentity, transport: any NetworkTransport, clock: AdTestClock? = nil,
     tally: (@Sendable (AcknowledgedFact) -> Void)? = nil
   ) {
+    self.clock = clock
     currentIdentity = Mutex(identity)
     self.transport = transport
     self.tally = tally
@@ -61,8 +63,9 @@ package final class AdSession: Sendable {
     let partitionKey = identity.partitionKey
     transport.send(
       request, acknowledged: { [tally] in tally?(.request(placement: placement)) },
-      completion: { result in
+      completion: { [clock] result in
         guard case .ad(var ad) = result else { return completion(result) }
+        if let clock { ad.answeredAt = clock.now }
         ad.partitionKey = partitionKey
         completion(.ad(ad))
       })
@@ -122,6 +125,9 @@ package final class AdSession: Sendable {
       case .rendered: impression(.rendered)
       case .viewed: impression(.viewed)
       case .unloaded: impression(.unloaded)
+      case .neverShown: impression(.neverShown)
+      case .expiredUnseen: impression(.expiredUnseen)
+      case .shownBriefly: impression(.shownBriefly)
       case .failed(let error): impression(.failed, error)
       case .click(let lasted, let left): click(.click, lasted, left: left)
       case .blocked: click(.blocked, 0)
@@ -136,15 +142,11 @@ package final class AdSession: Sendable {
   }
 
   private static func fact(_ report: AdReport, _ placement: PlacementID) -> AcknowledgedFact {
-    guard case .ad(let ad) = report.subject else { return .other(placement: placement) }
-    switch report.kind {
-    case .viewed:
-      return .impression(ad: ad.ad, placement: placement, isTest: ad.isTest, ageMilliseconds: age(report, ad))
-    case .click(let lasted, let left):
-      return .click(
-        ad: ad.ad, placement: placement, isTest: ad.isTest, ageMilliseconds: age(report, ad),
-        actionMilliseconds: lasted, leftApplication: left)
-    case .rendered, .unloaded, .failed, .blocked, .cancelled: return .other(placement: placement)
+    switch (report.subject, report.kind) {
+    case (.ad(let ad), let kind):
+      .told(kind, serve: ad.serveID, placement: placement, isTest: ad.isTest, ageMilliseconds: age(report, ad))
+    case (.request, .failed(let error)): .failed(error, placement: placement)
+    case (.request, _): .failed(.unknown, placement: placement)
     }
   }
 }

@@ -1,7 +1,7 @@
 package import AdBasics
 
 /// The way to the network: `.edge(url)` for devices, `.inMemory()` for an app's tests and previews, and, from the module
-/// `AdClientKafka`, `.kafka(...)` for trusted servers.
+/// `AdClientKafka`, `.kafka(...)` for trusted servers. Any number of clients may be made with one.
 public struct AdTransport: Sendable {
   /// What a transport is made with.
   package struct Context: Sendable {

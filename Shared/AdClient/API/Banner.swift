@@ -67,7 +67,8 @@ public final class Banner {
   private var sizes: BannerSizes
   private var machine: BannerStateMachine
   private var mainDelegate: MainActorDelegate<Banner, any BannerDelegate>?
-  private let pump = AdObjectPump()
+  private let pump: AdObjectPump
+  private var unseen = UnseenAds()
   private let eventSink: AsyncStream<BannerEvent>.Continuation
   private var requestID: UUIDv7?
   /// Keeps the banner alive while its action runs, or its finish would never be told (D10).
@@ -76,14 +77,15 @@ public final class Banner {
   /// Makes a banner, which begins to ask for ads. Small as it is, an app keeps one for each place (D3, T7).
   ///
   /// - Parameters:
+  ///   - client: The app's connection to the network.
   ///   - placement: The name the app gives this place (M6): 1 to 40 of a-z, 0-9 and -.
   ///   - requiredSizes: The size identifiers the app can show, ``SizeIdentifier``'s; empty means portrait and landscape
   ///     (S4).
   ///   - currentSize: The one to begin with; empty means the first.
-  ///   - imageSource: Fetches images; nil when the app's drawing does.
+  ///   - imageSource: Fetches images in place of the client (``AdClientOptions/fetchesImages``).
   ///   - coverSource: Fetches what covers the app after a tap (D11); nil when the app's covering view does.
   ///   - isolation: The actor that the banner belongs to: the caller's.
-  /// - Throws: ``AdObjectError`` for a placement that is no name, and for identifiers that the device does not know (S3).
+  /// - Throws: `AdObjectError` for a placement that is no name, and for identifiers that the device does not know (S3).
   public init(
     client: AdNetworkClient, placement: String, requiredSizes: [String] = [], currentSize: String = "",
     imageSource: ContentSource? = nil, coverSource: ContentSource? = nil,
@@ -92,7 +94,7 @@ public final class Banner {
     guard let placement = PlacementID(placement) else { throw .invalidPlacement(placement) }
     device = client.session.identity.device
     sizes = try BannerSizes(required: requiredSizes, current: currentSize, device: device)
-    let now = DeviceClock.monotonic
+    let now = client.now
     machine = BannerStateMachine(
       sizes: sizes.resolved, timing: client.timing,
       firstAskAt: now.advanced(byMilliseconds: client.firstAskDelay(placement)))
@@ -101,6 +103,7 @@ public final class Banner {
     self.imageSource = imageSource
     self.coverSource = coverSource
     (events, eventSink) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(100))
+    pump = AdObjectPump(clock: client.clock)
     let inputs = pump.inputs
     Task { [weak self] in
       // Naming the actor makes this closure run on it.
@@ -111,9 +114,7 @@ public final class Banner {
   }
 
   deinit {
-    for case .report(let report) in machine.stop(at: DeviceClock.monotonic) {
-      client.session.report(report, placement: placement, requestID: requestID)
-    }
+    for case .report(let report) in machine.stop(at: client.now) { send(report) }
     eventSink.finish()
   }
 
@@ -153,8 +154,10 @@ public final class Banner {
 
   /// Changes what the app can show. An ad that lacks one of the sizes is given up (E7); one that has them all stays.
   ///
-  /// - Parameter currentSize: The one to show; empty means the first.
-  /// - Throws: ``AdObjectError`` for identifiers that the device does not know (S3); then nothing has changed.
+  /// - Parameters:
+  ///   - identifiers: What it can show, ``SizeIdentifier``'s; empty means portrait and landscape (S4).
+  ///   - currentSize: The one to show; empty means the first.
+  /// - Throws: `AdObjectError` for identifiers that the device does not know (S3); then nothing has changed.
   public func setRequiredSizes(_ identifiers: [String], currentSize: String = "") throws(AdObjectError) {
     let changed = try BannerSizes(required: identifiers, current: currentSize, device: device)
     sizes = changed
@@ -204,7 +207,7 @@ public final class Banner {
   }
 
   private func run(_ input: (inout BannerStateMachine, MonotonicTime) -> [BannerAction]) {
-    for action in input(&machine, DeviceClock.monotonic) { perform(action) }
+    for action in input(&machine, client.now) { perform(action) }
     selfDuringAction = machine.isActionInProgress ? self : nil
     pump.wake(at: machine.nextWake)
     if machine.isEnded { eventSink.finish() }
@@ -216,8 +219,10 @@ public final class Banner {
       let wish = AdSession.Wish(
         placement: placement, requiredSizes: sizes.requiredIdentifiers, currentSize: sizes.currentIdentifier)
       client.noteAsk(placement)
-      requestID = client.session.request(wish) { [sink = pump.sink] in sink(.answered($0, number: number)) }
-    case .fetchImages(let ad, let number): pump.fetchImages(ad, from: imageSource, number: number)
+      let id = client.session.request(wish) { [sink = pump.sink] in sink(.answered($0, number: number)) }
+      requestID = id
+      client.inspector.asked(id, placement, "banner \(sizes.resolved.current.name)")
+    case .fetchImages(let ad, let number): pump.fetchImages(ad, from: imageSource, or: client.images, number: number)
     case .fetchCover(let destination, let number):
       guard let coverSource else {
         return run { machine, now in machine.coverFetched(true, number: number, at: now) }
@@ -235,15 +240,25 @@ public final class Banner {
     case .cover(let destination): hand(.cover(destination: destination))
     case .uncover: hand(.uncover)
     case .leaveApplication(let destination): hand(.leaveApplication(destination: destination))
-    case .noteBriefDisplay(let milliseconds): hand(.shownBriefly(milliseconds: milliseconds))
+    case .noteBriefDisplay(let milliseconds):
+      if let ad = machine.loadedAd { send(AdReport(.shownBriefly, .ad(ad), at: client.now)) }
+      hand(.shownBriefly(milliseconds: milliseconds))
     }
   }
 
   private func perform(_ report: AdReport) {
-    client.session.report(report, placement: placement, requestID: requestID)
+    send(report)
     guard report.kind == .viewed, case .ad(let ad) = report.subject else { return }
     announce(.paid(ad.revenue))
     _ = mainDelegate?.call(self) { $0.banner($1, paid: ad.revenue) }
+  }
+
+  /// Tells the network; of an ad that nobody saw, that too.
+  private func send(_ report: AdReport) {
+    for report in [unseen.before(report), report].compactMap(\.self) {
+      client.inspector.note(report, request: requestID)
+      client.session.report(report, placement: placement, requestID: requestID)
+    }
   }
 
   private func hand(_ event: BannerEvent) {
@@ -260,7 +275,11 @@ public final class Banner {
     var callback = callback
     if case .didFail(let failure) = callback {
       let explanation = failure.code == .serverFailure ? client.connectionDetail : ""
-      callback = .didFail(failure.about(requestID, explanation: explanation))
+      let failure = failure.about(requestID, explanation: explanation)
+      client.inspector.note(failure, request: requestID)
+      callback = .didFail(failure)
+    } else {
+      client.inspector.note(requestID, "\(callback)", ad: machine.loadedAd)
     }
     announce(.told(callback))
     _ = mainDelegate?.call(self) { delegate, banner in

@@ -32,16 +32,35 @@ public struct ClientIdentity: Hashable, Sendable {
   var partitionKey: String { clientID.flatMap { $0.isEmpty ? nil : $0 } ?? sessionID }
 }
 
-/// Something that the broker has from this client, for sure: what a tally on the devices' side counts.
+/// Something that the network has from this client, for sure: what a tally on the devices' side counts.
 public enum AcknowledgedFact: Hashable, Sendable {
   /// A request, once however often it was asked.
   case request(placement: PlacementID)
-  /// An impression (M1), `ageMilliseconds` after the answer.
-  case impression(ad: AdID, placement: PlacementID, isTest: Bool, ageMilliseconds: Int64)
-  /// A click, tapped `ageMilliseconds` after the answer; whether it was accidental follows from the rest (M7).
-  case click(
-    ad: AdID, placement: PlacementID, isTest: Bool, ageMilliseconds: Int64, actionMilliseconds: Int64,
-    leftApplication: Bool)
-  /// Anything else: rendered, unloaded, failed, blocked, cancelled.
-  case other(placement: PlacementID)
+  /// What happened to a served ad, `ageMilliseconds` after its answer came; a click's age is that of the tap.
+  case told(AdHappening, serve: ServeID, placement: PlacementID, isTest: Bool, ageMilliseconds: Int64)
+  /// An error without an ad (M6).
+  case failed(AdError, placement: PlacementID)
+}
+
+/// What a client tells of a served ad.
+public enum AdHappening: Hashable, Sendable {
+  /// It was drawn.
+  case rendered
+  /// The impression itself (M1).
+  case viewed
+  /// Its content is gone.
+  case unloaded
+  /// It is given up without having been on screen (D3).
+  case neverShown
+  /// Its life ended before it was on screen (D5).
+  case expiredUnseen
+  /// The app hid it sooner than it may (D12).
+  case shownBriefly
+  case failed(AdError)
+  /// A click, complete (M7): whether it was an accident follows from the rest.
+  case click(actionMilliseconds: Int64, leftApplication: Bool)
+  /// The app refused the action (D7).
+  case blocked
+  /// The app cancelled the action (D9).
+  case cancelled(actionMilliseconds: Int64)
 }

@@ -71,7 +71,8 @@ public final class Interstitial {
   private let coverSource: ContentSource?
   private var machine: InterstitialStateMachine
   private var mainDelegate: MainActorDelegate<Interstitial, any InterstitialDelegate>?
-  private let pump = AdObjectPump()
+  private let pump: AdObjectPump
+  private var unseen = UnseenAds()
   private let eventSink: AsyncStream<InterstitialEvent>.Continuation
   private var requestID: UUIDv7?
   private var hasStarted = false
@@ -84,12 +85,13 @@ public final class Interstitial {
   /// another loads for the same placement with `loadingThrottled` (D5).
   ///
   /// - Parameters:
+  ///   - client: The app's connection to the network.
   ///   - placement: The name the app gives this place (M6): 1 to 40 of a-z, 0-9 and -.
   ///   - requiredSizes: `portrait`, `landscape` or both; empty means both (S9).
-  ///   - imageSource: Fetches images; nil when the app's drawing does.
+  ///   - imageSource: Fetches images in place of the client (``AdClientOptions/fetchesImages``).
   ///   - coverSource: Fetches what covers the app after a tap (D11); nil when the app's covering view does.
   ///   - isolation: The actor that the object belongs to: the caller's.
-  /// - Throws: ``AdObjectError`` for a placement that is no name, and for other identifiers (S3).
+  /// - Throws: `AdObjectError` for a placement that is no name, and for other identifiers (S3).
   public init(
     client: AdNetworkClient, placement: String, requiredSizes: [String] = [], imageSource: ContentSource? = nil,
     coverSource: ContentSource? = nil, isolation: isolated any Actor = #isolation
@@ -108,6 +110,7 @@ public final class Interstitial {
     self.imageSource = imageSource
     self.coverSource = coverSource
     (events, eventSink) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(100))
+    pump = AdObjectPump(clock: client.clock)
     let inputs = pump.inputs
     Task { [weak self] in
       // Naming the actor makes this closure run on it.
@@ -119,9 +122,7 @@ public final class Interstitial {
   }
 
   deinit {
-    for case .report(let report) in machine.stop(at: DeviceClock.monotonic) {
-      client.session.report(report, placement: placement, requestID: requestID)
-    }
+    for case .report(let report) in machine.stop(at: client.now) { send(report) }
     if isLoadingPlacement { client.endLoading(placement) }
     eventSink.finish()
   }
@@ -141,7 +142,7 @@ public final class Interstitial {
 
   /// Covers the app with the ad.
   ///
-  /// - Throws: ``PresentationError`` when it is not loaded, or from within `didLoad` (D6).
+  /// - Throws: `PresentationError` when it is not loaded, or from within `didLoad` (D6).
   public func presentModally() throws(PresentationError) {
     try present { [isTellingDidLoad] machine, now in
       machine.presentModally(isWithinDidLoad: isTellingDidLoad, at: now)
@@ -150,7 +151,7 @@ public final class Interstitial {
 
   /// Draws the ad in a view of this size in points; call it again when the view turned (S6).
   ///
-  /// - Throws: ``PresentationError`` when it is not loaded (D6), or the size is not S6's.
+  /// - Throws: `PresentationError` when it is not loaded (D6), or the size is not S6's.
   public func presentAsPage(width: Int, height: Int, orientation: Orientation) throws(PresentationError) {
     try present { machine, now in
       machine.presentAsPage(width: width, height: height, orientation: orientation, at: now)
@@ -223,7 +224,7 @@ public final class Interstitial {
   }
 
   private func run(_ input: (inout InterstitialStateMachine, MonotonicTime) -> [InterstitialAction]) {
-    let actions = input(&machine, DeviceClock.monotonic)
+    let actions = input(&machine, client.now)
     if isLoadingPlacement, !machine.isLoading {
       isLoadingPlacement = false
       client.endLoading(placement)
@@ -238,8 +239,10 @@ public final class Interstitial {
     switch action {
     case .request:
       let wish = AdSession.Wish(placement: placement, requiredSizes: requiredIdentifiers, isInterstitial: true)
-      requestID = client.session.request(wish) { [sink = pump.sink] in sink(.answered($0, number: 1)) }
-    case .fetchImages(let ad): pump.fetchImages(ad, from: imageSource, number: 1)
+      let id = client.session.request(wish) { [sink = pump.sink] in sink(.answered($0, number: 1)) }
+      requestID = id
+      client.inspector.asked(id, placement, "full screen")
+    case .fetchImages(let ad): pump.fetchImages(ad, from: imageSource, or: client.images, number: 1)
     case .fetchCover(let destination, let number):
       guard let coverSource else {
         return run { machine, now in machine.coverFetched(true, number: number, at: now) }
@@ -262,10 +265,18 @@ public final class Interstitial {
   }
 
   private func perform(_ report: AdReport) {
-    client.session.report(report, placement: placement, requestID: requestID)
+    send(report)
     guard report.kind == .viewed, case .ad(let ad) = report.subject else { return }
     announce(.paid(ad.revenue))
     _ = mainDelegate?.call(self) { $0.interstitial($1, paid: ad.revenue) }
+  }
+
+  /// Tells the network; of an ad that nobody saw, that too.
+  private func send(_ report: AdReport) {
+    for report in [unseen.before(report), report].compactMap(\.self) {
+      client.inspector.note(report, request: requestID)
+      client.session.report(report, placement: placement, requestID: requestID)
+    }
   }
 
   private func hand(_ event: InterstitialEvent) {
@@ -282,7 +293,11 @@ public final class Interstitial {
     var callback = callback
     if case .didFail(let failure) = callback {
       let explanation = failure.code == .serverFailure ? client.connectionDetail : ""
-      callback = .didFail(failure.about(requestID, explanation: explanation))
+      let failure = failure.about(requestID, explanation: explanation)
+      client.inspector.note(failure, request: requestID)
+      callback = .didFail(failure)
+    } else {
+      client.inspector.note(requestID, "\(callback)", ad: machine.presentable)
     }
     isTellingDidLoad = callback == .didLoad
     announce(.told(callback))

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Threads
 
 #if canImport(FoundationNetworking)
   internal import FoundationNetworking
@@ -11,8 +10,15 @@ struct EdgeConnection: Sendable {
   enum Outcome: Sendable {
     /// The edge answered.
     case answer(status: Int, body: [UInt8], retryAfterMilliseconds: Int64?)
-    /// Nobody did: why.
-    case unreachable(String)
+    /// Nobody did: why, and whether the request may have got there all the same.
+    case unreachable(String, mayHaveArrived: Bool)
+  }
+
+  /// A request under way, which can be broken off.
+  struct Exchange: Sendable {
+    fileprivate let task: URLSessionDataTask
+
+    func cancel() { task.cancel() }
   }
 
   private let base: URL
@@ -22,6 +28,8 @@ struct EdgeConnection: Sendable {
   private static let answerBytesMaximum = 1_048_576
   /// The longest pause that an answer may ask for, in seconds.
   private static let retryAfterSecondsMaximum: Int64 = 3_600
+  /// Connections at the same time: a device needs two or three, a process of many clients all of them.
+  private static let connectionsMaximum = 32
 
   /// Nil unless the address is one of `http` or `https`, with a host.
   init?(_ address: String) {
@@ -32,13 +40,15 @@ struct EdgeConnection: Sendable {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpCookieStorage = nil
     configuration.urlCache = nil
+    configuration.httpMaximumConnectionsPerHost = Self.connectionsMaximum
     session = URLSession(configuration: configuration)
   }
 
   /// Posts protobuf. `completion` is called once, on a thread of the session.
+  @discardableResult
   func post(
     _ path: String, _ body: [UInt8], timeoutMilliseconds: Int64, completion: @escaping @Sendable (Outcome) -> Void
-  ) {
+  ) -> Exchange {
     var request = URLRequest(url: base.appendingPathComponent(path))
     request.httpMethod = "POST"
     request.timeoutInterval = TimeInterval(timeoutMilliseconds) / 1_000
@@ -46,7 +56,8 @@ struct EdgeConnection: Sendable {
     request.httpBody = Data(body)
     let task = session.dataTask(with: request) { data, response, error in
       guard let response = response as? HTTPURLResponse else {
-        return completion(.unreachable(error.map { "\($0.localizedDescription)" } ?? "no answer"))
+        let why = error.map { "\($0.localizedDescription)" } ?? "no answer"
+        return completion(.unreachable(why, mayHaveArrived: Self.mayHaveArrived(error)))
       }
       let bytes = data.map { [UInt8]($0.prefix(Self.answerBytesMaximum)) } ?? []
       let seconds = response.value(forHTTPHeaderField: "Retry-After").flatMap { Int64($0) }
@@ -54,21 +65,12 @@ struct EdgeConnection: Sendable {
       completion(.answer(status: response.statusCode, body: bytes, retryAfterMilliseconds: pause))
     }
     task.resume()
+    return Exchange(task: task)
   }
 
-  /// The same, blocking: for a thread of one's own.
-  func post(_ path: String, _ body: [UInt8], timeoutMilliseconds: Int64) -> Outcome {
-    let outcome = Monitor<Outcome?>(nil)
-    post(path, body, timeoutMilliseconds: timeoutMilliseconds) { result in outcome.update { $0 = result } }
-    // The session's own timeout comes first.
-    return outcome.waitForResult(timeoutMilliseconds: Int(timeoutMilliseconds) + 5_000) { $0 }
-      ?? .unreachable("no answer")
-  }
-
-  /// Breaks off what is under way. The session stays valid: a task of an invalid one would trap.
-  func cancel() {
-    session.getAllTasks { tasks in
-      for task in tasks { task.cancel() }
-    }
+  /// False only where no connection was made at all.
+  private static func mayHaveArrived(_ error: (any Error)?) -> Bool {
+    let never: [URLError.Code] = [.cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet]
+    return (error as? URLError).map { !never.contains($0.code) } ?? true
   }
 }

@@ -8,6 +8,8 @@ struct EdgeBatch {
   static let eventsMaximum = 100
   /// The most bytes of their values, well below the edge's limit for the whole.
   static let bytesMaximum = 200_000
+  /// How long the edge may take for it.
+  static let timeoutMilliseconds: Int64 = 30_000
 
   let appKey: String
   /// The client id, else the session id.

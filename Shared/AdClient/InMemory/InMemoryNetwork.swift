@@ -33,6 +33,12 @@ public final class InMemoryNetwork: Sendable {
     /// An impression (M1).
     case viewed
     case unloaded
+    /// Given up without having been on screen (D3).
+    case neverShown
+    /// Its life ended before it was on screen (D5).
+    case expiredUnseen
+    /// Hidden by the app sooner than it may be (D12).
+    case shownBriefly
     case failed(AdError)
     case clicked(actionMilliseconds: Int64, leftApplication: Bool)
     case blocked

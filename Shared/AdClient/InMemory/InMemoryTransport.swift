@@ -45,6 +45,9 @@ extension InMemoryNetwork.Told {
       case .rendered: self = .rendered
       case .viewed: self = .viewed
       case .unloaded: self = .unloaded
+      case .neverShown: self = .neverShown
+      case .expiredUnseen: self = .expiredUnseen
+      case .shownBriefly: self = .shownBriefly
       case .failed: self = .failed(event.error ?? .unknown)
       }
     case .click(let event):

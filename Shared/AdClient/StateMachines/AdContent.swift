@@ -2,14 +2,17 @@ public import AdBasics
 
 /// An ad as the client holds it: what to draw, what a tap does, how long it lives, and the token that its events carry.
 public struct AdContent: Hashable, Sendable {
-  /// The shortest and the longest life of a full-screen ad's content, in milliseconds (D5).
-  package static let interstitialLifetimeMilliseconds: ClosedRange<Int64> = 300_000...900_000
+  /// The shortest and the longest life of a full-screen ad's content that a client takes, in milliseconds: the network's
+  /// settings decide, within D5's figures by default.
+  package static let interstitialLifetimeMilliseconds: ClosedRange<Int64> = 60_000...3_600_000
   /// The longest serve token that a client takes, in bytes.
   package static let tokenBytesMaximum = 1_024
 
   public let ad: AdID
-  /// The URL of the image for each size.
+  /// The URL of the image for each size; a path where it lies at an edge that the client does not know.
   public let images: [AdSize: String]
+  /// What those images must be, of each whose hash the network knows.
+  public let imageContents: [AdSize: ImageReference.Contents]
   /// What a tap does (D11).
   public let action: AdAction
   /// How long the content lives after loading, in milliseconds (D5).
@@ -22,17 +25,21 @@ public struct AdContent: Hashable, Sendable {
   public let requestID: UUIDv7
   /// What its impression brings the developer.
   public let revenue: AdRevenue
+  /// What the network's answer says that the client goes by.
+  package var pacing: AdPacing?
   /// Opaque to the client; sent back in each event.
   package let token: [UInt8]
   /// The client id, else the session id, that it was served to; nil for the present one.
   package var partitionKey: String?
   /// When the answer came: the zero of the ages of this ad's events.
-  package let answeredAt: MonotonicTime
+  package var answeredAt: MonotonicTime
 
   package init(
     ad: AdID, images: [AdSize: String], action: AdAction, lifetimeMilliseconds: Int64, isTest: Bool, serveID: ServeID,
-    requestID: UUIDv7, token: [UInt8], answeredAt: MonotonicTime, revenue: AdRevenue = .none
+    requestID: UUIDv7, token: [UInt8], answeredAt: MonotonicTime, revenue: AdRevenue = .none,
+    imageContents: [AdSize: ImageReference.Contents] = [:]
   ) {
+    self.imageContents = imageContents
     self.serveID = serveID
     self.requestID = requestID
     self.ad = ad
@@ -68,19 +75,7 @@ package enum RequestResult: Hashable, Sendable {
 
 /// Something that the network is to be told.
 package struct AdReport: Hashable, Sendable {
-  package enum Kind: Hashable, Sendable {
-    case rendered
-    /// The impression itself (M1).
-    case viewed
-    case unloaded
-    case failed(AdError)
-    /// The action had lasted `actionMilliseconds` when the click was complete (M7).
-    case click(actionMilliseconds: Int64, leftApplication: Bool)
-    /// The app refused the action (D7).
-    case blocked
-    /// The app cancelled the action (D9).
-    case cancelled(actionMilliseconds: Int64)
-  }
+  package typealias Kind = AdHappening
 
   package enum Subject: Hashable, Sendable {
     case ad(AdContent)

@@ -1,5 +1,7 @@
-/// The intervals that the ad objects go by, in milliseconds. The defaults are the rules' figures; tests and simulators
-/// set others.
+package import AdBasics
+
+/// The intervals that the ad objects go by, in milliseconds. The defaults are the rules' figures; the network's answers set
+/// what earns money (``following(_:)``), tests others.
 package struct AdTiming: Hashable, Sendable {
   /// A banner asks at most this often, and leaves an ad at least this long (D2, D12).
   package var refreshMilliseconds: Int64 = 30_000
@@ -21,4 +23,27 @@ package struct AdTiming: Hashable, Sendable {
   package var minimumDisplayMilliseconds: Int64 = 30_000
 
   package init() {}
+
+  /// The network's figures in place of these, as far as they are sound: an answer cannot make a client ask without pause,
+  /// or call seen what nobody can see.
+  package func following(_ pacing: AdPacing?) -> AdTiming {
+    guard let pacing else { return self }
+    var timing = self
+    timing.refreshMilliseconds = Self.refreshBounds.holding(pacing.refreshMilliseconds)
+    timing.minimumDisplayMilliseconds = timing.refreshMilliseconds
+    timing.viewableMilliseconds = Self.viewBounds.holding(pacing.viewMilliseconds)
+    timing.viewableFraction = Double(Self.fractionBounds.holding(pacing.viewBasisPoints)) / 10_000
+    timing.clickCompleteMilliseconds = Self.actionBounds.holding(pacing.actionMilliseconds)
+    return timing
+  }
+
+  private static let refreshBounds: ClosedRange<Int64> = 5_000...3_600_000
+  private static let viewBounds: ClosedRange<Int64> = 100...60_000
+  private static let fractionBounds: ClosedRange<Int64> = 100...10_000
+  private static let actionBounds: ClosedRange<Int64> = 0...60_000
+}
+
+extension ClosedRange<Int64> {
+  /// The nearest value within.
+  fileprivate func holding(_ value: Int64) -> Int64 { Swift.min(Swift.max(value, lowerBound), upperBound) }
 }

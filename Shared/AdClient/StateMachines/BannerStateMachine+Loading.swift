@@ -15,6 +15,9 @@ extension BannerStateMachine {
     switch result {
     case .ad(let ad) where ad.isValid(for: sizes.required, at: now):
       load = .fetching(ad, number: number)
+      if let asked = ad.pacing?.refreshMilliseconds, asked > timing.refreshMilliseconds {
+        askAt = max(askAt, now.advanced(byMilliseconds: timing.following(ad.pacing).refreshMilliseconds))
+      }
       actions += [.tell(.willLoad), .fetchImages(ad, number: number)]
     case .ad, .invalid: fail(.adResponseValidateFailure, about: .request(number), at: now, &actions)
     case .noAnswer: fail(.serverFailure, about: .request(number), at: now, &actions)
@@ -42,6 +45,7 @@ extension BannerStateMachine {
     emptyVisibleAt = nil
     unloadContent(at: now, &actions)
     content = .loaded(ad, expiresAt: now.advanced(byMilliseconds: ad.lifetimeMilliseconds), wasShown: false)
+    follow(ad.pacing)
     viewability = ViewabilityStateMachine(timing: timing)
     actions += [.show(ad, size: currentSize), .tell(.didLoad)]
     visibilityChanged(isExcused: true, at: now, &actions)

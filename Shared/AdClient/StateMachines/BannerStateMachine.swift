@@ -34,7 +34,9 @@ package struct BannerStateMachine: Sendable {
     case ended
   }
 
-  let timing: AdTiming
+  /// The figures that it was made with, and those of the last ad's answer.
+  private let ownTiming: AdTiming
+  var timing: AdTiming
   var sizes: BannerSizes.Resolved
   var content = Content.empty(isToldToHide: false)
   var load = Load.idle
@@ -55,12 +57,19 @@ package struct BannerStateMachine: Sendable {
 
   /// A banner that asks for its first ad at `firstAskAt`.
   init(sizes: BannerSizes.Resolved, timing: AdTiming = AdTiming(), firstAskAt: MonotonicTime) {
+    ownTiming = timing
     self.timing = timing
     self.sizes = sizes
     tapMachine = TapStateMachine(timing: timing)
     viewability = ViewabilityStateMachine(timing: timing)
     askAt = firstAskAt
     retryMilliseconds = timing.firstRetryMilliseconds
+  }
+
+  /// Goes by what an ad's answer says.
+  mutating func follow(_ pacing: AdPacing?) {
+    timing = ownTiming.following(pacing)
+    tapMachine.timing = timing
   }
 
   /// The size that is drawn.

@@ -21,7 +21,7 @@ package struct InterstitialStateMachine: Sendable {
     case finished
   }
 
-  let timing: AdTiming
+  var timing: AdTiming
   /// The one or two sizes the app turns to (S9).
   let requiredSizes: [AdSize]
   var state = State.created
@@ -129,6 +129,9 @@ package struct InterstitialStateMachine: Sendable {
     guard case .fetching(let ad) = state else { return actions }
     if succeeded {
       state = .loaded(ad, expiresAt: now.advanced(byMilliseconds: ad.lifetimeMilliseconds))
+      timing = timing.following(ad.pacing)
+      tapMachine.timing = timing
+      viewability = ViewabilityStateMachine(timing: timing)
       actions.append(.tell(.didLoad))
     } else {
       fail(.assetLoadFailure, about: .ad(ad), at: now, &actions)

@@ -39,7 +39,7 @@ package struct TapStateMachine: Sendable {
     case report(AdReport)
   }
 
-  private let timing: AdTiming
+  var timing: AdTiming
   private var state = State.idle
   private var lastCoverNumber = 0
 

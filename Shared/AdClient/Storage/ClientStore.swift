@@ -22,11 +22,27 @@ final class ClientStore: Sendable {
   }
 
   private struct Contents {
-    let database: SQLiteDatabase
+    /// nil once the store is closed.
+    var database: SQLiteDatabase?
     var count: Int
     var bytes: Int
     var refused: Int
+
+    /// - Throws: What SQLite says; that the store is closed.
+    @discardableResult
+    func run(_ sql: String, _ parameters: SQLiteValue...) throws(SQLiteError) -> [[SQLiteValue]] {
+      try run(sql, parameters)
+    }
+
+    @discardableResult
+    func run(_ sql: String, _ parameters: [SQLiteValue]) throws(SQLiteError) -> [[SQLiteValue]] {
+      guard let database else { throw SQLiteError(code: ClientStore.closedCode, message: "the client is closed") }
+      return try database.run(sql, parameters)
+    }
   }
+
+  /// SQLite's code for a use that may not be.
+  private static let closedCode: Int32 = 21
 
   private let contents: Monitor<Contents>
   private let log: AdLog
@@ -76,14 +92,14 @@ final class ClientStore: Sendable {
         encoded.value.count <= ClientStore.bytesMaximum - contents.bytes
       else { return (ClientStore.refuse(&contents), "the queue is full") }
       do throws(SQLiteError) {
-        try contents.database.run(
+        try contents.run(
           "INSERT INTO event (id, time, app, client, type, value) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
           .text(event.id.description), .integer(event.time.milliseconds), .text(event.app.text),
           .text(event.partitionKey), .text("\(encoded.type.name)"), .blob(encoded.value))
       } catch { return (ClientStore.refuse(&contents), error.description) }
       contents.count += 1
       contents.bytes += encoded.value.count
-      return (contents.database.lastRow, "")
+      return (contents.database?.lastRow, "")
     }
     if number == nil { log(AdLogEntry(.warning, "an event was refused: \(problem)")) }
     return number
@@ -91,7 +107,7 @@ final class ClientStore: Sendable {
 
   private static func refuse(_ contents: inout Contents) -> Int64? {
     contents.refused += 1
-    _ = try? contents.database.run(
+    _ = try? contents.run(
       "INSERT INTO note VALUES ('refused', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
       .text("\(contents.refused)"))
     return nil
@@ -124,7 +140,7 @@ final class ClientStore: Sendable {
   /// The network has the event, or will never take it.
   func remove(_ number: Int64) {
     contents.update { contents in
-      let removed = try? contents.database.run(
+      let removed = try? contents.run(
         "DELETE FROM event WHERE number = ?1 RETURNING length(value)", .integer(number))
       guard let bytes = removed?.first?.first?.integer else { return }
       contents.count -= 1
@@ -136,6 +152,9 @@ final class ClientStore: Sendable {
   func waitUntilEmpty(timeoutMilliseconds: Int) -> Bool {
     contents.wait(timeoutMilliseconds: timeoutMilliseconds) { $0.count == 0 }
   }
+
+  /// Lets go of the file, so that the app can open its store again at once; what is left in it stays for then.
+  func close() { contents.update { $0.database = nil } }
 
   /// The client id that is kept; made where there is none (A8).
   func clientID() -> String {
@@ -172,7 +191,7 @@ final class ClientStore: Sendable {
   private func run(_ sql: String, _ parameters: SQLiteValue...) -> [[SQLiteValue]] {
     do throws(SQLiteError) {
       return try contents.withLock { contents throws(SQLiteError) in
-        try contents.database.run(sql, parameters)
+        try contents.run(sql, parameters)
       }
     } catch {
       log(AdLogEntry(.warning, "the store of the client failed: \(error)"))

@@ -62,6 +62,7 @@ final class DurableTransport: NetworkTransport {
     let isEmpty = store.waitUntilEmpty(timeoutMilliseconds: timeoutMilliseconds)
     feed.withLock { $0.isClosed = true }
     inner.close(timeoutMilliseconds: isEmpty ? timeoutMilliseconds : 0)
+    store.close()
     return store.eventCount == 0
   }
 

@@ -63,6 +63,7 @@ extension ServedAd {
     var serveID: ServeID?
     var revenue = Nanos.zero
     var currency: Currency?
+    var pacing: AdPacing?
     var reader = WireReader(bytes)
     while try reader.next() {
       switch reader.field {
@@ -77,6 +78,7 @@ extension ServedAd {
       case 7: serveID = try reader.uuidText("serve_id")
       case 8: revenue = try reader.nanos("developer_revenue_nanos")
       case 9: currency = try reader.currency("currency")
+      case 10: pacing = try AdPacing(reading: try reader.bytes())
       default: try reader.skip()
       }
     }
@@ -85,7 +87,7 @@ extension ServedAd {
       ad: try FieldValue.required(ad, "ad"), token: token, images: images,
       action: try FieldValue.required(action, "action"), lifetimeMilliseconds: lifetimeMilliseconds, isTest: isTest,
       serveID: try FieldValue.required(serveID, "serve_id"),
-      revenue: currency.map { Revenue(amount: revenue, currency: $0) })
+      revenue: currency.map { Revenue(amount: revenue, currency: $0) }, pacing: pacing)
   }
 
   fileprivate func write(to writer: inout WireWriter) {
@@ -100,5 +102,32 @@ extension ServedAd {
       writer.signed(8, revenue.amount.value)
       writer.text(9, revenue.currency)
     }
+    if let pacing { writer.message(10) { pacing.write(to: &$0) } }
+  }
+}
+
+extension AdPacing {
+  fileprivate init(reading bytes: UnsafeRawBufferPointer) throws(Rejection) {
+    self.init(
+      refreshMilliseconds: 0, viewMilliseconds: 0, viewBasisPoints: 0, actionMilliseconds: 0, tapDelayMilliseconds: 0)
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: refreshMilliseconds = try reader.milliseconds("refresh_milliseconds")
+      case 2: viewMilliseconds = try reader.milliseconds("view_milliseconds")
+      case 3: viewBasisPoints = Int64(clamping: try reader.unsigned())
+      case 4: actionMilliseconds = try reader.milliseconds("action_milliseconds")
+      case 5: tapDelayMilliseconds = try reader.milliseconds("tap_delay_milliseconds")
+      default: try reader.skip()
+      }
+    }
+  }
+
+  fileprivate func write(to writer: inout WireWriter) {
+    writer.unsigned(1, UInt64(clamping: refreshMilliseconds))
+    writer.unsigned(2, UInt64(clamping: viewMilliseconds))
+    writer.unsigned(3, UInt64(clamping: viewBasisPoints))
+    writer.unsigned(4, UInt64(clamping: actionMilliseconds))
+    writer.unsigned(5, UInt64(clamping: tapDelayMilliseconds))
   }
 }

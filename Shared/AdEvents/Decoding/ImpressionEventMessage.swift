@@ -18,7 +18,8 @@ package struct ImpressionEventView {
 extension ImpressionEvent: EventMessage {
   package static var schemaName: String { "handbill.v1.ImpressionEvent" }
   package static let eventTypes: [EventType] = [
-    .impressionViewed, .impressionRendered, .impressionUnloaded, .impressionFailed,
+    .impressionViewed, .impressionRendered, .impressionUnloaded, .impressionFailed, .impressionNeverShown,
+    .impressionExpiredUnseen, .impressionShownBriefly,
   ]
   package static var isWrittenByClients: Bool { true }
   package var eventType: EventType { kind.eventType }
@@ -156,6 +157,9 @@ extension ImpressionEvent.Kind {
     case .viewed: .impressionViewed
     case .unloaded: .impressionUnloaded
     case .failed: .impressionFailed
+    case .neverShown: .impressionNeverShown
+    case .expiredUnseen: .impressionExpiredUnseen
+    case .shownBriefly: .impressionShownBriefly
     }
   }
 }

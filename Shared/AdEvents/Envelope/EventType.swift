@@ -21,6 +21,9 @@ package enum EventType: UInt8, CaseIterable, Sendable {
   case catalogHeartbeat
   case eventRejected
   case allotmentRefused
+  case impressionNeverShown
+  case impressionExpiredUnseen
+  case impressionShownBriefly
 
   /// The text of `ce_type`.
   package var name: StaticString {
@@ -31,6 +34,9 @@ package enum EventType: UInt8, CaseIterable, Sendable {
     case .impressionViewed: "org.handbill.impression.viewed.v1"
     case .impressionUnloaded: "org.handbill.impression.unloaded.v1"
     case .impressionFailed: "org.handbill.impression.failed.v1"
+    case .impressionNeverShown: "org.handbill.impression.never-shown.v1"
+    case .impressionExpiredUnseen: "org.handbill.impression.expired-unseen.v1"
+    case .impressionShownBriefly: "org.handbill.impression.shown-briefly.v1"
     case .clickTapped: "org.handbill.click.tapped.v1"
     case .clickBlocked: "org.handbill.click.blocked.v1"
     case .clickCancelled: "org.handbill.click.cancelled.v1"

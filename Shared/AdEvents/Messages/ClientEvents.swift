@@ -109,6 +109,8 @@ package struct ServedAd: Hashable, Sendable {
   package var serveID: ServeID
   /// What an impression of it brings the app's developer; nil in answers of an older network.
   package var revenue: Revenue?
+  /// What the client goes by; nil in answers of an older network.
+  package var pacing: AdPacing?
 
   /// The developer's share of an impression's price (B2); 0 where only clicks are paid, and for test ads.
   package struct Revenue: Hashable, Sendable {
@@ -133,8 +135,9 @@ package struct ServedAd: Hashable, Sendable {
 
   package init(
     ad: AdID, token: [UInt8], images: [Image], action: AdAction, lifetimeMilliseconds: Int64, isTest: Bool,
-    serveID: ServeID, revenue: Revenue? = nil
+    serveID: ServeID, revenue: Revenue? = nil, pacing: AdPacing? = nil
   ) {
+    self.pacing = pacing
     self.serveID = serveID
     self.revenue = revenue
     self.ad = ad
@@ -154,6 +157,12 @@ package struct ImpressionEvent: Hashable, Sendable {
     case viewed = 2
     case unloaded = 3
     case failed = 4
+    /// Given up without having been on screen (D3).
+    case neverShown = 6
+    /// Its life ended before it was on screen (D5).
+    case expiredUnseen = 7
+    /// Hidden by the app sooner than it may be (D12).
+    case shownBriefly = 8
   }
 
   /// Which ad, or, for a failure that happened without one, which request.
@@ -231,6 +240,9 @@ extension RecordedKind {
     case .viewed: self = .viewed
     case .unloaded: self = .unloaded
     case .failed: self = .failed
+    case .neverShown: self = .neverShown
+    case .expiredUnseen: self = .expiredUnseen
+    case .shownBriefly: self = .shownBriefly
     }
   }
 }

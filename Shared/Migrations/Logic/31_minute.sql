@@ -11,7 +11,7 @@ SELECT partition, minute, is_test, app, campaign, ad, placement, country,
   coalesce(vocabulary.ad_size_name(size), 'unknown') AS size,
   coalesce(vocabulary.device_name(device), 'unknown') AS device, requests, fills, rendered, impressions, unloaded, taps,
   clicks, stopped_actions, vocabulary.ad_error_name(error) AS error, errors, currency, gross_nanos, developer_nanos,
-  network_nanos, priced_impressions
+  network_nanos, priced_impressions, never_shown, expired_unseen, shown_briefly
 FROM (
   -- A test request's error may be one that did not happen: its reason does not say which.
   SELECT partition, minute, is_test, app, campaign, ad, placement, country, size, device, requests, fills, 0::bigint AS rendered,
@@ -19,7 +19,8 @@ FROM (
     0::bigint AS stopped_actions, CASE reason WHEN vocabulary.decision_reason('testError') THEN injected_error
       ELSE vocabulary.error_of_decision(reason) END AS error,
     requests - fills AS errors, NULL::text AS currency, 0::numeric AS gross_nanos, 0::numeric AS developer_nanos,
-    0::numeric AS network_nanos, 0::bigint AS priced_impressions
+    0::numeric AS network_nanos, 0::bigint AS priced_impressions, 0::bigint AS never_shown, 0::bigint AS expired_unseen,
+    0::bigint AS shown_briefly
   FROM ad_selection.all_count
   UNION ALL
   SELECT partition, minute, is_test, app, campaign, ad, placement, coalesce(nullif(country, ''), 'unknown'), size, device, 0, 0,
@@ -27,7 +28,10 @@ FROM (
     CASE kind WHEN vocabulary.delivery_kind('viewed') THEN events ELSE 0 END,
     CASE kind WHEN vocabulary.delivery_kind('unloaded') THEN events ELSE 0 END, 0, 0, 0,
     CASE kind WHEN vocabulary.delivery_kind('failed') THEN error END,
-    CASE kind WHEN vocabulary.delivery_kind('failed') THEN events ELSE 0 END, NULL, 0, 0, 0, 0
+    CASE kind WHEN vocabulary.delivery_kind('failed') THEN events ELSE 0 END, NULL, 0, 0, 0, 0,
+    CASE kind WHEN vocabulary.delivery_kind('neverShown') THEN events ELSE 0 END,
+    CASE kind WHEN vocabulary.delivery_kind('expiredUnseen') THEN events ELSE 0 END,
+    CASE kind WHEN vocabulary.delivery_kind('shownBriefly') THEN events ELSE 0 END
   FROM impression_tracking.all_count c
   -- An error that a device told without an ad names its app unchecked: at least the app is one.
   WHERE campaign <> '' OR EXISTS (SELECT FROM catalog.record r WHERE r.key = 'app/' || c.app)
@@ -36,12 +40,13 @@ FROM (
     CASE kind WHEN vocabulary.tap_kind('click') THEN events ELSE 0 END,
     CASE WHEN kind = vocabulary.tap_kind('click') AND verdict = vocabulary.click_verdict('billable')
       THEN events ELSE 0 END,
-    CASE kind WHEN vocabulary.tap_kind('click') THEN 0 ELSE events END, NULL, 0, NULL, 0, 0, 0, 0
+    CASE kind WHEN vocabulary.tap_kind('click') THEN 0 ELSE events END, NULL, 0, NULL, 0, 0, 0, 0,
+    0, 0, 0
   FROM click_tracking.all_count
   UNION ALL
   SELECT partition, minute, false, app, campaign, ad, placement, country, size, device, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, currency,
     gross, developer_amount, network_amount,
-    CASE kind WHEN vocabulary.charge_kind('impression') THEN events ELSE 0 END
+    CASE kind WHEN vocabulary.charge_kind('impression') THEN events ELSE 0 END, 0, 0, 0
   FROM billing.all_revenue
 ) AS counted;
 
@@ -79,3 +84,7 @@ COMMENT ON COLUMN reporting.minute.network_nanos IS
   'The network''s part, in 10^-9 of the unit; below 0 where it bears what no budget could pay.';
 COMMENT ON COLUMN reporting.minute.priced_impressions IS
   'Impressions of campaigns in the row''s currency, house ads too, as far as billing has taken them.';
+COMMENT ON COLUMN reporting.minute.never_shown IS 'Ads that were given up without having been on screen (D3).';
+COMMENT ON COLUMN reporting.minute.expired_unseen IS 'Ads whose life ended before they were on screen (D5).';
+COMMENT ON COLUMN reporting.minute.shown_briefly IS
+  'Ads that the app hid within the refresh time, and not because the user went to another screen (D12).';

@@ -1,4 +1,4 @@
--- Invalid traffic (B8): gross and net are both in the reports, and what is unusual about an app's hour is marked for a
+-- Invalid traffic (B8): gross and net are both in the reports, and what is unusual about an app's hour is flagged for a
 -- person.
 
 -- What is told and not billed, by reason and all dimensions of reports: gross = net + these.
@@ -88,7 +88,7 @@ COMMENT ON VIEW reporting.anomaly IS
   'Hours of live traffic in which something about an app went beyond its limit: for a person to look at.';
 COMMENT ON COLUMN reporting.anomaly.app IS 'The app''s id.';
 COMMENT ON COLUMN reporting.anomaly.hour IS 'Start of the hour, UTC.';
-COMMENT ON COLUMN reporting.anomaly.events IS 'How many events the mark is about.';
+COMMENT ON COLUMN reporting.anomaly.events IS 'How many events the flag is about.';
 COMMENT ON COLUMN reporting.anomaly.of_events IS 'Of how many.';
 COMMENT ON COLUMN reporting.anomaly.found_at IS 'When the console first saw it.';
 COMMENT ON COLUMN reporting.anomaly.kind IS

@@ -2,22 +2,22 @@ package import AdCore
 package import Postgres
 internal import Runtime
 
-/// Marks apps' hours, and reads the marks. Blocks the caller.
+/// Flags apps' hours, and reads the flags. Blocks the caller.
 package struct Anomalies: Sendable {
   private let pool: PostgresPool
 
   package init(_ pool: PostgresPool) { self.pool = pool }
 
-  /// Marks every hour since `since` in which a share is beyond its limit. A mark stays, whatever comes later; while it
+  /// Flags every hour since `since` in which a share is beyond its limit. A flag stays, whatever comes later; while it
   /// is beyond the limit its figures follow.
-  package func mark(since: Timestamp, limits: AnomalyLimits) throws(PostgresError) {
+  package func flag(since: Timestamp, limits: AnomalyLimits) throws(PostgresError) {
     try pool.withConnection { connection throws(PostgresError) in
-      _ = try connection.run(MarkAnomalies(since: since, limits: limits))
+      _ = try connection.run(FlagAnomalies(since: since, limits: limits))
     }
   }
 
-  /// For each kind, how many apps are marked in an hour that began at `since` or later.
-  package func markedApps(since: Timestamp) throws(PostgresError) -> [String: Int64] {
+  /// For each kind, how many apps are flagged in an hour that began at `since` or later.
+  package func flaggedApps(since: Timestamp) throws(PostgresError) -> [String: Int64] {
     try pool.withConnection { connection throws(PostgresError) in
       let rows = try connection.query(
         "SELECT kind, count(DISTINCT app) FROM reporting.anomaly WHERE hour >= $1 GROUP BY 1", [since])
@@ -27,11 +27,11 @@ package struct Anomalies: Sendable {
     }
   }
 
-  /// The marks of a report's app and time, the latest first.
+  /// The flags of a report's app and time, the latest first.
   package func list(_ query: ReportQuery) throws(PostgresError) -> CutList<Anomaly> {
     try pool.snapshot { connection throws(PostgresError) in
       let rows = try connection.run(ReadAnomalies(query: query))
-      return CutList(rows.map(\.mark), total: rows.first?.total ?? 0)
+      return CutList(rows.map(\.flag), total: rows.first?.total ?? 0)
     }
   }
 }

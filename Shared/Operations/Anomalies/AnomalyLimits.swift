@@ -3,7 +3,7 @@ package import JSON
 package import Runtime
 
 extension AnomalyKind {
-  /// The share in basis points above which an hour is marked, where nothing else is configured.
+  /// The share in basis points above which an hour is flagged, where nothing else is configured.
   var limitDefault: Int {
     switch self {
     case .clickRate: 2_500
@@ -26,16 +26,16 @@ extension AnomalyKind {
       }
     return .integer(
       "HANDBILL_ANOMALY_\(name)", in: 0...10_000, default: limitDefault,
-      help: "An app's hour is marked when more than so many basis points are \(help).")
+      help: "An app's hour is flagged when more than so many basis points are \(help).")
   }
 
   /// The limits as configuration.
   static let keys = Dictionary(uniqueKeysWithValues: allCases.map { ($0, $0.key) })
 }
 
-/// When an app's hour is marked.
+/// When an app's hour is flagged.
 package struct AnomalyLimits: Hashable, Sendable {
-  /// In basis points; an hour with more is marked.
+  /// In basis points; an hour with more is flagged.
   package var basisPoints: [AnomalyKind: Int]
   /// An hour with fewer events says nothing.
   package var eventsMinimum: Int
@@ -51,7 +51,7 @@ package struct AnomalyLimits: Hashable, Sendable {
 
   private static let minimum = ConfigurationKey<Int>.integer(
     "HANDBILL_ANOMALY_EVENTS", in: 1...1_000_000_000, default: 100,
-    help: "With fewer impressions or taps than this an app's hour is not marked.")
+    help: "With fewer impressions or taps than this an app's hour is not flagged.")
 
   /// The settings of ``AnomalyWatch``.
   package static let declarations =
@@ -63,7 +63,7 @@ package struct AnomalyLimits: Hashable, Sendable {
   }
 }
 
-/// A mark: an app's hour in which a share went beyond its limit.
+/// A flag: an app's hour in which a share went beyond its limit.
 package struct Anomaly: Hashable, Sendable {
   package var app: String
   package var hour: Timestamp
@@ -84,17 +84,17 @@ package struct Anomaly: Hashable, Sendable {
     ]
   }
 
-  /// A table of marks for a terminal.
-  package static func table(_ marks: CutList<Anomaly>) -> String {
-    guard !marks.items.isEmpty else { return "Nothing is marked.\n" }
+  /// A table of flags for a terminal.
+  package static func table(_ flags: CutList<Anomaly>) -> String {
+    guard !flags.items.isEmpty else { return "Nothing is flagged.\n" }
     var table = TextTable(
       ["hour", "app", "what", "events", "of", "share", "limit", "found"], rightAligned: [3, 4, 5, 6])
-    table.rows = marks.items.map { mark in
+    table.rows = flags.items.map { flag in
       [
-        mark.hour.utcText, mark.app, mark.kind, TextTable.grouped(mark.events), TextTable.grouped(mark.ofEvents),
-        "\(mark.percent) %", "\(mark.limitPercent) %", mark.foundAt.utcText,
+        flag.hour.utcText, flag.app, flag.kind, TextTable.grouped(flag.events), TextTable.grouped(flag.ofEvents),
+        "\(flag.percent) %", "\(flag.limitPercent) %", flag.foundAt.utcText,
       ]
     }
-    return table.text + (marks.cutNote("marks", limit: ReportQuery.rowsLimit).map { $0 + "\n" } ?? "")
+    return table.text + (flags.cutNote("flags", limit: ReportQuery.rowsLimit).map { $0 + "\n" } ?? "")
   }
 }

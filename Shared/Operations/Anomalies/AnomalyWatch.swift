@@ -2,17 +2,17 @@ internal import AdCore
 package import Postgres
 package import Runtime
 
-/// Marks apps' hours again and again while the console runs, and exports how many apps are marked.
+/// Flags apps' hours again and again while the console runs, and exports how many apps are flagged.
 package final class AnomalyWatch: Sendable {
-  package static let markedApps = MetricDeclaration.gauge(
-    "handbill_anomalous_apps", help: "Apps with a mark of unusual traffic in the last three hours.", labels: ["kind"])
+  package static let flaggedApps = MetricDeclaration.gauge(
+    "handbill_anomalous_apps", help: "Apps with a flag of unusual traffic in the last three hours.", labels: ["kind"])
 
   package static let interval = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_ANOMALY_INTERVAL", in: 1_000...86_400_000, default: 300_000,
-    help: "Between two passes over apps' traffic of the last 26 hours, for marks of what is unusual.")
+    help: "Between two passes over apps' traffic of the last 26 hours, for flags of what is unusual.")
 
   /// An event may come a day late, and so change an hour of that long ago.
-  private static let hoursMarked: Int64 = 26
+  private static let hoursFlagged: Int64 = 26
   private static let hoursShown: Int64 = 3
   private static let hourMilliseconds: Int64 = 3_600_000
 
@@ -43,14 +43,14 @@ package final class AnomalyWatch: Sendable {
     let logger = context.logger.named("anomalies")
     repeat {
       do throws(PostgresError) {
-        try anomalies.mark(since: hour(ago: Self.hoursMarked), limits: limits)
-        let apps = try anomalies.markedApps(since: hour(ago: Self.hoursShown))
+        try anomalies.flag(since: hour(ago: Self.hoursFlagged), limits: limits)
+        let apps = try anomalies.flaggedApps(since: hour(ago: Self.hoursShown))
         for kind in AnomalyKind.allCases {
-          context.metrics.gauge(Self.markedApps, ["kind": "\(kind)"]).set(Double(apps["\(kind)"] ?? 0))
+          context.metrics.gauge(Self.flaggedApps, ["kind": "\(kind)"]).set(Double(apps["\(kind)"] ?? 0))
         }
       } catch {
         logger.limited(
-          .warning, key: "anomalies", "apps' traffic could not be marked", ["error": .text(error.description)])
+          .warning, key: "anomalies", "apps' traffic could not be flagged", ["error": .text(error.description)])
       }
     } while rest(Int64(intervalMilliseconds))
   }

@@ -3,7 +3,10 @@ package import JSON
 internal import Runtime
 
 extension DeviceAccount {
-  private static let figures = ["requests", "impressions", "clicks", "accidentalClicks", "rejectedRecords"]
+  private static let figures = [
+    "requests", "impressions", "clicks", "accidentalClicks", "freeClicks", "stoppedActions", "rendered", "unloaded",
+    "failed", "neverShown", "expiredUnseen", "shownBriefly", "failuresWithoutAd", "rejectedRecords",
+  ]
   /// `besides` holds whatever its writer wants to keep with it; nobody reads it.
   private static let names = ["version", "startedAt", "besides"] + figures
 
@@ -16,7 +19,12 @@ extension DeviceAccount {
     }
     let figures = [
       requests.map { JSONValue.Member("requests", .integer($0)) }, kinds("impressions", impressions),
-      kinds("clicks", clicks), kinds("accidentalClicks", accidentalClicks),
+      kinds("clicks", clicks), kinds("accidentalClicks", accidentalClicks), kinds("freeClicks", lives.freeClicks),
+      kinds("stoppedActions", lives.stoppedActions), kinds("rendered", lives.rendered),
+      kinds("unloaded", lives.unloaded), kinds("failed", lives.failed),
+      kinds("neverShown", lives.neverShown), kinds("expiredUnseen", lives.expiredUnseen),
+      kinds("shownBriefly", lives.shownBriefly),
+      lives.failuresWithoutAd.map { JSONValue.Member("failuresWithoutAd", .integer($0)) },
       rejectedRecords.map { JSONValue.Member("rejectedRecords", .integer($0)) },
     ]
     return .object(
@@ -50,7 +58,13 @@ extension DeviceAccount {
     let account = DeviceAccount(
       startedAt: startedAt ?? Timestamp(milliseconds: 0), requests: reader.count("requests"),
       impressions: reader.kinds("impressions"), clicks: reader.kinds("clicks"),
-      accidentalClicks: reader.kinds("accidentalClicks"), rejectedRecords: reader.count("rejectedRecords"))
+      accidentalClicks: reader.kinds("accidentalClicks"),
+      lives: Lives(
+        freeClicks: reader.kinds("freeClicks"), stoppedActions: reader.kinds("stoppedActions"),
+        rendered: reader.kinds("rendered"), unloaded: reader.kinds("unloaded"), failed: reader.kinds("failed"),
+        neverShown: reader.kinds("neverShown"), expiredUnseen: reader.kinds("expiredUnseen"),
+        shownBriefly: reader.kinds("shownBriefly"),
+        failuresWithoutAd: reader.count("failuresWithoutAd")), rejectedRecords: reader.count("rejectedRecords"))
     return reader.problems.isEmpty ? .success(account) : .failure(TallyProblems(problems: reader.problems))
   }
 }

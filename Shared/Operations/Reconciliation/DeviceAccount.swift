@@ -16,6 +16,39 @@ package struct DeviceAccount: Hashable, Sendable {
     }
   }
 
+  /// What else happens in the lives of ads; each ad once, but for taps and stopped actions.
+  package struct Lives: Hashable, Sendable {
+    /// Taps on ads that were seen which neither earn nor are accidental (M4, M5).
+    package var freeClicks: Kinds?
+    /// Actions that the app refused or cancelled (D7, D9).
+    package var stoppedActions: Kinds?
+    package var rendered: Kinds?
+    package var unloaded: Kinds?
+    package var failed: Kinds?
+    /// Ads that were never on screen (D3), that expired before (D5), that the app hid too soon (D12).
+    package var neverShown: Kinds?
+    package var expiredUnseen: Kinds?
+    package var shownBriefly: Kinds?
+    /// Errors without an ad, each once for a request (M6).
+    package var failuresWithoutAd: Int64?
+
+    package init(
+      freeClicks: Kinds? = nil, stoppedActions: Kinds? = nil, rendered: Kinds? = nil, unloaded: Kinds? = nil,
+      failed: Kinds? = nil, neverShown: Kinds? = nil, expiredUnseen: Kinds? = nil, shownBriefly: Kinds? = nil,
+      failuresWithoutAd: Int64? = nil
+    ) {
+      self.neverShown = neverShown
+      self.expiredUnseen = expiredUnseen
+      self.shownBriefly = shownBriefly
+      self.freeClicks = freeClicks
+      self.stoppedActions = stoppedActions
+      self.rendered = rendered
+      self.unloaded = unloaded
+      self.failed = failed
+      self.failuresWithoutAd = failuresWithoutAd
+    }
+  }
+
   /// The form of the file.
   package static let version: Int64 = 1
   /// A tally has a dozen figures: a longer file is none.
@@ -29,18 +62,20 @@ package struct DeviceAccount: Hashable, Sendable {
   package var clicks: Kinds?
   /// Taps whose action was over within 2 s without leaving (M7).
   package var accidentalClicks: Kinds?
+  package var lives: Lives
   /// Records that must be rejected: events with an altered token, and what cannot be understood (I1).
   package var rejectedRecords: Int64?
 
   package init(
     startedAt: Timestamp, requests: Int64? = nil, impressions: Kinds? = nil, clicks: Kinds? = nil,
-    accidentalClicks: Kinds? = nil, rejectedRecords: Int64? = nil
+    accidentalClicks: Kinds? = nil, lives: Lives = Lives(), rejectedRecords: Int64? = nil
   ) {
     self.startedAt = startedAt
     self.requests = requests
     self.impressions = impressions
     self.clicks = clicks
     self.accidentalClicks = accidentalClicks
+    self.lives = lives
     self.rejectedRecords = rejectedRecords
   }
 
@@ -52,7 +87,17 @@ package struct DeviceAccount: Hashable, Sendable {
       ("requests", requests), ("live impressions", impressions?.live), ("test impressions", impressions?.test),
       ("live taps that earn", clicks?.live), ("test taps that earn", clicks?.test),
       ("live accidental taps", accidentalClicks?.live), ("test accidental taps", accidentalClicks?.test),
-      ("records that must be rejected", rejectedRecords),
+      ("live taps that are free otherwise", lives.freeClicks?.live),
+      ("test taps that are free otherwise", lives.freeClicks?.test),
+      ("live actions that apps stopped", lives.stoppedActions?.live),
+      ("test actions that apps stopped", lives.stoppedActions?.test),
+      ("live ads drawn", lives.rendered?.live), ("test ads drawn", lives.rendered?.test),
+      ("live ads unloaded", lives.unloaded?.live), ("test ads unloaded", lives.unloaded?.test),
+      ("live ads that failed", lives.failed?.live), ("test ads that failed", lives.failed?.test),
+      ("live ads never shown", lives.neverShown?.live), ("test ads never shown", lives.neverShown?.test),
+      ("live ads expired unseen", lives.expiredUnseen?.live), ("test ads expired unseen", lives.expiredUnseen?.test),
+      ("live ads shown briefly", lives.shownBriefly?.live), ("test ads shown briefly", lives.shownBriefly?.test),
+      ("errors without an ad", lives.failuresWithoutAd), ("records that must be rejected", rejectedRecords),
     ]
     return zip(pairs, tables).compactMap { pair, stored in
       guard let told = pair.1 else { return nil }
@@ -72,6 +117,10 @@ package struct DeviceAccount: Hashable, Sendable {
     let sql = """
       WITH clicks AS (
         SELECT verdict, is_test, count(*) AS rows FROM click_tracking.click WHERE serve_id >= $1 GROUP BY 1, 2
+      ), stopped AS (
+        SELECT is_test, count(*) AS rows FROM click_tracking.stopped_action WHERE serve_id >= $1 GROUP BY 1
+      ), deliveries AS (
+        SELECT kind, is_test, count(*) AS rows FROM impression_tracking.delivery WHERE serve_id >= $1 GROUP BY 1, 2
       ), impressions AS (
         SELECT is_test, count(*) AS rows FROM impression_tracking.impression WHERE serve_id >= $1 GROUP BY 1
       ), rejections AS (
@@ -91,10 +140,24 @@ package struct DeviceAccount: Hashable, Sendable {
         (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict IN (\(ClickVerdict.meant.numbers)) AND is_test),
         (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict = \(ClickVerdict.accidental.number) AND NOT is_test),
         (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict = \(ClickVerdict.accidental.number) AND is_test),
+        (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict IN (\(ClickVerdict.otherwiseFree.numbers)) AND NOT is_test),
+        (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict IN (\(ClickVerdict.otherwiseFree.numbers)) AND is_test),
+        (SELECT coalesce(sum(rows), 0) FROM stopped WHERE NOT is_test),
+        (SELECT coalesce(sum(rows), 0) FROM stopped WHERE is_test),
+        \(Self.deliveries(.rendered)), \(Self.deliveries(.unloaded)), \(Self.deliveries(.failed)),
+        \(Self.deliveries(.neverShown)), \(Self.deliveries(.expiredUnseen)), \(Self.deliveries(.shownBriefly)),
+        (SELECT count(*) FROM impression_tracking.failure WHERE request_id >= $1),
         (SELECT count(*) FROM rejections WHERE arrival >= $2 AND topic IN ('ads.requests', 'ads.impressions', 'ads.clicks'))
           + (SELECT coalesce(sum(records), 0) FROM floods WHERE last_arrival >= $2 AND records > 0)
       ]::bigint[]
       """
     return try connection.query(sql, [first, startedAt]).first?.decode(0) ?? []
+  }
+
+  /// Live ones, and those of test ads.
+  private static func deliveries(_ kind: RecordedKind) -> String {
+    ["NOT is_test", "is_test"].map {
+      "(SELECT coalesce(sum(rows), 0) FROM deliveries WHERE kind = \(kind.number) AND \($0))"
+    }.joined(separator: ", ")
   }
 }

@@ -34,6 +34,12 @@ package struct ReportFigures: Hashable, Sendable {
   package var clicks: Int64 = 0
   /// Actions that the app blocked or cancelled (A7).
   package var stoppedActions: Int64 = 0
+  /// Ads given up without having been on screen (D3).
+  package var neverShown: Int64 = 0
+  /// Ads whose life ended before they were on screen (D5).
+  package var expiredUnseen: Int64 = 0
+  /// Ads that the app hid sooner than it may (D12).
+  package var shownBriefly: Int64 = 0
   /// Told and not billed, by reason (B8); `impossible` is the only one.
   package var invalidImpressions: [String: Int64] = [:]
   /// Taps that are free, by their verdict (M4 to M7, B8).
@@ -74,6 +80,8 @@ package struct ReportFigures: Hashable, Sendable {
         "impressions": ReportFigures.json(invalidImpressions), "clicks": ReportFigures.json(invalidClicks),
       ],
       "rendered": .integer(rendered), "unloaded": .integer(unloaded), "stoppedActions": .integer(stoppedActions),
+      "neverShown": .integer(neverShown), "expiredUnseen": .integer(expiredUnseen),
+      "shownBriefly": .integer(shownBriefly),
       "revenue": .list(
         revenue.map { money in
           [

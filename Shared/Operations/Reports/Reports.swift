@@ -74,6 +74,9 @@ extension ReportFigures {
     taps += other.taps
     clicks += other.clicks
     stoppedActions += other.stoppedActions
+    neverShown += other.neverShown
+    expiredUnseen += other.expiredUnseen
+    shownBriefly += other.shownBriefly
     errors.merge(other.errors) { $0 + $1 }
     invalidImpressions.merge(other.invalidImpressions) { $0 + $1 }
     invalidClicks.merge(other.invalidClicks) { $0 + $1 }

@@ -6,7 +6,12 @@ import Postgres
 ///
 /// The devices know only of their own; bad records cannot be told apart, so of them the tables' number stands.
 enum StrangerShare {
-  private static let devicePlacements = ["main", "list", "between-levels"]
+  private static let devicePlacements = ["main", "list", "between-levels", "magazine"]
+  /// Of these nobody asks what strangers' part is: they are not compared then.
+  private static let figuresOfLives = [
+    "freeClicks", "stoppedActions", "rendered", "unloaded", "failed", "neverShown", "expiredUnseen", "shownBriefly",
+    "failuresWithoutAd",
+  ]
 
   /// Adds it to the devices' tally, so that what is compared then is the devices' share.
   static func add(_ network: FaultNetwork, to tallyPath: String) throws {
@@ -32,6 +37,7 @@ enum StrangerShare {
     ]
     for (place, share) in zip(places, shares) { try add(share, to: place) }
     tally["rejectedRecords"] = shares[places.count]
+    for figure in figuresOfLives { tally[figure] = nil }
     network.note(
       "of strangers: \(shares[0]) requests, \(shares[1] + shares[2]) impressions, \(shares[3...6].reduce(0, +)) taps")
     try JSONSerialization.data(withJSONObject: tally).write(to: file)

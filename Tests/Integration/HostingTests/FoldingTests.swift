@@ -87,6 +87,8 @@ struct FoldingTests {
     let sums = [
       "requests", "fills", "rendered", "impressions", "unloaded", "taps", "clicks", "stopped_actions", "errors",
       "gross_nanos", "developer_nanos", "network_nanos", "priced_impressions",
+      "never_shown", "expired_unseen",
+      "shown_briefly",
     ]
     let quality = [
       "gross_impressions", "net_impressions", "impossible_views", "gross_clicks", "net_clicks", "repeats", "accidental",

@@ -36,6 +36,8 @@ final class TestNetwork: Sendable {
   private let ports: [String: Int]
   /// Where the console answers.
   let consolePort: Int
+  /// Where the edge does, if it is among the services.
+  let edgePort: Int
 
   var bootstrapServers: String { environment["HANDBILL_KAFKA_BOOTSTRAP_SERVERS"] ?? "" }
   let isBrokerEmbedded: Bool
@@ -86,8 +88,8 @@ final class TestNetwork: Sendable {
     }
     environment.merge(plan.settings) { $1 }
     self.environment = environment
-    let free = try FreePort.find(count: plan.services.count + 1)
-    consolePort = free[plan.services.count]
+    let free = try FreePort.find(count: plan.services.count + 2)
+    (consolePort, edgePort) = (free[plan.services.count], free[plan.services.count + 1])
     ports = Dictionary(uniqueKeysWithValues: zip(plan.services, free))
     try prepare()
   }
@@ -154,7 +156,7 @@ final class TestNetwork: Sendable {
     LocalService(
       "handbill-" + service, adminPort: ports[service] ?? 0,
       environment: environment.merging([
-        "HANDBILL_CONSOLE_PORT": "\(consolePort)",
+        "HANDBILL_CONSOLE_PORT": "\(consolePort)", "HANDBILL_EDGE_PORT": "\(edgePort)",
         "HANDBILL_DATABASE_URL": Self.databaseURL(databaseURL, of: "handbill-" + service),
       ]) { $1 }
       .merging(plan.ownSettings[service] ?? [:]) { $1 },
@@ -165,6 +167,9 @@ final class TestNetwork: Sendable {
   func kill(_ service: String) {
     processes.withLock { $0[service] }?.terminate(graceMilliseconds: 0, signal: SIGKILL)
   }
+
+  /// Stops the broker's process, or lets it go on: SIGSTOP, SIGCONT.
+  func signalBroker(_ number: Int32) { kafka?.kafka.signal(number) }
 
   /// All that a service has logged.
   func log(_ service: String) -> String {

@@ -165,36 +165,36 @@ struct ReportTests {
       (1, '2010-07-01 00:00Z', 1, 2, 'golden', 'brand', 'one', 'home', 'US', 1, 1, false, 50);
     """
 
-  @Test("B8: an app's hour beyond a limit is marked; the mark follows the counts, and stays when the limit is raised")
+  @Test("B8: an app's hour beyond a limit is flagged; the flag follows the counts, and stays when the limit is raised")
   func anomalies() async throws {
     let pool = try await Self.pool()
     try await onOwnThread {
       try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(Self.invalid) }
       let anomalies = Anomalies(pool)
-      func marks(_ words: [(name: String, value: String)] = []) throws -> [String] {
+      func flags(_ words: [(name: String, value: String)] = []) throws -> [String] {
         try anomalies.list(try ReportQuery.read(words).get()).items.map {
           "\($0.hour.utcText) \($0.app) \($0.kind) \($0.events)/\($0.ofEvents) \($0.percent) of \($0.limitPercent)"
         }
       }
       let start = try #require(Timestamp(utcText: "2010-07-01T00:00:00Z"))
       // 50 of 1,195 taps, 15 of 10,502 events, 40 of 1,195; the click rate is the golden case's 11.80 %.
-      try anomalies.mark(since: start, limits: AnomalyLimits())
-      #expect(try marks().isEmpty)
+      try anomalies.flag(since: start, limits: AnomalyLimits())
+      #expect(try flags().isEmpty)
       let strict = AnomalyLimits(basisPoints: [.repeats: 400, .impossible: 14, .accidental: 335, .clickRate: 1_180])
-      try anomalies.mark(since: start.advanced(byMilliseconds: 3_600_000), limits: strict)
-      #expect(try marks().isEmpty)
-      try anomalies.mark(since: start, limits: strict)
+      try anomalies.flag(since: start.advanced(byMilliseconds: 3_600_000), limits: strict)
+      #expect(try flags().isEmpty)
+      try anomalies.flag(since: start, limits: strict)
       let expected = [
         "2010-07-01T00:00:00Z golden impossible 15/10502 0.14 of 0.14",
         "2010-07-01T00:00:00Z golden repeats 50/1195 4.18 of 4.00",
       ]
-      #expect(try marks() == expected)
-      #expect(try marks([("app", "idle")]).isEmpty)
+      #expect(try flags() == expected)
+      #expect(try flags([("app", "idle")]).isEmpty)
       let cut = try anomalies.list(try ReportQuery.read([("limit", "1")]).get())
       #expect(cut.items.count == 1 && cut.total == 2)
       #expect(cut.json(\.json)["isCut"] == true && cut.json(\.json)["rowsTotal"] == 2)
-      #expect(Anomaly.table(cut).contains("The latest 1 of 2 marks; --limit takes more, up to 10,000."))
-      #expect(try anomalies.markedApps(since: start) == ["repeats": 1, "impossible": 1])
+      #expect(Anomaly.table(cut).contains("The latest 1 of 2 flags; --limit takes more, up to 10,000."))
+      #expect(try anomalies.flaggedApps(since: start) == ["repeats": 1, "impossible": 1])
       try pool.withConnection { connection throws(PostgresError) in
         try connection.executeScript(
           """
@@ -202,13 +202,13 @@ struct ReportTests {
           WHERE verdict = vocabulary.click_verdict('repeat')
           """)
       }
-      try anomalies.mark(since: start, limits: strict)
-      try anomalies.mark(since: start, limits: AnomalyLimits())
-      #expect(try marks([("from", "2010-07-01")]).last == "2010-07-01T00:00:00Z golden repeats 51/1196 4.26 of 4.00")
-      #expect(try marks([("until", "2010-07-01")]).isEmpty)
+      try anomalies.flag(since: start, limits: strict)
+      try anomalies.flag(since: start, limits: AnomalyLimits())
+      #expect(try flags([("from", "2010-07-01")]).last == "2010-07-01T00:00:00Z golden repeats 51/1196 4.26 of 4.00")
+      #expect(try flags([("until", "2010-07-01")]).isEmpty)
       let few = AnomalyLimits(basisPoints: [.repeats: 0], eventsMinimum: 1_197)
-      try anomalies.mark(since: start.advanced(byMilliseconds: -1), limits: few)
-      #expect(try marks().count == 2)
+      try anomalies.flag(since: start.advanced(byMilliseconds: -1), limits: few)
+      #expect(try flags().count == 2)
     }
   }
 

@@ -213,6 +213,6 @@ struct KafkaTransportTests {
     #expect(transport.counts.producersLost >= 1)
     let acknowledged = facts.withLock { $0 }
     #expect(acknowledged.count == 21, "each is acknowledged once")
-    #expect(acknowledged.count { if case .impression = $0 { true } else { false } } == 20)
+    #expect(acknowledged.count { if case .told(.viewed, _, _, _, _) = $0 { true } else { false } } == 20)
   }
 }

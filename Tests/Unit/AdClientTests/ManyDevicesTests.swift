@@ -1,8 +1,6 @@
-import AdBasics
+import AdClient
 import Foundation
 import Testing
-
-@testable import AdClient
 
 @Suite("Many devices in one process")
 struct ManyDevicesTests {
@@ -17,14 +15,16 @@ struct ManyDevicesTests {
   /// What the process takes once all of them show their ad.
   @MainActor
   private static func residentKilobytes(devices: Int) async throws -> Int {
-    let network = InMemoryTransport(InMemoryNetwork())
+    let transport = AdTransport.inMemory()
     let (loads, sink) = AsyncStream<Void>.makeStream()
     var banners: [Banner] = []
     for number in 0..<devices {
-      let identity = ClientIdentity(
-        app: try #require(AppID(sampleApp)), appKey: "key", clientID: "client-\(number)",
-        sessionID: "session-\(number)", country: try #require(Country("US")), device: .phone)
-      let banner = try Banner(client: AdNetworkClient(identity: identity, transport: network), placement: "home")
+      var options = AdClientOptions()
+      options.clientID = "client-\(number)"
+      options.country = Country("US")
+      options.storage = .none
+      let client = try AdNetworkClient(app: sampleApp, key: "key", via: transport, options: options)
+      let banner = try Banner(client: client, placement: "home")
       banner.handler = { event in
         if event == .told(.didLoad) { sink.yield() }
       }

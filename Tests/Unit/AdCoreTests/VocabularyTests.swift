@@ -23,7 +23,8 @@ struct VocabularyTests {
       + "22 adsNotEnabled, 23 sizeRefused, 24 requestInvalid, 32 countryNotServed, 33 noEligibleAd, 34 noAllotment, "
       + "35 paidAdsSuspended, 36 tooSoon, 37 tooManyAtOnce, 38 catalogIncomplete, 39 testUnfilled, 40 testError, "
       + "41 paidAdsStopped, 42 keyNotYetKnown, 43 keylessBeyondLimit, 44 tooManyOfApp",
-    "delivery_kind: 1 rendered, 2 viewed, 3 unloaded, 4 failed, 5 viewedTooSoon",
+    "delivery_kind: 1 rendered, 2 viewed, 3 unloaded, 4 failed, 5 viewedTooSoon, 6 neverShown, 7 expiredUnseen, "
+      + "8 shownBriefly",
     "device: 1 phone, 2 pad",
     "hold_reason: 1 impressions, 2 clicksOfAd, 3 clickRate",
     "no_serve_reason: 1 paidAdsSuspended, 2 paused, 3 notYetStarted, 4 outsideFlight, 5 countryNotTargeted, "

@@ -13,7 +13,7 @@ struct RevenueTests {
     let serve = Serve(
       terms: terms, images: [], action: AdAction(kind: .cover, destination: "https://a.example"),
       lifetimeMilliseconds: 900_000, reservation: nil)
-    return serve.servedAd(token: [1]).revenue
+    return serve.servedAd(token: [1], pacing: SelectionSettings().pacing).revenue
   }
 
   @Test("B2, B3: it is the developer's part of what billing will split, rounded as there")
@@ -28,6 +28,21 @@ struct RevenueTests {
       #expect(told?.currency == ServedTerms.sample().currency)
     }
     #expect(revenue { ($0.impressionPrice, $0.shareBasisPoints) = (Nanos(3), 5_000) }?.amount == Nanos(2), "half up")
+  }
+
+  @Test("M1, M5, M7, D2: it tells what clients go by: the network's windows")
+  func pacing() {
+    var settings = SelectionSettings()
+    settings.windows.viewMilliseconds = 1_500
+    settings.windows.bannerRefreshMilliseconds = 60_000
+    settings.windows.accidentalActionMilliseconds = 2_500
+    settings.windows.tapDelayMilliseconds = 200...9_000
+    settings.viewBasisPoints = 7_000
+    #expect(
+      settings.pacing
+        == AdPacing(
+          refreshMilliseconds: 60_000, viewMilliseconds: 1_500, viewBasisPoints: 7_000, actionMilliseconds: 2_500,
+          tapDelayMilliseconds: 200))
   }
 
   @Test("I8, B1: a test ad brings nothing, nor does an ad that pays for clicks only")

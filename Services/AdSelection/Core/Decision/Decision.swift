@@ -37,11 +37,13 @@ package final class Serve: Hashable, Sendable {
   package func hash(into hasher: inout Hasher) { hasher.combine(terms.serveID) }
 
   /// The ad as the client gets it.
-  package func servedAd(token: [UInt8]) -> ServedAd {
+  ///
+  /// - Parameter pacing: what the client goes by.
+  package func servedAd(token: [UInt8], pacing: AdPacing) -> ServedAd {
     ServedAd(
       ad: terms.ad, token: token, images: images, action: action, lifetimeMilliseconds: lifetimeMilliseconds,
       isTest: terms.isTest, serveID: terms.serveID,
-      revenue: ServedAd.Revenue(amount: developerRevenue, currency: terms.currency))
+      revenue: ServedAd.Revenue(amount: developerRevenue, currency: terms.currency), pacing: pacing)
   }
 
   /// What billing will pay the developer for the impression (B2): the same share of the same price.

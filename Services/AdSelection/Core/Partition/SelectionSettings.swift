@@ -9,6 +9,8 @@ package struct SelectionSettings: Hashable, Sendable {
   package var seed: UInt64
   /// Live requests of an app that are answered with ads in one hour, in all partitions: each takes its part (B8).
   package var appRequestsPerHour: Int64 = 36_000_000
+  /// The part of an ad's pixels that must be on screen for an impression, in basis points (M1).
+  package var viewBasisPoints: Int64 = 5_000
 
   package init(
     windows: Windows = Windows(), throttle: Throttle.Limits = Throttle.Limits(),
@@ -20,4 +22,7 @@ package struct SelectionSettings: Hashable, Sendable {
     self.allotments = allotments
     self.seed = seed
   }
+
+  /// What clients are told to go by.
+  package var pacing: AdPacing { AdPacing(windows, viewBasisPoints: viewBasisPoints) }
 }

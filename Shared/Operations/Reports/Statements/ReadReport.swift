@@ -25,11 +25,13 @@ struct ReadReport: PostgresStatement {
         sum(impressions)::bigint AS impressions, sum(unloaded)::bigint AS unloaded, sum(taps)::bigint AS taps,
         sum(clicks)::bigint AS clicks, sum(stopped_actions)::bigint AS stopped_actions, sum(errors)::bigint AS errors,
         sum(gross_nanos) AS gross, sum(developer_nanos) AS developer, sum(network_nanos) AS network,
-        sum(priced_impressions)::bigint AS priced_impressions, 0::bigint AS invalid
+        sum(priced_impressions)::bigint AS priced_impressions, 0::bigint AS invalid,
+        sum(never_shown)::bigint AS never_shown, sum(expired_unseen)::bigint AS expired_unseen,
+        sum(shown_briefly)::bigint AS shown_briefly
       FROM reporting.minute WHERE \(ReportParameters.condition) GROUP BY 1, 2, 3
       UNION ALL
       SELECT \(ReportParameters.group), NULL, NULL, kind, reason, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        sum(events)::bigint
+        sum(events)::bigint, 0, 0, 0
       FROM reporting.invalid_minute WHERE \(ReportParameters.condition) GROUP BY 1, 4, 5
     ), currencies AS (
       SELECT currency, nullif(sum(gross), 0) AS gross FROM parts WHERE currency IS NOT NULL GROUP BY currency
@@ -46,7 +48,7 @@ struct ReadReport: PostgresStatement {
 
   private static let counts = [
     "requests", "fills", "rendered", "impressions", "unloaded", "taps", "clicks", "stopped_actions", "errors",
-    "priced_impressions", "invalid",
+    "priced_impressions", "invalid", "never_shown", "expired_unseen", "shown_briefly",
   ]
   private static let amounts = ["gross", "developer", "network"]
   private static let kept = (counts + amounts).joined(separator: ", ")
@@ -67,6 +69,9 @@ struct ReadReport: PostgresStatement {
     figures.taps = try row.decode(12)
     figures.clicks = try row.decode(13)
     figures.stoppedActions = try row.decode(14)
+    figures.neverShown = try row.decode(18)
+    figures.expiredUnseen = try row.decode(19)
+    figures.shownBriefly = try row.decode(20)
     let errors: Int64 = try row.decode(15)
     if errors > 0, let name: String = try row.decode(4) {
       figures.errors[try TermsColumns.known(AdError(name: name), 4)] = errors
@@ -74,7 +79,7 @@ struct ReadReport: PostgresStatement {
     if let currency: String = try row.decode(3) {
       figures.revenue = [
         ReportRevenue(
-          currency: currency, gross: try row.decode(18), developer: try row.decode(19), network: try row.decode(20),
+          currency: currency, gross: try row.decode(21), developer: try row.decode(22), network: try row.decode(23),
           impressions: try row.decode(16))
       ]
     }

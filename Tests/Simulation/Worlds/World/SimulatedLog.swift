@@ -123,6 +123,8 @@ final class SimulatedLog {
     log.endOffset = 0
     log.records = []
     log.keptUntil = [:]
+    // No record of the new log has the content and the time of one that stood at its offset, wherever the clock is set to.
+    log.lastTimestamp += 1
     logs[logID] = log
   }
 
@@ -136,6 +138,7 @@ final class SimulatedLog {
     log.keptUntil = log.keptUntil.mapValues { min($0, log.endOffset) }
     log.keptUntil[log.incarnation] = log.endOffset
     log.incarnation += 1
+    log.lastTimestamp += 1
     logs[logID] = log
   }
 

@@ -18,7 +18,7 @@ struct EdgeTransportTests {
   private func transport(_ address: String, log: @escaping AdLog = { _ in }) throws -> EdgeTransport {
     let context = AdTransport.Context(
       app: try #require(AppID(sampleApp)), appKey: "key", deadlineMilliseconds: 3_000, log: log)
-    return EdgeTransport(address, context: context, batchMilliseconds: 1)
+    return EdgeTransport(EdgeConnection(address), address: address, context: context, batchMilliseconds: 1)
   }
 
   private func request() throws -> AdRequest {
@@ -107,6 +107,43 @@ struct EdgeTransportTests {
       try await result(.init(status: 504, body: problem("none")))
         == .unavailable(.serverFailure, detail: "none", retryAfterMilliseconds: 0))
     #expect(try await result(.init(status: 200, body: [255, 255])) == .invalid)
+  }
+
+  @Test(
+    "M1: a request whose answer was lost on the way is asked again under its id, and counts once; so does one without an answer"
+  )
+  func asksAgain() async throws {
+    let server = SmallServer { request, number in
+      let id = request.body.withUnsafeBytes { try? AdRequest.read($0, headers: RecordHeaders()) }?.requestID
+      guard number > 2, let id else { return SmallServer.Reply(status: number == 1 ? 0 : 503) }
+      return SmallServer.Reply(
+        body: AdResponse(requestID: id, outcome: .error(.inventoryUnavailable, detail: "")).encoded())
+    }
+    defer { server.stop() }
+    let acknowledged = Atomic(0)
+    func ask(_ transport: EdgeTransport) async throws -> RequestResult {
+      let request = try request()
+      return await withCheckedContinuation { continuation in
+        transport.send(request, acknowledged: { acknowledged.add(1, ordering: .relaxed) }) {
+          continuation.resume(returning: $0)
+        }
+      }
+    }
+    let transport = try transport(server.address)
+    #expect(try await ask(transport) == .error(.inventoryUnavailable))
+    transport.close(timeoutMilliseconds: 0)
+    let ids = server.requests.map { request in
+      request.body.withUnsafeBytes { try? AdRequest.read($0, headers: RecordHeaders()) }?.requestID
+    }
+    #expect(ids.count == 3 && Set(ids).count == 1 && acknowledged.load(ordering: .relaxed) == 1)
+    let late = SmallServer { _, _ in SmallServer.Reply(status: 504) }
+    defer { late.stop() }
+    let other = try self.transport(late.address)
+    #expect(
+      try await ask(other)
+        == .unavailable(.serverFailure, detail: "the edge answers with status 504", retryAfterMilliseconds: 0))
+    #expect(acknowledged.load(ordering: .relaxed) == 2, "the network has it, and nobody answered in time")
+    other.close(timeoutMilliseconds: 0)
   }
 
   @Test("A wrong address, a refused key and a busy edge are told apart")

@@ -10,6 +10,7 @@ final class SmallServer: Sendable {
   }
 
   struct Reply: Sendable {
+    /// 0 breaks the connection off without a word.
     var status = 200
     var body: [UInt8] = []
     var retryAfterSeconds: Int?
@@ -86,6 +87,7 @@ final class SmallServer: Sendable {
       return log.count
     }
     let reply = answer(request, number)
+    if reply.status == 0 { return false }
     let pause = reply.retryAfterSeconds.map { "Retry-After: \($0)\r\n" } ?? ""
     let text = "HTTP/1.1 \(reply.status) X\r\nContent-Length: \(reply.body.count)\r\n\(pause)\r\n"
     let sent = Array(text.utf8) + reply.body

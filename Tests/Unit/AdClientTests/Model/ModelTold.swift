@@ -92,6 +92,9 @@ struct ModelLedger {
     case .rendered: kind = "rendered"
     case .viewed: kind = "viewed"
     case .unloaded: kind = "unloaded"
+    case .neverShown, .expiredUnseen, .shownBriefly:
+      faults.append("the machines leave these to their objects")
+      return
     case .failed: kind = "failed"
     case .click: kind = "click"
     case .blocked: kind = "blocked"

@@ -101,6 +101,19 @@ struct ClientStoreTests {
     #expect(store.lastAsk(try #require(PlacementID("other"))) == nil)
   }
 
+  @Test("A closed store lets go of its file at once, keeps what is in it, and takes nothing more")
+  func closed() throws {
+    let folder = TemporaryFolder()
+    let first = try open(folder)
+    #expect(first.append(try sampleEvent(1)) != nil)
+    first.close()
+    let second = try open(folder)
+    #expect(second.eventCount == 1)
+    #expect(first.append(try sampleEvent(2)) == nil && first.eventCount == 1)
+    first.remove(1)
+    #expect(second.events(after: 0, limit: 10).count == 1)
+  }
+
   @Test("Where the disk gives no file the client works in memory, and says so")
   func noDisk() throws {
     let entries = Mutex<[AdLogEntry]>([])

@@ -2,9 +2,9 @@ internal import AdCore
 internal import Postgres
 internal import Runtime
 
-/// Marks the hours in which a share is beyond its limit, from the counts per minute. Of live traffic only: test ads are
+/// Flags the hours in which a share is beyond its limit, from the counts per minute. Of live traffic only: test ads are
 /// tapped by developers.
-struct MarkAnomalies: PostgresStatement {
+struct FlagAnomalies: PostgresStatement {
   static let sql = """
     INSERT INTO console.anomaly AS known (app, hour, kind, events, of_events, limit_basis_points)
     SELECT q.app, q.hour, s.kind, s.events, s.of_events, l.basis_points

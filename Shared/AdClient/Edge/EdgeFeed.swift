@@ -1,0 +1,157 @@
+internal import AdBasics
+internal import AdEvents
+internal import Threads
+
+/// The events of one client on their way to the edge: which go next, and when. One batch at a time, so that their order
+/// is kept.
+struct EdgeFeed {
+  /// What is to be done now.
+  enum Next {
+    /// Nothing waits, or a batch is under way.
+    case nothing
+    /// Look again then.
+    case later(MonotonicTime)
+    case send(EdgeBatch)
+  }
+
+  private struct Waiting {
+    let event: OutgoingEvent
+    let acknowledged: @Sendable () -> Void
+    let since: MonotonicTime
+  }
+
+  /// The most events that wait at once; whoever keeps more keeps them on disk.
+  private static let eventsMaximum = 1_000
+
+  /// How long an event waits for others.
+  private let batchMilliseconds: Int64
+  private var events: [Waiting] = []
+  /// How many of them are in the batch that is under way; nil while none is.
+  private var underWay: Int?
+  /// Nothing waits for company any more, until all are told.
+  private var isHurried = false
+  /// The most events of the next batch: fewer where one was too large.
+  private var most = EdgeBatch.eventsMaximum
+  /// Before this moment nothing is sent.
+  private var pausedUntil: MonotonicTime?
+  private var retry = Retry(baseMilliseconds: 500, boundMaximumMilliseconds: 300_000)
+
+  init(batchMilliseconds: Int64) { self.batchMilliseconds = batchMilliseconds }
+
+  var isEmpty: Bool { events.isEmpty }
+
+  /// Takes an event; false when too many wait.
+  mutating func add(
+    _ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void, at now: MonotonicTime
+  ) -> Bool {
+    guard events.count < Self.eventsMaximum else { return false }
+    events.append(Waiting(event: event, acknowledged: acknowledged, since: now))
+    return true
+  }
+
+  /// What waits is sent at once.
+  mutating func hurry() { isHurried = !events.isEmpty }
+
+  /// The next events of one client, once there are enough, or the first has waited long enough.
+  mutating func next(appKey: String, at now: MonotonicTime) -> Next {
+    guard underWay == nil, let first = events.first else { return .nothing }
+    if let pausedUntil, pausedUntil > now { return .later(pausedUntil) }
+    let due = first.since.advanced(byMilliseconds: batchMilliseconds)
+    guard isHurried || events.count >= most || due <= now else { return .later(due) }
+    var bytes = 0
+    let batch = events.prefix(most).prefix { waiting in
+      bytes += waiting.event.encoded.value.count
+      let isFirst = waiting.event.id == first.event.id
+      return isFirst || waiting.event.partitionKey == first.event.partitionKey && bytes <= EdgeBatch.bytesMaximum
+    }
+    underWay = batch.count
+    return .send(EdgeBatch(appKey: appKey, clientKey: first.event.partitionKey, events: batch.map(\.event)))
+  }
+
+  /// The edge has the batch, or will never take it.
+  ///
+  /// - Returns: Who waited for that.
+  mutating func finished(isTaken: Bool) -> [@Sendable () -> Void] {
+    let count = underWay ?? 0
+    underWay = nil
+    if isTaken {
+      retry.reset()
+      most = EdgeBatch.eventsMaximum
+    }
+    defer { events.removeFirst(count) }
+    if count == events.count { isHurried = false }
+    return events.prefix(count).map(\.acknowledged)
+  }
+
+  /// The batch was too large: half of it is next.
+  mutating func tooLarge() {
+    most = max(1, (underWay ?? 1) / 2)
+    underWay = nil
+  }
+
+  /// The batch is to be sent again as it was, after a pause: the edge's own, else one that grows.
+  mutating func failed(pause: Int64?, at now: MonotonicTime, using random: inout some RandomNumberGenerator) {
+    underWay = nil
+    let milliseconds = pause ?? retry.delayMilliseconds(now: 0, using: &random) ?? 0
+    pausedUntil = now.advanced(byMilliseconds: milliseconds)
+  }
+
+  /// The next try is now, whatever it was to wait for.
+  mutating func endPause() { pausedUntil = nil }
+}
+
+/// Events, one batch after the other.
+extension EdgeTransport {
+  /// Sends what is due, and looks again when more is.
+  func sendEvents() {
+    guard let edge else { return }
+    let now = DeviceClock.monotonic
+    let (batch, alarm) = state.withLock { state -> (EdgeBatch?, MonotonicTime?) in
+      if let end = state.end, end <= now { return (nil, nil) }
+      switch state.feed.next(appKey: context.appKey, at: now) {
+      case .nothing: return (nil, nil)
+      case .send(let batch): return (batch, nil)
+      case .later(let moment):
+        // Somebody looks sooner already.
+        if let alarm = state.alarmAt, alarm > now, alarm <= moment { return (nil, nil) }
+        state.alarmAt = moment
+        return (nil, moment)
+      }
+    }
+    if let alarm { after(max(1, alarm.milliseconds(since: now))) { self.sendEvents() } }
+    guard let batch else { return }
+    exchange {
+      edge.post("v1/events", batch.encoded(), timeoutMilliseconds: EdgeBatch.timeoutMilliseconds, completion: $0)
+    } completion: { [self] outcome in
+      note(outcome)
+      take(outcome, of: batch)
+      sendEvents()
+    }
+  }
+
+  private func take(_ outcome: EdgeConnection.Outcome, of batch: EdgeBatch) {
+    var random = SystemRandomNumberGenerator()
+    let now = DeviceClock.monotonic
+    switch outcome {
+    case .answer(status: 200, let body, _):
+      // What it took it has, also where it does not say so in words that we know.
+      let refusals = try? EdgeRefusals(reading: body)
+      for (index, sentence) in refusals?.sentences ?? [:] where batch.events.indices.contains(index) {
+        context.log(AdLogEntry(.warning, "event \(batch.events[index].id) was refused: \(sentence)"))
+      }
+      finish(isTaken: true)
+    case .answer(status: 413, _, _) where batch.events.count > 1: state.withLock { $0.feed.tooLarge() }
+    case .answer(let status, let body, _) where (400..<500).contains(status) && status != 429:
+      // It never will be taken.
+      let sentence = EdgeProblem.sentence(body, status: status)
+      context.log(AdLogEntry(.warning, "\(batch.events.count) events were refused: \(sentence)"))
+      finish(isTaken: false)
+    case .answer(_, _, let pause): state.withLock { $0.feed.failed(pause: pause, at: now, using: &random) }
+    case .unreachable: state.withLock { $0.feed.failed(pause: nil, at: now, using: &random) }
+    }
+  }
+
+  private func finish(isTaken: Bool) {
+    for acknowledged in state.update({ $0.feed.finished(isTaken: isTaken) }) { acknowledged() }
+  }
+}

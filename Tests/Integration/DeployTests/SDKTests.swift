@@ -1,0 +1,53 @@
+import Foundation
+import LocalProcesses
+import Testing
+
+/// The SDK as somebody has it who reads nothing but its guide.
+@Suite struct SDKTests {
+  private static let guide = PackageRoot.path("docs/getting-started.md")
+
+  /// The code of the guide between a line that names a file and the end of its block.
+  private static func code(_ file: String) throws -> String {
+    let text = try String(contentsOfFile: guide, encoding: .utf8)
+    let start = try #require(text.range(of: "`\(file)`:\n\n```swift\n"), "the guide has no \(file)")
+    let end = try #require(text.range(of: "\n```", range: start.upperBound..<text.endIndex))
+    return String(text[start.upperBound..<end.lowerBound]) + "\n"
+  }
+
+  @Test("The smallest app of the guide, a package in an empty folder, compiles and shows an ad")
+  func smallestApp() async throws {
+    let said = try await onOwnThread {
+      let folder = try TemporaryFolder(prefix: "hbapp")
+      let sources = folder.path + "/Sources/FirstAd"
+      try FileManager.default.createDirectory(atPath: sources, withIntermediateDirectories: true)
+      // The network's package lies here, not where the guide's reader has it.
+      let manifest = try Self.code("Package.swift").replacing(
+        #/\.package\(url: "[^"]*", branch: "main"\)/#,
+        with: #".package(name: "handbill", path: "\#(PackageRoot.path(""))")"#)
+      try manifest.write(toFile: folder.path + "/Package.swift", atomically: true, encoding: .utf8)
+      try Self.code("main.swift").write(toFile: sources + "/main.swift", atomically: true, encoding: .utf8)
+      let run = try ChildProcess(
+        .init(
+          "/usr/bin/env", ["swift", "run", "--package-path", folder.path, "--disable-sandbox", "FirstAd"],
+          environment: ["XDG_DATA_HOME": folder.path + "/data"]))
+      let status = run.waitForExit(timeoutMilliseconds: 900_000)
+      let said = run.lastLines.joined(separator: "\n")
+      guard case .exited(0)? = status else { return "\(String(describing: status)): \(said)" }
+      return said
+    }
+    #expect(said.contains("test-ad in 320 x 50: data:image"), "\(said)")
+  }
+
+  @Test("The SDK's documentation is built without a warning")
+  func documentation() async throws {
+    let output = try await onOwnThread {
+      let folder = try TemporaryFolder(prefix: "hbdoc")
+      let modules = Programs.own.folder + "/Modules"
+      let run = try ChildProcess(.init(PackageRoot.path("docs/build"), [modules, folder.path + "/out"]))
+      let status = run.waitForExit(timeoutMilliseconds: 120_000)
+      guard case .exited(0)? = status else { return run.lastLines.joined(separator: "\n") }
+      return FileManager.default.fileExists(atPath: folder.path + "/out/documentation") ? "" : "no page was made"
+    }
+    #expect(output.isEmpty, "\(output)")
+  }
+}
