@@ -32,7 +32,8 @@ struct BillingTables: ServiceTables {
       waiting: Set(try connection.run(ReadWaitingBudgets(partition: partition))),
       hours: Dictionary(
         try connection.run(ReadAppHours(partition: partition)).map { ($0.key, $0.count) }, uniquingKeysWith: { $1 }),
-      lostServes: try connection.run(ReadLostServes(partition: partition)))
+      lostServes: try connection.run(ReadLostServes(partition: partition)),
+      lostGrants: try connection.run(ReadLostGrants(partition: partition)))
   }
 
   /// The catalogue is in memory; what it says is in the tables already.
