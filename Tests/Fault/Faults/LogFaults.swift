@@ -15,6 +15,9 @@ struct LogCut: Fault {
   let summary = "a broker comes back without the end of logs, and clients fill them again; log accept"
   let invariants = ["I3", "I5", "I7"]
   let needs = NetworkNeeds(isUsedUp: true)
+  let bringsDevices = true
+  private static let visitsPerSecond = 60
+  private static let busyMilliseconds = 5_000...7_000
   private static let readers: [(topic: Topic, service: String)] = [
     (.requests, "ad-selection"), (.impressions, "impression-tracking"), (.clicks, "click-tracking"),
   ]
@@ -22,9 +25,12 @@ struct LogCut: Fault {
   private static let noticeMilliseconds: Int64 = 60_000
 
   func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
+    // Nothing is on its way when the broker ends: what was confirmed, and no more, is known to have been written.
+    let first = try Devices(in: network, number: 1, seed: chance.next(), visitsPerSecond: Self.visitsPerSecond)
+    network.pause(milliseconds: chance.number(Self.busyMilliseconds))
+    try first.stop()
+    try network.command(["drain", "--timeout", "60s"])
     network.kafka.killAndWait()
-    // What was fetched is decided.
-    network.pause(milliseconds: Self.restMilliseconds)
     var cut: [(service: String, partitions: [Int32])] = []
     for (topic, service) in Self.readers {
       let partitions = try cutLogs(of: topic, service, in: network, &chance)
@@ -34,6 +40,7 @@ struct LogCut: Fault {
     let count = cut.reduce(0) { $0 + $1.partitions.count }
     guard count > 0 else { throw FaultFailure("no log was read to its end") }
     try network.kafka.startAndWait()
+    let second = try Devices(in: network, number: 2, seed: chance.next(), visitsPerSecond: Self.visitsPerSecond)
     for (service, partitions) in cut {
       let reader = try network.instance(service)
       try network.wait("\(service) to stop partitions \(partitions)", milliseconds: Self.noticeMilliseconds) {
@@ -45,6 +52,9 @@ struct LogCut: Fault {
     let accepted = said.output.split(separator: "\n").count { $0.contains("it goes on at") }
     guard accepted == count else { throw FaultFailure("\(count) logs were cut: \(said.output)") }
     try network.awaitReadiness()
+    network.pause(milliseconds: Self.restMilliseconds)
+    try second.stop()
+    try network.keepTally(of: [first.tallyPath, second.tallyPath])
   }
 
   /// - Returns: the partitions whose logs have lost their end.

@@ -66,6 +66,13 @@ struct Auditor {
       }
     }
     let log = world.log[logID]
+    // It was cut and filled up to the position: the next record that comes will tell.
+    if let kept = log.keptUntil[row.incarnations[input]], row.inputs[input].nextOffset == log.endOffset,
+      row.inputs[input].last?.offset ?? -1 >= kept
+    {
+      world.coverage.note(.cutLogFilledExactly)
+      return
+    }
     // A position behind records that retention removed rests on none: in a log that was made anew meanwhile nobody can
     // tell that what lies before it is not what was lost.
     let position = row.inputs[input]
