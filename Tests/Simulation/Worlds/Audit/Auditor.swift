@@ -70,7 +70,6 @@ struct Auditor {
     if let kept = log.keptUntil[row.incarnations[input]], row.inputs[input].nextOffset == log.endOffset,
       row.inputs[input].last?.offset ?? -1 >= kept
     {
-      world.coverage.note(.cutLogFilledExactly)
       return
     }
     // A position behind records that retention removed rests on none: in a log that was made anew meanwhile nobody can

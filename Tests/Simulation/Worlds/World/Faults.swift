@@ -17,7 +17,7 @@ package enum Fault: String, CaseIterable, Sendable {
     clockStepForward, clockStepBack, brokerClockStep, longPause, keysRotated, tokenOfOldKey
   case backupTaken, databaseRestored, commitsLostFound, restoreAccepted, restoredWithoutLoss, sequencesPassed,
     heldAsLost,
-    countsOfLostBatches, toldOfLostCommits, logCut, cutLogFound, cutLogFilledExactly
+    countsOfLostBatches, toldOfLostCommits, logCut, cutLogFound
   case rowsRemoved, lostTold, oldIDReplayed, rowRefused, batchBisected, partitionUnreadable
   case crashAfterFlush, flushAnswerLost, countsRefused, countedAgain, countsFull, stoppedInOrder
   case staleEnd, partitionPaused, partitionFreed, batchDropped, batchWithheld

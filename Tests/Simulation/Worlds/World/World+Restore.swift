@@ -72,11 +72,12 @@ extension World {
     isRestoreDue = true
   }
 
-  /// What the last genuine record of a log tells of its writer's database.
-  func lastMark(_ logID: LogID) -> TimelineMark? {
+  /// What the last genuine record of a log tells of its writer's database; or, for `restore accept`, the highest of some.
+  func lastMark(_ logID: LogID, isThorough: Bool = false) -> TimelineMark? {
     let log = self.log[logID]
-    return log.records.filter { $0.offset >= log.firstOffset }.suffix(Self.recordsBackMaximum).reversed().lazy
-      .compactMap { [fixture] in $0.message.mark(by: fixture.mac) }.first
+    let told = log.records.filter { $0.offset >= log.firstOffset }.suffix(Self.recordsBackMaximum)
+      .compactMap { [fixture] in $0.message.mark(by: fixture.mac) }
+    return isThorough ? told.max { ($0.sequence, $0.batch) < ($1.sequence, $1.batch) } : told.last
   }
 
   /// `handbill restore accept`: a new timeline goes on above what the topics tell.
@@ -91,8 +92,10 @@ extension World {
       for partition in 0..<partitionCount {
         let logID = LogID(topic: topic.name, partition: partition)
         var next: Int64?
-        if let told = lastMark(logID)?.timeline, !timelines.ids.contains(told) { timelines.ids.append(told) }
-        if let mark = lastMark(logID), sabotage != .acceptBelow {
+        if let told = lastMark(logID, isThorough: true)?.timeline, !timelines.ids.contains(told) {
+          timelines.ids.append(told)
+        }
+        if let mark = lastMark(logID, isThorough: true), sabotage != .acceptBelow {
           let first = books.row(partition).outputs[0].nextSequence
           let end = max(first, mark.sequence + 1) + 1
           if end - first > 1 { coverage.note(.sequencesPassed) }
@@ -129,7 +132,9 @@ extension World {
   private func hasLostDecisions(_ partition: Int32) -> Bool {
     let place = TimelineTables.Place(service: selection.name, partition: partition)
     if timelines.findings[place] != nil { return true }
-    guard let mark = lastMark(LogID(topic: Topic.usage.name, partition: partition)) else { return false }
+    guard let mark = lastMark(LogID(topic: Topic.usage.name, partition: partition), isThorough: true) else {
+      return false
+    }
     let row = selection.row(partition)
     return !timelines.ids.contains(mark.timeline) || mark.sequence >= row.outputs[0].nextSequence
       || mark.timeline == timelines.ids.last && mark.batch > row.batchNumber
