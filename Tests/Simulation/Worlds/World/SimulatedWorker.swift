@@ -162,15 +162,15 @@ final class SimulatedWorker<Tables: SimulatedTables> {
         lastMarks: { topics throws(PipelineError) in
           _ = try context.fate(of: .probe)
           return topics.map { isBlind ? nil : world.lastMark(LogID(topic: $0, partition: partition)) }
-        }
-      ) { lastOffsets throws(PipelineError) in
-        _ = try context.fate(of: .probe)
-        return lastOffsets.enumerated().map { input, lastOffset in
-          let logID = LogID(topic: service.inputs[input].topic, partition: partition)
-          books.begin(partition, input: input, in: world.log[logID])
-          return world.log.probe(logID, lastOffset: lastOffset)
-        }
-      }
+        },
+        probe: { lastOffsets throws(PipelineError) in
+          _ = try context.fate(of: .probe)
+          return lastOffsets.enumerated().map { input, lastOffset in
+            let logID = LogID(topic: service.inputs[input].topic, partition: partition)
+            books.begin(partition, input: input, in: world.log[logID])
+            return world.log.probe(logID, lastOffset: lastOffset)
+          }
+        })
       pipelines[partition] = pipeline
       epochs[partition] = pipeline.ownEpoch
       incarnations[partition] = books.inputTopics.map {
