@@ -189,7 +189,7 @@ let tests: [Target] = [
     path: "Tests/Integration/ImpressionTrackingTests"),
   .testTarget(
     name: "ClickTrackingTests",
-    dependencies: ["ClickTracking", "ClickTrackingCore"] + testTools + everythingShared,
+    dependencies: ["ClickTracking", "ClickTrackingCore", "Handbill"] + testTools + everythingShared,
     path: "Tests/Integration/ClickTrackingTests"),
   .testTarget(
     name: "BillingTests",

@@ -117,6 +117,7 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
       topics.append(position.partition.topic)
     }
     unsafe handleIndexes.removeAll()
+    awaitStops()
     try unsafe KafkaError.check(
       TopicPartitionList(positions).withPointer { unsafe rd_kafka_assign(client.pointer, $0) })
     learnLeaders(of: Set(positions.map(\.partition.topic)))
@@ -166,7 +167,19 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
     guard !isClosed else { throw .closed }
     try resumeAll()
     unsafe handleIndexes.removeAll()
+    awaitStops()
     try unsafe KafkaError.check(rd_kafka_assign(client.pointer, nil))
+  }
+
+  /// Two assignments in close succession end the process (2.0.2 to 2.15, librdkafka's issue 5573): a partition that has not
+  /// stopped yet is told to stop again, and that it was told once is an assertion. What is asked here passes through the same
+  /// queue: the first question behind the orders to stop, the second behind their answers.
+  private func awaitStops() {
+    for _ in 0..<2 {
+      var assigned: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+      guard unsafe rd_kafka_assignment(client.pointer, &assigned) == RD_KAFKA_RESP_ERR_NO_ERROR else { return }
+      if let assigned = unsafe assigned { unsafe rd_kafka_topic_partition_list_destroy(assigned) }
+    }
   }
 
   /// Stops the records of these partitions until `resume`; those fetched ahead are fetched again then.

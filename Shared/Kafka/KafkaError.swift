@@ -110,6 +110,10 @@ package struct KafkaError: Error, Equatable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Whether a connection to a broker is gone, or may be. One that could not be made was none: librdkafka tells the state that
+  /// it failed in, in its words alone.
+  package var isConnectionLoss: Bool { kind == .brokerUnavailable && !message.contains("in state CONNECT") }
+
   package static let closed = KafkaError(.closed, "the client is closed")
 
   private static func kind(of code: rd_kafka_resp_err_t) -> Kind {

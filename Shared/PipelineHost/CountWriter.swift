@@ -66,7 +66,7 @@ final class CountWriter<Tables: ServiceTables>: Sendable {
       }
       do throws(PostgresError) {
         let isWritten = try store.write(flush)
-        report(CountReport(partition: flush.partition, upTo: flush.upTo, isRefused: !isWritten))
+        report(CountReport(partition: flush.partition, epoch: flush.epoch, upTo: flush.upTo, isRefused: !isWritten))
       } catch {
         failed.insert(flush.partition)
         left.append(flush)

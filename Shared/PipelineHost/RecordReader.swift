@@ -156,10 +156,19 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
       state.takes(record.partition, input: record.topicIndex, offset: record.offset)
     else { return }
     // Only the broker's own time: any other is the client's word, and arrivals move watermarks, which never go back.
-    let arrival =
-      settings.isBrokerEmbedded || record.timestampType != .logAppendTime
-      ? clock.now : Timestamp(milliseconds: record.timestampMilliseconds)
+    let isStamped = record.timestampType == .logAppendTime && !settings.isBrokerEmbedded
+    if !isStamped { noteUnstamped(input: record.topicIndex) }
+    let arrival = isStamped ? Timestamp(milliseconds: record.timestampMilliseconds) : clock.now
     Self.append(record, arrival: arrival, to: &open.batch, with: &records)
+  }
+
+  /// A topic that clients write was made anew without our settings, as by a broker that makes topics by itself.
+  private func noteUnstamped(input: Int) {
+    guard !service.inputs[input].isSequenced, !settings.isBrokerEmbedded else { return }
+    logger.limited(
+      .error, key: "unstamped-\(input)",
+      "records count as having arrived when they are read: the topic lacks message.timestamp.type=LogAppendTime; "
+        + "'handbill topics create' mends it", ["topic": .text(service.inputs[input].topic)])
   }
 
   /// Apart, so that both are borrowed once for a record and not once for each header.
@@ -201,6 +210,7 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
       if error.isFatal { throw error }
       logger.limited(
         .warning, key: "kafka-\(error.codeName)", "Kafka reported an error", ["error": .init(error.description)])
+      if error.isConnectionLoss { state.connectionLost() }
       guard error.kind == .offsetOutOfRange, let refused = error.partition else { return }
       try perform(state.refused(refused.partition, member: holdings.member, partitionCount: partitionCount))
     }

@@ -23,12 +23,17 @@ protocol Fault: Sendable {
   ///
   /// - Throws: when the fault could not be made, or something did not behave as it must.
   func make(in network: FaultNetwork, _ chance: inout SeededChance) throws
+  /// What people do when all is over and decided, before the accounts are compared.
+  ///
+  /// - Throws: when something did not become what it must.
+  func settle(in network: FaultNetwork) throws
 }
 
 extension Fault {
   var needs: NetworkNeeds { NetworkNeeds() }
   var bringsDevices: Bool { false }
   var reasonSkipped: String? { nil }
+  func settle(in network: FaultNetwork) throws {}
 }
 
 /// What a fault needs of the network around it. Faults with the same needs follow each other in one network.

@@ -30,17 +30,21 @@ package struct BillingDecider: PartitionDecider {
   private var hours: AppHours
   /// Ads that were served by lost decisions have an id in one of these.
   private let lostServes: [Range<ServeID>]
+  /// Sequences of grants that lost commits made.
+  private let lostGrants: [Range<Int64>]
 
   /// - Parameters:
   ///   - open: every allotment of the partition that has not ended, as the tables say.
   ///   - waiting: where events of the partition wait for budget, as the tables say.
   ///   - hours: what came of each app's last hours, as the tables say.
   ///   - lostServes: ids of ads that were served by decisions which the database has lost.
+  ///   - lostGrants: sequences of grants that it has lost: nobody knows of them any more.
   package init(
     settings: BillingSettings, open: [OpenAllotment], waiting: Set<BudgetKey>, hours: [AppHour: AppHourCount] = [:],
-    lostServes: [Range<ServeID>] = []
+    lostServes: [Range<ServeID>] = [], lostGrants: [Range<Int64>] = []
   ) {
     self.lostServes = lostServes
+    self.lostGrants = lostGrants
     self.settings = settings
     self.open = OpenAllotments(open)
     self.waiting = waiting
@@ -157,13 +161,14 @@ package struct BillingDecider: PartitionDecider {
     return .accepted
   }
 
-  /// An allotment that was granted to this partition and is no longer kept has ended. One that was never granted cannot
-  /// have: what names it is owed to the developer as if it were open.
+  /// An allotment that was granted to this partition and is no longer kept has ended. One that was never granted, or by a
+  /// commit that was lost, cannot have: what names it is owed to the developer as if it were open.
   private func hasEnded(_ id: UInt64, context: BatchContext) -> Bool {
     guard open[id] == nil, AllotmentID.partition(of: id) == UInt64(UInt32(bitPattern: context.partition)) else {
       return false
     }
-    return (1..<max(context.nextSequences[0], 1)).contains(AllotmentID.sequence(of: id))
+    let sequence = AllotmentID.sequence(of: id)
+    return (1..<max(context.nextSequences[0], 1)).contains(sequence) && !lostGrants.contains { $0.contains(sequence) }
   }
 
   /// The database refuses this record: an event goes into suspense, anything else is left out.

@@ -25,12 +25,15 @@ struct BillingTables: ServiceTables {
   func load(
     _ partition: Int32, now: Timestamp, from connection: PostgresConnection
   ) throws(PostgresError) -> BillingDecider {
-    BillingDecider(
+    // A partition is opened anew where the database may be another one.
+    catalog.forgetStored()
+    return BillingDecider(
       settings: settings, open: try connection.run(ReadOpenAllotments(partition: partition)),
       waiting: Set(try connection.run(ReadWaitingBudgets(partition: partition))),
       hours: Dictionary(
         try connection.run(ReadAppHours(partition: partition)).map { ($0.key, $0.count) }, uniquingKeysWith: { $1 }),
-      lostServes: try connection.run(ReadLostServes(partition: partition)))
+      lostServes: try connection.run(ReadLostServes(partition: partition)),
+      lostGrants: try connection.run(ReadLostGrants(partition: partition)))
   }
 
   /// The catalogue is in memory; what it says is in the tables already.

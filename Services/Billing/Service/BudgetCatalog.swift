@@ -10,6 +10,11 @@ final class BudgetCatalog: Sendable {
   private struct Entry<Value: Sendable>: Sendable {
     var value: Value
     var version: Int64
+    /// Whether the database is known to have it.
+    var isStored = true
+
+    /// Whether this version says nothing new.
+    func knows(_ version: Int64) -> Bool { version < self.version || version == self.version && isStored }
   }
 
   private struct State: Sendable {
@@ -58,17 +63,22 @@ final class BudgetCatalog: Sendable {
     state.withLock { state in
       switch message {
       case .record(.advertiser(let advertiser), let version):
-        version
-          <= max(
-            state.advertisers[advertiser.id]?.version ?? 0,
-            state.deletions[CatalogRecord.advertiser(advertiser).key] ?? 0)
+        state.advertisers[advertiser.id]?.knows(version) ?? false
+          || version <= state.deletions[CatalogRecord.advertiser(advertiser).key] ?? 0
       case .record(.campaign(let campaign), let version):
-        version
-          <= max(
-            state.campaigns[campaign.id]?.version ?? 0, state.deletions[CatalogRecord.campaign(campaign).key] ?? 0)
+        state.campaigns[campaign.id]?.knows(version) ?? false
+          || version <= state.deletions[CatalogRecord.campaign(campaign).key] ?? 0
       case .deleted(let key, let version): version <= state.deletions[key] ?? 0
       case .record, .heartbeat: true
       }
+    }
+  }
+
+  /// Commits may have been lost: what is published next, each 30 s, is brought into the database once more.
+  func forgetStored() {
+    state.withLock { state in
+      for id in state.advertisers.keys { state.advertisers[id]?.isStored = false }
+      for id in state.campaigns.keys { state.campaigns[id]?.isStored = false }
     }
   }
 

@@ -49,7 +49,7 @@ struct RestoreAcceptance {
       (0..<(counts[topic] ?? 0)).map { KafkaTopicPartition(topic: topic, partition: $0) }
     }
     let marks = try probe.lastMarks(
-      of: partitions, by: MessageMAC(ring: ring), timeoutMilliseconds: Self.questionMilliseconds)
+      of: partitions, by: MessageMAC(ring: ring), isThorough: true, timeoutMilliseconds: Self.questionMilliseconds)
     return zip(partitions, marks).compactMap { partition, mark in
       mark.map { Timelines.Told(topic: partition.topic, partition: partition.partition, mark: $0) }
     }

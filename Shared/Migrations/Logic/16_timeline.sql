@@ -1,10 +1,16 @@
 -- Lost commits: a partition that finds them stops, and a person begins a new timeline.
 
--- A service's partition stops until a person has decided. What was found first stays.
-CREATE OR REPLACE FUNCTION timeline.note_finding(service_name text, partition_number int, what text) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+-- A service's partition stops until a person has decided. What was found first stays. By its owner alone: who was fenced,
+-- as when a timeline was begun, has seen what is no more.
+CREATE OR REPLACE FUNCTION timeline.note_finding(service_name text, partition_number int, owner_epoch bigint, what text)
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  is_owner boolean;
 BEGIN
   PERFORM public.hold_service(service_name);
+  EXECUTE format('SELECT epoch = $2 FROM %I.partition WHERE partition = $1 FOR UPDATE', service_name)
+  INTO is_owner USING partition_number, owner_epoch;
+  IF is_owner IS NOT TRUE THEN PERFORM public.hold_fence(0); END IF;
   INSERT INTO timeline.finding (service, partition, detail) VALUES (service_name, partition_number, what)
   ON CONFLICT DO NOTHING;
 END
@@ -56,7 +62,8 @@ RETURNS TABLE (service text, partition int, detail text) LANGUAGE sql STABLE AS 
 $function$;
 
 -- Begins a timeline, above everything that the topics tell, whatever was lost: nobody goes on in the last one. All
--- partitions are fenced, in the same order as ever. Who has lost decisions to serve ads: those of ad selection's partitions
+-- partitions are fenced, in the same order as ever, by an epoch far above any that was lost: who had one of those and stands
+-- still can never pass for the new owner. Who has lost decisions to serve ads: those of ad selection's partitions
 -- where commits are lost; ads that were served between the last decision that is known and now were served by them.
 CREATE OR REPLACE FUNCTION timeline.begin(topics text[], partitions int[], timelines uuid[], sequences bigint[], batches bigint[],
   why text
@@ -74,6 +81,11 @@ BEGIN
     JOIN timeline.writers() w USING (topic);
   CREATE TEMPORARY TABLE loss ON COMMIT DROP AS
     SELECT DISTINCT l.service, l.partition FROM timeline.losses(topics, partitions, timelines, sequences, batches) l;
+  -- A backup may be of before an earlier restore was accepted: what was begun then has ended, too.
+  INSERT INTO timeline.timeline (number, id, reason)
+  SELECT (SELECT max(number) FROM timeline.timeline) + row_number() OVER (ORDER BY t.id), t.id, 'told by the topics'
+  FROM (SELECT DISTINCT unnest(timelines) AS id) AS t
+  WHERE NOT EXISTS (SELECT FROM timeline.timeline k WHERE k.id = t.id);
   INSERT INTO timeline.timeline (number, reason) SELECT max(number) + 1, why FROM timeline.timeline
   RETURNING number, id INTO new_number, new_id;
 
@@ -91,7 +103,8 @@ BEGIN
     EXECUTE format('UPDATE %I.partition p SET output_topics = ARRAY[$1], next_sequences = ''{1}'', confirmed_sequences = ''{0}''
       FROM pg_temp.told t WHERE t.topic = $1 AND t.partition = p.partition AND cardinality(p.output_topics) = 0',
       writer.service) USING writer.topic;
-    FOR moved IN EXECUTE format('UPDATE %I.partition SET epoch = epoch + 1, batch_number = batch_number + 1, timeline = $1
+    FOR moved IN EXECUTE format('UPDATE %I.partition SET epoch = epoch + 1000000, batch_number = batch_number + 1,
+      timeline = $1
       RETURNING partition, batch_number', writer.service) USING new_id
     LOOP
       PERFORM public.add_empty_batch(writer.service, moved.partition, moved.batch_number);

@@ -1,8 +1,8 @@
 /// Counts of a partition on their way into their table, written in one transaction or not at all: exactly once.
 ///
 /// The transaction moves the partition's row of `counted` on, from the batch that it must stand at to ``upTo``; where it
-/// stands elsewhere nothing is written. What is counted are committed batches alone, so no fence is needed: whoever
-/// writes them writes the same.
+/// stands elsewhere nothing is written. Nor is anything where the partition has another owner, or these batches are not there:
+/// their commits may have been lost, and others have their numbers. The next owner has counted again what is missing.
 package struct CountFlush<Key: Hashable & Sendable, Sums: Sendable>: Sendable {
   package enum Content: Sendable {
     /// Of the batches after this one.
@@ -12,12 +12,15 @@ package struct CountFlush<Key: Hashable & Sendable, Sums: Sendable>: Sendable {
   }
 
   package var partition: Int32
+  /// That of the owner whose batches these are.
+  package var epoch: Int64
   /// Up to this batch everything is counted then.
   package var upTo: Int64
   package var content: Content
 
-  package init(partition: Int32, upTo: Int64, content: Content) {
+  package init(partition: Int32, epoch: Int64, upTo: Int64, content: Content) {
     self.partition = partition
+    self.epoch = epoch
     self.upTo = upTo
     self.content = content
   }
@@ -26,12 +29,14 @@ package struct CountFlush<Key: Hashable & Sendable, Sums: Sendable>: Sendable {
 /// What became of a flush.
 package struct CountReport: Hashable, Sendable {
   package var partition: Int32
+  package var epoch: Int64
   package var upTo: Int64
   /// Somebody else has counted: the partition is theirs.
   package var isRefused: Bool
 
-  package init(partition: Int32, upTo: Int64, isRefused: Bool) {
+  package init(partition: Int32, epoch: Int64, upTo: Int64, isRefused: Bool) {
     self.partition = partition
+    self.epoch = epoch
     self.upTo = upTo
     self.isRefused = isRefused
   }

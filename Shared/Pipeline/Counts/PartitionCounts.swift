@@ -18,6 +18,7 @@ package struct PartitionCounts<Key: Hashable & Sendable, Sums: Sendable>: Sendab
   /// ... but no longer than so, however many they are. As long where nothing was counted: then only the batches are told.
   static var longestIntervalMilliseconds: Int64 { 10_000 }
 
+  private let epoch: Int64
   private var collected: [Key: Sums] = [:]
   /// The last batch that was collected.
   private var lastBatch: Int64
@@ -31,9 +32,11 @@ package struct PartitionCounts<Key: Hashable & Sendable, Sums: Sendable>: Sendab
   /// Of a partition that was just opened: its earlier batches are being counted again.
   ///
   /// - Parameters:
+  ///   - epoch: its owner's.
   ///   - batch: its last batch.
   ///   - now: the time of the opening.
-  package init(after batch: Int64, now: Timestamp, keysMaximum: Int) {
+  package init(epoch: Int64, after batch: Int64, now: Timestamp, keysMaximum: Int) {
+    self.epoch = epoch
     lastBatch = batch
     flushedBatch = batch
     flushedAt = now
@@ -77,12 +80,12 @@ package struct PartitionCounts<Key: Hashable & Sendable, Sums: Sendable>: Sendab
       isFlushing = true
     }
     return CountFlush(
-      partition: partition, upTo: lastBatch, content: .collected(collected, after: flushedBatch))
+      partition: partition, epoch: epoch, upTo: lastBatch, content: .collected(collected, after: flushedBatch))
   }
 
-  /// The flush up to `batch` has ended. False: it was of an earlier owner, and is nothing of ours.
-  package mutating func ended(upTo batch: Int64) -> Bool {
-    guard isFlushing, batch == flushedBatch else { return false }
+  /// A flush has ended. False: it was of an earlier owner, and is nothing of ours.
+  package mutating func ended(_ report: CountReport) -> Bool {
+    guard isFlushing, report.epoch == epoch, report.upTo == flushedBatch else { return false }
     isFlushing = false
     return true
   }

@@ -7,8 +7,9 @@ extension PartitionPipeline {
   func beginCounting() {
     let quota = countQuota ?? memory.countKeys.quota()
     countQuota = quota
-    counts = Counts(after: batchNumber, now: clock.now(), keysMaximum: min(countKeysMaximum, quota.part))
-    store.flush(CountFlush(partition: partition, upTo: batchNumber, content: .stored))
+    counts = Counts(
+      epoch: epoch, after: batchNumber, now: clock.now(), keysMaximum: min(countKeysMaximum, quota.part))
+    store.flush(CountFlush(partition: partition, epoch: epoch, upTo: batchNumber, content: .stored))
   }
 
   /// Collects a batch that was committed.
@@ -27,7 +28,7 @@ extension PartitionPipeline {
   ///
   /// - Throws: ``PipelineError/fenced`` where somebody else has counted, since nobody does but an owner.
   package func counted(_ report: CountReport) throws(PipelineError) {
-    guard counts.ended(upTo: report.upTo) else { return }
+    guard counts.ended(report) else { return }
     if report.isRefused { throw .fenced }
     flushCounts()
   }

@@ -51,13 +51,23 @@ struct PartitionIntake: Sendable {
     /// A worker takes it over; nothing is read. To `open` when it has, to `waiting` when it failed, to `closing` when it
     /// is to be given up; forgotten when somebody else has fenced it.
     case opening
-    /// Records are read and handed on. To `opening` when the log no longer has what is to be read, or the network grew;
+    /// Records are read and handed on. To `opening` when the log no longer has what is to be read, or may be another one
+    /// than before, or the network grew;
     /// to `waiting` when the worker failed, to `closing` when it is to be given up; forgotten when somebody else has it.
     case open
     /// It failed. To `opening` at this time (monotonic ms), to `closing` when it is to be given up.
     case waiting(until: Int64)
     /// A worker finishes what it has of it. Forgotten when it has; a failure changes nothing, nor does another order.
     case closing
+  }
+
+  /// Whether the log behind what is read is still the one that the partition was opened on.
+  private enum Connection {
+    case unbroken
+    /// A broker's connection was lost: a log may come back without its end, and have another one by now.
+    case lost
+    /// And something was read since, which is not collected: whoever has it can be asked.
+    case restored
   }
 
   let partition: Int32
@@ -77,6 +87,7 @@ struct PartitionIntake: Sendable {
   /// What those take that its worker has, the first one first.
   private var batchesAtWorker: [Int] = []
   private var isPaused = false
+  private var connection = Connection.unbroken
   /// In succession.
   private var failures = 0
   /// Why it was not opened last; nil once it is.
@@ -100,12 +111,12 @@ struct PartitionIntake: Sendable {
     return [.discard(partition), .open(partition, by: claim, partitionCount: partitionCount, generation: generation)]
   }
 
-  /// Whether it must be opened again: its time to wait is over, or its topic has more partitions than when it was
-  /// opened. The count says where requests belong and which partitions a token may name.
+  /// Whether it must be opened again: its time to wait is over, its log may be another one, or its topic has more partitions
+  /// than when it was opened. The count says where requests belong and which partitions a token may name.
   func isToBeReopened(now: Int64, partitionCount count: Int32?) -> Bool {
     switch phase {
     case .waiting(let until): until <= now
-    case .open: count.map { partitionCount < $0 } ?? false
+    case .open: connection == .restored || count.map { partitionCount < $0 } ?? false
     case .opening, .closing: false
     }
   }
@@ -131,9 +142,14 @@ struct PartitionIntake: Sendable {
     handedOverAt = nil
     batchesAtWorker = []
     isPaused = false
+    connection = .unbroken
     failures = 0
     failure = nil
   }
+
+  /// The consumer has lost a broker. What is read next must not be taken for what follows: the partition is opened again as
+  /// soon as there is something, and its position compared with the log.
+  mutating func connectionLost() { if connection == .unbroken { connection = .lost } }
 
   mutating func finishedBatch(nextOffsets: [Int64]) {
     guard phase == .open else { return }
@@ -160,15 +176,20 @@ struct PartitionIntake: Sendable {
   /// Whether the record is the next one to be collected, or one behind it; one that was read before, as after the
   /// consumer was assigned anew, is not.
   mutating func takes(input: Int, offset: Int64) -> Bool {
-    guard phase == .open, offset >= readOffsets[input] else { return false }
+    guard phase == .open, offset >= readOffsets[input], isUnbroken() else { return false }
     hasCollected = true
     readOffsets[input] = offset + 1
     return true
   }
 
+  private mutating func isUnbroken() -> Bool {
+    if connection == .lost { connection = .restored }
+    return connection == .unbroken
+  }
+
   /// Whether the position moves over holes at the log's end (transaction markers).
   mutating func takesEnd(input: Int, offset: Int64) -> Bool {
-    guard phase == .open, offset > readOffsets[input] else { return false }
+    guard phase == .open, offset > readOffsets[input], isUnbroken() else { return false }
     hasCollected = true
     readOffsets[input] = offset
     return true

@@ -91,6 +91,11 @@ package struct ReaderState: Sendable {
     return open(partition, as: member, partitionCount: partitionCount)
   }
 
+  /// The consumer has lost a broker's connection: what comes next may be of a log that was cut meanwhile and filled again.
+  package mutating func connectionLost() {
+    for partition in intakes.keys { intakes[partition]?.connectionLost() }
+  }
+
   /// The consumer has brought what there was, or nothing.
   ///
   /// - Parameter size: of what was collected of a partition: records, and the bytes that they take.

@@ -50,11 +50,14 @@ package struct CommitHistory: Hashable, Sendable {
 
   /// Why what records told cannot come from this database, nor from one that it continues; nil where it can.
   func fault(of mark: InputMark) -> String? {
+    guard mark.timeline != current else { return nil }
+    let begin = lostSequences.indices.contains(mark.input) ? lostSequences[mark.input].last?.upperBound : nil
+    // What lies before the timeline in force was accepted, also where it is of one that a backup of before does not know.
+    if let begin, mark.sequence < begin { return nil }
     guard timelines.contains(mark.timeline) else {
       return "it tells of timeline \(mark.timeline), which the database does not know"
     }
-    let begin = lostSequences.indices.contains(mark.input) ? lostSequences[mark.input].last?.upperBound : nil
-    guard mark.timeline != current, let begin, mark.sequence >= begin else { return nil }
+    guard begin != nil else { return nil }
     return "timeline \(mark.timeline) has ended, and somebody still writes in it: another database is in use as well"
   }
 }

@@ -72,7 +72,7 @@ package protocol PipelineStore<Service> {
   func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding]
 
   /// The partition stops, for everybody, until a person has decided.
-  func note(finding: String, partition: Int32) throws(PipelineError)
+  func note(finding: String, partition: Int32, epoch: Int64) throws(PipelineError)
 }
 
 /// A consumer's word that it misses `sequence` of an output.

@@ -46,9 +46,14 @@ extension PartitionPipeline {
     }
   }
 
-  /// The finding is stored, so that whoever opens the partition next stops as well.
+  /// The finding is stored, so that whoever opens the partition next stops as well. Who is fenced meanwhile has found nothing:
+  /// a timeline may have been begun that he does not know yet.
   private func commitsLost(_ detail: String) -> PipelineError {
-    if history.finding == nil { try? store.note(finding: detail, partition: partition) }
+    if history.finding == nil {
+      do throws(PipelineError) { try store.note(finding: detail, partition: partition, epoch: epoch) } catch {
+        if error == .fenced { return .fenced }
+      }
+    }
     return .commitsLost(
       "\(detail): commits were lost, as by a restored backup or a failover; 'handbill restore accept' (docs/runbooks.md)"
     )

@@ -40,7 +40,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   var lostSequences: [LostSequences] = []
   /// By the own clock.
   private var openedAt = Timestamp(milliseconds: 0)
-  var counts = Counts(after: 0, now: Timestamp(milliseconds: 0), keysMaximum: PipelineMemory.countKeysMaximum)
+  var counts = Counts(epoch: 0, after: 0, now: Timestamp(milliseconds: 0), keysMaximum: PipelineMemory.countKeysMaximum)
   /// With so many undelivered entries of the outbox it is full.
   package var outboxEntriesMaximum = PipelineLimits.outboxEntriesMaximum
   /// With so many keys counts are flushed at once; while they cannot be, nothing more is read. Fewer, where that is more

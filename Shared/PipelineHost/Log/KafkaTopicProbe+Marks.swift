@@ -9,8 +9,10 @@ extension KafkaTopicProbe {
   private static let recordsBackMaximum = 8
 
   /// What the last genuine record of each of these different logs tells of its writer's database; nil where none does.
+  ///
+  /// - Parameter isThorough: the highest of the last records: one that was on its way for long may stand behind newer ones.
   package func lastMarks(
-    of partitions: [KafkaTopicPartition], by mac: MessageMAC, timeoutMilliseconds: Int32
+    of partitions: [KafkaTopicPartition], by mac: MessageMAC, isThorough: Bool = false, timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [TimelineMark?] {
     var marks = [TimelineMark?](repeating: nil, count: partitions.count)
     guard !partitions.isEmpty else { return marks }
@@ -24,9 +26,10 @@ extension KafkaTopicProbe {
       for index in wanted {
         let partition = partitions[index]
         guard let record = records[partition] else { continue }
-        marks[index] = record.timelineMark(in: partition, by: mac)
+        let told = [marks[index], record.timelineMark(in: partition, by: mac)].compactMap(\.self)
+        marks[index] = told.max { ($0.sequence, $0.batch) < ($1.sequence, $1.batch) }
       }
-      wanted.removeAll { marks[$0] != nil || bounds[$0].end - Int64(back) <= bounds[$0].first }
+      wanted.removeAll { !isThorough && marks[$0] != nil || bounds[$0].end - Int64(back) <= bounds[$0].first }
     }
     return marks
   }

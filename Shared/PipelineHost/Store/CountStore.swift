@@ -70,7 +70,7 @@ package final class CountStore<Tables: ServiceTables> {
         statements.send(prepared: statement, [flush.partition, from, flush.upTo])
       }
     }
-    statements.send(prepared: sql.moveOn, [flush.partition, from, flush.upTo])
+    statements.send(prepared: sql.moveOn, [flush.partition, from, flush.upTo, flush.epoch])
     statements.commit()
     try connection.run(statements)
   }
@@ -100,11 +100,14 @@ private struct CountStatements: Sendable {
 
   var counted: String { "SELECT batch_number FROM \(schema).counted WHERE partition = $1" }
 
-  /// An error (``PostgresError/isCountedElsewhere``) unless the partition stands at batch $2.
+  /// An error (``PostgresError/isCountedElsewhere``) unless the partition stands at batch $2, has its owner still, and its
+  /// batches are there: a restored database may lack those that were counted, and whoever has it then gives others their
+  /// numbers.
   var moveOn: String {
     """
     WITH moved AS (
-      UPDATE \(schema).counted SET batch_number = $3 WHERE partition = $1 AND batch_number = $2 RETURNING 1
+      UPDATE \(schema).counted SET batch_number = $3 WHERE partition = $1 AND batch_number = $2
+        AND EXISTS (SELECT FROM \(schema).partition WHERE partition = $1 AND epoch = $4 AND batch_number >= $3) RETURNING 1
     )
     SELECT public.hold_counted(0) WHERE NOT EXISTS (SELECT FROM moved)
     """

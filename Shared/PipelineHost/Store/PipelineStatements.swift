@@ -45,7 +45,7 @@ struct PipelineStatements: Sendable {
 
   let finding = "SELECT detail FROM timeline.finding WHERE service = $1 AND partition = $2"
 
-  let noteFinding = "SELECT timeline.note_finding($1, $2, $3)"
+  let noteFinding = "SELECT timeline.note_finding($1, $2, $3, $4)"
 
   var lostSequences: String {
     """

@@ -16,6 +16,10 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   private let takeCounts: (CountStore<Tables>.Flush) -> Void
   private let terms = TermsBook(schema: Service.schema)
   private var connection: PostgresConnection?
+  /// Counts the connections that were made.
+  private var connectionNumber = 0
+  /// On which connection each partition was taken over.
+  private var acquiredOn: [Int32: Int] = [:]
 
   /// - Parameters:
   ///   - insertedRowsMaximum: a batch with more rows than this sends them by COPY.
@@ -44,7 +48,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   // MARK: Taking over
 
   package func acquire(_ partition: Int32, by claim: PartitionClaim) throws(PipelineError) -> PartitionPosition {
-    let position: PartitionPosition? = try perform { connection throws(PostgresError) in
+    let position: PartitionPosition? = try perform(nil) { connection throws(PostgresError) in
       do throws(PostgresError) {
         return try raiseEpoch(partition, by: claim, in: connection)
       } catch {
@@ -55,6 +59,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
       }
     }
     guard let position else { throw .fenced }
+    acquiredOn[partition] = connectionNumber
     return position
   }
 
@@ -104,7 +109,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   }
 
   package func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider {
-    try perform { connection throws(PostgresError) in
+    try perform(partition) { connection throws(PostgresError) in
       let decider = try tables.load(partition, now: now, from: connection)
       Failpoint.reach(.duringLoad)
       return decider
@@ -112,7 +117,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   }
 
   package func lookUp(_ query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge {
-    try perform { connection throws(PostgresError) in
+    try perform(partition) { connection throws(PostgresError) in
       try tables.lookUp(query, partition: partition, in: connection)
     }
   }
@@ -121,7 +126,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
 
   package func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> Result<CommitResult, RowRefusal> {
     Failpoint.reach(.afterDecide)
-    return try perform { connection throws(PostgresError) in
+    return try perform(batch.partition) { connection throws(PostgresError) in
       do throws(PostgresError) {
         terms.begin()
         let rows = tables.rows(batch, terms: terms)
@@ -223,7 +228,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   package func flush(_ counts: CountStore<Tables>.Flush) { takeCounts(counts) }
 
   package func save(_ checkpoint: Checkpoint) throws(PipelineError) {
-    try perform { connection throws(PostgresError) in
+    try perform(checkpoint.partition) { connection throws(PostgresError) in
       do throws(PostgresError) {
         var statements = StatementBatch()
         statements.begin()
@@ -250,13 +255,13 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   package func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int
   ) throws(PipelineError) -> [NumberedMessage] {
-    try perform { connection throws(PostgresError) in
+    try perform(partition) { connection throws(PostgresError) in
       try tables.messages(partition: partition, output: output, from: sequence, limit: limit, in: connection)
     }
   }
 
   package func outbox(_ partition: Int32, after id: Int64, limit: Int) throws(PipelineError) -> [OutboxEntry] {
-    try perform { connection throws(PostgresError) in
+    try perform(partition) { connection throws(PostgresError) in
       var entries: [OutboxEntry] = []
       for row in try connection.query(sql.outbox, [partition, id, Int64(limit)]) {
         entries.append(
@@ -272,7 +277,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
 
   package func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] {
     guard !tables.consumers.isEmpty else { return [] }
-    return try perform { connection throws(PostgresError) in
+    return try perform(partition) { connection throws(PostgresError) in
       var statements = StatementBatch()
       for consumer in tables.consumers {
         statements.send(prepared: sql.gapRequests(of: consumer), [consumer, partition, outputTopics])
@@ -292,9 +297,13 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     }
   }
 
-  /// Runs `body` on the connection, made anew where it is gone, and says what a failure means for the partition.
+  /// Runs `body` on the connection, made anew where it is gone, and says what a failure means for the partition. Behind
+  /// another connection may be another database, as after a restore: a partition is taken over again there, before
+  /// anything else is done in it.
+  ///
+  /// - Parameter partition: nil to take one over.
   func perform<Value>(
-    _ body: (PostgresConnection) throws(PostgresError) -> Value
+    _ partition: Int32?, _ body: (PostgresConnection) throws(PostgresError) -> Value
   ) throws(PipelineError) -> Value {
     do throws(PostgresError) {
       let connection: PostgresConnection
@@ -303,10 +312,12 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
       if !connection.isUsable {
         try connection.reconnect()
         terms.forget()
+        connectionNumber += 1
       }
-      return try body(connection)
+      if partition.map({ acquiredOn[$0] == connectionNumber }) ?? true { return try body(connection) }
     } catch {
       throw PipelineError(error)
     }
+    throw .databaseUnavailable("the connection is another one than that on which the partition was taken over")
   }
 }

@@ -29,6 +29,12 @@ struct Failover: Fault {
     network.pause(milliseconds: chance.number(0...2_000))
     try network.failOver()
   }
+
+  /// It has every commit: nobody waits for a person.
+  func settle(in network: FaultNetwork) throws {
+    let stopped = try LostCommits(network).count("SELECT count(*) FROM timeline.finding")
+    guard stopped == 0 else { throw FaultFailure("\(stopped) partitions found commits to be lost") }
+  }
 }
 
 /// PostgreSQL's disk is full for a while.

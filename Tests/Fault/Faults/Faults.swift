@@ -18,7 +18,8 @@ enum Faults {
       TerminationUnderLoad(), Interruption(.killedAndStarted), Interruption(.gracefulRestart),
       Interruption(.killedBesideAnother), Interruption(.frozenBesideAnother), FrozenOwner(), FrozenInCopy(),
       InstanceStorm(),
-      DatabaseStop(), BrokerRestart(), BrokerUpdate(), OpenTransaction(), WholeReplay(), TopicMadeAgain(),
+      DatabaseStop(), BrokerRestart(), BrokerUpdate(), OpenTransaction(), WholeReplay(), TopicMadeAgain(), LogCut(),
+      RecordsDeleted(), UnstampedTopic(),
       RetentionPastConsumer(), LongWithoutLeader(isLong: isLong), PartitionGrowth(), LeaderLoss(), QuorumLoss(),
       FrozenBroker(), Failover(), RestoredBackup(), AsynchronousFailover(), DatabaseDiskFull(), BrokerDiskFull(),
       BudgetRace(),
@@ -27,7 +28,8 @@ enum Faults {
 
   /// Those that every test run makes.
   static let smoke: Set<String> = [
-    "commit-cut-before", "commit-cut-after", "killed-beside-another", "frozen-in-copy", "fuzzed-messages",
+    "commit-cut-before", "commit-cut-after", "records-deleted", "killed-beside-another", "frozen-in-copy",
+    "fuzzed-messages",
     "decompression-bombs",
   ]
 }

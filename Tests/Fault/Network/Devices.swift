@@ -33,3 +33,25 @@ final class Devices: Sendable {
     guard status.isSuccess else { throw FaultFailure("the devices' command \(status): not all was acknowledged") }
   }
 }
+
+extension FaultNetwork {
+  /// Keeps what devices know to have happened that came one after the other.
+  func keepTally(of paths: [String]) throws {
+    func sum(_ first: Any, _ second: Any) -> Any {
+      if let first = first as? [String: Any], let second = second as? [String: Any] {
+        return first.merging(second) { sum($0, $1) }
+      }
+      if let first = first as? Int, let second = second as? Int { return first + second }
+      return first
+    }
+    var all: [String: Any] = [:]
+    for path in paths {
+      let tally = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path)))
+      guard var tally = tally as? [String: Any] else { throw FaultFailure("a tally cannot be read") }
+      // It is no figure.
+      if let version = all["version"] { (all["version"], tally["version"]) = (version, nil) }
+      all = sum(all, tally) as? [String: Any] ?? all
+    }
+    try JSONSerialization.data(withJSONObject: all).write(to: URL(fileURLWithPath: "\(path)/own-tally.json"))
+  }
+}

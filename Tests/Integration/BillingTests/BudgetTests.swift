@@ -59,6 +59,32 @@ struct BudgetTests {
     #expect(throws: PipelineError.fenced) { try first.process([network.ask(4)]) }
   }
 
+  @Test("A budget whose commit was lost is brought in again by the next publication, once a partition was opened anew")
+  func lostFunding() async throws {
+    let network = try await TestNetwork()
+    let campaign = try network.fund(1_000)
+    let connection = try network.connect()
+    defer { connection.close() }
+    try connection.executeScript(
+      """
+      SET session_replication_role = replica;
+      DELETE FROM treasury.funding; DELETE FROM treasury.campaign; DELETE FROM treasury.account;
+      """)
+    try network.publish(campaign)
+    #expect(try network.numbers("SELECT count(*) FROM treasury.campaign") == [0], "it is known, and was not lost yet")
+    let partition = try BillingPartition(network)
+    try network.publish(.record(.advertiser(network.advertiser), version: 1))
+    try network.publish(campaign)
+    try partition.process([network.ask(1, fullPrice: 60)])
+    #expect(partition.grants.map(\.amount.value) == [60])
+    // An older version says nothing, stored or not.
+    try partition.takeOver()
+    try network.publish(
+      .record(.campaign(.sample("summer", of: network.advertiser.id) { $0.totalBudget = 7 }), version: 0))
+    try network.publish(campaign)
+    #expect(try network.numbers("SELECT requested FROM treasury.campaign") == [1_000])
+  }
+
   @Test("B4: a day's budget bounds the day, and counts what the day has had when it is changed")
   func dailyBudget() async throws {
     let network = try await TestNetwork()

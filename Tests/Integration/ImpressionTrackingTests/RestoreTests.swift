@@ -1,9 +1,13 @@
 import AdCore
 import AdEvents
+import LocalProcesses
 import Operations
 import Pipeline
+import PipelineHost
 import Postgres
 import Records
+import TestServers
+import TestServices
 import TestValues
 import Testing
 
@@ -92,6 +96,69 @@ struct RestoreTests {
     #expect(try lastMark(partition).timeline != mark.timeline)
     #expect(
       try numbers("SELECT next_sequence FROM timeline.lost_sequence WHERE first_sequence = 3", partition) == [6])
+  }
+
+  @Test(
+    "Behind another connection may be another database: a partition is taken over again before anything is done in it")
+  func otherConnection() async throws {
+    let proxy = try PostgresProxy(to: try await SharedPostgres.shared().socketPath)
+    defer { proxy.close() }
+    let partition = try await ImpressionPartition()
+    var plan = partition.plan
+    let name: String = try #require(try partition.connection.query("SELECT current_database()").first).decode(0)
+    plan.database = try PostgresConfiguration(proxy.url(database: name), applicationName: "test")
+    let store = StoredPartition<ImpressionTables>.makeStore(plan)
+    defer { store.close() }
+    let claim = PartitionClaim(owner: 1, seenEpoch: 0)
+    for number in [20, 21] as [Int32] { _ = try store.acquire(number, by: claim) }
+    #expect(try store.outbox(21, after: 0, limit: 1).isEmpty)
+    proxy.cutAll()
+    #expect(throws: PipelineError.self) { try store.outbox(20, after: 0, limit: 1) }
+    _ = try store.acquire(20, by: claim)
+    #expect(try store.outbox(20, after: 0, limit: 1).isEmpty)
+    let error = #expect(throws: PipelineError.self) { try store.outbox(21, after: 0, limit: 1) }
+    #expect(error?.kind == .databaseUnavailable)
+    _ = try store.acquire(21, by: claim)
+    #expect(try store.outbox(21, after: 0, limit: 1).isEmpty)
+  }
+
+  @Test("Who still has a partition open when a timeline is begun finds nothing lost in what it tells: he is fenced")
+  func openMeanwhile() async throws {
+    let partition = try await ImpressionPartition()
+    try partition.run([partition.event(.viewed, 1)])
+    let note = "SELECT timeline.note_finding('impression_tracking', $1, $2, 'a test')"
+    let epoch = try numbers("SELECT epoch FROM impression_tracking.partition", partition)[0]
+    _ = try partition.connection.inTransaction { try Timelines(partition.connection).begin([], reason: "a test") }
+    let error = #expect(throws: PostgresError.self) {
+      try partition.connection.query(note, [ImpressionPartition.number, epoch])
+    }
+    #expect(error?.sqlState == "HB001")
+    #expect(try numbers("SELECT count(*) FROM timeline.finding", partition) == [0])
+    _ = try partition.connection.query(
+      note, [ImpressionPartition.number, try numbers("SELECT epoch FROM impression_tracking.partition", partition)[0]])
+    #expect(try numbers("SELECT count(*) FROM timeline.finding", partition) == [1])
+  }
+
+  @Test("A backup of before an earlier restore was accepted goes on above that one, too")
+  func restoredTwice() async throws {
+    let partition = try await ImpressionPartition()
+    try partition.run([partition.event(.viewed, 1)])
+    let backup = try Backup(partition.connection)
+    let timelines = Timelines(partition.connection)
+    for event in [2, 3] as [UInt64] {
+      try partition.run([partition.event(.viewed, event)])
+      let mark = try lastMark(partition)
+      partition.lastMarks = [Self.topic: mark]
+      try backup.restore()
+      #expect(throws: PipelineError.self) { try partition.takeOver() }
+      _ = try partition.connection.inTransaction { try timelines.begin(told(partition), reason: "a test") }
+      // The topic's last word is of a timeline that the backup did not know.
+      try partition.takeOver()
+      #expect(try timelines.losses(told(partition)).isEmpty)
+    }
+    #expect(try numbers("SELECT count(*) FROM timeline.timeline", partition) == [3])
+    try partition.run([partition.event(.viewed, 4)])
+    #expect(try partition.impressions() == [1, 4])
   }
 
   @Test("What its owner has committed and the database no longer knows stops it, though no topic tells of it")

@@ -1,9 +1,11 @@
 import AdCore
 import AdEvents
 import ImpressionTrackingCore
+import LocalProcesses
 import Pipeline
 import Postgres
 import Runtime
+import TestServers
 import TestServices
 import TestValues
 import Testing
@@ -75,6 +77,21 @@ import Testing
     #expect(try partition.impressions() == [1, 3])
     let refused = "SELECT vocabulary.rejection_reason_name(reason) FROM impression_tracking.rejected"
     #expect(try texts(refused, partition.connection) == ["refusedByDatabase"])
+  }
+
+  @Test("On another connection terms are stored again: the database may be a restored one that lacks them")
+  func restored() async throws {
+    let proxy = try PostgresProxy(to: try await SharedPostgres.shared().socketPath)
+    defer { proxy.close() }
+    let partition = try await ImpressionPartition(through: proxy)
+    try partition.run([partition.event(.viewed, 1)])
+    try partition.connection.executeScript(
+      "DELETE FROM impression_tracking.impression_row; DELETE FROM impression_tracking.terms")
+    proxy.cutAll()
+    #expect(throws: PipelineError.self) { try partition.run([partition.event(.viewed, 2)]) }
+    _ = try partition.reopen()
+    try partition.run([partition.event(.viewed, 2)])
+    #expect(try partition.impressions() == [2])
   }
 
   @Test("Terms are noted for the latest day that names them, and go with the tables of that day")

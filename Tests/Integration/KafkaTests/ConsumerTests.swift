@@ -45,6 +45,21 @@ struct ConsumerTests {
     #expect(second.close(timeoutMilliseconds: 10_000))
   }
 
+  @Test("However soon one assignment follows another, the process lives, and the last one is read")
+  func assignments() throws {
+    let broker = try filledBroker(partitions: 8, count: 10)
+    defer { broker.stop() }
+    let consumer = try KafkaConsumer(configuration: .embedded(broker), groupID: "group", topics: ["events"])
+    for round in 0..<300 {
+      try consumer.assign((0..<8).map { place("events", $0, Int64(round % 10)) })
+      if round % 3 == 0 { try consumer.unassign() }
+    }
+    try consumer.assign((0..<8).map { place("events", $0, 5) })
+    let read = try consumer.read(count: 40)
+    #expect(Set(read.map { $0.number }) == [5, 6, 7, 8, 9] && read.count == 40)
+    #expect(consumer.close(timeoutMilliseconds: 10_000))
+  }
+
   @Test("Whoever belongs to no group commits its position in its name, for lag tools")
   func commit() throws {
     let broker = try filledBroker(partitions: 1, count: 10)

@@ -205,7 +205,7 @@ package final class StoredPartition<Tables: ServiceTables> {
       let isWritten = try counts.write(flush)
       flushes.waiting.removeFirst()
       try pipeline.counted(
-        CountReport(partition: flush.partition, upTo: flush.upTo, isRefused: !isWritten))
+        CountReport(partition: flush.partition, epoch: flush.epoch, upTo: flush.upTo, isRefused: !isWritten))
     }
   }
 

@@ -89,6 +89,10 @@ struct ChargingTests {
     var decider = samples.decider()
     let decision = decider.decide([samples.impression { $0.allotment = allotment }], nextGrant: 10)
     #expect(decision.effects.draws.map(\.isLate) == [isLate])
+    // What a lost commit granted is kept nowhere, and has not ended.
+    var restored = BillingDecider(settings: BillingSettings(), open: [], waiting: [], lostGrants: [1..<3, 5..<6])
+    let again = restored.decide([samples.impression { $0.allotment = allotment }], nextGrant: 10)
+    #expect(again.effects.draws.map(\.isLate) == [false])
   }
 
   @Test("what the database refuses goes into suspense alone")

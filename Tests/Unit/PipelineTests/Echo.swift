@@ -162,7 +162,10 @@ final class EchoStore: PipelineStore {
 
   func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] { [] }
   func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding] { writers }
-  func note(finding: String, partition: Int32) throws(PipelineError) { findings.append(finding) }
+  func note(finding: String, partition: Int32, epoch: Int64) throws(PipelineError) {
+    guard epoch == position.epoch else { throw .fenced }
+    findings.append(finding)
+  }
 }
 
 /// Keeps what is published.

@@ -119,13 +119,29 @@ struct LostCommitsTests {
     known.note(Self.mark(2, sequence: 25), input: Echo.numbered)
     _ = try partition.pipeline.process(known)
     #expect(partition.store.lines == ["known"])
-    for mark in [Self.mark(3, sequence: 1), Self.mark(1, sequence: 20)] {
+    // Of before the timeline in force, though a backup of before that does not know it.
+    var older = partition.batch([(Echo.numbered, .line("older"))])
+    older.note(Self.mark(4, sequence: 19), input: Echo.numbered)
+    _ = try partition.pipeline.process(older)
+    for mark in [Self.mark(3, sequence: 20), Self.mark(1, sequence: 20)] {
       var foreign = partition.batch([(Echo.numbered, .line("foreign"))])
       foreign.note(Self.mark(2, sequence: 26), input: Echo.numbered)
       foreign.note(mark, input: Echo.numbered)
       #expect(Self.isCommitsLost(Result { try partition.pipeline.process(foreign) }.failure))
     }
-    #expect(partition.store.lines == ["known"])
+    #expect(partition.store.lines == ["known", "older"])
+  }
+
+  @Test("Who was fenced when a timeline was begun finds nothing: what he does not know yet is no loss")
+  func fenced() throws {
+    let partition = Self.partition()
+    try partition.open()
+    partition.store.position.epoch += 1
+    var batch = partition.batch([(Echo.numbered, .line("new"))])
+    batch.note(Self.mark(2, sequence: 30), input: Echo.numbered)
+    let error = Result { try partition.pipeline.process(batch) }.failure
+    #expect((error as? PipelineError) == .fenced)
+    #expect(partition.store.findings.isEmpty)
   }
 
   @Test("A log that ends before what was decided when its end was asked for was cut behind us: the partition stops")

@@ -7,12 +7,12 @@ import Testing
 private final class Collected {
   static let start = Timestamp(milliseconds: 1_790_000_000_000)
   static let maximum = PipelineMemory.countKeysMaximum
-  private var counts = PartitionCounts<Int, Int64>(after: 7, now: start, keysMaximum: maximum)
+  private var counts = PartitionCounts<Int, Int64>(epoch: 4, after: 7, now: start, keysMaximum: maximum)
 
   /// - Parameter keys: of batch 8, after everything before is counted; nil while it is not.
   init(keys: Int?) {
     guard let keys else { return }
-    _ = counts.ended(upTo: 7)
+    _ = ended(upTo: 7)
     add(keys: keys, batch: 8)
   }
 
@@ -28,7 +28,9 @@ private final class Collected {
 
   func last() -> CountFlush<Int, Int64>? { counts.lastFlush(partition: 3, now: Self.start) }
 
-  func ended(upTo batch: Int64) -> Bool { counts.ended(upTo: batch) }
+  func ended(upTo batch: Int64, epoch: Int64 = 4) -> Bool {
+    counts.ended(CountReport(partition: 3, epoch: epoch, upTo: batch, isRefused: false))
+  }
 }
 
 @Suite("Counts of a partition")
@@ -59,6 +61,7 @@ struct PartitionCountsTests {
     counts.add(keys: 1, batch: 10)
     #expect(counts.flush(after: 60_000) == nil)
     #expect(!counts.ended(upTo: 7), "that was another one")
+    #expect(!counts.ended(upTo: 8, epoch: 3), "that was another owner's")
     #expect(counts.ended(upTo: 8))
     let flush = try #require(counts.flush(after: 60_000))
     guard case .collected([0: 2], after: 8) = flush.content, flush.upTo == 10 else {
@@ -121,7 +124,8 @@ struct PipelineCountsTests {
   }
 
   private func tell(_ partition: EchoPartition, upTo: Int64, isRefused: Bool = false) throws {
-    try partition.pipeline.counted(CountReport(partition: 0, upTo: upTo, isRefused: isRefused))
+    try partition.pipeline.counted(
+      CountReport(partition: 0, epoch: partition.store.position.epoch, upTo: upTo, isRefused: isRefused))
   }
 
   @Test("M6: what the batches before it hold is counted again first, then its own, once each")

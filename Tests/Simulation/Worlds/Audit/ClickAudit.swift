@@ -99,12 +99,15 @@ struct ClickAudit {
     let fates = ClickFates(due, seenAt: seenAt)
     let clicks = Dictionary(due.map { ($0.idHash, $0) }) { first, _ in first }
     var decided = Set<UInt64>()
-    for (index, row) in (world.clicks.tables.bySequence[partition] ?? []).enumerated() {
+    let published = LogID(topic: Topic.acceptedClicks.name, partition: partition)
+    var sequence: Int64 = 0
+    for row in world.clicks.tables.bySequence[partition] ?? [] {
+      sequence = world.timelines.next(sequence, in: published)
       let name = "click \(partition)/\(row.sequence)"
       let hash = row.accepted.idHash
-      guard row.sequence == Int64(index + 1), let click = clicks[hash], let fate = fates.byClick[hash],
+      guard row.sequence == sequence, let click = clicks[hash], let fate = fates.byClick[hash],
         decided.insert(hash).inserted
-      else { return world.fail("\(name) stands at \(index + 1), or twice, or nobody made it") }
+      else { return world.fail("\(name) stands at \(sequence), or twice, or nobody made it") }
       if row.accepted.terms != click.terms || row.accepted.eventTime.milliseconds != click.time
         || row.accepted.arrival.milliseconds != click.arrival
       {

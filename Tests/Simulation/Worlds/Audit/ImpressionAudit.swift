@@ -31,6 +31,7 @@ struct ImpressionAudit {
     let records = Auditor.Records(world.log[logID])
     var seen = Set<Seen>()
     var accepted: [Accepted] = []
+    let published = LogID(topic: Topic.acceptedImpressions.name, partition: partition)
     var counted = 0
     var forwards = ForwardAudit()
     var rejected: [RejectedOffset: UInt8] = [:]
@@ -70,7 +71,8 @@ struct ImpressionAudit {
         if case .impression(.viewed, _) = event.content, let terms = event.terms {
           accepted.append(
             Accepted(
-              sequence: Int64(accepted.count + 1), terms: terms, eventTime: expected.time, arrival: arrival))
+              sequence: world.timelines.next(accepted.last?.sequence ?? 0, in: published), terms: terms,
+              eventTime: expected.time, arrival: arrival))
         }
       }
     }

@@ -17,8 +17,16 @@ extension MoneyAudit {
     "\(partition)/\(event.terms.app)/\(event.terms.serveID.timestamp.milliseconds / 3_600_000)"
   }
 
-  /// The number of the cap that an event is beyond, after all that came before it.
-  func holdReason(_ event: Event, _ partition: Int32, _ state: State) -> Int16? {
+  /// The number of the cap that an event is beyond, after all that came before it; or that its ad was served by a decision
+  /// which is lost, as is known since a person has accepted that.
+  func holdReason(_ event: Event, _ partition: Int32, _ batch: Int64, _ state: State) -> Int16? {
+    let isLost = world.timelines.lostServes(partition).contains {
+      $0.ids.contains(event.terms.serveID) && batch > $0.billingBatch
+    }
+    if isLost {
+      world.coverage.note(.heldAsLost)
+      return 4
+    }
     let caps = world.plan.caps
     let hour = hour(event, partition)
     let views = state.hours[hour + "/views", default: 0]

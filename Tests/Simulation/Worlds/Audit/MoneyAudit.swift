@@ -129,7 +129,10 @@ struct MoneyAudit {
     for event in events(partition, from: before, to: after) {
       if let draw = pay(event, partition, number, &state) { draws.append(draw) }
     }
-    for report in taken(world.selection.tables.reports(partition), before[2], after[2]) { close(report.row, &state) }
+    let reports = world.selection.tables.reports(partition)
+    for report in taken(reports, of: .usage, partition, before[2], after[2], sequence: { $0.reportSequence ?? 0 }) {
+      close(report.row, &state)
+    }
     if batch.isOfTimer { end(partition, batch, &state) }
     settleWaiting(partition, batch, number, &state)
     for draw in draws { settle(draw, partition, number, &state) }
@@ -139,35 +142,13 @@ struct MoneyAudit {
     for (id, row) in granted.sorted(by: { $0.key < $1.key }) { grant(id, row, batch, &state) }
   }
 
-  /// The rows whose sequences a batch took: those behind `before`, up to `after`.
-  private func taken<Row>(_ rows: [Row], _ before: Int, _ after: Int) -> ArraySlice<Row> {
-    guard before <= after, after <= rows.count else {
-      world.fail("billing took sequences \(before + 1) to \(after) of \(rows.count)")
-      return []
-    }
-    return rows[before..<after]
-  }
-
-  /// What the trackers accepted in these sequences: impressions first, as inputs are decided one after the other.
-  private func events(_ partition: Int32, from before: [Int], to after: [Int]) -> [Event] {
-    let shown = taken(world.impressions.tables.bySequence[partition] ?? [], before[0], after[0]).map {
-      Event(kind: .impression, sequence: $0.sequence, terms: $0.accepted.terms, idHash: 0, verdict: 1)
-    }
-    let tapped = taken(world.clicks.tables.bySequence[partition] ?? [], before[1], after[1]).map {
-      Event(
-        kind: .click, sequence: $0.sequence, terms: $0.accepted.terms, idHash: $0.accepted.idHash,
-        verdict: $0.accepted.verdict.rawValue)
-    }
-    return shown + tapped
-  }
-
   /// Nil where the event's fate is known at once.
   private func pay(_ event: Event, _ partition: Int32, _ batch: Int64, _ state: inout State) -> Draw? {
     // I8: test traffic leaves no trace.
     if event.terms.isTest { return nil }
-    let reason = event.verdict == 1 ? holdReason(event, partition, state) : nil
+    let reason = event.verdict == 1 ? holdReason(event, partition, batch, state) : nil
     if let reason, event.price > 0 {
-      world.coverage.note(.heldBeyondCap)
+      if reason < 4 { world.coverage.note(.heldBeyondCap) }
       count(event, partition, &state)
       state.held[partition, default: []].append(Held(key: event.key, reason: reason))
       return nil

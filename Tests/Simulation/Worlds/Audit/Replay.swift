@@ -179,5 +179,5 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
 
   func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding] { [:] }
 
-  func note(finding: String, partition: Int32) throws(PipelineError) {}
+  func note(finding: String, partition: Int32, epoch: Int64) throws(PipelineError) {}
 }

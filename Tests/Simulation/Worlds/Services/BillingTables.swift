@@ -110,7 +110,9 @@ struct BillingTables: SimulatedTables {
           id: id, budget: row.budget, amount: row.amount, charged: row.charged, clickReserve: row.clickReserve,
           clicksCharged: row.clicksCharged, clickRates: row.clickRates, serveUntil: row.serveUntil,
           isClosed: row.state == 2)
-      }, waiting: waitingBudgets(in: partition), hours: appHours[partition] ?? [:])
+      }, waiting: waitingBudgets(in: partition), hours: appHours[partition] ?? [:],
+      lostServes: sabotage == .chargeLost ? [] : context.world.timelines.lostServes(partition).map(\.ids),
+      lostGrants: context.world.timelines.lost[LogID(topic: Topic.budgets.name, partition: partition)] ?? [])
   }
 
   private func waitingBudgets(in partition: Int32) -> Set<BudgetKey> {

@@ -7,10 +7,12 @@ final class SimulatedCountWriter<Tables: SimulatedTables> {
   private let books: Books<Tables>
   private let context: InstanceContext
   private var pending: [Flush] = []
+  private var server: Int
 
   init(books: Books<Tables>, context: InstanceContext) {
     self.books = books
     self.context = context
+    server = context.world.server
   }
 
   func put(_ flush: Flush) { pending.append(flush) }
@@ -29,7 +31,8 @@ final class SimulatedCountWriter<Tables: SimulatedTables> {
         continue
       }
       if !isWritten { context.world.coverage.note(.countsRefused) }
-      reports.append(CountReport(partition: flush.partition, upTo: flush.upTo, isRefused: !isWritten))
+      reports.append(
+        CountReport(partition: flush.partition, epoch: flush.epoch, upTo: flush.upTo, isRefused: !isWritten))
     }
     pending = left
     return reports
@@ -37,7 +40,14 @@ final class SimulatedCountWriter<Tables: SimulatedTables> {
 
   /// One transaction; either way of its answer may fail.
   private func write(_ flush: Flush) throws(PipelineError) -> Bool {
+    try context.checkServer(&server)
     let fate = try context.fate(of: .flush)
+    // Counts of batches that were lost are not written.
+    let row = books.row(flush.partition)
+    if flush.epoch != row.epoch || flush.upTo > row.batchNumber {
+      if flush.upTo > row.batchNumber { context.world.coverage.note(.countsOfLostBatches) }
+      if context.world.sabotage != .countLost { return false }
+    }
     if case .stored = flush.content, books.tables.counts.uncounted(before: flush.upTo, partition: flush.partition) > 0 {
       context.world.coverage.note(.countedAgain)
     }

@@ -15,6 +15,9 @@ package enum Fault: String, CaseIterable, Sendable {
     forwardedTooOften
   case borderEvent, impressionAtLastMoment, lateEvent, earlyEvent, expiredEvent, clockSkew, timestampRegression,
     clockStepForward, clockStepBack, brokerClockStep, longPause, keysRotated, tokenOfOldKey
+  case backupTaken, databaseRestored, commitsLostFound, restoreAccepted, restoredWithoutLoss, sequencesPassed,
+    heldAsLost,
+    countsOfLostBatches, toldOfLostCommits, logCut, cutLogFound
   case rowsRemoved, lostTold, oldIDReplayed, rowRefused, batchBisected, partitionUnreadable
   case crashAfterFlush, flushAnswerLost, countsRefused, countedAgain, countsFull, stoppedInOrder
   case staleEnd, partitionPaused, partitionFreed, batchDropped, batchWithheld
@@ -128,6 +131,20 @@ package enum Sabotage: String, CaseIterable, Sendable {
   case removeUnread
   /// The trackers open tokens of a key that was replaced for longer than its time.
   case keepOldKeys
+  /// Nobody who opens a partition looks whether commits were lost.
+  case ignoreLosses
+  /// A partition stays open although the database went back.
+  case stayOpen
+  /// Lost commits are accepted, and sequences go on where the restored tables are.
+  case acceptBelow
+  /// What lost commits told is consumed: grants and events that no table knows.
+  case consumeLost
+  /// Events of ads whose decision was lost are charged before a person has decided.
+  case chargeLost
+  /// Counts are written of batches that a restored database does not have.
+  case countLost
+  /// A reader reads on after its broker came back, whatever became of the log.
+  case readOverCut
   /// Ad selection gives every app's developer the share of the first.
   case confuseApps
 
@@ -142,7 +159,7 @@ package enum Sabotage: String, CaseIterable, Sendable {
 
 /// The calls through which the pipeline reaches the world.
 enum PortCall: Hashable {
-  case acquire, load, lookUp, commit, checkpoint, messages, outbox, gapRequests, probe, send, flush
+  case acquire, writers, load, lookUp, commit, checkpoint, messages, outbox, gapRequests, probe, send, flush
 }
 
 /// What happens to one call.

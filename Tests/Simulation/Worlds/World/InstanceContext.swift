@@ -11,6 +11,8 @@ final class InstanceContext {
   var isDead = false
   /// How many partitions the topics had when a partition was opened.
   var partitionCounts: [Int32: Int32] = [:]
+  /// On which server a partition was opened.
+  var openedOn: [Int32: Int] = [:]
   private var producer: SimulatedWriter?
 
   init(world: World, clock: SkewedClock, catalog: CatalogReader?) {
@@ -30,6 +32,13 @@ final class InstanceContext {
     let made = SimulatedWriter(context: self)
     producer = made
     return made
+  }
+
+  /// A connection with a server that has ended is of no use: whoever finds it so makes another one.
+  func checkServer(_ server: inout Int) throws(PipelineError) {
+    guard server != world.server else { return }
+    server = world.server
+    throw .databaseUnavailable("the server has ended, and another one stands in its place")
   }
 
   /// What happens to a call; throws when it does not even get there.

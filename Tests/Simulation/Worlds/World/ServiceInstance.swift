@@ -82,6 +82,8 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
 
   func drop(_ partition: Int32) { perform(reader.ordered(.lose([partition]), partitionCount: partitionCount)) }
 
+  func loseBroker() { if world.sabotage != .readOverCut { reader.connectionLost() } }
+
   func refreshCounts() { partitionCount = world.log.partitionCount(service.inputs[0].topic) }
 
   // MARK: The reader
@@ -117,9 +119,9 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
       return true
     }
     let log = world.log[logID]
-    guard position.incarnation == log.incarnation, (log.firstOffset...log.endOffset).contains(position.offset) else {
-      return false
-    }
+    // That a topic was made anew is seen, by its id; that a log was cut is not.
+    let isSeenToBeOther = position.incarnation != log.incarnation && log.keptUntil[position.incarnation] == nil
+    guard !isSeenToBeOther, (log.firstOffset...log.endOffset).contains(position.offset) else { return false }
     let records = log.records(from: position.offset, limit: limit)
     for record in records { collect(record, partition, input: input) }
     var end = records.last.map { $0.offset + 1 } ?? position.offset

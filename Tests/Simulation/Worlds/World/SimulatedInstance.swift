@@ -31,4 +31,6 @@ protocol SimulatedInstance: AnyObject {
   func isCaughtUp(_ partition: Int32) -> Bool
   /// Learns how many partitions there are; what is open with another count is opened again.
   func refreshCounts()
+  /// Its consumer has lost a broker.
+  func loseBroker()
 }

@@ -34,6 +34,8 @@ struct PartitionLog {
   /// What earlier incarnations held.
   var past: [(records: [LogRecord], endOffset: Int64)] = []
   var lastTimestamp: Int64 = 0
+  /// By incarnation: up to where this log is the same as that one was, which was cut.
+  var keptUntil: [Int: Int64] = [:]
 
   func records(from offset: Int64, limit: Int) -> ArraySlice<LogRecord> {
     var low = 0
@@ -120,9 +122,32 @@ final class SimulatedLog {
     log.firstOffset = 0
     log.endOffset = 0
     log.records = []
+    log.keptUntil = [:]
     // No record of the new log has the content and the time of one that stood at its offset, wherever the clock is set to.
     log.lastTimestamp += 1
     logs[logID] = log
+  }
+
+  /// The broker came back without the end of the log.
+  func cut(_ logID: LogID, keeping count: Int) {
+    guard var log = logs[logID] else { return }
+    log.past.append((log.records, log.endOffset))
+    log.records = Array(log.records.prefix(count))
+    log.endOffset = (log.records.last?.offset ?? -1) + 1
+    log.firstOffset = min(log.firstOffset, log.endOffset)
+    log.keptUntil = log.keptUntil.mapValues { min($0, log.endOffset) }
+    log.keptUntil[log.incarnation] = log.endOffset
+    log.incarnation += 1
+    log.lastTimestamp += 1
+    logs[logID] = log
+  }
+
+  /// Where a person has a log of clients read on: behind all that came no later than the last record that was read.
+  func firstUnread(_ logID: LogID, after last: RecordIdentity?) -> Int64 {
+    let log = self[logID]
+    guard let last else { return log.firstOffset }
+    let later = log.records.first { $0.timestamp > last.timestamp }?.offset
+    return max(log.firstOffset, later ?? log.endOffset)
   }
 
   func probe(_ logID: LogID, lastOffset: Int64?) -> TopicProbe {

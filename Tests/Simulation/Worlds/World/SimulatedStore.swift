@@ -10,19 +10,26 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   private let books: Books<Tables>
   private let context: InstanceContext
   private let countWriter: SimulatedCountWriter<Tables>
+  /// The server that it is connected with.
+  private var server: Int
 
   init(books: Books<Tables>, context: InstanceContext, counts: SimulatedCountWriter<Tables>) {
     self.books = books
     self.context = context
     countWriter = counts
+    server = context.world.server
   }
 
   func flush(_ counts: SimulatedCountWriter<Tables>.Flush) { countWriter.put(counts) }
 
   /// Goes to the tables and back; either way may fail.
   private func call<Value>(
-    _ port: PortCall, _ body: () throws(PipelineError) -> Value
+    _ port: PortCall, _ partition: Int32, _ body: () throws(PipelineError) -> Value
   ) throws(PipelineError) -> Value {
+    try context.checkServer(&server)
+    if port != .acquire, context.openedOn[partition] != server, context.world.sabotage != .stayOpen {
+      throw .databaseUnavailable("the partition was opened on another server")
+    }
     let fate = try context.fate(of: port)
     let result = try body()
     switch fate {
@@ -39,14 +46,16 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   }
 
   func acquire(_ partition: Int32, by claim: PartitionClaim) throws(PipelineError) -> PartitionPosition {
-    try call(.acquire) { () throws(PipelineError) in
+    try call(.acquire, partition) { () throws(PipelineError) in
       var row = books.row(partition)
       guard row.owner == claim.owner || row.epoch == claim.seenEpoch else {
         context.world.coverage.note(.staleClaimRefused)
         throw .fenced
       }
+      let timelines = context.world.timelines
       row.epoch += 1
       row.owner = claim.owner
+      row.timeline = row.timeline ?? timelines.ids.last
       books.partitions[partition] = row
       var outputs = row.outputs
       if context.world.sabotage == .dropRepublishing {
@@ -54,16 +63,25 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
       }
       return PartitionPosition(
         epoch: row.epoch, batchNumber: row.batchNumber, watermark: row.watermark, inputs: row.inputs, outputs: outputs,
-        outboxID: row.outboxID, history: CommitHistory(timelines: [.sample]))
+        outboxID: row.outboxID, history: history(of: partition, row))
     }
   }
 
+  private func history(of partition: Int32, _ row: PartitionRow) -> CommitHistory {
+    let timelines = context.world.timelines
+    let lost = books.inputTopics.map { timelines.lost[LogID(topic: $0, partition: partition)] ?? [] }
+    return CommitHistory(
+      timelines: timelines.ids, ofPartition: row.timeline,
+      finding: timelines.findings[TimelineTables.Place(service: books.name, partition: partition)],
+      lostSequences: context.world.sabotage == .consumeLost ? [] : lost)
+  }
+
   func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider {
-    try call(.load) { () throws(PipelineError) in try books.tables.load(partition, now: now, for: context) }
+    try call(.load, partition) { () throws(PipelineError) in try books.tables.load(partition, now: now, for: context) }
   }
 
   func lookUp(_ query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge {
-    try call(.lookUp) { () throws(PipelineError) in books.tables.lookUp(query, partition: partition) }
+    try call(.lookUp, partition) { () throws(PipelineError) in books.tables.lookUp(query, partition: partition) }
   }
 
   private func checkFence(_ row: PartitionRow, epoch: Int64, batchNumber: Int64) throws(PipelineError) {
@@ -78,7 +96,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
     if context.world.sabotage == .publishBeforeCommit {
       for message in books.tables.messages(of: batch) { try? context.writer.send(message.message, receipt: nil) }
     }
-    return try call(.commit) { () throws(PipelineError) in
+    return try call(.commit, batch.partition) { () throws(PipelineError) in
       context.world.rebalanceInMidBatch(books.name, batch.partition, from: context)
       var row = books.row(batch.partition)
       try checkFence(row, epoch: batch.epoch, batchNumber: batch.number - 1)
@@ -137,7 +155,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   }
 
   func save(_ checkpoint: Checkpoint) throws(PipelineError) {
-    try call(.checkpoint) { () throws(PipelineError) in
+    try call(.checkpoint, checkpoint.partition) { () throws(PipelineError) in
       var row = books.row(checkpoint.partition)
       try checkFence(row, epoch: checkpoint.epoch, batchNumber: checkpoint.batchNumber)
       row.watermark = checkpoint.watermark
@@ -157,7 +175,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int
   ) throws(PipelineError) -> [NumberedMessage] {
-    try call(.messages) { () throws(PipelineError) in
+    try call(.messages, partition) { () throws(PipelineError) in
       if context.world.sabotage == .dropRepublishing { return [] }
       let some = context.random.number(1...8)
       return books.tables.messages(partition: partition, output: output, from: sequence, limit: min(limit, some))
@@ -165,17 +183,34 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
   }
 
   func outbox(_ partition: Int32, after id: Int64, limit: Int) throws(PipelineError) -> [OutboxEntry] {
-    try call(.outbox) { () throws(PipelineError) in
+    try call(.outbox, partition) { () throws(PipelineError) in
       Array(books.row(partition).outbox.filter { $0.id > id }.prefix(limit))
     }
   }
 
-  func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding] { [:] }
+  func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding] {
+    try call(.writers, partition) { () throws(PipelineError) in
+      var writers: [Int: WriterStanding] = [:]
+      for (input, topic) in books.inputTopics.enumerated() {
+        guard let writer = context.world.fleets.first(where: { $0.books.outputTopics.contains(topic) }) else {
+          continue
+        }
+        let row = writer.books.row(partition)
+        writers[input] = WriterStanding(sequence: row.outputs[0].nextSequence - 1, batch: row.batchNumber)
+      }
+      return writers
+    }
+  }
 
-  func note(finding: String, partition: Int32) throws(PipelineError) {}
+  func note(finding: String, partition: Int32, epoch: Int64) throws(PipelineError) {
+    try call(.checkpoint, partition) { () throws(PipelineError) in
+      guard books.row(partition).epoch == epoch else { throw .fenced }
+      context.world.timelines.findings[TimelineTables.Place(service: books.name, partition: partition)] = finding
+    }
+  }
 
   func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] {
-    try call(.gapRequests) { () throws(PipelineError) in
+    try call(.gapRequests, partition) { () throws(PipelineError) in
       guard context.world.sabotage != .ignoreMissing, context.world.sabotage != .dropRepublishing else { return [] }
       let row = books.row(partition)
       var notices: [ReceivedGapRequest] = []

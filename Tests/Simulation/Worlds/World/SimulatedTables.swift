@@ -28,8 +28,16 @@ protocol ServiceBooks: AnyObject {
   var anomalies: [String] { get }
   /// Why a partition was not opened last, when nothing should go wrong any more.
   var lastError: String? { get }
-  /// A person accepts that the log was replaced: it is read from its beginning.
-  func acceptLog(_ partition: Int32, input: Int, incarnation: Int)
+  /// A person accepts that the log was replaced: it is read on from there.
+  func acceptLog(_ partition: Int32, input: Int, incarnation: Int, offset: Int64)
+  /// All rows, as they are now.
+  ///
+  /// - Returns: what brings them back.
+  func backup() -> () -> Void
+  /// The partition's row, made where there is none.
+  func row(_ partition: Int32) -> PartitionRow
+  /// Whoever owns the partition is fenced, and its outputs go on above lost sequences.
+  func begin(_ timeline: TimelineID, _ partition: Int32, nextSequence: Int64?, now: Timestamp)
 }
 
 /// One partition's rows of bookkeeping.
@@ -37,6 +45,8 @@ struct PartitionRow {
   var epoch: Int64 = 0
   /// The number of the instance that took it last.
   var owner: Int32?
+  /// Which history of commits the row was left in.
+  var timeline: TimelineID?
   var batchNumber: Int64 = 0
   var watermark = Timestamp(milliseconds: 0)
   var outboxID: Int64 = 0
@@ -116,9 +126,32 @@ final class Books<Tables: SimulatedTables>: ServiceBooks {
         incarnations: inputTopics.map { _ in 0 })
   }
 
-  func acceptLog(_ partition: Int32, input: Int, incarnation: Int) {
+  func backup() -> () -> Void {
+    let (partitions, tables, number) = (partitions, tables, gapRequestNumber)
+    return { [unowned self] in
+      (self.partitions, self.tables, gapRequestNumber) = (partitions, tables, number)
+    }
+  }
+
+  func begin(_ timeline: TimelineID, _ partition: Int32, nextSequence: Int64?, now: Timestamp) {
     var row = row(partition)
-    row.inputs[input].nextOffset = 0
+    row.epoch += 1_000_000
+    row.batchNumber += 1
+    row.timeline = timeline
+    row.batches.append(
+      BatchRow(
+        number: row.batchNumber, committedAt: now, watermarkBefore: row.watermark, watermark: row.watermark,
+        inputs: row.inputs.map { InputCommit(firstOffset: $0.nextOffset, position: $0) },
+        incarnations: row.incarnations,
+        outputs: row.outputs.map { OutputCommit(firstSequence: $0.nextSequence, position: $0) }, outcomes: [], lost: [],
+        partitionCount: 0, consumedBefore: row.inputs.map(\.consumedSequence)))
+    if let nextSequence { row.outputs[0].nextSequence = nextSequence }
+    partitions[partition] = row
+  }
+
+  func acceptLog(_ partition: Int32, input: Int, incarnation: Int, offset: Int64) {
+    var row = row(partition)
+    row.inputs[input].nextOffset = offset
     row.inputs[input].last = nil
     row.incarnations[input] = incarnation
     row.epoch += 1
@@ -126,11 +159,11 @@ final class Books<Tables: SimulatedTables>: ServiceBooks {
   }
 
   /// A position that rests on no record, or on one that retention removed, belongs to whatever log there is, if that
-  /// reaches so far.
+  /// reaches so far; and so does one that rests on a record which was there before the log was cut.
   func begin(_ partition: Int32, input: Int, in log: PartitionLog) {
-    guard var row = partitions[partition], row.inputs[input].last?.offset ?? -1 < log.firstOffset,
-      row.inputs[input].nextOffset <= log.endOffset
-    else { return }
+    guard var row = partitions[partition], row.inputs[input].nextOffset <= log.endOffset else { return }
+    let last = row.inputs[input].last?.offset ?? -1
+    guard last < log.firstOffset || last < log.keptUntil[row.incarnations[input]] ?? 0 else { return }
     row.incarnations[input] = log.incarnation
     partitions[partition] = row
   }

@@ -21,6 +21,8 @@ final class SimulatedWorker<Tables: SimulatedTables> {
   private(set) var isAtWork = false
   /// Which logs a partition was opened on. A client sees it when a topic was made anew.
   private(set) var incarnations: [Int32: [Int]] = [:]
+  /// What was committed here in partitions that were opened before.
+  private var committed: [Int32: CommittedBatch] = [:]
   /// As which owner each partition was opened last, or should have been.
   private var epochs: [Int32: Int64] = [:]
 
@@ -94,7 +96,7 @@ final class SimulatedWorker<Tables: SimulatedTables> {
       case .flushCounts(let partition):
         pipelines[partition]?.flushLastCounts()
       case .drop(let partition):
-        pipelines[partition] = nil
+        if let pipeline = pipelines.removeValue(forKey: partition) { committed[partition] = pipeline.committed }
       case .report(let partition, let error, let forPerson):
         hear(error, of: partition, asPerson: forPerson)
       case .tell(let event):
@@ -151,16 +153,24 @@ final class SimulatedWorker<Tables: SimulatedTables> {
     pipeline.countKeysMaximum = world.plan.countKeysMaximum
     pipeline.memory = PipelineMemory(outboxBytesMaximum: world.plan.outboxBytesMaximum)
     context.partitionCounts[partition] = partitionCount
+    context.openedOn[partition] = world.server
     batchesBeyond[partition] = nil
     do throws(PipelineError) {
-      _ = try pipeline.open(by: claim) { lastOffsets throws(PipelineError) in
-        _ = try context.fate(of: .probe)
-        return lastOffsets.enumerated().map { input, lastOffset in
-          let logID = LogID(topic: service.inputs[input].topic, partition: partition)
-          books.begin(partition, input: input, in: world.log[logID])
-          return world.log.probe(logID, lastOffset: lastOffset)
-        }
-      }
+      let isBlind = world.sabotage == .ignoreLosses
+      _ = try pipeline.open(
+        by: claim, since: isBlind ? nil : committed[partition],
+        lastMarks: { topics throws(PipelineError) in
+          _ = try context.fate(of: .probe)
+          return topics.map { isBlind ? nil : world.lastMark(LogID(topic: $0, partition: partition)) }
+        },
+        probe: { lastOffsets throws(PipelineError) in
+          _ = try context.fate(of: .probe)
+          return lastOffsets.enumerated().map { input, lastOffset in
+            let logID = LogID(topic: service.inputs[input].topic, partition: partition)
+            books.begin(partition, input: input, in: world.log[logID])
+            return world.log.probe(logID, lastOffset: lastOffset)
+          }
+        })
       pipelines[partition] = pipeline
       epochs[partition] = pipeline.ownEpoch
       incarnations[partition] = books.inputTopics.map {
@@ -177,6 +187,7 @@ final class SimulatedWorker<Tables: SimulatedTables> {
   /// What somebody does who reads the log lines.
   private func hear(_ error: PipelineError, of partition: Int32, asPerson: Bool) {
     if error.kind.isMistake { world.fail("\(Tables.Service.name)[\(partition)]: \(error)") }
+    if case .commitsLost = error { world.hearOfLostCommits() }
     guard asPerson, case .logReplaced(let topic, _, let detail) = error,
       let input = books.inputTopics.firstIndex(of: topic)
     else { return }
@@ -189,6 +200,11 @@ final class SimulatedWorker<Tables: SimulatedTables> {
       if epochs[partition] == row.epoch { world.fail("\(logID) is called replaced and is not: \(detail)") }
       return
     }
-    books.acceptLog(partition, input: input, incarnation: incarnation)
+    if world.log[logID].keptUntil[books.row(partition).incarnations[input]] != nil { world.coverage.note(.cutLogFound) }
+    let offset =
+      service.inputs[input].isSequenced
+      ? world.log[logID].firstOffset
+      : world.log.firstUnread(logID, after: books.row(partition).inputs[input].last)
+    books.acceptLog(partition, input: input, incarnation: incarnation, offset: offset)
   }
 }

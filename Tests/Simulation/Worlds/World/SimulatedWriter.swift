@@ -6,6 +6,8 @@ final class SimulatedWriter: TopicWriter {
   struct InFlight {
     var message: OutgoingMessage
     var receipt: Receipt?
+    /// Its sender does not know yet that the database went back.
+    var isOfLostCommits: Bool
   }
 
   private unowned let context: InstanceContext
@@ -35,7 +37,9 @@ final class SimulatedWriter: TopicWriter {
       throw .producerUnavailable("there is no \(logID)")
     }
     let sent = message.authenticated(by: context.world.fixture.mac, now: context.clock.now())
-    inFlight[logID, default: []].append(InFlight(message: sent, receipt: receipt))
+    let isOfLostCommits = context.openedOn[message.partition].map { $0 != context.world.server } ?? false
+    inFlight[logID, default: []].append(
+      InFlight(message: sent, receipt: receipt, isOfLostCommits: isOfLostCommits))
     if case .crashAfter = fate { context.isDead = true }
   }
 
@@ -53,7 +57,7 @@ final class SimulatedWriter: TopicWriter {
 
   private func deliver(_ messages: ArraySlice<InFlight>, isReported: Bool) {
     for item in messages {
-      context.world.deliver(item.message)
+      context.world.deliver(item.message, isOfLostCommits: item.isOfLostCommits)
       if isReported, let receipt = item.receipt { reports.append(receipt) }
       if !isReported { context.world.coverage.note(.deliveredButUnreported) }
     }
@@ -99,6 +103,8 @@ final class SimulatedWriter: TopicWriter {
   /// What is in flight when the instance dies: the broker may still get it.
   func takeInFlight() -> [OutgoingMessage] {
     defer { inFlight = [:] }
-    return inFlight.keys.sorted().flatMap { logID in (inFlight[logID] ?? []).map(\.message) }
+    return inFlight.keys.sorted().flatMap { logID in
+      (inFlight[logID] ?? []).filter { !$0.isOfLostCommits }.map(\.message)
+    }
   }
 }

@@ -6,6 +6,7 @@ extension World {
     for round in 0..<60 {
       time.advance(byMilliseconds: 1_000)
       beat()
+      if isRestoreDue { acceptRestore() }
       for fleet in fleets {
         for instance in fleet.instances { drain(instance) }
       }

@@ -5,7 +5,7 @@ import Pipeline
 /// What goes wrong outside the calls of one instance.
 extension World {
   func makeFault() {
-    switch random.number(0...15) {
+    switch random.number(0...18) {
     case 0...2:
       let fleet = random.pick(fleets)
       coverage.note(.handover)
@@ -17,7 +17,8 @@ extension World {
     case 3: randomInstance().context.writer.fail()
     case 4: kill(randomInstance())
     case 5:
-      if !ghosts.isEmpty {
+      // The last record of a topic is taken for its writer's last word.
+      if !ghosts.isEmpty, !plan.hasRestores {
         coverage.note(.lateRecordOfZombie)
         append(ghosts.remove(at: random.number(0...ghosts.count - 1)))
       }
@@ -28,6 +29,9 @@ extension World {
     case 10: consoleActs()
     case 11...12: stepClock()
     case 13: removeRows()
+    case 14: takeBackup()
+    case 15: restoreBackup()
+    case 16: cutLog()
     default:
       // Nothing happens anywhere for a while.
       coverage.note(.longPause)
@@ -100,9 +104,17 @@ extension World {
 
   /// What a producer sent comes into the log; of our own topics seldom as something that does not decode, or that has
   /// the MAC of what it was.
-  func deliver(_ message: OutgoingMessage) {
+  ///
+  /// - Parameter isOfLostCommits: its sender does not know yet that the database went back: nothing there tells of it.
+  func deliver(_ message: OutgoingMessage, isOfLostCommits: Bool) {
     let logID = LogID(topic: message.topic, partition: message.partition)
-    if let sequences = audit(message, appendedTo: logID) { auditOrder(sequences, in: logID) }
+    if isOfLostCommits {
+      coverage.note(.toldOfLostCommits)
+      let sequences = silently { audit(message, appendedTo: logID) }
+      highestSequences[logID] = max(highestSequences[logID] ?? 0, sequences?.upperBound ?? 0)
+    } else if let sequences = audit(message, appendedTo: logID) {
+      auditOrder(sequences, in: logID)
+    }
     var message = message
     if isFaulty, Self.internalTopics.contains(where: { $0.name == logID.topic }), random.chance(15) {
       coverage.note(.recordCorrupted)
@@ -117,7 +129,9 @@ extension World {
   /// Whoever publishes leaves no sequence out, whichever log stands there by now.
   private func auditOrder(_ sequences: ClosedRange<Int64>, in logID: LogID) {
     let highest = highestSequences[logID] ?? 0
-    if sequences.lowerBound > highest + 1 { fail("\(logID): sequences \(sequences) came after \(highest)") }
+    if sequences.lowerBound > timelines.next(highest, in: logID) {
+      fail("\(logID): sequences \(sequences) came after \(highest)")
+    }
     if (sequences.lowerBound..<sequences.upperBound).contains(highest) { coverage.note(.runCutOtherwise) }
     highestSequences[logID] = max(highest, sequences.upperBound)
   }
@@ -126,7 +140,7 @@ extension World {
   private func repeatRecords() {
     let logID = logID(Self.internalTopics)
     let records = log[logID].records
-    guard !records.isEmpty else { return }
+    guard !records.isEmpty, !plan.hasRestores else { return }
     coverage.note(.recordAppendedTwice)
     isAudited = true
     defer { isAudited = false }
@@ -162,6 +176,18 @@ extension World {
     log.replace(logID)
     // It takes time: no record of the new log has the content and the time of one that stood at its offset.
     time.advance(byMilliseconds: plan.timestampRegression + 1)
+  }
+
+  /// A broker comes back without the end of a log that clients write.
+  private func cutLog() {
+    let logID = logID(Self.clientTopics)
+    let count = log[logID].records.count
+    // By the time of arrival people know what was read of it: that must not go back.
+    guard count > 0, plan.timestampRegression == 0, random.chance(300) else { return }
+    coverage.note(.logCut)
+    log.cut(logID, keeping: random.number(0...count - 1))
+    for instance in fleets.flatMap(\.instances) { instance.loseBroker() }
+    time.advance(byMilliseconds: 1)
   }
 
   // MARK: Growth

@@ -37,7 +37,15 @@ final class World {
   /// Topics that have not grown yet while the network grows.
   var topicsToGrow: [String] = []
   /// How far billing has followed the catalogue.
-  private var fundedCount = 0
+  var fundedCount = 0
+  /// What the database knows of its own history.
+  var timelines = TimelineTables()
+  /// Counts the servers that the database has stood on.
+  var server = 0
+  var backup: Backup?
+  /// Somebody has found commits to be lost, and a person is to accept it.
+  var isRestoreDue = false
+  var timelineCount = 1
   /// What the console says of the billing circuit breaker.
   var isBreakerOpen = false
   private var areKeysRotated = false
@@ -135,6 +143,13 @@ final class World {
 
   func fail(_ message: String) { if failures.count < 20 { failures.append(message) } }
 
+  /// What is wrong in it is nobody's fault.
+  func silently<Value>(_ body: () -> Value) -> Value {
+    let before = failures
+    defer { failures = before }
+    return body()
+  }
+
   /// - Parameters:
   ///   - event: which device's event it is.
   ///   - timestamp: the arrival, where the message was made for one.
@@ -207,6 +222,7 @@ final class World {
       coverage.note(.keysRotated)
     }
     if random.chance(plan.worldFaultPermille) { makeFault() }
+    if isRestoreDue, random.chance(100) { acceptRestore() }
     switch random.number(0...19) {
     case 0...5: devices.act(in: self)
     case 6...7: time.advance(byMilliseconds: random.milliseconds(1...1_500))

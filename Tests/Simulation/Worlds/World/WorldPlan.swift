@@ -37,6 +37,8 @@ struct WorldPlan {
   var caps = TrafficCaps()
   /// In some worlds so few that an app asks more often.
   var appRequestsPerHour = SelectionSettings().appRequestsPerHour
+  /// The database goes back to a backup once in a while.
+  var hasRestores: Bool
   /// The trackers and billing are run again over what was recorded (I4).
   var isReplayed: Bool
 
@@ -57,6 +59,7 @@ struct WorldPlan {
     idsMaximum = random.chance(300) ? 64 : 1_024
     waitsForEnds = random.chance(500)
     isReplayed = random.chance(250)
+    hasRestores = random.chance(250)
     batchRecordsMaximum = random.pick([1, 6])
     outboxEntriesMaximum = random.pick([PipelineLimits.outboxEntriesMaximum, 1, 3])
     countKeysMaximum = random.pick([PipelineMemory.countKeysMaximum, 1, 3])

@@ -1,0 +1,2 @@
+-- It takes its owner's epoch since.
+DROP FUNCTION IF EXISTS timeline.note_finding(text, int, text);
