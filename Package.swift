@@ -26,6 +26,7 @@ let shared: [Target] = [
   .target(name: "JSON", path: "Shared/JSON"), .target(name: "Records", path: "Shared/Records"),
   .target(name: "Hashes", path: "Shared/Hashes"),
   .target(name: "AdBasics", dependencies: ["Hashes"], path: "Shared/AdBasics"),
+  .target(name: "Pictures", dependencies: ["AdBasics", "Hashes"], path: "Shared/Pictures"),
   .plugin(
     name: "EmbedSchema", capability: .buildTool(), dependencies: ["SchemaEmbedder"], path: "Plugins/EmbedSchema"),
   .executableTarget(name: "SchemaEmbedder", path: "Plugins/SchemaEmbedder"),
@@ -83,7 +84,7 @@ let operations = Target.target(name: "Operations", dependencies: everythingShare
 let pure: [Target.Dependency] = ["AdCore", "AdEvents", "Crypto", "JSON", "Pipeline", "Records"]
 
 let services: [Target] = [
-  .target(name: "AdSelectionCore", dependencies: pure, path: "Services/AdSelection/Core"),
+  .target(name: "AdSelectionCore", dependencies: pure + ["Pictures"], path: "Services/AdSelection/Core"),
   .target(name: "ImpressionTrackingCore", dependencies: pure, path: "Services/ImpressionTracking/Core"),
   .target(name: "ClickTrackingCore", dependencies: pure, path: "Services/ClickTracking/Core"),
   .target(name: "BillingCore", dependencies: pure, path: "Services/Billing/Core"),
@@ -99,11 +100,13 @@ let services: [Target] = [
   .executableTarget(
     name: "Billing", dependencies: ["BillingCore"] + everythingShared, path: "Services/Billing/Service"),
   .executableTarget(
-    name: "Edge", dependencies: ["EdgeCore"] + everythingShared, path: "Services/Edge/Service"),
+    name: "Edge", dependencies: ["EdgeCore", "Pictures"] + everythingShared, path: "Services/Edge/Service"),
   .executableTarget(name: "Console", dependencies: ["Operations"] + everythingShared, path: "Services/Console"),
   .executableTarget(
     name: "Handbill",
-    dependencies: ["AdClient", "AdClientKafka", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations"]
+    dependencies: [
+      "AdClient", "AdClientKafka", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations", "Pictures",
+    ]
       + everythingShared,
     path: "Services/Handbill"),
 ]
@@ -151,7 +154,7 @@ let tests: [Target] = [
   unitTest("Runtime", ["AdCore", "HTTP", "TestServices", "TestValues", "Threads"]), unitTest("Threads"),
   unitTest("PipelineHost", ["AdCore", "Kafka", "Pipeline", "Postgres", "Runtime"]),
   unitTest("Handbill", ["AdClient", "Threads"]),
-  unitTest("Hashes", ["Crypto"]), unitTest("SQLite"),
+  unitTest("Pictures", ["AdBasics", "Crypto"]), unitTest("Hashes", ["Crypto"]), unitTest("SQLite"),
   .testTarget(name: "AdClientAppTests", dependencies: ["AdClient"], path: "Tests/Unit/AdClientAppTests"),
   unitTest("AdClient", ["AdBasics", "AdEvents", "Hashes", "SQLite", "Threads"]),
   unitTest("AdClientKafka", overKafka),
@@ -200,7 +203,7 @@ let tests: [Target] = [
     path: "Tests/Integration/AdSelectionTests"),
   .testTarget(
     name: "EdgeTests",
-    dependencies: ["Edge", "EdgeCore", "BrokerFaults"] + testTools + everythingShared,
+    dependencies: ["AdBasics", "Edge", "EdgeCore", "BrokerFaults", "Pictures"] + testTools + everythingShared,
     path: "Tests/Integration/EdgeTests"),
   .testTarget(
     name: "DeployTests",

@@ -18,7 +18,8 @@ enum HandbillMain {
     subcommands: [
       DemoCommand.demo, DemoCommand.up, ReportCommand.command, ExplainCommand.command, WhatIfCommand.command,
       UnfilledCommand.command, ReconcileCommand.command, DrainCommand.command, CatalogCommand.command,
-      SeedCommand.command, SimulateCommand.command, TopicsCommand.command, MigrateCommand.command, LogCommand.command,
+      CreativesCommand.command, SeedCommand.command, SimulateCommand.command, TopicsCommand.command,
+      MigrateCommand.command, LogCommand.command,
       RestoreCommand.command, SuspenseCommand.command, TrafficCommand.command, PrivacyCommand.command,
       DoctorCommand.command, RepublishCommand.command, RejectedCommand.command, EmbeddedBrokerCommand.command,
     ])

@@ -134,19 +134,32 @@ enum HTTPCallbacks {
   }
 
   private static func queue(_ response: HTTPResponse, on connection: OpaquePointer) -> MHD_Result {
-    guard (200...599).contains(response.status) else { return hb_http_no }
-    // The library copies the bytes and never writes to them; its parameter is not const.
-    let created = unsafe response.body.withUnsafeBytes { bytes in
-      unsafe MHD_create_response_from_buffer(
-        bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), hb_http_copy)
+    guard (200...599).contains(response.status), let created = unsafe libraryResponse(response) else {
+      return hb_http_no
     }
-    guard let created = unsafe created else { return hb_http_no }
     defer { unsafe MHD_destroy_response(created) }
     let own = Set(response.headers.map { $0.name.lowercased() })
     for (name, value) in response.headers + defaultHeaders.filter({ !own.contains($0.name.lowercased()) }) {
       guard unsafe MHD_add_response_header(created, name, value) == hb_http_yes else { return hb_http_no }
     }
     return unsafe MHD_queue_response(connection, UInt32(response.status), created)
+  }
+
+  private static func libraryResponse(_ response: HTTPResponse) -> OpaquePointer? {
+    // The library never writes to the bytes; its parameters are not const.
+    guard let shared = response.sharedBody else {
+      return unsafe response.body.withUnsafeBytes { bytes in
+        unsafe MHD_create_response_from_buffer(
+          bytes.count, UnsafeMutableRawPointer(mutating: bytes.baseAddress), hb_http_copy)
+      }
+    }
+    let held = unsafe Unmanaged.passRetained(shared)
+    let created = unsafe MHD_create_response_from_buffer_with_free_callback_cls(
+      shared.count, shared.start,
+      { held in if let held = unsafe held { unsafe Unmanaged<SharedBytes>.fromOpaque(held).release() } },
+      held.toOpaque())
+    if unsafe created == nil { unsafe held.release() }
+    return unsafe created
   }
 
   private static let defaultHeaders: [(name: String, value: String)] = [

@@ -54,6 +54,8 @@ package struct HTTPResponse: Sendable {
   package var status: Int
   package var headers: [(name: String, value: String)]
   package var body: [UInt8]
+  /// Sent instead of the body.
+  package var sharedBody: SharedBytes?
 
   package init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
     self.status = status

@@ -27,6 +27,7 @@ enum ImportRules {
     Rule("Shared/Hashes", [], isPure: true),
     Rule("Shared/AdBasics", ["Hashes"], isPure: true),
     Rule("Shared/AdEvents", ["AdBasics", "Hashes", "JSON", "Records"], isPure: true),
+    Rule("Shared/Pictures", ["AdBasics", "Hashes"], isPure: true),
     Rule("Shared/SQLite", ["CSQLite"]),
     Rule("Shared/AdClientKafka", ["AdBasics", "AdClient", "AdEvents", "Kafka", "Records", "Threads"]),
     Rule("Shared/AdClient", ["AdBasics", "AdEvents", "Hashes", "SQLite", "Threads"]),
@@ -43,7 +44,7 @@ enum ImportRules {
       ["AdCore", "AdEvents", "Crypto", "Kafka", "Migrations", "Pipeline", "Postgres", "Records", "Runtime", "Threads"]),
     Rule("Shared/LocalProcesses", ["CPidfd", "HTTP", "Threads"]),
     Rule("Shared/Operations", everythingShared),
-    Rule("Services/AdSelection/Core", pure, isPure: true),
+    Rule("Services/AdSelection/Core", pure.union(["Pictures"]), isPure: true),
     Rule("Services/ImpressionTracking/Core", pure, isPure: true),
     Rule("Services/ClickTracking/Core", pure, isPure: true),
     Rule("Services/Billing/Core", pure, isPure: true),
@@ -52,12 +53,12 @@ enum ImportRules {
     Rule("Services/ImpressionTracking/Service", everythingShared.union(["ImpressionTrackingCore"])),
     Rule("Services/ClickTracking/Service", everythingShared.union(["ClickTrackingCore"])),
     Rule("Services/Billing/Service", everythingShared.union(["BillingCore"])),
-    Rule("Services/Edge/Service", everythingShared.union(["EdgeCore"])),
+    Rule("Services/Edge/Service", everythingShared.union(["EdgeCore", "Pictures"])),
     Rule("Services/Console", everythingShared.union(["Operations"])),
     Rule(
       "Services/Handbill",
       everythingShared.union([
-        "AdClient", "AdClientKafka", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations",
+        "AdClient", "AdClientKafka", "AdSelectionCore", "LocalProcesses", "Migrations", "Operations", "Pictures",
       ])),
   ]
 

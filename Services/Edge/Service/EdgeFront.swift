@@ -4,6 +4,7 @@ internal import Crypto
 internal import EdgeCore
 internal import HTTP
 internal import JSON
+internal import Pictures
 internal import Runtime
 internal import Synchronization
 internal import Threads
@@ -16,21 +17,32 @@ final class EdgeFront: Sendable {
     var origins = AllowedOrigins()
   }
 
+  /// What it answers from.
+  struct Sources: Sendable {
+    let exchange: EdgeExchange
+    let keys: AppKeyBook
+    let creatives: CreativeShelf
+  }
+
+  /// How long a client may keep an image: as good as for ever, a year.
+  private static let creativeSeconds = 31_536_000
+
   private let exchange: EdgeExchange
   private let keys: AppKeyBook
   private let gate: EdgeGate
   private let rules: Rules
+  private let creatives: CreativeShelf
   private let metrics: EdgeMetrics
   private let clock: any TimeSource
   private let mark: Mutex<EdgeMark>
   private let isDraining = Mutex(false)
 
   init(
-    exchange: EdgeExchange, keys: AppKeyBook, gate: EdgeGate, rules: Rules, ring: KeyRing, metrics: EdgeMetrics,
-    clock: any TimeSource
+    sources: Sources, gate: EdgeGate, rules: Rules, ring: KeyRing, metrics: EdgeMetrics, clock: any TimeSource
   ) throws(CryptoError) {
-    self.exchange = exchange
-    self.keys = keys
+    exchange = sources.exchange
+    keys = sources.keys
+    creatives = sources.creatives
     self.gate = gate
     self.rules = rules
     self.metrics = metrics
@@ -45,6 +57,7 @@ final class EdgeFront: Sendable {
     var router = Router()
     router.onLater(.post, "/v1/ads") { [self] in handle(.ads, $0, $1, ask) }
     router.onLater(.post, "/v1/events") { [self] in handle(.events, $0, $1, tell) }
+    router.get("/v1/creatives/:hash") { [self] request in creative(request) }
     for path in ["/v1/ads", "/v1/events"] {
       router.on(.options, path) { [self] request in preflight(request) }
     }
@@ -116,6 +129,44 @@ final class EdgeFront: Sendable {
       finish(
         .success(
           told.isJSON ? .json(result.json) : .bytes(result.encoded(), contentType: "application/protobuf")))
+    }
+  }
+
+  // MARK: GET /v1/creatives/HASH
+
+  /// Its name says what it is, so that it may be kept for ever, and shown by any page.
+  private func creative(_ request: HTTPRequest) -> HTTPResponse {
+    let began = MonotonicClock.microseconds
+    var response: HTTPResponse
+    do throws(EdgeRefusal) {
+      _ = try admitted(request)
+      response = try found(request.parameters["hash"] ?? "", unless: request.header("if-none-match"))
+    } catch {
+      metrics.refused(error)
+      response = HTTPResponse(error)
+    }
+    response.headers += [("Access-Control-Allow-Origin", "*"), ("Cross-Origin-Resource-Policy", "cross-origin")]
+    metrics.answered(.creatives, status: response.status, microseconds: MonotonicClock.microseconds - began)
+    return response
+  }
+
+  private func found(_ name: String, unless known: String?) throws(EdgeRefusal) -> HTTPResponse {
+    switch creatives.find(name) {
+    case .unknown: return .problem(404, "there is no such image here")
+    case .unsound: return .problem(404, "what lies here under that name is not that image")
+    case .crowded: throw .unavailable(detail: "too many images are on their way")
+    case .found(let creative):
+      let tag = "\"\(name)\""
+      let isKnown = known.map { $0 == "*" || $0.contains(tag) } ?? false
+      var response = HTTPResponse(status: isKnown ? 304 : 200)
+      response.headers = [
+        ("Cache-Control", "public, max-age=\(Self.creativeSeconds), immutable"), ("ETag", tag),
+      ]
+      if !isKnown {
+        response.headers.append(("Content-Type", creative.format.rawValue))
+        response.sharedBody = creative.bytes
+      }
+      return response
     }
   }
 

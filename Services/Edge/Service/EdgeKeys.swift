@@ -79,6 +79,15 @@ enum EdgeKeys {
       "A file with an address, a range, or a part of a User-Agent of a bot in each line; read at the start. Requests of "
       + "such are marked."
   ).optional()
+  static let creatives = ConfigurationKey<String>.path(
+    "HANDBILL_EDGE_CREATIVES",
+    help:
+      "A folder of images, each a PNG, JPEG, GIF or WebP file whose name is its SHA-256 in hexadecimal, as "
+      + "'handbill creatives add' puts them there; served as /v1/creatives/SHA256. Those of test ads need none."
+  ).optional()
+  static let creativeMebibytes = ConfigurationKey<Int>.integer(
+    "HANDBILL_EDGE_CREATIVE_MEMORY", in: 2...65_536, unit: "MiB", default: 32,
+    help: "Memory for images of the folder, kept or on their way; what does not fit gets 503.")
   static let addressRate = rate("HANDBILL_EDGE_ADDRESS_RATE", of: .address, default: 100)
   static let clientRate = rate("HANDBILL_EDGE_CLIENT_RATE", of: .client, default: 10)
   static let appRate = rate("HANDBILL_EDGE_APP_RATE", of: .app, default: 5_000)
@@ -88,7 +97,8 @@ enum EdgeKeys {
     connectionsOfAddress.declaration, idle.declaration, threads.declaration, waiting.declaration,
     delivery.declaration, kibibytesInFlight.declaration, answerPartition.declaration, origins.declaration,
     trustedProxies.declaration, countryHeader.declaration, dataCentres.declaration, bots.declaration,
-    addressRate.declaration, clientRate.declaration, appRate.declaration,
+    creatives.declaration,
+    creativeMebibytes.declaration, addressRate.declaration, clientRate.declaration, appRate.declaration,
   ]
 
   private static func credential(_ name: String, help: String) -> ConfigurationKey<String?> {

@@ -23,6 +23,8 @@ enum EdgeMain: Service {
     var countryHeader: String?
     var dataCentres: String?
     var bots: String?
+    var creatives: String?
+    var creativeBytesMaximum: Int
   }
 
   static let name = "handbill-edge"
@@ -79,7 +81,9 @@ enum EdgeMain: Service {
       ],
       origins: reader.value(EdgeKeys.origins), trustedProxies: proxies,
       countryHeader: reader.value(EdgeKeys.countryHeader)?.lowercased(),
-      dataCentres: reader.value(EdgeKeys.dataCentres), bots: reader.value(EdgeKeys.bots))
+      dataCentres: reader.value(EdgeKeys.dataCentres), bots: reader.value(EdgeKeys.bots),
+      creatives: reader.value(EdgeKeys.creatives),
+      creativeBytesMaximum: reader.value(EdgeKeys.creativeMebibytes) << 20)
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
@@ -94,8 +98,11 @@ enum EdgeMain: Service {
     startReader(configuration, exchange, context)
     let keys = try AppKeyBook(kafka: configuration.kafka, ring: ring, context: context)
     let front = try EdgeFront(
-      exchange: exchange, keys: keys, gate: EdgeGate(rates: configuration.rates), rules: rules, ring: ring,
-      metrics: metrics, clock: context.clock)
+      sources: EdgeFront.Sources(
+        exchange: exchange, keys: keys,
+        creatives: CreativeShelf(
+          folder: configuration.creatives, bytesMaximum: configuration.creativeBytesMaximum)),
+      gate: EdgeGate(rates: configuration.rates), rules: rules, ring: ring, metrics: metrics, clock: context.clock)
     let allowed = OpenFiles.raiseLimit()
     if allowed < configuration.http.connectionsMaximum + OpenFiles.others {
       context.logger.warning(

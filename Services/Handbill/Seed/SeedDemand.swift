@@ -1,4 +1,5 @@
 internal import AdCore
+internal import Pictures
 
 /// Who pays in the seed network, for what, and with which ads.
 extension SeedNetwork {
@@ -88,14 +89,13 @@ extension SeedNetwork {
       ["one", "two"].compactMap { which in
         guard let id = AdID("\(line.id)-\(which)"), let campaign = CampaignID(line.id) else { return nil }
         let site = "https://ads.example/\(line.id)/\(which)"
-        let images = Dictionary(uniqueKeysWithValues: AdSize.allCases.map { ($0, "\(site)/\($0.name).png") })
         let action =
           line.kind == .developer
           ? AdAction(kind: .leave, destination: "https://store.example/\(line.id)")
           : AdAction(kind: .cover, destination: "\(site)/index.html")
         return Ad(
-          id: id, campaign: campaign, images: images, action: action, lifetimeMilliseconds: 600_000,
-          categories: line.categories)
+          id: id, campaign: campaign, images: SamplePicture.images(of: id.text), action: action,
+          lifetimeMilliseconds: 600_000, categories: line.categories)
       }
     }
   }

@@ -53,8 +53,9 @@ extension Ad {
       list.require(!images.isEmpty, "images", "give an image for at least one size (S4)")
       for (size, url) in images.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
         list.require(
-          URLText.isWeb(url), "images.\(size.name)",
-          "“\(url.prefix(80))” is not an http or https URL of printable ASCII up to \(URLText.bytesMaximum) bytes")
+          ImageReference(url).isSound, "images.\(size.name)",
+          "“\(url.prefix(80))” is not an http or https URL, nor a path, of printable ASCII up to \(URLText.bytesMaximum) bytes, "
+            + "with nothing or #sha256=HEX&bytes=COUNT at its end")
       }
       checkDestination(&list)
       list.require(

@@ -81,7 +81,7 @@ final class EdgeTransport: NetworkTransport {
       state.update { $0.requestCount -= 1 }
       note(outcome)
       if case .answer(status: 200, _, _) = outcome { acknowledged() }
-      completion(Self.result(outcome, to: id))
+      completion(Self.result(outcome, to: id, edge: address))
     }
   }
 
@@ -109,13 +109,13 @@ final class EdgeTransport: NetworkTransport {
   }
 
   /// The contract's answers, as results.
-  private static func result(_ outcome: EdgeConnection.Outcome, to id: UUIDv7) -> RequestResult {
+  private static func result(_ outcome: EdgeConnection.Outcome, to id: UUIDv7, edge: String) -> RequestResult {
     guard case .answer(let status, let body, let pause) = outcome else { return .noAnswer }
     switch status {
     case 200:
       let response = body.withUnsafeBytes { try? AdResponse.read($0, headers: RecordHeaders()) }
       guard let response, response.requestID == id else { return .invalid }
-      return RequestResult(response, at: DeviceClock.monotonic)
+      return RequestResult(response, at: DeviceClock.monotonic, edge: edge)
     case 400..<500 where status != 429:
       return .error(.configurationError, detail: EdgeProblem.sentence(body, status: status))
     default:

@@ -8,8 +8,10 @@ public struct AdContent: Hashable, Sendable {
   package static let tokenBytesMaximum = 1_024
 
   public let ad: AdID
-  /// The URL of the image for each size.
+  /// The URL of the image for each size; a path where it lies at an edge that the client does not know.
   public let images: [AdSize: String]
+  /// What those images must be, of each whose hash the network knows.
+  public let imageContents: [AdSize: ImageReference.Contents]
   /// What a tap does (D11).
   public let action: AdAction
   /// How long the content lives after loading, in milliseconds (D5).
@@ -31,8 +33,10 @@ public struct AdContent: Hashable, Sendable {
 
   package init(
     ad: AdID, images: [AdSize: String], action: AdAction, lifetimeMilliseconds: Int64, isTest: Bool, serveID: ServeID,
-    requestID: UUIDv7, token: [UInt8], answeredAt: MonotonicTime, revenue: AdRevenue = .none
+    requestID: UUIDv7, token: [UInt8], answeredAt: MonotonicTime, revenue: AdRevenue = .none,
+    imageContents: [AdSize: ImageReference.Contents] = [:]
   ) {
+    self.imageContents = imageContents
     self.serveID = serveID
     self.requestID = requestID
     self.ad = ad

@@ -108,16 +108,20 @@ extension NetworkTransport {
 
 extension RequestResult {
   /// What the network's answer says, which came at `now`.
-  package init(_ response: AdResponse, at now: MonotonicTime) {
+  ///
+  /// - Parameter edge: the address of the edge that answered, where images may lie; nil without one.
+  package init(_ response: AdResponse, at now: MonotonicTime, edge: String? = nil) {
     switch response.outcome {
     case .error(let error, let detail): self = .error(error, detail: detail)
     case .ad(let served):
+      let images = Dictionary(served.images.map { ($0.size, ImageReference($0.url)) }) { first, _ in first }
       self = .ad(
         AdContent(
-          ad: served.ad, images: Dictionary(served.images.map { ($0.size, $0.url) }) { first, _ in first },
+          ad: served.ad, images: images.mapValues { image in edge.map(image.url(at:)) ?? image.url },
           action: served.action, lifetimeMilliseconds: served.lifetimeMilliseconds, isTest: served.isTest,
           serveID: served.serveID, requestID: response.requestID, token: served.token, answeredAt: now,
-          revenue: served.revenue.map { AdRevenue(amount: $0.amount, currency: $0.currency) } ?? .none))
+          revenue: served.revenue.map { AdRevenue(amount: $0.amount, currency: $0.currency) } ?? .none,
+          imageContents: images.compactMapValues(\.contents)))
     }
   }
 }

@@ -1,4 +1,5 @@
 internal import AdBasics
+internal import Hashes
 
 /// The parts that several messages share.
 enum CommonFields {
@@ -23,23 +24,39 @@ enum CommonFields {
     writer.text(2, action.destination)
   }
 
+  /// An image's size, and where it lies, as ``ImageReference`` says it in one text.
   static func image(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> (size: AdSize, url: String) {
     var size: AdSize?
     var url = ""
+    var sha256: [UInt8] = []
+    var byteCount: Int64 = 0
     var reader = WireReader(bytes)
     while try reader.next() {
       switch reader.field {
       case 1: size = try reader.choice("image.size")
       case 2: url = try reader.text("image.url", maximum: FieldLimits.urlBytesMaximum)
+      case 3: sha256 = Array(try reader.bytes("image.sha256", maximum: SoftwareSHA256.byteCount))
+      case 4: byteCount = try reader.integer("image.byte_count", in: 0...Int64(ImageReference.bytesMaximum))
       default: try reader.skip()
       }
     }
-    return (try FieldValue.required(size, "image.size"), try FieldValue.required(url, "image.url"))
+    url = try FieldValue.required(url, "image.url")
+    if !sha256.isEmpty || byteCount > 0 {
+      guard let contents = ImageReference.Contents(sha256: sha256, byteCount: Int(byteCount)) else {
+        throw Rejection(.invalidField, "image.sha256 is not 32 bytes, or image.byte_count is missing")
+      }
+      url = ImageReference(url: url, contents: contents).text
+    }
+    return (try FieldValue.required(size, "image.size"), url)
   }
 
   static func write(_ size: AdSize, _ url: String, to writer: inout WireWriter) {
+    let reference = ImageReference(url)
     writer.unsigned(1, UInt64(size.rawValue))
-    writer.text(2, url)
+    writer.text(2, reference.url)
+    guard let contents = reference.contents else { return }
+    writer.bytes(3, contents.sha256)
+    writer.unsigned(4, UInt64(contents.byteCount))
   }
 
   static func watermark(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> Watermark {

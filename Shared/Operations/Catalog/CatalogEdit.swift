@@ -37,7 +37,8 @@ enum CatalogEdit {
 
   private static func value(_ text: String, _ shape: CatalogShape) -> JSONValue? {
     switch shape {
-    case .slug, .text, .url, .currency, .money, .pricePerThousand, .moment, .choice, .hexadecimal: return .text(text)
+    case .slug, .text, .url, .image, .currency, .money, .pricePerThousand, .moment, .choice, .hexadecimal:
+      return .text(text)
     case .flag: return text == "true" ? true : text == "false" ? false : nil
     case .integer: return Int64(text).map { .integer($0) }
     case .nullable(let inner): return text == "null" ? .null : value(text, inner)

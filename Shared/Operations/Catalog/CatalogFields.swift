@@ -6,6 +6,8 @@ indirect enum CatalogShape: Sendable {
   case slug
   case text(bytesMaximum: Int)
   case url
+  /// A URL, or a path at the edge.
+  case image
   case currency
   /// Units of the currency as decimal text, up to nine decimals.
   case money
@@ -104,7 +106,10 @@ enum CatalogFields {
   static let ad = [
     id("ad"),
     CatalogField("campaign", .slug, isRequired: true, "The id of its campaign."),
-    CatalogField("images", .map(names: sizes, .url), isRequired: true, "The image for each size it has (S4)."),
+    CatalogField(
+      "images", .map(names: sizes, .image), isRequired: true,
+      "The image for each size it has (S4): a URL, or a path at the edge. With #sha256=HEX&bytes=COUNT at its end clients "
+        + "check what they fetch."),
     CatalogField(
       "action",
       .object([

@@ -31,6 +31,7 @@ package enum CatalogSchema {
     case .slug: ["type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,39}$"]
     case .text(let bytesMaximum): ["type": "string", "minLength": 1, "maxLength": .integer(Int64(bytesMaximum))]
     case .url: ["type": "string", "format": "uri", "maxLength": .integer(Int64(URLText.bytesMaximum))]
+    case .image: ["type": "string", "format": "uri-reference", "maxLength": .integer(Int64(URLText.bytesMaximum))]
     case .currency: ["type": "string", "pattern": "^[A-Z]{3}$"]
     case .money: ["type": "string", "pattern": "^[0-9]+([.][0-9]{1,9})?$"]
     case .pricePerThousand: ["type": "string", "pattern": "^[0-9]+([.][0-9]{1,6}0*)?$"]

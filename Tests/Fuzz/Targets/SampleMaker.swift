@@ -51,6 +51,12 @@ package struct SampleMaker {
   package mutating func identity() -> EventIdentity { EventIdentity(idHash: 0, time: nil) }
   package mutating func age() -> EventAge { flip() ? .milliseconds(flip() ? 0 : number(0...Int64.max)) : .unknown }
 
+  /// Where an image lies, with and without what it must be.
+  package mutating func image() -> String {
+    let contents = ImageReference.Contents(sha256: bytes(32...32), byteCount: Int(number(1...2_097_152)))
+    return ImageReference(url: text(), contents: flip() ? contents : nil).text
+  }
+
   package mutating func request() -> AdRequest {
     AdRequest(
       requestID: uuid(), appKey: text(), app: slug(), placement: slug(), clientID: flip() ? "" : text(),
@@ -60,7 +66,7 @@ package struct SampleMaker {
   }
 
   package mutating func response() -> AdResponse {
-    let images = (0..<number(0...4)).map { _ in ServedAd.Image(size: any(), url: text()) }
+    let images = (0..<number(0...4)).map { _ in ServedAd.Image(size: any(), url: image()) }
     let ad = ServedAd(
       ad: slug(), token: bytes(1...300), images: images, action: AdAction(kind: any(), destination: text()),
       lifetimeMilliseconds: number(0...900_000), isTest: flip(), serveID: uuid(),
@@ -195,7 +201,7 @@ package struct SampleMaker {
     case 2:
       .ad(
         Ad(
-          id: slug(), campaign: slug(), images: Dictionary([(any(), text()), (any(), text())]) { first, _ in first },
+          id: slug(), campaign: slug(), images: Dictionary([(any(), image()), (any(), image())]) { first, _ in first },
           action: AdAction(kind: any(), destination: text()), lifetimeMilliseconds: number(0...900_000),
           categories: texts(), keywords: texts(), isPaused: flip()))
     case 3: .developer(Developer(id: slug(), name: text(0...9)))

@@ -27,7 +27,10 @@ struct EdgeContractTests {
     let documented = text.split(separator: "\n").filter { $0.hasPrefix("  /") && $0.hasSuffix(":") }
       .map { String($0.dropFirst(2).dropLast()) }
     let source = try String(contentsOfFile: PackageRoot.path("Services/Edge/Service/EdgeFront.swift"), encoding: .utf8)
-    let routed = Set(source.matches(of: /"(\/v1\/[a-z]+)"/).map { String($0.output.1) })
+    let routed = Set(
+      source.matches(of: /"(\/v1\/[a-z]+(\/:[a-z]+)?)"/).map { match in
+        String(match.output.1).replacing(/:([a-z]+)/) { "{\($0.output.1)}" }
+      })
     #expect(Set(documented) == routed)
   }
 

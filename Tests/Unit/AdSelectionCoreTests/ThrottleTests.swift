@@ -164,7 +164,8 @@ struct TestAdsTests {
   func owner() {
     #expect(TestAd.all.map(\.advertiser.text) == ["handbill-test", "handbill-test"])
     #expect(Set(TestAd.all.map(\.action.kind)) == Set(AdAction.Kind.allCases))
-    #expect(TestAd.all.allSatisfy { ad in AdSize.allCases.allSatisfy { URLText.isWeb(ad.image(for: $0)) } })
+    #expect(
+      TestAd.all.allSatisfy { ad in AdSize.allCases.allSatisfy { ImageReference(ad.image(for: $0)).contents != nil } })
   }
 }
 

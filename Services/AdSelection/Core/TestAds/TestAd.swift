@@ -1,4 +1,5 @@
 package import AdCore
+internal import Pictures
 
 /// An ad of the built-in test campaign. It has an image for every size, costs nothing and belongs to nobody who pays.
 package struct TestAd: Hashable, Sendable {
@@ -29,6 +30,9 @@ package struct TestAd: Hashable, Sendable {
     lifetimeMilliseconds = lifetimeMinutes * 60_000
   }
 
-  /// The URL of the image for `size`.
-  package func image(for size: AdSize) -> String { "https://handbill.example/test/\(id)/\(size.rawValue).png" }
+  /// Where the image for `size` lies, at every edge.
+  package func image(for size: AdSize) -> String { Self.images[id]?[size] ?? "" }
+
+  private static let images = Dictionary(
+    uniqueKeysWithValues: TestAd.all.map { ($0.id, SamplePicture.images(of: $0.id.text)) })
 }

@@ -120,6 +120,8 @@ final class SimulatedLog {
     log.firstOffset = 0
     log.endOffset = 0
     log.records = []
+    // No record of the new log has the content and the time of one that stood at its offset, wherever the clock is set to.
+    log.lastTimestamp += 1
     logs[logID] = log
   }
 

@@ -21,6 +21,8 @@ final class SimulatedWorker<Tables: SimulatedTables> {
   private(set) var isAtWork = false
   /// Which logs a partition was opened on. A client sees it when a topic was made anew.
   private(set) var incarnations: [Int32: [Int]] = [:]
+  /// As which owner each partition was opened last, or should have been.
+  private var epochs: [Int32: Int64] = [:]
 
   init(service: Tables.Service, books: Books<Tables>, context: InstanceContext) {
     self.service = service
@@ -160,11 +162,13 @@ final class SimulatedWorker<Tables: SimulatedTables> {
         }
       }
       pipelines[partition] = pipeline
+      epochs[partition] = pipeline.ownEpoch
       incarnations[partition] = books.inputTopics.map {
         world.log[LogID(topic: $0, partition: partition)].incarnation
       }
       perform(state.opened(partition, epoch: pipeline.ownEpoch, pipeline.standing))
     } catch {
+      epochs[partition] = books.row(partition).epoch
       if !world.isFaulty { books.lastError = "\(error)" }
       perform(state.failed(partition, error))
     }
@@ -179,8 +183,11 @@ final class SimulatedWorker<Tables: SimulatedTables> {
     world.coverage.note(.logReplaced)
     let logID = LogID(topic: topic, partition: partition)
     let incarnation = world.log[logID].incarnation
-    if incarnation == books.row(partition).incarnations[input] {
-      world.fail("\(logID) is called replaced and is not: \(detail)")
+    let row = books.row(partition)
+    if incarnation == row.incarnations[input] {
+      // Whoever was fenced may still speak of the log before; a person finds nothing to accept then.
+      if epochs[partition] == row.epoch { world.fail("\(logID) is called replaced and is not: \(detail)") }
+      return
     }
     books.acceptLog(partition, input: input, incarnation: incarnation)
   }
