@@ -4,7 +4,7 @@ internal import Runtime
 internal import Threads
 
 /// Maintains the tables of days, from two days back to three ahead; drops sealed ones beyond retention, and what is older of
-/// a service's batches; takes clients out of old rows; and folds its counts. At its start a service makes the tables that are missing; all else is done a
+/// a service's batches and allotments; takes clients out of old rows; and folds its counts. At its start a service makes the tables that are missing; all else is done a
 /// minute later, and then hourly, or a minute later again where it could not be done.
 package struct DayTables: Sendable {
   private static let daysBack: Int32 = 2
@@ -13,6 +13,8 @@ package struct DayTables: Sendable {
   private static let intervalMilliseconds = 3_600_000
   /// Batches of each partition that one transaction removes.
   private static let batchesMaximum: Int32 = 5_000
+  /// Allotments that one transaction removes.
+  private static let allotmentsMaximum: Int32 = 5_000
   /// How often dropping a day that is in use is tried in one round, and how long each one waits after it.
   private static let dropTries = 20
   private static let dropPauseMilliseconds = 100
@@ -177,13 +179,16 @@ package struct DayTables: Sendable {
     let oldest = now.advanced(byMilliseconds: -(Int64(retentionDays) + 1) * 86_400_000)
     for schema in Set(tables.map { String($0.prefix { $0 != "." }) }) {
       _ = try connection.query("SELECT public.forget_terms($1)", [schema])
-      var removed: Int64 = 1
-      while removed > 0 {
-        removed =
-          try connection.query(
-            "SELECT public.forget_batches($1, $2, $3)", [schema, oldest, Self.batchesMaximum]
-          ).first?.decode(0) ?? 0
-      }
+      try removeAll("SELECT public.forget_batches($1, $2, $3)", [schema, oldest, Self.batchesMaximum], connection)
+      try removeAll("SELECT public.forget_allotments($1, $2)", [schema, Self.allotmentsMaximum], connection)
     }
+  }
+
+  /// Removes by `sql`, which says how much went, until nothing is left: each time in a transaction of its own.
+  private func removeAll(
+    _ sql: String, _ parameters: [any PostgresValue], _ connection: PostgresConnection
+  ) throws(PostgresError) {
+    var removed: Int64 = 1
+    while removed > 0 { removed = try connection.query(sql, parameters).first?.decode(0) ?? 0 }
   }
 }

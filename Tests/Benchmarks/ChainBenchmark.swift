@@ -46,7 +46,7 @@ struct ChainBenchmark {
     }
     return try atRest + results(rounds, network)
       + LatencyBenchmark(network: network).run(
-        perSecond: max(1, Int(rounds.result(Self.shown, "").value) / 2), expected: &expected)
+        most: Int(rounds.result(Self.shown, "").value), expected: &expected)
   }
 
   private func results(_ rounds: Rounds, _ network: ChainNetwork) throws -> [BenchmarkResult] {

@@ -31,20 +31,31 @@ struct ProcessorTime {
   }
 }
 
-/// The share of this machine's processor time that its host gave to others.
-struct StolenTime {
-  private let start = Self.ticks()
-
-  /// Since the start of counting, from 0 to 1; 0 where nothing is known of a host.
-  var share: Double {
-    let end = Self.ticks()
-    return end.all > start.all ? (end.stolen - start.stolen) / (end.all - start.all) : 0
+/// What became of this machine's processor time since the start of counting, in shares from 0 to 1; 0 where nothing is known.
+struct MachineTime {
+  private struct Ticks {
+    var idle = 0.0
+    var stolen = 0.0
+    var all = 0.0
   }
 
-  private static func ticks() -> (stolen: Double, all: Double) {
+  private let start = Self.ticks()
+
+  /// What its host gave to others.
+  var stolen: Double { share { $0.stolen } }
+  /// What anybody used, its host's other guests included.
+  var busy: Double { 1 - share { $0.idle } }
+
+  private func share(_ part: (Ticks) -> Double) -> Double {
+    let end = Self.ticks()
+    return end.all > start.all ? (part(end) - part(start)) / (end.all - start.all) : 0
+  }
+
+  private static func ticks() -> Ticks {
     let line = (try? String(contentsOfFile: "/proc/stat", encoding: .utf8))?.split(separator: "\n").first ?? ""
     // user, nice, system, idle, iowait, irq, softirq, steal
     let fields = line.split(separator: " ").dropFirst().prefix(8).map { Double($0) ?? 0 }
-    return (fields.count == 8 ? fields[7] : 0, fields.reduce(0, +))
+    guard fields.count == 8 else { return Ticks() }
+    return Ticks(idle: fields[3] + fields[4], stolen: fields[7], all: fields.reduce(0, +))
   }
 }

@@ -50,14 +50,14 @@ struct SelectionBenchmark {
       var rounds = Rounds()
       for round in 1...Rounds.count {
         progress("asking all in turn, \(perSecond)/s each, round \(round) of \(Rounds.count)")
-        let stolen = StolenTime()
+        let machine = MachineTime()
         let inTurn = try trip(parties(), perSecond: perSecond, seconds: Self.seconds).measure()
         for (name, latencies) in zip(Self.names, inTurn) {
           rounds.note("\(name) at \(perSecond)/s, p50", latencies.quantile(0.5))
           rounds.note("\(name) at \(perSecond)/s, p99", latencies.quantile(0.99))
           unanswered += latencies.unanswered
         }
-        rounds.note("processors taken by the host", 100 * stolen.share)
+        rounds.note("processors taken by the host", 100 * machine.stolen)
       }
       results += Self.results(rounds, perSecond: perSecond)
     }

@@ -76,6 +76,38 @@ BEGIN
 END
 $function$;
 
+-- Removes allotments that nothing can name or ask for any more, at most `most` of them: ad selection's and billing's, whose
+-- serves are all of days that are sealed and dropped. Billing's have ended before the sums of allotments that are still compared
+-- begin, ad selection's are closed, and what was published of either has arrived. What comes of such a serve is late as after
+-- the end of any allotment: a number that was granted once is never granted again. Says how many went.
+CREATE OR REPLACE FUNCTION public.forget_allotments(service text, most int) RETURNS bigint LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  kept_since timestamptz;
+  gone bigint := 0;
+BEGIN
+  PERFORM public.hold_service(service);
+  SELECT least(h.ended_before, min(d.first)::timestamp AT TIME ZONE 'UTC') INTO kept_since
+  FROM sealed.head h CROSS JOIN public.day_tables(
+    CASE service WHEN 'ad_selection' THEN 'ad_selection.decision_row' ELSE 'billing.charge_row' END::regclass) AS d
+  GROUP BY h.ended_before;
+  IF service = 'billing' THEN
+    DELETE FROM billing.allotment WHERE (id, partition) IN (
+      SELECT a.id, a.partition FROM billing.allotment a JOIN billing.partition p ON p.partition = a.partition
+      WHERE a.ended_at < kept_since AND a.id <= billing.allotment_id(p.partition, p.confirmed_sequences[1])
+      LIMIT most);
+    GET DIAGNOSTICS gone = ROW_COUNT;
+  ELSIF service = 'ad_selection' THEN
+    DELETE FROM ad_selection.allotment WHERE (id, partition) IN (
+      SELECT a.id, a.partition FROM ad_selection.allotment a JOIN ad_selection.partition p ON p.partition = a.partition
+      WHERE a.closed_at < kept_since AND a.serve_until < kept_since AND a.report_sequence <= p.confirmed_sequences[1]
+      LIMIT most);
+    GET DIAGNOSTICS gone = ROW_COUNT;
+  END IF;
+  RETURN gone;
+END
+$function$;
+
 -- Takes the keys, which are ids of clients, off rejected records that came before `oldest`: nobody sends them again (A8).
 CREATE OR REPLACE FUNCTION public.forget_record_keys(service text, oldest timestamptz) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$

@@ -116,6 +116,24 @@ struct LedgerTests {
     #expect(try network.numbers("SELECT min(fate), max(fate) FROM billing.charge") == [1, 3])
   }
 
+  @Test("B4: an event whose allotment is forgotten is late as after the end of any other")
+  func forgotten() async throws {
+    let network = try await TestNetwork()
+    try network.fund(2_010_000_000)
+    let partition = try BillingPartition(network)
+    try partition.process([network.ask(1)])
+    let grant = try #require(partition.grants.first)
+    try partition.pass(network.now.advanced(byMilliseconds: 86_400_000))
+    try network.connect().executeScript("DELETE FROM billing.allotment")
+    try partition.takeOver()
+    try partition.process([partition.click(grant.allotment), partition.click(grant.allotment)])
+    #expect(
+      try network.numbers("SELECT min(fate), max(fate), min(allotment), max(allotment) FROM billing.charge")
+        == [1, 3, Int128(grant.allotment), Int128(grant.allotment)])
+    #expect(try network.numbers("SELECT charged, allotted FROM treasury.campaign") == [2_000_000_000, 0])
+    #expect(try network.numbers(balances) == [2_000_000_000, 1_200_000_000, 800_000_000, 0])
+  }
+
   @Test("an event that the database refuses goes into suspense, and the others are charged")
   func suspense() async throws {
     let network = try await TestNetwork()

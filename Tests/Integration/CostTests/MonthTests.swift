@@ -35,6 +35,7 @@ struct MonthTests {
     for day in days {
       #expect(day.shown > 0 && day.compared > 0)
       #expect(day.differences == 0 && day.complaint.isEmpty, "\(day.complaint)")
+      #expect(day.forgottenAllotments == 0)
     }
     // From then on as much is dropped as is added, in as many partitions.
     let settled = days[Self.days / 3 + Self.retentionDays + 2]

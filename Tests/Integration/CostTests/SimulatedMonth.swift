@@ -32,6 +32,8 @@ final class SimulatedMonth {
     var relations: [String: Int64]
     var databaseBytes: Int64 { relations.values.reduce(0, +) }
     var residentBytes: Int64
+    /// Allotments that no serve could be of which is still kept.
+    var forgottenAllotments: Int64
     /// Tables of one day each that there are.
     var dayTables: Int64
     var differences: Int64
@@ -84,9 +86,12 @@ final class SimulatedMonth {
     var shown = 0
     for _ in 0..<plan.batchesPerDay {
       clock.advance(byMilliseconds: Self.dayMilliseconds / Int64(plan.batchesPerDay))
-      for chain in chains { shown += try chain.showBatch() }
+      for chain in chains {
+        shown += try chain.showBatch()
+        // The next batch stores it: what the last ones published is published again by whoever takes over.
+        chain.confirm()
+      }
     }
-    for chain in chains { chain.confirm() }
     let before = SystemClock().monotonicMilliseconds
     for chain in chains { try chain.takeOver(partitionCount: Int32(chains.count)) }
     let takeover = SystemClock().monotonicMilliseconds - before
@@ -97,11 +102,14 @@ final class SimulatedMonth {
     try connection.executeScript("VACUUM")
     let row = try connection.query(
       """
-      SELECT (SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE c.relname ~ '_[0-9]{8}$')
-      """)[0]
+      SELECT (SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE c.relname ~ '_[0-9]{8}$'),
+        (SELECT count(*) FROM (
+          SELECT serve_until FROM billing.allotment UNION ALL SELECT serve_until FROM ad_selection.allotment
+        ) AS allotments WHERE serve_until < $1)
+      """, [clock.now().advanced(byMilliseconds: -Int64(plan.retention.eventDays + 3) * Self.dayMilliseconds)])[0]
     return Day(
       shown: shown, takeoverMilliseconds: takeover / Int64(chains.count), relations: try relations(),
-      residentBytes: try Self.residentBytes(), dayTables: try row.decode(0),
+      residentBytes: try Self.residentBytes(), forgottenAllotments: try row.decode(1), dayTables: try row.decode(0),
       differences: result.differences, compared: result.checks.reduce(0) { $0 + $1.compared },
       complaint: sealing + (result.differences == 0 ? "" : result.text))
   }
