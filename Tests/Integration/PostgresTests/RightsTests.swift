@@ -174,7 +174,8 @@ struct RightsTests {
         "SELECT public.keep_count_tables('\(schema).\(minutes)', 'day', now(), now())",
         "SELECT public.fold_counts('\(schema).\(minutes)', '\(schema).\(hours)', 'hour', 'epoch', now())",
         "SELECT public.keep_windows('\(schema)', 0, '{HANDBILL_LATE_ARRIVAL}', '{1}')",
-        "SELECT public.forget_batches('\(schema)', now(), 10)", "SELECT public.forget_allotments('\(schema)', 10)", "SELECT public.forget_terms('\(schema)')",
+        "SELECT public.forget_batches('\(schema)', now(), 10)", "SELECT public.forget_allotments('\(schema)', 10)",
+        "SELECT public.forget_terms('\(schema)')",
         "SELECT public.forget_record_keys('\(schema)', now())",
         "SELECT public.forget_clients('\(schema).\(rows[service] ?? "")', current_date, 0)",
       ] {
