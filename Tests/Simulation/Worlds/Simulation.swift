@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Worlds under many seeds.
 package enum Simulation {
@@ -15,12 +16,13 @@ package enum Simulation {
     seeds: Range<UInt64>, sabotage: Sabotage? = nil, failuresMaximum: Int = 5,
     progress: @escaping @Sendable (Bool) -> Void = { _ in }
   ) async throws -> Report {
+    let wanted = WantedFailures(failuresMaximum)
     let lanes = UInt64(max(1, ProcessInfo.processInfo.activeProcessorCount))
     return try await withThrowingTaskGroup(of: Report.self) { group in
       for lane in 0..<lanes {
         group.addTask {
           let own = stride(from: seeds.lowerBound + lane, to: seeds.upperBound, by: Int(lanes))
-          return try run(own, sabotage, failuresMaximum, progress)
+          return try run(own, sabotage, wanted, progress)
         }
       }
       var report = Report()
@@ -34,11 +36,12 @@ package enum Simulation {
   }
 
   private static func run(
-    _ seeds: StrideTo<UInt64>, _ sabotage: Sabotage?, _ failuresMaximum: Int, _ progress: (Bool) -> Void
+    _ seeds: StrideTo<UInt64>, _ sabotage: Sabotage?, _ wanted: WantedFailures, _ progress: (Bool) -> Void
   ) throws -> Report {
     var report = Report()
     let fixture = try Fixture()
     for seed in seeds {
+      if wanted.isOver { break }
       let world = try World(seed: seed, sabotage: sabotage, fixture: fixture)
       world.run()
       report.seeds += 1
@@ -46,8 +49,19 @@ package enum Simulation {
       progress(!world.failures.isEmpty)
       guard !world.failures.isEmpty else { continue }
       report.failures.append("SEED=\(seed): " + world.failures.joined(separator: "\n    "))
-      if report.failures.count >= failuresMaximum { break }
+      wanted.found()
     }
     return report
   }
+}
+
+/// How many failures are still wanted, of all processors together.
+private final class WantedFailures: Sendable {
+  private let left: Mutex<Int>
+
+  init(_ count: Int) { left = Mutex(count) }
+
+  var isOver: Bool { left.withLock { $0 <= 0 } }
+
+  func found() { left.withLock { $0 -= 1 } }
 }
