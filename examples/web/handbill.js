@@ -15,10 +15,10 @@
 //   handbill-unload  its content is gone (D3)          detail: { serveId }
 
 const DEADLINE = 10_000;
-const REFRESH = 30_000; // D2
 const RETRY_MAXIMUM = 300_000;
-const VIEW = { fraction: 0.5, milliseconds: 1_000 }; // M1
-const ACTION = 2_000; // M7: shorter ones are accidents.
+// In milliseconds, until an answer says otherwise: how often it asks (D2), what counts as seen (M1), and how long an action
+// lasts that is no accident (M7).
+const PACING = { refresh: 30_000, view: 1_000, fraction: 0.5, action: 2_000 };
 const BATCH_WAIT = 1_000;
 const BATCH_EVENTS = 100;
 const KEPT_EVENTS = 200;
@@ -28,6 +28,16 @@ const CODES = [
   "BANNER_VISIBLE_WITHOUT_CONTENT", "APPLICATION_INACTIVE", "AD_UNLOADED", "ASSET_LOAD_FAILURE",
   "AD_RESPONSE_VALIDATE_FAILURE",
 ];
+
+/** The network's figures, as far as they are sound. */
+function followed(pacing) {
+  if (!pacing) return PACING;
+  const held = (value, least, most) => Math.min(Math.max(Number(value ?? 0), least), most);
+  return {
+    refresh: held(pacing.refreshMilliseconds, 5_000, 3_600_000), view: held(pacing.viewMilliseconds, 100, 60_000),
+    fraction: held(pacing.viewBasisPoints, 100, 10_000) / 10_000, action: held(pacing.actionMilliseconds, 0, 60_000),
+  };
+}
 
 const base64 = (bytes) => btoa(String.fromCharCode(...bytes));
 const hexadecimal = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -169,10 +179,11 @@ export class Banner {
       device: (device ?? (innerWidth >= 768 ? "pad" : "phone")) === "pad" ? "DEVICE_PAD" : "DEVICE_PHONE",
     };
     this.reporter = new Reporter(this.edge, app, key, client || session);
-    this.retry = REFRESH;
+    this.pacing = PACING;
+    this.retry = PACING.refresh;
     const isCoverKnown = "isVisible" in IntersectionObserverEntry.prototype;
     this.observer = new IntersectionObserver((entries) => this.look(entries), {
-      threshold: [0, 0.25, VIEW.fraction, 0.75, 1], ...(isCoverKnown ? { trackVisibility: true, delay: 100 } : {}),
+      threshold: Array.from({ length: 101 }, (_, percent) => percent / 100), ...(isCoverKnown ? { trackVisibility: true, delay: 100 } : {}),
     });
     this.isCoverKnown = isCoverKnown;
     document.addEventListener("visibilitychange", () => this.pageChanged());
@@ -197,9 +208,10 @@ export class Banner {
       const answeredAt = performance.now();
       served = this.checked(answer, id);
       served.answeredAt = answeredAt;
+      this.pacing = followed(served.pacing);
       served.picture = await this.fetchImage(served);
       this.show(served);
-      this.retry = REFRESH;
+      this.retry = this.pacing.refresh;
     } catch (failure) {
       this.failed(failure, id, served);
     }
@@ -303,7 +315,7 @@ export class Banner {
     this.judge();
   }
 
-  /** Rendered with the first part on screen; viewed when half of it was for a second without a break (M1). */
+  /** Rendered with the first part on screen; viewed when enough of it was for long enough without a break (M1). */
   judge() {
     const ad = this.ad;
     if (!ad) return;
@@ -312,16 +324,16 @@ export class Banner {
       ad.isRendered = true;
       this.impression("RENDERED", ad);
     }
-    if (this.fraction >= VIEW.fraction && isPageSeen && !ad.isViewed) {
+    if (this.fraction >= this.pacing.fraction && isPageSeen && !ad.isViewed) {
       this.viewing ??= setTimeout(() => {
         this.viewing = undefined;
         this.look(this.observer.takeRecords());
-        if (this.ad !== ad || ad.isViewed || this.fraction < VIEW.fraction) return;
+        if (this.ad !== ad || ad.isViewed || this.fraction < this.pacing.fraction) return;
         ad.isViewed = true;
         this.impression("VIEWED", ad);
         this.tell("view", { serveId: ad.serveId });
         this.refreshLater();
-      }, VIEW.milliseconds + 1);
+      }, this.pacing.view + 1);
     } else {
       clearTimeout(this.viewing);
       this.viewing = undefined;
@@ -334,7 +346,7 @@ export class Banner {
     this.next = setTimeout(() => {
       this.isDue = true;
       if (document.visibilityState === "visible") { this.isDue = false; this.load(); }
-    }, Math.max(0, REFRESH - (performance.now() - this.askedAt)));
+    }, Math.max(0, this.pacing.refresh - (performance.now() - this.askedAt)));
   }
 
   /** Its content is gone: replaced, expired, or the page is left. */
@@ -375,7 +387,7 @@ export class Banner {
     this.cover(ad, age, destination);
   }
 
-  /** Shows the destination over the page. The click is complete after two seconds, or when it is closed before (M7). */
+  /** Shows the destination over the page. The click is complete after some seconds, or when it is closed before (M7). */
   cover(ad, age, destination) {
     const began = performance.now();
     const dialog = document.createElement("dialog");
@@ -398,7 +410,7 @@ export class Banner {
       this.action.isTold = true;
       this.click("CLICK", ad, age, { actionMilliseconds: lasted() });
     };
-    this.action = { dialog, ad, age, lasted, timer: setTimeout(complete, ACTION + 1) };
+    this.action = { dialog, ad, age, lasted, timer: setTimeout(complete, this.pacing.action + 1) };
     dialog.addEventListener("close", () => {
       clearTimeout(this.action.timer);
       complete();

@@ -31,7 +31,10 @@ enum CreativesCommand {
     guard let folder = invocation.text("folder") ?? environment, !folder.isEmpty else {
       throw UsageError("say by --folder or HANDBILL_EDGE_CREATIVES where the edge has its images")
     }
-    guard !invocation.arguments.isEmpty else { throw UsageError("name the images") }
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder), isFolder.boolValue else {
+      throw UsageError("there is no folder \(folder): make it, and name it to the edge as HANDBILL_EDGE_CREATIVES")
+    }
     // All are read before any is written: a mistake leaves nothing behind.
     let images = try invocation.arguments.map { path in (path: path, image: try image(path)) }
     for (_, image) in images { try write(image, into: folder) }

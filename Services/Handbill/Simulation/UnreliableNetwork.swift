@@ -34,14 +34,7 @@ final class UnreliableNetwork: Sendable {
 
   fileprivate func began() { underWay.withLock { $0 += 1 } }
 
-  fileprivate func ended() {
-    if underWay.withLock({ count in
-      count -= 1
-      return count == 0
-    }) {
-      underWay.update { _ in }
-    }
-  }
+  fileprivate func ended() { underWay.update { $0 -= 1 } }
 
   fileprivate func send(
     _ event: OutgoingEvent, over transport: any NetworkTransport, acknowledged: @escaping @Sendable () -> Void

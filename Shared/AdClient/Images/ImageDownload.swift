@@ -1,21 +1,26 @@
 internal import Foundation
+internal import Synchronization
 
 #if canImport(FoundationNetworking)
   internal import FoundationNetworking
 #endif
 
 /// One image on its way, of which no more is taken than it may have.
-final class ImageDownload: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+final class ImageDownload: NSObject, URLSessionDataDelegate, Sendable {
   struct Problem: Error, CustomStringConvertible {
     let description: String
   }
 
   private static let timeoutSeconds: TimeInterval = 30
+  private static let tooLarge = "it is larger than it may be"
+  private struct State {
+    var bytes: [UInt8] = []
+    var problem: String?
+  }
+
   private let bytesMaximum: Int
-  // The session calls its delegate from one queue, one call after the other: so nobody else has these meanwhile.
-  private var bytes: [UInt8] = []
-  private var problem: String?
-  private var continuation: CheckedContinuation<Result<[UInt8], Problem>, Never>?
+  private let continuation: CheckedContinuation<Result<[UInt8], Problem>, Never>
+  private let state = Mutex(State())
 
   private init(bytesMaximum: Int, _ continuation: CheckedContinuation<Result<[UInt8], Problem>, Never>) {
     self.bytesMaximum = bytesMaximum
@@ -41,22 +46,29 @@ final class ImageDownload: NSObject, URLSessionDataDelegate, @unchecked Sendable
     completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
   ) {
     let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-    if status != 200 { problem = "status \(status)" }
-    if response.expectedContentLength > Int64(bytesMaximum) { problem = "it is larger than it may be" }
+    let problem =
+      status != 200
+      ? "status \(status)"
+      : response.expectedContentLength > Int64(bytesMaximum) ? Self.tooLarge : nil
+    state.withLock { $0.problem = problem }
     completionHandler(problem == nil ? .allow : .cancel)
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    guard problem == nil, data.count <= bytesMaximum - bytes.count else {
-      problem = problem ?? "it is larger than it may be"
-      return dataTask.cancel()
+    let isTaken = state.withLock { state in
+      guard state.problem == nil, data.count <= bytesMaximum - state.bytes.count else {
+        state.problem = state.problem ?? Self.tooLarge
+        return false
+      }
+      state.bytes += data
+      return true
     }
-    bytes += data
+    if !isTaken { dataTask.cancel() }
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    let failed = problem ?? error?.localizedDescription
-    continuation?.resume(returning: failed.map { .failure(Problem(description: $0)) } ?? .success(bytes))
-    continuation = nil
+    // The last call, and the only one of its kind.
+    let (bytes, problem) = state.withLock { ($0.bytes, $0.problem ?? error?.localizedDescription) }
+    continuation.resume(returning: problem.map { .failure(Problem(description: $0)) } ?? .success(bytes))
   }
 }

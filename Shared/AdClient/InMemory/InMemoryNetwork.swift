@@ -26,28 +26,10 @@ public final class InMemoryNetwork: Sendable {
     public init() {}
   }
 
-  /// Something that an app told.
-  public enum Told: Hashable, Sendable {
-    case requested(placement: PlacementID)
-    case rendered
-    /// An impression (M1).
-    case viewed
-    case unloaded
-    /// Given up without having been on screen (D3).
-    case neverShown
-    /// Its life ended before it was on screen (D5).
-    case expiredUnseen
-    /// Hidden by the app sooner than it may be (D12).
-    case shownBriefly
-    case failed(AdError)
-    case clicked(actionMilliseconds: Int64, leftApplication: Bool)
-    case blocked
-    case cancelled
-  }
-
   private struct State {
     var behaviour: Behaviour
-    var told: [Told] = []
+    var requested: [PlacementID] = []
+    var told: [AdHappening] = []
     var answered = 0
     /// Events that were sent while nobody was reached.
     var waiting: [Waiting] = []
@@ -60,7 +42,7 @@ public final class InMemoryNetwork: Sendable {
 
   private let state: Mutex<State>
   private let queue = DispatchQueue(label: "handbill-in-memory")
-  /// The most that is kept of what was told; what comes later is not.
+  /// The most that is kept of requests, and of what was told; what comes later is not.
   static let toldMaximum = 100_000
 
   public init(_ behaviour: Behaviour = Behaviour()) { state = Mutex(State(behaviour: behaviour)) }
@@ -74,8 +56,11 @@ public final class InMemoryNetwork: Sendable {
     }
   }
 
-  /// What it was told, in order.
-  public var told: [Told] { state.withLock { $0.told } }
+  /// The places that ads were asked for, in order.
+  public var requested: [PlacementID] { state.withLock { $0.requested } }
+
+  /// What it was told of ads, in order, and of failures without one.
+  public var told: [AdHappening] { state.withLock { $0.told } }
 
   /// Takes an event, and those before it, if the network is reachable.
   func deliver(_ event: Waiting?) {
@@ -86,12 +71,12 @@ public final class InMemoryNetwork: Sendable {
       return state.waiting
     }
     for waiting in arrived {
-      if let told = Told(waiting.event) { note(told) }
+      if let told = AdHappening(waiting.event) { note(told) }
       waiting.acknowledged()
     }
   }
 
-  func note(_ told: Told) {
+  private func note(_ told: AdHappening) {
     state.withLock { state in
       if state.told.count < InMemoryNetwork.toldMaximum { state.told.append(told) }
     }
@@ -100,6 +85,7 @@ public final class InMemoryNetwork: Sendable {
   /// What the next request gets.
   func answer(_ request: AdRequest) -> RequestResult {
     state.withLock { state in
+      if state.requested.count < InMemoryNetwork.toldMaximum { state.requested.append(request.placement) }
       let behaviour = state.behaviour
       guard behaviour.isReachable else { return .noAnswer }
       if !state.behaviour.nextErrors.isEmpty {

@@ -24,7 +24,6 @@ struct InMemoryTransport: NetworkTransport {
     completion: @escaping @Sendable (RequestResult) -> Void
   ) {
     network.run { [network] in
-      network.note(.requested(placement: request.placement))
       let answer = network.answer(request)
       if answer != .noAnswer { acknowledged() }
       completion(answer)
@@ -37,7 +36,8 @@ struct InMemoryTransport: NetworkTransport {
   }
 }
 
-extension InMemoryNetwork.Told {
+extension AdHappening {
+  /// What an event on its way tells; nil for one that comes from the disk.
   init?(_ event: OutgoingEvent) {
     switch event.opened {
     case .impression(let event):
@@ -53,9 +53,9 @@ extension InMemoryNetwork.Told {
     case .click(let event):
       switch event.kind {
       case .click:
-        self = .clicked(actionMilliseconds: event.actionMilliseconds, leftApplication: event.leftApplication)
+        self = .click(actionMilliseconds: event.actionMilliseconds, leftApplication: event.leftApplication)
       case .blocked: self = .blocked
-      case .cancelled: self = .cancelled
+      case .cancelled: self = .cancelled(actionMilliseconds: event.actionMilliseconds)
       }
     case .stored: return nil
     }

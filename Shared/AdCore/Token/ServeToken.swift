@@ -13,9 +13,9 @@ package enum ServeToken {
   /// The length of the tag at the end.
   package static let tagBytes = AES256GCM.tagBytes
   /// What stands in clear.
-  static let headBytes = 19
+  package static let headBytes = 19
   /// Where in the head the serve id stands.
-  static let serveIDRange = 3..<headBytes
+  package static let serveIDRange = 3..<headBytes
 
   /// Everything before the names.
   static let fixedBytes = 85

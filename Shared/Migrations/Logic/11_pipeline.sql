@@ -87,6 +87,8 @@ DECLARE
   gone bigint := 0;
 BEGIN
   PERFORM public.hold_service(service);
+  -- The trackers have none.
+  IF service NOT IN ('ad_selection', 'billing') THEN RETURN 0; END IF;
   SELECT least(h.ended_before, min(d.first)::timestamp AT TIME ZONE 'UTC') INTO kept_since
   FROM sealed.head h CROSS JOIN public.day_tables(
     CASE service WHEN 'ad_selection' THEN 'ad_selection.decision_row' ELSE 'billing.charge_row' END::regclass) AS d
@@ -97,7 +99,7 @@ BEGIN
       WHERE a.ended_at < kept_since AND a.id <= billing.allotment_id(p.partition, p.confirmed_sequences[1])
       LIMIT most);
     GET DIAGNOSTICS gone = ROW_COUNT;
-  ELSIF service = 'ad_selection' THEN
+  ELSE
     DELETE FROM ad_selection.allotment WHERE (id, partition) IN (
       SELECT a.id, a.partition FROM ad_selection.allotment a JOIN ad_selection.partition p ON p.partition = a.partition
       WHERE a.closed_at < kept_since AND a.serve_until < kept_since AND a.report_sequence <= p.confirmed_sequences[1]

@@ -12,42 +12,80 @@ enum FuzzKeys {
 }
 
 /// The serve token. An input that begins with an even byte is the token itself; after an odd one it is what a token
-/// says, and is signed properly before it is verified, so that what lies behind the MAC is reached as well.
-enum TokenTarget {
+/// says in clear, and is sealed properly before it is opened, so that what lies behind the seal is reached as well.
+package enum TokenTarget {
   static let target = FuzzTarget("serve-token", inputBytesMaximum: 600, seeds: { seeds }, fault: fault)
 
   private static func fault(_ input: UnsafeRawBufferPointer) -> String? {
     // The same keys for one input are enough: they are for one thread at a time.
     guard let ring = FuzzKeys.ring, let sealer = try? ServeTokenSealer(ring: ring),
-      let opener = try? ServeTokenOpener(ring: ring)
+      let opener = try? ServeTokenOpener(ring: ring), let key = key()
     else { return "there are no keys" }
-    guard let choice = input.first else { return nil }
-    var token = Array(input.dropping(1))
-    if choice & 1 == 1 {
-      guard let signed = signed(token) else { return "nothing was signed" }
-      token = signed
-    }
+    guard let token = token(input, key) else { return nil }
     guard case .valid(let terms) = opener.open(token, now: FuzzKeys.now) else { return nil }
-    guard choice & 1 == 1 || sealer.seal(terms) == token else { return "a token was taken that nobody sealed" }
     // One way only to say the same: or a token could be told apart from its copy.
-    guard sealer.seal(terms) == token else { return "two tokens say the same" }
+    guard sealer.seal(terms) == token else { return "a token was taken that nobody sealed, or two say the same" }
     return DecodedLimits.fault(in: terms)
   }
 
+  /// Whether an input gets through the seal, and is a token behind it.
+  package static func opens(_ input: [UInt8]) -> Bool {
+    guard let ring = FuzzKeys.ring, let opener = try? ServeTokenOpener(ring: ring), let key = key(),
+      let token = input.withUnsafeBytes({ token($0, key) })
+    else { return false }
+    if case .valid = opener.open(token, now: FuzzKeys.now) { return true }
+    return false
+  }
+
+  private static func token(_ input: UnsafeRawBufferPointer, _ key: AES256GCM) -> [UInt8]? {
+    guard let choice = input.first else { return nil }
+    let bytes = Array(input.dropping(1))
+    return choice & 1 == 1 && bytes.count >= ServeToken.headBytes ? sealed(bytes, key) : bytes
+  }
+
   /// The derivation of the key is written here again, so that a change of it is seen.
-  private static func signed(_ body: [UInt8]) -> [UInt8]? {
-    guard let derived = try? HMACSHA256(key: FuzzKeys.secret).authenticate("handbill serve token".utf8),
-      let mac = try? HMACSHA256(key: derived).authenticate(body)
-    else { return nil }
-    return body + mac
+  private static func key() -> AES256GCM? {
+    let derived = try? HMACSHA256(key: FuzzKeys.secret).authenticate("handbill sealed serve token".utf8)
+    return derived.flatMap { try? AES256GCM(key: $0) }
+  }
+
+  /// So is what is sealed, and with which nonce.
+  private static func sealed(_ open: [UInt8], _ key: AES256GCM) -> [UInt8] {
+    let head = Array(open[..<ServeToken.headBytes])
+    var text = Array(open[ServeToken.headBytes...])
+    var tag = [UInt8](repeating: 0, count: ServeToken.tagBytes)
+    text.withUnsafeMutableBytes { text in
+      tag.withUnsafeMutableBytes { tag in
+        head.withUnsafeBytes { clear in
+          key.seal(
+            text, clear: clear, nonce: UnsafeRawBufferPointer(rebasing: clear[ServeToken.serveIDRange]), tag: tag)
+        }
+      }
+    }
+    return head + text + tag
+  }
+
+  /// What a token says, in clear; nil for one that is not ours.
+  private static func opened(_ token: [UInt8], _ key: AES256GCM) -> [UInt8]? {
+    let (head, tag) = (Array(token[..<ServeToken.headBytes]), Array(token.suffix(ServeToken.tagBytes)))
+    var text = Array(token[ServeToken.headBytes...].dropLast(ServeToken.tagBytes))
+    let isOurs = text.withUnsafeMutableBytes { text in
+      head.withUnsafeBytes { clear in
+        tag.withUnsafeBytes { tag in
+          key.open(
+            text, clear: clear, nonce: UnsafeRawBufferPointer(rebasing: clear[ServeToken.serveIDRange]), tag: tag)
+        }
+      }
+    }
+    return isOurs ? head + text : nil
   }
 
   private static var seeds: [[UInt8]] {
-    guard let ring = FuzzKeys.ring, let sealer = try? ServeTokenSealer(ring: ring) else { return [] }
+    guard let ring = FuzzKeys.ring, let sealer = try? ServeTokenSealer(ring: ring), let key = key() else { return [] }
     var maker = SampleMaker(seed: 22)
     return (0..<8).flatMap { _ -> [[UInt8]] in
       let token = sealer.seal(maker.terms())
-      return [[0] + token, [1] + token.dropLast(ServeToken.tagBytes)]
+      return [[0] + token, [1] + (opened(token, key) ?? [])]
     }
   }
 }

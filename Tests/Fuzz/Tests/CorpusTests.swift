@@ -44,4 +44,13 @@ struct CorpusTests {
       }
     }
   }
+
+  @Test("The seeds of tokens get through the seal: else nothing behind it would be fed")
+  func seals() throws {
+    let seeds = try #require(FuzzTarget.all.first { $0.name == "serve-token" }).seeds()
+    #expect(seeds.count == 16 && seeds.allSatisfy(TokenTarget.opens))
+    var forged = try #require(seeds.first)
+    forged[forged.count - 1] ^= 1
+    #expect(!TokenTarget.opens(forged))
+  }
 }

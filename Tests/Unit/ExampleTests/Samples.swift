@@ -82,5 +82,10 @@ struct RunningSample {
     return self
   }
 
-  func count(_ told: InMemoryNetwork.Told) -> Int { network.told.count { $0 == told } }
+  func count(_ told: AdHappening) -> Int { network.told.count { $0 == told } }
+
+  var cancelledCount: Int { network.told.count { if case .cancelled = $0 { true } else { false } } }
+
+  /// How often an ad was asked for in the banner's place.
+  var bannerRequestCount: Int { network.requested.count { $0 == app.banner.placement } }
 }
