@@ -107,7 +107,7 @@ struct LogPositions {
     _ = try connection.execute(sql: "SET LOCAL lock_timeout = '5s'")
     let rows = try connection.query(
       """
-      UPDATE \(schema).partition SET epoch = epoch + 1, batch_number = batch_number + 1 WHERE partition = $1
+      UPDATE \(schema).partition SET epoch = pipeline.next_epoch(epoch), batch_number = batch_number + 1 WHERE partition = $1
       RETURNING batch_number
       """, [input.partition])
     guard let row = rows.first else { throw PostgresError(.undecodable, "the partition's row is not there") }

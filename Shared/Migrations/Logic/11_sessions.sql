@@ -5,6 +5,12 @@ CREATE OR REPLACE FUNCTION pipeline.session() RETURNS int LANGUAGE sql STABLE PA
   SELECT pg_backend_pid()
 $function$;
 
+-- The epoch of a partition's next owner, after `last`. None is ever given twice, also where the database was put back: what
+-- an owner from before has still to write bears one that nobody has. So it goes by the clock, in milliseconds since 1970.
+CREATE OR REPLACE FUNCTION pipeline.next_epoch(last bigint) RETURNS bigint LANGUAGE sql PARALLEL SAFE AS $function$
+  SELECT greatest(last + 1, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+$function$;
+
 -- Ends a session that stands still, with its locks, and waits for it no longer than that. Says whether it is gone.
 CREATE OR REPLACE FUNCTION pipeline.end_session(session int, wait_ms bigint) RETURNS boolean LANGUAGE sql AS $function$
   SELECT pg_terminate_backend(session, wait_ms)

@@ -103,7 +103,7 @@ BEGIN
     EXECUTE format('UPDATE %I.partition p SET output_topics = ARRAY[$1], next_sequences = ''{1}'', confirmed_sequences = ''{0}''
       FROM pg_temp.told t WHERE t.topic = $1 AND t.partition = p.partition AND cardinality(p.output_topics) = 0',
       writer.service) USING writer.topic;
-    FOR moved IN EXECUTE format('UPDATE %I.partition SET epoch = epoch + 1000000, batch_number = batch_number + 1,
+    FOR moved IN EXECUTE format('UPDATE %I.partition SET epoch = pipeline.next_epoch(epoch) + 1000000, batch_number = batch_number + 1,
       timeline = $1
       RETURNING partition, batch_number', writer.service) USING new_id
     LOOP

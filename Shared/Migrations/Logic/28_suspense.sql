@@ -29,7 +29,7 @@ DECLARE
   life bigint;
   durability text := current_setting('synchronous_commit');
 BEGIN
-  UPDATE billing.partition p SET epoch = epoch + 1, batch_number = p.batch_number + 1 WHERE p.partition = suspended.partition
+  UPDATE billing.partition p SET epoch = pipeline.next_epoch(p.epoch), batch_number = p.batch_number + 1 WHERE p.partition = suspended.partition
   RETURNING p.partition, p.batch_number, clock_timestamp(), 0 INTO STRICT batch;
   PERFORM public.add_empty_batch('billing', batch.partition, batch.batch_number);
   IF suspended.kind = vocabulary.charge_kind('impression') THEN

@@ -20,7 +20,7 @@ BEGIN
   PERFORM FROM billing.held_row h
   WHERE h.partition = held_partition AND h.app = held_app AND h.hour BETWEEN first_hour AND last_hour LIMIT 1;
   IF NOT FOUND THEN RETURN 0; END IF;
-  UPDATE billing.partition p SET epoch = epoch + 1, batch_number = p.batch_number + 1 WHERE p.partition = held_partition
+  UPDATE billing.partition p SET epoch = pipeline.next_epoch(p.epoch), batch_number = p.batch_number + 1 WHERE p.partition = held_partition
   RETURNING p.partition, p.batch_number, clock_timestamp(), 0 INTO STRICT batch;
   PERFORM public.add_empty_batch('billing', batch.partition, batch.batch_number);
 

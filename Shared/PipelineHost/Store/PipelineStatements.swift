@@ -19,7 +19,7 @@ struct PipelineStatements: Sendable {
 
   var raiseEpoch: String {
     """
-    UPDATE \(schema).partition SET epoch = epoch + 1, owner = $2, session = pipeline.session() WHERE \(claimed)
+    UPDATE \(schema).partition SET epoch = pipeline.next_epoch(epoch), owner = $2, session = pipeline.session() WHERE \(claimed)
     RETURNING epoch, batch_number, watermark, outbox_id, timeline::text, \(PositionColumns.names)
     """
   }

@@ -73,12 +73,13 @@ import Testing
     // Another owner has counted these from their rows, while this one stood still.
     let other = CountStore(tables: partition.plan.tables, configuration: partition.plan.database)
     defer { other.close() }
-    #expect(try other.write(CountFlush(partition: ImpressionPartition.number, epoch: 1, upTo: 1, content: .stored)))
+    let (number, epoch) = (ImpressionPartition.number, try partition.epoch())
+    #expect(try other.write(CountFlush(partition: number, epoch: epoch, upTo: 1, content: .stored)))
     try partition.run([partition.event(.viewed, 3)])
     #expect(throws: PipelineError.fenced) { try partition.writeCounts() }
     #expect(try partition.counts() == ["2 -1 summer 2"])
-    #expect(try !other.write(CountFlush(partition: ImpressionPartition.number, epoch: 1, upTo: 0, content: .stored)))
-    #expect(try other.write(CountFlush(partition: ImpressionPartition.number, epoch: 1, upTo: 2, content: .stored)))
+    #expect(try !other.write(CountFlush(partition: number, epoch: epoch, upTo: 0, content: .stored)))
+    #expect(try other.write(CountFlush(partition: number, epoch: epoch, upTo: 2, content: .stored)))
     #expect(try partition.counts() == ["2 -1 summer 3"])
   }
 
@@ -89,10 +90,10 @@ import Testing
     try partition.run([partition.event(.viewed, 1)])
     let other = CountStore(tables: partition.plan.tables, configuration: partition.plan.database)
     defer { other.close() }
-    let number = ImpressionPartition.number
-    #expect(try !other.write(CountFlush(partition: number, epoch: 1, upTo: 2, content: .collected([:], after: 0))))
+    let (number, epoch) = (ImpressionPartition.number, try partition.epoch())
+    #expect(try !other.write(CountFlush(partition: number, epoch: epoch, upTo: 2, content: .collected([:], after: 0))))
     // Its number is another batch's now, of another owner.
-    #expect(try !other.write(CountFlush(partition: number, epoch: 0, upTo: 1, content: .collected([:], after: 0))))
+    #expect(try !other.write(CountFlush(partition: number, epoch: epoch - 1, upTo: 1, content: .collected([:], after: 0))))
     try partition.writeCounts()
     #expect(try partition.counts() == ["2 -1 summer 1"])
   }

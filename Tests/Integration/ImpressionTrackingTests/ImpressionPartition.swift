@@ -121,6 +121,13 @@ final class ImpressionPartition {
     try #require(try connection.query("SELECT count(*) FROM impression_tracking.batch").first).decode(0)
   }
 
+  /// That of its owner.
+  func epoch() throws -> Int64 {
+    try #require(
+      try connection.query("SELECT epoch FROM impression_tracking.partition WHERE partition = $1", [Self.number]).first
+    ).decode(0)
+  }
+
   /// Has everything written that is counted.
   func writeCounts() throws { try stored.writeAllCounts() }
 

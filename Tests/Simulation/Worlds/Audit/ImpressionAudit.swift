@@ -86,7 +86,7 @@ struct ImpressionAudit {
   /// position before anybody saw that it is another one, that was said too early.
   private func arrival(of record: LogRecord, in batch: BatchRow, _ logID: LogID) -> Int64 {
     let arrival = max(record.timestamp, batch.watermarkBefore.milliseconds)
-    if world.plan.timestampRegression == 0, batch.incarnations[0] == 0, arrival != record.timestamp {
+    if world.plan.timestampRegression == 0, world.log[logID].incarnation == 0, arrival != record.timestamp {
       world.fail("\(logID): offset \(record.offset) arrived before the watermark \(batch.watermarkBefore)")
     }
     return arrival

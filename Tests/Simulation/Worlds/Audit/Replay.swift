@@ -82,12 +82,17 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
       let next = commit.position.nextOffset
       let log = Auditor.records(
         world.log[LogID(topic: declaration.topic, partition: partition)], incarnation: batch.incarnations[input])
-      let part = Part(input: input, after: batch.consumedBefore[input], upTo: commit.position.consumedSequence)
+      var part = Part(input: input, after: batch.consumedBefore[input], upTo: commit.position.consumedSequence)
       if commit.isMoved {
         for record in log where (commit.firstOffset..<next).contains(record.offset) {
           take(record, part, isWhole: true, with: &reading, into: &again)
         }
         again.nextOffsets[input] = next
+      }
+      // What whole records have told, another copy in the next one has not.
+      part.after = again.records.reduce(part.after) { last, event in
+        guard event.input == input, case .number(let number) = event.sequence else { return last }
+        return max(last, number)
       }
       if declaration.isSequenced, let record = log.first(where: { $0.offset == next }) {
         take(record, part, isWhole: false, with: &reading, into: &again)

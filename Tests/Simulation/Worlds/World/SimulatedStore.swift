@@ -53,7 +53,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
         throw .fenced
       }
       let timelines = context.world.timelines
-      row.epoch += 1
+      row.raiseEpoch(at: context.world.time.milliseconds)
       row.owner = claim.owner
       row.timeline = row.timeline ?? timelines.ids.last
       books.partitions[partition] = row

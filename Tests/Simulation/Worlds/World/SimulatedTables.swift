@@ -29,7 +29,7 @@ protocol ServiceBooks: AnyObject {
   /// Why a partition was not opened last, when nothing should go wrong any more.
   var lastError: String? { get }
   /// A person accepts that the log was replaced: it is read on from there.
-  func acceptLog(_ partition: Int32, input: Int, incarnation: Int, offset: Int64)
+  func acceptLog(_ partition: Int32, input: Int, incarnation: Int, offset: Int64, now: Int64)
   /// All rows, as they are now.
   ///
   /// - Returns: what brings them back.
@@ -60,6 +60,9 @@ struct PartitionRow {
   var gapRequests: [GapRequestRow] = []
   /// By consumer and output: the highest row answered.
   var answered: [String: [Int64]] = [:]
+
+  /// The twin of `pipeline.next_epoch`: none is given twice, not by a database that went back either.
+  mutating func raiseEpoch(at now: Int64) { epoch = max(epoch + 1, now) }
 }
 
 struct GapRequestRow {
@@ -135,6 +138,7 @@ final class Books<Tables: SimulatedTables>: ServiceBooks {
 
   func begin(_ timeline: TimelineID, _ partition: Int32, nextSequence: Int64?, now: Timestamp) {
     var row = row(partition)
+    row.raiseEpoch(at: now.milliseconds)
     row.epoch += 1_000_000
     row.batchNumber += 1
     row.timeline = timeline
@@ -149,12 +153,12 @@ final class Books<Tables: SimulatedTables>: ServiceBooks {
     partitions[partition] = row
   }
 
-  func acceptLog(_ partition: Int32, input: Int, incarnation: Int, offset: Int64) {
+  func acceptLog(_ partition: Int32, input: Int, incarnation: Int, offset: Int64, now: Int64) {
     var row = row(partition)
     row.inputs[input].nextOffset = offset
     row.inputs[input].last = nil
     row.incarnations[input] = incarnation
-    row.epoch += 1
+    row.raiseEpoch(at: now)
     partitions[partition] = row
   }
 

@@ -205,6 +205,6 @@ final class SimulatedWorker<Tables: SimulatedTables> {
       service.inputs[input].isSequenced
       ? world.log[logID].firstOffset
       : world.log.firstUnread(logID, after: books.row(partition).inputs[input].last)
-    books.acceptLog(partition, input: input, incarnation: incarnation, offset: offset)
+    books.acceptLog(partition, input: input, incarnation: incarnation, offset: offset, now: world.time.milliseconds)
   }
 }

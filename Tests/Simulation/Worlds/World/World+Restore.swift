@@ -64,6 +64,8 @@ extension World {
     for restore in backup.rows { restore() }
     (timelines, fundedCount) = (backup.timelines, backup.fundedCount)
     server += 1
+    // It takes time: so no epoch is given twice.
+    time.advance(byMilliseconds: 1_000)
     isRestoreDue = false
   }
 
