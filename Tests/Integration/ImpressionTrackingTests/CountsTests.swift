@@ -93,7 +93,8 @@ import Testing
     let (number, epoch) = (ImpressionPartition.number, try partition.epoch())
     #expect(try !other.write(CountFlush(partition: number, epoch: epoch, upTo: 2, content: .collected([:], after: 0))))
     // Its number is another batch's now, of another owner.
-    #expect(try !other.write(CountFlush(partition: number, epoch: epoch - 1, upTo: 1, content: .collected([:], after: 0))))
+    #expect(
+      try !other.write(CountFlush(partition: number, epoch: epoch - 1, upTo: 1, content: .collected([:], after: 0))))
     try partition.writeCounts()
     #expect(try partition.counts() == ["2 -1 summer 1"])
   }
