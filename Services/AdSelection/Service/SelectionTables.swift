@@ -57,8 +57,11 @@ struct SelectionTables: ServiceTables {
   }
 
   func lookUp(
-    _ query: Never, partition: Int32, in connection: PostgresConnection
-  ) throws(PostgresError) -> Never {}
+    _ query: SelectionQuery, partition: Int32, in connection: PostgresConnection
+  ) throws(PostgresError) -> SelectionKnowledge {
+    let found = try connection.run(ReadEarlierDecisions(partition: partition, ids: Array(query.ids)))
+    return SelectionKnowledge(Dictionary(found.map { ($0.id, $0.decision) }) { first, _ in first })
+  }
 
   func rows(_ batch: CommitBatch<AdSelection>, terms: TermsBook) -> [TableRows] {
     [DecisionRows.rows(batch, rules: rules.number, terms: terms)]

@@ -108,29 +108,33 @@ struct DecisionTests {
     let first = RequestDecision.decide(request, state: &state, context: samples.context())
     let answer = try #require(first.answer)
     let before = state
-    let again = RequestDecision.decide(request, state: &state, context: samples.context())
+    let earlier = request.decided(answer)
+    let again = RequestDecision.decide(request, state: &state, context: samples.context(earlier: earlier))
     #expect(again.outcome == .duplicate(of: answer, isAnswered: true))
     #expect(again.answer == answer)
-    let late = samples.context(now: request.asked.deadline.advanced(byMilliseconds: 1))
+    let late = samples.context(now: request.asked.deadline.advanced(byMilliseconds: 1), earlier: earlier)
     #expect(RequestDecision.decide(request, state: &state, context: late).answer == nil)
     #expect(state == before)
 
     var afterwards = try samples.request(arrival: Samples.now.advanced(byMilliseconds: 60_000))
     afterwards.request.requestID = request.request.requestID
     let decision = RequestDecision.decide(
-      afterwards, state: &state, context: samples.context(now: afterwards.arrival))
+      afterwards, state: &state, context: samples.context(now: afterwards.arrival, earlier: earlier))
     #expect(decision.reason == .served)
   }
 
-  @Test("a request id of one client is not answered with another's decision")
+  @Test("A1: a request id of one client, or of a test build, is not answered with another's decision")
   func duplicatesAreOfOneClient() throws {
     let samples = try Samples()
     var state = samples.state
     let first = try samples.request(1)
-    _ = RequestDecision.decide(first, state: &state, context: samples.context())
+    let answer = try #require(RequestDecision.decide(first, state: &state, context: samples.context()).answer)
     var other = try samples.request(2)
     other.request.requestID = first.request.requestID
-    #expect(RequestDecision.decide(other, state: &state, context: samples.context()).reason == .served)
+    let context = samples.context(earlier: first.decided(answer))
+    #expect(RequestDecision.decide(other, state: &state, context: context).reason == .served)
+    let ofTest = samples.context(earlier: first.decided(answer, isTest: true))
+    #expect(RequestDecision.decide(first, state: &state, context: ofTest).reason != .duplicate)
   }
 
   @Test("a request past its deadline is recorded and gets no auction; asked again in time it is decided")

@@ -30,6 +30,7 @@ struct PartitionRig {
   let random = SharedGenerator(seed: 1)
   var decider: SelectionDecider
   var stored = StoredState()
+  private var earlier: [ServeID: EarlierDecision] = [:]
   /// What was counted.
   var counts: [SelectionCountKey: Int64] = [:]
   var number: Int64 = 0
@@ -105,10 +106,19 @@ struct PartitionRig {
         event: event,
         contentHash: 0, raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0))
     }
-    let batch = decider.decide(records, knowing: nil, context: context(at: now, isRefused: isRefused))
+    let context = context(at: now, isRefused: isRefused)
+    let batch = decider.decide(
+      records, knowing: decider.query(for: records, context: context).map(lookUp), context: context)
     nextSequence += Int64(batch.messages.count)
     store(batch.effects)
     return batch
+  }
+
+  /// As if no row had been stored.
+  mutating func forget() { earlier = [:] }
+
+  private func lookUp(_ query: SelectionQuery) -> SelectionKnowledge {
+    SelectionKnowledge(earlier.filter { query.ids.contains($0.key) })
   }
 
   func context(at now: Timestamp, isRefused: Bool = false) -> BatchContext {
@@ -130,7 +140,8 @@ struct PartitionRig {
         stored.allotments[index].closedAt = closed.row.closedAt
       }
     }
-    stored.decisions += effects.decisions.compactMap(StoredDecision.init)
+    stored.decisions += effects.decisions.map(StoredDecision.init)
+    for decided in effects.decisions { earlier[decided.id] = EarlierDecision(decided) }
     AdSelection.count(effects, into: &counts)
     for decided in effects.decisions where decided.decision.reason.countsForTestSequence {
       stored.testRequests[decided.asked.clientHash, default: 0] += 1

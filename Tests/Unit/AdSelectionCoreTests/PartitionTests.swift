@@ -46,6 +46,27 @@ struct PartitionTests {
     #expect(Array(rig.counts.values) == [1])
   }
 
+  @Test("the same request again in one batch, and in several, is decided once; without its row it is decided anew")
+  func duplicatesOfBatch() throws {
+    var rig = try PartitionRig()
+    rig.grantAll()
+    let (one, two) = (SelectionInput.request(try rig.incoming(client)), try other(rig))
+    let first = rig.run([one, two, one, two, one])
+    #expect(first.outcomes.map { $0 == .duplicate } == [false, false, true, true, true])
+    let values = first.answers.map(\.value)
+    #expect(values == [values[0], values[1], values[0], values[1], values[0]] && values[0] != values[1])
+    #expect(rig.run([two, one]).answers.map(\.value) == [values[1], values[0]])
+    #expect(first.effects.decisions.count == 2 && rig.decider.state.recent.count == 2)
+    rig.forget()
+    #expect(rig.run([one]).outcomes != [.duplicate])
+  }
+
+  private func other(_ rig: PartitionRig) throws -> SelectionInput {
+    let client = try #require(PartitionRig.clients.first { $0 != self.client })
+    return .request(
+      try rig.incoming(client) { $0.requestID = UUIDv7(timestamp: Samples.now, randomHigh: 7, randomLow: 7) })
+  }
+
   @Test("a duplicate whose own deadline is over is not answered")
   func lateDuplicate() throws {
     var rig = try PartitionRig()

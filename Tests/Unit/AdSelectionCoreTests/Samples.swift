@@ -97,9 +97,13 @@ struct Samples {
     return state
   }
 
-  func context(now: Timestamp = Samples.now, seed: UInt64 = 7) -> DecisionContext {
-    DecisionContext(
+  func context(
+    now: Timestamp = Samples.now, seed: UInt64 = 7, earlier: EarlierDecision? = nil
+  ) -> DecisionContext {
+    var context = DecisionContext(
       snapshot: snapshot(at: now), freshness: freshness, now: now, seed: seed, serveIDRandom: (high: 0xABC, low: 0xDEF))
+    context.earlier = earlier
+    return context
   }
 
   func decide(_ arrived: SampleRequest, now: Timestamp = Samples.now) -> Decision {
@@ -144,6 +148,12 @@ struct SampleRequest {
   }
 
   var asked: AskedRequest { incoming.asked(partition: partition, arrival: arrival) }
+
+  /// That it was decided, with `answer`.
+  func decided(_ answer: Answer, isTest: Bool = false) -> EarlierDecision {
+    EarlierDecision(
+      key: RequestKey(requestID: asked.requestID, client: asked.clientHash, isTest: isTest), answer: answer)
+  }
 }
 
 extension RequestDecision {

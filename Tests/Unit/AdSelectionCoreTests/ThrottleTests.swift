@@ -99,32 +99,30 @@ struct ThrottleTests {
     #expect(rebuilt.admit(client: 1, placement: placement, isInterstitial: false, now: at(10_000)) == .tooSoon)
   }
 
-  @Test("a decision is remembered for 60 s, by request and client, in bounded memory")
+  @Test("a decision is remembered for 60 s, by its request's id, in bounded memory")
   func recentRequests() throws {
-    func key(_ number: UInt64) -> RequestKey {
-      RequestKey(
-        requestID: UUIDv7(timestamp: Samples.now, randomHigh: 0, randomLow: number), client: number, isTest: false)
-    }
+    func id(_ number: UInt64) -> UUIDv7 { UUIDv7(timestamp: Samples.now, randomHigh: 0, randomLow: number) }
+    func serve(_ number: UInt64) -> ServeID { ServeID(timestamp: Samples.now, randomHigh: 1, randomLow: number) }
     let memory = RequestMemory(200)
-    var recent = RecentRequests<Int>(memory: memory)
-    recent.note(7, for: key(1), at: at(0))
-    #expect(recent.decision(for: key(1), now: at(59_999)) == 7)
-    #expect(recent.decision(for: key(1), now: at(60_000)) == nil)
-    #expect(recent.decision(for: key(2), now: at(0)) == nil)
+    var recent = RecentRequests(memory: memory)
+    recent.note(id(1), id: serve(7), at: at(0))
+    #expect(recent.id(of: id(1), now: at(59_999)) == serve(7))
+    #expect(recent.id(of: id(1), now: at(60_000)) == nil)
+    #expect(recent.id(of: id(2), now: at(0)) == nil)
     for number in 10..<5_000 as Range<UInt64> {
-      recent.note(1, for: key(number), at: at(1_000))
-      #expect(recent.decision(for: key(number), now: at(1_000)) == 1)
+      recent.note(id(number), id: serve(1), at: at(1_000))
+      #expect(recent.id(of: id(number), now: at(1_000)) == serve(1))
       #expect(recent.count <= 200)
     }
     // Another partition's are as many as the first one leaves, and all of them once that is gone.
-    var other = RecentRequests<Int>(memory: memory)
+    var other = RecentRequests(memory: memory)
     for number in 10..<5_000 as Range<UInt64> {
-      other.note(1, for: key(number), at: at(1_000))
+      other.note(id(number), id: serve(1), at: at(1_000))
       #expect(other.count + recent.count <= 201)
     }
-    recent = RecentRequests<Int>(memory: memory)
-    for number in 10..<210 as Range<UInt64> { other.note(1, for: key(number), at: at(70_000)) }
-    #expect((10..<210 as Range<UInt64>).allSatisfy { other.decision(for: key($0), now: at(70_000)) == 1 })
+    recent = RecentRequests(memory: memory)
+    for number in 10..<210 as Range<UInt64> { other.note(id(number), id: serve(number), at: at(70_000)) }
+    #expect((10..<210 as Range<UInt64>).allSatisfy { other.id(of: id($0), now: at(70_000)) == serve($0) })
   }
 }
 

@@ -4,7 +4,7 @@ package import AdCore
 package struct PartitionState: Hashable, Sendable {
   package var allotments: AllotmentBook
   package var throttle: Throttle
-  package var recent: RecentRequests<Answer>
+  package var recent: RecentRequests
   package var testSequence: TestSequence
   package var placements = PlacementNames()
   package var requests = AppRequests()
@@ -13,7 +13,7 @@ package struct PartitionState: Hashable, Sendable {
 
   package init(
     allotments: AllotmentBook = AllotmentBook(), throttle: Throttle = Throttle(),
-    recent: RecentRequests<Answer> = RecentRequests(), testSequence: TestSequence = TestSequence()
+    recent: RecentRequests = RecentRequests(), testSequence: TestSequence = TestSequence()
   ) {
     self.allotments = allotments
     self.throttle = throttle
@@ -40,6 +40,8 @@ package struct DecisionContext: Sendable {
   /// 74 bits of it make the serve id unguessable.
   package var serveIDRandom: (high: UInt64, low: UInt64)
   package var windows: Windows
+  /// What was decided under the request's id before; nil where nothing was.
+  package var earlier: EarlierDecision?
   /// How many live requests of an app this partition answers with ads in an hour (B8).
   package var appRequestsMaximum = Int64.max
 
@@ -53,5 +55,9 @@ package struct DecisionContext: Sendable {
     self.seed = seed
     self.serveIDRandom = serveIDRandom
     self.windows = windows
+  }
+  /// That of what is decided now.
+  package var serveID: ServeID {
+    ServeID(timestamp: now, randomHigh: serveIDRandom.high, randomLow: serveIDRandom.low)
   }
 }

@@ -74,8 +74,8 @@ package enum RequestDecision {
     let isTest = build != .distribution
     let key = RequestKey(requestID: asked.requestID, client: asked.clientHash, isTest: isTest)
     let moment = asked.moment(now: context.now)
-    if let earlier = state.recent.decision(for: key, now: moment) {
-      let outcome = DecisionOutcome.duplicate(of: earlier, isAnswered: context.now <= asked.deadline)
+    if let earlier = context.earlier, earlier.key == key, state.recent.id(of: key.requestID, now: moment) != nil {
+      let outcome = DecisionOutcome.duplicate(of: earlier.answer, isAnswered: context.now <= asked.deadline)
       return Decision(outcome: outcome, reason: .duplicate, isTest: isTest)
     }
     // Whatever becomes of it, it counts for its app (M1).
@@ -92,7 +92,7 @@ package enum RequestDecision {
       isBeyondCap
       ? Decision(outcome: .noAd(.loadingThrottled, .tooManyOfApp), reason: .tooManyOfApp)
       : anew(build, asked, &state)
-    if decision.reason.isRemembered, let answer = decision.answer { state.recent.note(answer, for: key, at: moment) }
+    if decision.reason.isRemembered { state.recent.note(key.requestID, id: context.serveID, at: moment) }
     return decision
   }
 

@@ -59,9 +59,7 @@ struct ServeBuilder {
     let tokenLife = context.windows.tokenLifeMilliseconds(
       format: request.isInterstitial ? .interstitial : .banner, contentLifeMilliseconds: lifetimeMilliseconds)
     return ServedTerms(
-      serveID: ServeID(
-        timestamp: context.now, randomHigh: context.serveIDRandom.high, randomLow: context.serveIDRandom.low),
-      partition: facts.asked.partition, issuedAt: context.now,
+      serveID: context.serveID, partition: facts.asked.partition, issuedAt: context.now,
       expiresAt: context.now.advanced(byMilliseconds: tokenLife), app: app.app.id, developer: app.app.developer,
       advertiser: deal.advertiser, campaign: deal.campaign, ad: deal.ad, placement: facts.placement,
       country: request.country, device: request.device, size: currentSize, impressionPrice: deal.impressionPrice,

@@ -7,9 +7,8 @@ package import Pipeline
 package struct AdSelection: PipelineService {
   package typealias Event = SelectionInput
   package typealias Decider = SelectionDecider
-  /// A partition's state is all in memory: nothing is looked up before a batch.
-  package typealias Query = Never
-  package typealias Knowledge = Never
+  package typealias Query = SelectionQuery
+  package typealias Knowledge = SelectionKnowledge
   package typealias Effects = SelectionEffects
   package typealias Decoder = SelectionDecoder
 

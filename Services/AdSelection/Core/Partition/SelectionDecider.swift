@@ -17,6 +17,7 @@ package struct SelectionDecider: PartitionDecider {
   private var answers = AnswerMaker()
   private var keyless = KeylessLimit()
   private var forwardLimit = ForwardLimit()
+  private var earlier = EarlierDecisions()
   package private(set) var state: PartitionState
 
   /// - Parameter memory: what the partitions of a process share.
@@ -32,12 +33,31 @@ package struct SelectionDecider: PartitionDecider {
       restoring: stored, throttle: settings.throttle, allotments: settings.allotments, memory: memory)
   }
 
+  /// The state is all in memory; what requests that come again were answered with is in its rows.
+  package func query(for records: [InputRecord<SelectionInput>], context: BatchContext) -> SelectionQuery? {
+    var query = SelectionQuery()
+    for record in records {
+      guard case .request(let incoming) = record.event, let id = earlierID(incoming, arrival: record.arrival, context)
+      else {
+        continue
+      }
+      query.ids.insert(id)
+    }
+    return query.ids.isEmpty ? nil : query
+  }
+
+  private func earlierID(_ incoming: IncomingRequest, arrival: Timestamp, _ context: BatchContext) -> ServeID? {
+    state.recent.id(
+      of: incoming.legible.requestID, now: min(max(arrival, context.committedWatermark), context.now))
+  }
+
   package mutating func decide(
-    _ records: [InputRecord<SelectionInput>], knowing knowledge: Never?, context: BatchContext
+    _ records: [InputRecord<SelectionInput>], knowing knowledge: SelectionKnowledge?, context: BatchContext
   ) -> BatchDecision<SelectionEffects> {
     var batch = BatchDecision(
       outcomes: Array(repeating: Outcome.noted, count: records.count), effects: SelectionEffects())
     forwardLimit.begin()
+    earlier = EarlierDecisions(knowledge)
     let view = catalog.view(at: context.now)
     var decisionContext = DecisionContext(
       snapshot: view.snapshot, freshness: view.freshness, now: context.now, seed: settings.seed,
@@ -51,6 +71,9 @@ package struct SelectionDecider: PartitionDecider {
       case .refusal(let refusal): state.allotments.apply(refusal, now: context.now)
       case .request(let incoming):
         decisionContext.serveIDRandom = (high: random.next(), low: random.next())
+        decisionContext.earlier = earlierID(incoming, arrival: record.arrival, context).flatMap {
+          earlier.find($0, in: batch.effects.decisions)
+        }
         let arrival = max(record.arrival, context.committedWatermark)
         decide(
           incoming, at: index, arrival: arrival, decisionContext: decisionContext, context: context, into: &batch)
@@ -103,10 +126,8 @@ package struct SelectionDecider: PartitionDecider {
       batch.effects.keylessBeyondLimit += 1
       return
     }
-    let random = decisionContext.serveIDRandom
-    let id = ServeID(timestamp: context.now, randomHigh: random.high, randomLow: random.low)
     let decided = DecidedRequest(
-      id: id, asked: asked, decision: decision, outcome: batch.outcomes[index],
+      id: decisionContext.serveID, asked: asked, decision: decision, outcome: batch.outcomes[index],
       index: Int32(truncatingIfNeeded: index))
     batch.effects.add(decided)
   }

@@ -3,32 +3,32 @@ internal import AdEvents
 
 /// A decision of the last minute as its row tells it: what throttling and repeated requests need to know of it.
 package struct StoredDecision: Hashable, Sendable {
-  package var key: RequestKey
+  package var id: ServeID
+  package var requestID: UUIDv7
+  package var client: UInt64
   /// Nil where a request with a mistake does not tell it.
   package var placement: PlacementID?
   /// When the request came, by no clock that was ahead of the decider's.
   package var moment: Timestamp
   package var reason: DecisionReason
-  package var answer: Answer
 
   package init(
-    key: RequestKey, placement: PlacementID?, moment: Timestamp, reason: DecisionReason, answer: Answer
+    id: ServeID, requestID: UUIDv7, client: UInt64, placement: PlacementID?, moment: Timestamp, reason: DecisionReason
   ) {
-    self.key = key
+    self.id = id
+    self.requestID = requestID
+    self.client = client
     self.placement = placement
     self.moment = moment
     self.reason = reason
-    self.answer = answer
   }
 
-  /// What the row of `decided` tells; nil for one without an answer, which has no row.
-  package init?(_ decided: DecidedRequest) {
-    guard let answer = decided.decision.answer else { return nil }
+  /// What the row of `decided` tells.
+  package init(_ decided: DecidedRequest) {
     let asked = decided.asked
-    let key = RequestKey(requestID: asked.requestID, client: asked.clientHash, isTest: decided.decision.isTest)
     self.init(
-      key: key, placement: asked.placement, moment: asked.moment(now: decided.id.timestamp),
-      reason: decided.decision.reason, answer: answer)
+      id: decided.id, requestID: asked.requestID, client: asked.clientHash, placement: asked.placement,
+      moment: asked.moment(now: decided.id.timestamp), reason: decided.decision.reason)
   }
 }
 
@@ -48,7 +48,7 @@ package struct StoredState: Sendable {
   /// How far back from the last request's arrival decisions are read: as long as a request is remembered, and as
   /// throttling looks back.
   package static func memoryMilliseconds(throttle: Throttle.Limits) -> Int64 {
-    max(RecentRequests<Answer>().memoryMilliseconds, 2 * max(throttle.refreshMilliseconds, throttle.windowMilliseconds))
+    max(RecentRequests().memoryMilliseconds, 2 * max(throttle.refreshMilliseconds, throttle.windowMilliseconds))
   }
 }
 
@@ -67,10 +67,10 @@ extension PartitionState {
     // What came earlier is forgotten earlier.
     for decision in stored.decisions.sorted(by: { $0.moment < $1.moment }) {
       if decision.reason.countsForThrottle, let placement = decision.placement {
-        self.throttle.note(client: decision.key.client, placement: placement, at: decision.moment)
+        self.throttle.note(client: decision.client, placement: placement, at: decision.moment)
       }
       if decision.reason.isRemembered {
-        recent.note(decision.answer, for: decision.key, at: decision.moment)
+        recent.note(decision.requestID, id: decision.id, at: decision.moment)
       }
     }
   }

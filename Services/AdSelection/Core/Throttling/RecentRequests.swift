@@ -65,18 +65,21 @@ package final class RequestMemory: Sendable {
   package init(_ maximum: Int) { left = Atomic(max(1, maximum)) }
 }
 
-/// The decisions of the last 60 s by request: the same request again is answered with the decision it has. Time is that
-/// of arrivals, so that a stall between arrival and decision makes no request another one. Bounded: two generations, like
-/// ``Throttle``, within what the process may remember; where that is used up the older one is forgotten early, then the
-/// newer one.
-package struct RecentRequests<Value: Hashable & Sendable>: Sendable {
+/// Under which id each request of the last 60 s was decided: the same request again is answered with the decision it has,
+/// which its row tells. Time is that of arrivals, so that a stall between arrival and decision makes no request another
+/// one. Bounded: two generations, like ``Throttle``, within what the process may remember; where that is used up the older
+/// one is forgotten early, then the newer one.
+///
+/// 32 bytes an entry: requests are told apart by 64 bits of their ids, and whether it is really the same request, of the
+/// same client and kind of key, the row says.
+package struct RecentRequests: Sendable {
   private struct Entry: Hashable, Sendable {
-    var value: Value
+    var id: ServeID
     var at: Timestamp
   }
 
   private struct Generation: Sendable {
-    var entries: [RequestKey: Entry] = [:]
+    var entries: [UInt64: Entry] = [:]
     let quota: RequestMemory.Quota
 
     init(of memory: RequestMemory) { quota = RequestMemory.Quota(of: memory) }
@@ -99,21 +102,23 @@ package struct RecentRequests<Value: Hashable & Sendable>: Sendable {
   /// How many decisions are held.
   package var count: Int { current.entries.count + previous.entries.count }
 
-  /// The decision made for `key`, if its request came less than 60 s before `now`.
-  package func decision(for key: RequestKey, now: Timestamp) -> Value? {
+  /// Under which id the request was decided, if it came less than 60 s before `now`.
+  package func id(of requestID: UUIDv7, now: Timestamp) -> ServeID? {
+    let key = Self.key(requestID)
     guard let entry = current.entries[key] ?? previous.entries[key],
       now.milliseconds(since: entry.at) < memoryMilliseconds
     else { return nil }
-    return entry.value
+    return entry.id
   }
 
-  /// Remembers a decision of a request that came at `moment`.
-  package mutating func note(_ value: Value, for key: RequestKey, at moment: Timestamp) {
+  /// Remembers the decision `id` of a request that came at `moment`.
+  package mutating func note(_ requestID: UUIDv7, id: ServeID, at moment: Timestamp) {
     let age = moment.milliseconds(since: start)
     if age >= memoryMilliseconds {
       turn(at: moment)
       if age >= 2 * memoryMilliseconds { previous = Generation(of: memory) }
     }
+    let key = Self.key(requestID)
     if current.entries[key] == nil {
       // Two turns leave nothing of this partition's to be forgotten.
       var turns = 0
@@ -122,7 +127,7 @@ package struct RecentRequests<Value: Hashable & Sendable>: Sendable {
         turns += 1
       }
     }
-    current.entries[key] = Entry(value: value, at: moment)
+    current.entries[key] = Entry(id: id, at: moment)
   }
 
   private mutating func turn(at moment: Timestamp) {
@@ -130,6 +135,8 @@ package struct RecentRequests<Value: Hashable & Sendable>: Sendable {
     current = Generation(of: memory)
     start = moment
   }
+
+  private static func key(_ requestID: UUIDv7) -> UInt64 { requestID.high ^ requestID.low }
 }
 
 extension RecentRequests: Hashable {

@@ -24,14 +24,12 @@ struct ReadRecentDecisions: PostgresStatement {
         rpad(lpad(to_hex(greatest(last, 0)), 12, '0'), 32, '0')::uuid AS last
       FROM bounds
     )
-    SELECT request_id, reason, error, detail, lifetime_milliseconds, image_sizes, image_urls, action, destination,
-      arrival, \(TermsColumns.list)
-    FROM ad_selection.decision WHERE partition = $1
+    SELECT serve_id, request_id, client_hash, placement, arrival, reason
+    FROM ad_selection.decision_row WHERE partition = $1
       AND (serve_id >= (SELECT latest FROM ids)
         OR serve_id >= (SELECT first FROM ids) AND serve_id < (SELECT last FROM ids))
     ORDER BY serve_id DESC LIMIT $6
     """
-  private static let terms = 10
   /// How much later a decision may be made than the last deadline, for clocks that differ.
   private static let slackMilliseconds: Int64 = 10_000
   let partition: Int32
@@ -47,31 +45,12 @@ struct ReadRecentDecisions: PostgresStatement {
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> StoredDecision {
-    let reason: DecisionReason = try row.decode(1)
+    let id: ServeID = try row.decode(0)
     // A request with a mistake may have named anything in place of a version 7.
-    let requestID: PostgresUUID = try row.decode(0)
-    let decidedAt = try row.decode(terms, ServeID.self).timestamp
+    let requestID: PostgresUUID = try row.decode(1)
     return StoredDecision(
-      key: RequestKey(
-        requestID: UUIDv7(asWritten: requestID.high, low: requestID.low), client: try row.decode(terms + 18),
-        isTest: try row.decode(terms + 19)),
-      placement: PlacementID(try row.decode(terms + 8)), moment: min(try row.decode(9), decidedAt), reason: reason,
-      answer: reason.isFill ? .ad(try serve(row)) : try error(row))
-  }
-
-  private static func error(_ row: PostgresRow) throws(PostgresError) -> Answer {
-    let detail: String? = try row.decode(3)
-    return .error(try row.decode(2), detail: detail ?? "")
-  }
-
-  private static func serve(_ row: PostgresRow) throws(PostgresError) -> Serve {
-    let sizes: [AdSize] = try row.decode(5)
-    let urls: [String] = try row.decode(6)
-    // What it was sold from matters no more: a repeated request uses nothing.
-    return Serve(
-      terms: try TermsColumns.decode(row, from: terms),
-      images: zip(sizes, urls).map { ServedAd.Image(size: $0, url: $1) },
-      action: AdAction(kind: try row.decode(7), destination: try row.decode(8)),
-      lifetimeMilliseconds: try row.decode(4), reservation: nil)
+      id: id, requestID: UUIDv7(asWritten: requestID.high, low: requestID.low), client: try row.decode(2),
+      placement: PlacementID(try row.decode(3)), moment: min(try row.decode(4), id.timestamp),
+      reason: try row.decode(5))
   }
 }

@@ -60,7 +60,7 @@ struct SelectionTables: SimulatedTables {
     }.map(\.row)
     let rows = (decisions[partition] ?? []).map(\.decided)
     // More than the database reads: what is older than the memory says nothing.
-    stored.decisions = rows.suffix(4_000).compactMap(StoredDecision.init)
+    stored.decisions = rows.suffix(4_000).map(StoredDecision.init)
     for decided in rows where decided.decision.reason.countsForTestSequence {
       stored.testRequests[decided.asked.clientHash, default: 0] += 1
     }
@@ -73,7 +73,13 @@ struct SelectionTables: SimulatedTables {
       random: SeededRandom(seed: context.random.next()))
   }
 
-  func lookUp(_ query: Never, partition: Int32) -> Never {}
+  func lookUp(_ query: SelectionQuery, partition: Int32) -> SelectionKnowledge {
+    // What is asked for is young.
+    let found = (decisions[partition] ?? []).suffix(4_000).lazy.map(\.decided).filter { query.ids.contains($0.id) }
+    return SelectionKnowledge(
+      Dictionary(found.compactMap { decided in EarlierDecision(decided).map { (decided.id, $0) } }) { first, _ in first
+      })
+  }
 
   func violation(of batch: CommitBatch<AdSelection>) throws(PipelineError) -> RowRefusal? {
     let effects = batch.effects
