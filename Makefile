@@ -28,6 +28,11 @@ SPACE := $(NOTHING) $(NOTHING)
 PURE_TESTS := ^($(subst $(SPACE),|,$(strip $(PURE))))Tests\.
 UNIT_TESTS := ^($(subst $(SPACE),|,$(notdir $(wildcard Tests/Unit/*Tests))))\.
 
+# All tests, their libraries optimised; a folder of its own, so that nothing is built again for the inner loop.
+TESTS := --scratch-path .build/tests
+BUILD_TESTS := OPTIMISED=1 $(SWIFT) build $(TESTS) --build-tests
+RUN_TESTS := $$($(SWIFT) build $(TESTS) --show-bin-path)/handbillPackageTests.xctest --testing-library swift-testing
+
 # Worlds of one seed are then the same in every process: dictionaries keep one order.
 REPLAYABLE := SWIFT_DETERMINISTIC_HASHING=1
 
@@ -43,10 +48,10 @@ check: lint ## check the format, and run the unit tests and those of the archite
 
 .PHONY: test
 test: install-tests lint ## check the format, build, and run all tests
-	$(SWIFT) build --build-tests
+	$(BUILD_TESTS)
 	# What has servers waits for them most of the time, one test after the other; what only computes has the rest of the
 	# processors. Brokers live so briefly that Java had better not optimise much.
-	@tests="$$($(SWIFT) build --show-bin-path)/handbillPackageTests.xctest --testing-library swift-testing"; \
+	@tests="$(RUN_TESTS)"; \
 	export NO_COLOR=1 KAFKA_JVM_PERFORMANCE_OPTS='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'; \
 	Tests/side-by-side \
 	  network "$$tests --no-parallel --filter WholeNetwork" \
@@ -83,14 +88,14 @@ simulate: install ## run SEEDS=n simulated worlds and count the faults they went
 .PHONY: replay
 DECISIONS ?= 100000
 replay: install-tests ## log DECISIONS=n (100,000) decisions on a PostgreSQL, and hold their auctions again: all must be the same
-	$(SWIFT) build --build-tests
-	@WHATIF_DECISIONS=$(DECISIONS) $(SWIFT) test --skip-build --filter 'WhatIfTests/same'
+	$(BUILD_TESTS)
+	@WHATIF_DECISIONS=$(DECISIONS) $(RUN_TESTS) --filter 'WhatIfTests/same'
 
 .PHONY: month
 MONTH_DAYS ?= 30
 month: install-tests ## run MONTH_DAYS=n (30) simulated days on a real PostgreSQL: accounts compared daily, figures of growth printed
-	$(SWIFT) build --build-tests
-	@MONTH_DAYS=$(MONTH_DAYS) $(SWIFT) test --skip-build --filter 'MonthTests'
+	$(BUILD_TESTS)
+	@MONTH_DAYS=$(MONTH_DAYS) $(RUN_TESTS) --filter 'MonthTests'
 
 .PHONY: faults
 faults: SEEDS := 1,2,3

@@ -289,3 +289,12 @@ if Context.environment["FUZZING"] != nil {
     if target.name == "Fuzzer" { target.linkerSettings = [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])] }
   }
 }
+
+// Only what runs all tests sets it: they share two cores with servers, so what they compute with is optimised.
+if Context.environment["OPTIMISED"] != nil {
+  let cores = services.map(\.name).filter { $0.hasSuffix("Core") }
+  for target in package.targets
+  where target.type == .regular && (shared.map(\.name) + cores + ["Simulation"]).contains(target.name) {
+    target.swiftSettings?.append(.unsafeFlags(["-O", "-whole-module-optimization", "-num-threads", "2"]))
+  }
+}

@@ -6,14 +6,15 @@ enum NamedTests {
   /// All tests of a file, by each of its suites: which of them a function is in does not matter.
   static func tests(_ file: SourceFile) -> Set<String> {
     guard file.path.hasPrefix("Tests/"), file.path.hasSuffix(".swift") else { return [] }
-    let suites = file.lines.compactMap { line in
+    // Most lines can be passed over without a regular expression.
+    let suites = file.lines.filter { $0.contains("Tests ") }.compactMap { line in
       line.firstMatch(of: /\b(?:struct|class|enum|actor|extension) (\w+Tests)\b/).map { String($0.output.1) }
     }
     var functions: [String] = []
     var isTest = false
     for line in file.lines {
       if line.contains("@Test") { isTest = true }
-      guard isTest, let match = line.firstMatch(of: /\bfunc (\w+)\(/) else { continue }
+      guard isTest, line.contains("func "), let match = line.firstMatch(of: /\bfunc (\w+)\(/) else { continue }
       functions.append(String(match.output.1))
       isTest = false
     }

@@ -5,7 +5,7 @@ import Testing
 
 /// One service of compose.yaml: its lines, without indentation.
 struct ComposeService {
-  static let binaries = PackageRoot.path(".build/debug")
+  static let binaries = Programs.own.folder
   static let areProgramsBuilt = FileManager.default.isExecutableFile(atPath: binaries + "/handbill-billing")
 
   var name: String

@@ -22,10 +22,14 @@ final class GoldenDevices {
   }
 
   /// What the network has.
-  private struct Told: Sendable {
+  private struct Told: Hashable, Sendable {
     var requests = 0
     var impressions = 0
     var clicks = 0
+
+    func isAll(_ wanted: Wanted) -> Bool {
+      (requests, impressions, clicks) == (wanted.requests, wanted.impressions, wanted.clicks)
+    }
   }
 
   struct TooFew: Error { let shown: Int }
@@ -72,9 +76,14 @@ final class GoldenDevices {
     for _ in 0..<min(Self.askingMaximum, wanted.requests) { try ask() }
     let (told, wanted) = (told, wanted)
     let isWhole = try await onOwnThread {
-      told.wait(timeoutMilliseconds: Waiting.seconds * 1_000) {
-        $0.requests == wanted.requests && $0.impressions == wanted.impressions && $0.clicks == wanted.clicks
+      // However long it takes, as long as it goes on.
+      var before: Told?
+      while !told.wait(timeoutMilliseconds: Waiting.seconds * 1_000, until: { $0.isAll(wanted) }) {
+        let now = told.withLock { $0 }
+        guard now != before else { return false }
+        before = now
       }
+      return true
     }
     thumb.make()
     try await onOwnThread { thread.join() }

@@ -66,6 +66,28 @@ struct AllotmentBookTests {
     #expect(book.asks(for: wants, now: later(11_000)).map(\.ordinal) == [2])
   }
 
+  @Test("a refusal that is written again and again holds an ask up once, and keeps no grant away")
+  func replayedRefusal() throws {
+    var book = AllotmentBook()
+    let wants = AllotmentWants([want])
+    let refusal = AllotmentRefusal(
+      campaign: campaign, budgetDay: want.budgetDay, ordinal: 1, waitMilliseconds: 16_000)
+    // Nothing was asked for, as after a restart.
+    book.apply(refusal, now: later(0))
+    #expect(book.asks(for: wants, now: later(0)).count == 1)
+    for milliseconds in stride(from: 0, through: 15_900, by: 100) {
+      book.apply(refusal, now: later(Int64(milliseconds)))
+    }
+    #expect(book.asks(for: wants, now: later(16_000)).map(\.ordinal) == [1])
+    for _ in 0..<3 { book.apply(refusal, now: later(16_001)) }
+    guard case .opened = book.apply(Samples.grant(1, campaign: campaign, amount: 1)) else {
+      Issue.record("not opened")
+      return
+    }
+    book.apply(refusal, now: later(16_002))
+    #expect(book.asks(for: wants, now: later(17_000)).map(\.ordinal) == [2])
+  }
+
   @Test("it asks again before the last open allotment ends")
   func asksBeforeTheEnd() {
     var book = AllotmentBook()

@@ -1,4 +1,5 @@
 internal import AdCore
+internal import AdEvents
 
 /// What an ``AllotmentBook`` knows of one campaign.
 struct AllotmentAccount: Hashable, Sendable {
@@ -26,8 +27,10 @@ struct AllotmentAccount: Hashable, Sendable {
   private var days: [Int32: Day] = [:]
   /// After the last ask.
   private var lastAsk: Pause?
+  /// Nobody has refused the last ask. A refusal has no sequence, so that an old one may come again: each ask takes one.
+  private var isAskOpen = false
   /// After the last ask was refused.
-  var refusal: Pause?
+  private var refusal: Pause?
   private(set) var recentUse = RecentUse()
   /// So much left of an allotment sells every ad that was found sellable, in nanos.
   var enough: Int64 = 0
@@ -127,7 +130,20 @@ struct AllotmentAccount: Hashable, Sendable {
   /// Only the current day is asked for: earlier days' moments are of no more use.
   mutating func noteAsk(of budgetDay: Int32, at now: Timestamp, limits: AllotmentBook.Limits) {
     lastAsk = Pause(budgetDay: budgetDay, from: now, milliseconds: limits.askIntervalMilliseconds)
+    isAskOpen = true
   }
+
+  /// The last ask was refused, if it was for this and nobody has refused it before.
+  mutating func refuse(_ refused: AllotmentRefusal, at now: Timestamp) {
+    guard isAskOpen, lastAsk?.budgetDay == refused.budgetDay,
+      highestOrdinal(of: refused.budgetDay) == refused.ordinal - 1
+    else { return }
+    isAskOpen = false
+    refusal = Pause(budgetDay: refused.budgetDay, from: now, milliseconds: refused.waitMilliseconds)
+  }
+
+  /// It was granted after all, or what comes before it was.
+  mutating func endRefusal() { refusal = nil }
 
   // MARK: Close
 

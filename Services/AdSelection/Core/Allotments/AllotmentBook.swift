@@ -65,7 +65,7 @@ package struct AllotmentBook: Hashable, Sendable {
       allotment: grant.allotment, ordinal: grant.ordinal, campaign: grant.campaign, budgetDay: grant.budgetDay,
       amount: grant.amount, serveUntil: grant.serveUntil, clickRates: grant.clickRates)
     insert(row)
-    accounts[grant.campaign]?.refusal = nil
+    accounts[grant.campaign]?.endRefusal()
     planAsk(for: grant.campaign)
     return .opened(row)
   }
@@ -73,11 +73,7 @@ package struct AllotmentBook: Hashable, Sendable {
   /// Takes a refusal from `ads.budgets`: the allotment is not asked for again before its time.
   package mutating func apply(_ refusal: AllotmentRefusal, now: Timestamp) {
     turn(to: now)
-    guard let account = accounts[refusal.campaign],
-      account.highestOrdinal(of: refusal.budgetDay) == refusal.ordinal - 1
-    else { return }
-    accounts[refusal.campaign]?.refusal = AllotmentAccount.Pause(
-      budgetDay: refusal.budgetDay, from: now, milliseconds: refusal.waitMilliseconds)
+    accounts[refusal.campaign]?.refuse(refusal, at: now)
     planAsk(for: refusal.campaign)
   }
 
