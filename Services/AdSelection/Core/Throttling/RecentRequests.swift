@@ -19,8 +19,8 @@ package struct RequestKey: Hashable, Sendable {
 
 /// How much all partitions of a process remember together.
 package struct SelectionMemory: Sendable {
-  /// The most decisions, if nothing else is said: 50 s of 2,000 requests a second.
-  package static let requestsMaximum = 100_000
+  /// The most decisions, if nothing else is said: 60 s of 4,000 requests a second.
+  package static let requestsMaximum = 240_000
   /// The most pairs of client and placement, and the most clients: 75 s of as many.
   package static let clientsMaximum = 150_000
 
