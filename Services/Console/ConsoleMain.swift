@@ -13,6 +13,7 @@ enum ConsoleMain: Service {
     var ring: KeyRing?
     var address: String
     var port: Int
+    var hosts: ConsoleHosts
     var role: String
     var reconciliationMilliseconds: Int
     var anomalyLimits: AnomalyLimits
@@ -42,7 +43,8 @@ enum ConsoleMain: Service {
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
     + [
-      NetworkKeys.ring.declaration, address.declaration, port.declaration, role.declaration,
+      NetworkKeys.ring.declaration, address.declaration, port.declaration, ConsoleHosts.names.declaration,
+      role.declaration,
       ReconciliationWatch.interval.declaration, OnlineReconciliation.interval.declaration,
       AnomalyWatch.interval.declaration,
     ] + AnomalyLimits.declarations + BillingBreaker.declarations
@@ -54,7 +56,7 @@ enum ConsoleMain: Service {
     Configuration(
       pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
       ring: reader.value(NetworkKeys.ring), address: reader.value(address), port: reader.value(port),
-      role: reader.value(role),
+      hosts: ConsoleHosts(reader.value(ConsoleHosts.names)), role: reader.value(role),
       reconciliationMilliseconds: reader.value(ReconciliationWatch.interval),
       anomalyLimits: AnomalyLimits(reader: &reader), anomalyMilliseconds: reader.value(AnomalyWatch.interval),
       passMilliseconds: reader.value(OnlineReconciliation.interval), breaker: BillingBreaker.limits(&reader),
@@ -91,7 +93,7 @@ enum ConsoleMain: Service {
     AnomalyWatch.start(
       pool: flaggers, limits: configuration.anomalyLimits, intervalMilliseconds: configuration.anomalyMilliseconds,
       context: context)
-    let routes = ConsoleRoutes(pool: pages) { reconciliation.last }
+    let routes = ConsoleRoutes(pool: pages, hosts: configuration.hosts) { reconciliation.last }
     let server = try HTTPServer(
       address: configuration.address, port: configuration.port, router: routes.router,
       onFailure: context.logger.named("http").httpFailure)

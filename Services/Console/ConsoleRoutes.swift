@@ -7,16 +7,20 @@ internal import Postgres
 /// The console's addresses: a JSON API, and one page. Everything is read, nothing is written.
 struct ConsoleRoutes: Sendable {
   private let pool: PostgresPool
+  private let hosts: ConsoleHosts
   private let reconciliation: @Sendable () -> FinishedReconciliation?
 
   /// - Parameter reconciliation: the last comparison of all accounts that came to its end.
-  init(pool: PostgresPool, reconciliation: @escaping @Sendable () -> FinishedReconciliation?) {
+  init(
+    pool: PostgresPool, hosts: ConsoleHosts, reconciliation: @escaping @Sendable () -> FinishedReconciliation?
+  ) {
     self.pool = pool
+    self.hosts = hosts
     self.reconciliation = reconciliation
   }
 
   var router: Router {
-    var router = Router()
+    var router = Router { [hosts] request in try hosts.check(request) }
     router.get("/") { request in try page(request) }
     router.get("/style.css") { _ in .text(Stylesheet.text, contentType: "text/css; charset=utf-8") }
     router.get(ConsoleAPI.reports) { request in .json(try report(request.query).json) }

@@ -18,6 +18,7 @@ enum HandbillMain {
     subcommands: [
       DemoCommand.demo, DemoCommand.up, ReportCommand.command, ExplainCommand.command, WhatIfCommand.command,
       UnfilledCommand.command, ReconcileCommand.command, DrainCommand.command, CatalogCommand.command,
+      AppCommand.command,
       CreativesCommand.command, SeedCommand.command, SimulateCommand.command, TopicsCommand.command,
       MigrateCommand.command, LogCommand.command,
       RestoreCommand.command, SuspenseCommand.command, TrafficCommand.command, PrivacyCommand.command,

@@ -169,7 +169,14 @@ enum CatalogOutput {
     for change in changed { Terminal.print("\(change.kind.rawValue) \(change.key), version \(change.version)") }
     Terminal.print("\(changed.count) records changed, \(applied.changes.count - changed.count) are as they were.")
     for key in applied.newKeys { Terminal.print("key of \(key.app) (\(key.build.name)), shown once: \(key.key)") }
+    if let key = applied.newKeys.first {
+      Terminal.print(
+        "A build begins with: AdNetworkClient(app: \"\(key.app)\", key: \"\(key.key)\", via: .edge(\"https://EDGE\"))")
+    }
     if !applied.nextSteps.isEmpty { Terminal.print("Still to be done:") }
     for step in applied.nextSteps { Terminal.print("  \(step.text)") }
+    for app in Set(applied.nextSteps.map(\.app)).sorted() {
+      Terminal.print("Then: handbill app check \(app) --key-file FILE --edge URL")
+    }
   }
 }

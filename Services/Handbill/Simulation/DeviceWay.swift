@@ -9,6 +9,14 @@ enum DeviceWay: Sendable {
   /// Over one connection to Kafka, as an app's own server does.
   case kafka(KafkaAddress)
 
+  /// The address.
+  var name: String {
+    switch self {
+    case .edge(let address): address
+    case .kafka(let address): address.bootstrapServers
+    }
+  }
+
   /// The way, made.
   struct Connection: Sendable {
     let transport: AdTransport

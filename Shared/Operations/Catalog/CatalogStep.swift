@@ -35,15 +35,25 @@ package struct CatalogStep: Hashable, Sendable {
       default: break
       }
     }
-    let withKeys = Set(
-      records.values.compactMap { record -> AppID? in
-        guard case .appKey(let key) = record, !key.isRevoked else { return nil }
-        return key.app
-      })
+    let withKeys = withKeys(records)
     return apps.sorted().flatMap { id -> [CatalogStep] in
       guard case .app(let app)? = records["app/\(id)"] else { return [] }
       return steps(of: app, isNew: created.contains("app/\(id)"), hasKey: withKeys.contains(id))
     }
+  }
+
+  /// What an app lacks that is there, but for its topic; nil where there is no such app.
+  package static func missing(of app: AppID, in records: [String: CatalogRecord]) -> [CatalogStep]? {
+    guard case .app(let found)? = records["app/\(app)"] else { return nil }
+    return steps(of: found, isNew: false, hasKey: withKeys(records).contains(app))
+  }
+
+  private static func withKeys(_ records: [String: CatalogRecord]) -> Set<AppID> {
+    Set(
+      records.values.compactMap { record -> AppID? in
+        guard case .appKey(let key) = record, !key.isRevoked else { return nil }
+        return key.app
+      })
   }
 
   private static func steps(of app: App, isNew: Bool, hasKey: Bool) -> [CatalogStep] {

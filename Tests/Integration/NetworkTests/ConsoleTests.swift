@@ -46,6 +46,7 @@ extension WholeNetwork {
         let checks = try #require(reconciliation["checks"] as? [[String: Any]])
         #expect(checks.contains { $0["rule"] as? String == "I7c" && $0["compared"] as? Int == serves })
         try checkConsole(network, serves: serves)
+        try checkOtherHost(network)
         try checkExplanations(network)
       }
     }
@@ -83,6 +84,16 @@ extension WholeNetwork {
       let whole = try object(String(decoding: HTTPClient.get(address(network) + rest).body, as: UTF8.self))
       #expect((whole?["rows"] as? [Any])?.count == report["rowsTotal"] as? Int && whole?["isCut"] as? Bool == false)
       #expect(try HTTPClient.get(address(network) + "/api/reports").status == 404)
+    }
+
+    /// A page whose own name was made to lead here reads nothing.
+    private func checkOtherHost(_ network: TestNetwork) throws {
+      let port = try #require(UInt16(exactly: network.consolePort))
+      for path in ["/", "/api/v1/reports", "/api/v1/catalog", "/api/v1/reconciliation", "/api/v1/anomalies"] {
+        let request = "GET \(path) HTTP/1.1\r\nHost: evil.example:\(port)\r\nConnection: close\r\n\r\n"
+        let answer = try HTTPClient.exchange(Array(request.utf8), host: "127.0.0.1", port: port)
+        #expect(String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 421 "), "\(path)")
+      }
     }
 
     /// By request id, and as the request id stands in JSON; what was refused, too.

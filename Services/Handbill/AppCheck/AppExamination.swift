@@ -1,0 +1,64 @@
+internal import AdCore
+internal import AdEvents
+internal import Crypto
+internal import Kafka
+internal import Operations
+
+/// What an app needs before it gets ads, as catalogue and brokers have it.
+struct AppExamination: Sendable {
+  let app: AppID
+  let databaseURL: String
+  let topics: NetworkTopics
+  /// The key that the app's build carries; nil where nobody gave one.
+  let key: String?
+
+  /// Blocks.
+  func findings() throws -> [Finding] {
+    let rows = try CatalogCommand.withStore(databaseURL) { try $0.list() }
+    let records = Dictionary(rows.compactMap { row in row.record.map { (row.key, $0) } }) { first, _ in first }
+    guard let missing = CatalogStep.missing(of: app, in: records) else {
+      return [
+        .wrong("catalogue", "app", "app \(app) is not registered", "handbill catalog apply, with a file that has it")
+      ]
+    }
+    var findings: [Finding] = [.good("catalogue", "app", "registered")]
+    findings += missing.map { .wrong("catalogue", "app", $0.detail, $0.command ?? "handbill catalog apply") }
+    if missing.isEmpty { findings.append(.good("catalogue", "set-up", "agreement, audience, ads and a key are there")) }
+    findings.append(countries(records))
+    if let key { findings.append(judge(key, records)) }
+    return findings + [topic()]
+  }
+
+  private func countries(_ records: [String: CatalogRecord]) -> Finding {
+    var countries: [Country] = []
+    for case .settings(let settings) in records.values { countries = settings.countries.sorted() }
+    let names = countries.prefix(20).map(\.description).joined(separator: ", ")
+    return .judged(
+      "catalogue", "countries (A5)", countries.isEmpty ? "none: nobody gets an ad" : names, isGood: !countries.isEmpty,
+      "handbill catalog set settings countries=US,DE")
+  }
+
+  /// A1: what services will say of the key.
+  private func judge(_ text: String, _ records: [String: CatalogRecord]) -> Finding {
+    let hash = SHA256.hash(text.utf8)
+    let advice = "put a key of \(app) into the build; 'handbill catalog list --kind appKey' shows their hashes"
+    for case .appKey(let key) in records.values where key.keyHash == hash {
+      if key.app != app { return .wrong("catalogue", "key (A1)", "it is a key of app \(key.app)", advice) }
+      if key.isRevoked { return .wrong("catalogue", "key (A1)", "it is revoked", advice) }
+      return .good("catalogue", "key (A1)", "of a \(key.build.name) build")
+    }
+    return .wrong("catalogue", "key (A1)", "the catalogue has no such key", advice)
+  }
+
+  private func topic() -> Finding {
+    let settings = topics.settings(apps: [app]).filter { $0.name == Topic.responses(for: app) }
+    do throws(KafkaError) {
+      let counts = try topics.counts(settings)
+      return .judged(
+        "topics", Topic.responses(for: app), counts.isEmpty ? "missing" : "there", isGood: !counts.isEmpty,
+        "handbill topics create --app \(app)")
+    } catch {
+      return .unknown("topics", Topic.responses(for: app), "\(error)")
+    }
+  }
+}
