@@ -182,26 +182,35 @@ enum Shell {
   /// Runs a program to its end and returns what it said on its standard output.
   @discardableResult
   static func run(_ program: String, _ arguments: [String], input: String? = nil) throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = [program] + arguments
-    let output = Pipe()
-    process.standardOutput = output
+    // By env, so that variables may stand before the program.
+    let run = try finished("/usr/bin/env", [program] + arguments, input: input)
+    guard run.status == 0 else {
+      throw Failure(description: "\(program) \(arguments.joined(separator: " ")): exit \(run.status): \(run.errors)")
+    }
+    return run.output
+  }
+
+  /// How it ended, and what it said. Not by Foundation's `Process`, whose wait never ends where another child was started
+  /// in the same moment and lives on.
+  static func finished(
+    _ program: String, _ arguments: [String], environment: [String: String?] = [:], input: String? = nil
+  ) throws -> (status: Int32, output: String, errors: String) {
+    let folder = try TemporaryFolder(prefix: "hbsh")
+    let (output, errors) = (folder.path + "/output", folder.path + "/errors")
+    var command = ChildProcess.Command(
+      program, arguments, environment: environment, output: .file(output), errorOutput: .file(errors))
     if let input {
-      let pipe = Pipe()
-      process.standardInput = pipe
-      try process.run()
-      pipe.fileHandleForWriting.write(Data(input.utf8))
-      try pipe.fileHandleForWriting.close()
-    } else {
-      process.standardInput = FileHandle.nullDevice
-      try process.run()
+      command.input = .file(folder.path + "/input")
+      try input.write(toFile: folder.path + "/input", atomically: false, encoding: .utf8)
     }
-    let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else {
-      throw Failure(description: "\(program) \(arguments.joined(separator: " ")): exit \(process.terminationStatus)")
+    let process = try ChildProcess(command)
+    defer { process.terminate(graceMilliseconds: 0) }
+    let ended = process.waitForExit(timeoutMilliseconds: 5 * Waiting.seconds * 1_000)
+    let said = try [output, errors].map { try String(contentsOfFile: $0, encoding: .utf8) }
+    guard case .exited(let status)? = ended else {
+      let how = ended.map { "\($0)" } ?? "it did not end"
+      throw Failure(description: "\(program) \(arguments.joined(separator: " ")): \(how): \(said)")
     }
-    return said
+    return (status, said[0], said[1])
   }
 }

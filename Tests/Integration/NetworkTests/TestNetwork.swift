@@ -113,25 +113,12 @@ final class TestNetwork: Sendable {
   func command(
     _ arguments: [String], accepting: Set<Int32> = [0], settings: [String: String] = [:]
   ) throws -> (status: Int32, output: String) {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Programs.own.path("handbill"))
-    process.arguments = arguments
-    process.environment = [environment, plan.ownSettings["handbill"] ?? [:], settings].reduce(
-      ProcessInfo.processInfo.environment
-    ) { $0.merging($1) { $1 } }
-    let output = Pipe()
-    let errors = folder.path + "/command.log"
-    _ = FileManager.default.createFile(atPath: errors, contents: nil)
-    process.standardOutput = output
-    process.standardError = FileHandle(forWritingAtPath: errors)
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    guard accepting.contains(process.terminationStatus) else {
-      let said = (try? String(contentsOfFile: errors, encoding: .utf8)) ?? ""
-      throw CommandFailure(arguments: arguments, status: process.terminationStatus, said: text + said)
+    let environment = [environment, plan.ownSettings["handbill"] ?? [:], settings].reduce([:]) { $0.merging($1) { $1 } }
+    let run = try Shell.finished(Programs.own.path("handbill"), arguments, environment: environment)
+    guard accepting.contains(run.status) else {
+      throw CommandFailure(arguments: arguments, status: run.status, said: run.output + run.errors)
     }
-    return (process.terminationStatus, text)
+    return (run.status, run.output)
   }
 
   struct CommandFailure: Error, CustomStringConvertible {
