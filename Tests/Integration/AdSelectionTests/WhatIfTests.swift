@@ -55,7 +55,8 @@ struct WhatIfTests {
   @Test("What is wrong in the log shows: another seed, another budget, another state of the breaker")
   func differences() async throws {
     let world = try await LoggedWorld(seed: 2)
-    try world.run(decisions: 600)
+    // Request ids are of today, and so are the draws: enough that each statement makes a difference whatever they are.
+    try world.run(decisions: 1_500)
     for statement in [
       "UPDATE ad_selection.auction_rules SET seed = seed + 1",
       "UPDATE ad_selection.decision SET reserved = reserved * 3",
@@ -64,7 +65,7 @@ struct WhatIfTests {
       "UPDATE ad_selection.decision SET required_sizes = required_sizes | 32",
       "UPDATE ad_selection.decision SET catalog_change = (SELECT min(catalog_change) FROM ad_selection.decision)",
       "UPDATE ad_selection.decision SET batch_index = -batch_index",
-      "UPDATE ad_selection.allotment SET batch_index = 0",
+      "UPDATE ad_selection.allotment SET batch_index = 0 WHERE closed_at IS NULL",
     ] {
       try world.database.begin()
       _ = try world.database.query(statement)

@@ -56,6 +56,7 @@ package struct DecisionContext: Sendable {
     self.serveIDRandom = serveIDRandom
     self.windows = windows
   }
+
   /// That of what is decided now.
   package var serveID: ServeID {
     ServeID(timestamp: now, randomHigh: serveIDRandom.high, randomLow: serveIDRandom.low)
