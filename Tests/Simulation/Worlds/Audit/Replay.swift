@@ -89,9 +89,9 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
         }
         again.nextOffsets[input] = next
       }
-      // What whole records have told, another copy in the next one has not.
+      // What whole records have told, another copy in the next one has not; but for what lay behind a gap.
       part.after = again.records.reduce(part.after) { last, event in
-        guard event.input == input, case .number(let number) = event.sequence else { return last }
+        guard event.input == input, case .number(let number) = event.sequence, number <= part.upTo else { return last }
         return max(last, number)
       }
       if declaration.isSequenced, let record = log.first(where: { $0.offset == next }) {
