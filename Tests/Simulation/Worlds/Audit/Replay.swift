@@ -91,8 +91,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
       }
       // What whole records have told, another copy in the next one has not; but for what lay behind a gap.
       part.after = again.records.reduce(part.after) { last, event in
-        guard event.input == input, case .number(let number) = event.sequence, number <= part.upTo else { return last }
-        return max(last, number)
+        event.input == input && event.sequence == .number(last + 1) ? last + 1 : last
       }
       if declaration.isSequenced, let record = log.first(where: { $0.offset == next }) {
         take(record, part, isWhole: false, with: &reading, into: &again)
