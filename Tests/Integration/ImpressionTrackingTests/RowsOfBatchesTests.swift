@@ -14,6 +14,7 @@ import Testing
     let partition = try await ImpressionPartition()
     try partition.connection.executeScript(
       """
+      SET statement_timeout = 0;
       INSERT INTO impression_tracking.impression (serve_id, partition, batch_number, sequence, event_time, arrival,
         expires_at, app, developer, advertiser, campaign, ad, placement, country, device, size, impression_price,
         click_price, currency, share_basis_points, allotment, budget_day, client_hash, is_test)
@@ -21,10 +22,12 @@ import Testing
           || '70008' || lpad(to_hex(n), 15, '0'))::uuid,
         3, 1 + n % 2, n, now(), now(), now(), 'a', 'b', 'c', 'd', 'e', 'f', 'US', 1, 1, 1, 1, 'USD', 1, 1, 1, 1, false
       FROM generate_series(1, 10000) AS n;
+      RESET statement_timeout;
       """)
     try partition.run([partition.event(.viewed, 1), partition.event(.viewed, 2)])
     try partition.run([partition.event(.viewed, 3), partition.event(.rendered, 3)])
-    try partition.connection.executeScript("ANALYZE impression_tracking.impression_row, impression_tracking.terms")
+    try partition.connection.executeScript(
+      "ANALYZE impression_tracking.impression_row, impression_tracking.terms, impression_tracking.batch")
     return partition
   }
 
