@@ -20,7 +20,7 @@ struct ConsoleRoutes: Sendable {
   }
 
   var router: Router {
-    var router = Router { [hosts] request in try hosts.check(request) }
+    var router = Router(admission: hosts.check)
     router.get("/") { request in try page(request) }
     router.get("/style.css") { _ in .text(Stylesheet.text, contentType: "text/css; charset=utf-8") }
     router.get(ConsoleAPI.reports) { request in .json(try report(request.query).json) }

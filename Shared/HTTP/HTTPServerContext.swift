@@ -90,6 +90,7 @@ final class HTTPServerContext: Sendable {
       let request = HTTPRequest(
         method: method ?? .get, path: "/" + segments.joined(separator: "/"), query: query, headers: incoming.headers,
         body: incoming.body, parameters: parameters, clientAddress: incoming.clientAddress)
+      do throws(HTTPProblem) { try router.admission(request) } catch { return .problem(error.status, error.detail) }
       return .handler(handler, request)
     }
   }

@@ -32,22 +32,18 @@ package struct Router: Sendable {
   }
 
   private var routes: [Route] = []
-  /// Asked before each handler; what it throws is the answer.
-  private let admission: (@Sendable (HTTPRequest) throws -> Void)?
+  /// Asked before each handler, of either kind; what it throws is the answer.
+  let admission: @Sendable (HTTPRequest) throws(HTTPProblem) -> Void
 
-  /// - Parameter admission: for handlers that answer at once; throws what a request is answered with that none shall see.
-  package init(admission: (@Sendable (HTTPRequest) throws -> Void)? = nil) { self.admission = admission }
+  /// - Parameter admission: throws what a request is answered with that no handler shall see.
+  package init(admission: @escaping @Sendable (HTTPRequest) throws(HTTPProblem) -> Void = { _ in }) {
+    self.admission = admission
+  }
 
   /// Registers a handler. A segment that begins with `:` takes any one segment, as in `/campaigns/:campaign/ads`. Of
   /// several routes that match, the first one registered answers.
   package mutating func on(_ method: HTTPMethod, _ pattern: String, _ handler: @escaping HTTPHandler) {
-    guard let admission else { return add(method, pattern, .now(handler)) }
-    add(
-      method, pattern,
-      .now { request in
-        try admission(request)
-        return try handler(request)
-      })
+    add(method, pattern, .now(handler))
   }
 
   /// The same with a handler that may answer later; the connection waits meanwhile, and holds up no thread.

@@ -7,7 +7,7 @@ enum NamedTests {
   static func tests(_ file: SourceFile) -> Set<String> {
     guard file.path.hasPrefix("Tests/"), file.path.hasSuffix(".swift") else { return [] }
     // Most lines can be passed over without a regular expression.
-    let suites = file.lines.filter { $0.contains("Tests ") }.compactMap { line in
+    let suites = file.lines.filter { $0.contains("Tests") }.compactMap { line in
       line.firstMatch(of: /\b(?:struct|class|enum|actor|extension) (\w+Tests)\b/).map { String($0.output.1) }
     }
     var functions: [String] = []

@@ -41,7 +41,8 @@ struct AppExamination: Sendable {
   /// A1: what services will say of the key.
   private func judge(_ text: String, _ records: [String: CatalogRecord]) -> Finding {
     let hash = SHA256.hash(text.utf8)
-    let advice = "put a key of \(app) into the build; 'handbill catalog list --kind appKey' shows their hashes"
+    let advice =
+      "put a key of \(app) into the build; 'handbill catalog list --kind \(CatalogKind.appKey.rawValue)' shows their hashes"
     for case .appKey(let key) in records.values where key.keyHash == hash {
       if key.app != app { return .wrong("catalogue", "key (A1)", "it is a key of app \(key.app)", advice) }
       if key.isRevoked { return .wrong("catalogue", "key (A1)", "it is revoked", advice) }

@@ -26,8 +26,7 @@ import Testing
       """)
     try partition.run([partition.event(.viewed, 1), partition.event(.viewed, 2)])
     try partition.run([partition.event(.viewed, 3), partition.event(.rendered, 3)])
-    try partition.connection.executeScript(
-      "ANALYZE impression_tracking.impression_row, impression_tracking.terms, impression_tracking.batch")
+    try partition.connection.executeScript("ANALYZE impression_tracking.impression_row, impression_tracking.terms")
     return partition
   }
 

@@ -43,6 +43,31 @@ struct HTTPReplyTests {
     try body(server, "http://127.0.0.1:\(server.port)", shelf)
   }
 
+  @Test("what is not admitted reaches no handler, whether it answers at once or later")
+  func admission() throws {
+    let reached = Monitor(0)
+    var router = Router { request throws(HTTPProblem) in
+      if request.header("x-name") != "known" { throw HTTPProblem(421, "nobody of that name") }
+    }
+    router.get("/now") { _ in
+      reached.update { $0 += 1 }
+      return .text("now")
+    }
+    router.onLater(.get, "/later") { _, reply in
+      reached.update { $0 += 1 }
+      reply.answer(.text("later"))
+    }
+    let server = try HTTPServer(port: 0, router: router)
+    defer { server.stop(graceMilliseconds: 0) }
+    for path in ["/now", "/later"] {
+      let url = "http://127.0.0.1:\(server.port)\(path)"
+      let refused = try HTTPClient.get(url)
+      #expect(refused.status == 421 && text(refused)?.contains("nobody of that name") == true)
+      #expect(try HTTPClient.send("GET", url, headers: [("X-Name", "known")]).status == 200)
+    }
+    #expect(reached.withLock { $0 } == 2)
+  }
+
   private func text(_ response: HTTPResponse?) -> String? { response.map { String(decoding: $0.body, as: UTF8.self) } }
 
   /// That the server answers others.
