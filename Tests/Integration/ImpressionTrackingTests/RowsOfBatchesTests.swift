@@ -15,13 +15,21 @@ import Testing
     try partition.connection.executeScript(
       """
       SET statement_timeout = 0;
+      -- That of the number, an hour ago.
+      CREATE FUNCTION public.serve_id_at(number int) RETURNS uuid LANGUAGE sql AS $function$
+        SELECT (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint - 3600000 + number), 12, '0')
+          || '70008' || lpad(to_hex(number), 15, '0'))::uuid
+      $function$;
       INSERT INTO impression_tracking.impression (serve_id, partition, batch_number, sequence, event_time, arrival,
         expires_at, app, developer, advertiser, campaign, ad, placement, country, device, size, impression_price,
         click_price, currency, share_basis_points, allotment, budget_day, client_hash, is_test)
-      SELECT (rpad(lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint - 3600000 + n), 12, '0'), 12, '0')
-          || '70008' || lpad(to_hex(n), 15, '0'))::uuid,
-        3, 1 + n % 2, n, now(), now(), now(), 'a', 'b', 'c', 'd', 'e', 'f', 'US', 1, 1, 1, 1, 'USD', 1, 1, 1, 1, false
-      FROM generate_series(1, 10000) AS n;
+      VALUES (public.serve_id_at(1), 3, 1, 1, now(), now(), now(), 'a', 'b', 'c', 'd', 'e', 'f', 'US', 1, 1, 1, 1, 'USD',
+        1, 1, 1, 1, false);
+      INSERT INTO impression_tracking.impression_row
+      SELECT copy.* FROM impression_tracking.impression_row AS first, generate_series(2, 10000) AS n,
+        jsonb_populate_record(first, jsonb_build_object(
+          'serve_id', public.serve_id_at(n), 'sequence', n, 'batch_number', 1 + n % 2)) AS copy
+      WHERE first.partition = 3;
       RESET statement_timeout;
       """)
     try partition.run([partition.event(.viewed, 1), partition.event(.viewed, 2)])

@@ -9,7 +9,8 @@ enum WritableViews {
     ["\($0).input", "\($0).output"]
   }
 
-  /// The terms that a view does not show are empty. A row that changes is written anew.
+  /// The terms that a view does not show are empty. A row that changes is written anew. Records are selected from, not
+  /// taken apart by `(…).*`, which would make them again for each column.
   static let sql =
     """
     CREATE FUNCTION public.write_row() RETURNS trigger LANGUAGE plpgsql AS $function$
@@ -43,18 +44,18 @@ enum WritableViews {
         content := content || jsonb_build_object('name', public.terms_name(terms.app, terms.developer, terms.advertiser,
           terms.campaign, terms.ad, terms.impression_price, terms.click_price, terms.currency, terms.share_basis_points,
           terms.life_ms, terms.is_test));
-        EXECUTE format('INSERT INTO %1$I.terms SELECT (jsonb_populate_record(NULL::%1$I.terms, $1)).*
+        EXECUTE format('INSERT INTO %1$I.terms SELECT * FROM jsonb_populate_record(NULL::%1$I.terms, $1)
           ON CONFLICT DO NOTHING', TG_TABLE_SCHEMA) USING content;
         content := content || jsonb_build_object('terms', content->'name');
         IF TG_TABLE_NAME = 'decision' THEN
           content := content - 'app' || jsonb_build_object('name', ad_selection.creative_name(NEW.lifetime_milliseconds,
             NEW.action, NEW.destination, NEW.image_sizes, NEW.image_urls));
-          INSERT INTO ad_selection.creative SELECT (jsonb_populate_record(NULL::ad_selection.creative, content)).*
+          INSERT INTO ad_selection.creative SELECT * FROM jsonb_populate_record(NULL::ad_selection.creative, content)
           ON CONFLICT DO NOTHING;
           content := content || jsonb_build_object('creative', content->'name');
         END IF;
       END IF;
-      EXECUTE format('INSERT INTO %1$s SELECT (jsonb_populate_record(NULL::%1$s, $1)).*', rows) USING content;
+      EXECUTE format('INSERT INTO %1$s SELECT * FROM jsonb_populate_record(NULL::%1$s, $1)', rows) USING content;
       RETURN NEW;
     END
     $function$;

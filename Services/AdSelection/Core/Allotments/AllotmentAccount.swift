@@ -34,6 +34,8 @@ struct AllotmentAccount: Hashable, Sendable {
   private(set) var recentUse = RecentUse()
   /// So much left of an allotment sells every ad that was found sellable, in nanos.
   var enough: Int64 = 0
+  /// More or less of its ads may be sellable than when somebody last looked.
+  var isTouched = false
   /// Nil while the campaign is not wanted.
   var need: AllotmentWant.Need?
   /// When an allotment is to be asked for, as far as is known; nil while none is needed.

@@ -23,8 +23,8 @@ package struct AllotmentBook: Hashable, Sendable {
   private var accounts: [CampaignID: AllotmentAccount] = [:]
   /// The moment for which ``touched`` is true.
   private var now = Timestamp(milliseconds: .min)
-  /// The campaigns of which more or less ads may be sellable than when somebody last looked.
-  private var touched: Set<CampaignID> = []
+  /// The campaigns of which more or less ads may be sellable than when somebody last looked; each knows that it is here.
+  private var touched: [CampaignID] = []
   /// When open allotments reach their serve-until: at first they cannot be used any more, then they are closed.
   private var expiries = Deadlines()
   private var closes = Deadlines()
@@ -54,7 +54,7 @@ package struct AllotmentBook: Hashable, Sendable {
     guard row.closedAt == nil else { return }
     expiries.add(row.campaign, at: row.serveUntil)
     closes.add(row.campaign, at: row.serveUntil)
-    touched.insert(row.campaign)
+    touch(row.campaign)
   }
 
   /// Takes a grant from `ads.budgets`. Each ordinal of campaign and day counts once.
@@ -80,28 +80,43 @@ package struct AllotmentBook: Hashable, Sendable {
   // MARK: Time
 
   /// Goes on to `now`, or back where a clock was set back: then what had ended may be open again.
-  private mutating func turn(to now: Timestamp) {
+  mutating func turn(to now: Timestamp) {
+    if now == self.now { return }
     defer { self.now = now }
     if now < self.now {
       expiries = Deadlines()
       for (campaign, account) in accounts {
         for row in account.open where now < row.serveUntil { expiries.add(campaign, at: row.serveUntil) }
       }
-      touched = Set(accounts.keys)
       self.now = now
-      for campaign in touched { planAsk(for: campaign) }
+      for campaign in Array(accounts.keys) {
+        touch(campaign)
+        planAsk(for: campaign)
+      }
     } else if expiries.isDue(at: now) {
-      touched.formUnion(expiries.takeDue(at: now))
+      for campaign in expiries.takeDue(at: now) { touch(campaign) }
     }
   }
 
-  /// The campaigns to be looked at again by whoever keeps account of what can be sold at `now`.
-  mutating func takeTouched(now: Timestamp) -> Set<CampaignID> {
-    if now != self.now { turn(to: now) }
-    guard !touched.isEmpty else { return touched }
-    defer { touched = [] }
-    for campaign in touched { accounts[campaign]?.enough = 0 }
-    return touched
+  private mutating func touch(_ campaign: CampaignID) {
+    guard let index = accounts.index(forKey: campaign) else { return }
+    touch(campaign, at: index)
+  }
+
+  private mutating func touch(_ campaign: CampaignID, at index: Dictionary<CampaignID, AllotmentAccount>.Index) {
+    guard !accounts.values[index].isTouched else { return }
+    accounts.values[index].isTouched = true
+    touched.append(campaign)
+  }
+
+  /// Takes a campaign to be looked at again by whoever keeps account of what can be sold; nil if there is none.
+  mutating func takeTouched() -> CampaignID? {
+    guard let campaign = touched.popLast() else { return nil }
+    if let index = accounts.index(forKey: campaign) {
+      accounts.values[index].isTouched = false
+      accounts.values[index].enough = 0
+    }
+    return campaign
   }
 
   // MARK: Use
@@ -127,12 +142,12 @@ package struct AllotmentBook: Hashable, Sendable {
 
   /// Uses an allotment for an ad, the soonest to end that has enough left; nil if none has. Never more than granted.
   package mutating func reserve(campaign: CampaignID, price: AdPrice, now: Timestamp) -> Reservation? {
-    if now != self.now { turn(to: now) }
+    turn(to: now)
     // Changed in place: looking a campaign up, and an account copied, cost more than the reservation.
     guard let index = accounts.index(forKey: campaign),
       let use = accounts.values[index].reserve(price, now: now, limits: limits)
     else { return nil }
-    if use.remaining < accounts.values[index].enough { touched.insert(campaign) }
+    if use.remaining < accounts.values[index].enough { touch(campaign, at: index) }
     if use.hasNeedComeUp { planAsk(for: campaign) }
     return use.reservation
   }
@@ -140,7 +155,7 @@ package struct AllotmentBook: Hashable, Sendable {
   /// Notes that so much of an open allotment was used, as the row of a decision tells it.
   mutating func note(_ amount: Nanos, of allotment: UInt64, campaign: CampaignID) {
     accounts[campaign]?.note(amount, of: allotment)
-    touched.insert(campaign)
+    touch(campaign)
   }
 
   // MARK: Ask
@@ -220,7 +235,7 @@ package struct AllotmentBook: Hashable, Sendable {
     var closed: [AllotmentRow] = []
     for campaign in Set(closes.takeDue(at: now)) {
       closed += accounts[campaign]?.close(now: now) ?? []
-      touched.insert(campaign)
+      touch(campaign)
     }
     for campaign in Set(memories.takeDue(at: now)) {
       if let next = accounts[campaign]?.forget(now: now) { memories.add(campaign, at: next) }

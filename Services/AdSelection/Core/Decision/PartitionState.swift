@@ -25,8 +25,9 @@ package struct PartitionState: Hashable, Sendable {
 extension PartitionState {
   /// Goes on to what could be sold at `now`: ``sellable`` says it then.
   mutating func followAllotments(of snapshot: CatalogSnapshot, now: Timestamp) {
-    let touched = allotments.takeTouched(now: now)
-    sellable.follow(snapshot, &allotments, touched: touched)
+    allotments.turn(to: now)
+    sellable.follow(snapshot, &allotments)
+    while let campaign = allotments.takeTouched() { sellable.refresh(campaign, &allotments) }
   }
 }
 

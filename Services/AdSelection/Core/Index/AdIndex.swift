@@ -17,6 +17,8 @@ package final class AdIndex: Sendable {
 
   /// Paid ads by falling expected value, then house ads; equals by id.
   package let candidates: [Candidate]
+  /// By position, side by side: those of a campaign are looked at together.
+  let prices: [AdPrice]
   /// Paid ads lie below it.
   let paidCount: Int
   /// For each position the end of those that are worth as much.
@@ -46,6 +48,7 @@ package final class AdIndex: Sendable {
   init(_ candidates: [Candidate], rememberedBytesMaximum: Int = RememberedMatches.bytesMaximum) {
     self.candidates = candidates
     remembered = Mutex(RememberedMatches(bytesMaximum: rememberedBytesMaximum))
+    prices = candidates.map(\.price)
     paidCount = candidates.firstIndex { $0.isHouse } ?? candidates.count
     groupEnds = AdIndex.groupEnds(candidates)
     positions = Dictionary(

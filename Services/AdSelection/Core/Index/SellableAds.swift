@@ -28,18 +28,14 @@ struct SellableAds: Hashable, Sendable {
     }
   }
 
-  fileprivate mutating func follow(_ index: AdIndex, _ book: inout AllotmentBook, touched: Set<CampaignID>) {
-    guard self.index === index else {
-      self = SellableAds(of: index, &book)
-      return
-    }
-    for campaign in touched { refresh(campaign, &book) }
+  fileprivate mutating func follow(_ index: AdIndex, _ book: inout AllotmentBook) {
+    if self.index !== index { self = SellableAds(of: index, &book) }
   }
 
   private mutating func note(_ campaign: CampaignID, _ positions: [Int32], _ book: inout AllotmentBook) {
     book.visit(campaign) { canReserve in
       for position in positions where position < index.paidCount {
-        ads.set(Int(position), to: canReserve(index.candidates[Int(position)].price))
+        ads.set(Int(position), to: canReserve(index.prices[Int(position)]))
       }
     }
   }
@@ -64,9 +60,15 @@ struct SellableLevels: Hashable, Sendable {
     recent = base
   }
 
-  /// Goes on to `snapshot` after what has touched some campaigns of `book`.
-  mutating func follow(_ snapshot: CatalogSnapshot, _ book: inout AllotmentBook, touched: Set<CampaignID>) {
-    base.follow(snapshot.base.index, &book, touched: touched)
-    recent.follow(snapshot.recent.index, &book, touched: touched)
+  /// Goes on to `snapshot`, as `book` stands where its ads are others.
+  mutating func follow(_ snapshot: CatalogSnapshot, _ book: inout AllotmentBook) {
+    base.follow(snapshot.base.index, &book)
+    recent.follow(snapshot.recent.index, &book)
+  }
+
+  /// Looks at the ads of one campaign again.
+  mutating func refresh(_ campaign: CampaignID, _ book: inout AllotmentBook) {
+    base.refresh(campaign, &book)
+    recent.refresh(campaign, &book)
   }
 }
