@@ -68,4 +68,17 @@ struct RememberedMatchesTests {
     }
     #expect(index.rememberedBytes == bytes)
   }
+
+  @Test("the same values are one set, in whatever order and however often they are named, and others are another")
+  func valueSets() {
+    var random = SeededChance(seed: 5)
+    var known: [Set<Int32>: ValueSet] = [:]
+    for _ in 0..<2_000 {
+      let numbers = (0..<random.number(0...7)).map { _ in Int32(random.number(0...5)) }
+      let set = numbers.reduce(into: ValueSet()) { $0.insert($1) }
+      #expect(known[Set(numbers), default: set] == set)
+      known[Set(numbers)] = set
+    }
+    #expect(known.count == 64 && Set(known.values).count == 64)
+  }
 }

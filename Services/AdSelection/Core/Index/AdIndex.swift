@@ -175,7 +175,7 @@ struct RememberedMatches: Sendable {
   private enum PartKey: Hashable {
     case inventory(UInt64)
     case app(ObjectIdentifier)
-    case segments([Int32])
+    case segments(ValueSet)
 
     init(_ part: QueryPart, of key: AdMatches.Key) {
       switch part {

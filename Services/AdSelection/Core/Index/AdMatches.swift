@@ -27,9 +27,9 @@ final class AdMatches: Sendable {
     let inventory: UInt64
     let app: ObjectIdentifier
     /// Those that some ad is for.
-    let segments: [Int32]
+    let segments: ValueSet
 
-    init(_ query: AdQuery, segments: [Int32]) {
+    init(_ query: AdQuery, segments: ValueSet) {
       let request = query.request
       let sizes: UInt64 = request.requiredSizes.reduce(0) { $0 | 1 << UInt64($1.rawValue) }
       inventory = sizes << 32 | UInt64(request.country.code) << 8 | UInt64(request.device.rawValue)

@@ -24,11 +24,31 @@ struct Dimension<Value: Hashable & Sendable>: Sendable {
     return set
   }
 
-  /// Which of `values` some ad is for, by numbers of their own, ascending: to another value nobody targets anything.
-  func known(_ values: [Value]) -> [Int32] {
-    if values.isEmpty { return [] }
-    let numbers = values.compactMap { lists.number(of: $0) }
-    return numbers.count < 2 ? numbers : Set(numbers).sorted()
+  /// Which of `values` some ad is for, by numbers of their own: to another value nobody targets anything.
+  func known(_ values: [Value]) -> ValueSet {
+    var known = ValueSet()
+    for value in values {
+      if let number = lists.number(of: value) { known.insert(number) }
+    }
+    return known
+  }
+}
+
+/// A set of values by their numbers. Two of them lie in the set itself, so that nearly all sets are made and compared
+/// without a look elsewhere.
+struct ValueSet: Hashable, Sendable {
+  /// The least one, plus one; 0 for none.
+  private var first: UInt32 = 0
+  private var second: UInt32 = 0
+  /// The others, ascending.
+  private var more: [UInt32] = []
+
+  mutating func insert(_ number: Int32) {
+    var new = UInt32(number) + 1
+    if new == first || new == second || more.contains(new) { return }
+    if first == 0 || new < first { swap(&new, &first) }
+    if second == 0 || new < second { swap(&new, &second) }
+    if new != 0 { more.insert(new, at: more.firstIndex { $0 > new } ?? more.endIndex) }
   }
 }
 
