@@ -44,6 +44,11 @@ extension WholeNetwork {
         let decided = "SELECT count(*) FROM ad_selection.decision"
         try network.awaitCount(decided, Int(Self.written + Self.new))
         #expect(try network.command(["reconcile"], accepting: [0, 1]).status == 0)
+        // Whoever makes topics by hand hears what they lack: the time would be the clients', and memory without a bound.
+        let log = network.log("ad-selection")
+        for wrong in ["message.timestamp.type is CreateTime", "compression.type is producer"] {
+          #expect(log.contains("\(Topic.requests.name): \(wrong)"), "\(wrong)")
+        }
       }
     }
 
@@ -88,7 +93,8 @@ extension WholeNetwork {
   struct GrowingTopicsTests {
     private static let apps = ["weather", "tide-tables", "chess", "puzzle-farm", "reader", "recipes", "sketches"]
     private static let (before, after): (Int32, Int32) = (1, 2)
-    /// What ad selection reads grows, and all else only when a service that looks at nothing else would use that already.
+    /// What ad selection reads and writes grows, and all else only when a service that looks at nothing else would use that
+    /// already.
     private static let aheadMilliseconds = 8_000
 
     @Test("no genuine token names a partition that a tracker does not know, in whatever order topics grow")
@@ -124,7 +130,7 @@ extension WholeNetwork {
     private func grow(_ network: TestNetwork) throws {
       let admin = try KafkaAdmin(configuration: kafkaConfiguration(network))
       defer { admin.close() }
-      let first: [Topic] = [.requests, .budgets]
+      let first: [Topic] = [.requests, .budgets, .usage]
       let topics = Topic.networkSettings(networkPartitions: Self.after).filter { $0.partitions == Self.after }
       func grow(_ isWanted: (TopicSettings) -> Bool) throws {
         for topic in topics where isWanted(topic) {
