@@ -15,7 +15,8 @@ package enum Fault: String, CaseIterable, Sendable {
     forwardedTooOften
   case borderEvent, impressionAtLastMoment, lateEvent, earlyEvent, expiredEvent, clockSkew, timestampRegression,
     clockStepForward, clockStepBack, brokerClockStep, longPause, keysRotated, tokenOfOldKey
-  case backupTaken, databaseRestored, restoredFromHourBefore, commitsLostFound, restoreAccepted, restoredWithoutLoss, sequencesPassed,
+  case backupTaken, databaseRestored, restoredFromHourBefore,
+    commitsLostFound, restoreAccepted, restoredWithoutLoss, sequencesPassed,
     heldAsLost,
     replayedAfterRestore, countsOfLostBatches, toldOfLostCommits, logCut, cutLogFound
   case rowsRemoved, lostTold, oldIDReplayed, rowRefused, batchBisected, partitionUnreadable
