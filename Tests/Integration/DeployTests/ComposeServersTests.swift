@@ -178,6 +178,8 @@ struct ComposeServersTests {
         ComposeService.binaries + "/handbill", ["doctor", "-p", "1"],
         environment: [
           "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:\(broker.ports.outside)", "HANDBILL_KAFKA_PROPERTIES": own,
+          // No database either, which it says as well.
+          "HANDBILL_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing",
         ], output: .file(folder.path("output"))))
     #expect(doctor.waitForExit(timeoutMilliseconds: 120_000) == .exited(1))
     let said = try String(contentsOfFile: folder.path("output"), encoding: .utf8)
