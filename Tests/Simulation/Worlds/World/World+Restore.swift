@@ -54,6 +54,8 @@ extension World {
   func takeBackup() {
     // So many timelines have names.
     guard plan.hasRestores, timelineCount < 9 else { return }
+    // Some are kept, and are hours old when they are needed.
+    if backup != nil, random.chance(700) { return }
     coverage.note(.backupTaken)
     backup = Backup(
       rows: fleets.map { $0.books.backup() }, timelines: timelines, fundedCount: fundedCount,
