@@ -55,7 +55,7 @@ enum AdSelectionMain: Service {
       context: context
     ) {
       _ = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
-      ClientTopics.check([.requests], settings: configuration.pipeline, context: context)
+      InputTopics.check(of: .adSelection, settings: configuration.pipeline, context: context)
       try catalog.waitUntilComplete()
     }
   }

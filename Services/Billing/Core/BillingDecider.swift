@@ -136,7 +136,8 @@ package struct BillingDecider: PartitionDecider {
       return .free(event.verdict)
     }
     let isBeyond = hours.count(
-      event, caps: settings.caps, partitionCount: context.partitionCount, into: &effects.appHours)
+      event, caps: settings.caps, impressionsUpTo: context.consumedWatermarks[BillingService.impressionsInput],
+      partitionCount: context.partitionCount, into: &effects.appHours)
     let isLost = lostServes.contains { $0.contains(event.terms.serveID) }
     if let hold = isLost ? .decisionLost : isBeyond, event.price != .zero {
       effects.held.append(.init(event: event, reason: hold))

@@ -15,15 +15,31 @@ package struct TrafficCaps: Hashable, Sendable {
   /// What the network pays developers, for one app and day, for ads that no budget can pay (B4): in nanos of each currency.
   package var unfundedPerDay = Nanos(100 * Nanos.perUnit)
 
+  /// How far the impressions' watermark may lie behind a click, by arrival, before the click's rate says nothing: at the
+  /// end of its log a tracker's lies up to 6 s behind its clock, and the rest is for what is on its way.
+  package static let impressionLagMillisecondsMaximum: Int64 = 15_000
+
   package init() {}
 
+  /// Whether the impressions that go with a click have come, so that one may be judged by the other. Where they lie behind,
+  /// as after an outage, whose few clicks are read long before its many impressions, they have not.
+  static func knowsImpressions(of click: AcceptedEvent, upTo watermark: Timestamp) -> Bool {
+    click.arrival.milliseconds(since: watermark) <= impressionLagMillisecondsMaximum
+  }
+
   /// Which cap an event is beyond that came after these; nil for none.
-  func reason(for kind: ChargeKind, after app: AppHourCount, ofAd: AppHourCount, partitionCount: Int32) -> HoldReason? {
+  ///
+  /// - Parameter impressionsUpTo: the watermark of the impressions that are counted.
+  func reason(
+    for event: AcceptedEvent, after app: AppHourCount, ofAd: AppHourCount, impressionsUpTo: Timestamp,
+    partitionCount: Int32
+  ) -> HoldReason? {
     func part(_ cap: Int64) -> Int64 { cap.part(of: partitionCount) }
-    switch kind {
+    switch event.kind {
     case .impression: return app.impressions >= part(impressionsPerHour) ? .impressions : nil
     case .click:
       if ofAd.clicks >= part(clicksOfAdPerHour) { return .clicksOfAd }
+      guard Self.knowsImpressions(of: event, upTo: impressionsUpTo) else { return nil }
       let likely = Int128(app.impressions) * Int128(clickRateBasisPoints) / 10_000
       return Int128(app.clicks) >= max(Int128(part(clicksBeforeRate)), likely) ? .clickRate : nil
     }
@@ -72,15 +88,16 @@ struct AppHours {
 
   /// Counts an event, and says whether it is beyond a cap.
   mutating func count(
-    _ event: AcceptedEvent, caps: TrafficCaps, partitionCount: Int32, into added: inout [AppHour: AppHourCount]
+    _ event: AcceptedEvent, caps: TrafficCaps, impressionsUpTo: Timestamp, partitionCount: Int32,
+    into added: inout [AppHour: AppHourCount]
   ) -> HoldReason? {
     let hour = Int32(clamping: event.terms.serveID.timestamp.milliseconds / 3_600_000)
     let app = AppHour(app: event.terms.app, hour: hour)
     // Impressions of one ad have no cap.
     let ad = event.kind == .click ? AppHour(app: app.app, hour: hour, ad: event.terms.ad) : nil
     let reason = caps.reason(
-      for: event.kind, after: counts[app] ?? AppHourCount(), ofAd: ad.flatMap { counts[$0] } ?? AppHourCount(),
-      partitionCount: partitionCount)
+      for: event, after: counts[app] ?? AppHourCount(), ofAd: ad.flatMap { counts[$0] } ?? AppHourCount(),
+      impressionsUpTo: impressionsUpTo, partitionCount: partitionCount)
     for key in [app, ad].compactMap(\.self) {
       counts[key, default: AppHourCount()].add(event.kind)
       added[key, default: AppHourCount()].add(event.kind)

@@ -1,4 +1,5 @@
 internal import AdCore
+internal import AdEvents
 internal import BillingCore
 internal import Pipeline
 internal import PipelineHost
@@ -39,6 +40,7 @@ enum BillingMain: Service {
       settings: configuration.pipeline, context: context
     ) {
       let database = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
+      InputTopics.check(of: .billing, settings: configuration.pipeline, context: context)
       let funding = BudgetFunding(catalog: catalog, database: database, logger: context.logger.named("funding"))
       try CatalogFollower.start(
         kafka: configuration.pipeline.kafka(clientID: "\(BillingService.name)-catalog"), ring: ring, context: context

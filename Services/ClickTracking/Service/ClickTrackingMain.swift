@@ -38,7 +38,7 @@ enum ClickTrackingMain: Service {
       context: context
     ) {
       _ = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
-      ClientTopics.check([.clicks], settings: configuration.pipeline, context: context)
+      InputTopics.check(of: .clickTracking, settings: configuration.pipeline, context: context)
     }
   }
 

@@ -10,9 +10,9 @@ enum PrivacyCommand {
   static let command = Command(
     "privacy", summary: "Shows or erases what is stored about a client.",
     discussion: """
-      A client is named by its app and the client id that the app gave it. Nothing holds the id itself: rows have a keyed \
-      hash, which is found by the keys of HANDBILL_TOKEN_KEYS. What was hashed by a key that is no longer there, nobody \
-      can find. docs/privacy.md says what is stored where.
+      A client is named by its app and the client id that the app gave it, or the session id where it gave none. Nothing \
+      holds the id itself: rows have a keyed hash, which is found by the keys of HANDBILL_TOKEN_KEYS. What was hashed by \
+      a key that is no longer there, nobody can find. docs/privacy.md says what is stored where.
       """,
     subcommands: [
       Command(
@@ -34,29 +34,46 @@ enum PrivacyCommand {
 
   private static let options =
     DatabaseAddress.options + ReplaySettings.keys.map(AddressOptions.option) + [
-      .value("app", "ID", help: "The app's id."), .value("client", "ID", help: "The client id, as the app sent it."),
+      .value("app", "ID", help: "The app's id."),
+      .value("client", "ID", help: "The client id as the app sent it, or the session id where it sent none."),
     ]
 
   @Sendable private static func export(_ invocation: Invocation) async throws -> ExitCode {
-    let requests = try await with(invocation) { data throws(PostgresError) in try data.export() }
+    let (requests, isRegistered) = try await with(invocation) { data throws(PostgresError) in try data.export() }
     Terminal.print(JSONValue.list(requests).prettyText)
-    return .success
+    return tellAbsence(requests.isEmpty, isRegistered)
   }
 
   @Sendable private static func erase(_ invocation: Invocation) async throws -> ExitCode {
-    let erased = try await with(invocation) { data throws(PostgresError) in try data.erase(now: SystemClock().now) }
-    guard !invocation.wantsJSON else {
-      Terminal.print(erased.json.prettyText)
-      return .success
+    let (erased, isRegistered) = try await with(invocation) { data throws(PostgresError) in
+      try data.erase(now: SystemClock().now)
     }
-    let again = erased.againAfter.map { " Events of ads in flight may come until \($0.utcText): erase once more then." }
-    Terminal.print("Erased from \(erased.requests) requests.\(again ?? "")")
+    if invocation.wantsJSON {
+      Terminal.print(erased.json.prettyText)
+    } else if let again = erased.againAfter {
+      Terminal.print(
+        "Erased from \(erased.requests) \(erased.requests == 1 ? "request" : "requests"). "
+          + "Events of ads in flight may come until \(again.utcText): erase once more then.")
+    }
+    return tellAbsence(erased.requests == 0, isRegistered)
+  }
+
+  /// Nothing found may be true, or a slip of whoever types: of an app that nobody knows it is a failure.
+  private static func tellAbsence(_ isAbsent: Bool, _ isRegistered: Bool) -> ExitCode {
+    guard isAbsent else { return .success }
+    guard isRegistered else {
+      Terminal.note("Nothing is stored of this client, and the catalogue has no such app: is the app's id right?")
+      return .failure
+    }
+    Terminal.note(
+      "Nothing is stored of this client under the keys of HANDBILL_TOKEN_KEYS; what was hashed by others nobody can find."
+    )
     return .success
   }
 
   private static func with<Result: Sendable>(
     _ invocation: Invocation, _ body: @escaping @Sendable (ClientData) throws(PostgresError) -> Result
-  ) async throws -> Result {
+  ) async throws -> (result: Result, isRegistered: Bool) {
     guard let app = invocation.text("app").flatMap({ AppID($0) }) else {
       throw UsageError("--app must be an app's id")
     }
@@ -64,9 +81,12 @@ enum PrivacyCommand {
     guard let ring = try ReplaySettings(invocation).ring else {
       throw UsageError("HANDBILL_TOKEN_KEYS is not set: rows name clients by a hash under the network's keys")
     }
-    let hashes = try ClientHasher(ring: ring).hashes(app: app, clientID: client)
+    let hashes = try ClientHasher(ring: ring).hashes(app: app, id: client)
     return try await onOwnThread {
-      try ReportCommand.withPool(DatabaseAddress.address(invocation)) { try body(ClientData($0, hashes: hashes)) }
+      try ReportCommand.withPool(DatabaseAddress.address(invocation)) { pool in
+        let data = ClientData(pool, hashes: hashes)
+        return (try body(data), try data.isRegistered(app))
+      }
     }
   }
 }

@@ -23,7 +23,8 @@ struct BrokerExamination: Sendable {
       }
       return findings + (try accessFindings(admin))
     } catch {
-      return [.wrong("brokers", "Kafka", "\(error)", "bring back the brokers, or say where they are")]
+      let advice = KafkaLibrary.refusal(of: topics.kafka.properties) ?? "bring back the brokers, or say where they are"
+      return [.wrong("brokers", "Kafka", "\(error)", advice)]
     }
   }
 

@@ -38,7 +38,7 @@ enum ImpressionTrackingMain: Service {
       context: context
     ) {
       _ = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)
-      ClientTopics.check([.impressions], settings: configuration.pipeline, context: context)
+      InputTopics.check(of: .impressionTracking, settings: configuration.pipeline, context: context)
     }
   }
 

@@ -38,13 +38,14 @@ package struct TimelineMark: Hashable, Sendable {
     self.batch = batch
   }
 
-  /// Reads what ``text`` wrote; nil for anything else.
+  /// Reads what ``text`` wrote; nil for anything else, be it the same in another way.
   package init?(_ text: String) {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, let timeline = TimelineID(parts[0]), let sequence = Int64(parts[1]), sequence >= 0,
       let batch = Int64(parts[2]), batch >= 0
     else { return nil }
     self.init(timeline: timeline, sequence: sequence, batch: batch)
+    guard self.text == text else { return nil }
   }
 
   package var text: String { "\(timeline).\(sequence).\(batch)" }

@@ -31,10 +31,13 @@ package final class ClientHasher {
     }
   }
 
-  /// What a client id was hashed to by any key of the ring: for whoever looks for what is stored about it.
-  package func hashes(app: AppID, clientID: String) -> [UInt64] {
-    let input = Self.input(app, isSession: false, clientID.utf8)
-    return keys.all.map { Self.hash(input, by: $0) }
+  /// What an id was hashed to by any key of the ring, as a client id or as a session id: for whoever looks for what is stored
+  /// about it.
+  package func hashes(app: AppID, id: String) -> [UInt64] {
+    [false, true].flatMap { isSession in
+      let input = Self.input(app, isSession: isSession, id.utf8)
+      return keys.all.map { Self.hash(input, by: $0) }
+    }
   }
 
   private static func input(_ app: AppID, isSession: Bool, _ id: some Sequence<UInt8>) -> [UInt8] {

@@ -40,11 +40,13 @@ package struct EdgeSight: Hashable, Sendable {
     return [flags, UInt8(code >> 8), UInt8(code & 0xFF)]
   }
 
+  /// Nil unless these are the ``bytes`` of a sight: there is one way only to say it.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count == EdgeSight.byteCount, let agent = AgentClass(rawValue: bytes[0] >> 4) else { return nil }
     self.init(
       country: bytes[0] & 2 == 0 ? nil : Country(code: UInt16(bytes[1]) << 8 | UInt16(bytes[2])), agent: agent,
       isDataCentre: bytes[0] & 4 != 0, isKnownBot: bytes[0] & 8 != 0)
+    guard self.bytes.elementsEqual(bytes) else { return nil }
   }
 }
 

@@ -45,8 +45,8 @@ package enum AsyncAPI {
             + "(application/cloudevents+json) are taken as well. Unknown fields are ignored. All topics but the "
             + "catalogue have the same number of partitions, and everything of one client lives in one number. "
             + "Keys and the headers that we write are UTF-8 text; only a correlation id is what the client made it. "
-            + "What we write is compressed with lz4: a client must be able to read that. Operations with the tag client "
-            + "are an app's, those with the tag internal the network's own.")
+            + "Nothing that we write is compressed. Operations with the tag client are an app's, those with the tag internal the network's own."
+        )
       ),
     ])
   }
@@ -60,8 +60,8 @@ package enum AsyncAPI {
         .text(
           "Key: \(topic.keyMeaning). Written by: \(names(topic.writers)). Read by: \(names(topic.readers)). "
             + "Time: \(topic.isWrittenByClients ? "the broker's (LogAppendTime)" : "the writer's (CreateTime)"). "
-            + "A value has at most \(topic.message.valueBytesMaximum) bytes; max.message.bytes is for a batch of records"
-            + (topic.isWrittenByClients ? ", unpacked (compression.type=uncompressed)." : ".")
+            + "A value has at most \(topic.message.valueBytesMaximum) bytes; max.message.bytes is for a batch of records, "
+            + "unpacked (compression.type=uncompressed)."
         )
       ),
     ]

@@ -74,10 +74,10 @@ extension BrokerRight {
         let isWriter = topic.writers.contains(participant)
         if isWriter { may(.write, on: resource(topic, of: user)) }
         // Who writes what services believe looks whether it tells of more than the database holds.
-        let isReader = topic.readers.contains(participant) || isWriter && topic.isAuthenticated
-        if isReader { may(.read, on: resource(topic, of: user)) }
+        let isReader = topic.readers.contains(participant)
+        if isReader || isWriter && topic.isAuthenticated { may(.read, on: resource(topic, of: user)) }
         // On these settings its memory rests, and what it takes for the time.
-        if isReader, topic.isWrittenByClients { may(.describeConfigs, on: .topic(topic.name)) }
+        if isReader, participant != .client { may(.describeConfigs, on: .topic(topic.name)) }
       }
       may(.describe, on: .group(groupOfNobody))
     }

@@ -58,10 +58,10 @@ extension Topic {
       "message.timestamp.type": isWrittenByClients ? "LogAppendTime" : "CreateTime",
       // A leader that lacks records would take them from everybody.
       "unclean.leader.election.enable": "false",
+      // The broker then unpacks what is sent, whoever sends it, and holds it to `max.message.bytes` unpacked: a few kilobytes
+      // that are gigabytes in truth go to no reader.
+      "compression.type": "uncompressed",
     ]
-    // The broker then unpacks what clients send, and holds them to `max.message.bytes` unpacked: a few kilobytes that are
-    // gigabytes in truth go to no reader.
-    if isWrittenByClients { configuration["compression.type"] = "uncompressed" }
     if let retentionMilliseconds { configuration["retention.ms"] = String(retentionMilliseconds) }
     return configuration
   }

@@ -24,7 +24,7 @@ package struct ClientData: Sendable {
   private let pool: PostgresPool
   private let hashes: [Int64]
 
-  /// - Parameter hashes: what the client id was hashed to, by any key (``ClientHasher/hashes(app:clientID:)``).
+  /// - Parameter hashes: what the client id was hashed to, by any key (``ClientHasher/hashes(app:id:)``).
   package init(_ pool: PostgresPool, hashes: [UInt64]) {
     self.pool = pool
     self.hashes = hashes.map { Int64(bitPattern: $0) }
@@ -59,6 +59,13 @@ package struct ClientData: Sendable {
     let expiry = now.advanced(byMilliseconds: windows.longestTokenLifeMilliseconds)
     erased.againAfter = windows.lastClickArrival(expiresAt: expiry)
     return erased
+  }
+
+  /// Whether the catalogue has this app: where it has not, and nothing is found, its id may be a mistake.
+  package func isRegistered(_ app: AppID) throws(PostgresError) -> Bool {
+    try pool.snapshot { connection throws(PostgresError) in
+      try connection.run(IsRegistered(key: "app/\(app)")).first ?? false
+    }
   }
 
   /// Everything that has rows, cut into pieces that take a moment each.

@@ -51,7 +51,7 @@ extension OutgoingMessage {
 }
 
 /// The bytes in memory; an array that is there and empty is not the same as none.
-func withOptionalBytes<Result>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
+package func withOptionalBytes<Result>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
   guard let bytes else { return body(nil) }
   return bytes.withUnsafeBytes { body($0) }
 }

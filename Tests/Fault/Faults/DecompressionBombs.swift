@@ -5,9 +5,9 @@ import Runtime
 import Synchronization
 import TestValues
 
-/// Strangers write a few kilobytes that are many megabytes unpacked, and batches of as many empty records as one may
-/// have, into every topic that clients write. The broker takes none of the former, memory keeps its bound with the
-/// latter, and the good devices' tally does not differ by one.
+/// Strangers write a few kilobytes that are many megabytes unpacked into every topic that a service reads, and batches of as
+/// many empty records as one may have into those that clients write. The broker takes none of the former, memory keeps its
+/// bound with the latter, and the good devices' tally does not differ by one.
 struct DecompressionBombs: Fault {
   let name = "decompression-bombs"
   let summary = "strangers write what is a thousand times as large unpacked: BOMBS (24) of them, and empty records"
@@ -15,7 +15,7 @@ struct DecompressionBombs: Fault {
   /// How many are written.
   let count: Int
   private static let codecs = ["gzip", "lz4", "zstd"]
-  private static let topics: [Topic] = [.requests, .impressions, .clicks]
+  private static let topics = Topic.allCases.filter { !$0.readers.isEmpty && $0 != .responses }
   /// Of one value, and of many records that are empty but for a few bytes.
   private static let unpackedBytes = 32 << 20
   private static let recordBytes = 16
@@ -63,13 +63,15 @@ struct DecompressionBombs: Fault {
       reports: { reports in
         if reports.contains(where: { $0.error == nil }) { isTaken.withLock { $0 = true } }
       })
-    let topic = Self.topics[number % Self.topics.count].name
-    try producer.warmUp(topics: [topic], timeoutMilliseconds: 10_000)
+    // Each codec, topic after topic.
+    let topic = Self.topics[number / Self.codecs.count % Self.topics.count]
+    let partition = topic.partitionRule == .network ? partition : 0
+    try producer.warmUp(topics: [topic.name], timeoutMilliseconds: 10_000)
     let isOneValue = number % 2 == 0
     let size = isOneValue ? Self.unpackedBytes : Self.recordBytes
     let value = [UInt8](repeating: 0, count: size)
     for _ in 0..<(isOneValue ? 1 : Self.emptyRecords) {
-      try producer.send(topic: topic, partition: partition, key: nil, value: value, reportID: 0)
+      try producer.send(topic: topic.name, partition: partition, key: nil, value: value, reportID: 0)
     }
     guard producer.close(timeoutMilliseconds: 60_000) else { throw FaultFailure("a bomb was not answered") }
     return isTaken.withLock { $0 }
@@ -81,8 +83,9 @@ struct DecompressionBombs: Fault {
     configuration.lingerMilliseconds = 10_000
     configuration.properties["batch.num.messages"] = "1000000"
     let producer = try KafkaProducer(configuration: configuration) { _ in }
-    try producer.warmUp(topics: Self.topics.map(\.name), timeoutMilliseconds: 10_000)
-    for topic in Self.topics {
+    let topics = Self.topics.filter(\.isWrittenByClients)
+    try producer.warmUp(topics: topics.map(\.name), timeoutMilliseconds: 10_000)
+    for topic in topics {
       for _ in 0..<Self.emptyRecords {
         try producer.send(
           topic: topic.name, partition: 0, key: nil, value: [], reportID: 0, timeoutMilliseconds: 60_000)

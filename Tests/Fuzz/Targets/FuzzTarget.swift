@@ -31,6 +31,7 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
   package static let all: [FuzzTarget] =
     MessageTargets.all + [
       EdgeBodyTarget.target, HeaderTarget.target, TokenTarget.target, ForwardingTarget.target,
+      MessageMACTarget.target, TimelineMarkTarget.target, EdgeMarkTarget.target,
       CatalogueFileTarget.target,
       ConsoleQueryTarget.target, ConfigurationTarget.target, LogTextTarget.target,
     ]

@@ -1,8 +1,16 @@
+import AdEvents
 import Foundation
 import Kafka
 import LocalProcesses
 import Runtime
 import Testing
+
+/// The Python of the conformance tests; nil where pip cannot make it.
+private enum Python {
+  static let path = try? ChildProcess.run(
+    .init(PackageRoot.path("Tests/Conformance/venv"), []), timeoutMilliseconds: 300_000
+  ).last
+}
 
 /// The broker of compose.yaml as far as it can be without containers: a real one with its settings, and the files that
 /// `deploy/secrets` makes.
@@ -36,18 +44,52 @@ struct ComposeServersTests {
       .replacing("/run/secrets", with: secrets)
   }
 
-  /// What Kafka's image makes of its environment.
-  private static func brokerSettings(_ secrets: String, _ ports: Ports) throws -> [String: String] {
-    let kafka = try #require(ComposeService.all().first { $0.name == "kafka" })
+  /// What Kafka's image makes of its environment; what a later file says counts.
+  private static func brokerSettings(_ files: [String], _ secrets: String, _ ports: Ports) throws -> [String: String] {
     var settings: [String: String] = [:]
-    for line in kafka.lines {
-      guard let match = line.firstMatch(of: /^KAFKA_([A-Z_]+): (.+)$/) else { continue }
-      let name = match.output.1.lowercased().replacing("_", with: ".")
-      if name != "heap.opts", name != "log.dirs" {
-        settings[name] = ports.here(value(String(match.output.2), secrets))
+    for file in files {
+      let kafka = try #require(ComposeService.all(of: file).first { $0.name == "kafka" })
+      for line in kafka.lines {
+        guard let match = line.firstMatch(of: /^KAFKA_([A-Z0-9_]+): (.+)$/) else { continue }
+        let name = match.output.1.lowercased().replacing("___", with: "-").replacing("_", with: ".")
+        if name != "heap.opts", name != "log.dirs" {
+          settings[name] = ports.here(value(String(match.output.2), secrets))
+        }
       }
     }
     return settings
+  }
+
+  /// A broker with the settings of these files, on which the jobs of compose.yaml have run.
+  private struct Broker {
+    let secrets: String
+    let ports: Ports
+    let kafka: LocalKafka
+    private let folders: [TemporaryFolder]
+
+    /// - Parameter apps: that have rights of their own, and topics.
+    init(_ files: [String], apps: [String] = []) throws {
+      folders = [try TemporaryFolder(prefix: "hbk"), try TemporaryFolder()]
+      secrets = folders[1].path("secrets")
+      try ChildProcess.run(.init(PackageRoot.path("deploy/secrets"), [secrets]))
+      ports = try Ports()
+      kafka = try LocalKafka(
+        .init(
+          folder: folders[0].path, port: ports.inside,
+          settings: try ComposeServersTests.brokerSettings(files, secrets, ports), heapMegabytes: 384,
+          isShortLived: true, controllerPort: ports.controller))
+      try kafka.startAndWait()
+      let options = apps.flatMap { ["--app", $0] }
+      for (service, arguments) in [("acls", ["topics", "acls", "--apply"]), ("topics", ["topics", "create"])] {
+        try ChildProcess.run(
+          .init(
+            ComposeService.binaries + "/handbill", arguments + options,
+            environment: [
+              "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrapServers,
+              "HANDBILL_KAFKA_PROPERTIES": try ComposeServersTests.properties(service, secrets),
+            ], output: .discarded))
+      }
+    }
   }
 
   private static func properties(_ service: String, _ secrets: String) throws -> String {
@@ -55,16 +97,20 @@ struct ComposeServersTests {
     return value(try #require(own.value("HANDBILL_KAFKA_PROPERTIES")), secrets)
   }
 
-  private static func admin(_ properties: String?, _ ports: Ports) throws -> KafkaAdmin {
+  private static func admin(_ properties: String?, port: Int) throws -> KafkaAdmin {
     var configuration = KafkaConfiguration(
-      bootstrapServers: "127.0.0.1:\(ports.inside)", clientID: "test", environment: .real)
+      bootstrapServers: "127.0.0.1:\(port)", clientID: "test", environment: .real)
     if let properties { configuration.properties = try KafkaProperties(properties).values }
     return try KafkaAdmin(configuration: configuration)
   }
 
   /// Whether somebody sees a topic.
   private static func sees(_ topic: String, _ properties: String?, _ ports: Ports) throws -> Bool {
-    let admin = try admin(properties, ports)
+    try sees(topic, properties, port: ports.inside)
+  }
+
+  private static func sees(_ topic: String, _ properties: String?, port: Int) throws -> Bool {
+    let admin = try admin(properties, port: port)
     defer { admin.close(timeoutMilliseconds: 0) }
     do throws(KafkaError) {
       return try admin.partitionCount(topic: topic, timeoutMilliseconds: properties == nil ? 2_000 : 20_000) > 0
@@ -74,25 +120,9 @@ struct ComposeServersTests {
   @Test("Kafka lets each program in by its certificate, to what the topics' table says, and nobody without one")
   func broker() async throws {
     try await onOwnThread {
-      let (folder, secretsFolder) = (try TemporaryFolder(prefix: "hbk"), try TemporaryFolder())
-      let secrets = secretsFolder.path("secrets")
-      try ChildProcess.run(.init(PackageRoot.path("deploy/secrets"), [secrets]))
-      let ports = try Ports()
-      let kafka = try LocalKafka(
-        .init(
-          folder: folder.path, port: ports.inside, settings: try Self.brokerSettings(secrets, ports),
-          heapMegabytes: 384, isShortLived: true, controllerPort: ports.controller))
-      try kafka.startAndWait()
-      defer { kafka.killAndWait() }
-      for (service, arguments) in [("acls", ["topics", "acls", "--apply"]), ("topics", ["topics", "create"])] {
-        try ChildProcess.run(
-          .init(
-            ComposeService.binaries + "/handbill", arguments,
-            environment: [
-              "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrapServers,
-              "HANDBILL_KAFKA_PROPERTIES": try Self.properties(service, secrets),
-            ], output: .discarded))
-      }
+      let broker = try Broker(["deploy/compose.yaml"])
+      defer { broker.kafka.killAndWait() }
+      let (secrets, ports) = (broker.secrets, broker.ports)
       let own = [
         "ad-selection": "ads.requests", "impression-tracking": "ads.impressions", "click-tracking": "ads.clicks",
         "billing": "ads.usage", "console": "ads.catalog", "handbill": "ads.catalog", "devices": "ads.requests",
@@ -104,6 +134,93 @@ struct ComposeServersTests {
       #expect(try !Self.sees("ads.clicks", Self.properties("console", secrets), ports))
       #expect(try !Self.sees("ads.requests", nil, ports))
     }
+  }
+
+  @Test(
+    "compose.passwords.yaml: SCRAM lets users in from outside, to what the topics' table says",
+    .enabled(if: Python.path != nil, "pip cannot make the environment of the conformance tests"))
+  func passwords() async throws {
+    let python = try #require(Python.path)
+    let broker = try await onOwnThread {
+      try Broker(["deploy/compose.yaml", "deploy/compose.passwords.yaml"], apps: ["chess", "weather"])
+    }
+    defer { broker.kafka.killAndWait() }
+    let (password, other) = ("an app's own password", "another")
+    try await makeUser("handbill-app-chess", password, on: broker)
+    try await makeUser("stranger", password, on: broker)
+    try await onOwnThread {
+      let topics =
+        Topic.allCases.filter { $0 != .responses }.map(\.name) + ["ads.responses.chess", "ads.responses.weather"]
+      let app = try #require(try Self.access(python, broker, "handbill-app-chess", password, topics))
+      for topic in topics {
+        let isWritten = ["ads.requests", "ads.impressions", "ads.clicks"].contains(topic)
+        #expect(app[topic] == [isWritten, topic == "ads.responses.chess"], "\(topic)")
+      }
+      let stranger = try Self.access(python, broker, "stranger", password, ["ads.requests", "ads.responses.chess"])
+      #expect(stranger == ["ads.requests": [false, false], "ads.responses.chess": [false, false]])
+      for (user, password) in [("handbill-app-chess", other), ("handbill-billing", password)] {
+        #expect(try Self.access(python, broker, user, password, ["ads.requests"]) == nil, "\(user)")
+      }
+      #expect(try Self.sees("ads.usage", Self.properties("billing", broker.secrets), broker.ports))
+      try Self.checkLibrary(password, broker)
+    }
+  }
+
+  /// Our own client, whose librdkafka may be one that Kafka refuses: then the doctor says so.
+  private static func checkLibrary(_ password: String, _ broker: Broker) throws {
+    let own =
+      "security.protocol=SASL_SSL,sasl.mechanism=SCRAM-SHA-512,sasl.username=handbill-app-chess,"
+      + "sasl.password=\(password),ssl.ca.location=\(broker.secrets)/ca"
+    #expect(try sees("ads.requests", own, port: broker.ports.outside) == KafkaLibrary.hasSoundSCRAM)
+    let folder = try TemporaryFolder()
+    let doctor = try ChildProcess(
+      .init(
+        ComposeService.binaries + "/handbill", ["doctor", "-p", "1"],
+        environment: [
+          "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:\(broker.ports.outside)", "HANDBILL_KAFKA_PROPERTIES": own,
+          // No database either, which it says as well.
+          "HANDBILL_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing",
+        ], output: .file(folder.path("output"))))
+    #expect(doctor.waitForExit(timeoutMilliseconds: 120_000) == .exited(1))
+    let said = try String(contentsOfFile: folder.path("output"), encoding: .utf8)
+    #expect(said.contains("repeats its nonce") == !KafkaLibrary.hasSoundSCRAM, "\(said)")
+  }
+
+  /// As docs/operations.md, "By passwords", has it.
+  private func makeUser(_ name: String, _ password: String, on broker: Broker) async throws {
+    let admin = broker.secrets + "/admin.properties"
+    try """
+    security.protocol=SSL
+    ssl.truststore.type=PEM
+    ssl.truststore.location=\(broker.secrets)/ca
+    ssl.keystore.type=PEM
+    ssl.keystore.location=\(broker.secrets)/kafka_admin
+    """.write(toFile: admin, atomically: true, encoding: .utf8)
+    try await broker.kafka.run(
+      "kafka-configs.sh",
+      [
+        "--command-config", admin, "--alter", "--entity-type", "users", "--entity-name", name, "--add-config",
+        "SCRAM-SHA-512=[password=\(password)]",
+      ])
+  }
+
+  /// Whether a user could write and read each of these topics; nil where it was not let in.
+  private static func access(
+    _ python: String, _ broker: Broker, _ user: String, _ password: String, _ topics: [String]
+  ) throws -> [String: [Bool]]? {
+    let folder = try TemporaryFolder()
+    let process = try ChildProcess(
+      .init(
+        python,
+        [
+          PackageRoot.path("Tests/Conformance/broker_access.py"), "127.0.0.1:\(broker.ports.outside)",
+          broker.secrets + "/ca", user, password,
+        ] + topics, output: .file(folder.path("output"))))
+    let status = process.waitForExit(timeoutMilliseconds: 240_000)
+    if status == .exited(3) { return nil }
+    try #require(status == .exited(0), "\(process.lastLines)")
+    let said = try Data(contentsOf: URL(fileURLWithPath: folder.path("output")))
+    return try JSONDecoder().decode([String: [Bool]].self, from: said)
   }
 
   @Test("PostgreSQL's image lets nobody in over the network without TLS")

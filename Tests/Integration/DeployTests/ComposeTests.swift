@@ -26,10 +26,10 @@ struct ComposeService {
     lines.compactMap { $0.firstMatch(of: /^(HANDBILL_[A-Z_]+):/).map { String($0.output.1) } }
   }
 
-  static func all() throws -> [ComposeService] {
+  static func all(of file: String = "deploy/compose.yaml") throws -> [ComposeService] {
     var services: [ComposeService] = []
     var isInside = false
-    for line in try PackageText.text("deploy/compose.yaml").split(separator: "\n") {
+    for line in try PackageText.text(file).split(separator: "\n") {
       if !line.hasPrefix(" "), !line.hasPrefix("#") { isInside = line == "services:" }
       guard isInside, line.hasPrefix("  ") else { continue }
       if let match = line.firstMatch(of: /^  ([a-z-]+):$/) {

@@ -1,6 +1,7 @@
 import Foundation
 import LocalProcesses
 import Testing
+import Threads
 
 extension WholeNetwork {
   /// `handbill demo`, as `make demo` runs it: everything real, devices for some seconds, accounts without a difference.
@@ -35,10 +36,9 @@ extension WholeNetwork {
           .init(
             Programs.own.path("handbill"), ["demo", "--folder", folder.path + "/demo"] + arguments,
             environment: ["SWIFT_BACKTRACE": "enable=no"]))
-        let identifier = process.processIdentifier
-        let status = process.waitForExit(timeoutMilliseconds: 240_000)
+        let (status, family) = process.waitForExitOfFamily(milliseconds: 240_000)
         let said = process.lastLines.joined(separator: "\n")
-        #expect(ProcessTable.descendants(of: identifier).isEmpty)
+        #expect(!family.isEmpty && family.filter(ProcessTable.isRunning).isEmpty)
         guard case .exited(let code)? = status else {
           process.terminate(graceMilliseconds: 0)
           return (-1, said)
@@ -46,6 +46,22 @@ extension WholeNetwork {
         return (code, said)
       }
     }
+  }
+}
+
+extension ChildProcess {
+  private static let lookAgainMilliseconds = 200
+
+  /// How it ended, nil if it did not in time; and all processes that it and its children had started while it lived. Once it
+  /// has ended nothing tells whose they were.
+  func waitForExitOfFamily(milliseconds: Int) -> (status: LocalProcesses.ExitStatus?, family: Set<ProcessTable.Entry>) {
+    let deadline = Deadline(afterMilliseconds: milliseconds)
+    var family: Set<ProcessTable.Entry> = []
+    while !deadline.isOver {
+      family.formUnion(ProcessTable.descendants(of: processIdentifier))
+      if let status = waitForExit(timeoutMilliseconds: Self.lookAgainMilliseconds) { return (status, family) }
+    }
+    return (nil, family)
   }
 }
 

@@ -29,10 +29,9 @@ extension WholeNetwork {
           .init(
             Programs.own.path("Faults"), ["--smoke", "--json"], environment: ["SWIFT_BACKTRACE": "enable=no"],
             output: .file(output)))
-        let identifier = process.processIdentifier
-        let status = process.waitForExit(timeoutMilliseconds: 540_000)
+        let (status, family) = process.waitForExitOfFamily(milliseconds: 540_000)
         if status == nil { process.terminate(graceMilliseconds: 0) }
-        #expect(ProcessTable.descendants(of: identifier).isEmpty)
+        #expect(!family.isEmpty && family.filter(ProcessTable.isRunning).isEmpty)
         let said = FileManager.default.contents(atPath: output) ?? Data()
         return (status, said, process.lastLines.joined(separator: "\n"))
       }

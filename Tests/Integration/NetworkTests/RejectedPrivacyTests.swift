@@ -47,6 +47,51 @@ extension WholeNetwork {
       }
     }
 
+    @Test(
+      "A8: privacy finds a person by the client id or the session id that the app sent, and says where it finds nobody")
+    func asked() async throws {
+      let network = try await TestNetwork.started(
+        .init(
+          partitions: 1, services: ["ad-selection", "console"], apps: ["chess"],
+          catalog: WholeNetwork.GoldenCaseTests.catalog))
+      defer { network.stop() }
+      try await onOwnThread {
+        try ask(network, client: "a-person", session: "its-session")
+        try ask(network, client: "", session: "a-session")
+        try network.awaitCount("SELECT count(*) FROM ad_selection.decision WHERE app = 'chess'", 2)
+        func run(_ verb: String, _ client: String, app: String = "chess") throws -> (status: Int32, output: String) {
+          try network.command(["privacy", verb, "--app", app, "--client", client, "--json"], accepting: [0, 1])
+        }
+        for id in ["a-person", "a-session"] {
+          #expect(try run("export", id).output.contains("\"app\": \"chess\""), "\(id)")
+          #expect(try run("erase", id).output.contains("\"requests\": 1"), "\(id)")
+          #expect(try run("export", id) == (0, "[]\n"), "\(id)")
+        }
+        // Whoever sends a client id is not known by the session; of an app that nobody knows the id is likely a slip.
+        #expect(try run("erase", "its-session").output.contains("\"requests\": 0"))
+        #expect(try run("erase", "a-person", app: "chesss").status == 1)
+        try network.awaitCount("SELECT count(*) FROM ad_selection.decision_row WHERE client_hash <> 0", 0)
+      }
+    }
+
+    private func ask(_ network: TestNetwork, client: String, session: String) throws {
+      let now = SystemClock().now
+      let request = AdRequest.sample(UInt64(client.utf8.count), at: now) {
+        ($0.app, $0.appKey) = (known(AppID("chess")), WholeNetwork.GoldenCaseTests.key)
+        ($0.clientID, $0.sessionID) = (client, session)
+      }
+      let headers =
+        CloudEventHeaders(type: .adRequested, source: "/test").headers(id: "one", time: now)
+        + CloudEventHeaders.reply(
+          topic: Topic.responses(for: request.app), partition: 0, correlationID: [1])
+      let producer = try KafkaProducer(configuration: configuration(network)) { _ in }
+      try producer.warmUp(topics: [Topic.requests.name], timeoutMilliseconds: 10_000)
+      try producer.send(
+        topic: Topic.requests.name, partition: 0, key: Array((client.isEmpty ? session : client).utf8),
+        value: request.encoded(), headers: headers, reportID: 0)
+      try #require(producer.close(timeoutMilliseconds: 20_000))
+    }
+
     private static func names(_ bytes: [UInt8]) -> Bool {
       let text = String(decoding: bytes, as: UTF8.self)
       return secrets.contains { text.contains($0) }

@@ -19,9 +19,16 @@ extension WholeNetwork {
 
     static func name(_ user: BrokerUser) -> String { String(user.defaultPrincipal.dropFirst("User:".count)) }
 
+    private static func withPassword(_ user: BrokerUser, _ kafka: SecuredKafka) -> [String: String] {
+      [
+        "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.passwordServers,
+        "HANDBILL_KAFKA_PROPERTIES": SecuredKafka.text(kafka.passwordProperties(of: name(user))),
+      ]
+    }
+
     /// A broker whose access rules the command has set.
     static func started(apps: [String]) throws -> (SecuredKafka, CommandRun) {
-      let kafka = try SecuredKafka()
+      let kafka = try SecuredKafka(users: users.map(name) + [stranger])
       let command = CommandRun(kafka: kafka)
       let options = apps.flatMap { ["--app", $0] }
       try command.run(["topics", "acls", "--apply"] + options, as: SecuredKafka.superUser)
@@ -37,8 +44,12 @@ extension WholeNetwork {
           ["topics", "create", "-p", "1"] + Self.apps.flatMap { ["--app", $0.text] }, as: Self.name(.command))
         let topics =
           Topic.allCases.filter { $0 != .responses }.map(\.name) + Self.apps.map { Topic.responses(for: $0) }
-        for user in Self.users {
-          let attempt = try AccessAttempt(kafka: kafka, user: Self.name(user))
+        for (index, user) in Self.users.enumerated() {
+          // Who has a password can do as much as who has a certificate: half of them try with the one.
+          let attempt =
+            index.isMultiple(of: 2)
+            ? try AccessAttempt(kafka: kafka, user: Self.name(user))
+            : AccessAttempt(withPassword: kafka.passwordProperties(of: Self.name(user)), kafka: kafka)
           let rights = BrokerRight.rights(of: user)
           func may(_ operation: BrokerRight.Operation, _ topic: String) -> Bool {
             rights.contains { right in
@@ -82,6 +93,15 @@ extension WholeNetwork {
       properties = ["security.protocol": "SSL", "ssl.ca.location": kafka.certificates.authority]
       #expect(!AccessAttempt(kafka: kafka, properties: properties).connects())
       #expect(!AccessAttempt(kafka: kafka, properties: [:]).connects())
+      // Nor who has a wrong password, or somebody else's.
+      let billing = kafka.passwordProperties(of: "handbill-billing")
+      #expect(AccessAttempt(withPassword: billing, kafka: kafka).connects())
+      for wrong in ["a guess", kafka.passwordProperties(of: Self.stranger)["sasl.password"]] {
+        properties = kafka.passwordProperties(of: "handbill-billing", password: wrong)
+        #expect(!AccessAttempt(withPassword: properties, kafka: kafka).connects())
+      }
+      properties = kafka.passwordProperties(of: Self.stranger)
+      #expect(try !AccessAttempt(withPassword: properties, kafka: kafka).reads("ads.catalog"))
       // A client that trusts another authority talks to no such broker.
       properties = try kafka.properties(of: "handbill-console")
       properties["ssl.ca.location"] = others.authority
@@ -100,10 +120,18 @@ extension WholeNetwork {
       let (kafka, _) = try await onOwnThread { try Self.started(apps: apps) }
       defer { kafka.stop() }
       var plan = TestNetwork.Plan(apps: apps, catalog: "{}")
-      for user in [BrokerUser.adSelection, .impressionTracking, .clickTracking, .billing, .console] {
-        plan.ownSettings[user.role] = ["HANDBILL_KAFKA_PROPERTIES": try kafka.propertiesText(of: Self.name(user))]
+      // Some by certificates, and some by passwords.
+      for user in [BrokerUser.adSelection, .impressionTracking] {
+        plan.ownSettings[user.role] = [
+          "HANDBILL_KAFKA_PROPERTIES": SecuredKafka.text(try kafka.properties(of: Self.name(user)))
+        ]
       }
-      plan.ownSettings["handbill"] = ["HANDBILL_KAFKA_PROPERTIES": try kafka.propertiesText(of: Self.name(.command))]
+      for user in [BrokerUser.clickTracking, .billing, .console] {
+        plan.ownSettings[user.role] = Self.withPassword(user, kafka)
+      }
+      plan.ownSettings["handbill"] = [
+        "HANDBILL_KAFKA_PROPERTIES": SecuredKafka.text(try kafka.properties(of: Self.name(.command)))
+      ]
       let network = try await TestNetwork.started(
         plan, bootstrapServers: kafka.bootstrapServers, databaseURL: try await TestDatabase.url())
       defer { network.stop() }
@@ -114,7 +142,7 @@ extension WholeNetwork {
         // Devices come in by the edge.
         try network.command(
           ["simulate", "--duration", "3s", "--rate", "40", "--tally", tally],
-          settings: ["HANDBILL_KAFKA_PROPERTIES": try kafka.propertiesText(of: Self.name(.edge))])
+          settings: Self.withPassword(.edge, kafka))
         try network.command(["drain", "--timeout", "120s"])
         let reconciled = try network.command(["reconcile", "--tally", tally])
         #expect(reconciled.status == 0)
@@ -169,7 +197,8 @@ struct CommandRun: Sendable {
         Programs.own.path("handbill"), arguments,
         environment: [
           "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrapServers,
-          "HANDBILL_KAFKA_PROPERTIES": try kafka.propertiesText(of: user), "SWIFT_BACKTRACE": "enable=no",
+          "HANDBILL_KAFKA_PROPERTIES": SecuredKafka.text(try kafka.properties(of: user)),
+          "SWIFT_BACKTRACE": "enable=no",
         ], output: .file(output), errorOutput: .file(output)))
     let status = process.waitForExit(timeoutMilliseconds: 120_000)
     let said = try String(contentsOfFile: output, encoding: .utf8)
@@ -182,8 +211,8 @@ struct CommandRun: Sendable {
 
 /// One user's tries to use topics.
 struct AccessAttempt {
-  let kafka: SecuredKafka
-  let properties: [String: String]
+  private let servers: String
+  private let properties: [String: String]
   private static let milliseconds: Int32 = 20_000
 
   init(kafka: SecuredKafka, user: String) throws {
@@ -191,13 +220,19 @@ struct AccessAttempt {
   }
 
   init(kafka: SecuredKafka, properties: [String: String]) {
-    self.kafka = kafka
+    servers = kafka.bootstrapServers
+    self.properties = properties
+  }
+
+  /// Where passwords are asked for.
+  init(withPassword properties: [String: String], kafka: SecuredKafka) {
+    servers = kafka.passwordServers
     self.properties = properties
   }
 
   private var configuration: KafkaConfiguration {
     var configuration = KafkaConfiguration(
-      bootstrapServers: kafka.bootstrapServers, clientID: "test", environment: .real)
+      bootstrapServers: servers, clientID: "test", environment: .real)
     configuration.properties = properties
     return configuration
   }

@@ -66,20 +66,21 @@ struct PrivacyTests {
     }
   }
 
-  @Test("a client's hashes are those of every key of the ring, and of this app alone")
+  @Test("a client's hashes are those of every key of the ring, as a client and as a session, and of this app alone")
   func hashes() throws {
     let (first, second) = (KeyRing.sample(1), KeyRing.sample(1, 2))
     let app = try #require(AppID("weather"))
     let other = try #require(AppID("news"))
     let now = Timestamp.sample
-    let hashes = try ClientHasher(ring: second).hashes(app: app, clientID: "c-1")
-    #expect(hashes.count == 2 && Set(hashes).count == 2)
+    let hashes = try ClientHasher(ring: second).hashes(app: app, id: "c-1")
+    #expect(hashes.count == 4 && Set(hashes).count == 4)
     for ring in [first, second] {
       let hash = try ClientHasher(ring: ring).hash(app: app, clientID: "c-1", sessionID: "s", now: now)
       #expect(hashes.contains(hash))
       #expect(
         try !hashes.contains(ClientHasher(ring: ring).hash(app: other, clientID: "c-1", sessionID: "s", now: now)))
-      #expect(try !hashes.contains(ClientHasher(ring: ring).hash(app: app, clientID: "", sessionID: "c-1", now: now)))
+      // Where an app sends no client id, its users are known by their session.
+      #expect(try hashes.contains(ClientHasher(ring: ring).hash(app: app, clientID: "", sessionID: "c-1", now: now)))
     }
   }
 }

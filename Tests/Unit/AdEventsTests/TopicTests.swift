@@ -57,11 +57,11 @@ struct TopicTests {
     try expect(AdError.self, "ImpressionEvent", "error")
   }
 
-  @Test("What clients write is unpacked by the broker and small, and has the broker's time")
+  @Test("What anybody writes is unpacked by the broker; what clients write is small, and has the broker's time")
   func clientTopics() {
     for topic in Topic.allCases {
       let settings = topic.settings(networkPartitions: 4).configuration
-      #expect(settings["compression.type"] == (topic.isWrittenByClients ? "uncompressed" : nil))
+      #expect(settings["compression.type"] == "uncompressed")
       #expect(settings["message.timestamp.type"] == (topic.isWrittenByClients ? "LogAppendTime" : "CreateTime"))
       let bytes = settings["max.message.bytes"].flatMap { Int($0) } ?? .max
       // What producers make by default, and what a reader must be able to hold.

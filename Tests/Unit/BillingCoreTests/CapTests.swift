@@ -88,6 +88,47 @@ struct CapTests {
     #expect(later.outcomes.suffix(2) == [.accepted, .held])
   }
 
+  @Test(
+    "clicks that are read long before the hour's impressions, as after an outage, are held for no rate",
+    arguments: [(15_000, false), (15_001, true), (3_600_000, true)])
+  func clicksBeforeTheirImpressions(lag: Int64, areBilled: Bool) throws {
+    let samples = try Samples()
+    var decider = try decider { ($0.clicksBeforeRate, $0.clickRateBasisPoints) = (8, 5_000) }
+    let behind = Samples.now.advanced(byMilliseconds: -lag)
+    let clicks = decider.decide(
+      Array(repeating: samples.click(), count: 4), watermarks: (impressions: behind, clicks: Samples.now))
+    #expect(clicks.outcomes == [.accepted] + Array(repeating: areBilled ? .accepted : .held, count: 3))
+    // They count all the same: with the impressions come, one too many is one too many.
+    let impressions = decider.decide(
+      Array(repeating: samples.impression(), count: 10), watermarks: (impressions: behind, clicks: Samples.now))
+    #expect(impressions.outcomes == Array(repeating: .accepted, count: 10))
+    #expect(decider.decide([samples.click(), samples.click()]).outcomes == [.accepted, .held])
+  }
+
+  @Test("the cap of clicks on one ad needs no impressions, and holds however far those lie behind")
+  func clicksOfAdBeforeImpressions() throws {
+    let samples = try Samples()
+    var decider = try decider { $0.clicksOfAdPerHour = 16 }
+    let long = (impressions: Timestamp(milliseconds: 0), clicks: Samples.now)
+    let outcomes = decider.decide(Array(repeating: samples.click(), count: 3), watermarks: long).outcomes
+    #expect(outcomes == [.accepted, .accepted, .held])
+  }
+
+  @Test("an event that is told late counts in the hour in which its ad was served, not in that of its arrival")
+  func toldLate() throws {
+    let samples = try Samples()
+    var decider = try decider { $0.impressionsPerHour = 8 }
+    // An outage of an edge: ads of four hours are told of at once.
+    let told = (0..<4).map { hours in
+      samples.impression {
+        $0.serveID = UUIDv7(
+          timestamp: Samples.now.advanced(byMilliseconds: Int64(hours) * -3_600_000), randomHigh: 0, randomLow: 1)
+      }
+    }
+    #expect(decider.decide(told).outcomes == Array(repeating: .accepted, count: 4))
+    #expect(decider.decide(told).outcomes == Array(repeating: .held, count: 4))
+  }
+
   @Test("what costs nothing, is free or is test traffic is never held, and what is held counts in no click rate")
   func notHeld() throws {
     let samples = try Samples()

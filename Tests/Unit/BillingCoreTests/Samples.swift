@@ -110,7 +110,7 @@ extension BillingDecider {
   /// Decides a batch in which nothing is wrong.
   mutating func decide(
     _ events: [BillingInput], knowing knowledge: BillingKnowledge? = nil, nextGrant: Int64 = 10,
-    watermarks: (impressions: Timestamp, clicks: Timestamp) = (Timestamp(milliseconds: 0), Timestamp(milliseconds: 0)),
+    watermarks: (impressions: Timestamp, clicks: Timestamp) = (Samples.now, Timestamp(milliseconds: 0)),
     refusal: String? = nil
   ) -> BatchDecision<BillingEffects> {
     let records = events.enumerated().map { $0.element.record($0.offset + 1) }
@@ -132,7 +132,7 @@ extension BillingEffects {
 extension BatchContext {
   static func sample(
     nextGrant: Int64 = 10,
-    watermarks: (impressions: Timestamp, clicks: Timestamp) = (Timestamp(milliseconds: 0), Timestamp(milliseconds: 0)),
+    watermarks: (impressions: Timestamp, clicks: Timestamp) = (Samples.now, Timestamp(milliseconds: 0)),
     refusal: String? = nil
   ) -> BatchContext {
     BatchContext(

@@ -21,7 +21,8 @@ struct Auditor {
     AuctionAudit(world: world).audit()
     MoneyAudit(world: world).audit()
     auditServes()
-    if world.plan.isReplayed, world.timelines.ids.count == 1, world.failures.isEmpty {
+    if world.plan.isReplayed, world.failures.isEmpty {
+      if world.timelineCount > 1 { world.coverage.note(.replayedAfterRestore) }
       ReplayAudit(world: world).audit()
     }
   }

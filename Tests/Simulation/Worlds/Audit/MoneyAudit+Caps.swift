@@ -32,6 +32,11 @@ extension MoneyAudit {
     let views = state.hours[hour + "/views", default: 0]
     if event.kind == .impression { return views >= part(caps.impressionsPerHour, state) ? 1 : nil }
     if state.hours[hour + "/\(event.terms.ad)", default: 0] >= part(caps.clicksOfAdPerHour, state) { return 2 }
+    // Clicks that came more than 15 s after the last impressions that are known say nothing of a rate.
+    if event.arrival - state.impressionsUpTo > 15_000 {
+      world.coverage.note(.clickAheadOfImpressions)
+      return nil
+    }
     let clicks = state.hours[hour + "/clicks", default: 0]
     let isLikely =
       clicks < part(caps.clicksBeforeRate, state) || clicks < views * Int128(caps.clickRateBasisPoints) / 10_000

@@ -26,7 +26,9 @@ extension MoneyAudit {
       world.impressions.tables.bySequence[partition] ?? [], of: .acceptedImpressions, partition, before[0], after[0],
       sequence: \.sequence
     ).map {
-      Event(kind: .impression, sequence: $0.sequence, terms: $0.accepted.terms, idHash: 0, verdict: 1)
+      Event(
+        kind: .impression, sequence: $0.sequence, terms: $0.accepted.terms, idHash: 0, verdict: 1,
+        arrival: $0.accepted.arrival.milliseconds)
     }
     let tapped = taken(
       world.clicks.tables.bySequence[partition] ?? [], of: .acceptedClicks, partition, before[1], after[1],
@@ -34,7 +36,7 @@ extension MoneyAudit {
     ).map {
       Event(
         kind: .click, sequence: $0.sequence, terms: $0.accepted.terms, idHash: $0.accepted.idHash,
-        verdict: $0.accepted.verdict.rawValue)
+        verdict: $0.accepted.verdict.rawValue, arrival: $0.accepted.arrival.milliseconds)
     }
     return shown + tapped
   }

@@ -56,8 +56,9 @@ struct MoneyAudit {
     var waiting: [Int32: [Event]] = [:]
     /// Those that no budget paid.
     var unfunded: [Event] = []
-    /// As the batch that is looked at knew it.
+    /// As the batch that is looked at knew them: how many partitions there were, and up to when impressions had come, in ms.
     var partitionCount: Int128 = 1
+    var impressionsUpTo: Int64 = 0
     /// How many impressions and clicks came, by partition, hour of the serve and, of clicks, ad.
     var hours: [String: Int128] = [:]
     /// What was held, with the number of its reason; by partition, in order.
@@ -78,6 +79,8 @@ struct MoneyAudit {
     var terms: ServedTerms
     var idHash: UInt64
     var verdict: UInt8
+    /// In ms.
+    var arrival: Int64
     var price: Int128 { Int128(kind == .impression ? terms.impressionPrice.value : terms.clickPrice.value) }
     var key: BillingTables.EventKey { .init(serveID: terms.serveID, kind: kind, idHash: idHash) }
   }
@@ -122,6 +125,7 @@ struct MoneyAudit {
   private func audit(_ partition: Int32, _ number: Int64, _ state: inout State) {
     let batch = world.billing.row(partition).batches[Int(number) - 1]
     state.partitionCount = Int128(max(1, batch.partitionCount))
+    state.impressionsUpTo = batch.inputs[0].position.consumedWatermark.milliseconds
     let before = state.taken[partition] ?? [0, 0, 0]
     let after = batch.inputs.map { Int($0.position.consumedSequence) }
     state.taken[partition] = after

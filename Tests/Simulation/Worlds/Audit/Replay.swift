@@ -30,7 +30,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
   /// All batches of a service whose partitions share nothing.
   func run() {
     for (partition, row) in recorded.partitions.sorted(by: { $0.key < $1.key }) {
-      for batch in row.batches { run(batch, of: partition) }
+      for batch in row.batches where !batch.beginsTimeline { run(batch, of: partition) }
     }
   }
 
@@ -39,6 +39,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
   /// Decides a batch again from what the log and the batch's row hold.
   func run(_ batch: BatchRow, of partition: Int32) {
     self.batch = batch
+    context.timelinesThen = batch.timelines
     committed = nil
     let pipeline = PartitionPipeline(
       service: service, partition: partition, partitionCount: batch.partitionCount, store: self, writer: self,
@@ -80,8 +81,8 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
     for (input, declaration) in service.inputs.enumerated() {
       let commit = batch.inputs[input]
       let next = commit.position.nextOffset
-      let log = Auditor.records(
-        world.log[LogID(topic: declaration.topic, partition: partition)], incarnation: batch.incarnations[input])
+      let logID = LogID(topic: declaration.topic, partition: partition)
+      let log = Auditor.records(world.log[logID], incarnation: batch.incarnations[input])
       var part = Part(input: input, after: batch.consumedBefore[input], upTo: commit.position.consumedSequence)
       if commit.isMoved {
         for record in log where (commit.firstOffset..<next).contains(record.offset) {
@@ -89,9 +90,11 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
         }
         again.nextOffsets[input] = next
       }
-      // What whole records have told, another copy in the next one has not; but for what lay behind a gap.
+      // What whole records have told, another copy in the next one has not; but for what lay behind a gap. Lost sequences
+      // are none.
       part.after = again.records.reduce(part.after) { last, event in
-        event.input == input && event.sequence == .number(last + 1) ? last + 1 : last
+        let next = batch.timelines.next(last, in: logID)
+        return event.input == input && event.sequence == .number(next) ? next : last
       }
       if declaration.isSequenced, let record = log.first(where: { $0.offset == next }) {
         take(record, part, isWhole: false, with: &reading, into: &again)
@@ -150,7 +153,10 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
       outputs: batch.outputs.map {
         OutputPosition(nextSequence: $0.firstSequence, confirmedSequence: $0.firstSequence - 1)
       },
-      outboxID: 0, history: CommitHistory(timelines: [.sample]))
+      outboxID: 0,
+      history: CommitHistory(
+        timelines: batch.timelines.ids,
+        lostSequences: service.inputs.map { batch.timelines.lost[LogID(topic: $0.topic, partition: partition)] ?? [] }))
   }
 
   func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider {

@@ -111,8 +111,8 @@ struct BillingTables: SimulatedTables {
           clicksCharged: row.clicksCharged, clickRates: row.clickRates, serveUntil: row.serveUntil,
           isClosed: row.state == 2)
       }, waiting: waitingBudgets(in: partition), hours: appHours[partition] ?? [:],
-      lostServes: sabotage == .chargeLost ? [] : context.world.timelines.lostServes(partition).map(\.ids),
-      lostGrants: context.world.timelines.lost[LogID(topic: Topic.budgets.name, partition: partition)] ?? [])
+      lostServes: sabotage == .chargeLost ? [] : context.timelines.lostServes(partition).map(\.ids),
+      lostGrants: context.timelines.lost[LogID(topic: Topic.budgets.name, partition: partition)] ?? [])
   }
 
   private func waitingBudgets(in partition: Int32) -> Set<BudgetKey> {

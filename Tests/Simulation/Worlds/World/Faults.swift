@@ -15,9 +15,10 @@ package enum Fault: String, CaseIterable, Sendable {
     forwardedTooOften
   case borderEvent, impressionAtLastMoment, lateEvent, earlyEvent, expiredEvent, clockSkew, timestampRegression,
     clockStepForward, clockStepBack, brokerClockStep, longPause, keysRotated, tokenOfOldKey
-  case backupTaken, databaseRestored, commitsLostFound, restoreAccepted, restoredWithoutLoss, sequencesPassed,
+  case backupTaken, databaseRestored, restoredFromHourBefore,
+    commitsLostFound, restoreAccepted, restoredWithoutLoss, sequencesPassed,
     heldAsLost,
-    countsOfLostBatches, toldOfLostCommits, logCut, cutLogFound
+    replayedAfterRestore, countsOfLostBatches, toldOfLostCommits, logCut, cutLogFound
   case rowsRemoved, lostTold, oldIDReplayed, rowRefused, batchBisected, partitionUnreadable
   case crashAfterFlush, flushAnswerLost, countsRefused, countedAgain, countsFull, stoppedInOrder
   case staleEnd, partitionPaused, partitionFreed, batchDropped, batchWithheld
@@ -29,7 +30,8 @@ package enum Fault: String, CaseIterable, Sendable {
   case catalogWithoutHeartbeat, breakerOpened, priceChanged, budgetLowered, budgetExhausted, noAllotment
   case otherApp, otherCurrency, targetMissed, adExcluded, bestWithoutBudget
   case allotmentClosed, allotmentEnded, chargedToAllotment, chargedToOtherAllotment, drawnOnFreeBudget, waitedForBudget,
-    paidAfterWaiting, unfunded, lateForBilling, inSuspense, heldBeyondCap, unpaidBeyondCap
+    paidAfterWaiting, unfunded, lateForBilling, inSuspense, heldBeyondCap, clickAheadOfImpressions,
+    unpaidBeyondCap
 }
 
 /// How often each fault happened.

@@ -13,6 +13,8 @@ final class InstanceContext {
   var partitionCounts: [Int32: Int32] = [:]
   /// On which server a partition was opened.
   var openedOn: [Int32: Int] = [:]
+  /// What the database knew of its history when a batch was decided that is decided again.
+  var timelinesThen: TimelineTables?
   private var producer: SimulatedWriter?
 
   init(world: World, clock: SkewedClock, catalog: CatalogReader?) {
@@ -20,6 +22,9 @@ final class InstanceContext {
     self.clock = clock
     self.catalog = catalog
   }
+
+  /// What the database knows of its history.
+  var timelines: TimelineTables { timelinesThen ?? world.timelines }
 
   var random: SeededRandom {
     get { world.random }

@@ -102,13 +102,16 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
       try checkFence(row, epoch: batch.epoch, batchNumber: batch.number - 1)
       if let refusal = try violation(of: batch) { return .failure(refusal) }
       if batch.outbox.contains(where: { $0.id <= row.outboxID }) { books.anomalies.append("an outbox id came twice") }
+      let timelines = context.world.timelines
       row.batches.append(
         BatchRow(
           number: batch.number, committedAt: batch.committedAt, watermarkBefore: row.watermark,
           watermark: batch.watermark, inputs: batch.inputs, incarnations: row.incarnations, outputs: batch.outputs,
           outcomes: batch.outcomes, lost: batch.lost, partitionCount: context.partitionCounts[batch.partition] ?? 0,
           freshness: context.catalog?.source.state(at: batch.committedAt), heard: context.catalog?.heard,
-          consumedBefore: row.inputs.map(\.consumedSequence)))
+          consumedBefore: zip(books.inputTopics, row.inputs).map { topic, position in
+            timelines.next(position.consumedSequence, in: LogID(topic: topic, partition: batch.partition)) - 1
+          }, timelines: timelines))
       row.batchNumber = batch.number
       if zip(row.inputs, batch.inputs).contains(where: { before, input in
         !input.isMoved && input.position.consumedSequence > before.consumedSequence

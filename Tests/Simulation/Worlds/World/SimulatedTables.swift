@@ -90,8 +90,12 @@ struct BatchRow {
   /// What that process had heard of the console.
   var heard: HeardBeats?
 
-  /// Per input: the last sequence that earlier batches consumed.
+  /// Per input: the last sequence that earlier batches consumed, or that was lost behind it.
   var consumedBefore: [Int64]
+  /// What the database knew of its own history.
+  var timelines: TimelineTables
+  /// Nothing was decided: a person accepted that commits were lost.
+  var beginsTimeline = false
 
   /// What timers made due, and nothing else: no record, and no part of a run either.
   var isOfTimer: Bool {
@@ -148,7 +152,8 @@ final class Books<Tables: SimulatedTables>: ServiceBooks {
         inputs: row.inputs.map { InputCommit(firstOffset: $0.nextOffset, position: $0) },
         incarnations: row.incarnations,
         outputs: row.outputs.map { OutputCommit(firstSequence: $0.nextSequence, position: $0) }, outcomes: [], lost: [],
-        partitionCount: 0, consumedBefore: row.inputs.map(\.consumedSequence)))
+        partitionCount: 0, consumedBefore: row.inputs.map(\.consumedSequence), timelines: TimelineTables(),
+        beginsTimeline: true))
     if let nextSequence { row.outputs[0].nextSequence = nextSequence }
     partitions[partition] = row
   }

@@ -40,6 +40,9 @@ struct Backup {
   let rows: [() -> Void]
   let timelines: TimelineTables
   let fundedCount: Int
+  let takenAt: Int64
+  /// What billing had decided.
+  let steps: Int
 }
 
 /// A database that goes back, and what people do then.
@@ -51,14 +54,21 @@ extension World {
   func takeBackup() {
     // So many timelines have names.
     guard plan.hasRestores, timelineCount < 9 else { return }
+    // Some are kept, and are hours old when they are needed.
+    if backup != nil, random.chance(700) { return }
     coverage.note(.backupTaken)
-    backup = Backup(rows: fleets.map { $0.books.backup() }, timelines: timelines, fundedCount: fundedCount)
+    backup = Backup(
+      rows: fleets.map { $0.books.backup() }, timelines: timelines, fundedCount: fundedCount,
+      takenAt: time.milliseconds, steps: billing.tables.steps.count)
   }
 
   /// The server is lost, and the backup stands in its place. Of what was on its way to the brokers, some has arrived.
   func restoreBackup() {
     guard let backup, timelineCount < 9 else { return }
     coverage.note(.databaseRestored)
+    if time.milliseconds - backup.takenAt > 3_600_000, billing.tables.steps.count > backup.steps {
+      coverage.note(.restoredFromHourBefore)
+    }
     for instance in fleets.flatMap(\.instances) { instance.context.writer.fail() }
     ghosts = []
     for restore in backup.rows { restore() }

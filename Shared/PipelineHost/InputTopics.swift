@@ -2,27 +2,27 @@ package import AdEvents
 internal import Kafka
 package import Runtime
 
-/// Whether the topics that clients write are set as they must be.
-package enum ClientTopics {
+/// Whether the topics that a service reads are set as they must be.
+package enum InputTopics {
   private static let questionMilliseconds: Int32 = 5_000
-  /// Those on which our memory, and the time of arrivals, rest.
+  /// Those on which our memory, the time of arrivals, and that a log is not cut, rest.
   private static let needed = [
     "compression.type", "max.message.bytes", "message.timestamp.type", "unclean.leader.election.enable",
   ]
 
-  /// Says what of these topics is set otherwise than it must be: then nothing bounds what strangers' records take here,
-  /// or their clocks count as ours. Who may not ask is told nothing.
+  /// Says what of a service's topics is set otherwise than it must be: then nothing bounds what others' records take here,
+  /// or strangers' clocks count as ours. Who may not ask is told nothing.
   ///
   /// - Returns: each topic and setting, in words.
   @discardableResult
-  package static func check(_ topics: [Topic], settings: PipelineSettings, context: ServiceContext) -> [String] {
+  package static func check(of service: Participant, settings: PipelineSettings, context: ServiceContext) -> [String] {
     // The embedded broker has no settings.
     guard !settings.isBrokerEmbedded else { return [] }
     var wrong: [String] = []
     do throws(KafkaError) {
       let admin = try KafkaAdmin(configuration: settings.kafka(clientID: "handbill-settings"))
       defer { admin.close(timeoutMilliseconds: 0) }
-      for topic in topics {
+      for topic in Topic.allCases where topic.readers.contains(service) {
         let inForce = try admin.settings(of: topic.name, timeoutMilliseconds: questionMilliseconds)
         for name in needed {
           guard let value = topic.configuration[name], inForce[name] != value else { continue }
