@@ -55,6 +55,15 @@ struct NetworkTopics: Sendable {
     return results
   }
 
+  /// How a topic lies on the brokers; throws `unknownTopic`.
+  ///
+  /// Blocks.
+  static func shape(of topic: Topic, _ kafka: KafkaAddress) throws(KafkaError) -> KafkaTopicShape {
+    let admin = try KafkaAdmin(configuration: kafka.configuration(clientID: "handbill-topics"))
+    defer { admin.close(timeoutMilliseconds: 1_000) }
+    return try admin.shape(topic: topic.name)
+  }
+
   /// The partition counts as the broker has them; nil for a topic that is not there.
   ///
   /// Blocks.

@@ -70,11 +70,11 @@ private final class ClientOfMany: NetworkTransport {
     completion: @escaping @Sendable (RequestResult) -> Void
   ) { shared.send(request, acknowledged: acknowledged, completion: completion) }
 
-  func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool {
+  func send(_ event: OutgoingEvent, ended: @escaping @Sendable (EventEnd) -> Void) -> Bool {
     waiting.update { $0 += 1 }
-    let isTaken = shared.send(event) { [waiting] in
+    let isTaken = shared.send(event) { [waiting] end in
       waiting.update { $0 -= 1 }
-      acknowledged()
+      ended(end)
     }
     if !isTaken { waiting.update { $0 -= 1 } }
     return isTaken

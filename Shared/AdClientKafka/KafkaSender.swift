@@ -96,7 +96,9 @@ final class KafkaSender {
       switch hand(event.record, reportID: ticket, producer) {
       case .taken: transport.withLock { $0.events.sent(ticket) }
       case .later: return
-      case .never: transport.withProgress { KafkaSender.dropUndeliverable(ticket, &$0) }
+      case .never(let error):
+        let log = transport.settings.log
+        transport.withProgress { KafkaSender.refuse(ticket, error, log, &$0) }?()
       }
     }
   }
@@ -122,20 +124,26 @@ final class KafkaSender {
       transport.withLock { $0.sentRequests[serial] = acknowledged }
       let outcome = hand(record, reportID: KafkaSender.requestReports | serial, producer)
       transport.withLock { state in
-        if outcome != .taken { state.sentRequests[serial] = nil }
+        if !outcome.isTaken { state.sentRequests[serial] = nil }
         // Only this thread takes from the front, but the end of the transport may have emptied it.
-        if outcome != .later, state.unsentRequests.first?.requestID == request.requestID {
+        if !outcome.isForLater, state.unsentRequests.first?.requestID == request.requestID {
           state.unsentRequests.removeFirst()
         }
       }
-      if outcome == .later { return false }
+      if outcome.isForLater { return false }
     }
   }
 
-  private enum Handing { case taken, later, never }
+  private enum Handing {
+    case taken, later
+    case never(KafkaError)
+
+    var isTaken: Bool { if case .taken = self { true } else { false } }
+    var isForLater: Bool { if case .later = self { true } else { false } }
+  }
 
   private func hand(_ record: EncodedRecord, reportID: UInt64, _ producer: KafkaProducer) -> Handing {
-    do {
+    do throws(KafkaError) {
       guard let count = producer.partitionCount(topic: record.topic), count > 0 else { return .later }
       try producer.send(
         topic: record.topic, partition: KafkaPartition.of(key: record.partitionKey, count: count),
@@ -144,18 +152,19 @@ final class KafkaSender {
       return .taken
     } catch {
       transport.note("not sent", error)
-      return error.kind == .recordRefused ? .never : .later
+      return error.kind == .recordRefused ? .never(error) : .later
     }
   }
 
   /// Delivery reports, on the producer's thread. A success counts whichever producer tells it.
   private static func take(_ reports: [KafkaDeliveryReport], _ transport: TransportState) {
-    let acknowledged = transport.withProgress { state in
+    let told = transport.withProgress { state in
       reports.compactMap { report in
-        report.reportID >= requestReports ? takeRequest(report, &state) : takeEvent(report, &state)
+        report.reportID >= requestReports
+          ? takeRequest(report, &state) : takeEvent(report, transport.settings.log, &state)
       }
     }
-    for tell in acknowledged { tell() }
+    for tell in told { tell() }
     // Credit has come back.
     transport.withNews { _ in }
   }
@@ -168,19 +177,25 @@ final class KafkaSender {
     return report.error == nil ? acknowledged : nil
   }
 
-  /// Whoever is to be told that the broker has the event; what it will never take is dropped.
+  /// Whoever is to be told that the broker has the event, or will never take it.
   private static func takeEvent(
-    _ report: KafkaDeliveryReport, _ state: inout TransportState.Waiting
+    _ report: KafkaDeliveryReport, _ log: @escaping AdLog, _ state: inout TransportState.Waiting
   ) -> (@Sendable () -> Void)? {
-    switch report.error?.kind {
-    case nil: return state.events.finish(report.reportID)?.acknowledged
-    case .recordRefused: dropUndeliverable(report.reportID, &state)
-    default: break
+    guard let error = report.error else {
+      guard let event = state.events.finish(report.reportID) else { return nil }
+      return { event.ended(.acknowledged) }
     }
-    return nil
+    return error.kind == .recordRefused ? refuse(report.reportID, error, log, &state) : nil
   }
 
-  private static func dropUndeliverable(_ ticket: UInt64, _ state: inout TransportState.Waiting) {
-    if state.events.finish(ticket) != nil { state.counts.eventsUndeliverable += 1 }
+  private static func refuse(
+    _ ticket: UInt64, _ error: KafkaError, _ log: @escaping AdLog, _ state: inout TransportState.Waiting
+  ) -> (@Sendable () -> Void)? {
+    guard let event = state.events.finish(ticket) else { return nil }
+    state.counts.eventsUndeliverable += 1
+    return {
+      log(AdLogEntry(.warning, "an event was refused by the brokers: \(error)"))
+      event.ended(.refused)
+    }
   }
 }

@@ -45,9 +45,9 @@ package final class KafkaTransport: NetworkTransport {
     if !isTaken { completion(.noAnswer) }
   }
 
-  package func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool {
+  package func send(_ event: OutgoingEvent, ended: @escaping @Sendable (EventEnd) -> Void) -> Bool {
     let record = EncodedRecord(event)
-    let waiting = TransportState.WaitingEvent(record: record, acknowledged: acknowledged)
+    let waiting = TransportState.WaitingEvent(record: record, ended: ended)
     return state.withNews { state in
       guard state.end == nil, state.events.add(waiting, bytes: record.bytes) else {
         state.counts.eventsRefused += 1

@@ -13,7 +13,7 @@ final class TransportState: Sendable {
 
   struct WaitingEvent: Sendable {
     let record: EncodedRecord
-    let acknowledged: @Sendable () -> Void
+    let ended: @Sendable (EventEnd) -> Void
   }
 
   /// What waits, and for whom.

@@ -13,12 +13,15 @@ enum HTTPCallbacks {
       unsafe state.pointee = unsafe Unmanaged.passRetained(incoming).toOpaque()
       server.requestBegan()
       // Answered now, before the body: the library reads no more of it and closes the connection afterwards.
-      return unsafe incoming.isTooLarge ? finish(server, connection, incoming) : hb_http_yes
+      return unsafe incoming.isToBeCutOff ? finish(server, connection, incoming) : hb_http_yes
     }
     let incoming = unsafe Unmanaged<PartialRequest>.fromOpaque(known).takeUnretainedValue()
     if let pending = incoming.pending { return unsafe queueLate(server, connection, incoming, pending) }
     if unsafe dataCount.pointee > 0 {
-      let isWelcome = unsafe incoming.append(UnsafeRawBufferPointer(start: data, count: dataCount.pointee))
+      let count = unsafe dataCount.pointee
+      let isWelcome =
+        unsafe server.connections.take(connection, bytes: count)
+        && incoming.append(UnsafeRawBufferPointer(start: data, count: count))
       unsafe dataCount.pointee = 0
       return isWelcome ? hb_http_yes : hb_http_no
     }
@@ -58,7 +61,7 @@ enum HTTPCallbacks {
     incoming.headers = headers.list.map { ($0.name.lowercased(), $0.value) }
     incoming.hasTooManyFields = query.isCut || headers.isCut
     incoming.clientAddress = unsafe clientAddress(connection)
-    if let length = incoming.headers.first(where: { $0.name == "content-length" }) { incoming.promised(length.value) }
+    incoming.judgeFraming()
     return incoming
   }
 

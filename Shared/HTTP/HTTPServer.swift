@@ -6,6 +6,9 @@ internal import Synchronization
 package struct HTTPLimits: Sendable {
   /// The longest body, in bytes; more gets 413.
   package var bodyBytesMaximum = 1_048_576
+  /// Memory for all bodies that have come in part or wait for their answers, in bytes. Beyond it the request that has been on
+  /// its way for longest is hung up on: who sends slowly on many connections hurts himself. Beyond twice as much, the newest.
+  package var bodyBytesInAllMaximum = 64 << 20
   /// Memory for one request's line and headers, in bytes; more is refused by the library (414, 431).
   package var headerBytesMaximum = 32_768
   /// The most query parameters or headers of one request; more gets 400.
@@ -71,7 +74,7 @@ package final class HTTPServer: Sendable {
   /// The port listened on: with port 0, the one that was free.
   package let port: Int
   private let daemon: Mutex<Daemon?>
-  private let context: HTTPServerContext
+  let context: HTTPServerContext
   private let watch: ConnectionWatch
 
   /// Starts to listen.

@@ -9,7 +9,7 @@ final class HTTPServerContext: Sendable {
   private let onFailure: @Sendable (HTTPFailure) -> Void
   /// How many requests run.
   private let running = Monitor(0)
-  let connections = OpenConnections()
+  let connections: OpenConnections
   /// Replies that are awaited, each on a connection that is suspended or soon will be; nil when none may be any more.
   private let waiting = Mutex<[ObjectIdentifier: PendingReply]?>([:])
 
@@ -17,6 +17,7 @@ final class HTTPServerContext: Sendable {
     self.router = router
     self.limits = limits
     self.onFailure = onFailure
+    connections = OpenConnections(bytesMaximum: limits.bodyBytesInAllMaximum)
   }
 
   func requestBegan() { running.withLock { $0 += 1 } }
@@ -73,6 +74,10 @@ final class HTTPServerContext: Sendable {
   }
 
   private func handler(for incoming: PartialRequest) -> Found {
+    if incoming.isAmbiguous {
+      return .problem(
+        400, "it is not said once, by Content-Length or by chunks, how long the body is, or a header is broken")
+    }
     if incoming.isTooLarge { return .problem(413, "a body has at most \(limits.bodyBytesMaximum) bytes") }
     let rawSegments = Router.split(incoming.rawPath)
     let segments = rawSegments.prefix(Router.segmentsMaximum + 1).compactMap { PercentEncoding.decode($0) }
@@ -129,6 +134,8 @@ final class PartialRequest {
   var pending: PendingReply?
   private(set) var body: [UInt8] = []
   private(set) var isTooLarge = false
+  /// A proxy before us could take what is sent for other requests than we do.
+  private(set) var isAmbiguous = false
   private var received = 0
   private let bodyBytesMaximum: Int
 
@@ -148,8 +155,28 @@ final class PartialRequest {
     return decoded
   }
 
+  /// To be answered before its body, and to be the last on its connection: where it ends is not certain, or beyond what is
+  /// read.
+  var isToBeCutOff: Bool { isTooLarge || isAmbiguous || hasTooManyFields }
+
+  /// Looks at what the headers say of the body. RFC 9112 lets a server refuse what its clients never send: two lengths, a
+  /// length beside chunks, any other coding, and names that only some would take for a header's.
+  func judgeFraming() {
+    let lengths = headers.filter { $0.name == "content-length" }
+    let codings = headers.filter { $0.name == "transfer-encoding" }
+    let isKnown = codings.allSatisfy { $0.value.lowercased() == "chunked" }
+    isAmbiguous =
+      lengths.count + codings.count > 1 || !isKnown || !headers.allSatisfy { Self.isToken($0.name) }
+      || headers.contains { $0.value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 } }
+    if let length = lengths.first { promised(length.value) }
+  }
+
+  private static func isToken(_ name: String) -> Bool {
+    !name.isEmpty && name.utf8.allSatisfy { $0 > 32 && $0 < 127 && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
+  }
+
   /// The length that the headers promise. What cannot be read as a number is left to the library, which refuses it.
-  func promised(_ length: String) {
+  private func promised(_ length: String) {
     if let length = UInt64(length), length > UInt64(bodyBytesMaximum) { isTooLarge = true }
   }
 

@@ -107,6 +107,11 @@ internal import Threads
 
   /// The number of partitions that the brokers tell, waiting at most the given time.
   func partitionCount(of topic: String, timeoutMilliseconds: Int32) throws(KafkaError) -> Int32 {
+    try shape(of: topic, timeoutMilliseconds: timeoutMilliseconds).partitionCount
+  }
+
+  /// How a topic lies on the brokers, which are waited for at most the given time.
+  func shape(of topic: String, timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaTopicShape {
     guard let handle = unsafe rd_kafka_topic_new(pointer, topic, nil) else {
       throw KafkaError(code: rd_kafka_last_error())
     }
@@ -122,7 +127,8 @@ internal import Threads
     guard unsafe answer.pointee.partition_cnt > 0 else {
       throw KafkaError(.unknownTopic, "the brokers know no partition of \(topic)", isRetriable: true)
     }
-    return unsafe answer.pointee.partition_cnt
+    return unsafe KafkaTopicShape(
+      partitionCount: answer.pointee.partition_cnt, copyCount: answer.pointee.partitions?.pointee.replica_cnt ?? 1)
   }
 
   /// The same of several topics, whose leaders are known to librdkafka then. Each is asked for by itself: in a question

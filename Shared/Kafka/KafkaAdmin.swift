@@ -18,6 +18,13 @@ package struct KafkaTopicSpecification: Equatable, Sendable {
   }
 }
 
+/// How a topic lies on the brokers.
+package struct KafkaTopicShape: Equatable, Sendable {
+  package let partitionCount: Int32
+  /// Of its first partition.
+  package let copyCount: Int32
+}
+
 /// What `KafkaAdmin.ensure` found or did.
 package enum KafkaTopicOutcome: Equatable, Sendable {
   case created
@@ -61,10 +68,15 @@ package final class KafkaAdmin {
 
   /// The number of partitions; throws `unknownTopic`.
   package func partitionCount(topic: String, timeoutMilliseconds: Int32 = 10_000) throws(KafkaError) -> Int32 {
+    try shape(topic: topic, timeoutMilliseconds: timeoutMilliseconds).partitionCount
+  }
+
+  /// The number of partitions, and of copies; throws `unknownTopic`.
+  package func shape(topic: String, timeoutMilliseconds: Int32 = 10_000) throws(KafkaError) -> KafkaTopicShape {
     guard !isClosed else { throw .closed }
     do {
       defer { serveLog() }
-      return try client.partitionCount(of: topic, timeoutMilliseconds: max(timeoutMilliseconds, 1))
+      return try client.shape(of: topic, timeoutMilliseconds: max(timeoutMilliseconds, 1))
     } catch {
       throw refusal ?? error
     }

@@ -15,7 +15,8 @@ enum BenchmarksMain {
   private static func measure() async throws {
     let environment = ProcessInfo.processInfo.environment
     let parts = Set(
-      (environment["BENCH_PARTS"] ?? "takeover,day,decisions,selection,chain,tracking,replays").split(separator: ","))
+      (environment["BENCH_PARTS"] ?? "takeover,day,decisions,selection,edge,chain,tracking,replays").split(
+        separator: ","))
     var results: [BenchmarkResult] = []
     if parts.contains("decisions") { results += try await onOwnThread { try DecisionBenchmark().run() } }
     // What is decided in process needs no servers.
@@ -45,6 +46,9 @@ enum BenchmarksMain {
     // Before tracking, whose accepted impressions keep billing busy.
     if parts.contains("selection") {
       results += try await onOwnThread { try SelectionBenchmark(surroundings: surroundings).run() }
+    }
+    if parts.contains("edge") {
+      results += try await onOwnThread { try EdgeBenchmark(surroundings: surroundings).run() }
     }
     if parts.contains("chain") {
       let ads = environment["BENCH_ADS"].flatMap(Int.init) ?? 100_000

@@ -74,8 +74,9 @@ extension RoundTrip.Party {
   /// Asks an echo.
   static func echo(_ name: String) -> RoundTrip.Party {
     let value = [UInt8](repeating: 1, count: 200)
-    return RoundTrip.Party(requestTopic: "\(name).requests", responseTopic: "\(name).responses") { number in
-      (Int32(number) % Surroundings.partitions, value, [])
-    }
+    return RoundTrip.Party(
+      way: .kafka(requestTopic: "\(name).requests", responseTopic: "\(name).responses") { number in
+        (Int32(number) % Surroundings.partitions, value, [])
+      })
   }
 }

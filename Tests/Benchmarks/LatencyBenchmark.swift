@@ -45,8 +45,8 @@ struct LatencyBenchmark {
         rounds.note("\(what), p99", latencies.quantile(0.99))
       }
       let echoed = try RoundTrip(
-        configuration: network.surroundings.kafkaConfiguration, parties: [.echo(Self.echo)], perSecond: perSecond,
-        seconds: Self.echoSeconds
+        configuration: network.surroundings.kafkaConfiguration, parties: [.echo(Self.echo)],
+        load: .perSecond(perSecond), seconds: Self.echoSeconds
       ).measure()[0]
       rounds.note("committing echo, p50", echoed.quantile(0.5))
       rounds.note("committing echo, p99", echoed.quantile(0.99))

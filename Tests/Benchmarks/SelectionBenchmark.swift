@@ -32,13 +32,13 @@ struct SelectionBenchmark {
     }
     defer { for server in servers { server.stop() } }
     progress("starting ad selection, billing and the console")
-    let services = try startServices()
+    let services = try Self.startServices(surroundings)
     defer { for service in services.reversed() { service.terminate(graceMilliseconds: 10_000) } }
     var series = 0
     // Each has clients of its own, who are not throttled.
     func parties() -> [RoundTrip.Party] {
       series += 1
-      return [.echo(Self.bare), .echo(Self.committing), selection(series: series)]
+      return [.echo(Self.bare), .echo(Self.committing), .selection(series: series)]
     }
     progress("warming up")
     _ = try trip(parties(), perSecond: Self.perSecond[0], seconds: Self.warmUpSeconds).measure()
@@ -113,14 +113,15 @@ struct SelectionBenchmark {
   /// - Parameter perSecond: requests to each party.
   private func trip(_ parties: [RoundTrip.Party], perSecond: Int, seconds: Int) -> RoundTrip {
     RoundTrip(
-      configuration: surroundings.kafkaConfiguration, parties: parties, perSecond: perSecond * parties.count,
-      seconds: seconds)
+      configuration: surroundings.kafkaConfiguration, parties: parties,
+      load: .perSecond(perSecond * parties.count), seconds: seconds)
   }
 
-  private func startServices() throws -> [ChildProcess] {
+  /// Ad selection, billing and the console, with the catalogue of one campaign.
+  static func startServices(_ surroundings: Surroundings) throws -> [ChildProcess] {
     let file = surroundings.folder.path + "/catalog.json"
-    try Self.catalog.write(toFile: file, atomically: true, encoding: .utf8)
-    try surroundings.command(["topics", "create", "-p", "\(Surroundings.partitions)", "--app", Self.app])
+    try catalog.write(toFile: file, atomically: true, encoding: .utf8)
+    try surroundings.command(["topics", "create", "-p", "\(Surroundings.partitions)", "--app", app])
     try surroundings.command(["catalog", "apply", file])
     let ports = try FreePort.find(count: 4)
     let names = ["handbill-ad-selection", "handbill-billing", "handbill-console"]
@@ -129,21 +130,35 @@ struct SelectionBenchmark {
     }
   }
 
-  private func selection(series: Int) -> RoundTrip.Party {
-    RoundTrip.Party(requestTopic: Topic.requests.name, responseTopic: Topic.responses.name + Self.app) { number in
-      let client = "client-\(number)-\(series)"
-      let id = UUIDv7(timestamp: SystemClock().now, randomHigh: 0, randomLow: UInt64(number) << 8 | UInt64(series))
-      let request = Self.request(id: id, client: client)
-      return (
-        KafkaPartition.of(key: client, count: Surroundings.partitions), request.encoded(),
-        Workload.headers(.adRequested, id: id)
-      )
-    }
-  }
-
-  private static func request(id: UUIDv7, client: String) -> AdRequest {
-    AdRequest.sample {
+  /// A request of a client of its own, who is not throttled.
+  ///
+  /// - Parameter series: tells those that ask under the same number apart.
+  static func request(number: Int, series: Int) -> AdRequest {
+    let client = "client-\(number)-\(series)"
+    let id = UUIDv7(timestamp: SystemClock().now, randomHigh: 0, randomLow: UInt64(number) << 8 | UInt64(series))
+    return AdRequest.sample {
       ($0.requestID, $0.appKey, $0.app, $0.clientID, $0.sessionID) = (id, key, known(AppID(app)), client, client)
     }
+  }
+}
+
+extension RoundTrip.Party {
+  /// Asks ad selection over Kafka.
+  static func selection(series: Int) -> RoundTrip.Party {
+    let topic = Topic.responses.name + SelectionBenchmark.app
+    return RoundTrip.Party(
+      way: .kafka(requestTopic: Topic.requests.name, responseTopic: topic) { number in
+        let request = SelectionBenchmark.request(number: number, series: series)
+        return (
+          KafkaPartition.of(key: request.clientID, count: Surroundings.partitions), request.encoded(),
+          Workload.headers(.adRequested, id: request.requestID)
+        )
+      })
+  }
+
+  /// The same through the edge.
+  static func edge(port: Int, series: Int) -> RoundTrip.Party {
+    RoundTrip.Party(
+      way: .http(port: port, path: "/v1/ads") { SelectionBenchmark.request(number: $0, series: series).encoded() })
   }
 }

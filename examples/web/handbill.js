@@ -8,7 +8,7 @@
 //
 // What happens is told by events of the element:
 //   handbill-load    an ad is there                    detail: { ad, serveId, isTest }
-//   handbill-error   none is, and why (rules E)        detail: { code, message, retrySeconds }
+//   handbill-error   none is, and why (rules E)        detail: { code, message, retrySeconds }; it is asked again by itself
 //   handbill-view    its impression is told (M1)       detail: { serveId }
 //   handbill-action  it was tapped; preventDefault() refuses the action (D7)   detail: { destination }
 //   handbill-finish  what covered the page is gone     detail: { serveId }
@@ -74,27 +74,32 @@ function clientID(app, isTrackingLimited) {
 export function resetClientID(app) { storage.remove(`handbill.${app}.client`); }
 
 class Failure extends Error {
-  constructor(code, message, retrySeconds) {
+  constructor(code, message, retrySeconds = 1, status = 0) {
     super(message);
-    this.code = code;
-    this.retrySeconds = retrySeconds;
+    Object.assign(this, { code, retrySeconds, status });
   }
 }
 
-/** Sends JSON; gives the answer, or throws a `Failure` that says when to come again, if it is worth it. */
-async function post(url, body, timeout) {
+/**
+ * Sends JSON; gives the edge's answer, or throws a `Failure` that says when to come again. Whoever else answers (a captive
+ * portal, a proxy) is no edge, and what he says is no answer.
+ */
+async function post(url, body, timeout, isAnswer = () => true) {
   let response;
   try {
     response = await fetch(url, {
       method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), keepalive: true,
-      credentials: "omit", signal: AbortSignal.timeout(timeout),
+      credentials: "omit", redirect: "error", signal: AbortSignal.timeout(timeout),
     });
-  } catch (error) { throw new Failure(1, `the edge cannot be reached: ${error.message}`, 1); }
-  if (response.ok) return response.json();
-  const problem = await response.json().catch(() => ({}));
-  const message = problem.detail ?? `the edge answered ${response.status}`;
-  if (response.status < 500 && response.status !== 429) throw new Failure(4, message, null);
-  throw new Failure(response.status === 429 ? 2 : 1, message, Number(response.headers.get("Retry-After")) || 1);
+  } catch (error) { throw new Failure(1, `the edge cannot be reached: ${error.message}`); }
+  const { status } = response;
+  const said = await response.json().catch(() => null);
+  if (status === 200 && said !== null && isAnswer(said)) return said;
+  const message = said?.detail ?? `whoever answers at ${url} is not the network's edge (status ${status})`;
+  if (status >= 500 || [408, 425, 429].includes(status)) {
+    throw new Failure(status === 429 ? 2 : 1, message, Number(response.headers.get("Retry-After")) || 1, status);
+  }
+  throw new Failure(said?.number === undefined ? 1 : 4, message, 1, status);
 }
 
 /** Tells the network what happened, each thing until the edge has it, also after the page was left and opened again. */
@@ -145,18 +150,23 @@ class Reporter {
       const batch = this.batches[0];
       batch.isClosed = true;
       const { appKey, clientKey, events } = batch;
+      // Nothing but the edge's word on each event ends them.
+      const isResult = ({ acceptedCount = 0, refused = [] }) => acceptedCount + refused.length === events.length;
       try {
-        const result = await post(`${this.edge}/v1/events`, { appKey, clientKey, events }, 30_000);
+        const result = await post(`${this.edge}/v1/events`, { appKey, clientKey, events }, 30_000, isResult);
         for (const refused of result.refused ?? []) console.warn("handbill: refused", refused.reason, refused.detail);
         this.pause = 0;
       } catch (failure) {
-        if (failure.retrySeconds !== null) {
-          this.pause = Math.min(RETRY_MAXIMUM, Math.max(failure.retrySeconds * 1_000, this.pause * 2, 1_000));
-          this.isSending = false;
-          this.flushSoon(this.pause);
-          return;
+        if (failure.status === 413 && events.length > 1) {
+          const rest = events.splice(events.length / 2);
+          this.batches.splice(1, 0, { appKey, clientKey, events: rest, isClosed: true });
+          continue;
         }
-        console.warn("handbill: refused", failure.message); // As it is it will never be taken.
+        console.warn("handbill: told again later:", failure.message);
+        this.pause = Math.min(RETRY_MAXIMUM, Math.max((failure.retrySeconds ?? 1) * 1_000, this.pause * 2, 1_000));
+        this.isSending = false;
+        this.flushSoon(this.pause);
+        return;
       }
       this.batches.shift();
       this.keep();
@@ -186,9 +196,23 @@ export class Banner {
       threshold: Array.from({ length: 101 }, (_, percent) => percent / 100), ...(isCoverKnown ? { trackVisibility: true, delay: 100 } : {}),
     });
     this.isCoverKnown = isCoverKnown;
+    this.isDue = false;
     document.addEventListener("visibilitychange", () => this.pageChanged());
     addEventListener("pagehide", () => { this.unload(); this.reporter.flush(); });
-    this.load();
+    this.loadIfSeen();
+  }
+
+  /** Asks then, if somebody looks at the page (D2). */
+  loadLater(wait) {
+    clearTimeout(this.next);
+    // Timers take whole milliseconds, and cut off the rest: one more, or it would come too soon.
+    this.next = setTimeout(() => this.loadIfSeen(), Math.max(0, wait) + 1);
+  }
+
+  /** Asks now; where nobody looks, or something covers the page, as soon as that has changed. */
+  loadIfSeen() {
+    this.isDue = document.visibilityState !== "visible" || this.action !== undefined;
+    if (!this.isDue) this.load();
   }
 
   tell(name, detail, options = {}) {
@@ -273,7 +297,7 @@ export class Banner {
     button.addEventListener("click", () => this.tapped());
     this.element.replaceChildren(button);
     this.observer.observe(button);
-    this.expiry = setTimeout(() => { this.unload(); this.load(); }, Number(ad.lifetimeMilliseconds));
+    this.expiry = setTimeout(() => { this.unload(); this.loadIfSeen(); }, Number(ad.lifetimeMilliseconds));
     this.tell("load", { ad: ad.ad, serveId: ad.serveId, isTest: ad.isTest ?? false });
   }
 
@@ -290,7 +314,7 @@ export class Banner {
     const wait = Math.max(this.retry, (failure.retrySeconds ?? 0) * 1_000);
     this.retry = Math.min(RETRY_MAXIMUM, this.retry * 2);
     this.tell("error", { code, message: failure.message, retrySeconds: wait / 1_000 });
-    this.next = setTimeout(() => this.load(), wait);
+    this.loadLater(wait);
   }
 
   // What is seen
@@ -311,7 +335,7 @@ export class Banner {
   }
 
   pageChanged() {
-    if (document.visibilityState === "hidden") { this.reporter.flush(); } else if (this.isDue) { this.load(); }
+    if (document.visibilityState === "hidden") { this.reporter.flush(); } else if (this.isDue) { this.loadIfSeen(); }
     this.judge();
   }
 
@@ -322,6 +346,7 @@ export class Banner {
     const isPageSeen = document.visibilityState === "visible" && !this.action;
     if (this.isOnScreen && isPageSeen && !ad.isRendered) {
       ad.isRendered = true;
+      this.shownAt = performance.now();
       this.impression("RENDERED", ad);
     }
     if (this.fraction >= this.pacing.fraction && isPageSeen && !ad.isViewed) {
@@ -340,13 +365,9 @@ export class Banner {
     }
   }
 
-  /** Only an ad that was seen makes room for the next, and only where somebody looks. */
+  /** Only an ad that was seen makes room for the next, counted from its request and from when it came on screen. */
   refreshLater() {
-    this.isDue = false;
-    this.next = setTimeout(() => {
-      this.isDue = true;
-      if (document.visibilityState === "visible") { this.isDue = false; this.load(); }
-    }, Math.max(0, this.pacing.refresh - (performance.now() - this.askedAt)));
+    this.loadLater(Math.max(this.askedAt, this.shownAt) + this.pacing.refresh - performance.now());
   }
 
   /** Its content is gone: replaced, expired, or the page is left. */
@@ -418,6 +439,7 @@ export class Banner {
       dialog.remove();
       this.tell("finish", { serveId: ad.serveId });
       this.judge();
+      if (this.isDue) this.loadIfSeen();
     });
     document.body.append(dialog);
     dialog.showModal();

@@ -28,12 +28,26 @@ struct KafkaAddress: Sendable {
     let commandLine = invocation.values.compactMapValues(\.last)
     let environment = ProcessInfo.processInfo.environment
     self = try ConfigurationReader.read(commandLine: commandLine, environment: environment) { reader in
-      let socket = reader.value(Self.controlSocketKey)
-      return KafkaAddress(
-        bootstrapServers: reader.value(CommonKeys.kafkaBootstrapServers),
-        isEmbedded: reader.value(PipelineSettings.embeddedBroker) || socket != nil, controlSocket: socket,
-        properties: reader.value(PipelineSettings.kafkaPropertiesKey).values)
+      KafkaAddress(&reader, servers: reader.value(CommonKeys.kafkaBootstrapServers))
     }
+  }
+
+  /// Nil when nothing says where Kafka is, for a command that does without.
+  ///
+  /// - Throws: `ConfigurationProblems` for a wrong setting.
+  static func ifGiven(_ invocation: Invocation) throws(ConfigurationProblems) -> KafkaAddress? {
+    try ConfigurationReader.read(
+      commandLine: invocation.values.compactMapValues(\.last), environment: ProcessInfo.processInfo.environment
+    ) { reader in
+      reader.value(CommonKeys.kafkaBootstrapServers.optional()).map { KafkaAddress(&reader, servers: $0) }
+    }
+  }
+
+  private init(_ reader: inout ConfigurationReader, servers: String) {
+    let socket = reader.value(Self.controlSocketKey)
+    self.init(
+      bootstrapServers: servers, isEmbedded: reader.value(PipelineSettings.embeddedBroker) || socket != nil,
+      controlSocket: socket, properties: reader.value(PipelineSettings.kafkaPropertiesKey).values)
   }
 
   init(

@@ -58,6 +58,7 @@ struct AppTrial: Sendable {
     case .unreachable: "look at the address, and whether a server listens there"
     case .unauthorized: "look at the credentials, and at the rights: handbill topics acls --app \(app)"
     case .topicMissing: "handbill topics create --app \(app)"
+    case .notTheNetwork: "look at the address: whoever answers there is no edge"
     case .busy: "try again; if it stays so, look at the server's log"
     case .other, nil: "look at the server's log"
     }

@@ -7,6 +7,10 @@ internal import Runtime
 
 /// `handbill topics acls`: who may read and write what.
 enum AccessCommand {
+  static let principalOption = CommandOption.value(
+    "principal", "ROLE=PRINCIPAL", repeats: true,
+    help: "What a role is called on the brokers, else User:handbill-ROLE, for an app User:handbill-app-ID.")
+
   static let command = Command(
     "acls", summary: "Shows, or sets, who may do what on the brokers, by the topics' table.",
     discussion: """
@@ -15,15 +19,13 @@ enum AccessCommand {
       unless the brokers have an authorizer and allow.everyone.if.no.acl.found is false.
 
       The roles: ad-selection, impression-tracking, click-tracking, billing, console, command (handbill itself), edge
-      (faces devices: writes what they tell, reads all answers), watcher (sees topics and groups, reads no record), and
+      (faces devices: writes what they tell, reads the answers to that), watcher (sees topics and groups, reads no record), and
       for each --app ID the role app/ID: it writes what clients tell, and reads the answers of its own app alone.
       """,
     options: [
       .flag("apply", help: "Sets the rights."),
       .flag("exact", help: "With --apply: takes away what these users may do beyond the table."),
-      .value(
-        "principal", "ROLE=PRINCIPAL", repeats: true,
-        help: "What a role is called on the brokers, else User:handbill-ROLE, for an app User:handbill-app-ID."),
+      principalOption,
     ],
     examples: [
       CommandExample("handbill topics acls --app chess", "Lines for kafka-acls.sh, for one app too."),

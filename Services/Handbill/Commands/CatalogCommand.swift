@@ -16,9 +16,13 @@ enum CatalogCommand {
         "apply", summary: "Writes the records of a file; what it does not name stays.",
         discussion: """
           The file is JSON, with the schema of 'handbill catalog schema'. It is written whole or not at all; everything
-          that is wrong with it is told at once, section by section. App keys that have to be made are shown once,
-          and what the written apps still lack before they get ads is told.
+          that is wrong with it is told at once, section by section. App keys that have to be made are shown once.
+
+          Where it is told where Kafka is, each app of the file then has the topic of its answers, as 'handbill topics
+          create --app' makes it, and its rights, as 'handbill topics acls --apply' gives them: what is there stays, and
+          what this login may not do is told. So is what the apps still lack before they get ads.
           """,
+        options: KafkaAddress.options + [AccessCommand.principalOption],
         arguments: [CommandArgument("FILE", help: "The file; - for standard input.")],
         examples: [CommandExample("handbill catalog apply network.json", "Writes what the file says.")], run: apply),
       Command(
@@ -67,22 +71,34 @@ enum CatalogCommand {
   }
 
   @Sendable private static func apply(_ invocation: Invocation) async throws -> ExitCode {
-    let path = invocation.argument(0) ?? "-"
-    let applied = try await onOwnThread {
-      let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
-      guard let handle else { throw UsageError("FILE \(path) cannot be read") }
-      let bytes = try handle.read(upToCount: fileBytesMaximum + 1) ?? Data()
-      let file = try CatalogFile.draft(Array(bytes)).get()
-      do {
-        return try withStore(DatabaseAddress.address(invocation)) { store in try store.apply(file).get() }
-      } catch  where !file.problems.isEmpty && !(error is CatalogProblems) {
-        // What can be said without the database is said.
-        let unchecked = CatalogProblem("file", "how its records suit the others was not checked: \(error)")
-        throw CatalogProblems(file.problems + [unchecked])
-      }
+    let kafka = try KafkaAddress.ifGiven(invocation)
+    let names = try AccessCommand.names(invocation)
+    let (applied, provisioned) = try await onOwnThread { () -> (CatalogApplied, [AppProvisioning.Result]) in
+      var applied = try write(invocation)
+      let apps = applied.changes.filter { $0.kind != .deleted }.compactMap(\.app)
+      guard let kafka, !apps.isEmpty else { return (applied, []) }
+      let (results, steps) = AppProvisioning(apps: apps, kafka: kafka, names: names).make()
+      applied.nextSteps = steps + applied.nextSteps.filter { $0.kind != .createTopic }
+      return (applied, results)
     }
-    try CatalogOutput.show(applied, invocation)
+    try CatalogOutput.show(applied, invocation, provisioned: provisioned)
     return .success
+  }
+
+  /// Writes the file.
+  private static func write(_ invocation: Invocation) throws -> CatalogApplied {
+    let path = invocation.argument(0) ?? "-"
+    let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
+    guard let handle else { throw UsageError("FILE \(path) cannot be read") }
+    let bytes = try handle.read(upToCount: fileBytesMaximum + 1) ?? Data()
+    let file = try CatalogFile.draft(Array(bytes)).get()
+    do {
+      return try withStore(DatabaseAddress.address(invocation)) { store in try store.apply(file).get() }
+    } catch  where !file.problems.isEmpty && !(error is CatalogProblems) {
+      // What can be said without the database is said.
+      let unchecked = CatalogProblem("file", "how its records suit the others was not checked: \(error)")
+      throw CatalogProblems(file.problems + [unchecked])
+    }
   }
 
   @Sendable private static func list(_ invocation: Invocation) async throws -> ExitCode {
@@ -143,7 +159,9 @@ enum CatalogCommand {
 
 /// What a change of the catalogue did, for people and programs.
 enum CatalogOutput {
-  static func show(_ applied: CatalogApplied, _ invocation: Invocation) throws {
+  static func show(
+    _ applied: CatalogApplied, _ invocation: Invocation, provisioned: [AppProvisioning.Result] = []
+  ) throws {
     if invocation.wantsJSON {
       let changes = applied.changes.map { change in
         JSONValue.object([
@@ -159,7 +177,8 @@ enum CatalogOutput {
       }
       Terminal.print(
         JSONValue.object([
-          JSONValue.Member("changes", .list(changes)), JSONValue.Member("newKeys", .list(keys)),
+          JSONValue.Member("brokers", .list(provisioned.map(\.json))), JSONValue.Member("changes", .list(changes)),
+          JSONValue.Member("newKeys", .list(keys)),
           JSONValue.Member("nextSteps", .list(applied.nextSteps.map(\.json))),
         ])
         .prettyText)
@@ -168,10 +187,15 @@ enum CatalogOutput {
     let changed = applied.changes.filter { $0.kind != .unchanged }
     for change in changed { Terminal.print("\(change.kind.rawValue) \(change.key), version \(change.version)") }
     Terminal.print("\(changed.count) records changed, \(applied.changes.count - changed.count) are as they were.")
+    for result in provisioned { Terminal.print(result.text) }
     for key in applied.newKeys { Terminal.print("key of \(key.app) (\(key.build.name)), shown once: \(key.key)") }
     if let key = applied.newKeys.first {
       Terminal.print(
         "A build begins with: AdNetworkClient(app: \"\(key.app)\", key: \"\(key.key)\", via: .edge(\"https://EDGE\"))")
+    }
+    if provisioned.isEmpty, applied.nextSteps.contains(where: { $0.kind == .createTopic }) {
+      Terminal.note(
+        "No topic was made, as nothing says where Kafka is (\(CommonKeys.kafkaBootstrapServers.declaration.name)).")
     }
     if !applied.nextSteps.isEmpty { Terminal.print("Still to be done:") }
     for step in applied.nextSteps { Terminal.print("  \(step.text)") }

@@ -55,6 +55,7 @@ enum TopicsCommand {
       guard let app = AppID(text) else {
         throw UsageError("--app must be an app's id: lower-case letters, digits and dashes")
       }
+      guard text != App.reservedID else { throw UsageError("--app \(text): no app has this id, as it is the edge's") }
       apps.append(app)
     }
     return (Int32(partitions), apps)

@@ -37,7 +37,7 @@ final class UnreliableNetwork: Sendable {
   fileprivate func ended() { underWay.update { $0 -= 1 } }
 
   fileprivate func send(
-    _ event: OutgoingEvent, over transport: any NetworkTransport, acknowledged: @escaping @Sendable () -> Void
+    _ event: OutgoingEvent, over transport: any NetworkTransport, ended: @escaping @Sendable (EventEnd) -> Void
   ) -> Bool {
     let (isForged, isRepeated, delay) = chance.withLock { chance in
       (
@@ -46,26 +46,28 @@ final class UnreliableNetwork: Sendable {
       )
     }
     if isForged, let forged = Self.forged(event) {
-      _ = send(forged, over: transport, after: 0) { [tally] in tally.change { $0.forgedEvents += 1 } }
+      _ = send(forged, over: transport, after: 0) { [tally] end in
+        if end == .acknowledged { tally.change { $0.forgedEvents += 1 } }
+      }
     }
-    guard isRepeated else { return send(event, over: transport, after: delay, acknowledged: acknowledged) }
+    guard isRepeated else { return send(event, over: transport, after: delay, ended: ended) }
     // Whichever copy the network has first is the event; the run may end before the other one is sent.
-    let note = CopyNote(first: acknowledged) { [tally] in tally.change { $0.repeatedEvents += 1 } }
-    _ = send(event, over: transport, after: delay / 2, acknowledged: note.acknowledge)
-    return send(event, over: transport, after: delay, acknowledged: note.acknowledge)
+    let note = CopyNote(first: ended) { [tally] in tally.change { $0.repeatedEvents += 1 } }
+    _ = send(event, over: transport, after: delay / 2, ended: note.ended)
+    return send(event, over: transport, after: delay, ended: note.ended)
   }
 
   private func send(
     _ event: OutgoingEvent, over transport: any NetworkTransport, after delay: Int64,
-    acknowledged: @escaping @Sendable () -> Void
+    ended: @escaping @Sendable (EventEnd) -> Void
   ) -> Bool {
     began()
     let tell: @Sendable () -> Bool = { [self] in
       let isTaken = transport.send(event) {
-        acknowledged()
+        ended($0)
         self.ended()
       }
-      if !isTaken { ended() }
+      if !isTaken { self.ended() }
       return isTaken
     }
     guard delay > 0 else { return tell() }
@@ -117,8 +119,8 @@ private struct UnreliableTransport: NetworkTransport {
     }
   }
 
-  func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool {
-    network.send(event, over: inner, acknowledged: acknowledged)
+  func send(_ event: OutgoingEvent, ended: @escaping @Sendable (EventEnd) -> Void) -> Bool {
+    network.send(event, over: inner, ended: ended)
   }
 
   func flush() { inner.flush() }
@@ -126,18 +128,18 @@ private struct UnreliableTransport: NetworkTransport {
   func close(timeoutMilliseconds: Int) -> Bool { inner.close(timeoutMilliseconds: timeoutMilliseconds) }
 }
 
-/// Tells the copies of one event apart by their acknowledgements: the first is the event, any other a repetition.
+/// Tells the copies of one event apart: the first that ended is the event, any other a repetition.
 private final class CopyNote: Sendable {
   private let isTold = Atomic(false)
-  private let first: @Sendable () -> Void
+  private let first: @Sendable (EventEnd) -> Void
   private let repeated: @Sendable () -> Void
 
-  init(first: @escaping @Sendable () -> Void, repeated: @escaping @Sendable () -> Void) {
+  init(first: @escaping @Sendable (EventEnd) -> Void, repeated: @escaping @Sendable () -> Void) {
     self.first = first
     self.repeated = repeated
   }
 
-  @Sendable func acknowledge() {
-    if isTold.exchange(true, ordering: .relaxed) { repeated() } else { first() }
+  @Sendable func ended(_ end: EventEnd) {
+    if !isTold.exchange(true, ordering: .relaxed) { first(end) } else if end == .acknowledged { repeated() }
   }
 }

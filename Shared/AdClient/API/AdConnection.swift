@@ -22,6 +22,8 @@ public struct AdConnectionProblem: Error, Hashable, Sendable, CustomStringConver
     case topicMissing
     /// Somebody answers, and is busy or stopping: it is tried again.
     case busy
+    /// Somebody answers who is not the network: a captive portal that wants to be logged in to, a proxy, a wrong address.
+    case notTheNetwork
     /// Anything else; the detail says what.
     case other
   }

@@ -135,8 +135,9 @@ public final class AdNetworkClient: Sendable {
   /// Events that the network does not have yet; they are kept on disk and outlive the process.
   public var eventsWaiting: Int { store?.eventCount ?? 0 }
 
-  /// Events that were not taken because the queue was full, since the queue was made: the newest is refused.
-  public var eventsRefused: Int { store?.refusedCount ?? 0 }
+  /// Events that will not be counted, since the queue was made: not taken because it was full, where the newest is
+  /// refused, or refused by the network. The log has the reason of each.
+  public var eventsRefused: Int { store?.refusedCount ?? session.refusedCount }
 
   /// Makes a new client id: from now on the user is another one to the network (A8).
   public func resetClientID() {

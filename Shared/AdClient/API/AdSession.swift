@@ -1,6 +1,7 @@
 package import AdBasics
 internal import AdEvents
 internal import Synchronization
+internal import Threads
 
 /// One client's conversation with the network: turns what the state machines want into messages. It is small and has
 /// no thread, so that a fleet can hold thousands over one transport.
@@ -9,6 +10,7 @@ package final class AdSession: Sendable {
   private let transport: any NetworkTransport
   private let clock: AdTestClock?
   private let tally: (@Sendable (AcknowledgedFact) -> Void)?
+  private let refused = Monitor(0)
 
   /// - Parameter tally: Told each thing that the broker has acknowledged, on the transport's threads.
   package init(
@@ -20,6 +22,9 @@ package final class AdSession: Sendable {
     self.transport = transport
     self.tally = tally
   }
+
+  /// Events that were not taken, or that the network refused.
+  var refusedCount: Int { refused.withLock { $0 } }
 
   /// Who asks.
   package var identity: ClientIdentity { currentIdentity.withLock { $0 } }
@@ -86,7 +91,14 @@ package final class AdSession: Sendable {
       id: DeviceClock.newID(), time: wall, app: self.identity.app, partitionKey: partitionKey(of: report.subject),
       message: message)
     let fact = AdSession.fact(report, placement)
-    return transport.send(event) { [tally] in tally?(fact) }
+    let isTaken = transport.send(event) { [tally, refused] end in
+      switch end {
+      case .acknowledged: tally?(fact)
+      case .refused: refused.withLock { $0 += 1 }
+      }
+    }
+    if !isTaken { refused.withLock { $0 += 1 } }
+    return isTaken
   }
 
   /// Everything of an ad goes under the id that it was served to, also after the user got another one.

@@ -1,15 +1,16 @@
 internal import Foundation
+internal import Synchronization
 
 #if canImport(FoundationNetworking)
   internal import FoundationNetworking
 #endif
 
-/// HTTP to the edge: one request, one outcome.
-struct EdgeConnection: Sendable {
+/// HTTP to the edge: one request, one outcome. No redirection is followed, for what an app asks and tells is for the edge alone.
+final class EdgeConnection: Sendable {
   /// What came of a request.
   enum Outcome: Sendable {
-    /// The edge answered.
-    case answer(status: Int, body: [UInt8], retryAfterMilliseconds: Int64?)
+    /// Somebody answered: the edge, or whoever stands in its place.
+    case answer(EdgeAnswer)
     /// Nobody did: why, and whether the request may have got there all the same.
     case unreachable(String, mayHaveArrived: Bool)
   }
@@ -23,11 +24,8 @@ struct EdgeConnection: Sendable {
 
   private let base: URL
   private let session: URLSession
+  private let collector = AnswerCollector()
 
-  /// The most bytes of an answer that are read.
-  private static let answerBytesMaximum = 1_048_576
-  /// The longest pause that an answer may ask for, in seconds.
-  private static let retryAfterSecondsMaximum: Int64 = 3_600
   /// Connections at the same time: a device needs two or three, a process of many clients all of them.
   private static let connectionsMaximum = 32
 
@@ -41,8 +39,11 @@ struct EdgeConnection: Sendable {
     configuration.httpCookieStorage = nil
     configuration.urlCache = nil
     configuration.httpMaximumConnectionsPerHost = Self.connectionsMaximum
-    session = URLSession(configuration: configuration)
+    session = URLSession(configuration: configuration, delegate: collector, delegateQueue: nil)
   }
+
+  // A session keeps its delegate until it is told that nothing more comes.
+  deinit { session.finishTasksAndInvalidate() }
 
   /// Posts protobuf. `completion` is called once, on a thread of the session.
   @discardableResult
@@ -54,18 +55,71 @@ struct EdgeConnection: Sendable {
     request.timeoutInterval = TimeInterval(timeoutMilliseconds) / 1_000
     request.setValue("application/protobuf", forHTTPHeaderField: "Content-Type")
     request.httpBody = Data(body)
-    let task = session.dataTask(with: request) { data, response, error in
-      guard let response = response as? HTTPURLResponse else {
-        let why = error.map { "\($0.localizedDescription)" } ?? "no answer"
-        return completion(.unreachable(why, mayHaveArrived: Self.mayHaveArrived(error)))
-      }
-      let bytes = data.map { [UInt8]($0.prefix(Self.answerBytesMaximum)) } ?? []
-      let seconds = response.value(forHTTPHeaderField: "Retry-After").flatMap { Int64($0) }
-      let pause = seconds.map { min(max($0, 1), Self.retryAfterSecondsMaximum) * 1_000 }
-      completion(.answer(status: response.statusCode, body: bytes, retryAfterMilliseconds: pause))
-    }
+    let task = session.dataTask(with: request)
+    collector.begin(task.taskIdentifier, completion)
     task.resume()
     return Exchange(task: task)
+  }
+}
+
+/// Gathers the answers of a session, no more of each than an edge ever says.
+private final class AnswerCollector: NSObject, URLSessionDataDelegate, Sendable {
+  private struct Pending {
+    let completion: @Sendable (EdgeConnection.Outcome) -> Void
+    var response: HTTPURLResponse?
+    var body: [UInt8] = []
+    var isTooLong = false
+  }
+
+  /// The most bytes of an answer that are read.
+  private static let answerBytesMaximum = 1_048_576
+
+  private let pending = Mutex<[Int: Pending]>([:])
+
+  func begin(_ task: Int, _ completion: @escaping @Sendable (EdgeConnection.Outcome) -> Void) {
+    pending.withLock { $0[task] = Pending(completion: completion) }
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
+  ) {
+    completionHandler(nil)
+  }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+  ) {
+    pending.withLock { $0[dataTask.taskIdentifier]?.response = response as? HTTPURLResponse }
+    completionHandler(.allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    let task = dataTask.taskIdentifier
+    let isTaken = pending.withLock { pending in
+      guard pending[task]?.isTooLong == false, let count = pending[task]?.body.count else { return false }
+      guard data.count <= Self.answerBytesMaximum - count else {
+        pending[task]?.isTooLong = true
+        pending[task]?.body = []
+        return false
+      }
+      pending[task]?.body += data
+      return true
+    }
+    if !isTaken { dataTask.cancel() }
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    guard let ended = pending.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
+    let response = ended.response ?? task.response as? HTTPURLResponse
+    guard let response, error == nil || ended.isTooLong else {
+      let why = error.map { "\($0.localizedDescription)" } ?? "no answer"
+      return ended.completion(.unreachable(why, mayHaveArrived: Self.mayHaveArrived(error)))
+    }
+    ended.completion(
+      .answer(
+        EdgeAnswer(status: response.statusCode, body: ended.body) { response.value(forHTTPHeaderField: $0) }))
   }
 
   /// False only where no connection was made at all.

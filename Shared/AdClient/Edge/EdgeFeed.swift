@@ -16,7 +16,7 @@ struct EdgeFeed {
 
   private struct Waiting {
     let event: OutgoingEvent
-    let acknowledged: @Sendable () -> Void
+    let ended: @Sendable (EventEnd) -> Void
     let since: MonotonicTime
   }
 
@@ -42,10 +42,10 @@ struct EdgeFeed {
 
   /// Takes an event; false when too many wait.
   mutating func add(
-    _ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void, at now: MonotonicTime
+    _ event: OutgoingEvent, ended: @escaping @Sendable (EventEnd) -> Void, at now: MonotonicTime
   ) -> Bool {
     guard events.count < Self.eventsMaximum else { return false }
-    events.append(Waiting(event: event, acknowledged: acknowledged, since: now))
+    events.append(Waiting(event: event, ended: ended, since: now))
     return true
   }
 
@@ -68,19 +68,17 @@ struct EdgeFeed {
     return .send(EdgeBatch(appKey: appKey, clientKey: first.event.partitionKey, events: batch.map(\.event)))
   }
 
-  /// The edge has the batch, or will never take it.
+  /// The edge has said of each event of the batch what came of it.
   ///
-  /// - Returns: Who waited for that.
-  mutating func finished(isTaken: Bool) -> [@Sendable () -> Void] {
+  /// - Returns: Who waited for that, in order.
+  mutating func finished() -> [@Sendable (EventEnd) -> Void] {
     let count = underWay ?? 0
     underWay = nil
-    if isTaken {
-      retry.reset()
-      most = EdgeBatch.eventsMaximum
-    }
+    retry.reset()
+    most = EdgeBatch.eventsMaximum
     defer { events.removeFirst(count) }
     if count == events.count { isHurried = false }
-    return events.prefix(count).map(\.acknowledged)
+    return events.prefix(count).map(\.ended)
   }
 
   /// The batch was too large: half of it is next.
@@ -123,35 +121,35 @@ extension EdgeTransport {
     exchange {
       edge.post("v1/events", batch.encoded(), timeoutMilliseconds: EdgeBatch.timeoutMilliseconds, completion: $0)
     } completion: { [self] outcome in
-      note(outcome)
       take(outcome, of: batch)
       sendEvents()
     }
   }
 
+  /// Nothing but the edge's word on an event ends it: whatever else is answered, it is told again.
   private func take(_ outcome: EdgeConnection.Outcome, of batch: EdgeBatch) {
-    var random = SystemRandomNumberGenerator()
-    let now = DeviceClock.monotonic
-    switch outcome {
-    case .answer(status: 200, let body, _):
-      // What it took it has, also where it does not say so in words that we know.
-      let refusals = try? EdgeRefusals(reading: body)
-      for (index, sentence) in refusals?.sentences ?? [:] where batch.events.indices.contains(index) {
-        context.log(AdLogEntry(.warning, "event \(batch.events[index].id) was refused: \(sentence)"))
-      }
-      finish(isTaken: true)
-    case .answer(status: 413, _, _) where batch.events.count > 1: state.withLock { $0.feed.tooLarge() }
-    case .answer(let status, let body, _) where (400..<500).contains(status) && status != 429:
-      // It never will be taken.
-      let sentence = EdgeProblem.sentence(body, status: status)
-      context.log(AdLogEntry(.warning, "\(batch.events.count) events were refused: \(sentence)"))
-      finish(isTaken: false)
-    case .answer(_, _, let pause): state.withLock { $0.feed.failed(pause: pause, at: now, using: &random) }
-    case .unreachable: state.withLock { $0.feed.failed(pause: nil, at: now, using: &random) }
+    guard case .answer(let answer) = outcome, answer.meaning == .done,
+      let result = EdgeResult(reading: answer.body, of: batch.events.count)
+    else {
+      note(outcome, isUnderstood: false)
+      return tellAgain(outcome, batch)
+    }
+    note(outcome)
+    for (index, sentence) in result.refused.sorted(by: { $0.key < $1.key }) {
+      context.log(AdLogEntry(.warning, "event \(batch.events[index].id) was refused: \(sentence)"))
+    }
+    for (index, ended) in state.update({ $0.feed.finished() }).enumerated() {
+      ended(result.refused[index] == nil ? .acknowledged : .refused)
     }
   }
 
-  private func finish(isTaken: Bool) {
-    for acknowledged in state.update({ $0.feed.finished(isTaken: isTaken) }) { acknowledged() }
+  private func tellAgain(_ outcome: EdgeConnection.Outcome, _ batch: EdgeBatch) {
+    var random = SystemRandomNumberGenerator()
+    let now = DeviceClock.monotonic
+    guard case .answer(let answer) = outcome else {
+      return state.withLock { $0.feed.failed(pause: nil, at: now, using: &random) }
+    }
+    if answer.status == Self.tooLargeStatus, batch.events.count > 1 { return state.withLock { $0.feed.tooLarge() } }
+    state.withLock { $0.feed.failed(pause: answer.retryAfterMilliseconds, at: now, using: &random) }
   }
 }

@@ -1,6 +1,5 @@
 internal import AdBasics
 internal import AdEvents
-internal import Foundation
 
 /// A batch of one client's events as the edge takes it: `handbill.v1.EventBatch`.
 struct EdgeBatch {
@@ -32,28 +31,32 @@ struct EdgeBatch {
   }
 }
 
-/// What the edge will never take of a batch: `handbill.v1.EventBatchResult`.
-struct EdgeRefusals {
-  /// By place in the batch, from 0; a sentence for each.
-  let sentences: [Int: String]
+/// What came of a batch: `handbill.v1.EventBatchResult`.
+struct EdgeResult {
+  /// What the edge will never take, by place in the batch, from 0; a sentence for each.
+  let refused: [Int: String]
 
-  init(reading bytes: [UInt8]) throws(Rejection) {
-    let result: Result<[Int: String], Rejection> = bytes.withUnsafeBytes { buffer in
+  /// - Parameter count: how many events the batch had. An answer that does not say of each what came of it is none.
+  init?(reading bytes: [UInt8], of count: Int) {
+    var taken = 0
+    var refused: [Int: String] = [:]
+    let isRead = bytes.withUnsafeBytes { buffer in
       do throws(Rejection) {
-        var sentences: [Int: String] = [:]
         var reader = WireReader(buffer)
         while try reader.next() {
-          guard reader.field == 2 else {
-            try reader.skip()
-            continue
+          switch reader.field {
+          case 1: taken = Int(clamping: try reader.unsigned())
+          case 2:
+            let (index, sentence) = try EdgeResult.refusal(try reader.bytes())
+            refused[index] = sentence
+          default: try reader.skip()
           }
-          let (index, sentence) = try EdgeRefusals.refusal(try reader.bytes())
-          sentences[index] = sentence
         }
-        return .success(sentences)
-      } catch { return .failure(error) }
+        return true
+      } catch { return false }
     }
-    sentences = try result.get()
+    guard isRead, refused.keys.allSatisfy((0..<count).contains), taken == count - refused.count else { return nil }
+    self.refused = refused
   }
 
   private static func refusal(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> (Int, String) {
@@ -68,17 +71,5 @@ struct EdgeRefusals {
       }
     }
     return (index, texts.joined(separator: ": "))
-  }
-}
-
-/// What the edge says when it does not do what it was asked (RFC 9457).
-struct EdgeProblem: Decodable {
-  var detail: String?
-  var title: String?
-
-  /// The sentence in an answer's body; else what the status says.
-  static func sentence(_ body: [UInt8], status: Int) -> String {
-    let problem = try? JSONDecoder().decode(EdgeProblem.self, from: Data(body))
-    return problem?.detail ?? problem?.title ?? "the edge answers with status \(status)"
   }
 }

@@ -50,6 +50,10 @@ final class EdgeTransport: NetworkTransport {
   private static let wayMilliseconds: Int64 = 2_000
   /// How long a request waits before it is asked again whose answer was lost on the way.
   private static let askAgainMilliseconds: Int64 = 500
+  private static let forbiddenStatus = 403
+  static let tooLargeStatus = 413
+  private static let throttledStatus = 429
+  private static let unavailableStatus = 503
   private static let queue = DispatchQueue(label: "handbill-edge", attributes: .concurrent)
 
   let edge: EdgeConnection?
@@ -92,27 +96,30 @@ final class EdgeTransport: NetworkTransport {
       edge.post("v1/ads", asked.request.encoded(), timeoutMilliseconds: left + Self.wayMilliseconds, completion: $0)
     } completion: { [self, asked] outcome in
       note(outcome)
-      let isUnknown =
-        switch outcome {
-        case .unreachable(_, let mayHaveArrived): mayHaveArrived || mayBeThere
-        case .answer(let status, _, _): status == 503 && mayBeThere
-        }
       let isOver = state.withLock { $0.end != nil }
-      guard isUnknown, !isOver, left > Self.askAgainMilliseconds else { return finish(asked, outcome) }
+      guard Self.isUnknown(outcome, mayBeThere), !isOver, left > Self.askAgainMilliseconds else {
+        return finish(asked, outcome)
+      }
       after(Self.askAgainMilliseconds) { self.ask(asked, mayBeThere: true, edge) }
+    }
+  }
+
+  private static func isUnknown(_ outcome: EdgeConnection.Outcome, _ mayBeThere: Bool) -> Bool {
+    switch outcome {
+    case .unreachable(_, let mayHaveArrived): mayHaveArrived || mayBeThere
+    case .answer(let answer): answer.mayHaveArrived || mayBeThere && answer.status == unavailableStatus
     }
   }
 
   private func finish(_ asked: Asked, _ outcome: EdgeConnection.Outcome) {
     state.update { $0.requestCount -= 1 }
-    // Without an answer in time the network has the request all the same.
-    if case .answer(let status, _, _) = outcome, status == 200 || status == 504 { asked.acknowledged() }
-    asked.completion(Self.result(outcome, to: asked.request.requestID, edge: address))
+    if case .answer(let answer) = outcome, answer.hasArrived { asked.acknowledged() }
+    asked.completion(result(outcome, to: asked.request.requestID))
   }
 
-  func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool {
+  func send(_ event: OutgoingEvent, ended: @escaping @Sendable (EventEnd) -> Void) -> Bool {
     let isTaken = state.withLock { state in
-      state.end == nil && state.feed.add(event, acknowledged: acknowledged, at: DeviceClock.monotonic)
+      state.end == nil && state.feed.add(event, ended: ended, at: DeviceClock.monotonic)
     }
     if isTaken { sendEvents() }
     return isTaken
@@ -164,32 +171,35 @@ final class EdgeTransport: NetworkTransport {
   }
 
   /// The contract's answers, as results.
-  private static func result(_ outcome: EdgeConnection.Outcome, to id: UUIDv7, edge: String) -> RequestResult {
-    guard case .answer(let status, let body, let pause) = outcome else { return .noAnswer }
-    switch status {
-    case 200:
-      let response = body.withUnsafeBytes { try? AdResponse.read($0, headers: RecordHeaders()) }
+  private func result(_ outcome: EdgeConnection.Outcome, to id: UUIDv7) -> RequestResult {
+    guard case .answer(let answer) = outcome else { return .noAnswer }
+    switch answer.meaning {
+    case .done:
+      let response = answer.body.withUnsafeBytes { try? AdResponse.read($0, headers: RecordHeaders()) }
       guard let response, response.requestID == id else { return .invalid }
-      return RequestResult(response, at: DeviceClock.monotonic, edge: edge)
-    case 400..<500 where status != 429:
-      return .error(.configurationError, detail: EdgeProblem.sentence(body, status: status))
-    default:
+      return RequestResult(response, at: DeviceClock.monotonic, edge: address)
+    case .refused: return .error(.configurationError, detail: answer.sentence(from: address))
+    case .later, .foreign:
       return .unavailable(
-        status == 429 ? .loadingThrottled : .serverFailure, detail: EdgeProblem.sentence(body, status: status),
-        retryAfterMilliseconds: pause ?? 0)
+        answer.status == Self.throttledStatus ? .loadingThrottled : .serverFailure,
+        detail: answer.sentence(from: address), retryAfterMilliseconds: answer.retryAfterMilliseconds ?? 0)
     }
   }
 
   // MARK: What the connection is like
 
-  func note(_ outcome: EdgeConnection.Outcome) {
+  /// - Parameter isUnderstood: Whether an answer that has the form of the edge's also was one.
+  func note(_ outcome: EdgeConnection.Outcome, isUnderstood: Bool = true) {
     switch outcome {
     case .unreachable(let why, _): note(.unreachable, "nobody answers at \(address): \(why)")
-    case .answer(403, let body, _): note(.unauthorized, EdgeProblem.sentence(body, status: 403))
-    case .answer(404, _, _): note(.other, "\(address) is no edge: it knows no /v1/ads")
-    case .answer(let status, let body, _) where status == 429 || status >= 500:
-      note(.busy, EdgeProblem.sentence(body, status: status))
-    case .answer: change(.connected)
+    case .answer(let answer):
+      let sentence = answer.sentence(from: address)
+      switch answer.meaning {
+      case .done where isUnderstood: change(.connected)
+      case .done, .foreign: note(.notTheNetwork, sentence)
+      case .refused: note(answer.status == Self.forbiddenStatus ? .unauthorized : .other, sentence)
+      case .later: note(.busy, sentence)
+      }
     }
   }
 

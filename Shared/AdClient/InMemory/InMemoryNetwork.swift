@@ -37,7 +37,7 @@ public final class InMemoryNetwork: Sendable {
 
   struct Waiting: Sendable {
     let event: OutgoingEvent
-    let acknowledged: @Sendable () -> Void
+    let ended: @Sendable (EventEnd) -> Void
   }
 
   private let state: Mutex<State>
@@ -72,7 +72,7 @@ public final class InMemoryNetwork: Sendable {
     }
     for waiting in arrived {
       if let told = AdHappening(waiting.event) { note(told) }
-      waiting.acknowledged()
+      waiting.ended(.acknowledged)
     }
   }
 

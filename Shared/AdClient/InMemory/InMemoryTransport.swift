@@ -30,8 +30,8 @@ struct InMemoryTransport: NetworkTransport {
     }
   }
 
-  func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool {
-    network.deliver(InMemoryNetwork.Waiting(event: event, acknowledged: acknowledged))
+  func send(_ event: OutgoingEvent, ended: @escaping @Sendable (EventEnd) -> Void) -> Bool {
+    network.deliver(InMemoryNetwork.Waiting(event: event, ended: ended))
     return true
   }
 }

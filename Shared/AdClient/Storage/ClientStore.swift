@@ -137,15 +137,23 @@ final class ClientStore: Sendable {
       message: .stored(EncodedEvent(type: type, value: value)))
   }
 
-  /// The network has the event, or will never take it.
-  func remove(_ number: Int64) {
+  /// The network has the event.
+  func remove(_ number: Int64) { contents.update { ClientStore.remove(number, &$0) } }
+
+  /// The network will never take the event: it is counted.
+  func removeRefused(_ number: Int64) {
     contents.update { contents in
-      let removed = try? contents.run(
-        "DELETE FROM event WHERE number = ?1 RETURNING length(value)", .integer(number))
-      guard let bytes = removed?.first?.first?.integer else { return }
-      contents.count -= 1
-      contents.bytes -= Int(bytes)
+      ClientStore.remove(number, &contents)
+      _ = ClientStore.refuse(&contents)
     }
+  }
+
+  private static func remove(_ number: Int64, _ contents: inout Contents) {
+    let removed = try? contents.run(
+      "DELETE FROM event WHERE number = ?1 RETURNING length(value)", .integer(number))
+    guard let bytes = removed?.first?.first?.integer else { return }
+    contents.count -= 1
+    contents.bytes -= Int(bytes)
   }
 
   /// Blocks until there is no event left; false when the time ran out first.

@@ -14,14 +14,14 @@ final class DurableTransport: NetworkTransport {
   private struct Feed {
     /// Everything up to this number was handed on.
     var handedOn: Int64 = 0
-    /// Handed on, and not acknowledged.
+    /// Handed on, and not ended.
     var underWay = 0
     /// Whether somebody hands on just now: one at a time, or the order would be lost.
     var isFeeding = false
     /// Whether there may be more than the feeder has seen.
     var hasNews = false
     /// Who waits for the network's word, by the event's number.
-    var waiting: [Int64: @Sendable () -> Void] = [:]
+    var waiting: [Int64: @Sendable (EventEnd) -> Void] = [:]
     var isClosed = false
   }
 
@@ -44,11 +44,11 @@ final class DurableTransport: NetworkTransport {
     inner.send(request, acknowledged: acknowledged, completion: completion)
   }
 
-  func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool {
+  func send(_ event: OutgoingEvent, ended: @escaping @Sendable (EventEnd) -> Void) -> Bool {
     // The number and who waits for it come together, or the word could be faster.
     let isTaken = feed.withLock { feed in
       guard let number = store.append(event) else { return false }
-      feed.waiting[number] = acknowledged
+      feed.waiting[number] = ended
       return true
     }
     if isTaken { handOn() }
@@ -101,7 +101,7 @@ final class DurableTransport: NetworkTransport {
       feed.underWay += 1
       feed.handedOn = kept.number
     }
-    let isTaken = inner.send(kept.event) { [weak self] in self?.finished(kept.number) }
+    let isTaken = inner.send(kept.event) { [weak self] end in self?.finished(kept.number, end) }
     guard !isTaken else { return true }
     feed.withLock { feed in
       feed.underWay -= 1
@@ -112,14 +112,17 @@ final class DurableTransport: NetworkTransport {
     return false
   }
 
-  private func finished(_ number: Int64) {
-    store.remove(number)
-    let acknowledged = feed.withLock { feed in
+  private func finished(_ number: Int64, _ end: EventEnd) {
+    switch end {
+    case .acknowledged: store.remove(number)
+    case .refused: store.removeRefused(number)
+    }
+    let ended = feed.withLock { feed in
       feed.underWay -= 1
       feed.hasNews = true
       return feed.waiting.removeValue(forKey: number)
     }
-    acknowledged?()
+    ended?(end)
     handOn()
   }
 }

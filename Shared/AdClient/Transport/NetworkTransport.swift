@@ -66,6 +66,14 @@ package struct EncodedEvent: Hashable, Sendable {
   package var isClick: Bool { ClickEvent.eventTypes.contains(type) }
 }
 
+/// How an event's way ended.
+package enum EventEnd: Hashable, Sendable {
+  /// The network has it.
+  case acknowledged
+  /// The network will never take it, for a reason that the log has.
+  case refused
+}
+
 /// The way to the network and back. One transport serves any number of clients: a fleet of thousands of simulated
 /// devices shares one. The closures are called on the transport's own threads and must not block.
 package protocol NetworkTransport: Sendable {
@@ -81,10 +89,10 @@ package protocol NetworkTransport: Sendable {
 
   /// Tells an event, again and again until the network has it; the order of one client's events is kept.
   ///
-  /// - Parameter acknowledged: Called once, when the network has it, or will never take it.
+  /// - Parameter ended: Called once, when the network has it, or will never take it.
   /// - Returns: False when the queue is full: the event is dropped and counted.
   @discardableResult
-  func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool
+  func send(_ event: OutgoingEvent, ended: @escaping @Sendable (EventEnd) -> Void) -> Bool
 
   /// Sends at once what waits for company.
   func flush()
@@ -95,7 +103,7 @@ package protocol NetworkTransport: Sendable {
   /// Ends the transport: what waits has until `timeoutMilliseconds` to be acknowledged. Requests without an answer
   /// get `noAnswer`. It blocks: call it from a thread of your own.
   ///
-  /// - Returns: True when every event was acknowledged.
+  /// - Returns: True when no event is left to be told.
   @discardableResult
   func close(timeoutMilliseconds: Int) -> Bool
 }

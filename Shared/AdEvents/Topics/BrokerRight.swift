@@ -107,11 +107,14 @@ extension BrokerRight {
     may(.describe, .group(groupOfNobody))
   }
 
-  /// Of the answers an app has its own topic, and whoever serves all apps has all.
+  /// Of the answers an app has its own topic, the edge the one of what came by it, and who answers writes all.
   private static func resource(_ topic: Topic, of user: BrokerUser) -> Resource {
     guard topic == .responses else { return .topic(topic.name) }
-    if case .app(let id) = user { return .topic(Topic.responses(for: id)) }
-    return .topics(prefix: topic.name)
+    return switch user {
+    case .app(let id): .topic(Topic.responses(for: id))
+    case .edge: .topic(Topic.edgeResponses)
+    default: .topics(prefix: topic.name)
+    }
   }
 }
 

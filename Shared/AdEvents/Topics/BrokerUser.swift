@@ -40,7 +40,7 @@ package enum BrokerUser: Hashable, Sendable {
   /// - Parameter role: as ``role`` says it.
   package init?(role: String) {
     if role.hasPrefix("app/") {
-      guard let id = AppID(String(role.dropFirst(4))) else { return nil }
+      guard let id = AppID(String(role.dropFirst(4))), id.text != App.reservedID else { return nil }
       self = .app(id)
     } else {
       guard let found = Self.ofEveryNetwork.first(where: { $0.role == role }) else { return nil }

@@ -6,6 +6,8 @@ package struct CatalogStep: Hashable, Sendable {
   package enum Kind: String, Sendable {
     /// Its answers need a topic.
     case createTopic
+    /// Its own server's login has no rights on the brokers.
+    case giveRights
     /// The agreement is not signed (A9).
     case signAgreement
     /// Nobody has said whether it is aimed at users under 17 (A4).
@@ -22,6 +24,21 @@ package struct CatalogStep: Hashable, Sendable {
   package var detail: String
   /// What does it; nil where a file does.
   package var command: String?
+
+  /// Somebody has to make the app's topic.
+  package static func topic(of app: AppID) -> CatalogStep {
+    CatalogStep(
+      app: app, kind: .createTopic, detail: "its answers need a topic",
+      command: "handbill topics create --app \(app)")
+  }
+
+  /// Somebody has to give the app's rights. Devices that come by the edge need none.
+  package static func rights(of app: AppID) -> CatalogStep {
+    CatalogStep(
+      app: app, kind: .giveRights,
+      detail: "where its own server speaks Kafka, that one needs rights, which a super user of the brokers gives",
+      command: "handbill topics acls --apply --app \(app)")
+  }
 
   /// The steps of the apps that were created or changed, themselves or in their keys.
   static func after(_ changes: [CatalogChange], in records: [String: CatalogRecord]) -> [CatalogStep] {
@@ -62,9 +79,7 @@ package struct CatalogStep: Hashable, Sendable {
     func add(_ kind: Kind, _ detail: String, _ command: String?) {
       steps.append(CatalogStep(app: app.id, kind: kind, detail: detail, command: command))
     }
-    if isNew {
-      add(.createTopic, "its answers need a topic", "handbill topics create --app \(app.id)")
-    }
+    if isNew { steps.append(.topic(of: app.id)) }
     if !app.isAgreementSigned {
       add(.signAgreement, "its agreement is not signed (A9)", "\(set) isAgreementSigned=true")
     }

@@ -15,6 +15,12 @@ package struct CatalogChange: Hashable, Sendable {
   package var kind: Kind
   /// The record's version now.
   package var version: Int64
+
+  /// The app whose record it is; nil for another kind of record.
+  package var app: AppID? {
+    let parts = key.split(separator: "/", maxSplits: 1)
+    return parts.count == 2 && parts[0] == CatalogKind.app.rawValue ? AppID(String(parts[1])) : nil
+  }
 }
 
 /// An app's key that was made: shown once, kept as its hash only.

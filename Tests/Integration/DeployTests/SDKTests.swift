@@ -2,28 +2,28 @@ import Foundation
 import LocalProcesses
 import Testing
 
-/// The SDK as somebody has it who reads nothing but its guide.
+/// The SDK as somebody has it who reads nothing but the README.
 @Suite struct SDKTests {
-  private static let guide = PackageRoot.path("docs/getting-started.md")
-
-  /// The code of the guide between a line that names a file and the end of its block.
-  private static func code(_ file: String) throws -> String {
-    let text = try String(contentsOfFile: guide, encoding: .utf8)
-    let start = try #require(text.range(of: "`\(file)`:\n\n```swift\n"), "the guide has no \(file)")
+  /// The code of a document between a line that names a file and the end of its block.
+  private static func code(_ file: String, of document: String = "README.md") throws -> String {
+    let text = try String(contentsOfFile: PackageRoot.path(document), encoding: .utf8)
+    let start = try #require(text.range(of: "`\(file)`:\n\n```swift\n"), "\(document) has no \(file)")
     let end = try #require(text.range(of: "\n```", range: start.upperBound..<text.endIndex))
     return String(text[start.upperBound..<end.lowerBound]) + "\n"
   }
 
-  @Test("The smallest app of the guide, a package in an empty folder, compiles and shows an ad")
+  @Test("The smallest app of the README and the guide, a package in an empty folder, compiles and shows an ad")
   func smallestApp() async throws {
+    for file in ["Package.swift", "main.swift"] {
+      #expect(try Self.code(file) == Self.code(file, of: "docs/getting-started.md"))
+    }
     let said = try await onOwnThread {
       let folder = try TemporaryFolder(prefix: "hbapp")
       let sources = folder.path + "/Sources/FirstAd"
       try FileManager.default.createDirectory(atPath: sources, withIntermediateDirectories: true)
-      // The network's package lies here, not where the guide's reader has it.
+      // The network's package lies here, not where the reader has it.
       let manifest = try Self.code("Package.swift").replacing(
-        #/\.package\(url: "[^"]*", branch: "main"\)/#,
-        with: #".package(name: "handbill", path: "\#(PackageRoot.path(""))")"#)
+        "path: \"../handbill\"", with: "path: \"\(PackageRoot.path(""))\"")
       try manifest.write(toFile: folder.path + "/Package.swift", atomically: true, encoding: .utf8)
       try Self.code("main.swift").write(toFile: sources + "/main.swift", atomically: true, encoding: .utf8)
       let run = try ChildProcess(

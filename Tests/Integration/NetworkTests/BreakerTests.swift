@@ -1,14 +1,10 @@
 import AdClient
 import AdClientKafka
 import AdCore
-import Foundation
 import LocalProcesses
 import Postgres
-import Runtime
-import Synchronization
 import TestValues
 import Testing
-import Threads
 
 extension WholeNetwork {
   /// The billing circuit breaker in the running network.
@@ -53,12 +49,9 @@ extension WholeNetwork {
             "HANDBILL_RECONCILIATION_INTERVAL": "60s",
           ]))
       defer { network.stop() }
-      let devices = AskingDevices(network: network, app: try #require(AppID("chess")))
-      let thread = OwnerThread("devices") { devices.run() }
-      defer {
-        devices.stop()
-        thread.join()
-      }
+      let devices = try AskingDevices(network)
+      let asking = Task { try await devices.run() }
+      defer { asking.cancel() }
       try await onOwnThread {
         let connection = try network.connection()
         defer { connection.close() }
@@ -87,6 +80,8 @@ extension WholeNetwork {
         try awaitDecision(network, .served, since: "'\(mended)'::timestamptz")
         try awaitLog(network, "ad-selection", "paid ads are served again")
       }
+      asking.cancel()
+      try await asking.value
     }
 
     /// Waits for a line of a log: a service writes it after it has acted by it.
@@ -103,39 +98,43 @@ extension WholeNetwork {
   }
 }
 
-/// Devices that ask for an ad ten times a second, each once: a live one and one with a test build in turn.
-private final class AskingDevices: Sendable {
-  private let network: TestNetwork
-  private let app: AppID
-  private let stopping = StopRequest()
+/// Users of an app who come twenty times a second, one with its released build and one with a test build in turn: each sees a
+/// banner's first ad, and leaves.
+private actor AskingDevices {
+  private let connection: KafkaConnection
+  private var banners: [Banner] = []
+  /// More than there are while each is looked at.
+  private static let bannersMaximum = 100
 
-  init(network: TestNetwork, app: AppID) {
-    self.network = network
-    self.app = app
+  init(_ network: TestNetwork) throws {
+    connection = try KafkaConnection(
+      network.bootstrapServers, apps: ["chess"], isEmbedded: network.isBrokerEmbedded)
   }
 
-  func stop() { stopping.make() }
-
-  func run() {
-    var settings = KafkaTransportSettings(bootstrapServers: network.bootstrapServers, apps: [app])
-    settings.isEmbedded = network.isBrokerEmbedded
-    let transport = KafkaTransport(settings: settings)
-    defer { transport.close(timeoutMilliseconds: 2_000) }
-    guard let placement = PlacementID("home"), let country = Country("US") else { return }
+  /// Until its task is cancelled.
+  func run() async throws {
     var number = 0
-    while !stopping.wait(milliseconds: 50) {
+    while !Task.isCancelled {
       number += 1
-      let session = AdSession(
-        identity: ClientIdentity(
-          app: app, appKey: number.isMultiple(of: 2) ? "chess-live-app-key" : "chess-test-app-key",
-          clientID: "client-\(number)",
-          sessionID: "session-\(number)", country: country, device: .phone),
-        transport: transport)
-      session.request(AdSession.Wish(placement: placement)) { result in
-        guard case .ad(let ad) = result else { return }
-        let seen = AdReport(.viewed, .ad(ad), at: ad.answeredAt.advanced(byMilliseconds: 1_000))
-        session.report(seen, placement: placement, requestID: nil)
+      var options = AdClientOptions()
+      (options.clientID, options.country) = ("client-\(number)", Country("US"))
+      (options.storage, options.fetchesImages) = (.none, false)
+      let client = try AdNetworkClient(
+        app: "chess", key: number.isMultiple(of: 2) ? "chess-live-app-key" : "chess-test-app-key",
+        via: connection.transport, options: options)
+      let banner = try Banner(client: client, placement: "home")
+      banner.handler = { [weak banner] event in
+        switch event {
+        case .show: banner?.visibleFractionChanged(to: 1)
+        case .paid: banner?.stop()
+        default: break
+        }
       }
+      banners.append(banner)
+      if banners.count > Self.bannersMaximum { banners.removeFirst().stop() }
+      try? await Task.sleep(for: .milliseconds(50))
     }
+    for banner in banners { banner.stop() }
+    _ = await connection.close(timeoutMilliseconds: 2_000)
   }
 }

@@ -143,7 +143,7 @@ private enum OfflineDevice {
       completion: @escaping @Sendable (RequestResult) -> Void
     ) { inner.send(request, acknowledged: acknowledged, completion: completion) }
 
-    func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool { true }
+    func send(_ event: OutgoingEvent, ended: @escaping @Sendable (EventEnd) -> Void) -> Bool { true }
   }
 
   nonisolated static func client(

@@ -5,6 +5,7 @@ import Kafka
 import LocalProcesses
 import TestServers
 import TestServices
+import TestValues
 import Testing
 import Threads
 
@@ -43,7 +44,8 @@ extension WholeNetwork {
         try command.run(
           ["topics", "create", "-p", "1"] + Self.apps.flatMap { ["--app", $0.text] }, as: Self.name(.command))
         let topics =
-          Topic.allCases.filter { $0 != .responses }.map(\.name) + Self.apps.map { Topic.responses(for: $0) }
+          Topic.allCases.filter { $0 != .responses }.map(\.name) + [Topic.edgeResponses]
+          + Self.apps.map { Topic.responses(for: $0) }
         for (index, user) in Self.users.enumerated() {
           // Who has a password can do as much as who has a certificate: half of them try with the one.
           let attempt =
@@ -76,10 +78,13 @@ extension WholeNetwork {
       }
       #expect(try !app.reads("ads.responses.weather"))
       #expect(try app.reads("ads.responses.chess"))
+      #expect(try !app.reads("ads.responses.edge") && !app.writes("ads.responses.edge"))
+      let edge = try AccessAttempt(kafka: kafka, user: "handbill-edge")
+      #expect(try edge.reads("ads.responses.edge") && !edge.writes("ads.responses.edge"))
+      #expect(try !edge.reads("ads.responses.chess") && !edge.writes("ads.usage"))
       #expect(try !AccessAttempt(kafka: kafka, user: "handbill-impression-tracking").writes("ads.clicks.accepted"))
       #expect(try !AccessAttempt(kafka: kafka, user: "handbill-click-tracking").writes("ads.impressions.accepted"))
       #expect(try !AccessAttempt(kafka: kafka, user: "handbill-ad-selection").writes("ads.budgets"))
-      #expect(try !AccessAttempt(kafka: kafka, user: "handbill-edge").writes("ads.usage"))
     }
 
     private func checkStrangers(_ kafka: SecuredKafka, _ command: CommandRun) throws {
@@ -112,6 +117,8 @@ extension WholeNetwork {
         try command.run(["topics", "acls", "--apply", "--app", "weather"], as: user, accepting: [1, 69, 77])
       }
       try command.run(["topics", "create", "-p", "2"], as: "handbill-app-chess", accepting: [1, 69, 77])
+      // Nobody gets the edge's answers by the id of an app.
+      try command.run(["topics", "acls", "--apply", "--app", "edge"], as: SecuredKafka.superUser, accepting: [64])
     }
 
     @Test("a whole network works with no more rights than these: all is decided, and the accounts agree")
@@ -120,8 +127,10 @@ extension WholeNetwork {
       let (kafka, _) = try await onOwnThread { try Self.started(apps: apps) }
       defer { kafka.stop() }
       var plan = TestNetwork.Plan(apps: apps, catalog: "{}")
+      plan.services.append("edge")
+      plan.settings["HANDBILL_EDGE_ADDRESS_RATE"] = "0"
       // Some by certificates, and some by passwords.
-      for user in [BrokerUser.adSelection, .impressionTracking] {
+      for user in [BrokerUser.adSelection, .impressionTracking, .edge] {
         plan.ownSettings[user.role] = [
           "HANDBILL_KAFKA_PROPERTIES": SecuredKafka.text(try kafka.properties(of: Self.name(user)))
         ]
@@ -141,7 +150,10 @@ extension WholeNetwork {
         let tally = network.folder.path("tally.json")
         // Devices come in by the edge.
         try network.command(
-          ["simulate", "--duration", "3s", "--rate", "40", "--tally", tally],
+          [
+            "simulate", "--edge", "http://127.0.0.1:\(network.edgePort)", "--duration", "3s", "--rate", "40", "--tally",
+            tally,
+          ],
           settings: Self.withPassword(.edge, kafka))
         try network.command(["drain", "--timeout", "120s"])
         let reconciled = try network.command(["reconcile", "--tally", tally])
@@ -152,6 +164,35 @@ extension WholeNetwork {
           #expect(!network.log(service).contains("the brokers are open"), "\(service)")
           #expect(!network.log(service).contains("AUTHORIZATION_FAILED"), "\(service)")
         }
+      }
+    }
+
+    @Test(
+      "an app that is written gets its topic by whoever may make topics, and its rights by who may give them; the rest is said"
+    )
+    func provisioning() async throws {
+      let database = ["HANDBILL_DATABASE_URL": try await TestDatabase.url()]
+      try await onOwnThread {
+        let (kafka, command) = try Self.started(apps: [])
+        defer { kafka.stop() }
+        try command.run(["topics", "create", "-p", "2"], as: Self.name(.command))
+        let folder = try TemporaryFolder(prefix: "hbo")
+        let file = folder.path("catalog.json")
+        try Data(sampleCatalogFile(app: "chess", key: "key-of-chess-number-1").utf8).write(
+          to: URL(fileURLWithPath: file))
+        let app = try AccessAttempt(kafka: kafka, user: "handbill-app-chess")
+        let first = try command.run(["catalog", "apply", file], as: Self.name(.command), settings: database)
+        #expect(first.contains("topic ads.responses.chess created, 2 partitions; rights not given: "), "\(first)")
+        #expect(first.contains("handbill topics acls --apply --app chess"), "\(first)")
+        #expect(!first.contains("handbill topics create"))
+        #expect(try !app.reads("ads.responses.chess"))
+        let second = try command.run(["catalog", "apply", file], as: SecuredKafka.superUser, settings: database)
+        #expect(second.contains("topic ads.responses.chess existed, 2 partitions; rights "), "\(second)")
+        #expect(second.contains(" added") && !second.contains("Still to be done"), "\(second)")
+        #expect(try app.reads("ads.responses.chess") && app.writes("ads.requests"))
+        #expect(try !app.writes("ads.budgets"))
+        let third = try command.run(["catalog", "apply", file], as: SecuredKafka.superUser, settings: database)
+        #expect(third.contains("existed, 2 partitions; rights there"), "\(third)")
       }
     }
 
@@ -189,7 +230,9 @@ struct CommandRun: Sendable {
   let kafka: SecuredKafka
 
   @discardableResult
-  func run(_ arguments: [String], as user: String, accepting: Set<Int32> = [0]) throws -> String {
+  func run(
+    _ arguments: [String], as user: String, accepting: Set<Int32> = [0], settings: [String: String] = [:]
+  ) throws -> String {
     let folder = try TemporaryFolder(prefix: "hbc")
     let output = folder.path + "/output"
     let process = try ChildProcess(
@@ -199,7 +242,7 @@ struct CommandRun: Sendable {
           "HANDBILL_KAFKA_BOOTSTRAP_SERVERS": kafka.bootstrapServers,
           "HANDBILL_KAFKA_PROPERTIES": SecuredKafka.text(try kafka.properties(of: user)),
           "SWIFT_BACKTRACE": "enable=no",
-        ], output: .file(output), errorOutput: .file(output)))
+        ].merging(settings) { $1 }, output: .file(output), errorOutput: .file(output)))
     let status = process.waitForExit(timeoutMilliseconds: 120_000)
     let said = try String(contentsOfFile: output, encoding: .utf8)
     guard case .exited(let code) = status, accepting.contains(code) else {

@@ -45,6 +45,33 @@ extension WholeNetwork {
       }
     }
 
+    @Test(
+      "D2, D3: examples/web asks as often as the network says, and never while nobody looks; strangers' answers lose nothing",
+      .enabled(if: Chromium.isInstalled, needsChromium))
+    func pacing() async throws {
+      let page = try ExamplePage(script: ExamplePage.pacing)
+      defer { page.stop() }
+      let port = try FreePort.find()
+      var plan = EdgeNetwork.plan(port: port, origins: "chess=\(page.origin)")
+      plan.settings["HANDBILL_BANNER_REFRESH"] = "6s"
+      let network = try await TestNetwork.started(plan)
+      defer { network.stop() }
+      try await onOwnThread {
+        try network.awaitAllotments()
+        let said = try page.drive(edge: "http://127.0.0.1:\(port)", key: WholeNetwork.GoldenCaseTests.key)
+        #expect(
+          said == [
+            "first", "second: not before the network's time", "hidden: no request", "looked at: asked at once",
+            "while covered: no request", "after it: asked at once", "portal: 1", "again: the network's time",
+            "told again", "done",
+          ], "\(said)")
+        // Five views, one of which was told while a portal answered, and the tap.
+        try network.awaitCount("SELECT count(*) FROM billing.charge WHERE fate = vocabulary.charge_fate('charged')", 6)
+        try network.awaitCount("SELECT count(*) FROM impression_tracking.rejected", 0)
+        #expect(try network.command(["reconcile"]).status == 0)
+      }
+    }
+
     @Test("examples/python: a client over HTTP, in JSON, checks its images, reports, and is billed")
     func python() async throws {
       let port = try FreePort.find()
@@ -146,16 +173,85 @@ private final class ExamplePage: Sendable {
     </script>
     """
 
+  /// Looks away, covers the page and puts a captive portal in the edge's place, and counts what is asked.
+  static let pacing = """
+    <script type="module">
+      import { Banner } from "./handbill.js";
+      const said = [], element = document.querySelector("#ad"), rest = (ms) => new Promise((over) => setTimeout(over, ms));
+      const next = (name) => new Promise((over) => element.addEventListener(`handbill-${name}`, over, { once: true }));
+      const asks = [], fetched = window.fetch, refresh = 6000;
+      let isPortal = false, portalAnswers = 0;
+      window.fetch = (url, options) => {
+        if (String(url).endsWith("/v1/ads")) asks.push(performance.now());
+        if (!isPortal) return fetched(url, options);
+        portalAnswers += 1;
+        return Promise.resolve(new Response("<h1>Log in</h1>", { status: portalAnswers % 2 ? 200 : 403, headers: { "Content-Type": "text/html" } }));
+      };
+      const look = (state) => {
+        Object.defineProperty(document, "visibilityState", { configurable: true, get: () => state });
+        document.dispatchEvent(new Event("visibilitychange"));
+      };
+      async function use() {
+        element.scrollIntoView({ block: "center" });
+        await next("view");
+        said.push("first");
+        // The page made its banner, and asked, before this script began to count.
+        const { askedAt, shownAt } = window.banner;
+        await next("load");
+        said.push(`second: ${asks[0] - Math.max(askedAt, shownAt) >= refresh ? "not before" : "before"} the network's time`);
+        await next("view");
+        look("hidden");
+        let count = asks.length;
+        await rest(refresh + 2000);
+        said.push(`hidden: ${asks.length === count ? "no" : "a"} request`);
+        const third = next("load");
+        let began = performance.now();
+        look("visible");
+        await third;
+        said.push(`looked at: asked ${asks.at(-1) - began < 500 ? "at once" : "late"}`);
+        await next("view");
+        await rest(300);
+        count = asks.length;
+        element.querySelector("button").click();
+        await rest(refresh + 2000);
+        said.push(`while covered: ${asks.length === count ? "no" : "a"} request`);
+        const fourth = next("load");
+        began = performance.now();
+        document.querySelector("dialog button").click();
+        await fourth;
+        said.push(`after it: asked ${asks.at(-1) - began < 500 ? "at once" : "late"}`);
+        isPortal = true;
+        await next("view");
+        const { code } = (await next("error")).detail;
+        said.push(`portal: ${code}`);
+        isPortal = false;
+        began = asks.at(-1);
+        await next("load");
+        said.push(`again: ${asks.at(-1) - began >= refresh ? "the network's" : "too short a"} time`);
+        await next("view");
+        while (window.banner.reporter.batches.length > 0) await rest(100);
+        said.push("told again");
+        clearTimeout(window.banner.next);
+        window.banner.unload();
+        await rest(1500);
+        while (window.banner.reporter.batches.length > 0) await rest(100);
+        said.push("done");
+      }
+      await use().catch((error) => said.push(String(error)));
+      await fetched("/done", { method: "POST", body: JSON.stringify(said) });
+    </script>
+    """
+
   private let server: HTTPServer
   private let said = Monitor<[String]?>(nil)
   var origin: String { "http://127.0.0.1:\(server.port)" }
 
-  init() throws {
+  init(script: String = ExamplePage.script) throws {
     var router = Router()
     for (path, type) in [("index.html", "text/html; charset=utf-8"), ("handbill.js", "text/javascript")] {
       router.get("/\(path)") { _ in
         let text = try String(contentsOfFile: PackageRoot.path("examples/web/\(path)"), encoding: .utf8)
-        return .text(path == "index.html" ? text + ExamplePage.script : text, contentType: type)
+        return .text(path == "index.html" ? text + script : text, contentType: type)
       }
     }
     router.post("/done") { [said] request in

@@ -42,10 +42,10 @@ final class FakeTransport: NetworkTransport {
     completion(answer(request))
   }
 
-  func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool {
+  func send(_ event: OutgoingEvent, ended: @escaping @Sendable (EventEnd) -> Void) -> Bool {
     log.withLock { $0.events.append(event) }
     arrivalSink.yield(event)
-    acknowledged()
+    ended(.acknowledged)
     return true
   }
 }

@@ -32,7 +32,7 @@ struct BrokerRightTests {
   func readers() throws {
     let chess = BrokerUser.app(try #require(AppID("chess")))
     #expect(names(chess, .read) == ["ads.responses.chess"])
-    #expect(names(.edge, .read) == ["ads.responses.*", "ads.catalog"])
+    #expect(names(.edge, .read) == ["ads.responses.edge", "ads.catalog"])
     #expect(names(.adSelection, .read) == ["ads.requests", "ads.usage", "ads.budgets", "ads.catalog"])
     #expect(names(.impressionTracking, .read) == ["ads.impressions", "ads.impressions.accepted"])
     #expect(names(.clickTracking, .read) == ["ads.clicks", "ads.impressions.accepted", "ads.clicks.accepted"])
@@ -88,6 +88,7 @@ struct BrokerRightTests {
       #expect(throws: mistake) { try names.add(text) }
       #expect(names == BrokerUserNames())
     }
+    #expect(BrokerUser(role: "app/edge") == nil, "the answers to what came by the edge are no app's")
     for user in BrokerUser.ofEveryNetwork { #expect(BrokerUser(role: user.role) == user) }
   }
 }

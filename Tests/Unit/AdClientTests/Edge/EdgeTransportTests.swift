@@ -9,57 +9,15 @@ import Threads
 
 @Suite("The way over the edge")
 struct EdgeTransportTests {
-  private struct Batch {
-    let appKey: String
-    let clientKey: String
-    let ids: [String]
-  }
-
-  private func transport(_ address: String, log: @escaping AdLog = { _ in }) throws -> EdgeTransport {
-    let context = AdTransport.Context(
-      app: try #require(AppID(sampleApp)), appKey: "key", deadlineMilliseconds: 3_000, log: log)
-    return EdgeTransport(EdgeConnection(address), address: address, context: context, batchMilliseconds: 1)
-  }
-
-  private func request() throws -> AdRequest {
-    AdRequest(
-      requestID: DeviceClock.newID(), appKey: "key", app: try #require(AppID(sampleApp)),
-      placement: try #require(PlacementID("home")), clientID: "client-1", sessionID: "session-1",
-      country: try #require(Country("US")), device: .phone, requiredSizes: [], currentSize: "", isInterstitial: false,
-      deadlineMilliseconds: 0, replyPartition: 0, replyTopic: "", correlationID: [])
-  }
-
   private func result(_ reply: SmallServer.Reply) async throws -> RequestResult {
     let server = SmallServer { _, _ in reply }
     defer { server.stop() }
-    let transport = try transport(server.address)
+    let transport = try edgeTransport(server.address)
     defer { transport.close(timeoutMilliseconds: 0) }
-    let request = try request()
+    let request = try edgeRequest()
     return await withCheckedContinuation { continuation in
       transport.send(request, acknowledged: {}) { continuation.resume(returning: $0) }
     }
-  }
-
-  /// The fields of a batch, as the edge reads them.
-  private static func read(_ bytes: [UInt8]) -> Batch {
-    var (appKey, clientKey) = ("", "")
-    var ids: [String] = []
-    bytes.withUnsafeBytes { buffer in
-      var reader = WireReader(buffer)
-      while (try? reader.next()) == true {
-        guard let value = try? reader.bytes() else { return }
-        switch reader.field {
-        case 1: appKey = String(decoding: value, as: UTF8.self)
-        case 2: clientKey = String(decoding: value, as: UTF8.self)
-        default:
-          var event = WireReader(value)
-          if (try? event.next()) == true, let id = try? event.bytes() {
-            ids.append(String(decoding: id, as: UTF8.self))
-          }
-        }
-      }
-    }
-    return Batch(appKey: appKey, clientKey: clientKey, ids: ids)
   }
 
   @Test("A request is posted as it is, and its answer comes back with what an impression brings")
@@ -76,8 +34,8 @@ struct EdgeTransportTests {
       return SmallServer.Reply(body: AdResponse(requestID: asked.requestID, outcome: .ad(served)).encoded())
     }
     defer { server.stop() }
-    let transport = try transport(server.address)
-    let request = try request()
+    let transport = try edgeTransport(server.address)
+    let request = try edgeRequest()
     let result = await withCheckedContinuation { continuation in
       transport.send(request, acknowledged: {}) { continuation.resume(returning: $0) }
     }
@@ -93,18 +51,17 @@ struct EdgeTransportTests {
 
   @Test("Each status means what the contract says")
   func statuses() async throws {
-    func problem(_ sentence: String) -> [UInt8] { Array(#"{"detail": "\#(sentence)", "status": 0}"#.utf8) }
     #expect(
-      try await result(.init(status: 403, body: problem("A1: the app key is unknown")))
+      try await result(.problem(403, "A1: the app key is unknown", number: 86))
         == .error(.configurationError, detail: "A1: the app key is unknown"))
     #expect(
-      try await result(.init(status: 429, body: problem("too much"), retryAfterSeconds: 7))
+      try await result(.problem(429, "too much", number: 193, retryAfter: "7"))
         == .unavailable(.loadingThrottled, detail: "too much", retryAfterMilliseconds: 7_000))
     #expect(
-      try await result(.init(status: 503, body: problem("draining"), retryAfterSeconds: 2))
+      try await result(.problem(503, "draining", number: 194, retryAfter: "2"))
         == .unavailable(.serverFailure, detail: "draining", retryAfterMilliseconds: 2_000))
     #expect(
-      try await result(.init(status: 504, body: problem("none")))
+      try await result(.problem(504, "none", number: 195))
         == .unavailable(.serverFailure, detail: "none", retryAfterMilliseconds: 0))
     #expect(try await result(.init(status: 200, body: [255, 255])) == .invalid)
   }
@@ -115,42 +72,44 @@ struct EdgeTransportTests {
   func asksAgain() async throws {
     let server = SmallServer { request, number in
       let id = request.body.withUnsafeBytes { try? AdRequest.read($0, headers: RecordHeaders()) }?.requestID
-      guard number > 2, let id else { return SmallServer.Reply(status: number == 1 ? 0 : 503) }
+      guard number > 3, let id else { return SmallServer.Reply(status: [0, 503, 502][number - 1]) }
       return SmallServer.Reply(
         body: AdResponse(requestID: id, outcome: .error(.inventoryUnavailable, detail: "")).encoded())
     }
     defer { server.stop() }
     let acknowledged = Atomic(0)
     func ask(_ transport: EdgeTransport) async throws -> RequestResult {
-      let request = try request()
+      let request = try edgeRequest()
       return await withCheckedContinuation { continuation in
         transport.send(request, acknowledged: { acknowledged.add(1, ordering: .relaxed) }) {
           continuation.resume(returning: $0)
         }
       }
     }
-    let transport = try transport(server.address)
+    let transport = try edgeTransport(server.address)
     #expect(try await ask(transport) == .error(.inventoryUnavailable))
     transport.close(timeoutMilliseconds: 0)
     let ids = server.requests.map { request in
       request.body.withUnsafeBytes { try? AdRequest.read($0, headers: RecordHeaders()) }?.requestID
     }
-    #expect(ids.count == 3 && Set(ids).count == 1 && acknowledged.load(ordering: .relaxed) == 1)
-    let late = SmallServer { _, _ in SmallServer.Reply(status: 504) }
+    #expect(ids.count == 4 && Set(ids).count == 1 && acknowledged.load(ordering: .relaxed) == 1)
+    let late = SmallServer { _, _ in .problem(504, "nobody answered", number: 195) }
     defer { late.stop() }
-    let other = try self.transport(late.address)
+    let other = try edgeTransport(late.address)
     #expect(
       try await ask(other)
-        == .unavailable(.serverFailure, detail: "the edge answers with status 504", retryAfterMilliseconds: 0))
+        == .unavailable(.serverFailure, detail: "nobody answered", retryAfterMilliseconds: 0))
     #expect(acknowledged.load(ordering: .relaxed) == 2, "the network has it, and nobody answered in time")
     other.close(timeoutMilliseconds: 0)
   }
 
   @Test("A wrong address, a refused key and a busy edge are told apart")
   func connection() async throws {
-    let server = SmallServer { _, number in SmallServer.Reply(status: number == 1 ? 403 : 503) }
-    let transport = try transport(server.address)
-    let request = try request()
+    let server = SmallServer { _, number in
+      number == 1 ? .problem(403, "A1: the app key is unknown", number: 86) : .problem(503, "busy", number: 194)
+    }
+    let transport = try edgeTransport(server.address)
+    let request = try edgeRequest()
     func ask(_ transport: EdgeTransport) async {
       await withCheckedContinuation { continuation in
         transport.send(request, acknowledged: {}) { _ in continuation.resume() }
@@ -163,11 +122,11 @@ struct EdgeTransportTests {
     #expect(transport.connection.problem?.kind == .busy)
     server.stop()
     transport.close(timeoutMilliseconds: 0)
-    let nobody = try self.transport("http://127.0.0.1:1")
+    let nobody = try edgeTransport("http://127.0.0.1:1")
     await ask(nobody)
     #expect(nobody.connection.problem?.kind == .unreachable)
     nobody.close(timeoutMilliseconds: 0)
-    let nonsense = try self.transport("ads.example")
+    let nonsense = try edgeTransport("ads.example")
     #expect(nonsense.connection.problem?.kind == .other)
     nonsense.close(timeoutMilliseconds: 0)
   }
@@ -175,39 +134,39 @@ struct EdgeTransportTests {
   @Test("Events arrive once, in order, in batches of one client, through refusals, 503 and 413")
   func events() throws {
     let server = SmallServer { request, number in
-      if number == 1 { return SmallServer.Reply(status: 503, retryAfterSeconds: 1) }
-      if EdgeTransportTests.read(request.body).ids.count > 4 { return SmallServer.Reply(status: 413) }
+      if number == 1 { return .problem(503, "busy", number: 194, retryAfter: "1") }
+      let count = ToldBatch(request.body).ids.count
+      if count > 4 { return .problem(413, "too large", number: 66) }
       // The first event of each batch is refused: it is not sent again.
-      var writer = WireWriter()
-      writer.message(2) { $0.text(5, "forged") }
-      return SmallServer.Reply(body: writer.output)
+      return .result(taken: count - 1, refused: [0: "forged"])
     }
     defer { server.stop() }
     let refused = Atomic(0)
-    let transport = try transport(server.address) {
+    let transport = try edgeTransport(server.address) {
       if $0.text.contains("forged") { refused.add(1, ordering: .relaxed) }
     }
     let events = try (0..<20).map { try sampleEvent(UInt8($0), client: $0 < 10 ? "client-1" : "client-2") }
-    let acknowledged = Monitor<[UUIDv7]>([])
+    let ended = Monitor<[(id: UUIDv7, end: EventEnd)]>([])
     for event in events {
-      let isTaken = transport.send(event) { acknowledged.update { $0.append(event.id) } }
+      let isTaken = transport.send(event) { end in ended.update { $0.append((event.id, end)) } }
       #expect(isTaken)
     }
-    #expect(acknowledged.wait(timeoutMilliseconds: 30_000) { $0.count == 20 })
-    #expect(acknowledged.withLock { $0 } == events.map(\.id))
-    let taken = server.requests.dropFirst().map { EdgeTransportTests.read($0.body) }.filter { $0.ids.count <= 4 }
+    #expect(ended.wait(timeoutMilliseconds: 30_000) { $0.count == 20 })
+    #expect(ended.withLock { $0.map(\.id) } == events.map(\.id))
+    let taken = server.requests.dropFirst().map { ToldBatch($0.body) }.filter { $0.ids.count <= 4 }
     #expect(taken.flatMap(\.ids) == events.map(\.id.description))
     #expect(taken.allSatisfy { $0.appKey == "key" })
     let clients = Dictionary(uniqueKeysWithValues: events.map { ($0.id.description, $0.partitionKey) })
     for batch in taken { #expect(batch.ids.allSatisfy { clients[$0] == batch.clientKey }) }
     #expect(refused.load(ordering: .relaxed) == taken.count)
+    #expect(ended.withLock { $0.count { $0.end == .refused } } == taken.count)
     #expect(transport.close(timeoutMilliseconds: 1_000))
   }
 
   @Test("Off line, ended twice, then on line: what happened is told once, in order")
   func offline() async throws {
     let folder = TemporaryFolder()
-    let server = SmallServer { _, _ in SmallServer.Reply() }
+    let server = SmallServer { request, _ in .result(taken: ToldBatch(request.body).ids.count) }
     defer { server.stop() }
     func client(_ address: String) throws -> AdNetworkClient {
       var options = AdClientOptions()
@@ -228,7 +187,7 @@ struct EdgeTransportTests {
     }
     let online = try client(server.address)
     #expect(await online.close(timeoutMilliseconds: 20_000))
-    let ids = server.requests.flatMap { EdgeTransportTests.read($0.body).ids }
+    let ids = server.requests.flatMap { ToldBatch($0.body).ids }
     #expect(ids.count == 20 && Set(ids).count == 20)
     let times = ids.map { $0.prefix(13) }
     #expect(times == times.sorted(), "an id begins with its time")

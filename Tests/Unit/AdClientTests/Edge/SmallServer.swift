@@ -13,7 +13,21 @@ final class SmallServer: Sendable {
     /// 0 breaks the connection off without a word.
     var status = 200
     var body: [UInt8] = []
-    var retryAfterSeconds: Int?
+    var contentType = "application/protobuf"
+    /// Further headers.
+    var headers: [String] = []
+
+    /// As an edge says what it does not do (RFC 9457).
+    static func problem(_ status: Int, _ sentence: String, number: Int, retryAfter: String? = nil) -> Reply {
+      Reply(
+        status: status, body: Array(#"{"detail": "\#(sentence)", "number": \#(number), "status": \#(status)}"#.utf8),
+        contentType: "application/problem+json", headers: retryAfter.map { ["Retry-After: \($0)"] } ?? [])
+    }
+
+    /// As whoever is not the edge answers.
+    static func page(_ status: Int, headers: [String] = []) -> Reply {
+      Reply(status: status, body: Array("<h1>Log in</h1>".utf8), contentType: "text/html", headers: headers)
+    }
   }
 
   let port: UInt16
@@ -88,8 +102,8 @@ final class SmallServer: Sendable {
     }
     let reply = answer(request, number)
     if reply.status == 0 { return false }
-    let pause = reply.retryAfterSeconds.map { "Retry-After: \($0)\r\n" } ?? ""
-    let text = "HTTP/1.1 \(reply.status) X\r\nContent-Length: \(reply.body.count)\r\n\(pause)\r\n"
+    let headers = ["Content-Length: \(reply.body.count)", "Content-Type: \(reply.contentType)"] + reply.headers
+    let text = "HTTP/1.1 \(reply.status) X\r\n\(headers.joined(separator: "\r\n"))\r\n\r\n"
     let sent = Array(text.utf8) + reply.body
     return send(connection, sent, sent.count, Int32(MSG_NOSIGNAL)) == sent.count
   }

@@ -8,7 +8,13 @@ import Testing
 
 /// A network that takes events and acknowledges them when the test says so.
 private final class HoldingTransport: NetworkTransport {
-  private let state = Mutex<(events: [OutgoingEvent], waiting: [@Sendable () -> Void], isOpen: Bool)>(([], [], false))
+  private struct State {
+    var events: [OutgoingEvent] = []
+    var waiting: [@Sendable (EventEnd) -> Void] = []
+    var isOpen = false
+  }
+
+  private let state = Mutex(State())
 
   var tokens: [UInt8?] { state.withLock { $0.events.map(token) } }
   var ids: [UUIDv7] { state.withLock { $0.events.map(\.id) } }
@@ -19,24 +25,24 @@ private final class HoldingTransport: NetworkTransport {
     completion: @escaping @Sendable (RequestResult) -> Void
   ) { completion(.noAnswer) }
 
-  func send(_ event: OutgoingEvent, acknowledged: @escaping @Sendable () -> Void) -> Bool {
+  func send(_ event: OutgoingEvent, ended: @escaping @Sendable (EventEnd) -> Void) -> Bool {
     let isOpen = state.withLock { state in
       state.events.append(event)
-      if !state.isOpen { state.waiting.append(acknowledged) }
+      if !state.isOpen { state.waiting.append(ended) }
       return state.isOpen
     }
-    if isOpen { acknowledged() }
+    if isOpen { ended(.acknowledged) }
     return true
   }
 
-  /// Acknowledges what was sent, and at once whatever comes.
-  func open() {
+  /// Ends what was sent, and acknowledges at once whatever comes.
+  func open(_ end: EventEnd = .acknowledged) {
     let waiting = state.withLock { state in
       state.isOpen = true
       defer { state.waiting = [] }
       return state.waiting
     }
-    for acknowledged in waiting { acknowledged() }
+    for ended in waiting { ended(end) }
   }
 }
 
@@ -54,7 +60,7 @@ struct DurableTransportTests {
     for life in 0..<2 as Range<UInt8> {
       let transport = DurableTransport(HoldingTransport(), store: try store(folder))
       for number in 1...50 as ClosedRange<UInt8> {
-        #expect(transport.send(try sampleEvent(life * 50 + number), acknowledged: {}))
+        #expect(transport.send(try sampleEvent(life * 50 + number), ended: { _ in }))
       }
     }
     let network = HoldingTransport()
@@ -74,7 +80,9 @@ struct DurableTransportTests {
     let transport = DurableTransport(network, store: kept)
     let acknowledged = Atomic(0)
     for number in 0..<250 {
-      let isTaken = transport.send(try sampleEvent(UInt8(number))) { acknowledged.add(1, ordering: .relaxed) }
+      let isTaken = transport.send(try sampleEvent(UInt8(number))) {
+        if $0 == .acknowledged { acknowledged.add(1, ordering: .relaxed) }
+      }
       #expect(isTaken)
     }
     #expect(network.count == DurableTransport.underWayMaximum)
@@ -91,12 +99,30 @@ struct DurableTransportTests {
     let first = HoldingTransport()
     do {
       let transport = DurableTransport(first, store: try store(folder))
-      #expect(transport.send(try sampleEvent(1), acknowledged: {}))
+      #expect(transport.send(try sampleEvent(1), ended: { _ in }))
     }
     let second = HoldingTransport()
     let transport = DurableTransport(second, store: try store(folder))
     #expect(second.ids == first.ids)
     #expect(transport.connection == .connected)
+  }
+
+  @Test("What the network will never take is gone from the disk, counted, and not told as acknowledged")
+  func refused() throws {
+    let folder = TemporaryFolder()
+    let network = HoldingTransport()
+    let kept = try store(folder)
+    let transport = DurableTransport(network, store: kept)
+    let ends = Mutex<[EventEnd]>([])
+    for number in 0..<3 as Range<UInt8> {
+      let isTaken = transport.send(try sampleEvent(number)) { end in ends.withLock { $0.append(end) } }
+      #expect(isTaken)
+    }
+    network.open(.refused)
+    #expect(ends.withLock { $0 } == [.refused, .refused, .refused])
+    #expect(kept.eventCount == 0 && kept.refusedCount == 3)
+    #expect(transport.close(timeoutMilliseconds: 0))
+    #expect(try store(folder).refusedCount == 3, "the count outlives the process")
   }
 
   @Test("A process that is killed loses nothing that it was told it has")
