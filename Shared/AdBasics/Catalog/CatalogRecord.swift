@@ -8,6 +8,7 @@ public enum CatalogRecord: Hashable, Sendable {
   case app(App)
   case appKey(AppKey)
   case settings(NetworkSettings)
+  case standing(AppStanding)
 }
 
 /// What an ad does when tapped (D11).
@@ -234,10 +235,16 @@ public struct NetworkSettings: Hashable, Sendable {
   public var testFillBasisPoints: UInt16
   /// Test ads: how many of 10,000 test requests get an injected error (A2).
   public var testErrorBasisPoints: UInt16
+  /// What apps are offered that stop ads' actions (A7).
+  public var standing: StandingRules
 
-  public init(countries: Set<Country>, testFillBasisPoints: UInt16 = 8_000, testErrorBasisPoints: UInt16 = 500) {
+  public init(
+    countries: Set<Country>, testFillBasisPoints: UInt16 = 8_000, testErrorBasisPoints: UInt16 = 500,
+    standing: StandingRules = StandingRules()
+  ) {
     self.countries = countries
     self.testFillBasisPoints = testFillBasisPoints
     self.testErrorBasisPoints = testErrorBasisPoints
+    self.standing = standing
   }
 }

@@ -166,6 +166,7 @@ extension NetworkSettings {
       list.require(
         Int(testFillBasisPoints) + Int(testErrorBasisPoints) <= 10_000, "testErrorBasisPoints",
         "together with testFillBasisPoints it is more than 10000: lower one of them (A2)")
+      standing.faults(&list)
     }.faults
   }
 }

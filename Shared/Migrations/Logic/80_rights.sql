@@ -135,6 +135,8 @@ BEGIN
       ('handbill_console', 'INSERT, UPDATE (events, of_events, limit_basis_points, changed_at)', 'console.anomaly'),
       ('handbill_console', 'INSERT, DELETE', 'sealed.part'), ('handbill_console', 'EXECUTE', 'FUNCTION sealed.seal'),
       ('handbill_console', 'EXECUTE', 'FUNCTION catalog.forget_history'),
+      -- Of the catalogue it writes what apps are offered, and nothing else.
+      ('handbill_console', 'EXECUTE', 'FUNCTION catalog.set_standings'),
       -- The command edits the catalogue.
       ('handbill_command', 'INSERT, UPDATE (body, version, change_number, changed_at, deleted_at)', 'catalog.record'),
       ('handbill_command', 'INSERT', 'catalog.history'), ('handbill_command', 'INSERT', 'catalog.under_17_bundle'),

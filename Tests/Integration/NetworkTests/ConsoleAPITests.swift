@@ -83,6 +83,15 @@ extension WholeNetwork {
         FROM billing.suspense;
       INSERT INTO console.anomaly (app, hour, kind, events, of_events, limit_basis_points)
         VALUES ('chess', date_trunc('hour', now()), 1, 60, 100, 2500);
+      WITH lowered AS (
+        UPDATE ad_selection.decision_row SET paid_ads = vocabulary.paid_ads_state('withheld')
+        WHERE (serve_id, partition) IN (SELECT serve_id, partition FROM ad_selection.decision
+          WHERE catalog_change IS NOT NULL AND error IS NOT NULL LIMIT 1)
+        RETURNING app, catalog_change
+      )
+      INSERT INTO catalog.history (key, version, body, is_deleted, change_number)
+      SELECT 'standing/' || app, 1, jsonb_build_object('app', app, 'offerPartsPerMillion', 500000, 'stopped', 50,
+        'tapped', 100), false, catalog_change FROM lowered;
       """
 
     /// Ads and requests of all kinds, and those of the rare rows.
@@ -95,6 +104,7 @@ extension WholeNetwork {
       UNION (SELECT request_id::text FROM ad_selection.decision LIMIT 3)
       UNION SELECT serve_id::text FROM billing.suspense UNION SELECT serve_id::text FROM click_tracking.parked
       UNION SELECT serve_id::text FROM click_tracking.stopped_action
+      UNION SELECT serve_id::text FROM ad_selection.decision WHERE paid_ads = vocabulary.paid_ads_state('withheld')
       UNION SELECT request_id::text FROM impression_tracking.failure
       """
 
