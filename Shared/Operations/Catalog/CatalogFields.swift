@@ -117,7 +117,9 @@ enum CatalogFields {
         CatalogField(
           "kind", .choice(AdAction.Kind.allCases.map(\.name)), isRequired: true,
           "cover the screen (brand ads) or leave the application (developer ads: D11)."),
-        CatalogField("destination", .url, isRequired: true, "Where a tap leads."),
+        CatalogField(
+          "destination", .url, isRequired: true,
+          "Where a tap leads; \(AdAction.clickMacro) in the query of a store link becomes the click's reference (M8)."),
       ]), isRequired: true, "What a tap does (D11)."),
     CatalogField(
       "lifetimeMilliseconds", .integer(CatalogLimits.lifetimeMilliseconds),

@@ -71,6 +71,11 @@ enum ServeSections {
         """,
       meanings: places(and: ["kind": StoredMeaning.stoppedKind])),
     Section(
+      name: "conversions",
+      sql:
+        "SELECT to_jsonb(v) FROM click_tracking.conversion v WHERE serve_id = $1 AND partition = $2 ORDER BY event_time",
+      meanings: ["kind": StoredMeaning.conversionKind]),
+    Section(
       name: "charges",
       sql: """
         SELECT fate FROM (
@@ -109,7 +114,8 @@ enum ServeSections {
   private static let seen = [
     ("ad_selection", "decision_row"), ("impression_tracking", "impression_row"),
     ("impression_tracking", "delivery_row"), ("click_tracking", "click_row"), ("click_tracking", "parked_row"),
-    ("click_tracking", "stopped_action"), ("billing", "charge_row"), ("billing", "waiting_row"),
+    ("click_tracking", "stopped_action"), ("click_tracking", "conversion"), ("billing", "charge_row"),
+    ("billing", "waiting_row"),
     ("billing", "held_row"),
   ].map { service, rows in
     "SELECT '\(service)' AS service, partition, batch_number FROM \(service).\(rows) "

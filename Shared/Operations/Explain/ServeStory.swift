@@ -162,6 +162,10 @@ struct ServeStory {
       + rows("stoppedActions").map { row in
         "Its action began at \(row.time("event_time")), and \(StoredMeaning.stoppedKind(row.number("kind")).text)."
       }
+      + rows("conversions").map { row in
+        "App \(row.word("app")) told of \(row.time("event_time")): \(StoredMeaning.conversionKind(row.number("kind")).text)"
+          + (row.number("value") > 0 ? ", worth \(row.money("value")) to its advertiser." : ".")
+      }
     return lines.isEmpty && explanation.isServed ? ["No tap on it was accepted."] : lines
   }
 

@@ -95,9 +95,14 @@ package struct SampleMaker {
   }
 
   package mutating func click() -> ClickEvent {
-    ClickEvent(
-      kind: any(), token: bytes(1...300), age: age(), actionMilliseconds: number(0...5_000),
-      leftApplication: flip(), identity: identity())
+    let kind: TapKind = any()
+    let conversion =
+      kind == .converted
+      ? ClickEvent.Conversion(
+        reference: text(), kind: any(), appKey: text(), value: nanos(), currency: currency()) : nil
+    return ClickEvent(
+      kind: kind, token: conversion == nil ? bytes(1...300) : [], age: age(), actionMilliseconds: number(0...5_000),
+      leftApplication: flip(), conversion: conversion, identity: identity())
   }
 
   package mutating func terms() -> ServedTerms {

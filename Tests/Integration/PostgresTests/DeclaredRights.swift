@@ -60,7 +60,8 @@ struct DeclaredRights {
       "day_count": .read,
     ],
     .clickTracking: [
-      "impression_pack": .add, "click_row": .add, "stopped_action": .add, "parked_row": .whole(), "minute_count": .add,
+      "impression_pack": .add, "click_row": .add, "stopped_action": .add, "conversion": .add, "parked_row": .whole(),
+      "minute_count": .add,
       "packed_count": .add,
       "hour_count": .read, "day_count": .read,
     ],
@@ -134,7 +135,7 @@ struct DeclaredRights {
   static func ofView(_ path: String, in schema: String, _ user: DatabaseUser) -> Rights {
     switch user {
     // By keys it tells whose a failure is.
-    case .impressionTracking where path == "catalog.app_key": .read
+    case .impressionTracking where path == "catalog.app_key", .clickTracking where path == "catalog.app_key": .read
     case .console, .command: .read
     case .reporting: schema == "reporting" ? .read : .none
     case .adSelection, .impressionTracking, .clickTracking, .billing: schema == self.schema(of: user) ? .read : .none

@@ -18,6 +18,7 @@ struct VocabularyTests {
       + "20 freeTooEarly, 21 freeTooLate, 22 freeLimited, 23 freeNoImpression, 24 freeImpossible",
     "charge_kind: 1 impression, 2 click",
     "click_verdict: 1 billable, 2 repeat, 3 accidental, 4 tooEarly, 5 tooLate, 6 limited, 7 noImpression, 8 impossible",
+    "conversion_kind: 1 install, 2 purchase, 3 other",
     "decision_reason: 1 served, 2 servedHouse, 3 servedTest, 4 duplicate, 5 deadlinePassed, 16 unknownKey, "
       + "17 revokedKey, 18 keyOfAnotherApp, 19 unknownApp, 20 agreementUnsigned, 21 audienceUnanswered, "
       + "22 adsNotEnabled, 23 sizeRefused, 24 requestInvalid, 32 countryNotServed, 33 noEligibleAd, 34 noAllotment, "
@@ -48,8 +49,9 @@ struct VocabularyTests {
       + "70 invalidField, 71 invalidText, 72 invalidEnvelope, 73 unknownType, 74 tokenForged, 75 tokenKeyUnknown, "
       + "76 tokenExpired, 77 tokenOutOfTime, 78 eventInFuture, 79 tooLateArrival, 80 unknownPartition, "
       + "81 invalidReply, 82 refusedByDatabase, 83 invalidInternal, 84 macWrong, 85 macKeyUnknown, 86 appKeyWrong, "
-      + "87 forwardedTooOften, 88 notItsClient",
-    "tap_kind: 1 click, 2 blocked, 3 cancelled",
+      + "87 forwardedTooOften, 88 notItsClient, 89 consentMissing, 90 referenceForged, 91 conversionTooLate, "
+      + "92 tooManyConversions",
+    "tap_kind: 1 click, 2 blocked, 3 cancelled, 4 converted",
   ]
 
   @Test("no number ever changes its meaning", arguments: released)
