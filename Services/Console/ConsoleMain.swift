@@ -18,6 +18,7 @@ enum ConsoleMain: Service {
     var reconciliationMilliseconds: Int
     var anomalyLimits: AnomalyLimits
     var anomalyMilliseconds: Int
+    var standingMilliseconds: Int
     var passMilliseconds: Int
     var breaker: CircuitBreaker.Limits
     var isBreakerObeyed: Bool
@@ -37,8 +38,8 @@ enum ConsoleMain: Service {
     help: "The port on which pages and API are served; 0 takes a free one and logs it.")
   static let role = ConfigurationKey<String>.text(
     "HANDBILL_CONSOLE_ROLE", default: "handbill_console",
-    help: "The database role that the console takes on: it reads everything and writes only flags of anomalies and "
-      + "sums of sealed days; 'none' takes on none.")
+    help: "The database role that the console takes on: it reads everything and writes only flags of anomalies, what "
+      + "apps are offered (A7) and sums of sealed days; 'none' takes on none.")
 
   static let configurationKeys =
     PipelineSettings.declarations(lingerMilliseconds: lingerMilliseconds)
@@ -46,11 +47,11 @@ enum ConsoleMain: Service {
       NetworkKeys.ring.declaration, address.declaration, port.declaration, ConsoleHosts.names.declaration,
       role.declaration,
       ReconciliationWatch.interval.declaration, OnlineReconciliation.interval.declaration,
-      AnomalyWatch.interval.declaration,
+      AnomalyWatch.interval.declaration, StandingWatch.interval.declaration,
     ] + AnomalyLimits.declarations + BillingBreaker.declarations
   static let metrics =
     CatalogPublisher.metrics + ReconciliationWatch.metrics + OnlineReconciliation.metrics + BillingBreaker.metrics
-    + SealWatch.metrics + [AnomalyWatch.flaggedApps, HostMetrics.brokerOpenings]
+    + SealWatch.metrics + [AnomalyWatch.flaggedApps, StandingWatch.loweredApps, HostMetrics.brokerOpenings]
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(
@@ -59,6 +60,7 @@ enum ConsoleMain: Service {
       hosts: ConsoleHosts(reader.value(ConsoleHosts.names)), role: reader.value(role),
       reconciliationMilliseconds: reader.value(ReconciliationWatch.interval),
       anomalyLimits: AnomalyLimits(reader: &reader), anomalyMilliseconds: reader.value(AnomalyWatch.interval),
+      standingMilliseconds: reader.value(StandingWatch.interval),
       passMilliseconds: reader.value(OnlineReconciliation.interval), breaker: BillingBreaker.limits(&reader),
       isBreakerObeyed: reader.value(BillingBreaker.isObeyed))
   }
@@ -67,9 +69,13 @@ enum ConsoleMain: Service {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     var database = try configuration.pipeline.migratedDatabase(applicationName: name, context: context)
     if configuration.role != "none" { database.sessionSettings["role"] = configuration.role }
-    // Flags and the sums of sealed days are all that the console writes, by connections of their own.
+    // Flags, what apps are offered, and the sums of sealed days are all that the console writes, by connections of their
+    // own.
     let flaggers = pool(database, 1, "flags", context)
     let seals = pool(database, 1, "seals", context)
+    StandingWatch.start(
+      pool: pool(database, 1, "standings", context), intervalMilliseconds: configuration.standingMilliseconds,
+      context: context)
     // Whatever the address allows, nothing else is written from here.
     database.sessionSettings["default_transaction_read_only"] = "on"
     // Who asks for a page waits for pages only; the heartbeat of the catalogue and the passes wait for nobody.

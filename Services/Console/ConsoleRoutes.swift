@@ -35,6 +35,9 @@ struct ConsoleRoutes: Sendable {
     router.get(ConsoleAPI.anomalies) { request in
       .json(try Anomalies(pool).list(try query(request.query)).json(\.json))
     }
+    router.get(ConsoleAPI.conversions) { request in
+      .json(try Conversions(pool).list(try query(request.query)).json(\.json))
+    }
     router.get(ConsoleAPI.explain + "/:id") { request in .json(try explanation(request)) }
     router.get(ConsoleAPI.reconciliation) { _ in
       guard let finished = reconciliation() else {

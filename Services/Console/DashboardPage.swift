@@ -114,6 +114,7 @@ struct DashboardPage {
           }
         }
       }
+      for standing in report.standings { HTML.element("p", [.class("note")]) { standing.text } }
       if let note = report.cutNote, let rest = report.restAddress {
         HTML.element("p", [.class("note cut")]) {
           "\(note); the rest: "

@@ -70,6 +70,8 @@ struct Mistakes {
 
   /// All of them, as the rejection for the first; nil where there is none.
   var rejection: Rejection? {
+    // Of what is told without consent nothing else matters, and nothing is said (A8).
+    if let refusal = found.first(where: { $0.reason == .consentMissing }) { return refusal }
     guard var rejection = found.first else { return nil }
     rejection.further = Array(found.dropFirst())
     return rejection

@@ -6,6 +6,7 @@ package enum ConsoleAPI {
   package static let base = "/api/v1"
   package static let reports = base + "/reports"
   package static let anomalies = base + "/anomalies"
+  package static let conversions = base + "/conversions"
   package static let explain = base + "/explain"
   package static let reconciliation = base + "/reconciliation"
   package static let catalog = base + "/catalog"

@@ -66,7 +66,7 @@ final class DecisionCase {
     _ asked: DecisionWorkload.Asked, _ state: inout PartitionState, _ context: DecisionContext
   ) -> Explanation {
     let result = Auction.run(
-      asked.query, requestID: asked.request.requestID, state: &state, arePaidAdsSuspended: false, context: context)
+      asked.query, requestID: asked.request.requestID, state: &state, paidAds: .served, context: context)
     if let place = result.winner {
       let ad = context.snapshot.candidate(at: place)
       if !ad.isHouse { _ = state.allotments.reserve(campaign: ad.campaign, price: ad.price, now: context.now) }

@@ -151,6 +151,9 @@ def main():
     anomalies = console.ask("/api/v1/anomalies", 200, "limit=5")
     assert anomalies["rows"], anomalies
     console.ask("/api/v1/anomalies", 400, "limit=many")
+    conversions = console.ask("/api/v1/conversions", 200, "limit=5")
+    assert conversions["rows"], conversions
+    console.ask("/api/v1/conversions", 400, "limit=many")
     console.wait("/api/v1/reconciliation")
     console.ask("/api/v1/reconciliation", 200)
     kinds = console.document["components"]["schemas"]["RecordKind"]["enum"]

@@ -40,8 +40,11 @@ package struct ClickDecider: PartitionDecider {
         query.serves.insert(event.terms.serveID)
         let client = ClickClient(of: event.terms)
         query.ask(for: client, at: clickTimes(of: event.terms), waiting: waiting.clients[client])
+      case .conversion(let told) where told.reference.partition == context.partition:
+        query.converted.insert(told.reference.serveID)
+        query.keys.insert(told.keyHash)
       case .impression(let impression): askForClient(of: impression.terms.serveID, in: &query)
-      case .action, .watermark, .rejected: break
+      case .action, .conversion, .watermark, .rejected: break
       }
     }
     return query.isEmpty ? nil : query
@@ -92,6 +95,7 @@ package struct ClickDecider: PartitionDecider {
       case .watermark: draft.decision.outcomes[index] = .noted
       case .impression(let impression): decide(impression, at: index, in: &draft)
       case .action(let event): decide(event, of: record, at: index, in: &draft)
+      case .conversion(let told): decide(told, of: record, at: index, in: &draft)
       }
     }
     draft.decision.messages = ClickTracking.messages(
@@ -104,7 +108,7 @@ package struct ClickDecider: PartitionDecider {
   ) {
     let terms = event.terms
     guard terms.partition == draft.context.partition else {
-      forward(event, at: index, in: &draft)
+      forward(event.terms.serveID, to: terms.partition, kind: event.kind, at: index, in: &draft)
       return
     }
     let arrival = max(record.arrival, draft.context.committedWatermark)
@@ -198,18 +202,59 @@ package struct ClickDecider: PartitionDecider {
   }
 
   /// The signed partition decides, so nothing can loop.
-  private mutating func forward(_ event: ActionEvent, at index: Int, in draft: inout ClickDraft) {
-    guard (0..<draft.context.partitionCount).contains(event.terms.partition) else {
-      draft.decision.reject(index, .unknownPartition, "the token names partition \(event.terms.partition)")
+  private mutating func forward(
+    _ serve: ServeID, to partition: Int32, kind: TapKind, at index: Int, in draft: inout ClickDraft
+  ) {
+    guard (0..<draft.context.partitionCount).contains(partition) else {
+      draft.decision.reject(index, .unknownPartition, "the token names partition \(partition)")
       return
     }
-    guard forwardLimit.admit(event.terms.serveID, kind: event.kind.rawValue) else {
-      draft.decision.reject(index, .forwardedTooOften, "the token names partition \(event.terms.partition)")
+    guard forwardLimit.admit(serve, kind: kind.rawValue) else {
+      draft.decision.reject(index, .forwardedTooOften, "the token names partition \(partition)")
       return
     }
     draft.decision.outcomes[index] = .forwarded
     draft.decision.forwards.append(
-      .init(record: index, topic: Topic.clicks.name, partition: event.terms.partition, headers: []))
+      .init(record: index, topic: Topic.clicks.name, partition: partition, headers: []))
+  }
+
+  // MARK: Conversions
+
+  /// What a user did in an advertised app (M8): kept, once, within its time. Whether the ad's click counts is not asked
+  /// here, since the click may still be on its way: whoever adds up conversions looks for it, in whatever order they came.
+  private mutating func decide(
+    _ told: ToldConversion, of record: InputRecord<ClickInput>, at index: Int, in draft: inout ClickDraft
+  ) {
+    let reference = told.reference
+    let serve = reference.serveID
+    guard reference.partition == draft.context.partition else {
+      forward(serve, to: reference.partition, kind: .converted, at: index, in: &draft)
+      return
+    }
+    guard let key = draft.known.keys[told.keyHash], !key.isRevoked else {
+      draft.decision.reject(index, .appKeyWrong, "A1: the app key is unknown or revoked")
+      return
+    }
+    let arrival = max(record.arrival, draft.context.committedWatermark)
+    let time = min(max(told.claimedTime ?? arrival, serve.timestamp), arrival)
+    guard windows.isInConversionWindow(servedAt: serve.timestamp, eventTime: time, arrival: arrival) else {
+      draft.decision.reject(
+        index, .conversionTooLate, "M8: its ad was served at \(serve.timestamp.utcText), and that is too long ago")
+      return
+    }
+    let known = draft.known.conversions[serve] ?? []
+    guard !told.identity.isRepeated(in: known) else {
+      draft.decision.outcomes[index] = .duplicate
+      return
+    }
+    guard known.count < Windows.conversionsMaximum else {
+      draft.decision.reject(
+        index, .tooManyConversions, "M8: \(Windows.conversionsMaximum) conversions of its click are kept")
+      return
+    }
+    draft.known.conversions[serve, default: []].insert(told.identity)
+    draft.decision.effects.conversions.append(
+      .init(told: told, eventTime: time, arrival: arrival, app: key.app, isTest: key.build != .distribution))
   }
 
   package mutating func revert() -> Bool {

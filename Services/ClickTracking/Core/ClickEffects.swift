@@ -11,6 +11,7 @@ package struct ClickEffects: Sendable {
   package var released: [ActionIdentity] = []
   package var impressions: [Impression] = []
   package var stoppedActions: [StoppedAction] = []
+  package var conversions: [Conversion] = []
 
   package init() {}
 
@@ -38,6 +39,19 @@ package struct ClickEffects: Sendable {
     package var idHash: UInt64
     package var terms: ServedTerms
     package var eventTime: Timestamp
+  }
+}
+
+extension ClickEffects {
+  /// What a user did in an advertised app after a click (M8).
+  package struct Conversion: Sendable {
+    package var told: ToldConversion
+    package var eventTime: Timestamp
+    package var arrival: Timestamp
+    /// Whose key it carries.
+    package var app: AppID
+    /// By the kind of build that its key is of (A1).
+    package var isTest: Bool
   }
 }
 

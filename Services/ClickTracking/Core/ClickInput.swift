@@ -6,6 +6,8 @@ internal import Pipeline
 package enum ClickInput: RejectableEvent {
   /// Something about the action of a served ad, from `ads.clicks`.
   case action(ActionEvent)
+  /// What came of a click, from `ads.clicks` too.
+  case conversion(ToldConversion)
   /// An impression that counts, from `ads.impressions.accepted`.
   case impression(AcceptedImpression)
   /// A watermark: the sequence gate takes it, nothing is left to decide.
@@ -40,6 +42,48 @@ package struct ActionEvent: Sendable {
   }
 
   package var identity: ActionIdentity { ActionIdentity(serveID: terms.serveID, kind: kind, idHash: idHash) }
+}
+
+/// A conversion whose click reference verified (M8).
+package struct ToldConversion: Sendable {
+  /// The ad whose click it came of.
+  package var reference: ClickReference
+  package var identity: ConversionIdentity
+  /// SHA-256 of the app key that it carries.
+  package var keyHash: [UInt8]
+  package var value: Nanos
+  package var currency: Currency?
+  /// `ce_time`, where there was one.
+  package var claimedTime: Timestamp?
+
+  package init(
+    reference: ClickReference, identity: ConversionIdentity, keyHash: [UInt8], value: Nanos = .zero,
+    currency: Currency? = nil, claimedTime: Timestamp? = nil
+  ) {
+    self.reference = reference
+    self.identity = identity
+    self.keyHash = keyHash
+    self.value = value
+    self.currency = currency
+    self.claimedTime = claimedTime
+  }
+}
+
+/// What tells the conversions of one click from each other.
+package struct ConversionIdentity: Hashable, Sendable {
+  package var kind: ConversionKind
+  /// The hash of `ce_id`.
+  package var idHash: UInt64
+
+  package init(kind: ConversionKind, idHash: UInt64) {
+    self.kind = kind
+    self.idHash = idHash
+  }
+
+  /// Whether it is the same as one that is known: of purchases each counts, of all else the first.
+  func isRepeated(in known: Set<ConversionIdentity>) -> Bool {
+    kind == .purchase ? known.contains(self) : known.contains { $0.kind == kind }
+  }
 }
 
 /// What makes two events of `ads.clicks` the same one: it came again.

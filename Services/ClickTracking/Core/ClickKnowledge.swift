@@ -18,10 +18,14 @@ package struct ClickQuery: Hashable, Sendable {
   package var serves: Set<ServeID> = []
   /// Which clicks of these clients are judged, and which wait, with the views of their ads.
   package var clients: [ClickClient: Client] = [:]
+  /// Which conversions of these ads are stored.
+  package var converted: Set<ServeID> = []
+  /// Whose app keys these are, by SHA-256.
+  package var keys: Set<[UInt8]> = []
 
   package init() {}
 
-  package var isEmpty: Bool { identities.isEmpty && clients.isEmpty }
+  package var isEmpty: Bool { identities.isEmpty && clients.isEmpty && converted.isEmpty }
 
   /// Asks for a client whose clicks at these times may be decided now, those that wait included.
   mutating func ask(for client: ClickClient, at eventTimes: ClosedRange<Timestamp>, waiting: ClosedRange<Timestamp>?) {
@@ -55,6 +59,10 @@ package struct ClickKnowledge: Sendable {
   /// When ads were seen: of those asked for, and of those on which clicks wait.
   package var seenAt: [ServeID: Timestamp] = [:]
   package var clients: [ClickClient: ClientClicks] = [:]
+  /// Stored conversions of the ads that were asked for.
+  package var conversions: [ServeID: Set<ConversionIdentity>] = [:]
+  /// The app keys among those asked for that the catalogue has.
+  package var keys: [[UInt8]: AppKey] = [:]
 
   package init() {}
 }

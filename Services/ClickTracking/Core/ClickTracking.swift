@@ -54,12 +54,14 @@ package struct ClickTracking: PipelineService {
 package struct ClickDecoder: RecordDecoder {
   private let opener: ServeTokenOpener
   private let hasher: ClientHasher
+  private let references: ClickReferences
   private var client: UnsafeRawBufferPointer?
   private var headers = RecordHeaders()
 
   init(ring: KeyRing) throws(CryptoError) {
     opener = try ServeTokenOpener(ring: ring)
     hasher = try ClientHasher(ring: ring)
+    references = try ClickReferences(ring: ring)
   }
 
   package mutating func key(_ key: UnsafeRawBufferPointer?) { client = key }
@@ -104,7 +106,8 @@ package struct ClickDecoder: RecordDecoder {
   }
 
   private func action(_ view: ClickEventView, arrival: Timestamp) -> ClickInput {
-    switch opener.open(view.token, now: arrival) {
+    if let conversion = view.conversion { return self.conversion(conversion, view.identity) }
+    return switch opener.open(view.token, now: arrival) {
     case .valid(let terms) where !(client.map { hasher.isClient(of: terms, id: $0) } ?? false):
       .rejected(Rejection(.notItsClient, "the record's key is not the client that the ad was served to"))
     case .valid(let terms):
@@ -115,5 +118,16 @@ package struct ClickDecoder: RecordDecoder {
     case .forged: .rejected(Rejection(.tokenForged, "the serve token is not ours or was altered"))
     case .unknownKey: .rejected(Rejection(.tokenKeyUnknown, "the serve token's key is unknown or past its time"))
     }
+  }
+
+  private func conversion(_ conversion: ClickEvent.Conversion, _ identity: EventIdentity) -> ClickInput {
+    guard let reference = references.open(conversion.reference) else {
+      return .rejected(Rejection(.referenceForged, "M8: the click reference is not ours or was altered"))
+    }
+    return .conversion(
+      ToldConversion(
+        reference: reference, identity: ConversionIdentity(kind: conversion.kind, idHash: identity.idHash),
+        keyHash: SHA256.hash(conversion.appKey.utf8), value: conversion.value, currency: conversion.currency,
+        claimedTime: identity.time))
   }
 }

@@ -103,6 +103,36 @@ extension CopyBuffer {
   }
 }
 
+/// Conversions, as rows.
+enum ConversionRows {
+  static let columns = TableColumns(
+    "click_tracking.conversion",
+    [
+      "serve_id", "kind", "id_hash", "partition", "batch_number", "event_time", "arrival", "app", "value", "currency",
+      "is_test",
+    ])
+
+  static func rows(_ batch: CommitBatch<ClickTracking>) -> TableRows {
+    let rows = TableRows(columns, capacity: batch.effects.conversions.count * 128)
+    let buffer = rows.buffer
+    for conversion in batch.effects.conversions {
+      rows.begin()
+      buffer.append(conversion.told.reference.serveID)
+      buffer.append(conversion.told.identity.kind)
+      buffer.append(conversion.told.identity.idHash)
+      buffer.append(batch.partition)
+      buffer.append(batch.number)
+      buffer.append(conversion.eventTime)
+      buffer.append(conversion.arrival)
+      buffer.append(conversion.app)
+      buffer.append(conversion.told.value)
+      buffer.append(text: conversion.told.currency?.text ?? "")
+      buffer.append(conversion.isTest)
+    }
+    return rows
+  }
+}
+
 /// Blocked and cancelled actions, as rows.
 enum StoppedActionRows {
   static let columns = TableColumns(

@@ -69,13 +69,27 @@ struct ClickTables: ServiceTables {
         if let seenAt = found.seenAt { known.seenAt[found.click.terms.serveID] = seenAt }
       }
     }
+    try lookUpConversions(query, partition: partition, into: &known, in: connection)
     return known
+  }
+
+  /// They are rare: what is asked about them has a round trip of its own.
+  private func lookUpConversions(
+    _ query: ClickQuery, partition: Int32, into known: inout ClickKnowledge, in connection: PostgresConnection
+  ) throws(PostgresError) {
+    guard !query.converted.isEmpty else { return }
+    var statements = StatementBatch()
+    let conversions = statements.send(FindConversions(partition: partition, serves: Array(query.converted)))
+    let keys = statements.send(FindAppKeys(hashes: Array(query.keys)))
+    let results = try connection.run(statements)
+    for found in try results.rows(conversions) { known.conversions[found.serve, default: []].insert(found.identity) }
+    for key in try results.rows(keys) { known.keys[key.keyHash] = key }
   }
 
   func rows(_ batch: CommitBatch<ClickTracking>, terms: TermsBook) -> [TableRows] {
     [
       KnownImpressionRows.rows(batch), ClickRows.rows(batch, terms: terms), ParkedRows.rows(batch, terms: terms),
-      StoppedActionRows.rows(batch),
+      StoppedActionRows.rows(batch), ConversionRows.rows(batch),
     ]
   }
 
@@ -109,7 +123,10 @@ extension ClickTables {
   /// The tables that are cut by day, kept for as long as `retention` says.
   static func days(_ retention: Retention) -> DayTables {
     DayTables(
-      ["click_tracking.impression_pack", "click_tracking.click_row", "click_tracking.stopped_action"],
+      [
+        "click_tracking.impression_pack", "click_tracking.click_row", "click_tracking.stopped_action",
+        "click_tracking.conversion",
+      ],
       clientTables: ["click_tracking.click_row"],
       counts: CountTables("click_tracking", retention: retention),
       retention: retention)

@@ -24,6 +24,7 @@ struct AppExamination: Sendable {
     var findings: [Finding] = [.good("catalogue", "app", "registered")]
     findings += missing.map { .wrong("catalogue", "app", $0.detail, $0.command ?? "handbill catalog apply") }
     if missing.isEmpty { findings.append(.good("catalogue", "set-up", "agreement, audience, ads and a key are there")) }
+    findings.append(standing(records))
     findings.append(countries(records))
     if let key { findings.append(judge(key, records)) }
     return findings + [topic()]
@@ -36,6 +37,17 @@ struct AppExamination: Sendable {
     return .judged(
       "catalogue", "countries (A5)", countries.isEmpty ? "none: nobody gets an ad" : names, isGood: !countries.isEmpty,
       "handbill catalog set settings countries=US,DE")
+  }
+
+  /// What the app is offered for what it lets become of ads' actions: nothing that it lacks, and nothing to hide.
+  private func standing(_ records: [String: CatalogRecord]) -> Finding {
+    guard case .standing(let standing)? = records["standing/\(app)"] else {
+      return .good("catalogue", "offer (A7)", "paid ads for all of its requests")
+    }
+    return .good(
+      "catalogue", "offer (A7)",
+      "paid ads for \(standing.offeredPercent) % of its requests: of \(standing.tapped) ads that were tapped it stopped the action of "
+        + "\(standing.stopped)")
   }
 
   /// A1: what services will say of the key.

@@ -27,6 +27,10 @@ enum ReportCommand {
       .flag(
         "anomalies", help: "In place of figures: apps' hours that the console flagged, by --where app, --from, --until."
       ),
+      .flag(
+        "conversions",
+        help: "In place of figures: installs and purchases that came of clicks (M8), by --where app, campaign or ad, "
+          + "--from, --until."),
     ],
     examples: [
       CommandExample("handbill report", "Everything, in one line."),
@@ -60,6 +64,18 @@ enum ReportCommand {
       }
       Terminal.write(
         invocation.wantsJSON ? flags.json(\.json).prettyText + "\n" : Anomaly.table(flags),
+        to: Terminal.standardOutput)
+      return .success
+    }
+    if invocation.has("conversions") {
+      guard query.grouping.isEmpty, !query.isTest else {
+        throw UsageError("--conversions are of live traffic, by day: --group and --test have no part in it")
+      }
+      let rows = try await onOwnThread {
+        try withPool(DatabaseAddress.address(invocation)) { try Conversions($0).list(query) }
+      }
+      Terminal.write(
+        invocation.wantsJSON ? rows.json(\.json).prettyText + "\n" : ConversionRow.table(rows),
         to: Terminal.standardOutput)
       return .success
     }

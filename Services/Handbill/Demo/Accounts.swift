@@ -31,7 +31,7 @@ extension DeviceTally {
         freeClicks: kinds(freeClicks), stoppedActions: kinds(stoppedActions), rendered: kinds(rendered),
         unloaded: kinds(unloaded), failed: kinds(failed), neverShown: kinds(neverShown),
         expiredUnseen: kinds(expiredUnseen), shownBriefly: kinds(shownBriefly),
-        failuresWithoutAd: Int64(failuresWithoutAd)),
+        conversions: Int64(conversions), failuresWithoutAd: Int64(failuresWithoutAd)),
       rejectedRecords: Int64(forgedEvents + garbage))
   }
 

@@ -91,7 +91,7 @@ extension SeedNetwork {
         let site = "https://ads.example/\(line.id)/\(which)"
         let action =
           line.kind == .developer
-          ? AdAction(kind: .leave, destination: "https://store.example/\(line.id)")
+          ? AdAction(kind: .leave, destination: StoreLink.destination(of: line.id))
           : AdAction(kind: .cover, destination: "\(site)/index.html")
         return Ad(
           id: id, campaign: campaign, images: SamplePicture.images(of: id.text), action: action,

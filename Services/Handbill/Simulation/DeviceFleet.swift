@@ -152,13 +152,27 @@ final class DeviceFleet: Sendable {
       let client = try AdNetworkClient(
         app: visitor.app.text, key: visitor.appKey, via: network.over(connection.transport), options: options,
         tally: { visitTally.add($0) })
-      let surroundings = Visit.Surroundings(agenda: agenda, tally: tally) { [present] in
-        present.visits[$0.number] = nil
-      }
+      let surroundings = Visit.Surroundings(
+        agenda: agenda, tally: tally, wentToStore: { [weak self] in self?.install($0, options) },
+        ended: { [present] in present.visits[$0.number] = nil })
       present.visits[coming.number] = try Visit(
         number: coming.number, visitor, plan: coming.plan, client: client, in: surroundings)
       // Whoever came last may have come too late.
       if plan.withLock({ $0.isEnding }) { present.visits[coming.number]?.leave() }
+    } catch { problem.withLock { $0 = "\(error)" } }
+  }
+
+  /// The user installs what a store link leads to, and agrees that its app tells so (M8).
+  @DeviceActor
+  private func install(_ destination: String, _ options: AdClientOptions) {
+    guard let link = StoreLink(destination) else { return }
+    do {
+      let installTally = VisitTally(tally)
+      let client = try AdNetworkClient(
+        app: link.app.text, key: SeedNetwork.key(link.app, .distribution), via: network.over(connection.transport),
+        options: options, tally: { installTally.add($0) })
+      client.tell(AdConversion(.install), reference: link.reference, hasConsent: true)
+      client.flush()
     } catch { problem.withLock { $0 = "\(error)" } }
   }
 }

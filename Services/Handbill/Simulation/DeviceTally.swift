@@ -41,6 +41,8 @@ struct DeviceTally: Hashable, Sendable {
   var neverShown = Kinds()
   var expiredUnseen = Kinds()
   var shownBriefly = Kinds()
+  /// Installs that advertised apps told, each of another ad (M8).
+  var conversions = 0
   /// Errors without an ad (M6).
   var failuresWithoutAd = 0
   /// Events that were sent again: they must count nowhere.

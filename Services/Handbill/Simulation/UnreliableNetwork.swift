@@ -93,6 +93,7 @@ final class UnreliableNetwork: Sendable {
       message = .impression(impression)
     case .click(var click):
       click.token = altered(click.token)
+      click.conversion?.reference = "forged"
       message = .click(click)
     case .stored: return nil
     }

@@ -15,6 +15,8 @@ final class Visit {
   struct Surroundings: Sendable {
     let agenda: Agenda
     let tally: TallyCounter
+    /// The user goes by a store link.
+    let wentToStore: @DeviceActor @Sendable (_ destination: String) -> Void
     /// The visit is over.
     let ended: @DeviceActor @Sendable (Visit) -> Void
   }
@@ -28,6 +30,7 @@ final class Visit {
   private var tap: VisitPlan.Tap?
   private var hasLooked = false
   private var wasSeen = false
+  private var wentToStore = false
   private var isOver = false
 
   private static let looksAfterMilliseconds: Int64 = 60
@@ -82,6 +85,10 @@ final class Visit {
       guard let tap else { return }
       later(tap.actionMilliseconds) { $0.end(tap) }
     case .leftApplication:
+      if let loaded = ad.loadedAd, loaded.action.kind == .leave, !wentToStore {
+        wentToStore = true
+        surroundings.wentToStore(loaded.action.destination)
+      }
       later(Self.reactionMilliseconds) { $0.awayForAWhile() }
     case .other: break
     }

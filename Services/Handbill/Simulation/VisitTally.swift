@@ -15,6 +15,7 @@ final class VisitTally: Sendable {
     switch fact {
     case .request: fleet.change { $0.requests += 1 }
     case .failed: fleet.change { $0.failuresWithoutAd += 1 }
+    case .converted: fleet.change { $0.conversions += 1 }
     case .told(let happening, let serve, _, let isTest, let age):
       let (before, after) = serves.withLock { serves in
         var tally = serves[serve] ?? ServeTally()

@@ -149,7 +149,9 @@ extension LoggedDecision {
   /// Whether it had an auction, by the reason: a row of before tells nothing more of it.
   var hadAuction: Bool {
     switch reason {
-    case .served, .servedHouse, .countryNotServed, .noEligibleAd, .noAllotment, .paidAdsSuspended, .paidAdsStopped: true
+    case .served, .servedHouse, .countryNotServed, .noEligibleAd, .noAllotment, .paidAdsSuspended, .paidAdsStopped,
+      .paidAdsWithheld:
+      true
     default: false
     }
   }

@@ -3,7 +3,8 @@
 public enum AdEligibility {
   /// The rules in the order in which they are asked, whatever their numbers: an ad that breaks several counts under the
   /// first of them.
-  public static let order: [NoServeReason] = [.paidAdsSuspended] + lasting + ofRequest + [.noAllotment]
+  public static let order: [NoServeReason] =
+    [.paidAdsSuspended, .paidAdsWithheld] + lasting + ofRequest + [.noAllotment]
 
   /// The rules that ask for the catalogue and the hour alone.
   public static let lasting: [NoServeReason] = [.paused, .notYetStarted, .outsideFlight]
@@ -105,7 +106,7 @@ extension AdEligibility.Subject {
     case .categoryExcluded: !app.exclusions.categories.isDisjoint(with: ad.categories)
     case .keywordExcluded: !app.exclusions.keywords.isDisjoint(with: ad.keywords)
     case .hostExcluded: app.exclusions.excludesHost(of: ad.action.destination)
-    case .paidAdsSuspended, .paused, .notYetStarted, .outsideFlight, .noAllotment: false
+    case .paidAdsSuspended, .paidAdsWithheld, .paused, .notYetStarted, .outsideFlight, .noAllotment: false
     }
   }
 }

@@ -39,6 +39,7 @@ extension CatalogRecord {
     case .app(let app): app.faults()
     case .appKey(let key): key.faults()
     case .settings(let settings): settings.faults()
+    case .standing(let standing): standing.faults()
     }
   }
 }

@@ -10,6 +10,7 @@ extension CatalogRecord {
     case .app(let app): "app/\(app.id)"
     case .appKey(let key): "app-key/\(key.app)/\(key.build.name)/\(CatalogRecord.hexadecimal(key.keyHash.prefix(8)))"
     case .settings: "settings"
+    case .standing(let standing): "standing/\(standing.app)"
     }
   }
 

@@ -8,10 +8,14 @@ public enum CatalogRecord: Hashable, Sendable {
   case app(App)
   case appKey(AppKey)
   case settings(NetworkSettings)
+  case standing(AppStanding)
 }
 
 /// What an ad does when tapped (D11).
 public struct AdAction: Hashable, Sendable {
+  /// Stands in the query of a store link for the click reference, by which the advertised app tells what came of it (M8).
+  public static let clickMacro = "{click}"
+
   public enum Kind: UInt8, CaseIterable, Sendable {
     /// Covers the screen inside the app; brand ads do.
     case cover = 1
@@ -26,6 +30,12 @@ public struct AdAction: Hashable, Sendable {
   public init(kind: Kind, destination: String) {
     self.kind = kind
     self.destination = destination
+  }
+
+  /// The action as it is served: with a reference in the place of the macro, where there is one.
+  package func served(reference: () -> String) -> AdAction {
+    guard kind == .leave, destination.contains(AdAction.clickMacro) else { return self }
+    return AdAction(kind: kind, destination: destination.replacing(AdAction.clickMacro, with: reference()))
   }
 }
 
@@ -234,10 +244,16 @@ public struct NetworkSettings: Hashable, Sendable {
   public var testFillBasisPoints: UInt16
   /// Test ads: how many of 10,000 test requests get an injected error (A2).
   public var testErrorBasisPoints: UInt16
+  /// What apps are offered that stop ads' actions (A7).
+  public var standing: StandingRules
 
-  public init(countries: Set<Country>, testFillBasisPoints: UInt16 = 8_000, testErrorBasisPoints: UInt16 = 500) {
+  public init(
+    countries: Set<Country>, testFillBasisPoints: UInt16 = 8_000, testErrorBasisPoints: UInt16 = 500,
+    standing: StandingRules = StandingRules()
+  ) {
     self.countries = countries
     self.testFillBasisPoints = testFillBasisPoints
     self.testErrorBasisPoints = testErrorBasisPoints
+    self.standing = standing
   }
 }

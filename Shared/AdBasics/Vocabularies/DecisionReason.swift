@@ -56,6 +56,9 @@ package enum DecisionReason: UInt8, Sendable, Vocabulary {
   case keylessBeyondLimit = 43
   /// More live requests of its app had come in this hour than are answered with ads (B8).
   case tooManyOfApp = 44
+  /// The app is offered less for the actions it stops (A7), this request was not to get a paid ad, and no house ad is
+  /// eligible.
+  case paidAdsWithheld = 45
 
   package static let vocabulary = "decision_reason"
 }
@@ -77,7 +80,8 @@ extension DecisionReason {
     case .served, .servedHouse, .servedTest: nil
     case .deadlinePassed, .catalogIncomplete, .keyNotYetKnown: .serverFailure
     case .tooSoon, .tooManyAtOnce, .tooManyOfApp: .loadingThrottled
-    case .countryNotServed, .noEligibleAd, .noAllotment, .paidAdsSuspended, .paidAdsStopped, .testUnfilled:
+    case .countryNotServed, .noEligibleAd, .noAllotment, .paidAdsSuspended, .paidAdsStopped, .paidAdsWithheld,
+      .testUnfilled:
       .inventoryUnavailable
     case .unknownKey, .revokedKey, .keyOfAnotherApp, .unknownApp, .agreementUnsigned, .audienceUnanswered,
       .adsNotEnabled, .sizeRefused, .requestInvalid, .keylessBeyondLimit:
@@ -108,7 +112,7 @@ extension DecisionReason {
   package var countsForThrottle: Bool {
     switch self {
     case .served, .servedHouse, .servedTest, .noEligibleAd, .noAllotment, .paidAdsSuspended,
-      .paidAdsStopped, .testUnfilled, .testError, .countryNotServed:
+      .paidAdsStopped, .paidAdsWithheld, .testUnfilled, .testError, .countryNotServed:
       true
     default: false
     }
@@ -139,6 +143,7 @@ extension DecisionReason {
     case .tooSoon: "D2"
     case .tooManyAtOnce: "D3"
     case .tooManyOfApp: "B8"
+    case .paidAdsWithheld: "A7"
     case .servedHouse, .duplicate, .deadlinePassed, .paidAdsSuspended, .catalogIncomplete, .paidAdsStopped: nil
     }
   }
@@ -170,6 +175,7 @@ extension DecisionReason {
     case .testUnfilled: "test requests are deliberately not all filled"
     case .testError: "test requests deliberately get errors that did not happen"
     case .paidAdsStopped: "the billing circuit breaker had stopped paid ads"
+    case .paidAdsWithheld: "paid ads were withheld from it, since its app stops many actions of ads"
     case .keylessBeyondLimit:
       "it came without its app's key when too many had: it was counted, and neither answered nor kept"
     case .keyNotYetKnown: "its app key was not known, and the service had not read the whole catalogue yet"

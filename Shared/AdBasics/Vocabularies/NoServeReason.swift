@@ -33,6 +33,8 @@ public enum NoServeReason: UInt8, CaseIterable, Sendable {
   case hostExcluded = 15
   /// No allotment can pay for it.
   case noAllotment = 16
+  /// The app is offered less for the actions it stops, and this request was not to get a paid ad (A7).
+  case paidAdsWithheld = 17
 
   package static let vocabulary = "no_serve_reason"
 }
@@ -42,6 +44,7 @@ extension NoServeReason: Vocabulary {
     switch self {
     case .paidAdsSuspended, .paused: nil
     case .notYetStarted, .outsideFlight, .noAllotment: "B4"
+    case .paidAdsWithheld: "A7"
     case .imageMissing: "S4"
     case .audienceUnder17: "A4"
     case .countryNotTargeted, .deviceNotTargeted, .sizeNotTargeted, .appCategoryNotTargeted, .segmentNotTargeted,
@@ -53,6 +56,7 @@ extension NoServeReason: Vocabulary {
   package var meaning: String {
     switch self {
     case .paidAdsSuspended: "paid ads were suspended or stopped"
+    case .paidAdsWithheld: "paid ads were withheld, since the app stops many actions of ads"
     case .paused: "the campaign or ad is paused"
     case .notYetStarted: "the flight has not begun"
     case .outsideFlight: "the flight is over"

@@ -39,7 +39,12 @@ extension RejectionReason {
     case .forwardedTooOften:
       "It lies in the wrong partition, and the same of its ad or request was sent on as often as that is done."
     case .notItsClient: "The record's key is not the client id, or else the session id, of the request that got the ad."
-    case .appKeyWrong: "A failure without an ad carries an app key that is unknown, revoked, or another app's."
+    case .appKeyWrong:
+      "A failure without an ad, or a conversion, carries an app key that is unknown, revoked, or another app's."
+    case .consentMissing: "A conversion came without its user's consent: it is counted, and nothing of it is kept (A8)."
+    case .referenceForged: "A conversion's click reference is not ours, or was altered."
+    case .conversionTooLate: "A conversion came longer after its ad was served than conversions count (M8)."
+    case .tooManyConversions: "More purchases were told of one click than are kept (M8)."
     }
   }
 
@@ -53,6 +58,12 @@ extension RejectionReason {
       "Mend the client; if it speaks a newer version, bring the services up to date and replay."
     case .appKeyWrong:
       "Mend the client: it sends the key of its requests. Many that nobody knows are a stranger's, and count nowhere."
+    case .consentMissing:
+      "Mend the advertised app: it asks its user, and tells nothing where the answer is no."
+    case .referenceForged:
+      "Mend the advertised app: it sends the text that the store link carried, unchanged. Keep old keys in the ring."
+    case .conversionTooLate: "Nothing; HANDBILL_CONVERSION_WINDOW says how long conversions count."
+    case .tooManyConversions: "Look at the app that tells them: a click seldom brings so many."
     case .forwardedTooOften:
       "Mend the client: what is of one client goes to the partition of its key, and again only until it is acknowledged."
     case .notItsClient:

@@ -51,6 +51,17 @@ package enum RejectionReason: UInt8, Error, Sendable, Vocabulary {
   case forwardedTooOften = 87
   /// The record's key is not the client, or session, that the ad was served to.
   case notItsClient = 88
+  /// A conversion without its user's consent (A8): nothing of it is kept.
+  case consentMissing = 89
+  /// A conversion's click reference is not ours, or was altered.
+  case referenceForged = 90
+  /// A conversion so long after its ad that it is not put down to it (M8).
+  case conversionTooLate = 91
+  /// More purchases of one click than are kept (M8).
+  case tooManyConversions = 92
 
   package static let vocabulary = "rejection_reason"
+
+  /// Whether anything of such a record may be kept; else it is counted alone.
+  package var isKept: Bool { self != .consentMissing }
 }

@@ -50,7 +50,8 @@ package struct VocabularyWord: Hashable, Sendable {
 package enum Vocabularies {
   private static let types: [any Vocabulary.Type] = [
     AdAction.Kind.self, AdError.self, AdSize.self, AllotmentState.self, AnomalyKind.self, ChargeFate.self,
-    ChargeKind.self, ClickVerdict.self, DecisionReason.self, Device.self, HoldReason.self, NoServeReason.self,
+    ChargeKind.self, ClickVerdict.self, ConversionKind.self, DecisionReason.self, Device.self, HoldReason.self,
+    NoServeReason.self,
     Outcome.self,
     PaidAdsState.self, RecordedKind.self, RejectionReason.self, TapKind.self,
   ]

@@ -30,6 +30,10 @@ public struct Windows: Hashable, Sendable {
   /// later ones are limited, whatever their views say. Four for each of the day's 25 that may earn: so nobody can make
   /// others' clicks wait while thousands of his own wait for their views.
   public var judgedClicksOfClientPerDay = 100
+  /// From the serving of an ad to a conversion that is put down to it (M8).
+  public var conversionMilliseconds: Int64 = 30 * 24 * 3_600_000
+  /// Purchases and others of one click that are kept (M8).
+  public static let conversionsMaximum = 100
   /// A banner asks at most this often (D2).
   public var bannerRefreshMilliseconds: Int64 = 30_000
 
@@ -59,6 +63,13 @@ public struct Windows: Hashable, Sendable {
   /// The moment after which no click of a token that expires at `expiresAt` can arrive any more.
   public func lastClickArrival(expiresAt: Timestamp) -> Timestamp {
     lastImpressionArrival(expiresAt: expiresAt).advanced(byMilliseconds: tapDelayMilliseconds.upperBound)
+  }
+
+  /// Whether a conversion is put down to an ad (M8): it happened within its time, and was told within the time for which
+  /// late events are waited for.
+  public func isInConversionWindow(servedAt: Timestamp, eventTime: Timestamp, arrival: Timestamp) -> Bool {
+    eventTime.milliseconds(since: servedAt) <= conversionMilliseconds
+      && arrival.milliseconds(since: eventTime) <= lateArrivalMilliseconds
   }
 
   /// Whether an action was an accident (M7): it had lasted less than 2 s when its event was sent, and the user had not

@@ -101,6 +101,20 @@ package final class AdSession: Sendable {
     return isTaken
   }
 
+  /// Tells what came of an ad for this app (M8), under a key that is nobody's (A8).
+  ///
+  /// - Returns: False when it was dropped.
+  func tell(_ conversion: ClickEvent.Conversion) -> Bool {
+    let wall = DeviceClock.wall
+    let event = ClickEvent(
+      kind: .converted, token: [], age: .unknown, actionMilliseconds: 0, leftApplication: false,
+      conversion: conversion, identity: EventIdentity(idHash: 0, time: wall))
+    let outgoing = OutgoingEvent(
+      id: DeviceClock.newID(), time: wall, app: identity.app, partitionKey: DeviceClock.newID().description,
+      message: .click(event))
+    return transport.send(outgoing) { [tally] in tally?(.converted(conversion.kind)) }
+  }
+
   /// Everything of an ad goes under the id that it was served to, also after the user got another one.
   private func partitionKey(of subject: AdReport.Subject) -> String {
     if case .ad(let ad) = subject, let key = ad.partitionKey { return key }

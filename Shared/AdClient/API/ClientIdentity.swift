@@ -40,6 +40,8 @@ public enum AcknowledgedFact: Hashable, Sendable {
   case told(AdHappening, serve: ServeID, placement: PlacementID, isTest: Bool, ageMilliseconds: Int64)
   /// An error without an ad (M6).
   case failed(AdError, placement: PlacementID)
+  /// What came of an ad for this app (M8).
+  case converted(ConversionKind)
 }
 
 /// What a client tells of a served ad.

@@ -6,6 +6,7 @@
 @_exported public import enum AdBasics.AdSize
 @_exported public import enum AdBasics.AppEntity
 @_exported public import typealias AdBasics.AppID
+@_exported public import enum AdBasics.ConversionKind
 @_exported public import struct AdBasics.Country
 @_exported public import struct AdBasics.Currency
 @_exported public import enum AdBasics.Device

@@ -56,6 +56,8 @@ extension AdHappening {
         self = .click(actionMilliseconds: event.actionMilliseconds, leftApplication: event.leftApplication)
       case .blocked: self = .blocked
       case .cancelled: self = .cancelled(actionMilliseconds: event.actionMilliseconds)
+      // It happened to no ad of this app.
+      case .converted: return nil
       }
     case .stored: return nil
     }

@@ -55,6 +55,7 @@ extension CatalogMessage: EventMessage {
       case 6: record = .app(try App(reading: try reader.bytes()))
       case 7: record = .appKey(try AppKey(reading: try reader.bytes()))
       case 8: record = .settings(try NetworkSettings(reading: try reader.bytes()))
+      case 9: record = .standing(try AppStanding(reading: try reader.bytes()))
       default: try reader.skip()
       }
     }
@@ -137,6 +138,7 @@ extension CatalogRecord {
     case .app: 6
     case .appKey: 7
     case .settings: 8
+    case .standing: 9
     }
   }
 
@@ -149,6 +151,7 @@ extension CatalogRecord {
     case .app(let record): record.write(to: &writer)
     case .appKey(let record): record.write(to: &writer)
     case .settings(let record): record.write(to: &writer)
+    case .standing(let record): record.write(to: &writer)
     }
   }
 }

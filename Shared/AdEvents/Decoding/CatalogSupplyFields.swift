@@ -146,6 +146,7 @@ extension NetworkSettings {
           try FieldValue.required(try reader.country("settings.countries"), "settings.countries"))
       case 2: testFillBasisPoints = try reader.basisPoints("settings.test_fill_basis_points")
       case 3: testErrorBasisPoints = try reader.basisPoints("settings.test_error_basis_points")
+      case 4: standing = try StandingRules(reading: try reader.bytes())
       default: try reader.skip()
       }
     }
@@ -155,5 +156,56 @@ extension NetworkSettings {
     writer.texts(1, countries.map(\.description))
     writer.unsigned(2, UInt64(testFillBasisPoints))
     writer.unsigned(3, UInt64(testErrorBasisPoints))
+    writer.message(4) { standing.write(to: &$0) }
+  }
+}
+
+extension StandingRules {
+  init(reading bytes: UnsafeRawBufferPointer) throws(Rejection) {
+    self.init(days: 0, priorTaps: 0, toleratedBasisPoints: 0, floorBasisPoints: 0)
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: days = try reader.integer("settings.standing.days", in: StandingRules.daysRange)
+      case 2: priorTaps = try reader.integer("settings.standing.prior_taps", in: StandingRules.priorTapsRange)
+      case 3: toleratedBasisPoints = Int64(try reader.basisPoints("settings.standing.tolerated_basis_points"))
+      case 4: floorBasisPoints = Int64(try reader.basisPoints("settings.standing.floor_basis_points"))
+      default: try reader.skip()
+      }
+    }
+    guard days > 0 else { throw Rejection(.missingField, "settings.standing.days is missing") }
+  }
+
+  func write(to writer: inout WireWriter) {
+    writer.unsigned(1, UInt64(clamping: days))
+    writer.unsigned(2, UInt64(clamping: priorTaps))
+    writer.unsigned(3, UInt64(clamping: toleratedBasisPoints))
+    writer.unsigned(4, UInt64(clamping: floorBasisPoints))
+  }
+}
+
+extension AppStanding {
+  init(reading bytes: UnsafeRawBufferPointer) throws(Rejection) {
+    var app: AppID?
+    var (offer, stopped, tapped): (Int64, Int64, Int64) = (0, 0, 0)
+    var reader = WireReader(bytes)
+    while try reader.next() {
+      switch reader.field {
+      case 1: app = try reader.identifier("standing.app")
+      case 2: offer = try reader.integer("standing.offer_parts_per_million", in: 0...AppStanding.whole)
+      case 3: stopped = try reader.integer("standing.stopped", in: 0...Int64.max)
+      case 4: tapped = try reader.integer("standing.tapped", in: 0...Int64.max)
+      default: try reader.skip()
+      }
+    }
+    self.init(
+      app: try FieldValue.required(app, "standing.app"), offerPartsPerMillion: offer, stopped: stopped, tapped: tapped)
+  }
+
+  func write(to writer: inout WireWriter) {
+    writer.text(1, app.text)
+    writer.unsigned(2, UInt64(clamping: offerPartsPerMillion))
+    writer.unsigned(3, UInt64(clamping: stopped))
+    writer.unsigned(4, UInt64(clamping: tapped))
   }
 }

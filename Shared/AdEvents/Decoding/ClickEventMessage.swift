@@ -7,12 +7,14 @@ package struct ClickEventView {
   package let age: EventAge
   package let actionMilliseconds: Int64
   package let leftApplication: Bool
+  /// Of a conversion what was done; nil for a tap.
+  package let conversion: ClickEvent.Conversion?
   package let identity: EventIdentity
 }
 
 extension ClickEvent: EventMessage {
   package static var schemaName: String { "handbill.v1.ClickEvent" }
-  package static var eventTypes: [EventType] { [.clickTapped, .clickBlocked, .clickCancelled] }
+  package static var eventTypes: [EventType] { [.clickTapped, .clickBlocked, .clickCancelled, .adConverted] }
   package static var isWrittenByClients: Bool { true }
   package var eventType: EventType { kind.eventType }
 
@@ -33,7 +35,7 @@ extension ClickEvent: EventMessage {
     let view = try view(bytes, headers)
     return ClickEvent(
       kind: view.kind, token: Array(view.token), age: view.age, actionMilliseconds: view.actionMilliseconds,
-      leftApplication: view.leftApplication, identity: view.identity)
+      leftApplication: view.leftApplication, conversion: view.conversion, identity: view.identity)
   }
 
   private static func view(
@@ -44,6 +46,7 @@ extension ClickEvent: EventMessage {
     var age = EventAge.unknown
     var actionMilliseconds: Int64 = 0
     var leftApplication = false
+    var told: UnsafeRawBufferPointer?
     var mistakes = Mistakes()
     mistakes.read(bytes) { (reader) throws(Rejection) in
       switch reader.field {
@@ -52,16 +55,22 @@ extension ClickEvent: EventMessage {
       case 3: age = .milliseconds(try reader.milliseconds("age_milliseconds"))
       case 4: actionMilliseconds = try reader.milliseconds("action_milliseconds")
       case 5: leftApplication = try reader.bool()
+      case 6: told = try reader.bytes()
       default: try reader.skip()
       }
     }
-    if token.isEmpty { mistakes.addMissing("token is missing") }
     kind = mistakes.required(kind, "kind")
+    let conversion = kind == .converted ? Conversion(told, &mistakes) : nil
+    if kind != .converted {
+      if token.isEmpty { mistakes.addMissing("token is missing") }
+      if told != nil { mistakes.add(Rejection(.invalidField, "only KIND_CONVERTED has a conversion")) }
+    }
     let idHash = mistakes.required(headers.idHash, "ce_id")
     guard mistakes.isEmpty, let kind, let idHash else { throw mistakes.thrown }
     return ClickEventView(
       kind: kind, token: token, age: age, actionMilliseconds: actionMilliseconds,
-      leftApplication: leftApplication, identity: EventIdentity(idHash: idHash, time: headers.time))
+      leftApplication: leftApplication, conversion: conversion,
+      identity: EventIdentity(idHash: idHash, time: headers.time))
   }
 
   package func write(to writer: inout WireWriter) {
@@ -70,6 +79,7 @@ extension ClickEvent: EventMessage {
     if case .milliseconds(let age) = age { writer.presentUnsigned(3, UInt64(clamping: age)) }
     writer.unsigned(4, UInt64(clamping: actionMilliseconds))
     writer.bool(5, leftApplication)
+    if let conversion { writer.message(6) { conversion.write(to: &$0) } }
   }
 }
 
@@ -80,6 +90,7 @@ extension TapKind {
     case .click: .clickTapped
     case .blocked: .clickBlocked
     case .cancelled: .clickCancelled
+    case .converted: .adConverted
     }
   }
 }

@@ -15,7 +15,7 @@ package struct RedactedRecord: Hashable, Sendable {
   package var headers: [RecordHeader]
 
   /// Fields, as the schema writes them, whose content is nobody's but the app's and its user's.
-  static let secretFields: Set = ["app_key", "client_id", "session_id"]
+  static let secretFields: Set = ["app_key", "client_id", "reference", "session_id"]
   /// What clients write, by topic.
   private static let messages = [
     Topic.requests.name: AdRequest.schemaName, Topic.impressions.name: ImpressionEvent.schemaName,

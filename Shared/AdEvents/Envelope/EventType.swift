@@ -24,6 +24,7 @@ package enum EventType: UInt8, CaseIterable, Sendable {
   case impressionNeverShown
   case impressionExpiredUnseen
   case impressionShownBriefly
+  case adConverted
 
   /// The text of `ce_type`.
   package var name: StaticString {
@@ -40,6 +41,7 @@ package enum EventType: UInt8, CaseIterable, Sendable {
     case .clickTapped: "org.handbill.click.tapped.v1"
     case .clickBlocked: "org.handbill.click.blocked.v1"
     case .clickCancelled: "org.handbill.click.cancelled.v1"
+    case .adConverted: "org.handbill.ad.converted.v1"
     case .impressionAccepted: "org.handbill.impression.accepted.v1"
     case .clickAccepted: "org.handbill.click.accepted.v1"
     case .watermarkPassed: "org.handbill.watermark.passed.v1"

@@ -209,27 +209,54 @@ package struct ImpressionEvent: Hashable, Sendable {
   }
 }
 
-/// What a device tells `ads.clicks`, once the tap is complete (M7).
+/// What a device tells `ads.clicks`: a tap once it is complete (M7), or what came of one (M8).
 package struct ClickEvent: Hashable, Sendable {
   package var kind: TapKind
+  /// Empty for a conversion.
   package var token: [UInt8]
   /// The age at the tap.
   package var age: EventAge
   /// How long the action had lasted when the event was sent, in milliseconds.
   package var actionMilliseconds: Int64
   package var leftApplication: Bool
+  /// Of a conversion, and of nothing else.
+  package var conversion: Conversion?
   package var identity: EventIdentity
 
   package init(
     kind: TapKind, token: [UInt8], age: EventAge, actionMilliseconds: Int64, leftApplication: Bool,
-    identity: EventIdentity
+    conversion: Conversion? = nil, identity: EventIdentity
   ) {
     self.kind = kind
     self.token = token
     self.age = age
     self.actionMilliseconds = actionMilliseconds
     self.leftApplication = leftApplication
+    self.conversion = conversion
     self.identity = identity
+  }
+
+  /// What a user did in an advertised app, told with his consent (M8).
+  package struct Conversion: Hashable, Sendable {
+    /// As the store link carried it.
+    package var reference: String
+    package var kind: ConversionKind
+    /// The advertised app's.
+    package var appKey: String
+    /// What it was worth to the advertiser, as he tells it; 0 for nothing told.
+    package var value: Nanos
+    /// Of the value.
+    package var currency: Currency?
+
+    package init(
+      reference: String, kind: ConversionKind, appKey: String, value: Nanos = .zero, currency: Currency? = nil
+    ) {
+      self.reference = reference
+      self.kind = kind
+      self.appKey = appKey
+      self.value = value
+      self.currency = currency
+    }
   }
 }
 

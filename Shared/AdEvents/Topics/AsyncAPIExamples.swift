@@ -6,7 +6,7 @@ enum AsyncAPIExamples {
     case .requests: [request]
     case .responses: [ad, failure]
     case .impressions: [viewed, failedRequest]
-    case .clicks: [click]
+    case .clicks: [click, conversion]
     default: []
     }
   }
@@ -82,6 +82,21 @@ enum AsyncAPIExamples {
     [
       ("kind", .text("KIND_CLICK")), ("token", token), ("ageMilliseconds", .text("3125")),
       ("actionMilliseconds", .text("2000")),
+    ])
+
+  private static let conversion = example(
+    "conversion", "An install, told by the advertised app with its user's consent (M8).", .adConverted,
+    id: "0197e5d1-1b20-7a61-9c3e-405162738495",
+    [
+      ("kind", .text("KIND_CONVERTED")),
+      (
+        "conversion",
+        .map([
+          ("reference", .text("AQABbm9uY2Ugb2YgMTYgYnl0c2VhbGVkIHNlcnZlIGFuZCBwbGFjZXRhZyBvZiAxNiBieXRlcw")),
+          ("kind", .text("KIND_INSTALL")), ("hasConsent", .truth(true)),
+          ("appKey", .text("the-key-of-the-advertised-app")),
+        ])
+      ),
     ])
 
   private static func image(_ orientation: String, _ points: String) -> YAML {

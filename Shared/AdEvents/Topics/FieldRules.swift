@@ -12,13 +12,17 @@ enum FieldRules {
       ["requestId", "appKey", "app", "placement", "sessionId", "country", "device", "deadlineMilliseconds"]
     case "ImpressionEvent": ["kind"]
     case "ImpressionEvent.RequestSubject": ["requestId", "app", "placement", "sessionId", "appKey"]
-    case "ClickEvent": ["kind", "token"]
+    case "ClickEvent": ["kind"]
+    case "Conversion": ["reference", "kind", "hasConsent", "appKey"]
     default: []
     }
   }
 
   /// What else holds for a whole message.
   static func members(of message: String) -> Members {
+    if message == "ClickEvent" {
+      return [("oneOf", .list(["token", "conversion"].map { .map([("required", .list([.text($0)]))]) }))]
+    }
     guard message == "ImpressionEvent" else { return [] }
     // What happened to an ad has its token; only a failure can do without, and only a failure has an error code.
     let failed = YAML.map([("properties", .map([("kind", .map([("const", .text("KIND_FAILED"))]))]))])
@@ -42,6 +46,9 @@ enum FieldRules {
     case "requestId": base64(of: 16...16)
     case "token": base64(of: 1...FieldLimits.tokenBytesMaximum)
     case "app", "placement": [("pattern", .text(Slug.pattern)), ("maxLength", .number(Int64(Slug.bytesMaximum)))]
+    case "reference": text(1...FieldLimits.clickReferenceBytesMaximum)
+    case "hasConsent": [("const", .truth(true))]
+    case "currency": [("pattern", .text("^[A-Z]{3}$"))]
     case "appKey": text(1...FieldLimits.appKeyBytesMaximum)
     case "clientId": text(0...FieldLimits.clientIDBytesMaximum)
     case "sessionId": text(1...FieldLimits.clientIDBytesMaximum)

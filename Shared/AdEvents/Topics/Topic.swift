@@ -124,7 +124,7 @@ package enum Topic: CaseIterable, Hashable, Sendable {
     case .requests: "Apps ask for ads."
     case .responses: "The answers for one app: an ad with its serve token, or an error code."
     case .impressions: "What devices tell about ads on screen."
-    case .clicks: "What devices tell about taps, once they are complete."
+    case .clicks: "What devices tell about taps, once they are complete, and advertised apps about what came of them."
     case .acceptedImpressions: "Impressions that count, in runs of consecutive sequences, with watermarks."
     case .acceptedClicks: "Clicks with their verdicts, in runs of consecutive sequences, with watermarks."
     case .usage: "Ad selection asks for pieces of budget, and reports what it used."

@@ -6,6 +6,8 @@ package enum FieldLimits {
   package static let appKeyBytesMaximum = 128
   /// A client id or a session id, in bytes.
   package static let clientIDBytesMaximum = 128
+  /// A click reference as text, in bytes.
+  package static let clickReferenceBytesMaximum = 128
   /// A size identifier as the app names it, in bytes.
   package static let sizeIdentifierBytesMaximum = 40
   /// Required sizes of a request; images of an ad.

@@ -52,6 +52,7 @@ BEGIN
     ('click_tracking.click.verdict', 'click_verdict'), ('click_tracking.click.device', 'device'),
     ('click_tracking.click.size', 'ad_size'), ('click_tracking.parked.device', 'device'),
     ('click_tracking.parked.size', 'ad_size'), ('click_tracking.stopped_action.kind', 'tap_kind'),
+    ('click_tracking.conversion.kind', 'conversion_kind'),
     ('click_tracking.stopped_action.device', 'device'), ('click_tracking.stopped_action.size', 'ad_size'),
     ('click_tracking.minute_count.kind', 'tap_kind'), ('click_tracking.minute_count.verdict', 'click_verdict'),
     ('click_tracking.minute_count.device', 'device'), ('click_tracking.minute_count.size', 'ad_size'),

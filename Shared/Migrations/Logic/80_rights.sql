@@ -116,7 +116,7 @@ BEGIN
       ('impression_tracking.failure', 'INSERT'), ('impression_tracking.minute_count', 'INSERT'),
       ('impression_tracking.packed_count', 'INSERT'),
       ('click_tracking.impression_pack', 'INSERT'), ('click_tracking.click_row', 'INSERT'),
-      ('click_tracking.stopped_action', 'INSERT'), ('click_tracking.parked_row', 'INSERT, DELETE'),
+      ('click_tracking.stopped_action', 'INSERT'), ('click_tracking.conversion', 'INSERT'), ('click_tracking.parked_row', 'INSERT, DELETE'),
       ('click_tracking.minute_count', 'INSERT'), ('click_tracking.packed_count', 'INSERT'),
       ('billing.charge_row', 'INSERT'), ('billing.suspense', 'INSERT'), ('billing.minute_revenue', 'INSERT'),
       ('billing.packed_revenue', 'INSERT'), ('billing.held_row', 'INSERT'),
@@ -128,13 +128,16 @@ BEGIN
     UNION ALL SELECT 'handbill_billing', 'USAGE', 'SCHEMA treasury'
 
     UNION ALL VALUES
-      -- A failure without an ad counts by its app's key.
+      -- A failure without an ad counts by its app's key, and so does a conversion.
       ('handbill_impression_tracking', 'USAGE', 'SCHEMA catalog'),
       ('handbill_impression_tracking', 'SELECT', 'catalog.app_key'),
+      ('handbill_click_tracking', 'USAGE', 'SCHEMA catalog'), ('handbill_click_tracking', 'SELECT', 'catalog.app_key'),
       -- The console marks what is unusual, and seals days: their sums are added to, and never changed.
       ('handbill_console', 'INSERT, UPDATE (events, of_events, limit_basis_points, changed_at)', 'console.anomaly'),
       ('handbill_console', 'INSERT, DELETE', 'sealed.part'), ('handbill_console', 'EXECUTE', 'FUNCTION sealed.seal'),
       ('handbill_console', 'EXECUTE', 'FUNCTION catalog.forget_history'),
+      -- Of the catalogue it writes what apps are offered, and nothing else.
+      ('handbill_console', 'EXECUTE', 'FUNCTION catalog.set_standings'),
       -- The command edits the catalogue.
       ('handbill_command', 'INSERT, UPDATE (body, version, change_number, changed_at, deleted_at)', 'catalog.record'),
       ('handbill_command', 'INSERT', 'catalog.history'), ('handbill_command', 'INSERT', 'catalog.under_17_bundle'),

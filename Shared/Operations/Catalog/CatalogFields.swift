@@ -54,6 +54,7 @@ extension CatalogKind {
     case .app: CatalogFields.app
     case .appKey: CatalogFields.appKey
     case .settings: CatalogFields.settings
+    case .standing: CatalogFields.standing
     }
   }
 }
@@ -116,7 +117,9 @@ enum CatalogFields {
         CatalogField(
           "kind", .choice(AdAction.Kind.allCases.map(\.name)), isRequired: true,
           "cover the screen (brand ads) or leave the application (developer ads: D11)."),
-        CatalogField("destination", .url, isRequired: true, "Where a tap leads."),
+        CatalogField(
+          "destination", .url, isRequired: true,
+          "Where a tap leads; \(AdAction.clickMacro) in the query of a store link becomes the click's reference (M8)."),
       ]), isRequired: true, "What a tap does (D11)."),
     CatalogField(
       "lifetimeMilliseconds", .integer(CatalogLimits.lifetimeMilliseconds),
@@ -168,6 +171,34 @@ enum CatalogFields {
       "testFillBasisPoints", .integer(0...10_000), "Of 10,000 test requests so many are filled (A2); 8000 when absent."),
     CatalogField(
       "testErrorBasisPoints", .integer(0...10_000), "Of 10,000 test requests so many get an error; 500 when absent."),
+    CatalogField(
+      "standing",
+      .object([
+        CatalogField(
+          "days", .integer(StandingRules.daysRange),
+          "How many days count, today included, each less than the one after it; \(rules.days) when absent."),
+        CatalogField(
+          "priorTaps", .integer(StandingRules.priorTapsRange),
+          "Taps without a stopped action that every app is taken to have had; \(rules.priorTaps) when absent."),
+        CatalogField(
+          "toleratedBasisPoints", .integer(0...StandingRules.wholeBasisPoints),
+          "The share of stopped actions up to which everything is offered; \(rules.toleratedBasisPoints) when absent."),
+        CatalogField(
+          "floorBasisPoints", .integer(0...StandingRules.wholeBasisPoints),
+          "What is offered to an app that stops every action, \(StandingRules.wholeBasisPoints) to lower nobody; "
+            + "\(rules.floorBasisPoints) when absent."),
+      ]), "What apps are offered that block or cancel ads' actions (A7)."),
+  ]
+  private static let rules = StandingRules()
+
+  static let standing = [
+    CatalogField("app", .slug, isRequired: true, "The id of an app."),
+    CatalogField(
+      "offerPartsPerMillion", .integer(0...AppStanding.whole), isRequired: true,
+      "Of a million of its requests so many may get a paid ad."),
+    CatalogField(
+      "stopped", .integer(0...Int64.max), isRequired: true, "Ads whose action it stopped, over the days that count."),
+    CatalogField("tapped", .integer(0...Int64.max), isRequired: true, "Ads that were tapped, those among them."),
   ]
 }
 

@@ -60,13 +60,13 @@ package struct CatalogFile: Hashable, Sendable {
   }
 
   private static func draft(_ value: JSONValue) -> Result<CatalogFile, CatalogProblems> {
-    let sections = CatalogKind.allCases.map(\.section).joined(separator: ", ")
+    let sections = CatalogKind.inFiles.map(\.section).joined(separator: ", ")
     guard case .object(let members) = value else {
       return .failure(CatalogProblems([CatalogProblem("file", "must be an object with some of \(sections)")]))
     }
     var file = CatalogFile()
     for member in members where member.name != "$schema" {
-      guard let kind = CatalogKind.allCases.first(where: { $0.section == member.name }) else {
+      guard let kind = CatalogKind.inFiles.first(where: { $0.section == member.name }) else {
         file.note(String(member.name.prefix(80)), "is none of \(sections): rename or remove it")
         continue
       }

@@ -20,6 +20,16 @@ extension CatalogJSON {
         "countries": sorted(settings.countries.map(\.description)),
         "testFillBasisPoints": .integer(Int64(settings.testFillBasisPoints)),
         "testErrorBasisPoints": .integer(Int64(settings.testErrorBasisPoints)),
+        "standing": [
+          "days": .integer(settings.standing.days), "priorTaps": .integer(settings.standing.priorTaps),
+          "toleratedBasisPoints": .integer(settings.standing.toleratedBasisPoints),
+          "floorBasisPoints": .integer(settings.standing.floorBasisPoints),
+        ],
+      ]
+    case .standing(let standing):
+      [
+        "app": .text(standing.app.text), "offerPartsPerMillion": .integer(standing.offerPartsPerMillion),
+        "stopped": .integer(standing.stopped), "tapped": .integer(standing.tapped),
       ]
     }
   }

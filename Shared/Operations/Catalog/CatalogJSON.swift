@@ -56,6 +56,7 @@ package enum CatalogJSON {
     case .app: app(&reader).map { .record(.app($0)) }
     case .appKey: appKey(&reader)
     case .settings: .record(.settings(settings(&reader)))
+    case .standing: standing(&reader).map { .record(.standing($0)) }
     }
   }
 
@@ -181,7 +182,25 @@ package enum CatalogJSON {
     NetworkSettings(
       countries: countries(&reader),
       testFillBasisPoints: UInt16(reader.integer("testFillBasisPoints", in: 0...10_000, default: 8_000)),
-      testErrorBasisPoints: UInt16(reader.integer("testErrorBasisPoints", in: 0...10_000, default: 500)))
+      testErrorBasisPoints: UInt16(reader.integer("testErrorBasisPoints", in: 0...10_000, default: 500)),
+      standing: reader.object("standing", fields("standing", of: .settings)) { reader in
+        let rules = StandingRules()
+        let share = 0...StandingRules.wholeBasisPoints
+        return StandingRules(
+          days: reader.integer("days", in: StandingRules.daysRange, default: rules.days),
+          priorTaps: reader.integer("priorTaps", in: StandingRules.priorTapsRange, default: rules.priorTaps),
+          toleratedBasisPoints: reader.integer("toleratedBasisPoints", in: share, default: rules.toleratedBasisPoints),
+          floorBasisPoints: reader.integer("floorBasisPoints", in: share, default: rules.floorBasisPoints))
+      })
+  }
+
+  private static func standing(_ reader: inout FieldReader) -> AppStanding? {
+    let app: AppID? = reader.identifier("app")
+    let offer = reader.integer("offerPartsPerMillion", in: 0...AppStanding.whole, default: AppStanding.whole)
+    let stopped = reader.integer("stopped", in: 0...Int64.max, default: 0)
+    let tapped = reader.integer("tapped", in: 0...Int64.max, default: 0)
+    guard let app else { return nil }
+    return AppStanding(app: app, offerPartsPerMillion: offer, stopped: stopped, tapped: tapped)
   }
 
   private static func countries(_ reader: inout FieldReader) -> Set<Country> {

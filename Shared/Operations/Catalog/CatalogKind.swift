@@ -9,6 +9,11 @@ package enum CatalogKind: String, CaseIterable, Sendable {
   case app
   case appKey = "app-key"
   case settings
+  /// Measured by the console, written by no person.
+  case standing
+
+  /// Those that a catalogue file may have.
+  package static let inFiles = allCases.filter { $0 != .standing }
 
   /// The list in a catalogue file that holds such records; of the settings the one object.
   package var section: String {
@@ -20,6 +25,7 @@ package enum CatalogKind: String, CaseIterable, Sendable {
     case .app: "apps"
     case .appKey: "appKeys"
     case .settings: "settings"
+    case .standing: "standings"
     }
   }
 
@@ -42,6 +48,7 @@ package enum CatalogKind: String, CaseIterable, Sendable {
       case .app: .app
       case .appKey: .appKey
       case .settings: .settings
+      case .standing: .standing
       }
   }
 }

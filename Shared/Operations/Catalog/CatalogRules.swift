@@ -47,6 +47,8 @@ struct CatalogRules {
     case .ad(let ad): check(ad, change)
     case .app(let app): check(app, change)
     case .appKey(let key): check(key, change)
+    case .standing:
+      note(change, "offerPartsPerMillion", "it is measured by the console, and written by nobody else (A7)")
     case .developer, .settings: break
     }
   }
@@ -130,7 +132,7 @@ struct CatalogRules {
       case .ad(let ad): needed = "campaign/\(ad.campaign)"
       case .app(let app): needed = "developer/\(app.developer)"
       case .appKey(let key): needed = "app/\(key.app)"
-      case .advertiser, .developer, .settings: continue
+      case .advertiser, .developer, .settings, .standing: continue
       }
       guard deleted.contains(needed) else { continue }
       problems.append(CatalogProblem(needed, "is needed by \(record.key): delete that first, or both together"))

@@ -18,7 +18,7 @@ package enum CatalogSchema {
         "properties",
         .object(
           [JSONValue.Member("$schema", ["type": "string"])]
-            + CatalogKind.allCases.map { kind in
+            + CatalogKind.inFiles.map { kind in
               let object = schema(.object(kind.fields))
               return JSONValue.Member(
                 kind.section, kind == .settings ? object : ["type": "array", "items": object])

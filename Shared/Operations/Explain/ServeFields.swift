@@ -8,7 +8,7 @@ enum ServeFields {
   private static let money: Set = [
     "impression_price", "click_price", "price", "amount", "developer_amount", "network_amount", "reserved", "debit",
     "credit", "charged", "granted", "used", "campaign_free", "click_reserve",
-    "clicks_charged",
+    "clicks_charged", "value",
   ]
   /// Numbers of 64 bits that no program adds up: as text, since a JSON reader may hold numbers to 53 bits only.
   private static let identities: Set = ["id", "allotment", "id_hash", "client_hash", "rules"]

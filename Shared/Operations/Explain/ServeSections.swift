@@ -1,3 +1,5 @@
+internal import AdCore
+
 /// What is read for the explanation of a request or served ad: one statement for each section, whose answer is one JSON
 /// object for each row. `$1` is the serve id.
 enum ServeSections {
@@ -30,6 +32,17 @@ enum ServeSections {
         "reason": StoredMeaning.decisionReason, "action": StoredMeaning.action, "paid_ads": StoredMeaning.paidAds,
       ])),
     Section(
+      name: "standing", isSingle: true,
+      // In force when it was decided (A7).
+      sql: """
+        SELECT jsonb_build_object('app', h.body ->> 'app', 'offer_parts_per_million', h.body -> 'offerPartsPerMillion',
+          'stopped', h.body -> 'stopped', 'tapped', h.body -> 'tapped', 'since', h.changed_at)
+        FROM ad_selection.decision d, catalog.history h
+        WHERE d.serve_id = $1 AND d.partition = $2 AND d.paid_ads = \(PaidAdsState.withheld.number)
+          AND h.key = 'standing/' || d.app AND h.change_number <= coalesce(d.catalog_change, h.change_number)
+        ORDER BY h.version DESC LIMIT 1
+        """),
+    Section(
       name: "impression", isSingle: true,
       sql: "SELECT to_jsonb(i) FROM impression_tracking.impression i WHERE serve_id = $1 AND partition = $2",
       meanings: places),
@@ -57,6 +70,11 @@ enum ServeSections {
         SELECT to_jsonb(s) FROM click_tracking.stopped_action s WHERE serve_id = $1 AND partition = $2 ORDER BY event_time
         """,
       meanings: places(and: ["kind": StoredMeaning.stoppedKind])),
+    Section(
+      name: "conversions",
+      sql:
+        "SELECT to_jsonb(v) FROM click_tracking.conversion v WHERE serve_id = $1 AND partition = $2 ORDER BY event_time",
+      meanings: ["kind": StoredMeaning.conversionKind]),
     Section(
       name: "charges",
       sql: """
@@ -96,7 +114,8 @@ enum ServeSections {
   private static let seen = [
     ("ad_selection", "decision_row"), ("impression_tracking", "impression_row"),
     ("impression_tracking", "delivery_row"), ("click_tracking", "click_row"), ("click_tracking", "parked_row"),
-    ("click_tracking", "stopped_action"), ("billing", "charge_row"), ("billing", "waiting_row"),
+    ("click_tracking", "stopped_action"), ("click_tracking", "conversion"), ("billing", "charge_row"),
+    ("billing", "waiting_row"),
     ("billing", "held_row"),
   ].map { service, rows in
     "SELECT '\(service)' AS service, partition, batch_number FROM \(service).\(rows) "

@@ -123,7 +123,16 @@ struct ServeStory {
     return [
       "The auction was held on the catalogue \(catalog); \(StoredMeaning.paidAds(row.number("paid_ads")).words); "
         + "required sizes: \(sizes.isEmpty ? "none" : sizes); segments: \(segments.isEmpty ? "none" : segments)."
-    ]
+    ] + standing
+  }
+
+  /// Why paid ads were withheld, with the figures that were in force (A7).
+  private var standing: [String] {
+    rows("standing").map { row in
+      "The app was offered paid ads for \(Hundredths(Int128(row.number("offer_parts_per_million") / 100))) % of its requests, "
+        + "since \(row.time("since")): of \(TextTable.grouped(row.number("tapped"))) ads that were tapped it had stopped the "
+        + "action of \(TextTable.grouped(row.number("stopped"))) (A7)."
+    }
   }
 
   // MARK: What devices told
@@ -152,6 +161,10 @@ struct ServeStory {
       }
       + rows("stoppedActions").map { row in
         "Its action began at \(row.time("event_time")), and \(StoredMeaning.stoppedKind(row.number("kind")).text)."
+      }
+      + rows("conversions").map { row in
+        "App \(row.word("app")) told of \(row.time("event_time")): \(StoredMeaning.conversionKind(row.number("kind")).text)"
+          + (row.number("value") > 0 ? ", worth \(row.money("value")) to its advertiser." : ".")
       }
     return lines.isEmpty && explanation.isServed ? ["No tap on it was accepted."] : lines
   }

@@ -68,6 +68,7 @@ extension StoredMeaning {
   static func action(_ number: Int64) -> StoredMeaning { of(AdAction.Kind.self, number) }
   static func deliveryKind(_ number: Int64) -> StoredMeaning { of(RecordedKind.self, number) }
   static func stoppedKind(_ number: Int64) -> StoredMeaning { of(TapKind.self, number) }
+  static func conversionKind(_ number: Int64) -> StoredMeaning { of(ConversionKind.self, number) }
   static func chargeKind(_ number: Int64) -> StoredMeaning { of(ChargeKind.self, number) }
   static func verdict(_ number: Int64) -> StoredMeaning { of(ClickVerdict.self, number) }
 

@@ -5,7 +5,7 @@ internal import Runtime
 extension DeviceAccount {
   private static let figures = [
     "requests", "impressions", "clicks", "accidentalClicks", "freeClicks", "stoppedActions", "rendered", "unloaded",
-    "failed", "neverShown", "expiredUnseen", "shownBriefly", "failuresWithoutAd", "rejectedRecords",
+    "failed", "neverShown", "expiredUnseen", "shownBriefly", "conversions", "failuresWithoutAd", "rejectedRecords",
   ]
   /// `besides` holds whatever its writer wants to keep with it; nobody reads it.
   private static let names = ["version", "startedAt", "besides"] + figures
@@ -24,6 +24,7 @@ extension DeviceAccount {
       kinds("unloaded", lives.unloaded), kinds("failed", lives.failed),
       kinds("neverShown", lives.neverShown), kinds("expiredUnseen", lives.expiredUnseen),
       kinds("shownBriefly", lives.shownBriefly),
+      lives.conversions.map { JSONValue.Member("conversions", .integer($0)) },
       lives.failuresWithoutAd.map { JSONValue.Member("failuresWithoutAd", .integer($0)) },
       rejectedRecords.map { JSONValue.Member("rejectedRecords", .integer($0)) },
     ]
@@ -64,7 +65,8 @@ extension DeviceAccount {
         rendered: reader.kinds("rendered"), unloaded: reader.kinds("unloaded"), failed: reader.kinds("failed"),
         neverShown: reader.kinds("neverShown"), expiredUnseen: reader.kinds("expiredUnseen"),
         shownBriefly: reader.kinds("shownBriefly"),
-        failuresWithoutAd: reader.count("failuresWithoutAd")), rejectedRecords: reader.count("rejectedRecords"))
+        conversions: reader.count("conversions"), failuresWithoutAd: reader.count("failuresWithoutAd")),
+      rejectedRecords: reader.count("rejectedRecords"))
     return reader.problems.isEmpty ? .success(account) : .failure(TallyProblems(problems: reader.problems))
   }
 }

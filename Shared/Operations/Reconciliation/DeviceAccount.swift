@@ -29,13 +29,15 @@ package struct DeviceAccount: Hashable, Sendable {
     package var neverShown: Kinds?
     package var expiredUnseen: Kinds?
     package var shownBriefly: Kinds?
+    /// What advertised apps told that counts once (M8), whether or not the click counts.
+    package var conversions: Int64?
     /// Errors without an ad, each once for a request (M6).
     package var failuresWithoutAd: Int64?
 
     package init(
       freeClicks: Kinds? = nil, stoppedActions: Kinds? = nil, rendered: Kinds? = nil, unloaded: Kinds? = nil,
       failed: Kinds? = nil, neverShown: Kinds? = nil, expiredUnseen: Kinds? = nil, shownBriefly: Kinds? = nil,
-      failuresWithoutAd: Int64? = nil
+      conversions: Int64? = nil, failuresWithoutAd: Int64? = nil
     ) {
       self.neverShown = neverShown
       self.expiredUnseen = expiredUnseen
@@ -45,6 +47,7 @@ package struct DeviceAccount: Hashable, Sendable {
       self.rendered = rendered
       self.unloaded = unloaded
       self.failed = failed
+      self.conversions = conversions
       self.failuresWithoutAd = failuresWithoutAd
     }
   }
@@ -97,7 +100,8 @@ package struct DeviceAccount: Hashable, Sendable {
       ("live ads never shown", lives.neverShown?.live), ("test ads never shown", lives.neverShown?.test),
       ("live ads expired unseen", lives.expiredUnseen?.live), ("test ads expired unseen", lives.expiredUnseen?.test),
       ("live ads shown briefly", lives.shownBriefly?.live), ("test ads shown briefly", lives.shownBriefly?.test),
-      ("errors without an ad", lives.failuresWithoutAd), ("records that must be rejected", rejectedRecords),
+      ("conversions", lives.conversions), ("errors without an ad", lives.failuresWithoutAd),
+      ("records that must be rejected", rejectedRecords),
     ]
     return zip(pairs, tables).compactMap { pair, stored in
       guard let told = pair.1 else { return nil }
@@ -146,6 +150,7 @@ package struct DeviceAccount: Hashable, Sendable {
         (SELECT coalesce(sum(rows), 0) FROM stopped WHERE is_test),
         \(Self.deliveries(.rendered)), \(Self.deliveries(.unloaded)), \(Self.deliveries(.failed)),
         \(Self.deliveries(.neverShown)), \(Self.deliveries(.expiredUnseen)), \(Self.deliveries(.shownBriefly)),
+        (SELECT count(*) FROM click_tracking.conversion WHERE serve_id >= $1),
         (SELECT count(*) FROM impression_tracking.failure WHERE request_id >= $1),
         (SELECT count(*) FROM rejections WHERE arrival >= $2 AND topic IN ('ads.requests', 'ads.impressions', 'ads.clicks'))
           + (SELECT coalesce(sum(records), 0) FROM floods WHERE last_arrival >= $2 AND records > 0)

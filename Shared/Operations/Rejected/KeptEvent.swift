@@ -42,7 +42,7 @@ package enum KeptEvent: Sendable {
   package var token: [UInt8]? {
     switch self {
     case .impression(let event): if case .serve(let token) = event.subject { token } else { nil }
-    case .click(let event): event.token
+    case .click(let event): event.conversion == nil ? event.token : nil
     case .request, .undecodable, .ofServices: nil
     }
   }

@@ -22,6 +22,7 @@ extension Report {
         "\(TextTable.grouped(part.events)) \(part.kind)s of \(part.currency) \(MoneyText.format(part.price)) wait for "
           + "budget that allotments may still return (B4), in the whole network: not in the revenue yet.\n"
       }.joined()
+      + standings.map { "\($0.text)\n" }.joined()
       + (total.revenue.count > 1 ? Report.currencyNote + "\n" : "")
       + "Complete up to: \(until.isEmpty ? "not yet known" : until.joined(separator: ", ")).\n"
   }

@@ -46,6 +46,9 @@ package struct Report: Sendable {
   /// report of test traffic.
   package var waiting: [WaitingEvents] = []
 
+  /// What the report's apps are offered that are offered less (A7). Empty in a report without apps, and of test traffic.
+  package var standings: [ReportStanding] = []
+
   /// Of the apps, campaigns and ads that an empty report was asked for, those that the catalogue does not have, by their
   /// keys such as `app/chess`. Empty where the database's role may not look into the catalogue.
   package var notRegistered: [String] = []
@@ -108,7 +111,8 @@ package struct Report: Sendable {
         completeUntil.map { JSONValue.Member($0.figures, .optional($0.moment?.utcText)) }),
       "order": query.timeIndex == nil ? "worth" : "time", "isCut": .flag(isCut), "rowsTotal": .integer(rowsTotal),
       "rest": .optional(restAddress), "requestsWithoutAppKey": .integer(requestsWithoutAppKey),
-      "notRegistered": .texts(notRegistered), "waiting": .list(waiting.map(\.json)), "total": total.json,
+      "notRegistered": .texts(notRegistered), "waiting": .list(waiting.map(\.json)),
+      "standings": .list(standings.map(\.json)), "total": total.json,
       "rows": .list(
         rows.map { row in
           guard case .object(let figures) = row.figures.json else { return .null }

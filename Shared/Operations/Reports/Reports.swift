@@ -18,7 +18,10 @@ package struct Reports: Sendable {
       let results = try connection.run(statements)
       var report = Reports.assemble(query, try results.rows(parts), completeness: try results.rows(completeness))
       report.requestsWithoutAppKey = try results.rows(keyless).first ?? 0
-      if !query.isTest { report.waiting = try results.rows(waiting) }
+      if !query.isTest {
+        report.waiting = try results.rows(waiting)
+        if !report.apps.isEmpty { report.standings = try connection.run(ReadStanding(apps: report.apps)) }
+      }
       if report.total == ReportFigures() { report.notRegistered = try Reports.notRegistered(query, in: connection) }
       return report
     }
@@ -59,6 +62,15 @@ package struct Reports: Sendable {
     return Report(
       query: query, rows: query.grouping.isEmpty ? [] : shown ?? sorted,
       rowsTotal: query.grouping.isEmpty ? 0 : rowsTotal, total: total, completeUntil: completeness)
+  }
+}
+
+extension Report {
+  /// The apps that its rows or its filter name.
+  fileprivate var apps: [String] {
+    let index = query.grouping.firstIndex(of: .app)
+    return Set(rows.compactMap { row in index.map { row.values[$0] } } + [query.filter[.app]].compactMap(\.self))
+      .sorted()
   }
 }
 

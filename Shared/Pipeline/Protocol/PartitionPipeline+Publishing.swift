@@ -72,6 +72,7 @@ extension PartitionPipeline {
     _ rejection: BatchDecision<Service.Effects>.Rejection, record: InputRecord<Service.Event>, raw: RawBytes,
     now: Timestamp
   ) -> RejectedRecord? {
+    guard rejection.reason.isKept else { return nil }
     let value = raw.value(record.raw)
     let bytes = record.raw.byteCount
     guard let kept = rejectionLimit.allow(bytes, now: now) else { return nil }

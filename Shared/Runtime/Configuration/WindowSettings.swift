@@ -51,6 +51,11 @@ package enum WindowSettings {
     entry(
       "HANDBILL_LATE_ARRIVAL", "How long after an event its arrival counts.", read: \.lateArrivalMilliseconds
     ) { $0.lateArrivalMilliseconds = $1 },
+    entry(
+      "HANDBILL_CONVERSION_WINDOW",
+      "From the serving of an ad to an install or purchase that is put down to its click (M8); rows go with "
+        + "HANDBILL_RETENTION_DAYS.", read: \.conversionMilliseconds, daysMaximum: 90
+    ) { $0.conversionMilliseconds = $1 },
     entry("HANDBILL_BANNER_REFRESH", "A banner asks at most this often (D2).", read: \.bannerRefreshMilliseconds) {
       $0.bannerRefreshMilliseconds = $1
     },
@@ -79,12 +84,12 @@ package enum WindowSettings {
   }
 
   private static func entry(
-    _ name: String, _ help: String, read: @escaping @Sendable (Windows) -> Int64,
+    _ name: String, _ help: String, read: @escaping @Sendable (Windows) -> Int64, daysMaximum: Int = 7,
     apply: @escaping @Sendable (inout Windows, Int64) -> Void
   ) -> Entry {
     Entry(
       name: name,
-      key: .milliseconds(name, in: 0...7 * 86_400_000, default: Int(read(defaults)), help: help), read: read,
+      key: .milliseconds(name, in: 0...daysMaximum * 86_400_000, default: Int(read(defaults)), help: help), read: read,
       apply: apply)
   }
 }

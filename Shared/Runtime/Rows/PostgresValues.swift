@@ -85,6 +85,7 @@ extension AdSize: PostgresConvertible, CopyValue {}
 extension AllotmentState: PostgresConvertible {}
 extension ChargeFate: PostgresConvertible, CopyValue {}
 extension ClickVerdict: PostgresConvertible, CopyValue {}
+extension ConversionKind: PostgresConvertible, CopyValue {}
 extension DecisionReason: PostgresConvertible, CopyValue {}
 extension Device: PostgresConvertible, CopyValue {}
 extension HoldReason: PostgresConvertible, CopyValue {}

@@ -10,7 +10,7 @@ enum StrangerShare {
   /// Of these nobody asks what strangers' part is: they are not compared then.
   private static let figuresOfLives = [
     "freeClicks", "stoppedActions", "rendered", "unloaded", "failed", "neverShown", "expiredUnseen", "shownBriefly",
-    "failuresWithoutAd",
+    "conversions", "failuresWithoutAd",
   ]
 
   /// Adds it to the devices' tally, so that what is compared then is the devices' share.

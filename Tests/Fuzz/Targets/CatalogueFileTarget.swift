@@ -6,7 +6,7 @@ import Operations
 enum CatalogueFileTarget {
   static let target = FuzzTarget(
     "catalogue-file", inputBytesMaximum: 8_192,
-    words: CatalogKind.allCases.map(\.section) + [
+    words: CatalogKind.inFiles.map(\.section) + [
       "id", "name", "app", "build", "key", "keyHash", "isRevoked", "exclusions", "targeting", "2026-07-01T00:00:00Z",
       "10.000000001", "Europe/Berlin", "brand", "developer", "house", "cover", "leave",
     ], seeds: { seeds }, fault: fault)

@@ -95,9 +95,14 @@ package struct SampleMaker {
   }
 
   package mutating func click() -> ClickEvent {
-    ClickEvent(
-      kind: any(), token: bytes(1...300), age: age(), actionMilliseconds: number(0...5_000),
-      leftApplication: flip(), identity: identity())
+    let kind: TapKind = any()
+    let conversion =
+      kind == .converted
+      ? ClickEvent.Conversion(
+        reference: text(), kind: any(), appKey: text(), value: nanos(), currency: currency()) : nil
+    return ClickEvent(
+      kind: kind, token: conversion == nil ? bytes(1...300) : [], age: age(), actionMilliseconds: number(0...5_000),
+      leftApplication: flip(), conversion: conversion, identity: identity())
   }
 
   package mutating func terms() -> ServedTerms {
@@ -220,12 +225,19 @@ package struct SampleMaker {
           shareBasisPoints: UInt16(number(0...10_000)),
           exclusions: Exclusions(
             advertisers: [slug(), slug()], categories: texts(), keywords: texts(), hosts: texts())))
+    case 6:
+      .standing(
+        AppStanding(
+          app: slug(), offerPartsPerMillion: number(0...1_000_000), stopped: number(0...9), tapped: number(9...99)))
     case 5: .appKey(AppKey(app: slug(), build: any(), keyHash: bytes(32...32), isRevoked: flip()))
     default:
       .settings(
         NetworkSettings(
           countries: [country(), country()], testFillBasisPoints: UInt16(number(0...10_000)),
-          testErrorBasisPoints: UInt16(number(0...10_000))))
+          testErrorBasisPoints: UInt16(number(0...10_000)),
+          standing: StandingRules(
+            days: number(1...30), priorTaps: number(0...1_000_000), toleratedBasisPoints: number(0...10_000),
+            floorBasisPoints: number(0...10_000))))
     }
   }
 

@@ -125,8 +125,21 @@ final class LoggedWorld {
       }, now: clock.now())
   }
 
+  /// What the console writes of an app: lowered, or whole again (A7).
+  private func changeStanding() throws {
+    let app: AppID = known(AppID(random.number(0...1) == 0 ? "school" : "weather"))
+    let offer = Int64(random.number(0...10)) * 100_000
+    let standing = AppStanding(app: app, offerPartsPerMillion: offer, stopped: 50, tapped: 100)
+    try pool.withConnection { connection throws(PostgresError) in
+      let isWhole = offer == AppStanding.whole
+      _ = try connection.run(WriteStandings(lowered: isWhole ? [] : [standing], gone: isWhole ? [app] : []))
+    }
+    try tell()
+  }
+
   private func changeCatalog() throws {
     let chosen = random.number(0...campaigns.count - 1)
+    if random.number(0...5) == 0 { return try changeStanding() }
     switch random.number(0...5) {
     case 0: campaigns[chosen].isPaused.toggle()
     case 1 where campaigns[chosen].kind != .house:

@@ -40,6 +40,9 @@ struct WhatIfTests {
     let reasons = Dictionary(uniqueKeysWithValues: report.unfilled.map { ($0.key, $0.value.logged) })
     #expect(reasons[.noAllotment, default: 0] > 0 && reasons[.countryNotServed, default: 0] > 0)
     #expect(try count(world, "paid_ads = vocabulary.paid_ads_state('stopped')") > 0)
+    // A7: paid ads were withheld from some requests of an app, and from others not.
+    let withheld = try count(world, "paid_ads = vocabulary.paid_ads_state('withheld')")
+    #expect(withheld > 0 && withheld < report.auctions / 2 && reasons[.paidAdsWithheld, default: 0] > 0)
     #expect(try count(world, "outbid > 2 AND reason = vocabulary.decision_reason('served')") > report.auctions / 20)
     #expect(report.json["different"]?.integerValue == 0 && report.json["auctions"]?.integerValue == report.auctions)
     for pair in report.currencies.values { #expect(pair.logged == pair.replayed && pair.logged.fills > 0) }

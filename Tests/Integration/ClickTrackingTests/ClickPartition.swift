@@ -48,7 +48,7 @@ final class ClickPartition {
         switch event {
         case .impression: (1, event, stored.nextSequence(input: 1))
         case .watermark: (1, event, stored.watermark(input: 1, time: later))
-        case .action, .rejected: (0, event, .unnumbered)
+        case .action, .conversion, .rejected: (0, event, .unnumbered)
         }
       }, arrival: now)
   }

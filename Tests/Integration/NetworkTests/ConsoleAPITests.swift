@@ -16,7 +16,8 @@ extension WholeNetwork {
         .map { String($0.dropFirst(2).dropLast()) }
       #expect(
         Set(documented) == [
-          ConsoleAPI.reports, ConsoleAPI.reports + "/{dimension}", ConsoleAPI.anomalies, ConsoleAPI.explain + "/{id}",
+          ConsoleAPI.reports, ConsoleAPI.reports + "/{dimension}", ConsoleAPI.anomalies, ConsoleAPI.conversions,
+          ConsoleAPI.explain + "/{id}",
           ConsoleAPI.reconciliation, ConsoleAPI.catalog,
         ])
       let routes = try String(
@@ -56,7 +57,7 @@ extension WholeNetwork {
             PackageRoot.path(Self.document),
           ] + ids)
         let counts = try JSONDecoder().decode(Counts.self, from: Data(said.utf8))
-        #expect(counts.answers.count == 6 && counts.answers.values.allSatisfy { $0["200", default: 0] > 0 }, "\(said)")
+        #expect(counts.answers.count == 7 && counts.answers.values.allSatisfy { $0["200", default: 0] > 0 }, "\(said)")
         // Every part of an explanation was seen with something in it.
         let empty = counts.parts.filter { $0.value == 0 }.keys
         #expect(counts.parts.count >= 13 && empty.allSatisfy { $0 == "otherServeIds" }, "\(said)")
@@ -83,6 +84,23 @@ extension WholeNetwork {
         FROM billing.suspense;
       INSERT INTO console.anomaly (app, hour, kind, events, of_events, limit_basis_points)
         VALUES ('chess', date_trunc('hour', now()), 1, 60, 100, 2500);
+      INSERT INTO click_tracking.conversion (serve_id, id_hash, batch_number, value, event_time, arrival, partition, kind,
+        is_test, app, currency)
+      SELECT serve_id, 7, batch_number, 5000000000, now(), now(), partition, vocabulary.conversion_kind('install'), false,
+        'shop', 'USD'
+      FROM click_tracking.click WHERE verdict = vocabulary.click_verdict('billable') AND NOT is_test LIMIT 1;
+      WITH lowered AS (
+        UPDATE ad_selection.decision_row SET paid_ads = vocabulary.paid_ads_state('withheld')
+        WHERE (serve_id, partition) IN (SELECT serve_id, partition FROM ad_selection.decision
+          WHERE catalog_change IS NOT NULL AND error IS NOT NULL LIMIT 1)
+        RETURNING app, catalog_change
+      )
+      INSERT INTO catalog.history (key, version, body, is_deleted, change_number)
+      SELECT 'standing/' || app, 1, jsonb_build_object('app', app, 'offerPartsPerMillion', 500000, 'stopped', 50,
+        'tapped', 100), false, catalog_change FROM lowered;
+      INSERT INTO catalog.record (key, kind, body, version, change_number)
+      SELECT 'standing/chess', 'standing', '{"app": "chess", "offerPartsPerMillion": 500000, "stopped": 50, "tapped": 100}', 1,
+        nextval('catalog.change_number');
       """
 
     /// Ads and requests of all kinds, and those of the rare rows.
@@ -95,6 +113,8 @@ extension WholeNetwork {
       UNION (SELECT request_id::text FROM ad_selection.decision LIMIT 3)
       UNION SELECT serve_id::text FROM billing.suspense UNION SELECT serve_id::text FROM click_tracking.parked
       UNION SELECT serve_id::text FROM click_tracking.stopped_action
+      UNION SELECT serve_id::text FROM click_tracking.conversion
+      UNION SELECT serve_id::text FROM ad_selection.decision WHERE paid_ads = vocabulary.paid_ads_state('withheld')
       UNION SELECT request_id::text FROM impression_tracking.failure
       """
 

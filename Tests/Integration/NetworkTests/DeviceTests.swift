@@ -131,7 +131,7 @@ extension WholeNetwork {
 
 /// A device whose events do not get through: what happens is on its disk alone.
 @MainActor
-private enum OfflineDevice {
+enum OfflineDevice {
   struct NoAd: Error { let failure: AdFailure }
 
   /// A transport that asks, and tells nothing.

@@ -109,7 +109,7 @@ final class GoldenDevices {
         case .told(.click, _, _, _, _):
           told.clicks += 1
           Task { @MainActor in self.end(number) }
-        case .told, .failed: break
+        case .told, .failed, .converted: break
         }
       }
     }

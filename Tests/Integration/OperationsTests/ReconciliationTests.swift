@@ -231,7 +231,7 @@ struct ReconciliationTests {
        "freeClicks": {"live": 0, "test": 0}, "stoppedActions": {"live": 0, "test": 0},
        "rendered": {"live": 0, "test": 0}, "unloaded": {"live": 0, "test": 0}, "failed": {"live": 0, "test": 0},
        "neverShown": {"live": 0, "test": 0}, "expiredUnseen": {"live": 0, "test": 0},
-       "shownBriefly": {"live": 0, "test": 0}, "failuresWithoutAd": 0,
+       "shownBriefly": {"live": 0, "test": 0}, "conversions": 0, "failuresWithoutAd": 0,
        "besides": {"weather": "fair"}}
       """
     let account = try DeviceAccount.read(try JSONValue.parse(text.utf8)).get()
@@ -242,7 +242,7 @@ struct ReconciliationTests {
     }
     let devices = whole.checks.filter { $0.rule == "devices" }
     #expect(devices.filter { $0.differences > 0 }.flatMap(\.examples) == ["the devices say 2, the tables 1"])
-    #expect(devices.count == 25)
+    #expect(devices.count == 26)
     #expect(part.checks.filter { $0.rule == "devices" }.map(\.differences) == [2, 0])
     #expect(try DeviceAccount.read(account.json(besides: [.init("pens", 3)])).get() == account)
     #expect(try DeviceAccount.read(few.json()).get() == few)
@@ -255,12 +255,12 @@ struct ReconciliationTests {
       (
         #"{"startedAt": "today", "request": 1}"#,
         "request: is none of version, startedAt, besides, requests, impressions, clicks, accidentalClicks, freeClicks, "
-          + "stoppedActions, rendered, unloaded, failed, neverShown, expiredUnseen, shownBriefly, failuresWithoutAd, "
-          + "rejectedRecords; did you mean requests?; "
+          + "stoppedActions, rendered, unloaded, failed, neverShown, expiredUnseen, shownBriefly, conversions, "
+          + "failuresWithoutAd, rejectedRecords; did you mean requests?; "
           + "version: must be 1: the form that docs/tally.md tells; startedAt: must be a moment in UTC such as "
           + "2026-07-01T12:00:00.000Z; the tally: must have one of requests, impressions, clicks, accidentalClicks, "
           + "freeClicks, stoppedActions, rendered, unloaded, failed, neverShown, expiredUnseen, shownBriefly, "
-          + "failuresWithoutAd, rejectedRecords"
+          + "conversions, failuresWithoutAd, rejectedRecords"
       ),
       (
         #"{"version": 1, "startedAt": "2026-07-01T12:00:00Z", "requests": -1, "clicks": 3, "impressions": {"live": 1.5}}"#,
@@ -286,6 +286,7 @@ struct ReconciliationTests {
       && account.accidentalClicks != nil && account.rejectedRecords != nil
       && account.lives.freeClicks != nil && account.lives.stoppedActions != nil && account.lives.rendered != nil
       && account.lives.unloaded != nil && account.lives.failed != nil && account.lives.failuresWithoutAd != nil
+      && account.lives.conversions != nil
       && account.lives.neverShown != nil && account.lives.expiredUnseen != nil && account.lives.shownBriefly != nil
     #expect(isWhole)
   }

@@ -60,7 +60,8 @@ struct DeclaredRights {
       "day_count": .read,
     ],
     .clickTracking: [
-      "impression_pack": .add, "click_row": .add, "stopped_action": .add, "parked_row": .whole(), "minute_count": .add,
+      "impression_pack": .add, "click_row": .add, "stopped_action": .add, "conversion": .add, "parked_row": .whole(),
+      "minute_count": .add,
       "packed_count": .add,
       "hour_count": .read, "day_count": .read,
     ],
@@ -134,7 +135,7 @@ struct DeclaredRights {
   static func ofView(_ path: String, in schema: String, _ user: DatabaseUser) -> Rights {
     switch user {
     // By keys it tells whose a failure is.
-    case .impressionTracking where path == "catalog.app_key": .read
+    case .impressionTracking where path == "catalog.app_key", .clickTracking where path == "catalog.app_key": .read
     case .console, .command: .read
     case .reporting: schema == "reporting" ? .read : .none
     case .adSelection, .impressionTracking, .clickTracking, .billing: schema == self.schema(of: user) ? .read : .none
@@ -150,6 +151,7 @@ struct DeclaredRights {
     "treasury.fund_campaign": [.billing], "billing.resolve_held": [.command],
     "billing.retry_suspended": [.command], "public.erase_client": [.command], "public.forget_clients": Set(services),
     "public.forget_record_keys": Set(services), "sealed.seal": [.console], "catalog.forget_history": [.console],
+    "catalog.set_standings": [.console],
     "timeline.note_finding": Set(services),
     "timeline.begin": [.command], "timeline.name_lost_serves": [.command],
   ]

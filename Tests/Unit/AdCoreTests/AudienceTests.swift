@@ -105,7 +105,7 @@ struct AudienceTests {
 
   @Test("The numbers of reasons, errors and build names are public and stay")
   func numbers() {
-    #expect(NoServeReason.allCases.map(\.rawValue) == Array(1...16))
+    #expect(NoServeReason.allCases.map(\.rawValue) == Array(1...17))
     #expect(Set(AdEligibility.order) == Set(NoServeReason.allCases))
     #expect(AdEligibility.order.count == NoServeReason.allCases.count)
     #expect(AdError.allCases.map(\.rawValue) == Array(0...10))

@@ -18,11 +18,12 @@ struct VocabularyTests {
       + "20 freeTooEarly, 21 freeTooLate, 22 freeLimited, 23 freeNoImpression, 24 freeImpossible",
     "charge_kind: 1 impression, 2 click",
     "click_verdict: 1 billable, 2 repeat, 3 accidental, 4 tooEarly, 5 tooLate, 6 limited, 7 noImpression, 8 impossible",
+    "conversion_kind: 1 install, 2 purchase, 3 other",
     "decision_reason: 1 served, 2 servedHouse, 3 servedTest, 4 duplicate, 5 deadlinePassed, 16 unknownKey, "
       + "17 revokedKey, 18 keyOfAnotherApp, 19 unknownApp, 20 agreementUnsigned, 21 audienceUnanswered, "
       + "22 adsNotEnabled, 23 sizeRefused, 24 requestInvalid, 32 countryNotServed, 33 noEligibleAd, 34 noAllotment, "
       + "35 paidAdsSuspended, 36 tooSoon, 37 tooManyAtOnce, 38 catalogIncomplete, 39 testUnfilled, 40 testError, "
-      + "41 paidAdsStopped, 42 keyNotYetKnown, 43 keylessBeyondLimit, 44 tooManyOfApp",
+      + "41 paidAdsStopped, 42 keyNotYetKnown, 43 keylessBeyondLimit, 44 tooManyOfApp, 45 paidAdsWithheld",
     "delivery_kind: 1 rendered, 2 viewed, 3 unloaded, 4 failed, 5 viewedTooSoon, 6 neverShown, 7 expiredUnseen, "
       + "8 shownBriefly",
     "device: 1 phone, 2 pad",
@@ -30,7 +31,7 @@ struct VocabularyTests {
     "no_serve_reason: 1 paidAdsSuspended, 2 paused, 3 notYetStarted, 4 outsideFlight, 5 countryNotTargeted, "
       + "6 deviceNotTargeted, 7 imageMissing, 8 sizeNotTargeted, 9 audienceUnder17, 10 appCategoryNotTargeted, "
       + "11 segmentNotTargeted, 12 advertiserExcluded, 13 categoryExcluded, 14 keywordExcluded, 15 hostExcluded, "
-      + "16 noAllotment",
+      + "16 noAllotment, 17 paidAdsWithheld",
     "outcome: 0 absent, 1 accepted, 2 duplicate, 3 forwarded, 4 parked, 5 ahead, 6 noted, 7 suspense, 8 impossible, 9 held, "
       + "48 pastDeadline, 18 freeRepeat, 19 freeAccidental, 20 freeTooEarly, 21 freeTooLate, 22 freeLimited, "
       + "23 freeNoImpression, 24 freeImpossible, 32 refusedUnknown, 33 refusedServerFailure, "
@@ -43,13 +44,14 @@ struct VocabularyTests {
       + "76 rejectedTokenExpired, 77 rejectedTokenOutOfTime, 78 rejectedEventInFuture, 79 rejectedTooLateArrival, "
       + "80 rejectedUnknownPartition, 81 rejectedInvalidReply, 82 rejectedRefusedByDatabase, "
       + "83 rejectedInvalidInternal",
-    "paid_ads_state: 1 served, 2 suspended, 3 stopped",
+    "paid_ads_state: 1 served, 2 suspended, 3 stopped, 4 withheld",
     "rejection_reason: 64 nullValue, 65 emptyValue, 66 tooLarge, 67 unknownContentType, 68 malformed, 69 missingField, "
       + "70 invalidField, 71 invalidText, 72 invalidEnvelope, 73 unknownType, 74 tokenForged, 75 tokenKeyUnknown, "
       + "76 tokenExpired, 77 tokenOutOfTime, 78 eventInFuture, 79 tooLateArrival, 80 unknownPartition, "
       + "81 invalidReply, 82 refusedByDatabase, 83 invalidInternal, 84 macWrong, 85 macKeyUnknown, 86 appKeyWrong, "
-      + "87 forwardedTooOften, 88 notItsClient",
-    "tap_kind: 1 click, 2 blocked, 3 cancelled",
+      + "87 forwardedTooOften, 88 notItsClient, 89 consentMissing, 90 referenceForged, 91 conversionTooLate, "
+      + "92 tooManyConversions",
+    "tap_kind: 1 click, 2 blocked, 3 cancelled, 4 converted",
   ]
 
   @Test("no number ever changes its meaning", arguments: released)

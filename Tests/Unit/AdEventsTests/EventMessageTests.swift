@@ -110,6 +110,8 @@ struct EventMessageTests {
       let bytes = click.encoded()
       bytes.withUnsafeBytes { buffer in
         let result = ClickEvent.withDecoded(value: buffer, headers: properHeaders(click.eventType)) { view in
+          // A conversion has none.
+          guard click.conversion == nil else { return Array(view.token) }
           #expect(view.token.baseAddress! >= buffer.baseAddress!)
           #expect(view.token.baseAddress! < buffer.baseAddress! + buffer.count)
           return Array(view.token)

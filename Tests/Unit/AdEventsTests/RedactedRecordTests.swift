@@ -113,12 +113,26 @@ struct RedactedRecordTests {
     }
   }
 
-  @Test("events without such fields keep their bytes, for whoever sends them again; services' records keep all")
-  func events() {
+  @Test(
+    "taps keep their bytes, for whoever sends them again, conversions neither key nor reference; services' records all")
+  func events() throws {
     let bytes = Array("no click".utf8)
     let headers = [RecordHeader("anything", "client-4711")]
-    let click = Self.redacted(bytes, headers, topic: Topic.clicks.name)
-    #expect(click.value == bytes && click.headers == headers && click.key == Array(Self.secrets[0].utf8))
+    let garbage = Self.redacted(bytes, headers, topic: Topic.clicks.name)
+    #expect(garbage.value == nil && garbage.headers.isEmpty && garbage.key == nil)
+    func click(_ kind: TapKind, _ conversion: ClickEvent.Conversion? = nil) -> [UInt8] {
+      ClickEvent(
+        kind: kind, token: conversion == nil ? [1, 2] : [], age: .unknown, actionMilliseconds: 0,
+        leftApplication: false,
+        conversion: conversion, identity: EventIdentity(idHash: 0, time: nil)
+      ).encoded()
+    }
+    let tap = Self.redacted(click(.click), topic: Topic.clicks.name)
+    #expect(tap.value == click(.click) && tap.key == Array(Self.secrets[0].utf8))
+    let told = ClickEvent.Conversion(reference: "the-reference", kind: .install, appKey: "the-shop's-key")
+    let conversion = Self.redacted(click(.converted, told), topic: Topic.clicks.name)
+    let kept = String(decoding: try #require(conversion.value), as: UTF8.self)
+    #expect(!kept.contains("the-reference") && !kept.contains("the-shop's-key") && conversion.key == nil)
     let usage = Self.redacted(bytes, headers, topic: Topic.usage.name)
     #expect(usage.key == Array(Self.secrets[0].utf8) && usage.value == bytes && usage.headers == headers)
   }

@@ -53,6 +53,7 @@ struct TopicTests {
     try expect(Device.self, "AdRequest", "device")
     try expect(ClickVerdict.self, "AcceptedEvent", "verdict")
     try expect(TapKind.self, "ClickEvent", "kind")
+    try expect(ConversionKind.self, "Conversion", "kind")
     try expect(AdAction.Kind.self, "AdAction", "kind")
     try expect(AdError.self, "ImpressionEvent", "error")
   }

@@ -179,7 +179,7 @@ struct IndexWorld {
     let appClass = snapshot.apps[asked.app.id]?.appClass ?? AppClass(AdEligibility.AppProfile(asked.app))
     let result = Auction.run(
       AdQuery(asked.request, in: appClass), requestID: asked.id, state: &state,
-      arePaidAdsSuspended: asked.arePaidAdsSuspended,
+      paidAds: asked.arePaidAdsSuspended ? .suspended : .served,
       context: DecisionContext(
         snapshot: snapshot, freshness: .complete, now: now, seed: IndexWorld.seed, serveIDRandom: (0, 0)))
     return (result.winner.map { snapshot.candidate(at: $0).ad.id }, result.explanation)

@@ -82,6 +82,9 @@ struct NoFill: Sendable, CustomTestStringConvertible {
     NoFill("The billing circuit breaker is open, and no house ad", [.paidAdsSuspended: 3], reason: .paidAdsStopped) {
       $0.freshness = .stopped
     },
+    NoFill("A7: nothing is offered to the app, and no house ad", [.paidAdsWithheld: 3], reason: .paidAdsWithheld) {
+      $0.standings = [AppStanding(app: $0.apps[0].id, offerPartsPerMillion: 0, stopped: 9, tapped: 9)]
+    },
     NoFill("A5: the network does not operate there", [:], reason: .countryNotServed) { $0.settings?.countries = [] },
     NoFill("The catalogue is not complete", [:], error: .serverFailure, reason: .catalogIncomplete) {
       $0.freshness = .incomplete

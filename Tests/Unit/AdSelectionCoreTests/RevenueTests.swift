@@ -7,19 +7,21 @@ import Testing
 
 @Suite("What an answer says that an impression brings")
 struct RevenueTests {
-  private func revenue(_ change: (inout ServedTerms) -> Void) -> ServedAd.Revenue? {
+  private func revenue(_ change: (inout ServedTerms) -> Void) throws -> ServedAd.Revenue? {
     var terms = ServedTerms.sample()
     change(&terms)
     let serve = Serve(
       terms: terms, images: [], action: AdAction(kind: .cover, destination: "https://a.example"),
       lifetimeMilliseconds: 900_000, reservation: nil)
-    return serve.servedAd(token: [1], pacing: SelectionSettings().pacing).revenue
+    return serve.servedAd(
+      token: [1], pacing: SelectionSettings().pacing, references: try ClickReferences(ring: .sample(1))
+    ).revenue
   }
 
   @Test("B2, B3: it is the developer's part of what billing will split, rounded as there")
   func share() throws {
     for (price, basisPoints) in [(10_000_000, 6_000), (3, 5_000), (1, 9_999), (7, 0), (Int64.max, 10_000)] {
-      let told = revenue {
+      let told = try revenue {
         $0.impressionPrice = Nanos(Int64(price))
         $0.shareBasisPoints = UInt16(basisPoints)
       }
@@ -27,7 +29,8 @@ struct RevenueTests {
       #expect(told?.amount == share.split(Nanos(Int64(price))).developer)
       #expect(told?.currency == ServedTerms.sample().currency)
     }
-    #expect(revenue { ($0.impressionPrice, $0.shareBasisPoints) = (Nanos(3), 5_000) }?.amount == Nanos(2), "half up")
+    let half = try revenue { ($0.impressionPrice, $0.shareBasisPoints) = (Nanos(3), 5_000) }
+    #expect(half?.amount == Nanos(2), "half up")
   }
 
   @Test("M1, M5, M7, D2: it tells what clients go by: the network's windows")
@@ -46,8 +49,8 @@ struct RevenueTests {
   }
 
   @Test("I8, B1: a test ad brings nothing, nor does an ad that pays for clicks only")
-  func nothing() {
-    #expect(revenue { ($0.isTest, $0.impressionPrice) = (true, Nanos(5)) }?.amount == .zero)
-    #expect(revenue { $0.impressionPrice = .zero }?.amount == .zero)
+  func nothing() throws {
+    #expect(try revenue { ($0.isTest, $0.impressionPrice) = (true, Nanos(5)) }?.amount == .zero)
+    #expect(try revenue { $0.impressionPrice = .zero }?.amount == .zero)
   }
 }

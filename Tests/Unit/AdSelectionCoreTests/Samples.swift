@@ -21,6 +21,7 @@ struct Samples {
   var apps: [App]
   var keys: [AppKey]
   var settings: NetworkSettings?
+  var standings: [AppStanding] = []
   /// The campaigns that have no allotment.
   var withoutAllotment: Set<CampaignID> = []
   var clickRates = ClickRates()
@@ -69,7 +70,7 @@ struct Samples {
     var records: [CatalogRecord] = advertisers.map { .advertiser($0) } + campaigns.map { .campaign($0) }
     records += ads.map { .ad($0) } + apps.map { .app($0) } + keys.map { .appKey($0) }
     if let settings { records.append(.settings(settings)) }
-    return records
+    return records + standings.map { .standing($0) }
   }
 
   var catalog: CatalogState {

@@ -13,6 +13,9 @@ struct MemoryTables {
   var parked: [ParkedClick] = []
   var impressions: [ServeID: Timestamp] = [:]
   var stopped: [ActionIdentity] = []
+  var conversions: [ClickEffects.Conversion] = []
+  /// Of the catalogue.
+  var keys: [AppKey] = []
   var counts: [ClickMinuteKey: Int64] = [:]
   var batchNumber: Int64 = 0
   var nextOffset: Int64 = 0
@@ -51,6 +54,11 @@ struct MemoryTables {
     }
     known.identities = query.identities.intersection(stored + stopped)
     known.serves = query.serves
+    for serve in query.converted {
+      known.conversions[serve] = Set(
+        conversions.filter { $0.told.reference.serveID == serve }.map(\.told.identity))
+    }
+    for key in keys where query.keys.contains(key.keyHash) { known.keys[key.keyHash] = key }
     for serve in query.serves { known.seenAt[serve] = impressions[serve] }
     for (client, asked) in query.clients {
       var found = ClientClicks()
@@ -102,6 +110,7 @@ struct MemoryTables {
     parked += effects.parked.values
     parked.sort { $0.position < $1.position }
     clicks += effects.clicks
+    conversions += effects.conversions
     for impression in effects.impressions { impressions[impression.serveID] = impression.shownAt }
     stopped += effects.stoppedActions.map {
       ActionIdentity(serveID: $0.terms.serveID, kind: $0.kind, idHash: $0.idHash)

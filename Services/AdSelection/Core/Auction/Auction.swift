@@ -12,13 +12,12 @@ package enum Auction {
   /// ad is left. Of its equals, in the order of their ids, a hash of seed and request id draws one: the same request in the
   /// same state gets the same ad, in whichever index it lies.
   package static func run(
-    _ query: AdQuery, requestID: UUIDv7, state: inout PartitionState, arePaidAdsSuspended: Bool,
-    context: DecisionContext
+    _ query: AdQuery, requestID: UUIDv7, state: inout PartitionState, paidAds: PaidAdsState, context: DecisionContext
   ) -> Result {
     state.followAllotments(of: context.snapshot, now: context.now)
-    let base = Offer(query, context.snapshot.base, state.sellable.base, arePaidAdsSuspended: arePaidAdsSuspended)
+    let base = Offer(query, context.snapshot.base, state.sellable.base, paidAds)
     guard !context.snapshot.recent.index.candidates.isEmpty else { return run(base, requestID, context) }
-    let recent = Offer(query, context.snapshot.recent, state.sellable.recent, arePaidAdsSuspended: arePaidAdsSuspended)
+    let recent = Offer(query, context.snapshot.recent, state.sellable.recent, paidAds)
     return run(base, recent, requestID, context)
   }
 

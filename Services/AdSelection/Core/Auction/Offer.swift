@@ -7,23 +7,26 @@ struct Offer {
   private let live: [UInt64]
   private let sellable: [UInt64]
   private let sellableSummary: [UInt64]
-  /// No ad before it may be served: where paid ads are suspended, the first house ad.
+  /// What speaks against all paid ads; nil where they may be served.
+  private let paidRefusal: NoServeReason?
+  /// No ad before it may be served: where paid ones may not be, the first house ad.
   private let first: Int
 
-  init(_ query: AdQuery, _ level: AdLevel, _ sellable: SellableAds, arePaidAdsSuspended: Bool) {
+  init(_ query: AdQuery, _ level: AdLevel, _ sellable: SellableAds, _ paidAds: PaidAdsState) {
     index = level.index
     matches = index.matches(for: query, liveness: level.liveness)
     live = level.liveness.live.words
     self.sellable = sellable.ads.words
     sellableSummary = sellable.summary
-    first = arePaidAdsSuspended ? index.paidCount : 0
+    paidRefusal = paidAds.refusal
+    first = paidRefusal == nil ? 0 : index.paidCount
   }
 
   /// Its ads by the first reason against them, but for allotments.
   var counts: ReasonCounts {
-    if first == 0 { return matches.counts }
+    guard let paidRefusal else { return matches.counts }
     var counts = matches.tally.house
-    counts[.paidAdsSuspended] = matches.tally.paid.total
+    counts[paidRefusal] = matches.tally.paid.total
     return counts
   }
 

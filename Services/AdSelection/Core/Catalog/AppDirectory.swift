@@ -4,8 +4,12 @@ package import AdCore
 package final class RegisteredApp: Sendable {
   package let app: App
   package let appClass: AppClass
+  /// What it is offered (A7); nil for everything.
+  package let standing: AppStanding?
 
-  init(_ app: App, _ appClass: AppClass) { (self.app, self.appClass) = (app, appClass) }
+  init(_ app: App, _ appClass: AppClass, _ standing: AppStanding?) {
+    (self.app, self.appClass, self.standing) = (app, appClass, standing)
+  }
 }
 
 /// The apps with their keys, and what the network as a whole sets.
@@ -26,7 +30,7 @@ package final class AppDirectory: Sendable {
       let profile = AdEligibility.AppProfile(app)
       let shared = known[profile] ?? AppClass(profile)
       known[profile] = shared
-      return RegisteredApp(app, shared)
+      return RegisteredApp(app, shared, records.standings[app.id])
     }
     keys = records.appKeys.values.reduce(into: [:]) { keys, key in
       // Should two records hold one key, the order in which they came must not decide; a revoked one prevails.

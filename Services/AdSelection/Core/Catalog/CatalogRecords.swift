@@ -10,6 +10,7 @@ package struct CatalogRecords: Sendable {
     case app(AppID)
     case appKey(String)
     case settings
+    case standing(AppID)
     /// Decides nothing here.
     case developer
 
@@ -21,6 +22,7 @@ package struct CatalogRecords: Sendable {
       case .app(let app): self = .app(app.id)
       case .appKey: self = .appKey(record.key)
       case .settings: self = .settings
+      case .standing(let standing): self = .standing(standing.app)
       case .developer: self = .developer
       }
     }
@@ -37,9 +39,10 @@ package struct CatalogRecords: Sendable {
   package private(set) var ads: [AdID: Ad] = [:]
   package private(set) var apps: [AppID: App] = [:]
   package private(set) var settings: NetworkSettings?
+  private(set) var standings: [AppID: AppStanding] = [:]
   /// By the names of their records.
   private(set) var appKeys: [String: AppKey] = [:]
-  /// Whether apps, keys or settings have changed since ``takeAppChange()``.
+  /// Whether apps, keys, standings or settings have changed since ``takeAppChange()``.
   private var isAppChanged = false
   private var campaignsOfAdvertisers: [AdvertiserID: Set<CampaignID>] = [:]
   private var adsOfCampaigns: [CampaignID: Set<AdID>] = [:]
@@ -67,6 +70,7 @@ package struct CatalogRecords: Sendable {
     case .app(let id): apps[id] = if case .app(let app)? = record { app } else { nil }
     case .appKey(let key): appKeys[key] = if case .appKey(let appKey)? = record { appKey } else { nil }
     case .settings: settings = if case .settings(let settings)? = record { settings } else { nil }
+    case .standing(let id): standings[id] = if case .standing(let standing)? = record { standing } else { nil }
     case .developer: return Concern()
     }
     isAppChanged = true
@@ -77,7 +81,7 @@ package struct CatalogRecords: Sendable {
     Concern(ads: campaigns.reduce(into: []) { $0.formUnion(adsOfCampaigns[$1] ?? []) }, campaigns: campaigns)
   }
 
-  /// Whether apps, keys or settings have changed since this was last asked.
+  /// Whether apps, keys, standings or settings have changed since this was last asked.
   mutating func takeAppChange() -> Bool {
     defer { isAppChanged = false }
     return isAppChanged

@@ -57,7 +57,7 @@ package struct CatalogState: Sendable {
     records == recordCount && versionSum == self.versionSum
   }
 
-  /// Whether apps, keys or settings have changed since this was last asked.
+  /// Whether apps, keys, standings or settings have changed since this was last asked.
   mutating func takeAppChange() -> Bool { records.takeAppChange() }
 
   private mutating func replace(_ key: String, _ record: CatalogRecord?, version: Int64) -> Change {

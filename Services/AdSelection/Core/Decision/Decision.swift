@@ -38,9 +38,15 @@ package final class Serve: Hashable, Sendable {
 
   /// The ad as the client gets it.
   ///
-  /// - Parameter pacing: what the client goes by.
-  package func servedAd(token: [UInt8], pacing: AdPacing) -> ServedAd {
-    ServedAd(
+  /// - Parameters:
+  ///   - pacing: what the client goes by.
+  ///   - references: make what the store link carries (M8).
+  package func servedAd(token: [UInt8], pacing: AdPacing, references: ClickReferences) -> ServedAd {
+    let action = action.served {
+      references.text(
+        of: ClickReference(serveID: terms.serveID, partition: terms.partition), now: terms.issuedAt)
+    }
+    return ServedAd(
       ad: terms.ad, token: token, images: images, action: action, lifetimeMilliseconds: lifetimeMilliseconds,
       isTest: terms.isTest, serveID: terms.serveID,
       revenue: ServedAd.Revenue(amount: developerRevenue, currency: terms.currency), pacing: pacing)

@@ -11,6 +11,7 @@ extension DecisionReason {
     case .noEligibleAd: "no ad is eligible now; ask again at the next refresh"
     case .noAllotment: "an ad is eligible, and no budget is at hand for it now; ask again at the next refresh"
     case .paidAdsSuspended, .paidAdsStopped: "paid ads are stopped for now; ask again at the next refresh"
+    case .paidAdsWithheld: "A7: the app stops many actions of ads, and so is offered fewer of them"
     case .tooSoon: "D2: a banner's client and placement may ask once in \(refresh) s"
     case .tooManyAtOnce: "D3: one client may ask \(limits.requestsPerWindow) times in \(window) s"
     case .tooManyOfApp: "B8: more requests of this app have come in this hour than are answered with ads"

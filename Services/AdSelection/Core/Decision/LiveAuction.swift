@@ -32,9 +32,18 @@ package enum LiveAuction {
     package var explanation: Explanation
   }
 
+  /// Whether the auction for a request may choose paid ads: what stops them for everybody prevails; else the app's standing
+  /// decides, by a draw that the request's id makes (A7).
+  package static func paidAds(for requestID: UUIDv7, of app: RegisteredApp, in context: DecisionContext) -> PaidAdsState
+  {
+    let paidAds = context.freshness.paidAds
+    guard paidAds == .served, let standing = app.standing else { return paidAds }
+    return standing.withholds(requestID, seed: context.seed) ? .withheld : .served
+  }
+
   /// Chooses an ad; what that uses of an allotment is for the caller to use. Where there is none, the reason says why.
   package static func hold(
-    _ request: Request, app: RegisteredApp, state: inout PartitionState, context: DecisionContext
+    _ request: Request, app: RegisteredApp, paidAds: PaidAdsState, state: inout PartitionState, context: DecisionContext
   ) -> Result {
     guard context.snapshot.settings?.isServed(request.country) ?? false else {
       return Result(reason: .countryNotServed, explanation: .empty)
@@ -44,9 +53,7 @@ package enum LiveAuction {
         country: request.country, device: request.device, requiredSizes: request.requiredSizes,
         segments: request.segments),
       in: app.appClass)
-    let paidAds = context.freshness.paidAds
-    let result = Auction.run(
-      query, requestID: request.requestID, state: &state, arePaidAdsSuspended: paidAds != .served, context: context)
+    let result = Auction.run(query, requestID: request.requestID, state: &state, paidAds: paidAds, context: context)
     let winner = result.winner.map { context.snapshot.candidate(at: $0) }
     return Result(
       reason: winner.map { $0.isHouse ? .servedHouse : .served } ?? reason(result.explanation, paidAds),
@@ -55,7 +62,7 @@ package enum LiveAuction {
 
   /// Why nobody won.
   private static func reason(_ explanation: Explanation, _ paidAds: PaidAdsState) -> DecisionReason {
-    if explanation[.paidAdsSuspended] > 0 { return paidAds == .stopped ? .paidAdsStopped : .paidAdsSuspended }
+    if let refusal = paidAds.refusal, explanation[refusal] > 0 { return paidAds.reason }
     return explanation[.noAllotment] > 0 ? .noAllotment : .noEligibleAd
   }
 }
@@ -68,6 +75,31 @@ package struct AuctionInputs: Hashable, Sendable {
   package var requiredSizes: [AdSize]
   package var segments: [String]
   package var isInterstitial: Bool
+}
+
+extension PaidAdsState {
+  /// Why a request got no ad that might have got a paid one.
+  fileprivate var reason: DecisionReason {
+    switch self {
+    case .served: .noEligibleAd
+    case .suspended: .paidAdsSuspended
+    case .stopped: .paidAdsStopped
+    case .withheld: .paidAdsWithheld
+    }
+  }
+}
+
+extension AppStanding {
+  /// Tells this draw from the one among equals, which the same id makes.
+  private static let drawNumber: UInt64 = 7
+
+  /// Whether a request gets no paid ad: as many do as the offer lacks, and always the same ones.
+  package func withholds(_ requestID: UUIDv7, seed: UInt64) -> Bool {
+    var hash = SeededHash(seed: seed)
+    hash.combine(AppStanding.drawNumber)
+    hash.combine(requestID)
+    return Int64(hash.finalized() % UInt64(AppStanding.whole)) >= offerPartsPerMillion
+  }
 }
 
 extension CatalogFreshness.State {

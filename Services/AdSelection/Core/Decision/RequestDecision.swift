@@ -14,7 +14,8 @@ internal import AdEvents
 /// 7. the sizes (S3, S4, S5): `configurationError`;
 /// 8. throttling (D2, D3), by the moment of arrival: `loadingThrottled`;
 /// 9. a developer or ad-hoc build: a test ad, nothing, or an injected error (A1, A2);
-/// 10. the country (A5), then the auction: an ad or `inventoryUnavailable`.
+/// 10. the country (A5), then the auction, without paid ads for some requests of an app that stops many actions (A7): an ad
+///     or `inventoryUnavailable`.
 package enum RequestDecision {
   /// Decides a request, and changes `state` by what that uses. One with a mistake counts as one (M1), and its answer is
   /// the sentence that says what to change.
@@ -150,14 +151,15 @@ package enum RequestDecision {
     _ facts: Facts, builder: ServeBuilder, state: inout PartitionState, context: DecisionContext
   ) -> Decision {
     let request = facts.request
+    let paidAds = LiveAuction.paidAds(for: request.requestID, of: builder.app, in: context)
     let inputs = AuctionInputs(
-      catalogChange: context.snapshot.changeNumber, paidAds: context.freshness.paidAds,
+      catalogChange: context.snapshot.changeNumber, paidAds: paidAds,
       requiredSizes: builder.requiredSizes, segments: request.segments, isInterstitial: request.isInterstitial)
     let result = LiveAuction.hold(
       LiveAuction.Request(
         requestID: request.requestID, app: builder.app.app.id, country: request.country, device: request.device,
         requiredSizes: builder.requiredSizes, segments: request.segments),
-      app: builder.app, state: &state, context: context)
+      app: builder.app, paidAds: paidAds, state: &state, context: context)
     guard let winner = result.winner else {
       return facts.noAd(result.reason, explanation: result.explanation, inputs: inputs)
     }

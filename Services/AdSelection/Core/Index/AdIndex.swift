@@ -117,7 +117,7 @@ package final class AdIndex: Sendable {
     case .categoryExcluded: return ads(without: profile.exclusions.categories, of: categories)
     case .keywordExcluded: return ads(without: profile.exclusions.keywords, of: keywords)
     case .hostExcluded: return ads(without: profile.exclusions.hosts, of: hosts)
-    case .paidAdsSuspended, .paused, .notYetStarted, .outsideFlight, .noAllotment: return nil
+    case .paidAdsSuspended, .paidAdsWithheld, .paused, .notYetStarted, .outsideFlight, .noAllotment: return nil
     }
   }
 

@@ -18,7 +18,7 @@ extension NoServeReason {
       .hostExcluded:
       .app
     case .segmentNotTargeted: .segments
-    case .paidAdsSuspended, .paused, .notYetStarted, .outsideFlight, .noAllotment: nil
+    case .paidAdsSuspended, .paidAdsWithheld, .paused, .notYetStarted, .outsideFlight, .noAllotment: nil
     }
   }
 }

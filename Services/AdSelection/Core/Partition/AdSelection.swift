@@ -71,11 +71,13 @@ package struct SelectionCrypto {
   let sealer: ServeTokenSealer
   let forwarding: ForwardingMark
   let clients: ClientHasher
+  let references: ClickReferences
 
   /// - Throws: `CryptoError` where libcrypto has no HMAC-SHA-256: fatal.
   package init(ring: KeyRing) throws(CryptoError) {
     sealer = try ServeTokenSealer(ring: ring)
     forwarding = try ForwardingMark(ring: ring)
     clients = try ClientHasher(ring: ring)
+    references = try ClickReferences(ring: ring)
   }
 }

@@ -188,7 +188,10 @@ package struct SelectionDecider: PartitionDecider {
     let outcome: AdResponse.Outcome =
       switch answer {
       // The same terms give the same token: a duplicate's answer is the first one's.
-      case .ad(let serve): .ad(serve.servedAd(token: crypto.sealer.seal(serve.terms), pacing: settings.pacing))
+      case .ad(let serve):
+        .ad(
+          serve.servedAd(
+            token: crypto.sealer.seal(serve.terms), pacing: settings.pacing, references: crypto.references))
       case .error(let error, let detail): .error(error, detail: detail)
       }
     batch.answers.append(

@@ -71,9 +71,9 @@ package struct AuctionReplay {
     case .admitted(let admitted): app = admitted
     }
     let context = DecisionContext(
-      snapshot: snapshot, freshness: CatalogFreshness.State(auction.paidAds), now: now, seed: rules.seed,
-      serveIDRandom: (high: 0, low: 0))
-    let result = LiveAuction.hold(auction.request, app: app, state: &state, context: context)
+      snapshot: snapshot, freshness: .complete, now: now, seed: rules.seed, serveIDRandom: (high: 0, low: 0))
+    let result = LiveAuction.hold(
+      auction.request, app: app, paidAds: auction.paidAds, state: &state, context: context)
     return AuctionOutcome(reason: result.reason, fill: result.winner.map(AuctionOutcome.Fill.init))
   }
 }
@@ -84,16 +84,5 @@ extension AuctionOutcome.Fill {
       ad: candidate.ad.id, campaign: candidate.campaign, currency: candidate.currency,
       impressionPrice: candidate.impressionPrice, clickPrice: candidate.clickPrice,
       expectedValue: candidate.expectedValue)
-  }
-}
-
-extension CatalogFreshness.State {
-  fileprivate init(_ paidAds: PaidAdsState) {
-    self =
-      switch paidAds {
-      case .served: .complete
-      case .suspended: .withoutHeartbeat
-      case .stopped: .stopped
-      }
   }
 }

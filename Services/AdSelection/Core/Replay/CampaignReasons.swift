@@ -26,8 +26,8 @@ package struct CampaignReasons: Hashable, Sendable {
         let standing = level.liveness.standing(of: position, in: level.index)
         guard standing != .gone else { continue }
         let reason: NoServeReason? =
-          if paidAds != .served, !candidate.isHouse {
-            .paidAdsSuspended
+          if let refusal = paidAds.refusal, !candidate.isHouse {
+            refusal
           } else if case .stopped(let reason) = standing {
             reason
           } else if let reason = AdEligibility.reasonAgainst(candidate.subject, for: request, in: profile) {

@@ -8,8 +8,9 @@ struct FindServePartitions: PostgresStatement {
     .joined(separator: " UNION ")
   private static let rows = [
     "ad_selection.decision_row", "impression_tracking.impression_row", "impression_tracking.delivery_row",
-    "click_tracking.click_row", "click_tracking.parked_row", "click_tracking.stopped_action", "billing.charge_row",
-    "billing.waiting_row", "billing.held_row", "billing.suspense",
+    "click_tracking.click_row", "click_tracking.parked_row", "click_tracking.stopped_action",
+    "click_tracking.conversion",
+    "billing.charge_row", "billing.waiting_row", "billing.held_row", "billing.suspense",
   ]
   private static let isThere = rows.map { rows in
     "EXISTS (SELECT FROM \(rows) AS r WHERE r.serve_id = $1 AND r.partition = p.partition)"

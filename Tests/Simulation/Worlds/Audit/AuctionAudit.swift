@@ -13,6 +13,7 @@ struct AuctionAudit {
     var campaigns: [CampaignID: Campaign] = [:]
     var ads: [Ad] = []
     var apps: [AppID: App] = [:]
+    var standings: [AppID: AppStanding] = [:]
   }
 
   /// An ad against which no rule of the catalogue or the request speaks.
@@ -37,7 +38,7 @@ struct AuctionAudit {
           let catalog = catalogs[change] ?? self.catalog(after: change)
           catalogs[change] = catalog
           let offers = offers(to: row, inputs, in: catalog, allotments, used)
-          if let complaint = check(row.decided, inputs, offers) {
+          if let complaint = offer(to: row.decided, inputs, in: catalog) ?? check(row.decided, inputs, offers) {
             world.fail("requests/\(partition): batch \(row.batch), index \(row.decided.index): \(complaint)")
           }
         }
@@ -56,6 +57,7 @@ struct AuctionAudit {
       case .campaign(let campaign): catalog.campaigns[campaign.id] = campaign
       case .ad(let ad): ads[ad.id] = ad
       case .app(let app): catalog.apps[app.id] = app
+      case .standing(let standing): catalog.standings[standing.app] = standing
       default: break
       }
     }
@@ -94,6 +96,19 @@ struct AuctionAudit {
       // 2 clicks of 200 impressions are what every ad is taken to have had.
       let worth = isHouse ? 0 : impression * 1_000_000 + click * 10_000
       return Offer(ad: ad.id, campaign: campaign.id, isHouse: isHouse, worth: worth, canSell: isHouse || canSell)
+    }
+  }
+
+  /// A7: what is wrong with what the app is offered; nil for nothing. What stops paid ads for everybody prevails.
+  private func offer(to decided: DecidedRequest, _ inputs: AuctionInputs, in catalog: Catalog) -> String? {
+    let standing = catalog.standings[decided.asked.app]
+    let isWithheld = standing?.withholds(decided.asked.requestID, seed: SelectionSettings().seed) ?? false
+    switch inputs.paidAds {
+    case .suspended, .stopped: return nil
+    case .served: return isWithheld ? "paid ads were offered, and the app's standing withholds them" : nil
+    case .withheld:
+      world.coverage.note(.paidAdsWithheld)
+      return isWithheld ? nil : "paid ads were withheld, and the app's standing offers them"
     }
   }
 

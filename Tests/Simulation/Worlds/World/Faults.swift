@@ -28,7 +28,7 @@ package enum Fault: String, CaseIterable, Sendable {
   case requestMistaken, requestWithoutKey, requestBeyondLimit, requestInJSON, failureWithoutKey,
     appBeyondCap
   case catalogWithoutHeartbeat, breakerOpened, priceChanged, budgetLowered, budgetExhausted, noAllotment
-  case otherApp, otherCurrency, targetMissed, adExcluded, bestWithoutBudget
+  case otherApp, otherCurrency, targetMissed, adExcluded, bestWithoutBudget, standingChanged, paidAdsWithheld
   case allotmentClosed, allotmentEnded, chargedToAllotment, chargedToOtherAllotment, drawnOnFreeBudget, waitedForBudget,
     paidAfterWaiting, unfunded, lateForBilling, inSuspense, heldBeyondCap, clickAheadOfImpressions,
     unpaidBeyondCap
@@ -123,6 +123,8 @@ package enum Sabotage: String, CaseIterable, Sendable {
   case ignoreTargets
   /// Ad selection knows of no app's exclusions.
   case ignoreExclusions
+  /// Ad selection knows of no app's standing.
+  case ignoreStanding
   /// Ad selection takes the most expensive campaign's prices for half of what they are.
   case undervalue
   /// Ad selection does not hear that the billing circuit breaker is open.

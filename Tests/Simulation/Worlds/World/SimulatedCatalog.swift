@@ -32,6 +32,13 @@ final class SimulatedCatalog {
     }
   }
 
+  /// Measures an app anew: it is offered more, or less (A7).
+  func change(_ standing: AppStanding) {
+    guard case .standing(var changed)? = records[CatalogRecord.standing(standing).key]?.record else { return }
+    changed.offerPartsPerMillion = changed.offerPartsPerMillion == 300_000 ? 800_000 : 300_000
+    put(.standing(changed))
+  }
+
   func change(_ id: AdvertiserID, _ body: (inout Advertiser) -> Void) {
     for case .advertiser(var advertiser) in records.values.map(\.record) where advertiser.id == id {
       body(&advertiser)
@@ -89,6 +96,9 @@ final class CatalogReader {
     case (.ignoreExclusions, .app(var app)):
       app.exclusions = Exclusions()
       return .record(.app(app), version: version)
+    case (.ignoreStanding, .standing(var standing)):
+      standing.offerPartsPerMillion = AppStanding.whole
+      return .record(.standing(standing), version: version)
     case (.confuseApps, .app(var app)):
       if case .record(.app(let first), _)? = catalog.published.first(where: Self.isOfApp) {
         app.shareBasisPoints = first.shareBasisPoints
@@ -134,6 +144,8 @@ struct CatalogPlan {
   /// The first has plenty, the second next to nothing, the third pays for clicks only.
   let campaigns: [Campaign]
   let hasHouseAds: Bool
+  /// What the first app is offered, for the actions that it stops: in some worlds less than everything (A7).
+  let standing: AppStanding?
 
   /// - Parameter seed: of the targets and exclusions, which are no part of the world's other chances.
   init(seed: UInt64, using random: inout SeededRandom) {
@@ -180,6 +192,8 @@ struct CatalogPlan {
       campaign(Samples.promo, .developer, 0, plenty),
     ]
     hasHouseAds = random.chance(200)
+    standing =
+      seed % 4 == 1 ? AppStanding(app: first.id, offerPartsPerMillion: 500_000, stopped: 50, tapped: 100) : nil
   }
 
   /// The app with this id, which is one of the world's.
@@ -204,6 +218,7 @@ struct CatalogPlan {
       catalog.put(.app(app))
       for key in fixture.appKeys where key.app == app.id { catalog.put(.appKey(key)) }
     }
+    if let standing { catalog.put(.standing(standing)) }
     catalog.put(.settings(NetworkSettings(countries: [Samples.terms.country])))
   }
 }

@@ -231,6 +231,10 @@ extension World {
       coverage.note(.priceChanged)
       let campaign = random.pick(catalogPlan.campaigns)
       catalog.change(campaign.id) { $0.clickPrice = Nanos($0.clickPrice.value + 1) }
+      if let standing = catalogPlan.standing {
+        coverage.note(.standingChanged)
+        catalog.change(standing)
+      }
     case 3:
       catalog.change(random.pick(catalogPlan.advertisers).id) { $0.accountFunding = $0.accountFunding * 3 / 4 }
     case 4:

@@ -1,0 +1,90 @@
+import AdClient
+import Foundation
+import LocalProcesses
+import TestValues
+import Testing
+
+extension WholeNetwork {
+  /// An ad for an app, from the tap to the purchase, in a whole network.
+  @Suite struct ConversionNetworkTests {
+    private static var catalog: String {
+      BreakerTests.catalog
+        .replacingOccurrences(
+          of: #""kind": "brand", "cpm": "10.00","#, with: #""kind": "developer", "clickPrice": "1.00","#
+        )
+        .replacingOccurrences(
+          of: #""kind": "cover", "destination": "https://acme.example/" }"#,
+          with: #""kind": "leave", "destination": "https://store.example/id1?ref={click}" }"#
+        )
+        .replacingOccurrences(
+          of: #""apps": ["#,
+          with: #"""
+            "apps": [
+              { "id": "shop", "developer": "yardley", "name": "Shop", "bundleID": "com.example.shop",
+                "isAgreementSigned": true, "isUnder17": false, "areAdsEnabled": false },
+            """#
+        )
+        .replacingOccurrences(
+          of: #""appKeys": ["#,
+          with: #""appKeys": [ { "app": "shop", "build": "distribution", "key": "shop-live-app-key" },"#)
+    }
+
+    private static func reference(_ destination: String) -> String? {
+      URLComponents(string: destination)?.queryItems?.first { $0.name == "ref" }?.value
+    }
+
+    @Test(
+      "M8, A8, D11: the store link's reference brings an install and purchases to the campaign, each once, with consent alone"
+    )
+    @MainActor
+    func converted() async throws {
+      let network = try await TestNetwork.started(
+        .init(
+          services: ["ad-selection", "impression-tracking", "click-tracking", "billing", "console", "edge"],
+          apps: ["chess", "shop"], catalog: Self.catalog))
+      defer { network.stop() }
+      try await onOwnThread { try network.awaitAllotments() }
+      let edge = "http://127.0.0.1:\(network.edgePort)"
+      let chess = try OfflineDevice.client(nil, via: .edge(edge), key: "chess-live-app-key")
+      let banner = try await OfflineDevice.see(chess, placement: "home")
+      let ad = try #require(banner.loadedAd)
+      let reference = try #require(Self.reference(ad.action.destination))
+      try await onOwnThread { Waiting.pause(milliseconds: 200) }
+      banner.tap()
+      banner.stop()
+
+      var options = AdClientOptions()
+      (options.country, options.storage, options.fetchesImages) = (Country("US"), .memory, false)
+      let shop = try AdNetworkClient(app: "shop", key: "shop-live-app-key", via: .edge(edge), options: options)
+      #expect(!shop.tell(AdConversion(.install), reference: reference, hasConsent: false) && shop.eventsWaiting == 0)
+      #expect(!shop.tell(AdConversion(.purchase, value: Nanos(5)), reference: reference, hasConsent: true))
+      for _ in 0..<3 { #expect(shop.tell(AdConversion(.install), reference: reference, hasConsent: true)) }
+      let price = Nanos(4_990_000_000)
+      for _ in 0..<2 {
+        #expect(
+          shop.tell(
+            AdConversion(.purchase, value: price, currency: Currency("USD")), reference: reference, hasConsent: true))
+      }
+      let forged = String(reference.reversed())
+      #expect(shop.tell(AdConversion(.install), reference: forged, hasConsent: true))
+      #expect(await shop.close(timeoutMilliseconds: 20_000))
+      #expect(await chess.close(timeoutMilliseconds: 20_000))
+      try await onOwnThread {
+        try network.awaitCount("SELECT coalesce(sum(conversions), 0)::bigint FROM reporting.conversion", 3)
+        try network.awaitCount("SELECT count(*) FROM click_tracking.rejected", 1)
+        let report = try network.command(["report", "--conversions", "--json"]).output
+        for part in [
+          #""campaign": "launch""#, #""app": "chess""#, #""toldBy": "shop""#, #""conversions": 2"#, #""value": "9.98""#,
+          #""kind": "install""#,
+        ] { #expect(report.contains(part), "\(part): \(report)") }
+        let story = try network.command(["explain", "\(ad.serveID)"]).output
+        #expect(
+          story.contains("App shop told of") && story.contains("a purchase (M8), worth USD 4.99 to its advertiser."),
+          "\(story)")
+        let rejected = try network.command(["rejected", "list"]).output
+        #expect(rejected.contains("referenceForged"), "\(rejected)")
+        #expect(try network.command(["reconcile"]).status == 0)
+      }
+    }
+  }
+}
