@@ -90,15 +90,7 @@ package final class AdSession: Sendable {
     let event = OutgoingEvent(
       id: DeviceClock.newID(), time: wall, app: self.identity.app, partitionKey: partitionKey(of: report.subject),
       message: message)
-    let fact = AdSession.fact(report, placement)
-    let isTaken = transport.send(event) { [tally, refused] end in
-      switch end {
-      case .acknowledged: tally?(fact)
-      case .refused: refused.withLock { $0 += 1 }
-      }
-    }
-    if !isTaken { refused.withLock { $0 += 1 } }
-    return isTaken
+    return send(event, told: AdSession.fact(report, placement))
   }
 
   /// Tells what came of an ad for this app (M8), under a key that is nobody's (A8).
@@ -112,7 +104,18 @@ package final class AdSession: Sendable {
     let outgoing = OutgoingEvent(
       id: DeviceClock.newID(), time: wall, app: identity.app, partitionKey: DeviceClock.newID().description,
       message: .click(event))
-    return transport.send(outgoing) { [tally] in tally?(.converted(conversion.kind)) }
+    return send(outgoing, told: .converted(conversion.kind))
+  }
+
+  private func send(_ event: OutgoingEvent, told fact: AcknowledgedFact) -> Bool {
+    let isTaken = transport.send(event) { [tally, refused] end in
+      switch end {
+      case .acknowledged: tally?(fact)
+      case .refused: refused.withLock { $0 += 1 }
+      }
+    }
+    if !isTaken { refused.withLock { $0 += 1 } }
+    return isTaken
   }
 
   /// Everything of an ad goes under the id that it was served to, also after the user got another one.
