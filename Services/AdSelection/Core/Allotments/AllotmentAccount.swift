@@ -57,17 +57,6 @@ struct AllotmentAccount: Hashable, Sendable {
 
   // MARK: Use
 
-  /// Where in ``open`` the soonest to end is that has room for an ad.
-  func firstIndex(withRoomFor price: AdPrice, now: Timestamp) -> Int? {
-    // By index: a row that is looked at as a value is copied.
-    open.indices.first { open[$0].isOpen(at: now) && open[$0].hasRoom(for: price) }
-  }
-
-  /// The most that selling an ad sets aside, of whichever allotment, in nanos.
-  func mostReserved(for price: AdPrice) -> Int64 {
-    open.indices.reduce(0) { max($0, price.reserved(by: open[$1].clickRates)?.total.value ?? .max) }
-  }
-
   /// What became of an allotment that was used.
   struct Use {
     let reservation: Reservation
@@ -79,7 +68,7 @@ struct AllotmentAccount: Hashable, Sendable {
 
   /// Uses the soonest to end that has room for an ad.
   mutating func reserve(_ price: AdPrice, now: Timestamp, limits: AllotmentBook.Limits) -> Use? {
-    guard let index = firstIndex(withRoomFor: price, now: now),
+    guard let index = open.firstIndex(withRoomFor: price, now: now),
       let amount = price.reserved(by: open[index].clickRates)
     else { return nil }
     // Both are no more than the allotment's amount.

@@ -109,35 +109,36 @@ package struct AllotmentBook: Hashable, Sendable {
     touched.append(campaign)
   }
 
-  /// Takes a campaign to be looked at again by whoever keeps account of what can be sold; nil if there is none.
-  mutating func takeTouched() -> CampaignID? {
-    guard let campaign = touched.popLast() else { return nil }
-    if let index = accounts.index(forKey: campaign) {
-      accounts.values[index].isTouched = false
-      accounts.values[index].enough = 0
-    }
-    return campaign
-  }
-
   // MARK: Use
 
   /// Whether ``reserve(campaign:price:now:)`` would find an allotment.
   package func canReserve(campaign: CampaignID, price: AdPrice, now: Timestamp) -> Bool {
-    accounts[campaign]?.firstIndex(withRoomFor: price, now: now) != nil
+    accounts[campaign]?.open.firstIndex(withRoomFor: price, now: now) != nil
   }
 
   /// Lends `body` what answers that for ads of one campaign, at the moment that the book has come to. From then on only
   /// a use after which one of them may be too dear touches the campaign.
-  mutating func visit(_ campaign: CampaignID, _ body: (_ canReserve: (AdPrice) -> Bool) -> Void) {
-    guard let index = accounts.index(forKey: campaign) else { return body { _ in false } }
-    let account = accounts.values[index]
-    var enough = account.enough
-    body { price in
-      guard account.firstIndex(withRoomFor: price, now: now) != nil else { return false }
-      enough = max(enough, account.mostReserved(for: price))
-      return true
-    }
-    accounts.values[index].enough = enough
+  mutating func visit(_ campaign: CampaignID, _ body: (inout CampaignFunds) -> Void) {
+    let index = accounts.index(forKey: campaign)
+    visit(at: index, enough: index.map { accounts.values[$0].enough } ?? 0, body)
+  }
+
+  /// The same for one of the campaigns that are to be looked at again by whoever keeps account of what can be sold; false
+  /// if there is none.
+  mutating func visitTouched(_ body: (CampaignID, inout CampaignFunds) -> Void) -> Bool {
+    guard let campaign = touched.popLast() else { return false }
+    let index = accounts.index(forKey: campaign)
+    if let index { accounts.values[index].isTouched = false }
+    visit(at: index, enough: 0) { body(campaign, &$0) }
+    return true
+  }
+
+  private mutating func visit(
+    at index: Dictionary<CampaignID, AllotmentAccount>.Index?, enough: Int64, _ body: (inout CampaignFunds) -> Void
+  ) {
+    var funds = CampaignFunds(index.map { accounts.values[$0].open } ?? [], enough: enough, at: now)
+    body(&funds)
+    if let index { accounts.values[index].enough = funds.enough }
   }
 
   /// Uses an allotment for an ad, the soonest to end that has enough left; nil if none has. Never more than granted.

@@ -48,6 +48,19 @@ package struct AllotmentRow: Hashable, Sendable {
   }
 }
 
+extension [AllotmentRow] {
+  /// Where the first is that has room for an ad.
+  func firstIndex(withRoomFor price: AdPrice, now: Timestamp) -> Int? {
+    // By index: a row that is looked at as a value is copied.
+    indices.first { self[$0].isOpen(at: now) && self[$0].hasRoom(for: price) }
+  }
+
+  /// The most that selling an ad sets aside, of whichever allotment, in nanos.
+  func mostReserved(for price: AdPrice) -> Int64 {
+    indices.reduce(0) { Swift.max($0, price.reserved(by: self[$1].clickRates)?.total.value ?? .max) }
+  }
+}
+
 /// What taking a grant did.
 package enum GrantOutcome: Hashable, Sendable {
   /// It is open, or, if it came after its serve-until, waits to be closed unused. To be stored.

@@ -27,7 +27,6 @@ extension PartitionState {
   mutating func followAllotments(of snapshot: CatalogSnapshot, now: Timestamp) {
     allotments.turn(to: now)
     sellable.follow(snapshot, &allotments)
-    while let campaign = allotments.takeTouched() { sellable.refresh(campaign, &allotments) }
   }
 }
 

@@ -13,14 +13,14 @@ struct SellableAds: Hashable, Sendable {
     self.index = index
     ads = AdSet(capacity: index.candidates.count) { $0 >= index.paidCount }
     summary = []
-    for (campaign, positions) in index.campaigns { note(campaign, positions, &book) }
+    for (campaign, positions) in index.campaigns { book.visit(campaign) { note(positions, &$0) } }
     summary = ads.summary
   }
 
   /// Looks at the ads of one campaign again.
-  mutating func refresh(_ campaign: CampaignID, _ book: inout AllotmentBook) {
+  fileprivate mutating func refresh(_ campaign: CampaignID, _ funds: inout CampaignFunds) {
     guard let positions = index.campaigns[campaign] else { return }
-    note(campaign, positions, &book)
+    note(positions, &funds)
     for position in positions {
       let word = Int(position) / 64
       let bit: UInt64 = 1 << UInt64(word % 64)
@@ -32,11 +32,9 @@ struct SellableAds: Hashable, Sendable {
     if self.index !== index { self = SellableAds(of: index, &book) }
   }
 
-  private mutating func note(_ campaign: CampaignID, _ positions: [Int32], _ book: inout AllotmentBook) {
-    book.visit(campaign) { canReserve in
-      for position in positions where position < index.paidCount {
-        ads.set(Int(position), to: canReserve(index.prices[Int(position)]))
-      }
+  private mutating func note(_ positions: [Int32], _ funds: inout CampaignFunds) {
+    for position in positions where position < index.paidCount {
+      ads.set(Int(position), to: funds.canReserve(index.prices[Int(position)]))
     }
   }
 
@@ -60,15 +58,13 @@ struct SellableLevels: Hashable, Sendable {
     recent = base
   }
 
-  /// Goes on to `snapshot`, as `book` stands where its ads are others.
+  /// Goes on to `snapshot`, as `book` stands: looks again at campaigns that were touched, and at all where the ads are others.
   mutating func follow(_ snapshot: CatalogSnapshot, _ book: inout AllotmentBook) {
     base.follow(snapshot.base.index, &book)
     recent.follow(snapshot.recent.index, &book)
-  }
-
-  /// Looks at the ads of one campaign again.
-  mutating func refresh(_ campaign: CampaignID, _ book: inout AllotmentBook) {
-    base.refresh(campaign, &book)
-    recent.refresh(campaign, &book)
+    while book.visitTouched({ campaign, funds in
+      base.refresh(campaign, &funds)
+      recent.refresh(campaign, &funds)
+    }) {}
   }
 }
