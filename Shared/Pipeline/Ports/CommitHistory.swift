@@ -78,4 +78,6 @@ package struct WriterStanding: Hashable, Sendable {
 package struct CommittedBatch: Hashable, Sendable {
   package var timeline: TimelineID
   package var number: Int64
+  /// The highest id of an outbox entry by then. A report of one that was lost may still come: none other may have its id.
+  package var outboxID: Int64
 }

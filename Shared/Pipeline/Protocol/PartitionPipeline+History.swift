@@ -9,7 +9,7 @@ extension PartitionPipeline {
 
   /// The last batch that was committed; nil before the partition is open.
   package var committed: CommittedBatch? {
-    history.current.map { CommittedBatch(timeline: $0, number: batchNumber) }
+    history.current.map { CommittedBatch(timeline: $0, number: batchNumber, outboxID: outboxID) }
   }
 
   /// - Parameters:

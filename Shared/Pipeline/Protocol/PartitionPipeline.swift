@@ -92,7 +92,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     lastArrivals = Array(repeating: nil, count: inputs.count)
     endsConfirmedAt = Array(repeating: nil, count: inputs.count)
     cursors = position.outputs.map(PublicationCursor.init)
-    outboxID = position.outboxID
+    outboxID = max(position.outboxID, earlier?.outboxID ?? 0)
     outbox = OutboxState(quota: memory.outboxBytes.quota())
     isWriterDown = false
     timer = TimerState()

@@ -11,6 +11,10 @@ struct LostCommitsTests {
     TimelineMark(timeline: .sample(timeline), sequence: sequence, batch: batch)
   }
 
+  private static func batch(_ timeline: Int, number: Int64, outboxID: Int64 = 0) -> CommittedBatch {
+    CommittedBatch(timeline: .sample(timeline), number: number, outboxID: outboxID)
+  }
+
   /// Sequence 5 is the next one, batch 7 was the last, the writer of the input has given 20 in 30 batches.
   private static func partition() -> EchoPartition {
     let partition = EchoPartition()
@@ -86,11 +90,21 @@ struct LostCommitsTests {
   @Test("What this process has committed must still be there, in the same timeline")
   func ownMemory() throws {
     let partition = Self.partition()
-    try partition.open(since: CommittedBatch(timeline: .sample(1), number: 7))
-    try partition.open(since: CommittedBatch(timeline: .sample(2), number: 1_000))
-    let error = Result { try partition.open(since: CommittedBatch(timeline: .sample(1), number: 8)) }.failure
+    try partition.open(since: Self.batch(1, number: 7))
+    try partition.open(since: Self.batch(2, number: 1_000))
+    let error = Result { try partition.open(since: Self.batch(1, number: 8)) }.failure
     #expect(Self.isCommitsLost(error))
     #expect(partition.store.findings.count == 1)
+  }
+
+  @Test("I3: no entry of the outbox gets the id of a lost one, of which a report may still come")
+  func outboxIDs() throws {
+    let partition = Self.partition()
+    partition.store.position.outboxID = 1
+    try partition.open(since: Self.batch(2, number: 9, outboxID: 3))
+    try partition.process([(Echo.plain, .forward)])
+    #expect(partition.writer.sent.map(\.receipt?.content) == [.outbox(id: 4)])
+    #expect(partition.pipeline.committed?.outboxID == 4)
   }
 
   @Test("A partition that was found to be in need of a person, or of another timeline than its database, stays closed")
