@@ -10,6 +10,7 @@ public struct AdConversion: Hashable, Sendable {
   /// Of the value.
   public var currency: Currency?
 
+  /// What was done, and what it was worth.
   public init(_ kind: ConversionKind, value: Nanos = .zero, currency: Currency? = nil) {
     self.kind = kind
     self.value = value
@@ -22,6 +23,7 @@ extension AdNetworkClient {
   /// purchase counts.
   ///
   /// - Parameters:
+  ///   - conversion: What the user did, and what it was worth.
   ///   - reference: The click reference, as the store link that led here carried it; nothing else names the tap (A8).
   ///   - hasConsent: Whether the user has agreed. Where the answer is no, nothing leaves the device.
   /// - Returns: False where nothing was told: without consent, without a reference, as links in apps for users under 17 have none,

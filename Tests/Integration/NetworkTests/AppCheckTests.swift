@@ -170,7 +170,7 @@ extension WholeNetwork {
         let edge = overKafka + ["--edge", "http://127.0.0.1:\(network.edgePort)"]
         for way in [edge, overKafka] {
           let good = try check(network, "chess", way)
-          #expect(good.status == 0 && good.findings.count == 6, "\(good.findings)")
+          #expect(good.status == 0 && good.findings.count == 7, "\(good.findings)")
           #expect(good.findings.last?.found.contains("in 320 x 50, serve ") == true, "\(good.findings)")
         }
 

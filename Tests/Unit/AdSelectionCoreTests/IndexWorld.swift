@@ -157,7 +157,7 @@ struct IndexWorld {
     let request: AdEligibility.Request
     let app: App
     let id: UUIDv7
-    let arePaidAdsSuspended: Bool
+    let paidAds: PaidAdsState
   }
 
   mutating func ask() throws -> Asked {
@@ -171,7 +171,7 @@ struct IndexWorld {
         segments: pick([[], ["hikers"], ["nobody", "sailors", "hikers"]]) ?? []),
       app: catalog.records.apps[app.id] ?? app,
       id: UUIDv7(timestamp: now, randomHigh: random.next(), randomLow: random.next()),
-      arePaidAdsSuspended: chance(10, &random))
+      paidAds: chance(10, &random) ? pick([.suspended, .stopped, .withheld]) ?? .served : .served)
   }
 
   /// What an auction over `snapshot` says.
@@ -179,7 +179,7 @@ struct IndexWorld {
     let appClass = snapshot.apps[asked.app.id]?.appClass ?? AppClass(AdEligibility.AppProfile(asked.app))
     let result = Auction.run(
       AdQuery(asked.request, in: appClass), requestID: asked.id, state: &state,
-      paidAds: asked.arePaidAdsSuspended ? .suspended : .served,
+      paidAds: asked.paidAds,
       context: DecisionContext(
         snapshot: snapshot, freshness: .complete, now: now, seed: IndexWorld.seed, serveIDRandom: (0, 0)))
     return (result.winner.map { snapshot.candidate(at: $0).ad.id }, result.explanation)
@@ -204,7 +204,7 @@ struct IndexWorld {
 
   /// What `AdEligibility` says of one ad, and then the allotments.
   private func reason(_ candidate: Candidate, _ asked: Asked) -> NoServeReason? {
-    if asked.arePaidAdsSuspended && candidate.kind != .house { return .paidAdsSuspended }
+    if let refusal = asked.paidAds.refusal, candidate.kind != .house { return refusal }
     guard let ad = catalog.records.ads[candidate.ad.id], let campaign = catalog.records.campaigns[ad.campaign] else {
       return nil
     }
