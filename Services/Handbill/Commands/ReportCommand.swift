@@ -36,6 +36,9 @@ enum ReportCommand {
       CommandExample("handbill report", "Everything, in one line."),
       CommandExample("handbill report --group app,day --where country=DE", "Germany by app and day."),
       CommandExample("handbill report --json --group campaign", "For a program."),
+      CommandExample(
+        "handbill report --conversions --where campaign=chess-install",
+        "What came of the clicks that a campaign paid for."),
       CommandExample("handbill report --anomalies --from 2026-07-01", "Whose traffic was unusual, and how."),
     ]
   ) { invocation in
