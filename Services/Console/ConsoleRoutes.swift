@@ -33,10 +33,10 @@ struct ConsoleRoutes: Sendable {
       return .json(try report([(name: "group", value: dimension)] + request.query).json)
     }
     router.get(ConsoleAPI.anomalies) { request in
-      .json(try Anomalies(pool).list(try query(request.query)).json(\.json))
+      .json(try Anomalies(pool).list(try query(request.query, inListBy: Anomalies.dimensions)).json(\.json))
     }
     router.get(ConsoleAPI.conversions) { request in
-      .json(try Conversions(pool).list(try query(request.query)).json(\.json))
+      .json(try Conversions(pool).list(try query(request.query, inListBy: Conversions.dimensions)).json(\.json))
     }
     router.get(ConsoleAPI.explain + "/:id") { request in .json(try explanation(request)) }
     router.get(ConsoleAPI.reconciliation) { _ in
@@ -77,6 +77,14 @@ struct ConsoleRoutes: Sendable {
     case .success(let query): return query
     case .failure(let mistakes): throw HTTPProblem(400, mistakes.description)
     }
+  }
+
+  private func query(
+    _ words: [(name: String, value: String)], inListBy dimensions: [ReportDimension]
+  ) throws -> ReportQuery {
+    let query = try query(words)
+    if let mistakes = query.mistakes(inListBy: dimensions) { throw HTTPProblem(400, mistakes.description) }
+    return query
   }
 
   private func catalog(kind: String?) throws -> JSONValue {

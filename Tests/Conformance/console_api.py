@@ -150,10 +150,12 @@ def main():
     reports(console)
     anomalies = console.ask("/api/v1/anomalies", 200, "limit=5")
     assert anomalies["rows"], anomalies
-    console.ask("/api/v1/anomalies", 400, "limit=many")
+    for wrong in ["limit=many", "country=DE", "group=app", "traffic=test"]:
+        console.ask("/api/v1/anomalies", 400, wrong)
     conversions = console.ask("/api/v1/conversions", 200, "limit=5")
     assert conversions["rows"], conversions
-    console.ask("/api/v1/conversions", 400, "limit=many")
+    for wrong in ["limit=many", "country=DE", "group=app", "traffic=test"]:
+        console.ask("/api/v1/conversions", 400, wrong)
     console.wait("/api/v1/reconciliation")
     console.ask("/api/v1/reconciliation", 200)
     kinds = console.document["components"]["schemas"]["RecordKind"]["enum"]

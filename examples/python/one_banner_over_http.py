@@ -30,17 +30,22 @@ def uuid7():
 
 def post(url, body):
     """The answer; comes again, with the same ids, while the edge says that it cannot now."""
-    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
     for attempt in range(TRIES):
         try:
+            request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
             with urllib.request.urlopen(request, timeout=DEADLINE_SECONDS + 2) as response:
                 return json.load(response)
         except urllib.error.HTTPError as error:
-            problem = json.load(error)
+            try:
+                problem = json.load(error)
+            except ValueError:
+                sys.exit(f"{error.code} from {url}, and not in the edge's words: is it the edge's address?")
             pause = error.headers.get("Retry-After")
             if pause is None or attempt == TRIES - 1:
                 sys.exit(f"{error.code} {problem.get('reason', '')}: {problem['detail']}")
             time.sleep(int(pause))
+        except (urllib.error.URLError, ValueError) as error:
+            sys.exit(f"no answer from {url}: {getattr(error, 'reason', error)}: is it the edge's address?")
 
 
 class Banner:

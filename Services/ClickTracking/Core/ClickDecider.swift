@@ -203,13 +203,14 @@ package struct ClickDecider: PartitionDecider {
 
   /// The signed partition decides, so nothing can loop.
   private mutating func forward(
-    _ serve: ServeID, to partition: Int32, kind: TapKind, at index: Int, in draft: inout ClickDraft
+    _ serve: ServeID, to partition: Int32, kind: TapKind, maximum: Int = ForwardLimit.ofOneMaximum, at index: Int,
+    in draft: inout ClickDraft
   ) {
     guard (0..<draft.context.partitionCount).contains(partition) else {
       draft.decision.reject(index, .unknownPartition, "the token names partition \(partition)")
       return
     }
-    guard forwardLimit.admit(serve, kind: kind.rawValue) else {
+    guard forwardLimit.admit(serve, kind: kind.rawValue, maximum: maximum) else {
       draft.decision.reject(index, .forwardedTooOften, "the token names partition \(partition)")
       return
     }
@@ -228,22 +229,20 @@ package struct ClickDecider: PartitionDecider {
     let reference = told.reference
     let serve = reference.serveID
     guard reference.partition == draft.context.partition else {
-      forward(serve, to: reference.partition, kind: .converted, at: index, in: &draft)
-      return
-    }
-    guard let key = draft.known.keys[told.keyHash], !key.isRevoked else {
-      draft.decision.reject(index, .appKeyWrong, "A1: the app key is unknown or revoked")
+      forward(
+        serve, to: reference.partition, kind: .converted, maximum: Windows.conversionsMaximum, at: index, in: &draft)
       return
     }
     let arrival = max(record.arrival, draft.context.committedWatermark)
     let time = min(max(told.claimedTime ?? arrival, serve.timestamp), arrival)
-    guard windows.isInConversionWindow(servedAt: serve.timestamp, eventTime: time, arrival: arrival) else {
-      draft.decision.reject(
-        index, .conversionTooLate, "M8: its ad was served at \(serve.timestamp.utcText), and that is too long ago")
+    if let refusal = refusal(of: told, eventTime: time, arrival: arrival, knowing: draft.known) {
+      draft.decision.reject(index, refusal.reason, refusal.detail)
       return
     }
-    let known = draft.known.conversions[serve] ?? []
-    guard !told.identity.isRepeated(in: known) else {
+    guard let key = draft.known.keys[told.keyHash]?.key else { return }
+    let subject = ConvertedAd(serveID: serve, isTest: key.build != .distribution)
+    let known = draft.known.conversions[subject] ?? []
+    guard !known.contains(told.identity) else {
       draft.decision.outcomes[index] = .duplicate
       return
     }
@@ -252,9 +251,27 @@ package struct ClickDecider: PartitionDecider {
         index, .tooManyConversions, "M8: \(Windows.conversionsMaximum) conversions of its click are kept")
       return
     }
-    draft.known.conversions[serve, default: []].insert(told.identity)
+    draft.known.conversions[subject, default: []].insert(told.identity)
     draft.decision.effects.conversions.append(
-      .init(told: told, eventTime: time, arrival: arrival, app: key.app, isTest: key.build != .distribution))
+      .init(told: told, eventTime: time, arrival: arrival, app: key.app, isTest: subject.isTest))
+  }
+
+  /// Why it is not this app's to tell, or not any more; nil where it is.
+  private func refusal(
+    of told: ToldConversion, eventTime: Timestamp, arrival: Timestamp, knowing known: ClickKnowledge
+  ) -> Rejection? {
+    guard let found = known.keys[told.keyHash], !found.key.isRevoked, told.reference.isFor(found.key.app) else {
+      return Rejection(.appKeyWrong, "A1, M8: the app key is unknown, revoked, or not of the app that the ad is for")
+    }
+    guard !found.isUnder17 else { return Rejection(.consentMissing, "A4: users under 17 cannot agree") }
+    let served = told.reference.serveID.timestamp
+    guard windows.isInConversionWindow(servedAt: served, eventTime: eventTime, arrival: arrival) else {
+      return Rejection(
+        .conversionTooLate,
+        "M8: its ad was served at \(served.utcText) and it was done at \(eventTime.utcText): too late, or told too late"
+      )
+    }
+    return nil
   }
 
   package mutating func revert() -> Bool {

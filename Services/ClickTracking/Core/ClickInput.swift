@@ -69,20 +69,27 @@ package struct ToldConversion: Sendable {
   }
 }
 
-/// What tells the conversions of one click from each other.
+/// Of what conversions are told apart: of an ad, and live ones from those of test builds (A2), so that none takes another's
+/// place.
+package struct ConvertedAd: Hashable, Sendable {
+  package var serveID: ServeID
+  package var isTest: Bool
+
+  package init(serveID: ServeID, isTest: Bool) {
+    self.serveID = serveID
+    self.isTest = isTest
+  }
+}
+
+/// What tells the conversions of one click from each other: of purchases each counts, of all else the first.
 package struct ConversionIdentity: Hashable, Sendable {
   package var kind: ConversionKind
-  /// The hash of `ce_id`.
+  /// The hash of a purchase's `ce_id`; 0 of what counts once.
   package var idHash: UInt64
 
   package init(kind: ConversionKind, idHash: UInt64) {
     self.kind = kind
-    self.idHash = idHash
-  }
-
-  /// Whether it is the same as one that is known: of purchases each counts, of all else the first.
-  func isRepeated(in known: Set<ConversionIdentity>) -> Bool {
-    kind == .purchase ? known.contains(self) : known.contains { $0.kind == kind }
+    self.idHash = kind == .purchase ? idHash : 0
   }
 }
 

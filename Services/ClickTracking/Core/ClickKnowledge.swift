@@ -60,9 +60,9 @@ package struct ClickKnowledge: Sendable {
   package var seenAt: [ServeID: Timestamp] = [:]
   package var clients: [ClickClient: ClientClicks] = [:]
   /// Stored conversions of the ads that were asked for.
-  package var conversions: [ServeID: Set<ConversionIdentity>] = [:]
+  package var conversions: [ConvertedAd: Set<ConversionIdentity>] = [:]
   /// The app keys among those asked for that the catalogue has.
-  package var keys: [[UInt8]: AppKey] = [:]
+  package var keys: [[UInt8]: KnownAppKey] = [:]
 
   package init() {}
 }

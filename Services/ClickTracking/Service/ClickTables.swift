@@ -82,8 +82,8 @@ struct ClickTables: ServiceTables {
     let conversions = statements.send(FindConversions(partition: partition, serves: Array(query.converted)))
     let keys = statements.send(FindAppKeys(hashes: Array(query.keys)))
     let results = try connection.run(statements)
-    for found in try results.rows(conversions) { known.conversions[found.serve, default: []].insert(found.identity) }
-    for key in try results.rows(keys) { known.keys[key.keyHash] = key }
+    for found in try results.rows(conversions) { known.conversions[found.ad, default: []].insert(found.identity) }
+    for found in try results.rows(keys) { known.keys[found.key.keyHash] = found }
   }
 
   func rows(_ batch: CommitBatch<ClickTracking>, terms: TermsBook) -> [TableRows] {

@@ -23,10 +23,11 @@ enum ClickTrackingMain: Service {
   static let metrics = HostMetrics.declarations
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
-    Configuration(
+    let retention = Retention(reader: &reader)
+    return Configuration(
       pipeline: PipelineSettings(reader: &reader, lingerMilliseconds: lingerMilliseconds),
-      ring: reader.value(NetworkKeys.ring), windows: WindowSettings.windows(reader: &reader),
-      retention: Retention(reader: &reader))
+      ring: reader.value(NetworkKeys.ring),
+      windows: WindowSettings.windows(reader: &reader).withRows(ofDays: retention.eventDays), retention: retention)
   }
 
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {

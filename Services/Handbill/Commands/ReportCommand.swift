@@ -36,6 +36,9 @@ enum ReportCommand {
       CommandExample("handbill report", "Everything, in one line."),
       CommandExample("handbill report --group app,day --where country=DE", "Germany by app and day."),
       CommandExample("handbill report --json --group campaign", "For a program."),
+      CommandExample(
+        "handbill report --conversions --where campaign=chess-install",
+        "What came of the clicks that a campaign paid for."),
       CommandExample("handbill report --anomalies --from 2026-07-01", "Whose traffic was unusual, and how."),
     ]
   ) { invocation in
@@ -55,10 +58,11 @@ enum ReportCommand {
     }
     if invocation.has("test") { words.append(("traffic", "test")) }
     let query = try ReportQuery.read(words).mapError { UsageError("\($0)") }.get()
+    guard !invocation.has("anomalies") || !invocation.has("conversions") else {
+      throw UsageError("--anomalies and --conversions are two reports: give one of them")
+    }
     if invocation.has("anomalies") {
-      guard query.grouping.isEmpty, !query.isTest else {
-        throw UsageError("--anomalies are an app's hours of live traffic: --group and --test have no part in it")
-      }
+      if let mistakes = query.mistakes(inListBy: Anomalies.dimensions) { throw UsageError("--anomalies: \(mistakes)") }
       let flags = try await onOwnThread {
         try withPool(DatabaseAddress.address(invocation)) { try Anomalies($0).list(query) }
       }
@@ -68,12 +72,16 @@ enum ReportCommand {
       return .success
     }
     if invocation.has("conversions") {
-      guard query.grouping.isEmpty, !query.isTest else {
-        throw UsageError("--conversions are of live traffic, by day: --group and --test have no part in it")
+      if let mistakes = query.mistakes(inListBy: Conversions.dimensions) {
+        throw UsageError("--conversions: \(mistakes)")
       }
-      let rows = try await onOwnThread {
-        try withPool(DatabaseAddress.address(invocation)) { try Conversions($0).list(query) }
+      let (rows, notRegistered) = try await onOwnThread {
+        try withPool(DatabaseAddress.address(invocation)) { pool in
+          let rows = try Conversions(pool).list(query)
+          return (rows, rows.items.isEmpty ? try Reports(pool).notRegistered(query) : [])
+        }
       }
+      for note in Report.notes(notRegistered: notRegistered) { Terminal.note("handbill report: \(note)") }
       Terminal.write(
         invocation.wantsJSON ? rows.json(\.json).prettyText + "\n" : ConversionRow.table(rows),
         to: Terminal.standardOutput)
@@ -82,7 +90,7 @@ enum ReportCommand {
     let report = try await onOwnThread {
       try withPool(DatabaseAddress.address(invocation)) { try Reports($0).report(query) }
     }
-    for note in report.notRegisteredNotes { Terminal.note("handbill report: \(note)") }
+    for note in Report.notes(notRegistered: report.notRegistered) { Terminal.note("handbill report: \(note)") }
     Terminal.print(invocation.wantsJSON ? report.json.prettyText : report.text)
     return .success
   }

@@ -62,7 +62,8 @@ extension SeedNetwork {
       categories: ["sports"]),
     Line(
       id: "chess-install", advertiser: "quiet-fox-ads", name: "Get Chess for Evenings", kind: .developer,
-      click: 250_000_000, budget: 500, targeting: Targeting(allowsUnder17: true), categories: ["games"]),
+      click: 2_500_000_000, budget: 500,
+      targeting: Targeting(allowsUnder17: true, appCategories: ["books", "food", "games"]), categories: ["games"]),
     Line(
       id: "puzzle-install", advertiser: "quiet-fox-ads", name: "Get Puzzle Farm", kind: .developer,
       click: 400_000_000, budget: 500, daily: 100,

@@ -39,7 +39,9 @@ struct ImpressionTables: ServiceTables {
       known.ids.failures[error] = Set(try connection.run(FindFailures(partition: partition, ids: ids, error: error)))
     }
     if !query.keys.isEmpty {
-      for key in try connection.run(FindAppKeys(hashes: Array(query.keys))) { known.keys[key.keyHash] = key }
+      for found in try connection.run(FindAppKeys(hashes: Array(query.keys))) {
+        known.keys[found.key.keyHash] = found.key
+      }
     }
     return known
   }

@@ -13,9 +13,6 @@ public enum CatalogRecord: Hashable, Sendable {
 
 /// What an ad does when tapped (D11).
 public struct AdAction: Hashable, Sendable {
-  /// Stands in the query of a store link for the click reference, by which the advertised app tells what came of it (M8).
-  public static let clickMacro = "{click}"
-
   public enum Kind: UInt8, CaseIterable, Sendable {
     /// Covers the screen inside the app; brand ads do.
     case cover = 1
@@ -30,12 +27,6 @@ public struct AdAction: Hashable, Sendable {
   public init(kind: Kind, destination: String) {
     self.kind = kind
     self.destination = destination
-  }
-
-  /// The action as it is served: with a reference in the place of the macro, where there is one.
-  package func served(reference: () -> String) -> AdAction {
-    guard kind == .leave, destination.contains(AdAction.clickMacro) else { return self }
-    return AdAction(kind: kind, destination: destination.replacing(AdAction.clickMacro, with: reference()))
   }
 }
 
@@ -233,6 +224,18 @@ public struct AppKey: Hashable, Sendable {
     self.build = build
     self.keyHash = keyHash
     self.isRevoked = isRevoked
+  }
+}
+
+/// An app's key, and whom its app is for.
+package struct KnownAppKey: Hashable, Sendable {
+  package var key: AppKey
+  /// So, or not answered yet (A4).
+  package var isUnder17: Bool
+
+  package init(key: AppKey, isUnder17: Bool) {
+    self.key = key
+    self.isUnder17 = isUnder17
   }
 }
 

@@ -84,19 +84,6 @@ extension Ad {
     }.faults
   }
 
-  /// The longest that a destination with a click reference in it may be written: the reference is longer than the macro.
-  private static let destinationBytesMaximum = URLText.bytesMaximum - 128
-
-  private func checkMacro(_ list: inout FaultList) {
-    let parts = action.destination.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-    guard action.destination.contains(AdAction.clickMacro) else { return }
-    list.require(
-      action.kind == .leave && !parts[0].contains(AdAction.clickMacro)
-        && action.destination.utf8.count <= Ad.destinationBytesMaximum, "action.destination",
-      "\(AdAction.clickMacro) stands for the click's reference in the query of a store link (M8): put it behind the ?, in an "
-        + "ad that leaves the app, in at most \(Ad.destinationBytesMaximum) bytes")
-  }
-
   private func checkDestination(_ list: inout FaultList) {
     checkMacro(&list)
     let shown = action.destination.prefix(80)

@@ -41,7 +41,9 @@ extension RejectionReason {
     case .notItsClient: "The record's key is not the client id, or else the session id, of the request that got the ad."
     case .appKeyWrong:
       "A failure without an ad, or a conversion, carries an app key that is unknown, revoked, or another app's."
-    case .consentMissing: "A conversion came without its user's consent: it is counted, and nothing of it is kept (A8)."
+    case .consentMissing:
+      "A conversion came without its user's consent, or from an app for users under 17, who cannot give it (A4): it is counted, "
+        + "and nothing of it is kept (A8)."
     case .referenceForged: "A conversion's click reference is not ours, or was altered."
     case .conversionTooLate: "A conversion came longer after its ad was served than conversions count (M8)."
     case .tooManyConversions: "More purchases were told of one click than are kept (M8)."
@@ -59,7 +61,7 @@ extension RejectionReason {
     case .appKeyWrong:
       "Mend the client: it sends the key of its requests. Many that nobody knows are a stranger's, and count nowhere."
     case .consentMissing:
-      "Mend the advertised app: it asks its user, and tells nothing where the answer is no."
+      "Mend the advertised app: it asks its user, and tells nothing where the answer is no, or where users are under 17."
     case .referenceForged:
       "Mend the advertised app: it sends the text that the store link carried, unchanged. Keep old keys in the ring."
     case .conversionTooLate: "Nothing; HANDBILL_CONVERSION_WINDOW says how long conversions count."

@@ -72,6 +72,15 @@ public struct Windows: Hashable, Sendable {
       && arrival.milliseconds(since: eventTime) <= lateArrivalMilliseconds
   }
 
+  /// The same where rows of events are kept for so many days: nothing is put down to a click whose row is gone.
+  package func withRows(ofDays days: Int) -> Windows {
+    var windows = self
+    let kept = Int64(days) * 86_400_000 - lateArrivalMilliseconds
+    // A day's rows go when it began so many days ago.
+    windows.conversionMilliseconds = min(conversionMilliseconds, max(0, kept - 86_400_000))
+    return windows
+  }
+
   /// Whether an action was an accident (M7): it had lasted less than 2 s when its event was sent, and the user had not
   /// left the application.
   public func isAccidental(actionMilliseconds: Int64, leftApplication: Bool) -> Bool {

@@ -26,12 +26,13 @@ extension AdNetworkClient {
   ///   - conversion: What the user did, and what it was worth.
   ///   - reference: The click reference, as the store link that led here carried it; nothing else names the tap (A8).
   ///   - hasConsent: Whether the user has agreed. Where the answer is no, nothing leaves the device.
-  /// - Returns: False where nothing was told: without consent, without a currency for a value, or with a full queue.
+  /// - Returns: False where nothing was told: without consent, without a reference, as links in apps for users under 17 have none,
+  ///   without a currency for a value, or with a full queue.
   @discardableResult
   public func tell(_ conversion: AdConversion, reference: String, hasConsent: Bool) -> Bool {
-    guard hasConsent, conversion.value == .zero || conversion.value > .zero && conversion.currency != nil else {
-      return false
-    }
+    guard hasConsent, (1...FieldLimits.clickReferenceBytesMaximum).contains(reference.utf8.count),
+      conversion.value == .zero || conversion.value > .zero && conversion.currency != nil
+    else { return false }
     return session.tell(
       ClickEvent.Conversion(
         reference: reference, kind: conversion.kind, appKey: identity.appKey, value: conversion.value,

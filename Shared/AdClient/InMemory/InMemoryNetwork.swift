@@ -30,6 +30,7 @@ public final class InMemoryNetwork: Sendable {
     var behaviour: Behaviour
     var requested: [PlacementID] = []
     var told: [AdHappening] = []
+    var conversions: [AdConversion] = []
     var answered = 0
     /// Events that were sent while nobody was reached.
     var waiting: [Waiting] = []
@@ -62,6 +63,9 @@ public final class InMemoryNetwork: Sendable {
   /// What it was told of ads, in order, and of failures without one.
   public var told: [AdHappening] { state.withLock { $0.told } }
 
+  /// What it was told that came of ads for the app (M8), in order.
+  public var conversions: [AdConversion] { state.withLock { $0.conversions } }
+
   /// Takes an event, and those before it, if the network is reachable.
   func deliver(_ event: Waiting?) {
     let arrived = state.withLock { state in
@@ -72,6 +76,7 @@ public final class InMemoryNetwork: Sendable {
     }
     for waiting in arrived {
       if let told = AdHappening(waiting.event) { note(told) }
+      if case .click(let click) = waiting.event.opened, let conversion = click.conversion { note(conversion) }
       waiting.ended(.acknowledged)
     }
   }
@@ -79,6 +84,13 @@ public final class InMemoryNetwork: Sendable {
   private func note(_ told: AdHappening) {
     state.withLock { state in
       if state.told.count < InMemoryNetwork.toldMaximum { state.told.append(told) }
+    }
+  }
+
+  private func note(_ told: ClickEvent.Conversion) {
+    state.withLock { state in
+      guard state.conversions.count < InMemoryNetwork.toldMaximum else { return }
+      state.conversions.append(AdConversion(told.kind, value: told.value, currency: told.currency))
     }
   }
 

@@ -1,18 +1,29 @@
 package import Crypto
 
-/// What a store link carries of the ad that led there: enough to find the ad's click again, and nothing that anybody but
-/// click tracking can read (M8, A8). It is no token: no view and no tap can be told with it.
+/// What a store link carries of the ad that led there: enough to find the ad's click again, and whose to tell it is what came
+/// of it; nothing that anybody but click tracking can read (M8, A8). It is no token: no view and no tap can be told with it.
 ///
-/// Byte 0 is the version, 1 and 2 the key's number, 3 to 18 the nonce; sealed are serve id and partition; the tag is last.
+/// Byte 0 is the version, 1 and 2 the key's number, 3 to 18 the nonce; sealed are serve id, partition and a hash of the
+/// advertised app's id; the tag is last.
 /// The nonce is a MAC of what is sealed, so that a serve has one reference for ever, and another serve never the same nonce.
 /// As text it is base64 for URLs, without padding.
 package struct ClickReference: Hashable, Sendable {
   package let serveID: ServeID
   package let partition: Int32
+  private let appHash: UInt64
 
-  package init(serveID: ServeID, partition: Int32) {
+  /// - Parameter app: the advertised one.
+  package init(serveID: ServeID, partition: Int32, app: AppID) {
     self.serveID = serveID
     self.partition = partition
+    appHash = Self.hash(app)
+  }
+
+  /// Whether what came of the click is this app's to tell.
+  package func isFor(_ app: AppID) -> Bool { appHash == Self.hash(app) }
+
+  private static func hash(_ app: AppID) -> UInt64 {
+    SHA256.hash(app.text.utf8).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   /// How long its text is.
@@ -20,12 +31,12 @@ package struct ClickReference: Hashable, Sendable {
 
   fileprivate static let version: UInt8 = 1
   fileprivate static let headBytes = 3 + AES256GCM.nonceBytes
-  fileprivate static let sealedBytes = 20
+  fileprivate static let sealedBytes = 28
   fileprivate static let byteCount = headBytes + sealedBytes + AES256GCM.tagBytes
 
   fileprivate var bytes: [UInt8] {
     Self.bigEndian(serveID.high) + Self.bigEndian(serveID.low)
-      + Self.bigEndian(UInt32(bitPattern: partition))
+      + Self.bigEndian(UInt32(bitPattern: partition)) + Self.bigEndian(appHash)
   }
 
   private static func bigEndian<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {
@@ -37,7 +48,9 @@ package struct ClickReference: Hashable, Sendable {
     guard bytes.count == Self.sealedBytes, let serveID = ServeID(high: number(0..<8), low: number(8..<16)) else {
       return nil
     }
-    self.init(serveID: serveID, partition: Int32(bitPattern: UInt32(number(16..<20))))
+    self.serveID = serveID
+    partition = Int32(bitPattern: UInt32(number(16..<20)))
+    appHash = number(20..<28)
   }
 }
 

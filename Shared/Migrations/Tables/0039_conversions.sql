@@ -2,6 +2,7 @@
 -- counts says the click's own row.
 CREATE TABLE click_tracking.conversion (
   serve_id uuid NOT NULL,
+  -- Of a purchase, which counts each time; 0 of what counts once for a click.
   id_hash bigint NOT NULL,
   batch_number bigint NOT NULL,
   -- What it was worth to the advertiser, as he tells it, in nanos.
@@ -15,6 +16,6 @@ CREATE TABLE click_tracking.conversion (
   app text NOT NULL,
   -- Of the value; empty where none is told.
   currency text NOT NULL,
-  PRIMARY KEY (serve_id, kind, id_hash, partition)
+  PRIMARY KEY (serve_id, kind, id_hash, partition, is_test)
 ) PARTITION BY RANGE (serve_id);
 COMMENT ON TABLE click_tracking.conversion IS 'What users did in advertised apps after a click (M8).';

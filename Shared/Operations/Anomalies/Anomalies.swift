@@ -4,6 +4,9 @@ internal import Runtime
 
 /// Flags apps' hours, and reads the flags. Blocks the caller.
 package struct Anomalies: Sendable {
+  /// What chooses among the flags, beside the time.
+  package static let dimensions: [ReportDimension] = [.app]
+
   private let pool: PostgresPool
 
   package init(_ pool: PostgresPool) { self.pool = pool }

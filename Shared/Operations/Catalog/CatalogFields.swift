@@ -119,7 +119,8 @@ enum CatalogFields {
           "cover the screen (brand ads) or leave the application (developer ads: D11)."),
         CatalogField(
           "destination", .url, isRequired: true,
-          "Where a tap leads; \(AdAction.clickMacro) in the query of a store link becomes the click's reference (M8)."),
+          "Where a tap leads; {click:APP} in the query of a store link becomes the click's reference for the advertised app (M8)."
+        ),
       ]), isRequired: true, "What a tap does (D11)."),
     CatalogField(
       "lifetimeMilliseconds", .integer(CatalogLimits.lifetimeMilliseconds),

@@ -95,6 +95,14 @@ struct CatalogRules {
       note(change, "campaign", "it is \(old.campaign) and cannot change: make a new ad")
     }
     for fault in ad.faults(in: campaign) { note(change, fault.field, fault.advice) }
+    guard let advertised = ad.action.advertisedApp else { return }
+    requireRecord("app/\(advertised)", change, "action.destination")
+    if case .app(let app) = after["app/\(advertised)"], app.isUnder17 == true {
+      note(
+        change, "action.destination",
+        "app/\(advertised) is for users under 17, who cannot agree that anything is told of them (A4, M8): leave "
+          + "\(ClickMacro(app: advertised).text) out")
+    }
   }
 
   private mutating func check(_ app: App, _ change: Change) {
@@ -126,16 +134,17 @@ struct CatalogRules {
 
   private mutating func checkDeletions() {
     for record in after.values.sorted(by: { $0.key < $1.key }) {
-      let needed: String
+      let needed: [String]
       switch record {
-      case .campaign(let campaign): needed = "advertiser/\(campaign.advertiser)"
-      case .ad(let ad): needed = "campaign/\(ad.campaign)"
-      case .app(let app): needed = "developer/\(app.developer)"
-      case .appKey(let key): needed = "app/\(key.app)"
+      case .campaign(let campaign): needed = ["advertiser/\(campaign.advertiser)"]
+      case .ad(let ad): needed = ["campaign/\(ad.campaign)"] + (ad.action.advertisedApp.map { ["app/\($0)"] } ?? [])
+      case .app(let app): needed = ["developer/\(app.developer)"]
+      case .appKey(let key): needed = ["app/\(key.app)"]
       case .advertiser, .developer, .settings, .standing: continue
       }
-      guard deleted.contains(needed) else { continue }
-      problems.append(CatalogProblem(needed, "is needed by \(record.key): delete that first, or both together"))
+      for key in needed where deleted.contains(key) {
+        problems.append(CatalogProblem(key, "is needed by \(record.key): delete that first, or both together"))
+      }
     }
     if deleted.contains("settings") {
       problems.append(CatalogProblem("settings", "cannot be deleted: ad selection cannot do without them"))

@@ -46,6 +46,9 @@ package struct ConversionRow: Hashable, Sendable {
 
 /// Reads what came of clicks, from the reporting views. Blocks the caller.
 package struct Conversions: Sendable {
+  /// What chooses among them, beside the time.
+  package static let dimensions: [ReportDimension] = [.app, .campaign, .ad]
+
   private let pool: PostgresPool
 
   package init(_ pool: PostgresPool) { self.pool = pool }

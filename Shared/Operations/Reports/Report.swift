@@ -54,8 +54,8 @@ package struct Report: Sendable {
   package var notRegistered: [String] = []
 
   /// A sentence for each of ``notRegistered``.
-  package var notRegisteredNotes: [String] {
-    notRegistered.map { key in
+  package static func notes(notRegistered keys: [String]) -> [String] {
+    keys.map { key in
       let name = key.replacing("/", with: " ", maxReplacements: 1)
       let kind = key.prefix { $0 != "/" }
       return "No \(TextSafety.singleLine(name)) is registered, and no traffic of it is stored: "

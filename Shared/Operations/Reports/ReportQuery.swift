@@ -128,6 +128,16 @@ package struct ReportQuery: Hashable, Sendable {
     return mistakes.isEmpty ? .success(query) : .failure(ReportMistakes(mistakes: mistakes))
   }
 
+  /// What is wrong with it where a list of live traffic is asked for, which these dimensions alone choose; nil for nothing.
+  package func mistakes(inListBy dimensions: [ReportDimension]) -> ReportMistakes? {
+    let names = dimensions.map(\.rawValue).joined(separator: ", ")
+    var mistakes = filter.keys.filter { !dimensions.contains($0) }.map(\.rawValue).sorted()
+      .map { "\($0): has no part in it, which is chosen by \(names), from and until" }
+    if !grouping.isEmpty { mistakes.append("group: has no part in it") }
+    if isTest { mistakes.append("traffic: it is of live traffic alone") }
+    return mistakes.isEmpty ? nil : ReportMistakes(mistakes: mistakes)
+  }
+
   private static let minuteMilliseconds: Int64 = 60_000
   /// No name or id is as long.
   private static let valueBytesMaximum = 200

@@ -27,6 +27,11 @@ package struct Reports: Sendable {
     }
   }
 
+  /// Of the apps, campaigns and ads that a query names, those that the catalogue does not have, as in ``Report/notRegistered``.
+  package func notRegistered(_ query: ReportQuery) throws(PostgresError) -> [String] {
+    try pool.snapshot { connection throws(PostgresError) in try Reports.notRegistered(query, in: connection) }
+  }
+
   private static func notRegistered(
     _ query: ReportQuery, in connection: PostgresConnection
   ) throws(PostgresError) -> [String] {

@@ -7,8 +7,8 @@ package import AdCore
 /// Known as far as memory goes: nothing is accepted or charged by it, and where it is forgotten more is sent on, which is
 /// then a duplicate where it belongs.
 package struct ForwardLimit: Sendable {
-  /// The most records of one ad or request and one kind.
-  package static let ofOneMaximum: UInt8 = 4
+  /// The most records of one ad or request and one kind, but where a kind can truly come more often.
+  package static let ofOneMaximum = 4
   /// The most that is remembered, in each of two generations.
   package static let rememberedMaximum = 10_000
 
@@ -17,8 +17,8 @@ package struct ForwardLimit: Sendable {
     let kind: UInt8
   }
 
-  private var current: [Thing: UInt8] = [:]
-  private var previous: [Thing: UInt8] = [:]
+  private var current: [Thing: Int] = [:]
+  private var previous: [Thing: Int] = [:]
   /// What was sent on since ``begin()``, to take it back.
   private var undoLog: [Thing] = []
 
@@ -32,10 +32,11 @@ package struct ForwardLimit: Sendable {
   /// - Parameters:
   ///   - id: of the served ad, or of the request.
   ///   - kind: what it tells of it, as the service numbers that.
-  package mutating func admit(_ id: UUIDv7, kind: UInt8 = 0) -> Bool {
+  ///   - maximum: how often that may be told.
+  package mutating func admit(_ id: UUIDv7, kind: UInt8 = 0, maximum: Int = ofOneMaximum) -> Bool {
     let thing = Thing(id: id, kind: kind)
     let count = current[thing] ?? previous[thing] ?? 0
-    guard count < Self.ofOneMaximum else { return false }
+    guard count < maximum else { return false }
     if current[thing] == nil, current.count >= Self.rememberedMaximum {
       previous = current
       current = [:]

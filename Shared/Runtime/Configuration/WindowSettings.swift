@@ -53,8 +53,8 @@ package enum WindowSettings {
     ) { $0.lateArrivalMilliseconds = $1 },
     entry(
       "HANDBILL_CONVERSION_WINDOW",
-      "From the serving of an ad to an install or purchase that is put down to its click (M8); rows go with "
-        + "HANDBILL_RETENTION_DAYS.", read: \.conversionMilliseconds, daysMaximum: 90
+      "From the serving of an ad to an install or purchase that is put down to its click (M8), as long as its rows are kept "
+        + "(HANDBILL_RETENTION_DAYS).", read: \.conversionMilliseconds, daysMaximum: 90
     ) { $0.conversionMilliseconds = $1 },
     entry("HANDBILL_BANNER_REFRESH", "A banner asks at most this often (D2).", read: \.bannerRefreshMilliseconds) {
       $0.bannerRefreshMilliseconds = $1

@@ -1,6 +1,7 @@
 import AdClient
 import AdClientKafka
 import AdCore
+import AdEvents
 import Foundation
 import Postgres
 import Runtime
@@ -121,21 +122,19 @@ struct RaceAccounts {
   }
 }
 
-/// Clients that ask for ads until they are told to stop, one request each, and view every ad they get, some of them twice.
+/// Devices that ask for ads until they are told to stop, one request each, and whose users see every ad they get; a third tells
+/// everything twice.
 final class RaceBuyers: Sendable {
   static let app = "race"
   static let appKey = "race-distribution-key"
   private static let perSecond = 250
-  private static let viewedAfterMilliseconds: Int64 = 100
 
   /// So many requests are made fast, and then one now and then.
   private let fast: Int
   private let asked = Mutex(0)
   private let transport: KafkaTransport
-  private let app: AppID
-  private let placement: PlacementID
-  private let country: Country
-  /// Requests without an answer yet.
+  private let devices = FaultDevices()
+  /// Devices without an end yet.
   private let open = Monitor(0)
   private let views = Mutex(0)
   private let stopping = StopRequest()
@@ -144,14 +143,12 @@ final class RaceBuyers: Sendable {
   /// How many requests they have made.
   var requests: Int { asked.withLock { $0 } }
 
-  /// Ads that were viewed, each counted once; some were of others, once the race's budget was gone.
+  /// Ads that were seen, each counted once; some were of others, once the race's budget was gone.
   var viewed: Int { views.withLock { $0 } }
 
   init(_ network: FaultNetwork, requests: Int) throws {
-    guard let app = AppID(Self.app), let placement = PlacementID("home"), let country = Country("US") else {
-      throw FaultFailure("the race's names are none")
-    }
-    (self.app, self.placement, self.country, fast) = (app, placement, country, requests)
+    guard let app = AppID(Self.app) else { throw FaultFailure("the race's app is none") }
+    fast = requests
     var settings = KafkaTransportSettings(bootstrapServers: network.kafka.bootstrapServers, apps: [app])
     settings.askAgainMilliseconds = 1_000
     settings.deadlineMilliseconds = 30_000
@@ -166,14 +163,15 @@ final class RaceBuyers: Sendable {
           defer { asked += 1 }
           return asked
         }
-        ask(number)
+        open.update { $0 += 1 }
+        Task { @FaultActor in begin(number) }
         if number >= fast || number % 25 == 24 { stopping.wait(milliseconds: 25_000 / Self.perSecond) }
       }
     }
     self.thread.withLock { $0 = thread }
   }
 
-  /// Asks no more, and waits until every request is answered and the broker has every view.
+  /// Asks no more, and waits until every device has its end and the broker has every view.
   func finish(timeoutMilliseconds: Int) throws {
     stopping.make()
     thread.withLock { $0 }?.join()
@@ -189,23 +187,27 @@ final class RaceBuyers: Sendable {
     _ = transport.close(timeoutMilliseconds: 1_000)
   }
 
-  private func ask(_ number: Int) {
-    let session = AdSession(
-      identity: ClientIdentity(
-        app: app, appKey: Self.appKey, clientID: "buyer-\(number)", sessionID: "session-\(number)", country: country,
-        device: .phone), transport: transport)
-    open.update { $0 += 1 }
-    session.request(AdSession.Wish(placement: placement)) { [self] result in
-      if case .ad(let ad) = result { view(ad, session, isTwice: number % 3 == 0) }
+  @FaultActor
+  private func begin(_ number: Int) {
+    let way: any NetworkTransport = number % 3 == 0 ? Twice(inner: transport) : transport
+    let place = FaultDevice.Place(app: Self.app, key: Self.appKey, placement: "home")
+    devices.add(place, client: "buyer-\(number)", via: AdTransport { _ in way }, isShown: true) { [self] ad in
+      if ad != nil { views.withLock { $0 += 1 } }
       open.update { $0 -= 1 }
     }
   }
 
-  private func view(_ ad: AdContent, _ session: AdSession, isTwice: Bool) {
-    views.withLock { $0 += 1 }
-    let at = ad.answeredAt.advanced(byMilliseconds: Self.viewedAfterMilliseconds)
-    for _ in 0..<(isTwice ? 2 : 1) {
-      session.report(AdReport(.viewed, .ad(ad), at: at), placement: placement, requestID: nil)
+  /// A way on which every event goes twice.
+  private struct Twice: NetworkTransport {
+    let inner: KafkaTransport
+
+    func send(
+      _ request: AdRequest, acknowledged: @escaping @Sendable () -> Void,
+      completion: @escaping @Sendable (RequestResult) -> Void
+    ) { inner.send(request, acknowledged: acknowledged, completion: completion) }
+
+    func send(_ event: OutgoingEvent, ended: @escaping @Sendable (EventEnd) -> Void) -> Bool {
+      inner.send(event, ended: ended) && inner.send(event) { _ in }
     }
   }
 }

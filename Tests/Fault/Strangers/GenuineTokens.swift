@@ -17,6 +17,7 @@ struct GenuineToken: Sendable {
 /// Asks for ads like a proper device, for the tokens of the answers.
 final class GenuineTokens: Sendable {
   private let transport: KafkaTransport
+  private let devices = FaultDevices()
   private let tokens = Mutex<[GenuineToken]>([])
   private let stopping = StopRequest()
   private let thread = Mutex<OwnerThread?>(nil)
@@ -27,9 +28,7 @@ final class GenuineTokens: Sendable {
   var last: [GenuineToken] { tokens.withLock { $0 } }
 
   init(_ network: FaultNetwork) throws {
-    guard let app = AppID(StrangerMessages.app), let placement = PlacementID(StrangerMessages.placement),
-      let country = Country("US")
-    else { throw FaultFailure("the strangers' names are none") }
+    guard let app = AppID(StrangerMessages.app) else { throw FaultFailure("the strangers' app is none") }
     let transport = KafkaTransport(
       settings: KafkaTransportSettings(bootstrapServers: network.kafka.bootstrapServers, apps: [app]))
     self.transport = transport
@@ -38,20 +37,29 @@ final class GenuineTokens: Sendable {
       repeat {
         number += 1
         let client = "asker-\(number)"
-        let session = AdSession(
-          identity: ClientIdentity(
-            app: app, appKey: StrangerMessages.appKey, clientID: client, sessionID: client,
-            country: country, device: .phone), transport: transport)
-        session.request(AdSession.Wish(placement: placement)) { [self] result in
-          guard case .ad(let ad) = result else { return }
-          tokens.withLock { tokens in
-            if tokens.count >= Self.kept { tokens.removeFirst(Self.kept / 2) }
-            tokens.append(GenuineToken(bytes: ad.token, client: Array(client.utf8)))
-          }
-        }
+        Task { @FaultActor in ask(client) }
       } while !stopping.wait(milliseconds: Self.pauseMilliseconds)
     }
     self.thread.withLock { $0 = thread }
+  }
+
+  @FaultActor
+  private func ask(_ client: String) {
+    let place = FaultDevice.Place(
+      app: StrangerMessages.app, key: StrangerMessages.appKey, placement: StrangerMessages.placement)
+    devices.add(
+      place, client: client, via: AdTransport { [transport] _ in transport }, isShown: false
+    ) { [self] ad in
+      guard let ad else { return }
+      keep(GenuineToken(bytes: ad.token, client: Array(client.utf8)))
+    }
+  }
+
+  private func keep(_ token: GenuineToken) {
+    tokens.withLock { tokens in
+      if tokens.count >= Self.kept { tokens.removeFirst(Self.kept / 2) }
+      tokens.append(token)
+    }
   }
 
   /// Asks no more, and waits until the broker has what was asked.

@@ -12,6 +12,7 @@ import Testing
 @Suite("M8: conversions in click tracking's tables")
 struct ConversionTablesTests {
   private let now = SystemClock().now
+  private let shop: AppID = known(AppID("shop"))
 
   private func terms(serve: UInt64) -> ServedTerms {
     .sample(serve: serve, partition: ClickPartition.number, issuedAt: now.advanced(byMilliseconds: -3_600_000)) {
@@ -19,10 +20,13 @@ struct ConversionTablesTests {
     }
   }
 
-  private func told(_ kind: ConversionKind, id: UInt64, serve: UInt64, key: String = "shop-key") -> ClickInput {
+  private func told(_ kind: ConversionKind, id: UInt64, serve: UInt64, key: String = "shop-key", of app: AppID? = nil)
+    -> ClickInput
+  {
     .conversion(
       ToldConversion(
-        reference: ClickReference(serveID: terms(serve: serve).serveID, partition: ClickPartition.number),
+        reference: ClickReference(
+          serveID: terms(serve: serve).serveID, partition: ClickPartition.number, app: app ?? shop),
         identity: ConversionIdentity(kind: kind, idHash: .max - id), keyHash: SHA256.hash(key.utf8),
         value: Nanos(kind == .purchase ? 4_990_000_000 : 0), currency: kind == .purchase ? Currency("USD") : nil))
   }
@@ -41,14 +45,16 @@ struct ConversionTablesTests {
         actionMilliseconds: 0, leftApplication: true))
   }
 
-  private func partition() async throws -> ClickPartition {
+  /// A partition, and a catalogue of these apps.
+  private func partition(of apps: String...) async throws -> ClickPartition {
     let partition = try await ClickPartition(now: now)
     try partition.connection.executeScript(
-      ["shop", "weather"].map { app in
+      (apps + ["shop"]).map { app in
         """
         INSERT INTO catalog.record (key, kind, body, version, change_number) VALUES ('app-key/\(app)', 'app-key',
           jsonb_build_object('app', '\(app)', 'build', 'distribution', 'isRevoked', false,
-            'keyHash', encode(sha256('\(app)-key'), 'hex')), 1, nextval('catalog.change_number'));
+            'keyHash', encode(sha256('\(app)-key'), 'hex')), 1, nextval('catalog.change_number')),
+          ('app/\(app)', 'app', jsonb_build_object('isUnder17', false), 1, nextval('catalog.change_number'));
         """
       }.joined())
     return partition
@@ -89,20 +95,52 @@ struct ConversionTablesTests {
     #expect(try partition.count("SELECT count(*) FROM click_tracking.conversion") == 4)
   }
 
-  @Test("M8: what an app tells of an ad that it showed itself counts for nobody; a key that is unknown tells nothing")
+  @Test("M8: what an app tells of an ad that it showed itself counts for nobody; nor does what another app tells")
   func own() async throws {
-    let partition = try await partition()
-    let app = terms(serve: 1).app.text
-    try partition.connection.executeScript(
-      "UPDATE catalog.record SET body = jsonb_set(body, '{app}', to_jsonb('\(app)'::text)) WHERE key = 'app-key/weather'"
-    )
-    try partition.run([impression(1), click(1), told(.install, id: 1, serve: 1, key: "weather-key")])
-    try partition.run([told(.other, id: 2, serve: 1, key: "nobody's-key")])
+    let app = terms(serve: 1).app
+    let partition = try await partition(of: app.text)
+    try partition.run([impression(1), click(1), told(.install, id: 1, serve: 1, key: "\(app)-key", of: app)])
+    try partition.run([
+      told(.other, id: 2, serve: 1, key: "nobody's-key"), told(.other, id: 3, serve: 1, key: "\(app)-key"),
+    ])
     #expect(try partition.count("SELECT count(*) FROM click_tracking.conversion") == 1)
     #expect(try counted(partition).isEmpty)
     #expect(
       try partition.count(
-        "SELECT count(*) FROM click_tracking.rejected WHERE reason = \(RejectionReason.appKeyWrong.number)") == 1)
+        "SELECT count(*) FROM click_tracking.rejected WHERE reason = \(RejectionReason.appKeyWrong.number)") == 2)
+  }
+
+  @Test("A4, M8: of an app for users under 17, or of which nobody has said it yet, nothing is kept")
+  func under17() async throws {
+    let partition = try await partition()
+    for answer in ["true", "null"] {
+      try partition.connection.executeScript(
+        "UPDATE catalog.record SET body = '{\"isUnder17\": \(answer)}' WHERE key = 'app/shop'")
+      try partition.run([told(.install, id: 1, serve: 1)])
+    }
+    try partition.connection.executeScript("UPDATE catalog.record SET deleted_at = now() WHERE key = 'app/shop'")
+    try partition.run([told(.install, id: 1, serve: 1)])
+    #expect(try partition.count("SELECT count(*) FROM click_tracking.conversion") == 0)
+    #expect(try partition.count("SELECT count(*) FROM click_tracking.rejected") == 0)
+  }
+
+  @Test("M8: whatever else goes wrong, the database takes one install of a click, and each purchase")
+  func guarded() async throws {
+    let partition = try await partition()
+    try partition.run([told(.install, id: 1, serve: 1), told(.purchase, id: 1, serve: 1)])
+    func again(_ kind: ConversionKind) throws {
+      try partition.connection.executeScript(
+        """
+        INSERT INTO click_tracking.conversion (serve_id, id_hash, batch_number, value, event_time, arrival, partition, kind,
+          is_test, app, currency)
+        SELECT serve_id, \(ConversionIdentity(kind: kind, idHash: 2).idHash), batch_number + 1, value, event_time, arrival,
+          partition, kind, is_test, app, currency
+        FROM click_tracking.conversion WHERE kind = \(kind.number)
+        """)
+    }
+    try again(.purchase)
+    let refused = #expect(throws: PostgresError.self) { try again(.install) }
+    #expect("\(String(describing: refused))".contains("duplicate key"))
   }
 
   @Test("A8: of what came without consent there is a count, and no row, no message, no bytes")

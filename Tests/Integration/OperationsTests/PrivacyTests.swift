@@ -24,6 +24,14 @@ struct PrivacyTests {
   func export() async throws {
     let days = try await SealingTests.Days()
     try await onOwnThread {
+      try days.run(
+        """
+        SELECT public.keep_days('click_tracking.conversion', '2030-03-02', 5, 1, 20);
+        INSERT INTO click_tracking.conversion (serve_id, id_hash, batch_number, value, event_time, arrival, partition, kind,
+          is_test, app, currency)
+        SELECT serve_id, 1, 1, 0, event_time, arrival, partition, \(ConversionKind.install.number), false, 'shop', ''
+        FROM click_tracking.click WHERE client_hash = \(Self.client);
+        """)
       let data = ClientData(days.pool, hashes: [Self.client, 4_711])
       let found = try data.export()
       #expect(found.count == 1)
@@ -31,6 +39,8 @@ struct PrivacyTests {
       #expect(request["app"] == "app1" && request["outcome"] == "served" && request["device"] == "phone")
       #expect(request["seenAt"]?.textValue?.hasPrefix("2030-03-01T00:25") == true, "\(request.prettyText)")
       #expect(request["taps"]?.elements?.count == 1)
+      #expect(request["conversions"]?.elements?.map { $0["what"] } == ["install"], "\(request.prettyText)")
+      #expect(request["conversions"]?.elements?.map { $0["app"] } == ["shop"])
       #expect(!request.compactText.contains("price"))
       #expect(try ClientData(days.pool, hashes: [4_711]).export().isEmpty)
     }

@@ -31,6 +31,18 @@ struct ReportQueryTests {
     }
   }
 
+  @Test("a list says what of a question has no part in it, in place of leaving it out")
+  func lists() {
+    let query = ReportQuery(grouping: [.day], filter: [.app: "chess", .country: "DE"], isTest: true)
+    #expect(
+      query.mistakes(inListBy: Conversions.dimensions)?.mistakes == [
+        "country: has no part in it, which is chosen by app, campaign, ad, from and until", "group: has no part in it",
+        "traffic: it is of live traffic alone",
+      ])
+    #expect(ReportQuery(filter: [.app: "chess"]).mistakes(inListBy: Anomalies.dimensions) == nil)
+    #expect(ReportQuery(filter: [.ad: "a"]).mistakes(inListBy: Anomalies.dimensions)?.mistakes.count == 1)
+  }
+
   @Test("a report that is asked for wrongly says everything that is wrong")
   func mistakes() {
     let words = [("group", "app,colour"), ("from", "soon"), ("traffic", "all"), ("limit", "0"), ("taste", "sweet")]

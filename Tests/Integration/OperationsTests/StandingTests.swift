@@ -113,6 +113,8 @@ struct StandingMeasureTests {
       offers.append(try measure(pool, daysLater: day)?.offerPartsPerMillion ?? AppStanding.whole)
     }
     #expect(offers == offers.sorted() && offers[0] == 400_000 && offers[7] == AppStanding.whole)
+    // A day later it weighs six sevenths: 2,400 of 2,400, the prior's 700 and the day's 700.
+    #expect(offers[1] == 568_422)
     #expect(try CatalogStore(pool).list(kind: .standing).isEmpty)
     let all = try CatalogStore(pool).list(kind: .standing, includesDeleted: true)
     #expect(all.count == 1 && all[0].deletedAt != nil)

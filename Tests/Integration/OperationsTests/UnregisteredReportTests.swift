@@ -20,7 +20,7 @@ struct UnregisteredReportTests {
     #expect(nobody.notRegistered == ["app/nobody", "campaign/none"])
     #expect(nobody.json["notRegistered"] == ["app/nobody", "campaign/none"])
     #expect(
-      nobody.notRegisteredNotes.first
+      Report.notes(notRegistered: nobody.notRegistered).first
         == "No app nobody is registered, and no traffic of it is stored: 'handbill catalog list --kind app' shows those that "
         + "are.")
     // What has traffic, or is registered, is no mistake.

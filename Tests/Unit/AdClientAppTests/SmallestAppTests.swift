@@ -41,6 +41,23 @@ struct SmallestAppTests {
     #expect(!screen.isBannerVisible)
   }
 
+  @Test("M8: an app tells what came of ads for it, with consent and a reference alone, and its tests see it")
+  func conversions() throws {
+    let network = InMemoryNetwork()
+    let ads = try client(network)
+    let purchase = AdConversion(.purchase, value: Nanos(4_990_000_000), currency: Currency("USD"))
+    #expect(ads.tell(AdConversion(.install), reference: "a-reference", hasConsent: true))
+    #expect(ads.tell(purchase, reference: "a-reference", hasConsent: true))
+    #expect(!ads.tell(AdConversion(.install), reference: "a-reference", hasConsent: false))
+    for none in ["", String(repeating: "r", count: 129)] {
+      #expect(!ads.tell(AdConversion(.install), reference: none, hasConsent: true))
+    }
+    #expect(!ads.tell(AdConversion(.purchase, value: Nanos(5)), reference: "a-reference", hasConsent: true))
+    #expect(
+      !ads.tell(AdConversion(.purchase, value: Nanos(-5), currency: Currency("USD")), reference: "a", hasConsent: true))
+    #expect(network.conversions == [AdConversion(.install), purchase] && network.told.isEmpty)
+  }
+
   @Test("An object of another actor tells that one, and asks it (D7, D13)")
   func otherActor() async throws {
     let client = try client()

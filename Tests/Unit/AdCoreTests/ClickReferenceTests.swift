@@ -7,19 +7,24 @@ struct ClickReferenceTests {
   private let now = Timestamp.sample
 
   private func reference(_ number: UInt64, partition: Int32 = 3) -> ClickReference {
-    ClickReference(serveID: ServeID(timestamp: now, randomHigh: 5, randomLow: number), partition: partition)
+    ClickReference(
+      serveID: ServeID(timestamp: now, randomHigh: 5, randomLow: number), partition: partition,
+      app: known(AppID("shop")))
   }
 
-  @Test("M8: it says serve and partition to whoever has the network's keys, and is the same text each time")
+  @Test(
+    "M8: it says serve, partition and whose it is to whoever has the network's keys, and is the same text each time")
   func roundTrip() throws {
     let references = try ClickReferences(ring: .sample(1, 2))
     for partition in [0, 1, 3, Int32.max] {
       let reference = reference(9, partition: partition)
       let text = references.text(of: reference, now: now)
-      #expect(text.utf8.count == ClickReference.textBytes && text.utf8.count <= 80)
+      #expect(text.utf8.count == ClickReference.textBytes && text.utf8.count <= 90)
       #expect(
         text.utf8.allSatisfy { ($0 | 32 >= 97 && $0 | 32 <= 122) || (48...57).contains($0) || $0 == 45 || $0 == 95 })
       #expect(references.open(text) == reference)
+      #expect(references.open(text)?.isFor(known(AppID("shop"))) == true)
+      #expect(references.open(text)?.isFor(known(AppID("chess"))) == false)
       #expect(try ClickReferences(ring: .sample(1, 2)).text(of: reference, now: now) == text)
     }
   }
@@ -69,33 +74,37 @@ struct ClickReferenceTests {
     #expect(later.open(old) == reference(9))
   }
 
-  @Test("D11, M8: the macro of a store link becomes the reference; another destination stays")
+  @Test("D11, M8: the macro of a store link becomes the advertised app's reference; another destination stays")
   func macro() {
-    let store = AdAction(kind: .leave, destination: "https://apps.example/id1?ref={click}&x=1")
-    #expect(store.served { "R" }.destination == "https://apps.example/id1?ref=R&x=1")
+    let store = AdAction(kind: .leave, destination: "https://apps.example/id1?ref={click:shop}&x=1&again={click:shop}")
+    #expect(store.served { "of-\($0)" }.destination == "https://apps.example/id1?ref=of-shop&x=1&again=of-shop")
+    #expect(store.served { _ in "" }.destination == "https://apps.example/id1?ref=&x=1&again=")
     for action in [
       AdAction(kind: .leave, destination: "https://apps.example/id1"),
-      AdAction(kind: .cover, destination: "https://a.example/?{click}"),
+      AdAction(kind: .cover, destination: "https://a.example/?{click:shop}"),
     ] {
       #expect(
-        action.served {
+        action.served { _ in
           Issue.record("asked for nothing")
           return "R"
         } == action)
     }
   }
 
-  @Test("D11, M8: the macro stands in the query of a store link, and leaves room for the reference")
+  @Test("D11, M8: the macro stands in the query of a store link, names one app, and leaves room for the reference")
   func macroFaults() {
     func faults(_ kind: AdAction.Kind, _ destination: String) -> [String] {
       let ad = Ad.sample("a", of: known(CampaignID("c"))) { $0.action = AdAction(kind: kind, destination: destination) }
       return CatalogRecord.ad(ad).faults().map(\.field)
     }
-    #expect(faults(.leave, "https://apps.example/id1?c={click}").isEmpty)
-    #expect(faults(.leave, "https://{click}.example/id1?c=1") == ["action.destination"])
-    #expect(faults(.leave, "https://apps.example/{click}") == ["action.destination"])
-    #expect(faults(.cover, "https://apps.example/id1?c={click}") == ["action.destination"])
-    let long = "https://apps.example/id1?c={click}&x=" + String(repeating: "x", count: 1_900)
+    #expect(faults(.leave, "https://apps.example/id1?c={click:shop}").isEmpty)
+    for wrong in [
+      "https://{click:shop}.example/id1?c=1", "https://apps.example/{click:shop}", "https://apps.example/id1?c={click}",
+      "https://apps.example/id1?c={click:}", "https://apps.example/id1?c={click:Not an id}",
+      "https://apps.example/id1?c={click:shop", "https://apps.example/id1?c={click:shop}&d={click:chess}",
+    ] { #expect(faults(.leave, wrong).first == "action.destination", "\(wrong)") }
+    #expect(faults(.cover, "https://apps.example/id1?c={click:shop}") == ["action.destination"])
+    let long = "https://apps.example/id1?c={click:shop}&x=" + String(repeating: "x", count: 1_900)
     #expect(faults(.leave, long) == ["action.destination"] && faults(.leave, String(long.dropLast(100))).isEmpty)
   }
 }

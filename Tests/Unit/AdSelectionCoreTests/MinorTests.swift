@@ -59,6 +59,22 @@ struct MinorTests {
     #expect(try Self.decided(&rig).asked.clientHash == (try Self.sessionHash(rig)))
   }
 
+  @Test("M8: a store link in their app, and in one of which nobody has said it, carries no reference into another")
+  func storeLink() throws {
+    for (isUnder17, isFollowed) in [(true, false), (nil, false), (false, true)] as [(Bool?, Bool)] {
+      var samples = try Samples()
+      samples.apps[0].isUnder17 = isUnder17
+      samples.campaigns[0].targeting.allowsUnder17 = true
+      samples.ads[0].action = AdAction(kind: .leave, destination: "https://apps.example/id1?ref={click:shop}")
+      var rig = try PartitionRig(samples)
+      rig.grantAll()
+      let answer = try #require(rig.run([.request(try rig.incoming(Self.client))]).answers.first)
+      let text = String(decoding: answer.value ?? [], as: UTF8.self)
+      #expect(text.contains("https://apps.example/id1?ref=") == (isUnder17 != nil), "\(String(describing: isUnder17))")
+      #expect(!text.contains("{click") && text.contains("?ref=AQ") == isFollowed)
+    }
+  }
+
   @Test("of a request with a mistake the client id is not taken either")
   func mistaken() throws {
     var rig = try Self.rig(isUnder17: true)

@@ -105,7 +105,7 @@ struct PartitionTests {
     let other = try #require((0..<100).first { !PartitionRig.clients.contains($0) })
     let incoming = try rig.incoming(other)
     let batch = rig.run(Array(repeating: .request(incoming), count: 50))
-    let most = Int(ForwardLimit.ofOneMaximum)
+    let most = ForwardLimit.ofOneMaximum
     #expect(batch.forwards.count == most)
     #expect(batch.outcomes.suffix(50 - most).allSatisfy { $0 == .rejected(.forwardedTooOften) })
   }

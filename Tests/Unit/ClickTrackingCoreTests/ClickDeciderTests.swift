@@ -204,7 +204,7 @@ struct ClickDeciderTests {
     var tables = MemoryTables()
     let terms = try Samples.terms(partition: 3)
     let decision = tables.run((1...100).map { Samples.click(terms, id: $0, age: 3_000) })
-    let most = Int(ForwardLimit.ofOneMaximum)
+    let most = ForwardLimit.ofOneMaximum
     #expect(decision.forwards.count == most)
     #expect(decision.outcomes.suffix(100 - most).allSatisfy { $0 == .rejected(.forwardedTooOften) })
     #expect(tables.run([Samples.click(terms, id: 101, age: 3_000)]).forwards.isEmpty)

@@ -11,24 +11,33 @@ import Testing
 @Suite("M8: what came of clicks")
 struct ConversionTests {
   private static let day: Int64 = 86_400_000
-  private let key = AppKey(
-    app: known(AppID("shop")), build: .distribution, keyHash: SHA256.hash("shop-key".utf8))
+  private let shop: AppID = known(AppID("shop"))
 
-  private func tables() -> MemoryTables {
+  private func key(
+    of app: String = "shop", _ build: BuildKind = .distribution, isRevoked: Bool = false, isUnder17: Bool = false
+  ) -> KnownAppKey {
+    KnownAppKey(
+      key: AppKey(
+        app: known(AppID(app)), build: build, keyHash: SHA256.hash("\(app)-\(build.name)".utf8), isRevoked: isRevoked),
+      isUnder17: isUnder17)
+  }
+
+  private func tables(_ keys: KnownAppKey...) -> MemoryTables {
     var tables = MemoryTables()
-    tables.keys = [key]
+    tables.keys = keys.isEmpty ? [key()] : keys
     return tables
   }
 
   private func told(
     _ kind: ConversionKind, id: UInt64 = 1, serve: UInt64 = 1, partition: Int32 = Samples.partition,
-    key: [UInt8]? = nil, at time: Timestamp? = nil
+    key: KnownAppKey? = nil, at time: Timestamp? = nil
   ) throws -> ClickInput {
     let serveID = try Samples.terms(serve: serve).serveID
     return .conversion(
       ToldConversion(
-        reference: ClickReference(serveID: serveID, partition: partition),
-        identity: ConversionIdentity(kind: kind, idHash: id), keyHash: key ?? self.key.keyHash, claimedTime: time))
+        reference: ClickReference(serveID: serveID, partition: partition, app: shop),
+        identity: ConversionIdentity(kind: kind, idHash: id), keyHash: (key ?? self.key()).key.keyHash,
+        claimedTime: time))
   }
 
   @Test("M8: an install counts once for a click, whatever is sent, in one batch or in many; so does what is other")
@@ -39,7 +48,10 @@ struct ConversionTests {
       #expect(decision.outcomes == [.accepted, .duplicate, .duplicate])
       #expect(tables.run([try told(kind, id: 3)]).outcomes == [.duplicate])
       #expect(tables.run([try told(kind, id: 3, serve: 2)]).outcomes == [.accepted])
-      #expect(tables.conversions.map(\.told.identity.idHash) == [1, 3])
+      #expect(
+        tables.conversions.map(\.told.reference.serveID) == [
+          try Samples.terms(serve: 1).serveID, try Samples.terms(serve: 2).serveID,
+        ])
     }
   }
 
@@ -81,25 +93,60 @@ struct ConversionTests {
     #expect(ahead.conversions.map(\.eventTime) == [ahead.arrival, served])
   }
 
-  @Test("A1: without a registered key it counts nowhere; a test build's is test traffic (A2)")
-  func keys() throws {
-    var tables = tables()
-    #expect(tables.run([try told(.install, key: SHA256.hash("other".utf8))]).outcomes == [.rejected(.appKeyWrong)])
-    tables.keys[0].isRevoked = true
-    #expect(tables.run([try told(.install)]).outcomes == [.rejected(.appKeyWrong)])
-    tables.keys = [AppKey(app: key.app, build: .developer, keyHash: key.keyHash)]
-    tables.run([try told(.install)])
-    #expect(tables.conversions.map(\.isTest) == [true] && tables.conversions.map(\.app) == [key.app])
+  @Test("M8: nothing is put down to a click whose row is gone: it counts no longer than rows are kept")
+  func rows() {
+    let day = Self.day
+    for (days, counted) in [(400, 30), (32, 30), (31, 29), (7, 5), (3, 1)] as [(Int, Int64)] {
+      #expect(Windows().withRows(ofDays: days).conversionMilliseconds == counted * day, "\(days) days")
+    }
   }
 
-  @Test("It goes to the partition that its reference names, as often as anything does, and counts nothing here")
+  @Test("A1, M8: it is told by the app that the ad is for, under a key of its own that is not revoked")
+  func keys() throws {
+    var tables = tables(key(of: "chess"), key(isRevoked: true))
+    #expect(
+      tables.run([
+        try told(.install, key: key(of: "nobody")), try told(.install, key: key(of: "chess")), try told(.install),
+      ]).outcomes == [.rejected(.appKeyWrong), .rejected(.appKeyWrong), .rejected(.appKeyWrong)])
+    tables.keys[1] = key()
+    #expect(tables.run([try told(.install)]).outcomes == [.accepted])
+    #expect(tables.conversions.map(\.app) == [shop])
+  }
+
+  @Test("A2, M8: what a test build tells is test traffic, and takes no live conversion's place")
+  func testBuilds() throws {
+    var tables = tables(key(), key(.developer))
+    #expect(
+      tables.run([try told(.install, key: key(.developer)), try told(.install, id: 2)]).outcomes == [
+        .accepted, .accepted,
+      ])
+    #expect(
+      tables.run([try told(.install, id: 3, key: key(.developer)), try told(.install, id: 4)]).outcomes
+        == [.duplicate, .duplicate])
+    #expect(tables.conversions.map(\.isTest) == [true, false])
+  }
+
+  @Test("A4, M8: users under 17 cannot agree: what their app tells, or one of which nobody has said so, is not kept")
+  func under17() throws {
+    var tables = tables(key(isUnder17: true))
+    #expect(
+      tables.run([try told(.install), try told(.purchase)]).outcomes == [
+        .rejected(.consentMissing), .rejected(.consentMissing),
+      ])
+    #expect(tables.conversions.isEmpty)
+  }
+
+  @Test(
+    "It goes to the partition that its reference names, every purchase of a click, and no more often than they count")
   func forwarded() throws {
     var tables = tables()
     let decision = tables.run([try told(.install, partition: 3), try told(.install, id: 2, partition: 99)])
     #expect(decision.outcomes == [.forwarded, .rejected(.unknownPartition)])
     #expect(decision.forwards.map(\.partition) == [3] && tables.conversions.isEmpty)
-    for _ in 0..<10 { tables.run([try told(.install, partition: 3)]) }
+    let purchases = try (UInt64(2)...100).map { try told(.purchase, id: $0, partition: 3) }
+    #expect(tables.run(purchases).outcomes == purchases.map { _ in .forwarded })
     #expect(tables.run([try told(.install, partition: 3)]).outcomes == [.rejected(.forwardedTooOften)])
+    #expect(tables.run([try told(.install, serve: 2, partition: 3)]).outcomes == [.forwarded])
   }
 
   @Test("A batch that is lost leaves nothing; what the database refuses is rejected")
@@ -131,7 +178,7 @@ struct ConversionTests {
 
   @Test("M8, A8: a genuine reference is read, with the key as its hash; a forged one is rejected")
   func decodes() throws {
-    let reference = ClickReference(serveID: try Samples.terms().serveID, partition: 5)
+    let reference = ClickReference(serveID: try Samples.terms().serveID, partition: 5, app: shop)
     let text = try ClickReferences(ring: .sample(1)).text(of: reference, now: Samples.now)
     let input = try decoded(
       ClickEvent.Conversion(
@@ -140,7 +187,8 @@ struct ConversionTests {
       Issue.record("\(input)")
       return
     }
-    #expect(told.reference == reference && told.identity.kind == .purchase && told.keyHash == key.keyHash)
+    #expect(
+      told.reference == reference && told.identity.kind == .purchase && told.keyHash == SHA256.hash("shop-key".utf8))
     #expect(told.value == Nanos(4_990_000_000) && told.currency?.text == "USD" && told.claimedTime == Samples.now)
     let forged = try decoded(
       ClickEvent.Conversion(reference: "B" + text.dropFirst(), kind: .install, appKey: "shop-key"))

@@ -15,7 +15,7 @@ struct MemoryTables {
   var stopped: [ActionIdentity] = []
   var conversions: [ClickEffects.Conversion] = []
   /// Of the catalogue.
-  var keys: [AppKey] = []
+  var keys: [KnownAppKey] = []
   var counts: [ClickMinuteKey: Int64] = [:]
   var batchNumber: Int64 = 0
   var nextOffset: Int64 = 0
@@ -54,11 +54,11 @@ struct MemoryTables {
     }
     known.identities = query.identities.intersection(stored + stopped)
     known.serves = query.serves
-    for serve in query.converted {
-      known.conversions[serve] = Set(
-        conversions.filter { $0.told.reference.serveID == serve }.map(\.told.identity))
+    for conversion in conversions where query.converted.contains(conversion.told.reference.serveID) {
+      let ad = ConvertedAd(serveID: conversion.told.reference.serveID, isTest: conversion.isTest)
+      known.conversions[ad, default: []].insert(conversion.told.identity)
     }
-    for key in keys where query.keys.contains(key.keyHash) { known.keys[key.keyHash] = key }
+    for found in keys where query.keys.contains(found.key.keyHash) { known.keys[found.key.keyHash] = found }
     for serve in query.serves { known.seenAt[serve] = impressions[serve] }
     for (client, asked) in query.clients {
       var found = ClientClicks()

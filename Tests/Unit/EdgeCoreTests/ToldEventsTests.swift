@@ -75,6 +75,20 @@ struct ToldEventsTests {
     #expect(result.refused.map(\.event.id).prefix(3) == ["", "c", "d"])
   }
 
+  @Test(
+    "A8, M8: a conversion without consent stops here, with nothing of it said; one with consent goes on",
+    arguments: [
+      ToldForm.batch, .cloudEvents,
+    ])
+  func consent(_ form: ToldForm) throws {
+    let told = try read(Array(form.conversions.utf8), form.headers).get()
+    #expect(told.result.acceptedCount == 1)
+    let refused = try #require(told.result.refused.first)
+    #expect(refused.index == 0 && refused.event.rejection.reason == .consentMissing)
+    #expect(!refused.event.rejection.detail.contains("a-reference") && !refused.event.rejection.detail.contains("live"))
+    #expect(try #require(told.batch.events.last).get().topic == .clicks)
+  }
+
   @Test("the frame itself must be readable, and have 1 to 100 events")
   func frames() throws {
     let one = ("a", UInt32(3), Self.impression().encoded())
@@ -161,5 +175,41 @@ struct ToldEventsTests {
     }
     #expect(refusal.status == 400 && refusal.number == 65)
     #expect((try? AskedAd.read(request.encoded(), contentType: "application/cloudevents-batch+json").get()) == nil)
+  }
+}
+
+/// The same two conversions, the first without consent, in both forms that the edge takes.
+enum ToldForm: Sendable {
+  case batch, cloudEvents
+
+  private static func click(_ consent: String) -> String {
+    #"{"kind": "KIND_CONVERTED", "conversion": {"reference": "a-reference", "kind": "KIND_INSTALL", "appKey": "live"\#(consent)}}"#
+  }
+
+  private static let clicks = [click(""), click(#", "hasConsent": true"#)]
+
+  var conversions: String {
+    switch self {
+    case .batch:
+      let events = Self.clicks.enumerated().map { #"{"id": "\#($0)", "click": \#($1)}"# }
+      return #"{"appKey": "live", "clientKey": "c", "events": [\#(events.joined(separator: ", "))]}"#
+    case .cloudEvents:
+      let events = Self.clicks.enumerated().map { number, click in
+        #"{"specversion": "1.0", "id": "\#(number)", "source": "/client/shop", "type": "org.handbill.ad.converted.v1", "#
+          + #""datacontenttype": "application/json", "data": \#(click)}"#
+      }
+      return "[\(events.joined(separator: ", "))]"
+    }
+  }
+
+  var headers: [String: String] {
+    switch self {
+    case .batch: ["content-type": "application/json"]
+    case .cloudEvents:
+      [
+        "content-type": "application/cloudevents-batch+json", ToldEvents.appKeyHeader: "live",
+        ToldEvents.clientKeyHeader: "c",
+      ]
+    }
   }
 }

@@ -90,7 +90,7 @@ import Testing
     _ = try Sample.decide(&decider, Array(repeating: .viewed(terms), count: 100))
     let isReverted = decider.revert()
     #expect(isReverted)
-    let most = Int(ForwardLimit.ofOneMaximum)
+    let most = ForwardLimit.ofOneMaximum
     let decision = try Sample.decide(&decider, Array(repeating: .viewed(terms), count: 100))
     #expect(decision.forwards.count == most)
     #expect(decision.outcomes.suffix(100 - most).allSatisfy { $0 == .rejected(.forwardedTooOften) })

@@ -40,11 +40,11 @@ package final class Serve: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - pacing: what the client goes by.
-  ///   - references: make what the store link carries (M8).
-  package func servedAd(token: [UInt8], pacing: AdPacing, references: ClickReferences) -> ServedAd {
-    let action = action.served {
-      references.text(
-        of: ClickReference(serveID: terms.serveID, partition: terms.partition), now: terms.issuedAt)
+  ///   - references: make what the store link carries (M8); nil where it carries none.
+  package func servedAd(token: [UInt8], pacing: AdPacing, references: ClickReferences?) -> ServedAd {
+    let action = action.served { app in
+      references?.text(
+        of: ClickReference(serveID: terms.serveID, partition: terms.partition, app: app), now: terms.issuedAt) ?? ""
     }
     return ServedAd(
       ad: terms.ad, token: token, images: images, action: action, lifetimeMilliseconds: lifetimeMilliseconds,

@@ -184,14 +184,16 @@ package struct SelectionDecider: PartitionDecider {
     _ answer: Answer, to address: ReplyAddress, _ decisionContext: DecisionContext, _ context: BatchContext,
     into batch: inout BatchDecision<SelectionEffects>
   ) {
-    guard decisionContext.snapshot.apps[address.app] != nil else { return }
+    guard let app = decisionContext.snapshot.apps[address.app] else { return }
     let outcome: AdResponse.Outcome =
       switch answer {
       // The same terms give the same token: a duplicate's answer is the first one's.
       case .ad(let serve):
         .ad(
           serve.servedAd(
-            token: crypto.sealer.seal(serve.terms), pacing: settings.pacing, references: crypto.references))
+            token: crypto.sealer.seal(serve.terms), pacing: settings.pacing,
+            // What a minor does in one app nobody follows into another (A4, A8).
+            references: app.app.isUnder17 == false ? crypto.references : nil))
       case .error(let error, let detail): .error(error, detail: detail)
       }
     batch.answers.append(

@@ -10,7 +10,7 @@ struct ReadClientRequests: PostgresStatement {
       'placement', d.placement, 'country', d.country, 'device', vocabulary.device_name(d.device),
       'segments', coalesce(to_jsonb(d.segments), '[]'), 'outcome', vocabulary.decision_reason_name(d.reason),
       'advertiser', d.advertiser, 'campaign', d.campaign, 'ad', d.ad, 'isTest', d.is_test,
-      'seenAt', i.event_time, 'taps', coalesce(k.taps, '[]'))::text
+      'seenAt', i.event_time, 'taps', coalesce(k.taps, '[]'), 'conversions', coalesce(v.told, '[]'))::text
     FROM ad_selection.decision d
     LEFT JOIN impression_tracking.impression_row i
       ON i.serve_id = d.serve_id AND i.partition = d.partition AND i.serve_id >= $2 AND i.serve_id < $3
@@ -18,6 +18,11 @@ struct ReadClientRequests: PostgresStatement {
       SELECT serve_id, partition, jsonb_agg(event_time ORDER BY event_time) AS taps FROM click_tracking.click_row
       WHERE serve_id >= $2 AND serve_id < $3 GROUP BY serve_id, partition
     ) AS k ON k.serve_id = d.serve_id AND k.partition = d.partition
+    LEFT JOIN (
+      SELECT serve_id, partition, jsonb_agg(jsonb_build_object('app', app, 'what', vocabulary.conversion_kind_name(kind),
+        'at', event_time) ORDER BY event_time) AS told FROM click_tracking.conversion
+      WHERE serve_id >= $2 AND serve_id < $3 GROUP BY serve_id, partition
+    ) AS v ON v.serve_id = d.serve_id AND v.partition = d.partition
     WHERE d.serve_id >= $2 AND d.serve_id < $3 AND d.client_hash = ANY ($1) ORDER BY d.serve_id
     """
   let hashes: [Int64]
