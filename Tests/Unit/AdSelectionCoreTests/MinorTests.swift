@@ -59,6 +59,14 @@ struct MinorTests {
     #expect(try Self.decided(&rig).asked.clientHash == (try Self.sessionHash(rig)))
   }
 
+  @Test("a request of theirs that comes again is answered with the decision that it has")
+  func again() throws {
+    var rig = try Self.rig(isUnder17: true)
+    let request = SelectionInput.request(try rig.incoming(Self.client))
+    #expect(rig.run([request]).outcomes != [.duplicate])
+    #expect(rig.run([request]).outcomes == [.duplicate])
+  }
+
   @Test("M8: a store link in their app, and in one of which nobody has said it, carries no reference into another")
   func storeLink() throws {
     for (isUnder17, isFollowed) in [(true, false), (nil, false), (false, true)] as [(Bool?, Bool)] {

@@ -105,24 +105,28 @@ struct ThrottleTests {
     func serve(_ number: UInt64) -> ServeID { ServeID(timestamp: Samples.now, randomHigh: 1, randomLow: number) }
     let memory = RequestMemory(200)
     var recent = RecentRequests(memory: memory)
-    recent.note(id(1), id: serve(7), at: at(0))
-    #expect(recent.id(of: id(1), now: at(59_999)) == serve(7))
-    #expect(recent.id(of: id(1), now: at(60_000)) == nil)
-    #expect(recent.id(of: id(2), now: at(0)) == nil)
+    recent.note(id(1), client: 0, id: serve(7), at: at(0))
+    #expect(recent.id(of: id(1), client: 0, now: at(59_999)) == serve(7))
+    #expect(recent.id(of: id(1), client: 0, now: at(60_000)) == nil)
+    #expect(recent.id(of: id(2), client: 0, now: at(0)) == nil)
+    // Who uses another's id makes nobody forget the other.
+    recent.note(id(1), client: 9, id: serve(8), at: at(0))
+    #expect(recent.id(of: id(1), client: 0, now: at(0)) == serve(7))
+    #expect(recent.id(of: id(1), client: 9, now: at(0)) == serve(8))
     for number in 10..<5_000 as Range<UInt64> {
-      recent.note(id(number), id: serve(1), at: at(1_000))
-      #expect(recent.id(of: id(number), now: at(1_000)) == serve(1))
+      recent.note(id(number), client: 0, id: serve(1), at: at(1_000))
+      #expect(recent.id(of: id(number), client: 0, now: at(1_000)) == serve(1))
       #expect(recent.count <= 200)
     }
     // Another partition's are as many as the first one leaves, and all of them once that is gone.
     var other = RecentRequests(memory: memory)
     for number in 10..<5_000 as Range<UInt64> {
-      other.note(id(number), id: serve(1), at: at(1_000))
+      other.note(id(number), client: 0, id: serve(1), at: at(1_000))
       #expect(other.count + recent.count <= 201)
     }
     recent = RecentRequests(memory: memory)
-    for number in 10..<210 as Range<UInt64> { other.note(id(number), id: serve(number), at: at(70_000)) }
-    #expect((10..<210 as Range<UInt64>).allSatisfy { other.id(of: id($0), now: at(70_000)) == serve($0) })
+    for number in 10..<210 as Range<UInt64> { other.note(id(number), client: 0, id: serve(number), at: at(70_000)) }
+    #expect((10..<210 as Range<UInt64>).allSatisfy { other.id(of: id($0), client: 0, now: at(70_000)) == serve($0) })
   }
 }
 

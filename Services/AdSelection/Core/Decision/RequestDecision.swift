@@ -75,7 +75,9 @@ package enum RequestDecision {
     let isTest = build != .distribution
     let key = RequestKey(requestID: asked.requestID, client: asked.clientHash, isTest: isTest)
     let moment = asked.moment(now: context.now)
-    if let earlier = context.earlier, earlier.key == key, state.recent.id(of: key.requestID, now: moment) != nil {
+    if let earlier = context.earlier, earlier.key == key,
+      state.recent.id(of: key.requestID, client: key.client, now: moment) != nil
+    {
       let outcome = DecisionOutcome.duplicate(of: earlier.answer, isAnswered: context.now <= asked.deadline)
       return Decision(outcome: outcome, reason: .duplicate, isTest: isTest)
     }
@@ -93,7 +95,9 @@ package enum RequestDecision {
       isBeyondCap
       ? Decision(outcome: .noAd(.loadingThrottled, .tooManyOfApp), reason: .tooManyOfApp)
       : anew(build, asked, &state)
-    if decision.reason.isRemembered { state.recent.note(key.requestID, id: context.serveID, at: moment) }
+    if decision.reason.isRemembered {
+      state.recent.note(key.requestID, client: key.client, id: context.serveID, at: moment)
+    }
     return decision
   }
 

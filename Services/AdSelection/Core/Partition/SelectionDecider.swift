@@ -36,19 +36,22 @@ package struct SelectionDecider: PartitionDecider {
   /// The state is all in memory; what requests that come again were answered with is in its rows.
   package func query(for records: [InputRecord<SelectionInput>], context: BatchContext) -> SelectionQuery? {
     var query = SelectionQuery()
+    let snapshot = catalog.view(at: context.now).snapshot
     for record in records {
-      guard case .request(let incoming) = record.event, let id = earlierID(incoming, arrival: record.arrival, context)
-      else {
-        continue
-      }
+      guard case .request(let incoming) = record.event,
+        let id = earlierID(incoming, arrival: max(record.arrival, context.committedWatermark), snapshot, context)
+      else { continue }
       query.ids.insert(id)
     }
     return query.ids.isEmpty ? nil : query
   }
 
-  private func earlierID(_ incoming: IncomingRequest, arrival: Timestamp, _ context: BatchContext) -> ServeID? {
-    state.recent.id(
-      of: incoming.legible.requestID, now: min(max(arrival, context.committedWatermark), context.now))
+  private func earlierID(
+    _ incoming: IncomingRequest, arrival: Timestamp, _ snapshot: CatalogSnapshot, _ context: BatchContext
+  ) -> ServeID? {
+    let request = withoutMinor(incoming, arrival: arrival, snapshot)
+    return state.recent.id(
+      of: request.legible.requestID, client: request.clientHash, now: min(arrival, context.now))
   }
 
   package mutating func decide(
@@ -71,10 +74,10 @@ package struct SelectionDecider: PartitionDecider {
       case .refusal(let refusal): state.allotments.apply(refusal, now: context.now)
       case .request(let incoming):
         decisionContext.serveIDRandom = (high: random.next(), low: random.next())
-        decisionContext.earlier = earlierID(incoming, arrival: record.arrival, context).flatMap {
+        let arrival = max(record.arrival, context.committedWatermark)
+        decisionContext.earlier = earlierID(incoming, arrival: arrival, view.snapshot, context).flatMap {
           earlier.find($0, in: batch.effects.decisions)
         }
-        let arrival = max(record.arrival, context.committedWatermark)
         decide(
           incoming, at: index, arrival: arrival, decisionContext: decisionContext, context: context, into: &batch)
       }
@@ -97,7 +100,7 @@ package struct SelectionDecider: PartitionDecider {
       return
     }
     let address = incoming.reply
-    let request = withoutMinor(incoming, arrival: arrival, decisionContext).with(
+    let request = withoutMinor(incoming, arrival: arrival, decisionContext.snapshot).with(
       address.mistake(partitionCount: context.partitionCount))
     if case .mistaken(_, let rejection) = request.content {
       batch.reject(index, rejection.reason, rejection.detail)
@@ -135,9 +138,9 @@ package struct SelectionDecider: PartitionDecider {
   /// Of an app for users under 17, or of which nobody has said so yet, nothing is taken that is its user's (A4, A8). It is
   /// decided where its client id put it.
   private func withoutMinor(
-    _ incoming: IncomingRequest, arrival: Timestamp, _ context: DecisionContext
+    _ incoming: IncomingRequest, arrival: Timestamp, _ snapshot: CatalogSnapshot
   ) -> IncomingRequest {
-    guard let app = context.snapshot.apps[incoming.app], app.app.isUnder17 != false else { return incoming }
+    guard let app = snapshot.apps[incoming.app], app.app.isUnder17 != false else { return incoming }
     return incoming.withoutUser(
       sessionHash: crypto.clients.hash(
         app: incoming.app, clientID: "", sessionID: incoming.legible.sessionID, now: arrival))

@@ -70,7 +70,7 @@ extension PartitionState {
         self.throttle.note(client: decision.client, placement: placement, at: decision.moment)
       }
       if decision.reason.isRemembered {
-        recent.note(decision.requestID, id: decision.id, at: decision.moment)
+        recent.note(decision.requestID, client: decision.client, id: decision.id, at: decision.moment)
       }
     }
   }

@@ -70,8 +70,8 @@ package final class RequestMemory: Sendable {
 /// one. Bounded: two generations, like ``Throttle``, within what the process may remember; where that is used up the older
 /// one is forgotten early, then the newer one.
 ///
-/// 32 bytes an entry: requests are told apart by 64 bits of their ids, and whether it is really the same request, of the
-/// same client and kind of key, the row says.
+/// 32 bytes an entry: requests are told apart by 64 bits of their ids and clients, and whether it is really the same request,
+/// of the same client and kind of key, the row says.
 package struct RecentRequests: Sendable {
   private struct Entry: Hashable, Sendable {
     var id: ServeID
@@ -103,8 +103,10 @@ package struct RecentRequests: Sendable {
   package var count: Int { current.entries.count + previous.entries.count }
 
   /// Under which id the request was decided, if it came less than 60 s before `now`.
-  package func id(of requestID: UUIDv7, now: Timestamp) -> ServeID? {
-    let key = Self.key(requestID)
+  ///
+  /// - Parameter client: the keyed hash of who asks; another one with the same id has asked another request.
+  package func id(of requestID: UUIDv7, client: UInt64, now: Timestamp) -> ServeID? {
+    let key = Self.key(requestID, client)
     guard let entry = current.entries[key] ?? previous.entries[key],
       now.milliseconds(since: entry.at) < memoryMilliseconds
     else { return nil }
@@ -112,13 +114,13 @@ package struct RecentRequests: Sendable {
   }
 
   /// Remembers the decision `id` of a request that came at `moment`.
-  package mutating func note(_ requestID: UUIDv7, id: ServeID, at moment: Timestamp) {
+  package mutating func note(_ requestID: UUIDv7, client: UInt64, id: ServeID, at moment: Timestamp) {
     let age = moment.milliseconds(since: start)
     if age >= memoryMilliseconds {
       turn(at: moment)
       if age >= 2 * memoryMilliseconds { previous = Generation(of: memory) }
     }
-    let key = Self.key(requestID)
+    let key = Self.key(requestID, client)
     if current.entries[key] == nil {
       // Two turns leave nothing of this partition's to be forgotten.
       var turns = 0
@@ -136,7 +138,10 @@ package struct RecentRequests: Sendable {
     start = moment
   }
 
-  private static func key(_ requestID: UUIDv7) -> UInt64 { requestID.high ^ requestID.low }
+  /// Multiplied, for a client may be in its own ids.
+  private static func key(_ requestID: UUIDv7, _ client: UInt64) -> UInt64 {
+    requestID.high ^ requestID.low ^ client &* 0x9E37_79B9_7F4A_7C15
+  }
 }
 
 extension RecentRequests: Hashable {
