@@ -5,6 +5,8 @@ import Testing
 struct SimulationTests {
   /// How many seeds the smoke runs; `make simulate` runs more.
   static let smokeSeeds: UInt64 = 1_000
+  /// How many of them must bring a backup back that is older than an hour.
+  private static let oldBackups = 10
 
   @Test("I1 to I8, M4: whatever goes wrong, the tables and the ledger hold what the devices did")
   func worlds() async throws {
@@ -12,6 +14,7 @@ struct SimulationTests {
     print("\(report.seeds) seeds; faults that happened:\n\(report.coverage.table)")
     #expect(report.failures.isEmpty, "\(report.failures.joined(separator: "\n"))")
     #expect(report.coverage.absent.isEmpty, "these faults never happened: \(report.coverage.absent)")
+    #expect(report.coverage.counts[.restoredFromHourBefore, default: 0] >= Self.oldBackups)
   }
 
   @Test("A protocol that is broken on purpose is caught", arguments: Sabotage.allCases)

@@ -50,12 +50,13 @@ extension World {
   /// Topics that services write for each other.
   private static let sequenced = [Topic.usage, .acceptedImpressions, .acceptedClicks, .budgets]
   private static let recordsBackMaximum = 8
+  private static let hourMilliseconds: Int64 = 3_600_000
 
   func takeBackup() {
     // So many timelines have names.
     guard plan.hasRestores, timelineCount < 9 else { return }
     // Some are kept, and are hours old when they are needed.
-    if backup != nil, random.chance(700) { return }
+    if backup != nil, plan.keepsFirstBackup || random.chance(700) { return }
     coverage.note(.backupTaken)
     backup = Backup(
       rows: fleets.map { $0.books.backup() }, timelines: timelines, fundedCount: fundedCount,
@@ -66,7 +67,7 @@ extension World {
   func restoreBackup() {
     guard let backup, timelineCount < 9 else { return }
     coverage.note(.databaseRestored)
-    if time.milliseconds - backup.takenAt > 3_600_000, billing.tables.steps.count > backup.steps {
+    if time.milliseconds - backup.takenAt > Self.hourMilliseconds, billing.tables.steps.count > backup.steps {
       coverage.note(.restoredFromHourBefore)
     }
     for instance in fleets.flatMap(\.instances) { instance.context.writer.fail() }
@@ -77,6 +78,16 @@ extension World {
     // It takes time: so no epoch is given twice.
     time.advance(byMilliseconds: 1_000)
     isRestoreDue = false
+  }
+
+  /// The only backup is of the beginning: an hour later it is needed.
+  func keepFirstBackup(atStep step: Int) {
+    switch step {
+    case plan.steps / 4: takeBackup()
+    case plan.steps / 2: time.advance(byMilliseconds: Self.hourMilliseconds + random.milliseconds(1...1_800_000))
+    case plan.steps * 3 / 4: restoreBackup()
+    default: break
+    }
   }
 
   func hearOfLostCommits() {

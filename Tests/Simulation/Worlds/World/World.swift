@@ -187,8 +187,9 @@ final class World {
   func run() {
     everybodyWorks()
     everybodyWorks()
-    for _ in 0..<plan.steps {
+    for number in 0..<plan.steps {
       if !failures.isEmpty { return }
+      if plan.keepsFirstBackup { keepFirstBackup(atStep: number) }
       step()
     }
     sendRest()

@@ -39,6 +39,8 @@ struct WorldPlan {
   var appRequestsPerHour = SelectionSettings().appRequestsPerHour
   /// The database goes back to a backup once in a while.
   var hasRestores: Bool
+  /// Its backup is one of the beginning, and restored near the end, more than an hour later.
+  var keepsFirstBackup: Bool
   /// The trackers and billing are run again over what was recorded (I4).
   var isReplayed: Bool
 
@@ -60,6 +62,8 @@ struct WorldPlan {
     waitsForEnds = random.chance(500)
     isReplayed = random.chance(250)
     hasRestores = random.chance(250)
+    // Not drawn, so that the other worlds stay what they were.
+    keepsFirstBackup = hasRestores && steps.isMultiple(of: 5)
     batchRecordsMaximum = random.pick([1, 6])
     outboxEntriesMaximum = random.pick([PipelineLimits.outboxEntriesMaximum, 1, 3])
     countKeysMaximum = random.pick([PipelineMemory.countKeysMaximum, 1, 3])
