@@ -68,7 +68,8 @@ final class DecisionCase {
     let result = Auction.run(
       asked.query, requestID: asked.request.requestID, state: &state, paidAds: .served, context: context)
     if let place = result.winner {
-      _ = state.sell(context.snapshot.candidate(at: place), now: context.now)
+      let ad = context.snapshot.candidate(at: place)
+      if !ad.isHouse { _ = state.allotments.reserve(campaign: ad.campaign, price: ad.price, now: context.now) }
     }
     return result.explanation
   }

@@ -64,7 +64,7 @@ struct IndexSequenceTests {
     note(due, explanation, snapshot, &coverage)
     guard let winner = due.winner, !winner.isHouse else { return }
     // It is used, or stays for the next.
-    let reservation = world.state.sell(winner, now: world.now)
+    let reservation = world.state.allotments.reserve(campaign: winner.campaign, price: winner.price, now: world.now)
     #expect(reservation != nil, "seed \(seed)")
   }
 

@@ -28,14 +28,6 @@ extension PartitionState {
     allotments.turn(to: now)
     sellable.follow(snapshot, &allotments)
   }
-
-  /// Uses an allotment for the ad that an auction has just chosen; nil for a house ad, which needs none. What of its
-  /// campaign can be sold no more is noted at once, while all of that is in the processor's cache.
-  package mutating func sell(_ ad: Candidate, now: Timestamp) -> Reservation? {
-    if ad.isHouse { return nil }
-    defer { sellable.followTouched(&allotments) }
-    return allotments.reserve(campaign: ad.campaign, price: ad.price, now: now)
-  }
 }
 
 /// What a decision depends on besides the request and the partition's state.

@@ -167,7 +167,9 @@ package enum RequestDecision {
     guard let winner = result.winner else {
       return facts.noAd(result.reason, explanation: result.explanation, inputs: inputs)
     }
-    let reservation = state.sell(winner, now: context.now)
+    let reservation =
+      winner.isHouse
+      ? nil : state.allotments.reserve(campaign: winner.campaign, price: winner.price, now: context.now)
     let serve = builder.serve(winner, reservation: reservation, for: facts, in: context)
     return facts.decision(.served(serve), result.reason, result.explanation, inputs: inputs)
   }

@@ -62,11 +62,6 @@ struct SellableLevels: Hashable, Sendable {
   mutating func follow(_ snapshot: CatalogSnapshot, _ book: inout AllotmentBook) {
     base.follow(snapshot.base.index, &book)
     recent.follow(snapshot.recent.index, &book)
-    followTouched(&book)
-  }
-
-  /// Looks again at campaigns that were touched.
-  mutating func followTouched(_ book: inout AllotmentBook) {
     while book.visitTouched({ campaign, funds in
       base.refresh(campaign, &funds)
       recent.refresh(campaign, &funds)
