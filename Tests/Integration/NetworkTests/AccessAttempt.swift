@@ -54,7 +54,12 @@ struct AccessAttempt {
           reports.update { _ in }
         }, reports: { new in reports.update { $0 += new } })
       defer { producer.abort() }
-      try producer.send(topic: topic, partition: 0, key: [0], value: [0], reportID: 1)
+      // The brokers' refusal may come before the record: without a right to write anywhere there is no producer's number.
+      do throws(KafkaError) {
+        try producer.send(topic: topic, partition: 0, key: [0], value: [0], reportID: 1)
+      } catch {
+        throw producer.failure ?? error
+      }
       _ = reports.wait(timeoutMilliseconds: Int(Self.milliseconds)) { !$0.isEmpty || !failures.withLock(\.isEmpty) }
       if reports.withLock({ $0.contains { $0.error == nil } }) { return true }
       let told = failures.withLock { $0.first } ?? reports.withLock { $0.first?.error }
