@@ -97,6 +97,12 @@ month: install-tests ## run MONTH_DAYS=n (30) simulated days on a real PostgreSQ
 	$(BUILD_TESTS)
 	@MONTH_DAYS=$(MONTH_DAYS) $(RUN_TESTS) --filter 'MonthTests'
 
+.PHONY: offline
+OFFLINE_MINUTES ?= 60
+offline: install-tests ## kill a device twice and keep it off line for OFFLINE_MINUTES=n (60): then all of it counts, once, in order
+	$(BUILD_TESTS)
+	@OFFLINE_MINUTES=$(OFFLINE_MINUTES) $(RUN_TESTS) --filter 'DeviceTests/killedTwice'
+
 .PHONY: faults
 faults: SEEDS := 1,2,3
 faults: release install-tests ## make faults with real processes under SEEDS=1,2,3; FAULTS=NAMES makes only these
@@ -118,7 +124,8 @@ format: ## bring all Swift sources into the format
 	$(SWIFT) format --in-place --recursive --parallel $(SOURCES)
 
 .PHONY: images
-images: install ## build the container images, by podman, buildah or docker; needs no base image
+images: ## build the container images, by podman, buildah or docker; needs no base image
+	@deploy/install images
 	@deploy/images
 
 .PHONY: test-containers
