@@ -26,7 +26,10 @@ final class DecisionCase {
     self.requests = workload.requests(requests, of: Self.context(source).snapshot)
   }
 
-  var name: String { "\(ads) ads, \(isSellable ? "budget" : "no budget")" }
+  var name: String { name(ads: ads) }
+
+  /// Of the same case among another number of ads.
+  func name(ads: Int) -> String { "\(ads) ads, \(isSellable ? "budget" : "no budget")" }
 
   private static func context(_ source: CatalogSource, now: Timestamp = DecisionWorkload.now) -> DecisionContext {
     DecisionContext(
