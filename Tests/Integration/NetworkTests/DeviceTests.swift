@@ -14,10 +14,6 @@ extension WholeNetwork {
       "ad-selection", "impression-tracking", "click-tracking", "billing", "console", "edge",
     ]
 
-    /// How long the killed device stays off line; `make offline` waits an hour by the wall clock.
-    private static let offlineMinutes =
-      ProcessInfo.processInfo.environment["OFFLINE_MINUTES"].flatMap(Double.init) ?? 0
-
     private static func network(_ edge: [String: String] = [:]) async throws -> TestNetwork {
       let network = try await TestNetwork.started(
         .init(
@@ -39,7 +35,7 @@ extension WholeNetwork {
           kill(getpid(), SIGKILL)
         }
       }
-      try await Task.sleep(for: .seconds(60 * Self.offlineMinutes))
+      try await Task.sleep(for: .seconds(60 * WholeNetwork.offlineMinutes))
       let client = try OfflineDevice.client(folder, via: .edge(address))
       #expect(client.eventsWaiting == 6)
       // And one that nobody looks at (D3).
