@@ -29,7 +29,8 @@ final class Visit {
   private var tapsLeft: ArraySlice<VisitPlan.Tap>
   private var tap: VisitPlan.Tap?
   private var hasLooked = false
-  private var wasSeen = false
+  /// The first ad that was seen: it alone is tapped, see `nextTap`.
+  private var seenServe: ServeID?
   private var wentToStore = false
   private var isOver = false
 
@@ -77,8 +78,8 @@ final class Visit {
       surroundings.tally.change { $0.errorsReceived["\(failure.code.rawValue)", default: 0] += 1 }
       later(Self.reactionMilliseconds) { $0.leave() }
     case .seen:
-      guard !wasSeen else { return }
-      wasSeen = true
+      guard seenServe == nil, let loaded = ad.loadedAd else { return }
+      seenServe = loaded.serveID
       if plan.turns { later(Self.reactionMilliseconds) { $0.ad.turn() } }
       nextTap()
     case .covered:
@@ -124,10 +125,16 @@ final class Visit {
     later(Self.backgroundMilliseconds) { $0.ad.enteredForeground() }
   }
 
+  /// Taps the ad that was seen again, until it is gone. One that took its place meanwhile is not tapped: the client may
+  /// have earned less than a minute ago, and which of further taps are beyond its limit and which are repetitions is not
+  /// the devices' to know.
   private func nextTap() {
     tap = tapsLeft.popFirst()
     guard let tap else { return later(plan.staysMilliseconds) { $0.leave() } }
     later(tap.afterMilliseconds) { visit in
+      guard visit.ad.loadedAd?.serveID == visit.seenServe else {
+        return visit.later(visit.plan.staysMilliseconds) { $0.leave() }
+      }
       visit.ad.tap()
       // One that covers goes on when it has covered.
       if !visit.ad.isActionInProgress { visit.nextTap() }
