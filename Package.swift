@@ -153,7 +153,7 @@ let tests: [Target] = [
   unitTest("Pipeline", ["AdCore", "AdEvents", "Records", "TestValues"]),
   unitTest("Runtime", ["AdCore", "HTTP", "TestServices", "TestValues", "Threads"]), unitTest("Threads"),
   unitTest("PipelineHost", ["AdCore", "Kafka", "Pipeline", "Postgres", "Runtime"]),
-  unitTest("Handbill", ["AdBasics", "AdClient", "Pictures", "Runtime", "Threads"]),
+  unitTest("Handbill", ["AdBasics", "AdClient", "LocalProcesses", "Pictures", "Runtime", "TestValues", "Threads"]),
   unitTest("Pictures", ["AdBasics", "Crypto"]), unitTest("Hashes", ["Crypto"]), unitTest("SQLite"),
   .testTarget(name: "AdClientAppTests", dependencies: ["AdClient"], path: "Tests/Unit/AdClientAppTests"),
   .target(name: "ExampleTerminal", dependencies: ["AdClient"], path: "examples/terminal"),

@@ -35,7 +35,7 @@ extension WholeNetwork {
           kill(getpid(), SIGKILL)
         }
       }
-      try await Task.sleep(for: .seconds(60 * offlineMinutes))
+      try await onOwnThread { Waiting.pause(milliseconds: 60_000 * offlineMinutes) }
       let client = try OfflineDevice.client(folder, via: .edge(address))
       #expect(client.eventsWaiting == 6)
       // And one that nobody looks at (D3).

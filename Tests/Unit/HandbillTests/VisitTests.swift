@@ -1,6 +1,7 @@
 import AdBasics
 import AdClient
-import Synchronization
+import LocalProcesses
+import TestValues
 import Testing
 import Threads
 
@@ -8,69 +9,75 @@ import Threads
 
 @Suite("What users of simulated devices do in a visit")
 struct VisitTests {
-  /// What a client told, in order.
+  /// What a client told, in order, until the visit was over.
   private struct Told {
-    var requests = 0
     var happenings: [(what: AdHappening, serve: ServeID)] = []
+    var hasEnded = false
 
-    func serves(_ isWanted: (AdHappening) -> Bool) -> [ServeID] {
-      happenings.filter { isWanted($0.what) }.map(\.serve)
+    var drawn: [ServeID] { happenings.filter { $0.what == .rendered }.map(\.serve) }
+    var tapped: [ServeID] {
+      happenings.filter { if case .click = $0.what { true } else { false } }.map(\.serve)
     }
-
-    var drawn: [ServeID] { serves { $0 == .rendered } }
-    var viewed: [ServeID] { serves { $0 == .viewed } }
-    var tapped: [ServeID] { serves { if case .click = $0 { true } else { false } } }
   }
 
-  @DeviceActor
+  /// A device whose client's clock and whose agenda the test has in hand.
+  private struct Device {
+    let clock = AdTestClock()
+    let agenda = Agenda()
+    let told = Monitor(Told())
+
+    func waits(until isSo: (Told) -> Bool) -> Bool {
+      told.wait(timeoutMilliseconds: Waiting.seconds * 1_000, until: isSo)
+    }
+
+    /// Between the second tap's action and the third tap: nothing else of the agenda is done before the next ad is drawn.
+    func drawNextAd(atMilliseconds milliseconds: Int64) {
+      agenda.add(at: DeviceClock.monotonic.advanced(byMilliseconds: milliseconds)) {
+        clock.advance(byMilliseconds: 30_000)
+        _ = waits { $0.drawn.count == 2 }
+      }
+    }
+
+    @DeviceActor
+    func begins(_ plan: VisitPlan) throws -> Visit {
+      var options = AdClientOptions()
+      (options.storage, options.testClock, options.country) = (.none, clock, Country("DE"))
+      let client = try AdNetworkClient(app: "sudoku", key: "key", via: .inMemory(), options: options) { fact in
+        guard case .told(let what, let serve, _, _, _) = fact else { return }
+        told.update { $0.happenings.append((what, serve)) }
+        if case .click = what, told.withLock({ $0.tapped.count == 2 }) { drawNextAd(atMilliseconds: 150) }
+      }
+      let visitor = DevicePopulation.Visitor(
+        app: client.identity.app, appKey: "key", clientID: nil, country: client.identity.country, device: .phone,
+        wish: DevicePopulation.Wish(form: .banner, placement: "main"))
+      return try Visit(
+        number: 1, visitor, plan: plan, client: client,
+        in: Visit.Surroundings(
+          agenda: agenda, tally: TallyCounter(startedAt: Timestamp(milliseconds: 0)), wentToStore: { _ in },
+          ended: { _ in told.update { $0.hasEnded = true } }))
+    }
+  }
+
   @Test("M4, B8: one ad of a visit is tapped, however often; the next, which would be limited, is looked at alone")
   func oneAd() async throws {
-    let (clock, agenda) = (AdTestClock(), Agenda())
-    let told = Mutex(Told())
-    let hasEnded = Mutex(false)
-    let thread = OwnerThread("agenda") { agenda.run() }
+    let device = Device()
+    let thread = OwnerThread("agenda") { device.agenda.run() }
     defer {
-      agenda.close()
+      device.agenda.close()
       thread.join()
-    }
-    var options = AdClientOptions()
-    (options.storage, options.testClock, options.country) = (.none, clock, Country("DE"))
-    let client = try AdNetworkClient(app: "sudoku", key: "key", via: .inMemory(), options: options) { fact in
-      told.withLock { told in
-        switch fact {
-        case .request: told.requests += 1
-        case .told(let what, let serve, _, _, _): told.happenings.append((what, serve))
-        case .failed, .converted: break
-        }
-      }
     }
     var plan = VisitPlan(staysMilliseconds: 100)
     plan.taps = Array(repeating: VisitPlan.Tap(afterMilliseconds: 300, actionMilliseconds: 10), count: 4)
-    let visitor = DevicePopulation.Visitor(
-      app: client.identity.app, appKey: "key", clientID: nil, country: client.identity.country, device: .phone,
-      wish: DevicePopulation.Wish(form: .banner, placement: "main"))
-    let visit = try Visit(
-      number: 1, visitor, plan: plan, client: client,
-      in: Visit.Surroundings(
-        agenda: agenda, tally: TallyCounter(startedAt: Timestamp(milliseconds: 0)), wentToStore: { _ in },
-        ended: { _ in hasEnded.withLock { $0 = true } }))
-    defer { visit.leave() }
-    try await until { told.withLock { !$0.drawn.isEmpty } }
-    clock.advance(byMilliseconds: 1_000)
-    try await until { told.withLock { !$0.viewed.isEmpty } }
-    try await until { told.withLock { $0.tapped.count == 2 } }
-    // The next ad comes before the third tap.
-    clock.advance(byMilliseconds: 30_000)
-    try await until { hasEnded.withLock { $0 } }
-    told.withLock { told in
-      #expect(told.drawn.count == 2 && Set(told.drawn).count == 2)
-      #expect(told.tapped == [told.drawn[0], told.drawn[0]])
+    let visit = try await device.begins(plan)
+    try await onOwnThread {
+      #expect(device.waits { !$0.drawn.isEmpty })
+      device.clock.advance(byMilliseconds: 1_000)
+      #expect(device.waits { $0.hasEnded })
     }
-  }
-
-  @DeviceActor
-  private func until(_ condition: () -> Bool) async throws {
-    for _ in 0..<3_000 where !condition() { try await Task.sleep(for: .milliseconds(10)) }
-    try #require(condition())
+    await visit.leave()
+    try device.told.withLock { told in
+      try #require(told.drawn.count == 2 && Set(told.drawn).count == 2)
+      #expect(told.tapped == Array(repeating: told.drawn[0], count: 2))
+    }
   }
 }
