@@ -7,9 +7,9 @@ import Synchronization
 import TestServices
 import TestValues
 
-/// A whole network of real processes for one test: its own database, its own broker, our executables.
+/// A whole network of real processes for one test: its own database, a broker without topics, our executables.
 ///
-/// The broker is a real Kafka where there is one, else the embedded one.
+/// The broker is a real Kafka where there is one, else an embedded one of its own.
 final class TestNetwork: Sendable {
   struct Plan: Sendable {
     var partitions = 4
@@ -30,7 +30,7 @@ final class TestNetwork: Sendable {
   let folder: TemporaryFolder
   let databaseURL: String
   let environment: [String: String]
-  private let kafka: NextBroker?
+  private let kafka: Mutex<NetworkBroker?>
   private let broker: ChildProcess?
   private let processes = Mutex<[String: ChildProcess]>([:])
   private let ports: [String: Int]
@@ -45,7 +45,7 @@ final class TestNetwork: Sendable {
   /// Starts everything and returns when all services are ready.
   static func started(_ plan: Plan) async throws -> TestNetwork {
     let url = try await TestDatabase.url()
-    let broker = try await NextBroker.take()
+    let broker = try await NetworkBroker.take()
     return try await onOwnThread { try TestNetwork(plan, databaseURL: url, broker: broker) }
   }
 
@@ -59,7 +59,7 @@ final class TestNetwork: Sendable {
   }
 
   private init(
-    _ plan: Plan, databaseURL: String, broker started: NextBroker?, isBrokerThere: Bool = false
+    _ plan: Plan, databaseURL: String, broker started: NetworkBroker?, isBrokerThere: Bool = false
   ) throws {
     self.plan = plan
     self.databaseURL = databaseURL
@@ -69,7 +69,7 @@ final class TestNetwork: Sendable {
       "HANDBILL_LOG_LEVEL": "info",
       "SWIFT_BACKTRACE": "enable=no",
     ]
-    kafka = started
+    kafka = Mutex(started)
     isBrokerEmbedded = started == nil && !isBrokerThere
     if isBrokerThere {
       broker = nil
@@ -156,7 +156,7 @@ final class TestNetwork: Sendable {
   }
 
   /// Stops the broker's process, or lets it go on: SIGSTOP, SIGCONT.
-  func signalBroker(_ number: Int32) { kafka?.kafka.signal(number) }
+  func signalBroker(_ number: Int32) { kafka.withLock { $0?.kafka.signal(number) } }
 
   /// All that a service has logged.
   func log(_ service: String) -> String {
@@ -173,7 +173,10 @@ final class TestNetwork: Sendable {
     }
     broker?.closeInput()
     broker?.terminate(graceMilliseconds: 1_000)
-    kafka?.kafka.killAndWait()
+    kafka.withLock { kafka in
+      kafka?.giveBack()
+      kafka = nil
+    }
     return codes
   }
 
@@ -198,40 +201,6 @@ final class TestNetwork: Sendable {
 
   /// A connection to the network's database.
   func connection() throws -> PostgresConnection { try PostgresConnection(PostgresConfiguration(databaseURL)) }
-}
-
-/// A real broker of one network's own, for the topics have fixed names. While a network is at work, the next one's broker
-/// starts.
-struct NextBroker: Sendable {
-  let kafka: LocalKafka
-  private let folder: TemporaryFolder
-  private static let next = Mutex<Task<NextBroker, any Error>?>(nil)
-
-  /// Nil where there is no Kafka.
-  static func take() async throws -> NextBroker? {
-    guard KafkaInstallation.isAvailable else { return nil }
-    let started = next.withLock { next in
-      let started = next ?? start()
-      // After this one, so that no two start at once; whatever became of it.
-      next = Task {
-        _ = try? await started.value
-        return try await start().value
-      }
-      return started
-    }
-    return try await started.value
-  }
-
-  private static func start() -> Task<NextBroker, any Error> {
-    Task {
-      try await onOwnThread {
-        let folder = try TemporaryFolder(prefix: "hbk")
-        let kafka = try LocalKafka(.init(folder: folder.path, heapMegabytes: 384, isShortLived: true))
-        try kafka.startAndWait()
-        return NextBroker(kafka: kafka, folder: folder)
-      }
-    }
-  }
 }
 
 extension PostgresConnection {
