@@ -6,7 +6,7 @@ internal import PipelineHost
 internal import Postgres
 internal import Runtime
 
-/// Decisions, as rows.
+/// Decisions, as rows of their own.
 enum DecisionRows {
   static let columns = TableColumns(
     "ad_selection.decision_row",
@@ -18,10 +18,12 @@ enum DecisionRows {
     ])
 
   /// - Parameter rules: the number of those that the auctions followed.
-  static func rows(_ batch: CommitBatch<AdSelection>, rules: Int64, terms: TermsBook) -> TableRows {
-    let rows = TableRows(columns, capacity: batch.effects.decisions.count * 320)
+  static func rows(
+    _ decisions: [DecidedRequest], batchNumber: Int64, rules: Int64, terms: TermsBook
+  ) -> TableRows {
+    let rows = TableRows(columns, capacity: decisions.count * 320)
     let buffer = rows.buffer
-    for decided in batch.effects.decisions {
+    for decided in decisions {
       rows.begin()
       if let serve = decided.serve {
         ServeColumns.append(serve.terms, terms: terms.name(of: serve.terms), to: buffer)
@@ -29,7 +31,7 @@ enum DecisionRows {
       } else {
         appendRequest(of: decided, to: buffer)
       }
-      buffer.append(batch.number)
+      buffer.append(batchNumber)
       buffer.append(decided.asked.requestID)
       buffer.append(decided.asked.arrival)
       buffer.append(decided.asked.deadline)
@@ -111,7 +113,7 @@ enum DecisionRows {
 
 extension Serve {
   /// What it shows and does.
-  fileprivate var creative: FrozenCreative {
+  var creative: FrozenCreative {
     FrozenCreative(
       lifetimeMilliseconds: lifetimeMilliseconds, action: action, sizes: images.map(\.size), urls: images.map(\.url))
   }

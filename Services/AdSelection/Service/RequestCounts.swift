@@ -47,7 +47,7 @@ enum RequestCounts {
         coalesce(size, 0) AS size, is_test,
         CASE reason WHEN \(DecisionReason.testError.number) THEN error ELSE -1 END AS injected_error,
         (reason IN (\(DecisionReason.fills.numbers)))::int AS fills
-      FROM ad_selection.decision, counting
+      FROM counting CROSS JOIN LATERAL ad_selection.decisions(counting.first_id, counting.last_id) AS decision
       WHERE NOT ad_selection.is_without_app_key(reason) AND \(SequenceBatches.counted)
     )
     SELECT $1, minute, is_test, reason, injected_error, app, campaign, ad, placement, country, device, size, count(*),
@@ -60,7 +60,8 @@ enum RequestCounts {
   static let countKeylessAgain = """
     \(SequenceBatches.counting("ad_selection"))
     INSERT INTO ad_selection.keyless_count AS stored (partition, day, reason, requests)
-    SELECT $1, public.day_of(serve_id), reason, count(*) FROM ad_selection.decision, counting
+    SELECT $1, public.day_of(serve_id), reason, count(*) FROM counting
+      CROSS JOIN LATERAL ad_selection.decisions(counting.first_id, counting.last_id) AS decision
     WHERE ad_selection.is_without_app_key(reason) AND \(SequenceBatches.counted)
     GROUP BY public.day_of(serve_id), reason
     ON CONFLICT (partition, day, reason) DO UPDATE SET requests = stored.requests + excluded.requests

@@ -64,7 +64,11 @@ struct SelectionTables: ServiceTables {
   }
 
   func rows(_ batch: CommitBatch<AdSelection>, terms: TermsBook) -> [TableRows] {
-    [DecisionRows.rows(batch, rules: rules.number, terms: terms)]
+    let (packs, others) = DecisionPacks.split(batch.effects.decisions)
+    return [
+      DecisionRows.rows(others, batchNumber: batch.number, rules: rules.number, terms: terms),
+      DecisionPacks.rows(packs, batchNumber: batch.number, rules: rules.number, terms: terms),
+    ]
   }
 
   func finish(
@@ -130,9 +134,9 @@ struct SelectionTables: ServiceTables {
 extension SelectionTables {
   /// The tables that are cut by day, kept for as long as `retention` says.
   static func days(_ retention: Retention) -> DayTables {
-    DayTables(
-      ["ad_selection.decision_row"], clientTables: ["ad_selection.decision_row"],
-      counts: CountTables("ad_selection", retention: retention),
+    let decisions = ["ad_selection.decision_row", "ad_selection.decision_pack"]
+    return DayTables(
+      decisions, clientTables: decisions, counts: CountTables("ad_selection", retention: retention),
       retention: retention)
   }
 }

@@ -81,7 +81,7 @@ BEGIN
     END IF;
     next_day := date '1970-01-01' + ((day - date '1970-01-01') / width + 1) * width;
     next_day := least(next_day, (SELECT min(lower(r)) FROM unnest(had) AS r WHERE lower(r) > day));
-    EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING CONSTRAINTS INCLUDING DEFAULTS)',
+    EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING CONSTRAINTS INCLUDING DEFAULTS INCLUDING STORAGE)',
       path || to_char(day, 'YYYYMMDD'), parent);
     EXECUTE format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)', parent,
       path || to_char(day, 'YYYYMMDD'), public.first_uuid_of_day(day), public.first_uuid_of_day(next_day));
@@ -116,7 +116,12 @@ BEGIN
   PERFORM public.hold_service_of(parent);
   SELECT d.part INTO own FROM public.day_tables(parent) AS d WHERE day >= d.first AND day < d.next;
   IF own IS NULL OR NOT public.is_sealed(day) THEN RETURN; END IF;
-  EXECUTE format('UPDATE %s SET client_hash = 0 WHERE serve_id >= $1 AND serve_id < $2 AND client_hash <> 0', own)
+  -- A pack's serves are of one second, and so of one hour.
+  EXECUTE format(CASE parent
+      WHEN 'ad_selection.decision_pack'::regclass THEN 'UPDATE %s SET client_hashes = array_fill(0::bigint, ARRAY[cardinality(client_hashes)])
+        WHERE serve_id >= $1 AND serve_id < $2 AND 0 <> ANY (client_hashes)'
+      ELSE 'UPDATE %s SET client_hash = 0 WHERE serve_id >= $1 AND serve_id < $2 AND client_hash <> 0'
+    END, own)
     USING public.first_uuid_at(begins), public.first_uuid_at(begins + interval '1 hour');
   IF hour = 23 THEN EXECUTE format('COMMENT ON TABLE %s IS %L', own, 'without clients before ' || (day + 1)::text); END IF;
 END

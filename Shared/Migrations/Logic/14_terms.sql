@@ -105,19 +105,6 @@ BEGIN
 END
 $function$;
 
-CREATE OR REPLACE VIEW ad_selection.decision AS
-SELECT serve_id, partition, public.time_of(serve_id) + life_ms * interval '1 millisecond' AS expires_at,
-  coalesce(stored.app, t.app) AS app, developer, advertiser, campaign, ad, placement, country, device, size,
-  impression_price, click_price, currency, share_basis_points, allotment, budget_day, client_hash, stored.is_test,
-  batch_number, request_id, arrival, deadline, outcome, reason, error, detail, lifetime_milliseconds, image_sizes,
-  image_urls, action, destination, reserved, expected_value, candidates, outbid,
-  coalesce(excluded_reasons, '{}') AS excluded_reasons, coalesce(excluded_counts, '{}') AS excluded_counts,
-  batch_index, rules, catalog_change, paid_ads, required_sizes, segments, is_interstitial,
-  edge_flags
-FROM ad_selection.decision_row AS stored LEFT JOIN ad_selection.terms AS t ON t.name = stored.terms
-  LEFT JOIN ad_selection.creative AS c ON c.name = stored.creative;
-COMMENT ON VIEW ad_selection.decision IS 'Decisions with the terms of what was served, and what it shows and does.';
-
 CREATE OR REPLACE VIEW impression_tracking.impression AS
 SELECT serve_id, partition, batch_number, sequence, event_time, arrival,
   public.time_of(serve_id) + life_ms * interval '1 millisecond' AS expires_at, app, developer, advertiser, campaign, ad,

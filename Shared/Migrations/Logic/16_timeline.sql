@@ -146,7 +146,8 @@ BEGIN
     UNION SELECT partition, serve_id FROM click_tracking.click_row WHERE serve_id >= from_id
   ) AS e
   WHERE NOT EXISTS (
-      SELECT FROM ad_selection.decision_row d WHERE d.serve_id = e.serve_id AND d.partition = e.partition AND d.serve_id >= from_id)
+      SELECT FROM ad_selection.stored_decisions(from_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') d
+      WHERE d.serve_id = e.serve_id AND d.partition = e.partition)
     AND NOT EXISTS (
       SELECT FROM timeline.lost_serve l WHERE l.partition = e.partition AND e.serve_id >= l.first_id AND e.serve_id < l.next_id)
   ON CONFLICT DO NOTHING;
@@ -159,7 +160,7 @@ $function$;
 CREATE OR REPLACE FUNCTION timeline.is_lost(partition_number int, id uuid) RETURNS boolean LANGUAGE sql STABLE AS $function$
   SELECT EXISTS (
       SELECT FROM timeline.lost_serve l WHERE l.partition = partition_number AND id >= l.first_id AND id < l.next_id)
-    AND NOT EXISTS (SELECT FROM ad_selection.decision_row d WHERE d.serve_id = id AND d.partition = partition_number)
+    AND NOT EXISTS (SELECT FROM ad_selection.stored_decisions(id, id) d WHERE d.partition = partition_number)
 $function$;
 
 -- The UUID after this one; of the last one, itself.

@@ -10,6 +10,13 @@ BEGIN
   UPDATE ad_selection.decision_row SET client_hash = 0
   WHERE serve_id >= first AND serve_id < next AND client_hash = ANY (hashes);
   GET DIAGNOSTICS erased = ROW_COUNT;
+  SELECT erased + count(*) INTO erased FROM ad_selection.packed_decisions(first, next) AS d
+  WHERE d.serve_id < next AND d.client_hash = ANY (hashes);
+  UPDATE ad_selection.decision_pack AS p SET client_hashes = ARRAY(
+    SELECT CASE WHEN d.serve_id >= first AND d.serve_id < next AND d.client_hash = ANY (hashes) THEN 0 ELSE d.client_hash END
+    FROM unnest(p.serve_ids, p.client_hashes) WITH ORDINALITY AS d (serve_id, client_hash, index) ORDER BY d.index)
+  WHERE p.serve_id >= public.first_uuid_at(date_trunc('second', public.time_of(first))) AND p.serve_id < next
+    AND p.last_serve_id >= first AND p.client_hashes && hashes;
   UPDATE impression_tracking.impression_row SET client_hash = 0
   WHERE serve_id >= first AND serve_id < next AND client_hash = ANY (hashes);
   UPDATE click_tracking.click_row SET client_hash = 0

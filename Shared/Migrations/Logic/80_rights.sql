@@ -107,7 +107,7 @@ BEGIN
 
     -- What is a service's own. Rows of events are added, and stay.
     UNION ALL SELECT 'handbill_' || split_part(object, '.', 1), privileges, object FROM (VALUES
-      ('ad_selection.decision_row', 'INSERT'), ('ad_selection.creative', 'INSERT, UPDATE (last_day)'),
+      ('ad_selection.decision_row', 'INSERT'), ('ad_selection.decision_pack', 'INSERT'), ('ad_selection.creative', 'INSERT, UPDATE (last_day)'),
       ('ad_selection.allotment', 'INSERT, UPDATE (used, used_for_clicks, closed_at, report_sequence)'),
       ('ad_selection.auction_rules', 'INSERT'), ('ad_selection.minute_count', 'INSERT'),
       ('ad_selection.packed_count', 'INSERT'),

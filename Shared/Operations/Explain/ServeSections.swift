@@ -26,7 +26,7 @@ enum ServeSections {
       name: "decision", isSingle: true,
       sql: """
         SELECT to_jsonb(d) - 'outcome' - 'expected_value' || jsonb_build_object('expected_value', d.expected_value::text)
-        FROM ad_selection.decision d WHERE serve_id = $1 AND partition = $2
+        FROM ad_selection.decisions($1, $1) d WHERE partition = $2
         """,
       meanings: places(and: [
         "reason": StoredMeaning.decisionReason, "action": StoredMeaning.action, "paid_ads": StoredMeaning.paidAds,
@@ -37,8 +37,8 @@ enum ServeSections {
       sql: """
         SELECT jsonb_build_object('app', h.body ->> 'app', 'offer_parts_per_million', h.body -> 'offerPartsPerMillion',
           'stopped', h.body -> 'stopped', 'tapped', h.body -> 'tapped', 'since', h.changed_at)
-        FROM ad_selection.decision d, catalog.history h
-        WHERE d.serve_id = $1 AND d.partition = $2 AND d.paid_ads = \(PaidAdsState.withheld.number)
+        FROM ad_selection.decisions($1, $1) d, catalog.history h
+        WHERE d.partition = $2 AND d.paid_ads = \(PaidAdsState.withheld.number)
           AND h.key = 'standing/' || d.app AND h.change_number <= coalesce(d.catalog_change, h.change_number)
         ORDER BY h.version DESC LIMIT 1
         """),
@@ -95,7 +95,7 @@ enum ServeSections {
       sql: """
         SELECT to_jsonb(a) FROM billing.allotment a
         WHERE partition = $2
-          AND id = (SELECT allotment FROM ad_selection.decision_row WHERE serve_id = $1 AND partition = $2)
+          AND id = (SELECT allotment FROM ad_selection.stored_decisions($1, $1) WHERE partition = $2)
         """,
       meanings: ["state": StoredMeaning.allotmentState]),
     Section(
@@ -112,7 +112,7 @@ enum ServeSections {
   static let toldErrors = Section(name: "toldErrors", sql: ReadToldErrors.sql, meanings: places)
 
   private static let seen = [
-    ("ad_selection", "decision_row"), ("impression_tracking", "impression_row"),
+    ("ad_selection", "stored_decisions($1, $1)"), ("impression_tracking", "impression_row"),
     ("impression_tracking", "delivery_row"), ("click_tracking", "click_row"), ("click_tracking", "parked_row"),
     ("click_tracking", "stopped_action"), ("click_tracking", "conversion"), ("billing", "charge_row"),
     ("billing", "waiting_row"),

@@ -137,7 +137,7 @@ package struct DeviceAccount: Hashable, Sendable {
         UNION ALL SELECT last_arrival, rejected_not_kept FROM click_tracking.batch
       )
       SELECT ARRAY[
-        (SELECT count(DISTINCT request_id) FROM ad_selection.decision WHERE request_id >= $1 AND outcome NOT IN (\(rejected))),
+        (SELECT count(DISTINCT request_id) FROM ad_selection.requests_since($1) WHERE outcome NOT IN (\(rejected))),
         (SELECT coalesce(sum(rows), 0) FROM impressions WHERE NOT is_test),
         (SELECT coalesce(sum(rows), 0) FROM impressions WHERE is_test),
         (SELECT coalesce(sum(rows), 0) FROM clicks WHERE verdict IN (\(ClickVerdict.meant.numbers)) AND NOT is_test),

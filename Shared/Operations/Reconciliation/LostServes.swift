@@ -48,7 +48,7 @@ package struct LostServes: Hashable, Sendable {
           WHERE h.partition = s.partition AND h.serve_id >= s.first_id AND h.serve_id < s.next_id
         ) AS e
         WHERE NOT EXISTS (
-          SELECT FROM ad_selection.decision_row d WHERE d.serve_id = e.serve_id AND d.partition = s.partition)
+          SELECT FROM ad_selection.stored_decisions(e.serve_id, e.serve_id) d WHERE d.partition = s.partition)
       )
       SELECT t.number::bigint, t.begun_at, t.reason,
         count(*) FILTER (WHERE NOT l.is_held AND l.kind = \(ChargeKind.impression.number)),

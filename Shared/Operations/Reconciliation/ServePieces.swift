@@ -9,8 +9,8 @@ enum ServePieces {
   private static let piecesOfDayMaximum: Int64 = 288
   /// Whose rows are compared serve by serve.
   static let tables = [
-    "ad_selection.decision_row", "impression_tracking.impression_row", "click_tracking.click_row",
-    "billing.charge_row",
+    "ad_selection.decision_row", "ad_selection.decision_pack", "impression_tracking.impression_row",
+    "click_tracking.click_row", "billing.charge_row",
   ]
 
   /// Days whose tables have rows, from the border on, in their order.

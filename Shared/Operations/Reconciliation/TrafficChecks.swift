@@ -30,9 +30,9 @@ enum TrafficChecks {
 
   /// Requests of the batches that ad selection has counted: counts are written later than batches.
   private static let countedRequests = """
-    (SELECT d.partition, d.app, d.is_test FROM ad_selection.decision d
+    (SELECT d.partition, d.app, d.is_test FROM ad_selection.decisions($1, 'ffffffff-ffff-ffff-ffff-ffffffffffff') d
       JOIN ad_selection.counted c USING (partition)
-      WHERE d.serve_id >= $1 AND NOT ad_selection.is_without_app_key(d.reason) AND d.batch_number <= c.batch_number) AS counted_requests
+      WHERE NOT ad_selection.is_without_app_key(d.reason) AND d.batch_number <= c.batch_number) AS counted_requests
     """
 
   /// Those without their app's key count for no app (M1, A1). Those beyond what is kept of them have no rows.
@@ -42,8 +42,9 @@ enum TrafficChecks {
     sql: """
       WITH stored AS (
         SELECT d.partition, public.day_of(d.serve_id) AS day, d.reason, count(*) AS rows
-        FROM ad_selection.decision d JOIN ad_selection.counted c USING (partition)
-        WHERE d.serve_id >= $1 AND ad_selection.is_without_app_key(d.reason) AND d.batch_number <= c.batch_number
+        FROM ad_selection.stored_decisions($1, 'ffffffff-ffff-ffff-ffff-ffffffffffff') d
+        JOIN ad_selection.counted c USING (partition)
+        WHERE ad_selection.is_without_app_key(d.reason) AND d.batch_number <= c.batch_number
         GROUP BY 1, 2, 3
       ), counted AS (
         SELECT partition, day, reason, requests AS counted FROM ad_selection.keyless_count
@@ -110,7 +111,7 @@ enum TrafficChecks {
         WITH compared AS (
           SELECT a.partition, a.serve_id, d.serve_id IS NULL AS is_missing, (\(accepted)) IS DISTINCT FROM (\(decided))
             OR a.client_hash <> d.client_hash AND a.client_hash <> 0 AND d.client_hash <> 0 AS differs
-          FROM \(rows) a LEFT JOIN ad_selection.decision d
+          FROM \(rows) a LEFT JOIN ad_selection.decisions($1, $2) d
             ON d.serve_id = a.serve_id AND d.partition = a.partition AND d.reason IN (\(DecisionReason.fills.numbers))
             AND d.serve_id >= $1 AND d.serve_id < $2
           WHERE a.serve_id >= $1 AND a.serve_id < $2
@@ -132,7 +133,7 @@ enum TrafficChecks {
         SELECT w.partition, w.first_id, w.next_id, p.watermark - w.late AS mark
         FROM impression_tracking.late_window w JOIN impression_tracking.partition p USING (partition)
       ), served AS (
-        SELECT d.serve_id, d.partition FROM ad_selection.decision d
+        SELECT d.serve_id, d.partition FROM ad_selection.decisions($1, $2) d
         JOIN marks m ON m.partition = d.partition AND d.serve_id >= m.first_id AND d.serve_id < m.next_id
         WHERE d.serve_id >= $1 AND d.serve_id < $2 AND d.reason IN (\(DecisionReason.liveFills.numbers)) AND NOT d.is_test AND d.expires_at <= m.mark
       ), counts AS (
@@ -175,7 +176,7 @@ enum TrafficChecks {
     sql: """
       WITH faults AS (
         SELECT format('%s is test traffic and has a charge', c.serve_id) AS example
-        FROM billing.charge c JOIN ad_selection.decision d USING (serve_id, partition)
+        FROM billing.charge c JOIN ad_selection.stored_decisions($1, $2) d USING (serve_id, partition)
         WHERE d.is_test AND c.serve_id >= $1 AND c.serve_id < $2
           AND d.serve_id >= $1 AND d.serve_id < $2
       )

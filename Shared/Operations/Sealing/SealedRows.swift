@@ -7,7 +7,9 @@ internal import Runtime
 struct SealedRows: Sendable {
   /// A table by day, what its rows come to, and the columns of `sealed.day` that say what they came to.
   private struct Subject: Sendable {
-    let dayTables: String
+    let name: String
+    let dayTables: [String]
+    /// Those between the serve ids $1 and $2.
     let rows: String
     let sums: String
     let columns: String
@@ -15,19 +17,21 @@ struct SealedRows: Sendable {
 
   private static let subjects = [
     Subject(
-      dayTables: "ad_selection.decision_row", rows: "ad_selection.decision_row",
+      name: "ad_selection.decision", dayTables: ["ad_selection.decision_row", "ad_selection.decision_pack"],
+      rows: "ad_selection.stored_decisions($1, $2)",
       sums: "count(*), count(*) FILTER (WHERE NOT is_test AND reason IN (\(DecisionReason.liveFills.numbers)))",
       columns: "requests, serves"),
     accepted("impression"), accepted("click"),
     Subject(
-      dayTables: "billing.charge_row", rows: "billing.charge",
+      name: "billing.charge", dayTables: ["billing.charge_row"], rows: "billing.charge",
       sums: "count(*), sum(amount), sum(developer_amount), sum(network_amount)",
       columns: "charges, gross, developer_amount, network_amount"),
   ]
 
   private static func accepted(_ name: String) -> Subject {
     Subject(
-      dayTables: "\(name)_tracking.\(name)_row", rows: "\(name)_tracking.\(name)_row",
+      name: "\(name)_tracking.\(name)_row", dayTables: ["\(name)_tracking.\(name)_row"],
+      rows: "\(name)_tracking.\(name)_row",
       sums: "count(*), sum(sequence), sum((sequence & 2147483647) * (sequence & 2147483647))",
       columns: "\(name)s, \(name)_sequences, \(name)_squares")
   }
@@ -43,8 +47,13 @@ struct SealedRows: Sendable {
     for subject in Self.subjects {
       let days = try pool.snapshot { connection throws(PostgresError) in
         let head = try SealedHead.read(in: connection)
-        return try ServePieces.days(from: 0, of: [subject.dayTables], in: connection)
-          .filter { $0.from < head.openFrom.milliseconds }
+        var days: [(from: Int64, bytes: Int64)] = []
+        for (index, table) in subject.dayTables.enumerated() {
+          let own = try ServePieces.days(from: 0, of: [table], in: connection)
+          // A day goes from one table after the other: what is left of it is no whole.
+          days = index == 0 ? own : days.filter { day in own.contains { $0.from == day.from } }
+        }
+        return days.filter { $0.from < head.openFrom.milliseconds }
       }
       for day in days { result.add(try check(subject, day: day)) }
     }
@@ -74,7 +83,7 @@ struct SealedRows: Sendable {
       guard found != expected, (found + expected).contains(where: { $0 != 0 }) else { continue }
       check.differences += 1
       check.examples.append(
-        "\(date), partition \(partition): \(subject.columns) of \(subject.rows) are \(Self.text(found)), "
+        "\(date), partition \(partition): \(subject.columns) of \(subject.name) are \(Self.text(found)), "
           + "and were sealed as \(Self.text(expected))")
     }
     return check

@@ -10,6 +10,9 @@ package final class CopyBuffer {
     0x50, 0x47, 0x43, 0x4F, 0x50, 0x59, 0x0A, 0xFF, 0x0D, 0x0A, 0x00, 0, 0, 0, 0, 0, 0, 0, 0,
   ]
 
+  /// A field of type `uuid` with its length.
+  private static let uuidFieldBytes = 20
+
   private var storage: UnsafeMutableRawPointer
   private var capacity: Int
   /// How many bytes are filled, header included.
@@ -23,6 +26,8 @@ package final class CopyBuffer {
   /// A row whose first field is of type `uuid`, and where it lies; the end of the last one is that of the buffer.
   private struct IdentifiedRow {
     let id: PostgresUUID
+    /// The row's second field, where that is of type `uuid` too: the last id of a row of many; else its own.
+    var lastID: PostgresUUID
     let start: Int
     var end: Int
   }
@@ -98,8 +103,12 @@ package final class CopyBuffer {
   /// Appends a field of type `uuid`, from its big-endian halves.
   @usableFromInline
   package func append(uuidHigh high: UInt64, low: UInt64) {
-    if byteCount == firstField { noteFirst(PostgresUUID(high: high, low: low)) }
-    let field = unsafe extend(by: 20)
+    switch byteCount - firstField {
+    case 0: noteFirst(PostgresUUID(high: high, low: low))
+    case Self.uuidFieldBytes: noteSecond(PostgresUUID(high: high, low: low))
+    default: break
+    }
+    let field = unsafe extend(by: Self.uuidFieldBytes)
     unsafe put(Int32(16), at: field)
     unsafe put(high, at: field + 4)
     unsafe put(low, at: field + 12)
@@ -111,13 +120,19 @@ package final class CopyBuffer {
       identified[identified.count - 1].end = start
       if id < last.id { isSorted = false }
     }
-    identified.append(IdentifiedRow(id: id, start: start, end: start))
+    identified.append(IdentifiedRow(id: id, lastID: id, start: start, end: start))
   }
 
-  /// The lowest and the highest of the rows' first fields, as far as those are of type `uuid`; nil without such a row.
+  private func noteSecond(_ id: PostgresUUID) {
+    guard let last = identified.last, last.start == firstField - 2 else { return }
+    identified[identified.count - 1].lastID = id
+  }
+
+  /// The lowest and the highest of the rows' first fields, as far as those are of type `uuid`, with the second field of a row
+  /// that begins with two of them; nil without such a row.
   package var firstUUIDs: ClosedRange<PostgresUUID>? {
     guard let any = identified.first?.id else { return nil }
-    return identified.reduce(any...any) { min($0.lowerBound, $1.id)...max($0.upperBound, $1.id) }
+    return identified.reduce(any...any) { min($0.lowerBound, $1.id)...max($0.upperBound, $1.lastID) }
   }
 
   /// Brings the rows into the order of their first fields, if these are all of type `uuid`; equal ones stay as they lie.
@@ -133,7 +148,8 @@ package final class CopyBuffer {
     for index in identified.indices {
       let row = identified[index]
       unsafe (sorted + next).copyMemory(from: storage + row.start, byteCount: row.end - row.start)
-      identified[index] = IdentifiedRow(id: row.id, start: next, end: next + row.end - row.start)
+      identified[index] = IdentifiedRow(
+        id: row.id, lastID: row.lastID, start: next, end: next + row.end - row.start)
       next += row.end - row.start
     }
     unsafe storage.deallocate()

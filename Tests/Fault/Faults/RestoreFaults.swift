@@ -98,7 +98,7 @@ struct LostCommits {
       """
       SELECT count(*) FROM (
         SELECT serve_id FROM impression_tracking.impression_row UNION ALL SELECT serve_id FROM click_tracking.click_row
-      ) AS event WHERE NOT EXISTS (SELECT FROM ad_selection.decision_row d WHERE d.serve_id = event.serve_id)
+      ) AS event WHERE NOT EXISTS (SELECT FROM ad_selection.decision d WHERE d.serve_id = event.serve_id)
       """)
     guard lost.accepted == undecided, lost.held == 0 else {
       throw FaultFailure("\(undecided) events have no decision, \(lost) are accepted as lost")

@@ -158,6 +158,9 @@ final class ChainOfPartitions {
       let request = AdRequest.sample(UInt64(number), at: clock.now()) {
         ($0.appKey, $0.app) = (ChainCatalog.key(of: app), ChainCatalog.apps[app].id)
         $0.country = known(Country(ChainCatalog.countries[number % ChainCatalog.countries.count]))
+        // As clients make theirs: nothing in them is alike, so that they are as long in the tables as in life.
+        $0.requestID = UUIDv7(
+          timestamp: clock.now(), randomHigh: .random(in: 0...UInt64.max), randomLow: .random(in: 0...UInt64.max))
       }
       clients[request.requestID] = Array((request.clientID.isEmpty ? request.sessionID : request.clientID).utf8)
       let reply = CloudEventHeaders.reply(

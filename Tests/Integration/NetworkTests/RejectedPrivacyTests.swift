@@ -70,7 +70,7 @@ extension WholeNetwork {
         // Whoever sends a client id is not known by the session; of an app that nobody knows the id is likely a slip.
         #expect(try run("erase", "its-session").output.contains("\"requests\": 0"))
         #expect(try run("erase", "a-person", app: "chesss").status == 1)
-        try network.awaitCount("SELECT count(*) FROM ad_selection.decision_row WHERE client_hash <> 0", 0)
+        try network.awaitCount("SELECT count(*) FROM ad_selection.decision WHERE client_hash <> 0", 0)
       }
     }
 

@@ -14,11 +14,11 @@ enum DaysOfTraffic {
   private static let serves = """
     DO $do$ DECLARE day regclass; BEGIN
       FOR day IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = ANY (ARRAY['ad_selection.decision_row',
-        'impression_tracking.impression_row', 'click_tracking.click_row', 'billing.charge_row']::regclass[])
+        'ad_selection.decision_pack', 'impression_tracking.impression_row', 'click_tracking.click_row', 'billing.charge_row']::regclass[])
       LOOP EXECUTE format('DROP TABLE %s', day); END LOOP;
     END $do$;
     SELECT public.keep_days(t::regclass, '2030-03-06', 5, 1, 10) FROM unnest(ARRAY['ad_selection.decision_row',
-      'impression_tracking.impression_row', 'impression_tracking.delivery_row', 'click_tracking.click_row',
+      'ad_selection.decision_pack', 'impression_tracking.impression_row', 'impression_tracking.delivery_row', 'click_tracking.click_row',
       'billing.charge_row']) AS t;
     CREATE TEMPORARY TABLE serve AS
     SELECT *, (budget_day * 10 + partition * 2 + right(campaign, 1)::int)::bigint AS allotment,
@@ -36,6 +36,7 @@ enum DaysOfTraffic {
       candidates, outbid, excluded_reasons, excluded_counts)
     SELECT id, partition, \(terms), batch, id, time, time, 1, CASE WHEN is_test THEN vocabulary.decision_reason('servedTest')
       ELSE vocabulary.decision_reason('served') END, 900000, '{1}', '{u}', 1, 'd', 1, 7, 1, 0, '{}', '{}' FROM serve;
+    SELECT public.pack_decisions();
     INSERT INTO impression_tracking.impression (serve_id, partition, batch_number, sequence, event_time, arrival,
       \(serveColumns))
     SELECT id, partition, batch, row_number() OVER (PARTITION BY partition ORDER BY n % 7, n), time + interval '14 minutes',

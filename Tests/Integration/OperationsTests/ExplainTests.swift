@@ -180,6 +180,7 @@ struct ExplainTests {
         try connection.executeScript(
           """
           SELECT public.keep_days('ad_selection.decision_row'::regclass, '2025-07-24', 5, 30, 400000);
+          SELECT public.keep_days('ad_selection.decision_pack'::regclass, '2025-07-24', 5, 30, 400000);
           INSERT INTO ad_selection.decision_row (serve_id, partition, app, placement, country, device, client_hash, is_test,
             batch_number, request_id, arrival, deadline, outcome, reason, error, candidates, outbid, excluded_reasons,
             excluded_counts)
@@ -199,6 +200,9 @@ struct ExplainTests {
     let days = Set(lines.flatMap { $0.matches(of: /decision_row_(2025\d{4})/).map { String($0.output.1) } })
     #expect(days == ["20250722", "20250723", "20250724", "20250725", "20250726"])
     #expect(lines.contains { $0.contains("Bitmap Index Scan on decision_row_20250724_request_id_idx") }, "\(lines)")
+    let packs = Set(
+      lines.flatMap { $0.matches(of: /using decision_pack_(2025\d{4})_pkey/).map { String($0.output.1) } })
+    #expect(packs == ["20250724"], "within a minute of the request id's time: \(lines)")
     #expect(
       !lines.contains { $0.contains("Seq Scan on decision_row_20250724") || $0.contains("using decision_row_20250724") }
     )

@@ -23,6 +23,9 @@ struct PrivacyPageTests {
     "serve_ids", "size", "target_partition", "terms", "topic", "value_length",
     "verdict",
     "void_reason", "voided_at", "was_parked",
+    // Of packs.
+    "allotments", "are_interstitial", "batch_indexes", "budget_days", "creatives", "deadlines_ms", "expected_values",
+    "reasons", "sizes",
   ]
 
   private static func page() throws -> String {
@@ -97,7 +100,8 @@ struct PrivacyPageTests {
       let name = table.split(separator: ".").map(String.init)
       guard !told.contains(table), !told.contains(name[1]) else { continue }
       let found = columns.intersection([
-        "client_hash", "serve_id", "request_id", "segments", "value", "record_key", "header_values", "event_time",
+        "client_hash", "client_hashes", "serve_id", "request_id", "request_ids", "segments", "value", "record_key",
+        "header_values", "event_time",
       ])
       #expect(found.isEmpty, "\(table): \(found)")
     }

@@ -56,7 +56,7 @@ struct PrivacyTests {
       #expect(erased.requests == 1)
       // 15 min and 5 of a token's life, an hour until the tap, a day that it may be late.
       #expect(erased.againAfter.map { $0 > Self.now.advanced(byMilliseconds: 25 * 3_600_000) } == true)
-      for table in ["ad_selection.decision_row", "impression_tracking.impression_row", "click_tracking.click_row"] {
+      for table in ["ad_selection.decision", "impression_tracking.impression_row", "click_tracking.click_row"] {
         #expect(try days.number("SELECT count(*) FROM \(table) WHERE client_hash = \(Self.client)") == 0, "\(table)")
         #expect(try days.number("SELECT count(*) FROM \(table) WHERE client_hash = 0") > 0)
       }

@@ -33,8 +33,8 @@ struct SealedRowTests {
         "2030-03-01, partition 1: clicks, click_sequences, click_squares of click_tracking.click_row are nothing, and were "
       ),
       (
-        "DELETE FROM ad_selection.decision_row WHERE serve_id < public.first_uuid_of_day('2030-03-02') AND partition = 1",
-        "2030-03-01, partition 1: requests, serves of ad_selection.decision_row are nothing, and were sealed as "
+        "DELETE FROM ad_selection.decision WHERE serve_id < public.first_uuid_of_day('2030-03-02') AND partition = 1",
+        "2030-03-01, partition 1: requests, serves of ad_selection.decision are nothing, and were sealed as "
       ),
     ])
   func named(change: String, example: String) async throws {

@@ -49,7 +49,7 @@ struct DeclaredRights {
   /// What each service may do with its other tables; nobody else but console and command may even read them.
   private static let own: [DatabaseUser: [String: Rights]] = [
     .adSelection: [
-      "decision_row": .add, "creative": .add("last_day"), "auction_rules": .add,
+      "decision_row": .add, "decision_pack": .add, "creative": .add("last_day"), "auction_rules": .add,
       "allotment": .add("used", "used_for_clicks", "closed_at", "report_sequence"), "minute_count": .add,
       "packed_count": .add,
       "hour_count": .read, "day_count": .read, "keyless_count": .whole("requests"),

@@ -22,6 +22,7 @@ enum WritableViews {
       terms record;
     BEGIN
       IF TG_OP <> 'INSERT' THEN
+        IF TG_TABLE_NAME = 'decision' THEN PERFORM public.unpack_decision(OLD.serve_id); END IF;
         SELECT string_agg(format('%1$I = ($1).%1$I', a.attname), ' AND ') INTO key
         FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
         WHERE i.indrelid = rows::regclass AND i.indisprimary;
@@ -58,6 +59,40 @@ enum WritableViews {
       EXECUTE format('INSERT INTO %1$s SELECT * FROM jsonb_populate_record(NULL::%1$s, $1)', rows) USING content;
       RETURN NEW;
     END
+    $function$;
+
+    -- Gives each decision that lies in a pack with this one a row of its own.
+    CREATE FUNCTION public.unpack_decision(id uuid) RETURNS void LANGUAGE plpgsql AS $function$
+    DECLARE
+      pack record;
+    BEGIN
+      FOR pack IN SELECT * FROM ad_selection.decision_pack WHERE id = ANY (serve_ids) LOOP
+        INSERT INTO ad_selection.decision_row
+        SELECT d.* FROM ad_selection.packed_decisions(pack.serve_id, pack.last_serve_id) AS d
+        WHERE d.serve_id = ANY (pack.serve_ids);
+        DELETE FROM ad_selection.decision_pack WHERE serve_id = pack.serve_id AND partition = pack.partition;
+      END LOOP;
+    END
+    $function$;
+
+    -- Packs two thirds of the live served ads, as the service does.
+    CREATE FUNCTION public.pack_decisions() RETURNS void LANGUAGE sql AS $function$
+      WITH packed AS (
+        DELETE FROM ad_selection.decision_row
+        WHERE terms IS NOT NULL AND NOT is_test AND uuid_hash(serve_id) % 3 <> 0 RETURNING *
+      )
+      INSERT INTO ad_selection.decision_pack
+      SELECT (array_agg(serve_id ORDER BY serve_id))[1], (array_agg(serve_id ORDER BY serve_id DESC))[1], batch_number,
+        coalesce(rules, 0), catalog_change, partition, outcome, array_agg(serve_id), array_agg(request_id),
+        array_agg(client_hash), array_agg(arrival),
+        array_agg((extract(epoch FROM deadline - arrival) * 1000)::int), array_agg(allotment), array_agg(terms),
+        array_agg(creative), array_agg(reserved), array_agg(budget_day), array_agg(candidates), array_agg(outbid),
+        array_agg(coalesce(batch_index, 0)::smallint), array_agg(coalesce(required_sizes, 0)), array_agg(device),
+        array_agg(size), array_agg(reason), array_agg(paid_ads), array_agg(is_interstitial), array_agg(edge_flags),
+        array_agg(country), array_agg(placement), array_agg(expected_value), array_agg(excluded_reasons::text),
+        array_agg(excluded_counts::text)
+      FROM packed GROUP BY date_trunc('second', public.time_of(serve_id)), batch_number, partition, rules,
+        catalog_change, outcome
     $function$;
 
     -- A position is an element of its partition's arrays.

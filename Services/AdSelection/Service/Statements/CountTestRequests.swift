@@ -5,7 +5,7 @@ internal import Postgres
 /// How many test requests each client of a partition has made, of at most so many clients.
 struct CountTestRequests: PostgresStatement {
   static let sql = """
-    SELECT client_hash, count(*) FROM ad_selection.decision
+    SELECT client_hash, count(*) FROM ad_selection.decision_row
     WHERE partition = $1 AND is_test AND reason = ANY ($2) GROUP BY client_hash LIMIT $3
     """
   let partition: Int32

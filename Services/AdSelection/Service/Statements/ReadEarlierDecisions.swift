@@ -4,14 +4,14 @@ internal import AdSelectionCore
 internal import Postgres
 internal import Runtime
 
-/// What requests that came again were answered with. Each row is found by its id, in the table of its day.
+/// What requests that came again were answered with. Each is found by its id, in the tables of its day.
 struct ReadEarlierDecisions: PostgresStatement {
   static let sql = """
     SELECT stored.*
     FROM unnest($1::uuid[]) AS asked (id) CROSS JOIN LATERAL (
       SELECT request_id, reason, error, detail, lifetime_milliseconds, image_sizes, image_urls, action, destination,
         \(TermsColumns.list)
-      FROM ad_selection.decision WHERE serve_id = asked.id AND partition = $2 LIMIT 1
+      FROM ad_selection.decisions(asked.id, asked.id) AS decision WHERE partition = $2 LIMIT 1
     ) AS stored
     """
   private static let terms = 9

@@ -23,11 +23,13 @@ struct ReadRecentDecisions: PostgresStatement {
         rpad(lpad(to_hex(greatest(first, 0)), 12, '0'), 32, '0')::uuid AS first,
         rpad(lpad(to_hex(greatest(last, 0)), 12, '0'), 32, '0')::uuid AS last
       FROM bounds
+    ), ranges AS MATERIALIZED (
+      SELECT latest AS first, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid AS next FROM ids
+      UNION ALL SELECT first, least(latest, last) FROM ids
     )
     SELECT serve_id, request_id, client_hash, placement, arrival, reason
-    FROM ad_selection.decision_row WHERE partition = $1
-      AND (serve_id >= (SELECT latest FROM ids)
-        OR serve_id >= (SELECT first FROM ids) AND serve_id < (SELECT last FROM ids))
+    FROM ranges CROSS JOIN LATERAL ad_selection.stored_decisions(ranges.first, ranges.next) AS decision
+    WHERE partition = $1 AND serve_id < ranges.next
     ORDER BY serve_id DESC LIMIT $6
     """
   /// How much later a decision may be made than the last deadline, for clocks that differ.

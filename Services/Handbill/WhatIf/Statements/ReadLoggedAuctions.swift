@@ -56,8 +56,8 @@ struct ReadLoggedAuctions: PostgresStatement {
     SELECT serve_id, batch_number, batch_index, reason, rules, catalog_change, paid_ads, request_id, app, country,
       device, required_sizes, segments, ad, campaign, currency, impression_price, click_price, expected_value,
       allotment, reserved, excluded_reasons, excluded_counts
-    FROM ad_selection.decision
-    WHERE serve_id BETWEEN $4 AND $5 AND partition = $1 AND batch_number BETWEEN $2 AND $3 AND NOT is_test
+    FROM ad_selection.decisions($4, $5)
+    WHERE partition = $1 AND batch_number BETWEEN $2 AND $3 AND NOT is_test
     ORDER BY batch_number, batch_index
     """
   let partition: Int32

@@ -14,8 +14,16 @@ struct ReadPartitions: PostgresStatement {
 /// The batch of a partition's first decision from one moment up to another.
 struct FindFirstBatch: PostgresStatement {
   static let sql = """
-    SELECT batch_number FROM ad_selection.decision
-    WHERE serve_id >= public.first_uuid_at($2) AND serve_id < public.first_uuid_at($3) AND partition = $1
+    SELECT batch_number FROM (
+      (SELECT serve_id, batch_number FROM ad_selection.decision_row
+      WHERE serve_id >= public.first_uuid_at($2) AND serve_id < public.first_uuid_at($3) AND partition = $1
+      ORDER BY serve_id LIMIT 1)
+      UNION ALL
+      (SELECT serve_id, batch_number FROM ad_selection.decision_pack
+      WHERE serve_id >= public.first_uuid_at(date_trunc('second', $2::timestamptz))
+        AND serve_id < public.first_uuid_at($3) AND last_serve_id >= public.first_uuid_at($2) AND partition = $1
+      ORDER BY serve_id LIMIT 1)
+    ) AS earliest
     ORDER BY serve_id LIMIT 1
     """
   let partition: Int32
@@ -53,12 +61,14 @@ struct ReadLoggedGrants: PostgresStatement {
 /// What a partition had used of allotments before a batch. Only decisions since the first of them was granted are read.
 struct ReadUsedBefore: PostgresStatement {
   static let sql = """
-    SELECT allotment, sum(reserved)::bigint FROM ad_selection.decision
-    WHERE serve_id >= public.first_uuid_at(coalesce(
+    WITH granted AS MATERIALIZED (
+      SELECT public.first_uuid_at(coalesce(
         (SELECT committed_at - interval '1 minute' FROM ad_selection.batch WHERE partition = $1 AND batch_number = $2),
-        '-infinity'))
-      AND serve_id < public.first_uuid_at($4::timestamptz + interval '1 minute')
-      AND partition = $1 AND batch_number < $3 AND allotment = ANY ($5)
+        '-infinity')) AS first_id
+    )
+    SELECT allotment, sum(reserved)::bigint FROM granted CROSS JOIN LATERAL ad_selection.stored_decisions(
+      granted.first_id, public.first_uuid_at($4::timestamptz + interval '1 minute')) AS decision
+    WHERE partition = $1 AND batch_number < $3 AND allotment = ANY ($5)
     GROUP BY allotment
     """
   let partition: Int32

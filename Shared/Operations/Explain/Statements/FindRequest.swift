@@ -11,7 +11,10 @@ struct FindRequest: PostgresStatement {
 
   static let sql = """
     WITH found AS MATERIALIZED (
-      SELECT serve_id FROM ad_selection.decision WHERE request_id = $1 AND serve_id >= $2 AND serve_id < $3
+      SELECT serve_id FROM ad_selection.decision_row WHERE request_id = $1 AND serve_id >= $2 AND serve_id < $3
+      UNION ALL
+      SELECT serve_id FROM ad_selection.packed_around($1)
+      WHERE request_id = $1 AND serve_id >= $2 AND serve_id < $3
     )
     SELECT serve_id FROM found ORDER BY serve_id DESC LIMIT \(rowsMaximum)
     """

@@ -11,7 +11,7 @@ struct ReadClientRequests: PostgresStatement {
       'segments', coalesce(to_jsonb(d.segments), '[]'), 'outcome', vocabulary.decision_reason_name(d.reason),
       'advertiser', d.advertiser, 'campaign', d.campaign, 'ad', d.ad, 'isTest', d.is_test,
       'seenAt', i.event_time, 'taps', coalesce(k.taps, '[]'), 'conversions', coalesce(v.told, '[]'))::text
-    FROM ad_selection.decision d
+    FROM ad_selection.decisions($2, $3) d
     LEFT JOIN impression_tracking.impression_row i
       ON i.serve_id = d.serve_id AND i.partition = d.partition AND i.serve_id >= $2 AND i.serve_id < $3
     LEFT JOIN (

@@ -1,0 +1,76 @@
+-- Decisions, wherever they lie: in rows of their own, or many in one (0045_decision_packs). Whoever reads them goes through
+-- these functions, which the planner puts into the query that calls them, so their arguments are no queries.
+
+-- Of packs: the decisions whose serve ids lie between two, both included. Those of a second lie in packs of that second.
+CREATE OR REPLACE FUNCTION ad_selection.packed_decisions(first uuid, last uuid) RETURNS SETOF ad_selection.decision_row
+LANGUAGE sql STABLE PARALLEL SAFE AS $function$
+  SELECT d.serve_id, d.request_id, p.batch_number, d.client_hash, d.arrival,
+    d.arrival + d.deadline_ms * interval '1 millisecond', d.allotment, d.terms, d.creative, d.reserved, p.rules,
+    p.catalog_change, p.partition, d.budget_day, d.candidates, d.outbid, d.batch_index::int, d.required_sizes, d.device,
+    d.size, p.outcome, d.reason, NULL::smallint, d.paid_ads, false, d.is_interstitial, d.country, d.placement,
+    NULL::text, NULL::text, d.expected_value, d.excluded_reasons::smallint[], d.excluded_counts::int[], NULL::text[],
+    d.edge_flags
+  FROM ad_selection.decision_pack AS p, unnest(p.serve_ids, p.request_ids, p.client_hashes, p.arrivals, p.deadlines_ms,
+    p.allotments, p.terms, p.creatives, p.reserved, p.budget_days, p.candidates, p.outbid, p.batch_indexes,
+    p.required_sizes, p.devices, p.sizes, p.reasons, p.paid_ads, p.are_interstitial, p.edge_flags, p.countries,
+    p.placements, p.expected_values, p.excluded_reasons, p.excluded_counts)
+  AS d (serve_id, request_id, client_hash, arrival, deadline_ms, allotment, terms, creative, reserved, budget_day,
+    candidates, outbid, batch_index, required_sizes, device, size, reason, paid_ads, is_interstitial, edge_flags, country,
+    placement, expected_value, excluded_reasons, excluded_counts)
+  WHERE p.serve_id BETWEEN public.first_uuid_at(date_trunc('second', public.time_of($1))) AND $2
+    AND p.last_serve_id >= $1 AND d.serve_id BETWEEN $1 AND $2
+$function$;
+
+-- All of them with serve ids between two, both included, as rows.
+CREATE OR REPLACE FUNCTION ad_selection.stored_decisions(first uuid, last uuid) RETURNS SETOF ad_selection.decision_row
+LANGUAGE sql STABLE PARALLEL SAFE AS $function$
+  SELECT r.* FROM ad_selection.decision_row AS r WHERE r.serve_id BETWEEN $1 AND $2
+  UNION ALL
+  SELECT p.* FROM ad_selection.packed_decisions($1, $2) AS p
+$function$;
+
+-- Packed decisions within a minute of the time that an id carries: those of a request id are among them.
+CREATE OR REPLACE FUNCTION ad_selection.packed_around(id uuid) RETURNS SETOF ad_selection.decision_row
+LANGUAGE sql STABLE PARALLEL SAFE AS $function$
+  SELECT p.* FROM ad_selection.packed_decisions(
+    public.first_uuid_at(greatest(public.time_of($1) - interval '1 minute', 'epoch')),
+    public.first_uuid_at(public.time_of($1) + interval '1 minute')) AS p
+$function$;
+
+-- All decisions of request ids from one on.
+CREATE OR REPLACE FUNCTION ad_selection.requests_since(id uuid) RETURNS SETOF ad_selection.decision_row
+LANGUAGE sql STABLE PARALLEL SAFE AS $function$
+  SELECT r.* FROM ad_selection.decision_row AS r WHERE r.request_id >= $1
+  UNION ALL
+  SELECT p.* FROM ad_selection.packed_decisions(
+    public.first_uuid_at(greatest(public.time_of($1) - interval '1 minute', 'epoch')),
+    'ffffffff-ffff-ffff-ffff-ffffffffffff') AS p
+  WHERE p.request_id >= $1
+$function$;
+
+-- With the terms of what was served, and what it shows and does.
+CREATE OR REPLACE FUNCTION ad_selection.decisions(first uuid, last uuid) RETURNS TABLE (serve_id uuid, partition int,
+  expires_at timestamptz, app text, developer text, advertiser text, campaign text, ad text, placement text, country text,
+  device smallint, size smallint, impression_price bigint, click_price bigint, currency text, share_basis_points int,
+  allotment bigint, budget_day int, client_hash bigint, is_test boolean, batch_number bigint, request_id uuid,
+  arrival timestamptz, deadline timestamptz, outcome smallint, reason smallint, error smallint, detail text,
+  lifetime_milliseconds bigint, image_sizes smallint[], image_urls text[], action smallint, destination text,
+  reserved bigint, expected_value numeric, candidates int, outbid int, excluded_reasons smallint[], excluded_counts int[],
+  batch_index int, rules bigint, catalog_change bigint, paid_ads smallint, required_sizes int, segments text[],
+  is_interstitial boolean, edge_flags smallint)
+LANGUAGE sql STABLE PARALLEL SAFE AS $function$
+  SELECT s.serve_id, s.partition, public.time_of(s.serve_id) + t.life_ms * interval '1 millisecond',
+    coalesce(s.app, t.app), t.developer, t.advertiser, t.campaign, t.ad, s.placement, s.country, s.device, s.size,
+    t.impression_price, t.click_price, t.currency, t.share_basis_points, s.allotment, s.budget_day, s.client_hash,
+    s.is_test, s.batch_number, s.request_id, s.arrival, s.deadline, s.outcome, s.reason, s.error, s.detail,
+    c.lifetime_milliseconds, c.image_sizes, c.image_urls, c.action, c.destination, s.reserved, s.expected_value,
+    s.candidates, s.outbid, coalesce(s.excluded_reasons, '{}'), coalesce(s.excluded_counts, '{}'), s.batch_index, s.rules,
+    s.catalog_change, s.paid_ads, s.required_sizes, s.segments, s.is_interstitial, s.edge_flags
+  FROM ad_selection.stored_decisions($1, $2) AS s LEFT JOIN ad_selection.terms AS t ON t.name = s.terms
+    LEFT JOIN ad_selection.creative AS c ON c.name = s.creative
+$function$;
+
+CREATE OR REPLACE VIEW ad_selection.decision AS
+SELECT * FROM ad_selection.decisions('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+COMMENT ON VIEW ad_selection.decision IS 'Decisions with the terms of what was served, and what it shows and does: all of
+them. Whoever looks for some by their serve ids calls the function ad_selection.decisions.';
