@@ -30,7 +30,7 @@ package struct DayTables: Sendable {
 
   /// - Parameters:
   ///   - tables: cut by day.
-  ///   - clientTables: those of them whose rows have a `client_hash`.
+  ///   - clientTables: those of them whose rows say of which client they are: `client_hash`, of packs `client_hashes`.
   ///   - counts: what the service counts into.
   package init(_ tables: [String], clientTables: [String] = [], counts: CountTables, retention: Retention) {
     self.tables = tables

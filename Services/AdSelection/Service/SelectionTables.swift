@@ -134,7 +134,8 @@ struct SelectionTables: ServiceTables {
 extension SelectionTables {
   /// The tables that are cut by day, kept for as long as `retention` says.
   static func days(_ retention: Retention) -> DayTables {
-    let decisions = ["ad_selection.decision_row", "ad_selection.decision_pack"]
+    // What is kept for decisions is kept while a day has rows of their own: those go last.
+    let decisions = ["ad_selection.decision_pack", "ad_selection.decision_row"]
     return DayTables(
       decisions, clientTables: decisions, counts: CountTables("ad_selection", retention: retention),
       retention: retention)

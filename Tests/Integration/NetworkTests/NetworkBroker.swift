@@ -40,7 +40,7 @@ struct NetworkBroker: Sendable {
     }
   }
 
-  struct TopicsRemain: Error { let topics: Set<String> }
+  private struct TopicsRemain: Error { let topics: Set<String> }
 
   private func removeTopics() throws {
     let admin = try KafkaAdmin(
