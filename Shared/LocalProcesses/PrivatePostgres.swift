@@ -166,7 +166,8 @@ extension PrivatePostgres {
   }
 
   package func createDatabaseAndWait(_ name: String, template: String? = nil) throws -> String {
-    let source = template.map { " TEMPLATE \(Self.quoted($0))" } ?? ""
+    // A copy of files costs a third of one by way of the write-ahead log.
+    let source = template.map { " TEMPLATE \(Self.quoted($0)) STRATEGY file_copy" } ?? ""
     try executeAndWait("CREATE DATABASE \(Self.quoted(name))\(source)")
     return url(database: name)
   }

@@ -138,9 +138,12 @@ extension EdgeTransport {
     for (index, sentence) in result.refused.sorted(by: { $0.key < $1.key }) {
       context.log(AdLogEntry(.warning, "event \(batch.events[index].id) was refused: \(sentence)"))
     }
-    for (index, ended) in state.update({ $0.feed.finished() }).enumerated() {
-      ended(result.refused[index] == nil ? .acknowledged : .refused)
+    let waiting = state.withLock { state in
+      state.isTelling = true
+      return state.feed.finished()
     }
+    for (index, ended) in waiting.enumerated() { ended(result.refused[index] == nil ? .acknowledged : .refused) }
+    state.update { $0.isTelling = false }
   }
 
   private func tellAgain(_ outcome: EdgeConnection.Outcome, _ batch: EdgeBatch) {

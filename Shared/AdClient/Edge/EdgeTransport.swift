@@ -24,6 +24,8 @@ final class EdgeTransport: NetworkTransport {
   /// What all of it goes by.
   struct State {
     var feed: EdgeFeed
+    /// Whoever waited for the batch that has just ended is being told.
+    var isTelling = false
     var requestCount = 0
     var connection = AdConnectionState.connecting
     /// When the events are looked at again; nil while nobody is told to.
@@ -33,6 +35,9 @@ final class EdgeTransport: NetworkTransport {
     var lastExchange: UInt64 = 0
     /// Until when events are sent; nil while nobody has closed the transport.
     var end: MonotonicTime?
+
+    /// Every event has ended, and whoever waited for that knows it.
+    var isDone: Bool { feed.isEmpty && !isTelling }
   }
 
   /// A request until it is answered.
@@ -139,10 +144,10 @@ final class EdgeTransport: NetworkTransport {
       state.feed.endPause()
     }
     sendEvents()
-    _ = state.wait(timeoutMilliseconds: timeoutMilliseconds) { $0.feed.isEmpty }
+    _ = state.wait(timeoutMilliseconds: timeoutMilliseconds) { $0.isDone }
     let left = state.withLock { Array($0.exchanges.values) }
     for exchange in left { exchange.cancel() }
-    return state.withLock { $0.feed.isEmpty }
+    return state.withLock { $0.isDone }
   }
 
   /// Begins an exchange, which `close` can break off.

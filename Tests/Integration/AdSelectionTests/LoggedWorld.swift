@@ -42,7 +42,10 @@ final class LoggedWorld {
     url = try await TestDatabase.url()
     let configuration = try PostgresConfiguration(url, applicationName: "test")
     pool = PostgresPool(configuration, size: 1)
-    database = try PostgresConnection(configuration)
+    var patient = configuration
+    // What tests change by the views they write row by row.
+    patient.statementTimeoutMilliseconds = 300_000
+    database = try PostgresConnection(patient)
     clock = MovingClock(SystemClock().now)
     start = clock.now()
     store = CatalogStore(pool)

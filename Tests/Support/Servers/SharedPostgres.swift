@@ -7,7 +7,11 @@ import Threads
 /// One PostgreSQL server for everything in this process, started at the first use and stopped when the process ends.
 ///
 /// Tests take a database of their own from it, which costs some ten milliseconds, in place of a server of their own.
+/// The oldest go when there are more than `mostDatabases`, so that what a long run needs of disk or memory is bounded.
 package enum SharedPostgres {
+  /// More than any one test takes; a migrated one has 17 MB.
+  private static let mostDatabases = 100
+
   private static let server = Result {
     let folder = try TemporaryFolder(prefix: "hb")
     // Nothing of it is to outlive a power cut, so no commit waits for the disk.
@@ -23,6 +27,8 @@ package enum SharedPostgres {
 
   private static let nextNumber = Atomic<Int>(1)
   private static let templates = Monitor<[String: String]>([:])
+  /// The names of the databases that were given, the oldest first.
+  private static let given = Monitor<[String]>([])
 
   /// The server itself.
   ///
@@ -33,7 +39,7 @@ package enum SharedPostgres {
 
   /// The URL of a new, empty database.
   package static func database() async throws -> String {
-    try await onOwnThread { try server.get().createDatabaseAndWait(freshName()) }
+    try await onOwnThread { try give(from: server.get()) }
   }
 
   /// The URL of a new database that is a copy of a template, which `prepare` fills at the first use of its name.
@@ -54,11 +60,21 @@ package enum SharedPostgres {
         templates[template] = name
         return name
       }
-      return try server.createDatabaseAndWait(freshName(), template: source)
+      return try give(from: server, template: source)
     }
   }
 
-  private static func freshName() -> String {
-    "test_\(nextNumber.wrappingAdd(1, ordering: .relaxed).oldValue)"
+  private static func give(from server: PrivatePostgres, template: String? = nil) throws -> String {
+    let name = "test_\(nextNumber.wrappingAdd(1, ordering: .relaxed).oldValue)"
+    let url = try server.createDatabaseAndWait(name, template: template)
+    let oldest = given.withLock { given in
+      given.append(name)
+      return given.count > mostDatabases ? given.removeFirst() : nil
+    }
+    // One to which somebody is still connected stays: its turn comes again.
+    if let oldest, (try? server.executeAndWait("DROP DATABASE \(oldest)")) == nil {
+      given.withLock { $0.append(oldest) }
+    }
+    return url
   }
 }

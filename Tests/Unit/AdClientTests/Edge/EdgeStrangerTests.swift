@@ -113,6 +113,22 @@ struct EdgeStrangerTests {
         == batches)
   }
 
+  @Test("Closing ends once whoever waits for an event's end knows it, not when the edge has it")
+  func closing() throws {
+    let server = SmallServer { request, _ in .result(taken: ToldBatch(request.body).ids.count, refused: [:]) }
+    defer { server.stop() }
+    let transport = try edgeTransport(server.address) { _ in }
+    let isKnown = Monitor(false)
+    let isTaken = transport.send(try sampleEvent(0, client: "client-1")) { _ in
+      // Somebody slow.
+      _ = Monitor(false).wait(timeoutMilliseconds: 300) { $0 }
+      isKnown.update { $0 = true }
+    }
+    #expect(isTaken)
+    #expect(transport.close(timeoutMilliseconds: 10_000))
+    #expect(isKnown.withLock { $0 })
+  }
+
   @Test(
     "A captive portal's page is no answer to a request: the failure says who answered, and the network is asked again")
   @MainActor
