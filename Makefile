@@ -52,10 +52,9 @@ check: lint ## check the format, and run the unit tests and those of the archite
 test: install-tests lint ## check the format, build, and run all tests
 	$(BUILD_TESTS)
 	# What has servers waits for them most of the time, one test after the other; what only computes has the rest of the
-	# processors. Brokers live so briefly that Java had better not optimise much.
-	@tests="$(RUN_TESTS)"; \
-	export NO_COLOR=1 KAFKA_JVM_PERFORMANCE_OPTS='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC'; \
-	Tests/in-memory Tests/side-by-side \
+	# processors.
+	@tests="$(RUN_TESTS)"; export NO_COLOR=1; \
+	Tests/in-memory Tests/java-archive Tests/side-by-side \
 	  network "$$tests --no-parallel --filter WholeNetwork" \
 	  servers "$$tests --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip MonthTests --skip WholeNetwork" \
 	  pure "nice -n 19 $$tests --filter '$(PURE_TESTS)' && $(REPLAYABLE) nice -n 19 $$tests --no-parallel --filter SimulationTests && $$tests --no-parallel --filter MonthTests"

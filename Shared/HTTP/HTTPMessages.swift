@@ -89,15 +89,20 @@ package struct HTTPResponse: Sendable {
     text(value.prettyText + "\n", contentType: "application/json", status: status)
   }
 
-  /// An error as RFC 9457 has it.
+  /// An error as RFC 9457 has it, with a number and a word that never change meaning.
   ///
-  /// - Parameter members: what it says besides, each by its name.
+  /// - Parameters:
+  ///   - number: the contract's, below 400; nil where HTTP's own status says all.
+  ///   - reason: the number's word; nil as `number`.
   package static func problem(
-    _ status: Int, _ detail: String, members: [(name: String, value: JSONValue)] = []
+    _ status: Int, _ detail: String, number: Int? = nil, reason: String? = nil
   ) -> HTTPResponse {
-    let all: [(name: String, value: JSONValue)] =
-      [("detail", .text(detail)), ("status", .integer(status)), ("title", .text(HTTPStatus.title(status)))] + members
-    let problem = JSONValue.object(all.sorted { $0.name < $1.name }.map { JSONValue.Member($0.name, $0.value) })
+    let title = HTTPStatus.title(status)
+    let problem = JSONValue.object([
+      .init("detail", .text(detail)), .init("number", .integer(number ?? status)),
+      .init("reason", .text(reason ?? HTTPStatus.word(title))), .init("status", .integer(status)),
+      .init("title", .text(title)),
+    ])
     return text(problem.prettyText + "\n", contentType: "application/problem+json", status: status)
   }
 }
@@ -132,5 +137,10 @@ enum HTTPStatus {
     case 504: "Gateway Timeout"
     default: "Error"
     }
+  }
+
+  /// A title as names are written here, such as `notFound`.
+  static func word(_ title: String) -> String {
+    title.prefix(1).lowercased() + title.dropFirst().filter { $0 != " " }
   }
 }

@@ -123,8 +123,9 @@ extension LocalKafka {
       let log = ChildProcess.Output.lines(alsoTo: "\(configuration.folder)/kafka.log")
       let heap = configuration.heapMegabytes
       var environment = ["KAFKA_HEAP_OPTS": "-Xms\(min(heap, 256))m -Xmx\(heap)m", "LOG_DIR": configuration.folder]
-      if configuration.isShortLived {
-        environment["KAFKA_JVM_PERFORMANCE_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+      // What the caller's environment says of Java is better: it may name an archive of classes.
+      if configuration.isShortLived, ProcessInfo.processInfo.environment[Self.javaOptions] == nil {
+        environment[Self.javaOptions] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
       }
       let child = try ChildProcess(
         ChildProcess.Command(
@@ -155,6 +156,9 @@ extension LocalKafka {
       broker = nil
     }
   }
+
+  /// The environment variable that Kafka's scripts take Java's options from.
+  private static let javaOptions = "KAFKA_JVM_PERFORMANCE_OPTS"
 
   private var propertiesPath: String { "\(configuration.folder)/server.properties" }
   private var dataPath: String { "\(configuration.folder)/data" }

@@ -2,7 +2,8 @@ internal import AdCore
 package import AdEvents
 
 /// Why the edge does not do what it is asked: each has an HTTP status, and a number and a word that never change meaning.
-/// Numbers below 192 are those of rejected records.
+/// Numbers below 192 are those of rejected records; from 400 on they are HTTP's own statuses, where nothing but the request's
+/// form or path is wrong.
 package enum EdgeRefusal: Error, Hashable, Sendable {
   /// The request, or the frame of a batch, cannot be read.
   case rejected(Rejection)
@@ -19,6 +20,10 @@ package enum EdgeRefusal: Error, Hashable, Sendable {
   case unavailable(detail: String)
   /// Nobody answered within the request's deadline.
   case noAnswer
+  /// No image lies under the name that was asked for.
+  case unknownCreative
+  /// What lies there has another hash than its name says.
+  case unsoundCreative
 
   /// How soon after ``unavailable(detail:)`` another try is worth while.
   package static let retrySeconds = 2
@@ -37,6 +42,7 @@ package enum EdgeRefusal: Error, Hashable, Sendable {
     case .rateExceeded: 429
     case .unavailable: 503
     case .noAnswer: 504
+    case .unknownCreative, .unsoundCreative: 404
     }
   }
 
@@ -50,6 +56,8 @@ package enum EdgeRefusal: Error, Hashable, Sendable {
     case .rateExceeded: 193
     case .unavailable: 194
     case .noAnswer: 195
+    case .unknownCreative: 196
+    case .unsoundCreative: 197
     }
   }
 
@@ -63,6 +71,8 @@ package enum EdgeRefusal: Error, Hashable, Sendable {
     case .rateExceeded: "rateExceeded"
     case .unavailable: "unavailable"
     case .noAnswer: "noAnswer"
+    case .unknownCreative: "unknownCreative"
+    case .unsoundCreative: "unsoundCreative"
     }
   }
 
@@ -75,6 +85,8 @@ package enum EdgeRefusal: Error, Hashable, Sendable {
     case .tooLarge(let maximum): "the body has more than \(maximum) bytes"
     case .rateExceeded(let party, _): "too many requests of this \(party.rawValue)"
     case .noAnswer: "nobody answered within the deadline"
+    case .unknownCreative: "there is no such image here"
+    case .unsoundCreative: "what lies here under that name is not that image"
     }
   }
 

@@ -152,8 +152,8 @@ final class EdgeFront: Sendable {
 
   private func found(_ name: String, unless known: String?) throws(EdgeRefusal) -> HTTPResponse {
     switch creatives.find(name) {
-    case .unknown: return .problem(404, "there is no such image here")
-    case .unsound: return .problem(404, "what lies here under that name is not that image")
+    case .unknown: throw .unknownCreative
+    case .unsound: throw .unsoundCreative
     case .crowded: throw .unavailable(detail: "too many images are on their way")
     case .found(let creative):
       let tag = "\"\(name)\""
@@ -232,9 +232,7 @@ final class EdgeFront: Sendable {
 extension HTTPResponse {
   /// A refusal as RFC 9457 has it, with its number and its word.
   init(_ refusal: EdgeRefusal) {
-    self = .problem(
-      refusal.status, refusal.detail,
-      members: [("number", .integer(refusal.number)), ("reason", .text(refusal.word))])
+    self = .problem(refusal.status, refusal.detail, number: refusal.number, reason: refusal.word)
     if let seconds = refusal.retryAfterSeconds { headers.append(("Retry-After", "\(seconds)")) }
   }
 }

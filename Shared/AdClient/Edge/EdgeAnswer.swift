@@ -18,6 +18,8 @@ struct EdgeAnswer: Sendable {
   /// Statuses by which anybody on the way says that the same may be sent again.
   private static let laterStatuses: Set<Int> = [408, 425, 429]
   private static let noAnswerStatus = 504
+  /// Below are the contract's numbers; from here on they repeat the status.
+  private static let httpNumbersBegin = 400
   private static let gatewayStatuses: Set<Int> = [502, noAnswerStatus]
   /// The longest pause that an answer may ask for, in seconds.
   private static let retryAfterSecondsMaximum: Int64 = 3_600
@@ -41,7 +43,9 @@ struct EdgeAnswer: Sendable {
     location = header("Location")
     retryAfterMilliseconds = header("Retry-After").flatMap { Self.pause($0, answeredAt: header("Date")) }
     let problem = contentType == "application/problem+json" ? EdgeProblem(body) : nil
-    number = problem?.number
+    // A number of HTTP's own is anybody's, and at a wrong address an honest one: nothing is given up for it.
+    let number = problem?.number.flatMap { $0 < Self.httpNumbersBegin ? $0 : nil }
+    self.number = number
     said = problem?.sentence ?? "status \(status)"
     meaning =
       if Self.laterStatuses.contains(status) || status >= 500 {
@@ -49,7 +53,7 @@ struct EdgeAnswer: Sendable {
       } else if status == 200 {
         contentType == "application/protobuf" ? .done : .foreign
       } else {
-        problem?.number == nil ? .foreign : .refused
+        number == nil ? .foreign : .refused
       }
   }
 

@@ -49,7 +49,7 @@ final class GoldenDevices {
   private let thumb = StopRequest()
 
   /// So many ask at the same time.
-  private static let askingMaximum = 400
+  private static let askingMaximum = 2_000
   private nonisolated static let thumbMilliseconds = 150
 
   init(_ way: Way, _ network: TestNetwork, key: String, wanted: Wanted) throws {

@@ -17,9 +17,15 @@ struct SimulationTests {
     #expect(report.coverage.counts[.restoredFromHourBefore, default: 0] >= Self.oldBackups)
   }
 
+  /// Where the search begins for what few worlds show, so that it is short; whatever worlds become, it goes on from there.
+  private static let firstSeeds: [Sabotage: UInt64] = [
+    .countTwice: 590, .trustOldHeartbeat: 710, .stayOpen: 1_010, .sendBeforeTold: 1_030,
+  ]
+
   @Test("A protocol that is broken on purpose is caught", arguments: Sabotage.allCases)
   func sabotage(_ sabotage: Sabotage) async throws {
-    let report = try await Simulation.run(seeds: 1..<2_000, sabotage: sabotage, failuresMaximum: 1)
+    let first = Self.firstSeeds[sabotage] ?? 1
+    let report = try await Simulation.run(seeds: first..<first + 2_000, sabotage: sabotage, failuresMaximum: 1)
     #expect(!report.failures.isEmpty, "nobody noticed \(sabotage)")
   }
 }

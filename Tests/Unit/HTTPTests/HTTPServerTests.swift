@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import JSON
 import Synchronization
 import Testing
 import Threads
@@ -71,10 +72,13 @@ struct HTTPServerTests {
       ("GET", "/query?" + (0..<200).map { "p\($0)=1" }.joined(separator: "&"), 400),
     ])
   func statuses(method: String, path: String, status: Int) throws {
+    let words = [400: "badRequest", 404: "notFound", 405: "methodNotAllowed"]
     try withServer { _, base in
       let response = try HTTPClient.send(method, base + path)
       #expect(response.status == status)
       #expect(header("content-type", response) == "application/problem+json")
+      let problem = try JSONValue.parse(response.body)
+      #expect(problem["number"] == .integer(status) && problem["reason"] == .text(words[status] ?? ""))
     }
   }
 

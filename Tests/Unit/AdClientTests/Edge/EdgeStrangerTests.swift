@@ -13,7 +13,7 @@ struct EdgeStrangerTests {
   enum Answer: CaseIterable, Sendable {
     case portal, portalOfNoType, loginPage, unfinished, tooMany, wrongPlace, noContent, foreignForbidden, unauthorized
     case appKeyWrong, malformed, notFound, tooLargeAlone, proxyLogin, timedOut, tooEarly, throttled, failure, badGateway
-    case unavailable
+    case unavailable, wrongPath
 
     var reply: SmallServer.Reply {
       switch self {
@@ -37,6 +37,7 @@ struct EdgeStrangerTests {
       case .failure: .page(500)
       case .badGateway: .page(502)
       case .unavailable: .problem(503, "draining", number: 194, retryAfter: "1")
+      case .wrongPath: .problem(404, "there is nothing at this path", number: 404)
       }
     }
 
