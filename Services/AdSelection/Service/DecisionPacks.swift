@@ -21,7 +21,8 @@ enum DecisionPacks {
       "request_ids", "client_hashes", "arrivals", "deadlines_ms", "allotments", "terms", "creatives", "reserved",
       "budget_days", "candidates", "outbid", "batch_indexes", "required_sizes", "devices", "sizes", "reasons",
       "paid_ads",
-      "are_interstitial", "edge_flags", "countries", "placements", "expected_values", "excluded_reasons",
+      "are_interstitial", "edge_flags", "edge_networks", "countries", "placements", "expected_values",
+      "excluded_reasons",
       "excluded_counts",
     ])
 
@@ -127,7 +128,8 @@ enum DecisionPacks {
     buffer.append(list: pack.map(\.decided.decision.reason))
     buffer.append(list: pack.map(\.inputs.paidAds))
     buffer.append(list: pack.map(\.inputs.isInterstitial))
-    buffer.append(list: pack.map { $0.decided.asked.edgeFlags.map { Int16($0) } })
+    buffer.append(list: pack.map { $0.decided.asked.sight?.storedFlags })
+    buffer.append(list: pack.map { $0.decided.asked.sight?.storedNetwork })
     buffer.append(list: pack.map(\.serve.terms.country))
     buffer.append(list: pack.map(\.serve.terms.placement))
     buffer.append(list: pack.map(\.serve.expectedValue))

@@ -14,7 +14,7 @@ enum DecisionRows {
       "app", "batch_number", "request_id", "arrival", "deadline", "outcome", "reason", "error", "detail", "creative",
       "reserved", "expected_value", "candidates", "outbid", "excluded_reasons", "excluded_counts",
       "batch_index", "rules", "catalog_change", "paid_ads", "required_sizes", "segments", "is_interstitial",
-      "edge_flags",
+      "edge_flags", "edge_network",
     ])
 
   /// - Parameter rules: the number of those that the auctions followed.
@@ -41,7 +41,8 @@ enum DecisionRows {
       appendExplanation(decided.decision.explanation, to: buffer)
       buffer.append(decided.index)
       appendInputs(decided.decision.inputs, rules: rules, to: buffer)
-      if let flags = decided.asked.edgeFlags { buffer.append(int16: Int16(flags)) } else { buffer.null() }
+      buffer.append(decided.asked.sight?.storedFlags)
+      buffer.append(decided.asked.sight?.storedNetwork)
     }
     return rows
   }
@@ -109,6 +110,13 @@ enum DecisionRows {
     buffer.append(list: excluded.map(\.reason.number))
     buffer.append(list: excluded.map { Int32(clamping: $0.candidates) })
   }
+}
+
+extension EdgeSight {
+  /// ``flags`` as a column holds them.
+  var storedFlags: Int16 { Int16(flags) }
+  /// The bits of ``network`` as a column holds them.
+  var storedNetwork: Int32? { network.map { Int32(bitPattern: $0) } }
 }
 
 extension Serve {

@@ -26,9 +26,15 @@ package struct NetworkAddress: Hashable, Sendable {
   }
 
   /// What one customer of a provider usually has: an IPv4 address, or 64 bits of IPv6.
-  package var household: NetworkAddress {
+  package var household: NetworkAddress { prefix(ipv4: 32, ipv6: 64) }
+
+  /// What many customers of a provider have in common: 24 bits of IPv4, or 48 of IPv6.
+  package var network: NetworkAddress { prefix(ipv4: 24, ipv6: 48) }
+
+  /// The range of this address that has so many bits; itself where it has no more.
+  private func prefix(ipv4: Int, ipv6: Int) -> NetworkAddress {
     let isIPv4 = bits >> 32 == Self.ipv4Prefix >> 32
-    return NetworkAddress(bits: bits, prefixLength: min(prefixLength, isIPv4 ? 128 : 64))
+    return NetworkAddress(bits: bits, prefixLength: min(prefixLength, isIPv4 ? 96 + ipv4 : ipv6))
   }
 
   /// The first and the last address of the range.

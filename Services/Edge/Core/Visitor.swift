@@ -20,9 +20,12 @@ package struct VisitorRules: Sendable {
 
 /// Whoever is connected, as the edge sees him.
 package struct Visitor: Hashable, Sendable {
-  /// Nil where the address cannot be read.
+  /// What rates go by: of whoever a trusted proxy speaks for, else of the connection. Nil where it cannot be read.
   package let address: NetworkAddress?
-  package let sight: EdgeSight
+  /// The network that he is in; nil where the address is not his own, since a proxy of ours does not say for whom it speaks.
+  private let network: NetworkAddress?
+  /// All that takes no key: without the network.
+  private let seen: EdgeSight
 
   /// - Parameters:
   ///   - peer: the address of the connection, in text.
@@ -30,7 +33,8 @@ package struct Visitor: Hashable, Sendable {
   package init(peer: String, header: (String) -> String?, rules: VisitorRules) {
     let connected = NetworkAddress(peer)
     let isProxy = connected.map(rules.trustedProxies.contains) ?? false
-    let address = isProxy ? Self.forwarded(header("x-forwarded-for") ?? "", rules) ?? connected : connected
+    let own = isProxy ? Self.forwarded(header("x-forwarded-for") ?? "", rules) : connected
+    let address = own ?? connected
     let agent = (header("user-agent") ?? "").utf8.prefix(VisitorRules.agentBytesMaximum)
     let lowercased = String(decoding: agent, as: UTF8.self).lowercased()
     var country: Country?
@@ -38,9 +42,17 @@ package struct Visitor: Hashable, Sendable {
     let isBot =
       address.map(rules.botAddresses.contains) ?? false || rules.botAgents.contains { lowercased.contains($0) }
     self.address = address
-    sight = EdgeSight(
+    network = own?.network
+    seen = EdgeSight(
       country: country, agent: Self.agentClass(lowercased),
       isDataCentre: address.map(rules.dataCentres.contains) ?? false, isKnownBot: isBot)
+  }
+
+  /// What the edge says of him in a request of `now`.
+  package func sight(_ hasher: NetworkHasher, now: Timestamp) -> EdgeSight {
+    var sight = seen
+    sight.network = network.map { hasher.hash(bits: $0.bits, prefixLength: $0.prefixLength, now: now) }
+    return sight
   }
 
   /// The last address that is no proxy of ours: what stands before it, anybody may have written.

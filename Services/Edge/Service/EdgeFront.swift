@@ -9,6 +9,20 @@ internal import Runtime
 internal import Synchronization
 internal import Threads
 
+/// What of a request takes the network's keys. For one thread at a time.
+private struct EdgeWriter {
+  let mark: EdgeMark
+  let networks: NetworkHasher
+
+  /// What the edge saw, under its MAC.
+  func mark(_ visitor: Visitor, _ asked: AskedAd, now: Timestamp) -> [UInt8] {
+    let sight = visitor.sight(networks, now: now)
+    return Array(asked.key.utf8).withUnsafeBytes { key in
+      asked.value.withUnsafeBytes { mark.make(sight, key: key, value: $0, now: now) }
+    }
+  }
+}
+
 /// What the edge does with HTTP requests.
 final class EdgeFront: Sendable {
   /// What it judges by.
@@ -34,7 +48,7 @@ final class EdgeFront: Sendable {
   private let creatives: CreativeShelf
   private let metrics: EdgeMetrics
   private let clock: any TimeSource
-  private let mark: Mutex<EdgeMark>
+  private let writer: Mutex<EdgeWriter>
   private let isDraining = Mutex(false)
 
   init(
@@ -47,7 +61,7 @@ final class EdgeFront: Sendable {
     self.rules = rules
     self.metrics = metrics
     self.clock = clock
-    mark = Mutex(try EdgeMark(ring: ring))
+    writer = Mutex(EdgeWriter(mark: try EdgeMark(ring: ring), networks: try NetworkHasher(ring: ring)))
   }
 
   /// What comes from now on is refused; what has begun goes on.
@@ -101,11 +115,7 @@ final class EdgeFront: Sendable {
     let app = try keys.app(ofKey: asked.request.appKey, named: asked.request.app)
     try admit(request, app: app, clientKey: asked.key)
     let now = clock.now
-    let mark = mark.withLock { mark in
-      Array(asked.key.utf8).withUnsafeBytes { key in
-        asked.value.withUnsafeBytes { mark.make(visitor.sight, key: key, value: $0, now: now) }
-      }
-    }
+    let mark = writer.withLock { $0.mark(visitor, asked, now: now) }
     try exchange.ask(asked, mark: mark) { outcome in
       finish(outcome.map { .bytes($0.body, contentType: $0.contentType) })
     }

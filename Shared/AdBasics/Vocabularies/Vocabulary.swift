@@ -49,7 +49,8 @@ package struct VocabularyWord: Hashable, Sendable {
 /// All of them.
 package enum Vocabularies {
   private static let types: [any Vocabulary.Type] = [
-    AdAction.Kind.self, AdError.self, AdSize.self, AllotmentState.self, AnomalyKind.self, ChargeFate.self,
+    AdAction.Kind.self, AdError.self, AdSize.self, AgentClass.self, AllotmentState.self, AnomalyKind.self,
+    ChargeFate.self,
     ChargeKind.self, ClickVerdict.self, ConversionKind.self, DecisionReason.self, Device.self, HoldReason.self,
     NoServeReason.self,
     Outcome.self,

@@ -1,15 +1,5 @@
 package import Crypto
 
-/// What kind of program asks, as its `User-Agent` says.
-package enum AgentClass: UInt8, CaseIterable, Sendable {
-  case unknown = 0
-  /// The client SDK, or an app that names itself as one does.
-  case app = 1
-  case browser = 2
-  /// A tool or library that fetches pages.
-  case tool = 3
-}
-
 /// What the edge saw of whoever asks for an ad. It is the edge's word, not the client's.
 package struct EdgeSight: Hashable, Sendable {
   /// Where the address is, if a proxy that we trust named it.
@@ -19,33 +9,46 @@ package struct EdgeSight: Hashable, Sendable {
   package var isDataCentre: Bool
   /// The address or the agent is in a list of bots.
   package var isKnownBot: Bool
+  /// ``network``, or 0 for none: so there is one way only to say that there is none.
+  private var networkNumber: UInt32
 
-  package init(country: Country?, agent: AgentClass, isDataCentre: Bool, isKnownBot: Bool) {
+  package init(country: Country?, agent: AgentClass, isDataCentre: Bool, isKnownBot: Bool, network: UInt32? = nil) {
     self.country = country
     self.agent = agent
     self.isDataCentre = isDataCentre
     self.isKnownBot = isKnownBot
+    networkNumber = network ?? 0
   }
 
-  /// All but the country in one number, as rows keep it: 1 for the edge itself, 2 for its country, 4 for a data centre, 8
-  /// for a bot, and 16 times the agent's number.
+  /// The keyed hash of the network that the address is of, as ``NetworkHasher`` makes it: 24 bits of IPv4, 48 of IPv6. Nil
+  /// where the address is not known; 0 is none.
+  package var network: UInt32? {
+    get { networkNumber == 0 ? nil : networkNumber }
+    set { networkNumber = newValue ?? 0 }
+  }
+
+  /// All but the country and the network in one number, as rows keep it: 1 for the edge itself, 2 for its country, 4 for a
+  /// data centre, 8 for a bot, and 16 times the agent's number.
   package var flags: UInt8 {
     1 | (country == nil ? 0 : 2) | (isDataCentre ? 4 : 0) | (isKnownBot ? 8 : 0) | agent.rawValue << 4
   }
 
-  static let byteCount = 3
+  static let byteCount = 7
 
+  /// The flags, the country's two letters and the network; zeros for what is not known.
   var bytes: [UInt8] {
-    let code = country?.code ?? 0
-    return [flags, UInt8(code >> 8), UInt8(code & 0xFF)]
+    var bytes = [flags]
+    ServeToken.append(country?.code ?? 0, to: &bytes)
+    ServeToken.append(networkNumber, to: &bytes)
+    return bytes
   }
 
   /// Nil unless these are the ``bytes`` of a sight: there is one way only to say it.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count == EdgeSight.byteCount, let agent = AgentClass(rawValue: bytes[0] >> 4) else { return nil }
     self.init(
-      country: bytes[0] & 2 == 0 ? nil : Country(code: UInt16(bytes[1]) << 8 | UInt16(bytes[2])), agent: agent,
-      isDataCentre: bytes[0] & 4 != 0, isKnownBot: bytes[0] & 8 != 0)
+      country: bytes[0] & 2 == 0 ? nil : Country(code: ServeToken.load(bytes, 1)), agent: agent,
+      isDataCentre: bytes[0] & 4 != 0, isKnownBot: bytes[0] & 8 != 0, network: ServeToken.load(bytes, 3))
     guard self.bytes.elementsEqual(bytes) else { return nil }
   }
 }

@@ -7,6 +7,7 @@ enum KeyPurpose: String {
   case forwardingMark = "handbill forwarding mark"
   case clientHash = "handbill client hash"
   case edgeMark = "handbill edge mark"
+  case networkHash = "handbill network hash"
   case clickReference = "handbill click reference"
   case serviceMessage = "handbill message between services"
 }

@@ -6,9 +6,10 @@ package import Records
 /// What may be kept of a record that was rejected (A8): nothing that names its client, and no app's key.
 ///
 /// Of a message that has fields for them, these and whatever the schema does not know become asterisks. What cannot be read
-/// to its end is not kept, since nobody can say where they stand in it. Of the headers those stay that a service reads. The
-/// key, which is the client's id or the session's, stays with an event of a served ad alone, for some days: nobody else's
-/// events count, so without it none could be sent again.
+/// to its end is not kept, since nobody can say where they stand in it. Of the headers those stay that a service
+/// reads, but for the edge's mark: it tells of which network its client is, and binds bytes that are not kept. The key, which
+/// is the client's id or the session's, stays with an event of a served ad alone, for some days: nobody else's events count,
+/// so without it none could be sent again.
 package struct RedactedRecord: Hashable, Sendable {
   package var key: [UInt8]?
   package var value: [UInt8]?
@@ -24,7 +25,7 @@ package struct RedactedRecord: Hashable, Sendable {
   private static let headerNames: Set<[UInt8]> = Set(
     [
       "ce_id", "ce_type", "ce_time", "ce_specversion", "ce_source", "content-type", "kafka_replyTopic",
-      "kafka_replyPartition", "kafka_correlationId", "handbill_edge", "handbill_forwarded", "handbill_mac",
+      "kafka_replyPartition", "kafka_correlationId", "handbill_forwarded", "handbill_mac",
       "handbill_replay_of",
     ].map { Array($0.utf8) })
   /// Shorter ones stand everywhere by chance.

@@ -105,8 +105,8 @@ CREATE OR REPLACE FUNCTION public.day_with_clients(parent regclass, oldest date)
   ) AS days WHERE day < next AND day < oldest AND public.is_sealed(day)
 $function$;
 
--- Takes the hashes of clients out of the rows of an hour (0 to 23) of a sealed day, so that no transaction is long. With the
--- last hour its table notes that the day has none.
+-- Takes the hashes of clients, and of the networks that they asked from, out of the rows of an hour (0 to 23) of a sealed day,
+-- so that no transaction is long. With the last hour its table notes that the day has none.
 CREATE OR REPLACE FUNCTION public.forget_clients(parent regclass, day date, hour int) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms' AS $function$
 DECLARE
@@ -118,8 +118,12 @@ BEGIN
   IF own IS NULL OR NOT public.is_sealed(day) THEN RETURN; END IF;
   -- A pack's serves are of one second, and so of one hour.
   EXECUTE format(CASE parent
-      WHEN 'ad_selection.decision_pack'::regclass THEN 'UPDATE %s SET client_hashes = array_fill(0::bigint, ARRAY[cardinality(client_hashes)])
-        WHERE serve_id >= $1 AND serve_id < $2 AND 0 <> ANY (client_hashes)'
+      WHEN 'ad_selection.decision_pack'::regclass THEN 'UPDATE %s
+        SET client_hashes = array_fill(0::bigint, ARRAY[cardinality(client_hashes)]),
+          edge_networks = array_fill(NULL::int, ARRAY[cardinality(client_hashes)])
+        WHERE serve_id >= $1 AND serve_id < $2 AND (0 <> ANY (client_hashes) OR array_remove(edge_networks, NULL) <> ''{}'')'
+      WHEN 'ad_selection.decision_row'::regclass THEN 'UPDATE %s SET client_hash = 0, edge_network = NULL
+        WHERE serve_id >= $1 AND serve_id < $2 AND (client_hash <> 0 OR edge_network IS NOT NULL)'
       ELSE 'UPDATE %s SET client_hash = 0 WHERE serve_id >= $1 AND serve_id < $2 AND client_hash <> 0'
     END, own)
     USING public.first_uuid_at(begins), public.first_uuid_at(begins + interval '1 hour');

@@ -9,14 +9,14 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
     p.catalog_change, p.partition, d.budget_day, d.candidates, d.outbid, d.batch_index::int, d.required_sizes, d.device,
     d.size, p.outcome, d.reason, NULL::smallint, d.paid_ads, false, d.is_interstitial, d.country, d.placement,
     NULL::text, NULL::text, d.expected_value, d.excluded_reasons::smallint[], d.excluded_counts::int[], NULL::text[],
-    d.edge_flags
+    d.edge_flags, d.edge_network
   FROM ad_selection.decision_pack AS p, unnest(p.serve_ids, p.request_ids, p.client_hashes, p.arrivals, p.deadlines_ms,
     p.allotments, p.terms, p.creatives, p.reserved, p.budget_days, p.candidates, p.outbid, p.batch_indexes,
-    p.required_sizes, p.devices, p.sizes, p.reasons, p.paid_ads, p.are_interstitial, p.edge_flags, p.countries,
-    p.placements, p.expected_values, p.excluded_reasons, p.excluded_counts)
+    p.required_sizes, p.devices, p.sizes, p.reasons, p.paid_ads, p.are_interstitial, p.edge_flags, p.edge_networks,
+    p.countries, p.placements, p.expected_values, p.excluded_reasons, p.excluded_counts)
   AS d (serve_id, request_id, client_hash, arrival, deadline_ms, allotment, terms, creative, reserved, budget_day,
-    candidates, outbid, batch_index, required_sizes, device, size, reason, paid_ads, is_interstitial, edge_flags, country,
-    placement, expected_value, excluded_reasons, excluded_counts)
+    candidates, outbid, batch_index, required_sizes, device, size, reason, paid_ads, is_interstitial, edge_flags,
+    edge_network, country, placement, expected_value, excluded_reasons, excluded_counts)
   WHERE p.serve_id BETWEEN public.first_uuid_at(date_trunc('second', public.time_of($1))) AND $2
     AND p.last_serve_id >= $1 AND d.serve_id BETWEEN $1 AND $2
 $function$;
@@ -57,7 +57,7 @@ CREATE OR REPLACE FUNCTION ad_selection.decisions(first uuid, last uuid) RETURNS
   lifetime_milliseconds bigint, image_sizes smallint[], image_urls text[], action smallint, destination text,
   reserved bigint, expected_value numeric, candidates int, outbid int, excluded_reasons smallint[], excluded_counts int[],
   batch_index int, rules bigint, catalog_change bigint, paid_ads smallint, required_sizes int, segments text[],
-  is_interstitial boolean, edge_flags smallint)
+  is_interstitial boolean, edge_flags smallint, edge_network int)
 LANGUAGE sql STABLE PARALLEL SAFE AS $function$
   SELECT s.serve_id, s.partition, public.time_of(s.serve_id) + t.life_ms * interval '1 millisecond',
     coalesce(s.app, t.app), t.developer, t.advertiser, t.campaign, t.ad, s.placement, s.country, s.device, s.size,
@@ -65,7 +65,7 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
     s.is_test, s.batch_number, s.request_id, s.arrival, s.deadline, s.outcome, s.reason, s.error, s.detail,
     c.lifetime_milliseconds, c.image_sizes, c.image_urls, c.action, c.destination, s.reserved, s.expected_value,
     s.candidates, s.outbid, coalesce(s.excluded_reasons, '{}'), coalesce(s.excluded_counts, '{}'), s.batch_index, s.rules,
-    s.catalog_change, s.paid_ads, s.required_sizes, s.segments, s.is_interstitial, s.edge_flags
+    s.catalog_change, s.paid_ads, s.required_sizes, s.segments, s.is_interstitial, s.edge_flags, s.edge_network
   FROM ad_selection.stored_decisions($1, $2) AS s LEFT JOIN ad_selection.terms AS t ON t.name = s.terms
     LEFT JOIN ad_selection.creative AS c ON c.name = s.creative
 $function$;

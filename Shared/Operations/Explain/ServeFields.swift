@@ -30,7 +30,8 @@ enum ServeFields {
       case "excluded_reasons": fields.append(.init("excluded", exclusions(row)))
       case "required_sizes": fields.append(.init("requiredSizes", requiredSizes(member.value)))
       case "image_sizes": fields.append(.init("images", images(row)))
-      case "excluded_counts", "image_urls": continue
+      case "edge_flags": fields.append(.init("edge", StoredSight(row)?.json ?? .null))
+      case "excluded_counts", "image_urls", "edge_network": continue
       default: fields += self.fields(member.name, member.value, section)
       }
     }

@@ -68,6 +68,7 @@ struct ServeStory {
         + "\(StoredMeaning.size(row.number("size")).words), \(row.flag("is_test") ? "test" : "live") traffic.",
       "It was decided at \(explanation.serveID?.timestamp.utcText ?? "–"), as \(row.word("serve_id")): \(reason.text).",
     ]
+    if let sight = StoredSight(row.row) { lines.append(sight.text) }
     if let detail = row.text("detail") { lines.append("More of it: \(detail).") }
     lines += unregistered
     lines += explanation.isServed ? served(row) : refused(row)

@@ -64,6 +64,7 @@ extension StoredMeaning {
     SizeBits(bits: Int32(truncatingIfNeeded: bits)).sizes.map(\.name)
   }
 
+  static func agentClass(_ number: Int64) -> StoredMeaning { of(AgentClass.self, number) }
   static func paidAds(_ number: Int64) -> StoredMeaning { of(PaidAdsState.self, number) }
   static func action(_ number: Int64) -> StoredMeaning { of(AdAction.Kind.self, number) }
   static func deliveryKind(_ number: Int64) -> StoredMeaning { of(RecordedKind.self, number) }

@@ -130,7 +130,7 @@ enum TimelineMarkTarget {
 enum EdgeMarkTarget {
   static let target = FuzzTarget("edge-mark", inputBytesMaximum: 256, seeds: { seeds }, fault: fault)
 
-  private static let sightBytes = 3
+  private static let sightBytes = 7
 
   private static func fault(_ input: UnsafeRawBufferPointer) -> String? {
     guard let choice = input.first else { return nil }
@@ -172,7 +172,7 @@ enum EdgeMarkTarget {
     guard let ring = FuzzKeys.ring, let edge = try? EdgeMark(ring: ring) else { return [] }
     let (key, value): ([UInt8], [UInt8]) = ([7, 8], [9])
     let sights = [
-      EdgeSight(country: Country("DE"), agent: .app, isDataCentre: false, isKnownBot: true),
+      EdgeSight(country: Country("DE"), agent: .app, isDataCentre: false, isKnownBot: true, network: 0xC0DE_0001),
       EdgeSight(country: nil, agent: .tool, isDataCentre: true, isKnownBot: false),
     ]
     let marks = sights.map { sight in
@@ -181,6 +181,9 @@ enum EdgeMarkTarget {
       }
     }
     return marks.map { [0] + $0 + [UInt8(key.count)] + key + value }
-      + [[1, 0x13, 0x10, 0x44, 2], [1, 0x31, 0, 0, 0, 5], [1, 2, 0xFF, 0xFF], [1, 0xF1, 0, 0]].map { $0 + key }
+      + [
+        [1, 0x13, 0x44, 0x45, 0, 0, 0, 1, 2], [1, 0x31, 0, 0, 0, 0, 0, 0, 0, 5], [1, 2, 0xFF, 0xFF, 1, 2, 3, 4],
+        [1, 0xF1, 0, 0, 0, 0, 0, 0],
+      ].map { $0 + key }
   }
 }

@@ -1,5 +1,7 @@
 import AdCore
 import AdEvents
+import Foundation
+import LocalProcesses
 import Pipeline
 import Postgres
 import TestServices
@@ -59,9 +61,13 @@ struct PackedDecisionTests {
     let request = AdRequest.sample(number, at: issued.advanced(byMilliseconds: idMilliseconds)) {
       $0.deadlineMilliseconds = 5_000 + Int64(number)
     }
+    // Half of them by the edge, of which half from a network.
+    let sight = EdgeSight(
+      country: nil, agent: .app, isDataCentre: false, isKnownBot: number % 8 == 0,
+      network: number % 4 == 0 ? nil : UInt32.max - UInt32(number))
     let asked = AskedRequest(
       LegibleRequest(request), clientHash: terms.clientHash, partition: 3,
-      arrival: issued.advanced(byMilliseconds: 3 - Int64(number % 50)), edgeFlags: number % 2 == 0 ? 17 : nil)
+      arrival: issued.advanced(byMilliseconds: 3 - Int64(number % 50)), sight: number % 2 == 0 ? sight : nil)
     return DecidedRequest(
       id: terms.serveID, asked: asked, decision: decision, outcome: .accepted, index: index ?? Int32(number))
   }
@@ -115,6 +121,53 @@ struct PackedDecisionTests {
     #expect(
       try connection.query("SELECT FROM ad_selection.stored_decisions($1, $2)", [ids[10], ids[90]]).count == 81,
       "both ends included, across packs")
+  }
+
+  /// Requests, clients, apps and served ads of each network of today, as docs/operations.md asks for them, if few count, too.
+  private func today(_ connection: PostgresConnection) throws -> [[Int64]] {
+    let page = try String(contentsOfFile: PackageRoot.path("docs/operations.md"), encoding: .utf8)
+    let blocks = page.components(separatedBy: "```sql\n").dropFirst().compactMap {
+      $0.components(separatedBy: "```").first
+    }
+    let sql = try #require(blocks.first { $0.contains("edge_network") })
+    return try connection.query(sql.replacing(">= 100", with: ">= 1").replacing(";", with: "")).map { row in
+      try [1, 2, 3, 5].map { try row.decode($0) }
+    }
+  }
+
+  @Test(
+    "A8: who is erased, and all once they are forgotten, leave no network behind, in packs and in rows of their own")
+  func networks() async throws {
+    let connection = try PostgresConnection(try await TestDatabase.configuration())
+    let packed = (0..<40).map { Self.decided(4 * $0 + 2) }
+    let single = (40..<60).map { Self.test(4 * $0 + 2) }
+    let (packs, others) = DecisionPacks.split(packed + single)
+    try store(rows: others, packs: packs, in: connection)
+    #expect(try count("ad_selection.decision_row", connection) == 20)
+    for decided in packed + single {
+      let found = try connection.query(
+        "SELECT edge_flags, edge_network FROM ad_selection.decisions($1, $1) WHERE partition = 3", [decided.id])
+      let sight = try #require(decided.asked.sight)
+      #expect(try found.map { try $0.decode(0, Int16.self) } == [17])
+      #expect(try found.map { try $0.decode(1, Int32.self) } == [sight.network.map { Int32(bitPattern: $0) }])
+    }
+    #expect(try today(connection) == Array(repeating: [1, 1, 1, 1], count: 20), "of 40 live ones it shows 20")
+    let hashes = [packed[7], single[3]].map { Int64(bitPattern: $0.asked.clientHash) }
+    #expect(try connection.run(EraseClient(hashes: hashes, range: .everything)) == [2])
+    let stored = "ad_selection.stored_decisions('\(Self.lowestID)', '\(Self.highestID)')"
+    #expect(try count("\(stored) WHERE client_hash = 0 AND edge_network IS NULL", connection) == 2)
+    #expect(try count("\(stored) WHERE client_hash <> 0 AND edge_network IS NOT NULL", connection) == 58)
+    // Networks go, whether there is a client left or not.
+    try connection.executeScript(
+      """
+      UPDATE sealed.head SET open_from = date_trunc('day', now(), 'UTC') + interval '2 days';
+      UPDATE ad_selection.decision_pack SET client_hashes = array_fill(0::bigint, ARRAY[cardinality(client_hashes)])
+        WHERE serve_id = (SELECT min(serve_id::text)::uuid FROM ad_selection.decision_pack);
+      SELECT public.forget_clients(t::regclass, public.day_of('\(packed[0].id)'), hour)
+      FROM generate_series(0, 23) AS hour, unnest(ARRAY['ad_selection.decision_row', 'ad_selection.decision_pack']) AS t;
+      """)
+    #expect(try count("\(stored) WHERE client_hash <> 0 OR edge_network IS NOT NULL", connection) == 0)
+    #expect(try count("\(stored) WHERE edge_flags = 17", connection) == 60)
   }
 
   @Test("The batch's row names the lowest and the highest serve id of packs, too")

@@ -15,7 +15,8 @@ struct ExplainTests {
     UPDATE ad_selection.decision SET candidates = 4, outbid = 1, excluded_reasons = '{5,10}', excluded_counts = '{1,2}',
       expected_value = 12345000000, catalog_change = 17, rules = -5, paid_ads = vocabulary.paid_ads_state('served'),
       required_sizes = (1 << vocabulary.ad_size('320x50')) | (1 << vocabulary.ad_size('300x250')),
-      segments = '{hikers}', is_interstitial = false, batch_index = 3;
+      segments = '{hikers}', is_interstitial = false, batch_index = 3,
+      edge_flags = 1 | 2 | 4 | (vocabulary.agent_class('browser') << 4), edge_network = -2;
     INSERT INTO click_tracking.click (serve_id, id_hash, partition, batch_number, sequence, verdict, was_parked, event_time,
       arrival, expires_at, app, developer, advertiser, campaign, ad, placement, country, device, size, impression_price,
       click_price, currency, share_basis_points, allotment, budget_day, client_hash, is_test)
@@ -61,6 +62,9 @@ struct ExplainTests {
     #expect(decision["catalogChange"] == 17 && decision["rules"] == "-5" && decision["paidAds"] == "served")
     #expect(decision["requiredSizes"] == ["320x50", "300x250"] && decision["segments"] == ["hikers"])
     #expect(decision["isInterstitial"] == false && decision["batchIndex"] == 3)
+    #expect(
+      decision["edge"]
+        == ["country": "US", "agent": "browser", "isDataCentre": true, "isKnownBot": false, "network": "fffffffe"])
     #expect(decision["images"] == [["size": "320x50", "url": "u"]])
     #expect(json["impression"]?["impressionPrice"] == "0.01")
     #expect(json["delivery"]?.elements?.map { $0["kind"] } == ["rendered"])
@@ -86,6 +90,8 @@ struct ExplainTests {
     let text = try #require(found.first).text
     for sentence in [
       "a paid ad was served (B1).",
+      "It came by the edge, from a browser: a trusted proxy places it in US; its address is a data centre's; it is in no list "
+        + "of bots; its network is called fffffffe on that day.",
       "The auction was held on the catalogue after its change 17; paid ads were served; required sizes: 320x50, 300x250; "
         + "segments: hikers.",
       "Ads looked at: 4; outbid: 1; not eligible: 1 (not for the country (A6)), 2 (not for",
@@ -100,6 +106,24 @@ struct ExplainTests {
       "impression-tracking committed its batch 1 of partition 0",
     ] { #expect(text.contains(sentence), "\(sentence)\n\(text)") }
     #expect(!text.contains("_") && !text.contains("expected") && !text.contains("reason"))
+  }
+
+  @Test("what came by the edge is said to, however little it saw; of what did not, nothing is said of it")
+  func edge() async throws {
+    let bare = "UPDATE ad_selection.decision SET edge_flags = 1 | 8, edge_network = NULL;"
+    let served = ReconciliationTests.served
+    let found = try await explain([ReconciliationTests.serve], after: served + bare)
+    let edge = try #require(found.first?.json["decision"]?["edge"])
+    #expect(
+      edge == ["country": .null, "agent": "unknown", "isDataCentre": false, "isKnownBot": true, "network": .null])
+    #expect(
+      found.first?.text.contains(
+        "It came by the edge, from a program that does not say what it is: no trusted proxy said where; its address is in no "
+          + "list of data centres; it is a known bot; its network is not known.") == true)
+    let row: JSONValue = ["edge_flags": .integer(1 | 4 << 4), "edge_network": .integer(255), "country": "DE"]
+    #expect(StoredSight(row)?.json["network"] == "000000ff" && StoredSight(row)?.json["agent"] == "unknown")
+    let without = try #require(try await explain([ReconciliationTests.serve], after: served).first)
+    #expect(without.json["decision"]?["edge"] == .null && !without.text.contains("edge"))
   }
 
   /// A request of each reason, and the same id decided twice.

@@ -31,6 +31,8 @@ struct PrivacyTests {
           is_test, app, currency)
         SELECT serve_id, 1, 1, 0, event_time, arrival, partition, \(ConversionKind.install.number), false, 'shop', ''
         FROM click_tracking.click WHERE client_hash = \(Self.client);
+        UPDATE ad_selection.decision SET edge_flags = 1 | 8 | (vocabulary.agent_class('app') << 4), edge_network = 255
+        WHERE client_hash = \(Self.client);
         """)
       let data = ClientData(days.pool, hashes: [Self.client, 4_711])
       let found = try data.export()
@@ -39,6 +41,8 @@ struct PrivacyTests {
       #expect(request["app"] == "app1" && request["outcome"] == "served" && request["device"] == "phone")
       #expect(request["seenAt"]?.textValue?.hasPrefix("2030-03-01T00:25") == true, "\(request.prettyText)")
       #expect(request["taps"]?.elements?.count == 1)
+      let edge = try #require(request["edge"])
+      #expect(edge["agent"] == "app" && edge["isKnownBot"] == true && edge["network"] == "000000ff")
       #expect(request["conversions"]?.elements?.map { $0["what"] } == ["install"], "\(request.prettyText)")
       #expect(request["conversions"]?.elements?.map { $0["app"] } == ["shop"])
       #expect(!request.compactText.contains("price"))

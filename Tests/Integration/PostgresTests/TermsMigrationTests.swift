@@ -6,8 +6,8 @@ import Testing
 struct TermsMigrationTests {
   /// All rows that a table or a view has, as text.
   private func rows(_ table: String, _ connection: PostgresConnection) throws -> [String] {
-    // Later steps gave one column its name of today, and added one.
-    let row = "replace((to_jsonb(r) - 'edge_flags')::text, '\"batch_place\"', '\"batch_index\"')"
+    // Later steps gave one column its name of today, and added two.
+    let row = "replace((to_jsonb(r) - 'edge_flags' - 'edge_network')::text, '\"batch_place\"', '\"batch_index\"')"
     return try connection.query("SELECT \(row) FROM \(table) AS r ORDER BY 1").map { try $0.decode(0) }
   }
 

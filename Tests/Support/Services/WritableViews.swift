@@ -90,7 +90,7 @@ enum WritableViews {
         array_agg(coalesce(batch_index, 0)::smallint), array_agg(coalesce(required_sizes, 0)), array_agg(device),
         array_agg(size), array_agg(reason), array_agg(paid_ads), array_agg(is_interstitial), array_agg(edge_flags),
         array_agg(country), array_agg(placement), array_agg(expected_value), array_agg(excluded_reasons::text),
-        array_agg(excluded_counts::text)
+        array_agg(excluded_counts::text), array_agg(edge_network)
       FROM packed GROUP BY date_trunc('second', public.time_of(serve_id)), batch_number, partition, rules,
         catalog_change, outcome
     $function$;

@@ -1,11 +1,12 @@
-import AdCore
 import TestValues
 import Testing
+
+@testable import AdCore
 
 @Suite("The edge's mark")
 struct EdgeMarkTests {
   private static let sight = EdgeSight(
-    country: Country("DE"), agent: .browser, isDataCentre: true, isKnownBot: false)
+    country: Country("DE"), agent: .browser, isDataCentre: true, isKnownBot: false, network: 0x8000_00FF)
 
   private func open(
     _ mark: [UInt8], key: [UInt8] = [1, 2], value: [UInt8] = [3], ring: KeyRing = .sample(1)
@@ -45,9 +46,31 @@ struct EdgeMarkTests {
     for bits in UInt8(0)..<8 {
       let sight = EdgeSight(
         country: bits & 1 == 0 ? nil : Country("US"), agent: agent, isDataCentre: bits & 2 != 0,
-        isKnownBot: bits & 4 != 0)
+        isKnownBot: bits & 4 != 0, network: bits == 0 ? nil : UInt32(bits) << 29)
       #expect(sight.flags == 1 | bits << 1 | agent.rawValue << 4)
       #expect(try open(mark(sight)) == sight)
+      #expect(try open(mark(sight))?.network == sight.network)
+    }
+  }
+
+  @Test("each sight is said in one way only, and none but a network says 0")
+  func canonical() throws {
+    var sight = Self.sight
+    #expect(sight.bytes == [0x27, 0x44, 0x45, 0x80, 0, 0, 0xFF])
+    sight.network = 0
+    #expect(sight.network == nil && sight.bytes == [0x27, 0x44, 0x45, 0, 0, 0, 0])
+    let none = EdgeSight(country: Country("DE"), agent: .browser, isDataCentre: true, isKnownBot: false)
+    #expect(sight == none && none.network == nil)
+    for flags in UInt8.min...UInt8.max {
+      for rest: [UInt8] in [
+        [0, 0, 0, 0, 0, 0], [0x44, 0x45, 0, 0, 0, 0], [0x44, 0x45, 0, 0, 0, 1], [0, 0, 1, 0, 0, 0],
+      ] {
+        let bytes = [flags] + rest
+        if let read = bytes.withUnsafeBytes(EdgeSight.init(_:)) { #expect(read.bytes == bytes) }
+      }
+    }
+    for wrong: [UInt8] in [[1, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0]] {
+      #expect(wrong.withUnsafeBytes(EdgeSight.init(_:)) == nil)
     }
   }
 }

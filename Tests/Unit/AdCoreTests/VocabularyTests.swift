@@ -12,6 +12,7 @@ struct VocabularyTests {
       + "5 bannerVisibleWithoutContent, 6 applicationInactive, 7 adUnloaded, 8 assetLoadFailure, "
       + "9 adResponseValidateFailure, 10 adAssetLoadPending",
     "ad_size: 1 320x50, 2 480x32, 3 768x66, 4 1024x66, 5 300x250, 6 768x1024, 7 1024x768",
+    "agent_class: 0 unknown, 1 app, 2 browser, 3 tool",
     "allotment_state: 1 open, 2 closed, 3 ended",
     "anomaly_kind: 1 clickRate, 2 repeats, 3 tooEarly, 4 accidental, 5 limited, 6 impossible",
     "charge_fate: 0 drawing, 1 charged, 2 unfunded, 3 late, 4 waiting, 5 unpaid, 6 held, 7 voided, 18 freeRepeat, 19 freeAccidental, "

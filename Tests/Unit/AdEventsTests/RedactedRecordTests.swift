@@ -45,6 +45,14 @@ struct RedactedRecordTests {
      "clientId": "client-4711", "session_id": "session-0815", "segments": ["chess"]}
     """
 
+  @Test("the edge's mark, which tells of which network its client is, is not kept")
+  func mark() {
+    let forwarded = RecordHeader("handbill_forwarded", "AAAA")
+    let headers = [Self.type, RecordHeader("handbill_edge", "AAEzREUAAAAH"), forwarded]
+    #expect(Self.redacted(Self.spoiled { $0.text(4, "end of game") }, headers).headers == [Self.type, forwarded])
+    #expect(Self.redacted([0xFF], headers).headers == [Self.type, forwarded])
+  }
+
   @Test("a request keeps everything but its ids and its key, which are asterisks of the same length")
   func requests() throws {
     let value = Self.spoiled { $0.text(4, "end of game") }

@@ -10,17 +10,22 @@ import Testing
 @Suite("Requests that came by the edge")
 struct EdgeRequestTests {
   private static let client = PartitionRig.clients[0]
-  private static let sight = EdgeSight(country: Country("FR"), agent: .browser, isDataCentre: true, isKnownBot: false)
+  private static let sight = EdgeSight(
+    country: Country("FR"), agent: .browser, isDataCentre: true, isKnownBot: false, network: 0xFEDC_BA98)
 
   /// A request as a record, read.
   ///
   /// - Parameters:
   ///   - topic: what `kafka_replyTopic` names.
   ///   - markedKey: the key that the mark was made for; nil for no mark.
-  private func decoded(_ rig: PartitionRig, topic: String, markedKey: String?) throws -> SelectionInput {
+  ///   - change: of the request.
+  private func decoded(
+    _ rig: PartitionRig, topic: String, markedKey: String?, change: (inout AdRequest) -> Void = { _ in }
+  ) throws -> SelectionInput {
     var request = try rig.samples.request(Self.client).request
     request.appKey = "live"
     request.deadlineMilliseconds = 2_000
+    change(&request)
     let (key, value) = (Array(request.clientKey.utf8), request.encoded())
     var headers = CloudEventHeaders(type: .adRequested, source: "/test").headers(id: "1", time: Samples.now)
     headers += CloudEventHeaders.reply(topic: topic, partition: 3, correlationID: [1, 2, 3])
@@ -53,7 +58,7 @@ struct EdgeRequestTests {
     let batch = rig.run([input])
     #expect(batch.answers.map(\.topic) == ["ads.responses.edge"] && batch.answers.map(\.partition) == [3])
     #expect(batch.answers[0].headers.contains(RecordHeader("kafka_correlationId", [1, 2, 3])))
-    #expect(batch.effects.decisions.map(\.asked.edgeFlags) == [Self.sight.flags])
+    #expect(batch.effects.decisions.map(\.asked.sight) == [Self.sight])
     #expect(batch.effects.decisions.map(\.asked.country) == [Country("FR")])
   }
 
@@ -65,7 +70,19 @@ struct EdgeRequestTests {
     let batch = rig.run([input])
     #expect(batch.outcomes == [.rejected(.invalidReply)])
     #expect(batch.answers.map(\.topic) == ["ads.responses.weather"])
-    #expect(batch.effects.decisions.map(\.asked.edgeFlags) == [nil])
+    #expect(batch.effects.decisions.map(\.asked.sight) == [nil])
+  }
+
+  @Test("the edge's word on the country stands in the row of a request with a mistake, too")
+  func mistaken() throws {
+    var rig = try PartitionRig.withTextKeys()
+    let input = try decoded(rig, topic: Topic.edgeResponses, markedKey: "client-\(Self.client)") {
+      $0.deadlineMilliseconds = 0
+    }
+    let batch = rig.run([input])
+    #expect(batch.effects.decisions.map(\.decision.reason) == [.requestInvalid])
+    #expect(batch.effects.decisions.map(\.asked.country) == [Country("FR")])
+    #expect(batch.effects.decisions.map(\.asked.sight) == [Self.sight])
   }
 
   @Test("the edge's name is no app's, and the edge reads the catalogue and does not write it")

@@ -23,10 +23,11 @@ struct MinorTests {
   }
 
   private static func decided(_ rig: inout PartitionRig) throws -> DecidedRequest {
-    let incoming = try rig.incoming(client) {
+    var incoming = try rig.incoming(client) {
       $0.segments = ["hikers"]
       $0.sessionID = "session-1"
     }
+    incoming.sight = EdgeSight(country: nil, agent: .app, isDataCentre: true, isKnownBot: false, network: 7)
     return try #require(rig.run([.request(incoming)]).effects.decisions.first)
   }
 
@@ -35,12 +36,14 @@ struct MinorTests {
       app: rig.samples.apps[0].id, clientID: "", sessionID: "session-1", now: Samples.now)
   }
 
-  @Test("their segments choose no ad and are stored nowhere, and the session stands for the client id")
+  @Test("their segments and networks are stored nowhere and choose no ad, and the session stands for the client id")
   func under17() throws {
     var rig = try Self.rig(isUnder17: true)
     let decided = try Self.decided(&rig)
     #expect(decided.asked.clientHash == (try Self.sessionHash(rig)))
     #expect(decided.decision.inputs?.segments == [])
+    let sight = EdgeSight(country: nil, agent: .app, isDataCentre: true, isKnownBot: false)
+    #expect(decided.asked.sight == sight, "what says nothing of him stays")
     #expect(decided.decision.reason != .served)
   }
 
@@ -49,7 +52,7 @@ struct MinorTests {
     var rig = try Self.rig(isUnder17: false)
     let decided = try Self.decided(&rig)
     #expect(decided.asked.clientHash == Self.client)
-    #expect(decided.decision.inputs?.segments == ["hikers"])
+    #expect(decided.decision.inputs?.segments == ["hikers"] && decided.asked.sight?.network == 7)
     #expect(decided.decision.reason == .served)
   }
 

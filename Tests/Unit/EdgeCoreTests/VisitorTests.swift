@@ -1,4 +1,5 @@
 import AdCore
+import TestValues
 import Testing
 
 @testable import EdgeCore
@@ -11,6 +12,10 @@ struct VisitorTests {
 
   private func visitor(_ peer: String, _ headers: [String: String] = [:], _ rules: VisitorRules) -> Visitor {
     Visitor(peer: peer, header: { headers[$0] }, rules: rules)
+  }
+
+  private func sight(_ peer: String, _ headers: [String: String] = [:], _ rules: VisitorRules) throws -> EdgeSight {
+    visitor(peer, headers, rules).sight(try NetworkHasher(ring: .sample(1)), now: .sample)
   }
 
   @Test(
@@ -44,12 +49,14 @@ struct VisitorTests {
     rules.countryHeader = "x-country"
     let headers = ["x-forwarded-for": "1.1.1.1, 203.0.113.9, 10.2.0.1", "x-country": "de"]
     let stranger = visitor("203.0.113.50", headers, rules)
-    #expect(stranger.address == NetworkAddress("203.0.113.50") && stranger.sight.country == nil)
+    #expect(stranger.address == NetworkAddress("203.0.113.50"))
+    #expect(try sight("203.0.113.50", headers, rules).country == nil)
     let behind = visitor("10.1.1.1", headers, rules)
     // What stands before the last that is no proxy of ours, anybody may have written.
-    #expect(behind.address == NetworkAddress("203.0.113.9") && behind.sight.country == Country("DE"))
+    #expect(behind.address == NetworkAddress("203.0.113.9"))
+    #expect(try sight("10.1.1.1", headers, rules).country == Country("DE"))
     #expect(visitor("10.1.1.1", ["x-forwarded-for": "nonsense"], rules).address == NetworkAddress("10.1.1.1"))
-    #expect(visitor("10.1.1.1", ["x-country": "nowhere"], rules).sight.country == nil)
+    #expect(try sight("10.1.1.1", ["x-country": "nowhere"], rules).country == nil)
   }
 
   @Test("data centres and bots are told by lists, kinds of programs by their agent")
@@ -58,16 +65,45 @@ struct VisitorTests {
     rules.dataCentres = try Self.list("198.51.100.0/24")
     rules.botAddresses = try Self.list("192.0.2.7")
     rules.botAgents = ["crawler"]
-    #expect(visitor("198.51.100.3", [:], rules).sight.isDataCentre)
-    #expect(!visitor("198.51.101.3", [:], rules).sight.isDataCentre)
-    #expect(visitor("192.0.2.7", [:], rules).sight.isKnownBot)
-    let sight = visitor("192.0.2.8", ["user-agent": "Mozilla/5.0 (compatible; Some-Crawler)"], rules).sight
-    #expect(sight.isKnownBot && sight.agent == .browser)
-    #expect(visitor("192.0.2.8", ["user-agent": "Handbill/1.0"], rules).sight.agent == .app)
-    #expect(visitor("192.0.2.8", ["user-agent": "curl/8.0"], rules).sight.agent == .tool)
+    #expect(try sight("198.51.100.3", [:], rules).isDataCentre)
+    #expect(try !sight("198.51.101.3", [:], rules).isDataCentre)
+    #expect(try sight("192.0.2.7", [:], rules).isKnownBot)
+    let bot = try sight("192.0.2.8", ["user-agent": "Mozilla/5.0 (compatible; Some-Crawler)"], rules)
+    #expect(bot.isKnownBot && bot.agent == .browser)
+    #expect(try sight("192.0.2.8", ["user-agent": "Handbill/1.0"], rules).agent == .app)
+    #expect(try sight("192.0.2.8", ["user-agent": "curl/8.0"], rules).agent == .tool)
+    let plain = try sight("::1", [:], rules)
+    let network = plain.network
+    #expect(network != nil)
     #expect(
-      visitor("::1", [:], rules).sight
-        == EdgeSight(country: nil, agent: .unknown, isDataCentre: false, isKnownBot: false))
+      plain
+        == EdgeSight(country: nil, agent: .unknown, isDataCentre: false, isKnownBot: false, network: network))
+  }
+
+  @Test("a network is 24 bits of IPv4 or 48 of IPv6; without an address of his own a visitor has none")
+  func networks() throws {
+    for (address, network) in [
+      ("192.0.2.77", "192.0.2.0/24"), ("::ffff:192.0.2.77", "192.0.2.0/24"), ("2001:db8:1:2::3", "2001:db8:1::/48"),
+      ("2001:db8::/32", "2001:db8::/32"),
+    ] { #expect(NetworkAddress(address)?.network == NetworkAddress(network), "\(address)") }
+    var rules = VisitorRules()
+    rules.trustedProxies = try Self.list("10.0.0.0/8")
+    func network(_ peer: String, for forwarded: String? = nil) throws -> UInt32? {
+      try sight(peer, forwarded.map { ["x-forwarded-for": $0] } ?? [:], rules).network
+    }
+    let here = try #require(try network("192.0.2.1"))
+    for same in ["192.0.2.254", "::ffff:192.0.2.3"] { #expect(try network(same) == here, "\(same)") }
+    #expect(try network("10.0.0.1", for: "192.0.2.9") == here)
+    #expect(try network("192.0.3.1") != here)
+    // What a stranger says of an address changes nothing.
+    #expect(try network("192.0.2.1", for: "198.51.100.1") == here)
+    let there = try #require(try network("2001:db8:1:2::3"))
+    #expect(try network("2001:db8:1:ffff::9") == there)
+    #expect(try network("2001:db8:2::3") != there)
+    // A proxy's own network says nothing of its clients.
+    #expect(try network("10.0.0.1") == nil)
+    #expect(try network("10.0.0.1", for: "unknown") == nil)
+    #expect(try network("here") == nil)
   }
 
   @Test("origins are pairs of app and origin, and nothing else")

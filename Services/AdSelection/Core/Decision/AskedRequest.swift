@@ -14,13 +14,13 @@ package struct AskedRequest: Hashable, Sendable {
   package var arrival: Timestamp
   /// The moment after which nobody waits for the answer. Where the request does not say, the last that there can be.
   package var deadline: Timestamp
-  /// What the edge saw of it, as ``EdgeSight/flags``; nil where it did not come by the edge.
-  package var edgeFlags: UInt8?
+  /// What the edge saw of whoever asks; nil where it did not come by the edge.
+  package var sight: EdgeSight?
 
   package init(
-    _ request: LegibleRequest, clientHash: UInt64, partition: Int32, arrival: Timestamp, edgeFlags: UInt8? = nil
+    _ request: LegibleRequest, clientHash: UInt64, partition: Int32, arrival: Timestamp, sight: EdgeSight? = nil
   ) {
-    self.edgeFlags = edgeFlags
+    self.sight = sight
     requestID = request.requestID
     app = request.app
     placement = request.placement

@@ -55,7 +55,8 @@ package struct SelectionDecoder: RecordDecoder {
         .sound(request), app: request.app, appKey: request.appKey, clientID: request.clientID,
         sessionID: request.sessionID)
     case .failure(let rejected):
-      guard let legible = rejected.legible else { return .rejected(rejected.rejection) }
+      guard var legible = rejected.legible else { return .rejected(rejected.rejection) }
+      legible.country = sight?.country ?? legible.country
       return incoming(
         .mistaken(legible, rejected.rejection), app: legible.app, appKey: legible.appKey, clientID: legible.clientID,
         sessionID: legible.sessionID)

@@ -63,8 +63,7 @@ package struct IncomingRequest: Sendable {
 
   /// Who asks, as it is stored.
   package func asked(partition: Int32, arrival: Timestamp) -> AskedRequest {
-    AskedRequest(
-      legible, clientHash: clientHash, partition: partition, arrival: arrival, edgeFlags: sight?.flags)
+    AskedRequest(legible, clientHash: clientHash, partition: partition, arrival: arrival, sight: sight)
   }
 
   /// Where the answer goes, and in which form.
@@ -86,11 +85,12 @@ package struct IncomingRequest: Sendable {
     }
   }
 
-  /// Without what nobody takes of an app's users under 17, whatever it sends (A4, A8): the segments, and the client id. The
-  /// session stands for the client.
+  /// Without what nobody takes of an app's users under 17, whatever it sends (A4, A8): the segments, the client id, and the
+  /// hash of the network. The session stands for the client.
   func withoutUser(sessionHash: UInt64) -> IncomingRequest {
     var anonymous = self
     anonymous.clientHash = sessionHash
+    anonymous.sight?.network = nil
     switch content {
     case .sound(var request):
       (request.clientID, request.segments) = ("", [])

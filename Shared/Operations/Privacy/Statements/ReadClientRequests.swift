@@ -8,7 +8,11 @@ struct ReadClientRequests: PostgresStatement {
   static let sql = """
     SELECT jsonb_build_object('id', d.serve_id, 'requestId', d.request_id, 'arrival', d.arrival, 'app', d.app,
       'placement', d.placement, 'country', d.country, 'device', vocabulary.device_name(d.device),
-      'segments', coalesce(to_jsonb(d.segments), '[]'), 'outcome', vocabulary.decision_reason_name(d.reason),
+      'segments', coalesce(to_jsonb(d.segments), '[]'),
+      'edge', CASE WHEN d.edge_flags IS NOT NULL THEN jsonb_build_object(
+        'agent', vocabulary.agent_class_name(d.edge_flags >> 4), 'isDataCentre', d.edge_flags & 4 <> 0,
+        'isKnownBot', d.edge_flags & 8 <> 0, 'network', lpad(to_hex(d.edge_network), 8, '0')) END,
+      'outcome', vocabulary.decision_reason_name(d.reason),
       'advertiser', d.advertiser, 'campaign', d.campaign, 'ad', d.ad, 'isTest', d.is_test,
       'seenAt', i.event_time, 'taps', coalesce(k.taps, '[]'), 'conversions', coalesce(v.told, '[]'))::text
     FROM ad_selection.decisions($2, $3) d

@@ -1,0 +1,45 @@
+internal import AdCore
+internal import JSON
+
+/// What the edge saw of whoever asked, as a decision's row keeps it.
+struct StoredSight: Hashable, Sendable {
+  /// The country, if it is the edge's word; else the row's is the device's own.
+  let country: String?
+  let agent: StoredMeaning
+  let isDataCentre: Bool
+  let isKnownBot: Bool
+  /// The keyed hash of the network in hexadecimal digits; nil where there is none, or none any more.
+  let network: String?
+
+  /// Nil where the request did not come by the edge.
+  init?(_ row: JSONValue) {
+    guard let flags = row["edge_flags"]?.integerValue else { return nil }
+    country = flags & 2 == 0 ? nil : row["country"]?.textValue
+    agent = StoredMeaning.agentClass(flags >> 4)
+    isDataCentre = flags & 4 != 0
+    isKnownBot = flags & 8 != 0
+    network = row["edge_network"]?.integerValue.map { number in
+      let digits = String(UInt32(truncatingIfNeeded: number), radix: 16)
+      return String(repeating: "0", count: 8 - digits.count) + digits
+    }
+  }
+
+  /// For programs.
+  var json: JSONValue {
+    [
+      "country": .optional(country), "agent": .text(agent.name), "isDataCentre": .flag(isDataCentre),
+      "isKnownBot": .flag(isKnownBot), "network": .optional(network),
+    ]
+  }
+
+  /// For people.
+  var text: String {
+    let words = [
+      country.map { "a trusted proxy places it in \($0)" } ?? "no trusted proxy said where",
+      isDataCentre ? "its address is a data centre's" : "its address is in no list of data centres",
+      isKnownBot ? "it is a known bot" : "it is in no list of bots",
+      network.map { "its network is called \($0) on that day" } ?? "its network is not known",
+    ]
+    return "It came by the edge, from \(agent.words): \(words.joined(separator: "; "))."
+  }
+}
