@@ -16,10 +16,14 @@ extension WholeNetwork {
 
     static let catalog = sampleCatalogFile(app: "chess", key: key)
 
+    /// The ways that the devices take: half of them each at once, or, for `make golden`, all of them one and then the other.
+    static let runs: [[GoldenDevices.Way]] =
+      ProcessInfo.processInfo.environment["GOLDEN_WAYS"] == "apart" ? [[.kafka], [.edge]] : [[.kafka, .edge]]
+
     @Test(
       "M1 to M3, B2, B3: 26,651 requests, 9,300 impressions, 1,097 clicks at 10.00 CPM and 2.00 per click, by banners of the SDK",
-      arguments: GoldenDevices.Way.allCases)
-    func golden(way: GoldenDevices.Way) async throws {
+      arguments: runs)
+    func golden(ways: [GoldenDevices.Way]) async throws {
       // So that the console marks the case's click rate.
       let settings = ["HANDBILL_ANOMALY_CLICK_RATE": "1000", "HANDBILL_ANOMALY_INTERVAL": "1s"]
       let network = try await TestNetwork.started(
@@ -29,10 +33,14 @@ extension WholeNetwork {
           ownSettings: ["edge": ["HANDBILL_EDGE_ADDRESS_RATE": "0", "HANDBILL_EDGE_CONNECTIONS_OF_ADDRESS": "0"]]))
       defer { network.stop() }
       try await onOwnThread { try network.awaitAllotments() }
-      let devices = try await GoldenDevices(
-        way, network, key: Self.key,
-        wanted: .init(requests: Self.requests, impressions: Self.impressions, clicks: Self.clicks))
-      try await devices.run()
+      let wanted = GoldenDevices.Wanted(requests: Self.requests, impressions: Self.impressions, clicks: Self.clicks)
+      try await withThrowingTaskGroup { group in
+        for (way, share) in zip(ways, wanted.shares(ways.count)) {
+          let devices = try await GoldenDevices(way, network, key: Self.key, wanted: share)
+          group.addTask { try await devices.run() }
+        }
+        try await group.waitForAll()
+      }
       let figures = try await onOwnThread {
         try Self.awaitCharges(network)
         let console = try HTTPClient.get("http://127.0.0.1:\(network.consolePort)/api/v1/reports")

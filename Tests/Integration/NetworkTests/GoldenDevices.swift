@@ -19,6 +19,14 @@ final class GoldenDevices {
     let requests: Int
     let impressions: Int
     let clicks: Int
+
+    /// So many nearly equal parts of all of it.
+    func shares(_ count: Int) -> [Wanted] {
+      (0..<count).map { index in
+        func share(_ whole: Int) -> Int { whole / count + (index < whole % count ? 1 : 0) }
+        return Wanted(requests: share(requests), impressions: share(impressions), clicks: share(clicks))
+      }
+    }
   }
 
   /// What the network has.
@@ -34,6 +42,7 @@ final class GoldenDevices {
 
   struct TooFew: Error { let shown: Int }
 
+  private let way: Way
   private let key: String
   private let wanted: Wanted
   private let transport: AdTransport
@@ -53,6 +62,7 @@ final class GoldenDevices {
   private nonisolated static let thumbMilliseconds = 150
 
   init(_ way: Way, _ network: TestNetwork, key: String, wanted: Wanted) throws {
+    self.way = way
     self.key = key
     self.wanted = wanted
     switch way {
@@ -96,7 +106,7 @@ final class GoldenDevices {
     asked += 1
     let number = asked
     var options = AdClientOptions()
-    options.clientID = "client-\(number)"
+    options.clientID = "\(way)-\(number)"
     options.country = Country("US")
     options.storage = .none
     options.fetchesImages = false
