@@ -63,7 +63,7 @@ struct DayBenchmark {
       }
     }
     let left: Int64 = try pool.withConnection { connection throws(PostgresError) in
-      try connection.query("SELECT count(*) FROM billing.charge_row")[0].decode(0)
+      try connection.query("SELECT count(*) FROM billing.charge")[0].decode(0)
     }
     guard left == 0 else { throw Unexpected(what: "\(left) charges are left of a day that was dropped") }
   }

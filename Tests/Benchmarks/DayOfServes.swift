@@ -3,7 +3,8 @@
 enum DayOfServes {
   /// What is cut into days.
   static let tables = [
-    "ad_selection.decision_row", "impression_tracking.impression_row", "click_tracking.click_row", "billing.charge_row",
+    "ad_selection.decision_pack", "ad_selection.decision_row", "impression_tracking.impression_row",
+    "click_tracking.click_row", "billing.charge_pack", "billing.charge_row",
   ]
   private static let batchServes: Int64 = 2_000
 
@@ -53,11 +54,16 @@ enum DayOfServes {
 
   private static func events(partitions: Int32) -> String {
     """
-    INSERT INTO ad_selection.decision_row (serve_id, partition, placement, country, device, size, allotment, budget_day,
-      client_hash, is_test, batch_number, request_id, arrival, deadline, outcome, reason, reserved, expected_value, candidates,
-      outbid, terms, creative)
-    SELECT id, partition, 'home', 'US', 1, 1, allotment, budget_day, n, false, batch, id, time, time, 1,
-      vocabulary.decision_reason('served'), 1, 7, 1, 0, terms, 1 FROM serve;
+    INSERT INTO ad_selection.decision_pack (serve_id, last_serve_id, batch_number, rules, partition, outcome, serve_ids,
+      request_ids, client_hashes, arrivals, deadlines_ms, allotments, terms, creatives, reserved, budget_days, candidates,
+      outbid, batch_indexes, required_sizes, devices, sizes, reasons, paid_ads, are_interstitial, edge_flags, edge_networks,
+      countries, placements, expected_values, excluded_reasons, excluded_counts)
+    SELECT min(id::text)::uuid, max(id::text)::uuid, batch, 1, partition, 1, array_agg(id), array_agg(id), array_agg(n),
+      array_agg(time), array_agg(0), array_agg(allotment), array_agg(terms), array_agg(1), array_agg(1), array_agg(budget_day),
+      array_agg(1), array_agg(0), array_agg(0), array_agg(1), array_agg(1), array_agg(1),
+      array_agg(vocabulary.decision_reason('served')), array_agg(1), array_agg(false), array_agg(NULL::smallint),
+      array_agg(NULL::int), array_agg('US'), array_agg('home'), array_agg(7), array_agg(NULL::text), array_agg(NULL::text)
+    FROM serve GROUP BY partition, batch, date_trunc('second', time), n / \(partitions) / 48;
     INSERT INTO impression_tracking.impression_row (serve_id, partition, batch_number, sequence, event_time, arrival, terms,
       placement, country, device, size, allotment, budget_day, client_hash, is_test)
     SELECT id, partition, batch, 1 + n / \(partitions), time + interval '1 s', time + interval '1 s', terms, 'home', 'US', 1, 1,
@@ -67,11 +73,14 @@ enum DayOfServes {
     SELECT id, 9, partition, batch, 1 + n / \(partitions) / 67, vocabulary.click_verdict('billable'), false,
       time + interval '2 s', time + interval '2 s', 'home', 'US', 1, 1, allotment, budget_day, n, false, terms
     FROM serve WHERE is_tapped;
+    INSERT INTO billing.charge_pack (serve_id, last_serve_id, batch_number, partition, kind, fate, serve_ids, event_times,
+      terms, allotments, budget_days, devices, sizes, countries, placements)
+    SELECT min(id::text)::uuid, max(id::text)::uuid, batch, partition, vocabulary.charge_kind('impression'),
+      vocabulary.charge_fate('charged'), array_agg(id), array_agg(time + interval '1 s'), array_agg(terms),
+      array_agg(allotment), array_agg(budget_day), array_agg(1), array_agg(1), array_agg('US'), array_agg('home')
+    FROM serve GROUP BY partition, batch, date_trunc('minute', time), n / \(partitions) / 64;
     INSERT INTO billing.charge_row (serve_id, batch_number, event_time, id_hash, terms, allotment, partition, budget_day, kind,
       fate, device, size, country, placement)
-    SELECT id, batch, time + interval '1 s', 0, terms, allotment, partition, budget_day, vocabulary.charge_kind('impression'),
-      vocabulary.charge_fate('charged'), 1, 1, 'US', 'home' FROM serve
-    UNION ALL
     SELECT id, batch, time + interval '2 s', 9, terms, allotment, partition, budget_day, vocabulary.charge_kind('click'),
       vocabulary.charge_fate('charged'), 1, 1, 'US', 'home' FROM serve WHERE is_tapped;
     """

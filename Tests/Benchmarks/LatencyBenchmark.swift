@@ -21,9 +21,14 @@ struct LatencyBenchmark {
   private static let rate = "event to charge, rate"
   private static let busy = "event to charge, processors in use"
   private static let echo = "committed"
+  /// Charges with the transactions that committed them, wherever they lie.
+  private static let charges = """
+    (SELECT serve_id, event_time, xmin FROM billing.charge_row UNION ALL
+      SELECT unnest(serve_ids), unnest(event_times), xmin FROM billing.charge_pack) AS charges
+    """
   /// Whose commit ends what: the impression's lies halfway to that of its charge.
   private static let commits = [
-    ("event to impression", "impression_tracking.impression_row"), ("event to charge", "billing.charge_row"),
+    ("event to impression", "impression_tracking.impression_row"), ("event to charge", charges),
   ]
 
   /// - Parameter most: what the chain does at most, in ads a second.

@@ -50,7 +50,11 @@ struct BillingTables: ServiceTables {
   }
 
   func rows(_ batch: CommitBatch<BillingService>, terms: TermsBook) -> [TableRows] {
-    [ChargeRows.rows(batch, terms: terms), HeldRows.rows(batch, terms: terms)]
+    let (packs, others) = ChargePacks.split(batch.effects.charges)
+    return [
+      ChargeRows.rows(others, of: batch, terms: terms), ChargePacks.rows(packs, of: batch, terms: terms),
+      HeldRows.rows(batch, terms: terms),
+    ]
   }
 
   func finish(
@@ -102,8 +106,9 @@ struct BillingTables: ServiceTables {
 extension BillingTables {
   /// The tables that are cut by day, kept for as long as `retention` says.
   static func days(_ retention: Retention) -> DayTables {
+    // What is kept for charges is kept while a day has rows of their own: those go last.
     DayTables(
-      ["billing.charge_row"], counts: CountTables("billing", "revenue", retention: retention),
+      ["billing.charge_pack", "billing.charge_row"], counts: CountTables("billing", "revenue", retention: retention),
       retention: retention)
   }
 }

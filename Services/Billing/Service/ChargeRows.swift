@@ -17,10 +17,12 @@ enum ChargeRows {
 
   /// The events whose fate is decided. Those that draw on free budget get theirs, and their rows, from ``Settle``: their
   /// terms are named here all the same, so that they are stored before.
-  static func rows(_ batch: CommitBatch<BillingService>, terms: TermsBook) -> TableRows {
-    let rows = TableRows(columns, capacity: batch.effects.charges.count * 176)
+  static func rows(
+    _ charges: [BillingEffects.Charge], of batch: CommitBatch<BillingService>, terms: TermsBook
+  ) -> TableRows {
+    let rows = TableRows(columns, capacity: charges.count * 176)
     let buffer = rows.buffer
-    for charge in batch.effects.charges {
+    for charge in charges {
       let event = charge.event
       let name = terms.name(of: event.terms)
       guard charge.fate != .drawing else { continue }

@@ -26,14 +26,42 @@ BEGIN ATOMIC
   ) AS p CROSS JOIN LATERAL (SELECT billing.developer_part(p.price, share_basis_points) AS part) AS d;
 END;
 
+-- Charges, wherever they lie: in rows of their own, or many in one (0047_charge_packs). Whoever reads them goes through these
+-- functions, which the planner puts into the query that calls them, so their arguments are no queries.
+
+-- All of them with serve ids between two, both included, as rows. Those of a minute lie in packs of that minute.
+CREATE OR REPLACE FUNCTION billing.stored_charges(first uuid, last uuid) RETURNS SETOF billing.charge_row
+LANGUAGE sql STABLE PARALLEL SAFE AS $function$
+  SELECT r.* FROM billing.charge_row AS r WHERE r.serve_id BETWEEN $1 AND $2
+  UNION ALL
+  SELECT c.serve_id, p.batch_number, c.event_time, 0::bigint, c.terms, c.allotment, NULL::bigint, p.partition, c.budget_day,
+    p.kind, p.fate, c.device, c.size, c.country, c.placement
+  FROM billing.charge_pack AS p, unnest(p.serve_ids, p.event_times, p.terms, p.allotments, p.budget_days, p.devices,
+    p.sizes, p.countries, p.placements)
+  AS c (serve_id, event_time, terms, allotment, budget_day, device, size, country, placement)
+  WHERE p.serve_id BETWEEN public.first_uuid_at(date_trunc('minute', public.time_of($1), 'UTC')) AND $2
+    AND p.last_serve_id >= $1 AND c.serve_id BETWEEN $1 AND $2
+$function$;
+
+-- With their terms, what they cost, and how that is split.
+CREATE OR REPLACE FUNCTION billing.charges(first uuid, last uuid) RETURNS TABLE (serve_id uuid, kind smallint, id_hash bigint,
+  partition int, batch_number bigint, event_time timestamptz, fate smallint, price bigint, amount bigint,
+  developer_amount bigint, network_amount bigint, allotment bigint, budget_day int, draw_version bigint,
+  share_basis_points int, app text, developer text, advertiser text, campaign text, ad text, placement text, country text,
+  device smallint, size smallint, currency text)
+LANGUAGE sql STABLE PARALLEL SAFE AS $function$
+  SELECT s.serve_id, s.kind, s.id_hash, s.partition, s.batch_number, s.event_time, s.fate, a.price, a.amount,
+    a.developer_amount, a.network_amount, s.allotment, s.budget_day, s.draw_version, t.share_basis_points, t.app, t.developer,
+    t.advertiser, t.campaign, t.ad, s.placement, s.country, s.device, s.size, t.currency
+  FROM billing.stored_charges($1, $2) AS s LEFT JOIN billing.terms AS t ON t.name = s.terms
+    CROSS JOIN LATERAL billing.amounts(s.kind, s.fate, t.impression_price, t.click_price, t.share_basis_points) AS a
+$function$;
+
 CREATE OR REPLACE VIEW billing.charge AS
-SELECT serve_id, kind, id_hash, partition, batch_number, event_time, fate, price, amount, developer_amount, network_amount,
-  allotment, budget_day, draw_version, share_basis_points, app, developer, advertiser, campaign, ad, placement, country, device,
-  size, currency
-FROM billing.charge_row AS stored LEFT JOIN billing.terms AS t ON t.name = stored.terms
-  CROSS JOIN LATERAL billing.amounts(kind, fate, impression_price, click_price, share_basis_points);
+SELECT * FROM billing.charges('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff');
 COMMENT ON VIEW billing.charge IS
-  'What became of each accepted live event (B5, I3), with its terms, what it costs, and how that is split.';
+  'What became of each accepted live event (B5, I3), with its terms, what it costs, and how that is split: all of them. Whoever
+looks for some by their serve ids calls the function billing.charges.';
 COMMENT ON COLUMN billing.charge.price IS 'What the token says that the event costs, in billionths of the currency''s unit.';
 COMMENT ON COLUMN billing.charge.amount IS 'What the advertiser pays.';
 COMMENT ON COLUMN billing.charge.developer_amount IS 'What the developer gets (B2).';

@@ -79,7 +79,7 @@ enum ServeSections {
       name: "charges",
       sql: """
         SELECT fate FROM (
-          SELECT to_jsonb(c) AS fate, kind, event_time FROM billing.charge c WHERE serve_id = $1 AND partition = $2
+          SELECT to_jsonb(c) AS fate, kind, event_time FROM billing.charges($1, $1) c WHERE serve_id = $1 AND partition = $2
           UNION ALL SELECT to_jsonb(w), kind, event_time FROM billing.waiting w WHERE serve_id = $1 AND partition = $2
           UNION ALL SELECT to_jsonb(h) - 'hour' - 'reason', kind, event_time FROM billing.held h
             WHERE serve_id = $1 AND partition = $2
@@ -102,7 +102,7 @@ enum ServeSections {
       name: "postings",
       sql: """
         SELECT to_jsonb(p) || jsonb_build_object('debit', p.debit::text, 'credit', p.credit::text) FROM billing.posting p
-        WHERE partition = $2 AND batch_number IN (SELECT batch_number FROM billing.charge
+        WHERE partition = $2 AND batch_number IN (SELECT batch_number FROM billing.charges($1, $1)
           WHERE serve_id = $1 AND partition = $2 AND (amount > 0 OR developer_amount > 0)) ORDER BY batch_number, account
         """),
     Section(name: "batches", sql: batches),
@@ -114,7 +114,7 @@ enum ServeSections {
   private static let seen = [
     ("ad_selection", "stored_decisions($1, $1)"), ("impression_tracking", "impression_row"),
     ("impression_tracking", "delivery_row"), ("click_tracking", "click_row"), ("click_tracking", "parked_row"),
-    ("click_tracking", "stopped_action"), ("click_tracking", "conversion"), ("billing", "charge_row"),
+    ("click_tracking", "stopped_action"), ("click_tracking", "conversion"), ("billing", "stored_charges($1, $1)"),
     ("billing", "waiting_row"),
     ("billing", "held_row"),
   ].map { service, rows in

@@ -84,8 +84,8 @@ enum FateChecks {
       OR network_amount IS DISTINCT FROM amount - developer_amount)
     """
 
-  /// What is accepted, its fates, and which events have more than one: only what is apart from the charges, whose key names
-  /// the event, can be there besides.
+  /// What is accepted, its fates, and which events have more than one: the key of charges names the event, but what is apart
+  /// from them, or packed, can be there besides.
   private static func sources(_ accepted: Accepted) -> String {
     let unknown = facts.map { _ in "NULL" }.joined(separator: ", ")
     let range = "serve_id >= $1 AND serve_id < $2"
@@ -99,7 +99,7 @@ enum FateChecks {
       ), fates AS (
         SELECT 'charge' AS source, serve_id, id_hash, partition, kind, fate, price, share_basis_points AS share, amount,
           developer_amount, network_amount, \(columns("c"))
-        FROM billing.charge c WHERE kind <> \(accepted.other.number) AND \(range)
+        FROM billing.charges($1, $2) c WHERE kind <> \(accepted.other.number) AND \(range)
         UNION ALL
         SELECT 'waiting', serve_id, id_hash, partition, kind, fate, price, share_basis_points, amount, developer_amount,
           network_amount, \(columns("w"))
@@ -124,9 +124,8 @@ enum FateChecks {
         SELECT serve_id, id_hash, partition, string_agg(source, ', ' ORDER BY source) AS sources FROM (
           SELECT source, serve_id, id_hash, partition FROM apart
           UNION ALL
-          SELECT 'charge', serve_id, id_hash, partition FROM billing.charge_row
+          SELECT 'charge', serve_id, id_hash, partition FROM billing.stored_charges($1, $2)
           WHERE kind = \(accepted.kind.number) AND \(range)
-            AND (serve_id, id_hash, partition) IN (SELECT serve_id, id_hash, partition FROM apart)
         ) AS sources GROUP BY serve_id, id_hash, partition HAVING count(*) > 1
       )
       """

@@ -10,7 +10,7 @@ enum ServePieces {
   /// Whose rows are compared serve by serve.
   static let tables = [
     "ad_selection.decision_row", "ad_selection.decision_pack", "impression_tracking.impression_row",
-    "click_tracking.click_row", "billing.charge_row",
+    "click_tracking.click_row", "billing.charge_row", "billing.charge_pack",
   ]
 
   /// Days whose tables have rows, from the border on, in their order.

@@ -176,11 +176,11 @@ enum TrafficChecks {
     sql: """
       WITH faults AS (
         SELECT format('%s is test traffic and has a charge', c.serve_id) AS example
-        FROM billing.charge c JOIN ad_selection.stored_decisions($1, $2) d USING (serve_id, partition)
+        FROM billing.stored_charges($1, $2) c JOIN ad_selection.stored_decisions($1, $2) d USING (serve_id, partition)
         WHERE d.is_test AND c.serve_id >= $1 AND c.serve_id < $2
           AND d.serve_id >= $1 AND d.serve_id < $2
       )
-      SELECT (SELECT count(*) FROM billing.charge WHERE serve_id >= $1 AND serve_id < $2), (SELECT count(*) FROM faults),
+      SELECT (SELECT count(*) FROM billing.stored_charges($1, $2) WHERE serve_id >= $1 AND serve_id < $2), (SELECT count(*) FROM faults),
         ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
       """)
 

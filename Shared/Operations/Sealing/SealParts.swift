@@ -47,7 +47,7 @@ enum SealParts {
         CASE WHEN fate = \(ChargeFate.charged.number) AND draw_version IS NULL AND amount > 0 THEN allotment END AS allotment,
         count(*) AS rows, sum(amount) AS amount, sum(developer_amount) AS developer_amount,
         sum(network_amount) AS network_amount
-      FROM billing.charge WHERE serve_id >= $1 AND serve_id < $2 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+      FROM billing.charges($1, $2) WHERE serve_id >= $1 AND serve_id < $2 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
     )
     INSERT INTO sealed.part
     SELECT 'partition', ARRAY[partition::text], ARRAY[0, 0, 0, 0, 0, sum(rows), sum(amount), sum(developer_amount),

@@ -23,7 +23,8 @@ struct SealedRows: Sendable {
       columns: "requests, serves"),
     accepted("impression"), accepted("click"),
     Subject(
-      name: "billing.charge", dayTables: ["billing.charge_row"], rows: "billing.charge",
+      name: "billing.charge", dayTables: ["billing.charge_row", "billing.charge_pack"],
+      rows: "billing.charges($1, $2)",
       sums: "count(*), sum(amount), sum(developer_amount), sum(network_amount)",
       columns: "charges, gross, developer_amount, network_amount"),
   ]

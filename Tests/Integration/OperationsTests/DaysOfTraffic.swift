@@ -14,12 +14,13 @@ enum DaysOfTraffic {
   private static let serves = """
     DO $do$ DECLARE day regclass; BEGIN
       FOR day IN SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = ANY (ARRAY['ad_selection.decision_row',
-        'ad_selection.decision_pack', 'impression_tracking.impression_row', 'click_tracking.click_row', 'billing.charge_row']::regclass[])
+        'ad_selection.decision_pack', 'impression_tracking.impression_row', 'click_tracking.click_row', 'billing.charge_row',
+        'billing.charge_pack']::regclass[])
       LOOP EXECUTE format('DROP TABLE %s', day); END LOOP;
     END $do$;
     SELECT public.keep_days(t::regclass, '2030-03-06', 5, 1, 10) FROM unnest(ARRAY['ad_selection.decision_row',
       'ad_selection.decision_pack', 'impression_tracking.impression_row', 'impression_tracking.delivery_row', 'click_tracking.click_row',
-      'billing.charge_row']) AS t;
+      'billing.charge_row', 'billing.charge_pack']) AS t;
     CREATE TEMPORARY TABLE serve AS
     SELECT *, (budget_day * 10 + partition * 2 + right(campaign, 1)::int)::bigint AS allotment,
       (lpad(to_hex((extract(epoch FROM time) * 1000)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid AS id
@@ -60,6 +61,7 @@ enum DaysOfTraffic {
       vocabulary.charge_fate('charged'), 2000000000, allotment, budget_day, NULL, 6000, app, developer, advertiser, campaign, ad,
       placement, country, device, size, currency
     FROM click_tracking.click WHERE NOT is_test;
+    SELECT public.pack_charges();
     INSERT INTO billing.posting
     SELECT partition, batch_number, account, currency, sum(debit), sum(credit) FROM billing.charge c CROSS JOIN LATERAL (VALUES
       ('advertiser:' || advertiser, amount, 0::bigint), ('developer:' || developer, 0::bigint, developer_amount),

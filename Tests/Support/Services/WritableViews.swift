@@ -23,6 +23,7 @@ enum WritableViews {
     BEGIN
       IF TG_OP <> 'INSERT' THEN
         IF TG_TABLE_NAME = 'decision' THEN PERFORM public.unpack_decision(OLD.serve_id); END IF;
+        IF TG_TABLE_NAME = 'charge' THEN PERFORM public.unpack_charge(OLD.serve_id); END IF;
         SELECT string_agg(format('%1$I = ($1).%1$I', a.attname), ' AND ') INTO key
         FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)
         WHERE i.indrelid = rows::regclass AND i.indisprimary;
@@ -93,6 +94,36 @@ enum WritableViews {
         array_agg(excluded_counts::text), array_agg(edge_network)
       FROM packed GROUP BY date_trunc('second', public.time_of(serve_id)), batch_number, partition, rules,
         catalog_change, outcome
+    $function$;
+
+    -- The same for charges.
+    CREATE FUNCTION public.unpack_charge(id uuid) RETURNS void LANGUAGE plpgsql AS $function$
+    DECLARE
+      pack record;
+    BEGIN
+      FOR pack IN DELETE FROM billing.charge_pack WHERE id = ANY (serve_ids) RETURNING * LOOP
+        INSERT INTO billing.charge_row
+        SELECT c.serve_id, pack.batch_number, c.event_time, 0, c.terms, c.allotment, NULL, pack.partition, c.budget_day,
+          pack.kind, pack.fate, c.device, c.size, c.country, c.placement
+        FROM unnest(pack.serve_ids, pack.event_times, pack.terms, pack.allotments, pack.budget_days, pack.devices,
+          pack.sizes, pack.countries, pack.placements)
+        AS c (serve_id, event_time, terms, allotment, budget_day, device, size, country, placement);
+      END LOOP;
+    END
+    $function$;
+
+    -- Packs two thirds of the impressions' charges that drew on no free budget, as the service does.
+    CREATE FUNCTION public.pack_charges() RETURNS void LANGUAGE sql AS $function$
+      WITH packed AS (
+        DELETE FROM billing.charge_row
+        WHERE kind = vocabulary.charge_kind('impression') AND draw_version IS NULL AND uuid_hash(serve_id) % 3 <> 0
+        RETURNING *
+      )
+      INSERT INTO billing.charge_pack
+      SELECT (array_agg(serve_id ORDER BY serve_id))[1], (array_agg(serve_id ORDER BY serve_id DESC))[1], batch_number,
+        partition, kind, fate, array_agg(serve_id), array_agg(event_time), array_agg(terms), array_agg(allotment),
+        array_agg(budget_day), array_agg(device), array_agg(size), array_agg(country), array_agg(placement)
+      FROM packed GROUP BY date_trunc('minute', public.time_of(serve_id), 'UTC'), batch_number, partition, kind, fate
     $function$;
 
     -- A position is an element of its partition's arrays.

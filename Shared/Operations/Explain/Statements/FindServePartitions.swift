@@ -10,7 +10,7 @@ struct FindServePartitions: PostgresStatement {
     "ad_selection.stored_decisions($1, $1)", "impression_tracking.impression_row", "impression_tracking.delivery_row",
     "click_tracking.click_row", "click_tracking.parked_row", "click_tracking.stopped_action",
     "click_tracking.conversion",
-    "billing.charge_row", "billing.waiting_row", "billing.held_row", "billing.suspense",
+    "billing.stored_charges($1, $1)", "billing.waiting_row", "billing.held_row", "billing.suspense",
   ]
   private static let isThere = rows.map { rows in
     "EXISTS (SELECT FROM \(rows) AS r WHERE r.serve_id = $1 AND r.partition = p.partition)"
