@@ -5,6 +5,8 @@ internal import Postgres
 enum ServePieces {
   /// Of the largest of a day's tables: about 200,000 rows.
   private static let pieceBytes: Int64 = 64 << 20
+  /// So many packed rows are as large as one by itself.
+  private static let packedRows = 4
   private static let dayMilliseconds: Int64 = 86_400_000
   private static let piecesOfDayMaximum: Int64 = 288
   /// Whose rows are compared serve by serve.
@@ -39,7 +41,8 @@ enum ServePieces {
   ) throws(PostgresError) -> [(from: Int64, bytes: Int64)] {
     let sql = """
       SELECT (d.first + n - date '1970-01-01')::bigint * 86400000 AS first,
-        max(pg_relation_size(d.part) / (d.next - d.first))::bigint
+        max(pg_relation_size(d.part) / (d.next - d.first)
+          * CASE WHEN parent.name::text ~ '_pack$' THEN \(packedRows) ELSE 1 END)::bigint
       FROM unnest($1::text[]::regclass[]) AS parent (name) CROSS JOIN LATERAL public.day_tables(parent.name) AS d
         CROSS JOIN LATERAL generate_series(0, d.next - d.first - 1) AS n
       GROUP BY 1 ORDER BY 1

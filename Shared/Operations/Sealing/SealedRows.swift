@@ -48,11 +48,11 @@ struct SealedRows: Sendable {
     for subject in Self.subjects {
       let days = try pool.snapshot { connection throws(PostgresError) in
         let head = try SealedHead.read(in: connection)
-        var days: [(from: Int64, bytes: Int64)] = []
-        for (index, table) in subject.dayTables.enumerated() {
-          let own = try ServePieces.days(from: 0, of: [table], in: connection)
+        var days = try ServePieces.days(from: 0, of: subject.dayTables, in: connection)
+        for table in subject.dayTables {
+          let own = Set(try ServePieces.days(from: 0, of: [table], in: connection).map(\.from))
           // A day goes from one table after the other: what is left of it is no whole.
-          days = index == 0 ? own : days.filter { day in own.contains { $0.from == day.from } }
+          days = days.filter { own.contains($0.from) }
         }
         return days.filter { $0.from < head.openFrom.milliseconds }
       }

@@ -8,6 +8,17 @@ struct DamagedRowTests {
   private static let click = "kind = vocabulary.charge_kind('click')"
   private static let serve = ReconciliationTests.serve
 
+  /// The impression's charge in so many packs, of one after the other batch.
+  private static func packs(_ count: Int) -> String {
+    """
+    INSERT INTO billing.charge_pack
+    SELECT (left(serve_id::text, 35) || n)::uuid, serve_id, batch_number + n, partition, kind, fate, ARRAY[serve_id],
+      ARRAY[event_time], ARRAY[terms], ARRAY[allotment], ARRAY[budget_day], ARRAY[device], ARRAY[size], ARRAY[country],
+      ARRAY[placement]
+    FROM billing.charge_row, generate_series(0, \(count - 1)) AS n WHERE NOT \(click);
+    """
+  }
+
   /// A change, the rule that it breaks, and how its example begins.
   private static let changes: [(change: String, rule: String, example: String)] = [
     // Amounts and their split follow from terms and fate: only the terms of a charge can be changed.
@@ -59,6 +70,12 @@ struct DamagedRowTests {
       SELECT serve_id, batch_number, event_time, id_hash, terms, allotment, 2000000000, partition, budget_day, 1, kind, device,
         size, 'adv', 'camp', 'USD', country, placement FROM billing.charge_row WHERE \(click)
       """, "I7a", "\(serve) has more than one fate: charge, waiting"
+    ),
+    // No key says of a pack that its events have no other charge.
+    (packs(1), "I7a", "\(serve) has more than one fate: charge, charge"),
+    (
+      packs(2) + "DELETE FROM billing.charge_row WHERE NOT \(click);", "I7a",
+      "\(serve) has more than one fate: charge, charge"
     ),
     (
       "UPDATE billing.charge_row SET fate = vocabulary.charge_fate('freeLimited') WHERE \(click)", "I7a",

@@ -19,8 +19,8 @@ struct ReconciliationTests {
   /// One served ad with its impression and its click, from the decision to the ledger, as the services write it.
   static let served = """
     SELECT public.keep_days(t::regclass, '2025-07-24', 1, 1, 400000) FROM unnest(ARRAY['ad_selection.decision_row',
-      'impression_tracking.impression_row', 'impression_tracking.delivery_row', 'click_tracking.click_row', 'billing.charge_row'])
-      AS t;
+      'impression_tracking.impression_row', 'impression_tracking.delivery_row', 'click_tracking.click_row',
+      'billing.charge_row', 'billing.charge_pack']) AS t;
     INSERT INTO ad_selection.decision (serve_id, partition, expires_at, app, developer, advertiser, campaign, ad, placement,
       country, device, size, impression_price, click_price, currency, share_basis_points, allotment, budget_day,
       client_hash, is_test, batch_number, request_id, arrival, deadline, outcome, reason, lifetime_milliseconds, image_sizes,

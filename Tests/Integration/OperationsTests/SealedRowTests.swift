@@ -9,9 +9,10 @@ import Testing
 @Suite("Rows of sealed days")
 struct SealedRowTests {
   private static let name = "rows of sealed days that are kept are those that were sealed"
-  /// The first charge of the second day.
+  /// The first impression of the second day and partition 0 whose charge has a row of its own.
   private static let charge = """
-    (SELECT serve_id FROM billing.charge_row WHERE serve_id >= public.first_uuid_of_day('2030-03-02') ORDER BY serve_id LIMIT 1)
+    (SELECT serve_id FROM billing.charge_row WHERE serve_id >= public.first_uuid_of_day('2030-03-02') AND partition = 0
+      AND kind = vocabulary.charge_kind('impression') ORDER BY serve_id LIMIT 1)
     """
 
   @Test(
@@ -20,13 +21,17 @@ struct SealedRowTests {
       (
         """
         INSERT INTO billing.charge_row SELECT (jsonb_populate_record(c, '{"id_hash": 77}')).* FROM billing.charge_row c
-        WHERE serve_id = \(charge)
+        WHERE serve_id = \(charge) AND kind = vocabulary.charge_kind('impression')
         """, "2030-03-02, partition 0: charges, gross, developer_amount, network_amount of billing.charge are "
       ),
       ("DELETE FROM billing.charge_row WHERE serve_id = \(charge)", "2030-03-02, partition 0: charges, gross, "),
       (
         "UPDATE billing.charge_row SET fate = vocabulary.charge_fate('unfunded') WHERE serve_id = \(charge)",
         "2030-03-02, partition 0: charges, gross, "
+      ),
+      (
+        "DELETE FROM billing.charge_pack WHERE serve_id < public.first_uuid_of_day('2030-03-02') AND partition = 1",
+        "2030-03-01, partition 1: charges, gross, "
       ),
       (
         "DELETE FROM click_tracking.click_row WHERE serve_id < public.first_uuid_of_day('2030-03-02') AND partition = 1",
@@ -61,6 +66,8 @@ struct SealedRowTests {
         """
         CREATE TABLE billing.charge_row_20300302 PARTITION OF billing.charge_row
           FOR VALUES FROM (public.first_uuid_of_day('2030-03-02')) TO (public.first_uuid_of_day('2030-03-03'));
+        CREATE TABLE billing.charge_pack_20300302 PARTITION OF billing.charge_pack
+          FOR VALUES FROM (public.first_uuid_of_day('2030-03-02')) TO (public.first_uuid_of_day('2030-03-03'));
         """)
       let result = try Reconciler(days.pool).reconcile(withSealedRows: true)
       let check = try #require(result.checks.first { $0.name == Self.name })
@@ -73,6 +80,8 @@ struct SealedRowTests {
     let days = try await SealingTests.Days()
     let step = try #require(try Migration.all().first { $0.name == "suspense" })
     try await onOwnThread {
+      // As they lay then.
+      try days.run("SELECT public.unpack_charge(serve_ids[1]) FROM billing.charge_pack")
       _ = try days.seal()
       let sealed = "SELECT sum(charged) FROM sealed.account WHERE account = 'network:revenue'"
       let before = try days.number(sealed)

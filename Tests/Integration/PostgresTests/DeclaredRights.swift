@@ -66,7 +66,8 @@ struct DeclaredRights {
       "hour_count": .read, "day_count": .read,
     ],
     .billing: [
-      "charge_row": .add, "charge_pack": .add, "suspense": .add, "click_count": .whole("impressions", "clicks"), "minute_revenue": .add,
+      "charge_row": .add, "charge_pack": .add,
+      "suspense": .add, "click_count": .whole("impressions", "clicks"), "minute_revenue": .add,
       "packed_revenue": .add,
       "hour_revenue": .read, "day_revenue": .read,
       // By billing.settle and its like alone.
