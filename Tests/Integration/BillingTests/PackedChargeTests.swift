@@ -1,6 +1,5 @@
 import AdCore
 import AdEvents
-import BillingCore
 import Pipeline
 import PipelineHost
 import Postgres
@@ -8,6 +7,7 @@ import TestValues
 import Testing
 
 @testable import Billing
+@testable import BillingCore
 
 @Suite("Charges that lie many in one row")
 struct PackedChargeTests {
