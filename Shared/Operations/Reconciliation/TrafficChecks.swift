@@ -136,12 +136,16 @@ enum TrafficChecks {
         SELECT d.serve_id, d.partition FROM ad_selection.decisions($1, $2) d
         JOIN marks m ON m.partition = d.partition AND d.serve_id >= m.first_id AND d.serve_id < m.next_id
         WHERE d.serve_id >= $1 AND d.serve_id < $2 AND d.reason IN (\(DecisionReason.liveFills.numbers)) AND NOT d.is_test AND d.expires_at <= m.mark
-      ), counts AS (
+      ), counts AS MATERIALIZED (
         SELECT (SELECT count(*) FROM served) AS served, (
           SELECT count(*) FROM impression_tracking.impression i
           JOIN marks m ON m.partition = i.partition AND i.serve_id >= m.first_id AND i.serve_id < m.next_id
           WHERE i.serve_id >= $1 AND i.serve_id < $2 AND NOT i.is_test AND i.expires_at <= m.mark
-            AND NOT timeline.is_lost(i.partition, i.serve_id)
+            -- Asked of those alone that lie where serves were lost: it looks into all days.
+            AND NOT (EXISTS (
+                SELECT FROM timeline.lost_serve l
+                WHERE l.partition = i.partition AND i.serve_id >= l.first_id AND i.serve_id < l.next_id)
+              AND timeline.is_lost(i.partition, i.serve_id))
         ) AS seen, (
           SELECT count(*) FROM served s WHERE NOT EXISTS (
             SELECT FROM impression_tracking.impression i
