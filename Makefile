@@ -26,10 +26,6 @@ PURE := Crypto AdCore AdEvents Pipeline AdSelectionCore ImpressionTrackingCore C
 NOTHING :=
 SPACE := $(NOTHING) $(NOTHING)
 PURE_TESTS := ^($(subst $(SPACE),|,$(strip $(PURE))))Tests\.
-# Halves of the rest, so that there is something to do while another waits: of the whole network what devices do, and of
-# the parts what is in databases.
-DEVICE_TESTS := WholeNetwork/(Golden|Demo|WebExample|Device|ForeignClient|Conversion|AppCheck)
-DATABASE_TESTS := ^(AdSelection|ImpressionTracking|ClickTracking|Billing|Postgres|Operations|Cost)Tests\.
 UNIT_TESTS := ^($(subst $(SPACE),|,$(notdir $(wildcard Tests/Unit/*Tests))))\.
 
 # All tests, their libraries optimised; a folder of its own, so that nothing is built again for the inner loop.
@@ -59,10 +55,8 @@ test: install-tests lint ## check the format, build, and run all tests
 	# processors.
 	@tests="$(RUN_TESTS)"; export NO_COLOR=1; \
 	Tests/in-memory Tests/java-archive Tests/side-by-side \
-	  devices "$$tests --no-parallel --filter '$(DEVICE_TESTS)'" \
-	  network "$$tests --no-parallel --filter WholeNetwork --skip '$(DEVICE_TESTS)'" \
-	  databases "$$tests --no-parallel --filter '$(DATABASE_TESTS)'" \
-	  servers "$$tests --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip MonthTests --skip WholeNetwork --skip '$(DATABASE_TESTS)'" \
+	  network "$$tests --no-parallel --filter WholeNetwork" \
+	  servers "$$tests --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip MonthTests --skip WholeNetwork" \
 	  pure "nice -n 19 $$tests --filter '$(PURE_TESTS)' && $(REPLAYABLE) nice -n 19 $$tests --no-parallel --filter SimulationTests && $$tests --no-parallel --filter MonthTests"
 
 .PHONY: docs
