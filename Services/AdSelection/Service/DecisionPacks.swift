@@ -8,10 +8,8 @@ internal import Runtime
 /// Paid and house ads that a batch served, as rows of many: what each alone says is a fourth of what a row of its own costs.
 /// Found by their serve ids and request ids as `15_decisions.sql` says.
 enum DecisionPacks {
-  /// Fewer cost as much as rows of their own.
-  static let decisionsMinimum = 16
-  /// Of one row: two such lie in a page, compressed.
-  static let decisionsMaximum = 48
+  /// So many lie in one row: fewer cost as much as rows of their own, and two of the most lie in a page, compressed.
+  private static let sizes = 16...48
   /// How far from the decision the time lies that a packed request's id carries: less than this, in milliseconds.
   static let requestMilliseconds: Int64 = 60_000
   static let columns = TableColumns(
@@ -62,16 +60,7 @@ enum DecisionPacks {
 
   /// What of a batch lies in packs, and what in rows of its own.
   static func split(_ decisions: [DecidedRequest]) -> (packs: [ArraySlice<Packable>], others: [DecidedRequest]) {
-    var groups: [Common: [Packable]] = [:]
-    for packable in decisions.compactMap(Packable.init) { groups[packable.common, default: []].append(packable) }
-    groups = groups.filter { $0.value.count >= decisionsMinimum }
-    let packed = Set(groups.values.joined().map(\.decided.id))
-    let packs = groups.values.flatMap { group in
-      // Of about one size each: none is too small to gain anything.
-      let count = (group.count + decisionsMaximum - 1) / decisionsMaximum
-      return (0..<count).map { group[(group.count * $0 / count)..<(group.count * ($0 + 1) / count)] }
-    }
-    return (packs, packed.isEmpty ? decisions : decisions.filter { !packed.contains($0.id) })
+    RowPacks.split(decisions, sizes: sizes, as: Packable.init, by: \.common)
   }
 
   /// - Parameter rules: the number of those that the auctions followed.

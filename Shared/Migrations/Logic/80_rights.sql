@@ -118,7 +118,8 @@ BEGIN
       ('click_tracking.impression_pack', 'INSERT'), ('click_tracking.click_row', 'INSERT'),
       ('click_tracking.stopped_action', 'INSERT'), ('click_tracking.conversion', 'INSERT'), ('click_tracking.parked_row', 'INSERT, DELETE'),
       ('click_tracking.minute_count', 'INSERT'), ('click_tracking.packed_count', 'INSERT'),
-      ('billing.charge_row', 'INSERT'), ('billing.charge_pack', 'INSERT'), ('billing.suspense', 'INSERT'), ('billing.minute_revenue', 'INSERT'),
+      ('billing.charge_row', 'INSERT'), ('billing.charge_pack', 'INSERT'), ('billing.suspense', 'INSERT'),
+      ('billing.minute_revenue', 'INSERT'),
       ('billing.packed_revenue', 'INSERT'), ('billing.held_row', 'INSERT'),
       ('billing.app_hour', 'INSERT, UPDATE (impressions, clicks), DELETE'),
       ('billing.click_count', 'INSERT, UPDATE (impressions, clicks), DELETE')) AS own (object, privileges)

@@ -14,9 +14,6 @@ enum MoneyChecks {
   /// Journals behind the last sealed batch.
   private static let postings = UnsealedBatches.rows("billing.posting", as: "p")
 
-  /// The highest serve id there can be.
-  private static let lastID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'"
-
   /// Shared rows: allotted is the amounts of allotments not ended; charged is the ended ones and the direct draws; waiting
   /// is the prices of what waits.
   ///
@@ -42,7 +39,7 @@ enum MoneyChecks {
       SELECT \(key), sum(amount) AS amount, sum(charged) AS charged FROM billing.allotment WHERE state < \(AllotmentState.ended.number) GROUP BY \(key)
     ), charged AS (
       SELECT \(key), sum(amount) AS amount FROM (
-        SELECT \(key), amount::numeric FROM billing.charges($1, \(lastID))
+        SELECT \(key), amount::numeric FROM billing.charges($1, public.first_uuid_at('infinity'))
         WHERE serve_id >= $1 AND fate = \(ChargeFate.charged.number) AND amount > 0
         UNION ALL \(sealed)
       ) AS charges GROUP BY \(key)
@@ -70,7 +67,7 @@ enum MoneyChecks {
     sql: """
       WITH charged AS (
         SELECT id, partition, sum(amount) AS amount FROM (
-          SELECT allotment AS id, partition, amount::numeric FROM billing.charges($1, \(lastID))
+          SELECT allotment AS id, partition, amount::numeric FROM billing.charges($1, public.first_uuid_at('infinity'))
           WHERE serve_id >= $1 AND fate = \(ChargeFate.charged.number) AND draw_version IS NULL AND amount > 0
           UNION ALL SELECT allotment, partition, charged FROM sealed.allotment
         ) AS charges GROUP BY id, partition
@@ -152,7 +149,7 @@ enum MoneyChecks {
         SELECT advertiser, developer, currency, sum(amount) AS amount, sum(developer_amount) AS developer_amount,
           sum(network_amount) FILTER (WHERE fate = \(ChargeFate.charged.number)) AS revenue,
           sum(network_amount) FILTER (WHERE fate = \(ChargeFate.unfunded.number)) AS loss
-        FROM billing.charges($1, \(lastID)) WHERE serve_id >= $1 GROUP BY 1, 2, 3
+        FROM billing.charges($1, public.first_uuid_at('infinity')) WHERE serve_id >= $1 GROUP BY 1, 2, 3
       ), charged AS (
         SELECT account, currency, sum(net) AS net FROM (
           SELECT 'advertiser:' || advertiser AS account, currency, amount AS net FROM grouped
@@ -184,7 +181,7 @@ enum MoneyChecks {
       WITH parts AS (
         SELECT partition, campaign, app, kind, fate, currency, count(*) AS events, sum(amount) AS gross,
           sum(developer_amount) AS developer, sum(network_amount) AS network
-        FROM billing.charges($1, \(lastID)) AS charge LEFT JOIN billing.counted d USING (partition)
+        FROM billing.charges($1, public.first_uuid_at('infinity')) AS charge LEFT JOIN billing.counted d USING (partition)
         WHERE serve_id >= $1 AND (draw_version IS NOT NULL OR charge.batch_number <= d.batch_number)
         GROUP BY 1, 2, 3, 4, 5, 6
         UNION ALL

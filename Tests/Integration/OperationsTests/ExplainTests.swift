@@ -232,6 +232,34 @@ struct ExplainTests {
     )
   }
 
+  @Test("a serve's charges are found by the indexes of its day alone, those from an id on by those of the days since")
+  func chargePlan() async throws {
+    let pool = try await TestDatabase.pool()
+    func days(_ range: String) async throws -> Set<String> {
+      let lines = try await onOwnThread {
+        try pool.withConnection { connection throws(PostgresError) in
+          try connection.query("EXPLAIN SELECT * FROM billing.charges(\(range)) WHERE partition = 0").map {
+            row throws(PostgresError) in try row.decode(0, String.self)
+          }
+        }
+      }
+      return Set(lines.flatMap { $0.matches(of: /(charge_(row|pack)_\d{8})( |$)/).map { String($0.output.1) } })
+    }
+    try await onOwnThread {
+      try pool.withConnection { connection throws(PostgresError) in
+        for table in ["row", "pack"] {
+          _ = try connection.query(
+            "SELECT public.keep_days('billing.charge_\(table)'::regclass, '2025-07-24', 5, 5, 400000)")
+        }
+      }
+    }
+    let id = "'01983b0a-1010-7000-8000-00000000aaaa'"
+    #expect(try await days("\(id), \(id)") == ["charge_row_20250724", "charge_pack_20250724"])
+    let since = try await days("\(id), public.first_uuid_at('infinity')")
+    #expect(since.isSuperset(of: ["charge_row_20250724", "charge_pack_20250729"]))
+    #expect(!since.contains("charge_row_20250723") && !since.contains("charge_pack_20250723"))
+  }
+
   @Test("ids and tokens are read as they stand in JSON, in either alphabet, with or without padding")
   func subjects() throws {
     let id = try #require(UUIDv7("0197e4a2-8c1b-7d3e-bf00-3a5b7c9dfeff"))
