@@ -92,13 +92,19 @@ struct DecisionWorkload {
     return source
   }
 
-  /// A piece of budget for every campaign, of a hundred ads or so.
+  /// A piece of budget for every campaign, of a hundred of its ads: among many ads and among few, as many allotments are
+  /// used up by so many decisions.
   var grants: [AllotmentGrant] {
-    campaigns.enumerated().map { number, campaign in
-      AllotmentGrant(
+    let rates = ClickRateBounds(others: 43_590)
+    return campaigns.enumerated().map { number, campaign in
+      let price = AdPrice(
+        ad: ads[number * Self.adsOfCampaign].id, impression: campaign.billedImpressionPrice,
+        click: campaign.billedClickPrice)
+      return AllotmentGrant(
         allotment: UInt64(number + 1), ordinal: 1, campaign: campaign.id,
-        budgetDay: Int32(Self.now.milliseconds / Self.day), amount: Nanos(2_000_000_000),
-        serveUntil: Self.now.advanced(byMilliseconds: 3_600_000), clickRates: ClickRateBounds(others: 43_590))
+        budgetDay: Int32(Self.now.milliseconds / Self.day),
+        amount: Nanos(max(1, 100 * (price.reserved(by: rates)?.total.value ?? 0))),
+        serveUntil: Self.now.advanced(byMilliseconds: 3_600_000), clickRates: rates)
     }
   }
 

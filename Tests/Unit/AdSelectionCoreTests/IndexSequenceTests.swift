@@ -30,17 +30,17 @@ struct IndexSequenceTests {
   }
 
   @Test(
-    "of thousands of ads it says the same: ranks, draws and summaries reach beyond a word",
-    arguments: [65, 1_100, 4_300])
-  func many(ads: Int) throws {
+    "of thousands of ads it says the same: ranks, draws and summaries reach beyond a word, and beyond what is counted at once",
+    arguments: [65, 1_100, 4_300], [0, 9, 10])
+  func many(ads: Int, houseAdsInTen: Int) throws {
     var coverage: Set<String> = []
-    var world = try IndexWorld(seed: UInt64(ads), ads: ads)
+    var world = try IndexWorld(seed: UInt64(ads), ads: ads, houseAdsInTen: houseAdsInTen)
     for _ in 0..<min(12, 16_000 / ads) {
       try check(&world, seed: ads, &coverage)
       try world.step()
       world.jobs.run()
     }
-    #expect(coverage.isSuperset(of: ["paid", "drawn"]))
+    #expect(coverage.isSuperset(of: [houseAdsInTen == 10 ? "house" : "paid", "drawn"]))
   }
 
   private func check(_ world: inout IndexWorld, seed: Int, _ coverage: inout Set<String>) throws {

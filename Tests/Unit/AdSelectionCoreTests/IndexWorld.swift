@@ -43,10 +43,13 @@ struct IndexWorld {
     for record in samples.records { put(record) }
   }
 
-  /// So many ads, published at once. Only cheap ones have allotments, so that winners stand behind many ads.
-  init(seed: UInt64, ads: Int) throws {
+  /// So many ads, published at once. Only cheap ones have allotments, so that winners stand behind many ads. Of ten, so
+  /// many are of the house.
+  init(seed: UInt64, ads: Int, houseAdsInTen: Int = 0) throws {
     random = SeededChance(seed: seed)
-    samples = try Samples.random(ads: ads, using: &random)
+    var samples = try Samples.random(ads: ads, using: &random)
+    for number in samples.campaigns.indices where number % 10 < houseAdsInTen { samples.campaigns[number].kind = .house }
+    self.samples = samples
     source = CatalogSource { [jobs] in jobs.add($0) }
     let messages = samples.records.map { CatalogMessage.record($0, version: 1) }
     for record in samples.records { versions[record.key] = 1 }

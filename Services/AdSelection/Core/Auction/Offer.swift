@@ -49,6 +49,8 @@ struct Offer {
   /// How many ads of `range` can be sold.
   func sellableCount(in range: Range<Int>) -> Int {
     guard !range.isEmpty else { return 0 }
+    // House ads need no allotment: how many of them are offered is known, block by block.
+    if index.isHouse(range.lowerBound) { return rank(range.upperBound) - rank(range.lowerBound) }
     let (low, high) = (range.lowerBound / 64, (range.upperBound - 1) / 64)
     var count = 0
     for word in low...high { count += (offered(word) & sellable[word]).nonzeroBitCount }
@@ -64,19 +66,35 @@ struct Offer {
 
   private func rank(_ position: Int) -> Int {
     if position == 0 { return 0 }
+    if position == index.candidates.count { return Int(matches.counts[nil]) }
     let word = position / 64
-    guard word < live.count else { return Int(matches.counts[nil]) }
     return matches.liveCount(before: word, live) + (offered(word) & AdSet.mask(below: position % 64)).nonzeroBitCount
   }
 
   /// The `number`th ad of `range` that can be sold, from 0; nil if there are no more.
   func sellable(_ number: Int, in range: Range<Int>) -> Int? {
     guard !range.isEmpty else { return nil }
+    if index.isHouse(range.lowerBound) {
+      return position(ofOffered: rank(range.lowerBound) + number).flatMap { range.contains($0) ? $0 : nil }
+    }
     var left = number
     for word in range.lowerBound / 64...(range.upperBound - 1) / 64 {
       let bits =
         offered(word) & sellable[word] & ~AdSet.mask(below: range.lowerBound - word * 64)
         & AdSet.mask(below: range.upperBound - word * 64)
+      let count = bits.nonzeroBitCount
+      if left < count { return word * 64 + bits.position(ofBit: left) }
+      left -= count
+    }
+    return nil
+  }
+
+  /// The ad before which `rank` ads could be served, had they an allotment or not; nil if there are no more.
+  private func position(ofOffered rank: Int) -> Int? {
+    let block = matches.block(ofLive: rank)
+    var left = rank - block.before
+    for word in block.firstWord..<live.count {
+      let bits = offered(word)
       let count = bits.nonzeroBitCount
       if left < count { return word * 64 + bits.position(ofBit: left) }
       left -= count

@@ -49,7 +49,7 @@ final class AdMatches: Sendable {
   /// For so many words each how many eligible ads before them are live.
   private let liveBefore: [Int32]
 
-  private static let wordsOfCount = 16
+  private static let wordsOfCount = 8
 
   private init(
     _ query: AdQuery, eligible: EligibleAds, tally: ReasonTally, liveBefore: [Int32], version: Int
@@ -124,6 +124,13 @@ final class AdMatches: Sendable {
     return (block * AdMatches.wordsOfCount..<word).reduce(Int(liveBefore[block])) {
       $0 + (eligible[$1] & live[$1]).nonzeroBitCount
     }
+  }
+
+  /// Where the eligible ad lies before which `rank` live ones come: the first word of its block, and how many come before
+  /// that.
+  func block(ofLive rank: Int) -> (firstWord: Int, before: Int) {
+    let block = liveBefore.lastIndex { $0 <= rank } ?? 0
+    return (block * AdMatches.wordsOfCount, Int(liveBefore[block]))
   }
 
   /// What it takes in memory besides its ``eligible`` ads, in bytes, about.
