@@ -25,7 +25,7 @@ package enum Auction {
   private static func run(_ offer: Offer, _ requestID: UUIDv7, _ context: DecisionContext) -> Result {
     let counts = offer.counts
     guard let best = offer.best else { return nothing(counts) }
-    let equals = best..<Int(offer.index.groupEnds[best])
+    let equals = offer.equals(from: best)
     let count = offer.sellableCount(in: equals)
     let number = draw(from: count, seed: context.seed, requestID: requestID)
     let position = number == 0 ? best : offer.sellable(number, in: equals)

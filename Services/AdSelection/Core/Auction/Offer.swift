@@ -66,6 +66,7 @@ struct Offer {
 
   private func rank(_ position: Int) -> Int {
     if position == 0 { return 0 }
+    if position == index.paidCount { return Int(matches.tally.paid[nil]) }
     if position == index.candidates.count { return Int(matches.counts[nil]) }
     let word = position / 64
     return matches.liveCount(before: word, live) + (offered(word) & AdSet.mask(below: position % 64)).nonzeroBitCount
@@ -102,10 +103,15 @@ struct Offer {
     return nil
   }
 
+  /// The ads that are worth as much as `best`, from itself on; of house ads, which are worth nothing, all.
+  func equals(from best: Int) -> Range<Int> {
+    (index.isHouse(best) ? index.paidCount : best)..<Int(index.groupEnds[best])
+  }
+
   /// The ads that are worth as much as `best`, of either level, from the first that can be sold on; where there are none,
   /// the empty range at their place.
   func equals(of worth: AdWorth, from best: Int?) -> Range<Int> {
-    if let best, index.candidates[best].worth == worth { return best..<Int(index.groupEnds[best]) }
+    if let best, index.candidates[best].worth == worth { return equals(from: best) }
     let end = index.count(worthAtLeast: worth)
     return end..<end
   }

@@ -49,7 +49,7 @@ final class AdMatches: Sendable {
   /// For so many words each how many eligible ads before them are live.
   private let liveBefore: [Int32]
 
-  private static let wordsOfCount = 8
+  private static let wordsOfCount = 16
 
   private init(
     _ query: AdQuery, eligible: EligibleAds, tally: ReasonTally, liveBefore: [Int32], version: Int
