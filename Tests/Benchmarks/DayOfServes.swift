@@ -13,43 +13,45 @@ enum DayOfServes {
     return rows.joined(separator: "\n") + "\nDROP TABLE serve, party, summed; ANALYZE"
   }
 
-  /// Partitions have their serves in turn, over 22 hours.
+  /// Partitions have their serves in turn, over 22 hours: those of a batch within a second, as under load.
   private static func serves(_ count: Int64, partitions: Int32) -> String {
-    """
-    CREATE TEMPORARY TABLE party AS
-    SELECT *, public.terms_name(app, developer, advertiser, campaign, ad, impression_price, click_price, currency,
-      share_basis_points, life_ms, is_test) AS name
-    FROM (
-      SELECT n, current_date AS last_day, 'app-' || n % 16 AS app, 'dev-' || n % 2 AS developer, 'adv-' || n % 10 AS advertiser,
-        'camp-' || n AS campaign, 'ad-' || n AS ad, 10000000::bigint AS impression_price, 2000000000::bigint AS click_price,
-        'USD' AS currency, 6000 AS share_basis_points, 900000::bigint AS life_ms, false AS is_test
-      FROM generate_series(0, 49) AS n
-    ) AS parties;
-    CREATE TEMPORARY TABLE serve AS
-    SELECT s.n, partition, batch, time, s.n / \(partitions) % 67 = 0 AS is_tapped, party.name AS terms,
-      50 * partition + party.n AS allotment, (current_date - 2) - date '1970-01-01' AS budget_day,
-      (lpad(to_hex((extract(epoch FROM time) * 1000)::bigint), 12, '0') || '70008' || lpad(to_hex(s.n), 15, '0'))::uuid AS id
-    FROM (
-      SELECT n, n % \(partitions) AS partition, 1 + n / (\(batchServes) * \(partitions)) AS batch,
-        (current_date - 2)::timestamp AT TIME ZONE 'UTC' + n * (interval '22 hours' / \(count)) AS time
-      FROM generate_series(0, \(count - 1)::bigint) AS n
-    ) AS s JOIN party ON party.n = s.n / \(partitions) % 50;
-    ANALYZE serve;
-    DO $do$
-    DECLARE
-      service text;
-    BEGIN
-      FOREACH service IN ARRAY ARRAY['ad_selection', 'impression_tracking', 'click_tracking', 'billing'] LOOP
-        EXECUTE format('INSERT INTO %I.terms (name, last_day, app, developer, advertiser, campaign, ad, impression_price,
-            click_price, currency, share_basis_points, life_ms, is_test)
-          SELECT name, last_day, app, developer, advertiser, campaign, ad, impression_price, click_price, currency,
-            share_basis_points, life_ms, is_test FROM party', service);
-      END LOOP;
-    END
-    $do$;
-    INSERT INTO ad_selection.creative (name, last_day, lifetime_milliseconds, action, destination, image_sizes, image_urls)
-    VALUES (1, current_date, 900000, 1, 'https://shop.example/', '{1}', '{https://images.example/p.png}');
-    """
+    let round = batchServes * Int64(partitions)
+    return """
+      CREATE TEMPORARY TABLE party AS
+      SELECT *, public.terms_name(app, developer, advertiser, campaign, ad, impression_price, click_price, currency,
+        share_basis_points, life_ms, is_test) AS name
+      FROM (
+        SELECT n, current_date AS last_day, 'app-' || n % 16 AS app, 'dev-' || n % 2 AS developer, 'adv-' || n % 10 AS advertiser,
+          'camp-' || n AS campaign, 'ad-' || n AS ad, 10000000::bigint AS impression_price, 2000000000::bigint AS click_price,
+          'USD' AS currency, 6000 AS share_basis_points, 900000::bigint AS life_ms, false AS is_test
+        FROM generate_series(0, 49) AS n
+      ) AS parties;
+      CREATE TEMPORARY TABLE serve AS
+      SELECT s.n, partition, batch, time, s.n / \(partitions) % 67 = 0 AS is_tapped, party.name AS terms,
+        50 * partition + party.n AS allotment, (current_date - 2) - date '1970-01-01' AS budget_day,
+        (lpad(to_hex((extract(epoch FROM time) * 1000)::bigint), 12, '0') || '70008' || lpad(to_hex(s.n), 15, '0'))::uuid AS id
+      FROM (
+        SELECT n, n % \(partitions) AS partition, 1 + n / (\(batchServes) * \(partitions)) AS batch,
+          (current_date - 2)::timestamp AT TIME ZONE 'UTC'
+            + n / \(round) * (interval '22 hours' * \(round) / \(count)) + n % \(round) * (interval '900 ms' / \(round)) AS time
+        FROM generate_series(0, \(count - 1)::bigint) AS n
+      ) AS s JOIN party ON party.n = s.n / \(partitions) % 50;
+      ANALYZE serve;
+      DO $do$
+      DECLARE
+        service text;
+      BEGIN
+        FOREACH service IN ARRAY ARRAY['ad_selection', 'impression_tracking', 'click_tracking', 'billing'] LOOP
+          EXECUTE format('INSERT INTO %I.terms (name, last_day, app, developer, advertiser, campaign, ad, impression_price,
+              click_price, currency, share_basis_points, life_ms, is_test)
+            SELECT name, last_day, app, developer, advertiser, campaign, ad, impression_price, click_price, currency,
+              share_basis_points, life_ms, is_test FROM party', service);
+        END LOOP;
+      END
+      $do$;
+      INSERT INTO ad_selection.creative (name, last_day, lifetime_milliseconds, action, destination, image_sizes, image_urls)
+      VALUES (1, current_date, 900000, 1, 'https://shop.example/', '{1}', '{https://images.example/p.png}');
+      """
   }
 
   private static func events(partitions: Int32) -> String {
@@ -62,7 +64,7 @@ enum DayOfServes {
       array_agg(time), array_agg(0), array_agg(allotment), array_agg(terms), array_agg(1), array_agg(1), array_agg(budget_day),
       array_agg(1), array_agg(0), array_agg(0), array_agg(1), array_agg(1), array_agg(1),
       array_agg(vocabulary.decision_reason('served')), array_agg(1), array_agg(false), array_agg(NULL::smallint),
-      array_agg(NULL::int), array_agg('US'), array_agg('home'), array_agg(7), array_agg(NULL::text), array_agg(NULL::text)
+      array_agg(NULL::int), array_agg('US'::text), array_agg('home'::text), array_agg(7), array_agg(NULL::text), array_agg(NULL::text)
     FROM serve GROUP BY partition, batch, date_trunc('second', time), n / \(partitions) / 48;
     INSERT INTO impression_tracking.impression_row (serve_id, partition, batch_number, sequence, event_time, arrival, terms,
       placement, country, device, size, allotment, budget_day, client_hash, is_test)
@@ -77,7 +79,7 @@ enum DayOfServes {
       terms, allotments, budget_days, devices, sizes, countries, placements)
     SELECT min(id::text)::uuid, max(id::text)::uuid, batch, partition, vocabulary.charge_kind('impression'),
       vocabulary.charge_fate('charged'), array_agg(id), array_agg(time + interval '1 s'), array_agg(terms),
-      array_agg(allotment), array_agg(budget_day), array_agg(1), array_agg(1), array_agg('US'), array_agg('home')
+      array_agg(allotment), array_agg(budget_day), array_agg(1), array_agg(1), array_agg('US'::text), array_agg('home'::text)
     FROM serve GROUP BY partition, batch, date_trunc('minute', time), n / \(partitions) / 64;
     INSERT INTO billing.charge_row (serve_id, batch_number, event_time, id_hash, terms, allotment, partition, budget_day, kind,
       fate, device, size, country, placement)

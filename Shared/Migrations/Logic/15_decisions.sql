@@ -70,6 +70,24 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
     LEFT JOIN ad_selection.creative AS c ON c.name = s.creative
 $function$;
 
+-- What is added up of decisions: of packs three lists are taken apart for it, not all. A comparison of a day looks at
+-- nothing else of most of them.
+CREATE OR REPLACE FUNCTION ad_selection.outcomes(first uuid, last uuid) RETURNS TABLE (serve_id uuid, partition int,
+  batch_number bigint, expires_at timestamptz, app text, reason smallint, is_test boolean)
+LANGUAGE sql STABLE PARALLEL SAFE AS $function$
+  SELECT s.serve_id, s.partition, s.batch_number, public.time_of(s.serve_id) + t.life_ms * interval '1 millisecond',
+    coalesce(s.app, t.app), s.reason, s.is_test
+  FROM (
+    SELECT r.serve_id, r.partition, r.batch_number, r.app, r.terms, r.reason, r.is_test
+    FROM ad_selection.decision_row AS r WHERE r.serve_id BETWEEN $1 AND $2
+    UNION ALL
+    SELECT d.serve_id, p.partition, p.batch_number, NULL, d.terms, d.reason, false
+    FROM ad_selection.decision_pack AS p, unnest(p.serve_ids, p.terms, p.reasons) AS d (serve_id, terms, reason)
+    WHERE p.serve_id BETWEEN public.first_uuid_at(date_trunc('second', public.time_of($1))) AND $2
+      AND p.last_serve_id >= $1 AND d.serve_id BETWEEN $1 AND $2
+  ) AS s LEFT JOIN ad_selection.terms AS t ON t.name = s.terms
+$function$;
+
 CREATE OR REPLACE VIEW ad_selection.decision AS
 SELECT * FROM ad_selection.decisions('00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff');
 COMMENT ON VIEW ad_selection.decision IS 'Decisions with the terms of what was served, and what it shows and does: all of

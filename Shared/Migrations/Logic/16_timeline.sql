@@ -146,7 +146,7 @@ BEGIN
     UNION SELECT partition, serve_id FROM click_tracking.click_row WHERE serve_id >= from_id
   ) AS e
   WHERE NOT EXISTS (
-      SELECT FROM ad_selection.stored_decisions(from_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') d
+      SELECT FROM ad_selection.outcomes(from_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff') d
       WHERE d.serve_id = e.serve_id AND d.partition = e.partition)
     AND NOT EXISTS (
       SELECT FROM timeline.lost_serve l WHERE l.partition = e.partition AND e.serve_id >= l.first_id AND e.serve_id < l.next_id)

@@ -30,7 +30,7 @@ enum TrafficChecks {
 
   /// Requests of the batches that ad selection has counted: counts are written later than batches.
   private static let countedRequests = """
-    (SELECT d.partition, d.app, d.is_test FROM ad_selection.decisions($1, 'ffffffff-ffff-ffff-ffff-ffffffffffff') d
+    (SELECT d.partition, d.app, d.is_test FROM ad_selection.outcomes($1, 'ffffffff-ffff-ffff-ffff-ffffffffffff') d
       JOIN ad_selection.counted c USING (partition)
       WHERE NOT ad_selection.is_without_app_key(d.reason) AND d.batch_number <= c.batch_number) AS counted_requests
     """
@@ -42,7 +42,7 @@ enum TrafficChecks {
     sql: """
       WITH stored AS (
         SELECT d.partition, public.day_of(d.serve_id) AS day, d.reason, count(*) AS rows
-        FROM ad_selection.stored_decisions($1, 'ffffffff-ffff-ffff-ffff-ffffffffffff') d
+        FROM ad_selection.outcomes($1, 'ffffffff-ffff-ffff-ffff-ffffffffffff') d
         JOIN ad_selection.counted c USING (partition)
         WHERE ad_selection.is_without_app_key(d.reason) AND d.batch_number <= c.batch_number
         GROUP BY 1, 2, 3
@@ -133,7 +133,7 @@ enum TrafficChecks {
         SELECT w.partition, w.first_id, w.next_id, p.watermark - w.late AS mark
         FROM impression_tracking.late_window w JOIN impression_tracking.partition p USING (partition)
       ), served AS (
-        SELECT d.serve_id, d.partition FROM ad_selection.decisions($1, $2) d
+        SELECT d.serve_id, d.partition FROM ad_selection.outcomes($1, $2) d
         JOIN marks m ON m.partition = d.partition AND d.serve_id >= m.first_id AND d.serve_id < m.next_id
         WHERE d.serve_id >= $1 AND d.serve_id < $2 AND d.reason IN (\(DecisionReason.liveFills.numbers)) AND NOT d.is_test AND d.expires_at <= m.mark
       ), counts AS MATERIALIZED (
@@ -180,7 +180,7 @@ enum TrafficChecks {
     sql: """
       WITH faults AS (
         SELECT format('%s is test traffic and has a charge', c.serve_id) AS example
-        FROM billing.stored_charges($1, $2) c JOIN ad_selection.stored_decisions($1, $2) d USING (serve_id, partition)
+        FROM billing.stored_charges($1, $2) c JOIN ad_selection.outcomes($1, $2) d USING (serve_id, partition)
         WHERE d.is_test AND c.serve_id >= $1 AND c.serve_id < $2
           AND d.serve_id >= $1 AND d.serve_id < $2
       )

@@ -11,7 +11,7 @@ enum SealParts {
         count(*) FILTER (WHERE NOT d.is_test AND d.reason IN (\(DecisionReason.liveFills.numbers))) AS serves,
         count(*) FILTER (
           WHERE NOT d.is_test AND d.reason IN (\(DecisionReason.liveFills.numbers)) AND i.serve_id IS NULL) AS expired
-      FROM ad_selection.decisions($1, $2) d
+      FROM ad_selection.outcomes($1, $2) d
       LEFT JOIN impression_tracking.impression_row i
         ON i.serve_id = d.serve_id AND i.partition = d.partition AND i.serve_id >= $1 AND i.serve_id < $2
       WHERE d.serve_id >= $1 AND d.serve_id < $2 GROUP BY 1, 2, 3, 4

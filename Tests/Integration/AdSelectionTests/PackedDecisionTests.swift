@@ -135,6 +135,23 @@ struct PackedDecisionTests {
     }
   }
 
+  @Test("What is added up of decisions is what they say, of those in rows and in packs, and of no others")
+  func outcomes() async throws {
+    let connection = try PostgresConnection(try await TestDatabase.configuration())
+    let decisions = (1...60).map { Self.decided(UInt64($0)) }
+    try store(rows: (61...65).map { Self.test($0) }, packs: DecisionPacks.split(decisions).packs, in: connection)
+    let columns = "serve_id, partition, batch_number, expires_at, app, reason, is_test"
+    let ranges = [(Self.lowestID, Self.highestID), ("\(decisions[20].id)", "\(decisions[39].id)")]
+    for ((first, last), due) in zip(ranges, [65, 20] as [Int64]) {
+      let (outcomes, all) = (
+        "ad_selection.outcomes('\(first)', '\(last)')", "ad_selection.decisions('\(first)', '\(last)')"
+      )
+      #expect(try count(outcomes, connection) == due)
+      let alike = "(SELECT \(columns) FROM \(outcomes) INTERSECT SELECT \(columns) FROM \(all)) AS alike"
+      #expect(try count(alike, connection) == due)
+    }
+  }
+
   @Test(
     "A8: who is erased, and all once they are forgotten, leave no network behind, in packs and in rows of their own")
   func networks() async throws {

@@ -48,7 +48,9 @@ struct IndexWorld {
   init(seed: UInt64, ads: Int, houseAdsInTen: Int = 0) throws {
     random = SeededChance(seed: seed)
     var samples = try Samples.random(ads: ads, using: &random)
-    for number in samples.campaigns.indices where number % 10 < houseAdsInTen { samples.campaigns[number].kind = .house }
+    for number in samples.campaigns.indices where number % 10 < houseAdsInTen {
+      samples.campaigns[number].kind = .house
+    }
     self.samples = samples
     source = CatalogSource { [jobs] in jobs.add($0) }
     let messages = samples.records.map { CatalogMessage.record($0, version: 1) }
