@@ -46,6 +46,12 @@ package struct HTTPRequest: Sendable {
     let name = name.lowercased()
     return headers.first { $0.name == name }?.value
   }
+  /// The list that a header's lines are together, in the order given (RFC 9110, 5.3); nil where there is none.
+  package func list(_ name: String) -> String? {
+    let name = name.lowercased()
+    let lines = headers.filter { $0.name == name }.map(\.value)
+    return lines.isEmpty ? nil : lines.joined(separator: ",")
+  }
 }
 
 /// A response. Every one carries `X-Content-Type-Options: nosniff`, and is stored nowhere unless it says otherwise by

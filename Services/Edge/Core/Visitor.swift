@@ -29,7 +29,8 @@ package struct Visitor: Hashable, Sendable {
 
   /// - Parameters:
   ///   - peer: the address of the connection, in text.
-  ///   - header: a header's value by its name in lower case.
+  ///   - header: a header's value by its name in lower case; of several lines all, divided by commas: a proxy may add its
+  ///     own behind those that a stranger wrote.
   package init(peer: String, header: (String) -> String?, rules: VisitorRules) {
     let connected = NetworkAddress(peer)
     let isProxy = connected.map(rules.trustedProxies.contains) ?? false
@@ -38,7 +39,7 @@ package struct Visitor: Hashable, Sendable {
     let agent = (header("user-agent") ?? "").utf8.prefix(VisitorRules.agentBytesMaximum)
     let lowercased = String(decoding: agent, as: UTF8.self).lowercased()
     var country: Country?
-    if isProxy, let name = rules.countryHeader { country = header(name).flatMap { Country($0.uppercased()) } }
+    if isProxy, let name = rules.countryHeader { country = header(name).flatMap(Self.lastCountry) }
     let isBot =
       address.map(rules.botAddresses.contains) ?? false || rules.botAgents.contains { lowercased.contains($0) }
     self.address = address
@@ -62,6 +63,11 @@ package struct Visitor: Hashable, Sendable {
       if !rules.trustedProxies.contains(address) { return address }
     }
     return nil
+  }
+
+  /// What the nearest proxy says, in the same way.
+  private static func lastCountry(_ list: String) -> Country? {
+    list.split(separator: ",").last.flatMap { Country($0.filter { $0 != " " }.uppercased()) }
   }
 
   private static func agentClass(_ agent: String) -> AgentClass {

@@ -183,7 +183,7 @@ final class EdgeFront: Sendable {
   // MARK: What both check
 
   private func admitted(_ request: HTTPRequest) throws(EdgeRefusal) -> Visitor {
-    let visitor = Visitor(peer: request.clientAddress, header: { request.header($0) }, rules: rules.visitors)
+    let visitor = Visitor(peer: request.clientAddress, header: { request.list($0) }, rules: rules.visitors)
     try gate.admit(visitor.address)
     return visitor
   }

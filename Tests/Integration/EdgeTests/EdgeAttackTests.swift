@@ -165,6 +165,16 @@ struct EdgeAttackTests {
     #expect(flood.contains(429))
     #expect(flood.count { $0 == 200 } < 100)
     for number in 2..<30 { #expect(try tell("192.0.2.\(number)", "other-\(number)") == 200) }
+    // A proxy may add its line behind those of whoever it speaks for, who cannot take others' names that way.
+    let disguised = try (0..<200).map { number in
+      try self.tell(
+        edge, batch(["disguised-\(number)"]),
+        Self.protobuf + [
+          (name: "X-Forwarded-For", value: "198.51.100.\(number)"), (name: "X-Forwarded-For", value: "192.0.2.200"),
+        ]
+      ).status
+    }
+    #expect(disguised.count { $0 == 429 } > 100)
     #expect(edge.stop())
   }
 

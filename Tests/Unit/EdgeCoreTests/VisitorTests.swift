@@ -57,6 +57,7 @@ struct VisitorTests {
     #expect(try sight("10.1.1.1", headers, rules).country == Country("DE"))
     #expect(visitor("10.1.1.1", ["x-forwarded-for": "nonsense"], rules).address == NetworkAddress("10.1.1.1"))
     #expect(try sight("10.1.1.1", ["x-country": "nowhere"], rules).country == nil)
+    #expect(try sight("10.1.1.1", ["x-country": "FR, de"], rules).country == Country("DE"))
   }
 
   @Test("data centres and bots are told by lists, kinds of programs by their agent")
