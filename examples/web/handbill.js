@@ -9,6 +9,7 @@
 // What happens is told by events of the element:
 //   handbill-load    an ad is there                    detail: { ad, serveId, isTest }
 //   handbill-error   none is, and why (rules E)        detail: { code, message, retrySeconds }; it is asked again by itself
+//   handbill-wait    this place was asked for a moment ago, maybe by the page before (D2)   detail: { seconds }
 //   handbill-view    its impression is told (M1)       detail: { serveId }
 //   handbill-action  it was tapped; preventDefault() refuses the action (D7)   detail: { destination }
 //   handbill-finish  what covered the page is gone     detail: { serveId }
@@ -16,6 +17,7 @@
 
 const DEADLINE = 10_000;
 const RETRY_MAXIMUM = 300_000;
+const REFRESH_MAXIMUM = 3_600_000;
 // In milliseconds, until an answer says otherwise: how often it asks (D2), what counts as seen (M1), and how long an action
 // lasts that is no accident (M7).
 const PACING = { refresh: 30_000, view: 1_000, fraction: 0.5, action: 2_000 };
@@ -34,7 +36,7 @@ function followed(pacing) {
   if (!pacing) return PACING;
   const held = (value, least, most) => Math.min(Math.max(Number(value ?? 0), least), most);
   return {
-    refresh: held(pacing.refreshMilliseconds, 5_000, 3_600_000), view: held(pacing.viewMilliseconds, 100, 60_000),
+    refresh: held(pacing.refreshMilliseconds, 5_000, REFRESH_MAXIMUM), view: held(pacing.viewMilliseconds, 100, 60_000),
     fraction: held(pacing.viewBasisPoints, 100, 10_000) / 10_000, action: held(pacing.actionMilliseconds, 0, 60_000),
   };
 }
@@ -71,7 +73,10 @@ function clientID(app, isTrackingLimited) {
 }
 
 /** Forgets this browser's id of an app; the next banner gets another. */
-export function resetClientID(app) { storage.remove(`handbill.${app}.client`); }
+export function resetClientID(app) {
+  storage.remove(`handbill.${app}.client`);
+  for (const name of storage.keys().filter((name) => name.startsWith(`handbill.${app}.next.`))) storage.remove(name);
+}
 
 class Failure extends Error {
   constructor(code, message, retrySeconds = 1, status = 0) {
@@ -175,7 +180,10 @@ class Reporter {
   }
 }
 
-/** A banner in `element`. It asks for its first ad at once, and for the next when the one it has was seen (D2). */
+/**
+ * A banner in `element`. It asks for its first ad at once, or where the page before has just asked, when it may; and for the
+ * next when the one it has was seen (D2).
+ */
 export class Banner {
   constructor(element, { edge, app, key, placement, country, size = "portrait", device, isTrackingLimited = false, segments = [] }) {
     this.element = element;
@@ -188,6 +196,7 @@ export class Banner {
       currentSize: size, deadlineMilliseconds: String(DEADLINE), segments,
       device: (device ?? (innerWidth >= 768 ? "pad" : "phone")) === "pad" ? "DEVICE_PAD" : "DEVICE_PHONE",
     };
+    this.nextName = client && `handbill.${app}.next.${placement}`;
     this.reporter = new Reporter(this.edge, app, key, client || session);
     this.pacing = PACING;
     this.retry = PACING.refresh;
@@ -199,7 +208,21 @@ export class Banner {
     this.isDue = false;
     document.addEventListener("visibilitychange", () => this.pageChanged());
     addEventListener("pagehide", () => { this.unload(); this.reporter.flush(); });
-    this.loadIfSeen();
+    this.loadFirst();
+  }
+
+  /** Sooner than the network lets this browser ask again it would be refused (D2). */
+  loadFirst() {
+    const wait = Number(storage.get(this.nextName)) - Date.now();
+    // A clock may have been set.
+    if (!this.nextName || !(wait > 0 && wait <= REFRESH_MAXIMUM)) return this.loadIfSeen();
+    this.tell("wait", { seconds: Math.ceil(wait / 1_000) });
+    this.loadLater(wait);
+  }
+
+  /** Notes for the pages after this one when they may ask. */
+  noteNext() {
+    if (this.nextName) storage.set(this.nextName, String(Date.now() + this.askedAt + this.pacing.refresh - performance.now()));
   }
 
   /** Asks then, if somebody looks at the page (D2). */
@@ -225,6 +248,7 @@ export class Banner {
     this.isLoading = true;
     clearTimeout(this.next);
     this.askedAt = performance.now();
+    this.noteNext();
     const id = newID();
     let served;
     try {
@@ -233,6 +257,7 @@ export class Banner {
       served = this.checked(answer, id);
       served.answeredAt = answeredAt;
       this.pacing = followed(served.pacing);
+      this.noteNext();
       served.picture = await this.fetchImage(served);
       this.show(served);
       this.retry = this.pacing.refresh;

@@ -31,6 +31,7 @@ extension WholeNetwork {
         #expect(said.contains("covered: no view"))
         #expect(said.filter { $0 == "view" }.count == 1)
         #expect(said.contains("refused") && said.contains("finish"))
+        #expect(said.contains("again: in a while"))
         #expect(said.contains { $0.hasPrefix("wrong key: 4 ") })
         #expect(said.contains("wrong image: 8"))
         #expect(said.last == "done", "\(said)")
@@ -147,9 +148,13 @@ private final class ExamplePage: Sendable {
         document.querySelector("dialog button").click();
         await finish;
         said.push("finish");
+        const opened = document.createElement("div"), waiting = next("wait", opened), again = new Banner(opened, settings);
+        const { seconds } = (await waiting).detail;
+        said.push(`again: ${seconds > 0 && seconds <= 30 && !again.isLoading ? "in a while" : "at once"}`);
+        clearTimeout(again.next);
         const other = document.createElement("div");
         const wrong = next("error", other);
-        new Banner(other, { ...settings, key: "no-key" });
+        new Banner(other, { ...settings, placement: "elsewhere", key: "no-key" });
         const { code, message } = (await wrong).detail;
         said.push(`wrong key: ${code} ${message}`);
         const fetched = window.fetch, third = document.createElement("div"), failed = next("error", third);
