@@ -86,6 +86,13 @@ struct ConversionTests {
     var late = tables()
     late.arrival = served.advanced(byMilliseconds: window + 1)
     #expect(late.run([try told(.install)]).outcomes == [.rejected(.conversionTooLate)])
+    // When it was done counts, not when it was told.
+    for (beyond, outcome) in [(0, Outcome.accepted), (1, .rejected(.conversionTooLate))] as [(Int64, Outcome)] {
+      var later = tables()
+      let time = served.advanced(byMilliseconds: window + beyond)
+      later.arrival = time.advanced(byMilliseconds: Self.day)
+      #expect(later.run([try told(.install, at: time)]).outcomes == [outcome], "\(beyond) ms beyond")
+    }
     // Nobody's clock puts it after its arrival, or before its ad.
     var ahead = tables()
     ahead.run([try told(.install, at: ahead.arrival.advanced(byMilliseconds: Self.day))])

@@ -43,6 +43,12 @@ struct AdImagesTests {
     let later = try self.images(folder)
     #expect(await later.fetch(ad))
     #expect(server.requests.count == 1)
+    // What somebody else has written there is not the ad's: it is fetched again.
+    let path = try #require(later.path(of: ad, size: .phoneBannerPortrait))
+    try Data("a pictura".utf8).write(to: URL(fileURLWithPath: path))
+    #expect(await later.fetch(ad))
+    #expect(later.image(of: ad, size: .phoneBannerPortrait) == Self.picture)
+    #expect(server.requests.count == 2)
   }
 
   @Test("E8: another image than the network names, a longer one, none, and what is no address are not had")

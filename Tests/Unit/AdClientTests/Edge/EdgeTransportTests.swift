@@ -133,8 +133,10 @@ struct EdgeTransportTests {
 
   @Test("Events arrive once, in order, in batches of one client, through refusals, 503 and 413")
   func events() throws {
+    let cameAt = Mutex<[MonotonicTime]>([])
     let server = SmallServer { request, number in
-      if number == 1 { return .problem(503, "busy", number: 194, retryAfter: "1") }
+      cameAt.withLock { $0.append(DeviceClock.monotonic) }
+      if number == 1 { return .problem(503, "busy", number: 194, retryAfter: "2") }
       let count = ToldBatch(request.body).ids.count
       if count > 4 { return .problem(413, "too large", number: 66) }
       // The first event of each batch is refused: it is not sent again.
@@ -153,6 +155,7 @@ struct EdgeTransportTests {
     }
     #expect(ended.wait(timeoutMilliseconds: 30_000) { $0.count == 20 })
     #expect(ended.withLock { $0.map(\.id) } == events.map(\.id))
+    #expect(cameAt.withLock { $0[1].milliseconds(since: $0[0]) } >= 2_000, "it said when to come again")
     let taken = server.requests.dropFirst().map { ToldBatch($0.body) }.filter { $0.ids.count <= 4 }
     #expect(taken.flatMap(\.ids) == events.map(\.id.description))
     #expect(taken.allSatisfy { $0.appKey == "key" })

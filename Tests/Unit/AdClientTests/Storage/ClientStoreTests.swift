@@ -80,6 +80,24 @@ struct ClientStoreTests {
     #expect(try open(folder).refusedCount == 2)
   }
 
+  @Test("The queue's bytes are bounded too, and what the network has makes room for as many")
+  func fullOfBytes() throws {
+    let store = try ClientStore(path: nil)
+    let event = try sampleEvent(1)
+    func large(_ byteCount: Int) -> OutgoingEvent {
+      OutgoingEvent(
+        id: DeviceClock.newID(), time: event.time, app: event.app, partitionKey: event.partitionKey,
+        message: .stored(EncodedEvent(type: event.encoded.type, value: Array(repeating: 0, count: byteCount))))
+    }
+    let quarter = ClientStore.bytesMaximum / 4
+    let numbers = (0..<4).compactMap { _ in store.append(large(quarter)) }
+    #expect(store.append(event) == nil && store.refusedCount == 1)
+    store.remove(try #require(numbers.dropFirst().first))
+    #expect(store.append(large(quarter + 1)) == nil)
+    #expect(store.append(large(quarter)) != nil)
+    #expect(store.append(event) == nil && store.eventCount == 4)
+  }
+
   @Test("A8: the client id is made once, kept, and another after it was forgotten")
   func clientID() throws {
     let folder = TemporaryFolder()

@@ -15,6 +15,10 @@ private final class HoldingTransport: NetworkTransport {
   }
 
   private let state = Mutex(State())
+  /// How many it takes at most before it is opened.
+  private let room: Int
+
+  init(room: Int = .max) { self.room = room }
 
   var tokens: [UInt8?] { state.withLock { $0.events.map(token) } }
   var ids: [UUIDv7] { state.withLock { $0.events.map(\.id) } }
@@ -26,13 +30,14 @@ private final class HoldingTransport: NetworkTransport {
   ) { completion(.noAnswer) }
 
   func send(_ event: OutgoingEvent, ended: @escaping @Sendable (EventEnd) -> Void) -> Bool {
-    let isOpen = state.withLock { state in
+    let (isTaken, isOpen) = state.withLock { state in
+      guard state.isOpen || state.events.count < room else { return (false, false) }
       state.events.append(event)
       if !state.isOpen { state.waiting.append(ended) }
-      return state.isOpen
+      return (true, state.isOpen)
     }
     if isOpen { ended(.acknowledged) }
-    return true
+    return isTaken
   }
 
   /// Ends what was sent, and acknowledges at once whatever comes.
@@ -91,6 +96,17 @@ struct DurableTransportTests {
     #expect(network.tokens == (0..<250).map { UInt8($0) })
     #expect(acknowledged.load(ordering: .relaxed) == 250)
     #expect(kept.eventCount == 0)
+  }
+
+  @Test("What the transport has no room for goes on in its order once there is some, and nothing is left out")
+  func noRoom() throws {
+    let network = HoldingTransport(room: 2)
+    let kept = try ClientStore(path: nil)
+    let transport = DurableTransport(network, store: kept)
+    for number in 0..<5 as Range<UInt8> { #expect(transport.send(try sampleEvent(number), ended: { _ in })) }
+    #expect(network.tokens == [0, 1] && kept.eventCount == 5)
+    network.open()
+    #expect(network.tokens == [0, 1, 2, 3, 4] && kept.eventCount == 0)
   }
 
   @Test("What was sent and not acknowledged is sent again under its id: to the network it is one event")
