@@ -19,28 +19,23 @@ public protocol TerminalProgram: AnyObject {
 /// The terminal: shows a program, and gives it the keys that are pressed.
 @MainActor
 public enum Terminal {
-  /// How often the screen is drawn without a key, in nanoseconds.
-  private static let frameNanoseconds = 100_000_000
+  /// How often keys are looked for and the screen is drawn, in milliseconds.
+  private static let frameMilliseconds = 30
 
   /// Runs a program until it is over, or standard input ends.
   public static func run(_ program: some TerminalProgram) async {
     let before = rawMode()
     defer { restore(before) }
     let (keys, sink) = AsyncStream<Character?>.makeStream()
-    let reader = FileHandle.standardInput
-    reader.readabilityHandler = { handle in
-      let bytes = handle.availableData
-      if bytes.isEmpty { sink.finish() }
-      for byte in bytes { sink.yield(Character(Unicode.Scalar(byte))) }
-    }
     let timer = DispatchSource.makeTimerSource()
-    timer.schedule(deadline: .now(), repeating: .nanoseconds(frameNanoseconds))
-    timer.setEventHandler { sink.yield(nil) }
-    timer.activate()
-    defer {
-      timer.cancel()
-      reader.readabilityHandler = nil
+    timer.schedule(deadline: .now(), repeating: .milliseconds(frameMilliseconds))
+    timer.setEventHandler {
+      guard let pressed = pressed() else { return sink.finish() }
+      for byte in pressed { sink.yield(Character(Unicode.Scalar(byte))) }
+      sink.yield(nil)
     }
+    timer.activate()
+    defer { timer.cancel() }
     var shown = ""
     for await key in keys {
       if let key { program.press(key) }
@@ -50,6 +45,15 @@ public enum Terminal {
       shown = screen
     }
     write("\u{1B}[H\u{1B}[2J")
+  }
+
+  /// What was pressed since; nil where standard input has ended, be it a terminal, a pipe or a file.
+  nonisolated private static func pressed() -> [UInt8]? {
+    var input = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+    guard poll(&input, 1, 0) > 0 else { return [] }
+    var bytes = [UInt8](repeating: 0, count: 256)
+    let count = read(STDIN_FILENO, &bytes, bytes.count)
+    return count > 0 ? Array(bytes.prefix(count)) : nil
   }
 
   private static func write(_ text: String) {

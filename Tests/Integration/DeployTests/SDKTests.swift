@@ -41,6 +41,19 @@ import Testing
     #expect(said.contains("test-ad in 320 x 50: data:image"), "\(said)")
   }
 
+  @Test(
+    "The sample programs end with their input, where that is no terminal",
+    arguments: ["ExampleGame", "ExampleMagazine"])
+  func sampleEnds(name: String) async throws {
+    let status = try await onOwnThread {
+      let folder = try TemporaryFolder(prefix: "hbapp")
+      let run = try ChildProcess(.init(Programs.own.path(name), [], environment: ["XDG_DATA_HOME": folder.path]))
+      defer { run.terminate(graceMilliseconds: 1_000) }
+      return run.waitForExit(timeoutMilliseconds: 30_000)
+    }
+    #expect(status == .exited(0))
+  }
+
   @Test("The SDK's documentation is built without a warning")
   func documentation() async throws {
     let output = try await onOwnThread {
