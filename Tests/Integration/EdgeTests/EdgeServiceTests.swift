@@ -129,6 +129,37 @@ struct EdgeServiceTests {
     #expect(edge.stop())
   }
 
+  @Test("an answer to another instance's request goes to nobody here, though both count alike")
+  func othersAnswers() throws {
+    let edge = try RunningEdge()
+    try edge.publishCatalog()
+    let asked = post(edge, "/v1/ads", request())
+    #expect(edge.wait { edge.written(.requests).count == 1 })
+    let written = edge.written(.requests)[0]
+    let own = try #require(written.headers.first { $0.name == Array("kafka_correlationId".utf8) }?.text)
+    let number = try #require(own.split(separator: "-").last)
+    let others = ["another-\(number)", "\(number)", "-\(number)", "\(own)-\(number)", "\(own)x", ""]
+    for other in others {
+      try edge.answer(written, .error(.inventoryUnavailable, detail: "for others"), correlationID: other)
+    }
+    #expect(edge.wait { edge.metrics.counter(EdgeMetrics.answersDropped).value == UInt64(others.count) })
+    try edge.answer(written, .error(.inventoryUnavailable, detail: "its own"))
+    let said = String(decoding: asked.response?.body ?? [], as: UTF8.self)
+    #expect(said.contains("its own") && !said.contains("for others"))
+    #expect(edge.stop())
+  }
+
+  @Test("rates count a household's addresses of IPv6 as one, and the same client id of two apps as two")
+  func parties() throws {
+    let gate = EdgeGate(rates: [.address: Rate(perSecond: 1), .client: Rate(perSecond: 1)])
+    let addresses = (1...30).map { NetworkAddress("2001:db8::\($0)") }
+    #expect((10...15).contains(addresses.count { (try? gate.admit($0)) != nil }))
+    #expect(throws: Never.self) { try gate.admit(NetworkAddress("2001:db8:0:1::1")) }
+    let weather = known(AppID("weather"))
+    #expect((10...15).contains((0..<30).count { _ in (try? gate.admit(clientKey: "client-1", of: weather)) != nil }))
+    #expect(throws: Never.self) { try gate.admit(clientKey: "client-1", of: known(AppID("chess"))) }
+  }
+
   @Test("events are told as taken once the broker has them, in their order; those that are none, by number")
   func events() throws {
     let edge = try RunningEdge()

@@ -118,7 +118,9 @@ final class RunningEdge {
   func written(_ topic: Topic) -> [OutgoingMessage] { written.filter { $0.topic == topic.name } }
 
   /// Answers a request that the edge wrote, as ad selection does.
-  func answer(_ request: OutgoingMessage, _ outcome: AdResponse.Outcome) throws {
+  func answer(
+    _ request: OutgoingMessage, _ outcome: AdResponse.Outcome, correlationID: String? = nil
+  ) throws {
     var headers = RecordHeaders()
     for header in request.headers { headers.add(header) }
     let read = (request.value ?? []).withUnsafeBytes { AdRequest.decode(value: $0, headers: headers) }
@@ -128,7 +130,8 @@ final class RunningEdge {
     var answer = MessageMaker(topic: headers.replyTopic, type: .adResponded, source: "/test").message(
       response, id: asked.requestID.description, time: clock.now, partition: asked.replyPartition,
       key: asked.requestID.utf8, isJSON: isJSON)
-    answer.headers.append(RecordHeader("kafka_correlationId", headers.correlationID))
+    let correlation = correlationID.map { Array($0.utf8) } ?? headers.correlationID
+    answer.headers.append(RecordHeader("kafka_correlationId", correlation))
     try send(answer)
   }
 
