@@ -182,6 +182,28 @@ struct EdgeServiceTests {
     #expect(edge.stop())
   }
 
+  @Test("a batch of which the brokers take one event and refuse another is to be told again, and is taken then")
+  func halfTaken() throws {
+    let edge = try RunningEdge(["HANDBILL_EDGE_CLIENT_RATE": "0"])
+    try edge.publishCatalog()
+    #expect(post(edge, "/v1/events", batch(["before"])).response?.status == 200)
+    let both = Array(
+      """
+      {"appKey":"live","clientKey":"c","events":[
+        {"id":"view","impression":{"kind":"KIND_VIEWED","token":"AQID","ageMilliseconds":"1000"}},
+        {"id":"tap","click":{"kind":"KIND_CLICK","token":"AQID"}}]}
+      """.utf8)
+    edge.broker.pushFaults([.none, .messageTooLarge])
+    #expect(post(edge, "/v1/events", both, Self.json).response?.status == 503)
+    var isTaken = false
+    #expect(
+      edge.wait {
+        isTaken = isTaken || post(edge, "/v1/events", both, Self.json).response?.status == 200
+        return isTaken && !edge.written(.clicks).isEmpty
+      })
+    #expect(edge.stop())
+  }
+
   @Test("A1: without its app's key nothing is taken; what is too large, packed otherwise or no message neither")
   func refused() throws {
     let edge = try RunningEdge()

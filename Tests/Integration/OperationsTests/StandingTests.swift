@@ -102,6 +102,13 @@ struct StandingMeasureTests {
     #expect(try measure(pool) == nil)
   }
 
+  @Test("A7: where nobody measured for weeks, a standing of which no day is left is gone at once")
+  func forgotten() async throws {
+    let pool = try await world(Self.stopped(serves: 400))
+    #expect(try measure(pool) != nil)
+    #expect(try measure(pool, daysLater: 30) == nil)
+  }
+
   @Test("A7: it recovers by itself as days pass, and at the end the standing is gone")
   func recovers() async throws {
     let pool = try await world(Self.stopped(serves: 400))

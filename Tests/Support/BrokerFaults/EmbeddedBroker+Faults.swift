@@ -10,6 +10,8 @@ package enum BrokerFault: Sendable {
   case messageTooLarge, topicAuthorizationFailed
   /// The connection breaks instead of an answer.
   case disconnect
+  /// All is well: what comes before another fault.
+  case none
 
   fileprivate var code: rd_kafka_resp_err_t {
     switch self {
@@ -18,6 +20,7 @@ package enum BrokerFault: Sendable {
     case .messageTooLarge: RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE
     case .topicAuthorizationFailed: RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED
     case .disconnect: RD_KAFKA_RESP_ERR__TRANSPORT
+    case .none: RD_KAFKA_RESP_ERR_NO_ERROR
     }
   }
 }
