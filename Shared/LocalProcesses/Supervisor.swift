@@ -5,6 +5,7 @@ internal import Threads
 package final class Supervisor: Sendable {
   private struct Member: Sendable {
     let name: String
+    let isRunning: @Sendable () -> Bool
     let stop: @Sendable () -> Void
   }
 
@@ -17,6 +18,12 @@ package final class Supervisor: Sendable {
   /// Names of what is to be stopped, in the order of starting.
   package var names: [String] { members.withLock { $0.map(\.name) } }
 
+  /// What has ended by itself of what is to be stopped, started first first.
+  package var ended: [String] {
+    // Asked without the lock: each has locks of its own.
+    members.withLock { $0 }.filter { !$0.isRunning() }.map(\.name)
+  }
+
   /// Starts a program and takes charge of it.
   ///
   /// - Throws: `SupervisionError` when it cannot be started.
@@ -25,13 +32,20 @@ package final class Supervisor: Sendable {
     _ name: String, _ command: ChildProcess.Command, graceMilliseconds: Int = 10_000
   ) throws -> ChildProcess {
     let child = try ChildProcess(command)
-    add(name) { child.terminate(graceMilliseconds: graceMilliseconds) }
+    add(
+      name, isRunning: { child.isRunning }, stop: { child.terminate(graceMilliseconds: graceMilliseconds) })
     return child
   }
 
-  /// Takes charge of something that runs already; `stop` blocks until it has ended.
-  package func add(_ name: String, stop: @escaping @Sendable () -> Void) {
-    members.withLock { $0.append(Member(name: name, stop: stop)) }
+  /// Takes charge of something that is there already.
+  ///
+  /// - Parameters:
+  ///   - isRunning: whether it has not ended by itself.
+  ///   - stop: blocks until it has ended.
+  package func add(
+    _ name: String, isRunning: @escaping @Sendable () -> Bool = { true }, stop: @escaping @Sendable () -> Void
+  ) {
+    members.withLock { $0.append(Member(name: name, isRunning: isRunning, stop: stop)) }
   }
 
   /// Stops everything, the last started first; again does nothing.

@@ -24,6 +24,9 @@ struct LocalNetwork: Sendable {
   let tokenKeysFile: String
   private let supervisor: Supervisor
 
+  /// What runs no more although nobody stopped it, in the order of starting.
+  var ended: [String] { supervisor.ended }
+
   /// Stops everything in order. Blocks.
   func stop() { supervisor.stopAllAndWait() }
 
@@ -132,7 +135,7 @@ extension LocalNetwork {
         return KafkaAddress(bootstrapServers: servers, isEmbedded: false)
       case .local:
         let broker = try LocalKafka(LocalKafka.Configuration(folder: folder.file("kafka")))
-        supervisor.add("kafka") { broker.stopAndWait() }
+        supervisor.add("kafka", isRunning: { broker.isRunning }, stop: { broker.stopAndWait() })
         try broker.startAndWait()
         tell("Kafka at \(broker.bootstrapServers), started in \(folder.file("kafka"))")
         return KafkaAddress(bootstrapServers: broker.bootstrapServers, isEmbedded: false)
@@ -161,7 +164,7 @@ extension LocalNetwork {
       }
       let port = try FreePort.find()
       let server = try PrivatePostgres(PrivatePostgres.Configuration(folder: folder.file("postgres"), port: port))
-      supervisor.add("postgres") { server.stopAndWait() }
+      supervisor.add("postgres", isRunning: { server.isRunning }, stop: { server.stopAndWait() })
       try server.startAndWait()
       let exists = try server.executeAndWait("SELECT 1 FROM pg_database WHERE datname = '\(Database.name)'")
       if exists.isEmpty { _ = try server.createDatabaseAndWait(Database.name) }

@@ -66,8 +66,8 @@ struct NetworkRun {
     while true {
       let now = clock.monotonicMilliseconds
       if case .seconds(let seconds) = length, now - startedAt >= Int64(seconds) * 1_000 { break }
-      if let lost = network.services.first(where: \.isGivenUp) {
-        throw DemoFailure("\(lost.name) does not run any more")
+      if let ended = network.ended.first {
+        throw DemoFailure("\(ended) does not run any more; the logs in \(network.folder.path) say why")
       }
       if stop.wait(milliseconds: Int(max(1, nextTable - now))) { break }
       nextTable += Self.tableMilliseconds

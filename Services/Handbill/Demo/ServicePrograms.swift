@@ -62,7 +62,7 @@ struct ServicePrograms: Sendable {
         LocalService(
           name, programs: programs, adminPort: ports[index], environment: environment,
           logFile: folder.file("logs/\(name).log")), note: tell)
-      supervisor.add(name) { process.stop() }
+      supervisor.add(name, isRunning: { !process.isGivenUp }, stop: { process.stop() })
       started.processes.append(process)
     }
     return started

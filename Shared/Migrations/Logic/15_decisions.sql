@@ -1,24 +1,32 @@
 -- Decisions, wherever they lie: in rows of their own, or many in one (0045_decision_packs). Whoever reads them goes through
--- these functions, which the planner puts into the query that calls them, so their arguments are no queries.
+-- these functions, which the planner puts into the query that calls them, so their arguments are no queries. The lists of a
+-- pack are as long as one another, and are taken apart side by side in a list of columns, which costs half of what they cost
+-- in a FROM.
 
 -- Of packs: the decisions whose serve ids lie between two, both included. Those of a second lie in packs of that second.
 CREATE OR REPLACE FUNCTION ad_selection.packed_decisions(first uuid, last uuid) RETURNS SETOF ad_selection.decision_row
 LANGUAGE sql STABLE PARALLEL SAFE AS $function$
-  SELECT d.serve_id, d.request_id, p.batch_number, d.client_hash, d.arrival,
-    d.arrival + d.deadline_ms * interval '1 millisecond', d.allotment, d.terms, d.creative, d.reserved, p.rules,
-    p.catalog_change, p.partition, d.budget_day, d.candidates, d.outbid, d.batch_index::int, d.required_sizes, d.device,
-    d.size, p.outcome, d.reason, NULL::smallint, d.paid_ads, false, d.is_interstitial, d.country, d.placement,
+  SELECT d.serve_id, d.request_id, d.batch_number, d.client_hash, d.arrival,
+    d.arrival + d.deadline_ms * interval '1 millisecond', d.allotment, d.terms, d.creative, d.reserved, d.rules,
+    d.catalog_change, d.partition, d.budget_day, d.candidates, d.outbid, d.batch_index::int, d.required_sizes, d.device,
+    d.size, d.outcome, d.reason, NULL::smallint, d.paid_ads, false, d.is_interstitial, d.country, d.placement,
     NULL::text, NULL::text, d.expected_value, d.excluded_reasons::smallint[], d.excluded_counts::int[], NULL::text[],
     d.edge_flags, d.edge_network
-  FROM ad_selection.decision_pack AS p, unnest(p.serve_ids, p.request_ids, p.client_hashes, p.arrivals, p.deadlines_ms,
-    p.allotments, p.terms, p.creatives, p.reserved, p.budget_days, p.candidates, p.outbid, p.batch_indexes,
-    p.required_sizes, p.devices, p.sizes, p.reasons, p.paid_ads, p.are_interstitial, p.edge_flags, p.edge_networks,
-    p.countries, p.placements, p.expected_values, p.excluded_reasons, p.excluded_counts)
-  AS d (serve_id, request_id, client_hash, arrival, deadline_ms, allotment, terms, creative, reserved, budget_day,
-    candidates, outbid, batch_index, required_sizes, device, size, reason, paid_ads, is_interstitial, edge_flags,
-    edge_network, country, placement, expected_value, excluded_reasons, excluded_counts)
-  WHERE p.serve_id BETWEEN public.first_uuid_at(date_trunc('second', public.time_of($1))) AND $2
-    AND p.last_serve_id >= $1 AND d.serve_id BETWEEN $1 AND $2
+  FROM (
+    SELECT p.batch_number, p.rules, p.catalog_change, p.partition, p.outcome, unnest(p.serve_ids) AS serve_id,
+      unnest(p.request_ids) AS request_id, unnest(p.client_hashes) AS client_hash, unnest(p.arrivals) AS arrival,
+      unnest(p.deadlines_ms) AS deadline_ms, unnest(p.allotments) AS allotment, unnest(p.terms) AS terms,
+      unnest(p.creatives) AS creative, unnest(p.reserved) AS reserved, unnest(p.budget_days) AS budget_day,
+      unnest(p.candidates) AS candidates, unnest(p.outbid) AS outbid, unnest(p.batch_indexes) AS batch_index,
+      unnest(p.required_sizes) AS required_sizes, unnest(p.devices) AS device, unnest(p.sizes) AS size,
+      unnest(p.reasons) AS reason, unnest(p.paid_ads) AS paid_ads, unnest(p.are_interstitial) AS is_interstitial,
+      unnest(p.edge_flags) AS edge_flags, unnest(p.edge_networks) AS edge_network, unnest(p.countries) AS country,
+      unnest(p.placements) AS placement, unnest(p.expected_values) AS expected_value,
+      unnest(p.excluded_reasons) AS excluded_reasons, unnest(p.excluded_counts) AS excluded_counts
+    FROM ad_selection.decision_pack AS p
+    WHERE p.serve_id BETWEEN public.first_uuid_at(date_trunc('second', public.time_of($1))) AND $2 AND p.last_serve_id >= $1
+  ) AS d
+  WHERE d.serve_id BETWEEN $1 AND $2
 $function$;
 
 -- All of them with serve ids between two, both included, as rows.
@@ -81,10 +89,14 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
     SELECT r.serve_id, r.partition, r.batch_number, r.app, r.terms, r.reason, r.is_test
     FROM ad_selection.decision_row AS r WHERE r.serve_id BETWEEN $1 AND $2
     UNION ALL
-    SELECT d.serve_id, p.partition, p.batch_number, NULL, d.terms, d.reason, false
-    FROM ad_selection.decision_pack AS p, unnest(p.serve_ids, p.terms, p.reasons) AS d (serve_id, terms, reason)
-    WHERE p.serve_id BETWEEN public.first_uuid_at(date_trunc('second', public.time_of($1))) AND $2
-      AND p.last_serve_id >= $1 AND d.serve_id BETWEEN $1 AND $2
+    SELECT d.serve_id, d.partition, d.batch_number, NULL, d.terms, d.reason, false
+    FROM (
+      SELECT p.partition, p.batch_number, unnest(p.serve_ids) AS serve_id, unnest(p.terms) AS terms,
+        unnest(p.reasons) AS reason
+      FROM ad_selection.decision_pack AS p
+      WHERE p.serve_id BETWEEN public.first_uuid_at(date_trunc('second', public.time_of($1))) AND $2 AND p.last_serve_id >= $1
+    ) AS d
+    WHERE d.serve_id BETWEEN $1 AND $2
   ) AS s LEFT JOIN ad_selection.terms AS t ON t.name = s.terms
 $function$;
 

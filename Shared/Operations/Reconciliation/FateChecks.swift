@@ -49,10 +49,13 @@ enum FateChecks {
         "\(accepted.name): accepted and taken by billing = charged + unfunded + free + waiting + held + suspense, once each",
       sql: """
         WITH \(sources(accepted)), compared AS (
-          SELECT serve_id, is_accepted, source, a.price, a.share, a.free_fate, f.kind, f.fate, f.price AS charged_price,
+          SELECT serve_id, id_hash, partition, is_accepted, source, a.price, a.share, a.free_fate, f.kind, f.fate, f.price AS charged_price,
             f.share AS charged_share, f.amount, f.developer_amount, f.network_amount,
             source <> 'suspense' AND (\(columns("a"))) IS DISTINCT FROM (\(columns("f"))) AS differs
           FROM accepted a FULL JOIN fates f USING (serve_id, id_hash, partition)
+        ), doubled AS (
+          -- The key of charges names the event, but what is apart from them, or packed, can be there besides.
+          SELECT serve_id, id_hash, partition FROM compared WHERE source IS NOT NULL GROUP BY 1, 2, 3 HAVING count(*) > 1
         ), faults AS (
           SELECT CASE WHEN source IS NULL THEN format('%s is accepted and has no fate', serve_id)
             WHEN is_accepted IS NULL THEN format('%s has a fate and was not accepted', serve_id)
@@ -65,7 +68,8 @@ enum FateChecks {
           FROM compared WHERE source IS NULL OR is_accepted IS NULL OR differs OR price IS DISTINCT FROM charged_price
             OR kind <> \(accepted.kind.number) OR source <> 'suspense' AND \(isWrong)
           UNION ALL
-          SELECT format('%s has more than one fate: %s', serve_id, sources) FROM doubled
+          SELECT format('%s has more than one fate: %s', serve_id, string_agg(source, ', ' ORDER BY source))
+          FROM doubled JOIN compared USING (serve_id, id_hash, partition) GROUP BY serve_id, id_hash, partition
         )
         SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
           ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
@@ -84,8 +88,7 @@ enum FateChecks {
       OR network_amount IS DISTINCT FROM amount - developer_amount)
     """
 
-  /// What is accepted, its fates, and which events have more than one: the key of charges names the event, but what is apart
-  /// from them, or packed, can be there besides.
+  /// What is accepted, and its fates.
   private static func sources(_ accepted: Accepted) -> String {
     let unknown = facts.map { _ in "NULL" }.joined(separator: ", ")
     let range = "serve_id >= $1 AND serve_id < $2"
@@ -111,22 +114,6 @@ enum FateChecks {
         UNION ALL
         SELECT 'suspense', serve_id, id_hash, partition, kind, NULL, price, NULL, NULL, NULL, NULL, \(unknown)
         FROM billing.suspense WHERE kind = \(accepted.kind.number) AND \(range)
-      ), apart AS (
-        SELECT 'waiting' AS source, serve_id, id_hash, partition FROM billing.waiting_row
-        WHERE kind = \(accepted.kind.number) AND \(range)
-        UNION ALL
-        SELECT 'held', serve_id, id_hash, partition FROM billing.held_row
-        WHERE kind = \(accepted.kind.number) AND \(range)
-        UNION ALL
-        SELECT 'suspense', serve_id, id_hash, partition FROM billing.suspense
-        WHERE kind = \(accepted.kind.number) AND \(range)
-      ), doubled AS (
-        SELECT serve_id, id_hash, partition, string_agg(source, ', ' ORDER BY source) AS sources FROM (
-          SELECT source, serve_id, id_hash, partition FROM apart
-          UNION ALL
-          SELECT 'charge', serve_id, id_hash, partition FROM billing.stored_charges($1, $2)
-          WHERE kind = \(accepted.kind.number) AND \(range)
-        ) AS sources GROUP BY serve_id, id_hash, partition HAVING count(*) > 1
       )
       """
   }

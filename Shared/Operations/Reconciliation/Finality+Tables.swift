@@ -8,11 +8,10 @@ extension Finality {
     let sql = """
       WITH serves AS (
         SELECT d.serve_id, d.expires_at + w.late AS final_at,
-          coalesce(d.expires_at + w.late <= p.watermark, false) AS is_final,
-          EXISTS (
-            SELECT FROM impression_tracking.impression i
-            WHERE i.serve_id = d.serve_id AND i.partition = d.partition AND i.serve_id >= $1 AND i.serve_id < $2) AS is_seen
-        FROM ad_selection.outcomes($1, $2) d LEFT JOIN impression_tracking.partition p USING (partition)
+          coalesce(d.expires_at + w.late <= p.watermark, false) AS is_final, i.serve_id IS NOT NULL AS is_seen
+        FROM ad_selection.outcomes($1, $2) d LEFT JOIN impression_tracking.impression_row i
+          ON i.serve_id = d.serve_id AND i.partition = d.partition AND i.serve_id >= $1 AND i.serve_id < $2
+        LEFT JOIN impression_tracking.partition p ON p.partition = d.partition
         LEFT JOIN impression_tracking.late_window w
           ON w.partition = d.partition AND d.serve_id >= w.first_id AND d.serve_id < w.next_id
         WHERE d.serve_id >= $1 AND d.serve_id < $2 AND d.reason IN (\(DecisionReason.liveFills.numbers)) AND NOT d.is_test

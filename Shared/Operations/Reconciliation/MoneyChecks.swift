@@ -2,13 +2,19 @@ internal import AdCore
 
 /// I5 and I6: budgets hold what was charged and allotted, and the ledger balances.
 enum MoneyChecks {
-  static let all = [
-    budgets(
-      "account", key: ["advertiser", "currency"],
-      sealed: "SELECT substr(account, 12), currency, charged FROM sealed.account WHERE account LIKE 'advertiser:%'"),
-    budgets("campaign", key: ["campaign"], sealed: "SELECT campaign, charged FROM sealed.campaign"), days, allotments,
-    selectionAllotments, journals, balances, ledger, revenue,
-  ]
+  static let all = [selectionAllotments, journals, balances]
+
+  /// What is compared with sums of all open charges, which are added up once.
+  static let ofCharges = ReconciliationGroup(
+    shared: "charges AS MATERIALIZED (SELECT * FROM billing.charge_sums($1, public.first_uuid_at('infinity')))",
+    borders: [.serve, .budgetDay, .endedBefore, .minute],
+    statements: [
+      budgets(
+        "account", key: ["advertiser", "currency"],
+        sealed: "SELECT substr(account, 12), currency, charged FROM sealed.account WHERE account LIKE 'advertiser:%'"),
+      budgets("campaign", key: ["campaign"], sealed: "SELECT campaign, charged FROM sealed.campaign"), days, allotments,
+      ledger, revenue,
+    ])
 
   private static let seals = UnsealedBatches.seals("billing.posting", service: "billing")
   /// Journals behind the last sealed batch.
@@ -22,13 +28,12 @@ enum MoneyChecks {
     let columns = key.joined(separator: ", ")
     return ReconciliationStatement(
       rule: "I5", name: "treasury.\(table): charged, allotted and waiting are what was charged, is allotted and waits",
-      borders: [.serve], sql: shared("treasury.\(table)", key: columns, sealed: sealed))
+      sql: shared("treasury.\(table)", key: columns, sealed: sealed))
   }
 
   private static let days = ReconciliationStatement(
     rule: "I5",
     name: "treasury.campaign_day: charged, allotted and waiting are what was charged, is allotted and waits",
-    borders: [.serve, .budgetDay],
     sql: shared(
       "(SELECT *, day AS budget_day FROM treasury.campaign_day WHERE day > $2)", key: "campaign, budget_day",
       sealed: "SELECT campaign, day, charged FROM sealed.campaign_day"))
@@ -39,10 +44,9 @@ enum MoneyChecks {
       SELECT \(key), sum(amount) AS amount, sum(charged) AS charged FROM billing.allotment WHERE state < \(AllotmentState.ended.number) GROUP BY \(key)
     ), charged AS (
       SELECT \(key), sum(amount) AS amount FROM (
-        SELECT \(key), amount::numeric FROM billing.charges($1, public.first_uuid_at('infinity'))
-        WHERE serve_id >= $1 AND fate = \(ChargeFate.charged.number) AND amount > 0
+        SELECT \(key), amount FROM charges WHERE fate = \(ChargeFate.charged.number) AND amount > 0
         UNION ALL \(sealed)
-      ) AS charges GROUP BY \(key)
+      ) AS parts GROUP BY \(key)
     ), waiting AS (
       SELECT \(key), sum(price) AS amount FROM billing.waiting GROUP BY \(key)
     ), compared AS (
@@ -63,19 +67,19 @@ enum MoneyChecks {
   }
 
   private static let allotments = ReconciliationStatement(
-    rule: "I5", name: "allotments: charged is the sum of their charges", borders: [.serve, .endedBefore],
+    rule: "I5", name: "allotments: charged is the sum of their charges",
     sql: """
       WITH charged AS (
         SELECT id, partition, sum(amount) AS amount FROM (
-          SELECT allotment AS id, partition, amount::numeric FROM billing.charges($1, public.first_uuid_at('infinity'))
-          WHERE serve_id >= $1 AND fate = \(ChargeFate.charged.number) AND draw_version IS NULL AND amount > 0
+          SELECT allotment AS id, partition, amount FROM charges
+          WHERE fate = \(ChargeFate.charged.number) AND NOT is_drawn AND amount > 0
           UNION ALL SELECT allotment, partition, charged FROM sealed.allotment
-        ) AS charges GROUP BY id, partition
+        ) AS parts GROUP BY id, partition
       ), allotments AS (
         SELECT id, partition, charged, amount FROM billing.allotment WHERE state < \(AllotmentState.ended.number)
         UNION ALL
         SELECT id, partition, charged, amount FROM billing.allotment
-        WHERE state = \(AllotmentState.ended.number) AND ended_at >= $2
+        WHERE state = \(AllotmentState.ended.number) AND ended_at >= $3
       ), compared AS (
         SELECT id, a.charged, a.amount AS holds, coalesce(c.amount, 0) AS charges
         FROM allotments a FULL JOIN charged c USING (id, partition)
@@ -143,13 +147,12 @@ enum MoneyChecks {
 
   private static let ledger = ReconciliationStatement(
     rule: "I6", name: "ledger: advertisers, developers and the network paid and got what the charges say",
-    borders: [.serve],
     sql: """
       \(seals), grouped AS MATERIALIZED (
         SELECT advertiser, developer, currency, sum(amount) AS amount, sum(developer_amount) AS developer_amount,
           sum(network_amount) FILTER (WHERE fate = \(ChargeFate.charged.number)) AS revenue,
           sum(network_amount) FILTER (WHERE fate = \(ChargeFate.unfunded.number)) AS loss
-        FROM billing.charges($1, public.first_uuid_at('infinity')) WHERE serve_id >= $1 GROUP BY 1, 2, 3
+        FROM charges GROUP BY 1, 2, 3
       ), charged AS (
         SELECT account, currency, sum(net) AS net FROM (
           SELECT 'advertiser:' || advertiser AS account, currency, amount AS net FROM grouped
@@ -176,14 +179,12 @@ enum MoneyChecks {
 
   /// Charges of the batches that billing has counted, and those whose fate the database decided: it counts them itself.
   private static let revenue = ReconciliationStatement(
-    rule: "M6", name: "revenue per minute is what the charges say", borders: [.serve, .minute],
+    rule: "M6", name: "revenue per minute is what the charges say",
     sql: """
       WITH parts AS (
-        SELECT partition, campaign, app, kind, fate, currency, count(*) AS events, sum(amount) AS gross,
-          sum(developer_amount) AS developer, sum(network_amount) AS network
-        FROM billing.charges($1, public.first_uuid_at('infinity')) AS charge LEFT JOIN billing.counted d USING (partition)
-        WHERE serve_id >= $1 AND (draw_version IS NOT NULL OR charge.batch_number <= d.batch_number)
-        GROUP BY 1, 2, 3, 4, 5, 6
+        SELECT partition, campaign, app, kind, fate, currency, events, amount AS gross, developer_amount AS developer,
+          network_amount AS network
+        FROM charges WHERE is_counted
         UNION ALL
         SELECT partition, campaign, app, kind, fate, currency, events, gross, developer_amount, network_amount
         FROM sealed.revenue_ahead
@@ -195,7 +196,7 @@ enum MoneyChecks {
       ), counted AS (
         SELECT partition, campaign, app, kind, fate, currency, sum(events) AS events, sum(gross) AS gross,
           sum(developer_amount) AS developer, sum(network_amount) AS network
-        FROM billing.all_revenue WHERE minute >= $2 GROUP BY 1, 2, 3, 4, 5, 6
+        FROM billing.all_revenue WHERE minute >= $4 GROUP BY 1, 2, 3, 4, 5, 6
       ), compared AS (
         SELECT concat_ws(' ', campaign, app, 'kind', kind, 'fate', fate, currency, 'partition', partition) AS key,
           c.events, m.events AS counted_events,

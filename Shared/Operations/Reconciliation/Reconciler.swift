@@ -38,12 +38,19 @@ package struct Reconciler: Sendable {
     var checks: [ReconciliationCheck] = []
     for statement in PipelineChecks.all + MoneyChecks.all + TrafficChecks.sums + SealChecks.all {
       checks.append(
-        try pool.snapshot { connection throws(PostgresError) in
-          try ReconciliationStatement.choosePlans(connection)
-          return try statement.check(SealedHead.read(in: connection), in: connection)
-        })
+        try compareSums { connection, head throws(PostgresError) in try statement.check(head, in: connection) })
     }
-    return checks
+    return try checks
+      + compareSums { connection, head throws(PostgresError) in try MoneyChecks.ofCharges.checks(head, in: connection) }
+  }
+
+  private func compareSums<Result>(
+    _ body: (PostgresConnection, SealedHead) throws(PostgresError) -> Result
+  ) throws(PostgresError) -> Result {
+    try pool.snapshot { connection throws(PostgresError) in
+      try ReconciliationStatement.choosePlans(connection)
+      return try body(connection, SealedHead.read(in: connection))
+    }
   }
 
   /// Whatever is compared serve by serve, piece by piece.

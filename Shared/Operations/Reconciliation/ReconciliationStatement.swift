@@ -17,10 +17,12 @@ struct ReconciliationStatement: Sendable {
   }
 
   /// For the transaction that compares. Tables that have just grown have no statistics yet: the planner takes a range of
-  /// them for a few rows and would pass at every pair (seen: over 30 s for 9,300 rows). And compiling takes longer than
-  /// running.
+  /// them for a few rows and would pass at every pair (seen: over 30 s for 9,300 rows), or sort them all by the few
+  /// partitions. And compiling takes longer than running.
   static func choosePlans(_ connection: PostgresConnection) throws(PostgresError) {
-    for setting in ["enable_nestloop", "jit"] { try connection.execute(sql: "SET LOCAL \(setting) = off") }
+    for setting in ["enable_nestloop", "enable_mergejoin", "jit"] {
+      try connection.execute(sql: "SET LOCAL \(setting) = off")
+    }
   }
 
   /// - Parameter head: read in the same snapshot.
@@ -39,9 +41,41 @@ struct ReconciliationStatement: Sendable {
     guard let row = try connection.query(sql, parameters).first else {
       throw PostgresError(.undecodable, "a comparison has no answer")
     }
-    let examples: [String]? = try row.decode(2)
+    return try check(row)
+  }
+
+  fileprivate func check(_ row: PostgresRow, firstColumn: Int = 0) throws(PostgresError) -> ReconciliationCheck {
+    let examples: [String]? = try row.decode(firstColumn + 2)
     return ReconciliationCheck(
-      rule: rule, name: name, compared: try row.decode(0), differences: try row.decode(1), examples: examples ?? [])
+      rule: rule, name: name, compared: try row.decode(firstColumn), differences: try row.decode(firstColumn + 1),
+      examples: examples ?? [])
+  }
+}
+
+/// Comparisons that read the same, which is read once for all of them: one statement, and so one snapshot.
+struct ReconciliationGroup: Sendable {
+  /// Parts of a WITH that its statements name.
+  let shared: String
+  /// Parameters of all of it, $1 and on.
+  let borders: [SealedHead.Border]
+  let statements: [ReconciliationStatement]
+
+  var sql: String {
+    let checks = statements.enumerated().map { index, statement in
+      "SELECT \(index), checked.* FROM (\(statement.sql)) AS checked (compared, differences, examples)"
+    }
+    return "WITH \(shared)\n\(checks.joined(separator: "\nUNION ALL\n"))\nORDER BY 1"
+  }
+
+  /// - Parameter head: read in the same snapshot.
+  func checks(_ head: SealedHead, in connection: PostgresConnection) throws(PostgresError) -> [ReconciliationCheck] {
+    let rows = try connection.query(sql, borders.map(head.parameter))
+    guard rows.count == statements.count else {
+      throw PostgresError(.undecodable, "\(rows.count) comparisons have an answer, and not \(statements.count)")
+    }
+    var checks: [ReconciliationCheck] = []
+    for (statement, row) in zip(statements, rows) { checks.append(try statement.check(row, firstColumn: 1)) }
+    return checks
   }
 }
 

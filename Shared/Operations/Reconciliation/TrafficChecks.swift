@@ -5,8 +5,7 @@ enum TrafficChecks {
   /// Of a range of serves: $1 and $2 as ``ServeRange`` says.
   static let ofServes =
     FateChecks.ofServes + [
-      decisions("impressions", rows: "impression_tracking.impression"),
-      decisions("clicks", rows: "click_tracking.click"),
+      decisions
     ]
 
   /// Further ones of a range of serves, which passes at what is new leave out.
@@ -102,19 +101,23 @@ enum TrafficChecks {
   /// Each accepted serve has its decision, with the same terms (I2), but for those whose decision a person has accepted to be
   /// lost. Whose client was erased on one side has still to be on the
   /// other, where its ad was in flight then (A8).
-  private static func decisions(_ name: String, rows: String) -> ReconciliationStatement {
+  private static let decisions: ReconciliationStatement = {
     let accepted = terms.map { "a.\($0)" }.joined(separator: ", ")
     let decided = terms.map { "d.\($0)" }.joined(separator: ", ")
+    let columns = (["serve_id", "client_hash"] + terms).joined(separator: ", ")
     return ReconciliationStatement(
-      rule: "I7b", name: "\(name): each accepted serve has one decision, with the same terms",
+      rule: "I7b", name: "impressions and clicks: each accepted serve has one decision, with the same terms",
       sql: """
-        WITH compared AS (
+        WITH accepted AS (
+          SELECT \(columns) FROM impression_tracking.impression WHERE serve_id >= $1 AND serve_id < $2
+          UNION ALL
+          SELECT \(columns) FROM click_tracking.click WHERE serve_id >= $1 AND serve_id < $2
+        ), compared AS (
           SELECT a.partition, a.serve_id, d.serve_id IS NULL AS is_missing, (\(accepted)) IS DISTINCT FROM (\(decided))
             OR a.client_hash <> d.client_hash AND a.client_hash <> 0 AND d.client_hash <> 0 AS differs
-          FROM \(rows) a LEFT JOIN ad_selection.decisions($1, $2) d
+          FROM accepted a LEFT JOIN ad_selection.decisions($1, $2) d
             ON d.serve_id = a.serve_id AND d.partition = a.partition AND d.reason IN (\(DecisionReason.fills.numbers))
             AND d.serve_id >= $1 AND d.serve_id < $2
-          WHERE a.serve_id >= $1 AND a.serve_id < $2
         ), faults AS (
           SELECT format('%s %s', serve_id, CASE WHEN is_missing THEN 'has no decision' ELSE 'has other terms' END) AS example
           FROM compared WHERE differs AND NOT is_missing OR is_missing AND NOT timeline.is_lost(partition, serve_id)
@@ -122,7 +125,7 @@ enum TrafficChecks {
         SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
           ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
         """)
-  }
+  }()
 
   /// Of the serves in a range whose impression can no longer arrive, by the windows that were in force for them: each was
   /// seen or has expired. The three numbers are counted apart.

@@ -44,10 +44,10 @@ enum SealParts {
   private static let charges = """
     WITH grouped AS MATERIALIZED (
       SELECT partition, advertiser, developer, campaign, app, kind, fate, currency, budget_day,
-        CASE WHEN fate = \(ChargeFate.charged.number) AND draw_version IS NULL AND amount > 0 THEN allotment END AS allotment,
-        count(*) AS rows, sum(amount) AS amount, sum(developer_amount) AS developer_amount,
+        CASE WHEN fate = \(ChargeFate.charged.number) AND NOT is_drawn AND amount > 0 THEN allotment END AS allotment,
+        sum(events) AS rows, sum(amount) AS amount, sum(developer_amount) AS developer_amount,
         sum(network_amount) AS network_amount
-      FROM billing.charges($1, $2) WHERE serve_id >= $1 AND serve_id < $2 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+      FROM billing.charge_sums($1, $2) GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
     )
     INSERT INTO sealed.part
     SELECT 'partition', ARRAY[partition::text], ARRAY[0, 0, 0, 0, 0, sum(rows), sum(amount), sum(developer_amount),

@@ -79,6 +79,21 @@ import Testing
     #expect(supervisor.names.isEmpty)
   }
 
+  @Test("A supervisor names what has ended by itself, and stops the rest")
+  func supervisorsEnded() async throws {
+    let supervisor = Supervisor()
+    for name in ["broker", "service"] {
+      try supervisor.start(name, shell("echo ready; exec sleep 1000", name)).waitForLine(
+        prefix: "ready", timeoutMilliseconds: 10_000)
+    }
+    let lost = try supervisor.start("database", shell("exit 3"))
+    supervisor.add("folder") {}
+    _ = try await lost.exited()
+    #expect(supervisor.ended == ["database"])
+    try await supervisor.stopAll()
+    #expect(supervisor.ended.isEmpty)
+  }
+
   @Test("Free ports differ and can be bound")
   func ports() throws {
     let ports = try FreePort.find(count: 20)

@@ -326,10 +326,10 @@ struct SealingTests {
       try ReconciliationStatement.choosePlans(connection)
       let head = try SealedHead.read(in: connection)
       var lines: [String] = []
-      for statement in PipelineChecks.all + MoneyChecks.all + TrafficChecks.sums {
+      let statements = (PipelineChecks.all + MoneyChecks.all + TrafficChecks.sums).map { ($0.sql, $0.borders) }
+      for (sql, borders) in statements + [(MoneyChecks.ofCharges.sql, MoneyChecks.ofCharges.borders)] {
         let plan = try connection.query(
-          "EXPLAIN (ANALYZE, TIMING off, COSTS off, BUFFERS off) " + statement.sql,
-          statement.borders.map(head.parameter))
+          "EXPLAIN (ANALYZE, TIMING off, COSTS off, BUFFERS off) " + sql, borders.map(head.parameter))
         for line in plan { lines.append(try line.decode(0)) }
       }
       return lines
