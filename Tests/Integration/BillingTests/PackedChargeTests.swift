@@ -150,6 +150,49 @@ struct PackedChargeTests {
     #expect(second[0] == 120 && second[1] == second[2] && second[3] == second[4])
   }
 
+  @Test("What charges come to is what they say, of those in rows and in packs, of draws, and of those counted so far")
+  func sums() async throws {
+    let funded = try await Funded()
+    let events = try funded.impressions(20)
+    let clicks = try (1...20).map { _ in try funded.partition.click(funded.allotment, price: 3) }
+    try funded.partition.process(try events + clicks + funded.impressions(20, of: 0))
+    try funded.partition.writeCounts()
+    try funded.partition.process(try funded.impressions(60, apart: 3_000))
+    let ids = events.compactMap { if case .event(let event) = $0 { "'\(event.terms.serveID)'" } else { nil } }
+    let key = """
+      partition, kind, fate, allotment, is_drawn, is_counted, budget_day, app, developer, advertiser, campaign, currency
+      """
+    for (first, next, due) in [
+      (ids[0], "'ffffffff-ffff-ffff-ffff-ffffffffffff'", 120...120), (ids[4], ids[16], 12...36),
+    ] {
+      let (sums, single) = (
+        """
+        SELECT \(key), sum(events), sum(amount), sum(developer_amount), sum(network_amount)
+        FROM billing.charge_sums(\(first), \(next)) GROUP BY \(key)
+        """,
+        """
+        SELECT \(key), count(*), sum(amount), sum(developer_amount), sum(network_amount) FROM (
+          SELECT *, draw_version IS NOT NULL AS is_drawn, draw_version IS NOT NULL OR batch_number <= (
+            SELECT d.batch_number FROM billing.counted AS d WHERE d.partition = c.partition) AS is_counted
+          FROM billing.charges(\(first), \(next)) AS c WHERE serve_id >= \(first) AND serve_id < \(next)
+        ) AS charges GROUP BY \(key)
+        """
+      )
+      let found = try funded.network.numbers(
+        """
+        SELECT (SELECT count(*) FROM ((\(sums)) EXCEPT (\(single))) AS a),
+          (SELECT count(*) FROM ((\(single)) EXCEPT (\(sums))) AS b),
+          (SELECT sum(events) FROM billing.charge_sums(\(first), \(next)))
+        """)
+      #expect(found.prefix(2) == [0, 0] && due.contains(Int(found[2])), "\(found)")
+    }
+    let parts = """
+      SELECT count(DISTINCT is_drawn), count(DISTINCT is_counted), count(DISTINCT kind)
+      FROM billing.charge_sums(\(Self.everything))
+      """
+    #expect(try funded.network.numbers(parts) == [2, 2, 2])
+  }
+
   @Test("B5: an impression that no table takes goes into suspense alone, and the others of its batch are packed")
   func refused() async throws {
     let funded = try await Funded()
