@@ -67,6 +67,8 @@ struct NetworkRun {
       let now = clock.monotonicMilliseconds
       if case .seconds(let seconds) = length, now - startedAt >= Int64(seconds) * 1_000 { break }
       if let ended = network.ended.first {
+        // Without a broker it takes the services a while to end.
+        tell("\(ended) ended by itself: the others are stopped")
         throw DemoFailure("\(ended) does not run any more; the logs in \(network.folder.path) say why")
       }
       if stop.wait(milliseconds: Int(max(1, nextTable - now))) { break }
