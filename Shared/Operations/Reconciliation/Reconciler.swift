@@ -33,6 +33,9 @@ package struct Reconciler: Sendable {
     }
   }
 
+  /// A sum is of all open rows, however many: of 100 million it takes some minutes.
+  static let sumMilliseconds = 600_000
+
   /// Whatever is compared by sums, each comparison in a snapshot of its own.
   func compareSums() throws(PostgresError) -> [ReconciliationCheck] {
     var checks: [ReconciliationCheck] = []
@@ -47,7 +50,7 @@ package struct Reconciler: Sendable {
   private func compareSums<Result>(
     _ body: (PostgresConnection, SealedHead) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
-    try pool.snapshot { connection throws(PostgresError) in
+    try pool.snapshot(statementMilliseconds: Self.sumMilliseconds) { connection throws(PostgresError) in
       try ReconciliationStatement.choosePlans(connection)
       return try body(connection, SealedHead.read(in: connection))
     }

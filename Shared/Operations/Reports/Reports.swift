@@ -113,11 +113,13 @@ extension ReportFigures {
 
 extension PostgresPool {
   /// Calls `body` in a transaction that reads one snapshot and writes nothing.
+  ///
+  /// - Parameter statementMilliseconds: how long each statement may take, where that is longer than usual.
   package func snapshot<Result>(
-    _ body: (PostgresConnection) throws(PostgresError) -> Result
+    statementMilliseconds: Int? = nil, _ body: (PostgresConnection) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
     try withConnection { connection throws(PostgresError) in
-      try connection.transaction { connection throws(PostgresError) in
+      try connection.transaction(statementMilliseconds: statementMilliseconds) { connection throws(PostgresError) in
         try connection.execute(sql: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         return try body(connection)
       }

@@ -107,7 +107,7 @@ package struct DaySealer: Sendable {
   private func add(
     _ sql: String, _ parameters: [any PostgresValue], _ connection: PostgresConnection
   ) throws(PostgresError) {
-    try connection.transaction { connection throws(PostgresError) in
+    try connection.transaction(statementMilliseconds: Reconciler.sumMilliseconds) { connection throws(PostgresError) in
       try ReconciliationStatement.choosePlans(connection)
       _ = try connection.query(sql, parameters)
     }

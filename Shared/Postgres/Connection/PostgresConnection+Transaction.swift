@@ -17,12 +17,21 @@ extension PostgresConnection {
   }
 
   /// Runs `body` in a transaction and commits; any error rolls back and is thrown on.
+  ///
+  /// - Parameter statementMilliseconds: how long each statement may take, where that is longer than usual.
   package func transaction<Result>(
-    _ body: (PostgresConnection) throws(PostgresError) -> Result
+    statementMilliseconds: Int? = nil, _ body: (PostgresConnection) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
     try begin()
+    let usual = configuration.statementTimeoutMilliseconds
+    let isPatient = usual > 0 && statementMilliseconds ?? 0 > usual
+    defer { if isPatient { waitForStatements(milliseconds: usual) } }
     let result: Result
     do {
+      if isPatient, let statementMilliseconds {
+        try execute(sql: "SET LOCAL statement_timeout = \(statementMilliseconds)")
+        waitForStatements(milliseconds: statementMilliseconds)
+      }
       result = try body(self)
     } catch {
       // A failing rollback leaves a lost connection, and the first error says more.

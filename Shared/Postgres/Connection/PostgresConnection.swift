@@ -89,6 +89,11 @@ package final class PostgresConnection {
     }
   }
 
+  /// From now on the server may be silent for as long as a statement takes, and a little longer.
+  func waitForStatements(milliseconds: Int) {
+    session?.silenceLimitMilliseconds = milliseconds + configuration.silenceGraceMilliseconds
+  }
+
   /// Calls `body` with the session; a session that was lost in it is let go.
   func withSession<Result>(
     _ body: (Session) throws(PostgresError) -> Result

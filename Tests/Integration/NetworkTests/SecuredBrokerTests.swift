@@ -36,6 +36,13 @@ extension WholeNetwork {
       return (kafka, command)
     }
 
+    private static func admin(_ kafka: SecuredKafka) throws -> KafkaAdmin {
+      var configuration = KafkaConfiguration(
+        bootstrapServers: kafka.bootstrapServers, clientID: "test", environment: .real)
+      configuration.properties = try kafka.properties(of: SecuredKafka.superUser)
+      return try KafkaAdmin(configuration: configuration)
+    }
+
     @Test("each user can write and read what the topics' table says, and nothing else")
     func matrix() async throws {
       try await onOwnThread {
@@ -191,8 +198,15 @@ extension WholeNetwork {
         #expect(second.contains(" added") && !second.contains("Still to be done"), "\(second)")
         #expect(try app.reads("ads.responses.chess") && app.writes("ads.requests"))
         #expect(try !app.writes("ads.budgets"))
+        // What somebody has given it by hand is not this command's to take.
+        let admin = try Self.admin(kafka)
+        defer { admin.close() }
+        let beyond = KafkaAccessRule(
+          principal: "User:handbill-app-chess", isTopic: true, name: "chess.moves", isPrefix: false, operation: .write)
+        try admin.allow([beyond])
         let third = try command.run(["catalog", "apply", file], as: SecuredKafka.superUser, settings: database)
         #expect(third.contains("existed, 2 partitions; rights there"), "\(third)")
+        #expect(try admin.access(of: beyond.principal).rules.contains(beyond))
       }
     }
 
@@ -203,10 +217,7 @@ extension WholeNetwork {
         defer { kafka.stop() }
         let again = try command.run(["topics", "acls", "--apply", "--app", "chess"], as: SecuredKafka.superUser)
         #expect(!again.contains("added") && again.contains("there"))
-        var configuration = KafkaConfiguration(
-          bootstrapServers: kafka.bootstrapServers, clientID: "test", environment: .real)
-        configuration.properties = try kafka.properties(of: SecuredKafka.superUser)
-        let admin = try KafkaAdmin(configuration: configuration)
+        let admin = try Self.admin(kafka)
         defer { admin.close() }
         #expect(try admin.hasAccessRules())
         let beyond = KafkaAccessRule(

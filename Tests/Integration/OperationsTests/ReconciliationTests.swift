@@ -4,6 +4,7 @@ import JSON
 import LocalProcesses
 import Postgres
 import TestServices
+import TestValues
 import Testing
 
 @testable import Operations
@@ -97,6 +98,25 @@ struct ReconciliationTests {
     #expect(result.finality.text == "final: 0 of 1 serves; 1 in flight, final by 2030-01-02T00:15:00Z")
     #expect(result.text.hasSuffix("0 differences\n"))
     #expect(result.json["isClean"] == true)
+  }
+
+  @Test("a sum of all open rows may take longer than any other statement")
+  func patience() async throws {
+    var configuration = try await TestDatabase.configuration()
+    let (other, eyes) = (try PostgresConnection(configuration), try PostgresConnection(configuration))
+    configuration.statementTimeoutMilliseconds = 1_000
+    let pool = PostgresPool(configuration, size: 1)
+    defer { pool.close() }
+    try other.begin()
+    _ = try other.query("LOCK TABLE sealed.head IN ACCESS EXCLUSIVE MODE")
+    async let checks = onOwnThread { try Reconciler(pool).compareSums() }
+    let waited = """
+      SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+        AND query_start < clock_timestamp() - interval '1200 milliseconds'
+      """
+    #expect(try Waiting.until { try eyes.query(waited).first?.decode(0, Int64.self) == 1 })
+    try other.commit()
+    #expect(try await checks.allSatisfy { $0.differences == 0 })
   }
 
   @Test("counts that are not written yet are no difference")

@@ -73,6 +73,30 @@ struct ConnectionTests {
     #expect(try connection.run(Addition(left: 1, right: 1)) == [2])
   }
 
+  @Test("a transaction may be given longer than the session has, and nobody else is")
+  func patientTransaction() async throws {
+    var configuration = try await TestServer.database()
+    configuration.statementTimeoutMilliseconds = 100
+    configuration.silenceGraceMilliseconds = 100
+    let connection = try PostgresConnection(configuration)
+    try connection.transaction(statementMilliseconds: 20_000) { connection throws(PostgresError) in
+      _ = try connection.query("SELECT pg_sleep(0.6)")
+    }
+    // Never less than the session has.
+    for milliseconds in [nil, 10] {
+      let error = #expect(throws: PostgresError.self) {
+        try connection.transaction(statementMilliseconds: milliseconds) { connection throws(PostgresError) in
+          try connection.query("SELECT pg_sleep(20)")
+        }
+      }
+      #expect(error?.sqlState == "57014")
+    }
+    // Whoever waits is as impatient as before: this server keeps to no limit.
+    try connection.execute(sql: "SET statement_timeout = 0")
+    let error = #expect(throws: PostgresError.self) { try connection.query("SELECT pg_sleep(20)") }
+    #expect(error?.kind == .connectionLost(commitUnknown: false))
+  }
+
   @Test("a backend that is terminated while idle is a lost connection, and reconnecting helps")
   func terminatedWhileIdle() async throws {
     let connection = try await TestServer.connect()
