@@ -155,12 +155,18 @@ package final class CatalogPublisher: Sendable {
       let rows = try pool.withConnection { connection throws(PostgresError) in
         try connection.run(ReadCatalog(after: after))
       }
+      // The database has gone back, and no connection told it: what was told last is looked for in the topic.
+      guard rows.last?.changeNumber ?? 0 >= after else {
+        self = Round(generation: current)
+        return try publish(from: pool, to: producer, under: mac, stop: stop, clock: clock, topic: topic)
+      }
       try CatalogPublisher.check(rows, against: told)
       let monotonic = clock.monotonicMilliseconds
       let isWhole = lastWhole.map { monotonic - $0 >= CatalogPublisher.wholeIntervalMilliseconds } ?? true
       if isWhole { lastWhole = monotonic }
       let now = clock.now
-      let outputs = feed.outputs(changed: rows, isWhole: isWhole, stop: stop, now: now)
+      let outputs = feed.outputs(
+        changed: rows.filter { $0.changeNumber > after }, isWhole: isWhole, stop: stop, now: now)
       guard let kafka = producer.producer(generation: current) else { throw KafkaError.closed }
       for output in outputs { try CatalogPublisher.send(output, under: mac, now: now, to: kafka) }
       return outputs.count

@@ -2,13 +2,14 @@ import AdCore
 import AdEvents
 import Kafka
 import LocalProcesses
+import Pipeline
 import Postgres
-import Runtime
 import TestServices
 import TestValues
 import Testing
 
 @testable import Operations
+@testable import Runtime
 
 @Suite("A catalogue that was restored from a backup", .timeLimit(.minutes(5)))
 struct CatalogRestoreTests {
@@ -45,7 +46,7 @@ struct CatalogRestoreTests {
     func restore() throws {
       try execute(
         """
-        TRUNCATE catalog.record;
+        TRUNCATE catalog.record, catalog.under_17_bundle;
         INSERT INTO catalog.record SELECT * FROM backup;
         SELECT setval('catalog.change_number', (SELECT max(change_number) FROM backup));
         """)
@@ -115,6 +116,54 @@ struct CatalogRestoreTests {
     }
   }
 
+  @Test("A console that goes on finds it, too, whatever connection it has: what it told last is in the tables no more")
+  func running() async throws {
+    try await run { network in
+      let health = Health()
+      let context = ServiceContext(
+        logger: .unread, metrics: MetricsRegistry(CatalogPublisher.metrics + BillingBreaker.metrics), health: health,
+        lifeCycle: LifeCycle(logger: .unread), clock: SystemClock())
+      try CatalogPublisher.start(
+        pool: network.pool, kafka: network.kafka, ring: .sample,
+        breaker: BillingBreaker(limits: .init(), context: context),
+        context: context)
+      defer { _ = context.lifeCycle.stopAll(timeoutMilliseconds: 20_000) }
+      func problem() -> String? { health.readiness().first { $0.name == "catalog" }?.problem }
+      func version() throws -> Int64 {
+        try network.topic().losses(of: []).first { $0.key == "developer/sunny" }?.version ?? 0
+      }
+      #expect(Waiting.until(seconds: 20) { problem() == nil })
+      _ = try network.store.set(key: "developer/sunny", [("name", "Lost")]).get()
+      let edited = try #require(try network.store.list().first { $0.key == "developer/sunny" }).version
+      #expect(try Waiting.until(seconds: 20) { try version() == edited })
+      // No connection ends by it, as where somebody else has met its end first.
+      try network.restore()
+      #expect(Waiting.until(seconds: 20) { problem() == "commits of the catalogue were lost" })
+      _ = try network.store.takeBack(from: try network.topic())
+      #expect(Waiting.until(seconds: 20) { problem() == nil })
+      #expect(try Waiting.until(seconds: 20) { try version() > edited })
+    }
+  }
+
+  @Test("What somebody writes into the topic who has no key of the network's is no later version of anything")
+  func strangers() async throws {
+    try await run { network in
+      let row = try #require(try network.store.list().first { $0.key == "developer/sunny" })
+      let message = CatalogMessage.record(try #require(row.record), version: row.version + 1_000_000)
+      let now = SystemClock().now
+      let made = MessageMaker(topic: Topic.catalog.name, type: message.eventType, source: "/test")
+        .message(message, id: "1", time: now, partition: 0, key: Array(message.key.utf8))
+      let producer = try KafkaProducer(configuration: network.kafka) { _ in }
+      for sent in [made, made.authenticated(by: try MessageMAC(ring: .sample(9)), now: now)] {
+        try producer.send(
+          topic: sent.topic, partition: 0, key: sent.key, value: sent.value, headers: sent.headers, reportID: 0)
+      }
+      #expect(producer.close(timeoutMilliseconds: 10_000))
+      #expect(try network.losses().isEmpty)
+      try network.publish()
+    }
+  }
+
   @Test("What was changed, made and deleted in lost commits is taken back from the topic, above its versions")
   func takesBack() async throws {
     try await run { network in
@@ -125,10 +174,20 @@ struct CatalogRestoreTests {
       _ = try network.store.apply(try Samples.read(#"{"developers": [{"id": "brief", "name": "Brief"}]}"#)).get()
       _ = try network.store.delete(keys: ["developer/brief"]).get()
       try network.publish()
+      func kids(_ id: String, under17: Bool) throws -> CatalogFile {
+        try Samples.read(
+          #"""
+          {"apps": [{"id": "\#(id)", "developer": "sunny", "name": "Kids", "bundleID": "com.sunny.kids",
+            "isAgreementSigned": true, "isUnder17": \#(under17)}]}
+          """#)
+      }
+      _ = try network.store.apply(try kids("kids", under17: true)).get()
+      try network.publish()
       let wanted = try network.store.list(includesDeleted: true)
       try network.restore()
       let lost = try network.store.takeBack(from: try network.topic())
-      #expect(lost.map(\.key) == ["ad/summer-1", "campaign/acme-summer", "developer/brief", "developer/other"])
+      #expect(
+        lost.map(\.key) == ["ad/summer-1", "app/kids", "campaign/acme-summer", "developer/brief", "developer/other"])
       let rows = try network.store.list(includesDeleted: true)
       #expect(rows.map(\.key) == wanted.map(\.key))
       #expect(rows.map(\.record) == wanted.map(\.record))
@@ -140,6 +199,10 @@ struct CatalogRestoreTests {
       #expect(try network.reader().agrees)
       // A second time there is nothing to do.
       #expect(try network.store.takeBack(from: try network.topic()).isEmpty)
+      // A4: what was said of an app's users stays said, also when the app is gone.
+      _ = try network.store.delete(keys: ["app/kids"]).get()
+      let undone = try network.store.apply(try kids("kids-2", under17: false))
+      #expect(throws: CatalogProblems.self) { try undone.get() }
     }
   }
 }

@@ -22,11 +22,13 @@ package struct CatalogRow: Sendable, Hashable {
 
 extension CatalogKind: PostgresConvertible {}
 
-/// Rows changed after a number, in the order of the changes; with 0 all, deleted ones included.
+/// Rows changed after a number, in the order of the changes; with 0 all, deleted ones included. The one that was changed last
+/// is always among them: where it is of before that number, the table has gone back, as by a restored backup.
 struct ReadCatalog: PostgresStatement {
   static let sql = """
     SELECT key, kind, body, version, change_number, changed_at, deleted_at FROM catalog.record
-    WHERE change_number > $1 ORDER BY change_number
+    WHERE change_number > $1 OR change_number = (SELECT max(change_number) FROM catalog.record)
+    ORDER BY change_number
     """
   let after: Int64
 
