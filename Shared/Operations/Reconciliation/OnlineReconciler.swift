@@ -50,6 +50,7 @@ package struct OnlineReconciler: Sendable {
       let vitals = try ReadVitals.read(in: connection)
       let own = clock.now
       let roundTrip = clock.monotonicMilliseconds - begin
+      let ahead = try ReadVitals.aheadMilliseconds(in: connection)
       var checks = [try ledger.check(in: connection)]
 
       let windows = try StoredWindows.read(in: connection)
@@ -70,7 +71,7 @@ package struct OnlineReconciler: Sendable {
       sweep.note(found)
       return Finding(
         checks: Self.byRule(checks), lags: Self.lags(vitals),
-        clockErrorMilliseconds: Self.clockError(vitals, own: own, roundTrip: roundTrip),
+        clockErrorMilliseconds: max(ahead, Self.clockError(vitals, own: own, roundTrip: roundTrip)),
         completeUntil: sweep.completeUntil, tookMilliseconds: clock.monotonicMilliseconds - begin)
     }
     (self.sweep, self.ledger) = (sweep, ledger)

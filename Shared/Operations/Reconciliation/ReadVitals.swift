@@ -37,4 +37,17 @@ struct ReadVitals: Sendable {
     }
     return steps
   }
+
+  /// How far the clocks of the services lie ahead of the database's, by the last batch of each partition, in milliseconds;
+  /// 0 where none does. A clock that is behind cannot be told from a partition without traffic.
+  static func aheadMilliseconds(in connection: PostgresConnection) throws(PostgresError) -> Int64 {
+    let last = ["ad_selection", "impression_tracking", "click_tracking", "billing"].map {
+      "SELECT b.committed_at FROM \($0).partition p JOIN \($0).batch b USING (partition, batch_number)"
+    }
+    let sql = """
+      SELECT greatest(0, coalesce(max(extract(epoch FROM committed_at - clock_timestamp()) * 1000), 0))::bigint
+      FROM (\(last.joined(separator: " UNION ALL "))) AS last
+      """
+    return try connection.query(sql).first?.decode(0) ?? 0
+  }
 }
