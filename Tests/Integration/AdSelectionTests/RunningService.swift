@@ -85,10 +85,13 @@ final class RunningService {
     }
   }
 
-  /// Writes what a stranger can who reaches the broker and has no key: that the campaign is deleted, and more budget.
+  /// Writes what a stranger can who reaches the broker and has no key: that the campaign is deleted, that it is to be
+  /// forgotten, and more budget.
   func forge() throws {
     let key = CatalogRecord.campaign(network.campaign).key
     try send(CatalogMessage.deleted(key: key, version: 99), to: .catalog, partition: 0, isGenuine: false)
+    try producer.send(
+      topic: Topic.catalog.name, partition: 0, key: Array(key.utf8), value: nil, headers: [], reportID: 0)
     let now = clock.now.advanced(byMilliseconds: 600_000)
     let grant = network.grant(1, amount: 9_000_000_000, until: now, day: 0)
     try send(BudgetRecord.grant(sequence: 1, grant), to: .budgets, partition: 1, isGenuine: false)

@@ -37,7 +37,7 @@ struct ServiceTests {
         3, amount: 9_000_000_000, until: now.advanced(byMilliseconds: 600_000), day: wanted.budgetDay)
       try service.grant(grant, partition: 1)
       try answersOnce(service, number: UInt64(number), at: now)
-      #expect(service.metrics.exposition().contains(#"{outcome="rejected",reason="macWrong"} 2"#))
+      #expect(service.metrics.exposition().contains(#"{outcome="rejected",reason="macWrong"} 3"#))
     }
     let database = try PostgresConnection(try PostgresConfiguration(url, applicationName: "test"))
     let forwarded = try database.query(

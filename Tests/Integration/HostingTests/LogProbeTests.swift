@@ -1,10 +1,11 @@
 import AdCore
+import AdEvents
 import Kafka
-import Pipeline
 import TestServices
 import TestValues
 import Testing
 
+@testable import Pipeline
 @testable import PipelineHost
 
 @Suite("Probes of logs", .timeLimit(.minutes(5)))
@@ -42,6 +43,37 @@ struct LogProbeTests {
     let record = try probe.record(
       topic: "events", partition: 0, offset: offset, timeoutMilliseconds: Self.milliseconds)
     return RecordIdentity(try #require(record))
+  }
+
+  @Test("What the last records tell of lost commits is believed under the network's keys alone, and in their own log")
+  func marks() throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.stop() }
+    try broker.createTopic(Topic.usage.name, partitions: 2)
+    let producer = try KafkaProducer(configuration: Self.configuration(broker)) { _ in }
+    func record(_ sequence: Int64, ring: KeyRing? = .sample) throws -> OutgoingMessage {
+      let message = OutgoingMessage(topic: Topic.usage.name, partition: 0, key: nil, value: [1], headers: [])
+        .marked(TimelineMark(timeline: .sample(1), sequence: sequence, batch: 3))
+      return try ring.map { message.authenticated(by: try MessageMAC(ring: $0), now: .sample) } ?? message
+    }
+    let elsewhere = try record(9)
+    for (partition, message) in [
+      (0, try record(7)), (0, try record(5)), (0, try record(99, ring: nil)), (0, try record(98, ring: .sample(9))),
+      (1, elsewhere),
+    ] as [(Int32, OutgoingMessage)] {
+      try producer.send(
+        topic: message.topic, partition: partition, key: nil, value: message.value, headers: message.headers,
+        reportID: 0)
+    }
+    #expect(producer.close(timeoutMilliseconds: Self.milliseconds))
+    let probe = try KafkaTopicProbe(configuration: Self.configuration(broker))
+    defer { probe.close(timeoutMilliseconds: 5_000) }
+    let logs = (0..<2).map { KafkaTopicPartition(topic: Topic.usage.name, partition: $0) }
+    for (isThorough, sequence) in [(false, 5), (true, 7)] as [(Bool, Int64)] {
+      let marks = try probe.lastMarks(
+        of: logs, by: MessageMAC(ring: .sample), isThorough: isThorough, timeoutMilliseconds: Self.milliseconds)
+      #expect(marks.map { $0?.sequence } == [sequence, nil])
+    }
   }
 
   @Test("The record that a position rests on proves the log; the end that comes with it is the log's")
