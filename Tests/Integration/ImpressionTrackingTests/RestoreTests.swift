@@ -85,6 +85,11 @@ struct RestoreTests {
     let number = try partition.connection.inTransaction { try timelines.begin(told(partition), reason: "a test") }
     #expect(number == 2)
     #expect(try timelines.losses(told(partition)).isEmpty)
+    // Above every epoch that was lost, also where the clock of the server that was put in place is behind.
+    let ahead = """
+      SELECT epoch - floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint FROM impression_tracking.partition
+      """
+    #expect(try numbers(ahead, partition).allSatisfy { $0 > 900_000 })
     try partition.takeOver()
     // The clients' topics still have the events, and they are read again.
     try partition.run([partition.event(.viewed, 3), partition.event(.viewed, 4), partition.event(.viewed, 5)])
@@ -137,6 +142,39 @@ struct RestoreTests {
     _ = try partition.connection.query(
       note, [ImpressionPartition.number, try numbers("SELECT epoch FROM impression_tracking.partition", partition)[0]])
     #expect(try numbers("SELECT count(*) FROM timeline.finding", partition) == [1])
+  }
+
+  @Test(
+    "A topic that tells of a later batch, and of no later sequence, tells of lost commits, in the timeline in force")
+  func laterBatch() async throws {
+    let partition = try await ImpressionPartition()
+    try partition.run([partition.event(.viewed, 1)])
+    let mark = try lastMark(partition)
+    var later = mark
+    later.batch += 1
+    let timelines = Timelines(partition.connection)
+    for (mark, count) in [(mark, 0), (later, 1)] {
+      let told = Timelines.Told(topic: Self.topic, partition: ImpressionPartition.number, mark: mark)
+      #expect(try timelines.losses([told]).count == count)
+    }
+    _ = try partition.connection.inTransaction { try timelines.begin([], reason: "a test") }
+    later.batch += 1_000
+    let ended = Timelines.Told(topic: Self.topic, partition: ImpressionPartition.number, mark: later)
+    #expect(try timelines.losses([ended]).isEmpty)
+  }
+
+  @Test("What was told by a partition that the backup does not have yet is gone on above as well")
+  func newPartition() async throws {
+    let partition = try await ImpressionPartition()
+    let number = ImpressionPartition.number + 1
+    let mark = TimelineMark(timeline: .sample(7), sequence: 40, batch: 9)
+    let told = Timelines.Told(topic: Self.topic, partition: number, mark: mark)
+    _ = try partition.connection.inTransaction { try Timelines(partition.connection).begin([told], reason: "a test") }
+    #expect(
+      try numbers("SELECT next_sequence FROM impression_tracking.output WHERE partition = \(number)", partition) == [42]
+    )
+    let lost = "SELECT first_sequence FROM timeline.lost_sequence WHERE partition = \(number)"
+    #expect(try numbers(lost, partition) == [1])
   }
 
   @Test("A backup of before an earlier restore was accepted goes on above that one, too")

@@ -1,0 +1,64 @@
+import AdCore
+import AdEvents
+import Kafka
+import LocalProcesses
+import PipelineHost
+import Postgres
+import Runtime
+import TestServices
+import TestValues
+import Testing
+
+@testable import Handbill
+@testable import Pipeline
+
+@Suite("Accepting that commits were lost", .timeLimit(.minutes(5)))
+struct RestoreAcceptanceTests {
+  /// Topics of one partition, in which somebody has told of a click that the database does not know.
+  private func broker() throws -> EmbeddedBroker {
+    let broker = try EmbeddedBroker()
+    for topic in Topic.networkSettings(networkPartitions: 1) {
+      try broker.createTopic(topic.name, partitions: topic.partitions)
+    }
+    let producer = try KafkaProducer(
+      configuration: KafkaConfiguration(
+        bootstrapServers: broker.bootstrapServers, clientID: "test", environment: .embedded)
+    ) { _ in }
+    // The last one was on its way for long.
+    for sequence in [5, 4] as [Int64] {
+      let told = OutgoingMessage(topic: Topic.acceptedClicks.name, partition: 0, key: nil, value: [1], headers: [])
+        .marked(TimelineMark(timeline: .sample(7), sequence: sequence, batch: 1))
+        .authenticated(by: try MessageMAC(ring: .sample), now: .sample)
+      try producer.send(
+        topic: told.topic, partition: 0, key: nil, value: told.value, headers: told.headers, reportID: 0)
+    }
+    #expect(producer.close(timeoutMilliseconds: 10_000))
+    return broker
+  }
+
+  @Test("A trial says what would be done and changes nothing; then it is done, and once")
+  func trial() async throws {
+    let url = try await TestDatabase.url()
+    try await onOwnThread {
+      let broker = try broker()
+      defer { broker.stop() }
+      let connection = try PostgresConnection(PostgresConfiguration(url))
+      defer { connection.close() }
+      let kafka = KafkaAddress(bootstrapServers: broker.bootstrapServers, isEmbedded: true)
+      let next = "SELECT coalesce(max(next_sequence), 0) FROM click_tracking.output"
+      for (isTrial, timeline, text, timelines, sequence) in [
+        (true, 3, "timeline 3 would be begun", 1, 0), (false, 3, "timeline 3 is begun", 3, 7),
+        (false, nil, "nothing that the database lacks", 3, 7),
+      ] as [(Bool, Int64?, String, Int64, Int64)] {
+        let acceptance = RestoreAcceptance(kafka: kafka, databaseURL: url, ring: .sample, isTrial: isTrial)
+        let result = try acceptance.accept()
+        #expect(result.text.contains(text), "\(result.text)")
+        #expect(result.timeline == timeline)
+        let count: Int64? = try connection.query("SELECT count(*) FROM timeline.timeline").first?.decode(0)
+        #expect(count == timelines)
+        let given: Int64? = try connection.query(next).first?.decode(0)
+        #expect(given == sequence)
+      }
+    }
+  }
+}
