@@ -23,9 +23,11 @@ struct HeldTests {
       (SELECT count(*) FROM billing.waiting), (SELECT count(*) FROM billing.held) FROM billing.charge
     """
 
-  private func resolve(_ network: TestNetwork, isReleased: Bool, most: Int = 5_000) throws -> Int128 {
+  private func resolve(_ network: TestNetwork, isReleased: Bool, most: Int = 5_000, unfundedCap: Int64 = 1_000_000_000)
+    throws -> Int128
+  {
     let numbers = try network.numbers(
-      "SELECT billing.resolve_held(0, 'weather', 0, 2000000000, \(isReleased), 'a test', \(most), 1000000000)")
+      "SELECT billing.resolve_held(0, 'weather', 0, 2000000000, \(isReleased), 'a test', \(most), \(unfundedCap))")
     return try #require(numbers.first)
   }
 
@@ -75,6 +77,66 @@ struct HeldTests {
     try partition.process([partition.impression(0, price: 0)])
     try partition.writeCounts()
     #expect(try network.numbers("SELECT sum(gross), sum(events) FROM billing.all_revenue") == [40, 7])
+  }
+
+  @Test("of an ad's view and tap that are both held one may be released in one transaction and the other in the next")
+  func oneByOne() async throws {
+    let network = try await TestNetwork()
+    try network.fund(1_000)
+    let partition = try BillingPartition(network, settings: Self.settings)
+    try partition.process([
+      partition.impression(0, price: 10), partition.impression(0, price: 10), partition.click(0, price: 20),
+    ])
+    var terms = try network.terms(99, partition: 0, issuedAt: nil)
+    (terms.allotment, terms.impressionPrice, terms.clickPrice) = (0, Nanos(10), Nanos(20))
+    let seen = AcceptedImpression(terms: terms, eventTime: network.now, arrival: network.now)
+    let tapped = AcceptedClick(
+      terms: terms, idHash: 1, eventTime: network.now, arrival: network.now, verdict: .billable)
+    try partition.process([.event(AcceptedEvent(seen)), .event(AcceptedEvent(tapped))])
+    #expect(try network.numbers(fates) == [3, 0, 0, 0, 0, 2])
+    for (charged, held) in [(4, 1), (5, 0)] as [(Int128, Int128)] {
+      #expect(try resolve(network, isReleased: true, most: 1) == 1)
+      #expect(try network.numbers(fates) == [charged, 0, 0, 0, 0, held])
+    }
+    #expect(try network.numbers("SELECT charged FROM treasury.campaign") == [70])
+  }
+
+  @Test("B4: what is released is borne by the network no further than its cap for an app's day")
+  func releasedBeyondCap() async throws {
+    let network = try await TestNetwork()
+    try network.fund(0)
+    let partition = try BillingPartition(network, settings: Self.settings)
+    try partition.process((0..<6).map { _ in try partition.click(0, price: 20) })
+    #expect(try network.numbers(fates) == [0, 1, 0, 0, 0, 5])
+    // All of it is this partition's, since billing has no other: two clicks, of each of which the developer gets 12.
+    #expect(try resolve(network, isReleased: true, unfundedCap: 24) == 5)
+    #expect(try network.numbers(fates) == [0, 2, 4, 0, 0, 0])
+  }
+
+  @Test("which ads lost decisions served, and what lost commits granted, a partition's owner reads when he takes it")
+  func lostCommits() async throws {
+    let network = try await TestNetwork()
+    try network.fund(0)
+    let partition = try BillingPartition(network, settings: Self.settings)
+    // Of billing's messages the topic told up to the fifth.
+    let begin = """
+      SELECT timeline.begin('{ads.budgets}', '{0}', ARRAY[gen_random_uuid()], '{5}', '{1}', 'a test')
+      """
+    _ = try network.numbers(begin)
+    try partition.takeOver()
+    // Granted by a lost commit, it has not ended: the event is not late.
+    try partition.process([partition.impression(AllotmentID.make(partition: 0, sequence: 3), price: 10)])
+    #expect(try network.numbers(fates) == [0, 1, 0, 0, 0, 0])
+    let lost = """
+      INSERT INTO timeline.lost_serve SELECT 0, public.first_uuid_at(now() - interval '1 day'),
+        public.first_uuid_at(now() + interval '1 day'), max(number) FROM timeline.timeline RETURNING 1
+      """
+    _ = try network.numbers(lost)
+    try partition.takeOver()
+    try partition.process([partition.impression(0, price: 10)])
+    #expect(try network.numbers(fates) == [0, 1, 0, 0, 0, 1])
+    let reasons = "SELECT count(*) FROM billing.held WHERE vocabulary.hold_reason_name(reason) = 'decisionLost'"
+    #expect(try network.numbers(reasons) == [1])
   }
 
   @Test("voided, each has its fate, and no money moves")
