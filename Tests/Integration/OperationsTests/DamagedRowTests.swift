@@ -38,6 +38,40 @@ struct DamagedRowTests {
       "UPDATE billing.charge_row SET event_time = now() WHERE \(click)", "I7a",
       "\(serve): its charge says something else"
     ),
+    // What everything costs is changed at its one place.
+    (
+      """
+      CREATE OR REPLACE FUNCTION billing.developer_part(amount bigint, share_basis_points int) RETURNS bigint
+      LANGUAGE sql IMMUTABLE AS 'SELECT amount'
+      """, "I7a",
+      "\(serve): price 10000000, share 6000 in its token, 10000000 and 6000 in its charge; fate 1 of kind 1, to be paid; "
+        + "the advertiser pays 10000000, the developer gets 10000000, the network 0"
+    ),
+    (
+      """
+      CREATE OR REPLACE FUNCTION billing.amounts(kind smallint, fate smallint, impression_price bigint, click_price bigint,
+        share_basis_points int
+      ) RETURNS TABLE (price bigint, amount bigint, developer_amount bigint, network_amount bigint)
+      LANGUAGE sql IMMUTABLE AS $$
+        SELECT p.price, p.price + 1, p.part, p.price + 1 - p.part
+        FROM (SELECT b.price, billing.developer_part(b.price, share_basis_points) AS part
+          FROM (SELECT CASE kind WHEN vocabulary.charge_kind('impression') THEN impression_price ELSE click_price END AS price) AS b) AS p
+      $$
+      """, "I7a",
+      "\(serve): price 10000000, share 6000 in its token, 10000000 and 6000 in its charge; fate 1 of kind 1, to be paid; "
+        + "the advertiser pays 10000001, the developer gets 6000000, the network 4000001"
+    ),
+    (
+      """
+      CREATE OR REPLACE FUNCTION billing.amounts(kind smallint, fate smallint, impression_price bigint, click_price bigint,
+        share_basis_points int
+      ) RETURNS TABLE (price bigint, amount bigint, developer_amount bigint, network_amount bigint)
+      LANGUAGE sql IMMUTABLE AS 'SELECT impression_price, impression_price, 6000000::bigint, 4000001::bigint
+        WHERE kind = vocabulary.charge_kind(''impression'')'
+      """, "I7a",
+      "\(serve): price 10000000, share 6000 in its token, 10000000 and 6000 in its charge; fate 1 of kind 1, to be paid; "
+        + "the advertiser pays 10000000, the developer gets 6000000, the network 4000001"
+    ),
     // What was agreed is changed everywhere.
     (
       ["ad_selection", "impression_tracking", "click_tracking", "billing"].map {

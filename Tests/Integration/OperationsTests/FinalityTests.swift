@@ -15,7 +15,7 @@ struct FinalityTests {
 
   @Test("I7c: a serve is final by the window that was in force for it, or a longer one that came later")
   func windowsInForce() async throws {
-    // The ad was served at 2025-07-14 17:17.
+    // The ad was served at 2025-07-24 06:06.
     let cases: [(rows: [(from: String, milliseconds: Int64)], final: Int64)] = [
       ([("2025-07-01Z", 60_000)], 1), ([("2025-07-01Z", 86_400_000)], 0), ([], 0),
       // Noted for the first time after it was served: that holds for it as well.
@@ -69,8 +69,8 @@ struct FinalityTests {
   func keptServe() async throws {
     let result = try await ReconciliationTests().reconcile(
       after: Self.windows([("2025-07-01Z", 60_000)])
-        + "INSERT INTO timeline.lost_serve SELECT 0, public.first_uuid_of_day('2025-07-14'),"
-        + " public.first_uuid_of_day('2025-07-15'), max(number) FROM timeline.timeline;")
+        + "INSERT INTO timeline.lost_serve SELECT 0, public.first_uuid_of_day('2025-07-24'),"
+        + " public.first_uuid_of_day('2025-07-25'), max(number) FROM timeline.timeline;")
     let check = try #require(result.checks.first { $0.rule == "I7c" })
     #expect(check.compared == 1 && check.differences == 0)
   }
