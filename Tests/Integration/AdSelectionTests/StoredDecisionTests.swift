@@ -58,6 +58,23 @@ struct StoredDecisionTests {
     #expect(try count(partition, "minute_count WHERE requests = 1") == 1)
   }
 
+  @Test("of more decisions than a partition may remember its next owner reads the newest, and no more")
+  func flood() async throws {
+    let partition = try await SelectionPartition()
+    _ = try partition.ask([try partition.network.request(1, at: partition.clock.now())])
+    _ = try partition.database.query(
+      """
+      INSERT INTO ad_selection.decision_row
+      SELECT (jsonb_populate_record(d, jsonb_build_object('serve_id', substr(d.serve_id::text, 1, 24) || lpad(to_hex(n), 12, '0')))).*
+      FROM ad_selection.decision_row d CROSS JOIN generate_series(1, \(SelectionMemory.readMaximum) + 10) AS n
+      """)
+    let read = try partition.database.run(
+      ReadRecentDecisions(partition: 0, memoryMilliseconds: 75_000, now: partition.clock.now()))
+    #expect(read.count == SelectionMemory.readMaximum)
+    #expect(try count(partition, "decision_row") > read.count)
+    #expect(zip(read, read.dropFirst()).allSatisfy { $0.id > $1.id })
+  }
+
   @Test("A2, M6: an error that a test request got for nothing is counted from its row as what it is")
   func injectedError() async throws {
     let partition = try await SelectionPartition()

@@ -46,9 +46,17 @@ extension WholeNetwork {
         #expect(try network.command(["reconcile"], accepting: [0, 1]).status == 0)
         // Whoever makes topics by hand hears what they lack: the time would be the clients', and memory without a bound.
         let log = network.log("ad-selection")
-        for wrong in ["message.timestamp.type is CreateTime", "compression.type is producer"] {
+        for wrong in [
+          "message.timestamp.type is CreateTime", "compression.type is producer", "max.message.bytes is 2000000",
+          "unclean.leader.election.enable is true",
+        ] {
           #expect(log.contains("\(Topic.requests.name): \(wrong)"), "\(wrong)")
         }
+        // What clients say of their time is not when their records arrived.
+        #expect(log.contains("records count as having arrived when they are read"))
+        try network.awaitCount("SELECT count(*) FROM ad_selection.decision WHERE arrival > now() + interval '60 s'", 0)
+        try network.awaitCount(
+          "SELECT count(*) FROM ad_selection.partition WHERE watermark > now() + interval '60 s'", 0)
       }
     }
 
@@ -64,10 +72,15 @@ extension WholeNetwork {
       try admin.delete(topic: Topic.requests.name)
       // A cut log has the brokers' times of old: here they are told.
       let specification = KafkaTopicSpecification(
-        name: Topic.requests.name, partitionCount: 1, settings: ["message.timestamp.type": "CreateTime"])
+        name: Topic.requests.name, partitionCount: 1,
+        settings: [
+          "message.timestamp.type": "CreateTime", "max.message.bytes": "2000000",
+          "unclean.leader.election.enable": "true",
+        ])
       #expect(Waiting.until { (try? admin.ensure(specification)) == .created })
       try send(0..<Self.kept, at: last.timestampMilliseconds, to: network)
-      try send(Self.written..<Self.written + Self.new, at: SystemClock().now.milliseconds, to: network)
+      // Half an hour ahead.
+      try send(Self.written..<Self.written + Self.new, at: SystemClock().now.milliseconds + 1_800_000, to: network)
     }
 
     private func send(_ numbers: Range<UInt64>, at time: Int64?, to network: TestNetwork) throws {

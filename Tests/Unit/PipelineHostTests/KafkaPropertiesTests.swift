@@ -38,8 +38,11 @@ struct KafkaPropertiesTests {
     "what the exactly-once protocol rests on cannot be set, under none of librdkafka's names for it",
     arguments: [
       "acks", "request.required.acks", "enable.idempotence", "isolation.level", "auto.offset.reset",
-      "message.timeout.ms",
-      "delivery.timeout.ms", "bootstrap.servers", "max.in.flight", "enable.auto.commit", "transactional.id",
+      "message.timeout.ms", "delivery.timeout.ms", "bootstrap.servers", "metadata.broker.list", "max.in.flight",
+      "max.in.flight.requests.per.connection", "enable.auto.commit", "auto.commit.enable", "enable.auto.offset.store",
+      "transactional.id", "allow.auto.create.topics", "check.crcs", "delivery.report.only.error",
+      "enable.partition.eof",
+      "group.id", "group.instance.id", "log.queue", "message.send.max.retries", "retries", "partitioner",
     ])
   func reserved(_ name: String) { #expect(mistake("\(name)=0") == .reserved(name: name)) }
 
