@@ -56,14 +56,25 @@ struct PrivacyTests {
     try await onOwnThread {
       let charges = try days.number("SELECT count(*) FROM billing.charge")
       let data = ClientData(days.pool, hashes: [Self.client])
+      // A tap of theirs that is not decided yet.
+      try days.run(
+        """
+        INSERT INTO click_tracking.parked_row SELECT (jsonb_populate_record(NULL::click_tracking.parked_row,
+          to_jsonb(c) || '{"record_offset": 0, "is_accidental": false}')).*
+        FROM click_tracking.click_row c WHERE client_hash = \(Self.client)
+        """)
       let erased = try data.erase(now: Self.now)
       #expect(erased.requests == 1)
       // 15 min and 5 of a token's life, an hour until the tap, a day that it may be late.
       #expect(erased.againAfter.map { $0 > Self.now.advanced(byMilliseconds: 25 * 3_600_000) } == true)
-      for table in ["ad_selection.decision", "impression_tracking.impression_row", "click_tracking.click_row"] {
+      for table in [
+        "ad_selection.decision", "impression_tracking.impression_row", "click_tracking.click_row",
+        "click_tracking.parked_row",
+      ] {
         #expect(try days.number("SELECT count(*) FROM \(table) WHERE client_hash = \(Self.client)") == 0, "\(table)")
         #expect(try days.number("SELECT count(*) FROM \(table) WHERE client_hash = 0") > 0)
       }
+      try days.run("DELETE FROM click_tracking.parked_row")
       #expect(try data.export().isEmpty)
       #expect(try data.erase(now: Self.now) == ClientData.Erased(requests: 0))
       #expect(try days.number("SELECT count(*) FROM billing.charge") == charges)
