@@ -27,8 +27,7 @@ extension CatalogKind: PostgresConvertible {}
 struct ReadCatalog: PostgresStatement {
   static let sql = """
     SELECT key, kind, body, version, change_number, changed_at, deleted_at FROM catalog.record
-    WHERE change_number > $1 OR change_number = (SELECT max(change_number) FROM catalog.record)
-    ORDER BY change_number
+    WHERE change_number >= least($1 + 1, (SELECT max(change_number) FROM catalog.record)) ORDER BY change_number
     """
   let after: Int64
 
