@@ -21,7 +21,13 @@ enum LogCommand {
           Only partitions whose log was replaced are touched. What the service has taken stays taken, and the services
           that produce for it publish again what it has not. A running service goes on by itself.
           """,
-        options: [.value("topic", "NAME", help: "This topic only.")],
+        options: [
+          .value("topic", "NAME", help: "This topic only."),
+          .flag(
+            "from-beginning",
+            help: "Also what seems to have been read before, by its time of arrival: where the new broker's clock was "
+              + "behind."),
+        ],
         arguments: [CommandArgument("SERVICE", help: "The service that stopped, such as billing; or all.")],
         examples: [
           CommandExample("handbill log accept click-tracking --topic ads.clicks", "After ads.clicks was made anew."),
@@ -50,7 +56,9 @@ enum LogCommand {
     let services = name == "all" ? PipelineSchema.all : [try PipelineSchema.named(name)]
     let kafka = try KafkaAddress(invocation)
     let results = try await onOwnThread {
-      let acceptance = LogAcceptance(kafka: kafka, databaseURL: try DatabaseAddress.address(invocation))
+      let acceptance = LogAcceptance(
+        kafka: kafka, databaseURL: try DatabaseAddress.address(invocation),
+        isFromBeginning: invocation.has("from-beginning"))
       return try acceptance.accept(services, topic: invocation.text("topic"))
     }
     show(results, invocation)

@@ -1,3 +1,4 @@
+internal import AdCore
 internal import AdEvents
 internal import Kafka
 internal import Pipeline
@@ -15,6 +16,9 @@ internal import Runtime
 struct LogAcceptance {
   let kafka: KafkaAddress
   let databaseURL: String
+  /// Whether a log that clients write is read from its beginning, whenever its records arrived: those of a broker whose
+  /// clock was behind seem to have been read before.
+  var isFromBeginning = false
 
   /// Accepts what was replaced among the inputs of `services`, all topics or one, and leaves the rest alone.
   ///
@@ -57,15 +61,23 @@ struct LogAcceptance {
     case .replaced(let detail):
       let first = isSequenced ? found.firstOffset : try firstUnread(stored, found, probe)
       try positions.accept(stored, firstOffset: first, isSequenced: isSequenced)
-      return result("accepted", "\(detail); it goes on at \(first)")
+      return result("accepted", "\(detail); it goes on at \(first)" + passed(stored, found, to: first))
     }
+  }
+
+  /// What of a log is taken for read, so that somebody can see that it was not.
+  private func passed(_ stored: LogPositions.StoredInput, _ found: TopicProbe, to first: Int64) -> String {
+    guard first > found.firstOffset, let last = stored.position.last else { return "" }
+    return ", behind \(first - found.firstOffset) records that arrived until "
+      + "\(Timestamp(milliseconds: last.timestamp).utcText), when the last was read"
   }
 
   /// By the brokers' time of arrival; the beginning, where the log tells none.
   private func firstUnread(
     _ stored: LogPositions.StoredInput, _ found: TopicProbe, _ probe: KafkaTopicProbe
   ) throws(KafkaError) -> Int64 {
-    guard let last = stored.position.last, last.timestamp > 0, found.firstOffset < found.endOffset else {
+    guard !isFromBeginning, let last = stored.position.last, last.timestamp > 0, found.firstOffset < found.endOffset
+    else {
       return found.firstOffset
     }
     let partition = KafkaTopicPartition(topic: stored.topic, partition: stored.partition)

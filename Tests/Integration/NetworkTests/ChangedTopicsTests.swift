@@ -22,8 +22,13 @@ extension WholeNetwork {
     private let now = SystemClock().now
     private static let counted = "SELECT coalesce(sum(requests), 0)::bigint FROM ad_selection.all_count"
 
-    @Test("M1: what 'log accept' goes on at was read by nobody: no request of a log that was cut counts twice")
-    func accepted() async throws {
+    @Test(
+      "M1: what 'log accept' goes on at was read by nobody: no request of a log that was cut counts twice, nor does one that is read again",
+      arguments: [
+        (options: [], first: Self.kept, said: ", behind \(Self.kept) records that arrived until "),
+        (options: ["--from-beginning"], first: 0, said: "it goes on at 0\n"),
+      ] as [(options: [String], first: UInt64, said: String)])
+    func accepted(_ log: (options: [String], first: UInt64, said: String)) async throws {
       let network = try await TestNetwork.started(
         .init(
           partitions: 1, services: ["console", "ad-selection"], apps: ["chess"],
@@ -34,8 +39,10 @@ extension WholeNetwork {
         try network.awaitCount(Self.counted, Int(Self.written))
         network.kill("ad-selection")
         try refill(network)
-        let said = try network.command(["log", "accept", "ad-selection", "--topic", Topic.requests.name]).output
-        #expect(said.contains("it goes on at \(Self.kept)"), "\(said)")
+        let said = try network.command(
+          ["log", "accept", "ad-selection", "--topic", Topic.requests.name] + log.options
+        ).output
+        #expect(said.contains("it goes on at \(log.first)") && said.contains(log.said), "\(said)")
         try network.start("ad-selection")
         try network.awaitReadiness("ad-selection")
         try network.awaitCount(
