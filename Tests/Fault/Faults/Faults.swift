@@ -10,6 +10,9 @@ enum Faults {
   private static let fuzzedMessages =
     ProcessInfo.processInfo.environment["FUZZED_MESSAGES"].flatMap { Int($0) } ?? 4_000
 
+  /// How old the backup is that is restored; by chance about ten seconds, if it is not said.
+  private static let backupSeconds = ProcessInfo.processInfo.environment["BACKUP_SECONDS"].flatMap { Int($0) }
+
   private static let bombs = ProcessInfo.processInfo.environment["BOMBS"].flatMap { Int($0) } ?? 24
 
   static let all: [any Fault] =
@@ -21,7 +24,8 @@ enum Faults {
       DatabaseStop(), BrokerRestart(), BrokerUpdate(), OpenTransaction(), WholeReplay(), TopicMadeAgain(), LogCut(),
       RecordsDeleted(), UnstampedTopic(),
       RetentionPastConsumer(), LongWithoutLeader(isLong: isLong), PartitionGrowth(), LeaderLoss(), QuorumLoss(),
-      FrozenBroker(), Failover(), RestoredBackup(), AsynchronousFailover(), DatabaseDiskFull(), BrokerDiskFull(),
+      FrozenBroker(), Failover(), RestoredBackup(ageSeconds: backupSeconds), AsynchronousFailover(), DatabaseDiskFull(),
+      BrokerDiskFull(),
       BudgetRace(),
       FuzzedMessages(count: fuzzedMessages), DecompressionBombs(count: bombs),
     ]

@@ -3,14 +3,16 @@ import Foundation
 import Postgres
 import TestValues
 
-/// PostgreSQL is restored from a backup that lacks the last seconds: edits of the catalogue, decisions, charges.
+/// PostgreSQL is restored from a backup that lacks the last seconds, or hours: edits of the catalogue, decisions, charges.
 struct RestoredBackup: Fault {
   let name = "restored-backup"
-  let summary = "PostgreSQL is restored from a backup that lacks seconds of everything; restore accept"
+  let summary = "PostgreSQL is restored from a backup that lacks BACKUP_SECONDS (10) of everything; restore accept"
   let invariants = ["I3", "I5", "I6", "I7"]
   let needs = NetworkNeeds(hasStandby: true, isStandbySynchronous: false, isUsedUp: true)
   private static let soldMilliseconds: Int64 = 30_000
   private static let lostMilliseconds = 8_000...12_000
+  /// How old the backup is; nil for about ten seconds.
+  let ageSeconds: Int?
 
   func make(in network: FaultNetwork, _ chance: inout SeededChance) throws {
     let lost = LostCommits(network)
@@ -24,7 +26,7 @@ struct RestoredBackup: Fault {
     connection.close()
     guard let developer: String = try rows.first?.decode(0) else { throw FaultFailure("there is no developer") }
     try network.command(["catalog", "set", developer, "name=Renamed"])
-    network.pause(milliseconds: chance.number(Self.lostMilliseconds))
+    network.pause(milliseconds: ageSeconds.map { $0 * 1_000 } ?? chance.number(Self.lostMilliseconds))
     try network.restoreBackup()
     try lost.accept()
     let restored = try network.connection()

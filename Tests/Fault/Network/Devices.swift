@@ -14,7 +14,7 @@ final class Devices: Sendable {
     tallyPath = "\(network.path)/tally-\(number).json"
     process = try network.start(
       [
-        "simulate", "--duration", "60m", "--rate", "\(visitsPerSecond)", "--devices", "4000", "--seed", "\(seed)",
+        "simulate", "--duration", "6h", "--rate", "\(visitsPerSecond)", "--devices", "4000", "--seed", "\(seed)",
         "--tally", tallyPath,
       ], output: "\(network.path)/devices-\(number).out")
   }
