@@ -49,8 +49,8 @@ enum FateChecks {
         "\(accepted.name): accepted and taken by billing = charged + unfunded + free + waiting + held + suspense, once each",
       sql: """
         WITH \(sources(accepted)), compared AS (
-          SELECT serve_id, id_hash, partition, is_accepted, source, a.price, a.share, a.free_fate, f.kind, f.fate, f.price AS charged_price,
-            f.share AS charged_share, f.amount, f.developer_amount, f.network_amount,
+          SELECT serve_id, id_hash, partition, is_accepted, source, a.price, a.share, a.free_fate, f.kind, f.fate,
+            f.price AS charged_price, f.share AS charged_share, f.amount, f.developer_amount, f.network_amount,
             source <> 'suspense' AND (\(columns("a"))) IS DISTINCT FROM (\(columns("f"))) AS differs
           FROM accepted a FULL JOIN fates f USING (serve_id, id_hash, partition)
         ), doubled AS (

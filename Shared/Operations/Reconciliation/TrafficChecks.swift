@@ -3,10 +3,7 @@ internal import AdCore
 /// I7 and I8: accepted events, charges and served ads agree, and test traffic is nobody's money.
 enum TrafficChecks {
   /// Of a range of serves: $1 and $2 as ``ServeRange`` says.
-  static let ofServes =
-    FateChecks.ofServes + [
-      decisions
-    ]
+  static let ofServes = FateChecks.ofServes + [decisions]
 
   /// Further ones of a range of serves, which passes at what is new leave out.
   static let ofServesApart = [lives, testTraffic, finals]
@@ -99,8 +96,7 @@ enum TrafficChecks {
   ]
 
   /// Each accepted serve has its decision, with the same terms (I2), but for those whose decision a person has accepted to be
-  /// lost. Whose client was erased on one side has still to be on the
-  /// other, where its ad was in flight then (A8).
+  /// lost. Whose client was erased on one side has still to be on the other, where its ad was in flight then (A8).
   private static let decisions: ReconciliationStatement = {
     let accepted = terms.map { "a.\($0)" }.joined(separator: ", ")
     let decided = terms.map { "d.\($0)" }.joined(separator: ", ")
