@@ -23,6 +23,7 @@ enum LogCommand {
           """,
         options: [
           .value("topic", "NAME", help: "This topic only."),
+          .flag("dry-run", help: "Says what would be done, and does nothing."),
           .flag(
             "from-beginning",
             help: "Also what seems to have been read before, by its time of arrival: where the new broker's clock was "
@@ -31,6 +32,7 @@ enum LogCommand {
         arguments: [CommandArgument("SERVICE", help: "The service that stopped, such as billing; or all.")],
         examples: [
           CommandExample("handbill log accept click-tracking --topic ads.clicks", "After ads.clicks was made anew."),
+          CommandExample("handbill log accept all --dry-run", "What it would take for read, and where it would go on."),
           CommandExample("handbill log accept all", "After Kafka was replaced by a new one."),
         ], run: accept),
       Command(
@@ -58,7 +60,7 @@ enum LogCommand {
     let results = try await onOwnThread {
       let acceptance = LogAcceptance(
         kafka: kafka, databaseURL: try DatabaseAddress.address(invocation),
-        isFromBeginning: invocation.has("from-beginning"))
+        isFromBeginning: invocation.has("from-beginning"), isTrial: invocation.has("dry-run"))
       return try acceptance.accept(services, topic: invocation.text("topic"))
     }
     show(results, invocation)

@@ -19,6 +19,8 @@ struct LogAcceptance {
   /// Whether a log that clients write is read from its beginning, whenever its records arrived: those of a broker whose
   /// clock was behind seem to have been read before.
   var isFromBeginning = false
+  /// Whether it says what would be done, and does nothing.
+  var isTrial = false
 
   /// Accepts what was replaced among the inputs of `services`, all topics or one, and leaves the rest alone.
   ///
@@ -53,15 +55,17 @@ struct LogAcceptance {
     switch TopicIdentity.check(stored.position, against: found) {
     case .same where stored.position.nextOffset == 0:
       // Nothing was read of it; whether it is new cannot be seen, and to publish again does no harm.
-      if isSequenced { try positions.askAgain(stored, from: stored.position.consumedSequence + 1) }
+      if isSequenced, !isTrial { try positions.askAgain(stored, from: stored.position.consumedSequence + 1) }
       return result("at the start", "nothing was read yet")
     case .same: return result("same", "the log is the one that was read")
     case .gap(let offsets):
       return result("same", "\(offsets.count) records were removed before they were read; the service records them")
     case .replaced(let detail):
       let first = isSequenced ? found.firstOffset : try firstUnread(stored, found, probe)
-      try positions.accept(stored, firstOffset: first, isSequenced: isSequenced)
-      return result("accepted", "\(detail); it goes on at \(first)" + passed(stored, found, to: first))
+      if !isTrial { try positions.accept(stored, firstOffset: first, isSequenced: isSequenced) }
+      return result(
+        isTrial ? "replaced" : "accepted",
+        "\(detail); it \(isTrial ? "would go" : "goes") on at \(first)" + passed(stored, found, to: first))
     }
   }
 

@@ -41,7 +41,7 @@ struct ReadVitals: Sendable {
   /// How far the clocks of the services lie ahead of the database's, by the last batch of each partition, in milliseconds;
   /// 0 where none does. A clock that is behind cannot be told from a partition without traffic.
   static func aheadMilliseconds(in connection: PostgresConnection) throws(PostgresError) -> Int64 {
-    let last = ["ad_selection", "impression_tracking", "click_tracking", "billing"].map {
+    let last = PipelineChecks.services.map {
       "SELECT b.committed_at FROM \($0).partition p JOIN \($0).batch b USING (partition, batch_number)"
     }
     let sql = """

@@ -39,9 +39,13 @@ extension WholeNetwork {
         try network.awaitCount(Self.counted, Int(Self.written))
         network.kill("ad-selection")
         try refill(network)
-        let said = try network.command(
-          ["log", "accept", "ad-selection", "--topic", Topic.requests.name] + log.options
-        ).output
+        let accept = ["log", "accept", "ad-selection", "--topic", Topic.requests.name] + log.options
+        // A trial moves nothing, however often.
+        for _ in 0..<2 {
+          let trial = try network.command(accept + ["--dry-run"]).output
+          #expect(trial.contains("it would go on at \(log.first)"), "\(trial)")
+        }
+        let said = try network.command(accept).output
         #expect(said.contains("it goes on at \(log.first)") && said.contains(log.said), "\(said)")
         try network.start("ad-selection")
         try network.awaitReadiness("ad-selection")
