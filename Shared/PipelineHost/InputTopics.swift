@@ -1,6 +1,7 @@
 package import AdEvents
 internal import Kafka
 package import Runtime
+internal import Threads
 
 /// Whether the topics that a service reads are set as they must be.
 package enum InputTopics {
@@ -11,36 +12,35 @@ package enum InputTopics {
   ]
 
   /// Says what of a service's topics is set otherwise than it must be: then nothing bounds what others' records take here,
-  /// or strangers' clocks count as ours. Who may not ask is told nothing.
-  ///
-  /// - Returns: each topic and setting, in words.
-  @discardableResult
-  package static func check(of service: Participant, settings: PipelineSettings, context: ServiceContext) -> [String] {
+  /// or strangers' clocks count as ours. Who may not ask is told nothing. Nobody waits for it.
+  package static func check(of service: Participant, settings: PipelineSettings, context: ServiceContext) {
     // The embedded broker has no settings.
-    guard !settings.isBrokerEmbedded else { return [] }
-    var wrong: [String] = []
-    do throws(KafkaError) {
-      let admin = try KafkaAdmin(configuration: settings.kafka(clientID: "handbill-settings"))
-      defer { admin.close(timeoutMilliseconds: 0) }
-      for topic in Topic.allCases where topic.readers.contains(service) {
-        let inForce = try admin.settings(of: topic.name, timeoutMilliseconds: questionMilliseconds)
-        for name in needed {
-          guard let value = topic.configuration[name], inForce[name] != value else { continue }
-          wrong.append("\(topic.name): \(name) is \(inForce[name] ?? "unknown"), must be \(value)")
+    guard !settings.isBrokerEmbedded else { return }
+    let topics = Topic.allCases.filter { $0.readers.contains(service) }
+    // Whoever ends does not wait for an answer.
+    _ = OwnerThread("topic-settings") {
+      do throws(KafkaError) {
+        let admin = try KafkaAdmin(configuration: settings.kafka(clientID: "handbill-settings"))
+        defer { admin.close(timeoutMilliseconds: 0) }
+        for topic in topics {
+          tell(topic, try admin.settings(of: topic.name, timeoutMilliseconds: questionMilliseconds), context.logger)
         }
-        if inForce["min.insync.replicas"] == "1" {
-          context.logger.warning(
-            "the loss of one broker may lose what was confirmed: three copies, and min.insync.replicas 2, keep it",
-            ["topic": .text(topic.name)])
-        }
+      } catch {
+        context.logger.info("the topics' settings cannot be seen", ["error": .init(error.description)])
       }
-    } catch {
-      context.logger.info("the topics' settings cannot be seen", ["error": .init(error.description)])
     }
-    for problem in wrong {
-      context.logger.error(
-        "a topic is not set as it must be: 'handbill topics create' mends it", ["setting": .text(problem)])
+  }
+
+  private static func tell(_ topic: Topic, _ inForce: [String: String], _ logger: Logger) {
+    for name in needed {
+      guard let value = topic.configuration[name], inForce[name] != value else { continue }
+      let problem = "\(topic.name): \(name) is \(inForce[name] ?? "unknown"), must be \(value)"
+      logger.error("a topic is not set as it must be: 'handbill topics create' mends it", ["setting": .text(problem)])
     }
-    return wrong
+    if inForce["min.insync.replicas"] == "1" {
+      logger.warning(
+        "the loss of one broker may lose what was confirmed: three copies, and min.insync.replicas 2, keep it",
+        ["topic": .text(topic.name)])
+    }
   }
 }

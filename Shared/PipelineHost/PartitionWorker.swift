@@ -15,11 +15,25 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   typealias Batch = InputBatch<Service.Event>
   private typealias Pipeline = PartitionPipeline<PostgresPipelineStore<Tables>, WorkerTopicWriter>
 
+  /// A partition that is to be opened.
+  private struct Opening {
+    let partition: Int32
+    let claim: PartitionClaim
+    let partitionCount: Int32
+  }
+
+  /// One whose last owner commits nothing more.
+  private struct FencedPartition {
+    let pipeline: Pipeline
+    let questions: LogQuestions
+  }
+
   let mailbox = Mailbox<WorkerCommand<Batch>>()
   private let service: Service
   private let store: PostgresPipelineStore<Tables>
   private let writer: WorkerTopicWriter
   private let probe: KafkaTopicProbe
+  private let logs: PartitionLogs<Service>
   private let tell: @Sendable (WorkerEvent) -> Void
   private let logger: Logger
   private let meters: WorkerMeters
@@ -28,9 +42,9 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   private let clock = SystemClock()
   private var state: WorkerState<Batch>
   private var pipelines: [Int32: Pipeline] = [:]
+  private var openings: [Opening] = []
   /// What was committed here in partitions that were opened before.
   private var committed: [Int32: CommittedBatch] = [:]
-  private let mac: MessageMAC
   private let heartbeat: @Sendable () -> Void
 
   init(
@@ -43,7 +57,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     outboxEntriesMaximum = tools.outboxEntriesMaximum
     memory = tools.memory
     self.writer = try WorkerTopicWriter(writer, ring: tools.service.ring)
-    mac = try MessageMAC(ring: tools.service.ring)
+    logs = PartitionLogs(service: service, probe: probe, mac: try MessageMAC(ring: tools.service.ring))
     self.logger = logger
     self.meters = meters
     self.heartbeat = heartbeat
@@ -57,6 +71,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       heartbeat()
       let wait = state.waitMilliseconds(now: clock.monotonicMilliseconds)
       for command in mailbox.takeAll(timeoutMilliseconds: Int(wait)) { perform(state.told(command)) }
+      openAll()
       perform(state.backlog)
       perform(state.ticked(now: clock.monotonicMilliseconds))
       meters.partitions(state)
@@ -67,7 +82,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     for action in actions {
       switch action {
       case .open(let partition, let claim, let partitionCount):
-        open(partition, by: claim, partitionCount: partitionCount)
+        openings.append(Opening(partition: partition, claim: claim, partitionCount: partitionCount))
       case .process(let partition, let batch):
         process(batch, of: partition)
       case .confirmEnd(let partition, let input, let offset, let asked, let decided):
@@ -91,6 +106,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       case .flushCounts(let partition):
         pipelines[partition]?.flushLastCounts()
       case .drop(let partition):
+        openings.removeAll { $0.partition == partition }
         if let pipeline = pipelines.removeValue(forKey: partition) { committed[partition] = pipeline.committed }
       case .report(let partition, let error, let forPerson):
         report(error, partition: partition, forPerson: forPerson)
@@ -130,9 +146,29 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     for partition in Set(receipts.map(\.partition)) { attempt(partition) { _ in } }
   }
 
-  private func open(_ partition: Int32, by claim: PartitionClaim, partitionCount: Int32) {
+  /// Takes over what is to be opened. The logs of all are asked together, once every last owner is fenced: with many
+  /// partitions, that is most of what their clients wait for.
+  private func openAll() {
+    guard !openings.isEmpty else { return }
+    var fenced: [FencedPartition] = []
+    for opening in openings {
+      let pipeline = makePipeline(opening)
+      do throws(PipelineError) {
+        let questions = try pipeline.acquire(by: opening.claim, since: committed[opening.partition])
+        fenced.append(FencedPartition(pipeline: pipeline, questions: questions))
+      } catch {
+        perform(state.failed(opening.partition, error))
+      }
+    }
+    openings = []
+    let answers = logs.answers(to: fenced.map { ($0.pipeline.partition, $0.questions) })
+    for (fenced, answer) in zip(fenced, answers) { open(fenced.pipeline, answer) }
+  }
+
+  private func makePipeline(_ opening: Opening) -> Pipeline {
+    let partition = opening.partition
     let pipeline = Pipeline(
-      service: service, partition: partition, partitionCount: partitionCount, store: store, writer: writer,
+      service: service, partition: partition, partitionCount: opening.partitionCount, store: store, writer: writer,
       clock: PipelineClock())
     pipeline.outboxEntriesMaximum = outboxEntriesMaximum
     pipeline.memory = memory
@@ -142,47 +178,17 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
         .error, key: "alarm-\(partition)", alarm.message,
         ["partition": .init(Int(partition)), "detail": .init(alarm.detail)])
     }
-    let began = clock.monotonicMilliseconds
-    var fencedAt = began
-    var probedAt = began
+    return pipeline
+  }
+
+  private func open(_ pipeline: Pipeline, _ answer: Result<LogAnswers, PipelineError>) {
     do throws(PipelineError) {
-      _ = try pipeline.open(
-        by: claim, since: committed[partition],
-        lastMarks: { topics throws(PipelineError) in try lastMarks(of: partition, topics) },
-        probe: { lastOffsets throws(PipelineError) in
-          fencedAt = clock.monotonicMilliseconds
-          defer { probedAt = clock.monotonicMilliseconds }
-          return try probes(of: partition, lastOffsets: lastOffsets)
-        })
-      logger.debug(
-        "a partition is open",
-        [
-          "partition": .init(Int(partition)), "fence_ms": .init(Int(fencedAt - began)),
-          "probe_ms": .init(Int(probedAt - fencedAt)), "load_ms": .init(Int(clock.monotonicMilliseconds - probedAt)),
-        ])
-      pipelines[partition] = pipeline
-      perform(state.opened(partition, epoch: pipeline.ownEpoch, pipeline.standing))
+      _ = try pipeline.open(knowing: try answer.get())
+      logger.debug("a partition is open", ["partition": .init(Int(pipeline.partition))])
+      pipelines[pipeline.partition] = pipeline
+      perform(state.opened(pipeline.partition, epoch: pipeline.ownEpoch, pipeline.standing))
     } catch {
-      perform(state.failed(partition, error))
-    }
-  }
-
-  /// Probes the inputs' logs: their bounds, and the records that the positions rest on.
-  private func probes(of partition: Int32, lastOffsets: [Int64?]) throws(PipelineError) -> [TopicProbe] {
-    do throws(KafkaError) {
-      let partitions = service.inputs.map { KafkaTopicPartition(topic: $0.topic, partition: partition) }
-      return try probe.probes(partitions, lastOffsets: lastOffsets, timeoutMilliseconds: 10_000)
-    } catch {
-      throw .logUnreadable("the logs of partition \(partition) cannot be probed: \(error)")
-    }
-  }
-
-  private func lastMarks(of partition: Int32, _ topics: [String]) throws(PipelineError) -> [TimelineMark?] {
-    do throws(KafkaError) {
-      let partitions = topics.map { KafkaTopicPartition(topic: $0, partition: partition) }
-      return try probe.lastMarks(of: partitions, by: mac, timeoutMilliseconds: 10_000)
-    } catch {
-      throw .logUnreadable("the topics of partition \(partition) cannot be looked into: \(error)")
+      perform(state.failed(pipeline.partition, error))
     }
   }
 
@@ -203,6 +209,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   private func end() {
     Failpoint.reach(.duringStop)
     pipelines.removeAll()
+    openings.removeAll()
     store.close()
     probe.abandon()
   }

@@ -115,11 +115,14 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   private var partitionCount: Int32? { ends.partitionCount(of: service.inputs[0].topic) }
 
   private func perform(_ actions: [ReaderAction]) throws(KafkaError) {
+    // A worker opens together what it is given together.
+    var openings: [Int: [WorkerCommand<PartitionWorker<Tables>.Batch>]] = [:]
+    defer { for (index, commands) in openings { workers[index].mailbox.put(contentsOf: commands) } }
     for action in actions {
       switch action {
       case .open(let partition, let claim, let partitionCount, let generation):
         batches[partition] = OpenBatch(inputCount: inputCount)
-        worker(partition).mailbox.put(
+        openings[Int(partition) % workers.count, default: []].append(
           .open(partition, by: claim, partitionCount: partitionCount, generation: generation))
       case .discard(let partition):
         batches[partition] = nil

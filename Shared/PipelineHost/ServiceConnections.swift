@@ -134,6 +134,7 @@ struct WorkerTools<Tables: ServiceTables> {
       insertedRowsMaximum: plan.settings.insertedRowsMaximum, takeCounts: { counts.put($0) })
     probe = try KafkaTopicProbe(configuration: plan.kafka)
     store.connect()
-    _ = try? probe.partitionCounts(of: service.inputs.map(\.topic), timeoutMilliseconds: Self.questionMilliseconds)
+    _ = try? probe.partitionCounts(
+      of: service.outputs + service.inputs.map(\.topic), timeoutMilliseconds: Self.questionMilliseconds)
   }
 }

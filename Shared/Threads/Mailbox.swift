@@ -9,6 +9,12 @@ package final class Mailbox<Item: Sendable>: Sendable {
   @inlinable
   package func put(_ item: Item) { items.update { $0.append(item) } }
 
+  /// Adds items together: the taker finds all of them.
+  @inlinable
+  package func put(contentsOf added: [Item]) {
+    if !added.isEmpty { items.update { $0 += added } }
+  }
+
   /// Everything that is there; waits for something, at most so long.
   @inlinable
   package func takeAll(timeoutMilliseconds: Int) -> [Item] {

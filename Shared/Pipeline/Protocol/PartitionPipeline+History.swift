@@ -1,27 +1,24 @@
-package import AdCore
+internal import AdCore
 internal import AdEvents
 
 /// Lost commits: a restored backup, or a promoted standby that lacked some, knows less than the topics tell. Nothing is
 /// published over that, and nothing of it is consumed, before a person has decided.
 extension PartitionPipeline {
-  /// What the last record of each topic of these tells, in this partition: nil where it says nothing.
-  package typealias LastMarks = (_ topics: [String]) throws(PipelineError) -> [TimelineMark?]
-
   /// The last batch that was committed; nil before the partition is open.
   package var committed: CommittedBatch? {
     history.current.map { CommittedBatch(timeline: $0, number: batchNumber, outboxID: outboxID) }
   }
 
-  /// - Parameters:
-  ///   - earlier: what this process has committed here before.
-  ///   - lastMarks: looks into the topics.
-  func checkHistory(since earlier: CommittedBatch?, _ lastMarks: LastMarks) throws(PipelineError) {
+  /// - Parameter earlier: what this process has committed here before.
+  func checkHistory(since earlier: CommittedBatch?) throws(PipelineError) {
     if let fault = history.fault { throw commitsLost(fault) }
     if let earlier, earlier.timeline == history.current, earlier.number > batchNumber {
       throw commitsLost("batch \(earlier.number) was committed here, the database knows \(batchNumber)")
     }
-    let sequenced = service.inputs.indices.filter { service.inputs[$0].isSequenced }
-    let marks = try lastMarks(service.outputs + sequenced.map { service.inputs[$0].topic })
+  }
+
+  /// - Parameter marks: what the last record of each of the service's ``PipelineService/markedTopics`` tells.
+  func check(_ marks: [TimelineMark?]) throws(PipelineError) {
     for (output, mark) in marks.prefix(cursors.count).enumerated() {
       let fault = mark.flatMap { history.fault(of: $0, sequence: cursors[output].next - 1, batch: batchNumber) }
       if let fault { throw commitsLost("\(service.outputs[output])[\(partition)]: \(fault)") }
@@ -30,7 +27,7 @@ extension PartitionPipeline {
     guard told.contains(where: { $0 != nil }) else { return }
     // Asked after the topics: what they told by then was committed before.
     let writers = try store.writers(partition)
-    for (input, mark) in zip(sequenced, told) {
+    for (input, mark) in zip(service.inputs.indices.filter { service.inputs[$0].isSequenced }, told) {
       let writer = writers[input] ?? WriterStanding(sequence: 0, batch: 0)
       let fault = mark.flatMap { history.fault(of: $0, sequence: writer.sequence, batch: writer.batch) }
       if let fault { throw commitsLost("\(service.inputs[input].topic)[\(partition)]: \(fault)") }

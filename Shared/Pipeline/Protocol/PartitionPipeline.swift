@@ -13,7 +13,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   package typealias Service = Store.Service
 
   let service: Service
-  let partition: Int32
+  package let partition: Int32
   let partitionCount: Int32
   let store: Store
   let writer: Writer
@@ -63,21 +63,16 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     self.clock = clock
   }
 
-  /// Takes the partition over: fences the last owner, checks that each log is the one the position belongs to, loads
-  /// the state, and publishes again what may not have been delivered.
+  /// Begins to take the partition over: fences the last owner.
   ///
   /// - Parameters:
   ///   - claim: by what right.
   ///   - earlier: what this process has committed in it before.
-  ///   - lastMarks: looks into the topics that services write: what the last record of each tells.
-  ///   - probe: asks the inputs' logs; given for each input the offset of the last record decided.
-  /// - Returns: the offset at which each input is to be read.
+  /// - Returns: what the logs are to be asked from then on.
   /// - Throws: ``PipelineError/fenced`` when somebody else has taken it since the claim was made.
-  package func open(
-    by claim: PartitionClaim, since earlier: CommittedBatch? = nil,
-    lastMarks: LastMarks = { topics in topics.map { _ in nil } },
-    probe: (_ lastOffsets: [Int64?]) throws(PipelineError) -> [TopicProbe]
-  ) throws(PipelineError) -> [Int64] {
+  package func acquire(
+    by claim: PartitionClaim, since earlier: CommittedBatch? = nil
+  ) throws(PipelineError) -> LogQuestions {
     let position = try store.acquire(partition, by: claim)
     epoch = position.epoch
     batchNumber = position.batchNumber
@@ -97,8 +92,18 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     isWriterDown = false
     timer = TimerState()
     lostSequences = []
-    try checkHistory(since: earlier, lastMarks)
-    let lost = try checkLogs(probe)
+    try checkHistory(since: earlier)
+    return LogQuestions(topics: service.markedTopics, lastOffsets: inputs.map(\.last?.offset))
+  }
+
+  /// Takes it over: checks that each log is the one the position belongs to and that no commits were lost, loads the state, and
+  /// publishes again what may not have been delivered.
+  ///
+  /// - Parameter answers: the logs', to what ``acquire(by:since:)`` asked.
+  /// - Returns: the offset at which each input is to be read.
+  package func open(knowing answers: LogAnswers) throws(PipelineError) -> [Int64] {
+    try check(answers.marks)
+    let lost = try check(answers.probes)
     decider = try store.load(partition, now: clock.now())
     beginCounting()
     if !lost.isEmpty { try commitLost(lost) }
@@ -107,11 +112,9 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     return inputs.map(\.nextOffset)
   }
 
-  private func checkLogs(
-    _ probe: (_ lastOffsets: [Int64?]) throws(PipelineError) -> [TopicProbe]
-  ) throws(PipelineError) -> [LostRange] {
+  private func check(_ probes: [TopicProbe]) throws(PipelineError) -> [LostRange] {
     var lost: [LostRange] = []
-    for (input, found) in try probe(inputs.map(\.last?.offset)).enumerated() {
+    for (input, found) in probes.enumerated() {
       switch TopicIdentity.check(inputs[input], against: found) {
       case .same:
         break

@@ -2,37 +2,44 @@ package import Kafka
 package import Pipeline
 
 extension KafkaTopicProbe {
-  /// The same as ``probesByBounds(_:lastOffsets:timeoutMilliseconds:)`` in one round trip where each position rests on a record
-  /// that is still there: that record's offset stands for where the log begins, and the end came with it.
+  /// The same as ``probesByBounds(_:lastOffsets:timeoutMilliseconds:)`` in one round trip where positions rest on records
+  /// that are still there: such a record's offset stands for where the log begins, and the end came with it.
   package func probes(
     _ partitions: [KafkaTopicPartition], lastOffsets: [Int64?], timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [TopicProbe] {
+    for partition in partitions { try check(partition, timeoutMilliseconds: timeoutMilliseconds) }
     let known = zip(partitions, lastOffsets).compactMap { partition, offset in
       offset.map { KafkaTopicPartitionOffset(partition, offset: $0) }
     }
-    if known.count == partitions.count {
-      for partition in partitions { try check(partition, timeoutMilliseconds: timeoutMilliseconds) }
-      let probes = try probes(at: known, timeoutMilliseconds: timeoutMilliseconds)
-      if probes.count == partitions.count { return probes }
+    var probes = try probes(at: known, timeoutMilliseconds: timeoutMilliseconds)
+    let others = partitions.indices.filter { probes[partitions[$0]] == nil }
+    if !others.isEmpty {
+      let found = try probesByBounds(
+        others.map { partitions[$0] }, lastOffsets: others.map { lastOffsets[$0] },
+        timeoutMilliseconds: timeoutMilliseconds)
+      for (index, probe) in zip(others, found) { probes[partitions[index]] = probe }
     }
-    return try probesByBounds(partitions, lastOffsets: lastOffsets, timeoutMilliseconds: timeoutMilliseconds)
+    return partitions.compactMap { probes[$0] }
   }
 
   /// Of the positions whose log has a record at exactly this offset.
   private func probes(
     at positions: [KafkaTopicPartitionOffset], timeoutMilliseconds: Int32
-  ) throws(KafkaError) -> [TopicProbe] {
+  ) throws(KafkaError) -> [KafkaTopicPartition: TopicProbe] {
     let found: [KafkaTopicPartition: KafkaRecord]
     do throws(KafkaError) { found = try records(at: positions, timeoutMilliseconds: timeoutMilliseconds) } catch {
       guard error.kind == .offsetOutOfRange else { throw error }
-      return []
+      return [:]
     }
-    return positions.compactMap { position in
+    var probes: [KafkaTopicPartition: TopicProbe] = [:]
+    for position in positions {
       guard let record = found[position.partition], record.offset == position.offset,
         let end = lastKnownEnd(of: position.partition), end > position.offset
-      else { return nil }
-      return TopicProbe(firstOffset: position.offset, endOffset: end, record: RecordIdentity(record))
+      else { continue }
+      probes[position.partition] = TopicProbe(
+        firstOffset: position.offset, endOffset: end, record: RecordIdentity(record))
     }
+    return probes
   }
 
   /// Probes different logs: their bounds, and the records that stored positions rest on.

@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import ImpressionTrackingCore
 import Kafka
 import TestServices
 import TestValues
@@ -87,6 +88,57 @@ struct LogProbeTests {
     #expect(found.map(\.endOffset) == [20, 20])
     #expect(found.map(\.firstOffset) == [7, 19], "one question told it: where the log begins was not asked")
     #expect(found.map { $0.record?.offset } == [7, 19])
+  }
+
+  @Test("A log without a position is asked for its bounds; what another's position proves stays proven")
+  func partlyProven() throws {
+    let broker = try broker(text: "event", count: 20)
+    defer { broker.stop() }
+    let probe = try KafkaTopicProbe(configuration: Self.configuration(broker))
+    defer { probe.close(timeoutMilliseconds: 5_000) }
+    for lastOffsets in [[nil, 7], [7, nil]] as [[Int64?]] {
+      let found = try probe.probes(Self.partitions, lastOffsets: lastOffsets, timeoutMilliseconds: Self.milliseconds)
+      #expect(found.map(\.firstOffset) == lastOffsets.map { $0 ?? 0 })
+      #expect(found.map(\.endOffset) == [20, 20])
+      #expect(found.map { $0.record?.offset } == lastOffsets)
+    }
+  }
+
+  @Test("Partitions that are opened together get each its own answers; one whose log cannot be read fails alone")
+  func together() throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.stop() }
+    let (input, output) = (Topic.impressions.name, Topic.acceptedImpressions.name)
+    for topic in [input, output] { try broker.createTopic(topic, partitions: 2) }
+    let mac = try MessageMAC(ring: .sample)
+    let producer = try KafkaProducer(configuration: Self.configuration(broker)) { _ in }
+    for partition in Int32(0)..<2 {
+      for _ in 0...partition {
+        try producer.send(topic: input, partition: partition, key: nil, value: [1], reportID: 0)
+      }
+      let message = OutgoingMessage(topic: output, partition: partition, key: nil, value: [1], headers: [])
+        .marked(TimelineMark(timeline: .sample(1), sequence: Int64(partition) + 5, batch: 3))
+        .authenticated(by: mac, now: .sample)
+      try producer.send(
+        topic: output, partition: partition, key: nil, value: message.value, headers: message.headers, reportID: 0)
+    }
+    #expect(producer.close(timeoutMilliseconds: Self.milliseconds))
+    let probe = try KafkaTopicProbe(configuration: Self.configuration(broker))
+    defer { probe.close(timeoutMilliseconds: 5_000) }
+    let service = ImpressionTrackingCore.ImpressionTracking(ring: .sample, windows: Windows())
+    let logs = PartitionLogs(service: service, probe: probe, mac: mac)
+    let questions = LogQuestions(topics: service.markedTopics, lastOffsets: [nil])
+    let there = try logs.answers(to: [(1, questions), (0, questions)]).map { try $0.get() }
+    #expect(there.map { $0.marks.map { $0?.sequence } } == [[6], [5]])
+    #expect(there.map { $0.probes.map(\.endOffset) } == [[2], [1]])
+    let some = logs.answers(to: [(1, questions), (2, questions), (0, questions)])
+    #expect(try some[0].get() == there[0])
+    #expect(try some[2].get() == there[1])
+    guard case .failure(let error) = some[1] else {
+      Issue.record("a partition that no topic has cannot be opened")
+      return
+    }
+    #expect(error.kind == .logUnreadable)
   }
 
   @Test("A log that ends before the position, or has another record there, or none, is looked at as before")

@@ -97,15 +97,13 @@ package final class StoredPartition<Tables: ServiceTables> {
   /// The logs hold what was given, and what the position says was read before, written now; what lies behind it is to be
   /// given again.
   private func open(seenEpoch: Int64 = 0) throws {
-    let (ends, times, now, marks) = (offsets, times, plan.clock.now(), lastMarks)
-    offsets = try pipeline.open(
-      by: PartitionClaim(owner: 1, seenEpoch: seenEpoch), since: earlier, lastMarks: { $0.map { marks[$0] } },
-      probe: { lastOffsets in
-        lastOffsets.indices.map { input in
-          let last = lastOffsets[input].map { Self.identity($0, writtenAt: times[input][$0] ?? now) }
-          return TopicProbe(firstOffset: 0, endOffset: max(ends[input], last.map { $0.offset + 1 } ?? 0), record: last)
-        }
-      })
+    let now = plan.clock.now()
+    let asked = try pipeline.acquire(by: PartitionClaim(owner: 1, seenEpoch: seenEpoch), since: earlier)
+    let probes = asked.lastOffsets.enumerated().map { input, lastOffset in
+      let last = lastOffset.map { Self.identity($0, writtenAt: times[input][$0] ?? now) }
+      return TopicProbe(firstOffset: 0, endOffset: max(offsets[input], last.map { $0.offset + 1 } ?? 0), record: last)
+    }
+    offsets = try pipeline.open(knowing: LogAnswers(marks: asked.topics.map { lastMarks[$0] }, probes: probes))
   }
 
   /// Which record stands at an offset, in the log of every owner.

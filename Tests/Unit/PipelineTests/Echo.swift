@@ -202,11 +202,13 @@ final class EchoPartition {
   func open(
     firstOffset: Int64 = 0, since earlier: CommittedBatch? = nil, marks: [String: TimelineMark] = [:]
   ) throws -> [Int64] {
+    let asked = try pipeline.acquire(by: PartitionClaim(owner: 1, seenEpoch: 0), since: earlier)
     offsets = try pipeline.open(
-      by: PartitionClaim(owner: 1, seenEpoch: 0), since: earlier, lastMarks: { $0.map { marks[$0] } },
-      probe: { lastOffsets in
-        lastOffsets.map { _ in TopicProbe(firstOffset: firstOffset, endOffset: firstOffset, record: nil) }
-      })
+      knowing: LogAnswers(
+        marks: asked.topics.map { marks[$0] },
+        probes: asked.lastOffsets.map { _ in
+          TopicProbe(firstOffset: firstOffset, endOffset: firstOffset, record: nil)
+        }))
     return offsets
   }
 

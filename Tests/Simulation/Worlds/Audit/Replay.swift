@@ -45,13 +45,13 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
       service: service, partition: partition, partitionCount: batch.partitionCount, store: self, writer: self,
       clock: MovingClock(batch.committedAt))
     do throws(PipelineError) {
-      _ = try pipeline.open(by: PartitionClaim(owner: 1, seenEpoch: 0)) { lastOffsets in
-        lastOffsets.indices.map { input in
-          let lost = batch.lost.first { $0.input == input }
-          let first = lost?.offsets.upperBound ?? batch.inputs[input].firstOffset
-          return TopicProbe(firstOffset: first, endOffset: .max, record: nil)
-        }
+      let asked = try pipeline.acquire(by: PartitionClaim(owner: 1, seenEpoch: 0))
+      let probes = asked.lastOffsets.indices.map { input in
+        let lost = batch.lost.first { $0.input == input }
+        let first = lost?.offsets.upperBound ?? batch.inputs[input].firstOffset
+        return TopicProbe(firstOffset: first, endOffset: .max, record: nil)
       }
+      _ = try pipeline.open(knowing: LogAnswers(marks: asked.topics.map { _ in nil }, probes: probes))
       if batch.isOfTimer {
         _ = try pipeline.tick()
       } else if batch.lost.isEmpty {

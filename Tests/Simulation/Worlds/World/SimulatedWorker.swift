@@ -157,20 +157,16 @@ final class SimulatedWorker<Tables: SimulatedTables> {
     batchesBeyond[partition] = nil
     do throws(PipelineError) {
       let isBlind = world.sabotage == .ignoreLosses
-      _ = try pipeline.open(
-        by: claim, since: isBlind ? nil : committed[partition],
-        lastMarks: { topics throws(PipelineError) in
-          _ = try context.fate(of: .probe)
-          return topics.map { isBlind ? nil : world.lastMark(LogID(topic: $0, partition: partition)) }
-        },
-        probe: { lastOffsets throws(PipelineError) in
-          _ = try context.fate(of: .probe)
-          return lastOffsets.enumerated().map { input, lastOffset in
-            let logID = LogID(topic: service.inputs[input].topic, partition: partition)
-            books.begin(partition, input: input, in: world.log[logID])
-            return world.log.probe(logID, lastOffset: lastOffset)
-          }
-        })
+      let asked = try pipeline.acquire(by: claim, since: isBlind ? nil : committed[partition])
+      _ = try context.fate(of: .probe)
+      let marks = asked.topics.map { isBlind ? nil : world.lastMark(LogID(topic: $0, partition: partition)) }
+      _ = try context.fate(of: .probe)
+      let probes = asked.lastOffsets.enumerated().map { input, lastOffset in
+        let logID = LogID(topic: service.inputs[input].topic, partition: partition)
+        books.begin(partition, input: input, in: world.log[logID])
+        return world.log.probe(logID, lastOffset: lastOffset)
+      }
+      _ = try pipeline.open(knowing: LogAnswers(marks: marks, probes: probes))
       pipelines[partition] = pipeline
       epochs[partition] = pipeline.ownEpoch
       incarnations[partition] = books.inputTopics.map {
