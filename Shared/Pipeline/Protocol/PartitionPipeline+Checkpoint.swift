@@ -40,12 +40,13 @@ extension PartitionPipeline {
   private func checkpoint(answered: [ReceivedGapRequest]) throws(PipelineError) {
     let time = currentWatermark(gates: gates, lastArrivals: lastArrivals)
     let requests = gapRequests(&gates, now: clock.now())
-    let watermarkRest = service.publishesWatermarks ? 1 : PipelineLimits.watermarkRestMilliseconds
-    let isNeeded =
-      time.milliseconds(since: watermark) >= watermarkRest || !answered.isEmpty || !requests.isEmpty
-      || !(outbox?.delivered ?? []).isEmpty
-      || cursors.contains(where: \.isCheckpointDue) || !lostSequences.isEmpty
-    guard isNeeded else { return }
+    // Every batch stores the watermark and what was delivered: a busy partition does not wait for the disk once more.
+    let isQuiet = batchNumber == batchNumberAtTick
+    batchNumberAtTick = batchNumber
+    let isDue =
+      time.milliseconds(since: watermark) >= watermarkRest(isQuiet: isQuiet)
+      || isQuiet && (outbox?.delivered.isEmpty == false || cursors.contains(where: \.isCheckpointDue))
+    guard isDue || !answered.isEmpty || !requests.isEmpty || !lostSequences.isEmpty else { return }
     let confirmed = cursors.map(\.delivered)
     try store.save(
       Checkpoint(
@@ -57,6 +58,12 @@ extension PartitionPipeline {
     lostSequences.removeAll()
     outbox?.delivered.removeAll()
     for output in cursors.indices { cursors[output].checkpointed(confirmed: confirmed[output]) }
+  }
+
+  /// How far the watermark may lie behind before it is stored although nothing else is.
+  private func watermarkRest(isQuiet: Bool) -> Int64 {
+    if !service.publishesWatermarks { return PipelineLimits.watermarkRestMilliseconds }
+    return isQuiet ? 1 : PipelineLimits.busyWatermarkRestMilliseconds
   }
 
   /// "Everything that arrived before T is decided, up to sequence n", after everything up to n was sent.

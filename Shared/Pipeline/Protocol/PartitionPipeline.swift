@@ -21,6 +21,8 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
 
   var epoch: Int64 = 0
   var batchNumber: Int64 = 0
+  /// That of the last batch at the last tick.
+  var batchNumberAtTick: Int64 = 0
   var watermark = Timestamp(milliseconds: 0)
   var inputs: [InputPosition] = []
   var gates: [SequenceGate] = []
@@ -76,6 +78,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     let position = try store.acquire(partition, by: claim)
     epoch = position.epoch
     batchNumber = position.batchNumber
+    batchNumberAtTick = batchNumber
     watermark = position.watermark
     inputs = position.inputs
     history = position.history
@@ -217,6 +220,8 @@ package enum PipelineLimits {
   /// How far a watermark that nobody reads may lie behind before it is stored, although nothing else is: so that a
   /// partition without traffic keeps no day from being sealed.
   package static let watermarkRestMilliseconds: Int64 = 60_000
+  /// The same of a watermark that others read, while batches come: they store it, too.
+  package static let busyWatermarkRestMilliseconds: Int64 = 1_000
   /// Messages read back from the database at once for publishing again.
   package static let backlogMessagesMaximum = 2_000
   /// Key, value and headers of a record that is sent on, in bytes: far below what a producer takes, which more headers

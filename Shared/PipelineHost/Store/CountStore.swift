@@ -18,6 +18,10 @@ package final class CountStore<Tables: ServiceTables> {
     insertedRowsMaximum: Int = PipelineSettings.insertedRowsMaximumDefault
   ) {
     self.tables = tables
+    var configuration = configuration
+    // A crash of the server that takes counts away takes along that the batches are counted: they are counted again. So no
+    // flush makes batches wait for the disk.
+    configuration.sessionSettings["synchronous_commit"] = "off"
     self.configuration = configuration
     self.insertedRowsMaximum = insertedRowsMaximum
   }

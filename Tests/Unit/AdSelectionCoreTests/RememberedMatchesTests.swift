@@ -48,7 +48,7 @@ struct RememberedMatchesTests {
         if reason == nil { live += 1 }
       }
     }
-    #expect(matches.counts == counts)
+    #expect(matches.tally.all == counts)
   }
 
   @Test("a request that comes again is counted on by what was paused since, and takes no more memory")

@@ -122,6 +122,7 @@ final class EchoStore: PipelineStore {
   /// Nothing is taken, whatever it holds.
   var refusal: RowRefusal?
   private(set) var batches: [CommitBatch<Echo>] = []
+  private(set) var checkpoints: [Checkpoint] = []
   private(set) var lostSequences: [LostSequences] = []
   private(set) var flushes: [CountFlush<String, Int64>] = []
 
@@ -145,7 +146,10 @@ final class EchoStore: PipelineStore {
 
   func flush(_ counts: CountFlush<String, Int64>) { flushes.append(counts) }
 
-  func save(_ checkpoint: Checkpoint) throws(PipelineError) { lostSequences += checkpoint.lostSequences }
+  func save(_ checkpoint: Checkpoint) throws(PipelineError) {
+    checkpoints.append(checkpoint)
+    lostSequences += checkpoint.lostSequences
+  }
 
   func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int

@@ -24,9 +24,9 @@ struct Offer {
 
   /// Its ads by the first reason against them, but for allotments.
   var counts: ReasonCounts {
-    guard let paidRefusal else { return matches.counts }
+    guard let paidRefusal else { return matches.tally.all }
     var counts = matches.tally.house
-    counts[paidRefusal] = matches.tally.paid.total
+    counts[paidRefusal] = matches.tally.paidTotal
     return counts
   }
 
@@ -66,8 +66,8 @@ struct Offer {
 
   private func rank(_ position: Int) -> Int {
     if position == 0 { return 0 }
-    if position == index.paidCount { return Int(matches.tally.paid[nil]) }
-    if position == index.candidates.count { return Int(matches.counts[nil]) }
+    if position == index.paidCount { return Int(matches.tally.paidWithoutReason) }
+    if position == index.candidates.count { return Int(matches.tally.all[nil]) }
     let word = position / 64
     return matches.liveCount(before: word, live) + (offered(word) & AdSet.mask(below: position % 64)).nonzeroBitCount
   }

@@ -42,8 +42,6 @@ final class AdMatches: Sendable {
   let eligible: EligibleAds
   /// Of all ads but those that are gone, by the first reason against them, but for allotments.
   let tally: ReasonTally
-  /// The same, paid ads and house ads together.
-  let counts: ReasonCounts
   /// That of the liveness they are counted by.
   let version: Int
   /// For so many words each how many eligible ads before them are live.
@@ -57,7 +55,6 @@ final class AdMatches: Sendable {
     self.query = query
     self.eligible = eligible
     self.tally = tally
-    counts = tally.paid + tally.house
     self.liveBefore = liveBefore
     self.version = version
   }

@@ -111,14 +111,20 @@ struct Liveness: Sendable {
   }
 }
 
-/// Ads counted by the first reason against them, paid ones and house ads apart. Those that nothing is against count under
-/// no reason.
+/// Ads counted by the first reason against them, all of them and house ads. Those that nothing is against count under no
+/// reason. Thousands of these are remembered, and all decisions look at one: what can be told from these two is not kept.
 struct ReasonTally: Hashable, Sendable {
-  private(set) var paid = ReasonCounts()
+  private(set) var all = ReasonCounts()
   private(set) var house = ReasonCounts()
 
+  /// How many paid ads nothing is against.
+  var paidWithoutReason: Int32 { all[nil] - house[nil] }
+  /// How many paid ads there are.
+  var paidTotal: Int32 { all.total - house.total }
+
   mutating func add(_ number: Int32, against reason: NoServeReason?, isHouse: Bool) {
-    if isHouse { house[reason] += number } else { paid[reason] += number }
+    all[reason] += number
+    if isHouse { house[reason] += number }
   }
 
   mutating func add(_ number: Int32, _ standing: Liveness.Standing, isHouse: Bool) {
