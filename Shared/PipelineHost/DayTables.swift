@@ -51,6 +51,18 @@ package struct DayTables: Sendable {
       PostgresConfiguration(maintenanceURL, applicationName: "\(database.applicationName)-maintenance"))
   }
 
+  /// Makes the tables that are missing before anybody writes into them.
+  ///
+  /// - Parameter connection: to `database`: who starts does not wait for another one that leads to the same.
+  func makeMissing(
+    _ database: PostgresConfiguration, connected connection: PostgresConnection, now: Timestamp
+  ) throws(PostgresError) {
+    if maintenanceURL == nil { return try maintain(connection, now: now) }
+    let maintenance = try connect(database)
+    defer { maintenance.close() }
+    try maintain(maintenance, now: now)
+  }
+
   /// Goes on maintaining them, on a thread of its own.
   func start(database: PostgresConfiguration, context: ServiceContext) {
     let stop = StopRequest()

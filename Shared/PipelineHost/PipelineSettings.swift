@@ -105,10 +105,7 @@ package struct PipelineSettings: Sendable {
           "PostgreSQL has no synchronous standby: a failover, or the loss of its disk, loses commits (docs/runbooks.md)"
         )
       }
-      guard let days else { return }
-      let maintenance = try days.connect(database)
-      defer { maintenance.close() }
-      try days.maintain(maintenance, now: context.clock.now)
+      try days?.makeMissing(database, connected: connection, now: context.clock.now)
     }
     days?.start(database: database, context: context)
     return database

@@ -47,7 +47,12 @@ struct DecisionBenchmark {
         rounds.result("decided, \(one.name)", "requests/s"),
         rounds.result("decided p50, \(one.name)", "us"), rounds.result("decided p99, \(one.name)", "us"),
         rounds.result("answered, \(one.name)", "requests/s", beside: "tokens sealed"),
-      ] + (one.isSellable ? [rounds.result("pause seen, \(one.ads) ads", "ms")] : [])
+      ]
+        + (one.isSellable
+          ? [
+            rounds.result("pause seen, \(one.ads) ads", "ms"),
+            rounds.result("longest decision meanwhile, \(one.ads) ads", "us"),
+          ] : [])
     }
   }
 

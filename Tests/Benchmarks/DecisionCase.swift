@@ -182,15 +182,18 @@ final class DecisionCase {
 
   // MARK: A pause
 
-  /// From handing a pause over until a decision made meanwhile on another thread counts it.
+  /// From handing a pause over until a decision made meanwhile on another thread counts it; and the longest of those decisions,
+  /// which waits for nobody unless its thread does.
   func pause(into rounds: inout Rounds) {
-    let (seen, isDone) = (Box(), Box())
+    let (seen, isDone, longest) = (Box(), Box(), Box())
     let asked = requests[0]
     let (workload, source) = (workload, source)
     let thread = OwnerThread("decisions") {
       var state = workload.state(isSellable: true)
       while isDone.value.load(ordering: .relaxed) == 0 {
+        let start = DispatchTime.now().uptimeNanoseconds
         let explanation = Self.choose(asked, &state, Self.context(source))
+        longest.value.max(Int(DispatchTime.now().uptimeNanoseconds - start), ordering: .relaxed)
         seen.value.store(explanation[.paused], ordering: .relaxed)
       }
     }
@@ -203,13 +206,16 @@ final class DecisionCase {
     while seen.value.load(ordering: .relaxed) != running {}
     campaign.isPaused = true
     pauses += 1
+    longest.value.store(0, ordering: .relaxed)
     let time = seconds {
       source.apply([.message(.record(.campaign(campaign), version: pauses))], now: DecisionWorkload.now)
       while seen.value.load(ordering: .relaxed) == running {}
     }
+    let longestNanoseconds = longest.value.load(ordering: .relaxed)
     isDone.value.store(1, ordering: .relaxed)
     thread.join()
     rounds.note("pause seen, \(ads) ads", time * 1e3)
+    rounds.note("longest decision meanwhile, \(ads) ads", Double(longestNanoseconds) / 1e3)
   }
 
   /// A number that two threads share.
