@@ -4,6 +4,8 @@ internal import AdBasics
 struct Mistakes {
   /// The most that are kept; a record of nothing but mistakes costs no more.
   private static let countMaximum = 32
+  /// Fields of a message that are wrong in themselves; behind so many nobody reads on.
+  private static let wrongFieldsMaximum = 256
 
   private var found: [Rejection] = []
   /// Whether all fields were seen: else nobody can say that one is missing.
@@ -33,14 +35,16 @@ struct Mistakes {
   @inline(__always)
   mutating func read(_ bytes: UnsafeRawBufferPointer, _ field: (inout WireReader) throws(Rejection) -> Void) {
     var reader = WireReader(bytes)
+    var wrongFields = 0
     while true {
       do throws(Rejection) {
         guard try reader.next() else { return }
         try field(&reader)
       } catch {
         add(error)
+        wrongFields += 1
         // Where the next field begins is not known.
-        if error.reason == .malformed {
+        if error.reason == .malformed || wrongFields == Self.wrongFieldsMaximum {
           isReadWhole = false
           return
         }

@@ -53,13 +53,14 @@ enum HTTPCallbacks {
   private static func begin(
     _ server: HTTPServerContext, _ connection: OpaquePointer, method: String, path: String
   ) -> PartialRequest {
+    let isLegible = method.isSoonCompared && path.isSoonCompared
     let incoming = PartialRequest(
-      method: method, rawPath: path, bodyBytesMaximum: server.limits.bodyBytesMaximum)
+      method: isLegible ? method : "", rawPath: isLegible ? path : "", bodyBytesMaximum: server.limits.bodyBytesMaximum)
     let query = unsafe fields(connection, hb_http_query_kind, maximum: server.limits.fieldsMaximum)
     let headers = unsafe fields(connection, hb_http_header_kind, maximum: server.limits.fieldsMaximum)
     incoming.rawQuery = query.list
     incoming.headers = headers.list.map { ($0.name.lowercased(), $0.value) }
-    incoming.hasTooManyFields = query.isCut || headers.isCut
+    incoming.hasTooManyFields = !isLegible || query.isCut || headers.isCut
     incoming.clientAddress = unsafe clientAddress(connection)
     incoming.judgeFraming()
     return incoming
@@ -89,11 +90,12 @@ enum HTTPCallbacks {
       { context, _, name, nameCount, value, valueCount in
         guard let context = unsafe context else { return hb_http_no }
         let fields = unsafe Unmanaged<Fields>.fromOpaque(context).takeUnretainedValue()
-        guard fields.list.count < fields.maximum else {
+        let field = unsafe (name: HTTPCallbacks.text(name, nameCount), value: HTTPCallbacks.text(value, valueCount))
+        guard fields.list.count < fields.maximum, field.name.isSoonCompared, field.value.isSoonCompared else {
           fields.isCut = true
           return hb_http_no
         }
-        unsafe fields.list.append((HTTPCallbacks.text(name, nameCount), HTTPCallbacks.text(value, valueCount)))
+        fields.list.append(field)
         return hb_http_yes
       }, unsafe Unmanaged.passUnretained(fields).toOpaque())
     return fields

@@ -110,7 +110,7 @@ package enum PercentEncoding {
       guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else { return nil }
       bytes.append(high << 4 | low)
     }
-    guard let decoded = String(validating: bytes, as: UTF8.self),
+    guard let decoded = String(validating: bytes, as: UTF8.self), decoded.isSoonCompared,
       !decoded.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
     else { return nil }
     return decoded
@@ -124,4 +124,13 @@ package enum PercentEncoding {
     default: nil
     }
   }
+}
+
+extension String {
+  /// The longest text that is no ASCII, in bytes.
+  private static let strangeBytesMaximum = 512
+
+  /// Whether it takes no long time to find out what it is equal to. Texts are compared as they look: combining marks are put into
+  /// order each time, in a time that grows with the square of their number.
+  var isSoonCompared: Bool { utf8.count <= Self.strangeBytesMaximum || utf8.allSatisfy { $0 < 0x80 } }
 }

@@ -1,7 +1,11 @@
 /// Whole numbers as JSON writes them, exactly: also `1.0` and `1e3`, but never `1.5`.
 package enum ExactInteger {
+  /// A longer text is none, and is not looked at: it may be a stranger's.
+  private static let bytesMaximum = 128
+
   /// Nil for anything that is no number, not whole, or of more than 30 digits.
   package static func parse(_ text: String) -> Int128? {
+    guard text.utf8.count <= bytesMaximum else { return nil }
     if text.utf8.count <= 20, let plain = Int128(text) { return text.utf8.first == UInt8(ascii: "+") ? nil : plain }
     let parts = text.split(omittingEmptySubsequences: false) { $0 == "e" || $0 == "E" }
     guard (1...2).contains(parts.count), let mantissa = parts.first, mantissa.utf8.count <= 64 else { return nil }

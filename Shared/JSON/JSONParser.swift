@@ -104,6 +104,9 @@ private struct JSONParser {
       skipSpace()
       guard current == UInt8(ascii: "\"") else { throw malformed("a JSON key is missing") }
       let key = try string()
+      guard key.utf8.count <= JSONValue.strangeNameBytesMaximum || key.utf8.allSatisfy({ $0 < 0x80 }) else {
+        throw malformed("a JSON key is too long for one that is no ASCII")
+      }
       guard keys.insert(key).inserted else { throw malformed("a JSON key stands twice") }
       skipSpace()
       guard current == UInt8(ascii: ":") else { throw malformed("a JSON colon is missing") }

@@ -22,6 +22,9 @@ package indirect enum JSONValue: Hashable, Sendable {
 
   /// How deep lists and objects may nest where they are read.
   package static let depthMaximum = 40
+  /// The longest name that is no ASCII, in bytes. Texts are compared as they look: combining marks are put into order each time,
+  /// in a time that grows with the square of their number, and whoever writes may write as many as a body has room for.
+  package static let strangeNameBytesMaximum = 64
 
   /// The member of that name; nil for none, and for what is no object.
   package subscript(name: String) -> JSONValue? {

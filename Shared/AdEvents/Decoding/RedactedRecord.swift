@@ -30,6 +30,9 @@ package struct RedactedRecord: Hashable, Sendable {
     ].map { Array($0.utf8) })
   /// Shorter ones stand everywhere by chance.
   private static let secretBytesMinimum = 4
+  /// The most fields of a record that are made illegible: each is looked for in all that is kept, and whoever writes may invent
+  /// as many as a record has room for. What has more is not kept.
+  static let secretsMaximum = 16
 
   /// What may be kept of a record of `topic`.
   package init(topic: String, key: [UInt8]?, value: [UInt8]?, headers: [RecordHeader]) {
@@ -116,6 +119,9 @@ package struct RedactedRecord: Hashable, Sendable {
         if case .message(let inner)? = field?.kind {
           try cover(covered, inner)
         } else if field.map({ RedactedRecord.secretFields.contains($0.name) }) ?? true {
+          guard secrets.count < RedactedRecord.secretsMaximum else {
+            throw Rejection(.malformed, "more that the schema does not know than anybody looks for")
+          }
           secrets.insert(Array(covered))
           for index in covered.indices { covered[index] = UInt8(ascii: "*") }
         }

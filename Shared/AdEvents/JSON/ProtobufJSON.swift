@@ -115,7 +115,8 @@ package enum ProtobufJSON {
     case .sint64: return zigzag(try integer(value, field, in: Int128(Int64.min)...Int128(Int64.max)))
     case .choice(let names):
       if case .text(let name) = value {
-        guard let choice = names.first(where: { $0.name == name }) else {
+        // By their bytes: how a stranger's text looks may take long to find out.
+        guard let choice = names.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) else {
           // The first stands for a field that is not there.
           let permitted = names.filter { $0.number != 0 }.map(\.name).joined(separator: ", ")
           throw Rejection(.invalidField, "\(field.name) has an unknown name: give one of \(permitted)")

@@ -45,6 +45,15 @@ struct AllMistakesTests {
         + "; deadline_milliseconds is missing or 0: give 1 to 60000")
   }
 
+  @Test("behind very many fields that are wrong nobody reads on, nor says what is missing")
+  func wrongFields() throws {
+    var writer = WireWriter()
+    for _ in 0..<300 { writer.presentUnsigned(8, 7) }
+    writer.text(7, "us")
+    let found = try rejection(AdRequest.self, writer.output, properHeaders(.adRequested))
+    #expect(found.detail == "device has the unknown number 7: give one of 1 (phone), 2 (pad)")
+  }
+
   @Test("in JSON, too; what was wrong is not missing besides")
   func requestInJSON() throws {
     let text = """

@@ -121,6 +121,23 @@ struct RedactedRecordTests {
     }
   }
 
+  @Test("nothing is kept of a record with more illegible fields than anybody looks for in all of it")
+  func invented() {
+    func invented(_ count: Int) -> [UInt8] {
+      var writer = WireWriter()
+      for number in 0..<count { writer.fixed(UInt32(number)) }
+      return writer.output
+    }
+    #expect(Self.redacted(invented(RedactedRecord.secretsMaximum)).value != nil)
+    #expect(Self.redacted(invented(RedactedRecord.secretsMaximum + 1)).value == nil)
+    // As many as there is room for, beside as long a header.
+    let header = RecordHeader("ce_id", [UInt8](repeating: 46, count: 900_000))
+    let began = ContinuousClock.now
+    let record = Self.redacted(invented(9_000), [Self.type, header])
+    #expect(record.value == nil && record.key == nil && record.headers == [Self.type, header])
+    #expect(ContinuousClock.now - began < .seconds(10))
+  }
+
   @Test(
     "taps keep their bytes, for whoever sends them again, conversions neither key nor reference; services' records all")
   func events() throws {
@@ -143,5 +160,12 @@ struct RedactedRecordTests {
     #expect(!kept.contains("the-reference") && !kept.contains("the-shop's-key") && conversion.key == nil)
     let usage = Self.redacted(bytes, headers, topic: Topic.usage.name)
     #expect(usage.key == Array(Self.secrets[0].utf8) && usage.value == bytes && usage.headers == headers)
+  }
+}
+
+extension WireWriter {
+  /// A field that the schema does not know, of four bytes.
+  fileprivate mutating func fixed(_ number: UInt32) {
+    presentBytes(99, (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) })
   }
 }

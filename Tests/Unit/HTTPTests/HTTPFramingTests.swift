@@ -72,6 +72,23 @@ struct HTTPFramingTests {
   }
 
   @Test(
+    "what takes long to be compared, as do very many combining marks, is not looked at in any place",
+    arguments: ["/%@", "/secret?%@=1", "/secret?a=%@", "/%@/secret", "/secret|X-%@: 1", "/secret|Origin: %@"])
+  func combiningMarks(place: String) throws {
+    let marks = String(repeating: "\u{300}", count: 300)
+    let escaped = String(repeating: "%CC%80", count: 300)
+    try withServer { server, reached in
+      for text in place.contains("|") ? [marks] : [marks, escaped] {
+        let parts = place.replacing("%@", with: text).split(separator: "|")
+        let header = parts.count > 1 ? "\(parts[1])\r\n" : ""
+        let said = try exchange("GET \(parts[0]) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\(header)\r\n", server)
+        #expect(Self.statuses(said) == ["400"], "\(said)")
+      }
+      #expect(reached.all.isEmpty, "\(reached.all)")
+    }
+  }
+
+  @Test(
     "broken chunks give nothing to a handler, and end the connection",
     arguments: [
       "zz\r\nabc\r\n0\r\n\r\n", "-1\r\nabc\r\n0\r\n\r\n", "FFFFFFFFFFFFFFFFF\r\nabc\r\n0\r\n\r\n",
