@@ -10,15 +10,18 @@ package struct CommitHistory: Hashable, Sendable {
   package var finding: String?
   /// Per input: sequences that belong to lost commits, rising.
   package var lostSequences: [[Range<Int64>]]
+  /// Per input: where each timeline that has ended ended, as far as it is known. Of it only sequences before this are genuine.
+  package var ends: [[TimelineID: Int64]]
 
   package init(
     timelines: [TimelineID], ofPartition: TimelineID? = nil, finding: String? = nil,
-    lostSequences: [[Range<Int64>]] = []
+    lostSequences: [[Range<Int64>]] = [], ends: [[TimelineID: Int64]] = []
   ) {
     self.timelines = timelines
     self.ofPartition = ofPartition
     self.finding = finding
     self.lostSequences = lostSequences
+    self.ends = ends
   }
 
   package var current: TimelineID? { timelines.last }
@@ -59,6 +62,16 @@ package struct CommitHistory: Hashable, Sendable {
     }
     guard begin != nil else { return nil }
     return "timeline \(mark.timeline) has ended, and somebody still writes in it: another database is in use as well"
+  }
+
+  /// From which sequence on nothing is consumed that came with this mark; nil where there is no such end. What somebody wrote in
+  /// a timeline that had ended stays in the log, beside what the next one gave the same sequences.
+  func end(of mark: InputMark) -> Int64? {
+    guard mark.timeline != current else { return nil }
+    if ends.indices.contains(mark.input), let end = ends[mark.input][mark.timeline] { return end }
+    // Of one that nobody knows: what every database agrees on.
+    guard !timelines.contains(mark.timeline), lostSequences.indices.contains(mark.input) else { return nil }
+    return lostSequences[mark.input].first?.lowerBound
   }
 }
 

@@ -1,4 +1,5 @@
 internal import AdCore
+internal import AdEvents
 
 /// What stands before the service decides: which records of a batch it gets, and where each input then stands.
 struct BatchDraft<Event: Sendable> {
@@ -13,10 +14,16 @@ struct BatchDraft<Event: Sendable> {
   private var admittedIndices: [Int]?
   /// One for each record.
   private(set) var outcomes: [Outcome]
+  /// Of each of the batch's marks: from which sequence on nothing is consumed that came with it.
+  private let ends: [Int64?]
 
   /// Before the first record: everything is as the last batch left it.
-  init(heads: ArraySlice<RecordHead>, positions: [InputPosition], gates: [SequenceGate], lastArrivals: [Timestamp?]) {
+  init(
+    heads: ArraySlice<RecordHead>, positions: [InputPosition], gates: [SequenceGate], lastArrivals: [Timestamp?],
+    ends: [Int64?]
+  ) {
     self.heads = heads
+    self.ends = ends
     self.positions = positions
     self.gates = gates
     self.lastArrivals = lastArrivals
@@ -40,7 +47,9 @@ struct BatchDraft<Event: Sendable> {
     }
     var indices: [Int] = []
     for (index, head) in heads.enumerated() {
-      if let outcome = gates[head.input].admit(head.sequence) {
+      if isBeyondEnd(head) {
+        outcomes[index] = .lost
+      } else if let outcome = gates[head.input].admit(head.sequence) {
         outcomes[index] = outcome
       } else {
         indices.append(index)
@@ -55,6 +64,16 @@ struct BatchDraft<Event: Sendable> {
     } else {
       admitted = indices.map { records[records.startIndex + $0] }
       admittedIndices = indices
+    }
+  }
+
+  /// Whether it was written in a timeline that had ended by then.
+  private func isBeyondEnd(_ head: RecordHead) -> Bool {
+    guard head.mark > 0, let end = ends[Int(head.mark) - 1] else { return false }
+    return switch head.sequence {
+    case .unnumbered: false
+    case .number(let sequence): sequence >= end
+    case .watermark(let watermark): watermark.sequence >= end
     }
   }
 

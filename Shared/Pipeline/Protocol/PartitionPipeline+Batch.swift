@@ -100,7 +100,8 @@ extension PartitionPipeline {
     _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool
   ) throws(PipelineError) -> BatchDraft<Service.Event> {
     var draft = BatchDraft<Service.Event>(
-      heads: batch.heads[records.indices], positions: inputs, gates: gates, lastArrivals: lastArrivals)
+      heads: batch.heads[records.indices], positions: inputs, gates: gates, lastArrivals: lastArrivals,
+      ends: batch.marks.map(history.end))
     for head in draft.heads {
       guard head.identity.offset >= draft.positions[head.input].nextOffset else {
         throw .invariantBroken(

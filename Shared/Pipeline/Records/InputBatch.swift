@@ -66,6 +66,8 @@ public struct RecordHead: Hashable, Sendable {
   public var identity: RecordIdentity
   /// Nothing more of the record follows: behind this event the position moves on.
   public var endsRecord: Bool
+  /// The mark that it came with: its place among the batch's, from 1; 0 for none.
+  public var mark: UInt8 = 0
 
   @inlinable
   public init(
@@ -189,6 +191,8 @@ public struct InputBatch<Event: Sendable>: Sendable {
   public var isAtEnd: [Bool]
   /// What genuine records told of their writers' databases: of each input and timeline the most.
   private(set) var marks: [InputMark] = []
+  /// Of the record that is appended now.
+  private var recordMark: UInt8 = 0
 
   public init(inputCount: Int) {
     records = []
@@ -207,13 +211,17 @@ public struct InputBatch<Event: Sendable>: Sendable {
       + heads.capacity * MemoryLayout<RecordHead>.stride + records.count * Self.textBytes
   }
 
-  /// A genuine record of an input came with this mark.
-  package mutating func note(_ mark: TimelineMark, input: Int) {
+  /// The genuine record of an input that is appended next came with this mark; nil: with none.
+  package mutating func note(_ mark: TimelineMark?, input: Int) {
+    recordMark = 0
+    guard let mark else { return }
     // Nearly always it is the one that the last record named.
     if let index = marks.lastIndex(where: { $0.input == input && $0.timeline == mark.timeline }) {
       marks[index].sequence = max(marks[index].sequence, mark.sequence)
+      recordMark = UInt8(index + 1)
     } else if marks.count < InputMark.countMaximum {
       marks.append(InputMark(input: input, timeline: mark.timeline, sequence: mark.sequence))
+      recordMark = UInt8(marks.count)
     }
   }
 
@@ -253,6 +261,7 @@ public struct InputBatch<Event: Sendable>: Sendable {
     nextOffsets[head.input] = head.identity.offset + 1
     isAtEnd[head.input] = false
     heads.append(head)
+    heads[heads.count - 1].mark = recordMark
   }
 }
 

@@ -51,9 +51,10 @@ package struct RecordInput<Service: PipelineService> {
       ? mac.rejection(by: check, topic: topics[input], partition: partition, key: key, value: value) : nil
     if let rejection {
       // Without a number, whatever it says: what is missing is noticed, and published again.
+      batch.note(nil, input: input)
       batch.append(InputRecord(record, sequence: .unnumbered, event: .rejected(rejection)))
     } else {
-      if isAuthenticated[input], let mark = mac.mark { batch.note(mark, input: input) }
+      batch.note(isAuthenticated[input] ? mac.mark : nil, input: input)
       decoder.key(key)
       decoder.decode(record, value: value, into: &batch)
     }

@@ -41,7 +41,7 @@ struct PipelineStatements: Sendable {
     """
   }
 
-  let timelines = "SELECT id::text FROM timeline.timeline ORDER BY number"
+  let timelines = "SELECT id::text, number FROM timeline.timeline ORDER BY number"
 
   let finding = "SELECT detail FROM timeline.finding WHERE service = $1 AND partition = $2"
 
@@ -49,7 +49,7 @@ struct PipelineStatements: Sendable {
 
   var lostSequences: String {
     """
-    SELECT topic, first_sequence, next_sequence FROM timeline.lost_sequence WHERE partition = $1 AND topic = ANY ($2)
+    SELECT topic, first_sequence, next_sequence, timeline FROM timeline.lost_sequence WHERE partition = $1 AND topic = ANY ($2)
     ORDER BY topic, first_sequence
     """
   }

@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import ClickTrackingCore
 import Kafka
 import LocalProcesses
 import PipelineHost
@@ -9,6 +10,7 @@ import TestServices
 import TestValues
 import Testing
 
+@testable import ClickTracking
 @testable import Handbill
 @testable import Pipeline
 
@@ -59,6 +61,29 @@ struct RestoreAcceptanceTests {
         let given: Int64? = try connection.query(next).first?.decode(0)
         #expect(given == sequence)
       }
+    }
+  }
+
+  @Test("Whoever takes a partition over learns where each timeline ended in each of its inputs")
+  func ends() async throws {
+    let plan = StoredPartition.Plan(
+      number: 0, service: ClickTrackingCore.ClickTracking(ring: .sample), tables: ClickTables(windows: Windows()),
+      database: try await TestDatabase.configuration(), clock: MovingClock(.sample))
+    let connection = try PostgresConnection(plan.database)
+    defer { connection.close() }
+    let topic = Topic.acceptedImpressions.name
+    try connection.executeScript(
+      """
+      INSERT INTO timeline.timeline (number, reason) VALUES (2, 'a test'), (3, 'a test');
+      INSERT INTO timeline.lost_sequence (topic, partition, first_sequence, next_sequence, timeline)
+      VALUES ('\(topic)', 0, 11, 20, 2), ('\(topic)', 0, 30, 32, 3), ('\(topic)', 1, 5, 7, 3);
+      """)
+    let store = StoredPartition<ClickTables>.makeStore(plan)
+    defer { store.close() }
+    for (partition, ends) in [(0, [11, 30]), (1, [5, 5]), (2, [])] as [(Int32, [Int64])] {
+      let history = try store.acquire(partition, by: PartitionClaim(owner: 1, seenEpoch: 0)).history
+      #expect(history.timelines.count == 3)
+      #expect(history.ends == [[:], Dictionary(uniqueKeysWithValues: zip(history.timelines, ends))])
     }
   }
 }

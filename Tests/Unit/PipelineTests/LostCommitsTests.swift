@@ -146,6 +146,37 @@ struct LostCommitsTests {
     #expect(partition.store.lines == ["known", "older"])
   }
 
+  @Test("I3: what was written in a timeline that had ended is never consumed in place of what the next one tells")
+  func beyondItsEnd() throws {
+    let partition = Self.partition()
+    // The first one ended at 11, and somebody went on in it; the second at 30, once a person had accepted that.
+    partition.store.position.inputs[Echo.numbered].consumedSequence = 10
+    partition.store.position.history = CommitHistory(
+      timelines: [.sample(1), .sample(2), .sample(3)], lostSequences: [[], [11..<20, 30..<32]],
+      ends: [[:], [.sample(1): 11, .sample(2): 30]])
+    try partition.open()
+    let (early, late) = (Timestamp(milliseconds: 2_000), Timestamp(milliseconds: 9_000))
+    let records: [(timeline: Int, RecordSequence, Outcome)] = [
+      (1, .number(20), .lost), (1, .watermark(Watermark(time: late, sequence: 19)), .lost), (4, .number(20), .lost),
+      (2, .number(20), .accepted), (2, .number(21), .accepted), (1, .number(22), .lost), (2, .number(22), .accepted),
+      (2, .watermark(Watermark(time: early, sequence: 22)), .noted),
+    ]
+    var batch = InputBatch<Echo.Event>(inputCount: 2)
+    for (offset, record) in records.enumerated() {
+      batch.raw.begin(key: nil, value: nil)
+      batch.note(Self.mark(record.timeline, sequence: 25), input: Echo.numbered)
+      batch.append(
+        InputRecord(
+          input: Echo.numbered, offset: Int64(offset), timestamp: 1, arrival: .sample, sequence: record.1,
+          event: .line("\(offset)"), contentHash: 0, raw: batch.raw.finish()))
+    }
+    _ = try partition.pipeline.process(batch)
+    #expect(partition.store.lines == ["3", "4", "6"])
+    #expect(partition.store.batches.last?.outcomes == records.map(\.2.rawValue))
+    let position = try #require(partition.store.batches.last?.inputs[Echo.numbered].position)
+    #expect(position.consumedSequence == 22 && position.consumedWatermark == early)
+  }
+
   @Test("Who was fenced when a timeline was begun finds nothing: what he does not know yet is no loss")
   func fenced() throws {
     let partition = Self.partition()

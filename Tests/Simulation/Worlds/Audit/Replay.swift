@@ -156,7 +156,8 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
       outboxID: 0,
       history: CommitHistory(
         timelines: batch.timelines.ids,
-        lostSequences: service.inputs.map { batch.timelines.lost[LogID(topic: $0.topic, partition: partition)] ?? [] }))
+        lostSequences: service.inputs.map { batch.timelines.lost[LogID(topic: $0.topic, partition: partition)] ?? [] },
+        ends: service.inputs.map { batch.timelines.ends[LogID(topic: $0.topic, partition: partition)] ?? [:] }))
   }
 
   func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider {

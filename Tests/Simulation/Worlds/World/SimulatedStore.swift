@@ -73,7 +73,9 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
     return CommitHistory(
       timelines: timelines.ids, ofPartition: row.timeline,
       finding: timelines.findings[TimelineTables.Place(service: books.name, partition: partition)],
-      lostSequences: context.world.sabotage == .consumeLost ? [] : lost)
+      lostSequences: context.world.sabotage == .consumeLost ? [] : lost,
+      ends: context.world.sabotage == .consumeLost
+        ? [] : books.inputTopics.map { timelines.ends[LogID(topic: $0, partition: partition)] ?? [:] })
   }
 
   func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider {

@@ -23,9 +23,18 @@ struct TimelineTables {
   var findings: [Place: String] = [:]
   /// Sequences that a timeline leaves out, rising.
   var lost: [LogID: [Range<Int64>]] = [:]
+  /// Of each timeline that has ended: from which sequence on nothing of it is genuine.
+  var ends: [LogID: [TimelineID: Int64]] = [:]
   var lostServes: [LostServes] = []
 
   func lostServes(_ partition: Int32) -> [LostServes] { lostServes.filter { $0.partition == partition } }
+
+  /// All timelines that there are end where the sequences of one are left out.
+  mutating func end(_ firstSequences: [LogID: Int64]) {
+    for (logID, first) in firstSequences {
+      for ended in ids where ends[logID]?[ended] == nil { ends[logID, default: [:]][ended] = first }
+    }
+  }
 
   /// The sequence that follows.
   func next(_ sequence: Int64, in logID: LogID) -> Int64 {
@@ -111,6 +120,7 @@ extension World {
     let timeline = TimelineID.sample(timelineCount)
     let now = Timestamp(milliseconds: time.milliseconds)
     noteLostServes(now)
+    var firstSequences: [LogID: Int64] = [:]
     for (topic, books) in writers {
       for partition in 0..<partitionCount {
         let logID = LogID(topic: topic.name, partition: partition)
@@ -123,11 +133,13 @@ extension World {
           let end = max(first, mark.sequence + 1) + 1
           if end - first > 1 { coverage.note(.sequencesPassed) }
           timelines.lost[logID, default: []].append(first..<end)
+          firstSequences[logID] = first
           next = end
         }
         books.begin(timeline, partition, nextSequence: next, now: now)
       }
     }
+    timelines.end(firstSequences)
     timelines.ids.append(timeline)
     timelines.findings = [:]
   }
