@@ -152,6 +152,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     guard !openings.isEmpty else { return }
     var fenced: [FencedPartition] = []
     for opening in openings {
+      heartbeat()
       let pipeline = makePipeline(opening)
       do throws(PipelineError) {
         let questions = try pipeline.acquire(by: opening.claim, since: committed[opening.partition])
@@ -161,8 +162,11 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       }
     }
     openings = []
-    let answers = logs.answers(to: fenced.map { ($0.pipeline.partition, $0.questions) })
-    for (fenced, answer) in zip(fenced, answers) { open(fenced.pipeline, answer) }
+    let answers = logs.answers(to: fenced.map { ($0.pipeline.partition, $0.questions) }, beat: heartbeat)
+    for (fenced, answer) in zip(fenced, answers) {
+      heartbeat()
+      open(fenced.pipeline, answer)
+    }
   }
 
   private func makePipeline(_ opening: Opening) -> Pipeline {

@@ -128,10 +128,10 @@ struct LogProbeTests {
     let service = ImpressionTrackingCore.ImpressionTracking(ring: .sample, windows: Windows())
     let logs = PartitionLogs(service: service, probe: probe, mac: mac)
     let questions = LogQuestions(topics: service.markedTopics, lastOffsets: [nil])
-    let there = try logs.answers(to: [(1, questions), (0, questions)]).map { try $0.get() }
+    let there = try logs.answers(to: [(1, questions), (0, questions)], beat: {}).map { try $0.get() }
     #expect(there.map { $0.marks.map { $0?.sequence } } == [[6], [5]])
     #expect(there.map { $0.probes.map(\.endOffset) } == [[2], [1]])
-    let some = logs.answers(to: [(1, questions), (2, questions), (0, questions)])
+    let some = logs.answers(to: [(1, questions), (2, questions), (0, questions)], beat: {})
     #expect(try some[0].get() == there[0])
     #expect(try some[2].get() == there[1])
     guard case .failure(let error) = some[1] else {
