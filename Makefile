@@ -92,6 +92,12 @@ replay: install-tests ## log DECISIONS=n (100,000) decisions on a PostgreSQL, an
 	$(BUILD_TESTS)
 	@WHATIF_DECISIONS=$(DECISIONS) $(RUN_TESTS) --filter 'WhatIfTests/same'
 
+.PHONY: sequences
+SEQUENCES ?= 10000
+sequences: install ## run SEQUENCES=n (10,000) random lives of the index of ads, each held against the rules ad by ad
+	$(BUILD_TESTS)
+	@INDEX_SEQUENCES=$(SEQUENCES) $(RUN_TESTS) --filter 'IndexSequenceTests/sequences'
+
 .PHONY: month
 MONTH_DAYS ?= 30
 month: install-tests ## run MONTH_DAYS=n (30) simulated days on a real PostgreSQL: accounts compared daily, figures of growth printed

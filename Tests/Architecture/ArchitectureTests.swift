@@ -90,6 +90,14 @@ import Testing
     Check("a look-up without partition", "Services/A/A.swift", lookUp("serve_id = ANY ($1)"), PartitionRules.unnamed),
     Check(
       "a look-up by two columns", "Services/A/A.swift", lookUp("(serve_id, id_hash) IN (b)"), PartitionRules.unnamed),
+    Check(
+      "partition only to order by", "Services/A/A.swift", lookUp("serve_id = $1 ORDER BY partition"),
+      PartitionRules.unnamed),
+    Check(
+      "partition only in a window", "Services/A/A.swift", lookUp("serve_id = $1 WINDOW w AS (PARTITION BY b)"),
+      PartitionRules.unnamed),
+    Check(
+      "a bound of partition", "Services/A/A.swift", lookUp("serve_id = $1 AND $2 <= partition"), PartitionRules.unnamed),
     Check("a look-up by number", "Shared/A/A.swift", lookUp("a.batch_number = $1"), PartitionRules.unnamed),
     Check(
       "a subquery without partition", "Shared/Migrations/Logic/A.sql",
@@ -99,6 +107,10 @@ import Testing
       "a join without partition", "Shared/Operations/A.swift",
       "let a = \"\"\"\n  FROM billing.charge c\n  JOIN \\(b).decision d "
         + "ON d.serve_id = c.serve_id\n  WHERE c.partition = $1\n  \"\"\"", PartitionRules.unnamed),
+    Check(
+      "a join that only names partition", "Shared/A/A.sql",
+      "FROM billing.charge c JOIN billing.held h ON h.serve_id = c.serve_id AND c.number > (rank() OVER (PARTITION BY h.a))",
+      PartitionRules.unnamed),
     Check(
       "a join by other columns", "Shared/A/A.sql", "FROM billing.input i LEFT JOIN billing.output o USING (topic)",
       PartitionRules.unnamed),
@@ -256,6 +268,11 @@ import Testing
         SELECT 1 FROM billing.charge c JOIN billing.terms t ON t.name = c.terms
           JOIN billing.held h ON h.serve_id = c.serve_id AND h.partition = c.partition;
         SELECT 1 FROM billing.charge WHERE serve_id >= $1 AND serve_id < $2;
+        SELECT 1 FROM billing.charge c WHERE serve_id = $1 AND $2 = c.partition;
+        SELECT 1 FROM billing.charge c, a WHERE (a.number, a.id) = (c.partition, c.serve_id) AND c.serve_id = $1;
+        SELECT 1 FROM billing.charge WHERE (partition, serve_id) IN (SELECT 1) AND serve_id = ANY ($1);
+        SELECT 1 FROM billing.charge WHERE partition = ANY ($1) AND serve_id IN (b, c);
+        SELECT 1 FROM billing.charge JOIN billing.held USING (partition, serve_id);
         UPDATE a SET b = ARRAY[c], d = e::int[] WHERE f;
         """)
     #expect(PartitionRules.unnamed(named).isEmpty && PartitionRules.unspreadable(named).isEmpty)

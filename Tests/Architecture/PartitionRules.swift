@@ -53,13 +53,11 @@ enum PartitionRules {
     let sources = sources(of: query)
     guard !sources.isEmpty else { return false }
     let condition = Array(query.drop { !["where", "on", "using"].contains($0) })
-    let comparesPartition = condition.contains { isColumn($0, ["partition", "held_partition"]) }
     let lookedUp = sources.contains(where: isOfPartitions) ? ids.union(numbers) : ids
-    if looksUp(condition, lookedUp), !comparesPartition { return true }
+    if looksUp(condition, lookedUp), !compares(condition, ["partition", "held_partition"]) { return true }
     return joins(query).contains { join in
-      let joined = join.condition.filter { isColumn($0, ["partition"]) }
       let isOfPartitions = isOfPartitions(join.source) && sources.count(where: isOfPartitions) > 1
-      return joined.isEmpty && (isOfPartitions || looksUp(join.condition, ids))
+      return (isOfPartitions || looksUp(join.condition, ids)) && !compares(join.condition, ["partition"])
     }
   }
 
@@ -103,6 +101,26 @@ enum PartitionRules {
         return begin == "(" && (list == "in" || list == "=" || before == "using")
       }
       return false
+    }
+  }
+
+  /// The same, and whether something is compared with one of the columns: `x = partition`, `(x, y) = (partition, z)`. A
+  /// column that a query only names, to order or to part its rows, is not compared.
+  private static func compares(_ condition: [String], _ columns: Set<String>) -> Bool {
+    if looksUp(condition, columns) { return true }
+    return condition.indices.contains { place in
+      guard isColumn(condition[place], columns) else { return false }
+      // It itself, or the parentheses that it stands in.
+      var depth = 0
+      let opened = condition[..<place].indices.reversed().filter { index in
+        depth += condition[index] == ")" ? 1 : condition[index] == "(" ? -1 : 0
+        defer { depth = max(depth, 0) }
+        return depth < 0
+      }
+      return ([place] + opened).contains { begin in
+        let before = condition[..<begin].suffix(2)
+        return before.last == "=" && !["<", ">", "!"].contains(before.first ?? "")
+      }
     }
   }
 

@@ -2,6 +2,7 @@ import AdCore
 import AdEvents
 import Pipeline
 import Postgres
+import TestServices
 import Testing
 
 @testable import ImpressionTracking
@@ -38,33 +39,10 @@ import Testing
     return partition
   }
 
-  /// How many rows a plan's line of a kind is about: of all partitions and rounds.
-  private func rows(_ kind: String, of sql: String, _ values: [String], _ connection: PostgresConnection) throws -> Int
-  {
-    let plan = try explain(sql, values, connection).filter { $0.contains(kind) && !$0.contains("Bitmap Index Scan") }
-    return plan.compactMap { line in
-      line.firstMatch(of: /actual rows=(\d+) loops=(\d+)/).flatMap { found in
-        Int(found.1).flatMap { rows in Int(found.2).map { rows * $0 } }
-      }
-    }.reduce(0, +)
-  }
-
-  private func explain(_ sql: String, _ values: [String], _ connection: PostgresConnection) throws -> [String] {
-    var sql = sql
-    for (index, value) in values.enumerated() { sql = sql.replacing("$\(index + 1)", with: value) }
-    return try connection.query("EXPLAIN (ANALYZE, TIMING off) \(sql)").map { try $0.decode(0, String.self) }
-  }
-
-  /// The rows that a statement reads and throws away, as EXPLAIN counts them.
-  private func rowsRead(_ sql: String, _ values: [String], _ connection: PostgresConnection) throws -> Int {
-    let plan = try explain(sql, values, connection)
-    return plan.compactMap { $0.firstMatch(of: /Rows Removed by Filter: (\d+)/).flatMap { Int($0.1) } }.reduce(0, +)
-  }
-
   @Test("publishing again reads the rows of the batches concerned, whatever other partitions have")
   func publishing() async throws {
     let partition = try await grown()
-    #expect(try rowsRead(ReadImpressions.sql, ["7", "2", "100"], partition.connection) <= 3)
+    #expect(try QueryPlan(ReadImpressions.sql, ["7", "2", "100"], partition.connection).rowsThrownAway <= 3)
     let tables = ImpressionTables(windows: .init())
     let found = try tables.messages(partition: 7, output: 0, from: 2, limit: 100, in: partition.connection)
     #expect(found.flatMap { Array($0.firstSequence...$0.sequence) } == [2, 3])
@@ -78,9 +56,8 @@ import Testing
       try partition.run(try (1...5).map { try partition.event(.viewed, UInt64(5 * batch + $0)) })
     }
     try partition.connection.executeScript("ANALYZE impression_tracking.impression_row, impression_tracking.batch")
-    #expect(
-      (10...20).contains(
-        try rows("on impression_row", of: ReadImpressions.sql, ["7", "12", "10"], partition.connection)))
+    let plan = try QueryPlan(ReadImpressions.sql, ["7", "12", "10"], partition.connection)
+    #expect((10...20).contains(plan.rows("on impression_row")))
     let tables = ImpressionTables(windows: .init())
     for (from, limit, expected) in [(12, 10, 12...21), (196, 10, 196...200), (1, 1, 1...1)]
       as [(Int64, Int, ClosedRange<Int64>)]
@@ -107,7 +84,7 @@ import Testing
   @Test("M6: counting what was not counted reads the rows of the batches concerned")
   func counting() async throws {
     let partition = try await grown()
-    #expect(try rowsRead(ImpressionCounts.countAgain, ["7", "0", "100"], partition.connection) <= 3)
+    #expect(try QueryPlan(ImpressionCounts.countAgain, ["7", "0", "100"], partition.connection).rowsThrownAway <= 3)
     #expect(try partition.counts() == ["1 -1 summer 1", "2 -1 summer 3"])
   }
 }

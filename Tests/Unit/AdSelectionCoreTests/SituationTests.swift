@@ -7,7 +7,7 @@ import Testing
 /// What can be wrong with the best ad of a small network, and with it alone.
 enum Breach: String, Sendable {
   case suspended, campaignPaused, adPaused, early, late, country, device, image, size, under17, appCategory, segment
-  case advertiser, category, keyword, host, noAllotment
+  case advertiser, category, keyword, host, noAllotment, withheld
 
   func apply(to samples: inout Samples) {
     let best = SituationTests.best
@@ -38,6 +38,8 @@ enum Breach: String, Sendable {
     case .host:
       samples.ads[best].action.destination = "https://www.globex.example/"
       samples.apps[0].exclusions.hosts = ["globex.example"]
+    case .withheld:
+      samples.standings = [AppStanding(app: samples.apps[0].id, offerPartsPerMillion: 0, stopped: 60, tapped: 100)]
     case .noAllotment: samples.withoutAllotment.insert(samples.campaigns[best].id)
     }
   }
@@ -65,6 +67,7 @@ struct Situation: Sendable, CustomTestStringConvertible {
 
   static let alone = [
     Situation(.suspended, .paidAdsSuspended, wins: "own-1"),
+    Situation(.withheld, .paidAdsWithheld, wins: "own-1"),
     Situation(.campaignPaused, .paused),
     Situation(.adPaused, .paused),
     Situation(.early, .notYetStarted),
@@ -89,6 +92,11 @@ struct Situation: Sendable, CustomTestStringConvertible {
     Situation(.suspended, .country, .paidAdsSuspended, wins: "own-1"),
     Situation(.suspended, .host, .paidAdsSuspended, wins: "own-1"),
     Situation(.suspended, .noAllotment, .paidAdsSuspended, wins: "own-1"),
+    Situation(.withheld, .suspended, .paidAdsSuspended, wins: "own-1"),
+    Situation(.withheld, .campaignPaused, .paidAdsWithheld, wins: "own-1"),
+    Situation(.adPaused, .withheld, .paidAdsWithheld, wins: "own-1"),
+    Situation(.host, .withheld, .paidAdsWithheld, wins: "own-1"),
+    Situation(.withheld, .noAllotment, .paidAdsWithheld, wins: "own-1"),
     Situation(.campaignPaused, .adPaused, .paused),
     Situation(.adPaused, .early, .paused),
     Situation(.late, .campaignPaused, .paused),
@@ -166,10 +174,11 @@ struct SituationTests {
     for breach in situation.breaches { breach.apply(to: &samples) }
     let decision = samples.decide(try samples.request())
     #expect(Self.winner(decision) == situation.winner)
-    let isSuspended = situation.reason == .paidAdsSuspended
-    #expect(decision.explanation[situation.reason] == (isSuspended ? 2 : 1))
+    // Then both paid ads have the one reason, and neither is outbid.
+    let isOfAllPaid = [.paidAdsSuspended, .paidAdsWithheld].contains(situation.reason)
+    #expect(decision.explanation[situation.reason] == (isOfAllPaid ? 2 : 1))
     #expect(decision.explanation.excluded.count == 1)
-    #expect(decision.explanation.outbid == (isSuspended ? 0 : 1))
+    #expect(decision.explanation.outbid == (isOfAllPaid ? 0 : 1))
     #expect(decision.explanation.total == 3)
   }
 

@@ -1,0 +1,90 @@
+import AdCore
+import AdEvents
+import ClickTrackingCore
+import Pipeline
+import Postgres
+import Runtime
+import TestServices
+import TestValues
+import Testing
+
+@testable import ClickTracking
+
+/// What is read to open a partition must not grow with what lies beside it.
+@Suite("Clicks of batches")
+struct RowsOfBatchesTests {
+  private static let allBatches = ["7", "0", "100"]
+  private let now = SystemClock().now
+
+  /// An ad that was seen, with a tap on it: each of another client.
+  private func tapped(_ serve: UInt64, _ kind: TapKind = .click) -> [ClickInput] {
+    let terms = ServedTerms.sample(
+      serve: serve, partition: ClickPartition.number, issuedAt: now.advanced(byMilliseconds: -3_600_000)
+    ) { $0.clientHash = serve }
+    let seen = terms.issuedAt.advanced(byMilliseconds: 1_000)
+    return [
+      .impression(AcceptedImpression(terms: terms, eventTime: seen, arrival: terms.issuedAt)),
+      .action(
+        ActionEvent(
+          kind: kind, terms: terms, age: .milliseconds(3_000), claimedTime: nil, idHash: serve,
+          actionMilliseconds: 0, leftApplication: true)),
+    ]
+  }
+
+  /// A partition with three clicks in two batches and with two stopped actions, beside many of each.
+  private func grown() async throws -> ClickPartition {
+    let partition = try await ClickPartition(now: now)
+    try partition.run(tapped(1) + tapped(2, .blocked))
+    try partition.run(tapped(3) + tapped(4, .cancelled) + tapped(5))
+    for table in ["click_tracking.click_row", "click_tracking.stopped_action"] {
+      try NeighbourRows.add(2_000, to: table, partition.connection)
+    }
+    try partition.connection.executeScript("ANALYZE click_tracking.terms, click_tracking.batch")
+    return partition
+  }
+
+  @Test("M6: counting taps that were not counted reads those of the batches concerned, stopped ones too")
+  func counting() async throws {
+    let partition = try await grown()
+    let unbounded = TapCounts.countAgain
+      .replacing("serve_id BETWEEN counting.first_id AND counting.last_id", with: "true")
+    let whole = try QueryPlan.ofDryRun(unbounded, Self.allBatches, partition.connection)
+    #expect(whole.rowsThrownAway > 9_000, "it would be seen")
+    let plan = try QueryPlan(TapCounts.countAgain, Self.allBatches, partition.connection)
+    #expect(plan.rowsThrownAway <= 5, "\(plan.lines.joined(separator: "\n"))")
+    #expect(plan.rows("on click_row") == 3 && plan.rows("on stopped_action") == 2)
+    #expect(try partition.count("SELECT sum(events)::bigint FROM click_tracking.all_count") == 5)
+  }
+
+  @Test("publishing again reads the rows of the batches concerned, whatever other partitions have")
+  func publishing() async throws {
+    let partition = try await grown()
+    let unbounded = ReadClicks.sql.replacing("serve_id BETWEEN bounds.first_id AND bounds.last_id", with: "true")
+    let values = ["7", "2", "100"]
+    #expect(try QueryPlan(unbounded, values, partition.connection).rowsThrownAway > 2_000, "it would be seen")
+    let plan = try QueryPlan(ReadClicks.sql, values, partition.connection)
+    #expect(plan.rowsThrownAway <= 3, "\(plan.lines.joined(separator: "\n"))")
+    #expect(try sequences(partition, from: 2, limit: 100) == [2, 3])
+  }
+
+  /// One that reads all that is left, for each of its small parts, never catches up.
+  @Test("who is far behind reads the rows of the batches that it publishes next, not all that are left")
+  func farBehind() async throws {
+    let partition = try await ClickPartition(now: now)
+    for batch in 0..<40 {
+      try partition.run((1...5).flatMap { tapped(UInt64(5 * batch + $0)) })
+    }
+    try partition.connection.executeScript("ANALYZE click_tracking.click_row, click_tracking.batch")
+    let plan = try QueryPlan(ReadClicks.sql, ["7", "12", "10"], partition.connection)
+    #expect((10...20).contains(plan.rows("on click_row")), "\(plan.lines.joined(separator: "\n"))")
+    #expect(try sequences(partition, from: 12, limit: 10) == Array(12...21))
+    #expect(try sequences(partition, from: 196, limit: 10) == Array(196...200))
+  }
+
+  private func sequences(_ partition: ClickPartition, from: Int64, limit: Int) throws -> [Int64] {
+    let tables = ClickTables(windows: Windows())
+    let found = try tables.messages(
+      partition: ClickPartition.number, output: 0, from: from, limit: limit, in: partition.connection)
+    return found.flatMap { Array($0.firstSequence...$0.sequence) }
+  }
+}
