@@ -26,7 +26,7 @@ struct CheckpointTests {
     #expect(partition.store.checkpoints.map(\.confirmed) == [[3]])
   }
 
-  @Test("The watermark of a busy partition is stored where its batches fall behind by a second; a quiet one's as it moves")
+  @Test("A busy partition's watermark is stored where its batches fall behind by a second; a quiet one's as it moves")
   func watermarks() throws {
     var service = Echo()
     service.inputs[Echo.numbered].boundsWatermark = false
