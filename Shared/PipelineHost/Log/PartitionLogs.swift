@@ -49,7 +49,7 @@ struct PartitionLogs<Service: PipelineService> {
       }
     } catch {
       let partitions = asked.map { "\($0.partition)" }.joined(separator: ", ")
-      throw .logUnreadable("the logs of partition \(partitions) cannot be looked into: \(error)")
+      throw .logUnreadable("the logs of partition \(partitions) cannot be probed: \(error)")
     }
   }
 
