@@ -132,10 +132,8 @@ struct RedactedRecordTests {
     #expect(Self.redacted(invented(RedactedRecord.secretsMaximum + 1)).value == nil)
     // As many as there is room for, beside as long a header.
     let header = RecordHeader("ce_id", [UInt8](repeating: 46, count: 900_000))
-    let began = ContinuousClock.now
     let record = Self.redacted(invented(9_000), [Self.type, header])
     #expect(record.value == nil && record.key == nil && record.headers == [Self.type, header])
-    #expect(ContinuousClock.now - began < .seconds(10))
   }
 
   @Test(
