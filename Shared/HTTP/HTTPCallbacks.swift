@@ -60,7 +60,7 @@ enum HTTPCallbacks {
     let headers = unsafe fields(connection, hb_http_header_kind, maximum: server.limits.fieldsMaximum)
     incoming.rawQuery = query.list
     incoming.headers = headers.list.map { ($0.name.lowercased(), $0.value) }
-    incoming.hasTooManyFields = !isLegible || query.isCut || headers.isCut
+    incoming.isBeyondLimits = !isLegible || query.isCut || headers.isCut
     incoming.clientAddress = unsafe clientAddress(connection)
     incoming.judgeFraming()
     return incoming

@@ -82,7 +82,7 @@ final class HTTPServerContext: Sendable {
     let rawSegments = Router.split(incoming.rawPath)
     let segments = rawSegments.prefix(Router.segmentsMaximum + 1).compactMap { PercentEncoding.decode($0) }
     guard segments.count == rawSegments.count, segments.count <= Router.segmentsMaximum,
-      incoming.rawPath.hasPrefix("/"), let query = incoming.decodedQuery, !incoming.hasTooManyFields
+      incoming.rawPath.hasPrefix("/"), let query = incoming.decodedQuery, !incoming.isBeyondLimits
     else { return .problem(400, "the path, the query or a header is not well formed, or too long") }
     let method = HTTPMethod(rawValue: incoming.method == "HEAD" ? "GET" : incoming.method)
     switch router.match(method, segments) {
@@ -127,7 +127,8 @@ final class PartialRequest {
   let rawPath: String
   var rawQuery: [(name: String, value: String)] = []
   var headers: [(name: String, value: String)] = []
-  var hasTooManyFields = false
+  /// Path, query or headers are more than is read, or would take long to compare.
+  var isBeyondLimits = false
   var clientAddress = ""
   var isAnswered = false
   /// Where the answer will be, of a request that is answered later.
@@ -157,7 +158,7 @@ final class PartialRequest {
 
   /// To be answered before its body, and to be the last on its connection: where it ends is not certain, or beyond what is
   /// read.
-  var isToBeCutOff: Bool { isTooLarge || isAmbiguous || hasTooManyFields }
+  var isToBeCutOff: Bool { isTooLarge || isAmbiguous || isBeyondLimits }
 
   /// Looks at what the headers say of the body. RFC 9112 lets a server refuse what its clients never send: two lengths, a
   /// length beside chunks, any other coding, and names that only some would take for a header's.

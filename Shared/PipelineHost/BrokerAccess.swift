@@ -6,7 +6,7 @@ internal import Threads
 package enum BrokerAccess {
   private static let questionMilliseconds: Int32 = 5_000
   /// At first all else is more urgent.
-  private static let firstMilliseconds = 2_000
+  static let firstMilliseconds = 2_000
   private static let againMilliseconds = 10_000
 
   /// What is open, in words; nothing where all is as it should be.

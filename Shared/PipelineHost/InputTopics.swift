@@ -17,8 +17,10 @@ package enum InputTopics {
     // The embedded broker has no settings.
     guard !settings.isBrokerEmbedded else { return }
     let topics = Topic.allCases.filter { $0.readers.contains(service) }
+    let stop = context.lifeCycle.stopRequest
     // Whoever ends does not wait for an answer.
     _ = OwnerThread("topic-settings") {
+      guard !stop.wait(milliseconds: BrokerAccess.firstMilliseconds) else { return }
       do throws(KafkaError) {
         let admin = try KafkaAdmin(configuration: settings.kafka(clientID: "handbill-settings"))
         defer { admin.close(timeoutMilliseconds: 0) }

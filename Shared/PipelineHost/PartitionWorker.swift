@@ -42,6 +42,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   private let clock = SystemClock()
   private var state: WorkerState<Batch>
   private var pipelines: [Int32: Pipeline] = [:]
+  /// What it was told to open since it last opened: together, once everything that it was told is looked at.
   private var openings: [Opening] = []
   /// What was committed here in partitions that were opened before.
   private var committed: [Int32: CommittedBatch] = [:]
@@ -150,6 +151,8 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   /// partitions, that is most of what their clients wait for.
   private func openAll() {
     guard !openings.isEmpty else { return }
+    let openings = openings
+    self.openings.removeAll()
     var fenced: [FencedPartition] = []
     for opening in openings {
       heartbeat()
@@ -161,7 +164,6 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
         perform(state.failed(opening.partition, error))
       }
     }
-    openings = []
     let answers = logs.answers(to: fenced.map { ($0.pipeline.partition, $0.questions) }, beat: heartbeat)
     for (fenced, answer) in zip(fenced, answers) {
       heartbeat()

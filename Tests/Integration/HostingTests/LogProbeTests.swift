@@ -18,18 +18,19 @@ struct LogProbeTests {
     KafkaConfiguration(bootstrapServers: broker.bootstrapServers, clientID: "test", environment: .embedded)
   }
 
-  private func broker(text: String, count: Int) throws -> EmbeddedBroker {
+  /// Two logs with 20 records each.
+  private func logs() throws -> (broker: EmbeddedBroker, probe: KafkaTopicProbe) {
     let broker = try EmbeddedBroker()
     try broker.createTopic("events", partitions: 2)
     let producer = try KafkaProducer(configuration: Self.configuration(broker)) { _ in }
     for partition in Int32(0)..<2 {
-      for index in 0..<count {
+      for index in 0..<20 {
         try producer.send(
-          topic: "events", partition: partition, key: nil, value: Array("\(text) \(index)".utf8), reportID: 0)
+          topic: "events", partition: partition, key: nil, value: Array("event \(index)".utf8), reportID: 0)
       }
     }
     #expect(producer.close(timeoutMilliseconds: Self.milliseconds))
-    return broker
+    return (broker, try KafkaTopicProbe(configuration: Self.configuration(broker)))
   }
 
   private func check(_ probe: KafkaTopicProbe, _ last: RecordIdentity?, next: Int64) throws -> [TopicIdentity] {
@@ -79,10 +80,11 @@ struct LogProbeTests {
 
   @Test("The record that a position rests on proves the log; the end that comes with it is the log's")
   func proven() throws {
-    let broker = try broker(text: "event", count: 20)
-    defer { broker.stop() }
-    let probe = try KafkaTopicProbe(configuration: Self.configuration(broker))
-    defer { probe.close(timeoutMilliseconds: 5_000) }
+    let (broker, probe) = try logs()
+    defer {
+      probe.close(timeoutMilliseconds: 5_000)
+      broker.stop()
+    }
     let found = try probe.probes(
       Self.partitions, lastOffsets: [7, 19], timeoutMilliseconds: Self.milliseconds)
     #expect(found.map(\.endOffset) == [20, 20])
@@ -92,10 +94,11 @@ struct LogProbeTests {
 
   @Test("A log without a position is asked for its bounds; what another's position proves stays proven")
   func partlyProven() throws {
-    let broker = try broker(text: "event", count: 20)
-    defer { broker.stop() }
-    let probe = try KafkaTopicProbe(configuration: Self.configuration(broker))
-    defer { probe.close(timeoutMilliseconds: 5_000) }
+    let (broker, probe) = try logs()
+    defer {
+      probe.close(timeoutMilliseconds: 5_000)
+      broker.stop()
+    }
     for lastOffsets in [[nil, 7], [7, nil]] as [[Int64?]] {
       let found = try probe.probes(Self.partitions, lastOffsets: lastOffsets, timeoutMilliseconds: Self.milliseconds)
       #expect(found.map(\.firstOffset) == lastOffsets.map { $0 ?? 0 })
@@ -143,10 +146,11 @@ struct LogProbeTests {
 
   @Test("A log that ends before the position, or has another record there, or none, is looked at as before")
   func others() throws {
-    let broker = try broker(text: "event", count: 20)
-    defer { broker.stop() }
-    let probe = try KafkaTopicProbe(configuration: Self.configuration(broker))
-    defer { probe.close(timeoutMilliseconds: 5_000) }
+    let (broker, probe) = try logs()
+    defer {
+      probe.close(timeoutMilliseconds: 5_000)
+      broker.stop()
+    }
     let last = try identity(probe, 19)
     #expect(try check(probe, last, next: 20)[0] == .same)
     #expect(try check(probe, nil, next: 0) == [.same, .same])
