@@ -21,6 +21,9 @@ package struct IntakeLimits: Hashable, Sendable {
   package static let batchesAtWorkerMaximum = 2
   package static let reopenMillisecondsMinimum: Int64 = 100
   package static let reopenMillisecondsMaximum: Int64 = 10_000
+  /// So long watermarks wait for an event to be committed with: each partition has one of each input every second, those
+  /// of all partitions come at once, and each batch costs a commit.
+  package static let watermarkLingerMilliseconds: Int64 = 500
 
   /// A batch with so many records waits for no more.
   package var batchRecordsMaximum: Int
@@ -41,6 +44,24 @@ package struct IntakeLimits: Hashable, Sendable {
     self.batchBytesMaximum = batchBytesMaximum
     self.heldBytesMaximum = heldBytesMaximum
     self.lingerMilliseconds = lingerMilliseconds
+  }
+}
+
+/// What was collected of a partition that no worker has.
+package struct CollectedRecords: Hashable, Sendable {
+  package static let nothing = CollectedRecords(count: 0, bytes: 0, hasEvents: false)
+
+  /// Events of runs each.
+  package var count: Int
+  /// They take so many.
+  package var bytes: Int
+  /// Some are more than watermarks.
+  package var hasEvents: Bool
+
+  package init(count: Int, bytes: Int, hasEvents: Bool) {
+    self.count = count
+    self.bytes = bytes
+    self.hasEvents = hasEvents
   }
 }
 
@@ -82,6 +103,10 @@ struct PartitionIntake: Sendable {
   private(set) var doneOffsets: [Int64] = []
   /// Something is collected that no worker has.
   private(set) var hasCollected = false
+  /// Some of it is more than a watermark or a hole in the log, when it was last looked at.
+  private(set) var hasEvents = false
+  /// When something was collected that no worker has (monotonic ms), if it was looked at since.
+  private var collectedAt: Int64?
   /// When its worker got the last batch (monotonic ms); nil before the first.
   private var handedOverAt: Int64?
   /// What those take that its worker has, the first one first.
@@ -107,7 +132,7 @@ struct PartitionIntake: Sendable {
     partitionCount = count ?? max(partitionCount, partition + 1)
     self.generation = generation
     phase = .opening
-    hasCollected = false
+    collectNothing()
     return [.discard(partition), .open(partition, by: claim, partitionCount: partitionCount, generation: generation)]
   }
 
@@ -125,7 +150,7 @@ struct PartitionIntake: Sendable {
   mutating func release() -> [ReaderAction] {
     guard phase != .closing else { return [] }
     phase = .closing
-    hasCollected = false
+    collectNothing()
     return [.discard(partition), .close(partition, generation: generation)]
   }
 
@@ -138,7 +163,7 @@ struct PartitionIntake: Sendable {
     claim.seenEpoch = epoch
     readOffsets = offsets
     doneOffsets = offsets
-    hasCollected = false
+    collectNothing()
     handedOverAt = nil
     batchesAtWorker = []
     isPaused = false
@@ -166,7 +191,7 @@ struct PartitionIntake: Sendable {
     let delay = min(
       IntakeLimits.reopenMillisecondsMinimum << Int64(doublings), IntakeLimits.reopenMillisecondsMaximum)
     phase = .waiting(until: now + delay)
-    hasCollected = false
+    collectNothing()
     batchesAtWorker = []
     return [.discard(partition)]
   }
@@ -202,20 +227,23 @@ struct PartitionIntake: Sendable {
   /// and no more is read while it is full, or memory is, and the worker is behind.
   ///
   /// - Parameters:
-  ///   - bytes: what was collected takes so many.
+  ///   - collected: what was collected by now.
   ///   - left: so many bytes more may be held by all partitions together.
-  mutating func polled(records: Int, bytes: Int, left: Int, limits: IntakeLimits, now: Int64) -> [ReaderAction] {
+  mutating func polled(_ collected: CollectedRecords, left: Int, limits: IntakeLimits, now: Int64) -> [ReaderAction] {
     guard phase == .open else { return [] }
-    let held = bytes + bytesAtWorker
+    hasEvents = collected.hasEvents
+    if hasCollected, collectedAt == nil { collectedAt = now }
+    let held = collected.bytes + bytesAtWorker
     let isOver = held >= left && (held > 0 || left <= 0)
-    let isFull = isOver || records >= limits.batchRecordsMaximum || bytes >= limits.batchBytesMaximum
+    let isFull =
+      isOver || collected.count >= limits.batchRecordsMaximum || collected.bytes >= limits.batchBytesMaximum
     var actions: [ReaderAction] = []
     if waitMilliseconds(limits: limits, now: now) == 0
       || isFull && hasCollected && batchesAtWorker.count < IntakeLimits.batchesAtWorkerMaximum
     {
-      hasCollected = false
+      collectNothing()
       handedOverAt = now
-      batchesAtWorker.append(bytes)
+      batchesAtWorker.append(collected.bytes)
       actions.append(.handOver(partition, generation: generation))
     }
     if isOver || isFull && actions.isEmpty {
@@ -232,7 +260,17 @@ struct PartitionIntake: Sendable {
   /// How long until what was collected is due; nil while nothing is, or the worker has to finish a batch first.
   func waitMilliseconds(limits: IntakeLimits, now: Int64) -> Int64? {
     guard phase == .open, batchesAtWorker.isEmpty, hasCollected else { return nil }
-    return handedOverAt.map { max(0, $0 + limits.lingerMilliseconds - now) } ?? 0
+    let due =
+      hasEvents
+      ? handedOverAt.map { $0 + limits.lingerMilliseconds }
+      : collectedAt.map { $0 + IntakeLimits.watermarkLingerMilliseconds }
+    return due.map { max(0, $0 - now) } ?? 0
+  }
+
+  private mutating func collectNothing() {
+    hasCollected = false
+    hasEvents = false
+    collectedAt = nil
   }
 
   /// The consumer reads it from ``readOffsets`` on, and is not paused.

@@ -10,6 +10,8 @@ public enum RecordSequence: Hashable, Sendable {
   case number(Int64)
   /// The record is a watermark and nothing else.
   case watermark(Watermark)
+
+  var isWatermark: Bool { if case .watermark = self { true } else { false } }
 }
 
 // What stands here with `public` is used by services as `package` is elsewhere: only what is public can be inlined into
@@ -189,6 +191,8 @@ public struct InputBatch<Event: Sendable>: Sendable {
   public var nextOffsets: [Int64?]
   /// Per input: whether the log's end was reached behind the last record.
   public var isAtEnd: [Bool]
+  /// Some records are more than watermarks.
+  private var hasEvents = false
   /// What genuine records told of their writers' databases: of each input and timeline the most.
   private(set) var marks: [InputMark] = []
   /// Of the record that is appended now.
@@ -209,6 +213,10 @@ public struct InputBatch<Event: Sendable>: Sendable {
   package var memoryBytes: Int {
     raw.capacity + records.capacity * MemoryLayout<InputRecord<Event>>.stride
       + heads.capacity * MemoryLayout<RecordHead>.stride + records.count * Self.textBytes
+  }
+
+  package var collected: CollectedRecords {
+    CollectedRecords(count: records.count, bytes: memoryBytes, hasEvents: hasEvents)
   }
 
   /// The genuine record of an input that is appended next came with this mark; nil: with none.
@@ -262,6 +270,7 @@ public struct InputBatch<Event: Sendable>: Sendable {
     isAtEnd[head.input] = false
     heads.append(head)
     heads[heads.count - 1].mark = recordMark
+    if !head.sequence.isWatermark { hasEvents = true }
   }
 }
 

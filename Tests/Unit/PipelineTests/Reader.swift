@@ -11,6 +11,11 @@ final class Reader {
   var collected: [Int32: Int] = [:]
   /// What each of them takes.
   var bytesEach = 0
+  /// Those that are collected next are more than watermarks.
+  var brings = Content.events
+  private var hasEvents: Set<Int32> = []
+
+  enum Content { case events, watermarks }
 
   init(partitionCount: Int32? = 8) { self.partitionCount = partitionCount }
 
@@ -30,11 +35,16 @@ final class Reader {
   func poll(_ offsets: Int64..., partition: Int32 = 0, input: Int = 0) -> [ReaderAction] {
     for offset in offsets where state.takes(partition, input: input, offset: offset) {
       collected[partition, default: 0] += 1
+      if brings == .events { hasEvents.insert(partition) }
     }
-    let actions = state.polled(now: now) { [collected, bytesEach] in
-      (collected[$0] ?? 0, bytesEach * (collected[$0] ?? 0))
+    let actions = state.polled(now: now) { [collected, bytesEach, hasEvents] in
+      let count = collected[$0] ?? 0
+      return CollectedRecords(count: count, bytes: bytesEach * count, hasEvents: hasEvents.contains($0))
     }
-    for case .handOver(let partition, _) in actions { collected[partition] = 0 }
+    for case .handOver(let partition, _) in actions {
+      collected[partition] = 0
+      hasEvents.remove(partition)
+    }
     return actions
   }
 

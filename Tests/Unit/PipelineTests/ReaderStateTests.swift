@@ -109,16 +109,42 @@ struct ReaderStateTests {
     #expect(reader.state.doneOffsets == [0: [11, 20]])
     reader.now += 1
     #expect(reader.poll(11).isEmpty)
-    #expect(reader.state.hasCollected)
+    #expect(reader.state.hasEvents)
     #expect(reader.state.waitMilliseconds(now: reader.now, atMost: 100) == 24)
     reader.now += 23
     #expect(reader.poll().isEmpty)
     reader.now += 1
     #expect(reader.state.waitMilliseconds(now: reader.now, atMost: 100) == 0)
     #expect(reader.poll() == [.handOver(0, generation: 1)])
-    #expect(!reader.state.hasCollected)
+    #expect(!reader.state.hasEvents)
     _ = reader.tell(.finishedBatch(0, nextOffsets: [12, 20], generation: 1))
     #expect(reader.poll(12, 13, 14) == [.handOver(0, generation: 1)])
+  }
+
+  @Test("Watermarks alone wait half a second; an event takes them along, and waits for itself only")
+  func watermarksAlone() {
+    let reader = Reader()
+    reader.open()
+    reader.brings = .watermarks
+    #expect(reader.poll(10).isEmpty)
+    #expect(!reader.state.hasEvents)
+    reader.now += 300
+    #expect(reader.poll(20, input: 1).isEmpty)
+    #expect(reader.state.waitMilliseconds(now: reader.now, atMost: 1_000) == 200)
+    reader.now += 199
+    #expect(reader.poll().isEmpty)
+    reader.now += 1
+    #expect(reader.poll() == [.handOver(0, generation: 1)])
+    _ = reader.tell(.finishedBatch(0, nextOffsets: [11, 21], generation: 1))
+    reader.now += 100
+    #expect(reader.poll(11).isEmpty)
+    reader.brings = .events
+    reader.now += 1
+    #expect(reader.poll(12) == [.handOver(0, generation: 1)])
+    _ = reader.tell(.finishedBatch(0, nextOffsets: [13, 21], generation: 1))
+    reader.brings = .watermarks
+    #expect(reader.poll(13).isEmpty)
+    #expect(reader.state.waitMilliseconds(now: reader.now, atMost: 1_000) == 500)
   }
 
   @Test("A partition that was opened again waits for nothing")
@@ -162,7 +188,7 @@ struct ReaderStateTests {
     #expect(reader.poll() == [.pause(0)])
   }
 
-  @Test("Holes at the log's end move the position")
+  @Test("Holes at the log's end move the position, and wait as watermarks do")
   func holes() {
     let reader = Reader()
     reader.open()
@@ -170,6 +196,8 @@ struct ReaderStateTests {
     #expect(!reader.takesEnd(input: 1, offset: 23))
     #expect(!reader.takesEnd(input: 1, offset: 22))
     #expect(!reader.takes(input: 1, offset: 22))
+    #expect(reader.poll().isEmpty)
+    reader.now += IntakeLimits.watermarkLingerMilliseconds
     #expect(reader.poll() == [.handOver(0, generation: 1)])
     #expect(!reader.takesEnd(3, input: 1, offset: 23))
   }
@@ -185,7 +213,7 @@ struct ReaderStateTests {
     // Nothing came since: there is nobody to ask.
     #expect(reader.tick().isEmpty)
     #expect(!reader.takes(input: 0, offset: 10))
-    #expect(!reader.state.hasCollected)
+    #expect(!reader.state.hasEvents)
     // And once more before anything is done about it: what was passed over must come again.
     reader.state.connectionLost()
     #expect(reader.tick() == Self.opening(2, epoch: 5))
@@ -205,7 +233,7 @@ struct ReaderStateTests {
     _ = reader.poll(10)
     #expect(reader.refuse() == Self.opening(2, epoch: 5))
     #expect(reader.refuse().isEmpty)
-    #expect(!reader.state.hasCollected)
+    #expect(!reader.state.hasEvents)
     #expect(reader.assignment() == [:])
     #expect(!reader.takes(input: 0, offset: 11))
     _ = reader.tell(.opened(0, epoch: 6, offsets: [10, 20], generation: 2))

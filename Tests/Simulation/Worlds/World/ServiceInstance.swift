@@ -105,7 +105,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     }
     perform(
       reader.polled(now: now) { partition in
-        batches[partition].map { ($0.records.count, $0.memoryBytes) } ?? (0, 0)
+        batches[partition]?.collected ?? .nothing
       })
     handleCommands(all: !world.isFaulty)
   }
