@@ -105,9 +105,9 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     try handleLeases()
     try perform(
       state.polled(now: clock.monotonicMilliseconds) { partition in
-        batches[partition]?.batch.collected ?? .nothing
+        batches[partition]?.batch.collected(from: service.inputs) ?? .nothing
       })
-    workerEvents.readerWaits(state.hasEvents)
+    workerEvents.readerWaits(state.isUrgent)
     try commitOffsets()
   }
 

@@ -18,7 +18,8 @@ package struct ClickTracking: PipelineService {
 
   package let inputs = [
     InputDeclaration(topic: Topic.clicks.name, isSequenced: false),
-    InputDeclaration(topic: Topic.acceptedImpressions.name, isSequenced: true),
+    // Nobody waits for them: about one in a hundred is tapped, and its click takes it along.
+    InputDeclaration(topic: Topic.acceptedImpressions.name, isSequenced: true, isUrgent: false),
   ]
   package let outputs = [Topic.acceptedClicks.name]
   package let publishesWatermarks = true

@@ -21,9 +21,9 @@ package struct IntakeLimits: Hashable, Sendable {
   package static let batchesAtWorkerMaximum = 2
   package static let reopenMillisecondsMinimum: Int64 = 100
   package static let reopenMillisecondsMaximum: Int64 = 10_000
-  /// So long watermarks wait for an event to be committed with: each partition has one of each input every second, those
-  /// of all partitions come at once, and each batch costs a commit.
-  package static let watermarkLingerMilliseconds: Int64 = 500
+  /// So long records that nobody waits for wait for others to be committed with: each batch costs a commit. Each partition has
+  /// a watermark of each input every second, and those of all partitions come at once.
+  package static let patientLingerMilliseconds: Int64 = 500
 
   /// A batch with so many records waits for no more.
   package var batchRecordsMaximum: Int
@@ -49,19 +49,19 @@ package struct IntakeLimits: Hashable, Sendable {
 
 /// What was collected of a partition that no worker has.
 package struct CollectedRecords: Hashable, Sendable {
-  package static let nothing = CollectedRecords(count: 0, bytes: 0, hasEvents: false)
+  package static let nothing = CollectedRecords(count: 0, bytes: 0, isUrgent: false)
 
   /// Events of runs each.
   package var count: Int
   /// They take so many.
   package var bytes: Int
-  /// Some are more than watermarks.
-  package var hasEvents: Bool
+  /// Somebody waits for what is made of them: they have events of an urgent input (``InputDeclaration/isUrgent``).
+  package var isUrgent: Bool
 
-  package init(count: Int, bytes: Int, hasEvents: Bool) {
+  package init(count: Int, bytes: Int, isUrgent: Bool) {
     self.count = count
     self.bytes = bytes
-    self.hasEvents = hasEvents
+    self.isUrgent = isUrgent
   }
 }
 
@@ -103,8 +103,8 @@ struct PartitionIntake: Sendable {
   private(set) var doneOffsets: [Int64] = []
   /// Something is collected that no worker has.
   private(set) var hasCollected = false
-  /// Some of it is more than a watermark or a hole in the log, when it was last looked at.
-  private(set) var hasEvents = false
+  /// Somebody waits for it, as was found when it was last looked at.
+  private(set) var isUrgent = false
   /// When something was collected that no worker has (monotonic ms), if it was looked at since.
   private var collectedAt: Int64?
   /// When its worker got the last batch (monotonic ms); nil before the first.
@@ -231,7 +231,7 @@ struct PartitionIntake: Sendable {
   ///   - left: so many bytes more may be held by all partitions together.
   mutating func polled(_ collected: CollectedRecords, left: Int, limits: IntakeLimits, now: Int64) -> [ReaderAction] {
     guard phase == .open else { return [] }
-    hasEvents = collected.hasEvents
+    isUrgent = collected.isUrgent
     if hasCollected, collectedAt == nil { collectedAt = now }
     let held = collected.bytes + bytesAtWorker
     let isOver = held >= left && (held > 0 || left <= 0)
@@ -261,15 +261,15 @@ struct PartitionIntake: Sendable {
   func waitMilliseconds(limits: IntakeLimits, now: Int64) -> Int64? {
     guard phase == .open, batchesAtWorker.isEmpty, hasCollected else { return nil }
     let due =
-      hasEvents
+      isUrgent
       ? handedOverAt.map { $0 + limits.lingerMilliseconds }
-      : collectedAt.map { $0 + IntakeLimits.watermarkLingerMilliseconds }
+      : collectedAt.map { $0 + IntakeLimits.patientLingerMilliseconds }
     return due.map { max(0, $0 - now) } ?? 0
   }
 
   private mutating func collectNothing() {
     hasCollected = false
-    hasEvents = false
+    isUrgent = false
     collectedAt = nil
   }
 

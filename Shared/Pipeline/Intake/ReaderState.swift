@@ -146,8 +146,8 @@ package struct ReaderState: Sendable {
     intakes.values.reduce(maximum) { min($0, $1.waitMilliseconds(limits: limits, now: now) ?? maximum) }
   }
 
-  /// Whether collected events wait for something: then the reader must hear of a finished batch at once.
-  package var hasEvents: Bool { intakes.values.contains(where: \.hasEvents) }
+  /// Whether something urgent was collected: then the reader must hear of a finished batch at once.
+  package var isUrgent: Bool { intakes.values.contains(where: \.isUrgent) }
 
   /// Per open partition and input: decided and committed up to here.
   package var doneOffsets: [Int32: [Int64]] { openOffsets(\.doneOffsets) }

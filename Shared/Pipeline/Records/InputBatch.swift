@@ -191,8 +191,8 @@ public struct InputBatch<Event: Sendable>: Sendable {
   public var nextOffsets: [Int64?]
   /// Per input: whether the log's end was reached behind the last record.
   public var isAtEnd: [Bool]
-  /// Some records are more than watermarks.
-  private var hasEvents = false
+  /// Per input: whether it brought more than watermarks.
+  private var hasEvents: [Bool]
   /// What genuine records told of their writers' databases: of each input and timeline the most.
   private(set) var marks: [InputMark] = []
   /// Of the record that is appended now.
@@ -204,6 +204,7 @@ public struct InputBatch<Event: Sendable>: Sendable {
     raw = RawBytes()
     nextOffsets = Array(repeating: nil, count: inputCount)
     isAtEnd = Array(repeating: false, count: inputCount)
+    hasEvents = isAtEnd
   }
 
   /// What a rejected event's detail takes outside of the record, about.
@@ -215,8 +216,9 @@ public struct InputBatch<Event: Sendable>: Sendable {
       + heads.capacity * MemoryLayout<RecordHead>.stride + records.count * Self.textBytes
   }
 
-  package var collected: CollectedRecords {
-    CollectedRecords(count: records.count, bytes: memoryBytes, hasEvents: hasEvents)
+  package func collected(from inputs: [InputDeclaration]) -> CollectedRecords {
+    CollectedRecords(
+      count: records.count, bytes: memoryBytes, isUrgent: zip(hasEvents, inputs).contains { $0 && $1.isUrgent })
   }
 
   /// The genuine record of an input that is appended next came with this mark; nil: with none.
@@ -270,7 +272,7 @@ public struct InputBatch<Event: Sendable>: Sendable {
     isAtEnd[head.input] = false
     heads.append(head)
     heads[heads.count - 1].mark = recordMark
-    if !head.sequence.isWatermark { hasEvents = true }
+    if !head.sequence.isWatermark { hasEvents[head.input] = true }
   }
 }
 

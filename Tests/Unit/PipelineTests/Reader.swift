@@ -11,11 +11,9 @@ final class Reader {
   var collected: [Int32: Int] = [:]
   /// What each of them takes.
   var bytesEach = 0
-  /// Those that are collected next are more than watermarks.
-  var brings = Content.events
-  private var hasEvents: Set<Int32> = []
-
-  enum Content { case events, watermarks }
+  /// Somebody waits for those that are collected next.
+  var isUrgent = true
+  private var urgent: Set<Int32> = []
 
   init(partitionCount: Int32? = 8) { self.partitionCount = partitionCount }
 
@@ -35,15 +33,15 @@ final class Reader {
   func poll(_ offsets: Int64..., partition: Int32 = 0, input: Int = 0) -> [ReaderAction] {
     for offset in offsets where state.takes(partition, input: input, offset: offset) {
       collected[partition, default: 0] += 1
-      if brings == .events { hasEvents.insert(partition) }
+      if isUrgent { urgent.insert(partition) }
     }
-    let actions = state.polled(now: now) { [collected, bytesEach, hasEvents] in
+    let actions = state.polled(now: now) { [collected, bytesEach, urgent] in
       let count = collected[$0] ?? 0
-      return CollectedRecords(count: count, bytes: bytesEach * count, hasEvents: hasEvents.contains($0))
+      return CollectedRecords(count: count, bytes: bytesEach * count, isUrgent: urgent.contains($0))
     }
     for case .handOver(let partition, _) in actions {
       collected[partition] = 0
-      hasEvents.remove(partition)
+      urgent.remove(partition)
     }
     return actions
   }

@@ -43,7 +43,7 @@ private struct Readings {
       now: 0,
       collected: { [collected] in
         let count = collected[$0] ?? 0
-        return CollectedRecords(count: count, bytes: Self.bytesEach * count, hasEvents: count > 0)
+        return CollectedRecords(count: count, bytes: Self.bytesEach * count, isUrgent: count > 0)
       })
     {
       switch action {

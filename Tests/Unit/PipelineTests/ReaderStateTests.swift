@@ -109,25 +109,25 @@ struct ReaderStateTests {
     #expect(reader.state.doneOffsets == [0: [11, 20]])
     reader.now += 1
     #expect(reader.poll(11).isEmpty)
-    #expect(reader.state.hasEvents)
+    #expect(reader.state.isUrgent)
     #expect(reader.state.waitMilliseconds(now: reader.now, atMost: 100) == 24)
     reader.now += 23
     #expect(reader.poll().isEmpty)
     reader.now += 1
     #expect(reader.state.waitMilliseconds(now: reader.now, atMost: 100) == 0)
     #expect(reader.poll() == [.handOver(0, generation: 1)])
-    #expect(!reader.state.hasEvents)
+    #expect(!reader.state.isUrgent)
     _ = reader.tell(.finishedBatch(0, nextOffsets: [12, 20], generation: 1))
     #expect(reader.poll(12, 13, 14) == [.handOver(0, generation: 1)])
   }
 
-  @Test("Watermarks alone wait half a second; an event takes them along, and waits for itself only")
-  func watermarksAlone() {
+  @Test("What nobody waits for waits half a second; what is urgent takes it along, and waits for itself only")
+  func patience() {
     let reader = Reader()
     reader.open()
-    reader.brings = .watermarks
+    reader.isUrgent = false
     #expect(reader.poll(10).isEmpty)
-    #expect(!reader.state.hasEvents)
+    #expect(!reader.state.isUrgent)
     reader.now += 300
     #expect(reader.poll(20, input: 1).isEmpty)
     #expect(reader.state.waitMilliseconds(now: reader.now, atMost: 1_000) == 200)
@@ -138,11 +138,11 @@ struct ReaderStateTests {
     _ = reader.tell(.finishedBatch(0, nextOffsets: [11, 21], generation: 1))
     reader.now += 100
     #expect(reader.poll(11).isEmpty)
-    reader.brings = .events
+    reader.isUrgent = true
     reader.now += 1
     #expect(reader.poll(12) == [.handOver(0, generation: 1)])
     _ = reader.tell(.finishedBatch(0, nextOffsets: [13, 21], generation: 1))
-    reader.brings = .watermarks
+    reader.isUrgent = false
     #expect(reader.poll(13).isEmpty)
     #expect(reader.state.waitMilliseconds(now: reader.now, atMost: 1_000) == 500)
   }
@@ -197,7 +197,7 @@ struct ReaderStateTests {
     #expect(!reader.takesEnd(input: 1, offset: 22))
     #expect(!reader.takes(input: 1, offset: 22))
     #expect(reader.poll().isEmpty)
-    reader.now += IntakeLimits.watermarkLingerMilliseconds
+    reader.now += IntakeLimits.patientLingerMilliseconds
     #expect(reader.poll() == [.handOver(0, generation: 1)])
     #expect(!reader.takesEnd(3, input: 1, offset: 23))
   }
@@ -213,7 +213,7 @@ struct ReaderStateTests {
     // Nothing came since: there is nobody to ask.
     #expect(reader.tick().isEmpty)
     #expect(!reader.takes(input: 0, offset: 10))
-    #expect(!reader.state.hasEvents)
+    #expect(!reader.state.isUrgent)
     // And once more before anything is done about it: what was passed over must come again.
     reader.state.connectionLost()
     #expect(reader.tick() == Self.opening(2, epoch: 5))
@@ -233,7 +233,7 @@ struct ReaderStateTests {
     _ = reader.poll(10)
     #expect(reader.refuse() == Self.opening(2, epoch: 5))
     #expect(reader.refuse().isEmpty)
-    #expect(!reader.state.hasEvents)
+    #expect(!reader.state.isUrgent)
     #expect(reader.assignment() == [:])
     #expect(!reader.takes(input: 0, offset: 11))
     _ = reader.tell(.opened(0, epoch: 6, offsets: [10, 20], generation: 2))

@@ -105,7 +105,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     }
     perform(
       reader.polled(now: now) { partition in
-        batches[partition]?.collected ?? .nothing
+        batches[partition]?.collected(from: service.inputs) ?? .nothing
       })
     handleCommands(all: !world.isFaulty)
   }
