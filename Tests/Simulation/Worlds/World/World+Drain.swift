@@ -3,6 +3,7 @@ import Pipeline
 /// Without new faults everything must come to rest.
 extension World {
   func drain() {
+    var restingRounds = 0
     for round in 0..<60 {
       time.advance(byMilliseconds: 1_000)
       beat()
@@ -10,9 +11,14 @@ extension World {
       for fleet in fleets {
         for instance in fleet.instances { drain(instance) }
       }
-      // What was said last is read, and nothing said in return.
-      for fleet in fleets { for instance in fleet.instances { listen(instance) } }
-      if round > 1, isAtRest { return }
+      // What was said last is read, and nothing said in return; also what waits for company.
+      for wait in [0, IntakeLimits.patientLingerMilliseconds] {
+        time.advance(byMilliseconds: wait)
+        for fleet in fleets { for instance in fleet.instances { listen(instance) } }
+      }
+      // What was read last may have made something due.
+      restingRounds = isAtRest ? restingRounds + 1 : 0
+      if round > 1, restingRounds > 1 { return }
     }
     for fleet in fleets { fail("\(fleet.books.name) did not come to rest: \(describe(fleet))") }
   }
