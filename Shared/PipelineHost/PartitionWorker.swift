@@ -44,6 +44,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
   private var pipelines: [Int32: Pipeline] = [:]
   /// What it was told to open since it last opened: together, once everything that it was told is looked at.
   private var openings: [Opening] = []
+  private var waiting = WaitingBatches<Service.Event>()
   /// What was committed here in partitions that were opened before.
   private var committed: [Int32: CommittedBatch] = [:]
   private let heartbeat: @Sendable () -> Void
@@ -72,6 +73,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       heartbeat()
       let wait = state.waitMilliseconds(now: clock.monotonicMilliseconds)
       for command in mailbox.takeAll(timeoutMilliseconds: Int(wait)) { perform(state.told(command)) }
+      processAll()
       openAll()
       perform(state.backlog)
       perform(state.ticked(now: clock.monotonicMilliseconds))
@@ -81,11 +83,13 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
 
   private func perform(_ actions: [WorkerAction<Batch>]) {
     for action in actions {
+      // What goes by how far a partition has come comes behind its batches.
+      if !action.mayPassBatches { processAll() }
       switch action {
       case .open(let partition, let claim, let partitionCount):
         openings.append(Opening(partition: partition, claim: claim, partitionCount: partitionCount))
       case .process(let partition, let batch):
-        process(batch, of: partition)
+        waiting.append(batch, of: partition)
       case .confirmEnd(let partition, let input, let offset, let asked, let decided):
         attempt(partition) { pipeline throws(PipelineError) in
           try pipeline.confirmEnd(input: input, offset: offset, asked: asked, decided: decided)
@@ -107,6 +111,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       case .flushCounts(let partition):
         pipelines[partition]?.flushLastCounts()
       case .drop(let partition):
+        waiting.drop(partition)
         openings.removeAll { $0.partition == partition }
         if let pipeline = pipelines.removeValue(forKey: partition) { committed[partition] = pipeline.committed }
       case .report(let partition, let error, let forPerson):
@@ -133,11 +138,21 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     }
   }
 
-  private func process(_ batch: Batch, of partition: Int32) {
-    attempt(partition, endsBatch: true) { pipeline throws(PipelineError) in
+  /// Processes what waits, together what is at hand of different partitions: so nothing waits while the worker idles, and
+  /// many commit at once where it is behind.
+  private func processAll() {
+    while true {
+      let members = waiting.next()
+      if members.isEmpty { return }
       let started = clock.monotonicMicroseconds
-      let summary = try pipeline.process(batch)
-      meters.add(summary, microseconds: clock.monotonicMicroseconds - started)
+      let open = members.compactMap { member in pipelines[member.partition].map { ($0, member.batch) } }
+      let results = Pipeline.process(open, in: store)
+      let microseconds = clock.monotonicMicroseconds - started
+      for ((pipeline, _), result) in zip(open, results) {
+        attempt(pipeline.partition, endsBatch: true) { [meters] _ throws(PipelineError) in
+          meters.add(try result.get(), microseconds: microseconds)
+        }
+      }
     }
   }
 

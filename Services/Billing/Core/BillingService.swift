@@ -30,6 +30,9 @@ package struct BillingService: PipelineService {
 
   package init(ring: KeyRing) { self.ring = ring }
 
+  /// Budgets are all partitions'.
+  package static func changesSharedRows(_ effects: BillingEffects) -> Bool { !effects.budgets.isEmpty }
+
   package static func count(_ effects: BillingEffects, into counts: inout [RevenueMinute: RevenueSums]) {
     effects.count(into: &counts)
   }

@@ -46,9 +46,11 @@ package protocol PipelineStore<Service> {
   /// Answers what a batch must know before it is decided.
   func lookUp(_ query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge
 
-  /// Commits a batch in one transaction whose first statement is the fence. What only the database could decide comes
-  /// back, or that it refuses the rows.
-  func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> Result<CommitResult, RowRefusal>
+  /// Commits batches, each of another partition, in one transaction that begins with their fences. What only the database
+  /// could decide comes back, of each, or that it refuses the rows.
+  ///
+  /// - Throws: ``PipelineError/fenced`` where one of them is fenced; nothing was committed then.
+  func commit(_ batches: [CommitBatch<Service>]) throws(PipelineError) -> Result<[CommitResult], RowRefusal>
 
   /// Takes counts to be written apart from batches, until they are or somebody else has counted, and returns at once:
   /// ``PartitionPipeline/counted(_:)`` is told. One partition's come into the table in the order in which they were given.

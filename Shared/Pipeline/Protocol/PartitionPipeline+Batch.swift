@@ -2,6 +2,14 @@ internal import AdCore
 internal import AdEvents
 internal import Crypto
 
+/// A batch that is decided and not committed: the decider's state is as if it were.
+struct DecidedBatch<Service: PipelineService> {
+  let commit: CommitBatch<Service>
+  let decision: BatchDecision<Service.Effects>
+  let draft: BatchDraft<Service.Event>
+  let limitBefore: RejectionLimit
+}
+
 extension PartitionPipeline {
   /// Decides and commits a batch, then publishes what it made.
   ///
@@ -9,10 +17,15 @@ extension PartitionPipeline {
   /// exist already are looked up, and the batch is decided again.
   package func process(_ batch: InputBatch<Service.Event>) throws(PipelineError) -> BatchSummary {
     var summary = BatchSummary()
-    try checkMarks(of: batch)
-    let batch = batch.ordered(by: service.inputs)
+    let batch = try checked(batch)
     try process(batch.records[...], of: batch, endsBatch: true, into: &summary)
     return summary
+  }
+
+  /// The batch in the order in which it is decided.
+  func checked(_ batch: InputBatch<Service.Event>) throws(PipelineError) -> InputBatch<Service.Event> {
+    try checkMarks(of: batch)
+    return batch.ordered(by: service.inputs)
   }
 
   private func process(
@@ -57,6 +70,31 @@ extension PartitionPipeline {
     _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool,
     refusal: String? = nil, isSuspected: Bool = false, timer: TimerQuota = .nothing, into summary: inout BatchSummary
   ) throws(PipelineError) -> RowRefusal? {
+    let decided = try decide(
+      records, of: batch, endsBatch: endsBatch, refusal: refusal, isSuspected: isSuspected, timer: timer)
+    guard let decided else { return nil }
+    let result: Result<[CommitResult], RowRefusal>
+    do throws(PipelineError) {
+      result = try store.commit([decided.commit])
+    } catch {
+      try takeBack(decided)
+      throw error
+    }
+    switch result {
+    case .success(let results):
+      finish(decided, results[0], summary: &summary)
+      return nil
+    case .failure(let refusal):
+      try takeBack(decided)
+      return refusal
+    }
+  }
+
+  /// Decides `records`; nil where there is nothing to commit. What follows is ``finish(_:_:summary:)``, or ``takeBack(_:)``.
+  func decide(
+    _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool,
+    refusal: String? = nil, isSuspected: Bool = false, timer: TimerQuota = .nothing
+  ) throws(PipelineError) -> DecidedBatch<Service>? {
     var draft = try draft(records, of: batch, endsBatch: endsBatch)
     // Of a run that was bisected only events that are known: there is nothing to commit before its end.
     if !records.isEmpty, draft.admitted.isEmpty, draft.positions == inputs { return nil }
@@ -72,27 +110,12 @@ extension PartitionPipeline {
     guard var decision = decider?.decide(draft.admitted, knowing: knowledge, context: context) else { throw .notOpen }
     decision.refuseLargeForwards(of: draft.admitted)
     let commit = commitBatch(draft: &draft, decision: decision, batch: batch, context: context)
-    let result: Result<CommitResult, RowRefusal>
-    do throws(PipelineError) {
-      result = try store.commit(commit)
-    } catch {
-      try revert(to: limitBefore)
-      throw error
-    }
-    switch result {
-    case .success(let result):
-      decision.answers += decider?.committed(result) ?? []
-      try finish(commit, decision: decision, result: result, draft: draft, summary: &summary)
-      return nil
-    case .failure(let refusal):
-      try revert(to: limitBefore)
-      return refusal
-    }
+    return DecidedBatch(commit: commit, decision: decision, draft: draft, limitBefore: limitBefore)
   }
 
   /// The state is as before the batch, which was not committed.
-  private func revert(to limit: RejectionLimit) throws(PipelineError) {
-    rejectionLimit = limit
+  func takeBack(_ decided: DecidedBatch<Service>) throws(PipelineError) {
+    rejectionLimit = decided.limitBefore
     if decider?.revert() != true { try reloadDecider() }
   }
 
@@ -164,11 +187,9 @@ extension PartitionPipeline {
   }
 
   /// After the commit: the state is what was committed, and its messages go out.
-  private func finish(
-    _ commit: CommitBatch<Service>, decision: BatchDecision<Service.Effects>, result: CommitResult,
-    draft: BatchDraft<Service.Event>,
-    summary: inout BatchSummary
-  ) throws(PipelineError) {
+  func finish(_ decided: DecidedBatch<Service>, _ result: CommitResult, summary: inout BatchSummary) {
+    let (commit, draft) = (decided.commit, decided.draft)
+    let answers = decided.decision.answers + (decider?.committed(result) ?? [])
     batchNumber = commit.number
     watermark = commit.watermark
     inputs = commit.inputs.map(\.position)
@@ -183,8 +204,8 @@ extension PartitionPipeline {
     for message in result.messages { cursors[message.output].committed(next: message.sequence + 1) }
     count(commit)
     summary.count(draft.outcomes)
-    for answer in decision.answers { sendUnreceipted(answer) }
-    publish(decision.messages)
+    for answer in answers { sendUnreceipted(answer) }
+    publish(decided.decision.messages)
     publish(result.messages)
     if let last = commit.outbox.last { outboxID = last.id }
     sendOutbox(commit.outbox)

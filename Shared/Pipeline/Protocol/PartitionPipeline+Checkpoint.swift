@@ -89,8 +89,8 @@ extension PartitionPipeline {
       effects: decision.effects, rejections: [], rejectedNotKept: 0, outbox: [], deliveredOutbox: [], gapRequests: [],
       lost: lost, lostSequences: [])
     let result: CommitResult
-    switch try store.commit(commit) {
-    case .success(let made): result = made
+    switch try store.commit([commit]) {
+    case .success(let made): result = made[0]
     case .failure(let refusal):
       throw .invariantBroken(
         "the database refuses to record ranges as lost, which no record can be left out of: \(refusal)")

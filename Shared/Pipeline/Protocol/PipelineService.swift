@@ -58,6 +58,9 @@ package protocol PipelineService: Sendable {
   /// missed even if none follows.
   var publishesWatermarks: Bool { get }
 
+  /// Whether a batch changes rows that batches of other partitions change, too: no transaction has two of these.
+  static func changesSharedRows(_ effects: Effects) -> Bool
+
   /// Adds what a committed batch counts.
   static func count(_ effects: Effects, into counts: inout [CountKey: CountSums])
 
@@ -68,6 +71,10 @@ package protocol PipelineService: Sendable {
 
   /// The watermark message of an output; nil where the topic has none.
   func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage?
+}
+
+extension PipelineService {
+  package static func changesSharedRows(_ effects: Effects) -> Bool { false }
 }
 
 /// Turns bytes into events; pure but for what it caches. One is used by one thread.

@@ -10,7 +10,7 @@ extension PostgresPipelineStore {
         (input: input, topic: topic, schema: writer.rawValue.replacing(" ", with: "_"))
       }
     }
-    return try perform(partition) { connection throws(PostgresError) in
+    return try perform([partition]) { connection throws(PostgresError) in
       var statements = StatementBatch()
       let tickets = sequenced.map { statements.send(sql: sql.writer($0.schema), [partition, $0.topic]) }
       let results = try connection.run(statements)
@@ -24,7 +24,7 @@ extension PostgresPipelineStore {
   }
 
   package func note(finding: String, partition: Int32, epoch: Int64) throws(PipelineError) {
-    try perform(partition) { connection throws(PostgresError) in
+    try perform([partition]) { connection throws(PostgresError) in
       _ = try connection.query(sql.noteFinding, [Service.schema, partition, epoch, finding])
     }
   }

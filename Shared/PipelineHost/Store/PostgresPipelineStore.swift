@@ -48,7 +48,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   // MARK: Taking over
 
   package func acquire(_ partition: Int32, by claim: PartitionClaim) throws(PipelineError) -> PartitionPosition {
-    let position: PartitionPosition? = try perform(nil) { connection throws(PostgresError) in
+    let position: PartitionPosition? = try perform([]) { connection throws(PostgresError) in
       do throws(PostgresError) {
         return try raiseEpoch(partition, by: claim, in: connection)
       } catch {
@@ -109,7 +109,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   }
 
   package func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> Service.Decider {
-    try perform(partition) { connection throws(PostgresError) in
+    try perform([partition]) { connection throws(PostgresError) in
       let decider = try tables.load(partition, now: now, from: connection)
       Failpoint.reach(.duringLoad)
       return decider
@@ -117,44 +117,56 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   }
 
   package func lookUp(_ query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge {
-    try perform(partition) { connection throws(PostgresError) in
+    try perform([partition]) { connection throws(PostgresError) in
       try tables.lookUp(query, partition: partition, in: connection)
     }
   }
 
   // MARK: Batches
 
-  package func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> Result<CommitResult, RowRefusal> {
+  package func commit(_ batches: [CommitBatch<Service>]) throws(PipelineError) -> Result<[CommitResult], RowRefusal> {
     Failpoint.reach(.afterDecide)
-    return try perform(batch.partition) { connection throws(PostgresError) in
-      do throws(PostgresError) {
-        terms.begin()
-        let rows = tables.rows(batch, terms: terms)
-        for table in rows { table.sortByServe() }
-        try terms.store(in: connection)
-        var statements = StatementBatch()
-        statements.begin()
-        statements.send(prepared: sql.beginBatch, beginParameters(batch, serveIDs: rows.serveIDs))
-        if rows.reduce(0, { $0 + $1.count }) <= insertedRowsMaximum {
-          for table in rows { statements.insert(table) }
-        } else {
-          _ = try connection.run(statements)
-          for table in rows { try connection.copy(table) }
-          statements = StatementBatch()
-        }
-        addRareRows(batch, with: &statements)
-        let read = tables.finish(batch, terms: terms, with: &statements)
-        statements.commit()
-        Failpoint.reach(.beforeCommit)
-        let results = try connection.run(statements)
-        Failpoint.reach(.afterCommit)
-        return .success(try read(results))
-      } catch {
+    return try perform(batches.map(\.partition)) { connection throws(PostgresError) in
+      do throws(PostgresError) { return .success(try write(batches, in: connection)) } catch {
         if connection.isUsable, connection.isInTransaction { try connection.rollback() }
         guard let refusal = RowRefusal(error) else { throw error }
         return .failure(refusal)
       }
     }
+  }
+
+  private func write(
+    _ batches: [CommitBatch<Service>], in connection: PostgresConnection
+  ) throws(PostgresError) -> [CommitResult] {
+    terms.begin()
+    let rows = batches.map { tables.rows($0, terms: terms) }
+    try terms.store(in: connection)
+    var statements = StatementBatch()
+    statements.begin()
+    for (batch, rows) in zip(batches, rows) {
+      statements.send(prepared: sql.beginBatch, beginParameters(batch, serveIDs: rows.serveIDs))
+    }
+    let joined = TableRows.joined(rows)
+    for table in joined { table.sortByServe() }
+    if joined.reduce(0, { $0 + $1.count }) <= insertedRowsMaximum {
+      for table in joined { statements.insert(table) }
+    } else {
+      _ = try connection.run(statements)
+      for table in joined { try connection.copy(table) }
+      statements = StatementBatch()
+    }
+    var readers: [CommitReader] = []
+    for batch in batches {
+      addRareRows(batch, with: &statements)
+      readers.append(tables.finish(batch, terms: terms, with: &statements))
+    }
+    statements.commit()
+    Failpoint.reach(.beforeCommit)
+    let results = try connection.run(statements)
+    Failpoint.reach(.afterCommit)
+    var read: [CommitResult] = []
+    for reader in readers { read.append(try reader(results)) }
+    return read
   }
 
   /// - Parameter serveIDs: from the lowest to the highest of the batch's rows: where its rows are looked for later.
@@ -228,7 +240,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   package func flush(_ counts: CountStore<Tables>.Flush) { takeCounts(counts) }
 
   package func save(_ checkpoint: Checkpoint) throws(PipelineError) {
-    try perform(checkpoint.partition) { connection throws(PostgresError) in
+    try perform([checkpoint.partition]) { connection throws(PostgresError) in
       do throws(PostgresError) {
         var statements = StatementBatch()
         statements.begin()
@@ -255,13 +267,13 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   package func messages(
     partition: Int32, output: Int, from sequence: Int64, limit: Int
   ) throws(PipelineError) -> [NumberedMessage] {
-    try perform(partition) { connection throws(PostgresError) in
+    try perform([partition]) { connection throws(PostgresError) in
       try tables.messages(partition: partition, output: output, from: sequence, limit: limit, in: connection)
     }
   }
 
   package func outbox(_ partition: Int32, after id: Int64, limit: Int) throws(PipelineError) -> [OutboxEntry] {
-    try perform(partition) { connection throws(PostgresError) in
+    try perform([partition]) { connection throws(PostgresError) in
       var entries: [OutboxEntry] = []
       for row in try connection.query(sql.outbox, [partition, id, Int64(limit)]) {
         entries.append(
@@ -277,7 +289,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
 
   package func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] {
     guard !tables.consumers.isEmpty else { return [] }
-    return try perform(partition) { connection throws(PostgresError) in
+    return try perform([partition]) { connection throws(PostgresError) in
       var statements = StatementBatch()
       for consumer in tables.consumers {
         statements.send(prepared: sql.gapRequests(of: consumer), [consumer, partition, outputTopics])
@@ -301,9 +313,9 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
   /// another connection may be another database, as after a restore: a partition is taken over again there, before
   /// anything else is done in it.
   ///
-  /// - Parameter partition: nil to take one over.
+  /// - Parameter partitions: none to take one over.
   func perform<Value>(
-    _ partition: Int32?, _ body: (PostgresConnection) throws(PostgresError) -> Value
+    _ partitions: [Int32], _ body: (PostgresConnection) throws(PostgresError) -> Value
   ) throws(PipelineError) -> Value {
     do throws(PostgresError) {
       let connection: PostgresConnection
@@ -314,7 +326,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         terms.forget()
         connectionNumber += 1
       }
-      if partition.map({ acquiredOn[$0] == connectionNumber }) ?? true { return try body(connection) }
+      if partitions.allSatisfy({ acquiredOn[$0] == connectionNumber }) { return try body(connection) }
     } catch {
       throw PipelineError(error)
     }

@@ -62,6 +62,23 @@ package final class CopyBuffer {
     firstField = byteCount
   }
 
+  /// Appends the rows of another buffer.
+  func append(contentsOf other: CopyBuffer) {
+    guard other.rowCount > 0 else { return }
+    let shift = byteCount - Self.header.count
+    if let last = identified.last {
+      identified[identified.count - 1].end = byteCount
+      if let first = other.identified.first, first.id < last.id { isSorted = false }
+    }
+    isSorted = isSorted && other.isSorted
+    let bytes = other.byteCount - Self.header.count
+    unsafe extend(by: bytes).copyMemory(from: other.storage + Self.header.count, byteCount: bytes)
+    identified += other.identified.map {
+      IdentifiedRow(id: $0.id, lastID: $0.lastID, start: $0.start + shift, end: $0.end + shift)
+    }
+    rowCount += other.rowCount
+  }
+
   /// Appends NULL, for a column of any type.
   @usableFromInline
   package func null() {

@@ -45,6 +45,24 @@ package struct TableRows {
     if columns.isKeyedByServe { buffer.sortByFirstUUID() }
   }
 
+  /// The rows of each table together.
+  ///
+  /// - Parameter rows: of the same tables in the same order each; what is joined is moved into the first.
+  package static func joined(_ rows: [[TableRows]]) -> [TableRows] {
+    guard var joined = rows.first else { return [] }
+    for more in rows.dropFirst() {
+      // A table that one of them leaves out is told by its name.
+      for table in more {
+        if let index = joined.firstIndex(where: { $0.columns.table == table.columns.table }) {
+          joined[index].buffer.append(contentsOf: table.buffer)
+        } else {
+          joined.append(table)
+        }
+      }
+    }
+    return joined
+  }
+
   /// Begins the next row: its fields are appended to `buffer`, one for each column.
   package func begin() { buffer.beginRow(columnCount: columns.count) }
 }

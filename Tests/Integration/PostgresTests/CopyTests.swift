@@ -34,6 +34,42 @@ struct CopyTests {
     #expect(try connection.copy(rows) == 0)
   }
 
+  @Test("rows of several batches are joined table by table, and lie in one order", arguments: [true, false])
+  func joined(isCopied: Bool) async throws {
+    let connection = try await TestServer.connect()
+    let tables = ["one", "other"].map { TableColumns($0, ["serve_id", "n"]) }
+    for table in ["one", "other"] {
+      try connection.executeScript("CREATE TABLE \(table) (serve_id uuid PRIMARY KEY, n bigint NOT NULL)")
+    }
+    func rows(_ columns: TableColumns, _ numbers: [UInt64]) -> TableRows {
+      let rows = TableRows(columns, capacity: 0)
+      for number in numbers {
+        rows.begin()
+        rows.buffer.append(uuidHigh: 1, low: number)
+        rows.buffer.append(int64: Int64(number))
+      }
+      return rows
+    }
+    let joined = TableRows.joined([
+      [rows(tables[0], [3, 9]), rows(tables[1], [])], [rows(tables[1], [2])],
+      [rows(tables[0], [7, 1]), rows(tables[1], [1])],
+    ])
+    #expect(joined.map(\.count) == [4, 2])
+    for table in joined { table.sortByServe() }
+    if isCopied {
+      for table in joined { _ = try connection.copy(table) }
+    } else {
+      var statements = StatementBatch()
+      for table in joined { statements.insert(table) }
+      _ = try connection.run(statements)
+    }
+    func stored(_ table: String) throws -> [Int64] {
+      try connection.query("SELECT n FROM \(table) ORDER BY ctid").map { try $0.decode(0) }
+    }
+    #expect(try stored("one") == [1, 3, 7, 9])
+    #expect(try stored("other") == [1, 2])
+  }
+
   @Test("every type arrives as it was appended, by COPY and as an INSERT", arguments: [true, false])
   func types(isCopied: Bool) async throws {
     let connection = try await TestServer.connect()

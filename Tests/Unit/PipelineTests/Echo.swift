@@ -16,6 +16,8 @@ struct Echo: PipelineService {
     case reject
     /// The database refuses its row.
     case refused
+    /// Changes a row that other partitions change, too.
+    case share
     case rejected(Rejection)
   }
 
@@ -27,6 +29,7 @@ struct Echo: PipelineService {
   struct Effects: Sendable {
     var lines: [String] = []
     var isRefused = false
+    var isSharing = false
     /// Timers that were done.
     var timers: [Int] = []
   }
@@ -40,6 +43,8 @@ struct Echo: PipelineService {
   let outputs = ["echoes"]
   let ring = KeyRing.sample
   var publishesWatermarks = true
+
+  static func changesSharedRows(_ effects: Effects) -> Bool { effects.isSharing }
 
   /// How often each line came.
   static func count(_ effects: Effects, into counts: inout [String: Int64]) {
@@ -93,6 +98,7 @@ struct EchoDecider: PartitionDecider {
       case .reject: decision.reject(index, .malformed, "")
       case .rejected(let rejection): decision.reject(index, rejection.reason, rejection.detail)
       case .refused: decision.effects.isRefused = true
+      case .share: decision.effects.isSharing = true
       }
     }
     if records.isEmpty {
@@ -121,6 +127,10 @@ final class EchoStore: PipelineStore {
   var refusedTimers: Set<Int> = []
   /// Nothing is taken, whatever it holds.
   var refusal: RowRefusal?
+  /// What is thrown for a transaction with these partitions.
+  var failure: (([Int32]) -> PipelineError?)?
+  /// The partitions of each transaction that was tried.
+  private(set) var transactions: [[Int32]] = []
   private(set) var batches: [CommitBatch<Echo>] = []
   private(set) var checkpoints: [Checkpoint] = []
   private(set) var lostSequences: [LostSequences] = []
@@ -133,15 +143,19 @@ final class EchoStore: PipelineStore {
   func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> EchoDecider { EchoDecider(due: due) }
   func lookUp(_ query: Never, partition: Int32) throws(PipelineError) -> Never {}
 
-  func commit(_ batch: CommitBatch<Echo>) throws(PipelineError) -> Result<CommitResult, RowRefusal> {
+  func commit(_ committed: [CommitBatch<Echo>]) throws(PipelineError) -> Result<[CommitResult], RowRefusal> {
+    transactions.append(committed.map(\.partition))
     if let refusal { return .failure(refusal) }
-    if batch.effects.isRefused || !refusedTimers.isDisjoint(with: batch.effects.timers) {
+    if let error = failure?(committed.map(\.partition)) { throw error }
+    for batch in committed where batch.effects.isRefused || !refusedTimers.isDisjoint(with: batch.effects.timers) {
       return .failure(.refused("a row is refused"))
     }
-    due.removeAll { batch.effects.timers.contains($0) }
-    batches.append(batch)
-    lostSequences += batch.lostSequences
-    return .success(CommitResult())
+    for batch in committed {
+      due.removeAll { batch.effects.timers.contains($0) }
+      batches.append(batch)
+      lostSequences += batch.lostSequences
+    }
+    return .success(committed.map { _ in CommitResult() })
   }
 
   func flush(_ counts: CountFlush<String, Int64>) { flushes.append(counts) }
@@ -188,16 +202,17 @@ final class EchoWriter: TopicWriter {
 
 /// One partition of the echo.
 final class EchoPartition {
-  let store = EchoStore()
+  let store: EchoStore
   let writer = EchoWriter()
   let clock = MovingClock(Timestamp(milliseconds: 1_000_000))
   let pipeline: PartitionPipeline<EchoStore, EchoWriter>
   private(set) var alarms: [PipelineAlarm] = []
   private var offsets: [Int64] = [0, 0]
 
-  init(_ service: Echo = Echo()) {
+  init(_ service: Echo = Echo(), partition: Int32 = 0, in store: EchoStore = EchoStore()) {
+    self.store = store
     pipeline = PartitionPipeline(
-      service: service, partition: 0, partitionCount: 2, store: store, writer: writer, clock: clock)
+      service: service, partition: partition, partitionCount: 2, store: store, writer: writer, clock: clock)
     pipeline.alarm = { [unowned self] in alarms.append($0) }
   }
 

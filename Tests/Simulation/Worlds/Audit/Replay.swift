@@ -168,11 +168,13 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
     tables.lookUp(query, partition: partition)
   }
 
-  func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> Result<CommitResult, RowRefusal> {
+  func commit(_ batches: [CommitBatch<Service>]) throws(PipelineError) -> Result<[CommitResult], RowRefusal> {
+    // Each is repeated by itself.
+    let batch = batches[0]
     if let violation = try tables.violation(of: batch) { return .failure(violation) }
     committed = batch
     taken[batch.partition] = batch.inputs.map(\.position)
-    return .success(tables.apply(batch, for: context))
+    return .success([tables.apply(batch, for: context)])
   }
 
   /// Counts are no part of what is repeated: their audit compares them with the rows.

@@ -19,7 +19,7 @@ package enum Fault: String, CaseIterable, Sendable {
     commitsLostFound, restoreAccepted, restoredWithoutLoss, sequencesPassed,
     heldAsLost,
     replayedAfterRestore, countsOfLostBatches, toldOfLostCommits, logCut, cutLogFound
-  case rowsRemoved, lostTold, oldIDReplayed, rowRefused, batchBisected, partitionUnreadable
+  case rowsRemoved, lostTold, oldIDReplayed, rowRefused, batchBisected, committedTogether, partitionUnreadable
   case crashAfterFlush, flushAnswerLost, countsRefused, countedAgain, countsFull, stoppedInOrder
   case staleEnd, partitionPaused, partitionFreed, batchDropped, batchWithheld
   case clickBeforeImpression, clickLimited, clickRepeated, clickWithoutImpression, impossibleClick, impossibleView

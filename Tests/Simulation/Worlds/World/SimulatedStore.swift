@@ -24,10 +24,17 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
 
   /// Goes to the tables and back; either way may fail.
   private func call<Value>(
-    _ port: PortCall, _ partition: Int32, _ body: () throws(PipelineError) -> Value
+    _ port: PortCall, _ partitions: Int32..., body: () throws(PipelineError) -> Value
+  ) throws(PipelineError) -> Value {
+    try call(port, partitions, body)
+  }
+
+  private func call<Value>(
+    _ port: PortCall, _ partitions: [Int32], _ body: () throws(PipelineError) -> Value
   ) throws(PipelineError) -> Value {
     try context.checkServer(&server)
-    if port != .acquire, context.openedOn[partition] != server, context.world.sabotage != .stayOpen {
+    let isElsewhere = partitions.contains { context.openedOn[$0] != server }
+    if port != .acquire, isElsewhere, context.world.sabotage != .stayOpen {
       throw .databaseUnavailable("the partition was opened on another server")
     }
     let fate = try context.fate(of: port)
@@ -94,49 +101,57 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
     }
   }
 
-  func commit(_ batch: CommitBatch<Service>) throws(PipelineError) -> Result<CommitResult, RowRefusal> {
+  func commit(_ batches: [CommitBatch<Service>]) throws(PipelineError) -> Result<[CommitResult], RowRefusal> {
     if context.world.sabotage == .publishBeforeCommit {
-      for message in books.tables.messages(of: batch) { try? context.writer.send(message.message, receipt: nil) }
+      for message in batches.flatMap({ books.tables.messages(of: $0) }) {
+        try? context.writer.send(message.message, receipt: nil)
+      }
     }
-    return try call(.commit, batch.partition) { () throws(PipelineError) in
-      context.world.rebalanceInMidBatch(books.name, batch.partition, from: context)
-      var row = books.row(batch.partition)
-      try checkFence(row, epoch: batch.epoch, batchNumber: batch.number - 1)
-      if let refusal = try violation(of: batch) { return .failure(refusal) }
-      if batch.outbox.contains(where: { $0.id <= row.outboxID }) { books.anomalies.append("an outbox id came twice") }
-      let timelines = context.world.timelines
-      row.batches.append(
-        BatchRow(
-          number: batch.number, committedAt: batch.committedAt, watermarkBefore: row.watermark,
-          watermark: batch.watermark, inputs: batch.inputs, incarnations: row.incarnations, outputs: batch.outputs,
-          outcomes: batch.outcomes, lost: batch.lost, partitionCount: context.partitionCounts[batch.partition] ?? 0,
-          freshness: context.catalog?.source.state(at: batch.committedAt), heard: context.catalog?.heard,
-          consumedBefore: zip(books.inputTopics, row.inputs).map { topic, position in
-            timelines.next(position.consumedSequence, in: LogID(topic: topic, partition: batch.partition)) - 1
-          }, timelines: timelines))
-      row.batchNumber = batch.number
-      if zip(row.inputs, batch.inputs).contains(where: { before, input in
-        !input.isMoved && input.position.consumedSequence > before.consumedSequence
-      }) {
-        context.world.coverage.note(.runBisected)
+    return try call(.commit, batches.map(\.partition)) { () throws(PipelineError) in
+      for batch in batches { context.world.rebalanceInMidBatch(books.name, batch.partition, from: context) }
+      for batch in batches {
+        try checkFence(books.row(batch.partition), epoch: batch.epoch, batchNumber: batch.number - 1)
+        if let refusal = try violation(of: batch) { return .failure(refusal) }
       }
-      if context.world.sabotage != .forgetPosition || !context.random.chance(100) {
-        row.inputs = batch.inputs.map(\.position)
-      }
-      row.watermark = batch.watermark
-      row.outboxID = max(row.outboxID, batch.outbox.last?.id ?? 0)
-      row.outputs = batch.outputs.map(\.position)
-      row.rejected += batch.rejections.map { (batch.number, $0, row.incarnations[$0.input]) }
-      row.outbox += batch.outbox
-      note(&row, delivered: batch.deliveredOutbox, gapRequests: batch.gapRequests)
-      let result = books.tables.apply(batch, for: context)
-      for message in result.messages {
-        row.outputs[message.output].nextSequence = max(
-          row.outputs[message.output].nextSequence, message.sequence + 1)
-      }
-      books.partitions[batch.partition] = row
-      return .success(result)
+      return .success(batches.map(apply))
     }
+  }
+
+  private func apply(_ batch: CommitBatch<Service>) -> CommitResult {
+    var row = books.row(batch.partition)
+    if batch.outbox.contains(where: { $0.id <= row.outboxID }) { books.anomalies.append("an outbox id came twice") }
+    let timelines = context.world.timelines
+    row.batches.append(
+      BatchRow(
+        number: batch.number, committedAt: batch.committedAt, watermarkBefore: row.watermark,
+        watermark: batch.watermark, inputs: batch.inputs, incarnations: row.incarnations, outputs: batch.outputs,
+        outcomes: batch.outcomes, lost: batch.lost, partitionCount: context.partitionCounts[batch.partition] ?? 0,
+        freshness: context.catalog?.source.state(at: batch.committedAt), heard: context.catalog?.heard,
+        consumedBefore: zip(books.inputTopics, row.inputs).map { topic, position in
+          timelines.next(position.consumedSequence, in: LogID(topic: topic, partition: batch.partition)) - 1
+        }, timelines: timelines))
+    row.batchNumber = batch.number
+    if zip(row.inputs, batch.inputs).contains(where: { before, input in
+      !input.isMoved && input.position.consumedSequence > before.consumedSequence
+    }) {
+      context.world.coverage.note(.runBisected)
+    }
+    if context.world.sabotage != .forgetPosition || !context.random.chance(100) {
+      row.inputs = batch.inputs.map(\.position)
+    }
+    row.watermark = batch.watermark
+    row.outboxID = max(row.outboxID, batch.outbox.last?.id ?? 0)
+    row.outputs = batch.outputs.map(\.position)
+    row.rejected += batch.rejections.map { (batch.number, $0, row.incarnations[$0.input]) }
+    row.outbox += batch.outbox
+    note(&row, delivered: batch.deliveredOutbox, gapRequests: batch.gapRequests)
+    let result = books.tables.apply(batch, for: context)
+    for message in result.messages {
+      row.outputs[message.output].nextSequence = max(
+        row.outputs[message.output].nextSequence, message.sequence + 1)
+    }
+    books.partitions[batch.partition] = row
+    return result
   }
 
   private func violation(of batch: CommitBatch<Service>) throws(PipelineError) -> RowRefusal? {

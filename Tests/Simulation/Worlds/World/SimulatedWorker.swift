@@ -16,6 +16,7 @@ final class SimulatedWorker<Tables: SimulatedTables> {
   private(set) var pipelines: [Int32: Pipeline] = [:]
   private var commands: [WorkerCommand<Batch>] = []
   private var events: [WorkerEvent] = []
+  private var waiting = WaitingBatches<Tables.Service.Event>()
   /// Batches that a partition was given in succession while its outbox, or its counts, were full.
   private var batchesBeyond: [Int32: Int] = [:]
   private(set) var isAtWork = false
@@ -50,6 +51,7 @@ final class SimulatedWorker<Tables: SimulatedTables> {
     isAtWork = true
     defer { isAtWork = false }
     while !commands.isEmpty, !context.isDead, all || world.random.chance(850) { handle(commands.removeFirst()) }
+    processAll()
     while !state.backlog.isEmpty, !context.isDead, world.sabotage != .dropRepublishing, world.random.chance(700) {
       perform(state.backlog)
     }
@@ -68,11 +70,12 @@ final class SimulatedWorker<Tables: SimulatedTables> {
 
   private func perform(_ actions: [WorkerAction<Batch>]) {
     for action in actions {
+      if !action.mayPassBatches { processAll() }
       switch action {
       case .open(let partition, let claim, let partitionCount):
         open(partition, by: claim, partitionCount: partitionCount)
       case .process(let partition, let batch):
-        process(batch, of: partition)
+        waiting.append(batch, of: partition)
       case .confirmEnd(let partition, let input, let offset, let asked, let decided):
         attempt(partition) { pipeline throws(PipelineError) in
           try pipeline.confirmEnd(input: input, offset: offset, asked: asked, decided: decided)
@@ -96,6 +99,7 @@ final class SimulatedWorker<Tables: SimulatedTables> {
       case .flushCounts(let partition):
         pipelines[partition]?.flushLastCounts()
       case .drop(let partition):
+        waiting.drop(partition)
         if let pipeline = pipelines.removeValue(forKey: partition) { committed[partition] = pipeline.committed }
       case .report(let partition, let error, let forPerson):
         hear(error, of: partition, asPerson: forPerson)
@@ -133,15 +137,28 @@ final class SimulatedWorker<Tables: SimulatedTables> {
     perform(state.stands(partition, standing))
   }
 
-  private func process(_ batch: Batch, of partition: Int32) {
-    attempt(partition, endsBatch: true) { pipeline throws(PipelineError) in
-      batchesBeyond[partition] = pipeline.standing.isFull ? batchesBeyond[partition, default: 0] + 1 : 0
-      if batchesBeyond[partition, default: 0] > IntakeLimits.batchesAtWorkerMaximum {
-        world.fail("\(Tables.Service.name)[\(partition)] gets more and more while it is full")
+  private func processAll() {
+    while true {
+      let members = waiting.next()
+      if members.isEmpty { return }
+      let open = members.compactMap { member in pipelines[member.partition].map { ($0, member.batch) } }
+      if open.count > 1 { world.coverage.note(.committedTogether) }
+      for (pipeline, _) in open { noteFullness(pipeline) }
+      for ((pipeline, _), result) in zip(open, Pipeline.process(open, in: store)) {
+        attempt(pipeline.partition, endsBatch: true) { _ throws(PipelineError) in
+          let summary = try result.get()
+          world.coverage.note(.batchBisected, summary.bisections)
+          world.coverage.note(.sequenceAhead, summary.outcomes[Int(Outcome.ahead.rawValue)])
+        }
       }
-      let summary = try pipeline.process(batch)
-      world.coverage.note(.batchBisected, summary.bisections)
-      world.coverage.note(.sequenceAhead, summary.outcomes[Int(Outcome.ahead.rawValue)])
+    }
+  }
+
+  private func noteFullness(_ pipeline: Pipeline) {
+    let partition = pipeline.partition
+    batchesBeyond[partition] = pipeline.standing.isFull ? batchesBeyond[partition, default: 0] + 1 : 0
+    if batchesBeyond[partition, default: 0] > IntakeLimits.batchesAtWorkerMaximum {
+      world.fail("\(Tables.Service.name)[\(partition)] gets more and more while it is full")
     }
   }
 
