@@ -2,6 +2,8 @@
 package struct WaitingBatches<Event: Sendable>: Sendable {
   /// Larger than this, in records, a transaction gains nothing from having more in it.
   package static var recordsMaximum: Int { 1_000 }
+  /// Nor does it get larger, in bytes, than one batch may be.
+  package static var bytesMaximum: Int { 8 << 20 }
 
   private var batches: [(partition: Int32, batch: InputBatch<Event>)] = []
 
@@ -18,13 +20,15 @@ package struct WaitingBatches<Event: Sendable>: Sendable {
   /// follows from what the first comes to. Empty when nothing waits.
   package mutating func next() -> [(partition: Int32, batch: InputBatch<Event>)] {
     var taken: [(partition: Int32, batch: InputBatch<Event>)] = []
-    var records = 0
+    var (records, bytes) = (0, 0)
     var seen: Set<Int32> = []
     batches.removeAll { waiting in
       let isFirst = seen.insert(waiting.partition).inserted
-      let fits = taken.isEmpty || records + waiting.batch.records.count <= Self.recordsMaximum
-      guard isFirst, fits else { return false }
-      records += waiting.batch.records.count
+      let (more, moreBytes) = (waiting.batch.records.count, waiting.batch.memoryBytes)
+      let fits = records + more <= Self.recordsMaximum && bytes + moreBytes <= Self.bytesMaximum
+      guard isFirst, fits || taken.isEmpty else { return false }
+      records += more
+      bytes += moreBytes
       taken.append(waiting)
       return true
     }

@@ -28,7 +28,10 @@ struct MemoryBoundTests {
     ((kafka.consumerQueueKibibytesMaximum >> 10) + brokers * kafka.fetchBytesMaximum / mebibyte, 1, "read ahead"),
     (ReaderLimits.heldBytesMaximum / mebibyte, 1, "batches"),
     // Rows, messages and outcomes of a batch: two and a half times as much.
-    (5 * ReaderLimits.batchBytesMaximum / 2 / mebibyte, workers, "made of them"),
+    (
+      5 * max(ReaderLimits.batchBytesMaximum, WaitingBatches<Never>.bytesMaximum) / 2 / mebibyte, workers,
+      "made of them"
+    ),
     (kafka.bytesInFlightMaximum / mebibyte, 1, "on their way out"),
     (PipelineMemory.outboxBytesMaximum / mebibyte, 1, "outboxes"),
     // Those that wait, and those that are being written.
