@@ -16,9 +16,9 @@ extension World {
         time.advance(byMilliseconds: wait)
         for fleet in fleets { for instance in fleet.instances { listen(instance) } }
       }
-      // What was read last may have made something due.
+      // What was read last may make something due, once watermarks have passed three services to billing.
       restingRounds = isAtRest ? restingRounds + 1 : 0
-      if round > 1, restingRounds > 1 { return }
+      if round > 1, restingRounds == 4 { return }
     }
     for fleet in fleets { fail("\(fleet.books.name) did not come to rest: \(describe(fleet))") }
   }
