@@ -9,9 +9,9 @@ extension PartitionPipeline {
 
   /// Decides and commits a batch of each of several partitions, then publishes what they made.
   ///
-  /// Those of one transaction are committed all or none. Where the database refuses a row, or one of the partitions is somebody
-  /// else's by now, none was, and each is committed by itself: whose trouble it is shows then. Any other failure
-  /// leaves in doubt what was committed, of all of them.
+  /// Those of one transaction are committed all or none. Where the database answers that it cannot be (it refuses a row, one of
+  /// the partitions is somebody else's by now), none was, and each is committed by itself: whose trouble it is shows
+  /// then, and is nobody else's. A database that is away leaves in doubt what was committed, of all of them.
   ///
   /// - Returns: what ``process(_:)`` of each would return or throw.
   package static func process(_ members: [Member], in store: Store) -> [Result<BatchSummary, PipelineError>] {
@@ -46,7 +46,7 @@ extension PartitionPipeline {
     _ decided: [Decided], _ members: [Member], in store: Store,
     results: inout [Result<BatchSummary, PipelineError>]
   ) {
-    let refusal: PipelineError?
+    let failure: PipelineError?
     do throws(PipelineError) {
       switch try store.commit(decided.map(\.batch.commit)) {
       case .success(let committed):
@@ -57,17 +57,21 @@ extension PartitionPipeline {
         }
         return
       case .failure:
-        refusal = nil
+        failure = nil
       }
     } catch {
-      refusal = error
+      failure = error
     }
     for decided in decided {
       let member = members[decided.index]
       do throws(PipelineError) {
         try member.pipeline.takeBack(decided.batch)
         results[decided.index] =
-          if let refusal, refusal != .fenced { .failure(refusal) } else { member.pipeline.result(of: member.batch) }
+          if let failure, failure.kind == .databaseUnavailable {
+            .failure(failure)
+          } else {
+            member.pipeline.result(of: member.batch)
+          }
       } catch {
         results[decided.index] = .failure(error)
       }

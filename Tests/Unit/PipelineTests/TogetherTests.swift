@@ -50,11 +50,13 @@ struct TogetherTests {
     #expect(store.batches.map(\.number) == [1, 1, 1])
   }
 
-  @Test("Whoever is fenced is told so; the others lose nothing")
-  func fenced() {
-    store.failure = { $0.contains(1) ? .fenced : nil }
+  @Test(
+    "Whoever is fenced, or whose rows the database cannot take, is told so; the others lose nothing",
+    arguments: [PipelineError.fenced, .invariantBroken("a column lacks")])
+  func fenced(error: PipelineError) {
+    store.failure = { $0.contains(1) ? error : nil }
     let results = process(.line("a"), .line("b"), .line("c"))
-    #expect(kinds(results) == [nil, .fenced, nil])
+    #expect(kinds(results) == [nil, error.kind, nil])
     #expect(store.transactions == [[0, 1, 2], [0], [1], [2]])
     #expect(store.lines == ["a", "c"])
   }

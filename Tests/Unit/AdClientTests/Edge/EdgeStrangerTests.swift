@@ -15,14 +15,15 @@ struct EdgeStrangerTests {
     case appKeyWrong, malformed, notFound, tooLargeAlone, proxyLogin, timedOut, tooEarly, throttled, failure, badGateway
     case unavailable, wrongPath
 
-    var reply: SmallServer.Reply {
+    /// - Parameter events: how many were sent together.
+    func reply(to events: Int) -> SmallServer.Reply {
       switch self {
       case .portal: .page(200)
       case .portalOfNoType: SmallServer.Reply(body: Array("log in".utf8), contentType: "")
       case .loginPage: .page(302, headers: ["Location: http://127.0.0.1:1/login"])
-      case .unfinished: .result(taken: 1)
-      case .tooMany: .result(taken: 3)
-      case .wrongPlace: .result(taken: 1, refused: [2: "forged"])
+      case .unfinished: .result(taken: events - 1)
+      case .tooMany: .result(taken: events + 1)
+      case .wrongPlace: .result(taken: events - 1, refused: [events: "forged"])
       case .noContent: SmallServer.Reply(status: 204)
       case .foreignForbidden: .page(403)
       case .unauthorized: .page(401)
@@ -57,7 +58,8 @@ struct EdgeStrangerTests {
   func nothingIsLost(answer: Answer) throws {
     let isOpen = Atomic(false)
     let server = SmallServer { request, _ in
-      isOpen.load(ordering: .acquiring) ? .result(taken: ToldBatch(request.body).ids.count) : answer.reply
+      let events = ToldBatch(request.body).ids.count
+      return isOpen.load(ordering: .acquiring) ? .result(taken: events) : answer.reply(to: events)
     }
     defer { server.stop() }
     let warnings = Monitor<[String]>([])
