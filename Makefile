@@ -51,16 +51,12 @@ check: lint ## check the format, and run the unit tests and those of the archite
 .PHONY: test
 test: install-tests lint ## check the format, build, and run all tests
 	$(BUILD_TESTS)
-	# What has servers waits for them nearly half of the time: five lanes of such tests, each with one after the other, cut
-	# by the first letter of the suite or the target, and what only computes beside them.
+	# What has servers waits for them most of the time, one test after the other; what only computes has the rest of the
+	# processors.
 	@tests="$(RUN_TESTS)"; export NO_COLOR=1; \
-	servers="$$tests --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip MonthTests --skip WholeNetwork"; \
 	Tests/in-memory Tests/java-archive Tests/side-by-side \
-	  network-A-F "$$tests --no-parallel --filter 'WholeNetwork/[A-F]'" \
-	  network-G-Z "$$tests --no-parallel --filter 'WholeNetwork/[G-Z]'" \
-	  servers-A-D "$$servers --filter '^[A-D]'" \
-	  servers-E-L "$$servers --filter '^[E-L]'" \
-	  servers-M-Z "$$servers --filter '^[M-Z]'" \
+	  network "$$tests --no-parallel --filter WholeNetwork" \
+	  servers "$$tests --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip MonthTests --skip WholeNetwork" \
 	  pure "nice -n 19 $$tests --filter '$(PURE_TESTS)' && $(REPLAYABLE) nice -n 19 $$tests --no-parallel --filter SimulationTests && $$tests --no-parallel --filter MonthTests"
 
 .PHONY: docs
