@@ -92,9 +92,10 @@ final class ImpressionPartition {
 
   /// An event of the serve with this number, one second after its decision.
   func event(
-    _ kind: ImpressionEvent.Kind, _ serve: UInt64, error: AdError? = nil, campaign: String = "summer"
+    _ kind: ImpressionEvent.Kind, _ serve: UInt64, error: AdError? = nil, campaign: String = "summer",
+    partition: Int32 = number
   ) throws -> ImpressionInput {
-    let terms = try ServedTerms.sample(serve: serve, partition: Self.number, issuedAt: start) {
+    let terms = try ServedTerms.sample(serve: serve, partition: partition, issuedAt: start) {
       ($0.campaign, $0.clickPrice) = (try #require(CampaignID(campaign)), Nanos(0))
     }
     return .event(ServedEvent(kind: kind, terms: terms, age: .milliseconds(1_000), claimedTime: nil, error: error))

@@ -38,6 +38,8 @@ package final class StoredPartition<Tables: ServiceTables> {
   package private(set) var plan: Plan
   package let published = Publications()
   private var pipeline: PartitionPipeline<PostgresPipelineStore<Tables>, Publications>
+  /// That of a worker with several partitions; nil: each owner has its own.
+  private let store: PostgresPipelineStore<Tables>?
   /// Counts that were handed over and are not written.
   private let flushes: Flushes
   /// Writes them, as the thread of a service does.
@@ -55,11 +57,14 @@ package final class StoredPartition<Tables: ServiceTables> {
   private var sequences: [Int64]
 
   /// Opens the partition, whoever had it before.
-  package init(_ plan: Plan) throws {
+  ///
+  /// - Parameter store: of a worker with several partitions.
+  package init(_ plan: Plan, in store: PostgresPipelineStore<Tables>? = nil) throws {
     self.plan = plan
+    self.store = store
     flushes = Flushes()
     counts = CountStore(tables: plan.tables, configuration: Self.database(plan))
-    pipeline = Self.makePipeline(plan, published, flushes)
+    pipeline = Self.makePipeline(plan, published, store ?? Self.makeStore(plan, flushes))
     offsets = plan.service.inputs.map { _ in 0 }
     sequences = offsets
     times = offsets.map { _ in [:] }
@@ -79,12 +84,11 @@ package final class StoredPartition<Tables: ServiceTables> {
   }
 
   private static func makePipeline(
-    _ plan: Plan, _ published: Publications, _ flushes: Flushes
+    _ plan: Plan, _ published: Publications, _ store: PostgresPipelineStore<Tables>
   ) -> PartitionPipeline<PostgresPipelineStore<Tables>, Publications> {
     PartitionPipeline(
       service: plan.service, partition: plan.number, partitionCount: plan.partitionCount,
-      store: makeStore(plan, flushes),
-      writer: published, clock: plan.clock)
+      store: store, writer: published, clock: plan.clock)
   }
 
   /// What the last record of each topic tells whoever opens the partition.
@@ -117,7 +121,7 @@ package final class StoredPartition<Tables: ServiceTables> {
   package func takeOver(partitionCount: Int32? = nil) throws {
     flushes.waiting = []
     if let partitionCount { plan.partitionCount = partitionCount }
-    pipeline = Self.makePipeline(plan, published, flushes)
+    pipeline = Self.makePipeline(plan, published, store ?? Self.makeStore(plan, flushes))
     try open()
   }
 
@@ -147,6 +151,17 @@ package final class StoredPartition<Tables: ServiceTables> {
   /// - Parameter arrival: when its records came; nil for now.
   @discardableResult
   package func process(_ records: [Incoming], arrival: Timestamp? = nil) throws -> BatchSummary {
+    try pipeline.process(batch(records, arrival: arrival))
+  }
+
+  /// Decides a batch of each of several partitions of one store, and commits them together.
+  package static func process(
+    _ batches: [(partition: StoredPartition, records: [Incoming])], in store: PostgresPipelineStore<Tables>
+  ) -> [Result<BatchSummary, PipelineError>] {
+    PartitionPipeline.process(batches.map { ($0.partition.pipeline, $0.partition.batch($0.records)) }, in: store)
+  }
+
+  private func batch(_ records: [Incoming], arrival: Timestamp? = nil) -> InputBatch<Service.Event> {
     let arrival = arrival ?? plan.clock.now()
     var batch = InputBatch<Service.Event>(inputCount: offsets.count)
     for record in records {
@@ -159,7 +174,7 @@ package final class StoredPartition<Tables: ServiceTables> {
           sequence: record.sequence, event: record.event, contentHash: identity.contentHash, raw: batch.raw.finish()))
       offsets[record.input] += 1
     }
-    return try pipeline.process(batch)
+    return batch
   }
 
   /// Decides a batch of what another service published: its MACs made and checked, as on its way through Kafka.

@@ -28,6 +28,7 @@ struct ChargingTests {
     var decider = samples.decider(samples.allotment(amount: 5 + Samples.click2.value + surplus, charged: 5))
     let decision = decider.decide([samples.click()])
     #expect(decision.effects.draws.isEmpty == fits)
+    #expect(BillingService.changesSharedRows(decision.effects) == !fits)
     #expect(decision.effects.journal.isEmpty == !fits)
     #expect(decision.effects.charges.map(\.fate) == [fits ? .charged : .drawing])
   }
