@@ -149,6 +149,8 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       let results = Pipeline.process(open, in: store)
       let microseconds = clock.monotonicMicroseconds - started
       for ((pipeline, _), result) in zip(open, results) {
+        // Also where its opening is closed meanwhile, and nobody hears of the failure: what follows must not pass it over.
+        if case .failure = result { waiting.drop(pipeline.partition) }
         attempt(pipeline.partition, endsBatch: true) { [meters] _ throws(PipelineError) in
           meters.add(try result.get(), microseconds: microseconds)
         }

@@ -145,6 +145,7 @@ final class SimulatedWorker<Tables: SimulatedTables> {
       if open.count > 1 { world.coverage.note(.committedTogether) }
       for (pipeline, _) in open { noteFullness(pipeline) }
       for ((pipeline, _), result) in zip(open, Pipeline.process(open, in: store)) {
+        if case .failure = result { waiting.drop(pipeline.partition) }
         attempt(pipeline.partition, endsBatch: true) { _ throws(PipelineError) in
           let summary = try result.get()
           world.coverage.note(.batchBisected, summary.bisections)
