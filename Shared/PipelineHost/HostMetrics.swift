@@ -13,7 +13,7 @@ package enum HostMetrics {
     "handbill_batch_records", bounds: MetricDeclaration.countBounds, help: "Records in a batch.")
   package static let batchSeconds = MetricDeclaration.histogram(
     "handbill_batch_seconds", bounds: MetricDeclaration.secondsBounds,
-    help: "Time to decide, commit and publish a batch.")
+    help: "Time to decide, commit and publish a batch and what went with it in one transaction.")
   package static let duplicateRounds = MetricDeclaration.counter(
     "handbill_duplicate_rounds_total", help: "Batches decided again because ids existed already.")
   package static let bisections = MetricDeclaration.counter(

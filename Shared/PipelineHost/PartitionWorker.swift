@@ -72,7 +72,11 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     while !state.isEnded {
       heartbeat()
       let wait = state.waitMilliseconds(now: clock.monotonicMilliseconds)
-      for command in mailbox.takeAll(timeoutMilliseconds: Int(wait)) { perform(state.told(command)) }
+      for command in mailbox.takeAll(timeoutMilliseconds: Int(wait)) {
+        // What it has of a partition is finished before that is given up.
+        if case .close = command { processAll() }
+        perform(state.told(command))
+      }
       processAll()
       openAll()
       perform(state.backlog)
@@ -83,8 +87,6 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
 
   private func perform(_ actions: [WorkerAction<Batch>]) {
     for action in actions {
-      // What goes by how far a partition has come comes behind its batches.
-      if !action.mayPassBatches { processAll() }
       switch action {
       case .open(let partition, let claim, let partitionCount):
         openings.append(Opening(partition: partition, claim: claim, partitionCount: partitionCount))
@@ -149,8 +151,6 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
       let results = Pipeline.process(open, in: store)
       let microseconds = clock.monotonicMicroseconds - started
       for ((pipeline, _), result) in zip(open, results) {
-        // Also where its opening is closed meanwhile, and nobody hears of the failure: what follows must not pass it over.
-        if case .failure = result { waiting.drop(pipeline.partition) }
         attempt(pipeline.partition, endsBatch: true) { [meters] _ throws(PipelineError) in
           meters.add(try result.get(), microseconds: microseconds)
         }

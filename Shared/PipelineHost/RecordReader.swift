@@ -105,9 +105,9 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     try handleLeases()
     try perform(
       state.polled(now: clock.monotonicMilliseconds) { partition in
-        batches[partition]?.batch.collected(from: service.inputs) ?? .nothing
+        batches[partition].map { ($0.batch.records.count, $0.batch.memoryBytes) } ?? (0, 0)
       })
-    workerEvents.readerWaits(state.isUrgent)
+    workerEvents.readerWaits(state.hasCollected)
     try commitOffsets()
   }
 

@@ -18,8 +18,7 @@ package struct ClickTracking: PipelineService {
 
   package let inputs = [
     InputDeclaration(topic: Topic.clicks.name, isSequenced: false),
-    // Nobody waits for them: about one in a hundred is tapped, and its click takes it along.
-    InputDeclaration(topic: Topic.acceptedImpressions.name, isSequenced: true, isUrgent: false),
+    InputDeclaration(topic: Topic.acceptedImpressions.name, isSequenced: true),
   ]
   package let outputs = [Topic.acceptedClicks.name]
   package let publishesWatermarks = true

@@ -100,6 +100,8 @@ BEGIN
     -- A backup may be older than a partition.
     EXECUTE format('INSERT INTO %I.partition (partition) SELECT partition FROM pg_temp.told WHERE topic = $1
       ON CONFLICT DO NOTHING', writer.service) USING writer.topic;
+    -- In the order in which workers lock them, which hold several at a time.
+    EXECUTE format('SELECT FROM %I.partition ORDER BY partition FOR UPDATE', writer.service);
     EXECUTE format('UPDATE %I.partition p SET output_topics = ARRAY[$1], next_sequences = ''{1}'', confirmed_sequences = ''{0}''
       FROM pg_temp.told t WHERE t.topic = $1 AND t.partition = p.partition AND cardinality(p.output_topics) = 0',
       writer.service) USING writer.topic;

@@ -21,9 +21,6 @@ package struct IntakeLimits: Hashable, Sendable {
   package static let batchesAtWorkerMaximum = 2
   package static let reopenMillisecondsMinimum: Int64 = 100
   package static let reopenMillisecondsMaximum: Int64 = 10_000
-  /// So long records that nobody waits for wait for others to be committed with: each batch costs a commit. Not at all: with
-  /// half a second one world of 53,000 charged, after a restore, an event that was to be held (SEED=550228).
-  package static let patientLingerMilliseconds: Int64 = 0
 
   /// A batch with so many records waits for no more.
   package var batchRecordsMaximum: Int
@@ -44,24 +41,6 @@ package struct IntakeLimits: Hashable, Sendable {
     self.batchBytesMaximum = batchBytesMaximum
     self.heldBytesMaximum = heldBytesMaximum
     self.lingerMilliseconds = lingerMilliseconds
-  }
-}
-
-/// What was collected of a partition that no worker has.
-package struct CollectedRecords: Hashable, Sendable {
-  package static let nothing = CollectedRecords(count: 0, bytes: 0, isUrgent: false)
-
-  /// Events of runs each.
-  package var count: Int
-  /// They take so many.
-  package var bytes: Int
-  /// Somebody waits for what is made of them: they have events of an urgent input (``InputDeclaration/isUrgent``).
-  package var isUrgent: Bool
-
-  package init(count: Int, bytes: Int, isUrgent: Bool) {
-    self.count = count
-    self.bytes = bytes
-    self.isUrgent = isUrgent
   }
 }
 
@@ -103,10 +82,6 @@ struct PartitionIntake: Sendable {
   private(set) var doneOffsets: [Int64] = []
   /// Something is collected that no worker has.
   private(set) var hasCollected = false
-  /// Somebody waits for it, as was found when it was last looked at.
-  private(set) var isUrgent = false
-  /// When something was collected that no worker has (monotonic ms), if it was looked at since.
-  private var collectedAt: Int64?
   /// When its worker got the last batch (monotonic ms); nil before the first.
   private var handedOverAt: Int64?
   /// What those take that its worker has, the first one first.
@@ -132,7 +107,7 @@ struct PartitionIntake: Sendable {
     partitionCount = count ?? max(partitionCount, partition + 1)
     self.generation = generation
     phase = .opening
-    collectNothing()
+    hasCollected = false
     return [.discard(partition), .open(partition, by: claim, partitionCount: partitionCount, generation: generation)]
   }
 
@@ -150,7 +125,7 @@ struct PartitionIntake: Sendable {
   mutating func release() -> [ReaderAction] {
     guard phase != .closing else { return [] }
     phase = .closing
-    collectNothing()
+    hasCollected = false
     return [.discard(partition), .close(partition, generation: generation)]
   }
 
@@ -163,7 +138,7 @@ struct PartitionIntake: Sendable {
     claim.seenEpoch = epoch
     readOffsets = offsets
     doneOffsets = offsets
-    collectNothing()
+    hasCollected = false
     handedOverAt = nil
     batchesAtWorker = []
     isPaused = false
@@ -191,7 +166,7 @@ struct PartitionIntake: Sendable {
     let delay = min(
       IntakeLimits.reopenMillisecondsMinimum << Int64(doublings), IntakeLimits.reopenMillisecondsMaximum)
     phase = .waiting(until: now + delay)
-    collectNothing()
+    hasCollected = false
     batchesAtWorker = []
     return [.discard(partition)]
   }
@@ -227,23 +202,20 @@ struct PartitionIntake: Sendable {
   /// and no more is read while it is full, or memory is, and the worker is behind.
   ///
   /// - Parameters:
-  ///   - collected: what was collected by now.
+  ///   - bytes: what was collected takes so many.
   ///   - left: so many bytes more may be held by all partitions together.
-  mutating func polled(_ collected: CollectedRecords, left: Int, limits: IntakeLimits, now: Int64) -> [ReaderAction] {
+  mutating func polled(records: Int, bytes: Int, left: Int, limits: IntakeLimits, now: Int64) -> [ReaderAction] {
     guard phase == .open else { return [] }
-    isUrgent = collected.isUrgent
-    if hasCollected, collectedAt == nil { collectedAt = now }
-    let held = collected.bytes + bytesAtWorker
+    let held = bytes + bytesAtWorker
     let isOver = held >= left && (held > 0 || left <= 0)
-    let isFull =
-      isOver || collected.count >= limits.batchRecordsMaximum || collected.bytes >= limits.batchBytesMaximum
+    let isFull = isOver || records >= limits.batchRecordsMaximum || bytes >= limits.batchBytesMaximum
     var actions: [ReaderAction] = []
     if waitMilliseconds(limits: limits, now: now) == 0
       || isFull && hasCollected && batchesAtWorker.count < IntakeLimits.batchesAtWorkerMaximum
     {
-      collectNothing()
+      hasCollected = false
       handedOverAt = now
-      batchesAtWorker.append(collected.bytes)
+      batchesAtWorker.append(bytes)
       actions.append(.handOver(partition, generation: generation))
     }
     if isOver || isFull && actions.isEmpty {
@@ -260,17 +232,7 @@ struct PartitionIntake: Sendable {
   /// How long until what was collected is due; nil while nothing is, or the worker has to finish a batch first.
   func waitMilliseconds(limits: IntakeLimits, now: Int64) -> Int64? {
     guard phase == .open, batchesAtWorker.isEmpty, hasCollected else { return nil }
-    let due =
-      isUrgent
-      ? handedOverAt.map { $0 + limits.lingerMilliseconds }
-      : collectedAt.map { $0 + IntakeLimits.patientLingerMilliseconds }
-    return due.map { max(0, $0 - now) } ?? 0
-  }
-
-  private mutating func collectNothing() {
-    hasCollected = false
-    isUrgent = false
-    collectedAt = nil
+    return handedOverAt.map { max(0, $0 + limits.lingerMilliseconds - now) } ?? 0
   }
 
   /// The consumer reads it from ``readOffsets`` on, and is not paused.

@@ -98,15 +98,16 @@ package struct ReaderState: Sendable {
 
   /// The consumer has brought what there was, or nothing.
   ///
-  /// - Parameter collected: what was collected of a partition by now.
-  package mutating func polled(now: Int64, collected: (Int32) -> CollectedRecords) -> [ReaderAction] {
-    let held = intakes.reduce(0) { $0 + collected($1.key).bytes + $1.value.bytesAtWorker }
+  /// - Parameter size: of what was collected of a partition: records, and the bytes that they take.
+  package mutating func polled(now: Int64, size: (Int32) -> (records: Int, bytes: Int)) -> [ReaderAction] {
+    let held = intakes.reduce(0) { $0 + size($1.key).bytes + $1.value.bytesAtWorker }
     let left = limits.heldBytesMaximum - held
     var actions: [ReaderAction] = []
     var index = intakes.startIndex
     while index < intakes.endIndex {
+      let size = size(intakes.keys[index])
       actions += intakes.values[index].polled(
-        collected(intakes.keys[index]), left: left, limits: limits, now: now)
+        records: size.records, bytes: size.bytes, left: left, limits: limits, now: now)
       intakes.formIndex(after: &index)
     }
     return actions
@@ -146,8 +147,8 @@ package struct ReaderState: Sendable {
     intakes.values.reduce(maximum) { min($0, $1.waitMilliseconds(limits: limits, now: now) ?? maximum) }
   }
 
-  /// Whether something urgent was collected: then the reader must hear of a finished batch at once.
-  package var isUrgent: Bool { intakes.values.contains(where: \.isUrgent) }
+  /// Whether what was collected waits for something: then the reader must hear of a finished batch at once.
+  package var hasCollected: Bool { intakes.values.contains(where: \.hasCollected) }
 
   /// Per open partition and input: decided and committed up to here.
   package var doneOffsets: [Int32: [Int64]] { openOffsets(\.doneOffsets) }

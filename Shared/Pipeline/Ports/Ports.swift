@@ -47,9 +47,8 @@ package protocol PipelineStore<Service> {
   func lookUp(_ query: Service.Query, partition: Int32) throws(PipelineError) -> Service.Knowledge
 
   /// Commits batches, each of another partition, in one transaction that begins with their fences. What only the database
-  /// could decide comes back, of each, or that it refuses the rows.
-  ///
-  /// - Throws: ``PipelineError/fenced`` where one of them is fenced; nothing was committed then.
+  /// could decide comes back, of each, or that it refuses the rows. Of several, whatever it answers in place of committing
+  /// them is a refusal: nothing was committed, and each by itself shows whose trouble it is.
   func commit(_ batches: [CommitBatch<Service>]) throws(PipelineError) -> Result<[CommitResult], RowRefusal>
 
   /// Takes counts to be written apart from batches, until they are or somebody else has counted, and returns at once:

@@ -9,9 +9,8 @@ extension PartitionPipeline {
 
   /// Decides and commits a batch of each of several partitions, then publishes what they made.
   ///
-  /// Those of one transaction are committed all or none. Where the database answers that it cannot be (it refuses a row, one of
-  /// the partitions is somebody else's by now), none was, and each is committed by itself: whose trouble it is shows
-  /// then, and is nobody else's. A database that is away leaves in doubt what was committed, of all of them.
+  /// Those of one transaction are committed all or none. What the database refuses together is committed batch by batch: whose
+  /// trouble it is shows then, and is nobody else's. Any other failure leaves in doubt what was committed, of all of them.
   ///
   /// - Returns: what ``process(_:)`` of each would return or throw.
   package static func process(_ members: [Member], in store: Store) -> [Result<BatchSummary, PipelineError>] {
@@ -46,34 +45,25 @@ extension PartitionPipeline {
     _ decided: [Decided], _ members: [Member], in store: Store,
     results: inout [Result<BatchSummary, PipelineError>]
   ) {
-    let failure: PipelineError?
-    do throws(PipelineError) {
-      switch try store.commit(decided.map(\.batch.commit)) {
-      case .success(let committed):
-        for (decided, committed) in zip(decided, committed) {
-          var summary = BatchSummary()
-          members[decided.index].pipeline.finish(decided.batch, committed, summary: &summary)
-          results[decided.index] = .success(summary)
-        }
-        return
-      case .failure:
-        failure = nil
-      }
-    } catch {
-      failure = error
-    }
-    for decided in decided {
-      let member = members[decided.index]
-      do throws(PipelineError) {
-        try member.pipeline.takeBack(decided.batch)
-        results[decided.index] =
-          if let failure, failure.kind == .databaseUnavailable {
-            .failure(failure)
-          } else {
-            member.pipeline.result(of: member.batch)
-          }
-      } catch {
+    let result: Result<[CommitResult], RowRefusal>
+    do throws(PipelineError) { result = try store.commit(decided.map(\.batch.commit)) } catch {
+      for decided in decided {
         results[decided.index] = .failure(error)
+        // It is opened again in any case.
+        try? members[decided.index].pipeline.takeBack(decided.batch)
+      }
+      return
+    }
+    for (place, decided) in decided.enumerated() {
+      let member = members[decided.index]
+      results[decided.index] = Result { () throws(PipelineError) in
+        guard case .success(let committed) = result else {
+          try member.pipeline.takeBack(decided.batch)
+          return try member.pipeline.process(member.batch)
+        }
+        var summary = BatchSummary()
+        member.pipeline.finish(decided.batch, committed[place], summary: &summary)
+        return summary
       }
     }
   }

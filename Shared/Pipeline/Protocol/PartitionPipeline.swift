@@ -4,8 +4,8 @@ internal import AdEvents
 /// One partition of one service, from the moment that it is taken over until it is given up: the protocol "exactly once",
 /// for every service.
 ///
-/// open → (process | tick)* → given up. Each batch is one database transaction that holds the results and the position
-/// in the input; what it publishes goes out after the commit, in the order of its sequences. Whatever fails in a way
+/// open → (process | tick)* → given up. Each batch is committed in one database transaction, results and position in the
+/// input together; what it publishes goes out after the commit, in the order of its sequences. Whatever fails in a way
 /// that leaves doubt throws, and the partition is opened again: what the database then says is what happened.
 ///
 /// Used by one thread. Everything outside is a port, so that the same code runs under a seeded simulation.

@@ -11,15 +11,11 @@ package struct InputDeclaration: Hashable, Sendable {
   /// Whether how far that service has decided bounds how far this one says to have. Not where that one takes this one's
   /// output in turn: both would stand still for ever, each waiting for the other.
   package var boundsWatermark: Bool
-  /// Whether somebody waits for what is made of its events. Others are kept waiting a little, for company
-  /// (``IntakeLimits/patientLingerMilliseconds``).
-  package var isUrgent: Bool
 
-  package init(topic: String, isSequenced: Bool, boundsWatermark: Bool = true, isUrgent: Bool = true) {
+  package init(topic: String, isSequenced: Bool, boundsWatermark: Bool = true) {
     self.topic = topic
     self.isSequenced = isSequenced
     self.boundsWatermark = boundsWatermark
-    self.isUrgent = isUrgent
   }
 }
 

@@ -10,8 +10,6 @@ public enum RecordSequence: Hashable, Sendable {
   case number(Int64)
   /// The record is a watermark and nothing else.
   case watermark(Watermark)
-
-  var isWatermark: Bool { if case .watermark = self { true } else { false } }
 }
 
 // What stands here with `public` is used by services as `package` is elsewhere: only what is public can be inlined into
@@ -191,8 +189,6 @@ public struct InputBatch<Event: Sendable>: Sendable {
   public var nextOffsets: [Int64?]
   /// Per input: whether the log's end was reached behind the last record.
   public var isAtEnd: [Bool]
-  /// Per input: whether it brought more than watermarks.
-  private var hasEvents: [Bool]
   /// What genuine records told of their writers' databases: of each input and timeline the most.
   private(set) var marks: [InputMark] = []
   /// Of the record that is appended now.
@@ -204,7 +200,6 @@ public struct InputBatch<Event: Sendable>: Sendable {
     raw = RawBytes()
     nextOffsets = Array(repeating: nil, count: inputCount)
     isAtEnd = Array(repeating: false, count: inputCount)
-    hasEvents = isAtEnd
   }
 
   /// What a rejected event's detail takes outside of the record, about.
@@ -214,11 +209,6 @@ public struct InputBatch<Event: Sendable>: Sendable {
   package var memoryBytes: Int {
     raw.capacity + records.capacity * MemoryLayout<InputRecord<Event>>.stride
       + heads.capacity * MemoryLayout<RecordHead>.stride + records.count * Self.textBytes
-  }
-
-  package func collected(from inputs: [InputDeclaration]) -> CollectedRecords {
-    CollectedRecords(
-      count: records.count, bytes: memoryBytes, isUrgent: zip(hasEvents, inputs).contains { $0 && $1.isUrgent })
   }
 
   /// The genuine record of an input that is appended next came with this mark; nil: with none.
@@ -272,7 +262,6 @@ public struct InputBatch<Event: Sendable>: Sendable {
     isAtEnd[head.input] = false
     heads.append(head)
     heads[heads.count - 1].mark = recordMark
-    if !head.sequence.isWatermark { hasEvents[head.input] = true }
   }
 }
 

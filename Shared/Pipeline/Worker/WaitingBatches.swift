@@ -1,6 +1,6 @@
 /// Batches that a worker was told to process and has not: those that it has at hand are committed together.
 package struct WaitingBatches<Event: Sendable>: Sendable {
-  /// Larger than this, in records, a transaction gains nothing from having more in it.
+  /// With so many records a transaction gains nothing from another batch; one batch alone may have more.
   package static var recordsMaximum: Int { 1_000 }
   /// Nor does it get larger, in bytes, than one batch may be.
   package static var bytesMaximum: Int { 8 << 20 }

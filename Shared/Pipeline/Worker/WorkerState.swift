@@ -178,15 +178,4 @@ package struct WorkerState<Batch: Sendable>: Sendable {
   private func count(_ isMeant: (Phase) -> Bool) -> Int { openings.values.count { isMeant($0.phase) } }
 }
 
-extension WorkerAction {
-  /// Whether it may be done before batches that were given earlier. What is dropped takes its batches along: a partition
-  /// that failed decides nothing more.
-  package var mayPassBatches: Bool {
-    switch self {
-    case .process, .deliver, .counted, .confirmEnd, .tell, .report, .open, .drop: true
-    case .adoptWriter, .publishAgain, .publishBacklog, .tick, .measure, .flushCounts, .end: false
-    }
-  }
-}
-
 extension WorkerAction: Equatable where Batch: Equatable {}

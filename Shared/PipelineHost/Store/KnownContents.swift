@@ -1,6 +1,6 @@
 internal import AdCore
 
-/// What a worker knows to be stored under a hash of its content, and what the batch at work names besides.
+/// What a worker knows to be stored under a hash of its content, and what the transaction at work names besides.
 struct KnownContents<Content: FrozenContent> {
   struct Entry {
     let name: Int64
@@ -20,7 +20,7 @@ struct KnownContents<Content: FrozenContent> {
   /// Another connection may lead to a database that lacks what was stored by the one before, as after a restored backup.
   mutating func forget() { known = [:] }
 
-  /// Begins a batch.
+  /// Begins the rows of a transaction.
   mutating func begin() { unknown = [:] }
 
   mutating func name(of content: Content, day: Int32) -> Int64 {

@@ -7,9 +7,9 @@ internal import Runtime
 /// own rows. One store has one connection and one thread.
 package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore {
   package typealias Service = Tables.Service
-  private let tables: Tables
+  let tables: Tables
   let inputTopics: [String]
-  private let outputTopics: [String]
+  let outputTopics: [String]
   let sql = PipelineStatements(schema: Service.schema)
   private let configuration: PostgresConfiguration
   private let insertedRowsMaximum: Int
@@ -126,24 +126,41 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
 
   package func commit(_ batches: [CommitBatch<Service>]) throws(PipelineError) -> Result<[CommitResult], RowRefusal> {
     Failpoint.reach(.afterDecide)
-    return try perform(batches.map(\.partition)) { connection throws(PostgresError) in
-      do throws(PostgresError) { return .success(try write(batches, in: connection)) } catch {
-        if connection.isUsable, connection.isInTransaction { try connection.rollback() }
-        guard let refusal = RowRefusal(error) else { throw error }
-        return .failure(refusal)
-      }
+    guard batches.count == 1 || isConnected(to: batches.map(\.partition)) else {
+      return .failure(.refused("one of the partitions was taken over on another connection"))
     }
+    return try perform(batches.map(\.partition)) { connection throws(PostgresError) in
+      let written: Written
+      do throws(PostgresError) { written = try write(batches, in: connection) } catch {
+        if connection.isUsable, connection.isInTransaction { try connection.rollback() }
+        if let refusal = RowRefusal(error) { return .failure(refusal) }
+        // The server answered, and rolled back what all of them were in: whose trouble it is, each by itself shows.
+        guard batches.count > 1, connection.isUsable else { throw error }
+        return .failure(.refused(error.description))
+      }
+      // Behind the commit: an answer that cannot be read is no refusal.
+      var results: [CommitResult] = []
+      for reader in written.readers { results.append(try reader(written.answers)) }
+      return .success(results)
+    }
+  }
+
+  /// What is committed, and who reads the answers to it, batch by batch.
+  private struct Written {
+    let answers: StatementBatchResults
+    let readers: [CommitReader]
   }
 
   private func write(
     _ batches: [CommitBatch<Service>], in connection: PostgresConnection
-  ) throws(PostgresError) -> [CommitResult] {
+  ) throws(PostgresError) -> Written {
     terms.begin()
     let rows = batches.map { tables.rows($0, terms: terms) }
     try terms.store(in: connection)
     var statements = StatementBatch()
     statements.begin()
-    for (batch, rows) in zip(batches, rows) {
+    // Everybody who locks several partitions' rows does it in this order.
+    for (batch, rows) in zip(batches, rows).sorted(by: { $0.0.partition < $1.0.partition }) {
       statements.send(prepared: sql.beginBatch, beginParameters(batch, serveIDs: rows.serveIDs))
     }
     let joined = TableRows.joined(rows)
@@ -162,11 +179,9 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     }
     statements.commit()
     Failpoint.reach(.beforeCommit)
-    let results = try connection.run(statements)
+    let answers = try connection.run(statements)
     Failpoint.reach(.afterCommit)
-    var read: [CommitResult] = []
-    for reader in readers { read.append(try reader(results)) }
-    return read
+    return Written(answers: answers, readers: readers)
   }
 
   /// - Parameter serveIDs: from the lowest to the highest of the batch's rows: where its rows are looked for later.
@@ -262,51 +277,9 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     }
   }
 
-  // MARK: Publishing again
-
-  package func messages(
-    partition: Int32, output: Int, from sequence: Int64, limit: Int
-  ) throws(PipelineError) -> [NumberedMessage] {
-    try perform([partition]) { connection throws(PostgresError) in
-      try tables.messages(partition: partition, output: output, from: sequence, limit: limit, in: connection)
-    }
-  }
-
-  package func outbox(_ partition: Int32, after id: Int64, limit: Int) throws(PipelineError) -> [OutboxEntry] {
-    try perform([partition]) { connection throws(PostgresError) in
-      var entries: [OutboxEntry] = []
-      for row in try connection.query(sql.outbox, [partition, id, Int64(limit)]) {
-        entries.append(
-          OutboxEntry(
-            id: try row.decode(0),
-            message: OutgoingMessage(
-              topic: try row.decode(1), partition: try row.decode(2), key: try row.decode(3), value: try row.decode(4),
-              headers: try row.headers(5) ?? [])))
-      }
-      return entries
-    }
-  }
-
-  package func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] {
-    guard !tables.consumers.isEmpty else { return [] }
-    return try perform([partition]) { connection throws(PostgresError) in
-      var statements = StatementBatch()
-      for consumer in tables.consumers {
-        statements.send(prepared: sql.gapRequests(of: consumer), [consumer, partition, outputTopics])
-      }
-      let results = try connection.run(statements)
-      var notices: [ReceivedGapRequest] = []
-      for (index, consumer) in tables.consumers.enumerated() {
-        for row in try results.rows(at: index) {
-          let topic: String = try row.decode(0)
-          guard let output = outputTopics.firstIndex(of: topic) else { continue }
-          notices.append(
-            ReceivedGapRequest(
-              consumer: consumer, number: try row.decode(1), output: output, sequence: try row.decode(2)))
-        }
-      }
-      return notices
-    }
+  /// Whether all of them were taken over on the last connection that there was.
+  private func isConnected(to partitions: [Int32]) -> Bool {
+    partitions.allSatisfy { acquiredOn[$0] == connectionNumber }
   }
 
   /// Runs `body` on the connection, made anew where it is gone, and says what a failure means for the partition. Behind
@@ -326,7 +299,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
         terms.forget()
         connectionNumber += 1
       }
-      if partitions.allSatisfy({ acquiredOn[$0] == connectionNumber }) { return try body(connection) }
+      if isConnected(to: partitions) { return try body(connection) }
     } catch {
       throw PipelineError(error)
     }

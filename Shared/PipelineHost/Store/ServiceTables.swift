@@ -20,7 +20,7 @@ package protocol ServiceTables<Service>: Sendable {
   func lookUp(_ query: Service.Query, partition: Int32, in connection: PostgresConnection) throws(PostgresError)
     -> Service.Knowledge
 
-  /// A batch's rows, table by table; stored inside the transaction, after its fence.
+  /// A batch's rows, table by table; stored inside the transaction, after the fences, with those of the other batches in it.
   ///
   /// - Parameter terms: names the terms of their serves.
   func rows(_ batch: CommitBatch<Service>, terms: TermsBook) -> [TableRows]

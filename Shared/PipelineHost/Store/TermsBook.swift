@@ -33,18 +33,18 @@ package final class TermsBook {
     creatives.forget()
   }
 
-  /// Begins a batch.
+  /// Begins the rows of a transaction.
   func begin() {
     terms.begin()
     creatives.begin()
   }
 
-  /// The name of a serve's terms, for a row of the batch at work.
+  /// The name of a serve's terms, for a row of the transaction at work.
   package func name(of serve: ServedTerms) -> Int64 {
     terms.name(of: FrozenTerms(serve), day: Self.day(of: serve.serveID))
   }
 
-  /// The name of what a serve shows, for a row of the batch at work.
+  /// The name of what a serve shows, for a row of the transaction at work.
   package func name(of creative: FrozenCreative, servedAs id: ServeID) -> Int64 {
     creatives.name(of: creative, day: Self.day(of: id))
   }
@@ -53,7 +53,7 @@ package final class TermsBook {
     Int32(truncatingIfNeeded: id.timestamp.milliseconds / dayMilliseconds)
   }
 
-  /// Stores what the batch names and is not known to be stored; to be called before its rows are.
+  /// Stores what the transaction names and is not known to be stored; to be called before its rows are.
   func store(in connection: PostgresConnection) throws(PostgresError) {
     guard !terms.unknown.isEmpty || !creatives.unknown.isEmpty else { return }
     var statements = StatementBatch()

@@ -68,6 +68,40 @@ struct TogetherTests {
     #expect(other.committed?.number == 0)
   }
 
+  @Test(
+    "What the database cannot take of one partition, now or ever, is that partition's trouble alone",
+    arguments: [("P0001", PipelineError.Kind.invariantBroken), ("40P01", .databaseUnavailable)])
+  func alone(state: String, kind: PipelineError.Kind) throws {
+    try first.connection.executeScript(
+      """
+      CREATE FUNCTION public.fail() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN RAISE EXCEPTION ''not now'' USING ERRCODE = ''\(state)''; END';
+      CREATE TRIGGER fail BEFORE INSERT ON impression_tracking.impression_row FOR EACH ROW
+        WHEN (NEW.partition = \(first.plan.number + 1)) EXECUTE FUNCTION public.fail();
+      """)
+    let results = try process(1)
+    #expect(try results[0].get().records == 1)
+    let error = #expect(throws: PipelineError.self) { try results[1].get() }
+    #expect(error?.kind == kind)
+    #expect(try first.impressions() == [1])
+  }
+
+  @Test("A partition that was taken over on a connection before is no trouble of those on this one")
+  func stale() throws {
+    _ = try first.connection.query(
+      """
+      SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+      WHERE usename = 'handbill-impression-tracking' AND datname = current_database()
+      """)
+    // The first failure is everybody's: the connection is gone.
+    for result in try process(1) { #expect(throws: PipelineError.self) { try result.get() } }
+    try partitions[0].reopen()
+    let results = try process(1)
+    #expect(try results[0].get().records == 1)
+    let error = #expect(throws: PipelineError.self) { try results[1].get() }
+    #expect(error?.kind == .databaseUnavailable)
+  }
+
   @Test("A statement that the database does not understand is the trouble of all who need it, and no outage")
   func broken() throws {
     _ = try first.connection.query("ALTER TABLE impression_tracking.batch RENAME COLUMN outcomes TO results")

@@ -127,6 +127,8 @@ final class EchoStore: PipelineStore {
   var refusedTimers: Set<Int> = []
   /// Nothing is taken, whatever it holds.
   var refusal: RowRefusal?
+  /// Several batches are not taken in one transaction.
+  var refusesSeveral = false
   /// What is thrown for a transaction with these partitions.
   var failure: (([Int32]) -> PipelineError?)?
   /// The partitions of each transaction that was tried.
@@ -146,6 +148,7 @@ final class EchoStore: PipelineStore {
   func commit(_ committed: [CommitBatch<Echo>]) throws(PipelineError) -> Result<[CommitResult], RowRefusal> {
     transactions.append(committed.map(\.partition))
     if let refusal { return .failure(refusal) }
+    if refusesSeveral, committed.count > 1 { return .failure(.refused("several")) }
     if let error = failure?(committed.map(\.partition)) { throw error }
     for batch in committed where batch.effects.isRefused || !refusedTimers.isDisjoint(with: batch.effects.timers) {
       return .failure(.refused("a row is refused"))

@@ -11,9 +11,6 @@ final class Reader {
   var collected: [Int32: Int] = [:]
   /// What each of them takes.
   var bytesEach = 0
-  /// Somebody waits for those that are collected next.
-  var isUrgent = true
-  private var urgent: Set<Int32> = []
 
   init(partitionCount: Int32? = 8) { self.partitionCount = partitionCount }
 
@@ -33,16 +30,11 @@ final class Reader {
   func poll(_ offsets: Int64..., partition: Int32 = 0, input: Int = 0) -> [ReaderAction] {
     for offset in offsets where state.takes(partition, input: input, offset: offset) {
       collected[partition, default: 0] += 1
-      if isUrgent { urgent.insert(partition) }
     }
-    let actions = state.polled(now: now) { [collected, bytesEach, urgent] in
-      let count = collected[$0] ?? 0
-      return CollectedRecords(count: count, bytes: bytesEach * count, isUrgent: urgent.contains($0))
+    let actions = state.polled(now: now) { [collected, bytesEach] in
+      (collected[$0] ?? 0, bytesEach * (collected[$0] ?? 0))
     }
-    for case .handOver(let partition, _) in actions {
-      collected[partition] = 0
-      urgent.remove(partition)
-    }
+    for case .handOver(let partition, _) in actions { collected[partition] = 0 }
     return actions
   }
 

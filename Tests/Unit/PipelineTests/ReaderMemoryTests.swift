@@ -41,9 +41,8 @@ private struct Readings {
   mutating func poll() {
     for action in state.polled(
       now: 0,
-      collected: { [collected] in
-        let count = collected[$0] ?? 0
-        return CollectedRecords(count: count, bytes: Self.bytesEach * count, isUrgent: count > 0)
+      size: { [collected] in
+        (collected[$0] ?? 0, Self.bytesEach * (collected[$0] ?? 0))
       })
     {
       switch action {

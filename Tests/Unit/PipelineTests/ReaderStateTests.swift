@@ -109,31 +109,16 @@ struct ReaderStateTests {
     #expect(reader.state.doneOffsets == [0: [11, 20]])
     reader.now += 1
     #expect(reader.poll(11).isEmpty)
-    #expect(reader.state.isUrgent)
+    #expect(reader.state.hasCollected)
     #expect(reader.state.waitMilliseconds(now: reader.now, atMost: 100) == 24)
     reader.now += 23
     #expect(reader.poll().isEmpty)
     reader.now += 1
     #expect(reader.state.waitMilliseconds(now: reader.now, atMost: 100) == 0)
     #expect(reader.poll() == [.handOver(0, generation: 1)])
-    #expect(!reader.state.isUrgent)
+    #expect(!reader.state.hasCollected)
     _ = reader.tell(.finishedBatch(0, nextOffsets: [12, 20], generation: 1))
     #expect(reader.poll(12, 13, 14) == [.handOver(0, generation: 1)])
-  }
-
-  @Test("What nobody waits for goes at once, and keeps what is urgent waiting no longer than its linger")
-  func patience() {
-    let reader = Reader()
-    reader.open()
-    reader.isUrgent = false
-    #expect(reader.poll(10) == [.handOver(0, generation: 1)])
-    _ = reader.tell(.finishedBatch(0, nextOffsets: [11, 20], generation: 1))
-    #expect(reader.poll(11) == [.handOver(0, generation: 1)])
-    #expect(!reader.state.isUrgent)
-    _ = reader.tell(.finishedBatch(0, nextOffsets: [12, 20], generation: 1))
-    reader.isUrgent = true
-    #expect(reader.poll(12).isEmpty)
-    #expect(reader.state.waitMilliseconds(now: reader.now, atMost: 1_000) == 25)
   }
 
   @Test("A partition that was opened again waits for nothing")
@@ -200,7 +185,7 @@ struct ReaderStateTests {
     // Nothing came since: there is nobody to ask.
     #expect(reader.tick().isEmpty)
     #expect(!reader.takes(input: 0, offset: 10))
-    #expect(!reader.state.isUrgent)
+    #expect(!reader.state.hasCollected)
     // And once more before anything is done about it: what was passed over must come again.
     reader.state.connectionLost()
     #expect(reader.tick() == Self.opening(2, epoch: 5))
@@ -220,7 +205,7 @@ struct ReaderStateTests {
     _ = reader.poll(10)
     #expect(reader.refuse() == Self.opening(2, epoch: 5))
     #expect(reader.refuse().isEmpty)
-    #expect(!reader.state.isUrgent)
+    #expect(!reader.state.hasCollected)
     #expect(reader.assignment() == [:])
     #expect(!reader.takes(input: 0, offset: 11))
     _ = reader.tell(.opened(0, epoch: 6, offsets: [10, 20], generation: 2))

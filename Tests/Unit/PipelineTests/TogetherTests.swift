@@ -6,7 +6,6 @@ import Testing
 @Suite("Batches of several partitions in one transaction")
 struct TogetherTests {
   private typealias Pipeline = PartitionPipeline<EchoStore, EchoWriter>
-  private typealias Events = [(input: Int, event: Echo.Event)]
 
   private let store = EchoStore()
   private let partitions: [EchoPartition]
@@ -51,21 +50,24 @@ struct TogetherTests {
   }
 
   @Test(
-    "Whoever is fenced, or whose rows the database cannot take, is told so; the others lose nothing",
-    arguments: [PipelineError.fenced, .invariantBroken("a column lacks")])
-  func fenced(error: PipelineError) {
-    store.failure = { $0.contains(1) ? error : nil }
+    "What is refused together is committed one by one: whose trouble it is, is told so, and the others lose nothing",
+    arguments: [PipelineError.fenced, .invariantBroken("a column lacks"), .databaseUnavailable("a deadlock")])
+  func oneByOne(error: PipelineError) {
+    store.refusesSeveral = true
+    store.failure = { $0 == [1] ? error : nil }
     let results = process(.line("a"), .line("b"), .line("c"))
     #expect(kinds(results) == [nil, error.kind, nil])
     #expect(store.transactions == [[0, 1, 2], [0], [1], [2]])
     #expect(store.lines == ["a", "c"])
   }
 
-  @Test("A failure that leaves in doubt what was committed is everybody's, and nothing is tried again")
-  func doubt() {
-    store.failure = { _ in .databaseUnavailable("gone") }
+  @Test(
+    "A failure that leaves in doubt what was committed is everybody's, and nothing is tried again",
+    arguments: [PipelineError.databaseUnavailable("gone"), .invariantBroken("an answer that cannot be read")])
+  func doubt(error: PipelineError) {
+    store.failure = { _ in error }
     let results = process(.line("a"), .line("b"))
-    #expect(kinds(results) == [.databaseUnavailable, .databaseUnavailable])
+    #expect(kinds(results) == [error.kind, error.kind])
     #expect(store.transactions == [[0, 1]])
     #expect(partitions[0].pipeline.nextOffsets == [0, 0])
   }

@@ -105,7 +105,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     }
     perform(
       reader.polled(now: now) { partition in
-        batches[partition]?.collected(from: service.inputs) ?? .nothing
+        batches[partition].map { ($0.records.count, $0.memoryBytes) } ?? (0, 0)
       })
     handleCommands(all: !world.isFaulty)
   }

@@ -110,7 +110,12 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
     return try call(.commit, batches.map(\.partition)) { () throws(PipelineError) in
       for batch in batches { context.world.rebalanceInMidBatch(books.name, batch.partition, from: context) }
       for batch in batches {
-        try checkFence(books.row(batch.partition), epoch: batch.epoch, batchNumber: batch.number - 1)
+        do throws(PipelineError) {
+          try checkFence(books.row(batch.partition), epoch: batch.epoch, batchNumber: batch.number - 1)
+        } catch {
+          guard batches.count > 1 else { throw error }
+          return .failure(.refused("one of them is fenced"))
+        }
         if let refusal = try violation(of: batch) { return .failure(refusal) }
       }
       return .success(batches.map(apply))

@@ -63,6 +63,7 @@ final class SimulatedWorker<Tables: SimulatedTables> {
   func tick() { perform(state.ticked(now: world.time.milliseconds)) }
 
   private func handle(_ command: WorkerCommand<Batch>) {
+    if case .close = command { processAll() }
     let actions = state.told(command)
     if case .batch = command, actions.isEmpty { world.coverage.note(.batchDropped) }
     perform(actions)
@@ -70,7 +71,6 @@ final class SimulatedWorker<Tables: SimulatedTables> {
 
   private func perform(_ actions: [WorkerAction<Batch>]) {
     for action in actions {
-      if !action.mayPassBatches { processAll() }
       switch action {
       case .open(let partition, let claim, let partitionCount):
         open(partition, by: claim, partitionCount: partitionCount)
@@ -145,7 +145,6 @@ final class SimulatedWorker<Tables: SimulatedTables> {
       if open.count > 1 { world.coverage.note(.committedTogether) }
       for (pipeline, _) in open { noteFullness(pipeline) }
       for ((pipeline, _), result) in zip(open, Pipeline.process(open, in: store)) {
-        if case .failure = result { waiting.drop(pipeline.partition) }
         attempt(pipeline.partition, endsBatch: true) { _ throws(PipelineError) in
           let summary = try result.get()
           world.coverage.note(.batchBisected, summary.bisections)

@@ -3,7 +3,6 @@ import Pipeline
 /// Without new faults everything must come to rest.
 extension World {
   func drain() {
-    var restingRounds = 0
     for round in 0..<60 {
       time.advance(byMilliseconds: 1_000)
       beat()
@@ -11,14 +10,9 @@ extension World {
       for fleet in fleets {
         for instance in fleet.instances { drain(instance) }
       }
-      // What was said last is read, and nothing said in return; also what waits for company.
-      for wait in [0, IntakeLimits.patientLingerMilliseconds] {
-        time.advance(byMilliseconds: wait)
-        for fleet in fleets { for instance in fleet.instances { listen(instance) } }
-      }
-      // What was read last may make something due, once watermarks have passed three services to billing.
-      restingRounds = isAtRest ? restingRounds + 1 : 0
-      if round > 1, restingRounds == 4 { return }
+      // What was said last is read, and nothing said in return.
+      for fleet in fleets { for instance in fleet.instances { listen(instance) } }
+      if round > 1, isAtRest { return }
     }
     for fleet in fleets { fail("\(fleet.books.name) did not come to rest: \(describe(fleet))") }
   }
