@@ -51,26 +51,29 @@ package struct CommitHistory: Hashable, Sendable {
     return nil
   }
 
-  /// Why what records told cannot come from this database, nor from one that it continues; nil where it can.
+  /// Why what records told cannot come from this database, nor from one that it continues; nil where it can, as far as
+  /// timelines say.
   func fault(of mark: InputMark) -> String? {
-    guard mark.timeline != current else { return nil }
+    let told = mark.told
+    guard told.timeline != current else { return nil }
     let begin = lostSequences.indices.contains(mark.input) ? lostSequences[mark.input].last?.upperBound : nil
     // What lies before the timeline in force was accepted, also where it is of one that a backup of before does not know.
-    if let begin, mark.sequence < begin { return nil }
-    guard timelines.contains(mark.timeline) else {
-      return "it tells of timeline \(mark.timeline), which the database does not know"
+    if let begin, told.sequence < begin { return nil }
+    guard timelines.contains(told.timeline) else {
+      return "it tells of timeline \(told.timeline), which the database does not know"
     }
     guard begin != nil else { return nil }
-    return "timeline \(mark.timeline) has ended, and somebody still writes in it: another database is in use as well"
+    return "timeline \(told.timeline) has ended, and somebody still writes in it: another database is in use as well"
   }
 
   /// From which sequence on nothing is consumed that came with this mark; nil where there is no such end. What somebody wrote in
   /// a timeline that had ended stays in the log, beside what the next one gave the same sequences.
   func end(of mark: InputMark) -> Int64? {
-    guard mark.timeline != current else { return nil }
-    if ends.indices.contains(mark.input), let end = ends[mark.input][mark.timeline] { return end }
+    let timeline = mark.told.timeline
+    guard timeline != current else { return nil }
+    if ends.indices.contains(mark.input), let end = ends[mark.input][timeline] { return end }
     // Of one that nobody knows: what every database agrees on.
-    guard !timelines.contains(mark.timeline), lostSequences.indices.contains(mark.input) else { return nil }
+    guard !timelines.contains(timeline), lostSequences.indices.contains(mark.input) else { return nil }
     return lostSequences[mark.input].first?.lowerBound
   }
 }

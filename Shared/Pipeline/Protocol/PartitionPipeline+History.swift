@@ -23,24 +23,38 @@ extension PartitionPipeline {
       let fault = mark.flatMap { history.fault(of: $0, sequence: cursors[output].next - 1, batch: batchNumber) }
       if let fault { throw commitsLost("\(service.outputs[output])[\(partition)]: \(fault)") }
     }
-    let told = marks.dropFirst(cursors.count)
-    guard told.contains(where: { $0 != nil }) else { return }
-    // Asked after the topics: what they told by then was committed before.
-    let writers = try store.writers(partition)
-    for (input, mark) in zip(service.inputs.indices.filter { service.inputs[$0].isSequenced }, told) {
-      let writer = writers[input] ?? WriterStanding(sequence: 0, batch: 0)
-      let fault = mark.flatMap { history.fault(of: $0, sequence: writer.sequence, batch: writer.batch) }
-      if let fault { throw commitsLost("\(service.inputs[input].topic)[\(partition)]: \(fault)") }
+    let sequenced = service.inputs.indices.filter { service.inputs[$0].isSequenced }
+    try compareWithWriters(
+      zip(sequenced, marks.dropFirst(cursors.count)).compactMap { input, mark in
+        mark.map { InputMark(input: input, told: $0) }
+      })
+  }
+
+  /// Nothing of another database is consumed, nor of commits that this one has lost. Their records may come behind the opening
+  /// of the partition, from a writer that still sends what it had committed.
+  func checkMarks(of batch: InputBatch<Service.Event>) throws(PipelineError) {
+    for mark in batch.marks {
+      if let fault = history.fault(of: mark) { throw commitsLost(fault, in: mark) }
+    }
+    try compareWithWriters(batch.marks.filter { $0.told.timeline == history.current })
+  }
+
+  /// A commit comes before its messages: so the writers' rows know of all that is told. They are asked only where more is told
+  /// than they knew when they were asked last.
+  private func compareWithWriters(_ marks: [InputMark]) throws(PipelineError) {
+    func fault(_ mark: InputMark) -> String? {
+      let writer = writers[mark.input] ?? WriterStanding(sequence: 0, batch: 0)
+      return history.fault(of: mark.told, sequence: writer.sequence, batch: writer.batch)
+    }
+    guard marks.contains(where: { fault($0) != nil }) else { return }
+    writers = try store.writers(partition)
+    for mark in marks {
+      if let fault = fault(mark) { throw commitsLost(fault, in: mark) }
     }
   }
 
-  /// Nothing of another database is consumed.
-  func checkMarks(of batch: InputBatch<Service.Event>) throws(PipelineError) {
-    for mark in batch.marks {
-      if let fault = history.fault(of: mark) {
-        throw commitsLost("\(service.inputs[mark.input].topic)[\(partition)]: \(fault)")
-      }
-    }
+  private func commitsLost(_ fault: String, in mark: InputMark) -> PipelineError {
+    commitsLost("\(service.inputs[mark.input].topic)[\(partition)]: \(fault)")
   }
 
   /// The finding is stored, so that whoever opens the partition next stops as well. Who is fenced meanwhile has found nothing:

@@ -32,6 +32,8 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   var cursors: [PublicationCursor] = []
   var outboxID: Int64 = 0
   var history = CommitHistory(timelines: [])
+  /// By input: what its writer's rows knew when they were asked last.
+  var writers: [Int: WriterStanding] = [:]
   /// What is committed of the outbox and not yet known to be delivered; nil before the partition is open.
   var outbox: OutboxState?
   var rejectionLimit = RejectionLimit()
@@ -82,6 +84,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     watermark = position.watermark
     inputs = position.inputs
     history = position.history
+    writers = [:]
     gates = position.inputs.enumerated().map { input, position in
       let lost = history.lostSequences
       return SequenceGate(position, lost: lost.indices.contains(input) ? lost[input] : [])

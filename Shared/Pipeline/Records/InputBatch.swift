@@ -216,11 +216,12 @@ public struct InputBatch<Event: Sendable>: Sendable {
     recordMark = 0
     guard let mark else { return }
     // Nearly always it is the one that the last record named.
-    if let index = marks.lastIndex(where: { $0.input == input && $0.timeline == mark.timeline }) {
-      marks[index].sequence = max(marks[index].sequence, mark.sequence)
+    if let index = marks.lastIndex(where: { $0.input == input && $0.told.timeline == mark.timeline }) {
+      marks[index].told.sequence = max(marks[index].told.sequence, mark.sequence)
+      marks[index].told.batch = max(marks[index].told.batch, mark.batch)
       recordMark = UInt8(index + 1)
     } else if marks.count < InputMark.countMaximum {
-      marks.append(InputMark(input: input, timeline: mark.timeline, sequence: mark.sequence))
+      marks.append(InputMark(input: input, told: mark))
       recordMark = UInt8(marks.count)
     }
   }
@@ -271,8 +272,8 @@ struct InputMark: Hashable, Sendable {
   static let countMaximum = 64
 
   var input: Int
-  var timeline: TimelineID
-  var sequence: Int64
+  /// The highest sequence and the highest batch, be they of two records.
+  var told: TimelineMark
 }
 
 /// A fast 64-bit hash (multiply and fold) over bytes: identifies a record's content within one log; no protection

@@ -53,6 +53,9 @@ final class ClickPartition {
       }, arrival: now)
   }
 
+  /// Decides a batch of what impression tracking published.
+  func take(_ messages: [OutgoingMessage]) throws { try stored.take(messages, input: 1) }
+
   func tick() throws { try stored.tick() }
 
   /// Lets a minute pass in which nothing arrives.

@@ -64,6 +64,30 @@ struct RestoreAcceptanceTests {
     }
   }
 
+  @Test("I3: what a record tells of a commit that its writer's rows do not know stops the partition, whenever it comes")
+  func sentLater() async throws {
+    let partition = try await ClickPartition(now: .sample)
+    let topic = Topic.acceptedImpressions.name
+    try partition.connection.executeScript(
+      """
+      INSERT INTO impression_tracking.partition (partition, output_topics, next_sequences, confirmed_sequences, batch_number)
+      VALUES (\(ClickPartition.number), '{\(topic)}', '{5}', '{0}', 3);
+      """)
+    let current: String = try partition.connection.query("SELECT id::text FROM timeline.timeline")[0].decode(0)
+    let timeline = try #require(TimelineID(current))
+    func take(sequence: Int64, batch: Int64) throws {
+      let message = OutgoingMessage(topic: topic, partition: ClickPartition.number, key: nil, value: [1], headers: [])
+      try partition.take([message.marked(TimelineMark(timeline: timeline, sequence: sequence, batch: batch))])
+    }
+    try take(sequence: 4, batch: 3)
+    for (sequence, batch) in [(5, 3), (4, 4)] as [(Int64, Int64)] {
+      let error = #expect(throws: PipelineError.self) { try take(sequence: sequence, batch: batch) }
+      #expect(error?.kind == .commitsLost)
+    }
+    #expect(try partition.count("SELECT count(*) FROM click_tracking.rejected") == 1)
+    #expect(try partition.count("SELECT count(*) FROM timeline.finding") == 1)
+  }
+
   @Test("Whoever takes a partition over learns where each timeline ended in each of its inputs")
   func ends() async throws {
     let plan = StoredPartition.Plan(

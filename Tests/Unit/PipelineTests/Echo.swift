@@ -120,6 +120,7 @@ final class EchoStore: PipelineStore {
     outboxID: 0, history: CommitHistory(timelines: [.sample]))
   /// How far the writer of the input with sequences has come.
   var writers: [Int: WriterStanding] = [:]
+  private(set) var writersAsked = 0
   private(set) var findings: [String] = []
   /// Rows of messages by sequence.
   var rows: Set<Int64> = []
@@ -182,7 +183,10 @@ final class EchoStore: PipelineStore {
   }
 
   func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] { [] }
-  func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding] { writers }
+  func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding] {
+    writersAsked += 1
+    return writers
+  }
   func note(finding: String, partition: Int32, epoch: Int64) throws(PipelineError) {
     guard epoch == position.epoch else { throw .fenced }
     findings.append(finding)

@@ -127,6 +127,7 @@ struct LostCommitsTests {
     let partition = Self.partition()
     partition.store.position.history.timelines = [.sample(1), .sample(2)]
     partition.store.position.history.lostSequences = [[], [11..<20]]
+    partition.store.writers = [Echo.numbered: WriterStanding(sequence: 26, batch: 30)]
     try partition.open()
     var known = partition.batch([(Echo.numbered, .line("known"))])
     known.note(Self.mark(1, sequence: 19), input: Echo.numbered)
@@ -144,6 +145,29 @@ struct LostCommitsTests {
       #expect(Self.isCommitsLost(Result { try partition.pipeline.process(foreign) }.failure))
     }
     #expect(partition.store.lines == ["known", "older"])
+  }
+
+  @Test("I3: what a writer still sends of lost commits is not consumed, also behind the opening of a partition")
+  func sentLater() throws {
+    let partition = Self.partition()
+    try partition.open(marks: ["numbered": Self.mark(sequence: 20, batch: 30)])
+    func process(_ mark: TimelineMark) throws {
+      var batch = partition.batch([(Echo.numbered, .line("\(mark.sequence)"))])
+      batch.note(Self.mark(), input: Echo.numbered)
+      batch.note(mark, input: Echo.numbered)
+      _ = try partition.pipeline.process(batch)
+    }
+    try process(Self.mark(sequence: 20, batch: 30))
+    for mark in [Self.mark(sequence: 21, batch: 30), Self.mark(sequence: 20, batch: 31)] {
+      #expect(Self.isCommitsLost(Result { try process(mark) }.failure))
+    }
+    #expect(partition.store.findings.count == 2)
+    // It is committed by now.
+    partition.store.writers = [Echo.numbered: WriterStanding(sequence: 22, batch: 33)]
+    let askedBefore = partition.store.writersAsked
+    for sequence in [21, 22] as [Int64] { try process(Self.mark(sequence: sequence, batch: 11 + sequence)) }
+    #expect(partition.store.lines == ["20", "21", "22"])
+    #expect(partition.store.writersAsked == askedBefore + 1)
   }
 
   @Test("I3: what was written in a timeline that had ended is never consumed in place of what the next one tells")

@@ -190,7 +190,10 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
 
   func gapRequests(_ partition: Int32) throws(PipelineError) -> [ReceivedGapRequest] { [] }
 
-  func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding] { [:] }
+  /// What was consumed was known to have been committed.
+  func writers(_ partition: Int32) throws(PipelineError) -> [Int: WriterStanding] {
+    Dictionary(uniqueKeysWithValues: service.inputs.indices.map { ($0, WriterStanding(sequence: .max, batch: .max)) })
+  }
 
   func note(finding: String, partition: Int32, epoch: Int64) throws(PipelineError) {}
 }

@@ -141,11 +141,12 @@ struct SelectionAudit {
     memory: inout Memory
   ) -> Due? {
     let isIncomplete = batch.freshness == .incomplete
-    // Two without a key are kept in a second, and more where the partition was opened in between.
+    // Two without a key are kept in a second, and more where the partition was opened in between. Whoever has a key begins no
+    // other second: where a clock is set back, the one before goes on.
     let second = batch.committedAt.milliseconds / 1_000
-    if memory.keptWithoutKey.second != second { memory.keptWithoutKey = (second, [:]) }
     let isKept = next?.asked.requestID == request.id
-    let isBeyond = !isKept && memory.isFull(request.app, isIncomplete: isIncomplete)
+    let isBeyond =
+      !isKept && memory.keptWithoutKey.second == second && memory.isFull(request.app, isIncomplete: isIncomplete)
     // A reader of the catalogue that has just begun may not have come to a key that there is.
     let isNotYetKnown =
       isIncomplete && (isKept ? next?.decision.reason == .keyNotYetKnown : isBeyond && outcome == rejection ?? 33)
@@ -153,6 +154,7 @@ struct SelectionAudit {
     world.coverage.note(.requestWithoutKey)
     let due = rejection ?? (isIncomplete ? 33 : 36)
     if isBeyond { return .counted(due) }
+    if memory.keptWithoutKey.second != second { memory.keptWithoutKey = (second, [:]) }
     memory.keptWithoutKey.counts[request.app, default: 0] += 1
     return .outcome(due, reason: isIncomplete ? 42 : 16)
   }
