@@ -47,8 +47,8 @@ enum RequestCounts {
         coalesce(size, 0) AS size, is_test,
         CASE reason WHEN \(DecisionReason.testError.number) THEN error ELSE -1 END AS injected_error,
         (reason IN (\(DecisionReason.fills.numbers)))::int AS fills
-      FROM counting CROSS JOIN LATERAL ad_selection.decisions(counting.first_id, counting.last_id) AS decision
-      WHERE NOT ad_selection.is_without_app_key(reason) AND \(SequenceBatches.counted)
+      FROM \(SequenceBatches.counted("ad_selection.decisions(counting.first_id, counting.last_id)"))
+      WHERE NOT ad_selection.is_without_app_key(reason)
     )
     SELECT $1, minute, is_test, reason, injected_error, app, campaign, ad, placement, country, device, size, count(*),
       sum(fills)
@@ -60,9 +60,9 @@ enum RequestCounts {
   static let countKeylessAgain = """
     \(SequenceBatches.counting("ad_selection"))
     INSERT INTO ad_selection.keyless_count AS stored (partition, day, reason, requests)
-    SELECT $1, public.day_of(serve_id), reason, count(*) FROM counting
-      CROSS JOIN LATERAL ad_selection.decisions(counting.first_id, counting.last_id) AS decision
-    WHERE ad_selection.is_without_app_key(reason) AND \(SequenceBatches.counted)
+    SELECT $1, public.day_of(serve_id), reason, count(*)
+    FROM \(SequenceBatches.counted("ad_selection.decisions(counting.first_id, counting.last_id)"))
+    WHERE ad_selection.is_without_app_key(reason)
     GROUP BY public.day_of(serve_id), reason
     ON CONFLICT (partition, day, reason) DO UPDATE SET requests = stored.requests + excluded.requests
     """

@@ -54,8 +54,8 @@ enum RevenueRows {
     FROM (
       SELECT date_bin('1 minute', event_time, 'epoch') AS minute, kind, fate, terms, placement, country, device, size,
         count(*) AS events
-      FROM counting CROSS JOIN LATERAL billing.stored_charges(counting.first_id, counting.last_id) AS stored
-      WHERE draw_version IS NULL AND \(SequenceBatches.counted)
+      FROM \(SequenceBatches.counted("billing.stored_charges(counting.first_id, counting.last_id)"))
+      WHERE draw_version IS NULL
       GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
     ) AS sums
     LEFT JOIN LATERAL (SELECT * FROM billing.terms WHERE name = sums.terms OFFSET 0) AS t ON true

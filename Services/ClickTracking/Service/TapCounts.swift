@@ -18,10 +18,10 @@ enum TapCounts {
     \(SequenceBatches.counting("click_tracking")), event AS (
       SELECT event_time AS time, \(TapKind.click.number)::smallint AS kind, verdict, app, campaign, ad, placement, country,
         size, device, is_test
-      FROM click_tracking.click, counting WHERE \(SequenceBatches.counted)
+      FROM \(SequenceBatches.counted("click_tracking.click"))
       UNION ALL
       SELECT event_time, kind, 0, app, campaign, ad, placement, country, size, device, is_test
-      FROM click_tracking.stopped_action, counting WHERE \(SequenceBatches.counted)
+      FROM \(SequenceBatches.counted("click_tracking.stopped_action"))
     )
     SELECT $1, date_bin('1 minute', time, 'epoch') AS minute, is_test, app, campaign, ad, placement, country, size, device,
       kind, verdict, count(*)

@@ -18,10 +18,10 @@ enum ImpressionCounts {
     \(SequenceBatches.counting("impression_tracking")), event AS (
       SELECT event_time AS time, \(RecordedKind.viewed.number)::smallint AS kind, NULL::smallint AS error, app, campaign, ad,
         placement, country, size, device, is_test
-      FROM impression_tracking.impression, counting WHERE \(SequenceBatches.counted)
+      FROM \(SequenceBatches.counted("impression_tracking.impression"))
       UNION ALL
       SELECT event_time, kind, error, app, campaign, ad, placement, country, size, device, is_test
-      FROM impression_tracking.delivery, counting WHERE \(SequenceBatches.counted)
+      FROM \(SequenceBatches.counted("impression_tracking.delivery"))
       UNION ALL
       SELECT arrival, \(RecordedKind.failed.number), error, app, '', '', '', '', 0, 0, is_test
       FROM impression_tracking.failure WHERE partition = $1 AND batch_number > $2 AND batch_number <= $3

@@ -9,8 +9,8 @@ import Testing
 
 /// What is read to open a partition must not grow with what lies beside it.
 @Suite struct RowsOfBatchesTests {
-  /// A partition that was added late, with two batches of its own, beside 10,000 impressions of a partition whose batches
-  /// have the same numbers: what a block range index of numbers cannot tell apart.
+  /// A partition with two batches, beside 10,000 impressions of a partition whose batches have the same numbers, which a block
+  /// range index of numbers cannot tell apart, and behind 10,000 of its own batches of before.
   private func grown() async throws -> ImpressionPartition {
     let partition = try await ImpressionPartition()
     try partition.connection.executeScript(
@@ -31,18 +31,31 @@ import Testing
         jsonb_populate_record(first, jsonb_build_object(
           'serve_id', public.serve_id_at(n), 'sequence', n, 'batch_number', 1 + n % 2)) AS copy
       WHERE first.partition = 3;
+      INSERT INTO impression_tracking.impression_row
+      SELECT copy.* FROM impression_tracking.impression_row AS first, generate_series(10001, 20000) AS n,
+        jsonb_populate_record(first, jsonb_build_object('partition', \(ImpressionPartition.number),
+          'serve_id', public.serve_id_at(n), 'sequence', n - 30000, 'batch_number', n / 100 - 300)) AS copy
+      WHERE first.partition = 3 AND first.sequence = 1
+      -- By no order of ids, as many partitions leave them: so reading all of them looks cheap to the planner.
+      ORDER BY md5(n::text);
       RESET statement_timeout;
       """)
     try partition.run([partition.event(.viewed, 1), partition.event(.viewed, 2)])
     try partition.run([partition.event(.viewed, 3), partition.event(.rendered, 3)])
-    try partition.connection.executeScript("ANALYZE impression_tracking.impression_row, impression_tracking.terms")
+    // As beside millions of rows: the planner reads all of them where it takes what it looks for as anything but few.
+    try partition.connection.executeScript(
+      """
+      ANALYZE impression_tracking.impression_row, impression_tracking.terms;
+      SET cpu_tuple_cost = 0.0001; SET cpu_operator_cost = 0.0001; SET cpu_index_tuple_cost = 0.0001;
+      """)
     return partition
   }
 
   @Test("publishing again reads the rows of the batches concerned, whatever other partitions have")
   func publishing() async throws {
     let partition = try await grown()
-    #expect(try QueryPlan(ReadImpressions.sql, ["7", "2", "100"], partition.connection).rowsThrownAway <= 3)
+    let plan = try QueryPlan(ReadImpressions.sql, ["7", "2", "100"], partition.connection)
+    #expect(plan.rowsThrownAway <= 3, "\(plan.lines.joined(separator: "\n"))")
     let tables = ImpressionTables(windows: .init())
     let found = try tables.messages(partition: 7, output: 0, from: 2, limit: 100, in: partition.connection)
     #expect(found.flatMap { Array($0.firstSequence...$0.sequence) } == [2, 3])
@@ -84,7 +97,8 @@ import Testing
   @Test("M6: counting what was not counted reads the rows of the batches concerned")
   func counting() async throws {
     let partition = try await grown()
-    #expect(try QueryPlan(ImpressionCounts.countAgain, ["7", "0", "100"], partition.connection).rowsThrownAway <= 3)
+    let plan = try QueryPlan(ImpressionCounts.countAgain, ["7", "0", "100"], partition.connection)
+    #expect(plan.rowsThrownAway <= 3, "\(plan.lines.joined(separator: "\n"))")
     #expect(try partition.counts() == ["1 -1 summer 1", "2 -1 summer 3"])
   }
 }
