@@ -112,6 +112,8 @@ extension KafkaConfiguration {
     return [
       // librdkafka wants a name even for assignments by hand; nobody joins that group.
       ("group.id", groupID ?? KafkaConfiguration.groupOfNobody),
+      // So long librdkafka waits for a group's broker that is away when a consumer ends, and takes a whole processor for it.
+      ("session.timeout.ms", "6000"),
       ("enable.auto.commit", "false"),
       ("enable.auto.offset.store", "false"),
       ("auto.offset.reset", "error"),

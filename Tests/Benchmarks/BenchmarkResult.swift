@@ -28,23 +28,24 @@ struct BenchmarkResult: Codable {
 /// The table that people read and the list that machines read.
 enum BenchmarkReport {
   static func print(_ results: [BenchmarkResult]) {
-    let rows = results.map { result in
-      [
-        result.name, number(result.value), result.unit, result.limitName ?? "", result.limit.map(number) ?? "",
-        result.ratio.map { String(format: "%.3f", $0) } ?? "", result.rounds.map(String.init) ?? "1",
-        result.scatter.map { String(format: "%.0f %%", $0 * 100) } ?? "",
-      ]
-    }
-    let table = [["what", "value", "unit", "beside", "its value", "ratio", "rounds", "scatter"]] + rows
+    let table = [["what", "value", "unit", "beside", "its value", "ratio", "rounds", "scatter"]] + results.map(row)
     let widths = (0..<8).map { column in table.map { $0[column].count }.max() ?? 0 }
     for row in table {
       let cells = row.enumerated().map { column, text in
-        column == 1 || column >= 4
-          ? String(repeating: " ", count: widths[column] - text.count) + text
-          : text + String(repeating: " ", count: widths[column] - text.count)
+        let room = String(repeating: " ", count: widths[column] - text.count)
+        return column == 1 || column >= 4 ? room + text : text + room
       }
       Swift.print(cells.joined(separator: "  "))
     }
+  }
+
+  private static func row(_ result: BenchmarkResult) -> [String] {
+    let ratio = result.ratio.map { String(format: "%.3f", $0) }
+    let scatter = result.scatter.map { String(format: "%.0f %%", $0 * 100) }
+    return [
+      result.name, number(result.value), result.unit, result.limitName ?? "", result.limit.map(number) ?? "",
+      ratio ?? "", result.rounds.map(String.init) ?? "1", scatter ?? "",
+    ]
   }
 
   static func write(_ results: [BenchmarkResult], to path: String) throws {

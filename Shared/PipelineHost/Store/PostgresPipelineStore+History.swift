@@ -12,7 +12,7 @@ extension PostgresPipelineStore {
     }
     return try perform([partition]) { connection throws(PostgresError) in
       var statements = StatementBatch()
-      let tickets = sequenced.map { statements.send(sql: sql.writer($0.schema), [partition, $0.topic]) }
+      let tickets = sequenced.map { statements.send(prepared: sql.writer($0.schema), [partition, $0.topic]) }
       let results = try connection.run(statements)
       var writers: [Int: WriterStanding] = [:]
       for (ticket, input) in zip(tickets, sequenced) {

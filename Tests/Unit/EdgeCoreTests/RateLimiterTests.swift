@@ -68,7 +68,7 @@ struct WaitingTableTests {
       queue.add(UInt64(number), due: Int64(number * 7_919 % 10_007))
     }
     #expect(table.queueCount <= 1_001)
-    #expect(
-      queue.takeDue(now: .max).map { $0 * 7_919 % 10_007 } == (0..<10_000).map { UInt64($0 * 7_919 % 10_007) }.sorted())
+    let times: [UInt64] = queue.takeDue(now: .max).map { $0 * 7_919 % 10_007 }
+    #expect(Set(times).count == 10_000 && times == times.sorted())
   }
 }
