@@ -168,6 +168,10 @@ struct LostCommitsTests {
     for sequence in [21, 22] as [Int64] { try process(Self.mark(sequence: sequence, batch: 11 + sequence)) }
     #expect(partition.store.lines == ["20", "21", "22"])
     #expect(partition.store.writersAsked == askedBefore + 1)
+    // What was known before the database went back is known no more.
+    partition.store.writers = [Echo.numbered: WriterStanding(sequence: 20, batch: 30)]
+    try partition.open()
+    #expect(Self.isCommitsLost(Result { try process(Self.mark(sequence: 22, batch: 33)) }.failure))
   }
 
   @Test("I3: what was written in a timeline that had ended is never consumed in place of what the next one tells")
