@@ -13,6 +13,8 @@ RETURNS TABLE (app text, day date, stopped bigint, tapped bigint) LANGUAGE sql S
   ), told AS (
     SELECT s.app, s.day, 1::bigint AS stopped, (NOT EXISTS (
       SELECT FROM click_tracking.click_row c WHERE c.serve_id = s.serve_id AND c.partition = s.partition
+        -- As theirs: no click of a day before is read for it.
+        AND c.serve_id >= public.first_uuid_of_day(since - 2)
         AND c.verdict = vocabulary.click_verdict('billable')))::int::bigint AS tapped
     FROM stopped s
     UNION ALL

@@ -36,7 +36,8 @@ extension PartitionPipeline {
     for mark in batch.marks {
       if let fault = history.fault(of: mark) { throw commitsLost(fault, in: mark) }
     }
-    try compareWithWriters(batch.marks.filter { $0.told.timeline == history.current })
+    // The rest is of timelines that a backup of before does not know, and of before the one in force.
+    try compareWithWriters(batch.marks.filter { history.timelines.contains($0.told.timeline) })
   }
 
   /// A commit comes before its messages: so the writers' rows know of all that is told. They are asked only where more is told

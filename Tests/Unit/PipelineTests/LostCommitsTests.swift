@@ -174,6 +174,22 @@ struct LostCommitsTests {
     #expect(Self.isCommitsLost(Result { try process(Self.mark(sequence: 22, batch: 33)) }.failure))
   }
 
+  @Test("I3: nor of a timeline that has ended and had told nothing of the partition by then")
+  func sentLaterStill() throws {
+    let partition = Self.partition()
+    partition.store.position.history.timelines = [.sample(1), .sample(2)]
+    partition.store.position.history.lostSequences = [[], []]
+    try partition.open()
+    for (mark, isGood) in [
+      (Self.mark(1, sequence: 20, batch: 1_000), true), (Self.mark(1, sequence: 21, batch: 1), false),
+    ] {
+      var batch = partition.batch([(Echo.numbered, .line("told"))])
+      batch.note(mark, input: Echo.numbered)
+      #expect(Self.isCommitsLost(Result { try partition.pipeline.process(batch) }.failure) != isGood)
+    }
+    #expect(partition.store.lines == ["told"])
+  }
+
   @Test("I3: what was written in a timeline that had ended is never consumed in place of what the next one tells")
   func beyondItsEnd() throws {
     let partition = Self.partition()
@@ -182,6 +198,7 @@ struct LostCommitsTests {
     partition.store.position.history = CommitHistory(
       timelines: [.sample(1), .sample(2), .sample(3)], lostSequences: [[], [11..<20, 30..<32]],
       ends: [[:], [.sample(1): 11, .sample(2): 30]])
+    partition.store.writers = [Echo.numbered: WriterStanding(sequence: 31, batch: 30)]
     try partition.open()
     let (early, late) = (Timestamp(milliseconds: 2_000), Timestamp(milliseconds: 9_000))
     let records: [(timeline: Int, RecordSequence, Outcome)] = [
