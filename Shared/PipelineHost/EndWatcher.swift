@@ -1,22 +1,8 @@
 internal import AdCore
 internal import Kafka
+internal import Pipeline
 internal import Runtime
 internal import Threads
-
-/// What is watched of one partition: per input, up to where it is decided.
-struct Watched: Sendable {
-  var done: [Int64]
-}
-
-/// Where an input's log ended.
-struct SeenEnd: Sendable {
-  var input: Int
-  var offset: Int64
-  /// What arrives later is not meant.
-  var asked: Timestamp
-  /// Up to here it was decided before that.
-  var decided: Int64
-}
 
 /// Asks each second where the clients' inputs end, on a thread of its own: that a partition has decided everything
 /// that is there is what moves its watermark on when nothing comes. Also measures the lag.
@@ -26,10 +12,10 @@ final class EndWatcher: @unchecked Sendable {
   /// Topics besides the inputs in which others look for the partitions that this service names.
   private let alsoGrown: [String]
   private let configuration: KafkaConfiguration
-  private let confirm: @Sendable (_ partition: Int32, SeenEnd) -> Void
+  private let confirm: @Sendable (_ partition: Int32, LogEnd, _ generation: UInt64) -> Void
   private let logger: Logger
   private let metrics: MetricsRegistry
-  private let watched = Locked<[Int32: Watched]>([:])
+  private let watched = Locked<[Int32: PartitionProgress]>([:])
   private let counts = Locked<[String: Int32]>([:])
   private let stopRequest = StopRequest()
   private var probe: KafkaTopicProbe?
@@ -41,7 +27,7 @@ final class EndWatcher: @unchecked Sendable {
     inputs: [(topic: String, isSequenced: Bool)], alsoGrown: [String], configuration: KafkaConfiguration,
     logger: Logger,
     metrics: MetricsRegistry,
-    confirm: @escaping @Sendable (_ partition: Int32, SeenEnd) -> Void
+    confirm: @escaping @Sendable (_ partition: Int32, LogEnd, _ generation: UInt64) -> Void
   ) {
     self.inputs = inputs
     self.alsoGrown = alsoGrown
@@ -51,7 +37,7 @@ final class EndWatcher: @unchecked Sendable {
     self.confirm = confirm
   }
 
-  func watch(_ partitions: [Int32: Watched]) { watched.withLock { $0 = partitions } }
+  func watch(_ partitions: [Int32: PartitionProgress]) { watched.withLock { $0 = partitions } }
 
   /// The partition count of a topic, as last seen.
   func partitionCount(of topic: String) -> Int32? { counts.withLock { $0[topic] } }
@@ -117,18 +103,19 @@ final class EndWatcher: @unchecked Sendable {
       }
     }
     shown = Set(watched.keys)
-    for (partition, state) in watched {
+    for (partition, progress) in watched {
       for (input, declaration) in inputs.enumerated() where !stopRequest.isRequested {
+        let done = progress.doneOffsets[input]
         // Taken before the question: what arrives after it is not meant.
         let asked = clock.now
         let bounds = try probe.bounds(
           topic: declaration.topic, partition: partition, timeoutMilliseconds: Self.questionMilliseconds)
         if !declaration.isSequenced {
-          confirm(
-            partition, SeenEnd(input: input, offset: bounds.end, asked: asked, decided: state.done[input]))
+          let end = LogEnd(input: input, offset: bounds.end, asked: asked, decided: done)
+          confirm(partition, end, progress.generation)
         }
         metrics.gauge(HostMetrics.lag, ["topic": declaration.topic, "partition": String(partition)])
-          .set(max(0, bounds.end - state.done[input]))
+          .set(max(0, bounds.end - done))
       }
     }
   }

@@ -92,10 +92,8 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
         openings.append(Opening(partition: partition, claim: claim, partitionCount: partitionCount))
       case .process(let partition, let batch):
         waiting.append(batch, of: partition)
-      case .confirmEnd(let partition, let input, let offset, let asked, let decided):
-        attempt(partition) { pipeline throws(PipelineError) in
-          try pipeline.confirmEnd(input: input, offset: offset, asked: asked, decided: decided)
-        }
+      case .confirmEnd(let partition, let end):
+        attempt(partition) { pipeline throws(PipelineError) in try pipeline.confirmEnd(end) }
       case .deliver(let receipts):
         deliver(receipts)
       case .counted(let report):

@@ -193,12 +193,12 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
     let now = clock.monotonicMilliseconds
     guard now >= nextCommit else { return }
     nextCommit = now + ReaderLimits.commitMilliseconds
-    let done = state.doneOffsets
+    let progress = state.progress
     // Advisory only, for lag tools; the position is in the database.
-    do throws(KafkaError) { try consumer.commit(offsets: positions(done)) } catch {
+    do throws(KafkaError) { try consumer.commit(offsets: positions(progress.mapValues(\.doneOffsets))) } catch {
       logger.limited(.debug, key: "commit", "offsets were not committed", ["error": .init(error.description)])
     }
-    ends.watch(done.mapValues { Watched(done: $0) })
+    ends.watch(progress)
   }
 
   // MARK: Assignment

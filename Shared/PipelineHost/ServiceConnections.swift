@@ -84,9 +84,8 @@ struct ServiceConnections<Tables: ServiceTables> {
     EndWatcher(
       inputs: plan.service.inputs.map { ($0.topic, $0.isSequenced) }, alsoGrown: alsoGrown, configuration: plan.kafka,
       logger: plan.context.logger.named("ends"), metrics: plan.context.metrics
-    ) { partition, end in
-      workers.worker(of: partition)?.mailbox.put(
-        .confirmEnd(partition, input: end.input, offset: end.offset, asked: end.asked, decided: end.decided))
+    ) { partition, end, generation in
+      workers.worker(of: partition)?.mailbox.put(.confirmEnd(partition, end, generation: generation))
     }
   }
 

@@ -15,6 +15,18 @@ package enum ReaderAction: Hashable, Sendable {
   case free(Int32)
 }
 
+/// How far an opening of a partition is.
+package struct PartitionProgress: Hashable, Sendable {
+  package var generation: UInt64
+  /// Per input: decided and committed up to here.
+  package var doneOffsets: [Int64]
+
+  package init(generation: UInt64, doneOffsets: [Int64]) {
+    self.generation = generation
+    self.doneOffsets = doneOffsets
+  }
+}
+
 /// How much the reader collects of a partition before its worker gets it.
 package struct IntakeLimits: Hashable, Sendable {
   /// Batches of a partition at its worker: one at work and one decoded meanwhile.
@@ -97,6 +109,8 @@ struct PartitionIntake: Sendable {
     self.partition = partition
     self.claim = claim
   }
+
+  var progress: PartitionProgress { PartitionProgress(generation: generation, doneOffsets: doneOffsets) }
 
   // MARK: Ownership
 

@@ -139,7 +139,7 @@ package struct ReaderState: Sendable {
     guard isAssignmentStale else { return nil }
     isAssignmentStale = false
     for partition in intakes.keys { intakes[partition]?.assigned() }
-    return openOffsets(\.readOffsets)
+    return ofOpen(\.readOffsets)
   }
 
   /// The longest that the consumer may wait for records.
@@ -150,8 +150,8 @@ package struct ReaderState: Sendable {
   /// Whether what was collected waits for something: then the reader must hear of a finished batch at once.
   package var hasCollected: Bool { intakes.values.contains(where: \.hasCollected) }
 
-  /// Per open partition and input: decided and committed up to here.
-  package var doneOffsets: [Int32: [Int64]] { openOffsets(\.doneOffsets) }
+  /// How far each open partition is.
+  package var progress: [Int32: PartitionProgress] { ofOpen(\.progress) }
 
   package var phases: [Int32: LeasePhase] { intakes.mapValues(\.leasePhase) }
 
@@ -169,8 +169,8 @@ package struct ReaderState: Sendable {
 
   package var isEmpty: Bool { intakes.isEmpty }
 
-  private func openOffsets(_ offsets: KeyPath<PartitionIntake, [Int64]>) -> [Int32: [Int64]] {
-    intakes.filter { $0.value.phase == .open }.mapValues { $0[keyPath: offsets] }
+  private func ofOpen<Value>(_ value: KeyPath<PartitionIntake, Value>) -> [Int32: Value] {
+    intakes.filter { $0.value.phase == .open }.mapValues { $0[keyPath: value] }
   }
 
   private mutating func open(_ partition: Int32, as member: Int32?, partitionCount: Int32?) -> [ReaderAction] {

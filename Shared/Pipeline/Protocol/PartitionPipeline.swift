@@ -42,8 +42,6 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   var timer = TimerState()
   /// Sequences found lost and not yet recorded as such.
   var lostSequences: [LostSequences] = []
-  /// By the own clock.
-  private var openedAt = Timestamp(milliseconds: 0)
   var counts = Counts(epoch: 0, after: 0, now: Timestamp(milliseconds: 0), keysMaximum: PipelineMemory.countKeysMaximum)
   /// With so many undelivered entries of the outbox it is full.
   package var outboxEntriesMaximum = PipelineLimits.outboxEntriesMaximum
@@ -89,7 +87,6 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
       let lost = history.lostSequences
       return SequenceGate(position, lost: lost.indices.contains(input) ? lost[input] : [])
     }
-    openedAt = clock.now()
     lastArrivals = Array(repeating: nil, count: inputs.count)
     endsConfirmedAt = Array(repeating: nil, count: inputs.count)
     cursors = position.outputs.map(PublicationCursor.init)
@@ -151,18 +148,17 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     try publishBacklog()
   }
 
-  /// The log of an input ended at `offset` at the moment `asked`: where that is exactly our position, everything until
-  /// then is decided. An end before our position is either old, and then a later record has told more, or, where we had
-  /// already `decided` more when it was asked for, that of a log that was cut or made again: whatever comes into it now has
-  /// offsets that we have passed. What was asked before the partition was opened may be of a log before, in whose place a
-  /// person has accepted this one.
-  package func confirmEnd(input: Int, offset: Int64, asked: Timestamp, decided: Int64) throws(PipelineError) {
-    guard offset >= decided || asked < openedAt || decided > inputs[input].nextOffset else {
+  /// An input's log ended there, asked for since the partition was opened: where that is exactly our position,
+  /// everything until then is decided. An end before our position is either old, and then a later record has told more,
+  /// or, where we had already decided more when it was asked for, that of a log that was cut or made again: whatever
+  /// comes into it now has offsets that we have passed.
+  package func confirmEnd(_ end: LogEnd) throws(PipelineError) {
+    guard end.offset >= end.decided else {
       throw .logReplaced(
-        topic: service.inputs[input].topic, partition: partition,
-        detail: "the log ends at \(offset), and was read up to \(decided)")
+        topic: service.inputs[end.input].topic, partition: partition,
+        detail: "the log ends at \(end.offset), and was read up to \(end.decided)")
     }
-    if inputs[input].nextOffset == offset { endsConfirmedAt[input] = asked }
+    if inputs[end.input].nextOffset == end.offset { endsConfirmedAt[end.input] = end.asked }
   }
 
   /// The epoch of this owner; 0 before it took the partition over.

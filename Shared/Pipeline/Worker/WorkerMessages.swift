@@ -4,8 +4,7 @@ package import AdCore
 package enum WorkerCommand<Batch: Sendable>: Sendable {
   case open(Int32, by: PartitionClaim, partitionCount: Int32, generation: UInt64)
   case batch(Int32, Batch, generation: UInt64)
-  /// The log of an input ended at `offset` at the moment `asked`, when it was decided up to `decided`.
-  case confirmEnd(Int32, input: Int, offset: Int64, asked: Timestamp, decided: Int64)
+  case confirmEnd(Int32, LogEnd, generation: UInt64)
   /// The producer has delivered these.
   case delivered([Receipt])
   /// The producer failed and was made again.
@@ -14,6 +13,23 @@ package enum WorkerCommand<Batch: Sendable>: Sendable {
   case counted(CountReport)
   case close(Int32, generation: UInt64)
   case stop
+}
+
+/// Where the log of an input ended.
+package struct LogEnd: Hashable, Sendable {
+  package var input: Int
+  package var offset: Int64
+  /// When it was asked for: what arrives later is not meant.
+  package var asked: Timestamp
+  /// Up to here it was decided before that, in the same opening of the partition.
+  package var decided: Int64
+
+  package init(input: Int, offset: Int64, asked: Timestamp, decided: Int64) {
+    self.input = input
+    self.offset = offset
+    self.asked = asked
+    self.decided = decided
+  }
 }
 
 /// What workers tell the reader. A generation counts the openings of a partition.

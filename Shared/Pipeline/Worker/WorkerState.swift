@@ -1,5 +1,3 @@
-package import AdCore
-
 /// What a worker is to do, in the order in which it is said. What comes of it is told to the rules at once.
 package enum WorkerAction<Batch: Sendable>: Sendable {
   /// A new pipeline takes the partition over: ``WorkerState/opened(_:epoch:_:)``, or failed.
@@ -7,7 +5,7 @@ package enum WorkerAction<Batch: Sendable>: Sendable {
   /// The batch is decided and committed: ``WorkerState/finishedBatch(_:)``, or failed.
   case process(Int32, Batch)
   /// The pipeline hears where an input's log ended.
-  case confirmEnd(Int32, input: Int, offset: Int64, asked: Timestamp, decided: Int64)
+  case confirmEnd(Int32, LogEnd)
   /// The pipelines hear what was delivered: ``WorkerState/stands(_:_:)``.
   case deliver([Receipt])
   /// The pipeline hears what became of its counts: ``WorkerState/stands(_:_:)``, or failed.
@@ -84,12 +82,10 @@ package struct WorkerState<Batch: Sendable>: Sendable {
       openings[partition] = Opening(generation: generation)
       return [.drop(partition), .open(partition, by: claim, partitionCount: partitionCount)]
     case .batch(let partition, let batch, let generation):
-      guard let opening = openings[partition], opening.phase == .open, opening.generation == generation else {
-        return []
-      }
-      return [.process(partition, batch)]
-    case .confirmEnd(let partition, let input, let offset, let asked, let decided):
-      return [.confirmEnd(partition, input: input, offset: offset, asked: asked, decided: decided)]
+      return isOpen(partition, generation) ? [.process(partition, batch)] : []
+    case .confirmEnd(let partition, let end, let generation):
+      // Of an earlier opening it may be the end of a log in whose place a person has accepted this one.
+      return isOpen(partition, generation) ? [.confirmEnd(partition, end)] : []
     case .delivered(let receipts):
       return [.deliver(receipts)]
     case .writerRebuilt:
@@ -172,6 +168,10 @@ package struct WorkerState<Batch: Sendable>: Sendable {
 
   /// Those that wait since commits were lost.
   package var commitsLostCount: Int { count { $0 == .stopped(.commitsLost) } }
+
+  private func isOpen(_ partition: Int32, _ generation: UInt64) -> Bool {
+    openings[partition].map { $0.phase == .open && $0.generation == generation } ?? false
+  }
 
   private var openPartitions: [Int32] { openings.filter { $0.value.phase == .open }.keys.sorted() }
 

@@ -87,21 +87,26 @@ struct LostWorkTests {
       defer { broker.stop() }
       try broker.createTopic(Topic.impressions.name, partitions: 2)
       try send(Self.garbage, to: broker)
-      let seen = Locked<[SeenEnd]>([])
+      let seen = Locked<[WorkerCommand<Never>]>([])
       let watcher = EndWatcher(
         inputs: [(Topic.impressions.name, false)], alsoGrown: [],
         configuration: KafkaConfiguration(
           bootstrapServers: broker.bootstrapServers, clientID: "test", environment: .embedded),
         logger: .unread, metrics: MetricsRegistry([HostMetrics.lag])
-      ) { _, end in seen.withLock { $0.append(end) } }
-      watcher.watch([1: Watched(done: [5])])
+      ) { partition, end, generation in
+        seen.withLock { $0.append(.confirmEnd(partition, end, generation: generation)) }
+      }
+      watcher.watch([1: PartitionProgress(generation: 3, doneOffsets: [5])])
       let thread = OwnerThread("ends") { watcher.run() }
       defer {
         watcher.stop()
         thread.join()
       }
       #expect(Waiting.until(seconds: Self.seconds) { seen.withLock { !$0.isEmpty } })
-      let end = try #require(seen.withLock { $0.first })
+      guard case .confirmEnd(1, let end, generation: 3) = try #require(seen.withLock { $0.first }) else {
+        Issue.record("not of the opening that was watched")
+        return
+      }
       #expect(end.offset == 1 && end.decided == 5)
     }
   }

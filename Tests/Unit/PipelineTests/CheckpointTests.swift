@@ -36,7 +36,7 @@ struct CheckpointTests {
     func confirmEnd() throws {
       let now = partition.clock.now()
       let offset = partition.pipeline.nextOffsets[Echo.plain]
-      try partition.pipeline.confirmEnd(input: Echo.plain, offset: offset, asked: now, decided: offset)
+      try partition.pipeline.confirmEnd(LogEnd(input: Echo.plain, offset: offset, asked: now, decided: offset))
     }
     func tick(afterMilliseconds milliseconds: Int64) throws -> Int {
       partition.clock.advance(byMilliseconds: milliseconds)

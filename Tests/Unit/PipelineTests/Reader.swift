@@ -14,6 +14,9 @@ final class Reader {
 
   init(partitionCount: Int32? = 8) { self.partitionCount = partitionCount }
 
+  /// Per open partition and input: decided and committed up to here.
+  var doneOffsets: [Int32: [Int64]] { state.progress.mapValues(\.doneOffsets) }
+
   static let claim = PartitionClaim(owner: 7, seenEpoch: 4)
 
   func order(_ order: LeaseOrder) -> [ReaderAction] {

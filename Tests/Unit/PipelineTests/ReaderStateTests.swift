@@ -28,7 +28,7 @@ struct ReaderStateTests {
     #expect(reader.state.phases == [0: .open])
     #expect(reader.assignment() == [0: [10, 20]])
     #expect(reader.assignment() == nil)
-    #expect(reader.state.doneOffsets == [0: [10, 20]])
+    #expect(reader.doneOffsets == [0: [10, 20]])
   }
 
   @Test("Before the count is known a partition is opened with as many as its number needs")
@@ -82,7 +82,7 @@ struct ReaderStateTests {
     _ = reader.tell(.opened(0, epoch: 6, offsets: [30, 40], generation: 2))
     #expect(reader.assignment() == [0: [30, 40]])
     _ = reader.tell(.finishedBatch(0, nextOffsets: [1, 1], generation: 1))
-    #expect(reader.state.doneOffsets == [0: [30, 40]])
+    #expect(reader.state.progress == [0: PartitionProgress(generation: 2, doneOffsets: [30, 40])])
   }
 
   // MARK: Records
@@ -106,7 +106,7 @@ struct ReaderStateTests {
     #expect(reader.state.waitMilliseconds(now: reader.now, atMost: 100) == 100)
     #expect(reader.poll(10) == [.handOver(0, generation: 1)])
     _ = reader.tell(.finishedBatch(0, nextOffsets: [11, 20], generation: 1))
-    #expect(reader.state.doneOffsets == [0: [11, 20]])
+    #expect(reader.doneOffsets == [0: [11, 20]])
     reader.now += 1
     #expect(reader.poll(11).isEmpty)
     #expect(reader.state.hasCollected)

@@ -259,15 +259,24 @@ struct WorkerStateTests {
     #expect(worker.adopt() == [.publishAgain(1), .publishAgain(2)])
   }
 
-  @Test("Pipelines hear what was delivered and where logs ended")
+  @Test("Pipelines hear what was delivered")
   func passedOn() {
     let worker = Worker()
     let receipts = [Receipt(partition: 0, content: .outbox(id: 1))]
     #expect(worker.tell(.delivered(receipts)) == [.deliver(receipts)])
-    let asked = Timestamp(milliseconds: 1)
-    #expect(
-      worker.tell(.confirmEnd(0, input: 1, offset: 2, asked: asked, decided: 1)) == [
-        .confirmEnd(0, input: 1, offset: 2, asked: asked, decided: 1)
-      ])
+  }
+
+  @Test("A pipeline hears where a log ended that was asked for since it was opened, whatever the clock says")
+  func ends() {
+    let worker = Worker()
+    let end = LogEnd(input: 1, offset: 2, asked: Timestamp(milliseconds: 1), decided: 1)
+    worker.open(0, generation: 1)
+    #expect(worker.tell(.confirmEnd(0, end, generation: 1)) == [.confirmEnd(0, end)])
+    // A person has accepted another log in its place.
+    worker.stop(0)
+    #expect(worker.tell(.confirmEnd(0, end, generation: 1)).isEmpty)
+    worker.open(0, generation: 2)
+    #expect(worker.tell(.confirmEnd(0, end, generation: 1)).isEmpty)
+    #expect(worker.tell(.confirmEnd(0, end, generation: 2)) == [.confirmEnd(0, end)])
   }
 }

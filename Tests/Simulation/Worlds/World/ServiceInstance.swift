@@ -194,13 +194,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
 
   func watchEnds(_ partition: Int32) {
     if seenEnds[partition, default: []].isEmpty || world.random.chance(300) {
-      for (input, declaration) in service.inputs.enumerated() where !declaration.isSequenced {
-        let offset = world.log[logID(input, partition)].endOffset
-        seenEnds[partition, default: []].append(
-          .confirmEnd(
-            partition, input: input, offset: offset, asked: context.clock.now(),
-            decided: reader.doneOffsets[partition]?[input] ?? 0))
-      }
+      seenEnds[partition, default: []] += ends(of: partition)
     }
     if world.isFaulty, world.random.chance(300) {
       world.coverage.note(.staleEnd)
@@ -208,6 +202,16 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     }
     seenEnds.removeValue(forKey: partition)?.forEach(worker.put)
     handleCommands(all: !world.isFaulty)
+  }
+
+  private func ends(of partition: Int32) -> [WorkerCommand<InputBatch<Service.Event>>] {
+    guard let progress = reader.progress[partition] else { return [] }
+    return service.inputs.indices.filter { !service.inputs[$0].isSequenced }.map { input in
+      let end = LogEnd(
+        input: input, offset: world.log[logID(input, partition)].endOffset, asked: context.clock.now(),
+        decided: progress.doneOffsets[input])
+      return .confirmEnd(partition, end, generation: progress.generation)
+    }
   }
 
   func takeReports(everything: Bool) {

@@ -76,10 +76,8 @@ final class SimulatedWorker<Tables: SimulatedTables> {
         open(partition, by: claim, partitionCount: partitionCount)
       case .process(let partition, let batch):
         waiting.append(batch, of: partition)
-      case .confirmEnd(let partition, let input, let offset, let asked, let decided):
-        attempt(partition) { pipeline throws(PipelineError) in
-          try pipeline.confirmEnd(input: input, offset: offset, asked: asked, decided: decided)
-        }
+      case .confirmEnd(let partition, let end):
+        attempt(partition) { pipeline throws(PipelineError) in try pipeline.confirmEnd(end) }
       case .deliver(let receipts):
         for receipt in receipts { pipelines[receipt.partition]?.delivered(receipt) }
         for partition in Set(receipts.map(\.partition)).sorted() { attempt(partition) { _ in } }
