@@ -28,6 +28,7 @@ package struct BillingDecider: PartitionDecider {
   private var askedAt = (partition: Int32(0), time: Timestamp(milliseconds: .min))
   private var refused: RefusedAsks
   private var hours: AppHours
+  private var clickCounts = UnstoredClickCounts()
   /// Ads that were served by lost decisions have an id in one of these.
   private let lostServes: [Range<ServeID>]
   /// Sequences of grants that lost commits made.
@@ -89,6 +90,7 @@ package struct BillingDecider: PartitionDecider {
       end(context: context, into: &decision.effects)
       retry(knowledge?.waiting ?? [], context: context, into: &decision.effects)
     }
+    decision.effects.clickCounts = clickCounts.take(context.now)
     waiting.formUnion(decision.effects.draws.map(\.budget))
     askedAt = (context.partition, context.now)
     return decision
@@ -117,6 +119,7 @@ package struct BillingDecider: PartitionDecider {
 
   package func isTimerDue(_ context: BatchContext) -> Bool {
     !waiting.isEmpty && nextRetry <= context.now || open.hasServed(before: endLimit(context))
+      || clickCounts.isDue(context.now)
   }
 
   // MARK: Events
@@ -143,7 +146,7 @@ package struct BillingDecider: PartitionDecider {
       effects.held.append(.init(event: event, reason: hold))
       return .held
     }
-    effects.count(event)
+    clickCounts.count(event)
     let payer = open.charge(event)
     if let payer, payer.charge != AllotmentCharge() {
       effects.allotmentCharges[payer.id, default: AllotmentCharge()] += payer.charge

@@ -13,7 +13,7 @@ package struct BillingEffects: Sendable {
   package var asks: [Ask] = []
   /// Budgets for which the partition's events wait, and are tried again; besides those of all that is above.
   package var retried: Set<BudgetKey> = []
-  /// What was seen and clicked, for the click rates of later grants.
+  /// What was seen and clicked since that was stored last, for the click rates of later grants; empty in most batches.
   package var clickCounts: [CountedAd: ClickCount] = [:]
   package var suspended: [Suspended] = []
   /// Events beyond a cap of their app's hour.
@@ -102,15 +102,5 @@ extension BillingEffects {
   /// All budgets that the batch touches.
   package var budgets: Set<BudgetKey> {
     retried.union(closes.map(\.budget)).union(ends.map(\.budget)).union(draws.map(\.budget)).union(asks.map(\.budget))
-  }
-
-  /// Counts an event that costs its campaign something if its ad is clicked.
-  mutating func count(_ event: AcceptedEvent) {
-    guard event.terms.clickPrice.value > 0 else { return }
-    let ad = CountedAd(campaign: event.terms.campaign, ad: event.terms.ad)
-    switch event.kind {
-    case .impression: clickCounts[ad, default: ClickCount()].impressions += 1
-    case .click: clickCounts[ad, default: ClickCount()].clicks += 1
-    }
   }
 }

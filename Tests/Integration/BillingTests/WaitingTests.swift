@@ -3,6 +3,7 @@ import AdEvents
 import BillingCore
 import Pipeline
 import Postgres
+import TestValues
 import Testing
 
 @Suite("B4: events that wait for budget, in the database")
@@ -114,11 +115,15 @@ struct WaitingTests {
   func rates() async throws {
     let network = try await TestNetwork()
     try network.fund(1_000_000)
-    let partition = try BillingPartition(network)
+    let clock = MovingClock(network.now)
+    let partition = try BillingPartition(network, clock: clock)
     let ask = { (ordinal: Int64) in try network.ask(ordinal, fullPrice: 25, clickPrice: 20) }
     try partition.process([ask(1)])
     try partition.process((0..<400).map { _ in try partition.impression(0, price: 5) })
     try partition.process((0..<96).map { _ in try partition.click(0, price: 20) })
+    // Clicks that have just come are counted soon.
+    clock.advance(byMilliseconds: 10_000)
+    try partition.pass(network.now)
     try partition.process([ask(2)])
     let counts = "SELECT sum(clicks), sum(impressions), count(*) FROM billing.click_count"
     #expect(try network.numbers(counts) == [3 * 96, 3 * 400, 3])
@@ -161,9 +166,12 @@ struct WaitingTests {
     try network.fund(1_000_000)
     var settings = BillingSettings()
     settings.rememberedImpressions = 100
-    let partition = try BillingPartition(network, settings: settings)
+    let clock = MovingClock(network.now)
+    let partition = try BillingPartition(network, settings: settings, clock: clock)
     for _ in 0..<2 {
+      clock.advance(byMilliseconds: 10_000)
       try partition.process((0..<60).map { _ in try partition.impression(0, price: 5) })
+      clock.advance(byMilliseconds: 10_000)
       try partition.process((0..<10).map { _ in try partition.click(0, price: 20) })
     }
     #expect(

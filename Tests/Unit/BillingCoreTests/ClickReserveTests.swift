@@ -1,8 +1,9 @@
 import AdCore
 import AdEvents
-import BillingCore
 import Pipeline
 import Testing
+
+@testable import BillingCore
 
 @Suite("B4: clicks are paid from what is set aside for clicks")
 struct ClickReserveTests {
@@ -90,6 +91,32 @@ struct ClickReserveTests {
         samples.terms.ad: ClickCount(clicks: 1, impressions: 1), second: ClickCount(clicks: 0, impressions: 1),
       ])
     #expect(Set(effects.clickCounts.keys.map(\.campaign)) == [samples.budget.campaign])
+  }
+
+  @Test("what was seen and clicked is stored each ten seconds, by the timer where nothing comes, or with many ads")
+  func stored() throws {
+    var decider = samples.decider(samples.allotment(amount: 1_000_000_000_000))
+    let interval = UnstoredClickCounts.intervalMilliseconds
+    func stored(_ records: [BillingInput], afterMilliseconds time: Int64) -> [ClickCount] {
+      let decision = decider.decide(records, now: Samples.now.advanced(byMilliseconds: time))
+      return Array(decision.effects.clickCounts.values)
+    }
+    func isDue(afterMilliseconds time: Int64) -> Bool {
+      decider.isTimerDue(.sample(now: Samples.now.advanced(byMilliseconds: time)))
+    }
+    #expect(stored([samples.impression()], afterMilliseconds: 0) == [ClickCount(clicks: 0, impressions: 1)])
+    #expect(!isDue(afterMilliseconds: interval))
+    #expect(stored([samples.impression(), samples.click()], afterMilliseconds: 1).isEmpty)
+    #expect(stored([samples.impression()], afterMilliseconds: interval - 1).isEmpty)
+    #expect(!isDue(afterMilliseconds: interval - 1) && isDue(afterMilliseconds: interval))
+    #expect(stored([], afterMilliseconds: interval) == [ClickCount(clicks: 1, impressions: 2)])
+    #expect(stored([], afterMilliseconds: 2 * interval).isEmpty)
+    // The clock was set back.
+    #expect(stored([samples.impression()], afterMilliseconds: -1) == [ClickCount(clicks: 0, impressions: 1)])
+    let ads = try (0..<UnstoredClickCounts.adsMaximum).map { try #require(AdID("ad-\($0)")) }
+    #expect(stored(ads.dropLast().map { ad in samples.impression { $0.ad = ad } }, afterMilliseconds: 0).isEmpty)
+    #expect(
+      stored(ads.suffix(1).map { ad in samples.impression { $0.ad = ad } }, afterMilliseconds: 0).count == ads.count)
   }
 
   @Test("an ask carries the bounds of what was seen to its grant")

@@ -111,12 +111,12 @@ extension BillingDecider {
   mutating func decide(
     _ events: [BillingInput], knowing knowledge: BillingKnowledge? = nil, nextGrant: Int64 = 10,
     watermarks: (impressions: Timestamp, clicks: Timestamp) = (Samples.now, Timestamp(milliseconds: 0)),
-    refusal: String? = nil
+    refusal: String? = nil, now: Timestamp = Samples.now
   ) -> BatchDecision<BillingEffects> {
     let records = events.enumerated().map { $0.element.record($0.offset + 1) }
     return decide(
       records, knowing: knowledge,
-      context: .sample(nextGrant: nextGrant, watermarks: watermarks, refusal: refusal))
+      context: .sample(nextGrant: nextGrant, watermarks: watermarks, refusal: refusal, now: now))
   }
 }
 
@@ -133,10 +133,10 @@ extension BatchContext {
   static func sample(
     nextGrant: Int64 = 10,
     watermarks: (impressions: Timestamp, clicks: Timestamp) = (Samples.now, Timestamp(milliseconds: 0)),
-    refusal: String? = nil
+    refusal: String? = nil, now: Timestamp = Samples.now
   ) -> BatchContext {
     BatchContext(
-      partition: 3, partitionCount: 8, now: Samples.now, batchNumber: 1, nextSequences: [nextGrant],
+      partition: 3, partitionCount: 8, now: now, batchNumber: 1, nextSequences: [nextGrant],
       committedWatermark: Timestamp(milliseconds: 0), watermark: Timestamp(milliseconds: 0),
       consumedWatermarks: [watermarks.impressions, watermarks.clicks, Timestamp(milliseconds: 0)], refusal: refusal,
       isDuplicateSuspected: false)

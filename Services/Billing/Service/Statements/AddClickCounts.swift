@@ -2,7 +2,7 @@ internal import AdCore
 internal import BillingCore
 internal import Postgres
 
-/// Adds what a batch saw and what was clicked, to each ad, its campaign and the network. Beyond the number that is
+/// Adds what was seen and what was clicked since that was stored last, to each ad, its campaign and the network. Beyond the number that is
 /// remembered both counts are halved.
 struct AddClickCounts: PostgresStatement {
   static let sql = """
