@@ -62,9 +62,9 @@ RETURNS TABLE (service text, partition int, detail text) LANGUAGE sql STABLE AS 
 $function$;
 
 -- Begins a timeline, above everything that the topics tell, whatever was lost: nobody goes on in the last one. All
--- partitions are fenced, in the same order as ever, by an epoch far above any that was lost: who had one of those and stands
--- still can never pass for the new owner. Who has lost decisions to serve ads: those of ad selection's partitions
--- where commits are lost; ads that were served between the last decision that is known and now were served by them.
+-- partitions are fenced by an epoch far above any that was lost: who had one of those and stands still can never pass for the
+-- new owner. Who has lost decisions to serve ads: those of ad selection's partitions where commits are lost; ads that were
+-- served between the last decision that is known and now were served by them.
 CREATE OR REPLACE FUNCTION timeline.begin(topics text[], partitions int[], timelines uuid[], sequences bigint[], batches bigint[],
   why text
 ) RETURNS int LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
@@ -97,11 +97,11 @@ BEGIN
   ON CONFLICT (partition, first_id) DO UPDATE SET next_id = greatest(lost_serve.next_id, excluded.next_id);
 
   FOR writer IN SELECT * FROM timeline.writers() LOOP
+    -- Whoever makes a partition meanwhile waits, and makes it in the new timeline. No worker's transaction holds two of these.
+    EXECUTE format('LOCK TABLE %I.partition IN EXCLUSIVE MODE', writer.service);
     -- A backup may be older than a partition.
     EXECUTE format('INSERT INTO %I.partition (partition) SELECT partition FROM pg_temp.told WHERE topic = $1
       ON CONFLICT DO NOTHING', writer.service) USING writer.topic;
-    -- In the order in which workers lock them, which hold several at a time.
-    EXECUTE format('SELECT FROM %I.partition ORDER BY partition FOR UPDATE', writer.service);
     EXECUTE format('UPDATE %I.partition p SET output_topics = ARRAY[$1], next_sequences = ''{1}'', confirmed_sequences = ''{0}''
       FROM pg_temp.told t WHERE t.topic = $1 AND t.partition = p.partition AND cardinality(p.output_topics) = 0',
       writer.service) USING writer.topic;

@@ -88,6 +88,28 @@ struct RestoreAcceptanceTests {
     #expect(try partition.count("SELECT count(*) FROM timeline.finding") == 1)
   }
 
+  @Test("A partition that is made while a timeline is begun is one of the new timeline")
+  func madeMeanwhile() async throws {
+    let configuration = try await TestDatabase.configuration()
+    let (maker, eyes) = (try PostgresConnection(configuration), try PostgresConnection(configuration))
+    let latest = "(SELECT id FROM timeline.timeline ORDER BY number DESC LIMIT 1)"
+    try maker.begin()
+    _ = try maker.query("INSERT INTO click_tracking.partition (partition, timeline) SELECT 9, \(latest)")
+    async let begun = onOwnThread {
+      let begin = "SELECT timeline.begin('{}', '{}', '{}', '{}', '{}', 'a test')::bigint"
+      return try PostgresConnection(configuration).query(begin)[0].decode(0, Int64.self)
+    }
+    let waits = """
+      SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+        OR EXISTS (SELECT FROM timeline.timeline WHERE number = 2)
+      """
+    #expect(try Waiting.until { try eyes.query(waits).first?.decode(0, Int64.self) ?? 0 > 0 })
+    try maker.commit()
+    #expect(try await begun == 2)
+    let old = "SELECT count(*) FROM click_tracking.partition WHERE timeline IS DISTINCT FROM \(latest)"
+    #expect(try eyes.query(old)[0].decode(0, Int64.self) == 0)
+  }
+
   @Test("Whoever takes a partition over learns where each timeline ended in each of its inputs")
   func ends() async throws {
     let plan = StoredPartition.Plan(
