@@ -29,7 +29,7 @@ struct ClickTables: ServiceTables {
       })
   }
 
-  /// All questions in one round trip.
+  /// All questions in one round trip that need no other's answer.
   func lookUp(
     _ query: ClickQuery, partition: Int32, in connection: PostgresConnection
   ) throws(PostgresError) -> ClickKnowledge {
@@ -64,13 +64,23 @@ struct ClickTables: ServiceTables {
       }
     }
     if let findWaiting {
-      for found in try results.rows(findWaiting) {
-        known.clients[found.click.client, default: ClientClicks()].waiting.append(found.click)
-        if let seenAt = found.seenAt { known.seenAt[found.click.terms.serveID] = seenAt }
-      }
+      let clicks = try results.rows(findWaiting)
+      for click in clicks { known.clients[click.client, default: ClientClicks()].waiting.append(click) }
+      let serves = Set(clicks.map(\.terms.serveID)).subtracting(query.serves)
+      try lookUpViews(of: serves, partition: partition, into: &known, in: connection)
     }
     try lookUpConversions(query, partition: partition, into: &known, in: connection)
     return known
+  }
+
+  /// Asked for when it is known which ads wait: without their ids the tables of all days would be looked into.
+  private func lookUpViews(
+    of serves: Set<ServeID>, partition: Int32, into known: inout ClickKnowledge, in connection: PostgresConnection
+  ) throws(PostgresError) {
+    guard !serves.isEmpty else { return }
+    for found in try connection.run(FindTappedImpressions(partition: partition, ids: Array(serves))) {
+      known.seenAt[found.serveID] = found.shownAt
+    }
   }
 
   /// They are rare: what is asked about them has a round trip of its own.

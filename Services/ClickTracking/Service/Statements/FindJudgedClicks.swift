@@ -12,7 +12,7 @@ struct FindJudgedClicks: PostgresStatement {
       AS asked (client_hash, is_test, first, last),
     LATERAL (
       SELECT serve_id, event_time, is_accidental, verdict = \(ClickVerdict.billable.number)
-      FROM click_tracking.click AS stored
+      FROM click_tracking.click_row AS stored
       WHERE stored.client_hash = asked.client_hash AND stored.serve_id BETWEEN asked.first AND asked.last
         AND stored.is_judged AND stored.is_test = asked.is_test AND stored.partition = $5
         AND stored.serve_id BETWEEN $6 AND $7

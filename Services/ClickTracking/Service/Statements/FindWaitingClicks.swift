@@ -3,21 +3,18 @@ internal import ClickTrackingCore
 internal import Postgres
 internal import Runtime
 
-/// The clicks of these clients that wait, in the order in which they came, and when their ads were seen, where they
-/// were. How many of a client are judged in a day bounds how many can wait; the limits of the statement keep the plan at
-/// one look into the index for each client, and one into the impressions of a second for each click.
+/// The clicks of these clients that wait, in the order in which they came. How many of a client are judged in a day bounds how
+/// many can wait; the limit of the statement keeps the plan at one look into the index for each client.
 struct FindWaitingClicks: PostgresStatement {
   private static let columns = TermsColumns.names.map { "waiting.\($0)" }.joined(separator: ", ")
   static let sql = """
-    SELECT id_hash, is_accidental, event_time, arrival, batch_number, record_offset, seen.shown_at, \(columns)
+    SELECT id_hash, is_accidental, event_time, arrival, batch_number, record_offset, \(columns)
     FROM unnest($1::bigint[], $2::boolean[]) AS asked (client_hash, is_test),
     LATERAL (
       SELECT * FROM click_tracking.parked AS stored
       WHERE stored.client_hash = asked.client_hash AND stored.is_test = asked.is_test AND stored.partition = $3
       LIMIT 10000
-    ) AS waiting LEFT JOIN LATERAL (
-      \(FindTappedImpressions.shownAt(of: "waiting.serve_id", partition: "$3"))
-    ) AS seen ON true
+    ) AS waiting
     ORDER BY batch_number, record_offset
     """
   let partition: Int32
@@ -28,13 +25,10 @@ struct FindWaitingClicks: PostgresStatement {
     return [asked.map(\.hash), asked.map(\.isTest), partition]
   }
 
-  static func decode(_ row: PostgresRow) throws(PostgresError) -> (click: ParkedClick, seenAt: Timestamp?) {
-    (
-      ParkedClick(
-        terms: try TermsColumns.decode(row, from: 7), idHash: try row.decode(0), eventTime: try row.decode(2),
-        arrival: try row.decode(3), isAccidental: try row.decode(1),
-        position: ClickPosition(batchNumber: try row.decode(4), offset: try row.decode(5))),
-      try row.decode(6)
-    )
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> ParkedClick {
+    ParkedClick(
+      terms: try TermsColumns.decode(row, from: 6), idHash: try row.decode(0), eventTime: try row.decode(2),
+      arrival: try row.decode(3), isAccidental: try row.decode(1),
+      position: ClickPosition(batchNumber: try row.decode(4), offset: try row.decode(5)))
   }
 }
