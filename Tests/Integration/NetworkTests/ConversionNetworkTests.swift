@@ -44,7 +44,11 @@ extension WholeNetwork {
           services: ["ad-selection", "impression-tracking", "click-tracking", "billing", "console", "edge"],
           apps: ["chess", "shop"], catalog: Self.catalog))
       defer { network.stop() }
-      try await onOwnThread { try network.awaitAllotments() }
+      // Nobody who serves or tracks looks into the tables of other days than those of his ads.
+      let otherDays = try await onOwnThread {
+        try network.awaitAllotments()
+        return try UnusableDays(network)
+      }
       let transport: AdTransport =
         switch way {
         case .edge: .edge("http://127.0.0.1:\(network.edgePort)")
@@ -76,8 +80,10 @@ extension WholeNetwork {
       #expect(await shop.close(timeoutMilliseconds: 20_000))
       #expect(await chess.close(timeoutMilliseconds: 20_000))
       try await onOwnThread {
-        try network.awaitCount("SELECT coalesce(sum(conversions), 0)::bigint FROM reporting.conversion", 3)
         try network.awaitCount("SELECT count(*) FROM click_tracking.rejected", 2)
+        try network.awaitCount("SELECT coalesce(sum(events), 0)::bigint FROM billing.all_revenue", 2)
+        try otherDays.end()
+        try network.awaitCount("SELECT coalesce(sum(conversions), 0)::bigint FROM reporting.conversion", 3)
         let report = try network.command(["report", "--conversions", "--json"]).output
         for part in [
           #""campaign": "launch""#, #""app": "chess""#, #""toldBy": "shop""#, #""conversions": 2"#, #""value": "9.98""#,

@@ -32,16 +32,7 @@ extension WholeNetwork {
           apps: ["chess"], catalog: Self.catalog, settings: settings,
           ownSettings: ["edge": ["HANDBILL_EDGE_ADDRESS_RATE": "0", "HANDBILL_EDGE_CONNECTIONS_OF_ADDRESS": "0"]]))
       defer { network.stop() }
-      let unusable = try await onOwnThread {
-        try network.awaitAllotments()
-        let day = try UnusableDay(network)
-        // Whoever takes over looks into no other day either.
-        for service in ["impression-tracking", "click-tracking", "billing"] {
-          network.kill(service)
-          try network.start(service)
-        }
-        return day
-      }
+      try await onOwnThread { try network.awaitAllotments() }
       let wanted = GoldenDevices.Wanted(requests: Self.requests, impressions: Self.impressions, clicks: Self.clicks)
       try await withThrowingTaskGroup { group in
         for (way, share) in zip(ways, wanted.shares(ways.count)) {
@@ -51,9 +42,6 @@ extension WholeNetwork {
         try await group.waitForAll()
       }
       let figures = try await onOwnThread {
-        try network.awaitCount(
-          "SELECT coalesce(sum(events), 0)::bigint FROM billing.all_revenue", Self.impressions + Self.clicks)
-        unusable.end()
         try Self.awaitCharges(network)
         let console = try HTTPClient.get("http://127.0.0.1:\(network.consolePort)/api/v1/reports")
         return [try network.command(["report", "--json"]).output, String(decoding: console.body, as: UTF8.self)]
