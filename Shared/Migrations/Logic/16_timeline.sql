@@ -158,13 +158,6 @@ BEGIN
 END
 $function$;
 
--- Whether an ad was served by a decision that is lost, and that a person has accepted to be.
-CREATE OR REPLACE FUNCTION timeline.is_lost(partition_number int, id uuid) RETURNS boolean LANGUAGE sql STABLE AS $function$
-  SELECT EXISTS (
-      SELECT FROM timeline.lost_serve l WHERE l.partition = partition_number AND id >= l.first_id AND id < l.next_id)
-    AND NOT EXISTS (SELECT FROM ad_selection.stored_decisions(id, id) d WHERE d.partition = partition_number)
-$function$;
-
 -- The UUID after this one; of the last one, itself.
 CREATE OR REPLACE FUNCTION timeline.next_uuid(id uuid) RETURNS uuid LANGUAGE sql IMMUTABLE AS $function$
   SELECT (substr(t.hex, 1, 16) || lpad(to_hex(('x' || substr(t.hex, 17, 16))::bit(64)::bigint + 1), 16, '0'))::uuid

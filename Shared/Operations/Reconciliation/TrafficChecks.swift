@@ -109,19 +109,28 @@ enum TrafficChecks {
           UNION ALL
           SELECT \(columns) FROM click_tracking.click WHERE serve_id >= $1 AND serve_id < $2
         ), compared AS (
-          SELECT a.partition, a.serve_id, d.serve_id IS NULL AS is_missing, (\(accepted)) IS DISTINCT FROM (\(decided))
+          SELECT a.partition, a.serve_id, d.serve_id IS NULL AS is_unknown,
+            d.reason NOT IN (\(DecisionReason.fills.numbers)) AS is_unfilled, (\(accepted)) IS DISTINCT FROM (\(decided))
             OR a.client_hash <> d.client_hash AND a.client_hash <> 0 AND d.client_hash <> 0 AS differs
           FROM accepted a LEFT JOIN ad_selection.decisions($1, $2) d
-            ON d.serve_id = a.serve_id AND d.partition = a.partition AND d.reason IN (\(DecisionReason.fills.numbers))
-            AND d.serve_id >= $1 AND d.serve_id < $2
+            ON d.serve_id = a.serve_id AND d.partition = a.partition AND d.serve_id >= $1 AND d.serve_id < $2
         ), faults AS (
-          SELECT format('%s %s', serve_id, CASE WHEN is_missing THEN 'has no decision' ELSE 'has other terms' END) AS example
-          FROM compared WHERE differs AND NOT is_missing OR is_missing AND NOT timeline.is_lost(partition, serve_id)
+          SELECT format('%s %s', serve_id, CASE WHEN is_unknown OR is_unfilled THEN 'has no decision'
+            ELSE 'has other terms' END) AS example
+          FROM compared AS c WHERE is_unfilled OR differs AND NOT is_unknown OR is_unknown AND NOT \(isInLostServes("c"))
         )
         SELECT (SELECT count(*) FROM compared), (SELECT count(*) FROM faults),
           ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
         """)
   }()
+
+  /// Whether what has no decision was served by one that is lost, as a person has accepted.
+  private static func isInLostServes(_ row: String) -> String {
+    """
+    EXISTS (SELECT FROM timeline.lost_serve l WHERE l.partition = \(row).partition AND \(row).serve_id >= l.first_id
+      AND \(row).serve_id < l.next_id)
+    """
+  }
 
   /// Of the serves in a range whose impression can no longer arrive, by the windows that were in force for them: each was
   /// seen or has expired. The three numbers are counted apart.
@@ -140,11 +149,9 @@ enum TrafficChecks {
           SELECT count(*) FROM impression_tracking.impression i
           JOIN marks m ON m.partition = i.partition AND i.serve_id >= m.first_id AND i.serve_id < m.next_id
           WHERE i.serve_id >= $1 AND i.serve_id < $2 AND NOT i.is_test AND i.expires_at <= m.mark
-            -- Asked of those alone that lie where serves were lost: it looks into all days.
-            AND NOT (EXISTS (
-                SELECT FROM timeline.lost_serve l
-                WHERE l.partition = i.partition AND i.serve_id >= l.first_id AND i.serve_id < l.next_id)
-              AND timeline.is_lost(i.partition, i.serve_id))
+            -- Decisions are looked through once, if anything of a range in which serves were lost is there at all.
+            AND NOT (\(isInLostServes("i"))
+              AND (i.serve_id, i.partition) NOT IN (SELECT o.serve_id, o.partition FROM ad_selection.outcomes($1, $2) o))
         ) AS seen, (
           SELECT count(*) FROM served s WHERE NOT EXISTS (
             SELECT FROM impression_tracking.impression i

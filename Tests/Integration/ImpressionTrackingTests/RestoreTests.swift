@@ -227,10 +227,6 @@ struct RestoreTests {
     let timelines = Timelines(partition.connection)
     #expect(try timelines.nameLostServes() == 2)
     #expect(try timelines.nameLostServes() == 0)
-    let isLost = """
-      SELECT count(*) FROM impression_tracking.impression_row WHERE timeline.is_lost(partition, serve_id)
-      """
-    #expect(try numbers(isLost, partition) == [2])
     #expect(
       try numbers(
         """

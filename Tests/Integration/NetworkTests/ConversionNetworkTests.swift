@@ -30,6 +30,19 @@ extension WholeNetwork {
           with: #""appKeys": [ { "app": "shop", "build": "distribution", "key": "shop-live-app-key" },"#)
     }
 
+    /// With days that nobody who serves or tracks has a reason to look into.
+    private static func network() async throws -> (TestNetwork, UnusableDays) {
+      let network = try await TestNetwork.started(
+        .init(
+          services: ["ad-selection", "impression-tracking", "click-tracking", "billing", "console", "edge"],
+          apps: ["chess", "shop"], catalog: catalog))
+      let otherDays = try await onOwnThread {
+        try network.awaitAllotments()
+        return try UnusableDays(network)
+      }
+      return (network, otherDays)
+    }
+
     private static func reference(_ destination: String) -> String? {
       URLComponents(string: destination)?.queryItems?.first { $0.name == "ref" }?.value
     }
@@ -39,16 +52,8 @@ extension WholeNetwork {
       arguments: GoldenDevices.Way.allCases)
     @MainActor
     func converted(way: GoldenDevices.Way) async throws {
-      let network = try await TestNetwork.started(
-        .init(
-          services: ["ad-selection", "impression-tracking", "click-tracking", "billing", "console", "edge"],
-          apps: ["chess", "shop"], catalog: Self.catalog))
+      let (network, otherDays) = try await Self.network()
       defer { network.stop() }
-      // Nobody who serves or tracks looks into the tables of other days than those of his ads.
-      let otherDays = try await onOwnThread {
-        try network.awaitAllotments()
-        return try UnusableDays(network)
-      }
       let transport: AdTransport =
         switch way {
         case .edge: .edge("http://127.0.0.1:\(network.edgePort)")
