@@ -2,8 +2,8 @@ internal import AdCore
 internal import BillingCore
 internal import Postgres
 
-/// Adds what was seen and what was clicked since that was stored last, to each ad, its campaign and the network. Beyond the number that is
-/// remembered both counts are halved.
+/// Adds what was seen and what was clicked since that was stored last, to each ad, its campaign and the network. Beyond the
+/// number that is remembered both counts are halved.
 struct AddClickCounts: PostgresStatement {
   static let sql = """
     INSERT INTO billing.click_count AS stored (partition, campaign, ad, impressions, clicks)
