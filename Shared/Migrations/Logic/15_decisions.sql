@@ -1,10 +1,13 @@
 -- Decisions, wherever they lie: in rows of their own, or many in one (0045_decision_packs). Whoever reads them goes through
 -- these functions, which the planner puts into the query that calls them, so their arguments are no queries. The lists of a
 -- pack are as long as one another, and are taken apart side by side in a list of columns, which costs half of what they cost
--- in a FROM.
+-- in a FROM. Who asks for ids that stand in a row also says between which two seconds' ids all of them lie: the planner spares
+-- the tables of other days by that alone.
 
 -- Of packs: the decisions whose serve ids lie between two, both included. Those of a second lie in packs of that second.
-CREATE OR REPLACE FUNCTION ad_selection.packed_decisions(first uuid, last uuid) RETURNS SETOF ad_selection.decision_row
+CREATE OR REPLACE FUNCTION ad_selection.packed_decisions(
+  first uuid, last uuid, lowest uuid DEFAULT NULL, highest uuid DEFAULT NULL
+) RETURNS SETOF ad_selection.decision_row
 LANGUAGE sql STABLE PARALLEL SAFE AS $function$
   SELECT d.serve_id, d.request_id, d.batch_number, d.client_hash, d.arrival,
     d.arrival + d.deadline_ms * interval '1 millisecond', d.allotment, d.terms, d.creative, d.reserved, d.rules,
@@ -25,16 +28,20 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
       unnest(p.excluded_reasons) AS excluded_reasons, unnest(p.excluded_counts) AS excluded_counts
     FROM ad_selection.decision_pack AS p
     WHERE p.serve_id BETWEEN public.first_uuid_at(date_trunc('second', public.time_of($1))) AND $2 AND p.last_serve_id >= $1
+      AND p.serve_id BETWEEN coalesce($3, public.first_uuid_at(date_trunc('second', public.time_of($1)))) AND coalesce($4, $2)
   ) AS d
   WHERE d.serve_id BETWEEN $1 AND $2
 $function$;
 
 -- All of them with serve ids between two, both included, as rows.
-CREATE OR REPLACE FUNCTION ad_selection.stored_decisions(first uuid, last uuid) RETURNS SETOF ad_selection.decision_row
+CREATE OR REPLACE FUNCTION ad_selection.stored_decisions(
+  first uuid, last uuid, lowest uuid DEFAULT NULL, highest uuid DEFAULT NULL
+) RETURNS SETOF ad_selection.decision_row
 LANGUAGE sql STABLE PARALLEL SAFE AS $function$
-  SELECT r.* FROM ad_selection.decision_row AS r WHERE r.serve_id BETWEEN $1 AND $2
+  SELECT r.* FROM ad_selection.decision_row AS r
+  WHERE r.serve_id BETWEEN $1 AND $2 AND r.serve_id BETWEEN coalesce($3, $1) AND coalesce($4, $2)
   UNION ALL
-  SELECT p.* FROM ad_selection.packed_decisions($1, $2) AS p
+  SELECT p.* FROM ad_selection.packed_decisions($1, $2, $3, $4) AS p
 $function$;
 
 -- Packed decisions within a minute of the time that an id carries: those of a request id are among them.
@@ -57,15 +64,16 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
 $function$;
 
 -- With the terms of what was served, and what it shows and does.
-CREATE OR REPLACE FUNCTION ad_selection.decisions(first uuid, last uuid) RETURNS TABLE (serve_id uuid, partition int,
-  expires_at timestamptz, app text, developer text, advertiser text, campaign text, ad text, placement text, country text,
-  device smallint, size smallint, impression_price bigint, click_price bigint, currency text, share_basis_points int,
-  allotment bigint, budget_day int, client_hash bigint, is_test boolean, batch_number bigint, request_id uuid,
-  arrival timestamptz, deadline timestamptz, outcome smallint, reason smallint, error smallint, detail text,
-  lifetime_milliseconds bigint, image_sizes smallint[], image_urls text[], action smallint, destination text,
-  reserved bigint, expected_value numeric, candidates int, outbid int, excluded_reasons smallint[], excluded_counts int[],
-  batch_index int, rules bigint, catalog_change bigint, paid_ads smallint, required_sizes int, segments text[],
-  is_interstitial boolean, edge_flags smallint, edge_network int)
+CREATE OR REPLACE FUNCTION ad_selection.decisions(
+  first uuid, last uuid, lowest uuid DEFAULT NULL, highest uuid DEFAULT NULL
+) RETURNS TABLE (serve_id uuid, partition int, expires_at timestamptz, app text, developer text, advertiser text,
+  campaign text, ad text, placement text, country text, device smallint, size smallint, impression_price bigint,
+  click_price bigint, currency text, share_basis_points int, allotment bigint, budget_day int, client_hash bigint,
+  is_test boolean, batch_number bigint, request_id uuid, arrival timestamptz, deadline timestamptz, outcome smallint,
+  reason smallint, error smallint, detail text, lifetime_milliseconds bigint, image_sizes smallint[], image_urls text[],
+  action smallint, destination text, reserved bigint, expected_value numeric, candidates int, outbid int,
+  excluded_reasons smallint[], excluded_counts int[], batch_index int, rules bigint, catalog_change bigint,
+  paid_ads smallint, required_sizes int, segments text[], is_interstitial boolean, edge_flags smallint, edge_network int)
 LANGUAGE sql STABLE PARALLEL SAFE AS $function$
   SELECT s.serve_id, s.partition, public.time_of(s.serve_id) + t.life_ms * interval '1 millisecond',
     coalesce(s.app, t.app), t.developer, t.advertiser, t.campaign, t.ad, s.placement, s.country, s.device, s.size,
@@ -74,7 +82,7 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
     c.lifetime_milliseconds, c.image_sizes, c.image_urls, c.action, c.destination, s.reserved, s.expected_value,
     s.candidates, s.outbid, coalesce(s.excluded_reasons, '{}'), coalesce(s.excluded_counts, '{}'), s.batch_index, s.rules,
     s.catalog_change, s.paid_ads, s.required_sizes, s.segments, s.is_interstitial, s.edge_flags, s.edge_network
-  FROM ad_selection.stored_decisions($1, $2) AS s LEFT JOIN ad_selection.terms AS t ON t.name = s.terms
+  FROM ad_selection.stored_decisions($1, $2, $3, $4) AS s LEFT JOIN ad_selection.terms AS t ON t.name = s.terms
     LEFT JOIN ad_selection.creative AS c ON c.name = s.creative
 $function$;
 

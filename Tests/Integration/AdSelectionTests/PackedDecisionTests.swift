@@ -123,6 +123,22 @@ struct PackedDecisionTests {
       "both ends included, across packs")
   }
 
+  @Test("What came again is found by the ids of its decisions, in the tables of their days and no others")
+  func earlier() async throws {
+    let connection = try PostgresConnection(try await TestDatabase.configuration())
+    let decisions = (1...100).map { Self.decided(UInt64($0)) }
+    try store(packs: DecisionPacks.split(decisions).packs, in: connection)
+    let statement = ReadEarlierDecisions(partition: 3, ids: decisions.map(\.id).reversed())
+    #expect(Set(try connection.run(statement).map(\.id)) == Set(decisions.map(\.id)))
+    let plan = try connection.query("EXPLAIN \(ReadEarlierDecisions.sql)", statement.parameters)
+      .map { try $0.decode(0, String.self) }.joined(separator: "\n")
+    // Of a partition that has more than one day.
+    #expect(try count("public.day_tables('ad_selection.decision_pack')", connection) > 3)
+    let tables = Set(plan.matches(of: /on (decision_(?:pack|row)_[0-9]{8})/).map { String($0.output.1) })
+    let days = Set(tables.map { $0.suffix(8) })
+    #expect(days.count == 1 && tables.count == 2, "\(plan)")
+  }
+
   /// Requests, clients, apps and served ads of each network of today, as docs/operations.md asks for them, if few count, too.
   private func today(_ connection: PostgresConnection) throws -> [[Int64]] {
     let page = try String(contentsOfFile: PackageRoot.path("docs/operations.md"), encoding: .utf8)

@@ -1,24 +1,29 @@
 internal import AdCore
 internal import AdEvents
 internal import AdSelectionCore
+internal import PipelineHost
 internal import Postgres
 internal import Runtime
 
-/// What requests that came again were answered with. Each is found by its id, in the tables of its day.
+/// What requests that came again were answered with. Each is found by its id; the bounds of all, which the planner knows, spare
+/// the tables of other days.
 struct ReadEarlierDecisions: PostgresStatement {
   static let sql = """
     SELECT stored.*
     FROM unnest($1::uuid[]) AS asked (id) CROSS JOIN LATERAL (
       SELECT request_id, reason, error, detail, lifetime_milliseconds, image_sizes, image_urls, action, destination,
         \(TermsColumns.list)
-      FROM ad_selection.decisions(asked.id, asked.id) AS decision WHERE partition = $2 LIMIT 1
+      FROM ad_selection.decisions(asked.id, asked.id, $3, $4) AS decision WHERE partition = $2 LIMIT 1
     ) AS stored
     """
   private static let terms = 9
   let partition: Int32
   let ids: [ServeID]
 
-  var parameters: [any PostgresValue] { [ids, partition] }
+  var parameters: [any PostgresValue] {
+    let bounds = IDBounds(secondsOf: ids)
+    return [ids, partition, bounds.lowest, bounds.highest]
+  }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> (id: ServeID, decision: EarlierDecision) {
     let reason: DecisionReason = try row.decode(1)

@@ -1,6 +1,7 @@
 internal import AdCore
 internal import AdEvents
 internal import ClickTrackingCore
+internal import PipelineHost
 internal import Postgres
 internal import Runtime
 

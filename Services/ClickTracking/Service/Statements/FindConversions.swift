@@ -1,5 +1,6 @@
 internal import AdCore
 internal import ClickTrackingCore
+internal import PipelineHost
 internal import Postgres
 internal import Runtime
 
