@@ -2,8 +2,8 @@ internal import AdCore
 internal import AdEvents
 
 /// What a partition saw and what was clicked, since that was stored last. A click rate is an estimate, with old counts halved
-/// now and then, so it may be late: a row for each ad of each batch took twice the write-ahead log of the batch's charges. A
-/// crash takes the last ones away.
+/// now and then, so it may be late: a row for each ad of each batch took twice the write-ahead log of the batch's charges.
+/// Whoever loses the partition, or has to read it again, loses the last ones.
 struct UnstoredClickCounts {
   static let intervalMilliseconds: Int64 = 10_000
   /// With so many ads they are stored at once.
@@ -24,8 +24,9 @@ struct UnstoredClickCounts {
 
   /// Whether there is something to store, and it was long ago that something was. A clock that was set back does not stop it.
   func isDue(_ now: Timestamp) -> Bool {
-    guard let storedAt, now >= storedAt, counts.count < Self.adsMaximum else { return !counts.isEmpty }
-    return !counts.isEmpty && now >= storedAt.advanced(byMilliseconds: Self.intervalMilliseconds)
+    guard !counts.isEmpty else { return false }
+    guard let storedAt, now >= storedAt, counts.count < Self.adsMaximum else { return true }
+    return now >= storedAt.advanced(byMilliseconds: Self.intervalMilliseconds)
   }
 
   /// What is to be stored now: nothing while it is not due.

@@ -6,7 +6,8 @@
 
 -- Of packs: the decisions whose serve ids lie between two, both included. Those of a second lie in packs of that second.
 CREATE OR REPLACE FUNCTION ad_selection.packed_decisions(
-  first uuid, last uuid, lowest uuid DEFAULT NULL, highest uuid DEFAULT NULL
+  first uuid, last uuid, lowest uuid DEFAULT '00000000-0000-0000-0000-000000000000',
+  highest uuid DEFAULT 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 ) RETURNS SETOF ad_selection.decision_row
 LANGUAGE sql STABLE PARALLEL SAFE AS $function$
   SELECT d.serve_id, d.request_id, d.batch_number, d.client_hash, d.arrival,
@@ -28,18 +29,19 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
       unnest(p.excluded_reasons) AS excluded_reasons, unnest(p.excluded_counts) AS excluded_counts
     FROM ad_selection.decision_pack AS p
     WHERE p.serve_id BETWEEN public.first_uuid_at(date_trunc('second', public.time_of($1))) AND $2 AND p.last_serve_id >= $1
-      AND p.serve_id BETWEEN coalesce($3, public.first_uuid_at(date_trunc('second', public.time_of($1)))) AND coalesce($4, $2)
+      AND p.serve_id BETWEEN $3 AND $4
   ) AS d
   WHERE d.serve_id BETWEEN $1 AND $2
 $function$;
 
 -- All of them with serve ids between two, both included, as rows.
 CREATE OR REPLACE FUNCTION ad_selection.stored_decisions(
-  first uuid, last uuid, lowest uuid DEFAULT NULL, highest uuid DEFAULT NULL
+  first uuid, last uuid, lowest uuid DEFAULT '00000000-0000-0000-0000-000000000000',
+  highest uuid DEFAULT 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 ) RETURNS SETOF ad_selection.decision_row
 LANGUAGE sql STABLE PARALLEL SAFE AS $function$
   SELECT r.* FROM ad_selection.decision_row AS r
-  WHERE r.serve_id BETWEEN $1 AND $2 AND r.serve_id BETWEEN coalesce($3, $1) AND coalesce($4, $2)
+  WHERE r.serve_id BETWEEN $1 AND $2 AND r.serve_id BETWEEN $3 AND $4
   UNION ALL
   SELECT p.* FROM ad_selection.packed_decisions($1, $2, $3, $4) AS p
 $function$;
@@ -65,7 +67,8 @@ $function$;
 
 -- With the terms of what was served, and what it shows and does.
 CREATE OR REPLACE FUNCTION ad_selection.decisions(
-  first uuid, last uuid, lowest uuid DEFAULT NULL, highest uuid DEFAULT NULL
+  first uuid, last uuid, lowest uuid DEFAULT '00000000-0000-0000-0000-000000000000',
+  highest uuid DEFAULT 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 ) RETURNS TABLE (serve_id uuid, partition int, expires_at timestamptz, app text, developer text, advertiser text,
   campaign text, ad text, placement text, country text, device smallint, size smallint, impression_price bigint,
   click_price bigint, currency text, share_basis_points int, allotment bigint, budget_day int, client_hash bigint,

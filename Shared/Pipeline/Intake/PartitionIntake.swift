@@ -20,11 +20,6 @@ package struct PartitionProgress: Hashable, Sendable {
   package var generation: UInt64
   /// Per input: decided and committed up to here.
   package var doneOffsets: [Int64]
-
-  package init(generation: UInt64, doneOffsets: [Int64]) {
-    self.generation = generation
-    self.doneOffsets = doneOffsets
-  }
 }
 
 /// How much the reader collects of a partition before its worker gets it.

@@ -1,10 +1,11 @@
 import AdCore
 import AdEvents
-import BillingCore
 import Pipeline
 import Postgres
 import TestValues
 import Testing
+
+@testable import BillingCore
 
 @Suite("B4: events that wait for budget, in the database")
 struct WaitingTests {
@@ -122,7 +123,7 @@ struct WaitingTests {
     try partition.process((0..<400).map { _ in try partition.impression(0, price: 5) })
     try partition.process((0..<96).map { _ in try partition.click(0, price: 20) })
     // Clicks that have just come are counted soon.
-    clock.advance(byMilliseconds: 10_000)
+    clock.advance(byMilliseconds: UnstoredClickCounts.intervalMilliseconds)
     try partition.pass(network.now)
     try partition.process([ask(2)])
     let counts = "SELECT sum(clicks), sum(impressions), count(*) FROM billing.click_count"
@@ -169,9 +170,9 @@ struct WaitingTests {
     let clock = MovingClock(network.now)
     let partition = try BillingPartition(network, settings: settings, clock: clock)
     for _ in 0..<2 {
-      clock.advance(byMilliseconds: 10_000)
+      clock.advance(byMilliseconds: UnstoredClickCounts.intervalMilliseconds)
       try partition.process((0..<60).map { _ in try partition.impression(0, price: 5) })
-      clock.advance(byMilliseconds: 10_000)
+      clock.advance(byMilliseconds: UnstoredClickCounts.intervalMilliseconds)
       try partition.process((0..<10).map { _ in try partition.click(0, price: 20) })
     }
     #expect(

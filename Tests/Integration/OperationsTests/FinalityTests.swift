@@ -1,3 +1,4 @@
+import AdCore
 import Testing
 
 @testable import Operations
@@ -62,6 +63,25 @@ struct FinalityTests {
       let result = try await ReconciliationTests().reconcile(after: lost + accepted)
       let check = try #require(result.checks.first { $0.rule == "I7c" })
       #expect(check.compared == 0 && check.differences == examples.count && check.examples == examples)
+    }
+  }
+
+  @Test(
+    "I7b: what has no decision has lost it where a person has accepted that; a decision that served nothing is none")
+  func lostDecision() async throws {
+    let accepted = """
+      INSERT INTO timeline.lost_serve SELECT 0, public.first_uuid_of_day('2025-07-24'),
+        public.first_uuid_of_day('2025-07-25'), max(number) FROM timeline.timeline;
+      """
+    let unfilled = "UPDATE ad_selection.decision SET reason = \(DecisionReason.noAllotment.number);"
+    for (change, differences) in [
+      ("", 0), ("DELETE FROM ad_selection.decision;", 2), ("DELETE FROM ad_selection.decision;" + accepted, 0),
+      (unfilled, 2), (unfilled + accepted, 2),
+    ] as [(String, Int64)] {
+      let result = try await ReconciliationTests().reconcile(after: change)
+      let check = try #require(result.checks.first { $0.name.hasSuffix("one decision, with the same terms") })
+      #expect(check.rule == "I7b" && check.compared == 2 && check.differences == differences, "\(change)")
+      #expect(check.examples.allSatisfy { $0 == "\(ReconciliationTests.serve) has no decision" })
     }
   }
 
