@@ -212,6 +212,7 @@ extension PrivatePostgres {
     "log_line_prefix": "%m [%p] %q%u@%d ",
     "log_timezone": "UTC",
     "max_connections": "100",
+    "max_locks_per_transaction": "256",
     "max_wal_size": "4GB",
     "shared_buffers": "256MB",
     "synchronous_commit": "on",

@@ -130,6 +130,10 @@ import Testing
     Check(
       "a session's name", "Shared/PipelineHost/A.swift", "let a = \"session = pg_backend_pid()\"",
       PartitionRules.sessions),
+    Check(
+      "a prepared look into a day's table", "Services/A/A.swift",
+      "struct A: PostgresStatement {\n  static let sql = \"SELECT 1 FROM click_tracking.click_row WHERE serve_id = $1\"\n}",
+      DayRules.prepared),
     Check("an open end", "deploy/A.yaml", "# TO" + "DO later", TextRules.openEnds),
     Check("a path of one machine", "deploy/A.yaml", "folder: /wo" + "rk/a", TextRules.machinePaths),
   ]
@@ -166,6 +170,12 @@ import Testing
 
   @Test("Imports point one way, and pure code takes time, chance and I/O as parameters")
   func imports() { expectNone(ImportRules.violations) }
+
+  @Test("What looks into tables of days is planned for the days that it looks into")
+  func preparedDays() {
+    #expect(DayRules.count > 20, "the tables of days were not found")
+    expectNone(DayRules.prepared)
+  }
 
   @Test("Nothing traps and nothing is taken on trust")
   func traps() { expectNone(TextRules.traps) }

@@ -6,12 +6,14 @@ import Runtime
 import TestValues
 
 /// How long impression tracking takes from the start of its process until it has all partitions and what was not
-/// confirmed is published again: with nothing stored, and with a history of millions of rows beside it. One partition was
-/// added late: its few batches have the numbers of the others' first ones.
+/// confirmed is published again: with nothing stored, and with a history of millions of rows beside it, and the tables of as
+/// many days as are kept by default. One partition was added late: its few batches have the numbers of the others' first ones.
 struct TakeoverBenchmark {
   let surroundings: Surroundings
   /// Impressions stored, in all partitions together.
   let rows: Int64
+  /// Days that have tables: as many as are kept by default.
+  private static let days: Int32 = 400
   /// Impressions of the partition that was added late.
   private static let lateRows: Int64 = 10_000
   private static let batchRows: Int64 = 2_000
@@ -32,6 +34,7 @@ struct TakeoverBenchmark {
       rounds.note(Self.empty, try takeOver(database, connection, republishes: false))
     }
     progress("storing \(rows) impressions")
+    try makeDays(connection)
     try store(connection)
     for round in 1...Rounds.count {
       progress("takeover, \(rows) impressions stored, round \(round) of \(Rounds.count)")
@@ -81,6 +84,13 @@ struct TakeoverBenchmark {
       KafkaTopicPartition(topic: Topic.acceptedImpressions.name, partition: $0)
     }
     return try probe.bounds(of: places, timeoutMilliseconds: 10_000).map(\.end)
+  }
+
+  private func makeDays(_ connection: PostgresConnection) throws {
+    for table in ["impression_row", "delivery_row", "failure"] {
+      _ = try connection.query(
+        "SELECT public.keep_days('impression_tracking.\(table)', current_date, $1, 3, $1)", [Self.days])
+    }
   }
 
   /// Rows as the service makes them: ids of the last hours, in order, the partitions' batches in turn.

@@ -41,13 +41,13 @@ enum RequestCounts {
 
   static let countAgain = """
     INSERT INTO ad_selection.minute_count (\(columns.list))
-    \(SequenceBatches.counting("ad_selection")), request AS (
+    WITH request AS (
       SELECT date_bin('1 minute', arrival, 'epoch') AS minute, reason, app, placement, coalesce(campaign, '') AS campaign,
         coalesce(ad, '') AS ad, coalesce(nullif(country, ''), 'unknown') AS country, device,
         coalesce(size, 0) AS size, is_test,
         CASE reason WHEN \(DecisionReason.testError.number) THEN error ELSE -1 END AS injected_error,
         (reason IN (\(DecisionReason.fills.numbers)))::int AS fills
-      FROM \(SequenceBatches.counted("ad_selection.decisions(counting.first_id, counting.last_id)"))
+      FROM \(SequenceBatches.counted("ad_selection.decisions($4, $5)"))
       WHERE NOT ad_selection.is_without_app_key(reason)
     )
     SELECT $1, minute, is_test, reason, injected_error, app, campaign, ad, placement, country, device, size, count(*),
@@ -58,10 +58,9 @@ enum RequestCounts {
 
   /// Those without their app's key, per day.
   static let countKeylessAgain = """
-    \(SequenceBatches.counting("ad_selection"))
     INSERT INTO ad_selection.keyless_count AS stored (partition, day, reason, requests)
     SELECT $1, public.day_of(serve_id), reason, count(*)
-    FROM \(SequenceBatches.counted("ad_selection.decisions(counting.first_id, counting.last_id)"))
+    FROM \(SequenceBatches.counted("ad_selection.decisions($4, $5)"))
     WHERE ad_selection.is_without_app_key(reason)
     GROUP BY public.day_of(serve_id), reason
     ON CONFLICT (partition, day, reason) DO UPDATE SET requests = stored.requests + excluded.requests

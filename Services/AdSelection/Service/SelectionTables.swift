@@ -33,9 +33,9 @@ struct SelectionTables: ServiceTables {
     let since = now.advanced(byMilliseconds: -settings.allotments.memoryMilliseconds)
     stored.allotments = try connection.run(ReadAllotments(partition: partition, since: since))
     let memoryMilliseconds = StoredState.memoryMilliseconds(throttle: settings.throttle)
-    stored.decisions = try connection.run(
-      ReadRecentDecisions(partition: partition, memoryMilliseconds: memoryMilliseconds, now: now))
-    for count in try connection.run(CountTestRequests(partition: partition)) {
+    stored.decisions = try recentDecisions(of: partition, memoryMilliseconds: memoryMilliseconds, now: now, connection)
+    stored.testDay = TestSequence.day(of: now)
+    for count in try connection.run(CountTestRequests(partition: partition, day: stored.testDay)) {
       stored.testRequests[count.client] = count.requests
     }
     let hour = now.milliseconds / 3_600_000
@@ -47,6 +47,14 @@ struct SelectionTables: ServiceTables {
     return SelectionDecider(
       stored: stored, catalog: catalog, settings: settings, crypto: try crypto(), random: SecureRandom(),
       memory: memory)
+  }
+
+  private func recentDecisions(
+    of partition: Int32, memoryMilliseconds: Int64, now: Timestamp, _ connection: PostgresConnection
+  ) throws(PostgresError) -> [StoredDecision] {
+    let find = FindRecentDecisions(partition: partition, memoryMilliseconds: memoryMilliseconds, now: now)
+    guard let ranges = try connection.run(find).first else { return [] }
+    return try connection.run(ReadRecentDecisions(partition: partition, ranges: ranges))
   }
 
   private func crypto() throws(PostgresError) -> SelectionCrypto {

@@ -48,13 +48,12 @@ enum RevenueRows {
   /// others are added up first: the terms of sums are looked up by their names, and no row's.
   static let countAgain = """
     INSERT INTO billing.minute_revenue (\(columns.list))
-    \(SequenceBatches.counting("billing"))
     SELECT $1, minute, currency, fate, developer, app, advertiser, campaign, ad, placement, country, device, size, kind,
       events, events * amount::numeric, events * developer_amount::numeric, events * network_amount::numeric
     FROM (
       SELECT date_bin('1 minute', event_time, 'epoch') AS minute, kind, fate, terms, placement, country, device, size,
         count(*) AS events
-      FROM \(SequenceBatches.counted("billing.stored_charges(counting.first_id, counting.last_id)"))
+      FROM \(SequenceBatches.counted("billing.stored_charges($4, $5)"))
       WHERE draw_version IS NULL
       GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
     ) AS sums

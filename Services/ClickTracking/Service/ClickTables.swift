@@ -122,8 +122,8 @@ struct ClickTables: ServiceTables {
     partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection
   ) throws(PostgresError) -> [NumberedMessage] {
     let rows = try rows(partition: partition, from: sequence, limit: limit, in: connection) {
-      from throws(PostgresError) in
-      try connection.run(ReadClicks(partition: partition, from: from, limit: limit))
+      stored throws(PostgresError) in
+      try connection.run(ReadClicks(stored: stored))
     }
     return ClickTracking.messages(rows.lazy.map { ($0.sequence, $0.accepted) })
   }

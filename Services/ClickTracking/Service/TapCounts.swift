@@ -15,7 +15,7 @@ enum TapCounts {
 
   static let countAgain = """
     INSERT INTO click_tracking.minute_count (\(columns.list))
-    \(SequenceBatches.counting("click_tracking")), event AS (
+    WITH event AS (
       SELECT event_time AS time, \(TapKind.click.number)::smallint AS kind, verdict, app, campaign, ad, placement, country,
         size, device, is_test
       FROM \(SequenceBatches.counted("click_tracking.click"))

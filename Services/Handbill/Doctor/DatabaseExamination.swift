@@ -8,6 +8,9 @@ struct DatabaseExamination: Sendable {
   /// Far below what stops paid ads (`HANDBILL_BREAKER_CLOCK_ERROR`).
   private static let clockErrorMillisecondsMaximum: Int64 = 1_000
 
+  /// With it and 100 connections there are some 25,000 locks; a statement over all decisions of 400 days takes 3,300.
+  private static let locksMinimum: Int64 = 256
+
   let databaseURL: String
   let clock: any TimeSource
 
@@ -15,7 +18,8 @@ struct DatabaseExamination: Sendable {
     do {
       let connection = try DatabaseAddress.connect(databaseURL)
       defer { connection.close() }
-      return try [release(connection)] + durability(connection) + login(connection) + clocks(connection)
+      return try [release(connection)] + durability(connection) + [locks(connection)] + login(connection)
+        + clocks(connection)
     } catch {
       return [.wrong("postgres", "PostgreSQL", "\(error)", "bring it back, or say where it is")]
     }
@@ -54,6 +58,16 @@ struct DatabaseExamination: Sendable {
         isGood: !named.isEmpty && standbys > 0,
         "name a standby: without one the loss of the server's disk, or a failover, loses commits (docs/runbooks.md)"))
     return findings
+  }
+
+  /// Whether the server has room for the locks of those who read all days that are kept: each locks every table of them.
+  private func locks(_ connection: PostgresConnection) throws(PostgresError) -> Finding {
+    let name = "max_locks_per_transaction"
+    let locks: Int64 =
+      try connection.query("SELECT current_setting($1)::bigint", [name]).first?.decode(0) ?? 0
+    return .judged(
+      "postgres", name, "\(locks)", isGood: locks >= Self.locksMinimum,
+      "set \(Self.locksMinimum) and restart it: who reads all days that are kept locks each of their tables")
   }
 
   private func login(_ connection: PostgresConnection) throws(PostgresError) -> [Finding] {

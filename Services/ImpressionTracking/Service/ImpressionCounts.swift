@@ -15,7 +15,7 @@ enum ImpressionCounts {
 
   static let countAgain = """
     INSERT INTO impression_tracking.minute_count (\(columns.list))
-    \(SequenceBatches.counting("impression_tracking")), event AS (
+    WITH event AS (
       SELECT event_time AS time, \(RecordedKind.viewed.number)::smallint AS kind, NULL::smallint AS error, app, campaign, ad,
         placement, country, size, device, is_test
       FROM \(SequenceBatches.counted("impression_tracking.impression"))
@@ -24,7 +24,8 @@ enum ImpressionCounts {
       FROM \(SequenceBatches.counted("impression_tracking.delivery"))
       UNION ALL
       SELECT arrival, \(RecordedKind.failed.number), error, app, '', '', '', '', 0, 0, is_test
-      FROM impression_tracking.failure WHERE partition = $1 AND batch_number > $2 AND batch_number <= $3
+      FROM impression_tracking.failure
+      WHERE request_id BETWEEN $6 AND $7 AND partition = $1 AND batch_number > $2 AND batch_number <= $3
     )
     SELECT $1, date_bin('1 minute', time, 'epoch') AS minute, is_test, app, campaign, ad, placement, country, size, device,
       kind, coalesce(error, -1), count(*)

@@ -60,8 +60,8 @@ struct ImpressionTables: ServiceTables {
     partition: Int32, output: Int, from sequence: Int64, limit: Int, in connection: PostgresConnection
   ) throws(PostgresError) -> [NumberedMessage] {
     let rows = try rows(partition: partition, from: sequence, limit: limit, in: connection) {
-      from throws(PostgresError) in
-      try connection.run(ReadImpressions(partition: partition, from: from, limit: limit))
+      stored throws(PostgresError) in
+      try connection.run(ReadImpressions(stored: stored))
     }
     return ImpressionTracking.messages(rows.lazy.map { ($0.sequence, $0.accepted) })
   }

@@ -28,7 +28,7 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
       unnest(p.placements) AS placement, unnest(p.expected_values) AS expected_value,
       unnest(p.excluded_reasons) AS excluded_reasons, unnest(p.excluded_counts) AS excluded_counts
     FROM ad_selection.decision_pack AS p
-    WHERE p.serve_id BETWEEN public.first_uuid_at(date_trunc('second', public.time_of($1))) AND $2 AND p.last_serve_id >= $1
+    WHERE p.serve_id BETWEEN public.first_uuid_of_span($1, 1000) AND $2 AND p.last_serve_id >= $1
       AND p.serve_id BETWEEN $3 AND $4
   ) AS d
   WHERE d.serve_id BETWEEN $1 AND $2
@@ -105,7 +105,7 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
       SELECT p.partition, p.batch_number, unnest(p.serve_ids) AS serve_id, unnest(p.terms) AS terms,
         unnest(p.reasons) AS reason
       FROM ad_selection.decision_pack AS p
-      WHERE p.serve_id BETWEEN public.first_uuid_at(date_trunc('second', public.time_of($1))) AND $2 AND p.last_serve_id >= $1
+      WHERE p.serve_id BETWEEN public.first_uuid_of_span($1, 1000) AND $2 AND p.last_serve_id >= $1
     ) AS d
     WHERE d.serve_id BETWEEN $1 AND $2
   ) AS s LEFT JOIN ad_selection.terms AS t ON t.name = s.terms

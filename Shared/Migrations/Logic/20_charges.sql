@@ -42,7 +42,7 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
       unnest(p.budget_days) AS budget_day, unnest(p.devices) AS device, unnest(p.sizes) AS size,
       unnest(p.countries) AS country, unnest(p.placements) AS placement
     FROM billing.charge_pack AS p
-    WHERE p.serve_id BETWEEN public.first_uuid_at(date_trunc('minute', public.time_of($1), 'UTC')) AND $2
+    WHERE p.serve_id BETWEEN public.first_uuid_of_span($1, 60000) AND $2
       AND p.last_serve_id >= $1
   ) AS c
   WHERE c.serve_id BETWEEN $1 AND $2
@@ -72,7 +72,7 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
         SELECT p.partition, p.kind, p.fate, p.batch_number, unnest(p.serve_ids) AS serve_id, unnest(p.terms) AS terms,
           unnest(p.allotments) AS allotment, unnest(p.budget_days) AS budget_day
         FROM billing.charge_pack AS p
-        WHERE p.serve_id >= public.first_uuid_at(date_trunc('minute', public.time_of($1), 'UTC')) AND p.serve_id < $2
+        WHERE p.serve_id >= public.first_uuid_of_span($1, 60000) AND p.serve_id < $2
           AND p.last_serve_id >= $1
       ) AS u
       WHERE u.serve_id >= $1 AND u.serve_id < $2

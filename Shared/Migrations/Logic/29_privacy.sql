@@ -21,7 +21,7 @@ BEGIN
       FROM unnest(p.serve_ids, p.client_hashes, p.edge_networks) WITH ORDINALITY
         AS e (serve_id, client_hash, edge_network, index)
     ) AS d)
-  WHERE p.serve_id >= public.first_uuid_at(date_trunc('second', public.time_of(first))) AND p.serve_id < next
+  WHERE p.serve_id >= public.first_uuid_of_span(first, 1000) AND p.serve_id < next
     AND p.last_serve_id >= first AND p.client_hashes && hashes;
   UPDATE impression_tracking.impression_row SET client_hash = 0
   WHERE serve_id >= first AND serve_id < next AND client_hash = ANY (hashes);

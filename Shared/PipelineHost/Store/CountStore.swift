@@ -70,9 +70,9 @@ package final class CountStore<Tables: ServiceTables> {
       }
       tables.finishCounts(counts, partition: flush.partition, with: &statements)
     case .stored:
-      for statement in Tables.countAgain {
-        statements.send(prepared: statement, [flush.partition, from, flush.upTo])
-      }
+      let rows = try BatchRows.find(
+        flush.partition, after: from, upTo: flush.upTo, schema: Service.schema, windows: tables.windows, in: connection)
+      for statement in Tables.countAgain { _ = statements.send(sql: statement, rows.parameters) }
     }
     statements.send(prepared: sql.moveOn, [flush.partition, from, flush.upTo, flush.epoch])
     statements.commit()

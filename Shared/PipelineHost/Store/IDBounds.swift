@@ -3,9 +3,14 @@ package import Postgres
 internal import Runtime
 
 /// The lowest and highest of some ids: which days' tables are looked into.
-package struct IDBounds {
+package struct IDBounds: Sendable {
   package let lowest: PostgresUUID
   package let highest: PostgresUUID
+
+  package init(lowest: PostgresUUID, highest: PostgresUUID) {
+    self.lowest = lowest
+    self.highest = highest
+  }
 
   package init(_ ids: [UUIDv7]) {
     lowest = ids.min()?.postgres ?? PostgresUUID(high: 0, low: 0)

@@ -1,66 +1,114 @@
-/// SQL that finds the rows of the batches in which sequences were given. The batch rows say which batches those are, and
-/// between which serve ids their rows lie: no other row is read, however many there are. What is read between those ids is
-/// planned by itself, by an OFFSET that moves nothing: joined with them, the planner expects that few rows have the sequence
-/// or the batch's number, and looks for those in all days.
+package import AdCore
+package import Postgres
+internal import Runtime
+
+/// SQL that finds the rows of some batches of a partition. The batch rows say between which serve ids those lie, and that is
+/// asked first (``BatchRows``, ``SequenceRows``): the planner spares the tables of other days by bounds that it knows when it
+/// plans, and by no others.
 package enum SequenceBatches {
-  /// `WITH … bounds`, one row: of partition `$1` the first batch that gave sequence `$2` or a later one, and those after it
-  /// that gave no more than the next `$3`: who is far behind reads no row twice.
-  package static func bounds(_ schema: String) -> String {
-    """
-    WITH first_batch AS (
-      SELECT next_sequences[1] AS next FROM \(schema).batch
-      WHERE partition = $1 AND next_sequences[1] > $2 AND next_sequences[1] > first_sequences[1]
-      ORDER BY next_sequences[1] LIMIT 1
-    ), bounds AS (
-      SELECT min(batch_number) AS first, max(batch_number) AS last, min(first_serve_id::text)::uuid AS first_id,
-        max(last_serve_id::text)::uuid AS last_id, max(next) AS next
-      FROM (
-        SELECT batch_number, first_serve_id, last_serve_id, next_sequences[1] AS next FROM \(schema).batch
-        WHERE partition = $1 AND next_sequences[1] > $2 AND next_sequences[1] > first_sequences[1]
-          AND next_sequences[1] <= (SELECT next FROM first_batch) + $3
-      ) AS batches
-    )
-    """
-  }
-
-  /// `WITH counting …`, one row: between which serve ids the rows lie of the batches of partition `$1` after `$2` up to `$3`.
-  package static func counting(_ schema: String) -> String {
-    """
-    WITH counting AS (
-      SELECT min(first_serve_id::text)::uuid AS first_id, max(last_serve_id::text)::uuid AS last_id
-      FROM \(schema).batch WHERE partition = $1 AND batch_number > $2 AND batch_number <= $3
-    )
-    """
-  }
-
-  /// The rows of those batches, to stand behind FROM.
+  /// The rows of the batches after `$2` up to `$3`, to stand behind FROM; `$1` to `$5` are the first
+  /// of ``BatchRows/parameters``.
   ///
   /// - Parameter source: a table, a view, or a function of the ids between which its rows are to lie.
   package static func counted(_ source: String) -> String {
     """
-    counting CROSS JOIN LATERAL (
-      SELECT * FROM \(source) WHERE serve_id BETWEEN counting.first_id AND counting.last_id
+    (
+      SELECT * FROM \(source) WHERE serve_id BETWEEN $4 AND $5
         AND partition = $1 AND batch_number > $2 AND batch_number <= $3
-      OFFSET 0
     ) AS stored
     """
   }
 
-  /// `FROM … LIMIT $3`: the rows of those `bounds` from sequence `$2` on, with their terms. Each row's are looked up by
-  /// their name: the planner expects few rows, and joined otherwise it compares each with all terms.
+  /// `FROM … LIMIT $3`: the rows of ``SequenceRows/parameters``, with their terms. Each row's are looked up by their name:
+  /// the planner expects few rows, and joined otherwise it compares each with all terms.
   package static func rows(of table: String, in schema: String) -> String {
     """
-    FROM bounds CROSS JOIN LATERAL (
-      SELECT * FROM \(schema).\(table)
-      WHERE serve_id BETWEEN bounds.first_id AND bounds.last_id
-        AND partition = $1 AND batch_number BETWEEN bounds.first AND bounds.last AND sequence >= $2
-      OFFSET 0
-    ) AS stored LEFT JOIN LATERAL (
+    FROM \(schema).\(table) AS stored LEFT JOIN LATERAL (
       SELECT public.time_of(stored.serve_id) + life_ms * interval '1 millisecond' AS expires_at, app, developer,
         advertiser, campaign, ad, impression_price, click_price, currency, share_basis_points
       FROM \(schema).terms WHERE name = stored.terms OFFSET 0
     ) AS named ON true
+    WHERE partition = $1 AND sequence >= $2 AND batch_number BETWEEN $4 AND $5 AND serve_id BETWEEN $6 AND $7
     ORDER BY sequence LIMIT $3
     """
+  }
+}
+
+/// The rows of a partition's batches after one up to another.
+package struct BatchRows: Sendable {
+  let partition: Int32
+  let after: Int64
+  let upTo: Int64
+  /// Of rows by serve id; where the batches have none, of none.
+  private(set) var serves: IDBounds
+  /// Of rows by request id: requests are made within a time of the arrival of what tells of them.
+  private(set) var requests: IDBounds
+
+  /// `$1` to `$7` of statements that count rows again.
+  package var parameters: [any PostgresValue] {
+    [partition, after, upTo, serves.lowest, serves.highest, requests.lowest, requests.highest]
+  }
+
+  package static func find(
+    _ partition: Int32, after: Int64, upTo: Int64, schema: String, windows: Windows,
+    in connection: PostgresConnection
+  ) throws(PostgresError) -> BatchRows {
+    let sql = """
+      SELECT min(first_serve_id::text)::uuid, max(last_serve_id::text)::uuid, min(first_arrival), max(last_arrival)
+      FROM \(schema).batch WHERE partition = $1 AND batch_number > $2 AND batch_number <= $3
+      """
+    let none = IDBounds([])
+    var rows = BatchRows(partition: partition, after: after, upTo: upTo, serves: none, requests: none)
+    guard let row = try connection.query(sql, [partition, after, upTo]).first else { return rows }
+    if let lowest: PostgresUUID = try row.decode(0), let highest: PostgresUUID = try row.decode(1) {
+      rows.serves = IDBounds(lowest: lowest, highest: highest)
+    }
+    if let first: Timestamp = try row.decode(2), let last: Timestamp = try row.decode(3) {
+      let distance = windows.issuedBeforeArrivalMilliseconds
+      rows.requests = IDBounds(
+        from: first.advanced(byMilliseconds: -distance), to: last.advanced(byMilliseconds: distance))
+    }
+    return rows
+  }
+}
+
+/// The rows of a partition from a sequence on: of the first batch that gave it or a later one, and of those after it that gave
+/// no more than the next `limit`. Who is far behind reads no row twice.
+package struct SequenceRows: Sendable {
+  let partition: Int32
+  let from: Int64
+  let limit: Int
+  let batches: ClosedRange<Int64>
+  let ids: IDBounds
+  /// The sequence behind those batches.
+  let next: Int64
+
+  /// `$1` to `$7` of ``SequenceBatches/rows(of:in:)``.
+  package var parameters: [any PostgresValue] {
+    [partition, from, Int64(limit), batches.lowerBound, batches.upperBound, ids.lowest, ids.highest]
+  }
+
+  /// - Returns: nil where no batch gave such a sequence.
+  package static func find(
+    _ partition: Int32, from sequence: Int64, limit: Int, schema: String, in connection: PostgresConnection
+  ) throws(PostgresError) -> SequenceRows? {
+    let sql = """
+      WITH first_batch AS (
+        SELECT next_sequences[1] AS next FROM \(schema).batch
+        WHERE partition = $1 AND next_sequences[1] > $2 AND next_sequences[1] > first_sequences[1]
+        ORDER BY next_sequences[1] LIMIT 1
+      )
+      SELECT min(batch_number), max(batch_number), min(first_serve_id::text)::uuid, max(last_serve_id::text)::uuid,
+        max(next_sequences[1])
+      FROM \(schema).batch
+      WHERE partition = $1 AND next_sequences[1] > $2 AND next_sequences[1] > first_sequences[1]
+        AND next_sequences[1] <= (SELECT next FROM first_batch) + $3
+      """
+    guard let row = try connection.query(sql, [partition, sequence, Int64(limit)]).first,
+      let first: Int64 = try row.decode(0)
+    else { return nil }
+    return SequenceRows(
+      partition: partition, from: sequence, limit: limit, batches: first...(try row.decode(1)),
+      ids: IDBounds(lowest: try row.decode(2), highest: try row.decode(3)), next: try row.decode(4))
   }
 }

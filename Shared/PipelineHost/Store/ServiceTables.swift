@@ -40,8 +40,8 @@ package protocol ServiceTables<Service>: Sendable {
   func finishCounts(
     _ counts: [Service.CountKey: Service.CountSums], partition: Int32, with statements: inout StatementBatch)
 
-  /// SQL that appends the counts of partition $1 from the rows of its batches after $2 up to $3: the same rows, or what
-  /// adds up to the same.
+  /// SQL that appends the counts of a partition from the rows of some of its batches, by ``BatchRows/parameters``: the same
+  /// rows, or what adds up to the same.
   static var countAgain: [String] { get }
 
   /// Messages of an output from `sequence` on, in order, at most `limit`, made from the rows. None only where there is
@@ -70,21 +70,21 @@ extension ServiceTables {
 }
 
 extension ServiceTables {
-  /// Rows that `read` finds by the batches that hold a sequence. Where retention took the rows of the batches that it
-  /// looked into, it looks into the next ones.
+  /// The rows of the batches that hold a sequence, as `read` reads them. Where retention took those, it is asked for those of
+  /// the next ones.
   package func rows<Row>(
     partition: Int32, from sequence: Int64, limit: Int, in connection: PostgresConnection,
-    read: (_ from: Int64) throws(PostgresError) -> [Row]
+    read: (SequenceRows) throws(PostgresError) -> [Row]
   ) throws(PostgresError) -> [Row] {
     var from = sequence
-    while true {
-      let rows = try read(from)
-      guard rows.isEmpty else { return rows }
-      let next = try connection.query(
-        "\(SequenceBatches.bounds(Service.schema)) SELECT next FROM bounds", [partition, from, Int64(limit)])
-      guard let end: Int64 = try next.first?.decode(0) ?? nil, end > from else { return [] }
-      from = end
+    while let stored = try SequenceRows.find(
+      partition, from: from, limit: limit, schema: Service.schema, in: connection)
+    {
+      let rows = try read(stored)
+      guard rows.isEmpty, stored.next > from else { return rows }
+      from = stored.next
     }
+    return []
   }
 }
 

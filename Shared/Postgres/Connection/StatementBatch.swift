@@ -26,7 +26,7 @@ package struct StatementBatch {
   /// Adds a statement; the ticket finds its answer.
   @discardableResult
   package mutating func send<Statement: PostgresStatement>(_ statement: Statement) -> PostgresTicket<Statement> {
-    let key = PreparedKey.type(ObjectIdentifier(Statement.self))
+    let key = Statement.isPrepared ? PreparedKey.type(ObjectIdentifier(Statement.self)) : nil
     return PostgresTicket(
       index: append(key, Statement.sql, statement.parameters, "\(Statement.self)"))
   }
@@ -38,7 +38,8 @@ package struct StatementBatch {
     append(.text(sql), sql, parameters, nil)
   }
 
-  /// Adds a statement that is used rarely and not prepared; returns its index.
+  /// Adds a statement that is not prepared; returns its index. It is used rarely, or planned for its parameters
+  /// (``PostgresStatement/isPrepared``).
   @discardableResult
   package mutating func send(sql: String, _ parameters: [any PostgresValue] = []) -> Int {
     append(nil, sql, parameters, nil)

@@ -1,5 +1,7 @@
 import AdCore
 import AdEvents
+import AdSelectionCore
+import PipelineHost
 import Postgres
 import TestServices
 import TestValues
@@ -10,8 +12,6 @@ import Testing
 /// What is read to open a partition must not grow with what lies beside it.
 @Suite("Decisions of batches")
 struct RowsOfBatchesTests {
-  private static let allBatches = ["0", "0", "100"]
-
   /// A partition with a pack of 20 decisions and with four in rows of their own, two of them of requests without an app's
   /// key, beside many of each.
   private func grown() async throws -> SelectionPartition {
@@ -35,14 +35,12 @@ struct RowsOfBatchesTests {
     arguments: [RequestCounts.countAgain, RequestCounts.countKeylessAgain])
   func counting(statement: String) async throws {
     let partition = try await grown()
-    let everything = "'00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'"
-    let unbounded = statement.replacing("counting.first_id, counting.last_id", with: everything)
-      .replacing("serve_id BETWEEN counting.first_id AND counting.last_id", with: "true")
-    let whole = try QueryPlan.ofDryRun(unbounded, Self.allBatches, partition.database)
-    #expect(whole.rowsThrownAway > 2_000, "it would be seen")
-    let plan = try QueryPlan(statement, Self.allBatches, partition.database)
+    let batches = try UncountedBatches(AdSelection.schema, 0, partition.database)
+    let whole = try QueryPlan.ofDryRun(statement, batches.unbounded, partition.database)
+    #expect(whole.rowsThrownAway > 2_000 && whole.days > 3, "it would be seen")
+    let plan = try QueryPlan(statement, batches.bounded, partition.database)
     // Of the own decisions those that the other of the two statements counts.
-    #expect(plan.rowsThrownAway <= 24, "\(plan.lines.joined(separator: "\n"))")
+    #expect(plan.rowsThrownAway <= 24 && plan.days <= 2, "\(plan.lines.joined(separator: "\n"))")
     #expect(plan.rows("on decision_row") <= 4 && plan.rows("on decision_pack") == 1)
     let isOfApps = statement == RequestCounts.countAgain
     let counted = try partition.database.query(
@@ -50,5 +48,18 @@ struct RowsOfBatchesTests {
         ? "SELECT sum(requests)::bigint FROM ad_selection.all_count"
         : "SELECT sum(requests)::bigint FROM ad_selection.keyless_count")
     #expect(try counted.map { try $0.decode(0, Int64.self) } == [isOfApps ? 22 : 2])
+  }
+
+  @Test("A2, D2: what a new owner must know of decisions, and of test requests, is asked of the days that can have it")
+  func opening() async throws {
+    let partition = try await grown()
+    let now = partition.clock.now()
+    let find = FindRecentDecisions(partition: 0, memoryMilliseconds: 75_000, now: now)
+    let read = ReadRecentDecisions(partition: 0, ranges: try #require(try partition.database.run(find).first))
+    let decisions = try QueryPlan(ReadRecentDecisions.sql, read.parameters, partition.database)
+    // That of the day that follows has tables too, and what is made in its first minutes is of now.
+    #expect(decisions.days <= 5, "\(decisions.lines.joined(separator: "\n"))")
+    let count = CountTestRequests(partition: 0, day: TestSequence.day(of: now))
+    #expect(try QueryPlan(CountTestRequests.sql, count.parameters, partition.database).days == 1)
   }
 }

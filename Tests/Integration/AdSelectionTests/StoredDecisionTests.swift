@@ -68,8 +68,9 @@ struct StoredDecisionTests {
       SELECT (jsonb_populate_record(d, jsonb_build_object('serve_id', substr(d.serve_id::text, 1, 24) || lpad(to_hex(n), 12, '0')))).*
       FROM ad_selection.decision_row d CROSS JOIN generate_series(1, \(SelectionMemory.readMaximum) + 10) AS n
       """)
-    let read = try partition.database.run(
-      ReadRecentDecisions(partition: 0, memoryMilliseconds: 75_000, now: partition.clock.now()))
+    let find = FindRecentDecisions(partition: 0, memoryMilliseconds: 75_000, now: partition.clock.now())
+    let ranges = try #require(try partition.database.run(find).first)
+    let read = try partition.database.run(ReadRecentDecisions(partition: 0, ranges: ranges))
     #expect(read.count == SelectionMemory.readMaximum)
     #expect(try count(partition, "decision_row") > read.count)
     #expect(zip(read, read.dropFirst()).allSatisfy { $0.id > $1.id })

@@ -37,7 +37,9 @@ import Testing
     #expect(
       try texts("SELECT DISTINCT campaign FROM impression_tracking.delivery ORDER BY 1", connection)
         == ["camp-0", "camp-1"])
-    let stored = try connection.run(ReadImpressions(partition: ImpressionPartition.number, from: 3, limit: 1))
+    let rows = try SequenceRows.find(
+      ImpressionPartition.number, from: 3, limit: 1, schema: ImpressionTracking.schema, in: connection)
+    let stored = try connection.run(ReadImpressions(stored: try #require(rows)))
     guard case .event(let event) = try partition.event(.viewed, 3, campaign: "camp-1") else { return }
     #expect(stored.map(\.accepted.terms) == [event.terms])
   }

@@ -47,6 +47,22 @@ extension WholeNetwork {
       URLComponents(string: destination)?.queryItems?.first { $0.name == "ref" }?.value
     }
 
+    /// Has all partitions taken over, and one more ad seen behind that, with those days' tables unusable; then they are as
+    /// others.
+    @MainActor
+    private static func takeOver(
+      _ network: TestNetwork, beside days: UnusableDays, _ transport: AdTransport
+    ) async throws {
+      try await onOwnThread { try days.endOtherConnections() }
+      let device = try OfflineDevice.client(nil, via: transport, key: "chess-live-app-key")
+      try await OfflineDevice.see(device, placement: "home").stop()
+      #expect(await device.close(timeoutMilliseconds: 20_000))
+      try await onOwnThread {
+        try network.awaitCount("SELECT coalesce(sum(events), 0)::bigint FROM billing.all_revenue", 3)
+        try days.end()
+      }
+    }
+
     @Test(
       "M8, A8, D11: the store link's reference brings an install and purchases to the campaign, each once, with consent alone",
       arguments: GoldenDevices.Way.allCases)
@@ -87,7 +103,9 @@ extension WholeNetwork {
       try await onOwnThread {
         try network.awaitCount("SELECT count(*) FROM click_tracking.rejected", 2)
         try network.awaitCount("SELECT coalesce(sum(events), 0)::bigint FROM billing.all_revenue", 2)
-        try otherDays.end()
+      }
+      try await Self.takeOver(network, beside: otherDays, transport)
+      try await onOwnThread {
         try network.awaitCount("SELECT coalesce(sum(conversions), 0)::bigint FROM reporting.conversion", 3)
         let report = try network.command(["report", "--conversions", "--json"]).output
         for part in [

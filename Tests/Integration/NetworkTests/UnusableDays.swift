@@ -34,6 +34,18 @@ final class UnusableDays: Sendable {
     self.connection = Mutex(connection)
   }
 
+  /// Ends everybody else's connections: whoever tracks or charges then takes its partitions over once more, and counts what was
+  /// not counted from the rows.
+  func endOtherConnections() throws {
+    _ = try connection.withLock {
+      try $0.query(
+        """
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+        """)
+    }
+  }
+
   /// Their tables are as others from then on.
   ///
   /// - Throws: `PostgresError` when they could be used before.

@@ -144,6 +144,8 @@ struct PartitionRig {
     for decided in effects.decisions { earlier[decided.id] = EarlierDecision(decided) }
     AdSelection.count(effects, into: &counts)
     for decided in effects.decisions where decided.decision.reason.countsForTestSequence {
+      let day = TestSequence.day(of: decided.id.timestamp)
+      if stored.testDay != day { (stored.testDay, stored.testRequests) = (day, [:]) }
       stored.testRequests[decided.asked.clientHash, default: 0] += 1
     }
   }

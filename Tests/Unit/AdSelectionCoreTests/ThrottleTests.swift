@@ -156,10 +156,18 @@ struct TestAdsTests {
     func sequence(seed: UInt64) -> [TestAds.Outcome] {
       let testAds = TestAds(seed: seed, fillBasisPoints: 6_000, errorBasisPoints: 1_000)
       var counter = TestSequence()
-      return (0..<1_000).map { testAds.outcome(client: $0 % 7, ordinal: counter.next(for: $0 % 7)) }
+      return (0..<1_000).map { testAds.outcome(client: $0 % 7, ordinal: counter.next(for: $0 % 7, at: Samples.now)) }
     }
     #expect(sequence(seed: 1) == sequence(seed: 1))
     #expect(sequence(seed: 1) != sequence(seed: 2))
+  }
+
+  @Test("A2: each day has the sequence again, whoever counted the day before")
+  func daily() {
+    let midnight = Timestamp(milliseconds: (TestSequence.day(of: Samples.now) + 1) * Windows.dayMilliseconds)
+    let before = midnight.advanced(byMilliseconds: -1)
+    var counter = TestSequence(restoring: [7: 40], of: TestSequence.day(of: before))
+    #expect([before, before, midnight, midnight].map { counter.next(for: 7, at: $0) } == [40, 41, 0, 1])
   }
 
   @Test("test ads have an owner of their own and an action of each kind (D11)")

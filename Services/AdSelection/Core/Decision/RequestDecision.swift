@@ -144,7 +144,7 @@ package enum RequestDecision {
       seed: context.seed, fillBasisPoints: settings.testFillBasisPoints,
       errorBasisPoints: settings.testErrorBasisPoints)
     let client = facts.asked.clientHash
-    switch testAds.outcome(client: client, ordinal: state.testSequence.next(for: client)) {
+    switch testAds.outcome(client: client, ordinal: state.testSequence.next(for: client, at: context.now)) {
     case .unfilled: return facts.noAd(.testUnfilled)
     case .injected(let error): return facts.noAd(.testError, error)
     case .ad(let ad): return facts.decision(.served(builder.serve(ad, for: facts, in: context)), .servedTest)

@@ -2,7 +2,7 @@ package import AdCore
 
 /// Test ads (A2): for developer and ad-hoc builds, with a deliberately varied fill rate and occasional errors, so that an
 /// app's error handling is exercised. What a client gets depends on seed, client and how many test requests it has made
-/// before, so a sequence can be had again.
+/// before on that day (UTC), so each day has the sequence again.
 package struct TestAds: Hashable, Sendable {
   package enum Outcome: Hashable, Sendable {
     case ad(TestAd)
@@ -45,21 +45,29 @@ package struct TestAds: Hashable, Sendable {
   }
 }
 
-/// Counts the test requests of each client. Bounded: when full, all counts start again.
+/// Counts the test requests of each client, of one day: what a new owner must read to go on does not grow with the days that
+/// are kept. Bounded: when full, all counts start again.
 package struct TestSequence: Hashable, Sendable {
   package static let clientsMaximum = 100_000
 
+  private var day: Int64 = 0
   private var counts: [UInt64: UInt64] = [:]
 
   package init() {}
 
-  /// The sequence after a restart: how many test requests each client had made.
-  package init(restoring counts: [UInt64: UInt64]) {
+  /// The sequence after a restart: how many test requests each client had made on a day.
+  package init(restoring counts: [UInt64: UInt64], of day: Int64) {
+    self.day = day
     if counts.count <= TestSequence.clientsMaximum { self.counts = counts }
   }
 
+  /// The day of a moment: since the start of 1970, UTC.
+  package static func day(of moment: Timestamp) -> Int64 { moment.milliseconds / Windows.dayMilliseconds }
+
   /// The number of `client`'s next test request, from 0.
-  package mutating func next(for client: UInt64) -> UInt64 {
+  package mutating func next(for client: UInt64, at now: Timestamp) -> UInt64 {
+    let today = TestSequence.day(of: now)
+    if day != today { (day, counts) = (today, [:]) }
     if counts.count >= TestSequence.clientsMaximum, counts[client] == nil { counts = [:] }
     let ordinal = counts[client] ?? 0
     counts[client] = ordinal &+ 1

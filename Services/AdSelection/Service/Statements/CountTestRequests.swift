@@ -1,18 +1,26 @@
 internal import AdCore
 internal import AdSelectionCore
+internal import PipelineHost
 internal import Postgres
+internal import Runtime
 
-/// How many test requests each client of a partition has made, of at most so many clients.
+/// How many test requests each client of a partition has made on a day, of at most so many clients.
 struct CountTestRequests: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT client_hash, count(*) FROM ad_selection.decision_row
-    WHERE partition = $1 AND is_test AND reason = ANY ($2) GROUP BY client_hash LIMIT $3
+    WHERE partition = $1 AND is_test AND reason = ANY ($2) AND serve_id BETWEEN $4 AND $5
+    GROUP BY client_hash LIMIT $3
     """
   let partition: Int32
+  /// Days since the start of 1970, UTC.
+  let day: Int64
 
   var parameters: [any PostgresValue] {
     let reasons = DecisionReason.allCases.filter(\.countsForTestSequence)
-    return [partition, reasons, Int64(TestSequence.clientsMaximum)]
+    let start = Timestamp(milliseconds: day * Windows.dayMilliseconds)
+    let ids = IDBounds(from: start, to: start.advanced(byMilliseconds: Windows.dayMilliseconds - 1))
+    return [partition, reasons, Int64(TestSequence.clientsMaximum), ids.lowest, ids.highest]
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> (client: UInt64, requests: UInt64) {

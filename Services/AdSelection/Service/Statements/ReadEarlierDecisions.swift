@@ -8,6 +8,7 @@ internal import Runtime
 /// What requests that came again were answered with. Each is found by its id; the bounds of all, which the planner knows, spare
 /// the tables of other days.
 struct ReadEarlierDecisions: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT stored.*
     FROM unnest($1::uuid[]) AS asked (id) CROSS JOIN LATERAL (

@@ -8,6 +8,7 @@ internal import Runtime
 /// Which of these clicks are decided already. The bounds of the serves spare the tables of other days; the limit of one
 /// row keeps the plan at one look into the index for each click.
 struct FindClicks: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT asked.serve_id, asked.id_hash FROM unnest($1::uuid[], $2::bigint[]) AS asked (serve_id, id_hash),
     LATERAL (

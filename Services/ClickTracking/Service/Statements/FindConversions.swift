@@ -6,6 +6,7 @@ internal import Runtime
 
 /// The stored conversions of these ads.
 struct FindConversions: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT serve_id, is_test, kind, id_hash FROM click_tracking.conversion
     WHERE serve_id = ANY ($1) AND serve_id BETWEEN $2 AND $3 AND partition = $4

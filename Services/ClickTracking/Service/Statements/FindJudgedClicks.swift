@@ -8,6 +8,7 @@ internal import Runtime
 /// judged in a day bounds how many there can be, however many somebody sends; the limit of the statement keeps the plan
 /// at one look into each day's index for each client.
 struct FindJudgedClicks: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT asked.client_hash, asked.is_test, judged.* FROM unnest($1::bigint[], $2::boolean[], $3::uuid[], $4::uuid[])
       AS asked (client_hash, is_test, first, last),

@@ -7,6 +7,7 @@ internal import Runtime
 
 /// Which of these blocked and cancelled actions are stored.
 struct FindStoppedActions: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT asked.serve_id, asked.kind, asked.id_hash
     FROM unnest($1::uuid[], $2::smallint[], $3::bigint[]) AS asked (serve_id, kind, id_hash),

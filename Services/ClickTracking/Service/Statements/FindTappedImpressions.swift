@@ -7,13 +7,13 @@ internal import Runtime
 /// When these ads were shown, where they were: at most one of them stands in a row, and it is one of those of its second. The
 /// bounds of all, which the planner knows, spare the tables of other days.
 struct FindTappedImpressions: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT asked.serve_id, seen.shown_at
     FROM unnest($1::uuid[]) AS asked (serve_id) CROSS JOIN LATERAL (
       SELECT pack.shown_at[array_position(pack.serve_ids, asked.serve_id)] AS shown_at
       FROM click_tracking.impression_pack AS pack
-      WHERE pack.serve_id BETWEEN public.first_uuid_at(date_trunc('second', public.time_of(asked.serve_id)))
-          AND asked.serve_id
+      WHERE pack.serve_id BETWEEN public.first_uuid_of_span(asked.serve_id, 1000) AND asked.serve_id
         AND pack.last_serve_id >= asked.serve_id AND pack.partition = $2 AND asked.serve_id = ANY (pack.serve_ids)
         AND pack.serve_id BETWEEN $3 AND $4
       LIMIT 1

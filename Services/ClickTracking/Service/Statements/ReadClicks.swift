@@ -12,16 +12,14 @@ struct ReadClicks: PostgresStatement {
     let accepted: AcceptedClick
   }
 
+  static let isPrepared = false
   static let sql = """
-    \(SequenceBatches.bounds("click_tracking"))
     SELECT sequence, id_hash, verdict, event_time, arrival, \(TermsColumns.list)
     \(SequenceBatches.rows(of: "click_row", in: "click_tracking"))
     """
-  let partition: Int32
-  let from: Int64
-  let limit: Int
+  let stored: SequenceRows
 
-  var parameters: [any PostgresValue] { [partition, from, Int64(limit)] }
+  var parameters: [any PostgresValue] { stored.parameters }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> Click {
     Click(

@@ -52,6 +52,7 @@ struct ReadBatchSlice: PostgresStatement {
 
 /// The live decisions of a slice, in the order in which they were made.
 struct ReadLoggedAuctions: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT serve_id, batch_number, batch_index, reason, rules, catalog_change, paid_ads, request_id, app, country,
       device, required_sizes, segments, ad, campaign, currency, impression_price, click_price, expected_value,

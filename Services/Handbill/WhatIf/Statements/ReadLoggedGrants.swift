@@ -13,6 +13,7 @@ struct ReadPartitions: PostgresStatement {
 
 /// The batch of a partition's first decision from one moment up to another.
 struct FindFirstBatch: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT batch_number FROM (
       (SELECT serve_id, batch_number FROM ad_selection.decision_row

@@ -6,6 +6,7 @@ internal import Runtime
 
 /// Which of these serves have an event of this kind stored.
 struct FindDeliveries: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT serve_id FROM impression_tracking.delivery_row WHERE serve_id = ANY ($1) AND kind = $2 AND partition = $3
     """

@@ -4,6 +4,7 @@ internal import Runtime
 
 /// Which of these requests have this error stored.
 struct FindFailures: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT request_id FROM impression_tracking.failure WHERE request_id = ANY ($1) AND error = $2 AND partition = $3
     """

@@ -5,6 +5,7 @@ internal import Runtime
 
 /// Which of these impressions are stored.
 struct FindImpressions: PostgresStatement {
+  static let isPrepared = false
   static let sql =
     "SELECT serve_id FROM impression_tracking.impression_row WHERE serve_id = ANY ($1) AND partition = $2"
   let partition: Int32

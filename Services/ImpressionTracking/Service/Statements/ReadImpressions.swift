@@ -11,16 +11,14 @@ struct ReadImpressions: PostgresStatement {
     let accepted: AcceptedImpression
   }
 
+  static let isPrepared = false
   static let sql = """
-    \(SequenceBatches.bounds("impression_tracking"))
     SELECT sequence, event_time, arrival, \(TermsColumns.list)
     \(SequenceBatches.rows(of: "impression_row", in: "impression_tracking"))
     """
-  let partition: Int32
-  let from: Int64
-  let limit: Int
+  let stored: SequenceRows
 
-  var parameters: [any PostgresValue] { [partition, from, Int64(limit)] }
+  var parameters: [any PostgresValue] { stored.parameters }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> Impression {
     Impression(

@@ -9,6 +9,7 @@ struct FindRequest: PostgresStatement {
   /// The most decisions that are told.
   static let rowsMaximum = 20
 
+  static let isPrepared = false
   static let sql = """
     WITH found AS MATERIALIZED (
       SELECT serve_id FROM ad_selection.decision_row WHERE request_id = $1 AND serve_id >= $2 AND serve_id < $3

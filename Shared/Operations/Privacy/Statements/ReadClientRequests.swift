@@ -5,6 +5,7 @@ internal import Postgres
 /// The requests of a client in a range of serves, with what is stored of each that is the client's: no prices, and nothing of
 /// other people's money.
 struct ReadClientRequests: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT jsonb_build_object('id', d.serve_id, 'requestId', d.request_id, 'arrival', d.arrival, 'app', d.app,
       'placement', d.placement, 'country', d.country, 'device', vocabulary.device_name(d.device),

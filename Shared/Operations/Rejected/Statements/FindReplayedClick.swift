@@ -5,6 +5,7 @@ internal import Runtime
 
 /// Whether a click, or an action that was stopped, is stored already or waits for its verdict.
 struct FindReplayedClick: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT CASE WHEN $2 = \(TapKind.click.number)
       THEN EXISTS (SELECT FROM click_tracking.click_row WHERE serve_id = $1 AND id_hash = $3 AND partition = $4)

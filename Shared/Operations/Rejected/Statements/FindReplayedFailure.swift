@@ -4,6 +4,7 @@ internal import Runtime
 
 /// Whether a failure without an ad is stored already.
 struct FindReplayedFailure: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT EXISTS (SELECT FROM impression_tracking.failure WHERE request_id = $1 AND error = $2 AND partition = $3)
     """

@@ -4,6 +4,7 @@ internal import Runtime
 
 /// Whether what a device tells of a served ad is stored already.
 struct FindReplayedImpression: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT CASE WHEN $2 = \(RecordedKind.viewed.number)
       THEN EXISTS (SELECT FROM impression_tracking.impression_row WHERE serve_id = $1 AND partition = $3)

@@ -61,7 +61,10 @@ struct SelectionTables: SimulatedTables {
     let rows = (decisions[partition] ?? []).map(\.decided)
     // More than the database reads: what is older than the memory says nothing.
     stored.decisions = rows.suffix(4_000).map(StoredDecision.init)
-    for decided in rows where decided.decision.reason.countsForTestSequence {
+    stored.testDay = TestSequence.day(of: now)
+    for decided in rows
+    where decided.decision.reason.countsForTestSequence && TestSequence.day(of: decided.id.timestamp) == stored.testDay
+    {
       stored.testRequests[decided.asked.clientHash, default: 0] += 1
     }
     for decided in rows where !decided.decision.isTest && !decided.decision.reason.isWithoutAppKey {
