@@ -1,38 +1,61 @@
 /// Tables cut by day, of which there are hundreds: what looks into them is planned for its parameters each time, which spares the
 /// other days. Of a prepared statement the server tries one plan for all of them at its sixth use, and locks them all.
 enum DayRules {
-  /// The tables that a day's ids are in, with the views and functions that read them.
-  private static let relations: Set<String> = {
-    let steps = SourceTree.files.filter { $0.path.hasPrefix("Shared/Migrations/Tables/") }
-    let tables = steps.flatMap { step in
-      step.lines.joined(separator: "\n").split(separator: "CREATE TABLE ").compactMap { text -> String? in
+  /// The tables that are cut by the days of ids.
+  static let tables: Set<String> = {
+    let names = files(under: "Shared/Migrations/Tables/").flatMap { step in
+      step.split(separator: "CREATE TABLE ").dropFirst().compactMap { text -> String? in
         guard let end = text.firstRange(of: "\n)"),
           text[end.upperBound...].prefixMatch(of: /\ PARTITION BY RANGE \((?:serve_id|request_id)\)/) != nil
         else { return nil }
         return String(text.prefix { $0 != " " })
       }
     }
-    let readers = [
-      "ad_selection.decisions", "ad_selection.stored_decisions", "ad_selection.packed_decisions",
-      "ad_selection.packed_around", "ad_selection.requests_since", "ad_selection.outcomes", "billing.stored_charges",
-      "billing.charges", "billing.charge_sums",
-    ]
     // Some were named anew since.
-    return Set(tables + tables.map { "\($0)_row" } + readers)
+    return Set(names + names.map { "\($0)_row" })
+  }()
+
+  /// They, and the views and functions that read them, be it through others.
+  static let relations: Set<String> = {
+    let definitions = files(under: "Shared/Migrations/Logic/").flatMap { logic in
+      logic.split(separator: #/CREATE OR REPLACE (?:FUNCTION|VIEW) /#).dropFirst().map { text in
+        (name: String(text.prefix { $0.isLetter || $0 == "_" || $0 == "." }), read: read(in: text))
+      }
+    }
+    var known = tables
+    while let more = definitions.first(where: { !known.contains($0.name) && !$0.read.isDisjoint(with: known) }) {
+      known.insert(more.name)
+    }
+    // Their steps for a batch add rows; what they read of days is of what a person has done.
+    return known.subtracting(["billing.settle"])
   }()
 
   /// Statements that a session would prepare.
   static func prepared(_ file: SourceFile) -> [String] {
     guard file.path.hasPrefix("Services/") || file.path.hasPrefix("Shared/") else { return [] }
     let text = file.lines.joined(separator: "\n")
-    return text.split(separator: ": PostgresStatement").dropFirst().compactMap { statement in
-      guard statement.firstRange(of: "static let isPrepared = false") == nil else { return nil }
-      let words = statement.matches(of: /\b(?:FROM|JOIN|UPDATE)\s+([a-z_]+\.[a-z_]+)/).map { String($0.output.1) }
-      let isOfDays = statement.contains("SequenceBatches.") || words.contains(where: relations.contains)
-      return isOfDays ? "\(file.path): \(statement.prefix(60).split(separator: "\n").first ?? "")" : nil
-    }
+    let parts = text.split(separator: ": PostgresStatement")
+    // Those that count rows again come as texts.
+    let texts = text.contains("countAgain") ? text.matches(of: /send\(prepared: (?!sql\.).*/).map(\.output) : []
+    return texts.map { "\(file.path): \($0)" }
+      + parts.indices.dropFirst().compactMap { index in
+        // What stands before the first of a file is its own.
+        let statement = index == 1 ? parts[0] + parts[1] : parts[index]
+        guard statement.firstRange(of: "static let isPrepared = false") == nil else { return nil }
+        let isOfDays =
+          statement.contains("SequenceBatches.")
+          || statement.matches(of: /\b[a-z_]+\.[a-z_]+/).contains { relations.contains(String($0.output)) }
+        return isOfDays ? "\(file.path): \(parts[index].prefix(60).split(separator: "\n").first ?? "")" : nil
+      }
   }
 
-  /// How many relations the rule knows.
-  static var count: Int { relations.count }
+  /// What a definition reads, whatever stands before the name.
+  private static func read(in text: Substring) -> Set<String> {
+    let written = Set(text.matches(of: /INSERT INTO ([a-z_]+\.[a-z_]+)/).map { String($0.output.1) })
+    return Set(text.matches(of: /\b[a-z_]+\.[a-z_]+/).map { String($0.output) }).subtracting(written)
+  }
+
+  private static func files(under folder: String) -> [String] {
+    SourceTree.files.filter { $0.path.hasPrefix(folder) }.map { $0.lines.joined(separator: "\n") }
+  }
 }

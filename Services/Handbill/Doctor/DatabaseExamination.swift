@@ -8,8 +8,8 @@ struct DatabaseExamination: Sendable {
   /// Far below what stops paid ads (`HANDBILL_BREAKER_CLOCK_ERROR`).
   private static let clockErrorMillisecondsMaximum: Int64 = 1_000
 
-  /// With it and 100 connections there are some 25,000 locks; a statement over all decisions of 400 days takes 3,300.
-  private static let locksMinimum: Int64 = 256
+  /// A statement over all decisions of 400 days takes 3,300.
+  private static let locksMinimum: Int64 = 25_600
 
   let databaseURL: String
   let clock: any TimeSource
@@ -62,12 +62,15 @@ struct DatabaseExamination: Sendable {
 
   /// Whether the server has room for the locks of those who read all days that are kept: each locks every table of them.
   private func locks(_ connection: PostgresConnection) throws(PostgresError) -> Finding {
-    let name = "max_locks_per_transaction"
-    let locks: Int64 =
-      try connection.query("SELECT current_setting($1)::bigint", [name]).first?.decode(0) ?? 0
+    let sql = """
+      SELECT current_setting('max_locks_per_transaction')::bigint
+        * (current_setting('max_connections')::bigint + current_setting('max_prepared_transactions')::bigint)
+      """
+    let locks: Int64 = try connection.query(sql).first?.decode(0) ?? 0
     return .judged(
-      "postgres", name, "\(locks)", isGood: locks >= Self.locksMinimum,
-      "set \(Self.locksMinimum) and restart it: who reads all days that are kept locks each of their tables")
+      "postgres", "locks", "\(locks)", isGood: locks >= Self.locksMinimum,
+      "set max_locks_per_transaction so that there are \(Self.locksMinimum) with all connections, and restart it: "
+        + "who reads all days that are kept locks each of their tables")
   }
 
   private func login(_ connection: PostgresConnection) throws(PostgresError) -> [Finding] {

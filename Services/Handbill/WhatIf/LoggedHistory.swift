@@ -2,6 +2,7 @@ internal import AdCore
 internal import AdEvents
 internal import AdSelectionCore
 internal import Operations
+internal import PipelineHost
 internal import Postgres
 
 /// Live decisions in the order in which each partition made them, with what their auctions can be held again with: the
@@ -105,17 +106,20 @@ struct LoggedHistory {
   /// What ended earlier served no auction, whichever clock was behind.
   private var oldest: Timestamp { question.from.advanced(byMilliseconds: -60_000) }
 
-  /// The budgets as they were before a batch.
+  /// The budgets as they were before a batch. Only decisions since the first of them was granted are read, and a minute more
+  /// on both sides, for clocks that differ.
   private func restore(_ replay: inout AuctionReplay, _ partition: Int32, before batch: Int64) throws(PostgresError) {
     let grants = try connection.run(
       ReadLoggedGrants(partition: partition, batches: 0...max(0, batch - 1), after: oldest))
     guard let first = grants.map(\.index).min() else { return }
     replay.expect(grants)
     replay.turn(to: BatchIndex(batch: batch, index: 0), now: oldest)
+    let granted = try connection.run(FindBatchTime(partition: partition, batch: first.batch)).first
+    let ids = IDBounds(
+      from: granted.map { $0.advanced(byMilliseconds: -60_000) } ?? Timestamp(milliseconds: 0),
+      to: question.from.advanced(byMilliseconds: 60_000))
     let used = try connection.run(
-      ReadUsedBefore(
-        partition: partition, granted: first.batch, before: batch, moment: question.from,
-        allotments: grants.map(\.grant.allotment)))
+      ReadUsedBefore(partition: partition, before: batch, ids: ids, allotments: grants.map(\.grant.allotment)))
     let campaigns = Dictionary(grants.map { ($0.grant.allotment, $0.grant.campaign) }) { first, _ in first }
     for (allotment, used) in used {
       if let campaign = campaigns[allotment] { replay.note(used, of: allotment, campaign: campaign) }

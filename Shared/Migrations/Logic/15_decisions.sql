@@ -50,8 +50,7 @@ $function$;
 CREATE OR REPLACE FUNCTION ad_selection.packed_around(id uuid) RETURNS SETOF ad_selection.decision_row
 LANGUAGE sql STABLE PARALLEL SAFE AS $function$
   SELECT p.* FROM ad_selection.packed_decisions(
-    public.first_uuid_at(greatest(public.time_of($1) - interval '1 minute', 'epoch')),
-    public.first_uuid_at(public.time_of($1) + interval '1 minute')) AS p
+    public.first_uuid_apart($1, -60000), public.first_uuid_apart($1, 60000)) AS p
 $function$;
 
 -- All decisions of request ids from one on.
@@ -60,7 +59,7 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
   SELECT r.* FROM ad_selection.decision_row AS r WHERE r.request_id >= $1
   UNION ALL
   SELECT p.* FROM ad_selection.packed_decisions(
-    public.first_uuid_at(greatest(public.time_of($1) - interval '1 minute', 'epoch')),
+    public.first_uuid_apart($1, -60000),
     'ffffffff-ffff-ffff-ffff-ffffffffffff') AS p
   WHERE p.request_id >= $1
 $function$;

@@ -1,9 +1,9 @@
 -- The way out of suspense, where billing put an event that it could not charge.
 
 -- Has what a serve has in suspense charged after all, as its trackers accepted it, and gives the fates. What the database
--- refuses again is an error, and changes nothing.
+-- refuses again is an error, and changes nothing. Planned for this serve: a plan for any would lock the tables of all days.
 CREATE OR REPLACE FUNCTION billing.retry_suspended(serve uuid) RETURNS TABLE (kind smallint, fate smallint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $function$
 #variable_conflict use_column
 DECLARE
   suspended billing.suspense;

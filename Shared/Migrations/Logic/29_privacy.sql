@@ -1,9 +1,10 @@
 -- What a person may ask the network for, by client (A8). Charges never say of which client they are.
 
 -- Takes a client, and the network that he asked from, out of the serves from `first` on and before `next`, in every table at
--- once, so that whoever compares them meets all of it or nothing. Says out of how many requests.
+-- once, so that whoever compares them meets all of it or nothing. Says out of how many requests. Planned for its serves each
+-- time: a plan for any would lock the tables of all days.
 CREATE OR REPLACE FUNCTION public.erase_client(hashes bigint[], first uuid, next uuid) RETURNS bigint
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $function$
 DECLARE
   erased bigint;
 BEGIN

@@ -4,6 +4,7 @@ internal import Runtime
 
 /// The latest conversions of an app, campaign or ad, or all, within a time, and how many lines there are.
 struct ReadConversions: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT day::text, advertiser, campaign, ad, app, told_by, kind, conversions, currency, value_nanos, count(*) OVER ()
     FROM reporting.conversion

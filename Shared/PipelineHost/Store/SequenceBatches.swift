@@ -107,8 +107,12 @@ package struct SequenceRows: Sendable {
     guard let row = try connection.query(sql, [partition, sequence, Int64(limit)]).first,
       let first: Int64 = try row.decode(0)
     else { return nil }
+    var ids = IDBounds([])
+    if let lowest: PostgresUUID = try row.decode(2), let highest: PostgresUUID = try row.decode(3) {
+      ids = IDBounds(lowest: lowest, highest: highest)
+    }
     return SequenceRows(
-      partition: partition, from: sequence, limit: limit, batches: first...(try row.decode(1)),
-      ids: IDBounds(lowest: try row.decode(2), highest: try row.decode(3)), next: try row.decode(4))
+      partition: partition, from: sequence, limit: limit, batches: first...(try row.decode(1)), ids: ids,
+      next: try row.decode(4))
   }
 }

@@ -57,9 +57,13 @@ struct RowsOfBatchesTests {
     let find = FindRecentDecisions(partition: 0, memoryMilliseconds: 75_000, now: now)
     let read = ReadRecentDecisions(partition: 0, ranges: try #require(try partition.database.run(find).first))
     let decisions = try QueryPlan(ReadRecentDecisions.sql, read.parameters, partition.database)
-    // That of the day that follows has tables too, and what is made in its first minutes is of now.
+    // Tables are made for the three days that follow, and the latest decisions have no end.
     #expect(decisions.days <= 5, "\(decisions.lines.joined(separator: "\n"))")
     let count = CountTestRequests(partition: 0, day: TestSequence.day(of: now))
     #expect(try QueryPlan(CountTestRequests.sql, count.parameters, partition.database).days == 1)
+    _ = try partition.ask(try (31...33).map { try partition.network.request($0, at: now, key: "test") })
+    let yesterday = CountTestRequests(partition: 0, day: TestSequence.day(of: now) - 1)
+    #expect(try partition.database.run(count).map(\.requests).reduce(0, +) == 3)
+    #expect(try partition.database.run(yesterday).isEmpty)
   }
 }

@@ -10,6 +10,15 @@ private struct Addition: PostgresStatement {
   static func decode(_ row: PostgresRow) throws(PostgresError) -> Int64 { try row.decode(0) }
 }
 
+/// Adds one; planned each time.
+private struct Successor: PostgresStatement {
+  static let isPrepared = false
+  static let sql = "SELECT $1 + 1"
+  let number: Int64
+  var parameters: [any PostgresValue] { [number] }
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> Int64 { try row.decode(0) }
+}
+
 @Suite("Connection")
 struct ConnectionTests {
   @Test("a prepared statement runs, runs again, and gives typed rows")
@@ -21,6 +30,13 @@ struct ConnectionTests {
       row throws(PostgresError) in try row.decode(0)
     }
     #expect(names == [1])
+  }
+
+  @Test("a statement that is planned for its parameters is not prepared, however often it runs")
+  func unprepared() async throws {
+    let connection = try await TestServer.connect()
+    for number in 1...Int64(8) { #expect(try connection.run(Successor(number: number)) == [number + 1]) }
+    #expect(try connection.query("SELECT name FROM pg_prepared_statements").isEmpty)
   }
 
   @Test("a text that is used often is prepared once, whatever its parameters say, and again by a new session")

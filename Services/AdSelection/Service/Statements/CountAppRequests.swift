@@ -5,6 +5,7 @@ internal import Runtime
 
 /// How many live requests of apps a partition has counted in the last hours.
 struct CountAppRequests: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT app, date_trunc('hour', minute, 'UTC'), sum(requests)::bigint FROM ad_selection.all_count
     WHERE partition = $1 AND minute >= $2 AND NOT is_test GROUP BY 1, 2

@@ -1,6 +1,7 @@
 internal import AdCore
 internal import AdEvents
 internal import AdSelectionCore
+internal import PipelineHost
 internal import Postgres
 internal import Runtime
 
@@ -21,7 +22,7 @@ struct FindFirstBatch: PostgresStatement {
       ORDER BY serve_id LIMIT 1)
       UNION ALL
       (SELECT serve_id, batch_number FROM ad_selection.decision_pack
-      WHERE serve_id >= public.first_uuid_at(date_trunc('second', $2::timestamptz))
+      WHERE serve_id >= public.first_uuid_of_span(public.first_uuid_at($2), 1000)
         AND serve_id < public.first_uuid_at($3) AND last_serve_id >= public.first_uuid_at($2) AND partition = $1
       ORDER BY serve_id LIMIT 1)
     ) AS earliest
@@ -59,28 +60,31 @@ struct ReadLoggedGrants: PostgresStatement {
   }
 }
 
-/// What a partition had used of allotments before a batch. Only decisions since the first of them was granted are read.
+/// When a batch was committed.
+struct FindBatchTime: PostgresStatement {
+  static let sql = "SELECT committed_at FROM ad_selection.batch WHERE partition = $1 AND batch_number = $2"
+  let partition: Int32
+  let batch: Int64
+
+  var parameters: [any PostgresValue] { [partition, batch] }
+
+  static func decode(_ row: PostgresRow) throws(PostgresError) -> Timestamp { try row.decode(0) }
+}
+
+/// What a partition had used of allotments before a batch, by decisions with ids between two.
 struct ReadUsedBefore: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
-    WITH granted AS MATERIALIZED (
-      SELECT public.first_uuid_at(coalesce(
-        (SELECT committed_at - interval '1 minute' FROM ad_selection.batch WHERE partition = $1 AND batch_number = $2),
-        '-infinity')) AS first_id
-    )
-    SELECT allotment, sum(reserved)::bigint FROM granted CROSS JOIN LATERAL ad_selection.stored_decisions(
-      granted.first_id, public.first_uuid_at($4::timestamptz + interval '1 minute')) AS decision
-    WHERE partition = $1 AND batch_number < $3 AND allotment = ANY ($5)
+    SELECT allotment, sum(reserved)::bigint FROM ad_selection.stored_decisions($3, $4) AS decision
+    WHERE partition = $1 AND batch_number < $2 AND allotment = ANY ($5)
     GROUP BY allotment
     """
   let partition: Int32
-  /// The first batch that granted one of them.
-  let granted: Int64
   let before: Int64
-  /// The time of that batch.
-  let moment: Timestamp
+  let ids: IDBounds
   let allotments: [UInt64]
 
-  var parameters: [any PostgresValue] { [partition, granted, before, moment, allotments] }
+  var parameters: [any PostgresValue] { [partition, before, ids.lowest, ids.highest, allotments] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> (allotment: UInt64, used: Nanos) {
     (try row.decode(0), try row.decode(1, Nanos?.self) ?? .zero)

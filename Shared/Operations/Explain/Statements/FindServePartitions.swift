@@ -16,6 +16,7 @@ struct FindServePartitions: PostgresStatement {
     "EXISTS (SELECT FROM \(rows) AS r WHERE r.serve_id = $1 AND r.partition = p.partition)"
   }.joined(separator: " OR ")
 
+  static let isPrepared = false
   static let sql = "SELECT p.partition FROM (\(partitions)) AS p WHERE \(isThere) ORDER BY p.partition"
   let serveID: ServeID
 

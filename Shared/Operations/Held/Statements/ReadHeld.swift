@@ -4,6 +4,7 @@ internal import Runtime
 
 /// What is held, by app, hour and cap.
 struct ReadHeld: PostgresStatement {
+  static let isPrepared = false
   static let sql = """
     SELECT app, hour, reason, kind, currency, events, price_nanos FROM reporting.held
     ORDER BY hour, app, reason, kind DESC, currency

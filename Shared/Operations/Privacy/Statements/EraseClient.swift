@@ -3,6 +3,7 @@ internal import Postgres
 
 /// Takes a client out of a range of serves; its row says out of how many requests.
 struct EraseClient: PostgresStatement {
+  static let isPrepared = false
   static let sql = "SELECT public.erase_client($1, $2, $3)"
   let hashes: [Int64]
   let range: ServeRange

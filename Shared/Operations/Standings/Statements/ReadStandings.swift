@@ -45,6 +45,7 @@ struct ReadActionDays: PostgresStatement {
     let tapped: Int64
   }
 
+  static let isPrepared = false
   static let sql = """
     SELECT app, (day - date '1970-01-01')::bigint, stopped, tapped
     FROM catalog.action_days(date '1970-01-01' + $1::bigint::int)

@@ -4,6 +4,7 @@ internal import Runtime
 
 /// Has what a serve has in suspense charged.
 struct RetrySuspended: PostgresStatement {
+  static let isPrepared = false
   static let sql = "SELECT kind, fate FROM billing.retry_suspended($1)"
   let serve: ServeID
 
