@@ -26,8 +26,6 @@ PURE := Crypto AdCore AdEvents Pipeline AdSelectionCore ImpressionTrackingCore C
 NOTHING :=
 SPACE := $(NOTHING) $(NOTHING)
 PURE_TESTS := ^($(subst $(SPACE),|,$(strip $(PURE))))Tests\.
-# Of those with servers the ones that take as long as all others: whole networks, and apps and brokers as strangers have them.
-NETWORK_TESTS := WholeNetwork|SDKTests|ComposeServersTests
 UNIT_TESTS := ^($(subst $(SPACE),|,$(notdir $(wildcard Tests/Unit/*Tests))))\.
 
 # All tests, their libraries optimised; a folder of its own, so that nothing is built again for the inner loop.
@@ -59,8 +57,8 @@ test: install-tests lint ## check the format, build, and run all tests
 	# processors.
 	@tests="$(RUN_TESTS)"; export NO_COLOR=1; \
 	Tests/in-memory Tests/java-archive Tests/side-by-side \
-	  network "$$tests --no-parallel --filter '$(NETWORK_TESTS)'" \
-	  servers "$$tests --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip MonthTests --skip '$(NETWORK_TESTS)'" \
+	  network "$$tests --no-parallel --filter WholeNetwork" \
+	  servers "$$tests --no-parallel --skip '$(PURE_TESTS)' --skip SimulationTests --skip MonthTests --skip WholeNetwork" \
 	  pure "nice -n 19 $$tests --filter '$(PURE_TESTS)' && $(REPLAYABLE) nice -n 19 $$tests --no-parallel --filter SimulationTests && $$tests --no-parallel --filter MonthTests"
 
 .PHONY: docs
