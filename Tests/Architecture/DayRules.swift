@@ -26,8 +26,7 @@ enum DayRules {
     while let more = definitions.first(where: { !known.contains($0.name) && !$0.read.isDisjoint(with: known) }) {
       known.insert(more.name)
     }
-    // Their steps for a batch add rows; what they read of days is of what a person has done.
-    return known.subtracting(["billing.settle"])
+    return known
   }()
 
   /// Statements that a session would prepare.

@@ -1,8 +1,17 @@
 -- Days of the tables of served ads, whose keys are UUIDs of version 7.
 
+-- The millisecond, counted from 1970, in which an id of version 7 was made, and the first id that can be made in one. Nothing in
+-- them is only stable: of what the planner knows it knows these too, and spares the tables of other days.
+CREATE OR REPLACE FUNCTION public.ms_of(id uuid) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
+  SELECT ('x' || encode(substr(uuid_send(id), 1, 6), 'hex'))::bit(48)::bigint
+$function$;
+CREATE OR REPLACE FUNCTION public.first_uuid_of_ms(ms bigint) RETURNS uuid LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
+  SELECT (lpad(to_hex(ms), 12, '0') || repeat('0', 20))::uuid
+$function$;
+
 -- The lowest UUID of version 7 that can be made on a day: where the tables of served ads are cut.
 CREATE OR REPLACE FUNCTION public.first_uuid_of_day(day date) RETURNS uuid LANGUAGE sql IMMUTABLE AS $function$
-  SELECT (lpad(to_hex((day - date '1970-01-01')::bigint * 86400000), 12, '0') || repeat('0', 20))::uuid
+  SELECT public.first_uuid_of_ms((day - date '1970-01-01')::bigint * 86400000)
 $function$;
 
 -- The first UUID of version 7 that can be made at a moment: where served ads before and after it are divided.
@@ -10,30 +19,25 @@ CREATE OR REPLACE FUNCTION public.first_uuid_at(moment timestamptz) RETURNS uuid
   SELECT CASE moment
     WHEN '-infinity' THEN '00000000-0000-0000-0000-000000000000'
     WHEN 'infinity' THEN 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-    ELSE (lpad(to_hex(floor(extract(epoch FROM moment) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+    ELSE public.first_uuid_of_ms(floor(extract(epoch FROM moment) * 1000)::bigint)
   END
 $function$;
 
 -- The first UUID that can be made in the span in which another was made: spans have so many milliseconds, counted from 1970.
--- Nothing in it is only stable, so that the planner knows it of an id that it knows, and spares the tables of other days.
 CREATE OR REPLACE FUNCTION public.first_uuid_of_span(id uuid, span_ms bigint) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
-  SELECT (lpad(to_hex(('x' || encode(substr(uuid_send(id), 1, 6), 'hex'))::bit(48)::bigint / span_ms * span_ms), 12, '0')
-    || repeat('0', 20))::uuid
+  SELECT public.first_uuid_of_ms(public.ms_of(id) / span_ms * span_ms)
 $function$;
 
--- The first UUID that can be made so many milliseconds from when another was made; behind it, or before it where they are
--- below 0. Known to the planner in the same way.
+-- The first UUID that can be made so many milliseconds after another was made, or before that where they are below 0.
 CREATE OR REPLACE FUNCTION public.first_uuid_apart(id uuid, ms bigint) RETURNS uuid
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
-  SELECT (lpad(to_hex(greatest(('x' || encode(substr(uuid_send(id), 1, 6), 'hex'))::bit(48)::bigint + ms, 0)), 12, '0')
-    || repeat('0', 20))::uuid
+  SELECT public.first_uuid_of_ms(greatest(public.ms_of(id) + ms, 0))
 $function$;
 
 -- The day, in UTC, that an id of version 7 was made on: of a serve id, the day of the decision.
 CREATE OR REPLACE FUNCTION public.day_of(id uuid) RETURNS date LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $function$
-  SELECT date '1970-01-01'
-    + (('x' || substr(replace(id::text, '-', ''), 1, 12))::bit(48)::bigint / 86400000)::int
+  SELECT date '1970-01-01' + (public.ms_of(id) / 86400000)::int
 $function$;
 
 -- An error unless whoever has logged in may add batches to a service's schema: for functions that work in the owner's name,

@@ -4,8 +4,7 @@
 
 -- When an id of version 7 was made: of a serve id, when its ad was decided.
 CREATE OR REPLACE FUNCTION public.time_of(id uuid) RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE AS $function$
-  SELECT timestamptz 'epoch'
-    + ('x' || encode(substr(uuid_send(id), 1, 6), 'hex'))::bit(48)::bigint * interval '1 millisecond'
+  SELECT timestamptz 'epoch' + public.ms_of(id) * interval '1 millisecond'
 $function$;
 
 -- The name of terms, as the services make it: the first 8 bytes of the SHA-256 of their fields between slashes.

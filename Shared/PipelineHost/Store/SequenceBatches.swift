@@ -6,8 +6,8 @@ internal import Runtime
 /// asked first (``BatchRows``, ``SequenceRows``): the planner spares the tables of other days by bounds that it knows when it
 /// plans, and by no others.
 package enum SequenceBatches {
-  /// The rows of the batches after `$2` up to `$3`, to stand behind FROM; `$1` to `$5` are the first
-  /// of ``BatchRows/parameters``.
+  /// The rows of the batches after `$2` up to `$3`, to stand behind FROM; `$1` to `$5` are the first of
+  /// ``BatchRows/parameters``.
   ///
   /// - Parameter source: a table, a view, or a function of the ids between which its rows are to lie.
   package static func counted(_ source: String) -> String {
@@ -60,9 +60,7 @@ package struct BatchRows: Sendable {
     let none = IDBounds([])
     var rows = BatchRows(partition: partition, after: after, upTo: upTo, serves: none, requests: none)
     guard let row = try connection.query(sql, [partition, after, upTo]).first else { return rows }
-    if let lowest: PostgresUUID = try row.decode(0), let highest: PostgresUUID = try row.decode(1) {
-      rows.serves = IDBounds(lowest: lowest, highest: highest)
-    }
+    rows.serves = try IDBounds(row, from: 0)
     if let first: Timestamp = try row.decode(2), let last: Timestamp = try row.decode(3) {
       let distance = windows.issuedBeforeArrivalMilliseconds
       rows.requests = IDBounds(
@@ -107,12 +105,8 @@ package struct SequenceRows: Sendable {
     guard let row = try connection.query(sql, [partition, sequence, Int64(limit)]).first,
       let first: Int64 = try row.decode(0)
     else { return nil }
-    var ids = IDBounds([])
-    if let lowest: PostgresUUID = try row.decode(2), let highest: PostgresUUID = try row.decode(3) {
-      ids = IDBounds(lowest: lowest, highest: highest)
-    }
     return SequenceRows(
-      partition: partition, from: sequence, limit: limit, batches: first...(try row.decode(1)), ids: ids,
-      next: try row.decode(4))
+      partition: partition, from: sequence, limit: limit, batches: first...(try row.decode(1)),
+      ids: try IDBounds(row, from: 2), next: try row.decode(4))
   }
 }

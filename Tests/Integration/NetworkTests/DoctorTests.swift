@@ -39,6 +39,7 @@ extension WholeNetwork {
         #expect(before.state("topics", "ads.responses.chess") == "good")
         #expect(before.state("postgres", "schema") == "good" && before.state("clocks", "PostgreSQL") == "good")
         #expect(before.state("clocks", "brokers") == "unknown")
+        #expect(before.finding("postgres", "locks")?["found"] == "25600" && before.state("postgres", "locks") == "good")
         #expect(before.findings.contains { $0["area"] == "disk" })
         // One broker without rights, and no standby: whatever is lost with either is lost.
         #expect(before.status == 1)
