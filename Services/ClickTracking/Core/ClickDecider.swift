@@ -17,13 +17,12 @@ package struct ClickDecider: PartitionDecider {
   package static let expiredServesMaximum = 2_000
 
   private let windows: Windows
-  private var waiting: WaitingClicks
+  private var unseen: UnseenServes
   private var forwardLimit = ForwardLimit()
 
-  /// - Parameter waiting: The serves that have parked clicks in the tables.
-  package init(windows: Windows, waiting: [WaitingServe]) {
+  package init(windows: Windows, memory: ClickMemory = ClickMemory()) {
     self.windows = windows
-    self.waiting = WaitingClicks(waiting)
+    unseen = UnseenServes(quota: memory.serves.quota())
   }
 
   // MARK: Questions
@@ -31,29 +30,24 @@ package struct ClickDecider: PartitionDecider {
   package func query(for records: [InputRecord<ClickInput>], context: BatchContext) -> ClickQuery? {
     guard !context.isRefused else { return nil }
     var query = ClickQuery()
-    if records.isEmpty { for serve in expiredServes(context) { askForClient(of: serve, in: &query) } }
+    query.unseen = unseen.nextPage
+    if records.isEmpty { query.expired = expiredServes(context) }
     for record in records {
       switch record.event {
       case .action(let event) where event.terms.partition == context.partition:
         query.identities.insert(event.identity)
         guard event.kind == .click else { continue }
         query.serves.insert(event.terms.serveID)
-        let client = ClickClient(of: event.terms)
-        query.ask(for: client, at: clickTimes(of: event.terms), waiting: waiting.clients[client])
+        query.ask(for: ClickClient(of: event.terms), at: clickTimes(of: event.terms))
       case .conversion(let told) where told.reference.partition == context.partition:
         query.converted.insert(told.reference.serveID)
         query.keys.insert(told.keyHash)
-      case .impression(let impression): askForClient(of: impression.terms.serveID, in: &query)
-      case .action, .conversion, .watermark, .rejected: break
+      case .impression(let impression) where unseen.mayWait(impression.terms.serveID):
+        query.waitedFor.insert(impression.terms.serveID)
+      case .impression, .action, .conversion, .watermark, .rejected: break
       }
     }
     return query.isEmpty ? nil : query
-  }
-
-  /// Where clicks wait for the view of this ad, their client's may be decided once it comes.
-  private func askForClient(of serve: ServeID, in query: inout ClickQuery) {
-    guard let client = waiting.unseen[serve]?.client, let times = waiting.clients[client] else { return }
-    query.ask(for: client, at: times, waiting: times)
   }
 
   /// When an ad can be clicked.
@@ -62,18 +56,17 @@ package struct ClickDecider: PartitionDecider {
     return terms.issuedAt...max(terms.issuedAt, last)
   }
 
-  package func isTimerDue(_ context: BatchContext) -> Bool { isExpired(waiting.earliestExpiry, context) }
-
-  /// Whether no impression of a token that expires then can come any more: whatever arrived in time is decided.
-  private func isExpired(_ expiresAt: Timestamp, _ context: BatchContext) -> Bool {
-    context.consumedWatermarks[ClickTracking.impressionsInput] > windows.lastImpressionArrival(expiresAt: expiresAt)
+  package func isTimerDue(_ context: BatchContext) -> Bool {
+    unseen.nextPage != nil || unseen.isOverPart || unseen.earliestExpiry < expiredServes(context).before
   }
 
-  /// The next serves that the timer gives up, in the order of their ids.
-  private func expiredServes(_ context: BatchContext) -> [ServeID] {
-    guard isTimerDue(context) else { return [] }
-    let expired = waiting.unseen.filter { isExpired($0.value.expiresAt, context) }.keys.sorted()
-    return Array(context.timer.of(expired, most: Self.expiredServesMaximum))
+  /// The serves that the timer gives up. No impression of a token that expires before then can come any more: whatever
+  /// arrived in time is decided.
+  private func expiredServes(_ context: BatchContext) -> ExpiredServes {
+    ExpiredServes(
+      before: windows.expiry(
+        ofLastImpressionBefore: context.consumedWatermarks[ClickTracking.impressionsInput]),
+      skipped: context.timer.skipped, count: min(context.timer.maximum, Self.expiredServesMaximum))
   }
 
   // MARK: Decisions
@@ -81,10 +74,11 @@ package struct ClickDecider: PartitionDecider {
   package mutating func decide(
     _ records: [InputRecord<ClickInput>], knowing knowledge: ClickKnowledge?, context: BatchContext
   ) -> BatchDecision<ClickEffects> {
-    waiting.begin()
     forwardLimit.begin()
     var draft = ClickDraft(recordCount: records.count, knowing: knowledge, context: context)
-    if records.isEmpty { giveUp(knowledge == nil ? [] : expiredServes(context), in: &draft) }
+    unseen.begin()
+    if let page = knowledge?.unseen { unseen.readOn(page) }
+    if records.isEmpty, knowledge != nil { giveUp(expiredServes(context), in: &draft) }
     for (index, record) in records.enumerated() {
       if context.isRefused {
         draft.decision.reject(index, .refusedByDatabase, "the database refused this record")
@@ -149,7 +143,10 @@ package struct ClickDecider: PartitionDecider {
       return verdict == .billable ? .accepted : .free(verdict)
     }
     draft.decision.effects.parked[click.identity] = click
-    if draft.known.seenAt[click.terms.serveID] == nil { waiting.park(click) }
+    draft.clientsWaiting[click.terms.serveID, default: []].insert(client)
+    if draft.known.seenAt[click.terms.serveID] == nil {
+      unseen.park(UnseenServe(serveID: click.terms.serveID, expiresAt: click.terms.expiresAt))
+    }
     return .parked
   }
 
@@ -162,24 +159,26 @@ package struct ClickDecider: PartitionDecider {
       return
     }
     draft.decision.effects.impressions.append(.init(serveID: id, shownAt: impression.eventTime))
-    let client = waiting.unseen[id]?.client
-    guard client != nil || draft.known.serves.contains(id) else { return }
+    unseen.release(id)
+    guard draft.clientsWaiting[id] != nil || draft.known.serves.contains(id) else { return }
     draft.known.seenAt[id] = impression.eventTime
-    waiting.release(id)
-    if let client { resolve(client, in: &draft) }
+    for client in draft.clientsWaiting[id] ?? [] { resolve(client, in: &draft) }
   }
 
   /// The views of these serves do not come (M5): their clicks end, and what waited for them is decided.
-  private mutating func giveUp(_ serves: [ServeID], in draft: inout ClickDraft) {
-    for serve in serves {
-      guard let client = waiting.unseen[serve]?.client else { continue }
-      waiting.release(serve)
-      for decided in draft.known.clients[client]?.giveUp(serve) ?? [] {
-        draft.record(decided.click, decided.verdict, isJudged: true, wasParked: true)
+  private mutating func giveUp(_ asked: ExpiredServes, in draft: inout ClickDraft) {
+    for serve in draft.known.expired {
+      unseen.release(serve)
+      for client in draft.clientsWaiting[serve] ?? [] {
+        for decided in draft.known.clients[client]?.giveUp(serve) ?? [] {
+          draft.record(decided.click, decided.verdict, isJudged: true, wasParked: true)
+        }
+        resolve(client, in: &draft)
       }
-      resolve(client, in: &draft)
     }
-    waiting.updateEarliestExpiry()
+    // None is left, but for those that the database refuses and for what is remembered and does not wait.
+    if draft.known.expired.count < asked.count { unseen.release(before: asked.before) }
+    unseen.updateEarliestExpiry()
   }
 
   /// Decides whatever of a client's clicks can be decided by now, in the order in which they came.
@@ -197,7 +196,6 @@ package struct ClickDecider: PartitionDecider {
       draft.record(decided.click, decided.verdict, isJudged: true, wasParked: !isNewest)
       if isNewest { verdict = decided.verdict }
     }
-    waiting.set(client, to: draft.known.clients[client]?.waitingTimes)
     return verdict
   }
 
@@ -275,7 +273,7 @@ package struct ClickDecider: PartitionDecider {
   }
 
   package mutating func revert() -> Bool {
-    waiting.revert()
+    unseen.revert()
     forwardLimit.revert()
     return true
   }

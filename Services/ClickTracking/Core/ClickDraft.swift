@@ -5,6 +5,9 @@ internal import Pipeline
 /// A batch of click tracking on its way: what the tables knew, moved on by each record, and what came of it.
 struct ClickDraft {
   var known: ClickKnowledge
+  /// Whose clicks wait on a served ad, of those that the batch asked for and those that it parks: one client's, or those of
+  /// one who was taken out in between as well (A8).
+  var clientsWaiting: [ServeID: Set<ClickClient>] = [:]
   var decision: BatchDecision<ClickEffects>
   let context: BatchContext
 
@@ -12,8 +15,11 @@ struct ClickDraft {
     known = knowledge ?? ClickKnowledge()
     decision = BatchDecision(outcomes: Array(repeating: .accepted, count: recordCount), effects: ClickEffects())
     self.context = context
-    for client in known.clients.values {
-      for click in client.waiting { known.identities.insert(click.identity) }
+    for (client, clicks) in known.clients {
+      for click in clicks.waiting {
+        known.identities.insert(click.identity)
+        clientsWaiting[click.terms.serveID, default: []].insert(client)
+      }
     }
   }
 

@@ -65,12 +65,6 @@ package struct ClientClicks: Sendable {
 
   package init() {}
 
-  /// When the waiting clicks happened; nil where none waits.
-  var waitingTimes: ClosedRange<Timestamp>? {
-    guard let first = waiting.first?.eventTime else { return nil }
-    return waiting.dropFirst().reduce(first...first) { $0.extended(to: $1.eventTime) }
-  }
-
   // MARK: Which clicks are judged
 
   /// The verdict of a click that is not judged, because too many came before it; nil for one that is. Accidental clicks

@@ -11,48 +11,51 @@ struct ClickTables: ServiceTables {
   typealias Service = ClickTracking
 
   let windows: Windows
+  /// Shared by all partitions.
+  private let memory: ClickMemory
   let consumers = ["billing"]
+
+  init(windows: Windows, memory: ClickMemory = ClickMemory()) {
+    self.windows = windows
+    self.memory = memory
+  }
 
   func load(
     _ partition: Int32, now: Timestamp, from connection: PostgresConnection
   ) throws(PostgresError) -> ClickDecider {
-    let found = try connection.run(ReadWaitingServes(partition: partition))
-    guard !found.isEmpty else { return ClickDecider(windows: windows, waiting: []) }
-    let find = FindTappedImpressions(partition: partition, ids: found.map(\.serveID))
-    let seen = Set(try connection.run(find).map(\.serveID))
-    return ClickDecider(
-      windows: windows,
-      waiting: found.map { serve in
-        var serve = serve
-        serve.isSeen = seen.contains(serve.serveID)
-        return serve
-      })
+    // On which ads clicks wait is read by its batches.
+    ClickDecider(windows: windows, memory: memory)
   }
 
-  /// All questions in one round trip that need no other's answer.
+  /// All questions in one round trip that need no other's answer, and in a second one what waiting clicks make necessary. What
+  /// the timer asks comes before them.
   func lookUp(
     _ query: ClickQuery, partition: Int32, in connection: PostgresConnection
   ) throws(PostgresError) -> ClickKnowledge {
+    let expired = try query.expired.map { asked throws(PostgresError) in
+      try self.expired(asked, partition: partition, in: connection)
+    }
     var statements = StatementBatch()
     let clicks = query.identities.filter { $0.kind == .click }
     let stopped = query.identities.subtracting(clicks)
-    let waiting = Set(query.clients.filter(\.value.hasWaiting).keys)
     let findClicks = clicks.isEmpty ? nil : statements.send(FindClicks(partition: partition, identities: Array(clicks)))
     let findStopped =
       stopped.isEmpty ? nil : statements.send(FindStoppedActions(partition: partition, identities: Array(stopped)))
     let findImpressions =
       query.serves.isEmpty
       ? nil : statements.send(FindTappedImpressions(partition: partition, ids: Array(query.serves)))
-    let findJudged =
-      query.clients.isEmpty
-      ? nil : statements.send(FindJudgedClicks(partition: partition, clients: query.clients, windows: windows))
+    let findJudged = query.clients.isEmpty ? nil : statements.send(judged(of: query.clients.keys, query, partition))
+    let waitedFor = Array(query.waitedFor) + (expired ?? [])
     let findWaiting =
-      waiting.isEmpty
-      ? nil : statements.send(FindWaitingClicks(partition: partition, clients: waiting))
+      query.clients.isEmpty && waitedFor.isEmpty
+      ? nil
+      : statements.send(
+        FindWaitingClicks(partition: partition, clients: Array(query.clients.keys), serves: waitedFor))
     let results = try connection.run(statements)
 
     var known = ClickKnowledge()
     known.serves = query.serves
+    known.expired = expired ?? []
     if let findClicks { known.identities.formUnion(try results.rows(findClicks)) }
     if let findStopped { known.identities.formUnion(try results.rows(findStopped)) }
     if let findImpressions {
@@ -64,23 +67,72 @@ struct ClickTables: ServiceTables {
       }
     }
     if let findWaiting {
-      let clicks = try results.rows(findWaiting)
-      for click in clicks { known.clients[click.client, default: ClientClicks()].waiting.append(click) }
-      let serves = Set(clicks.map(\.terms.serveID)).subtracting(query.serves)
-      try lookUpViews(of: serves, partition: partition, into: &known, in: connection)
+      let waiting = try results.rows(findWaiting)
+      try lookUpWaiting(waiting, query, partition: partition, into: &known, in: connection)
+    }
+    known.unseen = try query.unseen.map { page throws(PostgresError) in
+      try unseen(ReadServesWithClicks(partition: partition, page: page), in: connection)
     }
     try lookUpConversions(query, partition: partition, into: &known, in: connection)
     return known
   }
 
-  /// Asked for when it is known which ads wait: without their ids the tables of all days would be looked into.
-  private func lookUpViews(
-    of serves: Set<ServeID>, partition: Int32, into known: inout ClickKnowledge, in connection: PostgresConnection
-  ) throws(PostgresError) {
-    guard !serves.isEmpty else { return }
-    for found in try connection.run(FindTappedImpressions(partition: partition, ids: Array(serves))) {
-      known.seenAt[found.serveID] = found.shownAt
+  /// What was judged of clients with their ads' times, which bound the days that are looked into.
+  private func judged(
+    of clients: some Collection<ClickClient>, _ query: ClickQuery, _ partition: Int32,
+    waiting: [ClickClient: [ParkedClick]] = [:]
+  ) -> FindJudgedClicks {
+    let times = clients.compactMap { client in
+      query.serveTimes(of: client, waiting: waiting[client] ?? [], windows: windows).map { (client, $0) }
     }
+    return FindJudgedClicks(partition: partition, clients: Dictionary(times) { first, _ in first })
+  }
+
+  /// Clicks that wait, with the views of their ads, and what was judged of their clients as far as it weighs against them.
+  private func lookUpWaiting(
+    _ clicks: [ParkedClick], _ query: ClickQuery, partition: Int32, into known: inout ClickKnowledge,
+    in connection: PostgresConnection
+  ) throws(PostgresError) {
+    guard !clicks.isEmpty else { return }
+    let waiting = Dictionary(grouping: clicks, by: \.client)
+    var statements = StatementBatch()
+    let serves = Set(clicks.map(\.terms.serveID)).subtracting(query.serves)
+    let findViews = statements.send(FindTappedImpressions(partition: partition, ids: Array(serves)))
+    let findJudged = statements.send(judged(of: waiting.keys, query, partition, waiting: waiting))
+    let results = try connection.run(statements)
+    for found in try results.rows(findViews) { known.seenAt[found.serveID] = found.shownAt }
+    for (client, clicks) in waiting {
+      known.clients[client, default: ClientClicks()].judged = []
+      known.clients[client]?.waiting = clicks
+    }
+    for found in try results.rows(findJudged) { known.clients[found.client]?.judged.append(found.click) }
+  }
+
+  /// A page without those that were seen.
+  private func unseen(
+    _ read: ReadServesWithClicks, in connection: PostgresConnection
+  ) throws(PostgresError) -> UnseenPage {
+    let found = try connection.run(read)
+    let last = found.count < read.page.count ? nil : found.last?.serveID
+    guard !found.isEmpty else { return UnseenPage(answering: read.page, serves: [], last: last) }
+    let find = FindTappedImpressions(partition: read.partition, ids: found.map(\.serveID))
+    let seen = Set(try connection.run(find).map(\.serveID))
+    return UnseenPage(answering: read.page, serves: found.filter { !seen.contains($0.serveID) }, last: last)
+  }
+
+  /// Reads on where seen ones, whose clicks wait for others, take up what was read.
+  private func expired(
+    _ asked: ExpiredServes, partition: Int32, in connection: PostgresConnection
+  ) throws(PostgresError) -> [ServeID] {
+    var found: [ServeID] = []
+    var next: UnseenPage.Query? = UnseenPage.Query(count: asked.skipped + asked.count)
+    while let page = next, found.count < asked.skipped + asked.count {
+      let read = ReadServesWithClicks(partition: partition, page: page, expiry: asked.before)
+      let answer = try unseen(read, in: connection)
+      found += answer.serves.map(\.serveID)
+      next = answer.last.map { UnseenPage.Query(after: $0, count: page.count) }
+    }
+    return asked.of(found)
   }
 
   /// They are rare: what is asked about them has a round trip of its own.

@@ -60,6 +60,11 @@ public struct Windows: Hashable, Sendable {
     expiresAt.advanced(byMilliseconds: lateArrivalMilliseconds)
   }
 
+  /// The tokens of which no impression can arrive after `moment` are those that expire before this one.
+  public func expiry(ofLastImpressionBefore moment: Timestamp) -> Timestamp {
+    moment.advanced(byMilliseconds: -lateArrivalMilliseconds)
+  }
+
   /// The moment after which no click of a token that expires at `expiresAt` can arrive any more.
   public func lastClickArrival(expiresAt: Timestamp) -> Timestamp {
     lastImpressionArrival(expiresAt: expiresAt).advanced(byMilliseconds: tapDelayMilliseconds.upperBound)

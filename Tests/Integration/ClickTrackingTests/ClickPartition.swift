@@ -21,13 +21,13 @@ final class ClickPartition {
   private let clock: MovingClock
   private let stored: StoredPartition<ClickTables>
 
-  init(now: Timestamp, windows: Windows = Windows()) async throws {
+  init(now: Timestamp, windows: Windows = Windows(), memory: ClickMemory = ClickMemory()) async throws {
     self.now = now
     clock = MovingClock(now)
     let service = ClickTrackingCore.ClickTracking(
       ring: try KeyRing(keys: [KeyRing.Key(id: 1, secret: Array(repeating: 7, count: 32))]))
     let plan = StoredPartition.Plan(
-      number: Self.number, service: service, tables: ClickTables(windows: windows),
+      number: Self.number, service: service, tables: ClickTables(windows: windows, memory: memory),
       database: try await TestDatabase.configuration(), clock: clock)
     connection = try PostgresConnection(plan.database)
     stored = try StoredPartition(plan)

@@ -103,7 +103,7 @@ struct ClickDeciderTests {
     #expect(tables.decider.isTimerDue(tables.context()))
     tables.reload()
     #expect(tables.decider.isTimerDue(tables.context()))
-    tables.run([])
+    tables.passTime()
     #expect(tables.verdicts == [1: .noImpression, 2: .noImpression])
     #expect(tables.parked.isEmpty)
     #expect(!tables.decider.isTimerDue(tables.context()))
@@ -235,9 +235,8 @@ struct ClickDeciderTests {
         ], context: tables.context())
     }
     #expect(query(Samples.impression(other, age: 1_000)) == nil)
-    let asked = query(Samples.impression(terms, age: 1_000))?.clients
-    #expect(asked?.mapValues(\.hasWaiting) == [ClickClient(of: terms): true])
+    #expect(query(Samples.impression(terms, age: 1_000))?.waitedFor == [terms.serveID])
     tables.run([Samples.impression(terms, age: 1_000)])
-    #expect(query(Samples.click(other, id: 1, age: 3_000))?.clients.values.map(\.hasWaiting) == [false])
+    #expect(query(Samples.impression(terms, age: 1_000)) == nil)
   }
 }

@@ -73,7 +73,7 @@ struct ClientClicksTests {
       byMilliseconds: 1)
     tables.reload()
     tables.run([], isLost: true)
-    tables.run([])
+    tables.passTime()
     #expect(tables.verdicts == [1: .noImpression, 2: .billable])
     #expect(tables.parked.isEmpty)
     #expect(!tables.decider.isTimerDue(tables.context()))

@@ -84,7 +84,7 @@ struct LimitOrderTests {
       batch = []
     }
     tables.consumedWatermark = Samples.now.advanced(byMilliseconds: 30 * 3_600_000)
-    tables.run([])
+    tables.passTime()
     #expect(tables.parked.isEmpty)
     return tables.verdicts
   }
@@ -158,7 +158,9 @@ struct LimitOrderTests {
 
   /// Runs the traffic with its views anywhere among its taps; the watermark follows, now and then, as far as it may.
   private func run(_ traffic: Traffic, windows: Windows, using random: inout SeededChance) -> MemoryTables {
-    var tables = MemoryTables(windows: windows)
+    // So few that the tables are asked for most, in half of the runs.
+    let serves = Bool.random(using: &random) ? Int.random(in: 1...4, using: &random) : ClickMemory.servesMaximum
+    var tables = MemoryTables(windows: windows, memory: ClickMemory(servesMaximum: serves))
     tables.arrival = Samples.now.advanced(byMilliseconds: 25 * 3_600_000)
     var views = traffic.serves.filter { traffic.views[$0.serveID] != nil }.shuffled(using: &random)
     var taps = traffic.taps[...]
@@ -184,7 +186,7 @@ struct LimitOrderTests {
       tables.run([])
     }
     tables.consumedWatermark = tables.arrival.advanced(byMilliseconds: 30 * 3_600_000)
-    tables.run([])
+    tables.passTime()
     return tables
   }
 }

@@ -22,22 +22,16 @@ struct MemoryTables {
   var consumedWatermark = Timestamp(milliseconds: 0)
   var arrival = Samples.now.advanced(byMilliseconds: 3_600_000)
 
-  init(windows: Windows = Windows()) {
+  private let memory: ClickMemory
+
+  init(windows: Windows = Windows(), memory: ClickMemory = ClickMemory()) {
     self.windows = windows
-    decider = ClickDecider(windows: windows, waiting: [])
+    self.memory = memory
+    decider = ClickDecider(windows: windows, memory: memory)
   }
 
   /// As a new owner of the partition would find it.
-  mutating func reload() {
-    decider = ClickDecider(
-      windows: windows,
-      waiting: Dictionary(grouping: parked, by: \.terms.serveID).values.map { clicks in
-        let times = clicks.map(\.eventTime).sorted()
-        return WaitingServe(
-          serveID: clicks[0].terms.serveID, client: clicks[0].client, expiresAt: clicks[0].terms.expiresAt,
-          eventTimes: times[0]...times[times.count - 1], isSeen: impressions[clicks[0].terms.serveID] != nil)
-      })
-  }
+  mutating func reload() { decider = ClickDecider(windows: windows, memory: memory) }
 
   func context(isRefused: Bool = false) -> BatchContext {
     BatchContext(
@@ -60,9 +54,17 @@ struct MemoryTables {
     }
     for found in keys where query.keys.contains(found.key.keyHash) { known.keys[found.key.keyHash] = found }
     for serve in query.serves { known.seenAt[serve] = impressions[serve] }
-    for (client, asked) in query.clients {
+    if let asked = query.expired {
+      let serves = parked.filter { $0.terms.expiresAt < asked.before && impressions[$0.terms.serveID] == nil }
+      known.expired = asked.of(Set(serves.map(\.terms.serveID)).sorted())
+    }
+    let serves = query.waitedFor.union(known.expired)
+    let waitedFor = parked.filter { serves.contains($0.terms.serveID) }.map(\.client)
+    for client in Set(query.clients.keys).union(waitedFor) {
       var found = ClientClicks()
-      let times = asked.serveTimes(windows)
+      found.waiting = parked.filter { $0.client == client }
+      for click in found.waiting { known.seenAt[click.terms.serveID] = impressions[click.terms.serveID] }
+      guard let times = query.serveTimes(of: client, waiting: found.waiting, windows: windows) else { continue }
       found.judged = clicks.filter {
         $0.isJudged && ClickClient(of: $0.accepted.terms) == client && times.contains($0.accepted.terms.issuedAt)
       }.map {
@@ -70,11 +72,15 @@ struct MemoryTables {
           serveID: $0.accepted.terms.serveID, eventTime: $0.accepted.eventTime, isAccidental: $0.isAccidental,
           isBillable: $0.accepted.verdict == .billable)
       }
-      if asked.hasWaiting {
-        found.waiting = parked.filter { $0.client == client }
-        for click in found.waiting { known.seenAt[click.terms.serveID] = impressions[click.terms.serveID] }
-      }
       known.clients[client] = found
+    }
+    if let page = query.unseen {
+      let expiries = Dictionary(parked.map { ($0.terms.serveID, $0.terms.expiresAt) }, uniquingKeysWith: max)
+      let found = expiries.filter { $0.key > page.after }.sorted { $0.key < $1.key }.prefix(page.count)
+      known.unseen = UnseenPage(
+        answering: page,
+        serves: found.filter { impressions[$0.key] == nil }.map { UnseenServe(serveID: $0.key, expiresAt: $0.value) },
+        last: found.count < page.count ? nil : found.last?.key)
     }
     return known
   }
@@ -103,6 +109,12 @@ struct MemoryTables {
     batchNumber += 1
     nextOffset += Int64(events.count)
     return decision
+  }
+
+  /// Lets the timer run as long as something is due.
+  mutating func passTime() {
+    for _ in 0..<100 where decider.isTimerDue(context()) { run([]) }
+    #expect(!decider.isTimerDue(context()))
   }
 
   private mutating func apply(_ effects: ClickEffects) {

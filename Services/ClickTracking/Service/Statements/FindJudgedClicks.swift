@@ -22,11 +22,11 @@ struct FindJudgedClicks: PostgresStatement {
     ) AS judged
     """
   let partition: Int32
-  let clients: [ClickClient: ClickQuery.Client]
-  let windows: Windows
+  /// With the times at which their ads were served.
+  let clients: [ClickClient: ClosedRange<Timestamp>]
 
   var parameters: [any PostgresValue] {
-    let asked = ClientColumns(clients.mapValues { $0.serveTimes(windows) })
+    let asked = ClientColumns(clients)
     return [
       asked.hashes, asked.areTest, asked.first, asked.last, partition, asked.bounds.lowest, asked.bounds.highest,
     ]

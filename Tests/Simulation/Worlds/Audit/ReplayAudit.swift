@@ -15,7 +15,8 @@ struct ReplayAudit {
       in: world)
     impressions.run()
     let clicks = Replay(
-      world.fixture.clickTracking, world.clicks, empty: ClickTables(windows: world.clicks.tables.windows), in: world)
+      world.fixture.clickTracking, world.clicks,
+      empty: ClickTables(windows: world.clicks.tables.windows, servesMaximum: world.plan.servesMaximum), in: world)
     clicks.run()
     let billing = Replay(
       world.fixture.billing, world.billing,

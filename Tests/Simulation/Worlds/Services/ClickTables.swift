@@ -19,22 +19,17 @@ struct ClickTables: SimulatedTables {
   var counts = SimulatedCounts<ClickMinuteKey, Int64> { $0 += $1 }
   /// Clicks that waited although their ad had been seen.
   private(set) var waitedForEarlier = 0
+  private let servesMaximum: Int
   private let sabotage: Sabotage?
 
-  init(windows: Windows, sabotage: Sabotage? = nil) {
+  init(windows: Windows, servesMaximum: Int, sabotage: Sabotage? = nil) {
     self.windows = windows
+    self.servesMaximum = servesMaximum
     self.sabotage = sabotage
   }
 
   func load(_ partition: Int32, now: Timestamp, for context: InstanceContext) -> ClickDecider {
-    // One for each click: the serves among them come as often as they have clicks.
-    ClickDecider(
-      windows: windows,
-      waiting: parked.values.filter { $0.terms.partition == partition }.map { click in
-        WaitingServe(
-          serveID: click.terms.serveID, client: click.client, expiresAt: click.terms.expiresAt,
-          eventTimes: click.eventTime...click.eventTime, isSeen: impressions[click.terms.serveID] != nil)
-      })
+    ClickDecider(windows: windows, memory: ClickMemory(servesMaximum: servesMaximum))
   }
 
   func lookUp(_ query: ClickQuery, partition: Int32) -> ClickKnowledge {
@@ -42,7 +37,11 @@ struct ClickTables: SimulatedTables {
     known.identities = query.identities.filter { clicks[$0] != nil || stopped.contains($0) }
     known.serves = query.serves
     for serve in query.serves { known.seenAt[serve] = impressions[serve] }
-    for (client, asked) in query.clients {
+    let waiting = parked.values.filter { $0.terms.partition == partition }
+    known.expired = query.expired.map { expired($0, of: waiting) } ?? []
+    let serves = query.waitedFor.union(known.expired)
+    let waitedFor = waiting.filter { serves.contains($0.terms.serveID) }.map(\.client)
+    for client in Set(query.clients.keys).union(waitedFor) {
       var found = ClientClicks()
       for click in bySequence[partition] ?? [] where click.isJudged && ClickClient(of: click.accepted.terms) == client {
         found.judged.append(
@@ -50,14 +49,29 @@ struct ClickTables: SimulatedTables {
             serveID: click.accepted.terms.serveID, eventTime: click.accepted.eventTime,
             isAccidental: click.isAccidental, isBillable: click.accepted.verdict == .billable))
       }
-      if asked.hasWaiting, sabotage != .forgetEarlier || query.serves.isEmpty {
-        let waiting = parked.values.filter { $0.client == client && $0.terms.partition == partition }
-        found.waiting = waiting.sorted { $0.position < $1.position }
-        for click in waiting { known.seenAt[click.terms.serveID] = impressions[click.terms.serveID] }
+      if sabotage != .forgetEarlier || query.serves.isEmpty {
+        found.waiting = waiting.filter { $0.client == client }.sorted { $0.position < $1.position }
+        for click in found.waiting { known.seenAt[click.terms.serveID] = impressions[click.terms.serveID] }
       }
       known.clients[client] = found
     }
+    known.unseen = query.unseen.map { unseen($0, of: waiting) }
     return known
+  }
+
+  private func expired(_ asked: ExpiredServes, of waiting: [ParkedClick]) -> [ServeID] {
+    let serves = waiting.filter { $0.terms.expiresAt < asked.before }.map(\.terms.serveID)
+    return asked.of(Set(serves).filter { impressions[$0] == nil }.sorted())
+  }
+
+  /// The next serves of those on which clicks wait.
+  private func unseen(_ page: UnseenPage.Query, of waiting: [ParkedClick]) -> UnseenPage {
+    let expiries = Dictionary(waiting.map { ($0.terms.serveID, $0.terms.expiresAt) }, uniquingKeysWith: max)
+    let found = expiries.keys.filter { $0 > page.after }.sorted().prefix(page.count)
+    return UnseenPage(
+      answering: page,
+      serves: found.filter { impressions[$0] == nil }.map { UnseenServe(serveID: $0, expiresAt: expiries[$0]!) },
+      last: found.count < page.count ? nil : found.last)
   }
 
   func violation(of batch: CommitBatch<ClickTracking>) -> RowRefusal? {

@@ -84,7 +84,9 @@ final class World {
     impressions = Books(
       service: fixture.impressionTracking(sabotage),
       tables: ImpressionTables(windows: windows, idsMaximum: plan.idsMaximum, keys: fixture.appKeys))
-    clicks = Books(service: fixture.clickTracking, tables: ClickTables(windows: windows, sabotage: sabotage))
+    clicks = Books(
+      service: fixture.clickTracking,
+      tables: ClickTables(windows: windows, servesMaximum: plan.servesMaximum, sabotage: sabotage))
     billing = Books(service: fixture.billing, tables: BillingTables(caps: plan.caps, sabotage: sabotage))
     selection.consumers = [billing]
     impressions.consumers = [clicks, billing]

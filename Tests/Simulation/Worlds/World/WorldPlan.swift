@@ -1,6 +1,7 @@
 import AdCore
 import AdSelectionCore
 import BillingCore
+import ClickTrackingCore
 import Pipeline
 
 /// How large a world is and how badly things go in it; made from the seed.
@@ -21,6 +22,8 @@ struct WorldPlan {
   /// In thousandths of all steps.
   var worldFaultPermille: Int
   var idsMaximum: Int
+  /// Ads on which clicks wait that a partition remembers: in some worlds so few that the tables are asked for the others.
+  var servesMaximum: Int { idsMaximum == 64 ? 2 : ClickMemory.servesMaximum }
   /// The end comes only after the last click that waits could have been decided, and the last allotment has ended.
   var waitsForEnds: Bool
   /// Few, so that batches wait and partitions are paused.
