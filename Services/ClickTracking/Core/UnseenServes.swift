@@ -32,6 +32,12 @@ package struct ExpiredServes: Hashable, Sendable {
   package var skipped: Int
   package var count: Int
 
+  package init(before: Timestamp, skipped: Int, count: Int) {
+    self.before = before
+    self.skipped = skipped
+    self.count = count
+  }
+
   /// Those of `serves` that are asked for; all are unseen and expire before then.
   package func of(_ serves: [ServeID]) -> [ServeID] { Array(serves.dropFirst(skipped).prefix(count)) }
 }

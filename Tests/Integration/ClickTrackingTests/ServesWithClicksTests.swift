@@ -69,6 +69,39 @@ struct ServesWithClicksTests {
     #expect(verdicts.filter { $0.verdict == .billable }.map(\.id) == [100])
   }
 
+  @Test("M5: seen ads whose clicks wait for others do not hide those whose views never come")
+  func seenOnes() async throws {
+    let partition = try await ClickPartition(now: now)
+    let (seen, unseen) = ([terms(1, client: 7), terms(2, client: 7)], terms(3, client: 7))
+    try partition.run([tap(unseen, id: 3)])
+    for (index, ad) in seen.enumerated() {
+      try partition.run([view(ad), tap(ad, id: UInt64(index), age: 4_000 + Int64(index))])
+    }
+    #expect(try partition.count("SELECT count(*) FROM click_tracking.parked") == 3)
+    func found(_ count: Int, skipped: Int = 0) throws -> [ServeID] {
+      var query = ClickQuery()
+      query.expired = ExpiredServes(before: now, skipped: skipped, count: count)
+      let tables = ClickTables(windows: Windows())
+      return try tables.lookUp(query, partition: ClickPartition.number, in: partition.connection).expired
+    }
+    #expect(try found(1) == [unseen.serveID])
+    #expect(try found(2) == [unseen.serveID] && found(1, skipped: 1).isEmpty)
+  }
+
+  @Test("M4: a click that waited is weighed against those of its client that were judged meanwhile")
+  func weighed() async throws {
+    let partition = try await ClickPartition(now: now)
+    let (judged, waiting) = (terms(1, client: 7), terms(2, client: 7))
+    try partition.run([view(judged), tap(judged, id: 1)])
+    try partition.run([tap(waiting, id: 2, age: 4_000)])
+    try partition.takeOver()
+    try partition.run([view(waiting)])
+    #expect(
+      try partition.verdicts() == [
+        .init(id: 1, verdict: .billable, wasParked: false), .init(id: 2, verdict: .limited, wasParked: true),
+      ])
+  }
+
   @Test("A8: the click of somebody who was taken out while it waits is decided when its ad is seen")
   func erased() async throws {
     let partition = try await ClickPartition(now: now)

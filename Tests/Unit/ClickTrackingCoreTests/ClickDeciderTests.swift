@@ -121,6 +121,17 @@ struct ClickDeciderTests {
     #expect(!tables.decider.isTimerDue(tables.context()))
   }
 
+  @Test("An ad on which nothing waits, for its commit failed, does not keep the timer due for ever")
+  func timerForgets() throws {
+    var tables = MemoryTables()
+    tables.run([])
+    tables.run([Samples.click(try Samples.terms(), id: 1, age: 3_000)], isLost: true)
+    tables.consumedWatermark = Samples.now.advanced(byMilliseconds: 30 * 3_600_000)
+    #expect(tables.decider.isTimerDue(tables.context()))
+    tables.run([])
+    #expect(!tables.decider.isTimerDue(tables.context()))
+  }
+
   @Test("One batch of the timer gives up a bounded number of serves, the next ones follow")
   func boundedTimer() throws {
     var tables = MemoryTables()
