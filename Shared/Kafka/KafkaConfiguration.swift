@@ -24,9 +24,9 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible {
   package var bytesInFlightMaximum = 24 << 20
   /// With so many bytes of values ahead of its reader a consumer asks for no more, in KiB; what was asked for still comes.
   package var consumerQueueKibibytesMaximum = 4 << 10
-  /// With so many records ahead of its reader a consumer asks for no more: librdkafka keeps a structure for each, however
-  /// small it is.
-  package var consumerQueueRecordsMaximum = 10_000
+  /// With so many records ahead of its reader a consumer asks for no more. Few: librdkafka counts the bytes of values alone,
+  /// and anybody who may write to a topic can send keys and headers of a megabyte.
+  package var consumerQueueRecordsMaximum = 32
   /// How long a broker holds a question for records that it does not have yet, in ms; the embedded one always does.
   package var fetchWaitMillisecondsMaximum = 100
   /// The most bytes in an answer of a broker, but for a first batch that is longer; nobody is asked twice at once.

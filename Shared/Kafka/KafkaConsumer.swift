@@ -84,8 +84,9 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
         while let message = unsafe rd_kafka_event_message_next(event) {
           if unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
             records += 1
-            unsafe bytes += message.pointee.len
-            unsafe receive(KafkaRecordView(message, topicIndex: topicIndex(of: message.pointee.rkt)))
+            let record = unsafe KafkaRecordView(message, topicIndex: topicIndex(of: message.pointee.rkt))
+            receive(record)
+            bytes += record.byteCount
           } else if let error = unsafe consumerEvent(of: message.pointee) {
             events.append(error)
           }

@@ -97,6 +97,13 @@ package enum KafkaTimestampType: Sendable {
     }
   }
 
+  /// Of key, value and the headers that are handed over, each of which somebody may have made as long as all.
+  var byteCount: Int {
+    var count = unsafe (key?.count ?? 0) + (value?.count ?? 0)
+    unsafe forEachHeader { name, value in unsafe count += name.count + (value?.count ?? 0) }
+    return count
+  }
+
   /// Later headers of one record are not handed over.
   package static let headersMaximum = 64
 

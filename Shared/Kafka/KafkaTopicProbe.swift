@@ -84,27 +84,33 @@ package final class KafkaTopicProbe {
     topic: String, partition: Int32, offset: Int64, timeoutMilliseconds: Int32
   ) throws(KafkaError) -> KafkaRecord? {
     let position = KafkaTopicPartitionOffset(topic: topic, partition: partition, offset: offset)
-    return try records(at: [position], timeoutMilliseconds: timeoutMilliseconds)[position.partition]
+    return try records(at: [position], timeoutMilliseconds: timeoutMilliseconds) {
+      $1.copy(topic: $0.topic)
+    }[position.partition]
   }
 
   /// The same of each of these positions, which are of different partitions; those whose log ends first are left out.
-  package func records(
-    at positions: [KafkaTopicPartitionOffset], timeoutMilliseconds: Int32
-  ) throws(KafkaError) -> [KafkaTopicPartition: KafkaRecord] {
+  ///
+  /// - Parameter keep: what is kept of a record. Records of many partitions, each as long as a record may be, are much.
+  package func records<Kept>(
+    at positions: [KafkaTopicPartitionOffset], timeoutMilliseconds: Int32,
+    keep: (KafkaTopicPartition, borrowing KafkaRecordView) -> Kept
+  ) throws(KafkaError) -> [KafkaTopicPartition: Kept] {
     guard !positions.isEmpty else { return [:] }
     try consumer.assign(positions)
     let result = Result { () throws(KafkaError) in
-      try readFirst(of: Set(positions.map(\.partition)), timeoutMilliseconds: timeoutMilliseconds)
+      try readFirst(of: Set(positions.map(\.partition)), timeoutMilliseconds: timeoutMilliseconds, keep: keep)
     }
     try consumer.unassign()
     return try result.get()
   }
 
-  private func readFirst(
-    of wanted: Set<KafkaTopicPartition>, timeoutMilliseconds: Int32
-  ) throws(KafkaError) -> [KafkaTopicPartition: KafkaRecord] {
+  private func readFirst<Kept>(
+    of wanted: Set<KafkaTopicPartition>, timeoutMilliseconds: Int32,
+    keep: (KafkaTopicPartition, borrowing KafkaRecordView) -> Kept
+  ) throws(KafkaError) -> [KafkaTopicPartition: Kept] {
     let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
-    var found: [KafkaTopicPartition: KafkaRecord] = [:]
+    var found: [KafkaTopicPartition: Kept] = [:]
     var missing = wanted
     var isFirstPoll = true
     while let next = missing.first {
@@ -116,7 +122,7 @@ package final class KafkaTopicProbe {
         timeoutMilliseconds: deadline.remainingMilliseconds, recordsMaximum: 1
       ) { [topics = consumer.topics] record in
         let partition = KafkaTopicPartition(topic: topics[record.topicIndex], partition: record.partition)
-        if missing.remove(partition) != nil { found[partition] = record.copy(topic: partition.topic) }
+        if missing.remove(partition) != nil { found[partition] = keep(partition, record) }
       }
       for event in events {
         switch event {

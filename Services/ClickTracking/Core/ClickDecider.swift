@@ -13,8 +13,11 @@ package import Pipeline
 package struct ClickDecider: PartitionDecider {
   package typealias Service = ClickTracking
 
-  /// How many serves one batch of the timer gives up at most.
-  package static let expiredServesMaximum = 2_000
+  /// Of how many clients' clicks one batch asks at most, and of how many ads' conversions. Somebody can have some
+  /// hundred clicks of a client wait and a thousand judged, in all about a megabyte once they are read.
+  package static let clientsMaximum = 32
+  /// So that what waits in vain does not grow faster than it is given up.
+  package static let timerBatchesMaximum = 32
 
   private let windows: Windows
   private var unseen: UnseenServes
@@ -42,12 +45,28 @@ package struct ClickDecider: PartitionDecider {
       case .conversion(let told) where told.reference.partition == context.partition:
         query.converted.insert(told.reference.serveID)
         query.keys.insert(told.keyHash)
-      case .impression(let impression) where unseen.mayWait(impression.terms.serveID):
+      case .impression(let impression) where unseen.mayWait(UnseenServe(of: impression.terms)):
         query.waitedFor.insert(impression.terms.serveID)
       case .impression, .action, .conversion, .watermark, .rejected: break
       }
     }
     return query.isEmpty ? nil : query
+  }
+
+  package func countTogether(_ records: ArraySlice<InputRecord<ClickInput>>) -> Int {
+    var clients: Set<ClickClient> = []
+    var converted: Set<ServeID> = []
+    for (count, record) in records.enumerated() {
+      switch record.event {
+      case .action(let event) where event.kind == .click: clients.insert(ClickClient(of: event.terms))
+      case .impression(let impression) where unseen.mayWait(UnseenServe(of: impression.terms)):
+        clients.insert(ClickClient(of: impression.terms))
+      case .conversion(let told): converted.insert(told.reference.serveID)
+      case .action, .impression, .watermark, .rejected: break
+      }
+      if max(clients.count, converted.count) > Self.clientsMaximum { return count }
+    }
+    return records.count
   }
 
   /// When an ad can be clicked.
@@ -66,7 +85,7 @@ package struct ClickDecider: PartitionDecider {
     ExpiredServes(
       before: windows.expiry(
         ofLastImpressionBefore: context.consumedWatermarks[ClickTracking.impressionsInput]),
-      skipped: context.timer.skipped, count: min(context.timer.maximum, Self.expiredServesMaximum))
+      skipped: context.timer.skipped, count: min(context.timer.maximum, Self.clientsMaximum))
   }
 
   // MARK: Decisions
@@ -143,10 +162,8 @@ package struct ClickDecider: PartitionDecider {
       return verdict == .billable ? .accepted : .free(verdict)
     }
     draft.decision.effects.parked[click.identity] = click
-    draft.clientsWaiting[click.terms.serveID, default: []].insert(client)
-    if draft.known.seenAt[click.terms.serveID] == nil {
-      unseen.park(UnseenServe(serveID: click.terms.serveID, expiresAt: click.terms.expiresAt))
-    }
+    draft.clientsWaiting[click.terms.serveID] = client
+    if draft.known.seenAt[click.terms.serveID] == nil { unseen.park(UnseenServe(of: click.terms)) }
     return .parked
   }
 
@@ -160,23 +177,24 @@ package struct ClickDecider: PartitionDecider {
     }
     draft.decision.effects.impressions.append(.init(serveID: id, shownAt: impression.eventTime))
     unseen.release(id)
-    guard draft.clientsWaiting[id] != nil || draft.known.serves.contains(id) else { return }
+    let client = draft.clientsWaiting[id]
+    guard client != nil || draft.known.serves.contains(id) else { return }
     draft.known.seenAt[id] = impression.eventTime
-    for client in draft.clientsWaiting[id] ?? [] { resolve(client, in: &draft) }
+    if let client { resolve(client, in: &draft) }
   }
 
   /// The views of these serves do not come (M5): their clicks end, and what waited for them is decided.
   private mutating func giveUp(_ asked: ExpiredServes, in draft: inout ClickDraft) {
     for serve in draft.known.expired {
       unseen.release(serve)
-      for client in draft.clientsWaiting[serve] ?? [] {
-        for decided in draft.known.clients[client]?.giveUp(serve) ?? [] {
-          draft.record(decided.click, decided.verdict, isJudged: true, wasParked: true)
-        }
-        resolve(client, in: &draft)
+      guard let client = draft.clientsWaiting[serve] else { continue }
+      for decided in draft.known.clients[client]?.giveUp(serve) ?? [] {
+        draft.record(decided.click, decided.verdict, isJudged: true, wasParked: true)
       }
+      resolve(client, in: &draft)
     }
-    // None is left, but for those that the database refuses and for what is remembered and does not wait.
+    // None is left whose view may come: those that the database refuses stay until the partition is opened again, and what
+    // else is remembered does not wait.
     if draft.known.expired.count < asked.count { unseen.release(before: asked.before) }
     unseen.updateEarliestExpiry()
   }

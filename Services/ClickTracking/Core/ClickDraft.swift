@@ -5,9 +5,8 @@ internal import Pipeline
 /// A batch of click tracking on its way: what the tables knew, moved on by each record, and what came of it.
 struct ClickDraft {
   var known: ClickKnowledge
-  /// Whose clicks wait on a served ad, of those that the batch asked for and those that it parks: one client's, or those of
-  /// one who was taken out in between as well (A8).
-  var clientsWaiting: [ServeID: Set<ClickClient>] = [:]
+  /// Whose clicks wait on a served ad, of those that the batch asked for and those that it parks.
+  var clientsWaiting: [ServeID: ClickClient] = [:]
   var decision: BatchDecision<ClickEffects>
   let context: BatchContext
 
@@ -18,7 +17,7 @@ struct ClickDraft {
     for (client, clicks) in known.clients {
       for click in clicks.waiting {
         known.identities.insert(click.identity)
-        clientsWaiting[click.terms.serveID, default: []].insert(client)
+        clientsWaiting[click.terms.serveID] = client
       }
     }
   }

@@ -65,7 +65,7 @@ package struct ClickKnowledge: Sendable {
   /// The app keys among those asked for that the catalogue has.
   package var keys: [[UInt8]: KnownAppKey] = [:]
   package var unseen: UnseenPage?
-  /// In the order of their ids.
+  /// In the order in which they were asked for.
   package var expired: [ServeID] = []
 
   package init() {}

@@ -40,7 +40,9 @@ enum ClickRows {
 enum ParkedRows {
   static let columns = TableColumns(
     "click_tracking.parked_row",
-    ServeColumns.names + ["batch_number", "record_offset", "id_hash", "is_accidental", "event_time", "arrival"])
+    ServeColumns.names + [
+      "batch_number", "record_offset", "id_hash", "is_accidental", "event_time", "arrival", "expires_at",
+    ])
 
   static func rows(_ batch: CommitBatch<ClickTracking>, terms: TermsBook) -> TableRows {
     let rows = TableRows(columns, capacity: batch.effects.parked.count * 208)
@@ -54,6 +56,7 @@ enum ParkedRows {
       buffer.append(click.isAccidental)
       buffer.append(click.eventTime)
       buffer.append(click.arrival)
+      buffer.append(click.terms.expiresAt)
     }
     return rows
   }

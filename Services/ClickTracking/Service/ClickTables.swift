@@ -28,7 +28,7 @@ struct ClickTables: ServiceTables {
   }
 
   /// All questions in one round trip that need no other's answer, and in a second one what waiting clicks make necessary. What
-  /// the timer asks comes before them.
+  /// the timer asks comes before them; what is rare has round trips of its own.
   func lookUp(
     _ query: ClickQuery, partition: Int32, in connection: PostgresConnection
   ) throws(PostgresError) -> ClickKnowledge {
@@ -113,23 +113,25 @@ struct ClickTables: ServiceTables {
     _ read: ReadServesWithClicks, in connection: PostgresConnection
   ) throws(PostgresError) -> UnseenPage {
     let found = try connection.run(read)
-    let last = found.count < read.page.count ? nil : found.last?.serveID
+    let last = found.count < read.page.count ? nil : found.last
     guard !found.isEmpty else { return UnseenPage(answering: read.page, serves: [], last: last) }
     let find = FindTappedImpressions(partition: read.partition, ids: found.map(\.serveID))
     let seen = Set(try connection.run(find).map(\.serveID))
     return UnseenPage(answering: read.page, serves: found.filter { !seen.contains($0.serveID) }, last: last)
   }
 
-  /// Reads on where seen ones, whose clicks wait for others, take up what was read.
+  /// Ads that are read at once, where seen ones, whose clicks wait for others, may stand before those that are asked for.
+  private static let expiredPageCount = 256
+
   private func expired(
     _ asked: ExpiredServes, partition: Int32, in connection: PostgresConnection
   ) throws(PostgresError) -> [ServeID] {
-    var found: [ServeID] = []
-    var next: UnseenPage.Query? = UnseenPage.Query(count: asked.skipped + asked.count)
+    var found: [UnseenServe] = []
+    var next: UnseenPage.Query? = UnseenPage.Query(count: Self.expiredPageCount)
     while let page = next, found.count < asked.skipped + asked.count {
       let read = ReadServesWithClicks(partition: partition, page: page, expiry: asked.before)
       let answer = try unseen(read, in: connection)
-      found += answer.serves.map(\.serveID)
+      found += answer.serves
       next = answer.last.map { UnseenPage.Query(after: $0, count: page.count) }
     }
     return asked.of(found)

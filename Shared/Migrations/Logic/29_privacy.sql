@@ -1,7 +1,8 @@
 -- What a person may ask the network for, by client (A8). Charges never say of which client they are.
 
 -- Takes a client, and the network that he asked from, out of the serves from `first` on and before `next`, in every table at
--- once, so that whoever compares them meets all of it or nothing. Says out of how many requests. Planned for its serves each
+-- once, so that whoever compares them meets all of it or nothing. But for taps that wait: they are decided in a day or two, by
+-- what else the client did, and are taken out then. Says out of how many requests. Planned for its serves each
 -- time: a plan for any would lock the tables of all days.
 CREATE OR REPLACE FUNCTION public.erase_client(hashes bigint[], first uuid, next uuid) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_custom_plan AS $function$
@@ -27,8 +28,6 @@ BEGIN
   UPDATE impression_tracking.impression_row SET client_hash = 0
   WHERE serve_id >= first AND serve_id < next AND client_hash = ANY (hashes);
   UPDATE click_tracking.click_row SET client_hash = 0
-  WHERE serve_id >= first AND serve_id < next AND client_hash = ANY (hashes);
-  UPDATE click_tracking.parked_row SET client_hash = 0
   WHERE serve_id >= first AND serve_id < next AND client_hash = ANY (hashes);
   RETURN erased;
 END

@@ -13,13 +13,24 @@ struct DecidedBatch<Service: PipelineService> {
 extension PartitionPipeline {
   /// Decides and commits a batch, then publishes what it made.
   ///
-  /// A batch that the database refuses is bisected until the refused record stands alone; that one is put aside. Ids that
-  /// exist already are looked up, and the batch is decided again.
+  /// A batch about which the tables may know more than has room is decided in parts. One that the database refuses is
+  /// bisected until the refused record stands alone; that one is put aside. Ids that exist already are looked up, and the
+  /// batch is decided again.
   package func process(_ batch: InputBatch<Service.Event>) throws(PipelineError) -> BatchSummary {
     var summary = BatchSummary()
     let batch = try checked(batch)
-    try process(batch.records[...], of: batch, endsBatch: true, into: &summary)
+    var rest = batch.records[...]
+    repeat {
+      let part = rest.prefix(countTogether(rest))
+      rest = rest[part.endIndex...]
+      try process(part, of: batch, endsBatch: rest.isEmpty, into: &summary)
+    } while !rest.isEmpty
     return summary
+  }
+
+  /// How many of these records one batch decides, at least 1.
+  func countTogether(_ records: ArraySlice<InputRecord<Service.Event>>) -> Int {
+    max(1, decider?.countTogether(records) ?? records.count)
   }
 
   /// The batch in the order in which it is decided.

@@ -3,9 +3,11 @@ internal import AdEvents
 
 extension PartitionPipeline {
   /// Once a second: what timers make due, what consumers miss, what was delivered, the watermark.
-  package func tick() throws(PipelineError) -> BatchSummary {
+  package func tick(
+    timerBatchesMaximum: Int = Service.Decider.timerBatchesMaximum
+  ) throws(PipelineError) -> BatchSummary {
     var summary = BatchSummary()
-    try runTimer(into: &summary)
+    for _ in 0..<timerBatchesMaximum { guard try runTimer(into: &summary) else { break } }
     flushCounts()
     let answered = try store.gapRequests(partition)
     for notice in answered { cursors[notice.output].rewind(to: notice.sequence) }
@@ -17,23 +19,25 @@ extension PartitionPipeline {
 
   /// A batch without records for what is due. What the database refuses is found by doing less and less at once, and is
   /// then passed over until the partition is opened again: it stays as it is, and the rest goes on.
-  private func runTimer(into summary: inout BatchSummary) throws(PipelineError) {
+  ///
+  /// - Returns: whether something was done.
+  private func runTimer(into summary: inout BatchSummary) throws(PipelineError) -> Bool {
     let due = context(number: batchNumber + 1, gates: gates, lastArrivals: lastArrivals, timer: timer.quota)
-    guard due.now >= timer.restsUntil, decider?.isTimerDue(due) ?? false else { return }
+    guard due.now >= timer.restsUntil, decider?.isTimerDue(due) ?? false else { return false }
     let batch = InputBatch<Service.Event>(inputCount: inputs.count)
     while true {
       let detail: String
       switch try attempt(batch.records[...], of: batch, endsBatch: true, timer: timer.quota, into: &summary) {
       case nil:
         timer.succeeded()
-        return
+        return true
       case .refused(let text): detail = text
       case .duplicate: detail = "a row of it exists already"
       }
       summary.bisections += 1
       guard timer.refused(now: due.now) else { continue }
       alarm(.timerRefused(detail: detail))
-      return
+      return false
     }
   }
 

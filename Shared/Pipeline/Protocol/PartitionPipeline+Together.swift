@@ -10,7 +10,7 @@ extension PartitionPipeline {
   /// Decides and commits a batch of each of several partitions, then publishes what they made.
   ///
   /// Those of one transaction are committed all or none. What the database refuses together is committed batch by batch: whose
-  /// trouble it is shows then, and is nobody else's. Any other failure leaves in doubt what was committed, of all of them.
+  /// trouble it is shows then, and is nobody else's; so is what has to be decided in parts. Any other failure leaves in doubt what was committed, of all of them.
   ///
   /// - Returns: what ``process(_:)`` of each would return or throw.
   package static func process(_ members: [Member], in store: Store) -> [Result<BatchSummary, PipelineError>] {
@@ -20,6 +20,11 @@ extension PartitionPipeline {
     // Whose transactions lock rows that other partitions' lock, too: two of them in one could wait for two in another.
     var sharing: [Decided] = []
     for (index, member) in members.enumerated() {
+      let records = member.batch.records
+      guard member.pipeline.countTogether(records[...]) >= records.count else {
+        results[index] = member.pipeline.result(of: member.batch)
+        continue
+      }
       do throws(PipelineError) {
         let batch = try member.pipeline.checked(member.batch)
         guard let decided = try member.pipeline.decide(batch.records[...], of: batch, endsBatch: true) else { continue }

@@ -127,6 +127,10 @@ package protocol PartitionDecider<Service> {
   /// What these records, or the timers that are due, need from the database; nil when nothing.
   func query(for records: [InputRecord<Service.Event>], context: BatchContext) -> Service.Query?
 
+  /// How many of these records, from the first on, one batch may decide: so many that what the tables know of them has
+  /// room in memory. At least 1; all, unless a record may make the tables tell much.
+  func countTogether(_ records: ArraySlice<InputRecord<Service.Event>>) -> Int
+
   /// Decides the records in order. The state moves on as if the batch were committed.
   mutating func decide(
     _ records: [InputRecord<Service.Event>], knowing knowledge: Service.Knowledge?, context: BatchContext
@@ -143,13 +147,18 @@ package protocol PartitionDecider<Service> {
 
   /// Whether something is due that needs a batch of its own although nothing was read.
   func isTimerDue(_ context: BatchContext) -> Bool
+
+  /// How many such batches may follow each other as long as something is due.
+  static var timerBatchesMaximum: Int { get }
 }
 
 extension PartitionDecider {
   package func query(for records: [InputRecord<Service.Event>], context: BatchContext) -> Service.Query? { nil }
+  package func countTogether(_ records: ArraySlice<InputRecord<Service.Event>>) -> Int { records.count }
   package mutating func revert() -> Bool { false }
   package mutating func committed(_ result: CommitResult) -> [OutgoingMessage] { [] }
   package func isTimerDue(_ context: BatchContext) -> Bool { false }
+  package static var timerBatchesMaximum: Int { 1 }
 }
 
 /// What a decision may depend on besides records and state.

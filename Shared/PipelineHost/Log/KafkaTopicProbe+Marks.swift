@@ -22,11 +22,11 @@ extension KafkaTopicProbe {
       let positions = wanted.map {
         KafkaTopicPartitionOffset(partitions[$0], offset: bounds[$0].end - Int64(back))
       }
-      let records = try records(at: positions, timeoutMilliseconds: timeoutMilliseconds)
+      let found = try records(at: positions, timeoutMilliseconds: timeoutMilliseconds) {
+        $1.copy(topic: $0.topic).timelineMark(in: $0, by: mac)
+      }
       for index in wanted {
-        let partition = partitions[index]
-        guard let record = records[partition] else { continue }
-        let told = [marks[index], record.timelineMark(in: partition, by: mac)].compactMap(\.self)
+        let told = [marks[index], found[partitions[index]] ?? nil].compactMap(\.self)
         marks[index] = told.max { ($0.sequence, $0.batch) < ($1.sequence, $1.batch) }
       }
       wanted.removeAll { !isThorough && marks[$0] != nil || bounds[$0].end - Int64(back) <= bounds[$0].first }

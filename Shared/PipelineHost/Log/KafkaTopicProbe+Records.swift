@@ -26,8 +26,10 @@ extension KafkaTopicProbe {
   private func probes(
     at positions: [KafkaTopicPartitionOffset], timeoutMilliseconds: Int32
   ) throws(KafkaError) -> [KafkaTopicPartition: TopicProbe] {
-    let found: [KafkaTopicPartition: KafkaRecord]
-    do throws(KafkaError) { found = try records(at: positions, timeoutMilliseconds: timeoutMilliseconds) } catch {
+    let found: [KafkaTopicPartition: RecordIdentity]
+    do throws(KafkaError) {
+      found = try records(at: positions, timeoutMilliseconds: timeoutMilliseconds) { RecordIdentity($1) }
+    } catch {
       guard error.kind == .offsetOutOfRange else { throw error }
       return [:]
     }
@@ -37,7 +39,7 @@ extension KafkaTopicProbe {
         let end = lastKnownEnd(of: position.partition), end > position.offset
       else { continue }
       probes[position.partition] = TopicProbe(
-        firstOffset: position.offset, endOffset: end, record: RecordIdentity(record))
+        firstOffset: position.offset, endOffset: end, record: record)
     }
     return probes
   }
@@ -53,9 +55,9 @@ extension KafkaTopicProbe {
       guard let last = lastOffsets[index], last >= bounds[index].first, last < bounds[index].end else { return nil }
       return KafkaTopicPartitionOffset(partitions[index], offset: last)
     }
-    let records = try records(at: kept, timeoutMilliseconds: timeoutMilliseconds)
+    let records = try records(at: kept, timeoutMilliseconds: timeoutMilliseconds) { RecordIdentity($1) }
     return partitions.indices.map { index in
-      let record = records[partitions[index]].flatMap { $0.offset == lastOffsets[index] ? RecordIdentity($0) : nil }
+      let record = records[partitions[index]].flatMap { $0.offset == lastOffsets[index] ? $0 : nil }
       return TopicProbe(firstOffset: bounds[index].first, endOffset: bounds[index].end, record: record)
     }
   }
@@ -67,6 +69,12 @@ extension RecordIdentity {
     self.init(
       offset: record.offset, timestamp: record.timestampMilliseconds,
       contentHash: RecordContent.hash(key: record.key, value: record.value))
+  }
+
+  init(_ record: borrowing KafkaRecordView) {
+    self.init(
+      offset: record.offset, timestamp: record.timestampMilliseconds,
+      contentHash: unsafe RecordContent.hash(key: record.key, value: record.value))
   }
 }
 

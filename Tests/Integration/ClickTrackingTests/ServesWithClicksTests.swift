@@ -102,19 +102,26 @@ struct ServesWithClicksTests {
       ])
   }
 
-  @Test("A8: the click of somebody who was taken out while it waits is decided when its ad is seen")
+  @Test("A8: the click of somebody who is taken out while it waits keeps its client until it is decided")
   func erased() async throws {
     let partition = try await ClickPartition(now: now)
-    let (seen, unseen) = (terms(1, client: 77), terms(2, client: 78))
-    try partition.run([tap(seen, id: 1), tap(unseen, id: 2)])
-    try partition.connection.executeScript(
-      "SELECT public.erase_client('{77,78}', public.first_uuid_of_ms(0), 'ffffffff-ffff-ffff-ffff-ffffffffffff')")
-    try partition.run([view(seen)])
-    #expect(try partition.verdicts() == [.init(id: 1, verdict: .billable, wasParked: true)])
-    try partition.run([.watermark])
-    try partition.tick()
-    #expect(try partition.verdicts().last == .init(id: 2, verdict: .noImpression, wasParked: true))
-    #expect(try partition.count("SELECT count(*) FROM click_tracking.parked") == 0)
+    let (seen, unseen) = (terms(1, client: 77), terms(2, client: 77))
+    try partition.run([tap(unseen, id: 2), view(seen), tap(seen, id: 1, age: 4_000)])
+    let erase =
+      "SELECT public.erase_client('{77}', public.first_uuid_of_ms(0), 'ffffffff-ffff-ffff-ffff-ffffffffffff')"
+    try partition.connection.executeScript(erase)
+    // The same tap again, and one more, after it.
+    #expect(try partition.run([tap(unseen, id: 2)]).outcomes[Int(Outcome.duplicate.rawValue)] == 1)
+    try partition.run([tap(unseen, id: 3, age: 5_000)])
+    try partition.takeOver()
+    try partition.run([view(unseen)])
+    #expect(
+      try partition.verdicts() == [
+        .init(id: 2, verdict: .billable, wasParked: true), .init(id: 1, verdict: .limited, wasParked: true),
+        .init(id: 3, verdict: .repeat, wasParked: true),
+      ])
+    try partition.connection.executeScript(erase)
+    #expect(try partition.count("SELECT count(*) FROM click_tracking.click WHERE client_hash = 77") == 0)
   }
 
   @Test("What is asked of waiting clicks reads the rows that are asked for, whatever waits beside them")
@@ -123,7 +130,7 @@ struct ServesWithClicksTests {
     let ads = try tapped(partition)
     try NeighbourRows.add(400, to: "click_tracking.parked_row", partition.connection)
     try partition.connection.executeScript("ANALYZE click_tracking.terms")
-    let page = UnseenPage.Query(after: ads[9].serveID, count: 20)
+    let page = UnseenPage.Query(after: UnseenServe(of: ads[9]), count: 20)
     let read = ReadServesWithClicks(partition: ClickPartition.number, page: page)
     let pagePlan = try QueryPlan(ReadServesWithClicks.sql, read.parameters, partition.connection)
     #expect(pagePlan.rows("on parked_row") <= 25, "\(pagePlan.lines.joined(separator: "\n"))")

@@ -19,7 +19,8 @@ struct BoundTests {
     let ahead = try number("queued.max.messages.kbytes") << 10
     #expect(try ahead + number("fetch.max.bytes") <= 5 << 20)
     #expect(try number("fetch.message.max.bytes") <= number("fetch.max.bytes"))
-    #expect(try number("queued.min.messages") == 10_000)
+    // Values are counted in bytes, keys and headers by nobody: each record may be as long as a batch of clients'.
+    #expect(try number("queued.min.messages") <= 32)
     #expect(try number("receive.message.max.bytes") == 16 << 20)
   }
 

@@ -1,5 +1,6 @@
 import BrokerFaults
 import Foundation
+import Records
 import Testing
 import Threads
 
@@ -101,6 +102,33 @@ struct ConsumerTests {
     }
     #expect(numbers == Array(0..<300))
     consumer.abandon()
+  }
+
+  @Test("One poll takes so many bytes and one record more, of whatever part of the records they are", arguments: 0..<3)
+  func longKeys(part: Int) throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.stop() }
+    try broker.createTopic("events", partitions: 1)
+    let producer = try KafkaConfiguration.embedded(broker).producer(Reports())
+    let long = [UInt8](repeating: 120, count: 10_000)
+    for number in 0..<30 as Range<UInt64> {
+      try producer.send(
+        topic: "events", partition: 0, key: part == 0 ? long : nil, value: part == 1 ? long : [],
+        headers: part == 2 ? [RecordHeader(name: Array("name".utf8), value: long)] : [], reportID: number)
+    }
+    #expect(producer.close(timeoutMilliseconds: 20_000))
+    let consumer = try KafkaConsumer(configuration: .embedded(broker), groupID: nil, topics: ["events"])
+    defer { consumer.abandon() }
+    try consumer.assign([place("events", 0, 0)])
+    var offsets: [Int64] = []
+    while offsets.count < 30 {
+      let before = offsets.count
+      _ = try consumer.poll(timeoutMilliseconds: 5_000, recordsMaximum: 1_000, bytesMaximum: 45_000) {
+        offsets.append($0.offset)
+      }
+      try #require((1...5).contains(offsets.count - before))
+    }
+    #expect(offsets == Array(0..<30))
   }
 
   @Test("Pause and resume lose nothing and repeat nothing, also with records fetched ahead")
@@ -243,12 +271,12 @@ struct ConsumerTests {
     let bounds = try probe.bounds(of: places.map(\.partition), timeoutMilliseconds: 10_000)
     #expect(bounds == Array(repeating: KafkaTopicProbe.Bounds(first: 0, end: 5_000), count: 3))
     for _ in 0..<3 {
-      let records = try probe.records(at: places, timeoutMilliseconds: 10_000)
+      let records = try probe.records(at: places, timeoutMilliseconds: 10_000) { $1.copy(topic: $0.topic) }
       #expect(records.mapValues(\.offset) == [places[0].partition: 7, places[1].partition: 4_999])
       #expect(records.mapValues(\.number) == [places[0].partition: 7, places[1].partition: 4_999])
     }
     let beyond = #expect(throws: KafkaError.self) {
-      try probe.records(at: [places[0], place("events", 1, 9_999)], timeoutMilliseconds: 10_000)
+      try probe.records(at: [places[0], place("events", 1, 9_999)], timeoutMilliseconds: 10_000) { $1.offset }
     }
     #expect(beyond?.kind == .offsetOutOfRange)
   }

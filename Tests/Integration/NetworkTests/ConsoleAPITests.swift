@@ -74,7 +74,7 @@ extension WholeNetwork {
       INSERT INTO billing.suspense SELECT (jsonb_populate_record(NULL::billing.suspense, to_jsonb(c)
         || jsonb_build_object('sequence', 7, 'arrival', event_time, 'reason', 'why'))).* FROM billing.charge c LIMIT 1;
       INSERT INTO click_tracking.parked_row SELECT (jsonb_populate_record(NULL::click_tracking.parked_row,
-        to_jsonb(c) || '{"record_offset": 7, "is_accidental": true}')).* FROM click_tracking.click_row c LIMIT 1;
+        to_jsonb(c) || '{"record_offset": 7, "is_accidental": true, "expires_at": "2030-03-01"}')).* FROM click_tracking.click_row c LIMIT 1;
       INSERT INTO click_tracking.stopped_action SELECT (jsonb_populate_record(NULL::click_tracking.stopped_action,
         to_jsonb(c) || '{"kind": 2}')).* FROM click_tracking.click c LIMIT 1;
       INSERT INTO impression_tracking.failure SELECT (jsonb_populate_record(NULL::impression_tracking.failure,

@@ -60,7 +60,7 @@ struct PrivacyTests {
       try days.run(
         """
         INSERT INTO click_tracking.parked_row SELECT (jsonb_populate_record(NULL::click_tracking.parked_row,
-          to_jsonb(c) || '{"record_offset": 0, "is_accidental": false}')).*
+          to_jsonb(c) || '{"record_offset": 0, "is_accidental": false, "expires_at": "2030-03-01"}')).*
         FROM click_tracking.click_row c WHERE client_hash = \(Self.client)
         """)
       let erased = try data.erase(now: Self.now)
@@ -69,11 +69,12 @@ struct PrivacyTests {
       #expect(erased.againAfter.map { $0 > Self.now.advanced(byMilliseconds: 25 * 3_600_000) } == true)
       for table in [
         "ad_selection.decision", "impression_tracking.impression_row", "click_tracking.click_row",
-        "click_tracking.parked_row",
       ] {
         #expect(try days.number("SELECT count(*) FROM \(table) WHERE client_hash = \(Self.client)") == 0, "\(table)")
         #expect(try days.number("SELECT count(*) FROM \(table) WHERE client_hash = 0") > 0)
       }
+      // It keeps its client until it is decided, and is taken out then.
+      #expect(try days.number("SELECT count(*) FROM click_tracking.parked_row WHERE client_hash = \(Self.client)") == 1)
       try days.run("DELETE FROM click_tracking.parked_row")
       #expect(try data.export().isEmpty)
       #expect(try data.erase(now: Self.now) == ClientData.Erased(requests: 0))

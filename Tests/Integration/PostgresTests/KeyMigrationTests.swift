@@ -48,6 +48,7 @@ struct KeyMigrationTests {
       FOR VALUES FROM ('019f1af9-b400-0000-0000-000000000000') TO ('019f2020-1000-0000-0000-000000000000');
     INSERT INTO impression_tracking.impression_row VALUES
       ('019f1af9-b401-7000-8000-000000000001', 1, 1, now(), now(), 5, 6, 7, 3, 1, 1, 1, false, 'US', 'home');
+    INSERT INTO click_tracking.terms VALUES (7, '2026-07-01', 'app', 'dev', 'adv', 'c', 'a', 1, 1, 'USD', 6000, 1, false);
     INSERT INTO click_tracking.parked_row (serve_id, id_hash, partition, batch_number, record_offset, is_accidental,
       event_time, arrival, placement, country, device, size, allotment, budget_day, client_hash, is_test, terms)
     VALUES ('019f1af9-b401-7000-8000-000000000001', 9, 3, 1, 1, false, now(), now(), 'home', 'US', 1, 1, 5, 1, 6, false, 7);

@@ -135,16 +135,40 @@ struct ClickDeciderTests {
   @Test("One batch of the timer gives up a bounded number of serves, the next ones follow")
   func boundedTimer() throws {
     var tables = MemoryTables()
-    let count = ClickDecider.expiredServesMaximum + 1
+    let count = ClickDecider.clientsMaximum + 1
     tables.run(
       try (1...UInt64(count)).map { Samples.click(try Samples.terms(serve: $0, client: $0), id: $0, age: 3_000) })
     tables.consumedWatermark = Samples.now.advanced(byMilliseconds: 30 * 3_600_000)
     tables.run([])
-    #expect(tables.clicks.count == ClickDecider.expiredServesMaximum)
+    #expect(tables.clicks.count == ClickDecider.clientsMaximum)
     #expect(tables.decider.isTimerDue(tables.context()))
     tables.run([])
     #expect(tables.clicks.count == count)
     #expect(!tables.decider.isTimerDue(tables.context()))
+  }
+
+  @Test("One batch asks of a bounded number of clients and converted ads, whatever else is in it")
+  func boundedBatch() throws {
+    var tables = MemoryTables()
+    let most = ClickDecider.clientsMaximum
+    func count(_ events: [ClickInput]) -> Int { tables.decider.countTogether(tables.records(events)[...]) }
+    let clicks = try (1...UInt64(most + 5)).map {
+      Samples.click(try Samples.terms(serve: $0, client: $0), id: $0, age: 3_000)
+    }
+    let views = try (1...UInt64(most + 5)).map {
+      Samples.impression(try Samples.terms(serve: $0, client: $0), age: 1_000)
+    }
+    let again = Array(repeating: clicks[0], count: 500)
+    #expect(count(again + clicks) == 500 + most && count(clicks.map { $0 }) == most)
+    let stopped = Array(repeating: Samples.click(try Samples.terms(), id: 1, age: 3_000, kind: .blocked), count: 500)
+    #expect(count(stopped) == 500)
+    #expect(count(views) == most, "which of them are waited for is not known yet")
+    tables.run([])
+    #expect(count(views) == views.count, "nobody waits")
+    tables.run(Array(clicks.prefix(most)))
+    #expect(count(views) == views.count)
+    tables.run(Array(clicks.suffix(5)))
+    #expect(count(views) == most)
   }
 
   @Test("Click limits go by event time, in the order of offsets, and only clicks that count weigh")

@@ -56,7 +56,7 @@ struct MemoryTables {
     for serve in query.serves { known.seenAt[serve] = impressions[serve] }
     if let asked = query.expired {
       let serves = parked.filter { $0.terms.expiresAt < asked.before && impressions[$0.terms.serveID] == nil }
-      known.expired = asked.of(Set(serves.map(\.terms.serveID)).sorted())
+      known.expired = asked.of(Set(serves.map { UnseenServe(of: $0.terms) }).sorted())
     }
     let serves = query.waitedFor.union(known.expired)
     let waitedFor = parked.filter { serves.contains($0.terms.serveID) }.map(\.client)
@@ -75,14 +75,23 @@ struct MemoryTables {
       known.clients[client] = found
     }
     if let page = query.unseen {
-      let expiries = Dictionary(parked.map { ($0.terms.serveID, $0.terms.expiresAt) }, uniquingKeysWith: max)
-      let found = expiries.filter { $0.key > page.after }.sorted { $0.key < $1.key }.prefix(page.count)
+      let serves = Set(parked.map { UnseenServe(of: $0.terms) })
+      let found = serves.filter { $0 > page.after }.sorted().prefix(page.count)
       known.unseen = UnseenPage(
-        answering: page,
-        serves: found.filter { impressions[$0.key] == nil }.map { UnseenServe(serveID: $0.key, expiresAt: $0.value) },
-        last: found.count < page.count ? nil : found.last?.key)
+        answering: page, serves: found.filter { impressions[$0.serveID] == nil },
+        last: found.count < page.count ? nil : found.last)
     }
     return known
+  }
+
+  /// As they would be read next.
+  func records(_ events: [ClickInput]) -> [InputRecord<ClickInput>] {
+    events.enumerated().map { index, event in
+      InputRecord(
+        input: 0, offset: nextOffset + Int64(index), timestamp: arrival.milliseconds, arrival: arrival,
+        sequence: .unnumbered, event: event, contentHash: 0,
+        raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0))
+    }
   }
 
   /// Decides a batch; `isLost`: its commit fails, and it is taken back.
@@ -90,12 +99,7 @@ struct MemoryTables {
   mutating func run(
     _ events: [ClickInput], isLost: Bool = false, isRefused: Bool = false
   ) -> BatchDecision<ClickEffects> {
-    let records = events.enumerated().map { index, event in
-      InputRecord(
-        input: 0, offset: nextOffset + Int64(index), timestamp: arrival.milliseconds, arrival: arrival,
-        sequence: .unnumbered, event: event, contentHash: 0,
-        raw: RawRange(start: 0, keyCount: -1, valueCount: -1, headersCount: 0))
-    }
+    let records = records(events)
     let context = context(isRefused: isRefused)
     let query = decider.query(for: records, context: context)
     let decision = decider.decide(records, knowing: query.map(answer), context: context)

@@ -16,9 +16,9 @@ struct UnseenServesTests {
 
   /// What the tables answer: of `stored` the next ones, all unseen.
   private func page(_ query: UnseenPage.Query, of stored: some Sequence<Int>) -> UnseenPage {
-    let found = stored.map(serve).filter { $0.serveID > query.after }.prefix(query.count)
+    let found = stored.map(serve).filter { $0 > query.after }.prefix(query.count)
     return UnseenPage(
-      answering: query, serves: Array(found), last: found.count < query.count ? nil : found.last?.serveID)
+      answering: query, serves: Array(found), last: found.count < query.count ? nil : found.last)
   }
 
   /// One that knows all of none.
@@ -30,15 +30,15 @@ struct UnseenServesTests {
 
   /// Those that it remembers, not those that it would ask for.
   private func known(_ serves: UnseenServes) -> [ServeID] {
-    (0...30).map(id).filter { serves.mayWait($0) && !serves.isBeyond($0) }
+    (0...30).filter { serves.mayWait(serve($0)) && !serves.isBeyond(serve($0)) }.map(id)
   }
 
   @Test("It begins by asking for every ad, and for none that does not wait when it has read them")
   func beginning() throws {
     var serves = UnseenServes(quota: SharedBound(100).quota())
-    #expect(serves.mayWait(id(1)) && serves.mayWait(id(99)))
+    #expect(serves.mayWait(serve(1)) && serves.mayWait(serve(99)))
     serves.readOn(page(try #require(serves.nextPage), of: [3, 5]))
-    #expect((1...6).filter { serves.mayWait(id($0)) } == [3, 5])
+    #expect((1...6).filter { serves.mayWait(serve($0)) } == [3, 5])
     #expect(serves.nextPage == nil && serves.earliestExpiry == serve(3).expiresAt)
   }
 
@@ -51,18 +51,18 @@ struct UnseenServesTests {
     }
     let kept = known(serves).count
     #expect(known(serves) == (1...kept).map(id), "the oldest")
-    #expect((1...20).allSatisfy { serves.mayWait(id($0)) }, "none is passed over")
-    #expect(!serves.mayWait(id(0)) && serves.mayWait(id(21)))
+    #expect((1...20).allSatisfy { serves.mayWait(serve($0)) }, "none is passed over")
+    #expect(!serves.mayWait(serve(0)) && serves.mayWait(serve(21)))
     var stored = Set(1...20)
     for number in 1... {
       if let query = serves.nextPage { serves.readOn(page(query, of: stored.sorted())) }
       #expect(known(serves).count <= 8)
       guard let oldest = stored.min() else { break }
-      #expect(oldest == number && serves.mayWait(id(oldest)))
+      #expect(oldest == number && serves.mayWait(serve(oldest)))
       serves.release(id(oldest))
       stored.remove(oldest)
     }
-    #expect(!serves.mayWait(id(21)) && serves.nextPage == nil, "all are known again")
+    #expect(!serves.mayWait(serve(21)) && serves.nextPage == nil, "all are known again")
   }
 
   @Test("Who shares the bound leaves room for others; what is read while it does is passed over, not taken for all")
@@ -78,7 +78,7 @@ struct UnseenServesTests {
     first.begin()
     #expect(known(first).count <= bound.maximum / 4)
     first.readOn(page(query, of: 7...20))
-    #expect((7...20).allSatisfy { first.mayWait(id($0)) }, "those in between would not be asked for")
+    #expect((7...20).allSatisfy { first.mayWait(serve($0)) }, "those in between would not be asked for")
     withExtendedLifetime(others) {}
   }
 
@@ -94,7 +94,7 @@ struct UnseenServesTests {
     serves.park(serve(4))
     serves.park(serve(5))
     serves.revert()
-    #expect((1...5).allSatisfy { serves.mayWait(id($0)) })
+    #expect((1...5).allSatisfy { serves.mayWait(serve($0)) })
     #expect(known(serves).first == id(1) && known(serves).count <= 3)
     #expect(serves.earliestExpiry == serve(1).expiresAt)
     serves.begin()

@@ -1,34 +1,24 @@
 internal import AdCore
 internal import ClickTrackingCore
-internal import PipelineHost
 internal import Postgres
 internal import Runtime
 
-/// The next served ads of a partition on which clicks wait, in the order of their ids. Whether they were seen, the impressions
-/// tell.
+/// The next served ads of a partition on which clicks wait, those that expire first. Whether they were seen, the impressions
+/// tell. Not prepared: a plan that is made while few wait would sort all of them later.
 struct ReadServesWithClicks: PostgresStatement {
-  /// The last moment that an id can tell.
-  private static let lastMoment = Timestamp(milliseconds: 1 << 48 - 1)
-
+  static let isPrepared = false
   static let sql = """
-    SELECT serve_id, max(expires_at) FROM click_tracking.parked
-    WHERE partition = $1 AND serve_id > $2 AND serve_id <= $3 AND expires_at < $4
-    GROUP BY serve_id ORDER BY serve_id LIMIT $5
+    SELECT serve_id, expires_at FROM click_tracking.parked_row
+    WHERE partition = $1 AND (expires_at, serve_id) > ($2, $3) AND ($4::timestamptz IS NULL OR expires_at < $4)
+    GROUP BY expires_at, serve_id ORDER BY expires_at, serve_id LIMIT $5
     """
   let partition: Int32
   let page: UnseenPage.Query
-  /// Their tokens expire before then.
-  let expiry: Timestamp
-
-  init(partition: Int32, page: UnseenPage.Query, expiry: Timestamp = lastMoment) {
-    self.partition = partition
-    self.page = page
-    self.expiry = expiry
-  }
+  /// Their tokens expire before then; nil where that does not matter.
+  var expiry: Timestamp?
 
   var parameters: [any PostgresValue] {
-    // An ad is served before its token expires.
-    [partition, page.after, IDBounds(from: expiry, to: expiry).highest, expiry, Int64(page.count)]
+    [partition, page.after.expiresAt, page.after.serveID, expiry, Int64(page.count)]
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> UnseenServe {

@@ -53,7 +53,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
       }
       _ = try pipeline.open(knowing: LogAnswers(marks: asked.topics.map { _ in nil }, probes: probes))
       if batch.isOfTimer {
-        _ = try pipeline.tick()
+        _ = try pipeline.tick(timerBatchesMaximum: 1)
       } else if batch.lost.isEmpty {
         _ = try pipeline.process(try records(of: batch, partition))
       }

@@ -60,17 +60,15 @@ struct ClickTables: SimulatedTables {
   }
 
   private func expired(_ asked: ExpiredServes, of waiting: [ParkedClick]) -> [ServeID] {
-    let serves = waiting.filter { $0.terms.expiresAt < asked.before }.map(\.terms.serveID)
-    return asked.of(Set(serves).filter { impressions[$0] == nil }.sorted())
+    let serves = waiting.map { UnseenServe(of: $0.terms) }
+    return asked.of(Set(serves).filter { $0.expiresAt < asked.before && impressions[$0.serveID] == nil }.sorted())
   }
 
   /// The next serves of those on which clicks wait.
   private func unseen(_ page: UnseenPage.Query, of waiting: [ParkedClick]) -> UnseenPage {
-    let expiries = Dictionary(waiting.map { ($0.terms.serveID, $0.terms.expiresAt) }, uniquingKeysWith: max)
-    let found = expiries.keys.filter { $0 > page.after }.sorted().prefix(page.count)
+    let found = Set(waiting.map { UnseenServe(of: $0.terms) }).filter { $0 > page.after }.sorted().prefix(page.count)
     return UnseenPage(
-      answering: page,
-      serves: found.filter { impressions[$0] == nil }.map { UnseenServe(serveID: $0, expiresAt: expiries[$0]!) },
+      answering: page, serves: found.filter { impressions[$0.serveID] == nil },
       last: found.count < page.count ? nil : found.last)
   }
 
