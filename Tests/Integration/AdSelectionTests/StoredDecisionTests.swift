@@ -156,6 +156,25 @@ struct StoredDecisionTests {
     #expect(differing.isEmpty)
   }
 
+  @Test("A2: of many clients with test requests a new owner reads those that asked last, and no more than he may count")
+  func manyTesters() async throws {
+    let partition = try await SelectionPartition()
+    let now = partition.clock.now()
+    _ = try partition.ask([try partition.network.request(4, at: now, key: "test")])
+    let most = SelectionMemory.readTestClientsMaximum
+    _ = try partition.database.query(
+      """
+      INSERT INTO ad_selection.decision_row
+      SELECT (jsonb_populate_record(d, jsonb_build_object(
+        'serve_id', substr(d.serve_id::text, 1, 24) || lpad(to_hex(n), 12, '0'), 'client_hash', n))).*
+      FROM ad_selection.decision_row d CROSS JOIN generate_series(1, \(most + 10)) AS n
+      """)
+    let read = try partition.database.run(CountTestRequests(partition: 0, day: TestSequence.day(of: now)))
+    #expect(read.count == most)
+    // The first ones asked the longest ago.
+    #expect(Set(read.map(\.client)).isDisjoint(with: 1...9))
+  }
+
   @Test("an allotment is asked for, closed once with a report in sequence, and never used afterwards")
   func allotments() async throws {
     let partition = try await SelectionPartition()

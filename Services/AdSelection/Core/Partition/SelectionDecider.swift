@@ -60,6 +60,7 @@ package struct SelectionDecider: PartitionDecider {
     var batch = BatchDecision(
       outcomes: Array(repeating: Outcome.noted, count: records.count), effects: SelectionEffects())
     forwardLimit.begin()
+    state.testSequence.keepToQuota()
     earlier = EarlierDecisions(knowledge)
     let view = catalog.view(at: context.now)
     var decisionContext = DecisionContext(
