@@ -62,7 +62,7 @@ package struct BillingDecider: PartitionDecider {
   package mutating func decide(
     _ records: [InputRecord<BillingInput>], knowing knowledge: BillingKnowledge?, context: BatchContext
   ) -> BatchDecision<BillingEffects> {
-    asked.removeAll(keepingCapacity: true)
+    asked.empty()
     var decision = BatchDecision(
       outcomes: Array(repeating: .noted, count: records.count),
       effects: BillingEffects(settings: settings, partitionCount: context.partitionCount))
@@ -100,7 +100,7 @@ package struct BillingDecider: PartitionDecider {
   package mutating func revert() -> Bool { false }
 
   package mutating func committed(_ result: CommitResult) -> [OutgoingMessage] {
-    defer { asked.removeAll(keepingCapacity: true) }
+    defer { asked.empty() }
     let grants = result.messages.compactMap { BillingService.grant(of: $0.message) }
     for grant in grants {
       guard let ask = asked.first(where: grant.answers) else { continue }

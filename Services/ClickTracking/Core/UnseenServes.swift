@@ -8,6 +8,8 @@ package struct ClickMemory: Sendable {
   package static let servesMaximum = 1 << 16
 
   package let serves: SharedBound
+  /// What was sent on.
+  package let forwards = SharedBound(ForwardLimit.rememberedMaximum)
 
   package init(servesMaximum: Int = ClickMemory.servesMaximum) { serves = SharedBound(servesMaximum) }
 }
@@ -112,7 +114,7 @@ struct UnseenServes {
   func isBeyond(_ serve: ServeID) -> Bool { lastKnown.map { serve > $0 } ?? false }
 
   mutating func begin() {
-    released.removeAll(keepingCapacity: true)
+    released.empty()
     if isOverPart { forgetLatest() }
   }
 
@@ -162,6 +164,8 @@ struct UnseenServes {
   /// The commit failed: what was released waits. What was parked does not, which does no harm.
   mutating func revert() {
     for serve in released { park(serve) }
-    released.removeAll(keepingCapacity: true)
+    released.empty()
   }
+
+  mutating func committed() { released.empty() }
 }

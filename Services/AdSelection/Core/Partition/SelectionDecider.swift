@@ -15,7 +15,7 @@ package struct SelectionDecider: PartitionDecider {
   /// Makes serve ids that nobody can guess.
   private var random: any RandomNumberGenerator
   private var keyless = KeylessLimit()
-  private var forwardLimit = ForwardLimit()
+  private var forwardLimit: ForwardLimit
   package private(set) var state: PartitionState
 
   /// - Parameter memory: what the partitions of a process share.
@@ -27,6 +27,7 @@ package struct SelectionDecider: PartitionDecider {
     self.settings = settings
     self.crypto = crypto
     self.random = random
+    forwardLimit = ForwardLimit(sharing: memory.forwards)
     state = PartitionState(
       restoring: stored, throttle: settings.throttle, allotments: settings.allotments, memory: memory)
   }
@@ -85,6 +86,11 @@ package struct SelectionDecider: PartitionDecider {
     // Nothing was read: a timer's batch.
     if records.isEmpty, context.timer.maximum > 0 { keepAllotments(view, context: context, into: &batch) }
     return batch
+  }
+
+  package mutating func committed(_ result: CommitResult) -> [OutgoingMessage] {
+    forwardLimit.committed()
+    return []
   }
 
   // MARK: Requests

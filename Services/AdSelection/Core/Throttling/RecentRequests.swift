@@ -36,6 +36,7 @@ package struct SelectionMemory: Sendable {
   package let requests: RequestMemory
   package let clients: RequestMemory
   package let testClients: SharedBound
+  package let forwards = SharedBound(ForwardLimit.rememberedMaximum)
 
   package init(
     requestsMaximum: Int = SelectionMemory.requestsMaximum, clientsMaximum: Int = SelectionMemory.clientsMaximum,
