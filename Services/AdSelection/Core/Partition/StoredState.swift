@@ -34,7 +34,8 @@ package struct StoredDecision: Hashable, Sendable {
 
 /// What a partition's tables hold of its state.
 package struct StoredState: Sendable {
-  /// Those not closed, and those that ended within the book's memory.
+  /// Those not closed; and of those that ended within the book's memory, for each campaign and budget day, that of the
+  /// highest ordinal with the last one's end.
   package var allotments: [AllotmentRow] = []
   /// Those of the last ``memoryMilliseconds(throttle:)``, in any order.
   package var decisions: [StoredDecision] = []
