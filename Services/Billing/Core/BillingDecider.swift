@@ -37,32 +37,41 @@ package struct BillingDecider: PartitionDecider {
   /// - Parameters:
   ///   - open: every allotment of the partition that has not ended, as the tables say.
   ///   - waiting: where events of the partition wait for budget, as the tables say.
-  ///   - hours: what came of each app's last hours, as the tables say.
+  ///   - hours: what came of apps' last hours, as the tables say.
   ///   - lostServes: ids of ads that were served by decisions which the database has lost.
   ///   - lostGrants: sequences of grants that it has lost: nobody knows of them any more.
+  ///   - memory: what the partitions of a process share.
   package init(
-    settings: BillingSettings, open: [OpenAllotment], waiting: Set<BudgetKey>, hours: [AppHour: AppHourCount] = [:],
-    lostServes: [Range<ServeID>] = [], lostGrants: [Range<Int64>] = []
+    settings: BillingSettings, open: [OpenAllotment], waiting: Set<BudgetKey>, hours: StoredAppHours,
+    lostServes: [Range<ServeID>] = [], lostGrants: [Range<Int64>] = [], memory: BillingMemory = BillingMemory()
   ) {
     self.lostServes = lostServes
     self.lostGrants = lostGrants
     self.settings = settings
     self.open = OpenAllotments(open)
     self.waiting = waiting
-    self.hours = AppHours(hours)
+    self.hours = AppHours(hours, memory: memory)
     refused = RefusedAsks(waits: settings.askAgainMilliseconds)
   }
 
   package func query(for records: [InputRecord<BillingInput>], context: BatchContext) -> BillingQuery? {
     var query = BillingQuery(isOfWaiting: records.isEmpty && !waiting.isEmpty)
-    for record in records { if case .ask(let ask) = record.event { query.campaigns.insert(ask.campaign) } }
+    for record in records {
+      switch record.event {
+      case .ask(let ask): query.campaigns.insert(ask.campaign)
+      case .event(let event) where event.isCounted && !context.isRefused:
+        query.appHours.formUnion(hours.unknown(of: event))
+      case .event, .report, .watermark, .rejected: break
+      }
+    }
     return query.isEmpty ? nil : query
   }
 
   package mutating func decide(
     _ records: [InputRecord<BillingInput>], knowing knowledge: BillingKnowledge?, context: BatchContext
   ) -> BatchDecision<BillingEffects> {
-    asked.removeAll(keepingCapacity: true)
+    asked.empty()
+    hours.begin(knowledge?.appHours ?? [:])
     var decision = BatchDecision(
       outcomes: Array(repeating: .noted, count: records.count),
       effects: BillingEffects(settings: settings, partitionCount: context.partitionCount))
@@ -93,6 +102,7 @@ package struct BillingDecider: PartitionDecider {
     decision.effects.clickCounts = clickCounts.take(context.now)
     waiting.formUnion(decision.effects.draws.map(\.budget))
     askedAt = (context.partition, context.now)
+    hours.end()
     return decision
   }
 
@@ -100,7 +110,7 @@ package struct BillingDecider: PartitionDecider {
   package mutating func revert() -> Bool { false }
 
   package mutating func committed(_ result: CommitResult) -> [OutgoingMessage] {
-    defer { asked.removeAll(keepingCapacity: true) }
+    defer { asked.empty() }
     let grants = result.messages.compactMap { BillingService.grant(of: $0.message) }
     for grant in grants {
       guard let ask = asked.first(where: grant.answers) else { continue }
@@ -253,6 +263,11 @@ package struct BillingDecider: PartitionDecider {
     [BillingService.impressionsInput, BillingService.clicksInput].map { context.consumedWatermarks[$0] }
       .reduce(Timestamp(milliseconds: .max), min).advanced(byMilliseconds: -settings.endDelayMilliseconds)
   }
+}
+
+extension AcceptedEvent {
+  /// Whether it counts in its app's hour, if its price and share can be.
+  fileprivate var isCounted: Bool { !terms.isTest && verdict == .billable }
 }
 
 extension AllotmentGrant {

@@ -6,13 +6,15 @@ package struct BillingQuery: Hashable, Sendable {
   package var campaigns: Set<CampaignID>
   /// Where the partition's events wait for budget.
   package var isOfWaiting: Bool
+  /// What came of apps' hours that are not remembered.
+  package var appHours: Set<AppHour> = []
 
   package init(campaigns: Set<CampaignID> = [], isOfWaiting: Bool = false) {
     self.campaigns = campaigns
     self.isOfWaiting = isOfWaiting
   }
 
-  package var isEmpty: Bool { campaigns.isEmpty && !isOfWaiting }
+  package var isEmpty: Bool { campaigns.isEmpty && !isOfWaiting && appHours.isEmpty }
 }
 
 /// What the tables know of what a batch asked.
@@ -20,6 +22,8 @@ package struct BillingKnowledge: Sendable {
   package var campaigns: [CampaignID: CampaignTerms]
   package var clickCounts: [CampaignID: ClickCounts]
   package var waiting: Set<BudgetKey>
+  /// Of an hour that is not there nothing has come.
+  package var appHours: [AppHour: AppHourCount] = [:]
 
   package init(
     campaigns: [CampaignID: CampaignTerms] = [:], clickCounts: [CampaignID: ClickCounts] = [:],

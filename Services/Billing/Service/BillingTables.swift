@@ -12,6 +12,8 @@ struct BillingTables: ServiceTables {
   private let settings: BillingSettings
   private let catalog: BudgetCatalog
   private let logger: Logger
+  /// Shared by all partitions.
+  private let memory = BillingMemory()
 
   let consumers = ["ad_selection"]
   var windows: Windows { settings.windows }
@@ -30,10 +32,9 @@ struct BillingTables: ServiceTables {
     return BillingDecider(
       settings: settings, open: try connection.run(ReadOpenAllotments(partition: partition)),
       waiting: Set(try connection.run(ReadWaitingBudgets(partition: partition))),
-      hours: Dictionary(
-        try connection.run(ReadAppHours(partition: partition)).map { ($0.key, $0.count) }, uniquingKeysWith: { $1 }),
+      hours: StoredAppHours(try connection.run(ReadAppHours(partition: partition, now: now)), now: now),
       lostServes: try connection.run(ReadLostServes(partition: partition)),
-      lostGrants: try connection.run(ReadLostGrants(partition: partition)))
+      lostGrants: try connection.run(ReadLostGrants(partition: partition)), memory: memory)
   }
 
   /// The catalogue is in memory; what it says is in the tables already.
@@ -46,6 +47,10 @@ struct BillingTables: ServiceTables {
       knowledge.clickCounts = [CampaignID: ClickCounts](rows, of: query.campaigns)
     }
     if query.isOfWaiting { knowledge.waiting = Set(try connection.run(ReadWaitingBudgets(partition: partition))) }
+    if !query.appHours.isEmpty {
+      let found = try connection.run(FindAppHours(partition: partition, asked: query.appHours))
+      knowledge.appHours = Dictionary(found.map { ($0.key, $0.count) }) { $1 }
+    }
     return knowledge
   }
 

@@ -21,11 +21,12 @@ package struct ClickDecider: PartitionDecider {
 
   private let windows: Windows
   private var unseen: UnseenServes
-  private var forwardLimit = ForwardLimit()
+  private var forwardLimit: ForwardLimit
 
   package init(windows: Windows, memory: ClickMemory = ClickMemory()) {
     self.windows = windows
     unseen = UnseenServes(quota: memory.serves.quota())
+    forwardLimit = ForwardLimit(sharing: memory.forwards)
   }
 
   // MARK: Questions
@@ -288,6 +289,12 @@ package struct ClickDecider: PartitionDecider {
       )
     }
     return nil
+  }
+
+  package mutating func committed(_ result: CommitResult) -> [OutgoingMessage] {
+    unseen.committed()
+    forwardLimit.committed()
+    return []
   }
 
   package mutating func revert() -> Bool {

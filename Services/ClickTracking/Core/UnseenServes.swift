@@ -7,6 +7,8 @@ package struct ClickMemory: Sendable {
   package static let servesMaximum = 1 << 16
 
   package let serves: SharedBound
+  /// What was sent on.
+  package let forwards = SharedBound(ForwardLimit.rememberedMaximum)
 
   package init(servesMaximum: Int = ClickMemory.servesMaximum) { serves = SharedBound(servesMaximum) }
 }
@@ -122,7 +124,7 @@ struct UnseenServes {
 
   /// A batch begins: what came before it cannot be taken back any more. Leaves room for others who came.
   mutating func begin() {
-    released.removeAll()
+    released.empty()
     if isOverPart { forgetLatest() }
   }
 
@@ -173,6 +175,8 @@ struct UnseenServes {
   /// The commit failed: what was released waits. What was parked does not, which does no harm.
   mutating func revert() {
     for serve in released { park(serve) }
-    released.removeAll()
+    released.empty()
   }
+
+  mutating func committed() { released.empty() }
 }

@@ -16,7 +16,7 @@ package struct ImpressionDecider: PartitionDecider {
   /// impressions forgotten.
   private var others: RecentIDs
   private var suspicion = 0
-  private var forwardLimit = ForwardLimit()
+  private var forwardLimit: ForwardLimit
   /// What the last decision put into the tables, to take it out again.
   private var undoLog: [TakenID] = []
 
@@ -32,6 +32,7 @@ package struct ImpressionDecider: PartitionDecider {
     let horizon = now.advanced(byMilliseconds: windows.clockToleranceMilliseconds)
     views = RecentIDs(horizon: horizon, quota: memory.views.quota())
     others = RecentIDs(horizon: horizon, quota: memory.others.quota())
+    forwardLimit = ForwardLimit(sharing: memory.forwards)
   }
 
   package func query(
@@ -76,7 +77,7 @@ package struct ImpressionDecider: PartitionDecider {
   package mutating func decide(
     _ records: [InputRecord<ImpressionInput>], knowing knowledge: ImpressionKnowledge?, context: BatchContext
   ) -> BatchDecision<ImpressionEffects> {
-    undoLog.removeAll(keepingCapacity: true)
+    undoLog.empty()
     forwardLimit.begin()
     views.keepToQuota()
     others.keepToQuota()
@@ -194,6 +195,12 @@ package struct ImpressionDecider: PartitionDecider {
       .init(failure: failure, arrival: arrival, isTest: key.build != .distribution))
   }
 
+  package mutating func committed(_ result: CommitResult) -> [OutgoingMessage] {
+    undoLog.empty()
+    forwardLimit.committed()
+    return []
+  }
+
   package mutating func revert() -> Bool {
     for id in undoLog {
       switch id {
@@ -202,7 +209,7 @@ package struct ImpressionDecider: PartitionDecider {
       case .failure(let error, let id): others.remove(id, label: label(error))
       }
     }
-    undoLog.removeAll()
+    undoLog.empty()
     forwardLimit.revert()
     return true
   }

@@ -1,10 +1,11 @@
 package import Pipeline
 
-/// What the partitions of one process of impression tracking may remember together, in bytes: ids of impressions, and
-/// of everything else that is taken once.
+/// What the partitions of one process of impression tracking may remember together: ids of impressions, and of
+/// everything else that is taken once, in bytes; and what was sent on.
 package struct ImpressionMemory: Sendable {
   package let views: SharedBound
   package let others: SharedBound
+  package let forwards = SharedBound(ForwardLimit.rememberedMaximum)
 
   package init(bytesMaximum: Int = RecentIDs.bytesMaximum) {
     views = SharedBound(bytesMaximum / 2)

@@ -193,8 +193,11 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     return max(watermark, lowest ?? watermark)
   }
 
-  /// Fresh state from the database after a commit failed that the state could not take back.
+  /// Fresh state from the database after a commit failed that the state could not take back. That one goes first: two
+  /// of them would take the memory twice, and have less of what partitions share. Where nothing can be read the
+  /// partition is opened again.
   func reloadDecider() throws(PipelineError) {
+    decider = nil
     decider = try store.load(partition, now: clock.now())
   }
 

@@ -156,6 +156,53 @@ struct StoredDecisionTests {
     #expect(differing.isEmpty)
   }
 
+  @Test("of closed allotments a new owner reads one for each campaign and budget day, which holds all their ordinals")
+  func closedAllotments() async throws {
+    let partition = try await SelectionPartition()
+    let start = partition.clock.now()
+    // The first ends long after the others; the last is open.
+    try partition.database.executeScript(
+      """
+      INSERT INTO ad_selection.allotment (id, partition, ordinal, campaign, budget_day, amount, used, serve_until,
+        batch_number, click_rates, closed_at, report_sequence)
+      SELECT 10000 * day + 5000 * place + n, place, n, 'summer', day, 1000, n % 1000,
+        now() + CASE n WHEN 1 THEN interval '1 h' ELSE interval '1 s' END, 1, '43590',
+        CASE WHEN n < 2000 THEN now() END, CASE WHEN n < 2000 THEN 10000 * day + n END
+      FROM generate_series(1, 2000) AS n CROSS JOIN unnest('{1,2}'::int[]) AS day
+        CROSS JOIN unnest('{0,1}'::int[]) AS place;
+      """)
+    let all = try partition.database.run(ReadAllotments(partition: 0, since: start))
+    #expect(all.filter { $0.closedAt == nil }.map(\.ordinal) == [2_000, 2_000])
+    let closed = all.filter { $0.closedAt != nil }
+    #expect(closed.map { [Int64($0.budgetDay), $0.ordinal] } == [[1, 1_999], [2, 1_999]])
+    // The last of them to end says how long they are remembered.
+    #expect(closed.allSatisfy { $0.serveUntil.milliseconds(since: start) > 3_500_000 })
+    let later = ReadAllotments(partition: 0, since: start.advanced(byMilliseconds: 600_000))
+    #expect(try partition.database.run(later).filter { $0.closedAt != nil }.map(\.ordinal) == [1, 1])
+    var book = AllotmentBook(restoring: closed)
+    let again = partition.network.grant(7, ordinal: 1_999, amount: 1, until: start, day: 2)
+    #expect(book.apply(again) == .known)
+  }
+
+  @Test("A2: of many clients with test requests a new owner reads those that asked last, and no more than he may count")
+  func manyTesters() async throws {
+    let partition = try await SelectionPartition()
+    let now = partition.clock.now()
+    _ = try partition.ask([try partition.network.request(4, at: now, key: "test")])
+    let most = SelectionMemory.readTestClientsMaximum
+    _ = try partition.database.query(
+      """
+      INSERT INTO ad_selection.decision_row
+      SELECT (jsonb_populate_record(d, jsonb_build_object(
+        'serve_id', substr(d.serve_id::text, 1, 24) || lpad(to_hex(n), 12, '0'), 'client_hash', n))).*
+      FROM ad_selection.decision_row d CROSS JOIN generate_series(1, \(most + 10)) AS n
+      """)
+    let read = try partition.database.run(CountTestRequests(partition: 0, day: TestSequence.day(of: now)))
+    #expect(read.count == most)
+    // The first ones asked the longest ago.
+    #expect(Set(read.map(\.client)).isDisjoint(with: 1...9))
+  }
+
   @Test("an allotment is asked for, closed once with a report in sequence, and never used afterwards")
   func allotments() async throws {
     let partition = try await SelectionPartition()

@@ -61,8 +61,10 @@ final class BillingPartition {
   }
 
   /// - Parameter daysAhead: how many days after today is the one whose budget the ad was sold from.
-  func click(_ allotment: UInt64, price: Int64 = 2_000_000_000, daysAhead: Int32 = 0) throws -> BillingInput {
-    var terms = try nextTerms(allotment, issuedAt: nil)
+  func click(
+    _ allotment: UInt64, price: Int64 = 2_000_000_000, daysAhead: Int32 = 0, issuedAt: Timestamp? = nil
+  ) throws -> BillingInput {
+    var terms = try nextTerms(allotment, issuedAt: issuedAt)
     terms.clickPrice = Nanos(price)
     terms.budgetDay += daysAhead
     return .event(

@@ -5,6 +5,8 @@ import Pipeline
 import Postgres
 import Testing
 
+@testable import Billing
+
 @Suite("B8: events beyond an app's caps, in the database")
 struct HeldTests {
   /// The sample network has four partitions: two impressions, and a click on an ad, are billed of an hour in each.
@@ -52,6 +54,35 @@ struct HeldTests {
         sum(price_nanos) FROM reporting.held
       """
     #expect(try network.numbers(reasons) == [2, 1, 40])
+  }
+
+  @Test("what came of an hour that no owner remembers is asked of its rows, of the app's and of the ad's")
+  func asked() async throws {
+    let network = try await TestNetwork()
+    try network.fund(1_000)
+    let partition = try BillingPartition(network, settings: Self.settings)
+    let (long, now) = (network.now.advanced(byMilliseconds: -4 * 3_600_000), network.now)
+    try partition.process([partition.impression(0, price: 10, issuedAt: long), partition.impression(0, price: 10)])
+    try partition.takeOver()
+    try partition.process([
+      partition.impression(0, price: 10, issuedAt: long), partition.impression(0, price: 10, issuedAt: now),
+      partition.impression(0, price: 10, issuedAt: long), partition.click(0, price: 20, issuedAt: long),
+    ])
+    #expect(try network.numbers(fates) == [5, 0, 0, 0, 0, 1])
+    try partition.process([
+      partition.impression(0, price: 10, issuedAt: long), partition.click(0, price: 20, issuedAt: long),
+    ])
+    #expect(try network.numbers(fates) == [5, 0, 0, 0, 0, 3])
+    let connection = try network.connect()
+    defer { connection.close() }
+    let read = try connection.run(ReadAppHours(partition: 0, now: now))
+    #expect(read.map(\.key.hour) == [Int32(now.milliseconds / 3_600_000)] && read.map(\.count.impressions) == [2])
+    let app = try #require(read.first).key.app
+    let hour = Int32(long.milliseconds / 3_600_000)
+    let keys = [AppHour(app: app, hour: hour), AppHour(app: app, hour: hour - 1)]
+    let found = try connection.run(FindAppHours(partition: 0, asked: Set(keys)))
+    #expect(found.map(\.key) == [keys[0]] && found.map(\.count) == [AppHourCount(impressions: 4, clicks: 2)])
+    #expect(try connection.run(FindAppHours(partition: 1, asked: Set(keys))).isEmpty)
   }
 
   @Test("released, it draws on free budget in its order; what no budget can pay waits or is unfunded")

@@ -94,8 +94,11 @@ struct PartitionRig {
 
   /// Decides a batch at `now`, which is also when its records arrived unless said otherwise, and stores its effects as
   /// the tables do.
+  ///
+  /// - Parameter knowledge: what the tables tell; nil for what is stored.
   mutating func run(
-    _ events: [SelectionInput], at now: Timestamp = Samples.now, arrival: Timestamp? = nil, isRefused: Bool = false
+    _ events: [SelectionInput], at now: Timestamp = Samples.now, arrival: Timestamp? = nil, isRefused: Bool = false,
+    knowing knowledge: SelectionKnowledge? = nil
   ) -> Batch {
     number += 1
     let records = events.map { event in
@@ -108,7 +111,7 @@ struct PartitionRig {
     }
     let context = context(at: now, isRefused: isRefused)
     let batch = decider.decide(
-      records, knowing: decider.query(for: records, context: context).map(lookUp), context: context)
+      records, knowing: knowledge ?? decider.query(for: records, context: context).map(lookUp), context: context)
     nextSequence += Int64(batch.messages.count)
     store(batch.effects)
     return batch

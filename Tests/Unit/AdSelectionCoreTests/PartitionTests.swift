@@ -67,6 +67,36 @@ struct PartitionTests {
       try rig.incoming(client) { $0.requestID = UUIDv7(timestamp: Samples.now, randomHigh: 7, randomLow: 7) })
   }
 
+  @Test("what was read for a batch, and whom it answered, is nothing that the partition keeps")
+  func keepsNothingOfABatch() throws {
+    var rig = try PartitionRig()
+    rig.grantAll()
+    let topic = "ads.responses.\(try rig.incoming(client).reply.app)"
+    let first = rig.run([.request(try rig.incoming(client))])
+    #expect(first.answers.map(\.topic) == [topic])
+    let decided = try #require(first.effects.decisions.first)
+    guard let serve = decided.serve, let image = serve.images.first, var earlier = EarlierDecision(decided) else {
+      Issue.record("nothing was served")
+      return
+    }
+    let known = "https://images.example/known-to-the-last-batch"
+    earlier.answer = .ad(
+      Serve(
+        terms: serve.terms, images: [ServedAd.Image(size: image.size, url: known)], action: serve.action,
+        lifetimeMilliseconds: serve.lifetimeMilliseconds, reservation: nil))
+    let id = serve.terms.serveID
+    let repeated = rig.run([.request(try rig.incoming(client))], knowing: SelectionKnowledge([id: earlier]))
+    guard case .ad(let ad)? = try repeated.answers.first.map(PartitionRig.response)?.outcome else {
+      Issue.record("no ad was answered")
+      return
+    }
+    #expect(ad.images.map(\.url) == [known])
+    var contents = ""
+    dump(rig.decider, to: &contents)
+    #expect(contents.contains("\(serve.terms.campaign)"), "it would be seen")
+    #expect(!contents.contains(known) && !contents.contains(topic))
+  }
+
   @Test("a duplicate whose own deadline is over is not answered")
   func lateDuplicate() throws {
     var rig = try PartitionRig()

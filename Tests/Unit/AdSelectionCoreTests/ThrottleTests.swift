@@ -1,4 +1,5 @@
 import AdCore
+import Pipeline
 import TestValues
 import Testing
 
@@ -168,6 +169,32 @@ struct TestAdsTests {
     let before = midnight.advanced(byMilliseconds: -1)
     var counter = TestSequence(restoring: [7: 40], of: TestSequence.day(of: before))
     #expect([before, before, midnight, midnight].map { counter.next(for: 7, at: $0) } == [40, 41, 0, 1])
+  }
+
+  @Test(
+    "A2: clients that somebody invents take no more than the process has for all partitions, and put no tester back")
+  func invented() {
+    let memory = SelectionMemory(testClientsMaximum: 640)
+    var sequences = (0..<64).map { _ in TestSequence(clients: memory.testClients) }
+    for number in 0..<20_000 as Range<UInt64> {
+      let index = Int(number % 64)
+      #expect(sequences[index].next(for: 1_000_000 + number, at: Samples.now) == 0)
+      #expect(sequences[index].next(for: 7, at: Samples.now) == number / 64)
+      #expect(sequences[index].clientCount <= 10)
+    }
+    #expect(memory.testClients.held <= 640)
+  }
+
+  @Test("A2: what is stored of more clients than there is room for is taken as far as there is")
+  func restoredWithinBound() {
+    let memory = SelectionMemory(testClientsMaximum: 100)
+    let stored = [UInt64: UInt64](uniqueKeysWithValues: (0..<1_000).map { ($0, 3) })
+    let day = TestSequence.day(of: Samples.now)
+    let first = TestSequence(restoring: stored, of: day, clients: memory.testClients)
+    let second = TestSequence(restoring: stored, of: day, clients: memory.testClients)
+    #expect(first.clientCount == 100 && second.clientCount == 0)
+    var other = second
+    #expect([0, 1, 2].allSatisfy { other.next(for: 5_000, at: Samples.now) == $0 })
   }
 
   @Test("test ads have an owner of their own and an action of each kind (D11)")

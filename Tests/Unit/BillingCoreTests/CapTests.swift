@@ -11,12 +11,11 @@ struct CapTests {
 
   private func decider(
     hours: [AppHour: AppHourCount] = [:], _ change: (inout TrafficCaps) -> Void
-  ) throws -> BillingDecider {
+  ) throws -> CappedPartition {
     var settings = BillingSettings()
     change(&settings.caps)
-    let samples = try Samples()
-    return BillingDecider(
-      settings: settings, open: [samples.allotment(amount: 1_000 * Samples.click2.value)], waiting: [], hours: hours)
+    return CappedPartition(
+      settings: settings, allotment: try Samples().allotment(amount: 1_000 * Samples.click2.value), hours: hours)
   }
 
   @Test("each partition bills its part of the impressions of an app's hour, rounded up, and holds what is beyond")
@@ -56,7 +55,7 @@ struct CapTests {
     func decider(_ lost: Range<ServeID>...) -> BillingDecider {
       BillingDecider(
         settings: BillingSettings(), open: [samples.allotment(amount: 1_000 * Samples.click2.value)], waiting: [],
-        lostServes: lost)
+        hours: StoredAppHours(now: Samples.now), lostServes: lost)
     }
     let next = ServeID(asWritten: id.high, low: id.low + 1)
     var inside = decider(id..<next)

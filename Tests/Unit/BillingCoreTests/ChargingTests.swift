@@ -91,7 +91,9 @@ struct ChargingTests {
     let decision = decider.decide([samples.impression { $0.allotment = allotment }], nextGrant: 10)
     #expect(decision.effects.draws.map(\.isLate) == [isLate])
     // What a lost commit granted is kept nowhere, and has not ended.
-    var restored = BillingDecider(settings: BillingSettings(), open: [], waiting: [], lostGrants: [1..<3, 5..<6])
+    var restored = BillingDecider(
+      settings: BillingSettings(), open: [], waiting: [], hours: StoredAppHours(now: Samples.now),
+      lostGrants: [1..<3, 5..<6])
     let again = restored.decide([samples.impression { $0.allotment = allotment }], nextGrant: 10)
     #expect(again.effects.draws.map(\.isLate) == [false])
   }

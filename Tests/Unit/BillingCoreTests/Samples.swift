@@ -36,7 +36,7 @@ struct Samples {
   }
 
   func decider(_ allotments: OpenAllotment...) -> BillingDecider {
-    BillingDecider(settings: BillingSettings(), open: allotments, waiting: [])
+    BillingDecider(settings: BillingSettings(), open: allotments, waiting: [], hours: StoredAppHours(now: Samples.now))
   }
 
   func impression(_ change: (inout ServedTerms) -> Void = { _ in }) -> BillingInput {

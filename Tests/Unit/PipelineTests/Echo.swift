@@ -74,6 +74,10 @@ struct EchoDecoder: RecordDecoder {
 struct EchoDecider: PartitionDecider {
   typealias Service = Echo
 
+  /// What the state takes of memory, as long as one of it is there.
+  final class State: Sendable {}
+
+  let state = State()
   var due: [Int]
 
   mutating func decide(
@@ -135,6 +139,10 @@ final class EchoStore: PipelineStore {
   /// The partitions of each transaction that was tried.
   private(set) var transactions: [[Int32]] = []
   private(set) var batches: [CommitBatch<Echo>] = []
+  private(set) var loads = 0
+  /// How often a state was loaded while the one before it was still there.
+  private(set) var loadsBesideAnother = 0
+  private weak var loaded: EchoDecider.State?
   private(set) var checkpoints: [Checkpoint] = []
   private(set) var lostSequences: [LostSequences] = []
   private(set) var flushes: [CountFlush<String, Int64>] = []
@@ -143,7 +151,14 @@ final class EchoStore: PipelineStore {
   var timersDone: [Int] { batches.flatMap(\.effects.timers) }
 
   func acquire(_ partition: Int32, by claim: PartitionClaim) throws(PipelineError) -> PartitionPosition { position }
-  func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> EchoDecider { EchoDecider(due: due) }
+  func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> EchoDecider {
+    loads += 1
+    if loaded != nil { loadsBesideAnother += 1 }
+    let decider = EchoDecider(due: due)
+    loaded = decider.state
+    return decider
+  }
+
   func lookUp(_ query: Never, partition: Int32) throws(PipelineError) -> Never {}
 
   func commit(_ committed: [CommitBatch<Echo>]) throws(PipelineError) -> Result<[CommitResult], RowRefusal> {

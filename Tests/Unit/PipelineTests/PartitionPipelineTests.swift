@@ -34,6 +34,15 @@ struct PartitionPipelineTests {
     #expect(partition.store.lostSequences.count == lost.count)
   }
 
+  @Test("A state that cannot be taken back is gone before it is loaded again: two of them have no room")
+  func reloads() throws {
+    let partition = EchoPartition()
+    try partition.open()
+    try partition.process([(Echo.plain, .line("a")), (Echo.plain, .refused), (Echo.plain, .line("b"))])
+    #expect(partition.store.lines == ["a", "b"])
+    #expect(partition.store.loads > 2 && partition.store.loadsBesideAnother == 0)
+  }
+
   @Test("A loss that is not recorded yet is recorded with the next batch")
   func lossWithBatch() throws {
     let partition = EchoPartition()

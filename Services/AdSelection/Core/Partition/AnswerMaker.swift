@@ -5,32 +5,23 @@ internal import Records
 
 /// Makes the messages that answer requests. They go to the app's own topic, made from the app's id, so that a broker's
 /// access rules keep one app from reading another's tokens; those to what came by the edge go to the edge's.
-struct AnswerMaker {
-  /// Topics whose unchanging headers are kept; beyond it all are made anew.
-  private static let topicsMaximum = 10_000
-
-  private var makers: [String: MessageMaker] = [:]
+enum AnswerMaker {
+  /// The headers that never change are the same in all topics.
+  private static let maker = MessageMaker(topic: Topic.edgeResponses, type: .adResponded, source: AdSelection.source)
 
   /// The answer to a request, in the form that the request has; its correlation id comes back unchanged. The request's
   /// id is the event's: the same answer again is the same event.
-  mutating func message(
+  static func message(
     _ outcome: AdResponse.Outcome, to address: ReplyAddress, partition: Int32, now: Timestamp
   ) -> OutgoingMessage {
-    var message = maker(address.answerTopic).message(
+    var message = maker.message(
       AdResponse(requestID: address.requestID, outcome: outcome), id: address.requestID.description, time: now,
       partition: partition, key: address.requestID.utf8, isJSON: address.isJSON)
+    message.topic = address.answerTopic
     if !address.correlationID.isEmpty {
       message.headers.append(RecordHeader("kafka_correlationId", address.correlationID))
     }
     return message
-  }
-
-  private mutating func maker(_ topic: String) -> MessageMaker {
-    if let maker = makers[topic] { return maker }
-    if makers.count >= AnswerMaker.topicsMaximum { makers.removeAll() }
-    let maker = MessageMaker(topic: topic, type: .adResponded, source: AdSelection.source)
-    makers[topic] = maker
-    return maker
   }
 }
 

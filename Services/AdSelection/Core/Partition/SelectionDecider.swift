@@ -14,10 +14,8 @@ package struct SelectionDecider: PartitionDecider {
   private let crypto: SelectionCrypto
   /// Makes serve ids that nobody can guess.
   private var random: any RandomNumberGenerator
-  private var answers = AnswerMaker()
   private var keyless = KeylessLimit()
-  private var forwardLimit = ForwardLimit()
-  private var earlier = EarlierDecisions()
+  private var forwardLimit: ForwardLimit
   package private(set) var state: PartitionState
 
   /// - Parameter memory: what the partitions of a process share.
@@ -29,6 +27,7 @@ package struct SelectionDecider: PartitionDecider {
     self.settings = settings
     self.crypto = crypto
     self.random = random
+    forwardLimit = ForwardLimit(sharing: memory.forwards)
     state = PartitionState(
       restoring: stored, throttle: settings.throttle, allotments: settings.allotments, memory: memory)
   }
@@ -60,7 +59,9 @@ package struct SelectionDecider: PartitionDecider {
     var batch = BatchDecision(
       outcomes: Array(repeating: Outcome.noted, count: records.count), effects: SelectionEffects())
     forwardLimit.begin()
-    earlier = EarlierDecisions(knowledge)
+    state.testSequence.keepToQuota()
+    // Here and not in the decider, where it would lie until the next batch, with tokens' terms and images.
+    var earlier = EarlierDecisions(knowledge)
     let view = catalog.view(at: context.now)
     var decisionContext = DecisionContext(
       snapshot: view.snapshot, freshness: view.freshness, now: context.now, seed: settings.seed,
@@ -85,6 +86,11 @@ package struct SelectionDecider: PartitionDecider {
     // Nothing was read: a timer's batch.
     if records.isEmpty, context.timer.maximum > 0 { keepAllotments(view, context: context, into: &batch) }
     return batch
+  }
+
+  package mutating func committed(_ result: CommitResult) -> [OutgoingMessage] {
+    forwardLimit.committed()
+    return []
   }
 
   // MARK: Requests
@@ -183,7 +189,7 @@ package struct SelectionDecider: PartitionDecider {
 
   /// An app that is not registered has no topic for answers: it gets none, so nobody can make us write to topics of any
   /// name.
-  private mutating func send(
+  private func send(
     _ answer: Answer, to address: ReplyAddress, _ decisionContext: DecisionContext, _ context: BatchContext,
     into batch: inout BatchDecision<SelectionEffects>
   ) {
@@ -200,7 +206,7 @@ package struct SelectionDecider: PartitionDecider {
       case .error(let error, let detail): .error(error, detail: detail)
       }
     batch.answers.append(
-      answers.message(
+      AnswerMaker.message(
         outcome, to: address, partition: address.answerPartition(of: context.partitionCount), now: context.now))
   }
 

@@ -40,7 +40,7 @@ struct EarlierDecisions {
   /// How many of the batch's decisions are among them.
   private var readCount = 0
 
-  init(_ knowledge: SelectionKnowledge? = nil) { known = knowledge?.decisions ?? [:] }
+  init(_ knowledge: SelectionKnowledge?) { known = knowledge?.decisions ?? [:] }
 
   /// The decision `id`; those of `batch` are looked through once, and only where a request is repeated.
   mutating func find(_ id: ServeID, in batch: [DecidedRequest]) -> EarlierDecision? {

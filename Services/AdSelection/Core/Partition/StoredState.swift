@@ -34,11 +34,12 @@ package struct StoredDecision: Hashable, Sendable {
 
 /// What a partition's tables hold of its state.
 package struct StoredState: Sendable {
-  /// Those not closed, and those that ended within the book's memory.
+  /// Those not closed; and of those that ended within the book's memory, for each campaign and budget day, that of the
+  /// highest ordinal with the last one's end.
   package var allotments: [AllotmentRow] = []
   /// Those of the last ``memoryMilliseconds(throttle:)``, in any order.
   package var decisions: [StoredDecision] = []
-  /// How many test requests each client has made on ``testDay``.
+  /// How many test requests each client has made on ``testDay``; of many clients those that asked last.
   package var testRequests: [UInt64: UInt64] = [:]
   /// As ``TestSequence/day(of:)`` tells it.
   package var testDay: Int64 = 0
@@ -64,7 +65,8 @@ extension PartitionState {
     self.init(
       allotments: AllotmentBook(restoring: stored.allotments, limits: allotments),
       throttle: Throttle(limits: throttle, memory: memory.clients), recent: RecentRequests(memory: memory.requests),
-      testSequence: TestSequence(restoring: stored.testRequests, of: stored.testDay))
+      testSequence: TestSequence(
+        restoring: stored.testRequests, of: stored.testDay, clients: memory.testClients))
     requests = AppRequests(stored.appRequests)
     // What came earlier is forgotten earlier.
     for decision in stored.decisions.sorted(by: { $0.moment < $1.moment }) {

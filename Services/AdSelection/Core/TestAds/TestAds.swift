@@ -1,4 +1,5 @@
 package import AdCore
+package import Pipeline
 
 /// Test ads (A2): for developer and ad-hoc builds, with a deliberately varied fill rate and occasional errors, so that an
 /// app's error handling is exercised. What a client gets depends on seed, client and how many test requests it has made
@@ -45,21 +46,27 @@ package struct TestAds: Hashable, Sendable {
   }
 }
 
-/// Counts the test requests of each client, of one day: what a new owner must read to go on does not grow with the days that
-/// are kept. Bounded: when full, all counts start again.
+/// Counts the test requests of each client, of one day: what a new owner must read to go on does not grow with the days
+/// that are kept. Clients are whatever somebody with a test key says, so all partitions of a process share a bound of
+/// them. A client that is forgotten has the sequence again.
 package struct TestSequence: Hashable, Sendable {
-  package static let clientsMaximum = 100_000
-
   private var day: Int64 = 0
-  private var counts: [UInt64: UInt64] = [:]
+  private var counts: RecentCounts<UInt64>
 
-  package init() {}
+  /// - Parameter clients: how many all partitions count together.
+  package init(clients: SharedBound = SelectionMemory().testClients) { counts = RecentCounts(sharing: clients) }
 
-  /// The sequence after a restart: how many test requests each client had made on a day.
-  package init(restoring counts: [UInt64: UInt64], of day: Int64) {
+  /// The sequence after a restart: how many test requests each client had made on a day, as far as there is room.
+  package init(
+    restoring stored: [UInt64: UInt64], of day: Int64, clients: SharedBound = SelectionMemory().testClients
+  ) {
+    self.init(clients: clients)
     self.day = day
-    if counts.count <= TestSequence.clientsMaximum { self.counts = counts }
+    for (client, count) in stored { guard counts.restore(client, count: count) else { break } }
   }
+
+  /// How many clients are counted.
+  package var clientCount: Int { counts.thingCount }
 
   /// The day of a moment: since the start of 1970, UTC.
   package static func day(of moment: Timestamp) -> Int64 { moment.milliseconds / Windows.dayMilliseconds }
@@ -67,10 +74,15 @@ package struct TestSequence: Hashable, Sendable {
   /// The number of `client`'s next test request, from 0.
   package mutating func next(for client: UInt64, at now: Timestamp) -> UInt64 {
     let today = TestSequence.day(of: now)
-    if day != today { (day, counts) = (today, [:]) }
-    if counts.count >= TestSequence.clientsMaximum, counts[client] == nil { counts = [:] }
-    let ordinal = counts[client] ?? 0
-    counts[client] = ordinal &+ 1
+    if day != today {
+      counts.forgetAll()
+      day = today
+    }
+    let ordinal = counts[client]
+    counts.note(client, count: ordinal &+ 1)
     return ordinal
   }
+
+  /// Forgets what is more than its part by now, because other partitions have come to share the bound.
+  package mutating func keepToQuota() { counts.keepToQuota() }
 }

@@ -1,4 +1,5 @@
 package import AdCore
+package import Pipeline
 internal import Synchronization
 
 /// What identifies a request: its id, who sent it, and by which kind of key, so that nobody is answered with another's
@@ -24,17 +25,26 @@ package struct SelectionMemory: Sendable {
   /// The most pairs of client and placement, and the most clients: 75 s of as many.
   package static let clientsMaximum = 150_000
 
+  /// The most clients whose test requests are counted: about 4 MiB of them.
+  package static let testClientsMaximum = 100_000
+
   /// The most decisions that are read back of one partition when it is opened.
   package static let readMaximum = 25_000
+  /// The same of clients with test requests: about what a partition may count where a process has fifty.
+  package static let readTestClientsMaximum = 2_000
 
   package let requests: RequestMemory
   package let clients: RequestMemory
+  package let testClients: SharedBound
+  package let forwards = SharedBound(ForwardLimit.rememberedMaximum)
 
   package init(
-    requestsMaximum: Int = SelectionMemory.requestsMaximum, clientsMaximum: Int = SelectionMemory.clientsMaximum
+    requestsMaximum: Int = SelectionMemory.requestsMaximum, clientsMaximum: Int = SelectionMemory.clientsMaximum,
+    testClientsMaximum: Int = SelectionMemory.testClientsMaximum
   ) {
     requests = RequestMemory(requestsMaximum)
     clients = RequestMemory(clientsMaximum)
+    testClients = SharedBound(testClientsMaximum)
   }
 }
 

@@ -4,13 +4,14 @@ internal import PipelineHost
 internal import Postgres
 internal import Runtime
 
-/// How many test requests each client of a partition has made on a day, of at most so many clients.
+/// How many test requests each client of a partition has made on a day: of more clients than can be counted, those that
+/// asked last.
 struct CountTestRequests: PostgresStatement {
   static let isPrepared = false
   static let sql = """
     SELECT client_hash, count(*) FROM ad_selection.decision_row
     WHERE partition = $1 AND is_test AND reason = ANY ($2) AND serve_id BETWEEN $4 AND $5
-    GROUP BY client_hash LIMIT $3
+    GROUP BY client_hash ORDER BY max(serve_id::text) DESC LIMIT $3
     """
   let partition: Int32
   /// Days since the start of 1970, UTC.
@@ -20,7 +21,7 @@ struct CountTestRequests: PostgresStatement {
     let reasons = DecisionReason.allCases.filter(\.countsForTestSequence)
     let start = Timestamp(milliseconds: day * Windows.dayMilliseconds)
     let ids = IDBounds(from: start, to: start.advanced(byMilliseconds: Windows.dayMilliseconds - 1))
-    return [partition, reasons, Int64(TestSequence.clientsMaximum), ids.lowest, ids.highest]
+    return [partition, reasons, Int64(SelectionMemory.readTestClientsMaximum), ids.lowest, ids.highest]
   }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> (client: UInt64, requests: UInt64) {

@@ -61,6 +61,8 @@ struct BillingTables: SimulatedTables {
 
   let settings: BillingSettings
   let sabotage: Sabotage?
+  /// Counts of apps' hours that a partition remembers.
+  let appHoursMaximum: Int
   var counts = SimulatedCounts<RevenueMinute, RevenueSums> {
     $0.events += $1.events
     $0.gross += $1.gross
@@ -83,7 +85,8 @@ struct BillingTables: SimulatedTables {
   private var campaigns: [CampaignID: Campaign] = [:]
   private var advertisers: [AdvertiserID: Advertiser] = [:]
 
-  init(caps: TrafficCaps, sabotage: Sabotage?) {
+  init(caps: TrafficCaps, appHoursMaximum: Int = BillingMemory.appHoursMaximum, sabotage: Sabotage?) {
+    self.appHoursMaximum = appHoursMaximum
     var settings = BillingSettings()
     settings.caps = caps
     self.settings = settings
@@ -110,9 +113,17 @@ struct BillingTables: SimulatedTables {
           id: id, budget: row.budget, amount: row.amount, charged: row.charged, clickReserve: row.clickReserve,
           clicksCharged: row.clicksCharged, clickRates: row.clickRates, serveUntil: row.serveUntil,
           isClosed: row.state == 2)
-      }, waiting: waitingBudgets(in: partition), hours: appHours[partition] ?? [:],
+      }, waiting: waitingBudgets(in: partition), hours: latestHours(of: partition, now: now),
       lostServes: sabotage == .chargeLost ? [] : context.timelines.lostServes(partition).map(\.ids),
-      lostGrants: context.timelines.lost[LogID(topic: Topic.budgets.name, partition: partition)] ?? [])
+      lostGrants: context.timelines.lost[LogID(topic: Topic.budgets.name, partition: partition)] ?? [],
+      memory: BillingMemory(appHoursMaximum: appHoursMaximum))
+  }
+
+  private func latestHours(of partition: Int32, now: Timestamp) -> StoredAppHours {
+    let rows = (appHours[partition] ?? [:]).filter { $0.key.hour >= StoredAppHours.firstHour(now: now) }
+    return StoredAppHours(
+      rows.sorted { $0.key.hour > $1.key.hour }.prefix(StoredAppHours.readMaximum + 1).map { ($0.key, $0.value) },
+      now: now)
   }
 
   private func waitingBudgets(in partition: Int32) -> Set<BudgetKey> {
@@ -121,9 +132,11 @@ struct BillingTables: SimulatedTables {
 
   func lookUp(_ query: BillingQuery, partition: Int32) -> BillingKnowledge {
     let clicks = clickCounts[partition] ?? SimulatedClickCounts()
-    return BillingKnowledge(
+    var knowledge = BillingKnowledge(
       campaigns: terms(of: query.campaigns), clickCounts: clicks.counts(of: query.campaigns),
       waiting: query.isOfWaiting ? waitingBudgets(in: partition) : [])
+    knowledge.appHours = (appHours[partition] ?? [:]).filter { query.appHours.contains($0.key) }
+    return knowledge
   }
 
   private func terms(of query: Set<CampaignID>) -> [CampaignID: CampaignTerms] {

@@ -22,6 +22,11 @@ struct SelectionTables: SimulatedTables {
     var closedBatch: Int64?
   }
 
+  private struct BudgetKey: Hashable {
+    var campaign: CampaignID
+    var day: Int32
+  }
+
   private struct Ordinal: Hashable {
     var partition: Int32
     var campaign: CampaignID
@@ -55,9 +60,7 @@ struct SelectionTables: SimulatedTables {
     }
     var stored = StoredState()
     let since = now.advanced(byMilliseconds: -settings.allotments.memoryMilliseconds)
-    stored.allotments = allotments.values.filter {
-      $0.partition == partition && ($0.row.closedAt == nil || $0.row.serveUntil > since)
-    }.map(\.row)
+    stored.allotments = rememberedAllotments(of: partition, since: since)
     let rows = (decisions[partition] ?? []).map(\.decided)
     // More than the database reads: what is older than the memory says nothing.
     stored.decisions = rows.suffix(4_000).map(StoredDecision.init)
@@ -74,6 +77,19 @@ struct SelectionTables: SimulatedTables {
     return SelectionDecider(
       stored: stored, catalog: catalog.source, settings: settings, crypto: crypto,
       random: SeededRandom(seed: context.random.next()))
+  }
+
+  /// Those not closed, and of each campaign and day the last of the others, with the last end of all.
+  private func rememberedAllotments(of partition: Int32, since: Timestamp) -> [AllotmentRow] {
+    let rows = allotments.values.filter { $0.partition == partition }.map(\.row)
+    let ended = rows.filter { $0.closedAt != nil && $0.serveUntil > since }.sorted { $0.ordinal < $1.ordinal }
+    let days = Dictionary(grouping: ended) { BudgetKey(campaign: $0.campaign, day: $0.budgetDay) }
+    return rows.filter { $0.closedAt == nil }
+      + days.values.compactMap { day in
+        guard var last = day.last else { return nil }
+        last.serveUntil = day.map(\.serveUntil).max() ?? last.serveUntil
+        return last
+      }
   }
 
   func lookUp(_ query: SelectionQuery, partition: Int32) -> SelectionKnowledge {

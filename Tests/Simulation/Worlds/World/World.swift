@@ -87,7 +87,9 @@ final class World {
     clicks = Books(
       service: fixture.clickTracking,
       tables: ClickTables(windows: windows, servesMaximum: plan.servesMaximum, sabotage: sabotage))
-    billing = Books(service: fixture.billing, tables: BillingTables(caps: plan.caps, sabotage: sabotage))
+    billing = Books(
+      service: fixture.billing,
+      tables: BillingTables(caps: plan.caps, appHoursMaximum: plan.appHoursMaximum, sabotage: sabotage))
     selection.consumers = [billing]
     impressions.consumers = [clicks, billing]
     clicks.consumers = [billing]

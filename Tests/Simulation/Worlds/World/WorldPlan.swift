@@ -24,6 +24,9 @@ struct WorldPlan {
   var idsMaximum: Int
   /// Ads on which clicks wait that a partition remembers: in some worlds so few that the tables are asked for the others.
   var servesMaximum: Int { idsMaximum == 64 ? 2 : ClickMemory.servesMaximum }
+  /// Counts of apps' hours that billing remembers of a partition: in some worlds so few that the tables are asked for
+  /// the others.
+  var appHoursMaximum: Int { idsMaximum == 64 ? 2 : BillingMemory.appHoursMaximum }
   /// The end comes only after the last click that waits could have been decided, and the last allotment has ended.
   var waitsForEnds: Bool
   /// Few, so that batches wait and partitions are paused.
