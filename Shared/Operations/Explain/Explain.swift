@@ -8,9 +8,11 @@ package struct ServeExplanation: Sendable {
   /// One step of the way.
   struct Section: Sendable {
     var name: String
+    /// What its rows are, in the plural.
+    var noun: String
     var isSingle: Bool
     /// In the order of events.
-    var rows: [Row]
+    var rows: CutList<Row>
   }
 
   struct Row: Sendable {
@@ -32,8 +34,8 @@ package struct ServeExplanation: Sendable {
   var sections: [Section]
   /// Further decisions of the same request id, the latest first.
   package var otherServeIDs: [ServeID] = []
-  /// Errors that the device told of the request.
-  var toldErrors: [Row] = []
+  /// Errors that the device told of the request; nil where a served ad is asked for.
+  var toldErrors: Section?
   /// What was asked for.
   let subject: ExplainSubject
   /// Whether the token that was asked for opens; nil where an id was.
@@ -46,7 +48,13 @@ package struct ServeExplanation: Sendable {
   var unregisteredApps: [String] = []
 
   /// Whether anything is known.
-  package var isKnown: Bool { !toldErrors.isEmpty || sections.contains { !$0.rows.isEmpty } }
+  package var isKnown: Bool { lists.contains { !$0.rows.items.isEmpty } }
+
+  /// All sections.
+  private var lists: [Section] { sections + (toldErrors.map { [$0] } ?? []) }
+
+  /// Those of which rows are left out.
+  var cutLists: [Section] { lists.filter { $0.rows.isCut } }
 
   /// Whether an ad was served: by its decision, or else by what devices told of it.
   var isServed: Bool {
@@ -55,24 +63,29 @@ package struct ServeExplanation: Sendable {
     return reason.flatMap(DecisionReason.init(rawValue:))?.isFill ?? false
   }
 
-  func rows(_ name: String) -> [Row] { sections.first { $0.name == name }?.rows ?? [] }
+  func rows(_ name: String) -> [Row] { lists.first { $0.name == name }?.rows.items ?? [] }
 
   package var json: JSONValue {
     var members: [JSONValue.Member] = [
       .init("isKnown", .flag(isKnown)), .init("isServed", .flag(isServed)),
       .init("serveId", .optional(serveID?.description)), .init("decidedAt", .optional(serveID?.timestamp.utcText)),
-      .init("requestId", (rows("decision") + toldErrors).first?.fields["requestId"] ?? .null),
+      .init("requestId", (rows("decision") + rows("toldErrors")).first?.fields["requestId"] ?? .null),
       .init("otherServeIds", .texts(otherServeIDs.map(\.description))),
     ]
     for section in sections {
-      let rows = section.rows.map(\.fields)
+      let rows = section.rows.items.map(\.fields)
       members.append(.init(section.name, section.isSingle ? rows.first ?? .null : .list(rows)))
     }
     members += [
-      .init("toldErrors", .list(toldErrors.map(\.fields))), .init("tokenSeal", .optional(seal?.rawValue)),
+      .init("toldErrors", .list(rows("toldErrors").map(\.fields))), .init("tokenSeal", .optional(seal?.rawValue)),
       .init("searchedFrom", .text(Timestamp(milliseconds: searched.from).utcText)),
       .init("searchedUntil", .text(Timestamp(milliseconds: searched.to).utcText)),
       .init("rejectedRecords", .list(rejected.map(\.json))), .init("unregisteredApps", .texts(unregisteredApps)),
+      .init("isCut", .flag(!cutLists.isEmpty)),
+      // How many there are of each list without the limit.
+      .init(
+        "rowsTotal",
+        .object(lists.filter { !$0.isSingle }.map { .init($0.name, .integer($0.rows.total)) })),
     ]
     return .object(members)
   }
@@ -138,10 +151,7 @@ package struct Explain: Sendable {
       explanation.sections = try sections(latest, in: connection)
       explanation.otherServeIDs = Array(found.dropFirst())
     }
-    let told = ServeSections.toldErrors
-    explanation.toldErrors = try connection.run(ReadToldErrors(requestID: id)).map { text throws(PostgresError) in
-      try ServeExplanation.Row(text, told)
-    }
+    explanation.toldErrors = try read(ServeSections.toldErrors, [[id]], in: connection)
   }
 
   /// What lies outside the sections: records that were rejected, and apps that nobody registered.
@@ -153,7 +163,8 @@ package struct Explain: Sendable {
     for id in ids {
       explanation.rejected += try connection.run(FindRejectedTraces(id: id, range: explanation.searched))
     }
-    let named = (explanation.rows("decision") + explanation.toldErrors).compactMap { $0.stored["app"]?.textValue }
+    let rows = explanation.rows("decision") + explanation.rows("toldErrors")
+    let named = rows.compactMap { $0.stored["app"]?.textValue }
     for app in Set(named).sorted() where try connection.run(IsRegistered(key: "app/\(app)")).first != true {
       explanation.unregisteredApps.append(app)
     }
@@ -163,16 +174,30 @@ package struct Explain: Sendable {
     _ id: ServeID, in connection: PostgresConnection
   ) throws(PostgresError) -> [ServeExplanation.Section] {
     let partitions = try connection.run(FindServePartitions(serveID: id))
-    var sections: [ServeExplanation.Section] = []
-    for section in ServeSections.all {
-      var rows: [ServeExplanation.Row] = []
-      for partition in partitions {
-        for row in try connection.query(section.sql, [id, partition]) {
-          rows.append(try ServeExplanation.Row(try row.decode(0), section))
-        }
-      }
-      sections.append(ServeExplanation.Section(name: section.name, isSingle: section.isSingle, rows: rows))
+    return try ServeSections.all.map { section throws(PostgresError) in
+      try read(section, partitions.map { [id, $0] }, in: connection)
     }
-    return sections
+  }
+
+  /// The first rows of a section, in as many places as its statement is to be asked of, and how many there are.
+  private func read(
+    _ section: ServeSections.Section, _ places: [[any PostgresValue]], in connection: PostgresConnection
+  ) throws(PostgresError) -> ServeExplanation.Section {
+    var rows: [ServeExplanation.Row] = []
+    for place in places where rows.count < ServeSections.rowsMaximum {
+      for row in try connection.query(section.sql, place) {
+        rows.append(try ServeExplanation.Row(try row.decode(0), section))
+      }
+    }
+    var total = Int64(rows.count)
+    if rows.count >= ServeSections.rowsMaximum, !section.isSingle {
+      rows.removeLast(rows.count - ServeSections.rowsMaximum)
+      total = 0
+      for place in places {
+        for row in try connection.query(section.countSQL, place) { total += try row.decode(0, Int64.self) }
+      }
+    }
+    return ServeExplanation.Section(
+      name: section.name, noun: section.noun, isSingle: section.isSingle, rows: CutList(rows, total: total))
   }
 }

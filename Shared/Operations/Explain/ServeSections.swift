@@ -6,11 +6,43 @@ enum ServeSections {
   struct Section: Sendable {
     /// Its member of the JSON.
     let name: String
-    /// Whether there is at most one row: then it is an object or null, else a list.
-    var isSingle = false
+    /// What its rows are, in the plural; empty where there is at most one: then its member is an object or null, else a
+    /// list.
+    var noun = ""
     let sql: String
+    /// How many rows there are, without the limit; empty where there is at most one.
+    var countSQL = ""
     /// Columns whose numbers stand for something.
     var meanings: [String: @Sendable (Int64) -> StoredMeaning] = [:]
+
+    var isSingle: Bool { countSQL.isEmpty }
+  }
+
+  /// The most rows of a list that are told, the first ones: whoever has a token can tell of its ad as often as he
+  /// likes.
+  static let rowsMaximum = 200
+
+  /// Rows of one kind.
+  private struct Source {
+    /// A statement without order and limit.
+    let rows: String
+    /// What is told of a row `r`.
+    var told = "to_jsonb(r)"
+  }
+
+  /// A list of the first rows of some sources together. Each source is cut before anything is made of its rows.
+  private static func list(
+    _ name: String, _ noun: String, of sources: [Source], by order: String,
+    meanings: [String: @Sendable (Int64) -> StoredMeaning] = [:]
+  ) -> Section {
+    let first = "ORDER BY \(order) LIMIT \(rowsMaximum)"
+    let parts = sources.map { source in
+      "(SELECT \(source.told) AS told, \(order) FROM (\(source.rows) \(first)) AS r)"
+    }
+    let counts = sources.map { "(SELECT count(*) FROM (\($0.rows)) AS r)" }
+    return Section(
+      name: name, noun: noun, sql: "SELECT told FROM (\(parts.joined(separator: " UNION ALL "))) AS parts \(first)",
+      countSQL: "SELECT " + counts.joined(separator: " + "), meanings: meanings)
   }
 
   private static let places: [String: @Sendable (Int64) -> StoredMeaning] = [
@@ -23,7 +55,7 @@ enum ServeSections {
 
   static let all = [
     Section(
-      name: "decision", isSingle: true,
+      name: "decision",
       sql: """
         SELECT to_jsonb(d) - 'outcome' - 'expected_value' || jsonb_build_object('expected_value', d.expected_value::text)
         FROM ad_selection.decisions($1, $1) d WHERE partition = $2
@@ -32,7 +64,7 @@ enum ServeSections {
         "reason": StoredMeaning.decisionReason, "action": StoredMeaning.action, "paid_ads": StoredMeaning.paidAds,
       ])),
     Section(
-      name: "standing", isSingle: true,
+      name: "standing",
       // In force when it was decided (A7).
       sql: """
         SELECT jsonb_build_object('app', h.body ->> 'app', 'offer_parts_per_million', h.body -> 'offerPartsPerMillion',
@@ -43,73 +75,69 @@ enum ServeSections {
         ORDER BY h.version DESC LIMIT 1
         """),
     Section(
-      name: "impression", isSingle: true,
+      name: "impression",
       sql: "SELECT to_jsonb(i) FROM impression_tracking.impression i WHERE serve_id = $1 AND partition = $2",
       meanings: places),
-    Section(
-      name: "delivery",
-      sql: """
-        SELECT to_jsonb(d) FROM impression_tracking.delivery d WHERE serve_id = $1 AND partition = $2
-        ORDER BY event_time, kind
-        """,
-      meanings: places(and: ["kind": StoredMeaning.deliveryKind])),
-    Section(
-      name: "clicks",
-      sql: "SELECT to_jsonb(c) FROM click_tracking.click c WHERE serve_id = $1 AND partition = $2 ORDER BY sequence",
+    list(
+      "delivery", "tellings of how it was drawn",
+      of: [Source(rows: "SELECT * FROM impression_tracking.delivery WHERE serve_id = $1 AND partition = $2")],
+      by: "event_time, kind", meanings: places(and: ["kind": StoredMeaning.deliveryKind])),
+    list(
+      "clicks", "taps", of: [Source(rows: "SELECT * FROM click_tracking.click WHERE serve_id = $1 AND partition = $2")],
+      by: "sequence",
       meanings: places(and: ["verdict": StoredMeaning.verdict])),
-    Section(
-      name: "parkedClicks",
-      sql: """
-        SELECT to_jsonb(p) FROM click_tracking.parked p WHERE serve_id = $1 AND partition = $2
-        ORDER BY batch_number, record_offset
-        """,
-      meanings: places),
-    Section(
-      name: "stoppedActions",
-      sql: """
-        SELECT to_jsonb(s) FROM click_tracking.stopped_action s WHERE serve_id = $1 AND partition = $2 ORDER BY event_time
-        """,
-      meanings: places(and: ["kind": StoredMeaning.stoppedKind])),
-    Section(
-      name: "conversions",
-      sql:
-        "SELECT to_jsonb(v) FROM click_tracking.conversion v WHERE serve_id = $1 AND partition = $2 ORDER BY event_time",
+    list(
+      "parkedClicks", "taps without a verdict",
+      of: [Source(rows: "SELECT * FROM click_tracking.parked WHERE serve_id = $1 AND partition = $2")],
+      by: "batch_number, record_offset", meanings: places),
+    list(
+      "stoppedActions", "stopped actions",
+      of: [Source(rows: "SELECT * FROM click_tracking.stopped_action WHERE serve_id = $1 AND partition = $2")],
+      by: "event_time", meanings: places(and: ["kind": StoredMeaning.stoppedKind])),
+    list(
+      "conversions", "conversions",
+      of: [Source(rows: "SELECT * FROM click_tracking.conversion WHERE serve_id = $1 AND partition = $2")],
+      by: "event_time",
       meanings: ["kind": StoredMeaning.conversionKind]),
-    Section(
-      name: "charges",
-      sql: """
-        SELECT fate FROM (
-          SELECT to_jsonb(c) AS fate, kind, event_time FROM billing.charges($1, $1) c WHERE serve_id = $1 AND partition = $2
-          UNION ALL SELECT to_jsonb(w), kind, event_time FROM billing.waiting w WHERE serve_id = $1 AND partition = $2
-          UNION ALL SELECT to_jsonb(h) - 'hour' - 'reason', kind, event_time FROM billing.held h
-            WHERE serve_id = $1 AND partition = $2
-        ) AS fates ORDER BY kind, event_time
-        """,
-      meanings: places(and: ["kind": StoredMeaning.chargeKind, "fate": StoredMeaning.fate])),
-    Section(
-      name: "suspense",
-      sql: "SELECT to_jsonb(s) FROM billing.suspense s WHERE serve_id = $1 AND partition = $2 ORDER BY kind, sequence",
+    list(
+      "charges", "charges",
+      of: [
+        Source(rows: "SELECT * FROM billing.charges($1, $1) WHERE serve_id = $1 AND partition = $2"),
+        Source(rows: "SELECT * FROM billing.waiting WHERE serve_id = $1 AND partition = $2"),
+        Source(
+          rows: "SELECT * FROM billing.held WHERE serve_id = $1 AND partition = $2",
+          told: "to_jsonb(r) - 'hour' - 'reason'"),
+      ], by: "kind, event_time", meanings: places(and: ["kind": StoredMeaning.chargeKind, "fate": StoredMeaning.fate])),
+    list(
+      "suspense", "events in suspense",
+      of: [Source(rows: "SELECT * FROM billing.suspense WHERE serve_id = $1 AND partition = $2")], by: "kind, sequence",
       meanings: places(and: ["kind": StoredMeaning.chargeKind])),
     Section(
-      name: "allotment", isSingle: true,
+      name: "allotment",
       sql: """
         SELECT to_jsonb(a) FROM billing.allotment a
         WHERE partition = $2
           AND id = (SELECT allotment FROM ad_selection.stored_decisions($1, $1) WHERE partition = $2)
         """,
       meanings: ["state": StoredMeaning.allotmentState]),
-    Section(
-      name: "postings",
-      sql: """
-        SELECT to_jsonb(p) || jsonb_build_object('debit', p.debit::text, 'credit', p.credit::text) FROM billing.posting p
-        WHERE partition = $2 AND batch_number IN (SELECT batch_number FROM billing.charges($1, $1)
-          WHERE serve_id = $1 AND partition = $2 AND (amount > 0 OR developer_amount > 0)) ORDER BY batch_number, account
-        """),
-    Section(name: "batches", sql: batches),
+    list(
+      "postings", "postings of the journals that hold its charges",
+      of: [
+        Source(
+          rows: """
+            SELECT * FROM billing.posting WHERE partition = $2 AND batch_number IN (
+              SELECT batch_number FROM billing.charges($1, $1)
+              WHERE serve_id = $1 AND partition = $2 AND (amount > 0 OR developer_amount > 0))
+            """,
+          told: "to_jsonb(r) || jsonb_build_object('debit', r.debit::text, 'credit', r.credit::text)")
+      ], by: "batch_number, account"),
+    list("batches", "batches", of: [batches], by: "committed_at, service"),
   ]
 
-  /// Errors that a device told of a request (``ReadToldErrors``).
-  static let toldErrors = Section(name: "toldErrors", sql: ReadToldErrors.sql, meanings: places)
+  /// Errors that a device told of a request that got no ad (E1, E5, E6). `$1` is the request id.
+  static let toldErrors = list(
+    "toldErrors", "told errors", of: [Source(rows: ReadToldErrors.rows)],
+    by: "arrival, error", meanings: places)
 
   private static let seen = [
     ("ad_selection", "stored_decisions($1, $1)"), ("impression_tracking", "impression_row"),
@@ -123,21 +151,24 @@ enum ServeSections {
   }.joined(separator: " UNION ")
 
   /// The batch rows behind the sections above, with their inputs' offsets.
-  private static let batches = """
-    WITH seen AS (
-      \(seen)
-    ), batches AS (
-      SELECT 'ad_selection' AS service, * FROM ad_selection.batch
-      UNION ALL SELECT 'impression_tracking', * FROM impression_tracking.batch
-      UNION ALL SELECT 'click_tracking', * FROM click_tracking.batch
-      UNION ALL SELECT 'billing', * FROM billing.batch
-    )
-    SELECT jsonb_build_object('service', replace(b.service, '_', '-'), 'partition', b.partition,
-      'batch_number', b.batch_number, 'committed_at', b.committed_at,
-      'inputs', (SELECT coalesce(jsonb_agg(jsonb_build_object('topic', r.topic,
-        'firstOffset', r.first_offset, 'nextOffset', r.next_offset) ORDER BY r.topic), '[]')
-        FROM unnest(b.input_topics, b.first_offsets, b.next_offsets) AS r (topic, first_offset, next_offset)
-        WHERE r.next_offset > r.first_offset))
-    FROM batches b JOIN seen s USING (service, partition, batch_number) ORDER BY b.committed_at, b.service
-    """
+  private static let batches = Source(
+    rows: """
+      WITH seen AS (
+        \(seen)
+      ), batches AS (
+        SELECT 'ad_selection' AS service, * FROM ad_selection.batch
+        UNION ALL SELECT 'impression_tracking', * FROM impression_tracking.batch
+        UNION ALL SELECT 'click_tracking', * FROM click_tracking.batch
+        UNION ALL SELECT 'billing', * FROM billing.batch
+      )
+      SELECT b.* FROM batches b JOIN seen s USING (service, partition, batch_number)
+      """,
+    told: """
+      jsonb_build_object('service', replace(r.service, '_', '-'), 'partition', r.partition,
+        'batch_number', r.batch_number, 'committed_at', r.committed_at,
+        'inputs', (SELECT coalesce(jsonb_agg(jsonb_build_object('topic', i.topic,
+          'firstOffset', i.first_offset, 'nextOffset', i.next_offset) ORDER BY i.topic), '[]')
+          FROM unnest(r.input_topics, r.first_offsets, r.next_offsets) AS i (topic, first_offset, next_offset)
+          WHERE i.next_offset > i.first_offset))
+      """)
 }

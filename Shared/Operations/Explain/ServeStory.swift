@@ -13,7 +13,7 @@ struct ServeStory {
   var text: String {
     let paragraphs =
       explanation.isKnown
-      ? [token, request, impression, taps, money, told, rejected, batches, others]
+      ? [token, request, impression, taps, money, told, rejected, batches, others, leftOut]
       : [token, unknown, rejected, missing]
     return paragraphs.filter { !$0.isEmpty }.map { $0.map { $0 + "\n" }.joined() }.joined(separator: "\n")
   }
@@ -172,7 +172,7 @@ struct ServeStory {
 
   private var told: [String] {
     (rows("decision").isEmpty ? unregistered : [])
-      + explanation.toldErrors.map { StoredRow(row: $0.stored) }.map { row in
+      + rows("toldErrors").map { row in
         "Of request \(row.word("request_id")) the device told \(StoredMeaning.error(row.number("error")).text) at "
           + "\(row.time("arrival")): app \(row.word("app")), placement \(row.word("placement"))."
       }
@@ -221,6 +221,13 @@ struct ServeStory {
   }
 
   // MARK: Where it stands
+
+  private var leftOut: [String] {
+    explanation.cutLists.map { section in
+      "Told are the first \(TextTable.grouped(Int64(section.rows.items.count))) of its "
+        + "\(TextTable.grouped(section.rows.total)) \(section.noun)."
+    }
+  }
 
   private var batches: [String] {
     rows("batches").map { row in
