@@ -16,15 +16,28 @@ package struct Rejection: Error, Hashable, Sendable {
   }
 
   /// The sentences of all mistakes, as many as ``FieldLimits/mistakesBytesMaximum`` has room for.
-  package var detail: String {
-    var text = sentence
+  package var detail: String { detail(bytesMaximum: FieldLimits.mistakesBytesMaximum) }
+
+  /// The sentences of all mistakes, as many as there is room for: at least the first, or its beginning. That there are
+  /// more is said behind them.
+  func detail(bytesMaximum: Int) -> String {
+    var text = sentence.beginning(bytesMaximum: bytesMaximum)
     for mistake in further {
       let longer = text + "; " + mistake.sentence
-      guard longer.utf8.count <= FieldLimits.mistakesBytesMaximum else {
-        return text + "; and more"
-      }
+      guard longer.utf8.count <= bytesMaximum else { return text + "; and more" }
       text = longer
     }
     return text
+  }
+}
+
+extension String {
+  /// As many of its first scalars as so many bytes have room for. What people take for one character may have any
+  /// length.
+  package func beginning(bytesMaximum: Int) -> String {
+    guard utf8.count > bytesMaximum else { return self }
+    var end = utf8.index(startIndex, offsetBy: max(0, bytesMaximum))
+    while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
+    return String(unicodeScalars[..<end])
   }
 }

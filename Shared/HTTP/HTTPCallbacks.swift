@@ -111,7 +111,7 @@ enum HTTPCallbacks {
   ) -> MHD_Result {
     incoming.isAnswered = true
     unsafe server.connections.noteRequest(connection)
-    switch server.answer(incoming) {
+    switch server.answer(incoming, on: UInt(bitPattern: connection)) {
     case .now(let response): return unsafe queueSafely(response, server, connection, incoming)
     case .later(let pending):
       incoming.pending = pending
@@ -132,6 +132,8 @@ enum HTTPCallbacks {
   private static func queueSafely(
     _ response: HTTPResponse, _ server: HTTPServerContext, _ connection: OpaquePointer, _ incoming: PartialRequest
   ) -> MHD_Result {
+    incoming.forgetBody()
+    unsafe server.connections.forgetBody(connection)
     if unsafe queue(response, on: connection) == hb_http_yes { return hb_http_yes }
     // The library refuses a header with a line end in it: whoever put it there must not get to write headers.
     let substitute = server.failed(incoming.method, incoming.rawPath, "the response's headers or status are invalid")

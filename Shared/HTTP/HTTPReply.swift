@@ -33,14 +33,19 @@ final class PendingReply: Sendable {
   }
 
   private let state = Mutex(State.open)
+  private let bounded: @Sendable (HTTPResponse) -> HTTPResponse
+
+  /// - Parameter bounded: what is sent in the answer's place where there is no memory for it; called for the answer
+  ///   that counts, when it is made.
+  init(bounded: @escaping @Sendable (HTTPResponse) -> HTTPResponse) { self.bounded = bounded }
 
   /// The first answer counts.
   func answer(_ response: HTTPResponse) {
     state.withLock { state in
       switch state {
-      case .open: state = .answered(response)
+      case .open: state = .answered(bounded(response))
       case .suspended(let connection):
-        state = .answered(response)
+        state = .answered(bounded(response))
         unsafe MHD_resume_connection(connection.pointer)
       case .answered, .taken: break
       }

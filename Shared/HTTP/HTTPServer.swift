@@ -9,6 +9,10 @@ package struct HTTPLimits: Sendable {
   /// Memory for all bodies that have come in part or wait for their answers, in bytes. Beyond it the request that has been on
   /// its way for longest is hung up on: who sends slowly on many connections hurts himself. Beyond twice as much, the newest.
   package var bodyBytesInAllMaximum = 64 << 20
+  /// Memory for all answers that are made and not written yet, in bytes; bodies that responses share are in memory once
+  /// and not counted. Beyond it the answer that has been on its way for longest is hung up on; beyond twice as much,
+  /// the newest is 503 without a body, and ends its connection.
+  package var answerBytesInAllMaximum = 64 << 20
   /// Memory for one request's line and headers, in bytes; more is refused by the library (414, 431).
   package var headerBytesMaximum = 32_768
   /// The most query parameters or headers of one request; more gets 400.

@@ -17,7 +17,8 @@ final class HTTPServerContext: Sendable {
     self.router = router
     self.limits = limits
     self.onFailure = onFailure
-    connections = OpenConnections(bytesMaximum: limits.bodyBytesInAllMaximum)
+    connections = OpenConnections(
+      bodyBytesMaximum: limits.bodyBytesInAllMaximum, answerBytesMaximum: limits.answerBytesInAllMaximum)
   }
 
   func requestBegan() { running.withLock { $0 += 1 } }
@@ -55,16 +56,27 @@ final class HTTPServerContext: Sendable {
   }
 
   /// The answer to a complete request. It never throws: each failure has its status.
-  func answer(_ incoming: PartialRequest) -> Answer {
+  ///
+  /// - Parameter connection: the address of the library's handle.
+  func answer(_ incoming: PartialRequest, on connection: UInt) -> Answer {
     switch handler(for: incoming) {
-    case .response(let response): return .now(response)
-    case .handler(.now(let handler), let request): return .now(run(handler, request))
+    case .response(let response): return .now(bounded(response, on: connection))
+    case .handler(.now(let handler), let request): return .now(bounded(run(handler, request), on: connection))
     case .handler(.later(let handler), let request):
-      let pending = PendingReply()
+      let pending = PendingReply { [self] in bounded($0, on: connection) }
       handler(request, HTTPReply(pending))
       return .later(pending)
     }
   }
+
+  /// The answer, where there is memory for it while it is on its way.
+  private func bounded(_ response: HTTPResponse, on connection: UInt) -> HTTPResponse {
+    let bytes = response.sharedBody == nil ? response.body.count : 0
+    return connections.takeAnswer(connection, bytes: bytes) ? response : Self.crowded
+  }
+
+  /// Takes no memory itself, and no place of those who read.
+  private static let crowded = HTTPResponse(status: 503, headers: [("Connection", "close"), ("Retry-After", "2")])
 
   private enum Found {
     case response(HTTPResponse)
@@ -180,6 +192,9 @@ final class PartialRequest {
   private func promised(_ length: String) {
     if let length = UInt64(length), length > UInt64(bodyBytesMaximum) { isTooLarge = true }
   }
+
+  /// Nobody needs it any more, however long the answer is on its way.
+  func forgetBody() { body = [] }
 
   /// Adds a piece of the body.
   ///

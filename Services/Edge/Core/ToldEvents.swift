@@ -51,7 +51,8 @@ package struct ToldEvents: Sendable {
       if let value = header(name) { headers.append(RecordHeader(name.replacing("-", with: "_"), value)) }
     }
     return DeviceEvent.cloudEvent(headers: headers, value: body).mapError {
-      RefusedDeviceEvent(id: String((header("ce-id") ?? "").prefix(DeviceEvent.idBytesMaximum)), rejection: $0)
+      let id = (header("ce-id") ?? "").beginning(bytesMaximum: DeviceEvent.idBytesMaximum)
+      return RefusedDeviceEvent(id: id, rejection: $0)
     }
   }
 

@@ -127,19 +127,33 @@ final class EdgeFront: Sendable {
     _ request: HTTPRequest, _ finish: @escaping Finish
   ) throws(EdgeRefusal) {
     _ = try admitted(request)
-    let body = try unpacked(request, maximum: ToldEvents.bodyBytesMaximum)
-    let told = try ToldEvents.read(body) { request.header($0) }.get()
+    let told = try told(request)
     let app = try keys.app(ofKey: told.batch.appKey, named: nil)
     try admit(request, app: app, clientKey: told.batch.clientKey)
-    let result = told.result
     let events = told.batch.events.compactMap { try? $0.get() }
-    try exchange.tell(events, clientKey: told.batch.clientKey) { [metrics] refusal in
+    let isJSON = told.isJSON
+    guard !events.isEmpty else { return finish(.success(answer(told.result, isJSON: isJSON))) }
+    // What is wrong with a hundred events is many times what was sent, and would be in memory for as long as Kafka
+    // takes: while it waits nothing is kept but the request, whose bytes are counted, and it is read again.
+    let whole = events.count == told.batch.events.count ? told.result : nil
+    try exchange.tell(events, clientKey: told.batch.clientKey) { [self] refusal in
       if let refusal { return finish(.failure(refusal)) }
-      metrics.events(accepted: result.acceptedCount, refused: result.refused.count)
-      finish(
-        .success(
-          told.isJSON ? .json(result.json) : .bytes(result.encoded(), contentType: "application/protobuf")))
+      do throws(EdgeRefusal) {
+        let result = if let whole { whole } else { try self.told(request).result }
+        finish(.success(answer(result, isJSON: isJSON)))
+      } catch { finish(.failure(error)) }
     }
+  }
+
+  private func told(_ request: HTTPRequest) throws(EdgeRefusal) -> ToldEvents {
+    let body = try unpacked(request, maximum: ToldEvents.bodyBytesMaximum)
+    return try ToldEvents.read(body) { request.header($0) }.get()
+  }
+
+  /// Once the network has all that is an event.
+  private func answer(_ result: EventBatchResult, isJSON: Bool) -> HTTPResponse {
+    metrics.events(accepted: result.acceptedCount, refused: result.refused.count)
+    return isJSON ? .json(result.json) : .bytes(result.encoded(), contentType: "application/protobuf")
   }
 
   // MARK: GET /v1/creatives/HASH

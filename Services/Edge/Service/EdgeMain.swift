@@ -36,6 +36,8 @@ enum EdgeMain: Service {
     ] + EdgeKeys.declarations
   static let metrics = EdgeMetrics.declarations + [HostMetrics.records, HostMetrics.brokerOpenings]
 
+  /// Answers that nobody has read: 16,000 of ads, or 700 of the longest to a batch of events.
+  private static let answerBytesInAllMaximum = 32 << 20
   /// A request's line and headers.
   private static let headerBytesMaximum = 8_192
   /// How long requests that have begun may take when the service stops.
@@ -51,6 +53,7 @@ enum EdgeMain: Service {
     kafka.bytesInFlightMaximum = reader.value(EdgeKeys.kibibytesInFlight) << 10
     var http = HTTPLimits()
     http.bodyBytesMaximum = ToldEvents.bodyBytesMaximum
+    http.answerBytesInAllMaximum = answerBytesInAllMaximum
     http.headerBytesMaximum = headerBytesMaximum
     http.connectionsMaximum = reader.value(EdgeKeys.connections)
     http.idleSeconds = reader.value(EdgeKeys.idle) / 1_000

@@ -119,6 +119,6 @@ extension JSONValue {
   var eventID: String {
     guard case .object(let members) = self, case .text(let id)? = members.first(where: { $0.name == "id" })?.value
     else { return "" }
-    return String(id.prefix(DeviceEvent.idBytesMaximum))
+    return id.beginning(bytesMaximum: DeviceEvent.idBytesMaximum)
   }
 }

@@ -12,7 +12,13 @@ package struct EventBatchResult: Hashable, Sendable {
       self.index = index
       self.event = event
     }
+
+    var detail: String { event.rejection.detail(bytesMaximum: detailBytesMaximum) }
   }
+
+  /// What is said of one event, in bytes, but for the words that there is more: a hundred may be refused at once, and
+  /// whoever told them may take his time to read.
+  package static let detailBytesMaximum = 200
 
   package var acceptedCount: Int
   package var refused: [Refused]
@@ -32,7 +38,7 @@ package struct EventBatchResult: Hashable, Sendable {
         writer.text(2, each.event.id)
         writer.unsigned(3, UInt64(each.event.rejection.reason.rawValue))
         writer.text(4, "\(each.event.rejection.reason)")
-        writer.text(5, each.event.rejection.detail)
+        writer.text(5, each.detail)
       }
     }
     return writer.output
@@ -47,7 +53,7 @@ package struct EventBatchResult: Hashable, Sendable {
           [
             "index": .integer(each.index), "id": .text(each.event.id),
             "number": .integer(Int(each.event.rejection.reason.rawValue)),
-            "reason": .text("\(each.event.rejection.reason)"), "detail": .text(each.event.rejection.detail),
+            "reason": .text("\(each.event.rejection.reason)"), "detail": .text(each.detail),
           ]
         }),
     ]

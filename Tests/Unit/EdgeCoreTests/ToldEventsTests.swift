@@ -1,5 +1,6 @@
 import AdCore
 import AdEvents
+import JSON
 import Records
 import TestValues
 import Testing
@@ -73,6 +74,34 @@ struct ToldEventsTests {
     #expect(result.refused.map(\.index) == [1, 2, 3, 4, 5, 6])
     #expect(result.refused.map { Int($0.event.rejection.reason.rawValue) } == [69, 68, 65, 66, 69, 70])
     #expect(result.refused.map(\.event.id).prefix(3) == ["", "c", "d"])
+  }
+
+  @Test("the answer to a batch is bounded, whatever is wrong with its events and however long their ids are")
+  func boundedAnswer() throws {
+    let id = "i" + String(repeating: "\u{300}", count: 1_000)
+    let wrong = """
+      {"id": "\(id)", "click": {"kind": "KIND_CLICK", "token": "!!!", "ageMilliseconds": -1, "actionMilliseconds": "x",
+        "leftApplication": 7, "timeMilliseconds": "y", "conversion": {"reference": 1, "kind": 2, "appKey": 3}}}
+      """
+    let events = [String](repeating: wrong, count: 100).joined(separator: ", ")
+    let body = #"{"appKey": "live", "clientKey": "c", "events": [\#(events)]}"#
+    let told = try read(Array(body.utf8), ["content-type": "application/json"]).get()
+    let longest = told.result.refused.map { $0.event.rejection.detail.utf8.count }.max() ?? 0
+    #expect(told.result.refused.count == 100 && longest > EventBatchResult.detailBytesMaximum)
+    let each = try #require(told.result.json["refused"]?.elements?.first)
+    #expect(each["id"]?.textValue?.utf8.count == 127)
+    let detail = try #require(each["detail"]?.textValue)
+    #expect(detail.hasSuffix("; and more"), "\(detail)")
+    #expect(detail.utf8.count <= EventBatchResult.detailBytesMaximum + "; and more".utf8.count)
+    #expect(told.result.json.prettyText.utf8.count < 60_000 && told.result.encoded().count < 45_000)
+  }
+
+  @Test("a long sentence is cut between two characters' scalars")
+  func cutSentence() throws {
+    let refused = RefusedDeviceEvent(rejection: Rejection(.invalidField, String(repeating: "é", count: 300)))
+    let result = EventBatchResult(acceptedCount: 0, refused: [.init(index: 0, event: refused)])
+    #expect(result.json["refused"]?.elements?.first?["detail"]?.textValue == String(repeating: "é", count: 100))
+    #expect("aé".beginning(bytesMaximum: 2) == "a" && "aé".beginning(bytesMaximum: 3) == "aé")
   }
 
   @Test(

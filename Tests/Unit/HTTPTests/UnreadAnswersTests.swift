@@ -1,0 +1,141 @@
+import Glibc
+import TestValues
+import Testing
+import Threads
+
+@testable import HTTP
+
+@Suite("Answers that nobody reads")
+struct UnreadAnswersTests {
+  /// More than the kernel takes of an answer that nobody reads.
+  private static let answerBytes = 8 << 20
+
+  /// A client that asks and reads nothing until it is told to.
+  private final class IdleReader {
+    private let descriptor: Int32
+
+    init(_ server: HTTPServer, _ path: String, body: String? = nil) throws {
+      descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = UInt16(server.port).bigEndian
+      address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
+      let result = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+      try #require(result == 0)
+      let length = body.map { "Content-Length: \($0.utf8.count)\r\n" } ?? ""
+      let head = "\(body == nil ? "GET" : "POST") \(path) HTTP/1.1\r\nHost: x\r\n\(length)\r\n"
+      let request = Array((head + (body ?? "")).utf8)
+      try #require(send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
+    }
+
+    /// Until the answer begins to come, or the other side hangs up.
+    func waitForAnswer() -> Bool {
+      var said = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      return poll(&said, 1, 20_000) == 1
+    }
+
+    /// How many bytes come until the other side hangs up; nil when it does not within 20 s of silence.
+    func readToEnd() -> Int? {
+      var buffer = [UInt8](repeating: 0, count: 1 << 16)
+      var total = 0
+      while waitForAnswer() {
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        guard count > 0 else { return total }
+        total += count
+      }
+      return nil
+    }
+
+    deinit { close(descriptor) }
+  }
+
+  private func withServer(bytesMaximum: Int, _ body: (HTTPServer, String) throws -> Void) throws {
+    var limits = HTTPLimits()
+    limits.answerBytesInAllMaximum = bytesMaximum
+    let answer = HTTPResponse.bytes(
+      [UInt8](repeating: 7, count: Self.answerBytes), contentType: "application/octet-stream")
+    var router = Router()
+    router.get("/now") { _ in answer }
+    router.onLater(.get, "/later") { _, reply in reply.answer(answer) }
+    router.onLater(.post, "/told") { _, reply in reply.answer(answer) }
+    let server = try HTTPServer(port: 0, router: router, limits: limits)
+    defer { server.stop(graceMilliseconds: 0) }
+    try body(server, "http://127.0.0.1:\(server.port)")
+  }
+
+  @Test(
+    "they take no more memory than they may: the slowest reader is hung up on, and who reads is served",
+    arguments: ["/now", "/later"])
+  func slowReaders(path: String) throws {
+    let bytesMaximum = 3 * Self.answerBytes
+    try withServer(bytesMaximum: bytesMaximum) { server, base in
+      var idle: [IdleReader] = []
+      for _ in 0..<10 {
+        idle.append(try IdleReader(server, path))
+        #expect(idle.last?.waitForAnswer() == true)
+        #expect(server.context.connections.answerBytes <= 2 * bytesMaximum)
+      }
+      // While those on which was hung up still hold their memory, one may be refused; who comes again is served.
+      let isServed = Waiting.until {
+        (try? HTTPClient.get(base + path, timeoutMilliseconds: 20_000))?.body.count == Self.answerBytes
+      }
+      #expect(isServed)
+      let first = try #require(idle.first?.readToEnd())
+      #expect(first < Self.answerBytes)
+      #expect(Waiting.until { server.context.connections.answerBytes <= bytesMaximum })
+      idle = []
+      #expect(Waiting.until { server.context.connections.answerBytes == 0 })
+    }
+  }
+
+  @Test("where there is no room at all, the newest gets 503 without a body and is hung up on; the next is served")
+  func refused() throws {
+    try withServer(bytesMaximum: 1 << 20) { server, base in
+      // Alone it is taken, however large it is.
+      let idle = try IdleReader(server, "/now")
+      #expect(idle.waitForAnswer())
+      let refused = try HTTPClient.get(base + "/later")
+      #expect(refused.status == 503 && refused.body.isEmpty)
+      let headers = Dictionary(refused.headers.map { ($0.name, $0.value) }) { first, _ in first }
+      #expect(headers["connection"]?.lowercased() == "close" && headers["retry-after"] == "2")
+      #expect(try #require(idle.readToEnd()) < Self.answerBytes)
+      #expect(Waiting.until { (try? HTTPClient.get(base + "/now"))?.body.count == Self.answerBytes })
+    }
+  }
+
+  @Test("a request's body is gone as soon as its answer is on its way")
+  func bodies() throws {
+    try withServer(bytesMaximum: 2 * Self.answerBytes) { server, _ in
+      let connections = server.context.connections
+      let idle = try IdleReader(server, "/told", body: String(repeating: "b", count: 1_000))
+      #expect(idle.waitForAnswer())
+      #expect(connections.answerBytes == Self.answerBytes && connections.bodyBytes == 0)
+    }
+  }
+}
+
+@Suite("What connections have in memory")
+struct OpenConnectionsTests {
+  @Test("twice the bound is never exceeded, even by those on whom nobody can hang up")
+  func twice() throws {
+    let connections = OpenConnections(bodyBytesMaximum: 10, answerBytesMaximum: 100)
+    let all = try (1...4).map { try #require(OpaquePointer(bitPattern: $0 << 4)) }
+    for each in all { connections.begin(each, socket: -1) }
+    func take(_ index: Int, _ bytes: Int) -> Bool {
+      connections.takeAnswer(UInt(bitPattern: all[index]), bytes: bytes)
+    }
+    #expect(take(0, 90) && take(1, 90) && connections.answerBytes == 180)
+    #expect(!take(2, 30) && take(2, 20) && take(3, 0) && connections.answerBytes == 200)
+    connections.awaitRequest(all[0])
+    #expect(connections.answerBytes == 110 && take(3, 90) && connections.answerBytes == 200)
+    connections.end(all[1])
+    #expect(connections.answerBytes == 110)
+    for each in all { connections.end(each) }
+    #expect(connections.answerBytes == 0 && connections.count == 0)
+    #expect(!take(0, 1), "nobody is there to read it")
+  }
+}
