@@ -67,7 +67,10 @@ final class World {
     self.sabotage = sabotage
     self.fixture = fixture
     random = SeededRandom(seed: seed)
-    plan = WorldPlan(using: &random)
+    var plan = WorldPlan(using: &random)
+    // It shows only where the database goes back, and seldom there.
+    if sabotage == .stayOpen { plan.hasRestores = true }
+    self.plan = plan
     catalogPlan = CatalogPlan(seed: seed, using: &random)
     log = SimulatedLog(time: time)
     devices = Devices(fixture: fixture)
