@@ -16,6 +16,8 @@ struct MemoryBoundTests {
   private static let countKeyBytes = 512
   /// Of terms that are known to be stored, about.
   private static let termsBytes = 384
+  /// Of what was sent on, with the room that a table of hashes leaves free.
+  private static let forwardBytes = 32
   /// The workers of the document's example, which are the default, and its one broker.
   private static let (workers, brokers) = (
     Int(PipelineSettings.workersKey.declaration.defaultText ?? "") ?? 0, 1
@@ -39,6 +41,7 @@ struct MemoryBoundTests {
     (2 * PipelineMemory.countKeysMaximum * countKeyBytes / mebibyte, 1, "counts"),
     (RecentIDs.bytesMaximum / mebibyte, 1, "ids"),
     (TermsBook.termsMaximum * termsBytes / mebibyte, workers, "terms"),
+    (ForwardLimit.rememberedMaximum * forwardBytes / mebibyte, 1, "sent on"),
   ]
 
   private static let sum = parts.reduce(0) { $0 + $1.mebibytes * $1.times }
