@@ -181,12 +181,9 @@ final class RecordReader<Tables: ServiceTables>: @unchecked Sendable {
   ) {
     records.begin(input: record.topicIndex, key: record.key, value: record.value, into: &batch)
     record.forEachHeader { name, value in records.header(name: name, value: value, into: &batch) }
-    let identity = RecordIdentity(
-      offset: record.offset, timestamp: record.timestampMilliseconds,
-      contentHash: RecordContent.hash(key: record.key, value: record.value))
     records.finish(
-      partition: record.partition, arrival: arrival, identity: identity, key: record.key, value: record.value,
-      into: &batch)
+      partition: record.partition, arrival: arrival, identity: RecordIdentity(record), key: record.key,
+      value: record.value, into: &batch)
   }
 
   private func commitOffsets() throws(KafkaError) {

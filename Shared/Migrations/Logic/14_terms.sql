@@ -127,9 +127,9 @@ FROM click_tracking.click_row AS stored LEFT JOIN click_tracking.terms ON name =
 COMMENT ON VIEW click_tracking.click IS 'Decided clicks with their terms.';
 
 CREATE OR REPLACE VIEW click_tracking.parked AS
-SELECT serve_id, id_hash, partition, batch_number, record_offset, is_accidental, event_time, arrival, stored.expires_at, app, developer, advertiser, campaign, ad,
-  placement, country, device, size, impression_price, click_price, currency, share_basis_points, allotment, budget_day,
-  client_hash, stored.is_test
+SELECT serve_id, id_hash, partition, batch_number, record_offset, is_accidental, event_time, arrival, stored.expires_at, app,
+  developer, advertiser, campaign, ad, placement, country, device, size, impression_price, click_price, currency,
+  share_basis_points, allotment, budget_day, client_hash, stored.is_test
 FROM click_tracking.parked_row AS stored LEFT JOIN click_tracking.terms ON name = stored.terms;
 COMMENT ON VIEW click_tracking.parked IS
   'Clicks without a verdict yet, with their terms: their ad was not seen, or an earlier click of the client is not decided.';

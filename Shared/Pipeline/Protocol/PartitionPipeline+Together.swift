@@ -10,7 +10,8 @@ extension PartitionPipeline {
   /// Decides and commits a batch of each of several partitions, then publishes what they made.
   ///
   /// Those of one transaction are committed all or none. What the database refuses together is committed batch by batch: whose
-  /// trouble it is shows then, and is nobody else's; so is what has to be decided in parts. Any other failure leaves in doubt what was committed, of all of them.
+  /// trouble it is shows then, and is nobody else's; so is what has to be decided in parts. Any other failure leaves in
+  /// doubt what was committed, of all of them.
   ///
   /// - Returns: what ``process(_:)`` of each would return or throw.
   package static func process(_ members: [Member], in store: Store) -> [Result<BatchSummary, PipelineError>] {

@@ -64,30 +64,15 @@ extension KafkaTopicProbe {
 }
 
 extension RecordIdentity {
-  /// What proves later that the log is still the one that held this record.
-  package init(_ record: KafkaRecord) {
+  /// What proves later that the log is still the one that held this record: a hash over its key and value, too.
+  package init(_ record: borrowing KafkaRecordView) {
     self.init(
       offset: record.offset, timestamp: record.timestampMilliseconds,
-      contentHash: RecordContent.hash(key: record.key, value: record.value))
+      contentHash: Self.hash(key: record.key, value: record.value))
   }
 
-  init(_ record: borrowing KafkaRecordView) {
-    self.init(
-      offset: record.offset, timestamp: record.timestampMilliseconds,
-      contentHash: unsafe RecordContent.hash(key: record.key, value: record.value))
-  }
-}
-
-/// The hash over key and value that identifies a record.
-enum RecordContent {
-  static func hash(key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?) -> UInt64 {
+  private static func hash(key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?) -> UInt64 {
     let empty = UnsafeRawBufferPointer(start: nil, count: 0)
-    return contentHash(value ?? empty, seed: contentHash(key ?? empty, seed: value == nil ? 1 : 2))
-  }
-
-  static func hash(key: [UInt8]?, value: [UInt8]?) -> UInt64 {
-    (key ?? []).withUnsafeBytes { keyBytes in
-      (value ?? []).withUnsafeBytes { hash(key: key == nil ? nil : keyBytes, value: value == nil ? nil : $0) }
-    }
+    return Pipeline.contentHash(value ?? empty, seed: Pipeline.contentHash(key ?? empty, seed: value == nil ? 1 : 2))
   }
 }

@@ -42,9 +42,9 @@ struct LogProbeTests {
   }
 
   private func identity(_ probe: KafkaTopicProbe, _ offset: Int64) throws -> RecordIdentity {
-    let record = try probe.record(
-      topic: "events", partition: 0, offset: offset, timeoutMilliseconds: Self.milliseconds)
-    return RecordIdentity(try #require(record))
+    let position = KafkaTopicPartitionOffset(topic: "events", partition: 0, offset: offset)
+    let found = try probe.records(at: [position], timeoutMilliseconds: Self.milliseconds) { RecordIdentity($1) }
+    return try #require(found[position.partition])
   }
 
   @Test("What the last records tell of lost commits is believed under the network's keys alone, and in their own log")
