@@ -18,9 +18,10 @@ package struct ImpressionMinuteKey: Hashable, Sendable {
 extension ImpressionEffects {
   /// Adds one for each event to its minute.
   func count(into counts: inout [ImpressionMinuteKey: Int64]) {
-    for impression in impressions {
-      let accepted = impression.accepted
-      counts[ImpressionMinuteKey(.viewed, AdMinute(of: accepted.terms, time: accepted.eventTime)), default: 0] += 1
+    // By their indices: a copy of each would cost as much as counting it.
+    for index in impressions.indices {
+      let event = AdMinute(of: impressions[index].accepted.terms, time: impressions[index].accepted.eventTime)
+      counts[ImpressionMinuteKey(.viewed, event), default: 0] += 1
     }
     for delivery in deliveries {
       let event = AdMinute(of: delivery.terms, time: delivery.eventTime)

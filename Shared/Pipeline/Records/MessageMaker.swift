@@ -53,14 +53,13 @@ package struct RunMaker<Content: SequencedContent>: Sendable {
     _ events: some Sequence<(sequence: Int64, content: Content)>, output: Int
   ) -> [NumberedMessage] {
     var messages: [NumberedMessage] = []
-    var open: (run: RunEncoder, first: Int64, last: RunEvent)?
+    var open: (run: RunEncoder, first: Int64, partition: Int32, time: Timestamp)?
     func close() {
       guard let open else { return }
       let last = open.first + Int64(open.run.count - 1)
-      let partition = open.last.terms.partition
       let message = maker.message(
-        value: open.run.encoded(), id: "\(partition)/\(open.first)-\(last)", time: open.last.eventTime,
-        partition: partition, key: nil)
+        value: open.run.encoded(), id: "\(open.partition)/\(open.first)-\(last)", time: open.time,
+        partition: open.partition, key: nil)
       messages.append(NumberedMessage(output: output, sequences: open.first...last, message: message))
     }
     for (sequence, content) in events {
@@ -69,9 +68,9 @@ package struct RunMaker<Content: SequencedContent>: Sendable {
         open = nil
       }
       let event = content.runEvent
-      if open == nil { open = (RunEncoder(first: sequence), sequence, event) }
+      if open == nil { open = (RunEncoder(first: sequence), sequence, event.terms.partition, event.eventTime) }
       open?.run.append(event)
-      open?.last = event
+      open?.time = event.eventTime
     }
     close()
     return messages

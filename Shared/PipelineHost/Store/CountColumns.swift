@@ -52,12 +52,17 @@ extension CountColumns {
       buffer.append(timestampMicroseconds: event.minute &* 60_000_000)
       buffer.append(bool: event.isTest)
       buffer.append(event.app)
-      buffer.append(text: event.served?.campaign.text ?? "")
-      buffer.append(text: event.served?.ad.text ?? "")
-      buffer.append(text: event.served?.placement.text ?? "")
-      buffer.append(text: event.served?.country.description ?? "")
-      buffer.append(int16: event.served?.size.number ?? 0)
-      buffer.append(int16: event.served?.device.number ?? 0)
+      if let served = event.served {
+        buffer.append(served.campaign)
+        buffer.append(served.ad)
+        buffer.append(served.placement)
+        buffer.append(served.country)
+        buffer.append(served.size)
+        buffer.append(served.device)
+      } else {
+        for _ in 0..<4 { buffer.append(text: "") }
+        for _ in 0..<2 { buffer.append(int16: 0) }
+      }
       buffer.append(int16: kind)
       buffer.append(int16: detail)
       buffer.append(int64: events)

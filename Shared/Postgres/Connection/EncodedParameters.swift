@@ -52,14 +52,6 @@ struct EncodedParameters {
 
   var count: Int { types.count }
 
-  /// A field's bytes; nil for NULL.
-  func field(_ index: Int) -> ArraySlice<UInt8>? {
-    lengths[index] < 0 ? nil : bytes[offsets[index]..<offsets[index] + Int(lengths[index])]
-  }
-
-  /// In an order by bytes, field after field.
-  func isBefore(_ other: EncodedParameters) -> Bool { bytes.lexicographicallyPrecedes(other.bytes) }
-
   /// Calls `body` with what libpq's send functions take: the addresses, lengths and formats (1: binary).
   func withPointers<Result>(
     _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> Result

@@ -217,6 +217,15 @@ package final class CopyBuffer {
     if let start = bytes.baseAddress { unsafe (field + 4).copyMemory(from: start, byteCount: bytes.count) }
   }
 
+  /// Appends fields that lie together as a row has them, each with its length; or what follows a field's length.
+  func append(fields: UnsafeRawBufferPointer) {
+    guard let start = fields.baseAddress else { return }
+    unsafe extend(by: fields.count).copyMemory(from: start, byteCount: fields.count)
+  }
+
+  /// Appends the length of a field whose bytes are appended next.
+  func append(length: Int) { unsafe put(Int32(truncatingIfNeeded: length), at: extend(by: 4)) }
+
   private func append(_ bytes: some Collection<UInt8>) {
     let done: Void? = bytes.withContiguousStorageIfAvailable { unsafe append(raw: UnsafeRawBufferPointer($0)) }
     if done == nil { unsafe [UInt8](bytes).withUnsafeBytes { unsafe append(raw: $0) } }
@@ -261,6 +270,11 @@ package final class CopyBuffer {
       }
       body(fields)
     }
+  }
+
+  /// Calls `body` with the rows as they lie; nothing may be appended meanwhile.
+  func withStoredRows(_ body: (StoredRows) -> Void) {
+    unsafe body(StoredRows(bytes: UnsafeRawBufferPointer(start: storage, count: byteCount), start: Self.header.count))
   }
 
   /// Calls `body` with all bytes, from the header to the trailer (a row of -1 columns).

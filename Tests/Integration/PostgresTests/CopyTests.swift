@@ -207,7 +207,7 @@ struct CopyTests {
     let difference = "(SELECT * FROM each EXCEPT ALL \(unpacked)) UNION ALL (\(unpacked) EXCEPT ALL SELECT * FROM each)"
     #expect(try connection.query(difference).isEmpty)
     // What is alike stands side by side.
-    let sorted = "(SELECT array_agg(x ORDER BY x NULLS FIRST) FROM unnest(c) AS x)"
+    let sorted = "(SELECT array_agg(x ORDER BY x NULLS LAST) FROM unnest(c) AS x)"
     #expect(try connection.query("SELECT c FROM many WHERE c <> \(sorted)").isEmpty)
   }
 
