@@ -290,12 +290,11 @@ if Context.environment["FUZZING"] != nil {
   }
 }
 
-// Only what runs all tests sets it: they share two cores with servers, so what they compute with is optimised; for
-// size, which takes less to compile.
+// Only what runs all tests sets it: they share two cores with servers, so what they compute with is optimised.
 if Context.environment["OPTIMISED"] != nil {
   let cores = services.map(\.name).filter { $0.hasSuffix("Core") }
   for target in package.targets
   where target.type == .regular && (shared.map(\.name) + cores + ["Simulation"]).contains(target.name) {
-    target.swiftSettings?.append(.unsafeFlags(["-Osize", "-whole-module-optimization", "-num-threads", "2"]))
+    target.swiftSettings?.append(.unsafeFlags(["-O", "-whole-module-optimization", "-num-threads", "2"]))
   }
 }

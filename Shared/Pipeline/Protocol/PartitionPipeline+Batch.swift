@@ -13,24 +13,21 @@ struct DecidedBatch<Service: PipelineService> {
 extension PartitionPipeline {
   /// Decides and commits a batch, then publishes what it made.
   ///
-  /// A batch about which the tables may know more than has room is decided in parts. One that the database refuses is
-  /// bisected until the refused record stands alone; that one is put aside. Ids that exist already are looked up, and the
-  /// batch is decided again.
+  /// A batch about which the tables may know more than has room, or that moves over very many offsets, is decided in parts.
+  /// One that the database refuses is bisected until the refused record stands alone; that one is put aside. Ids that exist
+  /// already are looked up, and the batch is decided again.
   package func process(_ batch: InputBatch<Service.Event>) throws(PipelineError) -> BatchSummary {
     var summary = BatchSummary()
     let batch = try checked(batch)
     var rest = batch.records[...]
+    var isLast = false
     repeat {
-      let part = rest.prefix(countTogether(rest))
-      rest = rest[part.endIndex...]
-      try process(part, of: batch, endsBatch: rest.isEmpty, into: &summary)
-    } while !rest.isEmpty
+      let part = nextPart(rest, of: batch)
+      rest = rest[part.records.endIndex...]
+      isLast = rest.isEmpty && part.end == batch.nextOffsets
+      try process(part.records, of: batch, end: part.end, into: &summary)
+    } while !isLast
     return summary
-  }
-
-  /// How many of these records one batch decides, at least 1.
-  func countTogether(_ records: ArraySlice<InputRecord<Service.Event>>) -> Int {
-    max(1, decider?.countTogether(records) ?? records.count)
   }
 
   /// The batch in the order in which it is decided.
@@ -40,14 +37,14 @@ extension PartitionPipeline {
   }
 
   private func process(
-    _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool,
+    _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, end: [Int64?],
     refusal: String? = nil, into summary: inout BatchSummary
   ) throws(PipelineError) {
-    var found = try attempt(records, of: batch, endsBatch: endsBatch, refusal: refusal, into: &summary)
+    var found = try attempt(records, of: batch, end: end, refusal: refusal, into: &summary)
     if found == .duplicate {
       summary.duplicateRounds += 1
       found = try attempt(
-        records, of: batch, endsBatch: endsBatch, refusal: refusal, isSuspected: true, into: &summary)
+        records, of: batch, end: end, refusal: refusal, isSuspected: true, into: &summary)
     }
     let detail: String
     switch found {
@@ -55,11 +52,11 @@ extension PartitionPipeline {
     case .duplicate: detail = "an id exists although it was looked up"
     case .refused(let text): detail = text
     }
-    try bisect(records, of: batch, endsBatch: endsBatch, wasRefused: refusal != nil, detail: detail, into: &summary)
+    try bisect(records, of: batch, end: end, wasRefused: refusal != nil, detail: detail, into: &summary)
   }
 
   private func bisect(
-    _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool,
+    _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, end: [Int64?],
     wasRefused: Bool, detail: String, into summary: inout BatchSummary
   ) throws(PipelineError) {
     guard !wasRefused, !records.isEmpty else {
@@ -67,22 +64,22 @@ extension PartitionPipeline {
     }
     summary.bisections += 1
     if records.count == 1 {
-      try process(records, of: batch, endsBatch: endsBatch, refusal: detail, into: &summary)
+      try process(records, of: batch, end: end, refusal: detail, into: &summary)
       return
     }
     let middle = records.startIndex + records.count / 2
-    try process(records[..<middle], of: batch, endsBatch: false, into: &summary)
-    try process(records[middle...], of: batch, endsBatch: endsBatch, into: &summary)
+    try process(records[..<middle], of: batch, end: batch.nowhere, into: &summary)
+    try process(records[middle...], of: batch, end: end, into: &summary)
   }
 
-  /// One transaction for `records`. On an error nothing was committed and the state is as before; so it is when the
+  /// One transaction for `records`, which moves the inputs up to `end` where nothing follows. On an error nothing was committed and the state is as before; so it is when the
   /// database refuses the rows, which comes back.
   func attempt(
-    _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool,
+    _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, end: [Int64?],
     refusal: String? = nil, isSuspected: Bool = false, timer: TimerQuota = .nothing, into summary: inout BatchSummary
   ) throws(PipelineError) -> RowRefusal? {
     let decided = try decide(
-      records, of: batch, endsBatch: endsBatch, refusal: refusal, isSuspected: isSuspected, timer: timer)
+      records, of: batch, end: end, refusal: refusal, isSuspected: isSuspected, timer: timer)
     guard let decided else { return nil }
     let result: Result<[CommitResult], RowRefusal>
     do throws(PipelineError) {
@@ -103,10 +100,10 @@ extension PartitionPipeline {
 
   /// Decides `records`; nil where there is nothing to commit. What follows is ``finish(_:_:summary:)``, or ``takeBack(_:)``.
   func decide(
-    _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool,
+    _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, end: [Int64?],
     refusal: String? = nil, isSuspected: Bool = false, timer: TimerQuota = .nothing
   ) throws(PipelineError) -> DecidedBatch<Service>? {
-    var draft = try draft(records, of: batch, endsBatch: endsBatch)
+    var draft = try draft(records, of: batch, end: end)
     // Of a run that was bisected only events that are known: there is nothing to commit before its end.
     if !records.isEmpty, draft.admitted.isEmpty, draft.positions == inputs { return nil }
     let context = context(
@@ -131,7 +128,7 @@ extension PartitionPipeline {
   }
 
   private func draft(
-    _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, endsBatch: Bool
+    _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, end: [Int64?]
   ) throws(PipelineError) -> BatchDraft<Service.Event> {
     var draft = BatchDraft<Service.Event>(
       heads: batch.heads[records.indices], positions: inputs, gates: gates, lastArrivals: lastArrivals,
@@ -146,7 +143,7 @@ extension PartitionPipeline {
       draft.pass(head, arrival: max(head.arrival, watermark))
     }
     draft.admit(records, areSequenced: service.inputs.contains(where: \.isSequenced))
-    if endsBatch { draft.skip(to: batch.nextOffsets) }
+    draft.skip(to: end)
     return draft
   }
 

@@ -27,7 +27,7 @@ extension PartitionPipeline {
     let batch = InputBatch<Service.Event>(inputCount: inputs.count)
     while true {
       let detail: String
-      switch try attempt(batch.records[...], of: batch, endsBatch: true, timer: timer.quota, into: &summary) {
+      switch try attempt(batch.records[...], of: batch, end: batch.nextOffsets, timer: timer.quota, into: &summary) {
       case nil:
         timer.succeeded()
         return true

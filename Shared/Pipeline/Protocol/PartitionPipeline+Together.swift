@@ -21,14 +21,14 @@ extension PartitionPipeline {
     // Whose transactions lock rows that other partitions' lock, too: two of them in one could wait for two in another.
     var sharing: [Decided] = []
     for (index, member) in members.enumerated() {
-      let records = member.batch.records
-      guard member.pipeline.countTogether(records[...]) >= records.count else {
+      guard member.pipeline.isDecidedWhole(member.batch) else {
         results[index] = member.pipeline.result(of: member.batch)
         continue
       }
       do throws(PipelineError) {
         let batch = try member.pipeline.checked(member.batch)
-        guard let decided = try member.pipeline.decide(batch.records[...], of: batch, endsBatch: true) else { continue }
+        let decided = try member.pipeline.decide(batch.records[...], of: batch, end: batch.nextOffsets)
+        guard let decided else { continue }
         let isSharing = Service.changesSharedRows(decided.commit.effects)
         if isSharing { sharing.append(Decided(index: index, batch: decided)) }
         if !isSharing { together.append(Decided(index: index, batch: decided)) }

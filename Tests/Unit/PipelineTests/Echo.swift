@@ -268,6 +268,9 @@ final class EchoPartition {
     return batch
   }
 
+  /// The log has no records at the next offsets of an input.
+  func skip(_ input: Int, offsets count: Int64) { offsets[input] += count }
+
   @discardableResult
   func process(_ events: [(input: Int, event: Echo.Event)], valueCount: Int = 0) throws -> BatchSummary {
     try pipeline.process(batch(events, valueCount: valueCount))

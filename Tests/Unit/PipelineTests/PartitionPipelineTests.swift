@@ -43,6 +43,39 @@ struct PartitionPipelineTests {
     #expect(partition.store.loads > 2 && partition.store.loadsBesideAnother == 0)
   }
 
+  @Test("I3: holes in the log, however wide, are told byte by byte, in batches of at most so many offsets")
+  func wideHoles() throws {
+    let partition = EchoPartition()
+    try partition.open()
+    // Before the first record, between two, behind one of another input, and up to the log's end.
+    partition.skip(Echo.plain, offsets: 140_000)
+    var batch = partition.batch([(Echo.plain, .line("a"))])
+    partition.skip(Echo.plain, offsets: 65_535)
+    partition.skip(Echo.numbered, offsets: 10)
+    let more = partition.batch([(Echo.plain, .line("b")), (Echo.plain, .refused), (Echo.numbered, .line("n"))])
+    for record in more.records { batch.append(record) }
+    batch.nextOffsets = [400_000, 11]
+    let summary = try partition.pipeline.process(batch)
+    #expect(summary.records == 4 && partition.pipeline.nextOffsets == [400_000, 11])
+    #expect(Set(partition.store.lines) == ["a", "b", "n"])
+    let batches = partition.store.batches
+    #expect(batches.allSatisfy { Int64($0.outcomes.count) <= PartitionPipeline<EchoStore, EchoWriter>.offsetsMaximum })
+    for input in [Echo.plain, Echo.numbered] {
+      var next: Int64 = 0
+      var outcomes: [UInt8] = []
+      for batch in batches {
+        let moved = batch.inputs[input]
+        #expect(moved.firstOffset == next)
+        let before = input == Echo.plain ? 0 : Int(batch.inputs[0].position.nextOffset - batch.inputs[0].firstOffset)
+        let count = Int(moved.position.nextOffset - moved.firstOffset)
+        outcomes += batch.outcomes[before..<before + count]
+        next = moved.position.nextOffset
+      }
+      let records = outcomes.indices.filter { outcomes[$0] != Outcome.absent.rawValue }
+      #expect(records == (input == Echo.plain ? [140_000, 205_536, 205_537] : [10]))
+    }
+  }
+
   @Test("A loss that is not recorded yet is recorded with the next batch")
   func lossWithBatch() throws {
     let partition = EchoPartition()

@@ -39,6 +39,16 @@ struct TogetherTests {
     #expect(store.lines == ["b", "c", "d"])
   }
 
+  @Test("A batch that moves over more offsets than one may is committed by itself, in parts; the others together")
+  func far() throws {
+    partitions[1].skip(Echo.plain, offsets: 150_000)
+    let results = process(.line("a"), .line("b"), .line("c"))
+    #expect(kinds(results) == [nil, nil, nil])
+    #expect(store.transactions == [[1], [1], [1], [0, 2]])
+    #expect(store.lines == ["b", "a", "c"])
+    #expect(partitions.map(\.pipeline.nextOffsets) == [[1, 0], [150_001, 0], [1, 0]])
+  }
+
   @Test("A row that the database refuses is put aside alone; the others are committed, each by itself")
   func refused() throws {
     let results = process(.line("a"), .refused, .line("c"))
