@@ -13,9 +13,9 @@ struct DecidedBatch<Service: PipelineService> {
 extension PartitionPipeline {
   /// Decides and commits a batch, then publishes what it made.
   ///
-  /// A batch about which the tables may know more than has room, or that moves over very many offsets, is decided in parts.
-  /// One that the database refuses is bisected until the refused record stands alone; that one is put aside. Ids that exist
-  /// already are looked up, and the batch is decided again.
+  /// A batch about which the tables may know more than has room, or that moves over very many offsets, is decided in
+  /// parts. One that the database refuses is bisected until the refused record stands alone; that one is put aside. Ids
+  /// that exist already are looked up, and the batch is decided again.
   package func process(_ batch: InputBatch<Service.Event>) throws(PipelineError) -> BatchSummary {
     var summary = BatchSummary()
     let batch = try checked(batch)
@@ -72,8 +72,10 @@ extension PartitionPipeline {
     try process(records[middle...], of: batch, end: end, into: &summary)
   }
 
-  /// One transaction for `records`, which moves the inputs up to `end` where nothing follows. On an error nothing was committed and the state is as before; so it is when the
+  /// One transaction for `records`. On an error nothing was committed and the state is as before; so it is when the
   /// database refuses the rows, which comes back.
+  ///
+  /// - Parameter end: up to which offset of each input nothing follows the records; nil: the input ends with them.
   func attempt(
     _ records: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>, end: [Int64?],
     refusal: String? = nil, isSuspected: Bool = false, timer: TimerQuota = .nothing, into summary: inout BatchSummary

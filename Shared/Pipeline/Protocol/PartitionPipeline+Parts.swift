@@ -10,8 +10,8 @@ extension PartitionPipeline {
     let end: [Int64?]
   }
 
-  /// The first part of what is left of a batch. Without records where the next one lies too far away: then the input comes
-  /// as near to it as one batch goes.
+  /// The first part of what is left of a batch. Without records where the next one lies too far away: then the input
+  /// comes as near to it as one batch goes.
   func nextPart(_ rest: ArraySlice<InputRecord<Service.Event>>, of batch: InputBatch<Service.Event>) -> Part {
     var room = Self.offsetsMaximum
     var reached = inputs.map(\.nextOffset)
