@@ -1,13 +1,15 @@
 /// Batches of which only a part is decided at once.
 extension PartitionPipeline {
-  /// Over so many offsets a batch moves its inputs: each is a byte in its row, also where no record is. Holes have no
-  /// limit of their own: transactions and compaction leave as many as somebody likes.
+  /// Over so many offsets the batches of a transaction move their inputs: each is a byte in a row, also where no record is.
+  /// Holes have no limit of their own: transactions and compaction leave as many as somebody likes.
   static var offsetsMaximum: Int64 { 65_536 }
 
   /// Records that are decided together, and up to which offsets nothing follows them; nil: their input ends with them.
   struct Part {
     let records: ArraySlice<InputRecord<Service.Event>>
     let end: [Int64?]
+    /// Over so many it moves the inputs.
+    let offsetCount: Int64
   }
 
   /// The first part of what is left of a batch. Without records where the next one lies too far away: then the input
@@ -28,22 +30,23 @@ extension PartitionPipeline {
     }
     var end = batch.nowhere
     if count == rest.count {
-      for input in end.indices {
-        guard let last = batch.nextOffsets[input] else { continue }
+      for (input, last) in batch.nextOffsets.enumerated() {
+        guard let last else { continue }
         end[input] = min(last, reached[input] + room)
-        move(input, to: end[input] ?? last)
+        move(input, to: min(last, reached[input] + room))
       }
     } else if count == 0 {
       let input = batch.heads[rest.startIndex].input
       end[input] = reached[input] + room
+      move(input, to: reached[input] + room)
     }
-    return Part(records: rest.prefix(count), end: end)
+    return Part(records: rest.prefix(count), end: end, offsetCount: Self.offsetsMaximum - room)
   }
 
-  /// Whether a batch is one part.
-  func isDecidedWhole(_ batch: InputBatch<Service.Event>) -> Bool {
+  /// Over how many offsets a batch moves the inputs that is one part; nil where it is more.
+  func offsetCount(ofWhole batch: InputBatch<Service.Event>) -> Int64? {
     let part = nextPart(batch.records[...], of: batch)
-    return part.records.count == batch.records.count && part.end == batch.nextOffsets
+    return part.records.count == batch.records.count && part.end == batch.nextOffsets ? part.offsetCount : nil
   }
 
   /// How many of these records one batch decides, at least 1.

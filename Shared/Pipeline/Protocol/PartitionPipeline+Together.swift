@@ -20,11 +20,13 @@ extension PartitionPipeline {
     var together: [Decided] = []
     // Whose transactions lock rows that other partitions' lock, too: two of them in one could wait for two in another.
     var sharing: [Decided] = []
+    var room = offsetsMaximum
     for (index, member) in members.enumerated() {
-      guard member.pipeline.isDecidedWhole(member.batch) else {
+      guard let offsets = member.pipeline.offsetCount(ofWhole: member.batch), offsets <= room else {
         results[index] = member.pipeline.result(of: member.batch)
         continue
       }
+      room -= offsets
       do throws(PipelineError) {
         let batch = try member.pipeline.checked(member.batch)
         let decided = try member.pipeline.decide(batch.records[...], of: batch, end: batch.nextOffsets)

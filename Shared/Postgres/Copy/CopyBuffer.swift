@@ -254,24 +254,6 @@ package final class CopyBuffer {
     capacity = larger
   }
 
-  /// Calls `body` for each row with its fields: each its length, -1 for NULL, and its bytes.
-  func forEachRow(_ body: (EncodedParameters) -> Void) {
-    var offset = Self.header.count
-    while offset < byteCount {
-      let columnCount = unsafe Int(Int16(bigEndian: storage.loadUnaligned(fromByteOffset: offset, as: Int16.self)))
-      offset += 2
-      var fields = EncodedParameters(fieldCount: columnCount)
-      for _ in 0..<columnCount {
-        let length = unsafe Int32(bigEndian: storage.loadUnaligned(fromByteOffset: offset, as: Int32.self))
-        offset += 4
-        let bytes = unsafe UnsafeRawBufferPointer(start: storage + offset, count: max(Int(length), 0))
-        unsafe fields.append(field: length < 0 ? nil : bytes)
-        offset += bytes.count
-      }
-      body(fields)
-    }
-  }
-
   /// Calls `body` with the rows as they lie; nothing may be appended meanwhile.
   func withStoredRows(_ body: (StoredRows) -> Void) {
     unsafe body(StoredRows(bytes: UnsafeRawBufferPointer(start: storage, count: byteCount), start: Self.header.count))

@@ -70,8 +70,11 @@ package struct TableRows {
 extension StatementBatch {
   /// Adds a prepared INSERT for each row. Their parameters are the fields of COPY: both are the types' binary form.
   package mutating func insert(_ rows: TableRows) {
-    rows.buffer.forEachRow { fields in
-      append(.text(rows.columns.insertSQL), rows.columns.insertSQL, "INSERT INTO \(rows.columns.table)", fields)
+    let columns = rows.columns
+    rows.buffer.withStoredRows { stored in
+      for row in stored.rows {
+        append(.text(columns.insertSQL), columns.insertSQL, "INSERT INTO \(columns.table)", stored.parameters(of: row))
+      }
     }
   }
 }

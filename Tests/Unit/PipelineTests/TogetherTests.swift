@@ -49,6 +49,15 @@ struct TogetherTests {
     #expect(partitions.map(\.pipeline.nextOffsets) == [[1, 0], [150_001, 0], [1, 0]])
   }
 
+  @Test("Nor do the batches of one transaction move over more offsets: who has no room there is committed by itself")
+  func farTogether() throws {
+    for partition in partitions { partition.skip(Echo.plain, offsets: 30_000) }
+    let results = process(.line("a"), .line("b"), .line("c"))
+    #expect(kinds(results) == [nil, nil, nil])
+    #expect(store.transactions == [[2], [0, 1]])
+    #expect(partitions.map(\.pipeline.nextOffsets) == Array(repeating: [30_001, 0], count: 3))
+  }
+
   @Test("A row that the database refuses is put aside alone; the others are committed, each by itself")
   func refused() throws {
     let results = process(.line("a"), .refused, .line("c"))
