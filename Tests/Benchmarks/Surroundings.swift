@@ -59,6 +59,7 @@ struct Surroundings {
   }
 
   private static let usedLogMebibytes = 1_024
+  private static let warmUpsMaximum = 6
 
   /// A server that has run for a while uses the files of its log again. A new one makes each, 16 MiB of zeros, while all
   /// commits wait.
@@ -82,6 +83,20 @@ struct Surroundings {
       ("PostgreSQL", ProcessorTime(postgres.processIdentifier ?? 0)),
       ("Kafka", ProcessorTime(kafka.processIdentifier ?? 0)),
     ]
+  }
+
+  /// Runs `round`, which says how many records it was of, until one costs Kafka hardly less than the one before. While a
+  /// broker is young its compiler takes as much as all else that it does; in a network it runs for months.
+  func warmUp(_ what: String, _ round: () throws -> Double) throws {
+    var before = Double.infinity
+    for number in 1...Self.warmUpsMaximum {
+      progress("\(what), warming up, \(number)")
+      let time = ProcessorTime(kafka.processIdentifier ?? 0)
+      let records = try round()
+      let each = time.microseconds / records
+      guard each < 0.9 * before else { return }
+      before = each
+    }
   }
 
   /// Runs the command `handbill` in these surroundings.

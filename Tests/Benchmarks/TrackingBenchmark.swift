@@ -11,11 +11,13 @@ struct TrackingBenchmark {
 
   func run() throws -> [BenchmarkResult] {
     var feed = try TrackingFeed(surroundings: surroundings, seed: 1)
-    let reference = RowCopy.reference(databaseURL: surroundings.databaseURL, rows: impressions)
+    let reference = RowCopy.reference(databaseURL: surroundings.databaseURL)
     var rounds = Rounds()
-    _ = try feed.fill(impressions)
-    progress("tracking, warming up")
-    _ = try feed.track(records: impressions)
+    try surroundings.warmUp("tracking") {
+      _ = try feed.fill(impressions)
+      _ = try feed.track(records: impressions)
+      return Double(impressions)
+    }
     for round in 1...Rounds.count {
       progress("tracking, round \(round) of \(Rounds.count)")
       let same = RowCopy.impressions(databaseURL: surroundings.databaseURL, terms: try feed.fill(impressions))
