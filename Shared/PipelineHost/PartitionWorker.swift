@@ -217,7 +217,8 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     meters.reopening(error)
     logger.limited(
       forPerson ? .error : .warning, key: "partition-\(partition)-\(error.kind.rawValue)",
-      "a partition was given up and is opened again",
+      error.kind.stops
+        ? "a partition stands still until a person decides" : "a partition was given up and is opened again",
       ["partition": .init(Int(partition)), "kind": .init(error.kind.rawValue), "detail": .init(error.detail)])
   }
 

@@ -65,7 +65,9 @@ final class WorkerMeters: Sendable {
     duplicateRounds = registry.counter(HostMetrics.duplicateRounds)
     bisections = registry.counter(HostMetrics.bisections)
     // From the start, so that the first one of a kind is seen as a rise.
-    for kind in PipelineError.Kind.allCases { _ = registry.counter(HostMetrics.reopenings, ["reason": kind.rawValue]) }
+    for kind in PipelineError.Kind.allCases where kind != .fenced {
+      _ = registry.counter(HostMetrics.reopenings, ["reason": kind.rawValue])
+    }
   }
 
   func add(_ summary: BatchSummary, microseconds: Int64 = 0) {

@@ -32,13 +32,15 @@ extension PartitionPipeline {
     if count == rest.count {
       for (input, last) in batch.nextOffsets.enumerated() {
         guard let last else { continue }
-        end[input] = min(last, reached[input] + room)
-        move(input, to: min(last, reached[input] + room))
+        let target = min(last, reached[input] + room)
+        end[input] = target
+        move(input, to: target)
       }
     } else if count == 0 {
       let input = batch.heads[rest.startIndex].input
-      end[input] = reached[input] + room
-      move(input, to: reached[input] + room)
+      let target = reached[input] + room
+      end[input] = target
+      move(input, to: target)
     }
     return Part(records: rest.prefix(count), end: end, offsetCount: Self.offsetsMaximum - room)
   }

@@ -143,10 +143,10 @@ package struct WorkerState<Batch: Sendable>: Sendable {
     guard let opening = openings[partition], !opening.phase.isStopped else { return [] }
     openings[partition] =
       error.kind.stops ? Opening(generation: opening.generation, phase: .stopped(error.kind)) : nil
-    return [
-      .drop(partition), .report(partition, error, forPerson: error.kind.isForPerson),
-      .tell(.failed(partition, error, generation: opening.generation)),
-    ]
+    let tells: [Action] = [.tell(.failed(partition, error, generation: opening.generation))]
+    // Whoever is fenced has nothing to mend: another member has it.
+    guard error != .fenced else { return [.drop(partition)] + tells }
+    return [.drop(partition), .report(partition, error, forPerson: error.kind.isForPerson)] + tells
   }
 
   // MARK: What follows from it
