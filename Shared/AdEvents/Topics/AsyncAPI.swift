@@ -154,6 +154,12 @@ package enum AsyncAPI {
         + "An answer has the form of its request: a request in JSON, in structured mode too, is answered with "
         + "content-type application/json."
     case (.client, _): "Key: \(topic.keyMeaning). The same ce_id again is the same event and counts once."
+    case (.edge, .catalog): "Reads all of it, without a consumer group: whose keys they are that apps bring."
+    case (.edge, .responses):
+      "Reads one partition of a topic of its own without a consumer group, and hands each answer to the device that "
+        + "waits for it."
+    case (.edge, _):
+      "Writes what devices send it by HTTP, with the key and headers that a device would write, and its own mark."
     case _ where action == "send" && topic.isWrittenByClients:
       "Forwards what arrived in another partition than its own, with its own headers."
     case _ where action == "send": "Key: \(topic.keyMeaning)."

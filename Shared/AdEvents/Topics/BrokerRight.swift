@@ -77,7 +77,7 @@ extension BrokerRight {
         let isReader = topic.readers.contains(participant)
         if isReader || isWriter && topic.isAuthenticated { may(.read, on: resource(topic, of: user)) }
         // On these settings its memory rests, and what it takes for the time.
-        if isReader, participant != .client { may(.describeConfigs, on: .topic(topic.name)) }
+        if isReader, participant.keepsPositions { may(.describeConfigs, on: .topic(topic.name)) }
       }
       may(.describe, on: .group(groupOfNobody))
     }
@@ -85,8 +85,6 @@ extension BrokerRight {
     switch user {
     case .adSelection: for topic in Topic.namedByTokens { may(.describe, on: .topic(topic.name)) }
     case .command: addCommand { may($0, on: $1) }
-    // Whose keys they are that apps bring.
-    case .edge: may(.read, on: .topic(Topic.catalog.name))
     case .watcher:
       may(.describe, on: .topics(prefix: topicPrefix))
       may(.describe, on: .groups(prefix: "handbill-"))
@@ -101,7 +99,7 @@ extension BrokerRight {
   private static func addCommand(_ may: (Operation, Resource) -> Void) {
     for operation in [Operation.create, .alter, .alterConfigs] { may(operation, .topics(prefix: topicPrefix)) }
     for topic in [Topic.impressions, .clicks, .catalog] { may(.write, .topic(topic.name)) }
-    for topic in Topic.allCases where topic.readers.contains(where: { $0 != .client }) {
+    for topic in Topic.allCases where topic.readers.contains(where: \.keepsPositions) {
       may(.read, .topic(topic.name))
     }
     may(.describe, .group(groupOfNobody))

@@ -59,7 +59,8 @@ package enum BrokerUser: Hashable, Sendable {
     case .clickTracking: .clickTracking
     case .billing: .billing
     case .console: .console
-    case .edge, .app: .client
+    case .edge: .edge
+    case .app: .client
     case .command, .watcher: nil
     }
   }

@@ -1,11 +1,16 @@
 /// Whoever writes or reads topics.
 package enum Participant: String, CaseIterable, Hashable, Sendable {
   case client = "client SDK"
+  /// Writes and reads for the devices that come by HTTP.
+  case edge
   case adSelection = "ad selection"
   case impressionTracking = "impression tracking"
   case clickTracking = "click tracking"
   case billing = "billing"
   case console = "console"
+
+  /// Whether its database keeps what it has read, and up to where.
+  package var keepsPositions: Bool { ![.client, .edge, .console].contains(self) }
 }
 
 /// One kind of message that a topic holds.
@@ -34,9 +39,9 @@ extension Topic {
   package var writers: [Participant] {
     switch self {
     // Ad selection and the trackers forward what arrives in another partition than its own.
-    case .requests: [.client, .adSelection]
-    case .impressions: [.client, .impressionTracking]
-    case .clicks: [.client, .clickTracking]
+    case .requests: [.client, .edge, .adSelection]
+    case .impressions: [.client, .edge, .impressionTracking]
+    case .clicks: [.client, .edge, .clickTracking]
     case .responses, .usage: [.adSelection]
     case .acceptedImpressions: [.impressionTracking]
     case .acceptedClicks: [.clickTracking]
@@ -55,12 +60,12 @@ extension Topic {
   package var readers: [Participant] {
     switch self {
     case .requests, .budgets: [.adSelection]
-    case .responses: [.client]
+    case .responses: [.client, .edge]
     case .impressions: [.impressionTracking]
     case .clicks: [.clickTracking]
     case .acceptedImpressions: [.clickTracking, .billing]
     case .acceptedClicks, .usage: [.billing]
-    case .catalog: [.adSelection, .billing]
+    case .catalog: [.adSelection, .billing, .edge]
     case .rejected: []
     }
   }
