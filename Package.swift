@@ -168,7 +168,7 @@ let tests: [Target] = [
   unitTest("EdgeCore", ["TestValues"] + pure),
   unitTest("ImpressionTrackingCore", ["TestValues"] + pure),
   unitTest("ClickTrackingCore", ["TestValues"] + pure), unitTest("BillingCore", ["TestValues"] + pure),
-  .testTarget(name: "ArchitectureTests", path: "Tests/Architecture"),
+  .testTarget(name: "ArchitectureTests", dependencies: ["Hashes"], path: "Tests/Architecture"),
   .testTarget(
     name: "KafkaTests",
     dependencies: [

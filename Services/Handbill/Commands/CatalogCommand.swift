@@ -137,7 +137,8 @@ enum CatalogCommand {
       defer { pool.close() }
       return try CatalogPublisher.publishOnce(pool: pool, kafka: kafka, ring: ring, now: SystemClock().now)
     }
-    Terminal.print(invocation.wantsJSON ? "{\"published\": \(count)}" : "\(count) records published.")
+    let published: JSONValue = ["published": .integer(Int64(count))]
+    Terminal.print(invocation.wantsJSON ? published.prettyText : "\(count) records published.")
     return .success
   }
 

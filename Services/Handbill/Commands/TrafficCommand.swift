@@ -65,11 +65,11 @@ enum TrafficCommand {
     let units = try ConfigurationReader.read(
       commandLine: invocation.values.compactMapValues(\.last), environment: ProcessInfo.processInfo.environment
     ) { $0.value(CapSettings.unfunded) }
-    let decision = HeldTraffic.Decision(
+    let resolution = HeldTraffic.Resolution(
       app: app, hours: first...last, isReleased: isReleased, reason: reason,
       unfundedPerDay: Nanos(Int64(units) * Nanos.perUnit))
     let events = try await onOwnThread {
-      try ReportCommand.withPool(DatabaseAddress.address(invocation)) { try HeldTraffic($0).resolve(decision) }
+      try ReportCommand.withPool(DatabaseAddress.address(invocation)) { try HeldTraffic($0).resolve(resolution) }
     }
     let word = isReleased ? "released" : "voided"
     Terminal.print(

@@ -39,7 +39,7 @@ package struct HeldHour: Hashable, Sendable {
 /// The way out of what billing holds beyond apps' caps (B8), for a person. Blocks the caller.
 package struct HeldTraffic: Sendable {
   /// What a person decides.
-  package struct Decision: Sendable {
+  package struct Resolution: Sendable {
     package var app: AppID
     /// Hours of the serves, by any moment in the first and in the last.
     package var hours: ClosedRange<Timestamp>
@@ -75,16 +75,16 @@ package struct HeldTraffic: Sendable {
   /// then stays so where it ends before its end.
   ///
   /// - Returns: how many events.
-  package func resolve(_ decision: Decision) throws(PostgresError) -> Int64 {
+  package func resolve(_ resolution: Resolution) throws(PostgresError) -> Int64 {
     try pool.withConnection { connection throws(PostgresError) in
       var total: Int64 = 0
-      for partition in try connection.run(ReadHoldingPartitions(app: decision.app)) {
+      for partition in try connection.run(ReadHoldingPartitions(app: resolution.app)) {
         var events: Int64
         repeat {
           events = try connection.transaction { connection throws(PostgresError) in
             try connection.execute(sql: "SET LOCAL lock_timeout = '5s'")
             return try connection.run(
-              ResolveHeld(partition: partition, decision: decision, most: Self.eventsMaximum)
+              ResolveHeld(partition: partition, resolution: resolution, most: Self.eventsMaximum)
             ).first ?? 0
           }
           total += events

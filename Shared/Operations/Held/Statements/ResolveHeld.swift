@@ -6,14 +6,14 @@ internal import Runtime
 struct ResolveHeld: PostgresStatement {
   static let sql = "SELECT billing.resolve_held($1, $2, $3, $4, $5, $6, $7, $8)"
   let partition: Int32
-  let decision: HeldTraffic.Decision
+  let resolution: HeldTraffic.Resolution
   let most: Int32
 
   var parameters: [any PostgresValue] {
     func hour(_ moment: Timestamp) -> Int32 { Int32(clamping: moment.milliseconds / 3_600_000) }
     return [
-      partition, decision.app, hour(decision.hours.lowerBound), hour(decision.hours.upperBound), decision.isReleased,
-      decision.reason, most, decision.unfundedPerDay,
+      partition, resolution.app, hour(resolution.hours.lowerBound), hour(resolution.hours.upperBound),
+      resolution.isReleased, resolution.reason, most, resolution.unfundedPerDay,
     ]
   }
 
