@@ -81,7 +81,8 @@ enum ConsoleMain: Service {
     // Who asks for a page waits for pages only; the heartbeat of the catalogue and the passes wait for nobody.
     let pages = pool(database, pageConnections, "pages", context)
     try Startup.wait(for: "database", context: context) {
-      _ = try Reports(pages).report(ReportQuery())
+      // Of nothing yet: what there was does not delay the heartbeat, without which no paid ad is served.
+      _ = try Reports(pages).report(ReportQuery(from: context.clock.now))
     }
     BrokerAccess.warn(configuration.pipeline.kafka(clientID: name), context: context)
     let breaker = BillingBreaker(
@@ -99,7 +100,7 @@ enum ConsoleMain: Service {
     AnomalyWatch.start(
       pool: flaggers, limits: configuration.anomalyLimits, intervalMilliseconds: configuration.anomalyMilliseconds,
       context: context)
-    let routes = ConsoleRoutes(pool: pages, hosts: configuration.hosts) { reconciliation.last }
+    let routes = ConsoleRoutes(pool: pages, hosts: configuration.hosts, clock: context.clock) { reconciliation.last }
     let server = try HTTPServer(
       address: configuration.address, port: configuration.port, router: routes.router,
       onFailure: context.logger.named("http").httpFailure)

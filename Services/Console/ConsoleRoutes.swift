@@ -3,19 +3,23 @@ internal import HTTP
 internal import JSON
 internal import Operations
 internal import Postgres
+internal import Runtime
 
 /// The console's addresses: a JSON API, and one page. Everything is read, nothing is written.
 struct ConsoleRoutes: Sendable {
   private let pool: PostgresPool
   private let hosts: ConsoleHosts
+  private let clock: any TimeSource
   private let reconciliation: @Sendable () -> FinishedReconciliation?
 
   /// - Parameter reconciliation: the last comparison of all accounts that came to its end.
   init(
-    pool: PostgresPool, hosts: ConsoleHosts, reconciliation: @escaping @Sendable () -> FinishedReconciliation?
+    pool: PostgresPool, hosts: ConsoleHosts, clock: any TimeSource,
+    reconciliation: @escaping @Sendable () -> FinishedReconciliation?
   ) {
     self.pool = pool
     self.hosts = hosts
+    self.clock = clock
     self.reconciliation = reconciliation
   }
 
@@ -45,7 +49,7 @@ struct ConsoleRoutes: Sendable {
       }
       return .json(finished.json)
     }
-    router.get(ConsoleAPI.catalog) { request in .json(try catalog(kind: request.query("kind"))) }
+    router.get(ConsoleAPI.catalog) { request in .json(try catalog(request)) }
     return router
   }
 
@@ -87,14 +91,19 @@ struct ConsoleRoutes: Sendable {
     return query
   }
 
-  private func catalog(kind: String?) throws -> JSONValue {
+  private func catalog(_ request: HTTPRequest) throws -> JSONValue {
+    let kind = request.query("kind")
     let chosen = kind.flatMap(CatalogKind.init(rawValue:))
     if let kind, chosen == nil {
       let names = CatalogKind.allCases.map(\.rawValue).joined(separator: ", ")
       throw HTTPProblem(400, "“\(kind.prefix(40))” is none of the kinds \(names).")
     }
-    let rows = try CatalogStore(pool).list(kind: chosen)
-    return CutList(rows, total: Int64(rows.count)).json { row in
+    let limit = request.query("limit").map { Int($0) ?? 0 } ?? ReportQuery.rowsDefault
+    guard (1...ReportQuery.rowsLimit).contains(limit) else {
+      throw HTTPProblem(400, "limit: give 1 to \(ReportQuery.rowsLimit)")
+    }
+    let page = try CatalogStore(pool).page(kind: chosen, after: request.query("after") ?? "", rowsMaximum: limit)
+    return page.json { row in
       [
         "key": .text(row.key), "kind": .text(row.kind.rawValue), "version": .integer(row.version),
         "changedAt": .text(row.changedAt.utcText), "record": row.body,
@@ -102,10 +111,13 @@ struct ConsoleRoutes: Sendable {
     }
   }
 
+  /// Of the latest days: a page that is open asks again and again, and shall not read what there was in years.
   private func page(_ request: HTTPRequest) throws -> HTTPResponse {
     let isTest = request.query("traffic") == "test"
+    let today = clock.now.milliseconds / Windows.dayMilliseconds
+    let from = Timestamp(milliseconds: (today - DashboardPage.daysShown + 1) * Windows.dayMilliseconds)
     let reports = try [ReportDimension.app, .campaign, .country, .device].map { dimension in
-      try Reports(pool).report(ReportQuery(grouping: [dimension], isTest: isTest, rowsMaximum: 50))
+      try Reports(pool).report(ReportQuery(grouping: [dimension], from: from, isTest: isTest, rowsMaximum: 50))
     }
     return .html(DashboardPage(reports: reports, isTest: isTest).html)
   }

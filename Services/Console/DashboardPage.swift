@@ -4,7 +4,10 @@ internal import Operations
 
 /// The page that shows the figures: what matters most above, then a table for each way of looking.
 struct DashboardPage {
-  /// One for each dimension, all of the same traffic.
+  /// Days in UTC, today's included.
+  static let daysShown: Int64 = 7
+
+  /// One for each dimension, all of the same traffic and time.
   let reports: [Report]
   let isTest: Bool
 
@@ -48,8 +51,9 @@ struct DashboardPage {
   }
 
   private var watermark: String {
+    let since = reports.first?.query.from.map { "Since \($0.utcText.prefix(10)), \(Self.daysShown) days. " } ?? ""
     let until = reports.first?.completeUntilAll?.utcText
-    return until.map { "Complete up to \($0)" } ?? "Complete up to: not yet known"
+    return since + (until.map { "Complete up to \($0)" } ?? "Complete up to: not yet known")
   }
 
   private var cards: [HTML] {

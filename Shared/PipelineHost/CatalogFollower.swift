@@ -19,6 +19,8 @@ package enum CatalogFollower {
   private static let pollMilliseconds: Int32 = 250
   private static let beginningMilliseconds: Int32 = 10_000
   private static let recordsMaximum = 1_000
+  /// Read at once, decoded together.
+  private static let bytesMaximum = 1 << 20
 
   /// - Parameters:
   ///   - ring: the network's keys: records without a MAC of theirs are not believed.
@@ -72,7 +74,9 @@ package enum CatalogFollower {
     try consumer.assign([KafkaTopicPartitionOffset(log, offset: first)])
     while !stop.isRequested {
       var items: [Item] = []
-      let events = try consumer.poll(timeoutMilliseconds: pollMilliseconds, recordsMaximum: recordsMaximum) { record in
+      let events = try consumer.poll(
+        timeoutMilliseconds: pollMilliseconds, recordsMaximum: recordsMaximum, bytesMaximum: bytesMaximum
+      ) { record in
         if let item = read(record, by: mac, context: context, logger: logger) { items.append(item) }
       }
       handle(items)

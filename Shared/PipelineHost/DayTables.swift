@@ -15,6 +15,12 @@ package struct DayTables: Sendable {
   private static let batchesMaximum: Int32 = 5_000
   /// Allotments that one transaction removes.
   private static let allotmentsMaximum: Int32 = 5_000
+  /// Rejected records of which one transaction takes something away.
+  private static let rejectedMaximum: Int32 = 5_000
+  /// So long a rejected record is kept as it came, as in its topic.
+  private static let rejectedDays: Int64 = 30
+  /// Pieces of a day, of five minutes each, whose clients one transaction takes out.
+  private static let clientPieces: Int32 = 288
   /// How often dropping a day that is in use is tried in one round, and how long each one waits after it.
   private static let dropTries = 20
   private static let dropPauseMilliseconds = 100
@@ -100,11 +106,17 @@ package struct DayTables: Sendable {
   func work(
     _ connection: PostgresConnection, now: Timestamp, rest: () -> Void = {}, tell: ([String: Int]) -> Void
   ) throws(PostgresError) {
-    try maintain(connection, now: now)
-    tell(try drop(connection, now: now, rest: rest))
-    try forget(connection, now: now)
-    try forgetClients(connection, now: now)
-    try counts.fold(connection, now: now)
+    var failures: [PostgresError] = []
+    // Where one thing cannot be done, all else is.
+    func attempt(_ step: () throws(PostgresError) -> Void) {
+      do throws(PostgresError) { try step() } catch { failures.append(error) }
+    }
+    attempt { () throws(PostgresError) in try maintain(connection, now: now) }
+    attempt { () throws(PostgresError) in tell(try drop(connection, now: now, rest: rest)) }
+    attempt { () throws(PostgresError) in try counts.fold(connection, now: now) }
+    attempt { () throws(PostgresError) in try forget(connection, now: now) }
+    attempt { () throws(PostgresError) in try forgetClients(connection, now: now) }
+    if let first = failures.first { throw first }
   }
 
   /// Makes the tables that are missing.
@@ -164,17 +176,21 @@ package struct DayTables: Sendable {
   }
 
   /// Takes out of rows of which client they are, where they are old enough and sealed, and keys off rejected records, which
-  /// can be sent again for a day (A8).
+  /// can be sent again for a day (A8); and of older ones what was kept of them.
   func forgetClients(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
     let oldestKey = now.advanced(byMilliseconds: -Int64(Self.daysBack) * 86_400_000)
+    let oldestValue = now.advanced(byMilliseconds: -Self.rejectedDays * 86_400_000)
     for schema in Set(tables.map { String($0.prefix { $0 != "." }) }) {
-      _ = try connection.query("SELECT public.forget_record_keys($1, $2)", [schema, oldestKey])
+      try removeAll(
+        "SELECT public.forget_rejected($1, $2, $3, $4)", [schema, oldestKey, oldestValue, Self.rejectedMaximum],
+        connection)
     }
     let oldest = PostgresDate(days: Int32(now.milliseconds / 86_400_000) - Int32(clientDays))
     for table in clientTables {
       while let day = try dayWithClients(table, before: oldest, in: connection) {
-        for hour: Int32 in 0..<24 {
-          _ = try connection.query("SELECT public.forget_clients($1::text::regclass, $2, $3)", [table, day, hour])
+        for piece in 0..<Self.clientPieces {
+          _ = try connection.query(
+            "SELECT public.forget_clients($1::text::regclass, $2, $3, $4)", [table, day, piece, Self.clientPieces])
         }
       }
     }

@@ -163,7 +163,12 @@ def main():
     assert {row["kind"] for row in whole["rows"]} == set(kinds), whole
     for kind in kinds:
         assert console.ask("/api/v1/catalog", 200, f"kind={kind}")["rows"]
-    console.ask("/api/v1/catalog", 400, "kind=apps")
+    first = console.ask("/api/v1/catalog", 200, "limit=2")
+    rest = console.ask("/api/v1/catalog", 200, "limit=10000&after=" + first["rows"][-1]["key"])
+    assert first["isCut"] and first["rowsTotal"] == len(whole["rows"]) and not rest["isCut"], (first, rest)
+    assert first["rows"] + rest["rows"] == whole["rows"]
+    for wrong in ["kind=apps", "limit=0", "limit=many"]:
+        console.ask("/api/v1/catalog", 400, wrong)
     parts = explanations(console, sys.argv[3:])
     print(json.dumps({"answers": console.counts, "parts": parts}))
 

@@ -112,8 +112,9 @@ package struct BillingDecider: PartitionDecider {
   package mutating func committed(_ result: CommitResult) -> [OutgoingMessage] {
     defer { asked.empty() }
     let grants = result.messages.compactMap { BillingService.grant(of: $0.message) }
+    let asks = Dictionary(asked.map { (AskName($0), $0) }) { first, _ in first }
     for grant in grants {
-      guard let ask = asked.first(where: grant.answers) else { continue }
+      guard let ask = asks[AskName(grant)] else { continue }
       refused.forget(BudgetKey(ask))
       open.insert(
         OpenAllotment(
@@ -121,7 +122,8 @@ package struct BillingDecider: PartitionDecider {
           serveUntil: grant.serveUntil))
     }
     // Among them may be one for what was granted long ago: whoever has read of that pays no heed.
-    return asked.filter { ask in !grants.contains { $0.answers(ask) } }.map { ask in
+    let granted = Set(grants.map(AskName.init))
+    return asked.filter { !granted.contains(AskName($0)) }.map { ask in
       BillingService.message(
         refused.refuse(ask, now: askedAt.time), partition: askedAt.partition, now: askedAt.time)
     }
@@ -270,11 +272,15 @@ extension AcceptedEvent {
   fileprivate var isCounted: Bool { !terms.isTest && verdict == .billable }
 }
 
-extension AllotmentGrant {
-  /// Whether it is what was asked for.
-  fileprivate func answers(_ ask: AllotmentAsk) -> Bool {
-    campaign == ask.campaign && budgetDay == ask.budgetDay && ordinal == ask.ordinal
-  }
+/// What a grant and the ask that it answers have in common.
+private struct AskName: Hashable {
+  let campaign: CampaignID
+  let budgetDay: Int32
+  let ordinal: Int64
+
+  init(_ ask: AllotmentAsk) { (campaign, budgetDay, ordinal) = (ask.campaign, ask.budgetDay, ask.ordinal) }
+
+  init(_ grant: AllotmentGrant) { (campaign, budgetDay, ordinal) = (grant.campaign, grant.budgetDay, grant.ordinal) }
 }
 
 extension RecordSequence {

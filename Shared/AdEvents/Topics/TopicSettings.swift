@@ -63,6 +63,14 @@ extension Topic {
       "compression.type": "uncompressed",
     ]
     if let retentionMilliseconds { configuration["retention.ms"] = String(retentionMilliseconds) }
+    if cleanup == .compact {
+      // What is written again and again is read whole by whoever starts: what it replaces goes within minutes, not once a
+      // segment of Kafka's default size or age is full.
+      configuration["segment.ms"] = "600000"
+      configuration["segment.bytes"] = String(64 << 20)
+      configuration["min.cleanable.dirty.ratio"] = "0.1"
+      configuration["max.compaction.lag.ms"] = "600000"
+    }
     return configuration
   }
 }

@@ -125,18 +125,20 @@ CREATE OR REPLACE FUNCTION public.day_with_clients(parent regclass, oldest date)
   ) AS days WHERE day < next AND day < oldest AND public.is_sealed(day)
 $function$;
 
--- Takes the hashes of clients, and of the networks that they asked from, out of the rows of an hour (0 to 23) of a sealed day,
--- so that no transaction is long. With the last hour its table notes that the day has none.
-CREATE OR REPLACE FUNCTION public.forget_clients(parent regclass, day date, hour int) RETURNS void
+-- Takes the hashes of clients, and of the networks that they asked from, out of the rows of one piece of a sealed day, the
+-- `piece`th (from 0) of `pieces` of as many whole seconds, so that no transaction is long. With the last one its table notes
+-- that the day has none.
+CREATE OR REPLACE FUNCTION public.forget_clients(parent regclass, day date, piece int, pieces int) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '50ms' AS $function$
 DECLARE
-  begins timestamptz := day::timestamp AT TIME ZONE 'UTC' + hour * interval '1 hour';
+  length interval := interval '1 day' / pieces;
+  begins timestamptz := day::timestamp AT TIME ZONE 'UTC' + piece * length;
   own regclass;
 BEGIN
   PERFORM public.hold_service_of(parent);
   SELECT d.part INTO own FROM public.day_tables(parent) AS d WHERE day >= d.first AND day < d.next;
   IF own IS NULL OR NOT public.is_sealed(day) THEN RETURN; END IF;
-  -- A pack's serves are of one second, and so of one hour.
+  -- A pack's serves are of one second, and so of one piece.
   EXECUTE format(CASE parent
       WHEN 'ad_selection.decision_pack'::regclass THEN 'UPDATE %s
         SET client_hashes = array_fill(0::bigint, ARRAY[cardinality(client_hashes)]),
@@ -146,8 +148,8 @@ BEGIN
         WHERE serve_id >= $1 AND serve_id < $2 AND (client_hash <> 0 OR edge_network IS NOT NULL)'
       ELSE 'UPDATE %s SET client_hash = 0 WHERE serve_id >= $1 AND serve_id < $2 AND client_hash <> 0'
     END, own)
-    USING public.first_uuid_at(begins), public.first_uuid_at(begins + interval '1 hour');
-  IF hour = 23 THEN EXECUTE format('COMMENT ON TABLE %s IS %L', own, 'without clients before ' || (day + 1)::text); END IF;
+    USING public.first_uuid_at(begins), public.first_uuid_at(begins + length);
+  IF piece = pieces - 1 THEN EXECUTE format('COMMENT ON TABLE %s IS %L', own, 'without clients before ' || (day + 1)::text); END IF;
 END
 $function$;
 

@@ -110,13 +110,29 @@ BEGIN
 END
 $function$;
 
--- Takes the keys, which are ids of clients, off rejected records that came before `oldest`: nobody sends them again (A8).
-CREATE OR REPLACE FUNCTION public.forget_record_keys(service text, oldest timestamptz) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+-- Takes the keys, which are ids of clients, off rejected records that came before `keys_before`: nobody sends them again (A8);
+-- and what was kept of those that came before `values_before`: reason, length and hash stay. At most `most` of each, so that
+-- no transaction is long. Says how many changed.
+CREATE OR REPLACE FUNCTION public.forget_rejected(
+  service text, keys_before timestamptz, values_before timestamptz, most int
+) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  unkeyed bigint;
+  emptied bigint;
 BEGIN
   PERFORM public.hold_service(service);
-  EXECUTE format('UPDATE %I.rejected SET record_key = NULL WHERE arrival < $1 AND record_key IS NOT NULL', service)
-    USING oldest;
+  EXECUTE format('UPDATE %1$I.rejected SET record_key = NULL WHERE (partition, topic, batch_number, record_offset) IN (
+      SELECT partition, topic, batch_number, record_offset FROM %1$I.rejected
+      WHERE record_key IS NOT NULL AND arrival < $1 ORDER BY arrival LIMIT $2)', service)
+    USING keys_before, most;
+  GET DIAGNOSTICS unkeyed = ROW_COUNT;
+  EXECUTE format('UPDATE %1$I.rejected SET value = NULL, header_names = NULL, header_values = NULL
+    WHERE (partition, topic, batch_number, record_offset) IN (
+      SELECT partition, topic, batch_number, record_offset FROM %1$I.rejected
+      WHERE (value IS NOT NULL OR header_names IS NOT NULL) AND arrival < $1 ORDER BY arrival LIMIT $2)', service)
+    USING values_before, most;
+  GET DIAGNOSTICS emptied = ROW_COUNT;
+  RETURN unkeyed + emptied;
 END
 $function$;
 
@@ -163,6 +179,11 @@ BEGIN
          WHERE later.partition = g.partition AND later.topic = g.topic AND later.number > g.number)', service)
       USING partition_number, oldest;
   END LOOP;
+  IF service = 'billing' THEN
+    -- A budget day is some hours longer than its date. What would still be charged to one so old has no day's table either.
+    DELETE FROM treasury.campaign_day WHERE day < (oldest AT TIME ZONE 'UTC')::date - 3 - date '1970-01-01'
+      AND day <= (SELECT budget_day FROM sealed.head) AND allotted = 0 AND waiting = 0;
+  END IF;
   RETURN total;
 END
 $function$;

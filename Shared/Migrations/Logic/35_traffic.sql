@@ -35,9 +35,9 @@ COMMENT ON COLUMN reporting.invalid_minute.reason IS
   'Of impressions: impossible; of clicks: repeat, accidental, tooEarly, tooLate, limited, noImpression, impossible.';
 COMMENT ON COLUMN reporting.invalid_minute.events IS 'How many.';
 
--- The quality of each app's traffic by hour, live and test apart.
-CREATE OR REPLACE VIEW reporting.traffic_quality AS
-SELECT app, date_trunc('hour', minute, 'UTC') AS hour, is_test,
+-- The quality of each app's traffic by minute, live and test apart: who asks from a minute on reads no older tables.
+CREATE OR REPLACE VIEW reporting.traffic_quality_minute AS
+SELECT app, minute, is_test,
   sum(views + impossible_views)::bigint AS gross_impressions, sum(views)::bigint AS net_impressions,
   sum(impossible_views)::bigint AS impossible_views, sum(taps)::bigint AS gross_clicks,
   sum(CASE verdict WHEN vocabulary.click_verdict('billable') THEN taps ELSE 0 END)::bigint AS net_clicks,
@@ -59,6 +59,18 @@ FROM (
   SELECT app, minute, is_test, 0, 0, events, verdict FROM click_tracking.all_count
   WHERE kind = vocabulary.tap_kind('click')
 ) AS told GROUP BY 1, 2, 3;
+COMMENT ON VIEW reporting.traffic_quality_minute IS
+  'As reporting.traffic_quality, by the minute, of older days by the hour or day; add up with sum().';
+
+-- The same by hour.
+CREATE OR REPLACE VIEW reporting.traffic_quality AS
+SELECT app, date_trunc('hour', minute, 'UTC') AS hour, is_test,
+  sum(gross_impressions)::bigint AS gross_impressions, sum(net_impressions)::bigint AS net_impressions,
+  sum(impossible_views)::bigint AS impossible_views, sum(gross_clicks)::bigint AS gross_clicks,
+  sum(net_clicks)::bigint AS net_clicks, sum(repeats)::bigint AS repeats, sum(accidental)::bigint AS accidental,
+  sum(too_early)::bigint AS too_early, sum(too_late)::bigint AS too_late, sum(limited)::bigint AS limited,
+  sum(without_impression)::bigint AS without_impression, sum(impossible_clicks)::bigint AS impossible_clicks
+FROM reporting.traffic_quality_minute GROUP BY 1, 2, 3;
 COMMENT ON VIEW reporting.traffic_quality IS
   'Gross and net impressions and clicks of each app by hour, and why clicks are not billed. Gross is all that was told '
   'and understood, each thing once; net is what counts.';
@@ -77,6 +89,20 @@ COMMENT ON COLUMN reporting.traffic_quality.too_late IS 'More than 1 h after the
 COMMENT ON COLUMN reporting.traffic_quality.limited IS 'Beyond the client''s click limits.';
 COMMENT ON COLUMN reporting.traffic_quality.without_impression IS 'No impression came for it (M5).';
 COMMENT ON COLUMN reporting.traffic_quality.impossible_clicks IS 'Before the ad was on screen (B8).';
+COMMENT ON COLUMN reporting.traffic_quality_minute.minute IS 'As in reporting.minute, of the events'' times.';
+
+DO $do$
+DECLARE
+  same record;
+BEGIN
+  FOR same IN
+    SELECT attname, col_description(attrelid, attnum) AS meaning FROM pg_attribute
+    WHERE attrelid = 'reporting.traffic_quality'::regclass AND attnum > 0 AND attname <> 'hour'
+  LOOP
+    EXECUTE format('COMMENT ON COLUMN reporting.traffic_quality_minute.%I IS %L', same.attname, same.meaning);
+  END LOOP;
+END
+$do$;
 
 CREATE OR REPLACE VIEW reporting.anomaly AS
 SELECT app, hour,

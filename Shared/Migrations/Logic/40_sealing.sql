@@ -59,9 +59,6 @@ BEGIN
   DELETE FROM sealed.campaign_day d USING sealed.head h WHERE d.day <= h.budget_day;
   DELETE FROM sealed.allotment s USING billing.allotment a, sealed.head h
   WHERE a.id = s.allotment AND a.partition = s.partition AND a.ended_at < h.ended_before;
-  -- Ten years of proofs; the sums hold every day that ever was.
-  DELETE FROM sealed.day d WHERE d.day < sealed_day - 3653
-    AND EXISTS (SELECT FROM sealed.day e WHERE e.partition = d.partition AND e.day > d.day);
   UPDATE sealed.head SET digest = sealed.digest();
 END
 $function$;

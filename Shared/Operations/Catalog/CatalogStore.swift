@@ -78,6 +78,16 @@ package struct CatalogStore: Sendable {
       .sorted { $0.key < $1.key }
   }
 
+  /// So many records that are not deleted, behind `key` and in the order of the keys, and how many there are behind it.
+  package func page(
+    kind: CatalogKind? = nil, after key: String = "", rowsMaximum: Int
+  ) throws(PostgresError) -> CutList<CatalogRow> {
+    let rows = try pool.withConnection { connection throws(PostgresError) in
+      try connection.run(ReadCatalogPage(kind: kind, after: key, rowsMaximum: rowsMaximum))
+    }
+    return CutList(rows.map(\.row), total: rows.first?.total ?? 0)
+  }
+
   /// Changes members of one record, named by paths such as `isPaused` or `targeting.countries`. Values are written as
   /// in a file without quotes; lists with commas.
   package func set(

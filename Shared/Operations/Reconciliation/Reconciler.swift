@@ -6,8 +6,13 @@ internal import Runtime
 /// longer than one comparison of one piece takes. Blocks the caller.
 package struct Reconciler: Sendable {
   private let pool: PostgresPool
+  private let sumMilliseconds: Int
 
-  package init(_ pool: PostgresPool) { self.pool = pool }
+  /// - Parameter sumMilliseconds: how long a sum of all open rows may take.
+  package init(_ pool: PostgresPool, sumMilliseconds: Int = Reconciler.sumMilliseconds) {
+    self.pool = pool
+    self.sumMilliseconds = sumMilliseconds
+  }
 
   /// - Parameters:
   ///   - tally: what the devices know to have happened, where somebody counted it.
@@ -34,7 +39,7 @@ package struct Reconciler: Sendable {
   }
 
   /// A sum is of all open rows, however many: of each million requests it takes about 1.5 s.
-  static let sumMilliseconds = 600_000
+  package static let sumMilliseconds = 600_000
 
   /// Whatever is compared by sums, each comparison in a snapshot of its own.
   func compareSums() throws(PostgresError) -> [ReconciliationCheck] {
@@ -50,7 +55,7 @@ package struct Reconciler: Sendable {
   private func compareSums<Result>(
     _ body: (PostgresConnection, SealedHead) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
-    try pool.snapshot(statementMilliseconds: Self.sumMilliseconds) { connection throws(PostgresError) in
+    try pool.snapshot(statementMilliseconds: sumMilliseconds) { connection throws(PostgresError) in
       try ReconciliationStatement.choosePlans(connection)
       return try body(connection, SealedHead.read(in: connection))
     }

@@ -27,7 +27,8 @@ package final class ReconciliationWatch: Sendable {
   package static let held = MetricDeclaration.gauge(
     "handbill_held_events", help: "Accepted events beyond a cap of their app's hour, which wait for a person (B8).")
   package static let unfunded = MetricDeclaration.gauge(
-    "handbill_unfunded_events", help: "Events so far that no budget could pay: the network's loss (B4).")
+    "handbill_unfunded_events",
+    help: "Events of days that are not sealed yet that no budget could pay: the network's loss (B4).")
   /// Every metric that a watch shows.
   package static let metrics = [differences, completed, notConsumed, parked, waiting, suspense, held, unfunded]
 
@@ -98,7 +99,8 @@ package final class ReconciliationWatch: Sendable {
         finished.withLock {
           $0 = FinishedReconciliation(reconciliation: result, startedAt: startedAt, finishedAt: clock.now)
         }
-        show(result, unfunded: try countUnfunded(), logger: logger)
+        show(result, logger: logger)
+        try note(result, unfunded: countUnfunded())
       } catch {
         logger.limited(
           .warning, key: "reconcile", "the accounts could not be compared", ["error": .text(error.description)])
@@ -107,16 +109,18 @@ package final class ReconciliationWatch: Sendable {
     } while rest(pause)
   }
 
-  /// Fate 2 is unfunded (`ChargeFate`).
+  /// Of the minutes that are open: what was sealed changes no more.
   private func countUnfunded() throws(PostgresError) -> Int64 {
     try pool.withConnection { connection throws(PostgresError) in
-      let sql =
-        "SELECT coalesce(sum(events), 0)::bigint FROM billing.all_revenue WHERE fate = \(ChargeFate.unfunded.number)"
+      let sql = """
+        SELECT coalesce(sum(events), 0)::bigint FROM billing.all_revenue
+        WHERE fate = \(ChargeFate.unfunded.number) AND minute >= (SELECT open_from FROM sealed.head)
+        """
       return try connection.query(sql).first?.decode(0) ?? 0
     }
   }
 
-  private func show(_ result: Reconciliation, unfunded: Int64, logger: Logger) {
+  private func show(_ result: Reconciliation, logger: Logger) {
     for (rule, checks) in Dictionary(grouping: result.checks, by: \.rule) {
       let sum = checks.reduce(0) { $0 + $1.differences }
       context.metrics.gauge(Self.differences, ["rule": rule, "scope": "all"]).set(Double(sum))
@@ -126,6 +130,9 @@ package final class ReconciliationWatch: Sendable {
       context.metrics.gauge(Self.notConsumed, ["topic": edge.topic, "consumer": edge.consumer])
         .set(Double(edge.sequences))
     }
+  }
+
+  private func note(_ result: Reconciliation, unfunded: Int64) {
     let figures = Figures(
       completed: context.clock.now, parked: result.parked, waiting: result.waiting,
       suspense: result.suspense, held: result.held, unfunded: unfunded)

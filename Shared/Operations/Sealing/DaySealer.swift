@@ -20,6 +20,9 @@ package struct DaySealer: Sendable {
   }
 
   private static let dayMilliseconds: Int64 = 86_400_000
+  /// How long a sum may take. Where no console ran for a while there are many open days: sums of them that come to no end
+  /// in time never would again.
+  private static let sumMilliseconds = 43_200_000
 
   private let pool: PostgresPool
 
@@ -61,7 +64,7 @@ package struct DaySealer: Sendable {
 
   /// Of the day all serves, and of everything the sums: what differs.
   private func compare(_ range: ServeRange) throws(PostgresError) -> [ReconciliationCheck] {
-    var checks = try Reconciler(pool).compareSums()
+    var checks = try Reconciler(pool, sumMilliseconds: Self.sumMilliseconds).compareSums()
     let statements = TrafficChecks.ofServes + TrafficChecks.ofServesApart + TrafficChecks.ofSealing
     for piece in try pieces(range) {
       for statement in statements {
@@ -107,7 +110,7 @@ package struct DaySealer: Sendable {
   private func add(
     _ sql: String, _ parameters: [any PostgresValue], _ connection: PostgresConnection
   ) throws(PostgresError) {
-    try connection.transaction(statementMilliseconds: Reconciler.sumMilliseconds) { connection throws(PostgresError) in
+    try connection.transaction(statementMilliseconds: Self.sumMilliseconds) { connection throws(PostgresError) in
       try ReconciliationStatement.choosePlans(connection)
       _ = try connection.query(sql, parameters)
     }

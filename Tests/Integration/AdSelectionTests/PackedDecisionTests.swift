@@ -196,7 +196,7 @@ struct PackedDecisionTests {
       UPDATE sealed.head SET open_from = date_trunc('day', now(), 'UTC') + interval '2 days';
       UPDATE ad_selection.decision_pack SET client_hashes = array_fill(0::bigint, ARRAY[cardinality(client_hashes)])
         WHERE serve_id = (SELECT min(serve_id::text)::uuid FROM ad_selection.decision_pack);
-      SELECT public.forget_clients(t::regclass, public.day_of('\(packed[0].id)'), hour)
+      SELECT public.forget_clients(t::regclass, public.day_of('\(packed[0].id)'), hour, 24)
       FROM generate_series(0, 23) AS hour, unnest(ARRAY['ad_selection.decision_row', 'ad_selection.decision_pack']) AS t;
       """)
     #expect(try count("\(stored) WHERE client_hash <> 0 OR edge_network IS NOT NULL", connection) == 0)
@@ -280,7 +280,7 @@ struct PackedDecisionTests {
     try database.executeScript(
       """
       UPDATE sealed.head SET open_from = date_trunc('day', now(), 'UTC') + interval '2 days';
-      SELECT public.forget_clients('ad_selection.decision_pack', public.day_of(serve_id), hour)
+      SELECT public.forget_clients('ad_selection.decision_pack', public.day_of(serve_id), hour, 24)
       FROM ad_selection.decision_pack, generate_series(0, 23) AS hour;
       """)
     #expect(try count("ad_selection.decision WHERE client_hash <> 0", database) == 0)

@@ -102,7 +102,7 @@ struct DayTableTests {
         + "'2031-01-05' LOOP EXECUTE format('DROP TABLE %s', part); END LOOP; END $do$")
     for day in ["2031-01-05", "2031-01-06"] {
       found.append(try connection.query(ask)[0].decode(0))
-      for hour in 0..<24 { _ = try connection.query("SELECT public.forget_clients('\(table)', '\(day)', \(hour))") }
+      for hour in 0..<24 { _ = try connection.query("SELECT public.forget_clients('\(table)', '\(day)', \(hour), 24)") }
     }
     #expect(found == ["2031-01-05", "2031-01-06"])
     #expect(try connection.query(ask)[0].decode(0, String?.self) == nil, "the others are not so old")

@@ -103,6 +103,7 @@ struct FoldingTests {
       "minute": perDay("minute", "minute", kept + ", error, currency", sums),
       "invalid_minute": perDay("invalid_minute", "minute", kept + ", kind, reason", ["events"]),
       "traffic_quality": perDay("traffic_quality", "hour", "app, is_test", quality),
+      "traffic_quality_minute": perDay("traffic_quality_minute", "minute", "app, is_test", quality),
     ]
     for row in try connection.query(
       "SELECT table_name::text FROM information_schema.views WHERE table_schema = 'reporting'")

@@ -176,8 +176,8 @@ struct RightsTests {
         "SELECT public.keep_windows('\(schema)', 0, '{HANDBILL_LATE_ARRIVAL}', '{1}')",
         "SELECT public.forget_batches('\(schema)', now(), 10)", "SELECT public.forget_allotments('\(schema)', 10)",
         "SELECT public.forget_terms('\(schema)')",
-        "SELECT public.forget_record_keys('\(schema)', now())",
-        "SELECT public.forget_clients('\(schema).\(rows[service] ?? "")', current_date, 0)",
+        "SELECT public.forget_rejected('\(schema)', now(), now(), 10)",
+        "SELECT public.forget_clients('\(schema).\(rows[service] ?? "")', current_date, 0, 24)",
       ] {
         #expect(try may(sql, connection) == (service == user), "\(user.rawValue): \(sql)")
       }
@@ -190,7 +190,7 @@ struct RightsTests {
       "SELECT public.forget_batches('pg_temp', now(), 10)", "SELECT public.forget_batches(NULL, now(), 10)",
       "SELECT public.forget_allotments('pg_temp', 10)", "SELECT public.forget_allotments(NULL, 10)",
       "SELECT public.keep_days('pg_temp.batch', current_date, 2, 3, 90)",
-      "SELECT public.forget_clients('pg_temp.batch', current_date, 0)",
+      "SELECT public.forget_clients('pg_temp.batch', current_date, 0, 24)",
     ] {
       #expect(throws: PostgresError.self, "\(sql)") { try connection.query(sql) }
     }

@@ -123,6 +123,28 @@ struct AppKeyTests {
     #expect(try ask(500..<501, at: tomorrow).map(\.asked.placement) == [PlacementID("place-500")])
   }
 
+  @Test("M6: the partitions of a process share how many names of placements are kept apart, and give them back")
+  func placementsAreShared() throws {
+    let bound = SharedBound(10)
+    let app = try #require(AppID("chess"))
+    func isApart(_ number: Int, _ names: inout PlacementNames, at moment: Timestamp = Samples.now) throws -> Bool {
+      let placement = try #require(PlacementID("place-\(number)"))
+      return names.counted(placement, of: app, isTest: false, at: moment) == placement
+    }
+    var names = PlacementNames(sharing: bound)
+    do {
+      var others = PlacementNames(sharing: bound)
+      #expect(try (0..<7).map { try isApart($0, &names) } == Array(repeating: true, count: 5) + [false, false])
+      #expect(try (0..<7).count { try isApart($0, &others) } == 5)
+      #expect(bound.held == 10)
+    }
+    #expect(bound.held == 5)
+    #expect(try (5..<12).count { try isApart($0, &names) } == 5)
+    // The next day has names of its own.
+    let tomorrow = Samples.now.advanced(byMilliseconds: Windows.dayMilliseconds)
+    #expect(try isApart(11, &names, at: tomorrow) && bound.held == 1)
+  }
+
   @Test(
     "A1: a repeated request that now carries an unknown, revoked or foreign key is refused, not answered with the ad")
   func repeatedWithoutKey() throws {

@@ -34,6 +34,23 @@ struct RememberedMatchesTests {
     #expect(wasForgotten && largest <= Self.bytesMaximum)
   }
 
+  @Test("a partition that nobody asks keeps no catalogue that others have gone on from, and goes on when it is asked")
+  func idlePartition() throws {
+    let samples = try Samples()
+    var state = PartitionState()
+    weak var old: AdIndex?
+    do {
+      let snapshot = samples.snapshot()
+      old = snapshot.base.index
+      state.followAllotments(of: snapshot, now: Samples.now)
+      #expect(state.sellable.base.index === old)
+    }
+    #expect(old == nil)
+    let snapshot = samples.snapshot()
+    state.followAllotments(of: snapshot, now: Samples.now)
+    #expect(state.sellable.base.index === snapshot.base.index)
+  }
+
   private func check(_ matches: AdMatches, _ query: AdQuery, _ liveness: Liveness, _ index: AdIndex) {
     var counts = ReasonCounts()
     var live = 0

@@ -3,7 +3,9 @@ internal import AdCore
 /// The ads of an ``AdIndex`` that a partition could sell at this moment: a bit is set if and only if a reservation would
 /// succeed. House ads need none. Kept, not asked: it follows what happens to the allotments.
 struct SellableAds: Hashable, Sendable {
-  let index: AdIndex
+  /// Not kept alive: a partition that nobody asks for an ad would hold an old catalogue, and what is remembered of it. Nil
+  /// once that is gone, until the next auction.
+  weak let index: AdIndex?
   private(set) var ads: AdSet
   /// A bit for each word of ``ads`` that has one.
   private(set) var summary: [UInt64]
@@ -13,14 +15,14 @@ struct SellableAds: Hashable, Sendable {
     self.index = index
     ads = AdSet(capacity: index.candidates.count) { $0 >= index.paidCount }
     summary = []
-    for (campaign, positions) in index.campaigns { book.visit(campaign) { note(positions, &$0) } }
+    for (campaign, positions) in index.campaigns { book.visit(campaign) { note(positions, &$0, in: index) } }
     summary = ads.summary
   }
 
   /// Looks at the ads of one campaign again.
   fileprivate mutating func refresh(_ campaign: CampaignID, _ funds: inout CampaignFunds) {
-    guard let positions = index.campaigns[campaign] else { return }
-    note(positions, &funds)
+    guard let index, let positions = index.campaigns[campaign] else { return }
+    note(positions, &funds, in: index)
     for position in positions {
       let word = Int(position) / 64
       let bit: UInt64 = 1 << UInt64(word % 64)
@@ -32,7 +34,7 @@ struct SellableAds: Hashable, Sendable {
     if self.index !== index { self = SellableAds(of: index, &book) }
   }
 
-  private mutating func note(_ positions: [Int32], _ funds: inout CampaignFunds) {
+  private mutating func note(_ positions: [Int32], _ funds: inout CampaignFunds, in index: AdIndex) {
     for position in positions where position < index.paidCount {
       ads.set(Int(position), to: funds.canReserve(index.prices[Int(position)]))
     }

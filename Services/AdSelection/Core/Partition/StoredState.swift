@@ -67,6 +67,7 @@ extension PartitionState {
       throttle: Throttle(limits: throttle, memory: memory.clients), recent: RecentRequests(memory: memory.requests),
       testSequence: TestSequence(
         restoring: stored.testRequests, of: stored.testDay, clients: memory.testClients))
+    placements = PlacementNames(sharing: memory.placements)
     requests = AppRequests(stored.appRequests)
     // What came earlier is forgotten earlier.
     for decision in stored.decisions.sorted(by: { $0.moment < $1.moment }) {

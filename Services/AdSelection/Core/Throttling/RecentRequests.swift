@@ -28,6 +28,9 @@ package struct SelectionMemory: Sendable {
   /// The most clients whose test requests are counted: about 4 MiB of them.
   package static let testClientsMaximum = 100_000
 
+  /// The most names of placements that are kept apart in a day: about 2 MiB of them.
+  package static let placementsMaximum = 65_536
+
   /// The most decisions that are read back of one partition when it is opened.
   package static let readMaximum = 25_000
   /// The same of clients with test requests: about what a partition may count where a process has fifty.
@@ -36,6 +39,7 @@ package struct SelectionMemory: Sendable {
   package let requests: RequestMemory
   package let clients: RequestMemory
   package let testClients: SharedBound
+  package let placements = SharedBound(placementsMaximum)
   package let forwards = SharedBound(ForwardLimit.rememberedMaximum)
 
   package init(

@@ -3,10 +3,20 @@ internal import BillingCore
 internal import Postgres
 internal import Runtime
 
-/// Where events of a partition wait for budget.
+/// Where events of a partition wait for budget: from one campaign's day to the next, however many wait for each. A campaign's
+/// advertiser and currency never change.
 struct ReadWaitingBudgets: PostgresStatement {
   static let sql = """
-    SELECT DISTINCT advertiser, currency, campaign, budget_day FROM billing.waiting_row WHERE partition = $1
+    WITH RECURSIVE place AS (
+      (SELECT advertiser, currency, campaign, budget_day FROM billing.waiting_row WHERE partition = $1
+        ORDER BY campaign, budget_day LIMIT 1)
+      UNION ALL
+      SELECT next.* FROM place AS p CROSS JOIN LATERAL (
+        SELECT advertiser, currency, campaign, budget_day FROM billing.waiting_row
+        WHERE partition = $1 AND (campaign, budget_day) > (p.campaign, p.budget_day) ORDER BY campaign, budget_day LIMIT 1
+      ) AS next
+    )
+    SELECT advertiser, currency, campaign, budget_day FROM place
     """
   let partition: Int32
   var parameters: [any PostgresValue] { [partition] }

@@ -5,21 +5,30 @@ internal import Runtime
 /// Flags the hours in which a share is beyond its limit, from the counts per minute. Of live traffic only: test ads are
 /// tapped by developers.
 struct FlagAnomalies: PostgresStatement {
+  /// A plan for any moment would read the tables of all times.
+  static let isPrepared = false
   static let sql = """
     INSERT INTO console.anomaly AS known (app, hour, kind, events, of_events, limit_basis_points)
     SELECT q.app, q.hour, s.kind, s.events, s.of_events, l.basis_points
-    FROM reporting.traffic_quality q
+    FROM (
+      SELECT app, date_trunc('hour', minute, 'UTC') AS hour, sum(net_clicks)::bigint AS net_clicks,
+        sum(net_impressions)::bigint AS net_impressions, sum(repeats)::bigint AS repeats,
+        sum(gross_clicks)::bigint AS gross_clicks, sum(too_early)::bigint AS too_early,
+        sum(accidental)::bigint AS accidental, sum(limited)::bigint AS limited,
+        sum(impossible_views + impossible_clicks)::bigint AS impossible,
+        sum(gross_impressions + gross_clicks)::bigint AS told
+      FROM reporting.traffic_quality_minute WHERE minute >= $1 AND NOT is_test GROUP BY 1, 2
+    ) AS q
     CROSS JOIN LATERAL (VALUES
       (\(AnomalyKind.clickRate.number)::smallint, q.net_clicks, q.net_impressions),
       (\(AnomalyKind.repeats.number), q.repeats, q.gross_clicks),
       (\(AnomalyKind.tooEarly.number), q.too_early, q.gross_clicks),
       (\(AnomalyKind.accidental.number), q.accidental, q.gross_clicks),
       (\(AnomalyKind.limited.number), q.limited, q.gross_clicks),
-      (\(AnomalyKind.impossible.number), q.impossible_views + q.impossible_clicks,
-        q.gross_impressions + q.gross_clicks)
+      (\(AnomalyKind.impossible.number), q.impossible, q.told)
     ) AS s (kind, events, of_events)
     JOIN unnest($2::smallint[], $3::int[]) AS l (kind, basis_points) ON l.kind = s.kind
-    WHERE NOT q.is_test AND q.hour >= $1 AND s.of_events >= $4
+    WHERE s.of_events >= $4
       AND s.events::numeric * 10000 > s.of_events::numeric * l.basis_points
     ON CONFLICT (hour, app, kind) DO UPDATE SET events = excluded.events, of_events = excluded.of_events,
       limit_basis_points = excluded.limit_basis_points, changed_at = now()

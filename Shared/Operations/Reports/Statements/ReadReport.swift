@@ -18,6 +18,9 @@ struct ReadReport: PostgresStatement {
     let figures: ReportFigures
   }
 
+  /// A plan for any report would read the tables of all times, also for one of an hour.
+  static let isPrepared = false
+
   static let sql = """
     WITH parts AS MATERIALIZED (
       SELECT \(ReportParameters.group) AS value, currency, error, NULL::text AS kind, NULL::text AS reason,
