@@ -151,7 +151,7 @@ package final class HTTPServer: Sendable {
     }
     guard let taken else { return }
     let listening = unsafe hb_http_quiesce(taken.pointer)
-    context.drain(milliseconds: graceMilliseconds)
+    context.waitForRequests(milliseconds: graceMilliseconds)
     watch.stop()
     // The library must not be stopped while connections are suspended.
     context.abandonWaiting()

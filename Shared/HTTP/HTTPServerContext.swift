@@ -25,7 +25,7 @@ final class HTTPServerContext: Sendable {
   func requestEnded() { running.update { $0 -= 1 } }
 
   /// Waits until no request runs.
-  func drain(milliseconds: Int) { _ = running.wait(timeoutMilliseconds: max(0, milliseconds)) { $0 == 0 } }
+  func waitForRequests(milliseconds: Int) { _ = running.wait(timeoutMilliseconds: max(0, milliseconds)) { $0 == 0 } }
 
   /// Before its connection is suspended: at the end it is answered at once, so that none is.
   func remember(_ pending: PendingReply) {

@@ -16,7 +16,7 @@ package struct KafkaDeliveryReport: Equatable, Sendable {
 ///
 /// The traps it avoids: `rd_kafka_produceva` of 2.0.2 frees headers twice when the partition does not exist, so every
 /// partition is checked against the topic's count and headers are an object of our own; the first record of an unknown
-/// topic is up to a second late, hence `warmUp`; the owner thread drains delivery reports always, also while flushing,
+/// topic is up to a second late, hence `warmUp`; the owner thread takes delivery reports always, also while flushing,
 /// or the flush could not end; credit is our own, so librdkafka's queue is never full and nobody sleeps on it. 2.0.2
 /// may give up on records after a broker's fault (fatal "sequence desynchronization"): any report but success fails
 /// the producer, and its owner builds a new one and sends again what is not reported.
@@ -189,7 +189,7 @@ package final class KafkaProducer: Sendable {
   package func close(timeoutMilliseconds: Int32, waitsForEnd: Bool = true) -> Bool {
     let deadline = Deadline(afterMilliseconds: timeoutMilliseconds)
     guard beginClosing() else { return recordsInFlight == 0 }
-    // Starts what lingers; the owner thread drains the reports meanwhile.
+    // Starts what lingers; the owner thread takes the reports meanwhile.
     unsafe rd_kafka_flush(client.pointer, deadline.remainingMilliseconds)
     let isDelivered = state.wait(timeoutMilliseconds: Int(deadline.remainingMilliseconds)) { $0.records == 0 }
     if !isDelivered { purge() }

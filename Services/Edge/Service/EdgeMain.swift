@@ -36,12 +36,14 @@ enum EdgeMain: Service {
     ] + EdgeKeys.declarations
   static let metrics = EdgeMetrics.declarations + [HostMetrics.records, HostMetrics.brokerOpenings]
 
-  /// Answers that nobody has read: 16,000 of ads, or 700 of the longest to a batch of events.
-  private static let answerBytesInAllMaximum = 32 << 20
+  /// Bodies that have come in part or wait for their answers: 128 of the longest.
+  private static let bodyBytesInAllMaximum = 32 << 20
+  /// Answers that nobody has read: 8,000 of ads, or 350 of the longest to a batch of events.
+  private static let answerBytesInAllMaximum = 16 << 20
   /// A request's line and headers.
   private static let headerBytesMaximum = 8_192
   /// How long requests that have begun may take when the service stops.
-  private static let drainMilliseconds = 10_000
+  private static let graceMilliseconds = 10_000
   private static let flushMilliseconds: Int32 = 4_000
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
@@ -53,6 +55,7 @@ enum EdgeMain: Service {
     kafka.bytesInFlightMaximum = reader.value(EdgeKeys.kibibytesInFlight) << 10
     var http = HTTPLimits()
     http.bodyBytesMaximum = ToldEvents.bodyBytesMaximum
+    http.bodyBytesInAllMaximum = bodyBytesInAllMaximum
     http.answerBytesInAllMaximum = answerBytesInAllMaximum
     http.headerBytesMaximum = headerBytesMaximum
     http.connectionsMaximum = reader.value(EdgeKeys.connections)
@@ -118,7 +121,7 @@ enum EdgeMain: Service {
       credentials: configuration.credentials, onFailure: context.logger.named("http").httpFailure)
     context.lifeCycle.onStop("http") {
       front.beginDraining()
-      server.stop(graceMilliseconds: drainMilliseconds)
+      server.stop(graceMilliseconds: graceMilliseconds)
     }
     startCounting(server, context)
     let scheme = configuration.credentials == nil ? "http" : "https"

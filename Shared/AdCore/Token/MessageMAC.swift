@@ -16,8 +16,8 @@ package final class MessageMAC {
   private static let codeByteCount = HMACSHA256.byteCount / 2
   private static let rawByteCount = 2 + codeByteCount
 
-  /// What a message's MAC is worth.
-  package enum Verdict: Hashable, Sendable {
+  /// Whether a message is the network's own.
+  package enum Authenticity: Hashable, Sendable {
     case genuine
     /// There is none, or it is that of another message.
     case wrong
@@ -49,10 +49,10 @@ package final class MessageMAC {
   }
 
   /// Judges the MAC that came with a message.
-  package func verdict(
+  package func authenticity(
     _ mac: UnsafeRawBufferPointer, topic: String, partition: Int32, key: UnsafeRawBufferPointer?,
     value: UnsafeRawBufferPointer?, mark: UnsafeRawBufferPointer? = nil
-  ) -> Verdict {
+  ) -> Authenticity {
     guard mac.count == Self.byteCount, let raw = Base64.decode(String(decoding: mac, as: UTF8.self)),
       raw.count == Self.rawByteCount
     else { return .wrong }

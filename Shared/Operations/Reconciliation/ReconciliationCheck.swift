@@ -32,7 +32,7 @@ package struct ReconciliationCheck: Hashable, Sendable {
   private static let examplesMaximum = 5
 
   /// Nothing compared says nothing: it is not "0 differences".
-  var verdict: String { compared == 0 && differences == 0 ? "nothing compared" : TextTable.grouped(differences) }
+  var result: String { compared == 0 && differences == 0 ? "nothing compared" : TextTable.grouped(differences) }
 
   /// Logs what differs, if anything does.
   ///
@@ -148,7 +148,7 @@ package struct Reconciliation: Sendable {
   package var text: String {
     var table = TextTable(["rule", "what is compared", "rows", "differences"], rightAligned: [2, 3])
     for check in checks {
-      table.rows.append([check.rule, check.name, TextTable.grouped(check.compared), check.verdict])
+      table.rows.append([check.rule, check.name, TextTable.grouped(check.compared), check.result])
     }
     var lines = table.text
     for check in checks where !check.examples.isEmpty {

@@ -38,12 +38,12 @@ package struct ReceivedMAC {
   package func rejection(
     by mac: MessageMAC, topic: String, partition: Int32, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?
   ) -> Rejection? {
-    let verdict = bytes.withUnsafeBytes { bytes in
+    let authenticity = bytes.withUnsafeBytes { bytes in
       withOptionalBytes(markBytes) { mark in
-        mac.verdict(bytes, topic: topic, partition: partition, key: key, value: value, mark: mark)
+        mac.authenticity(bytes, topic: topic, partition: partition, key: key, value: value, mark: mark)
       }
     }
-    return switch verdict {
+    return switch authenticity {
     case .genuine: nil
     case .wrong: Rejection(.macWrong, "the record carries no MAC of the network's keys, or another record's")
     case .unknownKey: Rejection(.macKeyUnknown, "the key of the record's MAC is not in the ring")

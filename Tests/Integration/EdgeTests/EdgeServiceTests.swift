@@ -310,7 +310,7 @@ struct EdgeServiceTests {
   }
 
   @Test("a stop lets what waits end, refuses what comes, and loses nothing")
-  func draining() throws {
+  func finishing() throws {
     let edge = try RunningEdge()
     try edge.publishCatalog()
     let asked = post(edge, "/v1/ads", request())

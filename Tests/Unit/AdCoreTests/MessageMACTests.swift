@@ -7,10 +7,10 @@ struct MessageMACTests {
   private func verdict(
     _ mac: [UInt8], _ ring: KeyRing = .sample, topic: String = "ads.usage", partition: Int32 = 3,
     key: [UInt8]? = [1, 2], value: [UInt8]? = [3, 4, 5]
-  ) throws -> MessageMAC.Verdict {
+  ) throws -> MessageMAC.Authenticity {
     try mac.withUnsafeBytes { mac in
       try Self.withBytes(key, value) { key, value in
-        try MessageMAC(ring: ring).verdict(mac, topic: topic, partition: partition, key: key, value: value)
+        try MessageMAC(ring: ring).authenticity(mac, topic: topic, partition: partition, key: key, value: value)
       }
     }
   }
@@ -43,7 +43,7 @@ struct MessageMACTests {
       for told in marks {
         let verdict = try mac.withUnsafeBytes { mac in
           try Self.withBytes(told, [3]) { mark, value in
-            try MessageMAC(ring: .sample).verdict(
+            try MessageMAC(ring: .sample).authenticity(
               mac, topic: "ads.usage", partition: 3, key: nil, value: value, mark: mark)
           }
         }

@@ -1,4 +1,5 @@
 import AdCore
+import Pipeline
 import Testing
 
 @testable import AdSelectionCore
@@ -32,5 +33,22 @@ struct AppRequestsTests {
     var requests = AppRequests([AppRequests.Key(app: chess, at: at(10)): 2])
     let judged = (0..<2).map { _ in requests.count(chess, at: at(10), maximum: 3) }
     #expect(judged == [true, false])
+  }
+
+  @Test("the partitions of a process share how many apps are counted: who asks again and again stays counted")
+  func bounded() throws {
+    let bound = SharedBound(64)
+    let chess = try #require(AppID("chess"))
+    var requests = AppRequests(sharing: bound)
+    let others = AppRequests([AppRequests.Key(app: chess, at: at(10)): 1], sharing: bound)
+    for number in 0..<1_000 {
+      let once = try #require(AppID("app-\(number)"))
+      let isWithin = requests.count(once, at: at(10), maximum: 1)
+      #expect(isWithin)
+      let isChessWithin = requests.count(chess, at: at(10), maximum: 900)
+      #expect(isChessWithin == (number < 900))
+    }
+    #expect(bound.held <= 33)
+    withExtendedLifetime(others) {}
   }
 }

@@ -16,7 +16,7 @@ struct ThrottleTests {
   @Test("D2: a refused request does not put off the next; an interstitial has no refresh time")
   func refresh() {
     var throttle = Throttle()
-    func admit(_ milliseconds: Int64, interstitial: Bool = false) -> Throttle.Verdict {
+    func admit(_ milliseconds: Int64, interstitial: Bool = false) -> Throttle.Admission {
       throttle.admit(client: 1, placement: placement, isInterstitial: interstitial, now: at(milliseconds))
     }
     #expect(admit(0) == .admitted)
@@ -30,7 +30,7 @@ struct ThrottleTests {
     var throttle = Throttle()
     // Its windows begin a millisecond before each half minute.
     let begin = 29_999 - Samples.now.milliseconds % 30_000
-    func admit(_ number: Int, client: UInt64 = 1, at milliseconds: Int64) throws -> Throttle.Verdict {
+    func admit(_ number: Int, client: UInt64 = 1, at milliseconds: Int64) throws -> Throttle.Admission {
       let placement = try #require(PlacementID("banner-\(number)"))
       return throttle.admit(
         client: client, placement: placement, isInterstitial: false, now: at(begin + milliseconds))
@@ -49,7 +49,7 @@ struct ThrottleTests {
     var admitted: [(client: UInt64, placement: PlacementID, at: Timestamp)] = []
     var now: Int64 = 0
     func ask(_ throttle: inout Throttle, client: UInt64, placement: PlacementID, at milliseconds: Int64)
-      -> Throttle.Verdict
+      -> Throttle.Admission
     {
       throttle.admit(client: client, placement: placement, isInterstitial: false, now: at(milliseconds))
     }

@@ -60,6 +60,7 @@ package struct SelectionDecider: PartitionDecider {
       outcomes: Array(repeating: Outcome.noted, count: records.count), effects: SelectionEffects())
     forwardLimit.begin()
     state.testSequence.keepToQuota()
+    state.requests.keepToQuota()
     // Here and not in the decider, where it would lie until the next batch, with tokens' terms and images.
     var earlier = EarlierDecisions(knowledge)
     let view = catalog.view(at: context.now)

@@ -68,7 +68,7 @@ extension PartitionState {
       testSequence: TestSequence(
         restoring: stored.testRequests, of: stored.testDay, clients: memory.testClients))
     placements = PlacementNames(sharing: memory.placements)
-    requests = AppRequests(stored.appRequests)
+    requests = AppRequests(stored.appRequests, sharing: memory.appHours)
     // What came earlier is forgotten earlier.
     for decision in stored.decisions.sorted(by: { $0.moment < $1.moment }) {
       if decision.reason.countsForThrottle, let placement = decision.placement {

@@ -1,4 +1,5 @@
 package import AdCore
+package import Pipeline
 
 /// How many live requests of each app a partition had in an hour, by their moment (B8): beyond a cap an app gets no more
 /// ads in that hour. Every one that counts for the app (M1) counts here, and the counts per minute tell them again after a
@@ -15,29 +16,34 @@ package struct AppRequests: Hashable, Sendable {
     }
   }
 
-  private var counts: [Key: Int64]
-  private var latest: Int64
+  private var counts: RecentCounts<Int64>
 
-  package init(_ counts: [Key: Int64] = [:]) {
-    self.counts = counts
-    latest = counts.keys.map(\.hour).max() ?? 0
+  /// - Parameter bound: of apps' hours, for all partitions of a process. Beyond it those are forgotten whose requests lie
+  ///   furthest back, and count from one again: never those that ask most.
+  package init(_ stored: [Key: Int64] = [:], sharing bound: SharedBound = SelectionMemory().appHours) {
+    counts = RecentCounts(sharing: bound)
+    // The latest hour's first, should there not be room for all.
+    for (key, count) in stored.sorted(by: { ($0.key.hour, $0.value) > ($1.key.hour, $1.value) }) {
+      guard counts.restore(Self.number(of: key), count: count) else { return }
+    }
   }
 
   /// Counts a request.
   ///
   /// - Returns: whether there were no more than `maximum`.
   mutating func count(_ app: AppID, at moment: Timestamp, maximum: Int64) -> Bool {
-    let key = Key(app: app, at: moment)
-    if key.hour > latest {
-      latest = key.hour
-      counts = counts.filter { $0.key.hour >= key.hour - 1 }
-    }
-    return AppRequests.countOne(&counts[key, default: 0]) <= maximum
+    let number = Self.number(of: Key(app: app, at: moment))
+    let count = counts[number] + 1
+    counts.note(number, count: count)
+    return count <= maximum
   }
 
-  /// Where it lies: an app is looked up once.
-  private static func countOne(_ count: inout Int64) -> Int64 {
-    count += 1
-    return count
+  /// Forgets what is more than its part by now, because others have come to share with it.
+  mutating func keepToQuota() { counts.keepToQuota() }
+
+  private static func number(of key: Key) -> UInt64 {
+    var hasher = Hasher()
+    hasher.combine(key)
+    return UInt64(bitPattern: Int64(hasher.finalize()))
   }
 }

@@ -31,6 +31,9 @@ package struct SelectionMemory: Sendable {
   /// The most names of placements that are kept apart in a day: about 2 MiB of them.
   package static let placementsMaximum = 65_536
 
+  /// The most apps' hours whose requests are counted: about 3 MiB of them.
+  package static let appHoursMaximum = 65_536
+
   /// The most decisions that are read back of one partition when it is opened.
   package static let readMaximum = 25_000
   /// The same of clients with test requests: about what a partition may count where a process has fifty.
@@ -40,6 +43,7 @@ package struct SelectionMemory: Sendable {
   package let clients: RequestMemory
   package let testClients: SharedBound
   package let placements = SharedBound(placementsMaximum)
+  package let appHours = SharedBound(appHoursMaximum)
   package let forwards = SharedBound(ForwardLimit.rememberedMaximum)
 
   package init(

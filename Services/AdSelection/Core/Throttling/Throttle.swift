@@ -19,7 +19,7 @@ package struct Throttle: Hashable, Sendable {
     package init() {}
   }
 
-  package enum Verdict: UInt8, Hashable, Sendable {
+  package enum Admission: UInt8, Hashable, Sendable {
     case admitted = 0
     /// The same client and placement within the refresh time (D2).
     case tooSoon = 1
@@ -104,7 +104,7 @@ package struct Throttle: Hashable, Sendable {
   /// as one that keeps the rule. The refresh time is for banners; an interstitial has none.
   package mutating func admit(
     client: UInt64, placement: PlacementID, isInterstitial: Bool, now: Timestamp
-  ) -> Verdict {
+  ) -> Admission {
     turnIfDue(now: now)
     let held = current.clients[client] ?? previous.clients[client]
     let least = limits.refreshMilliseconds - limits.jitterMilliseconds
