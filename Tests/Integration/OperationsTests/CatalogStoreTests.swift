@@ -58,6 +58,22 @@ struct CatalogStoreTests {
     #expect(deleted.changes.map(\.kind) == [.deleted])
   }
 
+  @Test("what is there is told in pages, of one kind or of all, each behind the last key of the one before")
+  func pages() async throws {
+    let (store, _, _) = try await filled()
+    try await onOwnThread {
+      let all = try store.list().map(\.key).sorted()
+      let first = try store.page(rowsMaximum: 2)
+      #expect(first.items.count == 2 && first.total == Int64(all.count) && first.isCut)
+      let rest = try store.page(after: first.items[1].key, rowsMaximum: 100)
+      #expect(rest.total == Int64(all.count - 2) && !rest.isCut)
+      #expect((first.items + rest.items).map(\.key).sorted() == all)
+      let ads = try store.list(kind: .ad).map(\.key)
+      _ = try store.delete(keys: [ads[0]]).get()
+      #expect(try store.page(kind: .ad, rowsMaximum: 100).items.map(\.key).sorted() == Array(ads.dropFirst()))
+    }
+  }
+
   @Test("what is added changes nothing that is there, and brings nothing back")
   func add() async throws {
     let (store, _, _) = try await filled()

@@ -170,7 +170,7 @@ struct DamagedRowTests {
       #expect(result.differences == 0, "\(result.text)")
       let check = try #require(
         result.checks.first { $0.name == "impression_tracking: rejected records have their reason as outcome" })
-      #expect("\(check.compared) \(check.verdict)" == compared)
+      #expect("\(check.compared) \(check.result)" == compared)
     }
   }
 

@@ -48,7 +48,8 @@ struct AppRequestsTests {
       let isChessWithin = requests.count(chess, at: at(10), maximum: 900)
       #expect(isChessWithin == (number < 900))
     }
-    #expect(bound.held <= 33)
+    // The other partition holds one, and this one no more than its half.
+    #expect((2...33).contains(bound.held))
     withExtendedLifetime(others) {}
   }
 }
