@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Where events wait for budget")
 struct WaitingBudgetTests {
-  @Test("B4: each campaign's day of a partition is found once, however many events wait for it, without reading them all")
+  @Test("B4: each campaign's day of a partition is found once, and not by reading all that waits for it")
   func places() async throws {
     let connection = try PostgresConnection(try await TestDatabase.configuration())
     defer { connection.close() }
