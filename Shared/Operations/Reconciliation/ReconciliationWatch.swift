@@ -28,7 +28,9 @@ package final class ReconciliationWatch: Sendable {
     "handbill_held_events", help: "Accepted events beyond a cap of their app's hour, which wait for a person (B8).")
   package static let unfunded = MetricDeclaration.gauge(
     "handbill_unfunded_events",
-    help: "Events of days that are not sealed yet that no budget could pay: the network's loss (B4).")
+    help: """
+      Events that no budget could pay, of days that were open when the console started and since: the network's loss (B4).
+      """)
   /// Every metric that a watch shows.
   package static let metrics = [differences, completed, notConsumed, parked, waiting, suspense, held, unfunded]
 
@@ -90,6 +92,7 @@ package final class ReconciliationWatch: Sendable {
   private func run(rest: (Int64) -> Bool) {
     let logger = context.logger.named("reconciliation")
     let clock = context.clock
+    var unfunded = UnfundedEvents()
     var pause: Int64
     repeat {
       let begin = clock.monotonicMilliseconds
@@ -100,24 +103,14 @@ package final class ReconciliationWatch: Sendable {
           $0 = FinishedReconciliation(reconciliation: result, startedAt: startedAt, finishedAt: clock.now)
         }
         show(result, logger: logger)
-        try note(result, unfunded: countUnfunded())
+        let events = try pool.snapshot { connection throws(PostgresError) in try unfunded.count(in: connection) }
+        note(result, unfunded: events)
       } catch {
         logger.limited(
           .warning, key: "reconcile", "the accounts could not be compared", ["error": .text(error.description)])
       }
       pause = max(Int64(intervalMilliseconds), (clock.monotonicMilliseconds - begin) * Self.restFactor)
     } while rest(pause)
-  }
-
-  /// Of the minutes that are open: what was sealed changes no more.
-  private func countUnfunded() throws(PostgresError) -> Int64 {
-    try pool.withConnection { connection throws(PostgresError) in
-      let sql = """
-        SELECT coalesce(sum(events), 0)::bigint FROM billing.all_revenue
-        WHERE fate = \(ChargeFate.unfunded.number) AND minute >= (SELECT open_from FROM sealed.head)
-        """
-      return try connection.query(sql).first?.decode(0) ?? 0
-    }
   }
 
   private func show(_ result: Reconciliation, logger: Logger) {

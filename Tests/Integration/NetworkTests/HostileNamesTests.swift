@@ -27,6 +27,7 @@ extension WholeNetwork {
     private static let paths = [
       "/", "/?traffic=%3Cscript%3E", "/api/v1/reports", "/api/v1/reports/%3Cscript%3E", "/api/v1/reports?app=';--",
       "/api/v1/reports?app=%00", "/api/v1/catalog", "/api/v1/catalog?kind=%3Cscript%3Ealert(1)%3C/script%3E",
+      "/api/v1/catalog?after=%00", "/api/v1/catalog?after=%3Cscript%3E",
       "/api/v1/anomalies",
       "/api/v1/explain/%3Cscript%3E", "/api/v1/reconciliation", "/%3Cscript%3E", "/..%2f..%2fetc%2fpasswd",
     ]

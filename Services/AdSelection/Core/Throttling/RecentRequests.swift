@@ -28,8 +28,9 @@ package struct SelectionMemory: Sendable {
   /// The most clients whose test requests are counted: about 4 MiB of them.
   package static let testClientsMaximum = 100_000
 
-  /// The most names of placements that are kept apart in a day: about 2 MiB of them.
-  package static let placementsMaximum = 65_536
+  /// The most names of placements that are kept apart in a day: about 8 MiB of them. Clients of every app come to every
+  /// partition, so each has room for those of many apps: 4,096 names where a process has 128 partitions.
+  package static let placementsMaximum = 524_288
 
   /// The most apps' hours whose requests are counted: about 3 MiB of them.
   package static let appHoursMaximum = 65_536
