@@ -84,15 +84,15 @@ enum ConsoleMain: Service {
       // Of nothing yet: what there was does not delay the heartbeat, without which no paid ad is served.
       _ = try Reports(pages).report(ReportQuery(from: context.clock.now))
     }
-    BrokerAccess.warn(configuration.pipeline.kafka(clientID: name), context: context)
+    let kafka = configuration.pipeline.kafka(clientID: name, logger: context.logger)
+    BrokerAccess.warn(kafka, context: context)
     let breaker = BillingBreaker(
       limits: configuration.breaker, isObeyed: configuration.isBreakerObeyed, context: context)
     OnlineReconciliation.start(
       OnlineReconciler(pool(database, 1, "passes", context)), breaker: breaker,
       intervalMilliseconds: configuration.passMilliseconds, context: context)
     try CatalogPublisher.start(
-      pool: pool(database, 1, "catalog", context), kafka: configuration.pipeline.kafka(clientID: name),
-      ring: ring, breaker: breaker, context: context)
+      pool: pool(database, 1, "catalog", context), kafka: kafka, ring: ring, breaker: breaker, context: context)
     let reconciliation = ReconciliationWatch.start(
       pool: pool(database, 1, "reconciliation", context),
       intervalMilliseconds: configuration.reconciliationMilliseconds, context: context)

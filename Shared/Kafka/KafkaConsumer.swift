@@ -36,9 +36,14 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
   /// More may be there than librdkafka has asked for: so much came at once that its queue may have been full, or a
   /// partition was resumed.
   private var isBehind = false
+  /// After an assignment librdkafka sometimes looks a second later only (2.0.2: where partitions are given up and others
+  /// assigned at once, once in four times). So it is reminded while nothing comes, each time after twice as long; out of
+  /// range when that is enough.
+  private var reminderMilliseconds = Int32.max
   private let queuedRecordsMaximum: Int
 
   private static let leadersMilliseconds: Int32 = 1_000
+  private static let reminderMilliseconds: ClosedRange<Int32> = 5...500
   /// Values of so many bytes at once may have filled librdkafka's queue, few as they are.
   private static let muchBytes = 1 << 20
   /// The most events of one `poll`.
@@ -75,10 +80,18 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
     var events: [KafkaConsumerEvent] = []
     var records = 0
     var bytes = 0
+    // Of librdkafka's queue, in which ends of logs and its own words count as much as records.
+    var taken = 0
     while records < max(recordsMaximum, 1), bytes < bytesMaximum, events.count < KafkaConsumer.eventsMaximum {
-      let wait = records == 0 && events.isEmpty ? deadline.remainingMilliseconds : 0
-      guard let event = unsafe rd_kafka_queue_poll(client.queue, wait) else { break }
+      let isEmptyHanded = records == 0 && events.isEmpty
+      if isEmptyHanded, taken >= queuedRecordsMaximum / 2 {
+        readAhead(isMuch: true)
+        taken = 0
+      }
+      let wait = isEmptyHanded ? deadline.remainingMilliseconds : 0
+      guard let event = unsafe next(withinMilliseconds: wait) else { break }
       defer { unsafe rd_kafka_event_destroy(event) }
+      taken += unsafe max(rd_kafka_event_message_count(event), 1)
       switch unsafe rd_kafka_event_type(event) {
       case RD_KAFKA_EVENT_FETCH:
         while let message = unsafe rd_kafka_event_message_next(event) {
@@ -96,9 +109,23 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
       default: _ = unsafe client.takeLog(event)
       }
     }
-    readAhead(
-      isMuch: records >= min(recordsMaximum, queuedRecordsMaximum / 2) || bytes >= KafkaConsumer.muchBytes)
+    readAhead(isMuch: taken >= min(recordsMaximum, queuedRecordsMaximum / 2) || bytes >= KafkaConsumer.muchBytes)
     return events
+  }
+
+  /// The next event of librdkafka's queue; nil when there is none in time, or the waker was used.
+  private func next(withinMilliseconds milliseconds: Int32) -> OpaquePointer? {
+    let deadline = Deadline(afterMilliseconds: milliseconds)
+    while KafkaConsumer.reminderMilliseconds.contains(reminderMilliseconds),
+      reminderMilliseconds < deadline.remainingMilliseconds
+    {
+      let reminder = Deadline(afterMilliseconds: reminderMilliseconds)
+      if let event = unsafe rd_kafka_queue_poll(client.queue, reminderMilliseconds) { return unsafe event }
+      guard reminder.isOver else { return nil }
+      client.wakeBrokers()
+      reminderMilliseconds *= 2
+    }
+    return unsafe rd_kafka_queue_poll(client.queue, deadline.remainingMilliseconds)
   }
 
   /// Sees to it that librdkafka asks for more while there is still something to do, once its queue is half empty.
@@ -122,6 +149,7 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
     try unsafe KafkaError.check(
       TopicPartitionList(positions).withPointer { unsafe rd_kafka_assign(client.pointer, $0) })
     learnLeaders(of: Set(positions.map(\.partition.topic)))
+    reminderMilliseconds = KafkaConsumer.reminderMilliseconds.lowerBound
   }
 
   /// Where a log begins. Assigned as a number this is read at once; asked to find the beginning itself, librdkafka rests

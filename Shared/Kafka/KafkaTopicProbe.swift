@@ -8,13 +8,15 @@ package final class KafkaTopicProbe {
   /// Partition counts as last told: a partition that there was is not asked for once more.
   private var counts: [String: Int32] = [:]
   private static let fetchWaitMilliseconds = 5
+  private static let fetchBytesMaximum = 64 << 10
 
   package init(configuration: KafkaConfiguration) throws(KafkaError) {
     var configuration = configuration
     // One question after the other: the next one waits until this one's is answered.
     configuration.fetchWaitMillisecondsMaximum = Self.fetchWaitMilliseconds
-    // One record of each partition is wanted, and a broker always sends the whole batch that it is in.
-    configuration.fetchBytesMaximum = 1
+    // One record of each partition is wanted, and a broker always sends the whole batch that it is in, but of more than one
+    // partition in an answer only batches within this limit.
+    configuration.fetchBytesMaximum = Self.fetchBytesMaximum
     consumer = try KafkaConsumer(configuration: configuration, groupID: nil, topics: [])
   }
 

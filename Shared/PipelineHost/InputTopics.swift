@@ -22,7 +22,8 @@ package enum InputTopics {
     _ = OwnerThread("topic-settings") {
       guard !stop.wait(milliseconds: BrokerAccess.firstMilliseconds) else { return }
       do throws(KafkaError) {
-        let admin = try KafkaAdmin(configuration: settings.kafka(clientID: "handbill-settings"))
+        let admin = try KafkaAdmin(
+          configuration: settings.kafka(clientID: "handbill-settings", logger: context.logger))
         defer { admin.close(timeoutMilliseconds: 0) }
         for topic in topics {
           tell(topic, try admin.settings(of: topic.name, timeoutMilliseconds: questionMilliseconds), context.logger)

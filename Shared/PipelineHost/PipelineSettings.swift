@@ -116,7 +116,10 @@ package struct PipelineSettings: Sendable {
     try PostgresConfiguration(databaseURL, applicationName: applicationName)
   }
 
-  package func kafka(clientID: String, producerLingerMilliseconds: Int = 1) -> KafkaConfiguration {
+  /// - Parameter logger: hears librdkafka's own words, as ``KafkaConfiguration/told(to:)`` says.
+  package func kafka(
+    clientID: String, producerLingerMilliseconds: Int = 1, logger: Logger
+  ) -> KafkaConfiguration {
     var configuration = KafkaConfiguration(
       bootstrapServers: bootstrapServers, clientID: String(clientID.prefix(KafkaConfiguration.clientIDBytesMaximum)),
       environment: isBrokerEmbedded ? .embedded : .real)
@@ -124,6 +127,17 @@ package struct PipelineSettings: Sendable {
     // A partition that is opened is read only when the question for those opened before it has come back.
     configuration.fetchWaitMillisecondsMaximum = Self.fetchWaitMilliseconds
     configuration.properties = kafkaProperties.values
+    return configuration.told(to: logger)
+  }
+}
+
+extension KafkaConfiguration {
+  /// The same, whose clients' own log lines go to a logger, at its level debug: what matters of them comes as errors too.
+  /// Which there are says librdkafka's property `debug`.
+  package func told(to logger: Logger) -> KafkaConfiguration {
+    var configuration = self
+    let own = logger.named("librdkafka")
+    configuration.log = { own.debug($0.text, ["facility": .text($0.facility)]) }
     return configuration
   }
 }

@@ -24,14 +24,14 @@ package enum ServiceHost {
     let plan = ServicePlan(
       service: service, tables: tables, settings: settings,
       kafka: settings.kafka(
-        clientID: Tables.Service.name, producerLingerMilliseconds: producerLingerMilliseconds),
+        clientID: Tables.Service.name, producerLingerMilliseconds: producerLingerMilliseconds, logger: context.logger),
       context: context)
     let workers = WorkerList<Tables>()
     let connections = ServiceConnections(plan, alsoGrown: alsoGrown, workers: workers)
     let parts = ServiceParts(plan: plan, connections: connections, workers: workers)
     // What is told last stops first.
     parts.stopProducerAtEnd()
-    BrokerAccess.warn(settings.kafka(clientID: Tables.Service.name), context: context)
+    BrokerAccess.warn(plan.kafka, context: context)
     try prepare()
     try parts.startWorking()
   }

@@ -41,7 +41,7 @@ enum AdSelectionMain: Service {
     let days = SelectionTables.days(configuration.retention)
     let source = CatalogSource(
       freshness: configuration.freshness, clickRates: configuration.clickRates, perform: CatalogWatch.perform)
-    let kafka = configuration.pipeline.kafka(clientID: "\(AdSelection.name)-catalog")
+    let kafka = configuration.pipeline.kafka(clientID: "\(AdSelection.name)-catalog", logger: context.logger)
     let catalog = try CatalogWatch(source: source, kafka: kafka, ring: ring, context: context)
     try ServiceHost.start(
       service: service,

@@ -43,7 +43,8 @@ enum BillingMain: Service {
       InputTopics.check(of: .billing, settings: configuration.pipeline, context: context)
       let funding = BudgetFunding(catalog: catalog, database: database, logger: context.logger.named("funding"))
       try CatalogFollower.start(
-        kafka: configuration.pipeline.kafka(clientID: "\(BillingService.name)-catalog"), ring: ring, context: context
+        kafka: configuration.pipeline.kafka(clientID: "\(BillingService.name)-catalog", logger: context.logger),
+        ring: ring, context: context
       ) { items in
         funding.take(items)
       }

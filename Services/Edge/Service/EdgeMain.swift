@@ -95,15 +95,16 @@ enum EdgeMain: Service {
   static func start(_ configuration: Configuration, _ context: ServiceContext) throws {
     guard let ring = configuration.ring else { throw ExitCode.configuration }
     let rules = try rules(configuration, context)
-    BrokerAccess.warn(configuration.kafka, context: context)
+    let kafka = configuration.kafka.told(to: context.logger)
+    BrokerAccess.warn(kafka, context: context)
     let metrics = EdgeMetrics(registry: context.metrics)
     let exchange = EdgeExchange(
-      kafka: configuration.kafka, limits: configuration.exchange, metrics: metrics,
+      kafka: kafka, limits: configuration.exchange, metrics: metrics,
       logger: context.logger.named("kafka"))
     startDeadlines(exchange, context)
     try Startup.wait(for: "topics", context: context) { try exchange.start() }
-    startReader(configuration, exchange, context)
-    let keys = try AppKeyBook(kafka: configuration.kafka, ring: ring, context: context)
+    startReader(kafka, configuration, exchange, context)
+    let keys = try AppKeyBook(kafka: kafka, ring: ring, context: context)
     let front = try EdgeFront(
       sources: EdgeFront.Sources(
         exchange: exchange, keys: keys,
@@ -153,10 +154,10 @@ enum EdgeMain: Service {
   }
 
   private static func startReader(
-    _ configuration: Configuration, _ exchange: EdgeExchange, _ context: ServiceContext
+    _ kafka: KafkaConfiguration, _ configuration: Configuration, _ exchange: EdgeExchange, _ context: ServiceContext
   ) {
     let reader = AnswerReader(
-      kafka: configuration.kafka, partition: configuration.answerPartition, exchange: exchange,
+      kafka: kafka, partition: configuration.answerPartition, exchange: exchange,
       logger: context.logger.named("answers"))
     let heartbeat = context.health.heartbeat("answers")
     let readiness = context.health.readiness("answers", until: "no answers are read yet")

@@ -228,7 +228,10 @@ final class FaultNetwork: Sendable {
     let number = instances.withLock { $0.count { $0.service == service } }
     var environment: [String: String?] = self.environment
     environment["HANDBILL_DATABASE_URL"] = proxy.url(database: Self.database, user: "handbill-\(service)")
-    environment["HANDBILL_LOG_LEVEL"] = "info"
+    // Whoever looks into a fault has them say more.
+    for (name, usual) in [("HANDBILL_LOG_LEVEL", "info"), ("HANDBILL_KAFKA_PROPERTIES", "")] {
+      environment[name] = ProcessInfo.processInfo.environment[name] ?? usual
+    }
     environment["HANDBILL_WORKERS"] = "1"
     // Every batch by COPY, so that there is one to stand still in; single INSERTs are in all other networks.
     environment["HANDBILL_INSERTED_ROWS"] = "0"

@@ -2,6 +2,7 @@ import AdCore
 import AdEvents
 import ImpressionTrackingCore
 import Kafka
+import Runtime
 import TestServices
 import TestValues
 import Testing
@@ -13,6 +14,24 @@ import Testing
 struct LogProbeTests {
   private static let milliseconds: Int32 = 10_000
   private static let partitions = (0..<2).map { KafkaTopicPartition(topic: "events", partition: $0) }
+
+  @Test("what librdkafka says of a client is in the service's log, for whoever asks")
+  func words() throws {
+    let (broker, probe) = try logs()
+    defer { broker.stop() }
+    probe.close(timeoutMilliseconds: Self.milliseconds)
+    for level in [LogLevel.debug, .info] {
+      let sink = CapturingSink()
+      let logger = Logger(name: "test", service: "test", level: level, format: .json, sink: sink)
+      var configuration = Self.configuration(broker).told(to: logger)
+      configuration.properties["debug"] = "topic"
+      let talkative = try KafkaTopicProbe(configuration: configuration)
+      defer { talkative.close(timeoutMilliseconds: Self.milliseconds) }
+      _ = try identity(talkative, 7)
+      let isTold = sink.lines.contains { $0.contains(#""logger":"librdkafka""#) && $0.contains("events [0]") }
+      #expect(isTold == (level == .debug), "\(sink.lines.prefix(3))")
+    }
+  }
 
   private static func configuration(_ broker: EmbeddedBroker) -> KafkaConfiguration {
     KafkaConfiguration(bootstrapServers: broker.bootstrapServers, clientID: "test", environment: .embedded)

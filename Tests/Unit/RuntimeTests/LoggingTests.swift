@@ -1,17 +1,10 @@
 import AdCore
 import Foundation
-import Synchronization
 import TestServices
 import TestValues
 import Testing
 
 @testable import Runtime
-
-final class CapturingSink: LogSink {
-  private let captured = Mutex<[String]>([])
-  var lines: [String] { captured.withLock { $0 } }
-  func write(_ line: String) { captured.withLock { $0.append(line) } }
-}
 
 /// A clock that stands at 2026-07-14T03:33:20.123Z until a test moves it.
 func standingClock() -> MovingClock { MovingClock(Timestamp(milliseconds: 1_784_000_000_123)) }
