@@ -170,12 +170,27 @@ struct DayTableTests {
       INSERT INTO billing.batch (partition, batch_number, committed_at, watermark, input_topics, first_offsets, next_offsets,
         output_topics, first_sequences, next_sequences, outcomes)
       SELECT 0, n, '2029-01-01Z', '2029-01-01Z', '{}', '{}', '{}', '{}', '{}', '{}', '' FROM generate_series(1, 9) AS n;
+      INSERT INTO billing.posting SELECT p, n, a, 'USD', 1, 1 FROM generate_series(0, 1) AS p, generate_series(1, 9) AS n,
+        unnest(ARRAY['x', 'y']) AS a;
       """)
+    func journals() throws -> [String] {
+      try connection.query(
+        "SELECT partition || ' from ' || min(batch_number) FROM billing.posting GROUP BY partition ORDER BY 1"
+      ).map { row throws(PostgresError) in try row.decode(0) }
+    }
     func forget() throws -> Int64 {
       try #require(try connection.query("SELECT public.forget_batches('billing', '2030-01-01Z', 100)").first?.decode(0))
     }
     #expect(try forget() == 0)
+    #expect(try journals() == ["0 from 1", "1 from 1"])
     try connection.executeScript("INSERT INTO sealed.batch VALUES ('billing', 0, 4)")
     #expect(try forget() == 4)
+    #expect(try journals() == ["0 from 5", "1 from 1"])
+    for condition in ["batch_number <= 5 AND partition = 0", "batch_number = 1", "true"] {
+      let refused = #expect(throws: PostgresError.self) {
+        _ = try connection.query("DELETE FROM billing.posting WHERE \(condition)")
+      }
+      #expect(refused?.sqlState == "HB003", "\(condition)")
+    }
   }
 }

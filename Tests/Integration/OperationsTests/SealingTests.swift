@@ -42,9 +42,14 @@ struct SealingTests {
       }
     }
 
-    /// Drops every day that is sealed; how many stay.
+    /// Drops every day that is sealed, and the batches; how many days stay.
     func drop() throws -> Int64 {
       var stay: Int64 = 0
+      try run(
+        """
+        SELECT public.forget_batches(s, '2030-12-31Z', 1000)
+        FROM unnest(ARRAY['ad_selection', 'impression_tracking', 'click_tracking', 'billing']) AS s
+        """)
       for table in ServePieces.tables {
         try pool.withConnection { connection throws(PostgresError) in
           var dropped: PostgresDate?
@@ -83,6 +88,7 @@ struct SealingTests {
       #expect(
         try days.number("SELECT count(*) FROM billing.charge WHERE serve_id < public.first_uuid_of_day('2030-03-05')")
           == 0)
+      #expect(try days.number("SELECT min(batch_number) FROM billing.posting") > 1)
       let after = try Reconciler(days.pool).reconcile()
       #expect(after.differences == 0, "\(after.text)")
       #expect(after.finality == before.finality)

@@ -148,7 +148,7 @@ struct DeclaredRights {
     "public.keep_days": Set(services), "public.drop_day": Set(services), "public.keep_count_tables": Set(services),
     "public.fold_counts": Set(services), "public.keep_windows": Set(services), "public.forget_batches": Set(services),
     "public.forget_allotments": Set(services), "public.forget_terms": Set(services),
-    "billing.settle": [.billing], "treasury.fund_account": [.billing],
+    "billing.settle": [.billing], "billing.refuse_unsealed_removal": [], "treasury.fund_account": [.billing],
     "treasury.fund_campaign": [.billing], "billing.resolve_held": [.command],
     "billing.retry_suspended": [.command], "public.erase_client": [.command], "public.forget_clients": Set(services),
     "public.forget_rejected": Set(services), "sealed.seal": [.console], "catalog.forget_history": [.console],
