@@ -74,6 +74,9 @@ final class BudgetCatalog: Sendable {
     }
   }
 
+  /// Takes a tombstone: a deletion a day old leaves the catalogue.
+  func forgetDeletion(of key: String) { state.withLock { $0.deletions[key] = nil } }
+
   /// Commits may have been lost: what is published next, each 30 s, is brought into the database once more.
   func forgetStored() {
     state.withLock { state in

@@ -30,6 +30,7 @@ final class BudgetFunding: Sendable {
     }
     for item in items { if case .message(let message) = item { messages.append(message) } }
     let rest = apply(messages)
+    for item in items { if case .tombstone(let key) = item { catalog.forgetDeletion(of: key) } }
     waiting.withLock { $0 = Array(rest.prefix(Self.waitingMaximum)) }
   }
 

@@ -3,12 +3,16 @@ import AdEvents
 import BillingCore
 import LocalProcesses
 import Pipeline
+import PipelineHost
 import Postgres
 import Records
 import Runtime
 import Synchronization
+import TestServices
 import TestValues
 import Testing
+
+@testable import Billing
 
 @Suite("Budgets in the database")
 struct BudgetTests {
@@ -83,6 +87,23 @@ struct BudgetTests {
       .record(.campaign(.sample("summer", of: network.advertiser.id) { $0.totalBudget = 7 }), version: 0))
     try network.publish(campaign)
     #expect(try network.numbers("SELECT requested FROM treasury.campaign") == [1_000])
+  }
+
+  @Test("a deletion is remembered, so that what comes late does not undo it, until its tombstone: a day later")
+  func deletion() async throws {
+    let network = try await TestNetwork()
+    let campaign = try network.fund(1_000)
+    let summer = try #require(CampaignID("summer"))
+    let funding = BudgetFunding(catalog: network.catalog, database: network.configuration, logger: .unread)
+    let deletion = CatalogMessage.deleted(key: "campaign/summer", version: 2)
+    try await onOwnThread {
+      funding.take([.message(deletion), .message(campaign)])
+      #expect(network.catalog.knows(deletion) && network.catalog.terms(of: [summer]).isEmpty)
+      funding.take([.tombstone(key: "campaign/other")])
+      #expect(network.catalog.knows(deletion))
+      funding.take([.tombstone(key: "campaign/summer")])
+      #expect(!network.catalog.knows(deletion), "what was deleted long ago takes no memory")
+    }
   }
 
   @Test("B4: a day's budget bounds the day, and counts what the day has had when it is changed")

@@ -3,24 +3,42 @@ internal import AdSelectionCore
 internal import Postgres
 internal import Runtime
 
-/// The allotments of a partition that are not closed; and of those closed that ended since a moment one for each
-/// campaign and budget day, which a busy campaign has thousands of: that of the highest ordinal, as if it had been the
-/// last to end. It holds the ordinals as long as all of them would.
+/// The allotments of a partition that are not closed; and of each campaign and budget day of which some may have ended since
+/// a moment the closed one of the highest ordinal, which stands for all of them. A busy campaign has thousands of a day, and
+/// they are kept for weeks: the key is stepped through by campaign and day, and no others are read.
+///
+/// Such a one counts as ended a day later than it was to: those of one budget day end within a day of each other, so it is
+/// remembered as long as any of them.
 struct ReadAllotments: PostgresStatement {
   static let sql = """
+    WITH RECURSIVE days AS (
+      (SELECT campaign, budget_day FROM ad_selection.allotment WHERE partition = $1 ORDER BY campaign, budget_day LIMIT 1)
+      UNION ALL
+      SELECT next.campaign, next.budget_day FROM days d CROSS JOIN LATERAL (
+        SELECT a.campaign, a.budget_day FROM ad_selection.allotment a
+        WHERE a.partition = $1 AND (a.campaign, a.budget_day) > (d.campaign, greatest(d.budget_day, $3 - 1))
+        ORDER BY a.campaign, a.budget_day LIMIT 1
+      ) AS next
+    )
     SELECT id, ordinal, campaign, budget_day, amount, used, serve_until, click_rates, closed_at, used_for_clicks
     FROM ad_selection.allotment WHERE partition = $1 AND closed_at IS NULL
-    UNION ALL (
-      SELECT DISTINCT ON (campaign, budget_day) id, ordinal, campaign, budget_day, amount, used,
-        max(serve_until) OVER (PARTITION BY campaign, budget_day), click_rates, closed_at, used_for_clicks
-      FROM ad_selection.allotment WHERE partition = $1 AND closed_at IS NOT NULL AND serve_until > $2
-      ORDER BY campaign, budget_day, ordinal DESC
-    )
+    UNION ALL
+    SELECT last.id, last.ordinal, d.campaign, d.budget_day, last.amount, last.used, last.serve_until + interval '1 day',
+      last.click_rates, last.closed_at, last.used_for_clicks
+    FROM days d CROSS JOIN LATERAL (
+      SELECT * FROM ad_selection.allotment a
+      WHERE a.partition = $1 AND a.campaign = d.campaign AND a.budget_day = d.budget_day AND a.closed_at IS NOT NULL
+      ORDER BY a.ordinal DESC LIMIT 1
+    ) AS last
+    WHERE d.budget_day >= $3 AND last.serve_until + interval '1 day' > $2
     """
   let partition: Int32
   let since: Timestamp
 
-  var parameters: [any PostgresValue] { [partition, since] }
+  /// A budget day's allotments end in it, wherever it is: within a day of UTC's of that number.
+  private var oldestDay: Int32 { Int32(clamping: since.milliseconds / 86_400_000 - 3) }
+
+  var parameters: [any PostgresValue] { [partition, since, oldestDay] }
 
   static func decode(_ row: PostgresRow) throws(PostgresError) -> AllotmentRow {
     AllotmentRow(

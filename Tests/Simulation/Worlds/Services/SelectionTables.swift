@@ -79,16 +79,16 @@ struct SelectionTables: SimulatedTables {
       random: SeededRandom(seed: context.random.next()))
   }
 
-  /// Those not closed, and of each campaign and day the last of the others, with the last end of all.
+  /// Those not closed, and of each campaign and day the last of the others, as if it had ended a day later.
   private func rememberedAllotments(of partition: Int32, since: Timestamp) -> [AllotmentRow] {
     let rows = allotments.values.filter { $0.partition == partition }.map(\.row)
-    let ended = rows.filter { $0.closedAt != nil && $0.serveUntil > since }.sorted { $0.ordinal < $1.ordinal }
+    let ended = rows.filter { $0.closedAt != nil }.sorted { $0.ordinal < $1.ordinal }
     let days = Dictionary(grouping: ended) { BudgetKey(campaign: $0.campaign, day: $0.budgetDay) }
     return rows.filter { $0.closedAt == nil }
       + days.values.compactMap { day in
         guard var last = day.last else { return nil }
-        last.serveUntil = day.map(\.serveUntil).max() ?? last.serveUntil
-        return last
+        last.serveUntil = last.serveUntil.advanced(byMilliseconds: 86_400_000)
+        return last.serveUntil > since ? last : nil
       }
   }
 
