@@ -1,6 +1,6 @@
 internal import CLibcrypto
 
-/// AES-256-GCM (NIST SP 800-38D) under one key: whoever has it can open what was sealed, nobody else can read or alter
+/// AES-256-GCM (NIST SP 800-38D) under one key: whoever has it can decrypt what was encrypted, nobody else can read or alter
 /// it. What the key does to the cipher is computed once, for each direction. For one thread at a time.
 @safe
 package final class AES256GCM {
@@ -12,31 +12,31 @@ package final class AES256GCM {
   package static let tagBytes = 16
 
   /// Each owns its context until `deinit`, and nothing else knows it.
-  private let sealing: OpaquePointer
-  private let opening: OpaquePointer
+  private let encrypting: OpaquePointer
+  private let decrypting: OpaquePointer
 
   /// - Parameter key: of ``keyBytes``.
   package init(key: [UInt8]) throws(CryptoError) {
-    guard key.count == AES256GCM.keyBytes, let sealing = unsafe AES256GCM.context(key, isSealing: true) else {
+    guard key.count == AES256GCM.keyBytes, let encrypting = unsafe AES256GCM.context(key, isEncrypting: true) else {
       throw CryptoError.unavailable(algorithm: "AES-256-GCM")
     }
-    guard let opening = unsafe AES256GCM.context(key, isSealing: false) else {
-      unsafe EVP_CIPHER_CTX_free(sealing)
+    guard let decrypting = unsafe AES256GCM.context(key, isEncrypting: false) else {
+      unsafe EVP_CIPHER_CTX_free(encrypting)
       throw CryptoError.unavailable(algorithm: "AES-256-GCM")
     }
-    unsafe self.sealing = sealing
-    unsafe self.opening = opening
+    unsafe self.encrypting = encrypting
+    unsafe self.decrypting = decrypting
   }
 
   deinit {
     // They wipe the key they hold.
-    unsafe EVP_CIPHER_CTX_free(sealing)
-    unsafe EVP_CIPHER_CTX_free(opening)
+    unsafe EVP_CIPHER_CTX_free(encrypting)
+    unsafe EVP_CIPHER_CTX_free(decrypting)
   }
 
-  private static func context(_ key: [UInt8], isSealing: Bool) -> OpaquePointer? {
+  private static func context(_ key: [UInt8], isEncrypting: Bool) -> OpaquePointer? {
     guard let context = unsafe EVP_CIPHER_CTX_new() else { return nil }
-    let direction: Int32 = isSealing ? 1 : 0
+    let direction: Int32 = isEncrypting ? 1 : 0
     guard unsafe EVP_CipherInit_ex(context, EVP_aes_256_gcm(), nil, nil, nil, direction) == 1,
       unsafe EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_IVLEN, Int32(nonceBytes), nil) == 1,
       unsafe EVP_CipherInit_ex(context, nil, nil, key, nil, direction) == 1
@@ -54,31 +54,31 @@ package final class AES256GCM {
   ///   - clear: what is sent beside it in clear, and must not be altered either.
   ///   - nonce: of ``nonceBytes``; may be a part of `clear`.
   ///   - tag: gets ``tagBytes``.
-  package func seal(
+  package func encrypt(
     _ text: UnsafeMutableRawBufferPointer, clear: UnsafeRawBufferPointer, nonce: UnsafeRawBufferPointer,
     tag: UnsafeMutableRawBufferPointer
   ) {
     precondition(tag.count == AES256GCM.tagBytes, "A tag has 16 bytes.")
-    let isSealed =
-      unsafe begin(sealing, clear: clear, nonce: nonce) && pass(sealing, text) && end(sealing, text)
-      && EVP_CIPHER_CTX_ctrl(sealing, EVP_CTRL_AEAD_GET_TAG, Int32(tag.count), tag.baseAddress) == 1
+    let isEncrypted =
+      unsafe begin(encrypting, clear: clear, nonce: nonce) && pass(encrypting, text) && end(encrypting, text)
+      && EVP_CIPHER_CTX_ctrl(encrypting, EVP_CTRL_AEAD_GET_TAG, Int32(tag.count), tag.baseAddress) == 1
     // With a context that is there and lengths that fit, libcrypto has nothing to refuse.
-    precondition(isSealed, "libcrypto did not seal.")
+    precondition(isEncrypted, "libcrypto did not encrypt.")
   }
 
   /// Decrypts `text` where it lies.
   ///
-  /// - Returns: whether it, `clear` and the tag are what was sealed with this nonce; if not, `text` is worth nothing.
-  package func open(
+  /// - Returns: whether it, `clear` and the tag are what was encrypted with this nonce; if not, `text` is worth nothing.
+  package func decrypt(
     _ text: UnsafeMutableRawBufferPointer, clear: UnsafeRawBufferPointer, nonce: UnsafeRawBufferPointer,
     tag: UnsafeRawBufferPointer
   ) -> Bool {
     guard tag.count == AES256GCM.tagBytes else { return false }
-    return unsafe begin(opening, clear: clear, nonce: nonce) && pass(opening, text)
+    return unsafe begin(decrypting, clear: clear, nonce: nonce) && pass(decrypting, text)
       // It only reads the tag, though it does not say so.
       && EVP_CIPHER_CTX_ctrl(
-        opening, EVP_CTRL_AEAD_SET_TAG, Int32(tag.count), UnsafeMutableRawPointer(mutating: tag.baseAddress)) == 1
-      && end(opening, text)
+        decrypting, EVP_CTRL_AEAD_SET_TAG, Int32(tag.count), UnsafeMutableRawPointer(mutating: tag.baseAddress)) == 1
+      && end(decrypting, text)
   }
 
   private func begin(

@@ -6,11 +6,11 @@ import AdSelectionCore
 /// with budget at hand and with none; and how long it takes until a pause is seen by whoever decides meanwhile. From the
 /// inside out:
 ///
-/// * *chosen*: the rules of all ads, what can be sold, the draw, the explanation, and the reservation;
+/// * *chosen*: the rules of all ads, what can be sold, the tie-break, the explanation, and the reservation;
 /// * *decided*: all that is decided of a request besides: its key, whether it came before, its app's cap, its sizes,
 ///   throttling; and what is served, with its terms;
 /// * *answered*: all that a service does between reading a record and the database: the request decoded, decided, its token
-///   sealed, its answer encoded, in batches.
+///   issued, its answer encoded, in batches.
 struct DecisionBenchmark {
   private static let sizes = [1_000, 10_000, 100_000]
   private static let requests = 40_000
@@ -35,7 +35,7 @@ struct DecisionBenchmark {
         one.scan(max(1, Self.scannedAds / one.ads), into: &rounds)
       }
       for one in cases where one.isSellable { one.pause(into: &rounds) }
-      try seal(into: &rounds)
+      try issue(into: &rounds)
     }
     return cases.flatMap { one in
       [
@@ -46,7 +46,7 @@ struct DecisionBenchmark {
           beside: one.ads == Self.sizes.max() ? "chosen p99, \(one.name(ads: Self.sizes[1]))" : nil),
         rounds.result("decided, \(one.name)", "requests/s"),
         rounds.result("decided p50, \(one.name)", "us"), rounds.result("decided p99, \(one.name)", "us"),
-        rounds.result("answered, \(one.name)", "requests/s", beside: "tokens sealed"),
+        rounds.result("answered, \(one.name)", "requests/s", beside: "tokens issued"),
       ]
         + (one.isSellable
           ? [
@@ -57,11 +57,11 @@ struct DecisionBenchmark {
   }
 
   /// Without a token no ad is served.
-  private func seal(into rounds: inout Rounds) throws {
+  private func issue(into rounds: inout Rounds) throws {
     var workload = try Workload(partitions: 1, ring: KeyRing(configuration: Surroundings.keys), seed: 1)
     guard let terms = workload.terms(issuedAt: DecisionWorkload.now) else { return }
     var bytes = 0
     let time = seconds { for _ in 0..<Self.requests { bytes += workload.token(terms).count } }
-    if bytes > 0 { rounds.note("tokens sealed", Double(Self.requests) / time) }
+    if bytes > 0 { rounds.note("tokens issued", Double(Self.requests) / time) }
   }
 }

@@ -9,14 +9,14 @@ import TestValues
 struct Workload {
   let partitions: Int32
   let ring: KeyRing
-  private let sealer: ServeTokenSealer
+  private let issuer: ServeTokenIssuer
   private let hasher: ClientHasher
   private var random: SeededChance
 
   init(partitions: Int32, ring: KeyRing, seed: UInt64) throws {
     self.partitions = partitions
     self.ring = ring
-    sealer = try ServeTokenSealer(ring: ring)
+    issuer = try ServeTokenIssuer(ring: ring)
     hasher = try ClientHasher(ring: ring)
     random = SeededChance(seed: seed)
   }
@@ -44,7 +44,7 @@ struct Workload {
   /// Whoever got the ad: the key of its events.
   static func client(of serve: ServeID) -> String { serve.description }
 
-  func token(_ terms: ServedTerms) -> [UInt8] { sealer.seal(terms) }
+  func token(_ terms: ServedTerms) -> [UInt8] { issuer.issue(terms) }
 
   /// The event that an ad was viewed, 1 s after the answer.
   static func viewed(_ token: [UInt8]) -> [UInt8] {

@@ -6,7 +6,7 @@ internal import Runtime
 enum SelectionKeys {
   static let testSeed = ConfigurationKey<Int>.integer(
     "HANDBILL_TEST_SEED", in: 0...Int.max, default: 1,
-    help: "Test ads follow from it (A2), and draws among ads of the same value.")
+    help: "Test ads follow from it (A2), and which of ads of the same value wins.")
   static let burstRequests = ConfigurationKey<Int>.integer(
     "HANDBILL_BURST_REQUESTS", in: 1...100_000, default: 10,
     help: "Requests of one client within the burst window, whatever their placements (D3).")

@@ -19,7 +19,7 @@ struct SelectionTables: ServiceTables {
   /// How long counts of requests without their app's key are kept: as long as the decisions.
   let retentionDays: Int
   let consumers = ["billing"]
-  /// What draws and expected values follow from besides the catalogue.
+  /// What tie-breaks and expected values follow from besides the catalogue.
   private var rules: AuctionRules { AuctionRules(seed: settings.seed, clickRates: clickRates) }
   /// Shared by all partitions.
   private let memory = SelectionMemory()

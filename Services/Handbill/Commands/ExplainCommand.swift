@@ -11,7 +11,7 @@ enum ExplainCommand {
     discussion: """
       By what its client has: the request's id, the serve token of the answer, or the serve id, which tables and logs \
       show. Refused and unfilled requests are explained as well, with why, and rejected records that name it are told. A \
-      token's seal is checked where HANDBILL_TOKEN_KEYS says the network's keys. Exit 1 if nothing is known. \
+      token's authenticity is checked where HANDBILL_TOKEN_KEYS says the network's keys. Exit 1 if nothing is known. \
       \(Explain.searchHelp)
       """,
     options: DatabaseAddress.options + [
@@ -37,11 +37,13 @@ enum ExplainCommand {
       }
       return day
     }
-    var seal = TokenSeal.notChecked
-    if case .token(_, let token) = subject { seal = try TokenSeal(of: token, ReplaySettings(invocation).ring) }
-    let explanation = try await onOwnThread { [seal] in
+    var authenticity = TokenAuthenticity.notChecked
+    if case .token(_, let token) = subject {
+      authenticity = try TokenAuthenticity(of: token, ReplaySettings(invocation).ring)
+    }
+    let explanation = try await onOwnThread { [authenticity] in
       try ReportCommand.withPool(DatabaseAddress.address(invocation)) {
-        try Explain($0).explain(subject, around: day, seal: seal)
+        try Explain($0).explain(subject, around: day, authenticity: authenticity)
       }
     }
     if invocation.wantsJSON {

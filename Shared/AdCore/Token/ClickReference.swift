@@ -3,9 +3,9 @@ package import Crypto
 /// What a store link carries of the ad that led there: enough to find the ad's click again, and whose to tell it is what came
 /// of it; nothing that anybody but click tracking can read (M8, A8). It is no token: no view and no tap can be told with it.
 ///
-/// Byte 0 is the version, 1 and 2 the key's number, 3 to 18 the nonce; sealed are serve id, partition and a hash of the
+/// Byte 0 is the version, 1 and 2 the key's number, 3 to 18 the nonce; encrypted are serve id, partition and a hash of the
 /// advertised app's id; the tag is last.
-/// The nonce is a MAC of what is sealed, so that a serve has one reference for ever, and another serve never the same nonce.
+/// The nonce is a MAC of what is encrypted, so that a serve has one reference for ever, and another serve never the same nonce.
 /// As text it is base64 for URLs, without padding.
 package struct ClickReference: Hashable, Sendable {
   package let serveID: ServeID
@@ -31,8 +31,8 @@ package struct ClickReference: Hashable, Sendable {
 
   fileprivate static let version: UInt8 = 1
   fileprivate static let headBytes = 3 + AES256GCM.nonceBytes
-  fileprivate static let sealedBytes = 28
-  fileprivate static let byteCount = headBytes + sealedBytes + AES256GCM.tagBytes
+  fileprivate static let encryptedBytes = 28
+  fileprivate static let byteCount = headBytes + encryptedBytes + AES256GCM.tagBytes
 
   fileprivate var bytes: [UInt8] {
     Self.bigEndian(serveID.high) + Self.bigEndian(serveID.low)
@@ -45,7 +45,7 @@ package struct ClickReference: Hashable, Sendable {
 
   fileprivate init?(bytes: [UInt8]) {
     func number(_ range: Range<Int>) -> UInt64 { bytes[range].reduce(0) { $0 << 8 | UInt64($1) } }
-    guard bytes.count == Self.sealedBytes, let serveID = ServeID(high: number(0..<8), low: number(8..<16)) else {
+    guard bytes.count == Self.encryptedBytes, let serveID = ServeID(high: number(0..<8), low: number(8..<16)) else {
       return nil
     }
     self.serveID = serveID
@@ -65,7 +65,7 @@ private struct ReferenceKey {
   }
 }
 
-/// Makes references and reads them. Any key of the ring opens, however long ago it sealed: a store link lives for weeks.
+/// Makes references and reads them. Any key of the ring opens, however long ago it encrypted: a store link lives for weeks.
 /// For one thread at a time.
 package final class ClickReferences {
   private let keys: RingKeys<ReferenceKey>
@@ -75,17 +75,17 @@ package final class ClickReferences {
     keys = try RingKeys(ring: ring, purpose: .clickReference) { (key) throws(CryptoError) in try ReferenceKey(key) }
   }
 
-  /// The reference's text, under the key that seals at `now`.
+  /// The reference's text, under the key that encrypts at `now`.
   package func text(of reference: ClickReference, now: Timestamp) -> String {
     let (id, key) = keys.signing(at: now)
-    let sealed = reference.bytes
+    let encrypted = reference.bytes
     var bytes = [ClickReference.version, UInt8(id >> 8), UInt8(truncatingIfNeeded: id)]
-    bytes += key.nonces.authenticate(sealed).prefix(AES256GCM.nonceBytes)
-    bytes += sealed + [UInt8](repeating: 0, count: AES256GCM.tagBytes)
+    bytes += key.nonces.authenticate(encrypted).prefix(AES256GCM.nonceBytes)
+    bytes += encrypted + [UInt8](repeating: 0, count: AES256GCM.tagBytes)
     bytes.withUnsafeMutableBytes { buffer in
       let clear = UnsafeRawBufferPointer(rebasing: buffer[..<ClickReference.headBytes])
       let end = buffer.count - AES256GCM.tagBytes
-      key.cipher.seal(
+      key.cipher.encrypt(
         UnsafeMutableRawBufferPointer(rebasing: buffer[ClickReference.headBytes..<end]), clear: clear,
         nonce: UnsafeRawBufferPointer(rebasing: clear[3...]),
         tag: UnsafeMutableRawBufferPointer(rebasing: buffer[end...]))
@@ -102,7 +102,7 @@ package final class ClickReferences {
     let end = bytes.count - AES256GCM.tagBytes
     let isOpened = bytes.withUnsafeMutableBytes { buffer in
       let clear = UnsafeRawBufferPointer(rebasing: buffer[..<ClickReference.headBytes])
-      return key.cipher.open(
+      return key.cipher.decrypt(
         UnsafeMutableRawBufferPointer(rebasing: buffer[ClickReference.headBytes..<end]), clear: clear,
         nonce: UnsafeRawBufferPointer(rebasing: clear[3...]), tag: UnsafeRawBufferPointer(rebasing: buffer[end...]))
     }

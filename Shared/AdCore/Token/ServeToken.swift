@@ -1,9 +1,9 @@
 internal import Crypto
 
-/// The serve token's binary form: a head in clear, the terms sealed with AES-256-GCM, and the tag that covers both.
+/// The serve token's binary form: a head in clear, the terms encrypted with AES-256-GCM, and the tag that covers both.
 ///
 /// Byte 0 is the version, 1 and 2 the key's number, 3 to 18 the serve id, which is the nonce as well: a serve has one
-/// token for ever. Sealed are fixed-width fields, big-endian, then length-prefixed names, as in
+/// token for ever. Encrypted are fixed-width fields, big-endian, then length-prefixed names, as in
 /// ``ServeToken/write(_:keyID:)``. Whoever holds a token can use it, and reads no price, share or party in it.
 package enum ServeToken {
   /// The longest token: six names of 40 bytes leave room for fields to come.

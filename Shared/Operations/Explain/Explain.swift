@@ -39,7 +39,7 @@ package struct ServeExplanation: Sendable {
   /// What was asked for.
   let subject: ExplainSubject
   /// Whether the token that was asked for opens; nil where an id was.
-  let seal: TokenSeal?
+  let authenticity: TokenAuthenticity?
   /// The days in which a request id's decisions and rejected records were looked for.
   let searched: ServeRange
   /// Rejected records that name what was asked for, or the served ad.
@@ -77,7 +77,8 @@ package struct ServeExplanation: Sendable {
       members.append(.init(section.name, section.isSingle ? rows.first ?? .null : .list(rows)))
     }
     members += [
-      .init("toldErrors", .list(rows("toldErrors").map(\.fields))), .init("tokenSeal", .optional(seal?.rawValue)),
+      .init("toldErrors", .list(rows("toldErrors").map(\.fields))),
+      .init("tokenAuthenticity", .optional(authenticity?.rawValue)),
       .init("searchedFrom", .text(Timestamp(milliseconds: searched.from).utcText)),
       .init("searchedUntil", .text(Timestamp(milliseconds: searched.to).utcText)),
       .init("rejectedRecords", .list(rejected.map(\.json))), .init("unregisteredApps", .texts(unregisteredApps)),
@@ -110,9 +111,9 @@ package struct Explain: Sendable {
   /// - Parameters:
   ///   - day: a moment of the day, by the network's clocks, around which the decisions of a request id are looked for;
   ///     nil for the time that the id carries.
-  ///   - seal: what is known of the token's seal, where a token is asked for.
+  ///   - authenticity: what is known of the token's authenticity, where a token is asked for.
   package func explain(
-    _ subject: ExplainSubject, around day: Timestamp? = nil, seal: TokenSeal = .notChecked
+    _ subject: ExplainSubject, around day: Timestamp? = nil, authenticity: TokenAuthenticity = .notChecked
   ) throws(PostgresError) -> ServeExplanation {
     let range = Explain.range(around: day ?? subject.id.timestamp)
     return try pool.snapshot { connection throws(PostgresError) in
@@ -121,9 +122,10 @@ package struct Explain: Sendable {
       switch subject {
       case .token(let id, _):
         explanation = ServeExplanation(
-          serveID: id, sections: sections, subject: subject, seal: seal, searched: range)
+          serveID: id, sections: sections, subject: subject, authenticity: authenticity, searched: range)
       case .id(let id):
-        explanation = ServeExplanation(serveID: id, sections: sections, subject: subject, seal: nil, searched: range)
+        explanation = ServeExplanation(
+          serveID: id, sections: sections, subject: subject, authenticity: nil, searched: range)
         if !explanation.isKnown {
           explanation.serveID = nil
           try findRequest(id, &explanation, in: connection)

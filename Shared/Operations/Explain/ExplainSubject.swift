@@ -5,7 +5,7 @@ internal import Crypto
 package enum ExplainSubject: Hashable, Sendable {
   /// A serve id or a request id: both are UUIDs of version 7, and only the tables tell which it is.
   case id(UUIDv7)
-  /// A serve token, with the serve id that stands in it in clear: what is known of its seal is ``TokenSeal``.
+  /// A serve token, with the serve id that stands in it in clear: what is known of its authenticity is ``TokenAuthenticity``.
   case token(ServeID, [UInt8])
 
   private static let idBytes = 16

@@ -22,7 +22,7 @@ struct ServeStory {
 
   // MARK: What was asked for
 
-  private var token: [String] { explanation.seal.map { [$0.text(explanation.subject.id)] } ?? [] }
+  private var token: [String] { explanation.authenticity.map { [$0.text(explanation.subject.id)] } ?? [] }
 
   private var days: (from: String, until: String) {
     (

@@ -25,7 +25,7 @@ struct StrangerMessages {
   static let placement = "stranger"
 
   private let partitions: Int32
-  private let forger: ServeTokenSealer
+  private let forger: ServeTokenIssuer
   private var chance: SeededChance
   private var samples: SampleMaker
   /// The last proper records: what is sent again, or put together.
@@ -36,7 +36,7 @@ struct StrangerMessages {
     self.partitions = partitions
     chance = SeededChance(seed: seed)
     samples = SampleMaker(seed: seed)
-    forger = try ServeTokenSealer(ring: try KeyRing(configuration: Base64Key.new()))
+    forger = try ServeTokenIssuer(ring: try KeyRing(configuration: Base64Key.new()))
   }
 
   /// The next record. `tokens` are genuine.
@@ -114,7 +114,7 @@ struct StrangerMessages {
   private mutating func token(_ tokens: [GenuineToken]) -> GenuineToken {
     guard let genuine = tokens.randomElement(using: &chance), let other = tokens.randomElement(using: &chance)?.bytes
     else {
-      return GenuineToken(bytes: forger.seal(samples.terms()), client: [])
+      return GenuineToken(bytes: forger.issue(samples.terms()), client: [])
     }
     var token = genuine.bytes
     switch chance.number(0...9) {
@@ -122,7 +122,7 @@ struct StrangerMessages {
     case 4, 5: token[chance.number(0...token.count - 1)] ^= UInt8(1 << chance.number(0...7))
     case 6: token.removeLast(chance.number(1...token.count))
     case 7: token = Array(token.prefix(chance.number(0...token.count))) + other.suffix(chance.number(0...other.count))
-    case 8: token = forger.seal(samples.terms())
+    case 8: token = forger.issue(samples.terms())
     default: token += samples.bytes(1...700)
     }
     // Now and then told by somebody else.

@@ -18,7 +18,7 @@ enum MessageMACTarget {
 
   /// What an input says of a record.
   private struct Record {
-    var isSealed: Bool
+    var isAuthentic: Bool
     var topic: String
     var partition: Int32
     var mark: [UInt8]?
@@ -34,12 +34,12 @@ enum MessageMACTarget {
         return Array(rest.prefix(length))
       }
       func short() -> [UInt8] { part(Int(part(1).first ?? 0)) }
-      isSealed = choice & 1 == 1
+      isAuthentic = choice & 1 == 1
       topic = topics[Int(choice >> 4) % topics.count]
       partition = Int32(bitPattern: UInt32(part(1).first ?? 0)) - 1
       mark = choice & 2 == 0 ? nil : short()
       key = choice & 4 == 0 ? nil : short()
-      mac = isSealed ? [] : part(MessageMAC.byteCount)
+      mac = isAuthentic ? [] : part(MessageMAC.byteCount)
       value = choice & 8 == 0 ? nil : Array(rest)
     }
 
@@ -67,7 +67,7 @@ enum MessageMACTarget {
     guard let record = Record(input) else { return nil }
     guard let ring = FuzzKeys.ring, let mac = try? MessageMAC(ring: ring) else { return "there are no keys" }
     let own = record.made(by: mac)
-    let told = record.isSealed ? own : record.mac
+    let told = record.isAuthentic ? own : record.mac
     var received = ReceivedMAC()
     for (name, value) in [(MessageMAC.headerName, told), (TimelineMark.headerName, record.mark)]
       as [(StaticString, [UInt8]?)]
@@ -98,10 +98,10 @@ enum MessageMACTarget {
     return [
       [0b1111, 4, UInt8(mark.count)] + mark + [3, 97, 98, 99] + [1, 2, 3], [0b11_1001, 1, 1, 2],
       [0b1, 0], [0b10_0111, 2, 2, 43, 49, 1, 7],
-    ].flatMap { sealed -> [[UInt8]] in
-      guard let record = sealed.withUnsafeBytes({ Record($0) }) else { return [] }
-      let head = sealed.dropLast(record.value?.count ?? 0)
-      return [sealed, [sealed[0] & 0xFE] + head.dropFirst() + record.made(by: mac) + (record.value ?? [])]
+    ].flatMap { authentic -> [[UInt8]] in
+      guard let record = authentic.withUnsafeBytes({ Record($0) }) else { return [] }
+      let head = authentic.dropLast(record.value?.count ?? 0)
+      return [authentic, [authentic[0] & 0xFE] + head.dropFirst() + record.made(by: mac) + (record.value ?? [])]
     }
   }
 }
@@ -135,13 +135,13 @@ enum EdgeMarkTarget {
   private static func fault(_ input: UnsafeRawBufferPointer) -> String? {
     guard let choice = input.first else { return nil }
     guard let ring = FuzzKeys.ring, let edge = try? EdgeMark(ring: ring) else { return "there are no keys" }
-    let isSealed = choice & 1 == 1
+    let isAuthentic = choice & 1 == 1
     var rest = input.dropping(1)
-    let told = Array(rest.prefix(isSealed ? sightBytes : EdgeMark.byteCount))
+    let told = Array(rest.prefix(isAuthentic ? sightBytes : EdgeMark.byteCount))
     rest = rest.dropping(told.count)
     let key = Array(rest.dropping(1).prefix(Int(rest.first ?? 0)))
     let value = Array(rest.dropping(1 + key.count))
-    guard let mark = isSealed ? signed(told, key: key, value: value) : told else { return "there are no keys" }
+    guard let mark = isAuthentic ? signed(told, key: key, value: value) : told else { return "there are no keys" }
     func sight(key: [UInt8], value: [UInt8]) -> EdgeSight? {
       mark.withUnsafeBytes { mark in
         key.withUnsafeBytes { key in

@@ -12,23 +12,23 @@ enum FuzzKeys {
 }
 
 /// The serve token. An input that begins with an even byte is the token itself; after an odd one it is what a token
-/// says in clear, and is sealed properly before it is opened, so that what lies behind the seal is reached as well.
+/// says in clear, and is encrypted properly before it is opened, so that what lies behind the encryption is reached as well.
 package enum TokenTarget {
   static let target = FuzzTarget("serve-token", inputBytesMaximum: 600, seeds: { seeds }, fault: fault)
 
   private static func fault(_ input: UnsafeRawBufferPointer) -> String? {
     // The same keys for one input are enough: they are for one thread at a time.
-    guard let ring = FuzzKeys.ring, let sealer = try? ServeTokenSealer(ring: ring),
+    guard let ring = FuzzKeys.ring, let issuer = try? ServeTokenIssuer(ring: ring),
       let opener = try? ServeTokenOpener(ring: ring), let key = key()
     else { return "there are no keys" }
     guard let token = token(input, key) else { return nil }
     guard case .valid(let terms) = opener.open(token, now: FuzzKeys.now) else { return nil }
     // One way only to say the same: or a token could be told apart from its copy.
-    guard sealer.seal(terms) == token else { return "a token was taken that nobody sealed, or two say the same" }
+    guard issuer.issue(terms) == token else { return "a token was taken that nobody issued, or two say the same" }
     return DecodedLimits.fault(in: terms)
   }
 
-  /// Whether an input gets through the seal, and is a token behind it.
+  /// Whether an input gets through the encryption, and is a token behind it.
   package static func opens(_ input: [UInt8]) -> Bool {
     guard let ring = FuzzKeys.ring, let opener = try? ServeTokenOpener(ring: ring), let key = key(),
       let token = input.withUnsafeBytes({ token($0, key) })
@@ -40,7 +40,7 @@ package enum TokenTarget {
   private static func token(_ input: UnsafeRawBufferPointer, _ key: AES256GCM) -> [UInt8]? {
     guard let choice = input.first else { return nil }
     let bytes = Array(input.dropping(1))
-    return choice & 1 == 1 && bytes.count >= ServeToken.headBytes ? sealed(bytes, key) : bytes
+    return choice & 1 == 1 && bytes.count >= ServeToken.headBytes ? encrypted(bytes, key) : bytes
   }
 
   /// The derivation of the key is written here again, so that a change of it is seen.
@@ -49,15 +49,15 @@ package enum TokenTarget {
     return derived.flatMap { try? AES256GCM(key: $0) }
   }
 
-  /// So is what is sealed, and with which nonce.
-  private static func sealed(_ open: [UInt8], _ key: AES256GCM) -> [UInt8] {
+  /// So is what is encrypted, and with which nonce.
+  private static func encrypted(_ open: [UInt8], _ key: AES256GCM) -> [UInt8] {
     let head = Array(open[..<ServeToken.headBytes])
     var text = Array(open[ServeToken.headBytes...])
     var tag = [UInt8](repeating: 0, count: ServeToken.tagBytes)
     text.withUnsafeMutableBytes { text in
       tag.withUnsafeMutableBytes { tag in
         head.withUnsafeBytes { clear in
-          key.seal(
+          key.encrypt(
             text, clear: clear, nonce: UnsafeRawBufferPointer(rebasing: clear[ServeToken.serveIDRange]), tag: tag)
         }
       }
@@ -72,7 +72,7 @@ package enum TokenTarget {
     let isOurs = text.withUnsafeMutableBytes { text in
       head.withUnsafeBytes { clear in
         tag.withUnsafeBytes { tag in
-          key.open(
+          key.decrypt(
             text, clear: clear, nonce: UnsafeRawBufferPointer(rebasing: clear[ServeToken.serveIDRange]), tag: tag)
         }
       }
@@ -81,10 +81,10 @@ package enum TokenTarget {
   }
 
   private static var seeds: [[UInt8]] {
-    guard let ring = FuzzKeys.ring, let sealer = try? ServeTokenSealer(ring: ring), let key = key() else { return [] }
+    guard let ring = FuzzKeys.ring, let issuer = try? ServeTokenIssuer(ring: ring), let key = key() else { return [] }
     var maker = SampleMaker(seed: 22)
     return (0..<8).flatMap { _ -> [[UInt8]] in
-      let token = sealer.seal(maker.terms())
+      let token = issuer.issue(maker.terms())
       return [[0] + token, [1] + (opened(token, key) ?? [])]
     }
   }

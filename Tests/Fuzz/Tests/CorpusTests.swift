@@ -45,8 +45,8 @@ struct CorpusTests {
     }
   }
 
-  @Test("The seeds of tokens get through the seal: else nothing behind it would be fed")
-  func seals() throws {
+  @Test("The seeds of tokens get through the encryption: else nothing behind it would be fed")
+  func tokensOpen() throws {
     let seeds = try #require(FuzzTarget.all.first { $0.name == "serve-token" }).seeds()
     #expect(seeds.count == 16 && seeds.allSatisfy(TokenTarget.opens))
     var forged = try #require(seeds.first)

@@ -17,7 +17,7 @@ import Testing
 /// feed, while everything changes at random: so that decisions are logged as they are in life.
 final class LoggedWorld {
   static let partitionCount: Int32 = 2
-  /// Ads are of few prices, so that most draws are among equals.
+  /// Ads are of few prices, so that most winners are those of a tie-break.
   static let prices: [Int64] = [4_000_000, 5_000_000]
 
   let url: String

@@ -58,7 +58,7 @@ struct WhatIfTests {
   @Test("What is wrong in the log shows: another seed, another budget, another state of the breaker")
   func differences() async throws {
     let world = try await LoggedWorld(seed: 2)
-    // Request ids are of today, and so are the draws: enough that each statement makes a difference whatever they are.
+    // Request ids are of today, and so are the tie-breaks: enough that each statement makes a difference whatever they are.
     try world.run(decisions: 1_500)
     for statement in [
       "UPDATE ad_selection.auction_rules SET seed = seed + 1",
@@ -87,7 +87,7 @@ struct WhatIfTests {
     let paused = try answer(world) { $0.overlay.set("campaign/\(most.key)", "isPaused", to: "true") }
     #expect(paused.isChanged && paused.campaigns[most.key]?.replayed.fills == 0)
     #expect(paused.campaigns[most.key]?.logged == most.value.logged)
-    // And where it had only taken part in a draw, another may be drawn.
+    // And where it had only been one of equals, another may win.
     #expect(paused.different >= most.value.logged.fills && paused.same > 0)
 
     let rich = Campaign.sample("rich") {

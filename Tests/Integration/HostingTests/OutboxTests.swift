@@ -54,7 +54,7 @@ struct OutboxTests {
   private func sendMisdirected(_ service: RunningTracking) throws {
     let issued = SystemClock().now
     let ring = try #require(service.configuration.ring)
-    let (sealer, hasher) = (try ServeTokenSealer(ring: ring), try ClientHasher(ring: ring))
+    let (issuer, hasher) = (try ServeTokenIssuer(ring: ring), try ClientHasher(ring: ring))
     let producer = try KafkaProducer(
       configuration: KafkaConfiguration(
         bootstrapServers: service.broker.bootstrapServers, clientID: "test", environment: .embedded)
@@ -70,7 +70,7 @@ struct OutboxTests {
         $0.clientHash = hasher.hash(app: $0.app, clientID: "client", sessionID: "", now: issued)
       }
       let event = ImpressionEvent(
-        kind: .viewed, subject: .serve(token: sealer.seal(terms)), age: .milliseconds(1_000), error: nil,
+        kind: .viewed, subject: .serve(token: issuer.issue(terms)), age: .milliseconds(1_000), error: nil,
         identity: EventIdentity(idHash: 0, time: nil))
       try producer.send(
         topic: Topic.impressions.name, partition: 0, key: Array("client".utf8), value: event.encoded(),

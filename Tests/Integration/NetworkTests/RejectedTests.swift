@@ -101,7 +101,7 @@ extension WholeNetwork {
         ($0.campaign, $0.ad) = (try #require(CampaignID("launch")), try #require(AdID("launch-1")))
         $0.clientHash = hasher.hash(app: $0.app, clientID: "somebody", sessionID: "", now: issued)
       }
-      return try ServeTokenSealer(ring: ring).seal(terms)
+      return try ServeTokenIssuer(ring: ring).issue(terms)
     }
 
     private func look(_ network: TestNetwork) throws {

@@ -13,14 +13,15 @@ import Testing
 struct ExplainTraceTests {
   private static let id = "01983b0a-1010-7000-8000-00000000aaaa"
 
-  private func explain(_ asked: String, seal: TokenSeal = .notChecked, after script: String) async throws
+  private func explain(_ asked: String, authenticity: TokenAuthenticity = .notChecked, after script: String)
+    async throws
     -> ServeExplanation
   {
     let pool = try await TestDatabase.pool()
     defer { pool.close() }
     return try await onOwnThread {
       try pool.withConnection { connection throws(PostgresError) in try connection.executeScript(script) }
-      return try Explain(pool).explain(try #require(ExplainSubject.read(asked)), seal: seal)
+      return try Explain(pool).explain(try #require(ExplainSubject.read(asked)), authenticity: authenticity)
     }
   }
 
@@ -68,7 +69,7 @@ struct ExplainTraceTests {
   @Test("where no rejected record names it, the command that shows them is named")
   func nowhere() async throws {
     let found = try await explain(Self.id, after: "")
-    #expect(found.json["rejectedRecords"] == [] && found.json["tokenSeal"] == .null)
+    #expect(found.json["rejectedRecords"] == [] && found.json["tokenAuthenticity"] == .null)
     #expect(
       found.text.contains(
         "'handbill rejected list --since 2025-07-22T00:00:00Z --until 2025-07-27T00:00:00Z' shows all"), "\(found.text)"
@@ -97,23 +98,23 @@ struct ExplainTraceTests {
     let id = try #require(UUIDv7(ReconciliationTests.serve))
     let ring = try KeyRing(keys: [try KeyRing.Key(id: 1, secret: [UInt8](repeating: 1, count: 32))])
     let other = try KeyRing(keys: [try KeyRing.Key(id: 2, secret: [UInt8](repeating: 1, count: 32))])
-    let token = try ServeTokenSealer(ring: ring).seal(terms(id))
+    let token = try ServeTokenIssuer(ring: ring).issue(terms(id))
     var altered = token
     altered[60] ^= 1
-    #expect(try TokenSeal(of: token, ring) == .opened)
-    #expect(try TokenSeal(of: altered, ring) == .doesNotOpen)
-    #expect(try TokenSeal(of: token, other) == .keyUnknown)
-    #expect(try TokenSeal(of: altered, nil) == .notChecked)
-    for (seal, words) in [
-      (TokenSeal.opened, "The token is the network's own, for serve \(id)."),
+    #expect(try TokenAuthenticity(of: token, ring) == .opened)
+    #expect(try TokenAuthenticity(of: altered, ring) == .doesNotOpen)
+    #expect(try TokenAuthenticity(of: token, other) == .keyUnknown)
+    #expect(try TokenAuthenticity(of: altered, nil) == .notChecked)
+    for (authenticity, words) in [
+      (TokenAuthenticity.opened, "The token is the network's own, for serve \(id)."),
       (.doesNotOpen, "was altered, or never issued (I1)"), (.notChecked, "was not checked"),
       (.keyUnknown, "could not be checked"),
     ] {
-      let found = try await explain(Base64.encode(token), seal: seal, after: ReconciliationTests.served)
-      #expect(found.json["tokenSeal"] == .text(seal.rawValue) && found.serveID == id)
+      let found = try await explain(Base64.encode(token), authenticity: authenticity, after: ReconciliationTests.served)
+      #expect(found.json["tokenAuthenticity"] == .text(authenticity.rawValue) && found.serveID == id)
       #expect(found.text.hasPrefix("The token"), "\(found.text)")
       #expect(found.text.split(separator: "\n")[0].contains(words), "\(found.text)")
-      let missing = try await explain(Base64.encode(token), seal: seal, after: "")
+      let missing = try await explain(Base64.encode(token), authenticity: authenticity, after: "")
       #expect(missing.text.contains(words) && missing.text.contains("Nothing is known of serve \(id)"))
     }
   }

@@ -67,7 +67,7 @@ struct ClickReferenceTests {
     #expect(opener.open(padded, now: now) == .forged)
   }
 
-  @Test("M8: a key that seals no more still opens: a link lives for weeks")
+  @Test("M8: a key that encrypts no more still opens: a link lives for weeks")
   func rotated() throws {
     let old = try ClickReferences(ring: .sample(1)).text(of: reference(9), now: now)
     let later = try ClickReferences(ring: .sample(1, 2))

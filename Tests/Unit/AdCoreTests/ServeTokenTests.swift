@@ -13,22 +13,22 @@ private func ring(_ ids: UInt16...) throws -> KeyRing {
 struct ServeTokenTests {
   @Test("I2: a token gives back the very terms that were signed")
   func roundTrip() throws {
-    let sealer = try ServeTokenSealer(ring: try ring(1))
+    let issuer = try ServeTokenIssuer(ring: try ring(1))
     let opener = try ServeTokenOpener(ring: try ring(1))
     var terms = try Samples.terms()
-    #expect(opener.open(sealer.seal(terms), now: Samples.now) == .valid(terms))
+    #expect(opener.open(issuer.issue(terms), now: Samples.now) == .valid(terms))
     terms.isTest = true
     terms.impressionPrice = Nanos(.max)
     terms.clickPrice = Nanos(.min)
     terms.partition = .max
     terms.budgetDay = .min
     terms.shareBasisPoints = .max
-    #expect(opener.open(sealer.seal(terms), now: Samples.now) == .valid(terms))
+    #expect(opener.open(issuer.issue(terms), now: Samples.now) == .valid(terms))
   }
 
   @Test("The longest and the shortest names fit, and the longest token stays under its limit")
   func lengths() throws {
-    let sealer = try ServeTokenSealer(ring: try ring(1))
+    let issuer = try ServeTokenIssuer(ring: try ring(1))
     let opener = try ServeTokenOpener(ring: try ring(1))
     for length in [1, 15, 16, Slug.bytesMaximum] {
       let name = String(repeating: "n", count: length)
@@ -39,7 +39,7 @@ struct ServeTokenTests {
       terms.campaign = try #require(CampaignID(name))
       terms.ad = try #require(AdID(name))
       terms.placement = try #require(PlacementID(name))
-      let token = sealer.seal(terms)
+      let token = issuer.issue(terms)
       #expect(token.count <= ServeToken.bytesMaximum)
       #expect(token.count >= ServeToken.bytesMinimum)
       #expect(opener.open(token, now: Samples.now) == .valid(terms))
@@ -48,9 +48,9 @@ struct ServeTokenTests {
 
   @Test("I1: a token with any one bit flipped is refused")
   func everyBit() throws {
-    let sealer = try ServeTokenSealer(ring: try ring(1, 2))
+    let issuer = try ServeTokenIssuer(ring: try ring(1, 2))
     let opener = try ServeTokenOpener(ring: try ring(1, 2))
-    let token = sealer.seal(try Samples.terms())
+    let token = issuer.issue(try Samples.terms())
     var refused = 0
     for bit in 0..<(token.count * 8) {
       var altered = token
@@ -65,9 +65,9 @@ struct ServeTokenTests {
 
   @Test("I1: every shortened and every lengthened token is refused")
   func everyLength() throws {
-    let sealer = try ServeTokenSealer(ring: try ring(1))
+    let issuer = try ServeTokenIssuer(ring: try ring(1))
     let opener = try ServeTokenOpener(ring: try ring(1))
-    let token = sealer.seal(try Samples.terms())
+    let token = issuer.issue(try Samples.terms())
     for count in 0..<token.count {
       #expect(opener.open(Array(token[..<count]), now: Samples.now) == .forged)
     }
@@ -77,50 +77,50 @@ struct ServeTokenTests {
 
   @Test("I1: a token under another secret of the same number is forged, under another number unknown")
   func otherKeys() throws {
-    let sealer = try ServeTokenSealer(ring: try ring(1))
-    let token = sealer.seal(try Samples.terms())
+    let issuer = try ServeTokenIssuer(ring: try ring(1))
+    let token = issuer.issue(try Samples.terms())
     let impostor = try KeyRing(keys: [try KeyRing.Key(id: 1, secret: [UInt8](repeating: 9, count: 32))])
     #expect(try ServeTokenOpener(ring: impostor).open(token, now: Samples.now) == .forged)
     #expect(try ServeTokenOpener(ring: try ring(2)).open(token, now: Samples.now) == .unknownKey)
   }
 
-  @Test("Properly sealed bytes that are no terms are refused as well", arguments: [77, 79, 80, 81, 82, 85, 86])
-  func sealedNonsense(offset: Int) throws {
+  @Test("Properly encrypted bytes that are no terms are refused as well", arguments: [77, 79, 80, 81, 82, 85, 86])
+  func encryptedNonsense(offset: Int) throws {
     let keys = try RingKeys(ring: try ring(1), purpose: .serveToken) { (key) throws(CryptoError) in
       try AES256GCM(key: key)
     }
     let key = keys.signing(at: Samples.now).key
     var bytes = ServeToken.write(try Samples.terms(), keyID: 1)
     let opener = try ServeTokenOpener(ring: try ring(1))
-    #expect(opener.open(ServeTokenSealer.sealed(bytes, key), now: Samples.now) == .valid(try Samples.terms()))
+    #expect(opener.open(ServeTokenIssuer.encrypted(bytes, key), now: Samples.now) == .valid(try Samples.terms()))
     bytes[offset] = 0xFF
-    #expect(opener.open(ServeTokenSealer.sealed(bytes, key), now: Samples.now) == .forged)
+    #expect(opener.open(ServeTokenIssuer.encrypted(bytes, key), now: Samples.now) == .forged)
   }
 
   @Test("A token shows its serve id, and of the terms no price, share, party, place or time")
   func secrecy() throws {
-    let sealer = try ServeTokenSealer(ring: try ring(1))
+    let issuer = try ServeTokenIssuer(ring: try ring(1))
     let terms = try Samples.terms()
-    let token = sealer.seal(terms)
+    let token = issuer.issue(terms)
     #expect(ServeToken.serveID(of: token) == terms.serveID)
     let open = ServeToken.write(terms, keyID: 1)
     #expect(Array(token[..<ServeToken.headBytes]) == Array(open[..<ServeToken.headBytes]))
     // Any four bytes of the open terms would show: by chance two tokens in ten million have four in common.
-    let sealed = token[ServeToken.headBytes...]
+    let encrypted = token[ServeToken.headBytes...]
     for start in ServeToken.headBytes..<(open.count - 4) {
-      #expect(!sealed.indices.dropLast(3).contains { sealed[$0..<$0 + 4].elementsEqual(open[start..<start + 4]) })
+      #expect(!encrypted.indices.dropLast(3).contains { encrypted[$0..<$0 + 4].elementsEqual(open[start..<start + 4]) })
     }
     // The same terms under another serve id look like others in every part.
     var twin = terms
     twin.serveID = try #require(ServeID(high: terms.serveID.high, low: terms.serveID.low ^ 1))
-    let same = zip(sealer.seal(twin)[ServeToken.headBytes...], sealed).count { $0 == $1 }
-    #expect(same < sealed.count / 8, "\(same) of \(sealed.count) bytes are the same")
+    let same = zip(issuer.issue(twin)[ServeToken.headBytes...], encrypted).count { $0 == $1 }
+    #expect(same < encrypted.count / 8, "\(same) of \(encrypted.count) bytes are the same")
   }
 
   @Test("A key verifies for 27 hours after it last signed, to the millisecond")
   func rotation() throws {
     let change = Samples.now
-    let token = try ServeTokenSealer(ring: try ring(1)).seal(try Samples.terms())
+    let token = try ServeTokenIssuer(ring: try ring(1)).issue(try Samples.terms())
     let after = try KeyRing(keys: [
       try KeyRing.Key(id: 1, secret: [UInt8](repeating: 1, count: 32), lastSignedAt: change),
       try KeyRing.Key(id: 2, secret: [UInt8](repeating: 2, count: 32)),
@@ -129,7 +129,7 @@ struct ServeTokenTests {
     let end = change.advanced(byMilliseconds: 27 * 3_600_000)
     #expect(opener.open(token, now: end) == .valid(try Samples.terms()))
     #expect(opener.open(token, now: end.advanced(byMilliseconds: 1)) == .unknownKey)
-    let newToken = try ServeTokenSealer(ring: after).seal(
+    let newToken = try ServeTokenIssuer(ring: after).issue(
       try Samples.terms(issuedAt: change.advanced(byMilliseconds: 1)))
     #expect(Array(newToken[1..<3]) == [0, 2])
   }

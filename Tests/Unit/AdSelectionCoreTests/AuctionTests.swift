@@ -61,7 +61,7 @@ struct AuctionTests {
     #expect(serve.terms.impressionPrice == .zero && serve.terms.clickPrice == .zero)
   }
 
-  @Test("equals are drawn by request id: every one of them wins, the same request always the same")
+  @Test("ties are broken by request id: every one of them wins, the same request always the same")
   func drawsAmongEquals() throws {
     var samples = try Samples()
     try samples.add(campaign: "autumn", ad: "autumn-1")
@@ -76,7 +76,7 @@ struct AuctionTests {
     #expect(wins.values.allSatisfy { (60...140).contains($0) })
   }
 
-  @Test("in which index the equals lie makes no difference to who is drawn")
+  @Test("in which index the equals lie makes no difference to who wins")
   func drawsAcrossLevels() throws {
     var samples = try Samples()
     for name in ["autumn", "spring", "winter", "advent"] { try samples.add(campaign: name, ad: "\(name)-1") }

@@ -26,11 +26,11 @@ struct IndexSequenceTests {
     }
     // Each of these must have come up, or the test looks at too little.
     let rules = NoServeReason.allCases.map { "\($0)" }
-    #expect(coverage.isSuperset(of: rules + ["paid", "house", "nobody", "drawn", "in recent", "mixed"]))
+    #expect(coverage.isSuperset(of: rules + ["paid", "house", "nobody", "tie-break", "in recent", "mixed"]))
   }
 
   @Test(
-    "of thousands of ads it says the same: ranks, draws and summaries reach beyond a word, and beyond what is counted at once",
+    "of thousands of ads it says the same: ranks, tie-breaks and summaries reach beyond a word, and beyond what is counted at once",
     arguments: [65, 1_100, 4_300], [0, 9, 10])
   func many(ads: Int, houseAdsInTen: Int) throws {
     var coverage: Set<String> = []
@@ -40,7 +40,7 @@ struct IndexSequenceTests {
       try world.step()
       world.jobs.run()
     }
-    #expect(coverage.isSuperset(of: [houseAdsInTen == 10 ? "house" : "paid", "drawn"]))
+    #expect(coverage.isSuperset(of: [houseAdsInTen == 10 ? "house" : "paid", "tie-break"]))
   }
 
   private func check(_ world: inout IndexWorld, seed: Int, _ coverage: inout Set<String>) throws {
@@ -94,8 +94,8 @@ struct IndexSequenceTests {
     let inRecent = snapshot.recent.index.positions[winner.ad.id] != nil
     if inRecent { coverage.insert("in recent") }
     let (base, recent) = (snapshot.base.index.candidates, snapshot.recent.index.candidates)
-    let isDrawn = (base + recent).count { $0.worth == winner.worth } > 1
-    if isDrawn { coverage.insert("drawn") }
+    let isTieBroken = (base + recent).count { $0.worth == winner.worth } > 1
+    if isTieBroken { coverage.insert("tie-break") }
     if base.contains(where: { $0.worth == winner.worth }), recent.contains(where: { $0.worth == winner.worth }) {
       coverage.insert("mixed")
     }

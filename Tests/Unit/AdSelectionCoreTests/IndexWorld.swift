@@ -222,7 +222,7 @@ struct IndexWorld {
       || state.allotments.canReserve(campaign: candidate.campaign, price: candidate.price, now: now)
   }
 
-  /// The best ad, found by asking for each; the same draw among equals.
+  /// The best ad, found by asking for each; the same tie-break.
   func naive(_ asked: Asked) -> (winner: Candidate?, counts: [NoServeReason: Int], candidates: Int) {
     let all = catalog.records.candidates(clickRates: ClickRates())
     let judged = all.map { (candidate: $0, reason: reason($0, asked)) }

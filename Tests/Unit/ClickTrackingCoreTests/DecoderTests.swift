@@ -52,7 +52,7 @@ struct DecoderTests {
     var terms = try Samples.terms()
     terms.clientHash = try ClientHasher(ring: try ring()).hash(
       app: terms.app, clientID: "somebody", sessionID: "", now: terms.issuedAt)
-    let token = try ServeTokenSealer(ring: try ring()).seal(terms)
+    let token = try ServeTokenIssuer(ring: try ring()).issue(terms)
     func message(_ token: [UInt8], key: String? = "somebody") -> OutgoingMessage {
       MessageMaker(topic: "ads.clicks", type: .clickTapped, source: "/device").message(
         ClickEvent(

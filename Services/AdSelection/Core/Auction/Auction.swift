@@ -9,7 +9,7 @@ package enum Auction {
   }
 
   /// Chooses the ad with the highest expected value that has an allotment; house ads, which need none, only where no paid
-  /// ad is left. Of its equals, in the order of their ids, a hash of seed and request id draws one: the same request in the
+  /// ad is left. Of its equals, in the order of their ids, a hash of seed and request id chooses one: the same request in the
   /// same state gets the same ad, in whichever index it lies.
   package static func run(
     _ query: AdQuery, requestID: UUIDv7, state: inout PartitionState, paidAds: PaidAdsState, context: DecisionContext
@@ -27,7 +27,7 @@ package enum Auction {
     guard let best = offer.best else { return nothing(counts) }
     let equals = offer.equals(from: best)
     let count = offer.sellableCount(in: equals)
-    let number = draw(from: count, seed: context.seed, requestID: requestID)
+    let number = tieBreak(among: count, seed: context.seed, requestID: requestID)
     let position = number == 0 ? best : offer.sellable(number, in: equals)
     return Result(
       winner: position.map { AdPosition(isRecent: false, index: $0) },
@@ -46,7 +46,7 @@ package enum Auction {
     // Before the first that can be sold none can.
     let withoutAllotment =
       base.offeredCount(before: equals.base.upperBound) + recent.offeredCount(before: equals.recent.upperBound) - count
-    let number = draw(from: count, seed: context.seed, requestID: requestID)
+    let number = tieBreak(among: count, seed: context.seed, requestID: requestID)
     return Result(
       winner: position(
         number, of: base, in: equals.base, and: recent, in: equals.recent, ranks: context.snapshot.recentRanks),
@@ -58,7 +58,7 @@ package enum Auction {
   }
 
   /// A number below `count`, as the request's id will have it.
-  private static func draw(from count: Int, seed: UInt64, requestID: UUIDv7) -> Int {
+  private static func tieBreak(among count: Int, seed: UInt64, requestID: UUIDv7) -> Int {
     guard count > 1 else { return 0 }
     var hash = SeededHash(seed: seed)
     hash.combine(requestID)

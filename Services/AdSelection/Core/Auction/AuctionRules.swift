@@ -1,6 +1,6 @@
 internal import AdCore
 
-/// What auctions follow besides catalogue and budgets: the seed of their draws, and the click rates that ads are expected
+/// What auctions follow besides catalogue and budgets: the seed of their tie-breaks, and the click rates that ads are expected
 /// to have. It rarely changes, so that decisions name it by a number.
 package struct AuctionRules: Hashable, Sendable {
   package let seed: UInt64

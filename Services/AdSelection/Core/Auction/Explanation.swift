@@ -7,7 +7,7 @@ package struct Explanation: Hashable, Sendable {
   package var candidates: Int
   /// 1 where an ad won.
   package var winners: Int
-  /// Eligible ads that were worth less, or as much and lost the draw.
+  /// Eligible ads that were worth less, or as much and lost the tie-break.
   package var outbid: Int
   private var counts = ReasonCounts()
 

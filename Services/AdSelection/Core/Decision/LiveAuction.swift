@@ -33,7 +33,7 @@ package enum LiveAuction {
   }
 
   /// Whether the auction for a request may choose paid ads: what stops them for everybody prevails; else the app's standing
-  /// decides, by a draw that the request's id makes (A7).
+  /// decides, by a hash of the request's id (A7).
   package static func paidAds(for requestID: UUIDv7, of app: RegisteredApp, in context: DecisionContext) -> PaidAdsState
   {
     let paidAds = context.freshness.paidAds
@@ -90,7 +90,7 @@ extension PaidAdsState {
 }
 
 extension AppStanding {
-  /// Tells this draw from the one among equals, which the same id makes.
+  /// Tells this hash from the tie-break's, which is of the same id.
   private static let drawNumber: UInt64 = 7
 
   /// Whether a request gets no paid ad: as many do as the offer lacks, and always the same ones.

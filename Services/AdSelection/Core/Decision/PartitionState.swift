@@ -35,7 +35,7 @@ package struct DecisionContext: Sendable {
   package var snapshot: CatalogSnapshot
   package var freshness: CatalogFreshness.State
   package var now: Timestamp
-  /// For draws among equals, and for test ads.
+  /// For tie-breaks, and for test ads.
   package var seed: UInt64
   /// 74 bits of it make the serve id unguessable.
   package var serveIDRandom: (high: UInt64, low: UInt64)

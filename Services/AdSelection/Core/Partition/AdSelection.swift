@@ -68,14 +68,14 @@ package struct AdSelection: PipelineService {
 
 /// What a partition signs and verifies with. For one thread at a time.
 package struct SelectionCrypto {
-  let sealer: ServeTokenSealer
+  let issuer: ServeTokenIssuer
   let forwarding: ForwardingMark
   let clients: ClientHasher
   let references: ClickReferences
 
   /// - Throws: `CryptoError` where libcrypto has no HMAC-SHA-256: fatal.
   package init(ring: KeyRing) throws(CryptoError) {
-    sealer = try ServeTokenSealer(ring: ring)
+    issuer = try ServeTokenIssuer(ring: ring)
     forwarding = try ForwardingMark(ring: ring)
     clients = try ClientHasher(ring: ring)
     references = try ClickReferences(ring: ring)

@@ -201,7 +201,7 @@ package struct SelectionDecider: PartitionDecider {
       case .ad(let serve):
         .ad(
           serve.servedAd(
-            token: crypto.sealer.seal(serve.terms), pacing: settings.pacing,
+            token: crypto.issuer.issue(serve.terms), pacing: settings.pacing,
             // What a minor does in one app nobody follows into another (A4, A8).
             references: app.app.isUnder17 == false ? crypto.references : nil))
       case .error(let error, let detail): .error(error, detail: detail)

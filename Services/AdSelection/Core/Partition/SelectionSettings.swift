@@ -5,7 +5,7 @@ package struct SelectionSettings: Hashable, Sendable {
   package var windows: Windows
   package var throttle: Throttle.Limits
   package var allotments: AllotmentBook.Limits
-  /// For draws among equals, and for test ads (A2): the same seed gives a client the same sequence of test answers.
+  /// For tie-breaks, and for test ads (A2): the same seed gives a client the same sequence of test answers.
   package var seed: UInt64
   /// Live requests of an app that are answered with ads in one hour, in all partitions: each takes its part (B8).
   package var appRequestsPerHour: Int64 = 36_000_000

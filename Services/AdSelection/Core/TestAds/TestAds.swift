@@ -35,9 +35,9 @@ package struct TestAds: Hashable, Sendable {
     var hash = SeededHash(seed: seed)
     hash.combine(client)
     hash.combine(ordinal)
-    let drawn = hash.finalized()
-    let basisPoint = drawn % 10_000
-    let choice = Int(drawn / 10_000 % 1_000_003)
+    let number = hash.finalized()
+    let basisPoint = number % 10_000
+    let choice = Int(number / 10_000 % 1_000_003)
     if basisPoint < UInt64(fillBasisPoints) { return .ad(TestAd.all[choice % TestAd.all.count]) }
     if basisPoint >= 10_000 - UInt64(errorBasisPoints) {
       return .injected(TestAds.injectedErrors[choice % TestAds.injectedErrors.count])

@@ -192,7 +192,7 @@ enum JudgedTime {
 }
 
 extension DeviceEvent {
-  /// Whether its token was sealed under a key that opens nothing any more; whatever else is wrong with it, nobody sees it.
+  /// Whether its token was issued under a key that opens nothing any more; whatever else is wrong with it, nobody sees it.
   func isKeyGone(arrival: Int64) -> Bool {
     guard let terms, form != .unknownKey else { return false }
     return Fixture.isKeyGone(issued: terms.issuedAt, arrival: arrival)

@@ -154,13 +154,13 @@ final class Devices {
   /// The token of an ad; some are forged, some signed with a key that nobody knows.
   func sign(_ terms: ServedTerms, in world: World) -> (DeviceEvent.Form, [UInt8]) {
     if world.random.chance(40) {
-      var token = fixture.sealer.seal(terms)
+      var token = fixture.issuer.issue(terms)
       token[world.random.number(3...token.count - 1)] ^= UInt8(1 << world.random.number(0...7))
       return (.forged, token)
     }
-    if world.random.chance(20) { return (.stolen, fixture.sealer.seal(terms)) }
-    if world.random.chance(20) { return (.unknownKey, fixture.foreignSealer.seal(terms)) }
-    return (.sound, fixture.sealer.seal(terms))
+    if world.random.chance(20) { return (.stolen, fixture.issuer.issue(terms)) }
+    if world.random.chance(20) { return (.unknownKey, fixture.foreignIssuer.issue(terms)) }
+    return (.sound, fixture.issuer.issue(terms))
   }
 
   /// An ad and an age: most of them ordinary, some exactly at a border or a millisecond beyond.
@@ -247,7 +247,7 @@ final class Devices {
 
   func seen(_ terms: ServedTerms, age: Int64, sentTo partition: Int32) -> DeviceEvent {
     let value = ImpressionEvent(
-      kind: .viewed, subject: .serve(token: fixture.sealer.seal(terms)), age: .milliseconds(age), error: nil,
+      kind: .viewed, subject: .serve(token: fixture.issuer.issue(terms)), age: .milliseconds(age), error: nil,
       identity: EventIdentity(idHash: 0, time: nil))
     return DeviceEvent(
       number: events.count, form: .sound, content: .impression(.viewed, nil), terms: terms, age: age,

@@ -8,19 +8,19 @@ import ImpressionTrackingCore
 /// What all worlds of one thread share because it costs time to make: keys and services.
 final class Fixture {
   let ring: KeyRing
-  let sealer: ServeTokenSealer
+  let issuer: ServeTokenIssuer
   let opener: ServeTokenOpener
   /// Signs with a key that nobody else knows.
-  let foreignSealer: ServeTokenSealer
+  let foreignIssuer: ServeTokenIssuer
   let hasher: ClientHasher
   let mac: MessageMAC
   /// Who got ads, by the hashes in their tokens.
   private var clients: [UInt64: [UInt8]] = [:]
 
-  /// When the second key begins to seal.
+  /// When tokens are issued under the second key.
   static let rotation = VirtualTime.start + 20_000
 
-  /// Whether a token that was sealed at `issued` is opened by nobody any more when it comes at `arrival`.
+  /// Whether a token of `issued` is opened by nobody any more when it comes at `arrival`.
   static func isKeyGone(issued: Timestamp, arrival: Int64) -> Bool {
     issued.milliseconds < rotation && arrival > rotation + 27 * 3_600_000
   }
@@ -67,12 +67,12 @@ final class Fixture {
     let secret = [UInt8](repeating: 6, count: 32)
     ring = try KeyRing(
       keys: [first, KeyRing.Key(id: 2, secret: secret, signsFrom: Timestamp(milliseconds: Self.rotation))])
-    // Nobody says when the first sealed last.
+    // Nobody says when the first was used last.
     let timeless = try KeyRing(keys: [first, KeyRing.Key(id: 2, secret: secret)])
     let foreign = try KeyRing(keys: [KeyRing.Key(id: 9, secret: Array(repeating: 8, count: 32))])
-    sealer = try ServeTokenSealer(ring: ring)
+    issuer = try ServeTokenIssuer(ring: ring)
     opener = try ServeTokenOpener(ring: ring)
-    foreignSealer = try ServeTokenSealer(ring: foreign)
+    foreignIssuer = try ServeTokenIssuer(ring: foreign)
     hasher = try ClientHasher(ring: ring)
     mac = try MessageMAC(ring: ring)
     adSelection = try AdSelection(ring: ring)

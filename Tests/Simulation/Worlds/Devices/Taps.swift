@@ -70,7 +70,7 @@ extension Devices {
   /// A tap on an ad that covers the screen, where its ad belongs.
   private func tapped(_ terms: ServedTerms, age: Int64, lasted: Int64) -> DeviceEvent {
     tapped(
-      terms, (.sound, fixture.sealer.seal(terms)), age: age, content: (.click, lasted, false), sentTo: terms.partition)
+      terms, (.sound, fixture.issuer.issue(terms)), age: age, content: (.click, lasted, false), sentTo: terms.partition)
   }
 
   private func tapped(

@@ -1,7 +1,7 @@
 package import Crypto
 
 /// Makes serve tokens. For one thread at a time.
-package final class ServeTokenSealer {
+package final class ServeTokenIssuer {
   private let keys: RingKeys<AES256GCM>
 
   /// Throws where libcrypto has no AES-256-GCM: fatal.
@@ -9,19 +9,19 @@ package final class ServeTokenSealer {
     keys = try RingKeys(ring: ring, purpose: .serveToken) { (key) throws(CryptoError) in try AES256GCM(key: key) }
   }
 
-  /// The token of `terms`, under the key that seals when they are issued. At most ``ServeToken/bytesMaximum`` bytes.
-  package func seal(_ terms: ServedTerms) -> [UInt8] {
+  /// The token of `terms`, under the key that encrypts when they are issued. At most ``ServeToken/bytesMaximum`` bytes.
+  package func issue(_ terms: ServedTerms) -> [UInt8] {
     let signing = keys.signing(at: terms.issuedAt)
-    return Self.sealed(ServeToken.write(terms, keyID: signing.id), signing.key)
+    return Self.encrypted(ServeToken.write(terms, keyID: signing.id), signing.key)
   }
 
-  /// Seals an open token.
-  static func sealed(_ open: [UInt8], _ key: AES256GCM) -> [UInt8] {
+  /// Encrypts a token that lies open.
+  static func encrypted(_ open: [UInt8], _ key: AES256GCM) -> [UInt8] {
     var token = open
     token.append(contentsOf: repeatElement(0, count: ServeToken.tagBytes))
     token.withUnsafeMutableBytes { token in
       let clear = UnsafeRawBufferPointer(rebasing: token[..<ServeToken.headBytes])
-      key.seal(
+      key.encrypt(
         UnsafeMutableRawBufferPointer(rebasing: token[ServeToken.headBytes..<open.count]), clear: clear,
         nonce: UnsafeRawBufferPointer(rebasing: clear[ServeToken.serveIDRange]),
         tag: UnsafeMutableRawBufferPointer(rebasing: token[open.count...]))
@@ -59,7 +59,7 @@ package final class ServeTokenOpener {
     let terms = withUnsafeTemporaryAllocation(byteCount: end, alignment: 8) { open -> ServedTerms? in
       open.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<end]))
       let clear = UnsafeRawBufferPointer(rebasing: open[..<ServeToken.headBytes])
-      let isOpened = key.open(
+      let isOpened = key.decrypt(
         UnsafeMutableRawBufferPointer(rebasing: open[ServeToken.headBytes...]), clear: clear,
         nonce: UnsafeRawBufferPointer(rebasing: clear[ServeToken.serveIDRange]),
         tag: UnsafeRawBufferPointer(rebasing: bytes[end...]))

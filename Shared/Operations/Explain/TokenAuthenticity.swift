@@ -3,7 +3,7 @@ package import Crypto
 
 /// What is known of a serve token that somebody asks about: only its serve id can be read by everybody, and anyone can
 /// write that.
-package enum TokenSeal: String, Hashable, Sendable {
+package enum TokenAuthenticity: String, Hashable, Sendable {
   /// It opens with the network's keys: it is the token of that serve.
   case opened
   /// The network's keys are not at hand.
@@ -22,7 +22,7 @@ package enum TokenSeal: String, Hashable, Sendable {
       self = .notChecked
       return
     }
-    // A key's time is that of what it sealed, not that of the question.
+    // A key's time is that of what it encrypted, not that of the question.
     switch try ServeTokenOpener(ring: ring).open(token, now: id.timestamp) {
     case .valid: self = .opened
     case .unknownKey: self = .keyUnknown
@@ -35,10 +35,10 @@ package enum TokenSeal: String, Hashable, Sendable {
     switch self {
     case .opened: "The token is the network's own, for serve \(id)."
     case .notChecked:
-      "The token's seal was not checked, since HANDBILL_TOKEN_KEYS is not set here: serve id \(id) stands in it in clear, "
+      "The token's authenticity was not checked, since HANDBILL_TOKEN_KEYS is not set here: serve id \(id) stands in it in clear, "
         + "and anyone can write that. What follows is of that serve, whether or not this token was issued for it."
     case .keyUnknown:
-      "The token's seal could not be checked: HANDBILL_TOKEN_KEYS has no such key for its time. Serve id \(id) stands in it "
+      "The token's authenticity could not be checked: HANDBILL_TOKEN_KEYS has no such key for its time. Serve id \(id) stands in it "
         + "in clear, and anyone can write that; what follows is of that serve."
     case .doesNotOpen:
       "The token does not open with the network's keys: it was altered, or never issued (I1). Serve id \(id) stands in it "

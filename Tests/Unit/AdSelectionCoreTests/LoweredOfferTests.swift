@@ -6,7 +6,7 @@ import Testing
 @testable import AdSelectionCore
 
 @Suite("A7: an app that stops many actions is offered less")
-struct StandingDrawTests {
+struct LoweredOfferTests {
   private func lowered(to partsPerMillion: Int64) throws -> Samples {
     var samples = try Samples()
     samples.standings = [
@@ -22,7 +22,7 @@ struct StandingDrawTests {
   }
 
   @Test(
-    "A7: as many requests get no paid ad as the offer lacks, drawn by their ids",
+    "A7: as many requests get no paid ad as the offer lacks, chosen by their ids",
     arguments: [0, 300_000, 730_000, 1_000_000])
   func share(offer: Int64) throws {
     let samples = try lowered(to: offer)
@@ -30,8 +30,8 @@ struct StandingDrawTests {
     #expect(abs(share - Double(1_000_000 - offer) / 1_000_000) < 0.04)
   }
 
-  @Test("A7: the same request has the same lot, and the draw among equals is another")
-  func sameLot() throws {
+  @Test("A7: the same request has the same hash, and that of the tie-break is another")
+  func sameHash() throws {
     let samples = try lowered(to: 500_000)
     let standing = try #require(samples.standings.first)
     var equal = 0
