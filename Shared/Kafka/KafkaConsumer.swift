@@ -37,9 +37,10 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
   /// partition was resumed.
   private var isBehind = false
   /// After an assignment librdkafka sometimes looks a second later only (2.0.2: where partitions are given up and others
-  /// assigned at once, once in four times). So it is reminded while nothing comes, each time after twice as long; out of
-  /// range when that is enough.
-  private var reminderMilliseconds = Int32.max
+  /// assigned at once, once in four times). So it is reminded some times, each time after twice as long; nil when that is
+  /// enough.
+  private var reminder: Deadline?
+  private var reminderMilliseconds: Int32 = 0
   private let queuedRecordsMaximum: Int
 
   private static let leadersMilliseconds: Int32 = 1_000
@@ -81,19 +82,19 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
     var records = 0
     var bytes = 0
     // Of librdkafka's queue, in which ends of logs and its own words count as much as records.
-    var taken = 0
+    var (taken, words) = (0, 0)
     while records < max(recordsMaximum, 1), bytes < bytesMaximum, events.count < KafkaConsumer.eventsMaximum {
       let isEmptyHanded = records == 0 && events.isEmpty
-      if isEmptyHanded, taken >= queuedRecordsMaximum / 2 {
+      if isEmptyHanded, words >= queuedRecordsMaximum / 2 {
         readAhead(isMuch: true)
-        taken = 0
+        words = 0
       }
       let wait = isEmptyHanded ? deadline.remainingMilliseconds : 0
       guard let event = unsafe next(withinMilliseconds: wait) else { break }
       defer { unsafe rd_kafka_event_destroy(event) }
-      taken += unsafe max(rd_kafka_event_message_count(event), 1)
       switch unsafe rd_kafka_event_type(event) {
       case RD_KAFKA_EVENT_FETCH:
+        taken += unsafe rd_kafka_event_message_count(event)
         while let message = unsafe rd_kafka_event_message_next(event) {
           if unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
             records += 1
@@ -105,8 +106,9 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
           }
         }
       case RD_KAFKA_EVENT_ERROR:
+        taken += 1
         if let error = unsafe errorEvent(event) { events.append(error) }
-      default: _ = unsafe client.takeLog(event)
+      default: words += unsafe client.takeLog(event) ? 1 : 0
       }
     }
     readAhead(isMuch: taken >= min(recordsMaximum, queuedRecordsMaximum / 2) || bytes >= KafkaConsumer.muchBytes)
@@ -116,16 +118,25 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
   /// The next event of librdkafka's queue; nil when there is none in time, or the waker was used.
   private func next(withinMilliseconds milliseconds: Int32) -> OpaquePointer? {
     let deadline = Deadline(afterMilliseconds: milliseconds)
-    while KafkaConsumer.reminderMilliseconds.contains(reminderMilliseconds),
-      reminderMilliseconds < deadline.remainingMilliseconds
-    {
-      let reminder = Deadline(afterMilliseconds: reminderMilliseconds)
-      if let event = unsafe rd_kafka_queue_poll(client.queue, reminderMilliseconds) { return unsafe event }
-      guard reminder.isOver else { return nil }
-      client.wakeBrokers()
-      reminderMilliseconds *= 2
+    while true {
+      remind()
+      let wait = min(deadline.remainingMilliseconds, reminder?.remainingMilliseconds ?? .max)
+      if let event = unsafe rd_kafka_queue_poll(client.queue, wait) { return unsafe event }
+      // It does not say which of the two ended it.
+      guard reminder?.isOver ?? false, !deadline.isOver, !waker.takeUse() else { return nil }
     }
-    return unsafe rd_kafka_queue_poll(client.queue, deadline.remainingMilliseconds)
+  }
+
+  private func remind() {
+    guard let due = reminder, due.isOver else { return }
+    client.wakeBrokers()
+    planReminder(afterMilliseconds: reminderMilliseconds * 2)
+  }
+
+  private func planReminder(afterMilliseconds milliseconds: Int32) {
+    reminderMilliseconds = milliseconds
+    reminder =
+      KafkaConsumer.reminderMilliseconds.contains(milliseconds) ? Deadline(afterMilliseconds: milliseconds) : nil
   }
 
   /// Sees to it that librdkafka asks for more while there is still something to do, once its queue is half empty.
@@ -149,7 +160,7 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
     try unsafe KafkaError.check(
       TopicPartitionList(positions).withPointer { unsafe rd_kafka_assign(client.pointer, $0) })
     learnLeaders(of: Set(positions.map(\.partition.topic)))
-    reminderMilliseconds = KafkaConsumer.reminderMilliseconds.lowerBound
+    planReminder(afterMilliseconds: KafkaConsumer.reminderMilliseconds.lowerBound)
   }
 
   /// Where a log begins. Assigned as a number this is read at once; asked to find the beginning itself, librdkafka rests
@@ -314,17 +325,4 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
     if groupID == nil, error.codeName.hasPrefix("GROUP_") { return nil }
     return .error(error)
   }
-}
-
-/// Ends a consumer's blocked `poll` from any thread; without effect once the consumer is closed.
-package final class KafkaWaker: Sendable {
-  private let client: Monitor<ClientHandle?>
-
-  init(_ client: ClientHandle) { self.client = Monitor(client) }
-
-  package func wakeUp() {
-    client.withLock { if let client = $0 { unsafe rd_kafka_queue_yield(client.queue) } }
-  }
-
-  func disarm() { client.withLock { $0 = nil } }
 }

@@ -17,6 +17,8 @@ package struct DayTables: Sendable {
   private static let allotmentsMaximum: Int32 = 5_000
   /// Rejected records of which one transaction takes something away.
   private static let rejectedMaximum: Int32 = 5_000
+  /// Postings that one transaction removes.
+  private static let postingsMaximum: Int32 = 20_000
   /// So long a rejected record is kept as it came, as in its topic.
   private static let rejectedDays: Int64 = 30
   /// Pieces of a day, of five minutes each, whose clients one transaction takes out.
@@ -208,6 +210,9 @@ package struct DayTables: Sendable {
     for schema in Set(tables.map { String($0.prefix { $0 != "." }) }) {
       _ = try connection.query("SELECT public.forget_terms($1)", [schema])
       try removeAll("SELECT public.forget_batches($1, $2, $3)", [schema, oldest, Self.batchesMaximum], connection)
+      if schema == "billing" {
+        try removeAll("SELECT billing.forget_journals($1)", [Self.postingsMaximum], connection)
+      }
       try removeAll("SELECT public.forget_allotments($1, $2)", [schema, Self.allotmentsMaximum], connection)
     }
   }

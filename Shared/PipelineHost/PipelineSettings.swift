@@ -28,7 +28,8 @@ package struct PipelineSettings: Sendable {
     default: KafkaProperties(), isSecret: true,
     help:
       "Further librdkafka settings, such as security.protocol=SASL_SSL. A comma in a value is written \\,. What the "
-      + "services' protocol rests on, such as acks, cannot be set."
+      + "services' protocol rests on, such as acks, cannot be set. With debug, as in debug=fetch, librdkafka tells what it "
+      + "does, in lines of level debug."
   ) { text in
     do throws(KafkaProperties.Mistake) { return .success(try KafkaProperties(text)) } catch {
       return .failure(ConfigurationValueError("must be librdkafka settings: \(error)"))

@@ -20,7 +20,7 @@ struct LocalNetwork: Sendable {
   let consoleURL: String
   /// Where devices ask, without a slash at its end.
   let edgeURL: String
-  /// What ad selection seals tokens with.
+  /// What ad selection encrypts tokens with.
   let tokenKeysFile: String
   private let supervisor: Supervisor
 

@@ -21,7 +21,7 @@ package enum RejectionReason: UInt8, Error, Sendable, Vocabulary {
   case invalidEnvelope = 72
   /// `ce_type` is of another topic or an unknown major version.
   case unknownType = 73
-  /// The token does not parse, or its seal is broken.
+  /// The token does not parse, or is not authentic.
   case tokenForged = 74
   /// The token's key is unknown or past its time.
   case tokenKeyUnknown = 75

@@ -136,8 +136,8 @@ BEGIN
 END
 $function$;
 
--- Removes a service's sealed batches that were committed before `oldest`, with what was rejected, lost and missed then, and
--- billing's with their journals: at most `most` batches of each partition, so that no transaction is long. Says how many batches went; fewer than before
+-- Removes a service's sealed batches that were committed before `oldest`, with what was rejected, lost and missed then: at
+-- most `most` batches of each partition, so that no transaction is long. Says how many batches went; fewer than before
 -- means that nothing is left. The last batch of a partition stays: the ranges of the next one join it.
 CREATE OR REPLACE FUNCTION public.forget_batches(service text, oldest timestamptz, most int) RETURNS bigint LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
@@ -169,7 +169,6 @@ BEGIN
     EXECUTE format('DELETE FROM %I.lost_range WHERE partition = $1 AND batch_number <= $2', service)
       USING partition_number, last_number;
     IF service = 'billing' THEN
-      DELETE FROM billing.posting WHERE partition = partition_number AND batch_number <= last_number;
       DELETE FROM billing.suspense WHERE partition = partition_number AND batch_number <= last_number
         AND voided_at IS NOT NULL;
     END IF;

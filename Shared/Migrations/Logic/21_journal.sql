@@ -95,3 +95,30 @@ BEGIN
   END IF;
 END
 $function$;
+
+-- Removes journals whose batches are gone, which went because they were sealed: at most `most` postings, so that no transaction
+-- is long. Says how many went.
+CREATE OR REPLACE FUNCTION billing.forget_journals(most int) RETURNS bigint LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  kept record;
+  gone bigint;
+  total bigint := 0;
+BEGIN
+  PERFORM public.hold_service('billing');
+  -- One instance is enough.
+  IF NOT pg_try_advisory_xact_lock(hashtext('forget_journals'), 0) THEN RETURN 0; END IF;
+  FOR kept IN
+    SELECT p.partition, b.batch_number FROM billing.partition p CROSS JOIN LATERAL (
+      SELECT batch_number FROM billing.batch WHERE partition = p.partition ORDER BY batch_number LIMIT 1) AS b
+    ORDER BY p.partition
+  LOOP
+    DELETE FROM billing.posting WHERE (partition, batch_number, account, currency) IN (
+      SELECT partition, batch_number, account, currency FROM billing.posting
+      WHERE partition = kept.partition AND batch_number < kept.batch_number ORDER BY batch_number LIMIT most - total);
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    total := total + gone;
+  END LOOP;
+  RETURN total;
+END
+$function$;

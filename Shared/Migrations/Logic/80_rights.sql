@@ -89,7 +89,7 @@ BEGIN
       ('handbill_command', 'EXECUTE', 'FUNCTION timeline.name_lost_serves')
 
     -- What each service does with its partitions. Its batches, what it rejected and what it lost stay as they are written:
-    -- only what is sealed goes, by public.forget_batches.
+    -- only what is sealed goes, by public.forget_batches and billing.forget_journals.
     UNION ALL SELECT role, privileges, format('%I.%I', service.name, written) FROM service, (VALUES
       ('partition', 'INSERT, UPDATE (epoch, session, batch_number, watermark, outbox_id, owner, input_topics,
         output_topics, next_offsets, last_offsets, last_timestamps, last_hashes, consumed_sequences, consumed_watermarks,
@@ -125,7 +125,7 @@ BEGIN
       ('billing.click_count', 'INSERT, UPDATE (impressions, clicks), DELETE')) AS own (object, privileges)
     -- Budgets, allotments, the journal and balances change by these alone.
     UNION ALL SELECT 'handbill_billing', 'EXECUTE', 'FUNCTION ' || works
-    FROM unnest(ARRAY['billing.settle', 'treasury.fund_account', 'treasury.fund_campaign']) AS works
+    FROM unnest(ARRAY['billing.settle', 'billing.forget_journals', 'treasury.fund_account', 'treasury.fund_campaign']) AS works
     UNION ALL SELECT 'handbill_billing', 'USAGE', 'SCHEMA treasury'
 
     UNION ALL VALUES

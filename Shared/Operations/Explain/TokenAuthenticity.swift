@@ -35,11 +35,11 @@ package enum TokenAuthenticity: String, Hashable, Sendable {
     switch self {
     case .opened: "The token is the network's own, for serve \(id)."
     case .notChecked:
-      "The token's authenticity was not checked, since HANDBILL_TOKEN_KEYS is not set here: serve id \(id) stands in it in clear, "
-        + "and anyone can write that. What follows is of that serve, whether or not this token was issued for it."
+      "The token's authenticity was not checked, since HANDBILL_TOKEN_KEYS is not set here: serve id \(id) stands in it in "
+        + "clear, and anyone can write that. What follows is of that serve, whether or not this token was issued for it."
     case .keyUnknown:
-      "The token's authenticity could not be checked: HANDBILL_TOKEN_KEYS has no such key for its time. Serve id \(id) stands in it "
-        + "in clear, and anyone can write that; what follows is of that serve."
+      "The token's authenticity could not be checked: HANDBILL_TOKEN_KEYS has no such key for its time. Serve id \(id) "
+        + "stands in it in clear, and anyone can write that; what follows is of that serve."
     case .doesNotOpen:
       "The token does not open with the network's keys: it was altered, or never issued (I1). Serve id \(id) stands in it "
         + "in clear; what follows is of that serve, not of this token."

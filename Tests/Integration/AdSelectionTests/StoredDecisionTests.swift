@@ -186,7 +186,7 @@ struct StoredDecisionTests {
         """
       return (all, try connection.query(sql)[0].decode(0, Int64.self))
     }
-    #expect(rowsRead < 100, "of 24,500 rows \(rowsRead) were read")
+    #expect(rowsRead < 30, "of 24,500 rows \(rowsRead) were read")
     #expect(all.filter { $0.closedAt == nil }.map(\.ordinal) == [2_000, 2_000])
     let closed = all.filter { $0.closedAt != nil }
     #expect(

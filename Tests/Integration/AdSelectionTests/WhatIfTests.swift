@@ -36,7 +36,7 @@ struct WhatIfTests {
     #expect(report.notKnown == 0)
     #expect(report.decisions == Int64(world.decided) && report.auctions > report.decisions * 9 / 10)
     #expect(report.withoutAuction == report.decisions - report.auctions)
-    // It has been put to the test: draws among equals, budgets that had run out, and a breaker that was open.
+    // It has been put to the test: tie-breaks, budgets that had run out, and a breaker that was open.
     let reasons = Dictionary(uniqueKeysWithValues: report.unfilled.map { ($0.key, $0.value.logged) })
     #expect(reasons[.noAllotment, default: 0] > 0 && reasons[.countryNotServed, default: 0] > 0)
     #expect(try count(world, "paid_ads = vocabulary.paid_ads_state('stopped')") > 0)

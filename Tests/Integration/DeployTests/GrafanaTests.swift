@@ -125,6 +125,7 @@ struct GrafanaTests {
           Issue.record("\(panel): \(error)")
         }
         #expect((target.format == "time_series") == sql.contains(" AS time,"), "\(panel)")
+        #expect(!sql.contains("reporting.by_"), "\(panel) reads all times, whatever time is chosen")
       }
     }
   }

@@ -183,8 +183,14 @@ struct DayTableTests {
     }
     #expect(try forget() == 0)
     #expect(try journals() == ["0 from 1", "1 from 1"])
+    func forgetJournals(most: Int32) throws -> Int64 {
+      try #require(try connection.query("SELECT billing.forget_journals($1)", [most]).first?.decode(0))
+    }
+    #expect(try forgetJournals(most: 100) == 0)
     try connection.executeScript("INSERT INTO sealed.batch VALUES ('billing', 0, 4)")
     #expect(try forget() == 4)
+    #expect(try journals() == ["0 from 1", "1 from 1"])
+    #expect(try (0..<4).map { _ in try forgetJournals(most: 3) } == [3, 3, 2, 0])
     #expect(try journals() == ["0 from 5", "1 from 1"])
     for condition in ["batch_number <= 5 AND partition = 0", "batch_number = 1", "true"] {
       let refused = #expect(throws: PostgresError.self) {

@@ -104,6 +104,28 @@ struct ConsumerTests {
     consumer.abandon()
   }
 
+  @Test("The waker ends a poll in the first moments after an assignment, too, when librdkafka is reminded")
+  func wakes() throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.stop() }
+    try broker.createTopic("events", partitions: 1)
+    let consumer = try KafkaConsumer(configuration: .embedded(broker), groupID: nil, topics: ["events"])
+    defer { consumer.abandon() }
+    for milliseconds in 0..<40 as Range<Int64> {
+      try consumer.assign([place("events", 0, 0)])
+      // First comes the end of the log.
+      while try consumer.poll(timeoutMilliseconds: 20_000, recordsMaximum: 1, receive: { _ in }).isEmpty {}
+      let deadline = Deadline(afterMilliseconds: 15_000)
+      let thread = OwnerThread("wakes") { [waker = consumer.waker] in
+        _ = StopRequest().wait(milliseconds: milliseconds)
+        waker.wakeUp()
+      }
+      let events = try consumer.poll(timeoutMilliseconds: 20_000, recordsMaximum: 1) { _ in }
+      #expect(events.isEmpty && !deadline.isOver, "after \(milliseconds) ms")
+      thread.join()
+    }
+  }
+
   @Test("One poll takes so many bytes and one record more, of whatever part of the records they are", arguments: 0..<3)
   func longKeys(part: Int) throws {
     let broker = try EmbeddedBroker()

@@ -164,14 +164,18 @@ struct RealKafkaTests {
     defer { probe.close(timeoutMilliseconds: 5_000) }
     try probe.partitionCounts(of: topics, timeoutMilliseconds: 20_000)
     for topic in topics { _ = try probe.bounds(topic: topic, partition: 0, timeoutMilliseconds: 20_000) }
-    // librdkafka rests for a second where it is not told to look: that is too long here.
+    var rests = 0
     for _ in 0..<30 {
       for topic in topics {
+        let second = Deadline(afterMilliseconds: 900)
         let positions = (0..<8).map { KafkaTopicPartitionOffset(topic: topic, partition: $0, offset: 2) }
-        let found = try probe.records(at: positions, timeoutMilliseconds: 900) { $1.offset }
+        let found = try probe.records(at: positions, timeoutMilliseconds: 20_000) { $1.offset }
         #expect(found.values.map(\.self) == [Int64](repeating: 2, count: 8))
+        if second.isOver { rests += 1 }
       }
     }
+    // librdkafka rests for a second where it is not told to look: some 15 times here. A busy machine may, too.
+    #expect(rests <= 5)
   }
 
   @Test("Two topics' partitions are read together, and the position is committed for lag tools without joining a group")

@@ -48,7 +48,8 @@ struct SealingTests {
       try run(
         """
         SELECT public.forget_batches(s, '2030-12-31Z', 1000)
-        FROM unnest(ARRAY['ad_selection', 'impression_tracking', 'click_tracking', 'billing']) AS s
+        FROM unnest(ARRAY['ad_selection', 'impression_tracking', 'click_tracking', 'billing']) AS s;
+        SELECT billing.forget_journals(1000000)
         """)
       for table in ServePieces.tables {
         try pool.withConnection { connection throws(PostgresError) in

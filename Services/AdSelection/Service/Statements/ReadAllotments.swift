@@ -7,8 +7,8 @@ internal import Runtime
 /// a moment the closed one of the highest ordinal, which stands for all of them. A busy campaign has thousands of a day, and
 /// they are kept for weeks: the key is stepped through by campaign and day, and no others are read.
 ///
-/// Such a one counts as ended a day later than it was to: those of one budget day end within a day of each other, so it is
-/// remembered as long as any of them.
+/// Such a one counts as ended a day later than it was to: those of one budget day end within about a day of each other, so it
+/// is remembered about as long as any of them, which is two days.
 struct ReadAllotments: PostgresStatement {
   static let sql = """
     WITH RECURSIVE days AS (
