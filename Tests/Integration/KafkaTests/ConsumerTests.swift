@@ -104,6 +104,31 @@ struct ConsumerTests {
     consumer.abandon()
   }
 
+  @Test("After an assignment librdkafka is reminded of it for half a second or so, and no longer")
+  func reminders() throws {
+    let broker = try EmbeddedBroker()
+    defer { broker.stop() }
+    try broker.createTopic("events", partitions: 1)
+    let wakeUps = Monitor(0)
+    var configuration = KafkaConfiguration.embedded(broker)
+    configuration.properties["debug"] = "queue"
+    configuration.log = { line in if line.facility == "WAKEUP" { wakeUps.update { $0 += 1 } } }
+    let consumer = try KafkaConsumer(configuration: configuration, groupID: nil, topics: ["events"])
+    defer { consumer.abandon() }
+    for _ in 0..<2 {
+      try consumer.assign([place("events", 0, 0)])
+      while try consumer.poll(timeoutMilliseconds: 20_000, recordsMaximum: 1, receive: { _ in }).isEmpty {}
+      let atEnd = wakeUps.withLock { $0 }
+      _ = try consumer.poll(timeoutMilliseconds: 1_500, recordsMaximum: 1) { _ in }
+      let reminded = wakeUps.withLock { $0 }
+      _ = try consumer.poll(timeoutMilliseconds: 1_500, recordsMaximum: 1) { _ in }
+      let later = wakeUps.withLock { $0 }
+      #expect(reminded - atEnd >= 4, "\(atEnd), \(reminded)")
+      // librdkafka wakes its threads by itself now and then.
+      #expect(later - reminded < (reminded - atEnd) / 2, "\(atEnd), \(reminded), \(later)")
+    }
+  }
+
   @Test("The waker ends a poll in the first moments after an assignment, too, when librdkafka is reminded")
   func wakes() throws {
     let broker = try EmbeddedBroker()

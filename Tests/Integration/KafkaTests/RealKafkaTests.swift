@@ -147,37 +147,6 @@ struct RealKafkaTests {
     #expect(error?.kind == .offsetOutOfRange)
   }
 
-  @Test("A probe that looks into many logs, and at once into others, is answered at once each time")
-  func looks() throws {
-    let admin = try KafkaAdmin(configuration: kafka.configuration)
-    defer { admin.close() }
-    let topics = ["looked.at", "looked.at.too"]
-    let reports = Reports()
-    let producer = try kafka.configuration.producer(reports)
-    for topic in topics {
-      try admin.ensure(KafkaTopicSpecification(name: topic, partitionCount: 8))
-      for partition in Int32(0)..<8 { try producer.sendNumbers(0..<3, topic: topic, partition: partition) }
-    }
-    #expect(producer.close(timeoutMilliseconds: 20_000))
-
-    let probe = try KafkaTopicProbe(configuration: kafka.configuration)
-    defer { probe.close(timeoutMilliseconds: 5_000) }
-    try probe.partitionCounts(of: topics, timeoutMilliseconds: 20_000)
-    for topic in topics { _ = try probe.bounds(topic: topic, partition: 0, timeoutMilliseconds: 20_000) }
-    var rests = 0
-    for _ in 0..<30 {
-      for topic in topics {
-        let second = Deadline(afterMilliseconds: 900)
-        let positions = (0..<8).map { KafkaTopicPartitionOffset(topic: topic, partition: $0, offset: 2) }
-        let found = try probe.records(at: positions, timeoutMilliseconds: 20_000) { $1.offset }
-        #expect(found.values.map(\.self) == [Int64](repeating: 2, count: 8))
-        if second.isOver { rests += 1 }
-      }
-    }
-    // librdkafka rests for a second where it is not told to look: some 15 times here. A busy machine may, too.
-    #expect(rests <= 5)
-  }
-
   @Test("Two topics' partitions are read together, and the position is committed for lag tools without joining a group")
   func group() throws {
     let admin = try KafkaAdmin(configuration: kafka.configuration)
