@@ -36,14 +36,14 @@ package enum KafkaConsumerEvent: Equatable, Sendable {
   /// More may be there than librdkafka has asked for: so much came at once that its queue may have been full, or a
   /// partition was resumed.
   private var isBehind = false
-  /// After an assignment librdkafka sometimes looks a second later only (2.0.2: where partitions are given up and others
-  /// assigned at once, once in four times). So it is reminded some times, each time after twice as long; nil when that is
-  /// enough.
+  /// After an assignment librdkafka sometimes looks a second later only (2.0.2, where others were given up just before). So
+  /// it is reminded some times, each time after twice as long; nil when that is enough.
   private var reminder: Deadline?
   private var reminderMilliseconds: Int32 = 0
   private let queuedRecordsMaximum: Int
 
   private static let leadersMilliseconds: Int32 = 1_000
+  /// After how long it is reminded first, and at most how long after the reminder before.
   private static let reminderMilliseconds: ClosedRange<Int32> = 5...500
   /// Values of so many bytes at once may have filled librdkafka's queue, few as they are.
   private static let muchBytes = 1 << 20

@@ -94,7 +94,7 @@ struct ExplainTraceTests {
   }
 
   @Test("of a token it is told whether it opens; an altered one is not told as if it had been issued")
-  func seals() async throws {
+  func authenticity() async throws {
     let id = try #require(UUIDv7(ReconciliationTests.serve))
     let ring = try KeyRing(keys: [try KeyRing.Key(id: 1, secret: [UInt8](repeating: 1, count: 32))])
     let other = try KeyRing(keys: [try KeyRing.Key(id: 2, secret: [UInt8](repeating: 1, count: 32))])

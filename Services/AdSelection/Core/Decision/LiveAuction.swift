@@ -91,12 +91,12 @@ extension PaidAdsState {
 
 extension AppStanding {
   /// Tells this hash from the tie-break's, which is of the same id.
-  private static let drawNumber: UInt64 = 7
+  private static let hashNumber: UInt64 = 7
 
   /// Whether a request gets no paid ad: as many do as the offer lacks, and always the same ones.
   package func withholds(_ requestID: UUIDv7, seed: UInt64) -> Bool {
     var hash = SeededHash(seed: seed)
-    hash.combine(AppStanding.drawNumber)
+    hash.combine(AppStanding.hashNumber)
     hash.combine(requestID)
     return Int64(hash.finalized() % UInt64(AppStanding.whole)) >= offerPartsPerMillion
   }
