@@ -118,13 +118,12 @@ package struct PipelineSettings: Sendable {
   }
 
   /// - Parameter logger: hears librdkafka's own words, as ``KafkaConfiguration/told(to:)`` says.
-  package func kafka(
-    clientID: String, producerLingerMilliseconds: Int = 1, logger: Logger
-  ) -> KafkaConfiguration {
+  package func kafka(clientID: String, logger: Logger) -> KafkaConfiguration {
     var configuration = KafkaConfiguration(
       bootstrapServers: bootstrapServers, clientID: String(clientID.prefix(KafkaConfiguration.clientIDBytesMaximum)),
       environment: isBrokerEmbedded ? .embedded : .real)
-    configuration.lingerMilliseconds = producerLingerMilliseconds
+    // Records wait for company in a batch, where there is work: what is committed is told at once.
+    configuration.lingerMilliseconds = 0
     // A partition that is opened is read only when the question for those opened before it has come back.
     configuration.fetchWaitMillisecondsMaximum = Self.fetchWaitMilliseconds
     configuration.properties = kafkaProperties.values

@@ -18,13 +18,12 @@ package enum ServiceHost {
   /// - Throws: `KafkaError` or `PostgresError` for settings that cannot work, `CryptoError` where no decoder can be made,
   ///   and what `prepare` throws; what is only away is waited for.
   package static func start<Tables: ServiceTables>(
-    service: Tables.Service, tables: Tables, settings: PipelineSettings, producerLingerMilliseconds: Int = 1,
-    alsoGrown: [String] = [], context: ServiceContext, prepare: () throws -> Void
+    service: Tables.Service, tables: Tables, settings: PipelineSettings, alsoGrown: [String] = [],
+    context: ServiceContext, prepare: () throws -> Void
   ) throws {
     let plan = ServicePlan(
       service: service, tables: tables, settings: settings,
-      kafka: settings.kafka(
-        clientID: Tables.Service.name, producerLingerMilliseconds: producerLingerMilliseconds, logger: context.logger),
+      kafka: settings.kafka(clientID: Tables.Service.name, logger: context.logger),
       context: context)
     let workers = WorkerList<Tables>()
     let connections = ServiceConnections(plan, alsoGrown: alsoGrown, workers: workers)

@@ -50,8 +50,7 @@ enum AdSelectionMain: Service {
         clickRates: configuration.clickRates,
         metrics: SelectionMetrics(registry: context.metrics, clock: context.clock),
         retentionDays: configuration.retention.eventDays),
-      settings: configuration.pipeline, producerLingerMilliseconds: 0,
-      alsoGrown: Topic.namedByTokens.map(\.name),
+      settings: configuration.pipeline, alsoGrown: Topic.namedByTokens.map(\.name),
       context: context
     ) {
       _ = try configuration.pipeline.migratedDatabase(applicationName: name, days: days, context: context)

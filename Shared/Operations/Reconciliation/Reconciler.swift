@@ -7,11 +7,15 @@ internal import Runtime
 package struct Reconciler: Sendable {
   private let pool: PostgresPool
   private let sumMilliseconds: Int
+  private let pace: ComparisonPace
 
   /// - Parameter sumMilliseconds: how long a sum of all open rows may take.
-  package init(_ pool: PostgresPool, sumMilliseconds: Int = Reconciler.sumMilliseconds) {
+  package init(
+    _ pool: PostgresPool, sumMilliseconds: Int = Reconciler.sumMilliseconds, pace: ComparisonPace = .hurried
+  ) {
     self.pool = pool
     self.sumMilliseconds = sumMilliseconds
+    self.pace = pace
   }
 
   /// - Parameters:
@@ -22,9 +26,13 @@ package struct Reconciler: Sendable {
   ) throws(PostgresError) -> Reconciliation {
     var checks = try compareSums()
     if withSealedRows { checks.append(try SealedRows(pool).check()) }
-    let (traffic, finality) = try compareServes()
+    let (traffic, counted) = try compareServes()
     checks += traffic
     return try pool.snapshot { connection throws(PostgresError) in
+      let head = try SealedHead.read(in: connection)
+      var finality = try Finality.sealed(in: connection)
+      // What has been sealed since it was counted is among the sealed.
+      for (piece, part) in counted where head.openFrom.milliseconds <= piece.from { finality.add(part) }
       if let tally { checks += try tally.checks(in: connection) }
       return Reconciliation(
         checks: checks, notConsumed: try notConsumed(connection),
@@ -34,7 +42,7 @@ package struct Reconciler: Sendable {
         held: try count("SELECT count(*) FROM billing.held_row", connection),
         lostServes: try LostServes.read(in: connection),
         reserved: try reserved(connection), finality: finality,
-        sealedUntil: try SealedHead.read(in: connection).sealedUntil)
+        sealedUntil: head.sealedUntil)
     }
   }
 
@@ -55,40 +63,44 @@ package struct Reconciler: Sendable {
   private func compareSums<Result>(
     _ body: (PostgresConnection, SealedHead) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
-    try pool.snapshot(statementMilliseconds: sumMilliseconds) { connection throws(PostgresError) in
-      try ReconciliationStatement.choosePlans(connection)
-      return try body(connection, SealedHead.read(in: connection))
+    try pace.step { () throws(PostgresError) in
+      try pool.snapshot(statementMilliseconds: sumMilliseconds) { connection throws(PostgresError) in
+        try ReconciliationStatement.choosePlans(connection)
+        return try body(connection, SealedHead.read(in: connection))
+      }
     }
   }
 
-  /// Whatever is compared serve by serve, piece by piece.
-  private func compareServes() throws(PostgresError) -> ([ReconciliationCheck], Finality) {
+  /// Whatever is compared serve by serve, piece by piece; with it what of each piece is final.
+  private func compareServes() throws(PostgresError) -> ([ReconciliationCheck], [(piece: ServeRange, Finality)]) {
     let statements = TrafficChecks.ofServes + TrafficChecks.ofServesApart
     var checks = statements.map { ReconciliationCheck(rule: $0.rule, name: $0.name, compared: 0, differences: 0) }
-    let (head, sealed) = try pool.snapshot { connection throws(PostgresError) in
-      (try SealedHead.read(in: connection), try Finality.sealed(in: connection))
+    var counted: [(piece: ServeRange, Finality)] = []
+    let pieces = try pool.snapshot { connection throws(PostgresError) in
+      try ServePieces.open(SealedHead.read(in: connection), in: connection)
     }
-    var finality = sealed
-    for piece in try pool.snapshot({ connection throws(PostgresError) in try ServePieces.open(head, in: connection) }) {
+    for piece in pieces {
       for (index, statement) in statements.enumerated() {
         let found = try compare(piece) { connection throws(PostgresError) in try statement.check(piece, in: connection)
         }
         if let found { checks[index].add(found) }
       }
-      let counted = try compare(piece) { connection throws(PostgresError) in try Finality.of(piece, in: connection) }
-      if let counted { finality.add(counted) }
+      let part = try compare(piece) { connection throws(PostgresError) in try Finality.of(piece, in: connection) }
+      if let part { counted.append((piece, part)) }
     }
-    return (checks, finality)
+    return (checks, counted)
   }
 
   /// In a snapshot in which the piece is open: what has been sealed meanwhile may be gone.
   private func compare<Result>(
     _ piece: ServeRange, _ body: (PostgresConnection) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result? {
-    try pool.snapshot { connection throws(PostgresError) in
-      guard try SealedHead.read(in: connection).openFrom.milliseconds <= piece.from else { return nil }
-      try ReconciliationStatement.choosePlans(connection)
-      return try body(connection)
+    try pace.step { () throws(PostgresError) in
+      try pool.snapshot { connection throws(PostgresError) in
+        guard try SealedHead.read(in: connection).openFrom.milliseconds <= piece.from else { return nil }
+        try ReconciliationStatement.choosePlans(connection)
+        return try body(connection)
+      }
     }
   }
 

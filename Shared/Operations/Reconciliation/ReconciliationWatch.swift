@@ -16,6 +16,8 @@ package final class ReconciliationWatch: Sendable {
   package static let completed = MetricDeclaration.gauge(
     "handbill_reconciliation_completed_timestamp_seconds",
     help: "When the last reconciliation came to its end, in seconds since 1970.")
+  package static let seconds = MetricDeclaration.gauge(
+    "handbill_reconciliation_seconds", help: "How long the last reconciliation took, with its rests.")
   package static let notConsumed = MetricDeclaration.gauge(
     "handbill_sequences_not_consumed", help: "Published and not consumed yet.", labels: ["topic", "consumer"])
   package static let parked = MetricDeclaration.gauge(
@@ -32,13 +34,16 @@ package final class ReconciliationWatch: Sendable {
       Events that no budget could pay, of days that were open when the console started and since: the network's loss (B4).
       """)
   /// Every metric that a watch shows.
-  package static let metrics = [differences, completed, notConsumed, parked, waiting, suspense, held, unfunded]
+  package static let metrics = [
+    differences, completed, seconds, notConsumed, parked, waiting, suspense, held, unfunded,
+  ]
 
   package static let interval = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_RECONCILIATION_INTERVAL", in: 1_000...86_400_000, default: 60_000,
-    help: "Between two comparisons of everything; longer where one takes long.")
-  /// It rests so many times as long as it took, so that large tables are not read all the time.
-  private static let restFactor: Int64 = 9
+    help: """
+      Between the end of a comparison of everything and the begin of the next. A comparison takes a tenth of one \
+      connection's time: it rests behind each of its statements.
+      """)
 
   /// What the metrics without labels show; nil before the first round, so that a new process does not say 0.
   private struct Figures: Sendable {
@@ -80,6 +85,9 @@ package final class ReconciliationWatch: Sendable {
   private func showFigures() {
     let metrics = context.metrics
     metrics.sample(Self.completed) { [self] in figure { Double($0.completed.milliseconds) / 1_000 } }
+    metrics.sample(Self.seconds) { [self] in
+      last.map { Double($0.finishedAt.milliseconds(since: $0.startedAt)) / 1_000 }
+    }
     metrics.sample(Self.parked) { [self] in figure { Double($0.parked) } }
     metrics.sample(Self.waiting) { [self] in figure { Double($0.waiting) } }
     metrics.sample(Self.suspense) { [self] in figure { Double($0.suspense) } }
@@ -89,16 +97,15 @@ package final class ReconciliationWatch: Sendable {
 
   private func figure(_ read: (Figures) -> Double) -> Double? { figures.withLock { $0.map(read) } }
 
-  private func run(rest: (Int64) -> Bool) {
+  private func run(rest: @escaping @Sendable (Int64) -> Bool) {
     let logger = context.logger.named("reconciliation")
     let clock = context.clock
+    let reconciler = Reconciler(pool, pace: ComparisonPace(clock: clock, rest: rest))
     var unfunded = UnfundedEvents()
-    var pause: Int64
     repeat {
-      let begin = clock.monotonicMilliseconds
       do throws(PostgresError) {
         let startedAt = clock.now
-        let result = try Reconciler(pool).reconcile()
+        let result = try reconciler.reconcile()
         finished.withLock {
           $0 = FinishedReconciliation(reconciliation: result, startedAt: startedAt, finishedAt: clock.now)
         }
@@ -106,11 +113,11 @@ package final class ReconciliationWatch: Sendable {
         let events = try pool.snapshot { connection throws(PostgresError) in try unfunded.count(in: connection) }
         note(result, unfunded: events)
       } catch {
+        guard rest(0) else { return }
         logger.limited(
           .warning, key: "reconcile", "the accounts could not be compared", ["error": .text(error.description)])
       }
-      pause = max(Int64(intervalMilliseconds), (clock.monotonicMilliseconds - begin) * Self.restFactor)
-    } while rest(pause)
+    } while rest(Int64(intervalMilliseconds))
   }
 
   private func show(_ result: Reconciliation, logger: Logger) {

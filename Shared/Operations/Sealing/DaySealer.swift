@@ -25,9 +25,13 @@ package struct DaySealer: Sendable {
   private static let sumMilliseconds = 43_200_000
 
   private let pool: PostgresPool
+  private let pace: ComparisonPace
 
   /// - Parameter pool: connections that may write the schema `sealed`.
-  package init(_ pool: PostgresPool) { self.pool = pool }
+  package init(_ pool: PostgresPool, pace: ComparisonPace = .hurried) {
+    self.pool = pool
+    self.pace = pace
+  }
 
   /// Seals the oldest open day, if it can be.
   package func sealNext(now: Timestamp) throws(PostgresError) -> Result {
@@ -64,14 +68,16 @@ package struct DaySealer: Sendable {
 
   /// Of the day all serves, and of everything the sums: what differs.
   private func compare(_ range: ServeRange) throws(PostgresError) -> [ReconciliationCheck] {
-    var checks = try Reconciler(pool, sumMilliseconds: Self.sumMilliseconds).compareSums()
+    var checks = try Reconciler(pool, sumMilliseconds: Self.sumMilliseconds, pace: pace).compareSums()
     let statements = TrafficChecks.ofServes + TrafficChecks.ofServesApart + TrafficChecks.ofSealing
     for piece in try pieces(range) {
       for statement in statements {
         checks.append(
-          try pool.snapshot { connection throws(PostgresError) in
-            try ReconciliationStatement.choosePlans(connection)
-            return try statement.check(piece, in: connection)
+          try pace.step { () throws(PostgresError) in
+            try pool.snapshot { connection throws(PostgresError) in
+              try ReconciliationStatement.choosePlans(connection)
+              return try statement.check(piece, in: connection)
+            }
           })
       }
     }
@@ -110,9 +116,11 @@ package struct DaySealer: Sendable {
   private func add(
     _ sql: String, _ parameters: [any PostgresValue], _ connection: PostgresConnection
   ) throws(PostgresError) {
-    try connection.transaction(statementMilliseconds: Self.sumMilliseconds) { connection throws(PostgresError) in
-      try ReconciliationStatement.choosePlans(connection)
-      _ = try connection.query(sql, parameters)
+    try pace.step { () throws(PostgresError) in
+      try connection.transaction(statementMilliseconds: Self.sumMilliseconds) { connection throws(PostgresError) in
+        try ReconciliationStatement.choosePlans(connection)
+        _ = try connection.query(sql, parameters)
+      }
     }
   }
 }

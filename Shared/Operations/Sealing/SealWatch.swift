@@ -39,25 +39,27 @@ package final class SealWatch: Sendable {
     context.lifeCycle.startRounds("sealing") { watch.run(rest: $0) }
   }
 
-  private func run(rest: (Int64) -> Bool) {
+  private func run(rest: @escaping @Sendable (Int64) -> Bool) {
+    let sealer = DaySealer(pool, pace: ComparisonPace(clock: context.clock, rest: rest))
     var pause: Int64
     repeat {
       // A day that is sealed may be followed by one that is long over.
-      pause = sealNext() ? 0 : Self.pauseMilliseconds
+      pause = sealNext(sealer, isStopping: { !rest(0) }) ? 0 : Self.pauseMilliseconds
     } while rest(pause)
   }
 
   /// Whether there may be another one to seal.
-  private func sealNext() -> Bool {
+  private func sealNext(_ sealer: DaySealer, isStopping: () -> Bool) -> Bool {
     let logger = context.logger.named("sealing")
     do throws(PostgresError) {
-      let result = try DaySealer(pool).sealNext(now: context.clock.now)
+      let result = try sealer.sealNext(now: context.clock.now)
       tell(result, to: logger)
       if case .sealed = result {
         forgetHistory(logger)
         return true
       }
     } catch {
+      guard !isStopping() else { return false }
       logger.limited(.warning, key: "seal", "no day could be sealed", ["error": .text(error.description)])
     }
     return false

@@ -29,7 +29,9 @@ package final class LifeCycle: Sendable {
 
   /// Runs `body`, which works in rounds, on a thread of its own. Between two rounds it calls what it is given, with how
   /// long to rest in milliseconds; false says that the service stops, and that `body` is to return.
-  package func startRounds(_ name: String, _ body: @escaping @Sendable (_ rest: (Int64) -> Bool) -> Void) {
+  package func startRounds(
+    _ name: String, _ body: @escaping @Sendable (_ rest: @escaping @Sendable (Int64) -> Bool) -> Void
+  ) {
     let stop = StopRequest()
     let thread = OwnerThread(name) { body { !stop.wait(milliseconds: $0) } }
     onStop(name) {

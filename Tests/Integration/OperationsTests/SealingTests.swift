@@ -2,8 +2,8 @@ import AdCore
 import JSON
 import LocalProcesses
 import Postgres
-import Runtime
 import TestServices
+import TestValues
 import Testing
 
 @testable import Operations
@@ -11,7 +11,7 @@ import Testing
 @Suite("Sealed days")
 struct SealingTests {
   /// When the first four days can be sealed, and the fifth cannot.
-  private static let now = Timestamp(milliseconds: 1_899_043_200_000)  // 2030-03-06T16:00Z
+  static let now = Timestamp(milliseconds: 1_899_043_200_000)  // 2030-03-06T16:00Z
 
   /// Five days on a database of their own.
   struct Days {
@@ -253,21 +253,17 @@ struct SealingTests {
     try await onOwnThread {
       _ = try days.seal()
       _ = try days.drop()
+      let time = MovingTime(MovingClock(Self.now))
       var reconciler = OnlineReconciler(days.pool)
       for _ in 0..<40 {
-        let finding = try reconciler.pass(clock: StandingClock(now: Self.now))
+        let finding = try reconciler.pass(clock: time)
         #expect(finding.pass.differences == 0, "\(finding.checks)")
       }
       try days.run("UPDATE billing.balance SET credit = credit + 1 WHERE account = 'developer:dev-app1'")
-      #expect(try reconciler.pass(clock: StandingClock(now: Self.now)).pass.differences > 0)
+      #expect(try reconciler.pass(clock: time).pass.differences > 0)
       var later = OnlineReconciler(days.pool)
-      #expect(try later.pass(clock: StandingClock(now: Self.now)).pass.differences > 0)
+      #expect(try later.pass(clock: time).pass.differences > 0)
     }
-  }
-
-  private struct StandingClock: TimeSource {
-    let now: Timestamp
-    var monotonicMilliseconds: Int64 { now.milliseconds }
   }
 
   @Test("the console's role may seal, and write nothing of the services'")
