@@ -149,7 +149,7 @@ let tests: [Target] = [
   unitTest("Crypto"), unitTest("AdCore", ["AdBasics", "Crypto", "Records", "TestValues"]),
   unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets", "JSON", "Records", "TestValues"]),
   unitTest("SchemaEmbedder"),
-  unitTest("HTTP", ["JSON", "TestValues", "Threads"]), unitTest("JSON"),
+  unitTest("HTTP", ["JSON", "TestServers", "TestValues", "Threads"]), unitTest("JSON"),
   unitTest("Pipeline", ["AdCore", "AdEvents", "Records", "TestValues"]),
   unitTest("Runtime", ["AdCore", "HTTP", "TestServices", "TestValues", "Threads"]), unitTest("Threads"),
   unitTest("PipelineHost", ["AdCore", "Kafka", "Pipeline", "Postgres", "Runtime"]),
@@ -238,7 +238,7 @@ let tests: [Target] = [
     path: "Tests/Integration/NetworkTests"),
   .executableTarget(
     name: "Benchmarks",
-    dependencies: ["AdSelectionCore", "LocalProcesses", "Migrations", "Operations", "TestValues"] + everythingShared,
+    dependencies: ["AdSelectionCore", "Migrations", "Operations", "TestValues"] + servers + everythingShared,
     path: "Tests/Benchmarks"),
   .executableTarget(
     name: "Faults",

@@ -1,5 +1,5 @@
 import Glibc
-import LocalProcesses
+import TestServers
 import Threads
 
 /// Requests over HTTP, on connections that stay open, each of which has one request under way at a time.
@@ -8,9 +8,10 @@ final class HTTPRequests: Sendable {
   typealias Answered = @Sendable (_ number: Int, _ status: Int) -> Void
 
   private struct State {
-    var idle: [Int32] = []
+    /// Connections, by their places.
+    var idle: [Int] = []
     /// What is asked on each.
-    var numbers: [Int32: Int] = [:]
+    var numbers: [Int: Int] = [:]
     var isClosed = false
   }
 
@@ -18,7 +19,7 @@ final class HTTPRequests: Sendable {
   private static let headBytesMaximum = 4_096
 
   private let path: String
-  private let connections: [Int32]
+  private let connections: [LoopbackConnection]
   private let state: Monitor<State>
   private let answered: Answered
 
@@ -26,77 +27,48 @@ final class HTTPRequests: Sendable {
   init(port: Int, path: String, connections count: Int, answered: @escaping Answered) throws {
     self.path = path
     self.answered = answered
-    connections = try (0..<count).map { _ in try Self.connect(port) }
-    state = Monitor(State(idle: connections))
-  }
-
-  private static func connect(_ port: Int) throws -> Int32 {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var (address, one) = (sockaddr_in(), Int32(1))
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(port).bigEndian
-    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-    let result = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    guard result == 0 else {
-      Glibc.close(descriptor)
-      throw SupervisionError.unavailable(what: "port \(port)", hint: "nobody takes a connection")
-    }
-    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
-    return descriptor
+    connections = try (0..<count).map { _ in try LoopbackConnection(port: port) }
+    state = Monitor(State(idle: Array(0..<count)))
   }
 
   /// Posts a body; waits first while all connections are in use.
   func send(_ number: Int, _ body: [UInt8]) {
-    let connection = state.waitForResult(timeoutMilliseconds: 60_000) { state -> Int32? in
-      guard let connection = state.idle.popLast() else { return nil }
-      state.numbers[connection] = number
-      return connection
+    let place = state.waitForResult(timeoutMilliseconds: 60_000) { state -> Int? in
+      guard let place = state.idle.popLast() else { return nil }
+      state.numbers[place] = number
+      return place
     }
-    guard let connection else { return }
+    guard let place else { return }
     let head =
       "POST \(path) HTTP/1.1\r\nHost: edge\r\nContent-Type: application/protobuf\r\nContent-Length: \(body.count)\r\n\r\n"
-    let bytes = Array(head.utf8) + body
-    var sent = 0
-    while sent < bytes.count {
-      let count = bytes[sent...].withUnsafeBytes {
-        Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-      }
-      guard count > 0 else { return }
-      sent += count
-    }
+    // One that broke is left out: what was asked on it gets no answer.
+    _ = connections[place].send(Array(head.utf8) + body)
   }
 
   /// Reads answers until ``close()``; for a thread of its own.
   func read() {
-    var polled = connections.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-    var texts: [Int32: [UInt8]] = [:]
-    var buffer = [UInt8](repeating: 0, count: 65_536)
+    var polled = connections.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+    var texts = [[UInt8]](repeating: [], count: connections.count)
     while !state.withLock({ $0.isClosed }) {
       guard poll(&polled, nfds_t(polled.count), Self.pollMilliseconds) > 0 else { continue }
-      for index in polled.indices where polled[index].revents != 0 {
-        let connection = polled[index].fd
-        let count = recv(connection, &buffer, buffer.count, 0)
-        guard count > 0 else {
-          polled[index].fd = -1
+      for place in polled.indices where polled[place].revents != 0 {
+        let bytes = connections[place].receive()
+        guard !bytes.isEmpty else {
+          polled[place].fd = -1
           continue
         }
-        texts[connection, default: []] += buffer.prefix(count)
-        if let status = Self.takeAnswer(&texts[connection, default: []]) { take(connection, status) }
+        texts[place] += bytes
+        if let status = Self.takeAnswer(&texts[place]) { take(place, status) }
       }
     }
-    for connection in connections { Glibc.close(connection) }
   }
 
   func close() { state.update { $0.isClosed = true } }
 
-  private func take(_ connection: Int32, _ status: Int) {
-    guard let number = state.withLock({ $0.numbers.removeValue(forKey: connection) }) else { return }
+  private func take(_ place: Int, _ status: Int) {
+    guard let number = state.withLock({ $0.numbers.removeValue(forKey: place) }) else { return }
     answered(number, status)
-    state.update { $0.idle.append(connection) }
+    state.update { $0.idle.append(place) }
   }
 
   /// The status of a whole answer, which is taken out.

@@ -2,13 +2,13 @@ import AdCore
 import AdEvents
 import BrokerFaults
 import Foundation
-import Glibc
 import HTTP
 import LocalProcesses
 import Pipeline
 import Records
 import Runtime
 import Synchronization
+import TestServers
 import TestValues
 import Testing
 import Threads
@@ -140,7 +140,6 @@ struct EdgeAttackTests {
       Array("\(head)Transfer-Encoding: chunked\r\n\r\n5\r\nab".utf8),
     ]
     let half = try (0..<400).map { try HalfRequest(port: edge.port, starts[$0 % starts.count]) }
-    defer { for each in half { each.close() } }
     for number in 0..<20 {
       let began = MonotonicClock.milliseconds
       #expect(try tell(edge, batch(["event-\(number)"])).status == 200)
@@ -290,35 +289,21 @@ struct EdgeAttackTests {
 
 /// A request that begins and does not go on.
 private final class HalfRequest {
-  private let descriptor: Int32
+  private let connection: LoopbackConnection
 
   init(port: Int, _ bytes: [UInt8]) throws {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(port).bigEndian
-    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-    let result = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    try #require(result == 0)
-    try #require(send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
+    connection = try LoopbackConnection(port: port)
+    try #require(connection.send(bytes))
   }
 
   func isHungUp(before moment: Int64) -> Bool {
-    var said = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    var buffer = [UInt8](repeating: 0, count: 1_024)
     while true {
       let left = moment - MonotonicClock.milliseconds
-      guard left > 0, poll(&said, 1, Int32(left)) > 0 else { return false }
+      guard left > 0, connection.waitForPeer(timeoutMilliseconds: Int(left)) else { return false }
       // It may be told why first.
-      if recv(descriptor, &buffer, buffer.count, 0) <= 0 { return true }
+      if connection.receive().isEmpty { return true }
     }
   }
-
-  func close() { _ = Glibc.close(descriptor) }
 }
 
 /// Memory of this process.

@@ -1,11 +1,11 @@
 import AdCore
 import AdEvents
 import Foundation
-import Glibc
 import HTTP
 import Kafka
 import LocalProcesses
 import Runtime
+import TestServers
 import Testing
 import Threads
 
@@ -15,23 +15,12 @@ struct RestingConnectionsTests {
   private static let kibibytesMaximum = 128 * 1_024
 
   /// A connection of one's own, on which one request was answered.
-  private static func rest(port: Int) throws -> Int32 {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(port).bigEndian
-    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-    let result = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    try #require(result == 0, "errno \(errno)")
+  private static func rest(port: Int) throws -> LoopbackConnection {
+    let connection = try LoopbackConnection(port: port)
     let request = Array("OPTIONS /v1/ads HTTP/1.1\r\nHost: edge\r\nUser-Agent: Mozilla/5.0\r\n\r\n".utf8)
-    try #require(send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
-    var said = [UInt8](repeating: 0, count: 4_096)
-    try #require(recv(descriptor, &said, said.count, 0) > 0)
-    return descriptor
+    try #require(connection.send(request))
+    try #require(!connection.receive().isEmpty)
+    return connection
   }
 
   private static func residentKibibytes(_ process: Int32) throws -> Int {
@@ -64,15 +53,15 @@ struct RestingConnectionsTests {
       let end = MonotonicClock.milliseconds + 60_000
       while (try? HTTPClient.get(base + "/v1/ads"))?.status != 405, MonotonicClock.milliseconds < end {}
       let before = try Self.residentKibibytes(edge.processIdentifier)
-      var resting: [Int32] = []
-      defer { for descriptor in resting { close(descriptor) } }
-      for _ in 0..<Self.count { resting.append(try Self.rest(port: port)) }
+      let resting = try (0..<Self.count).map { _ in try Self.rest(port: port) }
       let taken = try Self.residentKibibytes(edge.processIdentifier)
       #expect(taken <= Self.kibibytesMaximum, "\(taken) KiB, \(before) KiB before")
       let began = MonotonicClock.milliseconds
       #expect(try HTTPClient.get(base + "/v1/ads").status == 405)
       #expect(MonotonicClock.milliseconds - began < 1_000)
       print("10,000 connections at rest: \(taken) KiB, \(before) KiB before them")
+      // They are open until here.
+      withExtendedLifetime(resting) {}
     }
   }
 }

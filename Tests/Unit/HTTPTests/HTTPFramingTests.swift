@@ -1,5 +1,5 @@
-import Glibc
 import Synchronization
+import TestServers
 import TestValues
 import Testing
 import Threads
@@ -142,10 +142,11 @@ struct HTTPFramingTests {
     try withServer(limits) { server, _ in
       let begun = Array("POST /told HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n".utf8)
       let part = begun + [UInt8](repeating: 1, count: 99_000)
-      var slow: [Int32] = []
-      defer { for descriptor in slow { close(descriptor) } }
+      var slow: [LoopbackConnection] = []
       for number in 1...60 {
-        slow.append(try Self.connected(server.port, sending: part))
+        let connection = try LoopbackConnection(port: server.port)
+        try #require(connection.send(part))
+        slow.append(connection)
         #expect(server.context.connections.bodyBytes <= 2_000_000)
         guard number.isMultiple(of: 10) else { continue }
         // While those on which was hung up still hold their memory, one may be refused; who comes again is served.
@@ -160,29 +161,13 @@ struct HTTPFramingTests {
       #expect(Self.isHungUp(slow[0]))
       #expect(slow.count { Self.isHungUp($0) } >= 40)
       #expect(server.context.connections.bodyBytes <= 1_100_000)
+      // They are open until here.
+      withExtendedLifetime(slow) {}
     }
-  }
-
-  private static func connected(_ port: Int, sending bytes: [UInt8]) throws -> Int32 {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(port).bigEndian
-    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-    let result = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    try #require(result == 0)
-    try #require(send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
-    return descriptor
   }
 
   /// Whether the other side ends the connection, within a moment.
-  private static func isHungUp(_ descriptor: Int32) -> Bool {
-    var said = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    var byte: UInt8 = 0
-    return poll(&said, 1, 200) > 0 && recv(descriptor, &byte, 1, 0) <= 0
+  private static func isHungUp(_ connection: LoopbackConnection) -> Bool {
+    connection.waitForPeer(timeoutMilliseconds: 200) && connection.receive().isEmpty
   }
 }

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
-import Glibc
 import Synchronization
+import TestServers
 import Testing
 import Threads
 
@@ -146,8 +146,7 @@ struct HTTPReplyTests {
     var limits = HTTPLimits()
     limits.idleSeconds = 1
     try withServer(limits) { server, base, _ in
-      let dribbler = try Dribbler(port: UInt16(server.port))
-      defer { dribbler.close() }
+      let dribbler = try Dribbler(port: server.port)
       let began = MonotonicClock.milliseconds
       while dribbler.sendsByte(), MonotonicClock.milliseconds - began < 20_000 {
         try expectNow(base)
@@ -163,48 +162,30 @@ struct HTTPReplyTests {
     var limits = HTTPLimits()
     limits.connectionsOfAddressMaximum = 3
     try withServer(limits) { server, base, _ in
-      let held = try (0..<3).map { _ in try Dribbler(port: UInt16(server.port)) }
+      let held = try (0..<3).map { _ in try Dribbler(port: server.port) }
       for each in held { #expect(each.sendsByte()) }
-      let refused = try Dribbler(port: UInt16(server.port))
+      let refused = try Dribbler(port: server.port)
       refused.wait(milliseconds: 5_000)
       #expect(!refused.sendsByte())
-      for each in held + [refused] { each.close() }
+      // They are open until here.
+      withExtendedLifetime(held) {}
     }
   }
 }
 
 /// A connection that sends one byte of a request at a time.
 private final class Dribbler {
-  private let descriptor: Int32
+  private let connection: LoopbackConnection
   private var rest = Array("GET /now HTTP/1.1\r\nHost: x\r\nX-Long: ".utf8)[...]
 
-  init(port: UInt16) throws {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-    let result = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
-    try #require(result == 0)
-  }
+  init(port: Int) throws { connection = try LoopbackConnection(port: port) }
 
   /// False when the other side has hung up.
   func sendsByte() -> Bool {
-    var byte = rest.popFirst() ?? UInt8(ascii: "x")
-    var hungUp = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    if poll(&hungUp, 1, 0) > 0 { return false }
-    return send(descriptor, &byte, 1, Int32(MSG_NOSIGNAL)) == 1
+    let byte = rest.popFirst() ?? UInt8(ascii: "x")
+    return !connection.waitForPeer(timeoutMilliseconds: 0) && connection.send([byte])
   }
 
   /// Until so much time is over, or the other side says something.
-  func wait(milliseconds: Int32) {
-    var said = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    poll(&said, 1, milliseconds)
-  }
-
-  func close() { _ = Glibc.close(descriptor) }
+  func wait(milliseconds: Int) { connection.waitForPeer(timeoutMilliseconds: milliseconds) }
 }

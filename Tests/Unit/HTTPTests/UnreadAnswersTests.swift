@@ -1,4 +1,4 @@
-import Glibc
+import TestServers
 import TestValues
 import Testing
 import Threads
@@ -12,45 +12,29 @@ struct UnreadAnswersTests {
 
   /// A client that asks and reads nothing until it is told to.
   private final class IdleReader {
-    private let descriptor: Int32
+    private let connection: LoopbackConnection
 
     init(_ server: HTTPServer, _ path: String, body: String? = nil) throws {
-      descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-      var address = sockaddr_in()
-      address.sin_family = sa_family_t(AF_INET)
-      address.sin_port = UInt16(server.port).bigEndian
-      address.sin_addr.s_addr = UInt32(INADDR_LOOPBACK).bigEndian
-      let result = withUnsafePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-        }
-      }
-      try #require(result == 0)
+      connection = try LoopbackConnection(port: server.port)
       let length = body.map { "Content-Length: \($0.utf8.count)\r\n" } ?? ""
       let head = "\(body == nil ? "GET" : "POST") \(path) HTTP/1.1\r\nHost: x\r\n\(length)\r\n"
       let request = Array((head + (body ?? "")).utf8)
-      try #require(send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count)
+      try #require(connection.send(request))
     }
 
     /// Until the answer begins to come, or the other side hangs up.
-    func waitForAnswer() -> Bool {
-      var said = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      return poll(&said, 1, 20_000) == 1
-    }
+    func waitForAnswer() -> Bool { connection.waitForPeer(timeoutMilliseconds: 20_000) }
 
     /// How many bytes come until the other side hangs up; nil when it does not within 20 s of silence.
     func readToEnd() -> Int? {
-      var buffer = [UInt8](repeating: 0, count: 1 << 16)
       var total = 0
       while waitForAnswer() {
-        let count = recv(descriptor, &buffer, buffer.count, 0)
-        guard count > 0 else { return total }
-        total += count
+        let bytes = connection.receive()
+        guard !bytes.isEmpty else { return total }
+        total += bytes.count
       }
       return nil
     }
-
-    deinit { close(descriptor) }
   }
 
   private func withServer(bytesMaximum: Int, _ body: (HTTPServer, String) throws -> Void) throws {
