@@ -147,7 +147,7 @@ let tests: [Target] = [
   ),
   .testTarget(name: "FuzzTests", dependencies: ["FuzzTargets"], path: "Tests/Fuzz/Tests"),
   unitTest("Crypto"), unitTest("AdCore", ["AdBasics", "Crypto", "Records", "TestValues"]),
-  unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets", "JSON", "Records", "TestValues"]),
+  unitTest("AdEvents", ["AdCore", "Crypto", "FuzzTargets", "JSON", "Records", "TestServers", "TestValues"]),
   unitTest("SchemaEmbedder"),
   unitTest("HTTP", ["JSON", "TestServers", "TestValues", "Threads"]), unitTest("JSON"),
   unitTest("Pipeline", ["AdCore", "AdEvents", "Records", "TestValues"]),
@@ -162,7 +162,7 @@ let tests: [Target] = [
   .testTarget(
     name: "ExampleTests", dependencies: ["AdClient", "ExampleGame", "ExampleMagazine", "ExampleTerminal"],
     path: "Tests/Unit/ExampleTests"),
-  unitTest("AdClient", ["AdBasics", "AdEvents", "Hashes", "SQLite", "Threads"]),
+  unitTest("AdClient", ["AdBasics", "AdEvents", "Hashes", "LocalProcesses", "SQLite", "Threads"]),
   unitTest("AdClientKafka", overKafka),
   unitTest("AdSelectionCore", ["TestValues"] + pure),
   unitTest("EdgeCore", ["TestValues"] + pure),

@@ -16,7 +16,7 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible {
   /// At most 24 bytes: 2.0.2 has been seen to crash on certain long ones.
   package var clientID: String
   package var environment: Environment
-  /// How long a producer collects records before it sends: 0 for answers, 5 ms where nobody waits.
+  /// How long a producer collects records before it sends: 0 where somebody waits.
   package var lingerMilliseconds = 5
   /// The most records that a producer has in flight.
   package var recordsInFlightMaximum = 100_000

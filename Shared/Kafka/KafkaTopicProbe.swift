@@ -104,6 +104,8 @@ package final class KafkaTopicProbe {
       try readFirst(of: Set(positions.map(\.partition)), timeoutMilliseconds: timeoutMilliseconds, keep: keep)
     }
     try consumer.unassign()
+    // What was read beyond what was wanted would stay in memory until the next question.
+    _ = try consumer.poll(timeoutMilliseconds: 0, recordsMaximum: .max) { _ in }
     return try result.get()
   }
 

@@ -122,7 +122,7 @@ package struct PipelineSettings: Sendable {
     var configuration = KafkaConfiguration(
       bootstrapServers: bootstrapServers, clientID: String(clientID.prefix(KafkaConfiguration.clientIDBytesMaximum)),
       environment: isBrokerEmbedded ? .embedded : .real)
-    // Records wait for company in a batch, where there is work: what is committed is told at once.
+    // What is committed is told at once. A broker is sent one request at a time: what comes meanwhile goes together in the next.
     configuration.lingerMilliseconds = 0
     // A partition that is opened is read only when the question for those opened before it has come back.
     configuration.fetchWaitMillisecondsMaximum = Self.fetchWaitMilliseconds

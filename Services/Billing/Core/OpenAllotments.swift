@@ -2,27 +2,24 @@ internal import AdCore
 
 /// A partition's allotments that have not ended, and which of them pays an event.
 package struct OpenAllotments: Sendable {
-  private struct End: Hashable, Comparable, Sendable {
-    var serveUntil: Timestamp
-    var id: UInt64
-
-    static func < (left: End, right: End) -> Bool {
-      left.serveUntil != right.serveUntil ? left.serveUntil < right.serveUntil : left.id < right.id
-    }
-  }
-
   private var byID: [UInt64: OpenAllotment] = [:]
+  /// All of them, the soonest to end first: whether one has ended is asked all the time, and none of the others is looked at.
+  private var ends: [End] = []
   /// Those with room for clicks, by budget, the soonest to end first.
   private var withClickRoom: [BudgetKey: [End]] = [:]
 
   init(_ allotments: [OpenAllotment]) {
-    for allotment in allotments where byID[allotment.id] == nil { insert(allotment) }
+    // In their order each goes to the end, however many there are.
+    for allotment in allotments.sorted(by: { End($0) < End($1) }) { insert(allotment) }
   }
 
   package subscript(id: UInt64) -> OpenAllotment? { byID[id] }
 
   mutating func insert(_ allotment: OpenAllotment) {
+    remove(allotment.id)
     byID[allotment.id] = allotment
+    let end = End(allotment)
+    ends.insert(end, at: ends.index(of: end))
     noteClickRoom(of: allotment, before: 0)
   }
 
@@ -32,15 +29,16 @@ package struct OpenAllotments: Sendable {
 
   mutating func remove(_ id: UInt64) {
     change(id) { $0.clickReserve = $0.clicksCharged }
-    byID[id] = nil
+    guard let allotment = byID.removeValue(forKey: id) else { return }
+    ends.remove(at: ends.index(of: End(allotment)))
   }
 
   /// Those that serve no later than `limit`, in the order of their ids.
   func served(before limit: Timestamp) -> [OpenAllotment] {
-    byID.values.filter { $0.serveUntil < limit }.sorted { $0.id < $1.id }
+    ends.prefix { $0.serveUntil < limit }.compactMap { byID[$0.id] }.sorted { $0.id < $1.id }
   }
 
-  func hasServed(before limit: Timestamp) -> Bool { byID.values.contains { $0.serveUntil < limit } }
+  func hasServed(before limit: Timestamp) -> Bool { ends.first.map { $0.serveUntil < limit } ?? false }
 
   /// Charges an event to the allotment that its terms name, and a click that this one cannot pay to another one of the
   /// same campaign and day: what is set aside for clicks is set aside for all of them. Nil if none can pay it.
@@ -73,18 +71,41 @@ package struct OpenAllotments: Sendable {
     return result
   }
 
-  /// Keeps ``withClickRoom`` as it must be; entries are found by bisection.
+  /// Keeps ``withClickRoom`` as it must be.
   private mutating func noteClickRoom(of allotment: OpenAllotment, before: Int64) {
     let hasRoom = allotment.clickRoom > 0
     guard hasRoom != (before > 0) else { return }
-    let end = End(serveUntil: allotment.serveUntil, id: allotment.id)
+    let end = End(allotment)
     var ends = withClickRoom.removeValue(forKey: allotment.budget) ?? []
-    var (low, high) = (0, ends.count)
+    let index = ends.index(of: end)
+    if hasRoom { ends.insert(end, at: index) } else { ends.remove(at: index) }
+    if !ends.isEmpty { withClickRoom[allotment.budget] = ends }
+  }
+}
+
+/// When an allotment serves no longer; all of them have an order.
+private struct End: Hashable, Comparable, Sendable {
+  var serveUntil: Timestamp
+  var id: UInt64
+
+  init(_ allotment: OpenAllotment) {
+    serveUntil = allotment.serveUntil
+    id = allotment.id
+  }
+
+  static func < (left: End, right: End) -> Bool {
+    left.serveUntil != right.serveUntil ? left.serveUntil < right.serveUntil : left.id < right.id
+  }
+}
+
+extension [End] {
+  /// Where an end stands among these, which are in their order, or would stand; found by bisection.
+  fileprivate func index(of end: End) -> Int {
+    var (low, high) = (startIndex, endIndex)
     while low < high {
       let middle = (low + high) / 2
-      if ends[middle] < end { low = middle + 1 } else { high = middle }
+      if self[middle] < end { low = middle + 1 } else { high = middle }
     }
-    if hasRoom { ends.insert(end, at: low) } else { ends.remove(at: low) }
-    if !ends.isEmpty { withClickRoom[allotment.budget] = ends }
+    return low
   }
 }

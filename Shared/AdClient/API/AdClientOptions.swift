@@ -40,26 +40,26 @@ public struct AdClientOptions: Sendable {
 
 /// Where the client keeps its queue of events and its client id.
 public struct AdStorage: Hashable, Sendable {
-  enum Place: Hashable {
+  enum Location: Hashable {
     case standard
     case folder(String)
     case memory
     case none
   }
 
-  let place: Place
+  let location: Location
 
   /// A folder of the app's own among those that the system keeps.
-  public static let standard = AdStorage(place: .standard)
+  public static let standard = AdStorage(location: .standard)
   /// Nothing outlives the process: for tests and previews.
-  public static let memory = AdStorage(place: .memory)
+  public static let memory = AdStorage(location: .memory)
 
   /// Nothing is kept beside what the transport holds on its way: for a process that has many clients, as a server has.
   /// Events wait while the process lives, as many as the transport takes.
-  public static let none = AdStorage(place: .none)
+  public static let none = AdStorage(location: .none)
 
   /// In this folder, which is made if it is not there.
-  public static func folder(_ path: String) -> AdStorage { AdStorage(place: .folder(path)) }
+  public static func folder(_ path: String) -> AdStorage { AdStorage(location: .folder(path)) }
 
   /// The folder of the app's images; nil for memory.
   func imageFolder(for app: AppID) -> URL? {
@@ -74,7 +74,7 @@ public struct AdStorage: Hashable, Sendable {
   }
 
   private func folder() throws -> URL? {
-    switch place {
+    switch location {
     case .memory, .none: return nil
     case .folder(let path): return URL(fileURLWithPath: path, isDirectory: true)
     case .standard:

@@ -246,8 +246,8 @@ extension FieldValue {
     guard bytes.count == UUIDv7.textBytes / 4 * 3 else { return nil }
     let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     var text: [UInt8] = []
-    for place in stride(from: 0, to: bytes.count, by: 3) {
-      let word = bytes[place..<place + 3].reduce(0) { $0 << 8 | Int($1) }
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+      let word = bytes[start..<start + 3].reduce(0) { $0 << 8 | Int($1) }
       for shift in [18, 12, 6, 0] { text.append(digits[word >> shift & 63]) }
     }
     return UUIDv7(String(decoding: text, as: UTF8.self))

@@ -93,7 +93,7 @@ CREATE OR REPLACE FUNCTION public.fold_counts(
 AS $function$
 DECLARE
   first timestamptz;
-  place int;
+  partition_number int;
   keys text;
   names text;
   sums text;
@@ -104,7 +104,7 @@ BEGIN
   IF NOT pg_try_advisory_xact_lock(hashtext('fold_counts'), source::oid::int) THEN RETURN NULL; END IF;
   EXECUTE format(
     'SELECT minute, partition FROM %s WHERE minute >= $1 AND minute < $2 ORDER BY minute, partition LIMIT 1', source)
-    INTO first, place USING since, before;
+    INTO first, partition_number USING since, before;
   IF first IS NULL THEN RETURN NULL; END IF;
   first := date_trunc(unit, first, 'UTC');
   SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FILTER (WHERE NOT is_sum),
@@ -125,7 +125,8 @@ BEGIN
     WITH folded AS (DELETE FROM %1$s WHERE minute >= $1 AND minute < $2 AND partition = $3 RETURNING *)
     INSERT INTO %2$s (minute, partition, %3$s, %4$s) SELECT $1, $3, %3$s, %5$s FROM %6$s GROUP BY %3$s
   $sql$, source, target, keys, names, sums, rows)
-    USING first, first + CASE unit WHEN 'hour' THEN interval '1 hour' ELSE interval '24 hours' END, place;
+    USING first, first + CASE unit WHEN 'hour' THEN interval '1 hour' ELSE interval '24 hours' END,
+      partition_number;
   RETURN first;
 END
 $function$;

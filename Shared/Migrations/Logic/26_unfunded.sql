@@ -15,22 +15,22 @@ BEGIN
     RETURN;
   END IF;
   FOR borne IN
-    SELECT e.is_ready, e.place, t.app, t.currency, public.day_of(e.serve_id) AS day,
+    SELECT e.is_ready, e.index, t.app, t.currency, public.day_of(e.serve_id) AS day,
       (SELECT a.developer_amount FROM billing.amounts(e.kind, vocabulary.charge_fate('unfunded'), t.impression_price,
         t.click_price, t.share_basis_points) AS a) AS amount
     FROM (
-      SELECT true AS is_ready, r.place, w.terms, w.kind, w.serve_id
-      FROM unnest(ready) WITH ORDINALITY AS r (batch_number, position, fate, version, place)
+      SELECT true AS is_ready, r.index, w.terms, w.kind, w.serve_id
+      FROM unnest(ready) WITH ORDINALITY AS r (batch_number, position, fate, version, index)
       JOIN billing.waiting_row w ON w.partition = batch.partition AND w.batch_number = r.batch_number
         AND w.position = r.position
       WHERE r.fate = vocabulary.charge_fate('unfunded')
       UNION ALL
-      SELECT false, d.place, d.terms, d.kind, d.serve_id
+      SELECT false, d.index, d.terms, d.kind, d.serve_id
       FROM unnest(draws, fates) WITH ORDINALITY AS d (price, is_late, day_index, serve_id, event_time, id_hash, terms,
-        allotment, kind, device, size, country, placement, fate, version, place)
+        allotment, kind, device, size, country, placement, fate, version, index)
       WHERE d.fate = vocabulary.charge_fate('unfunded')
     ) AS e LEFT JOIN LATERAL (SELECT * FROM billing.terms WHERE name = e.terms OFFSET 0) AS t ON true
-    ORDER BY e.is_ready DESC, e.place
+    ORDER BY e.is_ready DESC, e.index
   LOOP
     INSERT INTO billing.unfunded_day AS stored (partition, app, day, currency, amount)
     SELECT batch.partition, borne.app, borne.day, borne.currency, borne.amount WHERE borne.amount <= cap
@@ -38,10 +38,10 @@ BEGIN
       WHERE stored.amount + excluded.amount <= cap;
     CONTINUE WHEN FOUND;
     IF borne.is_ready THEN
-      ready[borne.place] := ROW(ready[borne.place].batch_number, ready[borne.place].position,
-        vocabulary.charge_fate('unpaid'), ready[borne.place].version)::billing.settle_ready;
+      ready[borne.index] := ROW(ready[borne.index].batch_number, ready[borne.index].position,
+        vocabulary.charge_fate('unpaid'), ready[borne.index].version)::billing.settle_ready;
     ELSE
-      fates[borne.place] := ROW(vocabulary.charge_fate('unpaid'), fates[borne.place].version)::billing.settle_fate;
+      fates[borne.index] := ROW(vocabulary.charge_fate('unpaid'), fates[borne.index].version)::billing.settle_fate;
     END IF;
   END LOOP;
   -- Nothing is charged any more of ads that were served so long ago.

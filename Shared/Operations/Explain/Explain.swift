@@ -181,13 +181,13 @@ package struct Explain: Sendable {
     }
   }
 
-  /// The first rows of a section, in as many places as its statement is to be asked of, and how many there are.
+  /// The first rows of a section, whose statement is asked with each of these parameters, and how many there are.
   private func read(
-    _ section: ServeSections.Section, _ places: [[any PostgresValue]], in connection: PostgresConnection
+    _ section: ServeSections.Section, _ parameters: [[any PostgresValue]], in connection: PostgresConnection
   ) throws(PostgresError) -> ServeExplanation.Section {
     var rows: [ServeExplanation.Row] = []
-    for place in places where rows.count < ServeSections.rowsMaximum {
-      for row in try connection.query(section.sql, place) {
+    for each in parameters where rows.count < ServeSections.rowsMaximum {
+      for row in try connection.query(section.sql, each) {
         rows.append(try ServeExplanation.Row(try row.decode(0), section))
       }
     }
@@ -195,8 +195,8 @@ package struct Explain: Sendable {
     if rows.count >= ServeSections.rowsMaximum, !section.isSingle {
       rows.removeLast(rows.count - ServeSections.rowsMaximum)
       total = 0
-      for place in places {
-        for row in try connection.query(section.countSQL, place) { total += try row.decode(0, Int64.self) }
+      for each in parameters {
+        for row in try connection.query(section.countSQL, each) { total += try row.decode(0, Int64.self) }
       }
     }
     return ServeExplanation.Section(

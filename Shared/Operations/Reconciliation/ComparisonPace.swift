@@ -7,29 +7,36 @@ package struct ComparisonPace: Sendable {
   /// Of a connection's time they take a tenth.
   private static let restFactor: Int64 = 9
 
-  /// Nil where a person waits for the result.
+  private let restFactor: Int64
+  /// Nil where nobody stops what a person waits for.
   private let beside: (clock: any TimeSource, rest: @Sendable (Int64) -> Bool)?
 
   /// Without rests.
-  package static let hurried = ComparisonPace(beside: nil)
+  package static let hurried = ComparisonPace(restFactor: 0, beside: nil)
 
-  private init(beside: (clock: any TimeSource, rest: @Sendable (Int64) -> Bool)?) { self.beside = beside }
+  private init(restFactor: Int64, beside: (clock: any TimeSource, rest: @Sendable (Int64) -> Bool)?) {
+    self.restFactor = restFactor
+    self.beside = beside
+  }
 
   /// - Parameter rest: waits so many milliseconds; false: the process stops, and so does the comparison.
   package init(clock: any TimeSource, rest: @escaping @Sendable (Int64) -> Bool) {
-    self.init(beside: (clock, rest))
+    self.init(restFactor: Self.restFactor, beside: (clock, rest))
   }
 
-  /// Does one statement's work, and rests.
+  /// The same without rests, for what is late already; it ends with the process all the same.
+  package var hurried: ComparisonPace { ComparisonPace(restFactor: 0, beside: beside) }
+
+  /// Does one statement's work, and rests, whether it came to its end or failed.
   ///
   /// - Throws: also where the process stops meanwhile.
   func step<Result>(_ body: () throws(PostgresError) -> Result) throws(PostgresError) -> Result {
     guard let beside else { return try body() }
     let begin = beside.clock.monotonicMilliseconds
-    let result = try body()
-    guard beside.rest((beside.clock.monotonicMilliseconds - begin) * Self.restFactor) else {
+    let result = Swift.Result { () throws(PostgresError) in try body() }
+    guard beside.rest((beside.clock.monotonicMilliseconds - begin) * restFactor) else {
       throw PostgresError(.poolUnavailable, "the process stops, and the comparison with it")
     }
-    return result
+    return try result.get()
   }
 }

@@ -28,7 +28,7 @@ package struct Reconciler: Sendable {
     if withSealedRows { checks.append(try SealedRows(pool).check()) }
     let (traffic, counted) = try compareServes()
     checks += traffic
-    return try pool.snapshot { connection throws(PostgresError) in
+    return try snapshot { connection throws(PostgresError) in
       let head = try SealedHead.read(in: connection)
       var finality = try Finality.sealed(in: connection)
       // What has been sealed since it was counted is among the sealed.
@@ -63,11 +63,18 @@ package struct Reconciler: Sendable {
   private func compareSums<Result>(
     _ body: (PostgresConnection, SealedHead) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result {
+    try snapshot(statementMilliseconds: sumMilliseconds) { connection throws(PostgresError) in
+      try ReconciliationStatement.choosePlans(connection)
+      return try body(connection, SealedHead.read(in: connection))
+    }
+  }
+
+  /// A snapshot behind which it rests.
+  private func snapshot<Result>(
+    statementMilliseconds: Int? = nil, _ body: (PostgresConnection) throws(PostgresError) -> Result
+  ) throws(PostgresError) -> Result {
     try pace.step { () throws(PostgresError) in
-      try pool.snapshot(statementMilliseconds: sumMilliseconds) { connection throws(PostgresError) in
-        try ReconciliationStatement.choosePlans(connection)
-        return try body(connection, SealedHead.read(in: connection))
-      }
+      try pool.snapshot(statementMilliseconds: statementMilliseconds, body)
     }
   }
 
@@ -76,31 +83,44 @@ package struct Reconciler: Sendable {
     let statements = TrafficChecks.ofServes + TrafficChecks.ofServesApart
     var checks = statements.map { ReconciliationCheck(rule: $0.rule, name: $0.name, compared: 0, differences: 0) }
     var counted: [(piece: ServeRange, Finality)] = []
-    let pieces = try pool.snapshot { connection throws(PostgresError) in
-      try ServePieces.open(SealedHead.read(in: connection), in: connection)
-    }
-    for piece in pieces {
-      for (index, statement) in statements.enumerated() {
-        let found = try compare(piece) { connection throws(PostgresError) in try statement.check(piece, in: connection)
+    var next: Int64 = 0
+    while let pieces = try nextDay(from: next), let last = pieces.last {
+      next = last.to
+      for piece in pieces {
+        for (index, statement) in statements.enumerated() {
+          let found = try compare(piece) { connection throws(PostgresError) in
+            try statement.check(piece, in: connection)
+          }
+          if let found { checks[index].add(found) }
         }
-        if let found { checks[index].add(found) }
+        let part = try compare(piece) { connection throws(PostgresError) in try Finality.of(piece, in: connection) }
+        if let part { counted.append((piece, part)) }
       }
-      let part = try compare(piece) { connection throws(PostgresError) in try Finality.of(piece, in: connection) }
-      if let part { counted.append((piece, part)) }
     }
     return (checks, counted)
   }
 
+  /// The first open day from a moment on that has rows, cut into pieces by what it has when its turn comes; nil where there is
+  /// none.
+  private func nextDay(from first: Int64) throws(PostgresError) -> [ServeRange]? {
+    try snapshot { connection throws(PostgresError) in
+      let open = try SealedHead.read(in: connection).openFrom.milliseconds
+      return try ServePieces.days(from: max(open, first), in: connection).first { $0.bytes > 0 }.map {
+        ServePieces.pieces(ServePieces.day($0.from), bytes: $0.bytes)
+      }
+    }
+  }
+
   /// In a snapshot in which the piece is open: what has been sealed meanwhile may be gone.
-  private func compare<Result>(
+  ///
+  /// - Returns: nil where it is sealed.
+  func compare<Result>(
     _ piece: ServeRange, _ body: (PostgresConnection) throws(PostgresError) -> Result
   ) throws(PostgresError) -> Result? {
-    try pace.step { () throws(PostgresError) in
-      try pool.snapshot { connection throws(PostgresError) in
-        guard try SealedHead.read(in: connection).openFrom.milliseconds <= piece.from else { return nil }
-        try ReconciliationStatement.choosePlans(connection)
-        return try body(connection)
-      }
+    try snapshot { connection throws(PostgresError) in
+      guard try SealedHead.read(in: connection).openFrom.milliseconds <= piece.from else { return nil }
+      try ReconciliationStatement.choosePlans(connection)
+      return try body(connection)
     }
   }
 

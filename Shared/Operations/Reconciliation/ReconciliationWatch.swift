@@ -41,13 +41,14 @@ package final class ReconciliationWatch: Sendable {
   package static let interval = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_RECONCILIATION_INTERVAL", in: 1_000...86_400_000, default: 60_000,
     help: """
-      Between the end of a comparison of everything and the begin of the next. A comparison takes a tenth of one \
-      connection's time: it rests behind each of its statements.
+      Between the end of a comparison of everything and the begin of the next. But for the first one they take a tenth \
+      of one connection's time: they rest behind each of their statements.
       """)
 
   /// What the metrics without labels show; nil before the first round, so that a new process does not say 0.
   private struct Figures: Sendable {
     var completed: Timestamp
+    var tookMilliseconds: Int64
     var parked: Int64
     var waiting: Int64
     var suspense: Int64
@@ -69,7 +70,7 @@ package final class ReconciliationWatch: Sendable {
 
   /// Starts watching on a thread of its own, until the service stops.
   ///
-  /// - Parameter pool: used by nobody else: a comparison holds a connection for as long as it takes.
+  /// - Parameter pool: used by nobody else: a statement may take long.
   package static func start(
     pool: PostgresPool, intervalMilliseconds: Int, context: ServiceContext
   ) -> ReconciliationWatch {
@@ -85,9 +86,7 @@ package final class ReconciliationWatch: Sendable {
   private func showFigures() {
     let metrics = context.metrics
     metrics.sample(Self.completed) { [self] in figure { Double($0.completed.milliseconds) / 1_000 } }
-    metrics.sample(Self.seconds) { [self] in
-      last.map { Double($0.finishedAt.milliseconds(since: $0.startedAt)) / 1_000 }
-    }
+    metrics.sample(Self.seconds) { [self] in figure { Double($0.tookMilliseconds) / 1_000 } }
     metrics.sample(Self.parked) { [self] in figure { Double($0.parked) } }
     metrics.sample(Self.waiting) { [self] in figure { Double($0.waiting) } }
     metrics.sample(Self.suspense) { [self] in figure { Double($0.suspense) } }
@@ -100,18 +99,23 @@ package final class ReconciliationWatch: Sendable {
   private func run(rest: @escaping @Sendable (Int64) -> Bool) {
     let logger = context.logger.named("reconciliation")
     let clock = context.clock
-    let reconciler = Reconciler(pool, pace: ComparisonPace(clock: clock, rest: rest))
+    // The first one has no rests: until it has come to its end there is no figure, and nobody is told of a difference.
+    let usual = ComparisonPace(clock: clock, rest: rest)
+    var pace = usual.hurried
     var unfunded = UnfundedEvents()
     repeat {
       do throws(PostgresError) {
-        let startedAt = clock.now
-        let result = try reconciler.reconcile()
+        let (startedAt, begin) = (clock.now, clock.monotonicMilliseconds)
+        let result = try Reconciler(pool, pace: pace).reconcile()
         finished.withLock {
           $0 = FinishedReconciliation(reconciliation: result, startedAt: startedAt, finishedAt: clock.now)
         }
         show(result, logger: logger)
-        let events = try pool.snapshot { connection throws(PostgresError) in try unfunded.count(in: connection) }
-        note(result, unfunded: events)
+        let events = try pace.step { () throws(PostgresError) in
+          try pool.snapshot { connection throws(PostgresError) in try unfunded.count(in: connection) }
+        }
+        note(result, unfunded: events, tookMilliseconds: clock.monotonicMilliseconds - begin)
+        pace = usual
       } catch {
         guard rest(0) else { return }
         logger.limited(
@@ -132,9 +136,9 @@ package final class ReconciliationWatch: Sendable {
     }
   }
 
-  private func note(_ result: Reconciliation, unfunded: Int64) {
+  private func note(_ result: Reconciliation, unfunded: Int64, tookMilliseconds: Int64) {
     let figures = Figures(
-      completed: context.clock.now, parked: result.parked, waiting: result.waiting,
+      completed: context.clock.now, tookMilliseconds: tookMilliseconds, parked: result.parked, waiting: result.waiting,
       suspense: result.suspense, held: result.held, unfunded: unfunded)
     self.figures.withLock { $0 = figures }
   }

@@ -15,15 +15,6 @@ enum ServePieces {
     "click_tracking.click_row", "billing.charge_row", "billing.charge_pack",
   ]
 
-  /// Days whose tables have rows, from the border on, in their order.
-  static func open(_ head: SealedHead, in connection: PostgresConnection) throws(PostgresError) -> [ServeRange] {
-    var pieces: [ServeRange] = []
-    for day in try days(from: head.openFrom.milliseconds, in: connection) where day.bytes > 0 {
-      pieces += Self.pieces(Self.day(day.from), bytes: day.bytes)
-    }
-    return pieces
-  }
-
   /// All serves of the day that begins then.
   static func day(_ from: Int64) -> ServeRange { ServeRange(from: from, to: from + dayMilliseconds) }
 

@@ -8,7 +8,8 @@ package struct DaySealer: Sendable {
   /// What became of the oldest open day.
   package enum Result: Sendable {
     /// All days before are sealed.
-    case sealed(until: Timestamp)
+    /// So many further ones could be by now.
+    case sealed(until: Timestamp, due: Int64)
     /// There is no further day whose last event has arrived.
     case nothingDue(sealedUntil: Timestamp?)
     /// Its last event should have arrived, but something of it is still to come. So many days could be sealed by now.
@@ -54,31 +55,37 @@ package struct DaySealer: Sendable {
     let due = 1 + now.milliseconds(since: lastArrival) / Self.dayMilliseconds
     guard obstacles.isEmpty else { return .notYet(day: day, due: due, obstacles: obstacles) }
 
-    let differing = try compare(ServeRange(from: head.openFrom.milliseconds, to: until.milliseconds))
+    // Where days wait already, further ones would come due faster than they are sealed.
+    let pace = due > 1 ? pace.hurried : pace
+    guard let differing = try compare(ServeRange(from: head.openFrom.milliseconds, to: until.milliseconds), pace)
+    else { return .busy }
     guard differing.isEmpty else { return .differs(day: day, due: due, differing) }
     return try pool.withConnection { connection throws(PostgresError) in
       guard try connection.query("SELECT pg_try_advisory_lock(hashtext('sealing'), 0)").first?.decode(0) == true else {
         return .busy
       }
       defer { _ = try? connection.query("SELECT pg_advisory_unlock(hashtext('sealing'), 0)") }
-      try write(head, until: until, connection)
-      return .sealed(until: until)
+      // Another process may have sealed it while this one compared.
+      guard try SealedHead.read(in: connection).openFrom == head.openFrom else { return .busy }
+      try write(head, until: until, pace, connection)
+      return .sealed(until: until, due: due - 1)
     }
   }
 
-  /// Of the day all serves, and of everything the sums: what differs.
-  private func compare(_ range: ServeRange) throws(PostgresError) -> [ReconciliationCheck] {
-    var checks = try Reconciler(pool, sumMilliseconds: Self.sumMilliseconds, pace: pace).compareSums()
+  /// Of the day all serves, and of everything the sums: what differs; nil where the day has been sealed meanwhile.
+  private func compare(
+    _ range: ServeRange, _ pace: ComparisonPace
+  ) throws(PostgresError) -> [ReconciliationCheck]? {
+    let reconciler = Reconciler(pool, sumMilliseconds: Self.sumMilliseconds, pace: pace)
+    var checks = try reconciler.compareSums()
     let statements = TrafficChecks.ofServes + TrafficChecks.ofServesApart + TrafficChecks.ofSealing
     for piece in try pieces(range) {
       for statement in statements {
-        checks.append(
-          try pace.step { () throws(PostgresError) in
-            try pool.snapshot { connection throws(PostgresError) in
-              try ReconciliationStatement.choosePlans(connection)
-              return try statement.check(piece, in: connection)
-            }
-          })
+        let check = try reconciler.compare(piece) { connection throws(PostgresError) in
+          try statement.check(piece, in: connection)
+        }
+        guard let check else { return nil }
+        checks.append(check)
       }
     }
     return checks.filter { $0.differences > 0 }
@@ -98,23 +105,23 @@ package struct DaySealer: Sendable {
 
   /// Piece by piece, each in a transaction of its own: what is added up changes no more. The last one is short.
   private func write(
-    _ head: SealedHead, until: Timestamp, _ connection: PostgresConnection
+    _ head: SealedHead, until: Timestamp, _ pace: ComparisonPace, _ connection: PostgresConnection
   ) throws(PostgresError) {
     try connection.execute(sql: "DELETE FROM sealed.part")
     let range = ServeRange(from: head.openFrom.milliseconds, to: until.milliseconds)
     for piece in try pieces(range, connection) {
-      for sql in SealParts.ofServes { try add(sql, piece.parameters, connection) }
+      for sql in SealParts.ofServes { try add(sql, piece.parameters, pace, connection) }
     }
     let minutes: [any PostgresValue] = [head.openFrom.postgres, until.postgres]
-    for sql in SealParts.ofMinutes { try add(sql, minutes, connection) }
-    for sql in SealParts.ofBatches { try add(sql, [until.postgres], connection) }
+    for sql in SealParts.ofMinutes { try add(sql, minutes, pace, connection) }
+    for sql in SealParts.ofBatches { try add(sql, [until.postgres], pace, connection) }
     try connection.transaction { connection throws(PostgresError) in
       _ = try connection.query("SELECT sealed.seal($1, $2)", minutes)
     }
   }
 
   private func add(
-    _ sql: String, _ parameters: [any PostgresValue], _ connection: PostgresConnection
+    _ sql: String, _ parameters: [any PostgresValue], _ pace: ComparisonPace, _ connection: PostgresConnection
   ) throws(PostgresError) {
     try pace.step { () throws(PostgresError) in
       try connection.transaction(statementMilliseconds: Self.sumMilliseconds) { connection throws(PostgresError) in

@@ -12,7 +12,7 @@ package final class SealWatch: Sendable {
     "handbill_seal_backlog",
     help: """
       Days that could be sealed by now and are not: because accounts differ, or because something is still to come of \
-      them.
+      them or others are sealed first.
       """,
     labels: ["reason"])
   /// Every metric that it shows.
@@ -77,8 +77,10 @@ package final class SealWatch: Sendable {
   private func tell(_ result: DaySealer.Result, to logger: Logger) {
     var (differing, waiting): (Int64, Int64) = (0, 0)
     switch result {
-    case .sealed(let until):
+    case .sealed(let until, let due):
       self.until.withLock { $0 = until }
+      // Nothing is known yet against the next one.
+      waiting = due
       logger.notice("a day was sealed", ["until": .text(until.utcText)])
     case .nothingDue(let until): self.until.withLock { $0 = until }
     case .busy: return

@@ -62,7 +62,7 @@ extension PartitionPipeline {
       }
       return
     }
-    for (place, decided) in decided.enumerated() {
+    for (index, decided) in decided.enumerated() {
       let member = members[decided.index]
       results[decided.index] = Result { () throws(PipelineError) in
         guard case .success(let committed) = result else {
@@ -70,7 +70,7 @@ extension PartitionPipeline {
           return try member.pipeline.process(member.batch)
         }
         var summary = BatchSummary()
-        member.pipeline.finish(decided.batch, committed[place], summary: &summary)
+        member.pipeline.finish(decided.batch, committed[index], summary: &summary)
         return summary
       }
     }

@@ -70,11 +70,11 @@ struct NumericDigits {
       count >= 0, sign == 0 || UInt16(bitPattern: sign) == negative
     else { return nil }
     var value: Int128 = 0
-    let places = max(Int(weight) + 1, Int(count))
-    for place in 0..<max(places, 0) {
-      let isFraction = place > Int(weight)
+    let digits = max(Int(weight) + 1, Int(count))
+    for index in 0..<max(digits, 0) {
+      let isFraction = index > Int(weight)
       var digit: Int16 = 0
-      if place < Int(count) {
+      if index < Int(count) {
         guard let next = reader.int16(), (0..<10_000).contains(next) else { return nil }
         digit = next
       }

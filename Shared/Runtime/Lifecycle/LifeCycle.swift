@@ -27,17 +27,15 @@ package final class LifeCycle: Sendable {
     state.withLock { $0.parts.append(Part(name: name, stop: stop)) }
   }
 
-  /// Runs `body`, which works in rounds, on a thread of its own. Between two rounds it calls what it is given, with how
-  /// long to rest in milliseconds; false says that the service stops, and that `body` is to return.
+  /// Runs `body`, which works in rounds, on a thread of its own. Between two rounds, or parts of one, it calls what it is
+  /// given, with how long to rest in milliseconds; false says that the service stops, and that `body` is to return. All are told
+  /// at once: none of them waits for another's end.
   package func startRounds(
     _ name: String, _ body: @escaping @Sendable (_ rest: @escaping @Sendable (Int64) -> Bool) -> Void
   ) {
-    let stop = StopRequest()
+    let stop = stopRequest
     let thread = OwnerThread(name) { body { !stop.wait(milliseconds: $0) } }
-    onStop(name) {
-      stop.make()
-      thread.join()
-    }
+    onStop(name) { thread.join() }
   }
 
   /// Asks for an ordered stop, from any thread. The first reason decides how the process exits.
@@ -66,6 +64,7 @@ package final class LifeCycle: Sendable {
   ///
   /// - Returns: false when that took longer than the limit; what was left is named in the log.
   package func stopAll(timeoutMilliseconds: Int) -> Bool {
+    stopRequest.make()
     let parts = state.withLock { state in
       defer { state.parts = [] }
       return Array(state.parts.reversed())

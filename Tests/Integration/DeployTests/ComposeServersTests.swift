@@ -3,14 +3,8 @@ import Foundation
 import Kafka
 import LocalProcesses
 import Runtime
+import TestServers
 import Testing
-
-/// The Python of the conformance tests; nil where pip cannot make it.
-private enum Python {
-  static let path = try? ChildProcess.run(
-    .init(PackageRoot.path("Tests/Conformance/venv"), []), timeoutMilliseconds: 300_000
-  ).last
-}
 
 /// The broker of compose.yaml as far as it can be without containers: a real one with its settings, and the files that
 /// `deploy/secrets` makes.
@@ -139,9 +133,9 @@ struct ComposeServersTests {
 
   @Test(
     "compose.passwords.yaml: SCRAM lets users in from outside, to what the topics' table says",
-    .enabled(if: Python.path != nil, "pip cannot make the environment of the conformance tests"))
+    .enabled(if: ConformancePython.path != nil, "pip cannot make the environment of the conformance tests"))
   func passwords() async throws {
-    let python = try #require(Python.path)
+    let python = try #require(ConformancePython.path)
     let broker = try await onOwnThread {
       try Broker(["deploy/compose.yaml", "deploy/compose.passwords.yaml"], apps: ["chess", "weather"])
     }

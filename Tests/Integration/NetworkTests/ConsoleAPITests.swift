@@ -2,6 +2,7 @@ import Foundation
 import LocalProcesses
 import Operations
 import Postgres
+import TestServers
 import Testing
 
 extension WholeNetwork {
@@ -28,9 +29,9 @@ extension WholeNetwork {
 
     @Test(
       "every answer of the console is as docs/openapi.yaml says, field by field",
-      .enabled(if: Python.path != nil, "pip cannot install Tests/Conformance/requirements.txt"))
+      .enabled(if: ConformancePython.path != nil, "pip cannot install Tests/Conformance/requirements.txt"))
     func answers() async throws {
-      let python = try #require(Python.path)
+      let python = try #require(ConformancePython.path)
       let folder = try TemporaryFolder(prefix: "hbc")
       try folder.letOthersEnter()
       try await onOwnThread {

@@ -5,6 +5,7 @@ import LocalProcesses
 import Pipeline
 import Postgres
 import Runtime
+import TestServers
 import TestValues
 import Testing
 
@@ -17,9 +18,9 @@ extension WholeNetwork {
 
     @Test(
       "kafka-python and the CloudEvents SDK ask for ads, read the answers, report views and taps, and are billed",
-      .enabled(if: KafkaInstallation.isAvailable && Python.path != nil, needsKafka))
+      .enabled(if: KafkaInstallation.isAvailable && ConformancePython.path != nil, needsKafka))
     func foreignClient() async throws {
-      let python = try #require(Python.path)
+      let python = try #require(ConformancePython.path)
       let network = try await TestNetwork.started(.init(apps: ["chess"], catalog: WholeNetwork.GoldenCaseTests.catalog))
       defer { network.stop() }
       try await onOwnThread {
@@ -50,9 +51,9 @@ extension WholeNetwork {
 
     @Test(
       "examples/python: clients made from docs/protocol.md, one in JSON, ask for an ad, report it, and are billed",
-      .enabled(if: KafkaInstallation.isAvailable && Python.path != nil, needsKafka))
+      .enabled(if: KafkaInstallation.isAvailable && ConformancePython.path != nil, needsKafka))
     func example() async throws {
-      let python = try #require(Python.path)
+      let python = try #require(ConformancePython.path)
       // It runs with the packages of the conformance tests: the same ones.
       let needs = try ["examples/python", "Tests/Conformance"].map { folder in
         try String(contentsOfFile: PackageRoot.path("\(folder)/requirements.txt"), encoding: .utf8).split(
@@ -163,14 +164,6 @@ extension WholeNetwork {
 /// The 16 bytes of an id, big-endian, as messages have it.
 private func bytes(of id: UUIDv7) -> [UInt8] {
   [id.high, id.low].flatMap { half in withUnsafeBytes(of: half.bigEndian) { Array($0) } }
-}
-
-/// The Python of the conformance tests; nil where pip cannot make it.
-enum Python {
-  static let path: String? = {
-    guard let said = try? Shell.run(PackageRoot.path("Tests/Conformance/venv"), []) else { return nil }
-    return said.split(separator: "\n").last.map(String.init)
-  }()
 }
 
 /// Programs that a person would run.

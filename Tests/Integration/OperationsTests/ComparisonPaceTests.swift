@@ -50,6 +50,12 @@ struct ComparisonPaceTests {
     }
   }
 
+  /// Comparisons by sums.
+  private static let sums =
+    PipelineChecks.all.count + MoneyChecks.all.count + TrafficChecks.sums.count + SealChecks.all.count + 1
+  /// Comparisons of a piece, and what of it is final. Each of the five days is one piece.
+  private static let ofPiece = TrafficChecks.ofServes.count + TrafficChecks.ofServesApart.count + 1
+
   @Test("each statement is followed by a rest of nine times its length, when days are sealed too")
   func rests() async throws {
     let days = try await SealingTests.Days()
@@ -57,50 +63,114 @@ struct ComparisonPaceTests {
       let rests = Rests()
       let compared = try Reconciler(days.pool, pace: rests.pace()).reconcile()
       #expect(compared.differences == 0, "\(compared.text)")
-      // Sums, and of each of the five days its serves and what of them is final.
-      let statements = TrafficChecks.ofServes.count + TrafficChecks.ofServesApart.count + 1
-      #expect(rests.all.count > 5 * statements)
+      // Looking for each day, and that there is no further one; at the end what is in flight.
+      #expect(rests.all.count == Self.sums + 5 * (1 + Self.ofPiece) + 2)
       #expect(rests.all.allSatisfy { $0 == 9 * CountedTime.stepMilliseconds })
-
-      let sealing = Rests()
-      _ = try DaySealer(days.pool, pace: sealing.pace()).sealNext(now: SealingTests.now)
-      #expect(try days.sealedUntil() != nil)
-      let parts = SealParts.ofServes.count + SealParts.ofMinutes.count + SealParts.ofBatches.count
-      #expect(sealing.all.count > statements + parts)
-      #expect(sealing.all.allSatisfy { $0 == 9 * CountedTime.stepMilliseconds })
     }
   }
 
-  @Test("a process that stops ends its comparison with the statement that is running, and seals nothing")
+  @Test("a day is sealed with rests, unless further ones wait")
+  func sealing() async throws {
+    let days = try await SealingTests.Days()
+    try await onOwnThread {
+      let hurried = Rests()
+      var due: Int64 = 0
+      repeat {
+        let result = try DaySealer(days.pool, pace: hurried.pace()).sealNext(now: SealingTests.now)
+        guard case .sealed(_, let left) = result else {
+          Issue.record("\(result)")
+          return
+        }
+        due = left
+        if due > 0 { #expect(hurried.all.allSatisfy { $0 == 0 }) }
+      } while due > 1
+      let rests = Rests()
+      _ = try DaySealer(days.pool, pace: rests.pace()).sealNext(now: SealingTests.now)
+      let statements = TrafficChecks.ofServes.count + TrafficChecks.ofServesApart.count + TrafficChecks.ofSealing.count
+      let parts = SealParts.ofServes.count + SealParts.ofMinutes.count + SealParts.ofBatches.count
+      #expect(rests.all.count == Self.sums + statements + parts)
+      #expect(rests.all.allSatisfy { $0 == 9 * CountedTime.stepMilliseconds })
+      #expect(try days.sealedUntil() == "2030-03-05T00:00:00Z")
+    }
+  }
+
+  @Test("a statement that fails is followed by a rest as well")
+  func failure() async throws {
+    let days = try await SealingTests.Days()
+    try await onOwnThread {
+      try days.run("DROP TABLE sealed.head CASCADE")
+      let rests = Rests()
+      #expect(throws: PostgresError.self) { try Reconciler(days.pool, pace: rests.pace()).reconcile() }
+      #expect(rests.all == [9 * CountedTime.stepMilliseconds])
+    }
+  }
+
+  @Test("a process that stops ends its comparison with the statement that is running, in nobody's way")
   func stop() async throws {
     let days = try await SealingTests.Days()
     try await onOwnThread {
-      let rests = Rests(most: 3)
-      #expect(throws: PostgresError.self) { try Reconciler(days.pool, pace: rests.pace()).reconcile() }
-      #expect(rests.all.count == 3)
-      let sealing = Rests(most: 3)
-      #expect(throws: PostgresError.self) {
-        try DaySealer(days.pool, pace: sealing.pace()).sealNext(now: SealingTests.now)
+      for most in [3, Self.sums + 3] {
+        let rests = Rests(most: most)
+        #expect(throws: PostgresError.self) { try Reconciler(days.pool, pace: rests.pace()).reconcile() }
+        #expect(rests.all.count == most)
       }
-      #expect(sealing.all.count == 3)
+      let statements = TrafficChecks.ofServes.count + TrafficChecks.ofServesApart.count + TrafficChecks.ofSealing.count
+      // The last one in the middle of what it writes.
+      for most in [3, Self.sums + 2, Self.sums + statements + 5] {
+        let sealing = Rests(most: most)
+        #expect(throws: PostgresError.self) {
+          try DaySealer(days.pool, pace: sealing.pace()).sealNext(now: SealingTests.now)
+        }
+        #expect(sealing.all.count == most)
+      }
       let sealedUntil = try days.sealedUntil()
       #expect(sealedUntil == nil)
+      guard case .sealed = try DaySealer(days.pool).sealNext(now: SealingTests.now) else {
+        Issue.record("it was not sealed")
+        return
+      }
     }
   }
 
-  @Test("serves of a day that is sealed while others are compared count once", arguments: [10, 40, 60])
+  /// Behind so many comparisons by sums and further ones: before the first day's serves, among them, and later.
+  @Test("serves of a day that is sealed while others are compared count once", arguments: [-5, 1, 3, 6, 9, 20])
   func sealedMeanwhile(rest: Int) async throws {
     let days = try await SealingTests.Days()
     try await onOwnThread {
       let before = try Reconciler(days.pool).reconcile()
+      let idle = Mutex<[Int64]>([])
       let rests = Rests { count in
-        if count == rest { _ = try? DaySealer(days.pool).sealNext(now: SealingTests.now) }
+        guard count == Self.sums + rest else { return }
+        _ = try? DaySealer(days.pool).sealNext(now: SealingTests.now)
+        let open = """
+          SELECT count(*) FROM pg_stat_activity
+          WHERE state LIKE 'idle in transaction%' AND datname = current_database()
+          """
+        idle.withLock { $0.append((try? days.number(open)) ?? -1) }
       }
       let meanwhile = try Reconciler(days.pool, pace: rests.pace()).reconcile()
-      #expect(rests.all.count > rest)
       #expect(meanwhile.sealedUntil != nil)
       #expect(meanwhile.differences == 0, "\(meanwhile.text)")
       #expect(meanwhile.finality == before.finality)
+      // It rests in no transaction: one would hold a snapshot.
+      #expect(idle.withLock { $0 } == [0])
+    }
+  }
+
+  @Test("a day that another process seals while this one compares it is left to that one", arguments: [-5, 2, 6])
+  func sealedByAnother(rest: Int) async throws {
+    let days = try await SealingTests.Days()
+    try await onOwnThread {
+      let rests = Rests { count in
+        if count == Self.sums + rest { _ = try? DaySealer(days.pool).sealNext(now: SealingTests.now) }
+      }
+      let result = try DaySealer(days.pool, pace: rests.pace()).sealNext(now: SealingTests.now)
+      guard case .busy = result else {
+        Issue.record("\(result)")
+        return
+      }
+      #expect(try days.number("SELECT count(*) FROM sealed.part") == 0)
+      #expect(try days.sealedUntil() == "2030-03-02T00:00:00Z")
     }
   }
 }

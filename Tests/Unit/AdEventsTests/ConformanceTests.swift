@@ -1,6 +1,7 @@
 import AdCore
 import Foundation
 import JSON
+import TestServers
 import Testing
 
 @testable import AdEvents
@@ -47,12 +48,6 @@ enum Program {
   static func isThere(_ name: String) -> Bool {
     (try? run(["sh", "-c", "command -v \(name)"]).status) == 0
   }
-
-  /// The python of the conformance tests' environment; nil where it cannot be made (no network, no pip).
-  static let python: String? = {
-    guard let outcome = try? run([root + "/Tests/Conformance/venv"]), outcome.status == 0 else { return nil }
-    return outcome.output.trimmingCharacters(in: .whitespacesAndNewlines)
-  }()
 }
 
 func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
@@ -141,10 +136,10 @@ struct ConformanceTests {
   }
 
   @Test(
-    "Google's protobuf and ours read each other, in both forms", .enabled(if: Program.python != nil),
+    "Google's protobuf and ours read each other, in both forms", .enabled(if: ConformancePython.path != nil),
     .enabled(if: Program.isThere("protoc")))
   func google() throws {
-    let python = try #require(Program.python)
+    let python = try #require(ConformancePython.path)
     let folder = try Program.temporaryFolder()
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try Self.compile(to: folder + "/all", ["--include_imports"])

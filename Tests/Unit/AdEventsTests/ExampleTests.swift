@@ -1,5 +1,6 @@
 import AdCore
 import Foundation
+import TestServers
 import Testing
 
 @testable import AdEvents
@@ -16,7 +17,7 @@ struct ExampleTests {
   /// The examples, each of which Python has checked against the schemas of the same document.
   private static func examples() throws -> [Example] {
     let script = Program.root + "/Tests/Conformance/asyncapi_examples.py"
-    let outcome = try Program.run([try #require(Program.python), script, Program.root + "/docs/asyncapi.yaml"])
+    let outcome = try Program.run([try #require(ConformancePython.path), script, Program.root + "/docs/asyncapi.yaml"])
     #expect(outcome.status == 0, "\(outcome.errors)")
     return try outcome.output.split(separator: "\n").map { line in
       let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
@@ -50,7 +51,9 @@ struct ExampleTests {
     }
   }
 
-  @Test("our decoders take each, and without a field only if it is not required", .enabled(if: Program.python != nil))
+  @Test(
+    "our decoders take each, and without a field only if it is not required",
+    .enabled(if: ConformancePython.path != nil))
   func decoded() throws {
     let examples = try Self.examples()
     #expect(Set(examples.map(\.message)) == ["AdRequest", "AdResponse", "ImpressionEvent", "ClickEvent"])

@@ -3,6 +3,7 @@ import Foundation
 import FuzzTargets
 import JSON
 import Records
+import TestServers
 import Testing
 
 @testable import AdEvents
@@ -83,17 +84,19 @@ struct TopicTests {
   }()
 
   @Test(
-    "docs/asyncapi.yaml keeps AsyncAPI 3.0's schema", .enabled(if: Program.python != nil),
+    "docs/asyncapi.yaml keeps AsyncAPI 3.0's schema", .enabled(if: ConformancePython.path != nil),
     .enabled(if: asyncAPISchema != nil))
   func schema() throws {
     let script = Program.root + "/Tests/Conformance/asyncapi_document.py"
-    let outcome = try Program.run([try #require(Program.python), script, try #require(Self.asyncAPISchema), path])
+    let outcome = try Program.run([
+      try #require(ConformancePython.path), script, try #require(Self.asyncAPISchema), path,
+    ])
     #expect(outcome.status == 0, "\(outcome.errors)")
   }
 
   private func name(of header: RecordHeader) -> String { String(decoding: header.name, as: UTF8.self) }
 
-  @Test("the description of a record's headers says exactly what is taken", .enabled(if: Program.python != nil))
+  @Test("the description of a record's headers says exactly what is taken", .enabled(if: ConformancePython.path != nil))
   func headers() throws {
     var maker = SampleMaker(seed: 5)
     let click = maker.click()
@@ -123,7 +126,7 @@ struct TopicTests {
       }
     }
     let script = Program.root + "/Tests/Conformance/asyncapi_headers.py"
-    let outcome = try Program.run([try #require(Program.python), script, path, "ClickEvent"], input: input)
+    let outcome = try Program.run([try #require(ConformancePython.path), script, path, "ClickEvent"], input: input)
     #expect(outcome.status == 0, "\(outcome.errors)")
     #expect(outcome.output.split(separator: "\n").map { $0 == "valid" } == expected)
     #expect(expected.count { $0 } > 10)

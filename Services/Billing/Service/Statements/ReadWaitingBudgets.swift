@@ -7,16 +7,16 @@ internal import Runtime
 /// advertiser and currency never change.
 struct ReadWaitingBudgets: PostgresStatement {
   static let sql = """
-    WITH RECURSIVE place AS (
+    WITH RECURSIVE budget AS (
       (SELECT advertiser, currency, campaign, budget_day FROM billing.waiting_row WHERE partition = $1
         ORDER BY campaign, budget_day LIMIT 1)
       UNION ALL
-      SELECT next.* FROM place AS p CROSS JOIN LATERAL (
+      SELECT next.* FROM budget AS b CROSS JOIN LATERAL (
         SELECT advertiser, currency, campaign, budget_day FROM billing.waiting_row
-        WHERE partition = $1 AND (campaign, budget_day) > (p.campaign, p.budget_day) ORDER BY campaign, budget_day LIMIT 1
+        WHERE partition = $1 AND (campaign, budget_day) > (b.campaign, b.budget_day) ORDER BY campaign, budget_day LIMIT 1
       ) AS next
     )
-    SELECT advertiser, currency, campaign, budget_day FROM place
+    SELECT advertiser, currency, campaign, budget_day FROM budget
     """
   let partition: Int32
   var parameters: [any PostgresValue] { [partition] }

@@ -1,6 +1,7 @@
 import AdBasics
 import Foundation
 import Hashes
+import LocalProcesses
 import Testing
 
 @testable import AdClient
@@ -30,7 +31,7 @@ struct AdImagesTests {
   func kept(isOnDisk: Bool) async throws {
     let server = SmallServer { _, _ in SmallServer.Reply(body: Self.picture) }
     defer { server.stop() }
-    let folder = isOnDisk ? TemporaryFolder() : nil
+    let folder = try isOnDisk ? TemporaryFolder() : nil
     let images = try images(folder)
     let ad = try ad(server.address + "/1.png", Self.picture)
     #expect(images.image(of: ad, size: .phoneBannerPortrait) == nil)
@@ -57,7 +58,7 @@ struct AdImagesTests {
       request.path == "/none" ? SmallServer.Reply(status: 404) : SmallServer.Reply(body: Self.picture)
     }
     defer { server.stop() }
-    let folder = TemporaryFolder()
+    let folder = try TemporaryFolder()
     let images = try images(folder)
     let other = Array("a pictura".utf8)
     for bad in [
@@ -78,7 +79,7 @@ struct AdImagesTests {
     let large = [[UInt8]]((0..<3).map { Array(repeating: $0, count: ImageReference.bytesMaximum / 2) })
     let server = SmallServer { request, _ in SmallServer.Reply(body: large[Int(request.path.dropFirst()) ?? 0]) }
     defer { server.stop() }
-    let folder = isOnDisk ? TemporaryFolder() : nil
+    let folder = try isOnDisk ? TemporaryFolder() : nil
     let images = try images(folder)
     let ads = try large.indices.map { try ad("\(server.address)/\($0)", large[$0]) }
     for ad in ads[..<2] { #expect(await images.fetch(ad)) }

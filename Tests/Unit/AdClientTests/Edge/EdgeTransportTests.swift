@@ -1,6 +1,7 @@
 import AdBasics
 import AdEvents
 import Foundation
+import LocalProcesses
 import Synchronization
 import Testing
 import Threads
@@ -168,7 +169,7 @@ struct EdgeTransportTests {
 
   @Test("Off line, ended twice, then on line: what happened is told once, in order")
   func offline() async throws {
-    let folder = TemporaryFolder()
+    let folder = try TemporaryFolder()
     let server = SmallServer { request, _ in .result(taken: ToldBatch(request.body).ids.count) }
     defer { server.stop() }
     func client(_ address: String) throws -> AdNetworkClient {

@@ -1,17 +1,14 @@
 import AdBasics
 import AdEvents
-import Foundation
+import LocalProcesses
 import Synchronization
 import Testing
 
 @testable import AdClient
 
-/// A folder that is gone after the test.
-final class TemporaryFolder {
-  let path = FileManager.default.temporaryDirectory.appendingPathComponent("sdk-\(UUID())").path
-  deinit { try? FileManager.default.removeItem(atPath: path) }
-
-  var storage: AdStorage { .folder(path) }
+extension TemporaryFolder {
+  /// Where a client keeps what it has to: a folder that is not there yet.
+  var storage: AdStorage { .folder(path("sdk")) }
 }
 
 let sampleApp = "sample-app"
@@ -42,7 +39,7 @@ struct ClientStoreTests {
 
   @Test("An event comes back as it was given, in order, after the process is gone")
   func survives() throws {
-    let folder = TemporaryFolder()
+    let folder = try TemporaryFolder()
     let events = try (1...5).map { try sampleEvent(UInt8($0), client: "client-\($0 % 2)") }
     do {
       let store = try open(folder)
@@ -61,7 +58,7 @@ struct ClientStoreTests {
 
   @Test("A full queue refuses the newest and counts it, also over the process's end")
   func full() throws {
-    let folder = TemporaryFolder()
+    let folder = try TemporaryFolder()
     do {
       let store = try open(folder)
       let event = try sampleEvent(1)
@@ -100,7 +97,7 @@ struct ClientStoreTests {
 
   @Test("A8: the client id is made once, kept, and another after it was forgotten")
   func clientID() throws {
-    let folder = TemporaryFolder()
+    let folder = try TemporaryFolder()
     let first = try open(folder).clientID()
     #expect(first.count == 32)
     let store = try open(folder)
@@ -111,7 +108,7 @@ struct ClientStoreTests {
 
   @Test("When a place was last asked for is kept")
   func asks() throws {
-    let folder = TemporaryFolder()
+    let folder = try TemporaryFolder()
     let place = try #require(PlacementID("home"))
     try open(folder).noteAsk(place, at: Timestamp(milliseconds: 5))
     let store = try open(folder)
@@ -121,7 +118,7 @@ struct ClientStoreTests {
 
   @Test("A closed store lets go of its file at once, keeps what is in it, and takes nothing more")
   func closed() throws {
-    let folder = TemporaryFolder()
+    let folder = try TemporaryFolder()
     let first = try open(folder)
     #expect(first.append(try sampleEvent(1)) != nil)
     first.close()

@@ -1,6 +1,7 @@
 import AdBasics
 import AdEvents
 import Foundation
+import LocalProcesses
 import Synchronization
 import Testing
 
@@ -61,7 +62,7 @@ struct DurableTransportTests {
 
   @Test("Off line and ended twice, then on line: every event arrives once, in order")
   func endedTwice() throws {
-    let folder = TemporaryFolder()
+    let folder = try TemporaryFolder()
     for life in 0..<2 as Range<UInt8> {
       let transport = DurableTransport(HoldingTransport(), store: try store(folder))
       for number in 1...50 as ClosedRange<UInt8> {
@@ -111,7 +112,7 @@ struct DurableTransportTests {
 
   @Test("What was sent and not acknowledged is sent again under its id: to the network it is one event")
   func again() throws {
-    let folder = TemporaryFolder()
+    let folder = try TemporaryFolder()
     let first = HoldingTransport()
     do {
       let transport = DurableTransport(first, store: try store(folder))
@@ -125,7 +126,7 @@ struct DurableTransportTests {
 
   @Test("What the network will never take is gone from the disk, counted, and not told as acknowledged")
   func refused() throws {
-    let folder = TemporaryFolder()
+    let folder = try TemporaryFolder()
     let network = HoldingTransport()
     let kept = try store(folder)
     let transport = DurableTransport(network, store: kept)

@@ -1,5 +1,6 @@
 import AdBasics
 import Foundation
+import LocalProcesses
 import Testing
 
 @testable import AdClient
@@ -16,7 +17,7 @@ struct IdentityTests {
 
   @Test("A client id is made, kept over the processes, and reset; the session's is another each time")
   func kept() throws {
-    let folder = TemporaryFolder()
+    let folder = try TemporaryFolder()
     let first = try client(folder).identity
     let again = try client(folder)
     #expect(first.clientID != nil && again.identity.clientID == first.clientID)
@@ -28,7 +29,7 @@ struct IdentityTests {
 
   @Test("Under limited tracking there is none, and the old one is forgotten")
   func limited() throws {
-    let folder = TemporaryFolder()
+    let folder = try TemporaryFolder()
     let first = try client(folder).identity.clientID
     #expect(try client(folder, limits: true).identity.clientID == nil)
     let later = try client(folder)
@@ -66,7 +67,7 @@ struct IdentityTests {
 
   @Test("D2: who starts again within 30 s waits for the rest of it instead of being throttled")
   func startsAgain() throws {
-    let folder = TemporaryFolder()
+    let folder = try TemporaryFolder()
     let place = try #require(PlacementID("home"))
     let first = try client(folder)
     #expect(first.firstAskDelay(place) == 0)
