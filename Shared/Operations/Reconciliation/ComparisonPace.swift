@@ -6,6 +6,8 @@ package import Runtime
 package struct ComparisonPace: Sendable {
   /// Of a connection's time they take a tenth.
   private static let restFactor: Int64 = 9
+  /// After a statement that failed: somebody is told of it when the rest is over.
+  private static let failureRestMaximum: Int64 = 600_000
 
   private let restFactor: Int64
   /// Nil where nobody stops what a person waits for.
@@ -27,6 +29,11 @@ package struct ComparisonPace: Sendable {
   /// The same without rests, for what is late already; it ends with the process all the same.
   package var hurried: ComparisonPace { ComparisonPace(restFactor: 0, beside: beside) }
 
+  /// What took so long at this pace takes so long with rests.
+  func withRests(_ milliseconds: Int64) -> Int64 {
+    restFactor == 0 ? milliseconds * (1 + Self.restFactor) : milliseconds
+  }
+
   /// Does one statement's work, and rests, whether it came to its end or failed.
   ///
   /// - Throws: also where the process stops meanwhile.
@@ -34,7 +41,9 @@ package struct ComparisonPace: Sendable {
     guard let beside else { return try body() }
     let begin = beside.clock.monotonicMilliseconds
     let result = Swift.Result { () throws(PostgresError) in try body() }
-    guard beside.rest((beside.clock.monotonicMilliseconds - begin) * restFactor) else {
+    let rest = (beside.clock.monotonicMilliseconds - begin) * restFactor
+    let hasFailed = if case .failure = result { true } else { false }
+    guard beside.rest(hasFailed ? min(rest, Self.failureRestMaximum) : rest) else {
       throw PostgresError(.poolUnavailable, "the process stops, and the comparison with it")
     }
     return try result.get()

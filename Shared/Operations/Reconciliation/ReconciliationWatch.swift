@@ -17,7 +17,8 @@ package final class ReconciliationWatch: Sendable {
     "handbill_reconciliation_completed_timestamp_seconds",
     help: "When the last reconciliation came to its end, in seconds since 1970.")
   package static let seconds = MetricDeclaration.gauge(
-    "handbill_reconciliation_seconds", help: "How long the last reconciliation took, with its rests.")
+    "handbill_reconciliation_seconds",
+    help: "How long the last reconciliation took with its rests, or would have taken with them.")
   package static let notConsumed = MetricDeclaration.gauge(
     "handbill_sequences_not_consumed", help: "Published and not consumed yet.", labels: ["topic", "consumer"])
   package static let parked = MetricDeclaration.gauge(
@@ -114,10 +115,12 @@ package final class ReconciliationWatch: Sendable {
         let events = try pace.step { () throws(PostgresError) in
           try pool.snapshot { connection throws(PostgresError) in try unfunded.count(in: connection) }
         }
-        note(result, unfunded: events, tookMilliseconds: clock.monotonicMilliseconds - begin)
+        note(result, unfunded: events, tookMilliseconds: pace.withRests(clock.monotonicMilliseconds - begin))
         pace = usual
       } catch {
         guard rest(0) else { return }
+        // What fails because the database is away has not begun.
+        if !error.isUnavailable { pace = usual }
         logger.limited(
           .warning, key: "reconcile", "the accounts could not be compared", ["error": .text(error.description)])
       }

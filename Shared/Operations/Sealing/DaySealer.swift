@@ -55,9 +55,7 @@ package struct DaySealer: Sendable {
     let due = 1 + now.milliseconds(since: lastArrival) / Self.dayMilliseconds
     guard obstacles.isEmpty else { return .notYet(day: day, due: due, obstacles: obstacles) }
 
-    // Where days wait already, further ones would come due faster than they are sealed.
-    let pace = due > 1 ? pace.hurried : pace
-    guard let differing = try compare(ServeRange(from: head.openFrom.milliseconds, to: until.milliseconds), pace)
+    guard let differing = try compare(ServeRange(from: head.openFrom.milliseconds, to: until.milliseconds))
     else { return .busy }
     guard differing.isEmpty else { return .differs(day: day, due: due, differing) }
     return try pool.withConnection { connection throws(PostgresError) in
@@ -67,15 +65,13 @@ package struct DaySealer: Sendable {
       defer { _ = try? connection.query("SELECT pg_advisory_unlock(hashtext('sealing'), 0)") }
       // Another process may have sealed it while this one compared.
       guard try SealedHead.read(in: connection).openFrom == head.openFrom else { return .busy }
-      try write(head, until: until, pace, connection)
+      try write(head, until: until, connection)
       return .sealed(until: until, due: due - 1)
     }
   }
 
   /// Of the day all serves, and of everything the sums: what differs; nil where the day has been sealed meanwhile.
-  private func compare(
-    _ range: ServeRange, _ pace: ComparisonPace
-  ) throws(PostgresError) -> [ReconciliationCheck]? {
+  private func compare(_ range: ServeRange) throws(PostgresError) -> [ReconciliationCheck]? {
     let reconciler = Reconciler(pool, sumMilliseconds: Self.sumMilliseconds, pace: pace)
     var checks = try reconciler.compareSums()
     let statements = TrafficChecks.ofServes + TrafficChecks.ofServesApart + TrafficChecks.ofSealing
@@ -105,23 +101,23 @@ package struct DaySealer: Sendable {
 
   /// Piece by piece, each in a transaction of its own: what is added up changes no more. The last one is short.
   private func write(
-    _ head: SealedHead, until: Timestamp, _ pace: ComparisonPace, _ connection: PostgresConnection
+    _ head: SealedHead, until: Timestamp, _ connection: PostgresConnection
   ) throws(PostgresError) {
     try connection.execute(sql: "DELETE FROM sealed.part")
     let range = ServeRange(from: head.openFrom.milliseconds, to: until.milliseconds)
     for piece in try pieces(range, connection) {
-      for sql in SealParts.ofServes { try add(sql, piece.parameters, pace, connection) }
+      for sql in SealParts.ofServes { try add(sql, piece.parameters, connection) }
     }
     let minutes: [any PostgresValue] = [head.openFrom.postgres, until.postgres]
-    for sql in SealParts.ofMinutes { try add(sql, minutes, pace, connection) }
-    for sql in SealParts.ofBatches { try add(sql, [until.postgres], pace, connection) }
+    for sql in SealParts.ofMinutes { try add(sql, minutes, connection) }
+    for sql in SealParts.ofBatches { try add(sql, [until.postgres], connection) }
     try connection.transaction { connection throws(PostgresError) in
       _ = try connection.query("SELECT sealed.seal($1, $2)", minutes)
     }
   }
 
   private func add(
-    _ sql: String, _ parameters: [any PostgresValue], _ pace: ComparisonPace, _ connection: PostgresConnection
+    _ sql: String, _ parameters: [any PostgresValue], _ connection: PostgresConnection
   ) throws(PostgresError) {
     try pace.step { () throws(PostgresError) in
       try connection.transaction(statementMilliseconds: Self.sumMilliseconds) { connection throws(PostgresError) in

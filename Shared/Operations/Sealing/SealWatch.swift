@@ -40,23 +40,24 @@ package final class SealWatch: Sendable {
   }
 
   private func run(rest: @escaping @Sendable (Int64) -> Bool) {
-    let sealer = DaySealer(pool, pace: ComparisonPace(clock: context.clock, rest: rest))
-    var pause: Int64
+    let pace = ComparisonPace(clock: context.clock, rest: rest)
+    var isBehind = false
     repeat {
-      // A day that is sealed may be followed by one that is long over.
-      pause = sealNext(sealer, isStopping: { !rest(0) }) ? 0 : Self.pauseMilliseconds
-    } while rest(pause)
+      // While days wait for one another they are sealed without rests; one that cannot be sealed is tried again with them.
+      let sealer = DaySealer(pool, pace: isBehind ? pace.hurried : pace)
+      isBehind = sealNext(sealer, isStopping: { !rest(0) })
+    } while rest(isBehind ? 0 : Self.pauseMilliseconds)
   }
 
-  /// Whether there may be another one to seal.
+  /// Whether another one is to be sealed.
   private func sealNext(_ sealer: DaySealer, isStopping: () -> Bool) -> Bool {
     let logger = context.logger.named("sealing")
     do throws(PostgresError) {
       let result = try sealer.sealNext(now: context.clock.now)
       tell(result, to: logger)
-      if case .sealed = result {
+      if case .sealed(_, let due) = result {
         forgetHistory(logger)
-        return true
+        return due > 0
       }
     } catch {
       guard !isStopping() else { return false }
@@ -83,7 +84,8 @@ package final class SealWatch: Sendable {
       waiting = due
       logger.notice("a day was sealed", ["until": .text(until.utcText)])
     case .nothingDue(let until): self.until.withLock { $0 = until }
-    case .busy: return
+    // Whoever is at it shows its own.
+    case .busy: break
     case .notYet(let day, let due, let obstacles):
       waiting = due
       logger.limited(

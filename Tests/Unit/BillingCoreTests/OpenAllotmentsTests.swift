@@ -49,5 +49,8 @@ struct OpenAllotmentsTests {
     // Under its id, and where it stands among those with room for clicks and among all.
     let bytes = 2 * (MemoryLayout<OpenAllotment>.stride + MemoryLayout<UInt64>.stride) + 2 * 2 * 16
     #expect(bytes <= 512, "\(bytes)")
+    // Each with its id and its bound.
+    #expect(2 * (MemoryLayout<AdID>.stride + MemoryLayout<Int64>.stride) <= 96)
+    #expect(ClickRateBounds.adsMaximum == 32)
   }
 }
