@@ -7,8 +7,7 @@ internal import Runtime
 package struct DaySealer: Sendable {
   /// What became of the oldest open day.
   package enum Result: Sendable {
-    /// All days before are sealed.
-    /// So many further ones could be by now.
+    /// All days before are sealed; so many further ones could be by now.
     case sealed(until: Timestamp, due: Int64)
     /// There is no further day whose last event has arrived.
     case nothingDue(sealedUntil: Timestamp?)

@@ -52,6 +52,25 @@ struct LifecycleTests {
     lifeCycle.requestStop("SIGTERM")
     #expect(lifeCycle.stopRequest.wait(milliseconds: 60_000))
   }
+
+  @Test("what works in rounds is told to stop when everything stops, all of it before anyone's end is waited for")
+  func rounds() {
+    let lifeCycle = LifeCycle(logger: logger)
+    let firstWasTold = StopRequest()
+    let ended = Mutex<[String]>([])
+    lifeCycle.startRounds("first") { rest in
+      while rest(60_000) {}
+      firstWasTold.make()
+      ended.withLock { $0.append("first") }
+    }
+    lifeCycle.startRounds("last") { rest in
+      while rest(60_000) {}
+      // Its end is waited for first.
+      if firstWasTold.wait(milliseconds: 10_000) { ended.withLock { $0.append("last") } }
+    }
+    #expect(lifeCycle.stopAll(timeoutMilliseconds: 20_000))
+    #expect(Set(ended.withLock { $0 }) == ["first", "last"])
+  }
 }
 
 @Suite("Health")
