@@ -8,7 +8,7 @@ final class HTTPRequests: Sendable {
   typealias Answered = @Sendable (_ number: Int, _ status: Int) -> Void
 
   private struct State {
-    /// Connections, by their places.
+    /// Connections, by their indexes.
     var idle: [Int] = []
     /// What is asked on each.
     var numbers: [Int: Int] = [:]
@@ -33,16 +33,16 @@ final class HTTPRequests: Sendable {
 
   /// Posts a body; waits first while all connections are in use.
   func send(_ number: Int, _ body: [UInt8]) {
-    let place = state.waitForResult(timeoutMilliseconds: 60_000) { state -> Int? in
-      guard let place = state.idle.popLast() else { return nil }
-      state.numbers[place] = number
-      return place
+    let index = state.waitForResult(timeoutMilliseconds: 60_000) { state -> Int? in
+      guard let index = state.idle.popLast() else { return nil }
+      state.numbers[index] = number
+      return index
     }
-    guard let place else { return }
+    guard let index else { return }
     let head =
       "POST \(path) HTTP/1.1\r\nHost: edge\r\nContent-Type: application/protobuf\r\nContent-Length: \(body.count)\r\n\r\n"
     // One that broke is left out: what was asked on it gets no answer.
-    _ = connections[place].send(Array(head.utf8) + body)
+    _ = connections[index].send(Array(head.utf8) + body)
   }
 
   /// Reads answers until ``close()``; for a thread of its own.
@@ -51,24 +51,24 @@ final class HTTPRequests: Sendable {
     var texts = [[UInt8]](repeating: [], count: connections.count)
     while !state.withLock({ $0.isClosed }) {
       guard poll(&polled, nfds_t(polled.count), Self.pollMilliseconds) > 0 else { continue }
-      for place in polled.indices where polled[place].revents != 0 {
-        let bytes = connections[place].receive()
+      for index in polled.indices where polled[index].revents != 0 {
+        let bytes = connections[index].receive()
         guard !bytes.isEmpty else {
-          polled[place].fd = -1
+          polled[index].fd = -1
           continue
         }
-        texts[place] += bytes
-        if let status = Self.takeAnswer(&texts[place]) { take(place, status) }
+        texts[index] += bytes
+        if let status = Self.takeAnswer(&texts[index]) { take(index, status) }
       }
     }
   }
 
   func close() { state.update { $0.isClosed = true } }
 
-  private func take(_ place: Int, _ status: Int) {
-    guard let number = state.withLock({ $0.numbers.removeValue(forKey: place) }) else { return }
+  private func take(_ index: Int, _ status: Int) {
+    guard let number = state.withLock({ $0.numbers.removeValue(forKey: index) }) else { return }
     answered(number, status)
-    state.update { $0.idle.append(place) }
+    state.update { $0.idle.append(index) }
   }
 
   /// The status of a whole answer, which is taken out.

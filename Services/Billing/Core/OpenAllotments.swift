@@ -33,7 +33,7 @@ package struct OpenAllotments: Sendable {
     ends.remove(at: ends.index(of: End(allotment)))
   }
 
-  /// Those that serve no later than `limit`, in the order of their ids.
+  /// Those that served their time before `limit`, in the order of their ids.
   func served(before limit: Timestamp) -> [OpenAllotment] {
     ends.prefix { $0.serveUntil < limit }.compactMap { byID[$0.id] }.sorted { $0.id < $1.id }
   }

@@ -55,6 +55,9 @@ struct ComparisonPaceTests {
     PipelineChecks.all.count + MoneyChecks.all.count + TrafficChecks.sums.count + SealChecks.all.count + 1
   /// Comparisons of a piece, and what of it is final. Each of the five days is one piece.
   private static let ofPiece = TrafficChecks.ofServes.count + TrafficChecks.ofServesApart.count + 1
+  /// Comparisons of a piece that is to be sealed.
+  private static let ofSealedPiece =
+    TrafficChecks.ofServes.count + TrafficChecks.ofServesApart.count + TrafficChecks.ofSealing.count
 
   @Test("each statement is followed by a rest of nine times its length, when days are sealed too")
   func rests() async throws {
@@ -84,9 +87,8 @@ struct ComparisonPaceTests {
       #expect(!hurried.all.isEmpty && hurried.all.allSatisfy { $0 == 0 })
       let rests = Rests()
       _ = try DaySealer(days.pool, pace: rests.pace()).sealNext(now: SealingTests.now)
-      let statements = TrafficChecks.ofServes.count + TrafficChecks.ofServesApart.count + TrafficChecks.ofSealing.count
       let parts = SealParts.ofServes.count + SealParts.ofMinutes.count + SealParts.ofBatches.count
-      #expect(rests.all.count == Self.sums + statements + parts)
+      #expect(rests.all.count == Self.sums + Self.ofSealedPiece + parts)
       #expect(rests.all.allSatisfy { $0 == 9 * CountedTime.stepMilliseconds })
       #expect(try days.sealedUntil() == "2030-03-05T00:00:00Z")
     }
@@ -112,9 +114,8 @@ struct ComparisonPaceTests {
         #expect(throws: PostgresError.self) { try Reconciler(days.pool, pace: rests.pace()).reconcile() }
         #expect(rests.all.count == most)
       }
-      let statements = TrafficChecks.ofServes.count + TrafficChecks.ofServesApart.count + TrafficChecks.ofSealing.count
       // The last one in the middle of what it writes.
-      for most in [3, Self.sums + 2, Self.sums + statements + 5] {
+      for most in [3, Self.sums + 2, Self.sums + Self.ofSealedPiece + 5] {
         let sealing = Rests(most: most)
         #expect(throws: PostgresError.self) {
           try DaySealer(days.pool, pace: sealing.pace()).sealNext(now: SealingTests.now)
