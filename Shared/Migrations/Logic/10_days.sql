@@ -72,6 +72,20 @@ CREATE OR REPLACE FUNCTION public.days_with_tables(parent regclass) RETURNS date
   SELECT coalesce(range_agg(daterange(first, next)), '{}') FROM public.day_tables(parent)
 $function$;
 
+-- Has no statistics made of a table's arrays: nothing is planned by them, and of packs ANALYZE would take every element apart,
+-- minute for minute while a day grows.
+CREATE OR REPLACE FUNCTION public.spare_arrays(relation regclass) RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $function$
+DECLARE
+  changes text := (
+    SELECT string_agg(format('ALTER COLUMN %I SET STATISTICS 0', attname), ', ') FROM pg_attribute
+    WHERE attrelid = relation AND attnum > 0 AND NOT attisdropped AND attstattarget IS DISTINCT FROM 0
+      AND format_type(atttypid, atttypmod) LIKE '%[]');
+BEGIN
+  IF changes IS NOT NULL THEN EXECUTE format('ALTER TABLE %s %s', relation, changes); END IF;
+END
+$function$;
+
 -- Makes the tables of the days from `back` days ago, or from the last day that has one, to `ahead` days on: whoever was away
 -- for long, though not beyond `retention_days`, leaves no gap, in which events still wait in the log. A table has `width` days,
 -- counted from 1970, but for those that another has already: who changes the width goes on where the tables of before end. Safe
@@ -103,6 +117,7 @@ BEGIN
     next_day := least(next_day, (SELECT min(lower(r)) FROM unnest(had) AS r WHERE lower(r) > day));
     EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING CONSTRAINTS INCLUDING DEFAULTS INCLUDING STORAGE)',
       path || to_char(day, 'YYYYMMDD'), parent);
+    PERFORM public.spare_arrays((path || to_char(day, 'YYYYMMDD'))::regclass);
     EXECUTE format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)', parent,
       path || to_char(day, 'YYYYMMDD'), public.first_uuid_of_day(day), public.first_uuid_of_day(next_day));
     day := next_day;

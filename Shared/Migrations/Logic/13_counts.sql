@@ -65,6 +65,7 @@ BEGIN
     CONTINUE WHEN is_there;
     EXECUTE format('CREATE TABLE %s (LIKE %s INCLUDING CONSTRAINTS INCLUDING DEFAULTS)',
       path || to_char(beginning, 'YYYYMMDD'), parent);
+    PERFORM public.spare_arrays((path || to_char(beginning, 'YYYYMMDD'))::regclass);
     EXECUTE format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%L) TO (%L)', parent,
       path || to_char(beginning, 'YYYYMMDD'), beginning AT TIME ZONE 'UTC', (beginning + length) AT TIME ZONE 'UTC');
   END LOOP;

@@ -18,11 +18,14 @@ struct ReconciliationStatement: Sendable {
 
   /// For the transaction that compares. Tables that have just grown have no statistics yet: the planner takes a range of
   /// them for a few rows and would pass at every pair (seen: over 30 s for 9,300 rows), or sort them all by the few
-  /// partitions. And compiling takes longer than running.
+  /// partitions. And compiling takes longer than running. With workers one comparison would take all processors of those
+  /// who serve.
   static func choosePlans(_ connection: PostgresConnection) throws(PostgresError) {
-    for setting in ["enable_nestloop", "enable_mergejoin", "jit"] {
-      try connection.execute(sql: "SET LOCAL \(setting) = off")
-    }
+    _ = try connection.query(
+      """
+      SELECT set_config('enable_nestloop', 'off', true), set_config('enable_mergejoin', 'off', true),
+        set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)
+      """)
   }
 
   /// - Parameter head: read in the same snapshot.

@@ -58,6 +58,27 @@ struct DayTableTests {
     #expect(try tables().first == "20291227")
   }
 
+  @Test("no table has statistics of its arrays made, nor has a day that is made later: nothing is planned by them")
+  func arrays() throws {
+    let service = "ad_selection"
+    let retention = Retention(eventDays: 5)
+    try DayTables(
+      ["\(service).decision_pack"], counts: CountTables(service, "count", retention: retention), retention: retention
+    ).maintain(connection, now: Self.now)
+    let arrays = try connection.query(
+      """
+      SELECT attrelid::regclass::text, attstattarget IS NOT DISTINCT FROM 0 FROM pg_attribute a
+      JOIN pg_class c ON c.oid = a.attrelid
+      WHERE c.relkind IN ('r', 'p') AND c.relnamespace >= 16384 AND a.attnum > 0 AND NOT a.attisdropped
+        AND format_type(a.atttypid, a.atttypmod) LIKE '%[]'
+      """
+    ).map { (table: try $0.decode(0, String.self), isSpared: try $0.decode(1, Bool.self)) }
+    for made in ["decision_pack_20300101", "packed_count_20300101"] {
+      #expect(arrays.contains { $0.table == "\(service).\(made)" }, "\(made)")
+    }
+    #expect(arrays.filter { !$0.isSpared }.map(\.table) == [])
+  }
+
   @Test(
     "a table may have several days: the next one goes on where the last one ended, whatever its width, and goes whole")
   func width() throws {

@@ -1,0 +1,81 @@
+import LocalProcesses
+import Postgres
+import TestServices
+import Testing
+
+@testable import Operations
+
+/// What comparing costs those who serve.
+@Suite("Cost of comparisons")
+struct ComparisonCostTests {
+  @Test("what comparing reads does not grow with the days that are sealed")
+  func cost() async throws {
+    let days = try await SealingTests.Days()
+    try await onOwnThread {
+      _ = try days.seal()
+      let few = try rowsRead(days)
+      // As many batches, journals, allotments and counts again as of a hundred sealed days.
+      try days.run(
+        """
+        UPDATE sealed.batch SET batch_number = batch_number + 20000;
+        INSERT INTO billing.posting SELECT 0, n, a, 'USD', 1, 1 FROM generate_series(30, 10000) AS n,
+          unnest(ARRAY['x', 'y']) AS a;
+        INSERT INTO billing.batch SELECT 0, n, '2030-03-02Z', '2030-03-02Z', NULL, NULL, '{}', '{}', '{}', '{}', '{}', '{}',
+          '' FROM generate_series(30, 10000) AS n;
+        INSERT INTO billing.day_revenue SELECT partition, '2030-01-01Z'::timestamptz - n * interval '1 day', kind, fate, app,
+          developer, advertiser, campaign, ad, placement, country, device, size, currency, events, gross, developer_amount,
+          network_amount FROM (SELECT * FROM billing.minute_revenue LIMIT 20) AS r, generate_series(1, 500) AS n;
+        INSERT INTO billing.allotment SELECT id + n::bigint * 1000000, partition, ordinal + n, campaign, advertiser, currency,
+          budget_day, granted, amount, charged, used, campaign_free, serve_until, state, batch_number, granted_at, closed_at,
+          ended_at - n * interval '1 day', grant_version, close_version, end_version, click_rates
+          FROM (SELECT * FROM billing.allotment WHERE state = vocabulary.allotment_state('ended') LIMIT 4) AS a,
+          generate_series(1, 2500) AS n;
+        ANALYZE billing.posting, billing.batch, billing.day_revenue, billing.allotment;
+        """)
+      let many = try rowsRead(days)
+      #expect(many <= few + 200, "\(few) rows before, \(many) after")
+    }
+  }
+
+  @Test("a comparison takes one processor, also where the planner would give it more")
+  func workers() async throws {
+    let days = try await SealingTests.Days()
+    try await onOwnThread {
+      let settings = ["min_parallel_table_scan_size", "parallel_setup_cost", "parallel_tuple_cost"]
+      let lines = try plans(days, settings: settings.map { ($0, "0") })
+      #expect(lines.count > 100)
+      #expect(lines.filter { $0.contains("Workers Planned") } == [])
+    }
+  }
+
+  /// Rows that the plans of all comparisons of sums give on, before anything is filtered or joined.
+  private func rowsRead(_ days: SealingTests.Days) throws -> Int64 {
+    var rows: Int64 = 0
+    for line in try plans(days) {
+      if line.contains("Rows Removed by Filter"), let number = line.split(separator: ":").last {
+        rows += Int64(number.filter(\.isNumber)) ?? 0
+      } else if line.contains("Scan"), let number = line.firstMatch(of: /rows=([0-9]+)/) {
+        rows += Int64(number.output.1) ?? 0
+      }
+    }
+    return rows
+  }
+
+  private func plans(
+    _ days: SealingTests.Days, settings: [(name: String, value: String)] = []
+  ) throws(PostgresError) -> [String] {
+    try days.pool.snapshot { connection throws(PostgresError) in
+      for (name, value) in settings { try connection.execute(sql: "SET LOCAL \(name) = \(value)") }
+      try ReconciliationStatement.choosePlans(connection)
+      let head = try SealedHead.read(in: connection)
+      var lines: [String] = []
+      let statements = (PipelineChecks.all + MoneyChecks.all + TrafficChecks.sums).map { ($0.sql, $0.borders) }
+      for (sql, borders) in statements + [(MoneyChecks.ofCharges.sql, MoneyChecks.ofCharges.borders)] {
+        let plan = try connection.query(
+          "EXPLAIN (ANALYZE, TIMING off, COSTS off, BUFFERS off) " + sql, borders.map(head.parameter))
+        for line in plan { lines.append(try line.decode(0)) }
+      }
+      return lines
+    }
+  }
+}
