@@ -86,7 +86,7 @@ struct SelectionTables: ServiceTables {
     if !effects.opened.isEmpty {
       statements.send(InsertAllotments(partition: batch.partition, batchNumber: batch.number, opened: effects.opened))
     }
-    for (id, used) in effects.used { statements.send(UseAllotment(partition: batch.partition, id: id, used: used)) }
+    if !effects.used.isEmpty { statements.send(UseAllotments(partition: batch.partition, used: effects.used)) }
     if effects.keylessBeyondLimit > 0 {
       // No row of theirs could tell it again, so it is counted with its batch. Nobody else writes this row.
       let count = AddKeylessCounts.Count(

@@ -66,4 +66,39 @@ struct RowsOfBatchesTests {
     #expect(try partition.database.run(count).map(\.requests).reduce(0, +) == 3)
     #expect(try partition.database.run(yesterday).isEmpty)
   }
+
+  @Test("I5: what allotments have used is written by the key, also while the table is small, and no more than there is")
+  func uses() async throws {
+    let partition = try await SelectionPartition()
+    try partition.database.executeScript(
+      """
+      INSERT INTO ad_selection.allotment
+        (id, partition, ordinal, campaign, budget_day, amount, serve_until, batch_number, click_rates)
+      SELECT n, 0, n, 'used', 20000, 1000, now() + interval '1 hour', 1, '' FROM generate_series(1001, 1009) AS n;
+      ANALYZE ad_selection.allotment
+      """)
+    let before = try scans(partition.database)
+    let uses: [UInt64: AllotmentUse] = [
+      1_001: AllotmentUse(total: Nanos(7), forClicks: Nanos(2)),
+      1_008: AllotmentUse(total: Nanos(1_000), forClicks: .zero),
+    ]
+    _ = try partition.database.run(UseAllotments(partition: 0, used: uses))
+    let refusal = #expect(throws: PostgresError.self) {
+      _ = try partition.database.run(
+        UseAllotments(partition: 0, used: [1_002: AllotmentUse(total: Nanos(1_001), forClicks: .zero)]))
+    }
+    #expect(refusal?.description.contains("allotment_used") == true)
+    #expect(try scans(partition.database) == before)
+    let stored = try partition.database.query(
+      "SELECT id, used, used_for_clicks FROM ad_selection.allotment WHERE campaign = 'used' AND used > 0 ORDER BY id"
+    ).map { [try $0.decode(0, Int64.self), try $0.decode(1), try $0.decode(2)] }
+    #expect(stored == [[1_001, 7, 2], [1_008, 1_000, 0]])
+  }
+
+  /// How often the whole table of allotments was read.
+  private func scans(_ connection: PostgresConnection) throws -> Int64 {
+    _ = try connection.query("SELECT pg_stat_force_next_flush()")
+    return try connection.query(
+      "SELECT seq_scan FROM pg_stat_user_tables WHERE relid = 'ad_selection.allotment'::regclass")[0].decode(0)
+  }
 }

@@ -17,7 +17,7 @@ enum SimulatorMain {
     let sabotage = setting("SABOTAGE", "one of \(names)") { Sabotage(rawValue: $0) }
     let progress = Progress(total: count)
     let report = try await Simulation.run(seeds: first..<first + count, sabotage: sabotage) {
-      progress.note(isFailure: $0)
+      progress.note(failure: $0)
     }
     print("\(report.seeds) seeds from \(first) on; faults that happened:\n\(report.coverage.table)")
     for failure in report.failures { print("\(failure)\n    replay it: make simulate SEED=\(seed(of: failure))") }
@@ -47,12 +47,14 @@ enum SimulatorMain {
 
     init(total: UInt64) { self.total = total }
 
-    func note(isFailure: Bool) {
+    /// - Parameter failure: what is told at once of a world that failed.
+    func note(failure: String?) {
       let now = counts.withLock { counts in
         counts.done += 1
-        if isFailure { counts.failed += 1 }
+        if failure != nil { counts.failed += 1 }
         return counts
       }
+      if let failure { FileHandle.standardError.write(Data("\(failure)\n".utf8)) }
       guard now.done % max(1, min(1_000, total / 20)) == 0 else { return }
       FileHandle.standardError.write(Data("\(now.done) of \(total) seeds, \(now.failed) failed\n".utf8))
     }

@@ -11,10 +11,10 @@ package enum Simulation {
 
   /// Runs the worlds of these seeds, on all processors, until some failed.
   ///
-  /// - Parameter progress: called after each seed, from any thread, with whether it failed.
+  /// - Parameter progress: called after each seed, from any thread, with what is told of a world that failed.
   package static func run(
     seeds: Range<UInt64>, sabotage: Sabotage? = nil, failuresMaximum: Int = 5,
-    progress: @escaping @Sendable (Bool) -> Void = { _ in }
+    progress: @escaping @Sendable (String?) -> Void = { _ in }
   ) async throws -> Report {
     let wanted = WantedFailures(failuresMaximum)
     let lanes = UInt64(max(1, ProcessInfo.processInfo.activeProcessorCount))
@@ -36,7 +36,7 @@ package enum Simulation {
   }
 
   private static func run(
-    _ seeds: StrideTo<UInt64>, _ sabotage: Sabotage?, _ wanted: WantedFailures, _ progress: (Bool) -> Void
+    _ seeds: StrideTo<UInt64>, _ sabotage: Sabotage?, _ wanted: WantedFailures, _ progress: (String?) -> Void
   ) throws -> Report {
     var report = Report()
     let fixture = try Fixture()
@@ -46,9 +46,10 @@ package enum Simulation {
       world.run()
       report.seeds += 1
       report.coverage.merge(world.coverage)
-      progress(!world.failures.isEmpty)
-      guard !world.failures.isEmpty else { continue }
-      report.failures.append("SEED=\(seed): " + world.failures.joined(separator: "\n    "))
+      let failure = world.failures.isEmpty ? nil : "SEED=\(seed): " + world.failures.joined(separator: "\n    ")
+      progress(failure)
+      guard let failure else { continue }
+      report.failures.append(failure)
       wanted.found()
     }
     return report

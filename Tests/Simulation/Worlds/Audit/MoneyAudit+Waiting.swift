@@ -18,7 +18,9 @@ extension MoneyAudit {
       let isKnown = canBePaid || event.price > mostFree(campaign, day, state)
       if isSettled != (isKnown && !stopped.contains(budget)), isSettled || batch.isOfTimer {
         let waited = isSettled ? "waits no more" : "still waits"
-        world.fail("billing[\(partition)]: \(event.kind) \(event.sequence) \(waited) in batch \(number)")
+        world.fail(
+          "billing[\(partition)]: \(event.kind) \(event.sequence) \(waited) in batch \(number): its price is \(event.price), "
+            + "\(free(campaign, day, state)) is free, \(mostFree(campaign, day, state)) could be")
       }
       guard isSettled else {
         stopped.insert(budget)

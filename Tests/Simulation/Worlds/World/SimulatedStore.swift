@@ -134,7 +134,7 @@ final class SimulatedStore<Tables: SimulatedTables>: PipelineStore {
         freshness: context.catalog?.source.state(at: batch.committedAt), heard: context.catalog?.heard,
         consumedBefore: zip(books.inputTopics, row.inputs).map { topic, position in
           timelines.next(position.consumedSequence, in: LogID(topic: topic, partition: batch.partition)) - 1
-        }, timelines: timelines))
+        }, timelines: timelines, hasRecords: batch.arrivals != nil))
     row.batchNumber = batch.number
     if zip(row.inputs, batch.inputs).contains(where: { before, input in
       !input.isMoved && input.position.consumedSequence > before.consumedSequence

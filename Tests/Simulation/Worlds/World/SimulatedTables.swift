@@ -97,10 +97,11 @@ struct BatchRow {
   /// Nothing was decided: a person accepted that commits were lost.
   var beginsTimeline = false
 
-  /// What timers made due, and nothing else: no record, and no part of a run either.
-  var isOfTimer: Bool {
-    outcomes.isEmpty && lost.isEmpty && inputs.map(\.position.consumedSequence) == consumedBefore
-  }
+  /// Whether it had a record, be it a part of a run of which nothing is new.
+  var hasRecords = false
+
+  /// What timers made due, and nothing else.
+  var isOfTimer: Bool { !hasRecords && lost.isEmpty && !beginsTimeline }
 }
 
 /// The tables of one service, all partitions.
