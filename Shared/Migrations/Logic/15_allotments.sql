@@ -1,6 +1,6 @@
 -- Notes what allotments of a partition have used, all in one statement: of one for each, which a batch of a busy partition
--- has fifty of, most is what any statement costs. Rows are found by the key also while the table is small, for it grows, and
--- plans are kept. The table refuses more than was granted, and any use of a closed one.
+-- has fifty of, most is what any statement costs. They are found by an index also while there are few: a plan is kept until the
+-- table is analyzed again, and it grows. The table refuses more than was granted, and any use of a closed one.
 CREATE OR REPLACE FUNCTION ad_selection.use_allotments(
   own_partition int, ids bigint[], all_used bigint[], all_used_for_clicks bigint[]
 ) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off

@@ -1,5 +1,5 @@
--- No statistics of arrays, in no table and in none of its days: nothing is planned by them. To analyze the packs of a day that
--- grows, ANALYZE took every element of every array apart: 16 seconds of a processor for a quarter of a million ads.
+-- No statistics of arrays are made any more, in no table and in none of its days: no plan needs them. To analyze the packs of a
+-- day that grows, ANALYZE took every element of every array apart: 16 seconds of a processor for 200,000 ads.
 DO $do$
 DECLARE
   changed record;
@@ -7,8 +7,9 @@ BEGIN
   FOR changed IN
     SELECT a.attrelid::regclass AS relation, string_agg(format('ALTER COLUMN %I SET STATISTICS 0', a.attname), ', ') AS changes
     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-    WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relnamespace::regnamespace::text NOT LIKE 'pg\_%'
-      AND c.relnamespace <> 'information_schema'::regnamespace
+    JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname = ANY (ARRAY['ad_selection', 'impression_tracking',
+        'click_tracking', 'billing', 'treasury', 'catalog', 'console', 'timeline', 'pipeline', 'sealed'])
       AND a.attnum > 0 AND NOT a.attisdropped AND format_type(a.atttypid, a.atttypmod) LIKE '%[]'
     GROUP BY a.attrelid
   LOOP

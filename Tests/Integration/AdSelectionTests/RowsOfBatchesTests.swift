@@ -67,7 +67,7 @@ struct RowsOfBatchesTests {
     #expect(try partition.database.run(yesterday).isEmpty)
   }
 
-  @Test("I5: what allotments have used is written by the key, also while the table is small, and no more than there is")
+  @Test("I5: what allotments have used is found by an index, also while they are few, and is no more than there is")
   func uses() async throws {
     let partition = try await SelectionPartition()
     try partition.database.executeScript(
@@ -95,7 +95,7 @@ struct RowsOfBatchesTests {
     #expect(stored == [[1_001, 7, 2], [1_008, 1_000, 0]])
   }
 
-  /// How often the whole table of allotments was read.
+  /// How often the table of allotments was read without an index.
   private func scans(_ connection: PostgresConnection) throws -> Int64 {
     _ = try connection.query("SELECT pg_stat_force_next_flush()")
     return try connection.query(

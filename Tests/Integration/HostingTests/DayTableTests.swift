@@ -58,7 +58,7 @@ struct DayTableTests {
     #expect(try tables().first == "20291227")
   }
 
-  @Test("no table has statistics of its arrays made, nor has a day that is made later: nothing is planned by them")
+  @Test("no table has statistics of its arrays made, nor has a day that is made later")
   func arrays() throws {
     let service = "ad_selection"
     let retention = Retention(eventDays: 5)

@@ -100,8 +100,8 @@ struct BatchRow {
   /// Whether it had a record, be it a part of a run of which nothing is new.
   var hasRecords = false
 
-  /// What timers made due, and nothing else.
-  var isOfTimer: Bool { !hasRecords && lost.isEmpty && !beginsTimeline }
+  /// What timers made due, and nothing else: no record, and no offset that none was at either.
+  var isOfTimer: Bool { outcomes.isEmpty && !hasRecords && lost.isEmpty && !beginsTimeline }
 }
 
 /// The tables of one service, all partitions.
