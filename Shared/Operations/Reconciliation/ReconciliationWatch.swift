@@ -63,7 +63,7 @@ package final class ReconciliationWatch: Sendable {
   private let figures = Mutex<Figures?>(nil)
   private let finished = Mutex<FinishedReconciliation?>(nil)
 
-  private init(pool: PostgresPool, intervalMilliseconds: Int, context: ServiceContext) {
+  init(pool: PostgresPool, intervalMilliseconds: Int, context: ServiceContext) {
     self.pool = pool
     self.intervalMilliseconds = intervalMilliseconds
     self.context = context
@@ -97,7 +97,10 @@ package final class ReconciliationWatch: Sendable {
 
   private func figure(_ read: (Figures) -> Double) -> Double? { figures.withLock { $0.map(read) } }
 
-  private func run(rest: @escaping @Sendable (Int64) -> Bool) {
+  /// Compares again and again.
+  ///
+  /// - Parameter rest: waits so many milliseconds; false: the process stops.
+  func run(rest: @escaping @Sendable (Int64) -> Bool) {
     let logger = context.logger.named("reconciliation")
     let clock = context.clock
     // The first one has no rests: until it has come to its end there is no figure, and nobody is told of a difference.

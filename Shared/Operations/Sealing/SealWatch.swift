@@ -25,7 +25,7 @@ package final class SealWatch: Sendable {
   private let context: ServiceContext
   private let until = Mutex<Timestamp?>(nil)
 
-  private init(pool: PostgresPool, context: ServiceContext) {
+  init(pool: PostgresPool, context: ServiceContext) {
     self.pool = pool
     self.context = context
   }
@@ -39,7 +39,10 @@ package final class SealWatch: Sendable {
     context.lifeCycle.startRounds("sealing") { watch.run(rest: $0) }
   }
 
-  private func run(rest: @escaping @Sendable (Int64) -> Bool) {
+  /// Seals what can be, and looks again and again whether more can.
+  ///
+  /// - Parameter rest: waits so many milliseconds; false: the process stops.
+  func run(rest: @escaping @Sendable (Int64) -> Bool) {
     let pace = ComparisonPace(clock: context.clock, rest: rest)
     var isBehind = false
     repeat {

@@ -1,13 +1,13 @@
 import AdCore
 import LocalProcesses
 import Postgres
-import Runtime
 import Synchronization
 import TestServices
 import TestValues
 import Testing
 
 @testable import Operations
+@testable import Runtime
 
 /// Time that goes on by as much each time it is asked for, so that a statement takes as long whatever the machine does.
 private struct CountedTime: TimeSource {
@@ -39,15 +39,25 @@ struct ComparisonPaceTests {
     var all: [Int64] { taken.withLock { $0 } }
 
     func pace(_ start: Timestamp = SealingTests.now) -> ComparisonPace {
-      ComparisonPace(clock: CountedTime(start)) { [self] milliseconds in
-        let count = taken.withLock { taken in
-          taken.append(milliseconds)
-          return taken.count
-        }
-        meanwhile(count)
-        return count < most
-      }
+      ComparisonPace(clock: CountedTime(start)) { [self] in take($0) }
     }
+
+    func take(_ milliseconds: Int64) -> Bool {
+      let count = taken.withLock { taken in
+        taken.append(milliseconds)
+        return taken.count
+      }
+      meanwhile(count)
+      return count < most
+    }
+  }
+
+  private static let usual = 9 * CountedTime.stepMilliseconds
+
+  private static func context(_ metrics: [MetricDeclaration]) -> ServiceContext {
+    ServiceContext(
+      logger: .unread, metrics: MetricsRegistry(metrics), health: Health(), lifeCycle: LifeCycle(logger: .unread),
+      clock: CountedTime(SealingTests.now))
   }
 
   /// Comparisons by sums.
@@ -68,7 +78,7 @@ struct ComparisonPaceTests {
       #expect(compared.differences == 0, "\(compared.text)")
       // Looking for each day, and that there is no further one; at the end what is in flight.
       #expect(rests.all.count == Self.sums + 5 * (1 + Self.ofPiece) + 2)
-      #expect(rests.all.allSatisfy { $0 == 9 * CountedTime.stepMilliseconds })
+      #expect(rests.all.allSatisfy { $0 == Self.usual })
     }
   }
 
@@ -89,8 +99,39 @@ struct ComparisonPaceTests {
       _ = try DaySealer(days.pool, pace: rests.pace()).sealNext(now: SealingTests.now)
       let parts = SealParts.ofServes.count + SealParts.ofMinutes.count + SealParts.ofBatches.count
       #expect(rests.all.count == Self.sums + Self.ofSealedPiece + parts)
-      #expect(rests.all.allSatisfy { $0 == 9 * CountedTime.stepMilliseconds })
+      #expect(rests.all.allSatisfy { $0 == Self.usual })
       #expect(try days.sealedUntil() == "2030-03-05T00:00:00Z")
+    }
+  }
+
+  @Test("the first comparison after a start takes no rests, and the next one does")
+  func firstComparison() async throws {
+    let days = try await SealingTests.Days()
+    try await onOwnThread {
+      let interval: Int64 = 60_000
+      let steps = Self.sums + 5 * (1 + Self.ofPiece) + 2
+      // With what is counted of unfunded events behind each.
+      let rests = Rests(most: 2 * (steps + 2))
+      ReconciliationWatch(
+        pool: days.pool, intervalMilliseconds: Int(interval), context: Self.context(ReconciliationWatch.metrics)
+      ).run { rests.take($0) }
+      let (hurried, paced) = ([Int64](repeating: 0, count: steps + 1), [Int64](repeating: Self.usual, count: steps + 1))
+      #expect(rests.all == hurried + [interval] + paced + [interval])
+    }
+  }
+
+  @Test("sealing rests, but from one day to the next while days wait")
+  func firstSealing() async throws {
+    let days = try await SealingTests.Days()
+    try await onOwnThread {
+      let pause: Int64 = 600_000
+      let rests = Rests(most: 4 * (Self.sums + 200))
+      SealWatch(pool: days.pool, context: Self.context(SealWatch.metrics)).run { $0 == pause ? false : rests.take($0) }
+      let first = rests.all.prefix { $0 > 0 }
+      #expect(first.allSatisfy { $0 == Self.usual } && first.count > Self.sums)
+      #expect(rests.all.count > 3 * first.count && rests.all[first.endIndex...].allSatisfy { $0 == 0 })
+      let sealedUntil = try days.sealedUntil()
+      #expect(sealedUntil == "2030-03-05T00:00:00Z")
     }
   }
 
@@ -101,7 +142,7 @@ struct ComparisonPaceTests {
       try days.run("DROP TABLE sealed.head CASCADE")
       let rests = Rests()
       #expect(throws: PostgresError.self) { try Reconciler(days.pool, pace: rests.pace()).reconcile() }
-      #expect(rests.all == [9 * CountedTime.stepMilliseconds])
+      #expect(rests.all == [Self.usual])
     }
   }
 
