@@ -72,8 +72,8 @@ CREATE OR REPLACE FUNCTION public.days_with_tables(parent regclass) RETURNS date
   SELECT coalesce(range_agg(daterange(first, next)), '{}') FROM public.day_tables(parent)
 $function$;
 
--- Has no statistics made of a table's arrays: no plan needs them, and of packs ANALYZE would take every element apart, minute
--- for minute while a day grows.
+-- Has no statistics made of a table's arrays: no plan needs them, and of packs ANALYZE would take every element apart, again
+-- and again while a day grows.
 CREATE OR REPLACE FUNCTION public.spare_arrays(relation regclass) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE

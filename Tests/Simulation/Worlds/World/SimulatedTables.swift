@@ -100,7 +100,7 @@ struct BatchRow {
   /// Whether it had a record, be it a part of a run of which nothing is new.
   var hasRecords = false
 
-  /// What timers made due, and nothing else: no record, and no offset that none was at either.
+  /// What timers made due, and nothing else: no record, and no offsets without one.
   var isOfTimer: Bool { outcomes.isEmpty && !hasRecords && lost.isEmpty && !beginsTimeline }
 }
 
