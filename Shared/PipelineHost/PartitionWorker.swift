@@ -190,7 +190,7 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     let partition = opening.partition
     let pipeline = Pipeline(
       service: service, partition: partition, partitionCount: opening.partitionCount, store: store, writer: writer,
-      clock: PipelineClock())
+      clock: clock)
     pipeline.outboxEntriesMaximum = outboxEntriesMaximum
     pipeline.memory = memory
     pipeline.alarm = { [meters, logger] alarm in
@@ -235,12 +235,6 @@ final class PartitionWorker<Tables: ServiceTables>: @unchecked Sendable {
     store.close()
     probe.abandon()
   }
-}
-
-/// The pipeline's clock: this machine's.
-struct PipelineClock: Clock {
-  private let clock = SystemClock()
-  func now() -> Timestamp { clock.now }
 }
 
 extension PipelineAlarm {

@@ -1,3 +1,4 @@
+internal import AdCore
 package import Kafka
 internal import Migrations
 package import Pipeline

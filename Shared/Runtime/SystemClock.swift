@@ -2,14 +2,6 @@ package import AdCore
 internal import Glibc
 internal import Threads
 
-/// A source of time. Decisions take times as parameters; only wiring holds a clock.
-package protocol TimeSource: Sendable {
-  /// The wall clock.
-  var now: Timestamp { get }
-  /// Milliseconds of a clock that never goes back and knows no date.
-  var monotonicMilliseconds: Int64 { get }
-}
-
 /// The clocks of this machine.
 package struct SystemClock: TimeSource {
   package init() {}

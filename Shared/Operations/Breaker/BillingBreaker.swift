@@ -1,3 +1,4 @@
+internal import AdCore
 package import AdEvents
 package import Runtime
 internal import Synchronization

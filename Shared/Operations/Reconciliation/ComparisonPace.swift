@@ -1,5 +1,6 @@
+package import AdCore
 internal import Postgres
-package import Runtime
+internal import Runtime
 
 /// How comparisons leave the database to those who serve: behind each statement of theirs they rest, and not behind all of
 /// them, so that a request never finds them at work for longer than one statement takes.

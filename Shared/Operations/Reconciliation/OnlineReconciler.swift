@@ -1,6 +1,6 @@
 package import AdCore
 package import Postgres
-package import Runtime
+internal import Runtime
 
 /// Compares the accounts again and again, a little at a time (I6, I7): each pass takes one snapshot, and in it the
 /// ledger's new journals and some ranges of serves. What is in flight differs in no snapshot: accepted rows count up to

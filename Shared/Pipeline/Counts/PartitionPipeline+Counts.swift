@@ -8,7 +8,7 @@ extension PartitionPipeline {
     let quota = countQuota ?? memory.countKeys.quota()
     countQuota = quota
     counts = Counts(
-      epoch: epoch, after: batchNumber, now: clock.now(), keysMaximum: min(countKeysMaximum, quota.part))
+      epoch: epoch, after: batchNumber, now: clock.now, keysMaximum: min(countKeysMaximum, quota.part))
     store.flush(CountFlush(partition: partition, epoch: epoch, upTo: batchNumber, content: .stored))
   }
 
@@ -21,7 +21,7 @@ extension PartitionPipeline {
 
   /// Hands over what is due; its end is told by ``counted(_:)``.
   func flushCounts() {
-    if let flush = counts.flush(partition: partition, now: clock.now()) { store.flush(flush) }
+    if let flush = counts.flush(partition: partition, now: clock.now) { store.flush(flush) }
   }
 
   /// A flush has ended.
@@ -35,6 +35,6 @@ extension PartitionPipeline {
 
   /// The partition is given up in order: hands over what is left, so that the next owner has nothing to count again.
   package func flushLastCounts() {
-    if let flush = counts.lastFlush(partition: partition, now: clock.now()) { store.flush(flush) }
+    if let flush = counts.lastFlush(partition: partition, now: clock.now) { store.flush(flush) }
   }
 }

@@ -1,10 +1,5 @@
 package import AdCore
 
-/// Tells the time. The only clock that decisions see.
-package protocol Clock: Sendable {
-  func now() -> Timestamp
-}
-
 /// Where messages are published. Sending returns at once; what was delivered is told to the partition later by
 /// ``PartitionPipeline/delivered(_:)``. A writer that fails to deliver one message delivers none after it until the
 /// partition is told by ``PartitionPipeline/writerRebuilt()``, so deliveries are always a prefix of what was sent.

@@ -43,7 +43,7 @@ extension PartitionPipeline {
 
   private func checkpoint(answered: [ReceivedGapRequest]) throws(PipelineError) {
     let time = currentWatermark(gates: gates, lastArrivals: lastArrivals)
-    let requests = gapRequests(&gates, now: clock.now())
+    let requests = gapRequests(&gates, now: clock.now)
     // Every batch stores the watermark and what was delivered: a busy partition does not wait for the disk once more.
     let isQuiet = batchNumber == batchNumberAtTick
     batchNumberAtTick = batchNumber

@@ -17,7 +17,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   let partitionCount: Int32
   let store: Store
   let writer: Writer
-  let clock: any Clock
+  let clock: any TimeSource
 
   var epoch: Int64 = 0
   var batchNumber: Int64 = 0
@@ -55,7 +55,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   package var alarm: (PipelineAlarm) -> Void = { _ in }
 
   package init(
-    service: Service, partition: Int32, partitionCount: Int32, store: Store, writer: Writer, clock: any Clock
+    service: Service, partition: Int32, partitionCount: Int32, store: Store, writer: Writer, clock: any TimeSource
   ) {
     self.service = service
     self.partition = partition
@@ -107,7 +107,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   package func open(knowing answers: LogAnswers) throws(PipelineError) -> [Int64] {
     try check(answers.marks)
     let lost = try check(answers.probes)
-    decider = try store.load(partition, now: clock.now())
+    decider = try store.load(partition, now: clock.now)
     beginCounting()
     if !lost.isEmpty { try commitLost(lost) }
     try continueOutbox()
@@ -198,7 +198,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   /// partition is opened again.
   func reloadDecider() throws(PipelineError) {
     decider = nil
-    decider = try store.load(partition, now: clock.now())
+    decider = try store.load(partition, now: clock.now)
   }
 
   func context(
@@ -206,7 +206,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     isDuplicateSuspected: Bool = false, timer: TimerQuota = .nothing
   ) -> BatchContext {
     BatchContext(
-      partition: partition, partitionCount: partitionCount, now: clock.now(), batchNumber: number,
+      partition: partition, partitionCount: partitionCount, now: clock.now, batchNumber: number,
       nextSequences: cursors.map(\.next), committedWatermark: watermark,
       watermark: currentWatermark(gates: gates, lastArrivals: lastArrivals),
       consumedWatermarks: gates.map(\.consumedWatermark), refusal: refusal,

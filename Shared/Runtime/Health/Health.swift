@@ -1,3 +1,4 @@
+package import AdCore
 internal import Synchronization
 
 /// A sign of life of one loop. The loop calls ``beat()`` each time round.

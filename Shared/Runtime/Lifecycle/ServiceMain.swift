@@ -1,3 +1,4 @@
+package import AdCore
 internal import Foundation
 package import HTTP
 

@@ -1,4 +1,4 @@
-internal import AdCore
+package import AdCore
 internal import Synchronization
 
 /// Where lines go.

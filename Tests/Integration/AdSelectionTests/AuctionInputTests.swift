@@ -14,10 +14,10 @@ struct AuctionInputTests {
   @Test("A decision's row says what went into its auction, in the order of the batch, and nothing where there was none")
   func columns() async throws {
     let partition = try await SelectionPartition()
-    let until = partition.clock.now().advanced(byMilliseconds: 60_000)
+    let until = partition.clock.now.advanced(byMilliseconds: 60_000)
     let day = partition.budgetDay
     try partition.grant([(1, partition.network.grant(7, amount: 9_000_000_000, until: until, day: day))])
-    let now = partition.clock.now()
+    let now = partition.clock.now
     _ = try partition.ask([
       try partition.network.request(1, at: now) { $0.segments = ["chess", "late, risers"] },
       try partition.network.request(2, at: now, country: "FR") { $0.clientID = "another" },
@@ -46,7 +46,7 @@ struct AuctionInputTests {
   @Test("An allotment's row says behind which requests of its batch it was granted")
   func place() async throws {
     let partition = try await SelectionPartition()
-    let until = partition.clock.now().advanced(byMilliseconds: 60_000)
+    let until = partition.clock.now.advanced(byMilliseconds: 60_000)
     let grants = (1...3).map { number in
       partition.network.grant(
         UInt64(number), ordinal: Int64(number), amount: 9, until: until, day: partition.budgetDay)
@@ -59,7 +59,7 @@ struct AuctionInputTests {
   @Test("A decision made while a change was on its way names no moment of the catalogue")
   func betweenChanges() async throws {
     let partition = try await SelectionPartition()
-    let now = partition.clock.now()
+    let now = partition.clock.now
     let campaign = partition.network.campaign
     partition.catalog.apply([.message(.record(.campaign(campaign), version: 2))], now: now)
     _ = try partition.ask([try partition.network.request(1, at: now)])

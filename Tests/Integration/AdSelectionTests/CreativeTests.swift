@@ -54,14 +54,14 @@ import Testing
   @Test("I7: decisions on one ad share terms and creative; a request without an ad has neither, and its app")
   func shared() async throws {
     let partition = try await SelectionPartition()
-    let until = partition.clock.now().advanced(byMilliseconds: 60_000)
+    let until = partition.clock.now.advanced(byMilliseconds: 60_000)
     try partition.grant([
       (1, partition.network.grant(1 << 63, amount: 9_000_000_000, until: until, day: partition.budgetDay))
     ])
     for number in 1...3 as ClosedRange<UInt64> {
-      _ = try partition.ask([try partition.network.request(number, at: partition.clock.now())])
+      _ = try partition.ask([try partition.network.request(number, at: partition.clock.now)])
     }
-    _ = try partition.ask([try partition.network.request(4, at: partition.clock.now(), key: "nobody's")])
+    _ = try partition.ask([try partition.network.request(4, at: partition.clock.now, key: "nobody's")])
     func numbers(_ sql: String) throws -> [Int64] {
       let row = try partition.database.query(sql)[0]
       return try (0..<row.columnCount).map { try row.decode($0) }

@@ -47,7 +47,7 @@ final class LoggedWorld {
     patient.statementTimeoutMilliseconds = 300_000
     database = try PostgresConnection(patient)
     clock = MovingClock(SystemClock().now)
-    start = clock.now()
+    start = clock.now
     store = CatalogStore(pool)
     // Small, so that a base is built anew now and then.
     let source = CatalogSource(recentMaximum: 6)
@@ -56,7 +56,7 @@ final class LoggedWorld {
     let ring = try KeyRing(keys: [try KeyRing.Key(id: 1, secret: [UInt8](repeating: 5, count: 32))])
     let tables = SelectionTables(
       ring: ring, catalog: source, settings: SelectionSettings(seed: 77), clickRates: ClickRates(),
-      metrics: SelectionMetrics(registry: MetricsRegistry(SelectionMetrics.declarations), clock: MovingTime(clock)),
+      metrics: SelectionMetrics(registry: MetricsRegistry(SelectionMetrics.declarations), clock: clock),
       retentionDays: 400)
     partitions = []
     try write(LoggedWorld.fixed)
@@ -118,14 +118,14 @@ final class LoggedWorld {
   private func tell() throws {
     let rows = try store.list(includesDeleted: true).filter { $0.changeNumber > feed.lastChange }
       .sorted { $0.changeNumber < $1.changeNumber }
-    let outputs = feed.outputs(changed: rows, isWhole: random.number(1...20) == 1, stop: stop, now: clock.now())
+    let outputs = feed.outputs(changed: rows, isWhole: random.number(1...20) == 1, stop: stop, now: clock.now)
     source.apply(
       outputs.map { output in
         switch output {
         case .message(let message): .message(message)
         case .tombstone(let key): .tombstone(key: key)
         }
-      }, now: clock.now())
+      }, now: clock.now)
   }
 
   /// What the console writes of an app: lowered, or whole again (A7).
@@ -149,7 +149,7 @@ final class LoggedWorld {
       campaigns[chosen].impressionPrice = Nanos(Self.prices[random.number(0...1)])
     case 2: campaigns[chosen].targeting.segments = random.number(0...1) == 0 ? [] : ["hikers"]
     case 3:
-      campaigns[chosen].flightEnd = clock.now().advanced(
+      campaigns[chosen].flightEnd = clock.now.advanced(
         byMilliseconds: Int64([-5, 20, 60, 10_000, 10_000][random.number(0...4)]) * 1_000)
     case 4 where campaigns.count < 60: return try write(makeCampaign(campaigns.count))
     default:
@@ -204,8 +204,8 @@ final class LoggedWorld {
   private func request() throws -> AdRequest {
     decided % 97 == 96
       // Too soon: without an auction.
-      ? try AdRequest.sample(1, at: clock.now()) { $0.requestID = try requestID() }.replied
-      : try AdRequest.sample(UInt64(decided) + 100, at: clock.now()) {
+      ? try AdRequest.sample(1, at: clock.now) { $0.requestID = try requestID() }.replied
+      : try AdRequest.sample(UInt64(decided) + 100, at: clock.now) {
         $0.requestID = try requestID()
         $0.app = known(AppID(random.number(0...3) == 0 ? "school" : "weather"))
         $0.country = known(Country(["US", "DE", "FR"][random.number(0...20) / 10]))
@@ -216,7 +216,7 @@ final class LoggedWorld {
   }
 
   private func requestID() throws -> UUIDv7 {
-    UUIDv7(timestamp: clock.now(), randomHigh: random.next(), randomLow: random.next())
+    UUIDv7(timestamp: clock.now, randomHigh: random.next(), randomLow: random.next())
   }
 
   private func grant() -> AllotmentGrant {
@@ -226,7 +226,7 @@ final class LoggedWorld {
     return AllotmentGrant(
       allotment: allotments, ordinal: ordinals[campaign] ?? 1, campaign: campaign, budgetDay: 20_000,
       amount: Nanos(Int64(random.number(1...60)) * 10_000_000),
-      serveUntil: clock.now().advanced(byMilliseconds: Int64(random.number(-1...30)) * 1_000),
+      serveUntil: clock.now.advanced(byMilliseconds: Int64(random.number(-1...30)) * 1_000),
       clickRates: ClickRateBounds(others: Int64(random.number(1...100)) * 1_000))
   }
 }

@@ -256,11 +256,11 @@ struct PackedDecisionTests {
   @Test("I7: another owner answers packed requests as before; erasing and forgetting clients reaches into packs (A8)")
   func takenOver() async throws {
     let partition = try await SelectionPartition()
-    let until = partition.clock.now().advanced(byMilliseconds: 60_000)
+    let until = partition.clock.now.advanced(byMilliseconds: 60_000)
     try partition.grant([
       (1, partition.network.grant(1 << 63, amount: 9_000_000_000_000, until: until, day: partition.budgetDay))
     ])
-    let requests = try (1...20).map { try partition.network.request(UInt64($0), at: partition.clock.now()) }
+    let requests = try (1...20).map { try partition.network.request(UInt64($0), at: partition.clock.now) }
     let answers = try partition.ask(requests)
     let database = partition.database
     #expect(try count("ad_selection.decision_pack", database) == 1)

@@ -16,7 +16,7 @@ struct RowsOfBatchesTests {
   /// key, beside many of each.
   private func grown() async throws -> SelectionPartition {
     let partition = try await SelectionPartition()
-    let now = partition.clock.now()
+    let now = partition.clock.now
     // The house ad is for Germany.
     _ = try partition.ask(try (1...20).map { try partition.network.request($0, at: now, country: "DE") })
     _ = try partition.ask(
@@ -53,7 +53,7 @@ struct RowsOfBatchesTests {
   @Test("A2, D2: what a new owner must know of decisions, and of test requests, is asked of the days that can have it")
   func opening() async throws {
     let partition = try await grown()
-    let now = partition.clock.now()
+    let now = partition.clock.now
     let find = FindRecentDecisions(partition: 0, memoryMilliseconds: 75_000, now: now)
     let read = ReadRecentDecisions(partition: 0, ranges: try #require(try partition.database.run(find).first))
     let decisions = try QueryPlan(ReadRecentDecisions.sql, read.parameters, partition.database)

@@ -31,17 +31,17 @@ final class SelectionPartition {
     service = try AdSelection(ring: network.ring)
     let tables = SelectionTables(
       ring: network.ring, catalog: catalog, settings: SelectionSettings(), clickRates: ClickRates(),
-      metrics: SelectionMetrics(registry: metrics, clock: MovingTime(clock)), retentionDays: 400)
+      metrics: SelectionMetrics(registry: metrics, clock: clock), retentionDays: 400)
     let plan = StoredPartition.Plan(
       number: 0, of: 1, service: service, tables: tables, database: try await TestDatabase.configuration(), clock: clock
     )
     database = try PostgresConnection(plan.database)
-    try network.beat(catalog, at: clock.now())
+    try network.beat(catalog, at: clock.now)
     stored = try StoredPartition(plan)
   }
 
   /// The catalogue with its heartbeat.
-  func beat() throws { try network.beat(catalog, at: clock.now()) }
+  func beat() throws { try network.beat(catalog, at: clock.now) }
 
   /// Another process takes the partition over.
   func restart() throws { try stored.takeOver() }
@@ -56,7 +56,7 @@ final class SelectionPartition {
   func tick() throws { try stored.tick() }
 
   var budgetDay: Int32 {
-    BudgetCalendar(timeZone: "Europe/Berlin")?.day(of: clock.now()).number ?? 0
+    BudgetCalendar(timeZone: "Europe/Berlin")?.day(of: clock.now).number ?? 0
   }
 
   /// Decides one batch of requests; what was answered.
@@ -100,7 +100,7 @@ final class SelectionPartition {
     for header in headers {
       header.withUnsafeBytes { decoder.header(name: $0, value: $1) }
     }
-    let (event, sequence) = value.withUnsafeBytes { decoder.decode(input: 0, value: $0, arrival: clock.now()) }
+    let (event, sequence) = value.withUnsafeBytes { decoder.decode(input: 0, value: $0, arrival: clock.now) }
     return (0, event, sequence)
   }
 }

@@ -20,10 +20,10 @@ struct StoredDecisionTests {
   @Test("I7: a served ad has one row with the terms that its token says; a restart answers the same request alike")
   func served() async throws {
     let partition = try await SelectionPartition()
-    let until = partition.clock.now().advanced(byMilliseconds: 60_000)
+    let until = partition.clock.now.advanced(byMilliseconds: 60_000)
     let grant = partition.network.grant(1 << 63, amount: 9_000_000_000, until: until, day: partition.budgetDay)
     try partition.grant([(1, grant)])
-    let request = try partition.network.request(1, at: partition.clock.now())
+    let request = try partition.network.request(1, at: partition.clock.now)
     let answers = try partition.ask([request])
     guard case .ad(let ad)? = answers.first?.outcome else {
       Issue.record("\(answers)")
@@ -32,7 +32,7 @@ struct StoredDecisionTests {
     #expect(ad.ad.text == "summer-1" && ad.images.count == 2)
     guard
       case .valid(let terms) = try ServeTokenOpener(ring: partition.network.ring)
-        .open(ad.token, now: partition.clock.now())
+        .open(ad.token, now: partition.clock.now)
     else {
       Issue.record("the token is not valid")
       return
@@ -61,14 +61,14 @@ struct StoredDecisionTests {
   @Test("of more decisions than a partition may remember its next owner reads the newest, and no more")
   func flood() async throws {
     let partition = try await SelectionPartition()
-    _ = try partition.ask([try partition.network.request(1, at: partition.clock.now())])
+    _ = try partition.ask([try partition.network.request(1, at: partition.clock.now)])
     _ = try partition.database.query(
       """
       INSERT INTO ad_selection.decision_row
       SELECT (jsonb_populate_record(d, jsonb_build_object('serve_id', substr(d.serve_id::text, 1, 24) || lpad(to_hex(n), 12, '0')))).*
       FROM ad_selection.decision_row d CROSS JOIN generate_series(1, \(SelectionMemory.readMaximum) + 10) AS n
       """)
-    let find = FindRecentDecisions(partition: 0, memoryMilliseconds: 75_000, now: partition.clock.now())
+    let find = FindRecentDecisions(partition: 0, memoryMilliseconds: 75_000, now: partition.clock.now)
     let ranges = try #require(try partition.database.run(find).first)
     let read = try partition.database.run(ReadRecentDecisions(partition: 0, ranges: ranges))
     #expect(read.count == SelectionMemory.readMaximum)
@@ -80,7 +80,7 @@ struct StoredDecisionTests {
   func injectedError() async throws {
     let partition = try await SelectionPartition()
     _ = try partition.ask([
-      try partition.network.request(1, at: partition.clock.now()) { $0.requiredSizes = ["huge"] }
+      try partition.network.request(1, at: partition.clock.now) { $0.requiredSizes = ["huge"] }
     ])
     // Whether one is injected is up to chance: this makes the row what it would be then.
     let rows = try partition.database.query(
@@ -101,7 +101,7 @@ struct StoredDecisionTests {
   @Test("M1: requests without an ad have rows and counts that say why")
   func refused() async throws {
     let partition = try await SelectionPartition()
-    let now = partition.clock.now()
+    let now = partition.clock.now
     let network = partition.network
     let requests = [
       try network.request(1, at: now), try network.request(2, at: now, key: "wrong"),
@@ -159,7 +159,7 @@ struct StoredDecisionTests {
   @Test("of closed allotments a new owner reads one for each campaign and budget day, which holds all their ordinals")
   func closedAllotments() async throws {
     let partition = try await SelectionPartition()
-    let start = partition.clock.now()
+    let start = partition.clock.now
     let today = Int32(start.milliseconds / 86_400_000)
     // The first ends long after the others; the last is open. Of weeks before there are as many of another campaign.
     try partition.database.executeScript(
@@ -207,7 +207,7 @@ struct StoredDecisionTests {
   @Test("A2: of many clients with test requests a new owner reads those that asked last, and no more than he may count")
   func manyTesters() async throws {
     let partition = try await SelectionPartition()
-    let now = partition.clock.now()
+    let now = partition.clock.now
     _ = try partition.ask([try partition.network.request(4, at: now, key: "test")])
     let most = SelectionMemory.readTestClientsMaximum
     _ = try partition.database.query(
@@ -235,10 +235,10 @@ struct StoredDecisionTests {
     #expect(wanted.campaign == partition.network.campaign.id && wanted.ordinal == 1)
     #expect(wanted.budgetDay == partition.budgetDay && wanted.fullPrice == Nanos(2_010_000_000))
 
-    let until = partition.clock.now().advanced(byMilliseconds: 5_000)
+    let until = partition.clock.now.advanced(byMilliseconds: 5_000)
     let grant = partition.network.grant(7, amount: 9_000_000_000, until: until, day: partition.budgetDay)
     try partition.grant([(1, grant), (2, grant)])
-    _ = try partition.ask([try partition.network.request(1, at: partition.clock.now())])
+    _ = try partition.ask([try partition.network.request(1, at: partition.clock.now)])
     partition.clock.advance(byMilliseconds: 5_000)
     try partition.beat()
     try partition.tick()

@@ -19,7 +19,7 @@ struct StoredRequestTests {
 
   private func strangers(_ numbers: Range<UInt64>, _ partition: SelectionPartition) throws -> [AdRequest] {
     try numbers.map { number in
-      try partition.network.request(number, at: partition.clock.now(), key: "invented-\(number)") {
+      try partition.network.request(number, at: partition.clock.now, key: "invented-\(number)") {
         $0.app = AppID("invented-\(number)") ?? $0.app
         $0.placement = PlacementID("place-\(number)") ?? $0.placement
         $0.replyTopic = ""
@@ -31,7 +31,7 @@ struct StoredRequestTests {
     "M1, A1: invented apps make one row a day, no app's line, no report's view and no label", arguments: [false, true])
   func strangersCount(isTakenOver: Bool) async throws {
     let partition = try await SelectionPartition()
-    _ = try partition.ask([try partition.network.request(1, at: partition.clock.now(), key: "live", country: "DE")])
+    _ = try partition.ask([try partition.network.request(1, at: partition.clock.now, key: "live", country: "DE")])
     for first in stride(from: UInt64(100), to: 400, by: 100) {
       _ = try partition.ask(try strangers(first..<first + 100, partition))
     }
@@ -82,7 +82,7 @@ struct StoredRequestTests {
   @Test("M1: a request with a mistake has its row and its count, also where placement, country and device are missing")
   func mistakes() async throws {
     let partition = try await SelectionPartition()
-    let requests = try (1...2).map { try partition.network.request($0, at: partition.clock.now()) }
+    let requests = try (1...2).map { try partition.network.request($0, at: partition.clock.now) }
     let answers = try partition.ask(requests) { writer in
       writer.presentText(4, "")
       writer.presentText(7, "")
@@ -115,7 +115,7 @@ struct StoredRequestTests {
   @Test("Who asks in JSON is answered in JSON, with the same ad, also by a new owner that reads the decision back")
   func answersInJSON() async throws {
     let partition = try await SelectionPartition()
-    let request = try partition.network.request(1, at: partition.clock.now(), country: "DE")
+    let request = try partition.network.request(1, at: partition.clock.now, country: "DE")
     let answers = try partition.ask([request])
     #expect(answers.count == 1)
     #expect(try partition.ask([request], isJSON: true) == answers)
@@ -130,12 +130,12 @@ struct StoredRequestTests {
   func arrivals() async throws {
     let partition = try await SelectionPartition()
     func request(_ number: UInt64) throws -> AdRequest {
-      try partition.network.request(number, at: partition.clock.now(), country: "DE") {
+      try partition.network.request(number, at: partition.clock.now, country: "DE") {
         $0.clientID = "client"
         $0.deadlineMilliseconds = 60_000
       }
     }
-    let start = partition.clock.now()
+    let start = partition.clock.now
     func at(_ milliseconds: Int64) -> Timestamp { start.advanced(byMilliseconds: milliseconds) }
     // It came at 0 and was decided at 15 s; the next came 31 s after it.
     partition.clock.advance(byMilliseconds: 15_000)

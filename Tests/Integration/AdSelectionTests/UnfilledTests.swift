@@ -12,7 +12,7 @@ import Testing
 struct UnfilledTests {
   private func question(_ world: LoggedWorld) -> LoggedHistory.Question {
     LoggedHistory.Question(
-      from: world.start.advanced(byMilliseconds: -60_000), to: world.clock.now().advanced(byMilliseconds: 60_000))
+      from: world.start.advanced(byMilliseconds: -60_000), to: world.clock.now.advanced(byMilliseconds: 60_000))
   }
 
   @Test("The counts by campaign add up to those that each decision's row has, rule by rule")

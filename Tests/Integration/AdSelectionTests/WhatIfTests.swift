@@ -18,7 +18,7 @@ struct WhatIfTests {
     -> WhatIfReport
   {
     var question = LoggedHistory.Question(
-      from: world.start.advanced(byMilliseconds: -60_000), to: world.clock.now().advanced(byMilliseconds: 60_000))
+      from: world.start.advanced(byMilliseconds: -60_000), to: world.clock.now.advanced(byMilliseconds: 60_000))
     change(&question)
     return try WhatIf.answer(question, world.database)
   }
@@ -48,7 +48,7 @@ struct WhatIfTests {
     for pair in report.currencies.values { #expect(pair.logged == pair.replayed && pair.logged.fills > 0) }
 
     // A part of the time has budgets half used up at its beginning.
-    let middle = world.start.advanced(byMilliseconds: world.clock.now().milliseconds(since: world.start) / 2)
+    let middle = world.start.advanced(byMilliseconds: world.clock.now.milliseconds(since: world.start) / 2)
     let part = try answer(world) { $0.from = middle }
     #expect(part.different == 0 && part.auctions > report.auctions / 4 && part.auctions < report.auctions)
     let end = try answer(world) { $0.to = middle }
@@ -137,7 +137,7 @@ struct WhatIfTests {
     let world = try await LoggedWorld(seed: 5)
     try world.run(decisions: 60)
     let from = world.start.advanced(byMilliseconds: -60_000).utcText
-    let to = world.clock.now().advanced(byMilliseconds: 60_000).utcText
+    let to = world.clock.now.advanced(byMilliseconds: 60_000).utcText
     func run(_ arguments: [String]) async -> Int32 {
       await CommandLineProgram.run(HandbillMain.command, arguments: ["whatif"] + arguments).rawValue
     }

@@ -19,7 +19,7 @@ final class BillingPartition {
 
   init(
     _ network: TestNetwork, _ partition: Int32 = 0, settings: BillingSettings = BillingSettings(),
-    partitionCount: Int32 = TestNetwork.partitionCount, clock: (any Clock)? = nil,
+    partitionCount: Int32 = TestNetwork.partitionCount, clock: (any TimeSource)? = nil,
     tap: @escaping @Sendable (CommitBatch<BillingService>) -> Void = { _ in }
   ) throws {
     self.network = network

@@ -153,7 +153,7 @@ private struct Market {
   }
 
   private mutating func step(_ partition: Int) throws {
-    let now = clock.now()
+    let now = clock.now
     try sell(partition, now: now)
     var inputs: [BillingInput] = books[partition].close(now: now).compactMap {
       AllotmentBook.report(of: $0).map(BillingInput.report)

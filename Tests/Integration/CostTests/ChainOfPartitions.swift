@@ -54,7 +54,7 @@ final class ChainOfPartitions {
     self.clock = clock
     let ring = plan.ring
     let metrics = SelectionMetrics(
-      registry: MetricsRegistry(SelectionMetrics.declarations), clock: MovingTime(clock))
+      registry: MetricsRegistry(SelectionMetrics.declarations), clock: clock)
     let budgets = BudgetCatalog()
     let connection = try PostgresConnection(database)
     defer { connection.close() }
@@ -132,7 +132,7 @@ final class ChainOfPartitions {
 
   private func beat() {
     let records = ChainCatalog.records
-    let now = clock.now()
+    let now = clock.now
     let count = Int64(records.count)
     catalog.apply(
       records.map { .message(.record($0, version: 1)) } + [
@@ -155,12 +155,12 @@ final class ChainOfPartitions {
     let asked = try (0..<plan.batchAds).map { _ in
       let number = nextRequest()
       let app = number % ChainCatalog.apps.count
-      let request = AdRequest.sample(UInt64(number), at: clock.now()) {
+      let request = AdRequest.sample(UInt64(number), at: clock.now) {
         ($0.appKey, $0.app) = (ChainCatalog.key(of: app), ChainCatalog.apps[app].id)
         $0.country = known(Country(ChainCatalog.countries[number % ChainCatalog.countries.count]))
         // As clients make theirs: nothing in them is alike, so that they are as long in the tables as in life.
         $0.requestID = UUIDv7(
-          timestamp: clock.now(), randomHigh: .random(in: 0...UInt64.max), randomLow: .random(in: 0...UInt64.max))
+          timestamp: clock.now, randomHigh: .random(in: 0...UInt64.max), randomLow: .random(in: 0...UInt64.max))
       }
       clients[request.requestID] = Array((request.clientID.isEmpty ? request.sessionID : request.clientID).utf8)
       let reply = CloudEventHeaders.reply(
@@ -225,7 +225,7 @@ final class ChainOfPartitions {
   }
 
   private func eventID(_ ad: ServedAd, _ index: Int) -> UUIDv7 {
-    UUIDv7(timestamp: clock.now(), randomHigh: UInt64(index), randomLow: ad.serveID.low)
+    UUIDv7(timestamp: clock.now, randomHigh: UInt64(index), randomLow: ad.serveID.low)
   }
 
   private func headers(_ type: EventType, _ id: UUIDv7) -> [RecordHeader] {
@@ -248,7 +248,7 @@ extension StoredPartition {
       decoder.key(key)
       for header in headers { header.withUnsafeBytes { decoder.header(name: $0, value: $1) } }
       let (event, sequence) = value.withUnsafeBytes {
-        decoder.decode(input: input, value: $0, arrival: plan.clock.now())
+        decoder.decode(input: input, value: $0, arrival: plan.clock.now)
       }
       return (input, event, sequence)
     }

@@ -105,7 +105,7 @@ final class SimulatedMonth {
         (SELECT count(*) FROM (
           SELECT serve_until FROM billing.allotment UNION ALL SELECT serve_until FROM ad_selection.allotment
         ) AS allotments WHERE serve_until < $1)
-      """, [clock.now().advanced(byMilliseconds: -Int64(plan.retention.eventDays + 3) * Self.dayMilliseconds)])[0]
+      """, [clock.now.advanced(byMilliseconds: -Int64(plan.retention.eventDays + 3) * Self.dayMilliseconds)])[0]
     return Day(
       shown: shown, takeoverMilliseconds: takeovers.reduce(0, +) / Int64(takeovers.count), relations: try relations(),
       residentBytes: try Self.residentBytes(), forgottenAllotments: try row.decode(1), dayTables: try row.decode(0),
@@ -124,7 +124,7 @@ final class SimulatedMonth {
   /// - Returns: what keeps the next day from it; empty where it is not over for long enough.
   private func seal() throws -> String {
     while true {
-      let result = try DaySealer(pool).sealNext(now: clock.now())
+      let result = try DaySealer(pool).sealNext(now: clock.now)
       switch result {
       case .sealed: continue
       case .nothingDue: return ""
@@ -165,7 +165,7 @@ final class SimulatedMonth {
     ] {
       let connection = try PostgresConnection(database.login("handbill-\(service)"))
       defer { connection.close() }
-      try tables.work(connection, now: clock.now()) { _ in }
+      try tables.work(connection, now: clock.now) { _ in }
     }
   }
 }

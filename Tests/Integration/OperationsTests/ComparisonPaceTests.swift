@@ -16,7 +16,7 @@ private struct CountedTime: TimeSource {
 
   init(_ start: Timestamp) { clock = MovingClock(start) }
 
-  var now: Timestamp { clock.now() }
+  var now: Timestamp { clock.now }
   var monotonicMilliseconds: Int64 {
     clock.advance(byMilliseconds: Self.stepMilliseconds)
     return now.milliseconds

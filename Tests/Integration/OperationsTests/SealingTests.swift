@@ -253,7 +253,7 @@ struct SealingTests {
     try await onOwnThread {
       _ = try days.seal()
       _ = try days.drop()
-      let time = MovingTime(MovingClock(Self.now))
+      let time = MovingClock(Self.now)
       var reconciler = OnlineReconciler(days.pool)
       for _ in 0..<40 {
         let finding = try reconciler.pass(clock: time)

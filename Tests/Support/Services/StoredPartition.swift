@@ -20,11 +20,11 @@ package final class StoredPartition<Tables: ServiceTables> {
     package var service: Service
     package var tables: Tables
     package var database: PostgresConfiguration
-    package var clock: any Clock
+    package var clock: any TimeSource
 
     package init(
       number: Int32, of partitionCount: Int32 = 12, service: Service, tables: Tables, database: PostgresConfiguration,
-      clock: any Clock
+      clock: any TimeSource
     ) {
       self.number = number
       self.partitionCount = partitionCount
@@ -101,7 +101,7 @@ package final class StoredPartition<Tables: ServiceTables> {
   /// The logs hold what was given, and what the position says was read before, written now; what lies behind it is to be
   /// given again.
   private func open(seenEpoch: Int64 = 0) throws {
-    let now = plan.clock.now()
+    let now = plan.clock.now
     let asked = try pipeline.acquire(by: PartitionClaim(owner: 1, seenEpoch: seenEpoch), since: earlier)
     let probes = asked.lastOffsets.enumerated().map { input, lastOffset in
       let last = lastOffset.map { Self.identity($0, writtenAt: times[input][$0] ?? now) }
@@ -162,7 +162,7 @@ package final class StoredPartition<Tables: ServiceTables> {
   }
 
   private func batch(_ records: [Incoming], arrival: Timestamp? = nil) -> InputBatch<Service.Event> {
-    let arrival = arrival ?? plan.clock.now()
+    let arrival = arrival ?? plan.clock.now
     var batch = InputBatch<Service.Event>(inputCount: offsets.count)
     for record in records {
       let identity = Self.identity(offsets[record.input], writtenAt: arrival)
@@ -183,7 +183,7 @@ package final class StoredPartition<Tables: ServiceTables> {
     let mac = try MessageMAC(ring: plan.service.ring)
     var records = try RecordInput(plan.service)
     var batch = InputBatch<Service.Event>(inputCount: offsets.count)
-    let now = plan.clock.now()
+    let now = plan.clock.now
     for message in messages.map({ $0.authenticated(by: mac, now: now) }) {
       let identity = Self.identity(offsets[input], writtenAt: now)
       times[input][identity.offset] = now

@@ -3,12 +3,13 @@ package import Pipeline
 import Synchronization
 
 /// A clock that stands until a test sets it.
-package final class MovingClock: Clock {
+package final class MovingClock: TimeSource {
   private let time: Mutex<Timestamp>
 
   package init(_ time: Timestamp) { self.time = Mutex(time) }
 
-  package func now() -> Timestamp { time.withLock { $0 } }
+  package var now: Timestamp { time.withLock { $0 } }
+  package var monotonicMilliseconds: Int64 { now.milliseconds }
   package func set(_ time: Timestamp) { self.time.withLock { $0 = time } }
   package func advance(byMilliseconds milliseconds: Int64) {
     time.withLock { $0 = $0.advanced(byMilliseconds: milliseconds) }

@@ -34,7 +34,7 @@ struct CheckpointTests {
     try partition.open()
     /// The log's end is where the partition stands, at this moment.
     func confirmEnd() throws {
-      let now = partition.clock.now()
+      let now = partition.clock.now
       let offset = partition.pipeline.nextOffsets[Echo.plain]
       try partition.pipeline.confirmEnd(LogEnd(input: Echo.plain, offset: offset, asked: now, decided: offset))
     }
@@ -53,7 +53,7 @@ struct CheckpointTests {
     #expect(try tick(afterMilliseconds: 1) == 2, "a quiet one's, as far as it moved")
     #expect(try tick(afterMilliseconds: 0) == 2, "it has not moved")
     let stored = partition.store.checkpoints.last?.watermark
-    #expect(stored == partition.clock.now().advanced(byMilliseconds: -error))
+    #expect(stored == partition.clock.now.advanced(byMilliseconds: -error))
     #expect(partition.pipeline.committedWatermark == stored)
   }
 }

@@ -261,7 +261,7 @@ final class EchoPartition {
       value.withUnsafeBytes { batch.raw.begin(key: nil, value: $0) }
       batch.append(
         InputRecord(
-          input: input, offset: offsets[input], timestamp: 1, arrival: clock.now(), sequence: .unnumbered, event: event,
+          input: input, offset: offsets[input], timestamp: 1, arrival: clock.now, sequence: .unnumbered, event: event,
           contentHash: 0, raw: batch.raw.finish()))
       offsets[input] += 1
     }

@@ -240,9 +240,9 @@ struct LostCommitsTests {
     try partition.open()
     try partition.process([(Echo.plain, .line("a")), (Echo.plain, .line("b"))])
     // An old answer: when it was asked for, less was decided.
-    try partition.pipeline.confirmEnd(LogEnd(input: Echo.plain, offset: 1, asked: partition.clock.now(), decided: 1))
+    try partition.pipeline.confirmEnd(LogEnd(input: Echo.plain, offset: 1, asked: partition.clock.now, decided: 1))
     let error = Result<Void, any Error> {
-      try partition.pipeline.confirmEnd(LogEnd(input: Echo.plain, offset: 1, asked: partition.clock.now(), decided: 2))
+      try partition.pipeline.confirmEnd(LogEnd(input: Echo.plain, offset: 1, asked: partition.clock.now, decided: 2))
     }.failure
     #expect((error as? PipelineError)?.kind == .logReplaced)
   }

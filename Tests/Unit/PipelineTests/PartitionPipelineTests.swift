@@ -91,7 +91,7 @@ struct PartitionPipelineTests {
     let partition = EchoPartition()
     try partition.open()
     try partition.process(Array(repeating: (Echo.plain, .line("a")), count: 3))
-    let asked = partition.clock.now()
+    let asked = partition.clock.now
     for elsewhere in [Int64(0), 2, 4] {
       try partition.pipeline.confirmEnd(LogEnd(input: Echo.plain, offset: elsewhere, asked: asked, decided: 0))
       #expect(partition.pipeline.endsConfirmedAt[Echo.plain] == nil, "an end at \(elsewhere)")
@@ -110,11 +110,11 @@ struct PartitionPipelineTests {
     let partition = EchoPartition(service)
     try partition.open()
     try partition.process([(Echo.plain, .line("a"))])
-    let arrived = partition.clock.now()
+    let arrived = partition.clock.now
     #expect(partition.store.batches.last?.watermark == (isCircle ? arrived : Timestamp(milliseconds: 0)))
     for _ in 0..<2 {
       try partition.later(seconds: 40)
-      try partition.pipeline.confirmEnd(LogEnd(input: Echo.plain, offset: 1, asked: partition.clock.now(), decided: 1))
+      try partition.pipeline.confirmEnd(LogEnd(input: Echo.plain, offset: 1, asked: partition.clock.now, decided: 1))
       try partition.later(seconds: 1)
     }
     // 82 seconds later: stored once more than a minute had passed, less the 5 s by which clocks may differ.

@@ -83,7 +83,7 @@ struct HealthTests {
   @Test("liveness fails when a loop has been silent for too long, and only then")
   func liveness() {
     let clock = standingClock()
-    let health = Health(clock: MovingTime(clock))
+    let health = Health(clock: clock)
     let heartbeat = health.heartbeat("loop", ageMaximumMilliseconds: 1_000)
     _ = health.readiness("database")
     clock.advance(byMilliseconds: 1_000)

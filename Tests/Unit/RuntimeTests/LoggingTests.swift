@@ -18,7 +18,7 @@ struct LoggingTests {
 
   private func logged(_ format: LogFormat, _ text: String) throws -> String {
     let sink = CapturingSink()
-    let logger = Logger(name: "test", service: "s", format: format, sink: sink, clock: MovingTime(standingClock()))
+    let logger = Logger(name: "test", service: "s", format: format, sink: sink, clock: standingClock())
     logger.info(text, ["name": "\(text)", "\(text)": 1])
     return try #require(sink.lines.first)
   }
@@ -76,7 +76,7 @@ struct LoggingTests {
   func limits() {
     let sink = CapturingSink()
     let clock = standingClock()
-    let logger = Logger(name: "t", service: "s", format: .json, sink: sink, clock: MovingTime(clock))
+    let logger = Logger(name: "t", service: "s", format: .json, sink: sink, clock: clock)
     for _ in 0..<10 { logger.named("u").limited(.warning, key: "down", perMinute: 2, "down") }
     logger.limited(.warning, key: "other", perMinute: 2, "other")
     #expect(sink.lines.count == 3)

@@ -140,7 +140,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     records.take(record, input: input, into: &batch) { [world, context] sequence in
       if world.sabotage == .takeAhead, case .number = sequence { return .unnumbered }
       guard world.sabotage == .wallClock, case .watermark = sequence else { return sequence }
-      return .watermark(Watermark(time: context.clock.now(), sequence: 0))
+      return .watermark(Watermark(time: context.clock.now, sequence: 0))
     }
   }
 
@@ -208,7 +208,7 @@ final class ServiceInstance<Tables: SimulatedTables>: SimulatedInstance {
     guard let progress = reader.progress[partition] else { return [] }
     return service.inputs.indices.filter { !service.inputs[$0].isSequenced }.map { input in
       let end = LogEnd(
-        input: input, offset: world.log[logID(input, partition)].endOffset, asked: context.clock.now(),
+        input: input, offset: world.log[logID(input, partition)].endOffset, asked: context.clock.now,
         decided: progress.doneOffsets[input])
       return .confirmEnd(partition, end, generation: progress.generation)
     }

@@ -36,7 +36,7 @@ final class SimulatedWriter: TopicWriter {
       fail()
       throw .producerUnavailable("there is no \(logID)")
     }
-    let sent = message.authenticated(by: context.world.fixture.mac, now: context.clock.now())
+    let sent = message.authenticated(by: context.world.fixture.mac, now: context.clock.now)
     let isOfLostCommits = context.openedOn[message.partition].map { $0 != context.world.server } ?? false
     inFlight[logID, default: []].append(
       InFlight(message: sent, receipt: receipt, isOfLostCommits: isOfLostCommits))

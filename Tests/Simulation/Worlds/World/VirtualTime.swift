@@ -14,7 +14,7 @@ final class VirtualTime: Sendable {
 }
 
 /// A clock that is off, and is set now and then: forwards or back.
-final class SkewedClock: Clock {
+final class SkewedClock: TimeSource {
   private let time: VirtualTime
   private let skew: Mutex<Int64>
 
@@ -33,5 +33,6 @@ final class SkewedClock: Clock {
     }
   }
 
-  func now() -> Timestamp { Timestamp(milliseconds: time.milliseconds + skew.withLock { $0 }) }
+  var now: Timestamp { Timestamp(milliseconds: time.milliseconds + skew.withLock { $0 }) }
+  var monotonicMilliseconds: Int64 { time.milliseconds }
 }

@@ -19,7 +19,7 @@ extension World {
 
   private func drain(_ instance: any SimulatedInstance) {
     instance.refreshCounts()
-    instance.context.catalog?.follow(now: instance.context.clock.now())
+    instance.context.catalog?.follow(now: instance.context.clock.now)
     instance.context.writer.rebuild()
     if instance.context.writer.isUntold { instance.tellRebuilt() }
     for partition in instance.assigned.sorted() where !instance.openPartitions.contains(partition) {

@@ -141,7 +141,7 @@ final class World {
     let records = try RecordInput(service)
     return Fleet(books: books) { [unowned self] in
       let clock = SkewedClock(time: time, skewMilliseconds: random.pick(plan.clockSkews))
-      let reader = readsCatalog ? CatalogReader(catalog, sabotage: sabotage, now: clock.now()) : nil
+      let reader = readsCatalog ? CatalogReader(catalog, sabotage: sabotage, now: clock.now) : nil
       return ServiceInstance(
         service: service, records: records, books: books,
         context: InstanceContext(world: self, clock: clock, catalog: reader))
@@ -245,7 +245,7 @@ final class World {
   private func stepInstance(_ instance: any SimulatedInstance) {
     reopen(instance)
     if let catalog = instance.context.catalog, random.chance(300) {
-      catalog.follow(limit: random.number(1...6), now: instance.context.clock.now())
+      catalog.follow(limit: random.number(1...6), now: instance.context.clock.now)
     }
     guard let partition = instance.openPartitions.isEmpty ? nil : random.pick(instance.openPartitions) else { return }
     switch random.number(0...10) {
@@ -269,7 +269,7 @@ final class World {
     for fleet in fleets {
       for instance in fleet.instances {
         reopen(instance)
-        instance.context.catalog?.follow(now: instance.context.clock.now())
+        instance.context.catalog?.follow(now: instance.context.clock.now)
         for partition in instance.openPartitions {
           instance.work(partition, recordsMaximum: random.number(1...20))
         }
