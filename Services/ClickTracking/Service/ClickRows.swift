@@ -106,12 +106,13 @@ extension CopyBuffer {
   }
 }
 
-/// Conversions, as rows.
+/// Conversions, as rows. The ad's id is not their first column: it may be 30 days old, and whoever looks for the other rows of
+/// the batch would read the tables of all those days (``TableRows/serveIDs``).
 enum ConversionRows {
   static let columns = TableColumns(
     "click_tracking.conversion",
     [
-      "serve_id", "kind", "id_hash", "partition", "batch_number", "event_time", "arrival", "app", "value", "currency",
+      "kind", "serve_id", "id_hash", "partition", "batch_number", "event_time", "arrival", "app", "value", "currency",
       "is_test",
     ])
 
@@ -120,8 +121,8 @@ enum ConversionRows {
     let buffer = rows.buffer
     for conversion in batch.effects.conversions {
       rows.begin()
-      buffer.append(conversion.told.reference.serveID)
       buffer.append(conversion.told.identity.kind)
+      buffer.append(conversion.told.reference.serveID)
       buffer.append(conversion.told.identity.idHash)
       buffer.append(batch.partition)
       buffer.append(batch.number)

@@ -14,19 +14,21 @@ struct ConversionTablesTests {
   private let now = SystemClock().now
   private let shop: AppID = known(AppID("shop"))
 
-  private func terms(serve: UInt64) -> ServedTerms {
-    .sample(serve: serve, partition: ClickPartition.number, issuedAt: now.advanced(byMilliseconds: -3_600_000)) {
+  private func terms(serve: UInt64, daysAgo: Int64 = 0) -> ServedTerms {
+    let issuedAt = now.advanced(byMilliseconds: -daysAgo * 86_400_000 - 3_600_000)
+    return .sample(serve: serve, partition: ClickPartition.number, issuedAt: issuedAt) {
       ($0.clientHash, $0.isTest) = (serve, false)
     }
   }
 
-  private func told(_ kind: ConversionKind, id: UInt64, serve: UInt64, key: String = "shop-key", of app: AppID? = nil)
-    -> ClickInput
-  {
+  private func told(
+    _ kind: ConversionKind, id: UInt64, serve: UInt64, key: String = "shop-key", of app: AppID? = nil,
+    daysAgo: Int64 = 0
+  ) -> ClickInput {
     .conversion(
       ToldConversion(
         reference: ClickReference(
-          serveID: terms(serve: serve).serveID, partition: ClickPartition.number, app: app ?? shop),
+          serveID: terms(serve: serve, daysAgo: daysAgo).serveID, partition: ClickPartition.number, app: app ?? shop),
         identity: ConversionIdentity(kind: kind, idHash: .max - id), keyHash: SHA256.hash(key.utf8),
         value: Nanos(kind == .purchase ? 4_990_000_000 : 0), currency: kind == .purchase ? Currency("USD") : nil))
   }
@@ -93,6 +95,22 @@ struct ConversionTablesTests {
     try partition.run([impression(2), told(.install, id: 6, serve: 2)])
     #expect(try counted(partition).count == 2)
     #expect(try partition.count("SELECT count(*) FROM click_tracking.conversion") == 4)
+  }
+
+  /// Whoever opens the partition reads clicks by the first and the last of these ads, and a day with such a batch that is not
+  /// counted is not sealed.
+  @Test("M8: a conversion of an ad of weeks ago does not widen what its batch's other rows are read by")
+  func old() async throws {
+    let partition = try await partition()
+    try partition.connection.executeScript(
+      "SELECT public.keep_days('click_tracking.conversion', current_date, 21, 1, 400, 1)")
+    try partition.run([impression(1), click(1), told(.install, id: 1, serve: 2, daysAgo: 20)])
+    try partition.run([told(.install, id: 2, serve: 3, daysAgo: 20)])
+    #expect(try partition.count("SELECT count(*) FROM click_tracking.conversion") == 2)
+    let bounds = try partition.connection.query(
+      "SELECT concat_ws(' ', first_serve_id, last_serve_id) FROM click_tracking.batch ORDER BY batch_number")
+    let serve = terms(serve: 1).serveID
+    #expect(try bounds.map { try $0.decode(0) as String } == ["\(serve) \(serve)", ""])
   }
 
   @Test("M8: what an app tells of an ad that it showed itself counts for nobody; nor does what another app tells")
