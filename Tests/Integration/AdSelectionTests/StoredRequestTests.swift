@@ -64,7 +64,7 @@ struct StoredRequestTests {
     }
   }
 
-  @Test("counts of requests without a key are kept as long as decisions")
+  @Test("counts of requests without a key are kept as long as decisions, and until their day is sealed")
   func retention() async throws {
     let partition = try await SelectionPartition()
     try partition.database.execute(
@@ -72,11 +72,17 @@ struct StoredRequestTests {
         INSERT INTO ad_selection.keyless_count VALUES
           (0, current_date - 402, 16, 5), (0, current_date - 399, 16, 6), (1, current_date - 402, 16, 7)
         """)
-    _ = try partition.ask(try strangers(1..<2, partition))
-    try partition.rest()
-    let rows = try partition.database.query(
-      "SELECT array_agg(requests ORDER BY partition, day)::bigint[] FROM ad_selection.keyless_count")
-    #expect(try #require(rows.first).decode(0) == [6, 1, 7] as [Int64], "each partition forgets its own")
+    func kept(afterRequestOf stranger: UInt64) throws -> [Int64] {
+      _ = try partition.ask(try strangers(stranger..<stranger + 1, partition))
+      try partition.rest()
+      let rows = try partition.database.query(
+        "SELECT array_agg(requests ORDER BY partition, day)::bigint[] FROM ad_selection.keyless_count")
+      return try #require(rows.first).decode(0)
+    }
+    #expect(try kept(afterRequestOf: 1) == [5, 6, 1, 7], "they are compared with rows that are still there")
+    try partition.database.execute(
+      sql: "UPDATE sealed.head SET open_from = (current_date - 401)::timestamp AT TIME ZONE 'UTC'")
+    #expect(try kept(afterRequestOf: 2) == [6, 2, 7], "each partition forgets its own")
   }
 
   @Test("M1: a request with a mistake has its row and its count, also where placement, country and device are missing")
