@@ -21,6 +21,8 @@ final class BudgetCatalog: Sendable {
     var advertisers: [AdvertiserID: Entry<Advertiser>] = [:]
     var calendars: [AdvertiserID: BudgetCalendar] = [:]
     var campaigns: [CampaignID: Entry<Campaign>] = [:]
+    /// Campaigns that came before their advertiser, and wait for its currency.
+    var withoutCurrency: [AdvertiserID: Set<CampaignID>] = [:]
     /// Versions at which records were deleted, by key.
     var deletions: [String: Int64] = [:]
   }
@@ -74,8 +76,12 @@ final class BudgetCatalog: Sendable {
     }
   }
 
-  /// Takes a tombstone: a deletion a day old leaves the catalogue.
-  func forgetDeletion(of key: String) { state.withLock { $0.deletions[key] = nil } }
+  /// Takes a tombstone: a deletion a day old leaves the catalogue. The click rates are forgotten again, for ads that had been
+  /// shown when they were deleted were counted since.
+  func forget(_ key: String, in connection: PostgresConnection) throws(PostgresError) {
+    try forgetClickCounts(key, in: connection)
+    state.withLock { $0.deletions[key] = nil }
+  }
 
   /// Commits may have been lost: what is published next, each 30 s, is brought into the database once more.
   func forgetStored() {
@@ -106,23 +112,26 @@ final class BudgetCatalog: Sendable {
     _ advertiser: Advertiser, version: Int64, in connection: PostgresConnection
   ) throws(PostgresError) {
     let campaigns = state.withLock { state in
-      state.campaigns.values.filter { $0.value.advertiser == advertiser.id }
+      (state.withoutCurrency[advertiser.id] ?? []).compactMap { state.campaigns[$0] }
+        .filter { $0.value.advertiser == advertiser.id }
     }
     _ = try connection.run(FundAccount(advertiser: advertiser, version: version))
-    // Campaigns that came before their advertiser wait for its currency.
     for campaign in campaigns { try fund(campaign, currency: advertiser.currency, in: connection) }
     state.withLock { state in
       state.advertisers[advertiser.id] = Entry(value: advertiser, version: version)
       state.calendars[advertiser.id] = BudgetCalendar(timeZone: advertiser.timeZone)
+      state.withoutCurrency[advertiser.id] = nil
     }
   }
 
   private func apply(_ campaign: Campaign, version: Int64, in connection: PostgresConnection) throws(PostgresError) {
     let entry = Entry(value: campaign, version: version)
-    if let currency = state.withLock({ $0.advertisers[campaign.advertiser]?.value.currency }) {
-      try fund(entry, currency: currency, in: connection)
+    let currency = state.withLock { $0.advertisers[campaign.advertiser]?.value.currency }
+    if let currency { try fund(entry, currency: currency, in: connection) }
+    state.withLock { state in
+      state.campaigns[campaign.id] = entry
+      if currency == nil { state.withoutCurrency[campaign.advertiser, default: []].insert(campaign.id) }
     }
-    state.withLock { $0.campaigns[campaign.id] = entry }
   }
 
   private func fund(
@@ -133,21 +142,27 @@ final class BudgetCatalog: Sendable {
   }
 
   private func forgetClickCounts(_ key: String, in connection: PostgresConnection) throws(PostgresError) {
-    func name(_ kind: String) -> String { key.hasPrefix(kind) ? String(key.dropFirst(kind.count)) : "" }
-    let forgotten = ForgetClickCounts(campaign: name("campaign/"), ad: name("ad/"))
-    if !forgotten.campaign.isEmpty || !forgotten.ad.isEmpty { _ = try connection.run(forgotten) }
+    let forgotten = ForgetClickCounts(campaign: Self.name("campaign/", key), ad: Self.name("ad/", key))
+    if forgotten.campaign != nil || forgotten.ad != nil { _ = try connection.run(forgotten) }
+  }
+
+  /// What stands behind the kind of a key of that kind.
+  private static func name(_ kind: String, _ key: String) -> String? {
+    key.hasPrefix(kind) ? String(key.dropFirst(kind.count)) : nil
   }
 
   private func delete(_ key: String, version: Int64) {
     state.withLock { state in
       guard version > state.deletions[key] ?? 0 else { return }
       state.deletions[key] = version
-      for (id, entry) in state.campaigns
-      where CatalogRecord.campaign(entry.value).key == key && entry.version < version {
+      if let id = Self.name("campaign/", key).flatMap(CampaignID.init),
+        let entry = state.campaigns[id], entry.version < version
+      {
         state.campaigns[id] = nil
       }
-      for (id, entry) in state.advertisers
-      where CatalogRecord.advertiser(entry.value).key == key && entry.version < version {
+      if let id = Self.name("advertiser/", key).flatMap(AdvertiserID.init),
+        let entry = state.advertisers[id], entry.version < version
+      {
         state.advertisers[id] = nil
         state.calendars[id] = nil
       }

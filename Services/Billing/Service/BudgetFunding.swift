@@ -7,14 +7,14 @@ internal import Synchronization
 
 /// Brings the catalogue's budgets into the database, as they are published.
 final class BudgetFunding: Sendable {
-  /// The most messages that wait while the database is away. What is dropped comes again: the console publishes all of
+  /// The most items that wait while the database is away. What is dropped comes again: the console publishes all of
   /// the catalogue every 30 s.
   private static let waitingMaximum = 20_000
 
   private let catalog: BudgetCatalog
   private let database: PostgresConfiguration
   private let logger: Logger
-  private let waiting = Mutex<[CatalogMessage]>([])
+  private let waiting = Mutex<[CatalogFollower.Item]>([])
 
   init(catalog: BudgetCatalog, database: PostgresConfiguration, logger: Logger) {
     self.catalog = catalog
@@ -24,34 +24,24 @@ final class BudgetFunding: Sendable {
 
   /// Takes what was published, in order, and what waits from before. Called by the catalogue's thread alone.
   func take(_ items: [CatalogFollower.Item]) {
-    var messages = waiting.withLock { waiting in
+    let before = waiting.withLock { waiting in
       defer { waiting = [] }
       return waiting
     }
-    for item in items { if case .message(let message) = item { messages.append(message) } }
-    let rest = apply(messages)
-    for item in items { if case .tombstone(let key) = item { catalog.forgetDeletion(of: key) } }
+    let rest = apply(before + items)
     waiting.withLock { $0 = Array(rest.prefix(Self.waitingMaximum)) }
   }
 
   /// Returns what could not be brought in because the database is away.
-  private func apply(_ messages: [CatalogMessage]) -> ArraySlice<CatalogMessage> {
-    var rest = messages.filter { !catalog.knows($0) }[...]
+  private func apply(_ items: [CatalogFollower.Item]) -> ArraySlice<CatalogFollower.Item> {
+    var rest = items.filter { if case .message(let message) = $0 { !catalog.knows(message) } else { true } }[...]
     guard !rest.isEmpty else { return rest }
     do throws(PostgresError) {
       let connection = try PostgresConnection(database)
       defer { connection.close() }
-      while let message = rest.first {
-        if let change = catalog.currencyChange(message) {
-          logger.error(
-            "an advertiser's currency was changed: what is booked stays in an account of its own",
-            [
-              "advertiser": .init(change.advertiser.text), "before": .init("\(change.before)"),
-              "after": .init("\(change.after)"),
-            ])
-        }
+      while let item = rest.first {
         do throws(PostgresError) {
-          try catalog.apply(message, in: connection)
+          try apply(item, in: connection)
         } catch {
           guard error.isDataRefused else { throw error }
           // Without it the campaign gets no allotments: that is the safe side.
@@ -66,5 +56,21 @@ final class BudgetFunding: Sendable {
         .warning, key: "database", "budgets wait for the database", ["error": .init(error.description)])
     }
     return rest
+  }
+
+  private func apply(_ item: CatalogFollower.Item, in connection: PostgresConnection) throws(PostgresError) {
+    switch item {
+    case .tombstone(let key): try catalog.forget(key, in: connection)
+    case .message(let message):
+      if let change = catalog.currencyChange(message) {
+        logger.error(
+          "an advertiser's currency was changed: what is booked stays in an account of its own",
+          [
+            "advertiser": .init(change.advertiser.text), "before": .init("\(change.before)"),
+            "after": .init("\(change.after)"),
+          ])
+      }
+      try catalog.apply(message, in: connection)
+    }
   }
 }

@@ -7,6 +7,12 @@ CREATE OR REPLACE FUNCTION treasury.fund_account(
 DECLARE
   new_version bigint;
 BEGIN
+  -- Whoever opens a partition says all of them again: that writes nothing and waits for nobody.
+  IF EXISTS (SELECT FROM treasury.account
+    WHERE advertiser = p_advertiser AND currency = p_currency AND record_version >= p_record_version)
+  THEN
+    RETURN false;
+  END IF;
   INSERT INTO treasury.account (advertiser, currency) VALUES (p_advertiser, p_currency) ON CONFLICT DO NOTHING;
   UPDATE treasury.account SET requested = p_requested, funded = greatest(p_requested, charged + allotted),
     record_version = p_record_version, version = version + 1
@@ -29,6 +35,11 @@ DECLARE
   -- No time zone's day is further behind.
   first_day int := floor(extract(epoch FROM now()) / 86400)::int - 1;
 BEGIN
+  IF EXISTS (SELECT FROM treasury.campaign WHERE campaign = p_campaign AND advertiser = p_advertiser
+    AND currency = p_currency AND record_version >= p_record_version)
+  THEN
+    RETURN false;
+  END IF;
   INSERT INTO treasury.account (advertiser, currency) VALUES (p_advertiser, p_currency) ON CONFLICT DO NOTHING;
   -- Before anything of it is locked, as everybody does.
   PERFORM FROM treasury.account WHERE advertiser = p_advertiser AND currency = p_currency FOR UPDATE;

@@ -63,6 +63,26 @@ struct BudgetTests {
     #expect(throws: PipelineError.fenced) { try first.process([network.ask(4)]) }
   }
 
+  /// Whoever opens a partition has all of the catalogue brought in again.
+  @Test("what is said again of an account or a campaign writes nothing, and waits for nobody")
+  func saidAgain() async throws {
+    let network = try await TestNetwork()
+    try network.fund(1_000)
+    let party = "'\(network.advertiser.id)', '\(network.advertiser.currency)'"
+    let holder = try network.connect()
+    defer { holder.close() }
+    try holder.executeScript("BEGIN; SELECT FROM treasury.account FOR UPDATE")
+    let said = try network.numbers(
+      """
+      SELECT treasury.fund_campaign('summer', \(party), 1000, NULL, 1)::int, treasury.fund_account(\(party), 1000, 1)::int,
+        (pg_current_xact_id_if_assigned() IS NOT NULL)::int
+      """)
+    #expect(said == [0, 0, 0])
+    try holder.executeScript("ROLLBACK")
+    try network.fund(2_000, version: 2)
+    #expect(try network.numbers("SELECT requested FROM treasury.campaign") == [2_000])
+  }
+
   @Test("A budget whose commit was lost is brought in again by the next publication, once a partition was opened anew")
   func lostFunding() async throws {
     let network = try await TestNetwork()
@@ -94,6 +114,7 @@ struct BudgetTests {
     let network = try await TestNetwork()
     let campaign = try network.fund(1_000)
     let summer = try #require(CampaignID("summer"))
+    _ = try BillingPartition(network)
     let funding = BudgetFunding(catalog: network.catalog, database: network.configuration, logger: .unread)
     let deletion = CatalogMessage.deleted(key: "campaign/summer", version: 2)
     try await onOwnThread {
@@ -101,7 +122,15 @@ struct BudgetTests {
       #expect(network.catalog.knows(deletion) && network.catalog.terms(of: [summer]).isEmpty)
       funding.take([.tombstone(key: "campaign/other")])
       #expect(network.catalog.knows(deletion))
+      // Ads that were on their way are counted once the campaign is gone.
+      let count = "SELECT count(*) FROM billing.click_count WHERE campaign = 'summer'"
+      let connection = try network.connect()
+      defer { connection.close() }
+      try connection.executeScript(
+        "INSERT INTO billing.click_count SELECT partition, 'summer', 'late', 1, 0 FROM billing.partition")
+      #expect(try network.numbers(count) == [1])
       funding.take([.tombstone(key: "campaign/summer")])
+      #expect(try network.numbers(count) == [0])
       #expect(!network.catalog.knows(deletion), "what was deleted long ago takes no memory")
     }
   }

@@ -6,9 +6,8 @@ struct ForgetClickCounts: PostgresStatement {
     DELETE FROM billing.click_count AS c USING billing.partition AS p
     WHERE c.partition = p.partition AND (c.campaign = $1 OR c.ad = $2)
     """
-  /// Empty for none.
-  let campaign: String
-  let ad: String
+  let campaign: String?
+  let ad: String?
 
-  var parameters: [any PostgresValue] { [campaign.isEmpty ? nil : campaign, ad.isEmpty ? nil : ad] as [String?] }
+  var parameters: [any PostgresValue] { [campaign, ad] }
 }
