@@ -15,6 +15,14 @@ package struct RecentIDs: Sendable {
   package static let labels: UInt8 = 64
   private static let slotsMinimum = 128
   private static let slotBytes = 16
+  /// Some ids are made by strangers: who knew where each is looked for could have thousands looked for in one place, one after
+  /// the other.
+  private static let secret = {
+    var (high, low) = (Hasher(), Hasher())
+    high.combine(1)
+    low.combine(2)
+    return (high: UInt64(bitPattern: Int64(high.finalize())), low: UInt64(bitPattern: Int64(low.finalize())))
+  }()
 
   /// Ids made at or after this moment are all in the table.
   package private(set) var horizon: Timestamp
@@ -23,6 +31,7 @@ package struct RecentIDs: Sendable {
   /// Pairs (high, low); a free slot is (0, 0), which no id made after 1970 is.
   private var words: [UInt64]
   private var mask: Int
+  private let secret = Self.secret
 
   /// - Parameters:
   ///   - horizon: at assignment, now + 5 s: what was decided before is known to the database alone.
@@ -88,7 +97,7 @@ package struct RecentIDs: Sendable {
     }
   }
 
-  private struct Key {
+  struct Key {
     let high: UInt64
     let low: UInt64
 
@@ -103,8 +112,9 @@ package struct RecentIDs: Sendable {
     }
   }
 
-  private func start(_ key: Key) -> Int {
-    let product = (key.high ^ key.low).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+  /// Where an id is looked for first, by this process's secret.
+  func start(_ key: Key) -> Int {
+    let product = (key.high ^ secret.high).multipliedFullWidth(by: key.low ^ secret.low)
     return Int(truncatingIfNeeded: product.high ^ product.low) & mask
   }
 

@@ -34,6 +34,21 @@ struct RecentIDsTests {
     #expect(table.insert(id(0, 1)) == true)
   }
 
+  /// Failures tell ids of a client's own.
+  @Test("M4: ids that somebody chose to be alike are looked for in different places")
+  func chosen() {
+    var table = Self.table()
+    let ids = (1...10_000 as ClosedRange<UInt64>).map { number in
+      let high = id(Int64(number >> 8), number & 0xFF).high
+      return UUIDv7(
+        timestamp: Timestamp(milliseconds: Self.start + Int64(number >> 8)), randomHigh: number & 0xFF,
+        randomLow: high & (1 << 62 - 1))
+    }
+    for id in ids where !table.insert(id) { Issue.record("\(id) is new") }
+    #expect(Set(ids.map { $0.high ^ $0.low }).count == 1, "it would be seen")
+    #expect(Set(ids.map { table.start(RecentIDs.Key($0, 0)) }).count > 5_000)
+  }
+
   @Test("The table is complete for ids made at or after its horizon", arguments: [(-1, false), (0, true), (1, true)])
   func horizon(milliseconds: Int64, isComplete: Bool) {
     let table = Self.table()
