@@ -116,7 +116,22 @@ package struct DayTables: Sendable {
     attempt { () throws(PostgresError) in try maintain(connection, now: now) }
     attempt { () throws(PostgresError) in tell(try drop(connection, now: now, rest: rest)) }
     attempt { () throws(PostgresError) in try counts.fold(connection, now: now) }
-    attempt { () throws(PostgresError) in try forget(connection, now: now) }
+    // A day later than their rows, so that every row has its batch.
+    let oldest = now.advanced(byMilliseconds: -(Int64(retentionDays) + 1) * 86_400_000)
+    for schema in Set(tables.map { String($0.prefix { $0 != "." }) }) {
+      attempt { () throws(PostgresError) in _ = try connection.query("SELECT public.forget_terms($1)", [schema]) }
+      attempt { () throws(PostgresError) in
+        try removeAll("SELECT public.forget_batches($1, $2, $3)", [schema, oldest, Self.batchesMaximum], connection)
+      }
+      if schema == "billing" {
+        attempt { () throws(PostgresError) in
+          try removeAll("SELECT billing.forget_journals($1)", [Self.postingsMaximum], connection)
+        }
+      }
+      attempt { () throws(PostgresError) in
+        try removeAll("SELECT public.forget_allotments($1, $2)", [schema, Self.allotmentsMaximum], connection)
+      }
+    }
     attempt { () throws(PostgresError) in try forgetClients(connection, now: now) }
     if let first = failures.first { throw first }
   }
@@ -202,19 +217,6 @@ package struct DayTables: Sendable {
     _ table: String, before oldest: PostgresDate, in connection: PostgresConnection
   ) throws(PostgresError) -> PostgresDate? {
     try connection.query("SELECT public.day_with_clients($1::text::regclass, $2)", [table, oldest]).first?.decode(0)
-  }
-
-  private func forget(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
-    // A day later than their rows, so that every row has its batch.
-    let oldest = now.advanced(byMilliseconds: -(Int64(retentionDays) + 1) * 86_400_000)
-    for schema in Set(tables.map { String($0.prefix { $0 != "." }) }) {
-      _ = try connection.query("SELECT public.forget_terms($1)", [schema])
-      try removeAll("SELECT public.forget_batches($1, $2, $3)", [schema, oldest, Self.batchesMaximum], connection)
-      if schema == "billing" {
-        try removeAll("SELECT billing.forget_journals($1)", [Self.postingsMaximum], connection)
-      }
-      try removeAll("SELECT public.forget_allotments($1, $2)", [schema, Self.allotmentsMaximum], connection)
-    }
   }
 
   /// Removes by `sql`, which says how much went, until nothing is left: each time in a transaction of its own.
