@@ -6,9 +6,7 @@ enum PipelineChecks {
   static let services = ["ad_selection", "impression_tracking", "click_tracking", "billing"]
 
   static var all: [ReconciliationStatement] {
-    services.flatMap { [offsets($0), outcomes($0), rejections($0)] } + [
-      terms("ad_selection"), terms("impression_tracking"), terms("click_tracking"), terms("billing"),
-
+    services.flatMap { [offsets($0), outcomes($0), rejections($0)] } + openTerms + [
       sequences("impression_tracking", "impression", "ads.impressions.accepted"),
       sequences("click_tracking", "click", "ads.clicks.accepted"),
     ]
@@ -123,17 +121,23 @@ enum PipelineChecks {
         """)
   }
 
+  /// Terms that rows of open days name.
+  private static let openTerms = services.map { terms($0, of: "open days", where: "last_day >= public.day_of($1)") }
+
+  /// Terms that no row of an open day names, as long as they are kept.
+  static let sealedTerms = services.map { terms($0, of: "sealed days", where: "last_day < public.day_of($1)") }
+
   /// Terms are found by a name that is made of them: whoever changes what was agreed would have to rename it everywhere.
-  private static func terms(_ schema: String) -> ReconciliationStatement {
+  private static func terms(_ schema: String, of days: String, where condition: String) -> ReconciliationStatement {
     ReconciliationStatement(
-      rule: "I2", name: "\(schema): terms are what they were when they were named",
+      rule: "I2", name: "\(schema): terms of \(days) are what they were when they were named", borders: [.serve],
       sql: """
-        WITH faults AS (
-          SELECT format('terms %s of campaign %s: not what was named', name, campaign) AS example FROM \(schema).terms
+        WITH terms AS (SELECT * FROM \(schema).terms WHERE \(condition)), faults AS (
+          SELECT format('terms %s of campaign %s: not what was named', name, campaign) AS example FROM terms
           WHERE name <> public.terms_name(app, developer, advertiser, campaign, ad, impression_price, click_price, currency,
             share_basis_points, life_ms, is_test)
         )
-        SELECT (SELECT count(*) FROM \(schema).terms), (SELECT count(*) FROM faults),
+        SELECT (SELECT count(*) FROM terms), (SELECT count(*) FROM faults),
           ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
         """)
   }

@@ -25,7 +25,7 @@ package struct Reconciler: Sendable {
     tally: DeviceAccount? = nil, withSealedRows: Bool = false
   ) throws(PostgresError) -> Reconciliation {
     var checks = try compareSums()
-    if withSealedRows { checks.append(try SealedRows(pool).check()) }
+    if withSealedRows { checks += try [SealedRows(pool).check()] + compareSums(PipelineChecks.sealedTerms) }
     let (traffic, counted) = try compareServes()
     checks += traffic
     return try snapshot { connection throws(PostgresError) in
@@ -52,13 +52,17 @@ package struct Reconciler: Sendable {
 
   /// Whatever is compared by sums, each comparison in a snapshot of its own.
   func compareSums() throws(PostgresError) -> [ReconciliationCheck] {
+    try compareSums(PipelineChecks.all + MoneyChecks.all + TrafficChecks.sums + SealChecks.all)
+      + compareSums { connection, head throws(PostgresError) in try MoneyChecks.ofCharges.checks(head, in: connection) }
+  }
+
+  private func compareSums(_ statements: [ReconciliationStatement]) throws(PostgresError) -> [ReconciliationCheck] {
     var checks: [ReconciliationCheck] = []
-    for statement in PipelineChecks.all + MoneyChecks.all + TrafficChecks.sums + SealChecks.all {
+    for statement in statements {
       checks.append(
         try compareSums { connection, head throws(PostgresError) in try statement.check(head, in: connection) })
     }
-    return try checks
-      + compareSums { connection, head throws(PostgresError) in try MoneyChecks.ofCharges.checks(head, in: connection) }
+    return checks
   }
 
   private func compareSums<Result>(

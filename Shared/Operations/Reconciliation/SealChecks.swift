@@ -5,11 +5,11 @@ enum SealChecks {
   private static let sums = ReconciliationStatement(
     rule: "sealed", name: "sums of sealed days are as they were written",
     sql: """
-      SELECT (SELECT count(*) FROM sealed.partition),
-        (digest <> sealed.digest())::int::bigint,
-        CASE WHEN digest = sealed.digest() THEN '{}'::text[] ELSE
-          ARRAY[format('sums until %s have digest %s, and were written with %s', open_from, sealed.digest(), digest)] END
-      FROM sealed.head
+      WITH compared AS MATERIALIZED (SELECT open_from, digest, sealed.digest() AS found FROM sealed.head)
+      SELECT (SELECT count(*) FROM sealed.partition), (digest <> found)::int::bigint,
+        CASE WHEN digest = found THEN '{}'::text[] ELSE
+          ARRAY[format('sums until %s have digest %s, and were written with %s', open_from, found, digest)] END
+      FROM compared
       """)
 
   /// The days of the last month, each linked to the one before, and the last one to the sums.

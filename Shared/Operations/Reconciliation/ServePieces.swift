@@ -36,12 +36,12 @@ enum ServePieces {
           * CASE WHEN parent.name::text ~ '_pack$' THEN \(packedRows) ELSE 1 END)::bigint
       FROM unnest($1::text[]::regclass[]) AS parent (name) CROSS JOIN LATERAL public.day_tables(parent.name) AS d
         CROSS JOIN LATERAL generate_series(0, d.next - d.first - 1) AS n
+      WHERE (d.first + n - date '1970-01-01')::bigint * 86400000 >= $2
       GROUP BY 1 ORDER BY 1
       """
     var days: [(from: Int64, bytes: Int64)] = []
-    for row in try connection.query(sql, [tables]) {
-      let day: Int64 = try row.decode(0)
-      if day >= first { days.append((from: day, bytes: try row.decode(1) ?? 0)) }
+    for row in try connection.query(sql, [tables, first]) {
+      days.append((from: try row.decode(0), bytes: try row.decode(1) ?? 0))
     }
     return days
   }

@@ -56,6 +56,27 @@ struct SealedRowTests {
     }
   }
 
+  @Test("I2: terms that no row of an open day names are read with the rows of sealed days alone, the others always")
+  func terms() async throws {
+    let days = try await SealingTests.Days()
+    try await onOwnThread {
+      _ = try days.seal()
+      func damaged(withSealedRows: Bool) throws -> [String] {
+        try Reconciler(days.pool).reconcile(withSealedRows: withSealedRows).checks
+          .filter { $0.rule == "I2" && $0.differences > 0 }.map(\.name)
+      }
+      #expect(try damaged(withSealedRows: true) == [])
+      try days.run("UPDATE billing.terms SET developer = 'thief', last_day = '2030-03-01'")
+      #expect(try damaged(withSealedRows: false) == [])
+      let sealed = "billing: terms of sealed days are what they were when they were named"
+      #expect(try damaged(withSealedRows: true) == [sealed])
+      try days.run(
+        "UPDATE billing.terms SET last_day = (SELECT public.day_of(public.first_uuid_at(open_from)) FROM sealed.head)")
+      let open = "billing: terms of open days are what they were when they were named"
+      #expect(try damaged(withSealedRows: false) == [open])
+    }
+  }
+
   @Test("a charge in a day that was dropped is named, whoever made the day's table again")
   func dropped() async throws {
     let days = try await SealingTests.Days()

@@ -5,19 +5,20 @@ internal import Runtime
 
 /// The allotments of a partition that are not closed; and of each campaign and budget day of which some may have ended since
 /// a moment the closed one of the highest ordinal, which stands for all of them. A busy campaign has thousands of a day, and
-/// they are kept for weeks: the key is stepped through by campaign and day, and no others are read.
+/// they are kept for weeks: the key is stepped through by day and campaign, from the first of those days, and no others are read.
 ///
 /// Such a one counts as ended a day later than it was to: those of one budget day end within about a day of each other, so it
 /// is remembered about as long as any of them, which is two days.
 struct ReadAllotments: PostgresStatement {
   static let sql = """
     WITH RECURSIVE days AS (
-      (SELECT campaign, budget_day FROM ad_selection.allotment WHERE partition = $1 ORDER BY campaign, budget_day LIMIT 1)
+      (SELECT budget_day, campaign FROM ad_selection.allotment WHERE partition = $1 AND budget_day >= $3
+      ORDER BY budget_day, campaign LIMIT 1)
       UNION ALL
-      SELECT next.campaign, next.budget_day FROM days d CROSS JOIN LATERAL (
-        SELECT a.campaign, a.budget_day FROM ad_selection.allotment a
-        WHERE a.partition = $1 AND (a.campaign, a.budget_day) > (d.campaign, greatest(d.budget_day, $3 - 1))
-        ORDER BY a.campaign, a.budget_day LIMIT 1
+      SELECT next.budget_day, next.campaign FROM days d CROSS JOIN LATERAL (
+        SELECT a.budget_day, a.campaign FROM ad_selection.allotment a
+        WHERE a.partition = $1 AND (a.budget_day, a.campaign) > (d.budget_day, d.campaign)
+        ORDER BY a.budget_day, a.campaign LIMIT 1
       ) AS next
     )
     SELECT id, ordinal, campaign, budget_day, amount, used, serve_until, click_rates, closed_at, used_for_clicks
@@ -30,7 +31,7 @@ struct ReadAllotments: PostgresStatement {
       WHERE a.partition = $1 AND a.campaign = d.campaign AND a.budget_day = d.budget_day AND a.closed_at IS NOT NULL
       ORDER BY a.ordinal DESC LIMIT 1
     ) AS last
-    WHERE d.budget_day >= $3 AND last.serve_until + interval '1 day' > $2
+    WHERE last.serve_until + interval '1 day' > $2
     """
   let partition: Int32
   let since: Timestamp
