@@ -45,6 +45,18 @@ enum CatalogCommand {
           CommandExample("handbill catalog set settings countries=DE,FR,JP", "Opens and closes countries (A5)."),
         ], run: set),
       Command(
+        "delete", summary: "Deletes records; what was served, charged and counted of them stays.",
+        discussion: """
+          All of them go or none does. What others need goes with these alone: a campaign with its ads, say. An ad that was
+          served before still counts and is paid for, within its time.
+          """,
+        arguments: [
+          CommandArgument("KEY", repeats: true, help: "A record's key, as 'handbill catalog list' shows it.")
+        ],
+        examples: [
+          CommandExample("handbill catalog delete ad/summer-1 campaign/ferry-summer", "A campaign and its only ad.")
+        ], run: delete),
+      Command(
         "publish", summary: "Publishes the whole catalogue once, with a heartbeat, where no console does.",
         discussion: "Readers believe it under the network's keys alone, which HANDBILL_TOKEN_KEYS must say.",
         options: KafkaAddress.options,
@@ -152,6 +164,14 @@ enum CatalogCommand {
     }
     let applied = try await onOwnThread { [members] in
       try withStore(DatabaseAddress.address(invocation)) { store in try store.set(key: key, members).get() }
+    }
+    try CatalogOutput.show(applied, invocation)
+    return .success
+  }
+
+  @Sendable private static func delete(_ invocation: Invocation) async throws -> ExitCode {
+    let applied = try await onOwnThread {
+      try withStore(DatabaseAddress.address(invocation)) { try $0.delete(keys: invocation.arguments).get() }
     }
     try CatalogOutput.show(applied, invocation)
     return .success
