@@ -1,5 +1,5 @@
-/// A piece of HTML. It is made only of elements, escaped text and escaped attributes, and of constants in the source,
-/// so that whatever a stranger wrote stays text.
+/// A piece of HTML. It is made only of elements, escaped text and escaped attributes, so that whatever a stranger
+/// wrote stays text.
 package struct HTML: Sendable {
   package let markup: String
 
@@ -17,9 +17,6 @@ package struct HTML: Sendable {
     if childless.contains(name) { return HTML(markup: opening) }
     return HTML(markup: opening + content().markup + "</\(name)>")
   }
-
-  /// Markup, styles or scripts that stand as a constant in the source.
-  package static func constant(_ markup: StaticString) -> HTML { HTML(markup: markup.description) }
 
   package static let nothing = HTML(markup: "")
 
@@ -60,15 +57,10 @@ package struct HTMLAttribute: Sendable {
   }
 
   package static func `class`(_ value: String) -> HTMLAttribute { HTMLAttribute(name: "class", value: value) }
-  package static func id(_ value: String) -> HTMLAttribute { HTMLAttribute(name: "id", value: value) }
 
   /// An address; anything but `https:`, `http:`, a path of our own or a fragment becomes `#`.
   package static func href(_ address: String) -> HTMLAttribute {
     HTMLAttribute(name: "href", value: isHarmless(address) ? address : "#")
-  }
-
-  package static func source(_ address: String) -> HTMLAttribute {
-    HTMLAttribute(name: "src", value: isHarmless(address) ? address : "#")
   }
 
   private static func isHarmless(_ address: String) -> Bool {

@@ -4,9 +4,6 @@ package import JSON
 package enum HTTPMethod: String, Sendable, CaseIterable {
   case get = "GET"
   case post = "POST"
-  case put = "PUT"
-  case patch = "PATCH"
-  case delete = "DELETE"
   case options = "OPTIONS"
 }
 

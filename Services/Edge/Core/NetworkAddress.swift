@@ -127,8 +127,6 @@ package struct NetworkList: Sendable {
     ranges = merged
   }
 
-  package var isEmpty: Bool { ranges.isEmpty }
-
   package func contains(_ address: NetworkAddress) -> Bool {
     var low = 0
     var high = ranges.count

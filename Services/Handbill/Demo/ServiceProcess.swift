@@ -42,7 +42,6 @@ final class ServiceProcess: Sendable {
   var restarts: Int { state.withLock { $0.restarts } }
   /// Whether it ended too often to be started again.
   var isGivenUp: Bool { state.withLock { $0.isGivenUp } }
-  var processIdentifier: Int32 { state.withLock { $0.child.processIdentifier } }
 
   /// Ends it like a crash; it is started again.
   func kill() { state.withLock { $0.child.kill(SIGKILL) } }

@@ -7,8 +7,6 @@ package enum TapKind: UInt8, Sendable, Vocabulary {
   case converted = 4
 
   package static let vocabulary = "tap_kind"
-  /// Actions that never count as a click.
-  package static let stopped: [TapKind] = [.blocked, .cancelled]
 
   package var rule: String? {
     switch self {

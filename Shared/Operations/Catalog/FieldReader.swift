@@ -150,8 +150,6 @@ struct FieldReader {
     return result
   }
 
-  func has(_ name: String) -> Bool { members[name] != nil }
-
   private mutating func read<Value>(
     _ name: String, _ expectation: String, _ convert: (JSONValue) -> Value?
   ) -> Value? {

@@ -114,7 +114,6 @@ package struct Reconciliation: Sendable {
   package var differences: Int64 { checks.reduce(0) { $0 + $1.differences } }
   /// True when something was compared and nothing differs.
   package var isClean: Bool { differences == 0 && checks.contains { $0.compared > 0 } }
-  package var sequencesNotConsumed: Int64 { notConsumed.reduce(0) { $0 + $1.sequences } }
 
   package var json: JSONValue {
     [

@@ -229,8 +229,6 @@ public struct InputBatch<Event: Sendable>: Sendable {
   /// No input moves.
   var nowhere: [Int64?] { nextOffsets.map { _ in nil } }
 
-  public var isEmpty: Bool { records.isEmpty && nextOffsets.allSatisfy { $0 == nil } }
-
   /// Appends a decoded record and moves its input's next offset. Inlinable, so that where the event's type is known
   /// the record is built in its place.
   ///

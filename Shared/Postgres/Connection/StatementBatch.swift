@@ -21,8 +21,6 @@ package struct StatementBatch {
 
   package init() {}
 
-  package var count: Int { entries.count }
-
   /// Adds a statement; the ticket finds its answer.
   @discardableResult
   package mutating func send<Statement: PostgresStatement>(_ statement: Statement) -> PostgresTicket<Statement> {

@@ -42,11 +42,6 @@ package enum ServiceMain {
     let shutdownMilliseconds: Int
   }
 
-  /// All metrics that the service shows.
-  package static func metrics<S: Service>(of service: S.Type) -> [MetricDeclaration] {
-    service.metrics + ProcessMetrics.declarations
-  }
-
   /// The command line of a service: an option for each key.
   package static func command<S: Service>(of service: S.Type) -> Command {
     let keys = service.configurationKeys + CommonKeys.ofEveryService

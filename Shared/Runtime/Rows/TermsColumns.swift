@@ -13,30 +13,6 @@ package enum TermsColumns {
   /// The names for a SELECT list.
   package static let list = names.joined(separator: ", ")
 
-  /// Appends the values in the order of ``names``.
-  package static func append(_ terms: ServedTerms, to buffer: CopyBuffer) {
-    buffer.append(terms.serveID)
-    buffer.append(terms.partition)
-    buffer.append(terms.expiresAt)
-    buffer.append(terms.app)
-    buffer.append(terms.developer)
-    buffer.append(terms.advertiser)
-    buffer.append(terms.campaign)
-    buffer.append(terms.ad)
-    buffer.append(terms.placement)
-    buffer.append(terms.country)
-    buffer.append(terms.device)
-    buffer.append(terms.size)
-    buffer.append(terms.impressionPrice)
-    buffer.append(terms.clickPrice)
-    buffer.append(terms.currency)
-    buffer.append(terms.shareBasisPoints)
-    buffer.append(terms.allotment)
-    buffer.append(terms.budgetDay)
-    buffer.append(terms.clientHash)
-    buffer.append(terms.isTest)
-  }
-
   /// Reads the terms from a row that has the columns of ``names`` from `first` on.
   ///
   /// - Throws: `PostgresError` when a value is none that we wrote.

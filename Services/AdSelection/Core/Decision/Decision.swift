@@ -117,7 +117,4 @@ package struct Decision: Hashable, Sendable {
     case .expiredDeadline: .error(.serverFailure, detail: "the deadline has passed")
     }
   }
-
-  /// Whether it counts for throttling.
-  package var countsForThrottle: Bool { reason.countsForThrottle }
 }
