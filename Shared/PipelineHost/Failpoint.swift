@@ -3,11 +3,10 @@ internal import Glibc
 internal import Runtime
 internal import Synchronization
 
-/// The places at which a test may end or stop a service of the pipeline, all of them.
+/// The places at which a test may end a service of the pipeline, all of them.
 ///
-/// `HANDBILL_FAILPOINT=NAME:kill@3` ends the process like a power cut when it comes to the point NAME for the third time;
-/// `stop` in point of `kill` stops it like SIGSTOP. Only the environment sets it. Without the variable, coming to a point
-/// costs one comparison.
+/// `HANDBILL_FAILPOINT=NAME:kill@3` ends the process like a power cut when it comes to the point NAME for the third time.
+/// Only the environment sets it. Without the variable, coming to a point costs one comparison.
 package enum Failpoint: String, CaseIterable, Sendable {
   /// A partition's epoch is raised, so that whoever had it is fenced, and nothing is loaded yet.
   case afterFence = "after-fence"
@@ -27,16 +26,9 @@ package enum Failpoint: String, CaseIterable, Sendable {
   /// The variable that sets one.
   package static let variable = "HANDBILL_FAILPOINT"
 
-  /// What happens at a point.
-  package enum Action: String, Sendable {
-    case kill
-    case stop
-  }
-
-  /// One point, what happens there, and at which time of coming there, from 1.
+  /// One point, and at which time of coming there the process ends, from 1.
   struct Armed: Equatable, Sendable {
     let point: Failpoint
-    let action: Action
     let time: Int
 
     /// Reads `after-commit:kill@3`; nil for anything else.
@@ -44,11 +36,8 @@ package enum Failpoint: String, CaseIterable, Sendable {
       let parts = text.split(separator: ":", omittingEmptySubsequences: false)
       guard parts.count == 2, let point = Failpoint(rawValue: String(parts[0])) else { return nil }
       let words = parts[1].split(separator: "@", omittingEmptySubsequences: false)
-      guard words.count == 2, let action = Action(rawValue: String(words[0])), let time = Int(words[1]), time > 0 else {
-        return nil
-      }
+      guard words.count == 2, words[0] == "kill", let time = Int(words[1]), time > 0 else { return nil }
       self.point = point
-      self.action = action
       self.time = time
     }
   }
@@ -58,11 +47,11 @@ package enum Failpoint: String, CaseIterable, Sendable {
     guard let armed = Armed(text) else {
       // A test that means to break something must not pass because of a misspelt name.
       Terminal.note(
-        "\(variable)=\(text) is none: NAME:kill@TIME or NAME:stop@TIME, with one of the names "
+        "\(variable)=\(text) is none: NAME:kill@TIME, with one of the names "
           + allCases.map(\.rawValue).joined(separator: ", "))
       _exit(ExitCode.configuration.rawValue)
     }
-    Terminal.note("\(variable)=\(text): this process will end or stop by itself")
+    Terminal.note("\(variable)=\(text): this process will end by itself")
     return armed
   }()
   private static let count = Atomic(0)
@@ -75,7 +64,7 @@ package enum Failpoint: String, CaseIterable, Sendable {
 
   private static func act(_ armed: Armed) {
     guard count.wrappingAdd(1, ordering: .relaxed).newValue == armed.time else { return }
-    // To this very thread, so that it does not go one step further before the whole process ends or stops.
-    pthread_kill(pthread_self(), armed.action == .kill ? SIGKILL : SIGSTOP)
+    // To this very thread, so that it does not go one step further before the whole process ends.
+    pthread_kill(pthread_self(), SIGKILL)
   }
 }
