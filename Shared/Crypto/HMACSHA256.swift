@@ -75,12 +75,7 @@ package final class HMACSHA256 {
     }
   }
 
-  /// Whether `mac` is the MAC of `bytes`, in a time that does not depend on where they differ.
-  package func isValid(_ mac: UnsafeRawBufferPointer, for bytes: UnsafeRawBufferPointer) -> Bool {
-    unsafe isValid(mac, for: bytes, UnsafeRawBufferPointer(start: nil, count: 0))
-  }
-
-  /// Whether `mac` is the MAC of `first` followed by `second`.
+  /// Whether `mac` is the MAC of `first` followed by `second`, in a time that does not depend on where they differ.
   package func isValid(
     _ mac: UnsafeRawBufferPointer, for first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer
   ) -> Bool {
@@ -98,10 +93,5 @@ package enum ConstantTime {
     guard left.count == right.count else { return false }
     guard let first = left.baseAddress, let second = right.baseAddress else { return true }
     return unsafe CRYPTO_memcmp(first, second, left.count) == 0
-  }
-
-  /// The same for arrays.
-  package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-    unsafe left.withUnsafeBytes { left in unsafe right.withUnsafeBytes { right in unsafe areEqual(left, right) } }
   }
 }

@@ -59,7 +59,6 @@ package struct Router: Sendable {
   }
 
   package mutating func get(_ pattern: String, _ handler: @escaping HTTPHandler) { on(.get, pattern, handler) }
-  package mutating func post(_ pattern: String, _ handler: @escaping HTTPHandler) { on(.post, pattern, handler) }
 
   /// - Parameter segments: decoded, so that an escaped slash stays within its segment.
   func match(_ method: HTTPMethod?, _ segments: [String]) -> Match {

@@ -54,7 +54,7 @@ struct EdgeBenchmark {
   /// Answers with what it is sent, and does nothing besides.
   private static func startEcho() throws -> HTTPServer {
     var router = Router()
-    router.post("/echo") { .bytes($0.body, contentType: "application/protobuf") }
+    router.on(.post, "/echo") { .bytes($0.body, contentType: "application/protobuf") }
     var limits = HTTPLimits()
     limits.connectionsOfAddressMaximum = nil
     return try HTTPServer(port: 0, router: router, limits: limits)

@@ -20,16 +20,8 @@ public enum AudienceDecision: Hashable, Sendable {
 
 /// Setting an app up, in order (A9): the agreement is accepted, the primary audience is answered, ads are enabled.
 public enum AppSetUp {
-  /// One step, as a request to take it.
-  public enum Step: Hashable, Sendable {
-    case acceptAgreement
-    /// Yes or no; there is no default.
-    case answerAudience(isUnder17: Bool)
-    case enableAds
-  }
-
-  /// The steps without their answers, in their order.
-  public enum StepName: UInt8, CaseIterable, Sendable {
+  /// The steps, in their order.
+  public enum Step: UInt8, CaseIterable, Sendable {
     case acceptAgreement = 1
     case answerAudience = 2
     case enableAds = 3
@@ -45,48 +37,10 @@ public enum AppSetUp {
   }
 
   /// The first step not yet taken; nil for an app that is set up.
-  public static func nextStep(of app: App) -> StepName? {
+  public static func nextStep(of app: App) -> Step? {
     if !app.isAgreementSigned { return .acceptAgreement }
     if app.isUnder17 == nil { return .answerAudience }
     return app.areAdsEnabled ? nil : .enableAds
-  }
-
-  /// The app after `step`, or why the step is refused: the one before it is not taken (A9), or the audience was once
-  /// set to under 17 (A4). A step taken again changes nothing.
-  ///
-  /// - Parameter isBundleUnder17: Whether any app of this bundle id was ever set to under 17.
-  public static func take(_ step: Step, on app: App, isBundleUnder17: Bool) -> Result<App, Refusal> {
-    var changed = app
-    switch step {
-    case .acceptAgreement:
-      changed.isAgreementSigned = true
-    case .answerAudience(let isUnder17):
-      guard app.isAgreementSigned else { return .failure(refusal(before: .answerAudience, missing: .acceptAgreement)) }
-      let wasUnder17 = isBundleUnder17 || app.isUnder17 == true
-      if let refusal = PrimaryAudience.refusal(wasUnder17: wasUnder17, isUnder17: isUnder17, bundleID: app.bundleID) {
-        return .failure(refusal)
-      }
-      changed.isUnder17 = isUnder17
-    case .enableAds:
-      guard app.isAgreementSigned else { return .failure(refusal(before: .enableAds, missing: .acceptAgreement)) }
-      guard app.isUnder17 != nil else { return .failure(refusal(before: .enableAds, missing: .answerAudience)) }
-      changed.areAdsEnabled = true
-    }
-    return .success(changed)
-  }
-
-  private static func refusal(before step: StepName, missing: StepName) -> Refusal {
-    Refusal(rule: "A9", reason: "\(missing.whatIsMissing): that comes before \(step.action)")
-  }
-}
-
-extension AppSetUp.StepName {
-  fileprivate var action: String {
-    switch self {
-    case .acceptAgreement: "anything else"
-    case .answerAudience: "answering the primary audience"
-    case .enableAds: "enabling ads"
-    }
   }
 }
 

@@ -72,7 +72,7 @@ struct FaultList {
   mutating func checkBudget(_ budget: Int128, _ field: String) {
     require(budget >= 0, field, "it is \(MoneyText.format(budget)): give 0 or more")
     require(
-      budget <= Money128.maximum, field, "it is more than \(MoneyText.format(Money128.maximum)): give a smaller one")
+      budget <= Nanos.sumMaximum, field, "it is more than \(MoneyText.format(Nanos.sumMaximum)): give a smaller one")
   }
 
   /// Categories, keywords, segments: compared as they are written, and so in one form only.

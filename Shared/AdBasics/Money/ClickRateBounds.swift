@@ -4,8 +4,6 @@
 package struct ClickRateBounds: Hashable, Sendable {
   /// The most ads that have a bound of their own.
   package static let adsMaximum = 32
-  /// Every ad is taken to be clicked each time: nothing can be clicked beyond what was reserved.
-  package static let full = ClickRateBounds(others: ClickRateEstimate.whole)
 
   /// The bound for ads without one of their own, in parts per million.
   package let others: Int64

@@ -17,7 +17,7 @@ public enum MoneyText {
   public static func format(_ amount: Nanos) -> String { format(Int128(amount.value)) }
 
   /// The nanos of a text: an optional `-`, digits, and optionally a point with one to nine digits. Nil for anything else,
-  /// and for more than ``Money128/maximum``.
+  /// and for more than ``Nanos/sumMaximum``.
   public static func parse(_ text: String) -> Int128? {
     var digits = Array(text.utf8)[...]
     let isNegative = digits.first == UInt8(ascii: "-")
@@ -30,7 +30,7 @@ public enum MoneyText {
     for digit in whole + decimals + repeatElement(UInt8(ascii: "0"), count: decimalsMaximum - decimals.count) {
       guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
       let (shifted, overflow) = value.multipliedReportingOverflow(by: 10)
-      guard !overflow, shifted <= Money128.maximum - 9 else { return nil }
+      guard !overflow, shifted <= Nanos.sumMaximum - 9 else { return nil }
       value = shifted + Int128(digit - UInt8(ascii: "0"))
     }
     return isNegative ? -value : value

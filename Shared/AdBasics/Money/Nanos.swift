@@ -1,5 +1,5 @@
 /// An amount of money of one event or price: an integer of 10⁻⁹ of its currency's unit (B3). A CPM in micros is, number
-/// for number, the price of one impression in nanos. Arithmetic reports overflow; nothing wraps.
+/// for number, the price of one impression in nanos. Sums are `Int128`.
 public struct Nanos: Hashable, Comparable, Sendable {
   public let value: Int64
 
@@ -9,20 +9,8 @@ public struct Nanos: Hashable, Comparable, Sendable {
 
   /// How many make one unit of a currency.
   public static let perUnit: Int64 = 1_000_000_000
-
-  /// The sum.
-  public func adding(_ other: Nanos) throws(MoneyError) -> Nanos {
-    let (result, overflow) = value.addingReportingOverflow(other.value)
-    if overflow { throw .overflow(.addition) }
-    return Nanos(result)
-  }
-
-  /// The difference.
-  public func subtracting(_ other: Nanos) throws(MoneyError) -> Nanos {
-    let (result, overflow) = value.subtractingReportingOverflow(other.value)
-    if overflow { throw .overflow(.subtraction) }
-    return Nanos(result)
-  }
+  /// The largest sum, and the smallest without its sign: 10³⁸ - 1, as the database's NUMERIC(38,0) holds.
+  public static let sumMaximum: Int128 = 99_999_999_999_999_999_999_999_999_999_999_999_999
 
   public static func < (left: Nanos, right: Nanos) -> Bool { left.value < right.value }
 }

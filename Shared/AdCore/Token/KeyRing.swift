@@ -52,17 +52,8 @@ package struct KeyRing: Sendable, CustomStringConvertible, CustomReflectable {
     self.keys = sorted
   }
 
-  /// The number of the key that signs at `now`: the highest whose time has come and that has not ended; the highest of
-  /// all where there is none.
-  package func signingKeyID(at now: Timestamp) -> UInt16 { keys[signingIndex(at: now)].id }
-
-  /// Whether the key `id` is known and verifies at `now`.
-  package func verifies(keyID id: UInt16, at now: Timestamp) -> Bool {
-    guard let index = keys.firstIndex(where: { $0.id == id }) else { return false }
-    guard let end = lastSigned(index: index) else { return true }
-    return now <= end.advanced(byMilliseconds: KeyRing.verifiesMilliseconds)
-  }
-
+  /// The key that signs at `now`: the highest whose time has come and that has not ended; the highest of all where there
+  /// is none.
   func signingIndex(at now: Timestamp) -> Int {
     keys.lastIndex { key in
       key.signsFrom.map { $0 <= now } ?? true && key.lastSignedAt.map { $0 >= now } ?? true

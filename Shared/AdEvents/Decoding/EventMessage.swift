@@ -50,14 +50,6 @@ extension EventMessage {
     write(to: &writer)
     return writer.output
   }
-
-  /// Appends the protobuf form, without a copy.
-  package func append(to output: inout [UInt8]) {
-    var writer = WireWriter()
-    swap(&writer.output, &output)
-    write(to: &writer)
-    swap(&writer.output, &output)
-  }
 }
 
 private enum EventMessageLimits {

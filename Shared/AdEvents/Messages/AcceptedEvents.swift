@@ -19,9 +19,6 @@ package struct AcceptedRun<Content: Hashable & Sendable>: Hashable, Sendable {
     self.first = first
     self.events = events
   }
-
-  /// The sequences of its events; so many that none is beyond 64 bits.
-  package var sequences: ClosedRange<Int64> { first...first + Int64(events.count - 1) }
 }
 
 /// How large a run may be.

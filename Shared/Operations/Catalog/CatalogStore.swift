@@ -121,15 +121,6 @@ package struct CatalogStore: Sendable {
 
   /// Writes what the topic holds and the tables have lost, as it is there and above its versions: commits were lost, and
   /// each of these records was in force. Says what was written.
-  package func takeBack(from topic: CatalogTopic) throws(PostgresError) -> [CatalogLoss] {
-    try pool.withConnection { connection throws(PostgresError) in
-      try connection.transaction { connection throws(PostgresError) in
-        try CatalogStore.takeBack(from: topic, in: connection)
-      }
-    }
-  }
-
-  /// The same in a transaction.
   package static func takeBack(
     from topic: CatalogTopic, in connection: PostgresConnection
   ) throws(PostgresError) -> [CatalogLoss] {

@@ -138,8 +138,6 @@ package struct InputCommit: Hashable, Sendable {
     self.firstOffset = firstOffset
     self.position = position
   }
-
-  package var isMoved: Bool { position.nextOffset != firstOffset }
 }
 
 /// How far one output moves.

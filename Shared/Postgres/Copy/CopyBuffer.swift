@@ -47,14 +47,6 @@ package final class CopyBuffer {
 
   package var isEmpty: Bool { rowCount == 0 }
 
-  /// Empties the buffer and keeps its memory.
-  package func removeAll() {
-    byteCount = Self.header.count
-    rowCount = 0
-    identified.removeAll(keepingCapacity: true)
-    isSorted = true
-  }
-
   /// Begins the next row of `columnCount` fields.
   package func beginRow(columnCount: Int16) {
     unsafe put(columnCount, at: extend(by: 2))
@@ -180,12 +172,6 @@ package final class CopyBuffer {
     append(int64: PostgresTimestamp.wireForm(microseconds))
   }
 
-  /// Appends a field of type `date`: days since 1970-01-01.
-  @usableFromInline
-  package func append(dateDays days: Int32) {
-    append(int32: PostgresDate.wireForm(days))
-  }
-
   /// Appends a field of type `numeric`.
   @usableFromInline
   package func append(numeric value: Int128) {
@@ -202,9 +188,6 @@ package final class CopyBuffer {
     var text = text
     text.withUTF8 { unsafe append(raw: UnsafeRawBufferPointer($0)) }
   }
-
-  /// Appends a field of a text type from its UTF-8 bytes, which the server checks.
-  package func append(text bytes: some Collection<UInt8>) { append(bytes) }
 
   /// Appends a field of type `bytea`.
   package func append(bytea bytes: some Collection<UInt8>) { append(bytes) }

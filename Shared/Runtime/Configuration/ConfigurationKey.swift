@@ -69,16 +69,6 @@ extension ConfigurationKey where Value == String {
     }
   }
 
-  /// One of `values`.
-  package static func choice(
-    _ name: String, of values: [String], default defaultValue: String? = nil, help: String
-  ) -> Self {
-    let list = values.joined(separator: ", ")
-    return Self(name, kind: values.joined(separator: "|"), neutral: "", default: defaultValue, help: help) { text in
-      values.contains(text) ? .success(text) : .failure(ConfigurationValueError("must be one of \(list)"))
-    }
-  }
-
   /// A URL that begins with one of `schemes` and `://`. Kept as text: the library that uses it parses it.
   package static func url(
     _ name: String, otherNames: [String] = [], schemes: [String], default defaultValue: String? = nil,

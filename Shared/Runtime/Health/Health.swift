@@ -66,11 +66,6 @@ package final class Health: Sendable {
     return heartbeat
   }
 
-  /// A loop has ended on purpose: its silence means nothing any more.
-  package func remove(_ heartbeat: Heartbeat) {
-    parts.withLock { $0.heartbeats.removeAll { $0 === heartbeat } }
-  }
-
   /// A condition that is not met yet, for `reason`.
   package func readiness(_ name: String, until reason: String = "starting") -> Readiness {
     let condition = Readiness(name: name, reason: reason)

@@ -23,7 +23,6 @@ package final class Gauge: Sendable {
 
   package func set(_ value: Double) { number.set(value) }
   package func set(_ value: some BinaryInteger) { number.set(Double(value)) }
-  package func add(_ amount: Double) { number.add(amount) }
   package var value: Double { number.value }
 }
 

@@ -3,6 +3,7 @@ import AdEvents
 import BillingCore
 import Pipeline
 import Postgres
+import TestValues
 import Testing
 
 @Suite("Charges and the ledger in the database")

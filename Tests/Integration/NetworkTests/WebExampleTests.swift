@@ -259,7 +259,7 @@ private final class ExamplePage: Sendable {
         return .text(path == "index.html" ? text + script : text, contentType: type)
       }
     }
-    router.post("/done") { [said] request in
+    router.on(.post, "/done") { [said] request in
       let lines = try JSONDecoder().decode([String].self, from: Data(request.body))
       said.update { $0 = lines }
       return HTTPResponse(status: 204)

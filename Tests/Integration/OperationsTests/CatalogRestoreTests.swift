@@ -54,6 +54,15 @@ struct CatalogRestoreTests {
 
     func topic() throws -> CatalogTopic { try CatalogTopic.read(kafka, ring: .sample) }
 
+    func takeBack() throws -> [CatalogLoss] {
+      let topic = try topic()
+      return try pool.withConnection { connection throws(PostgresError) in
+        try connection.transaction { connection throws(PostgresError) in
+          try CatalogStore.takeBack(from: topic, in: connection)
+        }
+      }
+    }
+
     func losses() throws -> [CatalogLoss] { try topic().losses(of: try store.list(includesDeleted: true)) }
 
     /// What a reader holds who has read everything, and whether the last heartbeat agrees with it.
@@ -139,7 +148,7 @@ struct CatalogRestoreTests {
       // No connection ends by it, as where somebody else has met its end first.
       try network.restore()
       #expect(Waiting.until(seconds: 20) { problem() == "commits of the catalogue were lost" })
-      _ = try network.store.takeBack(from: try network.topic())
+      _ = try network.takeBack()
       #expect(Waiting.until(seconds: 20) { problem() == nil })
       #expect(try Waiting.until(seconds: 20) { try version() > edited })
     }
@@ -185,7 +194,7 @@ struct CatalogRestoreTests {
       try network.publish()
       let wanted = try network.store.list(includesDeleted: true)
       try network.restore()
-      let lost = try network.store.takeBack(from: try network.topic())
+      let lost = try network.takeBack()
       #expect(
         lost.map(\.key) == ["ad/summer-1", "app/kids", "campaign/acme-summer", "developer/brief", "developer/other"])
       let rows = try network.store.list(includesDeleted: true)
@@ -198,7 +207,7 @@ struct CatalogRestoreTests {
       try network.publish()
       #expect(try network.reader().agrees)
       // A second time there is nothing to do.
-      #expect(try network.store.takeBack(from: try network.topic()).isEmpty)
+      #expect(try network.takeBack().isEmpty)
       // A4: what was said of an app's users stays said, also when the app is gone.
       _ = try network.store.delete(keys: ["app/kids"]).get()
       let undone = try network.store.apply(try kids("kids-2", under17: false))

@@ -24,14 +24,12 @@ struct CopyTests {
     try #require(try connection.query("SELECT coalesce(sum(n), 0) FROM fact").first).decode(0)
   }
 
-  @Test("100,000 rows arrive, from a buffer that is used again")
+  @Test("100,000 rows arrive")
   func large() async throws {
     let connection = try await connectionWithTable()
     let rows = rows(0..<100_000, into: "public.fact")
     #expect(try connection.copy(rows) == 100_000)
     #expect(try sum(connection) == 4_999_950_000)
-    rows.buffer.removeAll()
-    #expect(try connection.copy(rows) == 0)
   }
 
   @Test("rows of several batches are joined table by table, and lie in one order", arguments: [true, false])
@@ -75,10 +73,10 @@ struct CopyTests {
     let connection = try await TestServer.connect()
     try connection.executeScript(
       """
-      CREATE TABLE every (a boolean, b smallint, c integer, d bigint, e uuid, f text, g text, h bytea, i timestamptz,
-        j date, k numeric(38, 0), l bigint)
+      CREATE TABLE every (a boolean, b smallint, c integer, d bigint, e uuid, f text, g bytea, h timestamptz,
+        i numeric(38, 0), j bigint)
       """)
-    let rows = TableRows(TableColumns("public.every", "abcdefghijkl".map { String($0) }), capacity: 0)
+    let rows = TableRows(TableColumns("public.every", "abcdefghij".map { String($0) }), capacity: 0)
     let buffer = rows.buffer
     rows.begin()
     buffer.append(bool: true)
@@ -87,10 +85,8 @@ struct CopyTests {
     buffer.append(int64: .min)
     buffer.append(uuidHigh: 1, low: .max)
     buffer.append(text: "ünï")
-    buffer.append(text: [0x68, 0x69])
     buffer.append(bytea: [] as [UInt8])
     buffer.append(timestampMicroseconds: -1)
-    buffer.append(dateDays: -1)
     buffer.append(numeric: -99_999_999_999_999_999_999_999_999_999_999_999_999)
     buffer.null()
     if isCopied {
@@ -107,12 +103,10 @@ struct CopyTests {
     #expect(try row.decode(3, Int64.self) == .min)
     #expect(try row.decode(4) == PostgresUUID(high: 1, low: .max))
     #expect(try row.decode(5, String.self) == "ünï")
-    #expect(try row.decode(6, String.self) == "hi")
-    #expect(try row.decode(7, [UInt8].self) == [])
-    #expect(try row.decode(8) == PostgresTimestamp(microseconds: -1))
-    #expect(try row.decode(9) == PostgresDate(days: -1))
-    #expect(try row.decode(10, Int128.self) == -99_999_999_999_999_999_999_999_999_999_999_999_999)
-    #expect(try row.decode(11, Int64?.self) == nil)
+    #expect(try row.decode(6, [UInt8].self) == [])
+    #expect(try row.decode(7) == PostgresTimestamp(microseconds: -1))
+    #expect(try row.decode(8, Int128.self) == -99_999_999_999_999_999_999_999_999_999_999_999_999)
+    #expect(try row.decode(9, Int64?.self) == nil)
   }
 
   @Test("a unique violation fails the COPY, and the connection is usable after ROLLBACK")

@@ -84,9 +84,9 @@ struct CatalogTests {
     campaign.dailyBudget = nil
     campaign.flightEnd = campaign.flightStart.advanced(byMilliseconds: 1)
     #expect(fields(.campaign(campaign)).isEmpty)
-    campaign.totalBudget = Money128.maximum
+    campaign.totalBudget = Nanos.sumMaximum
     #expect(fields(.campaign(campaign)).isEmpty)
-    campaign.totalBudget = Money128.maximum + 1
+    campaign.totalBudget = Nanos.sumMaximum + 1
     campaign.flightEnd = campaign.flightStart.advanced(byMilliseconds: -1)
     #expect(fields(.campaign(campaign)) == ["totalBudget", "flightEnd"])
   }

@@ -1,4 +1,5 @@
 import AdCore
+import TestValues
 import Testing
 
 @Suite("B4: what is set aside for clicks")

@@ -141,12 +141,13 @@ struct ServeTokenTests {
       try KeyRing.Key(id: 1, secret: [UInt8](repeating: 1, count: 32)),
       try KeyRing.Key(id: 2, secret: [UInt8](repeating: 2, count: 32), signsFrom: change),
     ])
-    #expect(ring.signingKeyID(at: change.advanced(byMilliseconds: -1)) == 1)
-    #expect(ring.signingKeyID(at: change) == 2)
-    #expect(ring.verifies(keyID: 1, at: change.advanced(byMilliseconds: KeyRing.verifiesMilliseconds)))
-    #expect(!ring.verifies(keyID: 1, at: change.advanced(byMilliseconds: KeyRing.verifiesMilliseconds + 1)))
-    #expect(ring.verifies(keyID: 2, at: Timestamp(milliseconds: .max)))
-    #expect(!ring.verifies(keyID: 3, at: change))
+    let keys = try RingKeys(ring: ring, purpose: .clientHash)
+    #expect(keys.signing(at: change.advanced(byMilliseconds: -1)).id == 1)
+    #expect(keys.signing(at: change).id == 2)
+    #expect(keys.verifying(id: 1, at: change.advanced(byMilliseconds: KeyRing.verifiesMilliseconds)) != nil)
+    #expect(keys.verifying(id: 1, at: change.advanced(byMilliseconds: KeyRing.verifiesMilliseconds + 1)) == nil)
+    #expect(keys.verifying(id: 2, at: Timestamp(milliseconds: .max)) != nil)
+    #expect(keys.verifying(id: 3, at: change) == nil)
   }
 }
 

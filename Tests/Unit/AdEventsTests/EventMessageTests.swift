@@ -93,15 +93,6 @@ struct EventMessageTests {
     checkRoundTrip { $0.rejected() }
   }
 
-  @Test("appending goes on after what is there")
-  func appending() {
-    var maker = SampleMaker(seed: 1)
-    let event = maker.acceptedClick()
-    var output: [UInt8] = [9, 9]
-    event.append(to: &output)
-    #expect(output == [9, 9] + event.encoded())
-  }
-
   @Test("the closure form sees the token where it lies, and the same event")
   func tokenInPlace() {
     var maker = SampleMaker(seed: 3)

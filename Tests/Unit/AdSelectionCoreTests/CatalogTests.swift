@@ -63,7 +63,7 @@ struct CatalogTests {
     samples.campaigns[4].flightEnd = Samples.now
     var keeper = WantsKeeper()
     keeper.update(samples.catalog.records, now: Samples.now)
-    let wants = keeper.wants.all
+    let wants = samples.campaigns.map(\.id).sorted().compactMap { keeper.wants[$0] }
     #expect(wants.map(\.budgetDay) == [Samples.budgetDay, Samples.budgetDay])
     #expect(wants.map(\.campaign.text) == ["store", "summer"])
     #expect(wants.map(\.fullPrice.value) == [500_000_000, 510_000_000])

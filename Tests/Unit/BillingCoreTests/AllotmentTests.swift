@@ -1,6 +1,7 @@
 import AdCore
 import AdEvents
 import Pipeline
+import TestValues
 import Testing
 
 @testable import BillingCore

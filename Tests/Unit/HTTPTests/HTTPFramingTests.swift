@@ -24,7 +24,7 @@ struct HTTPFramingTests {
   ) throws {
     let reached = Reached()
     var router = Router()
-    router.post("/told") { request in
+    router.on(.post, "/told") { request in
       reached.add(request)
       return .text("told")
     }

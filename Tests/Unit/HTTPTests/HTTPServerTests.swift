@@ -22,7 +22,7 @@ struct HTTPServerTests {
     router.get("/hello") { _ in .text("hello") }
     router.get("/query") { request in .text(request.query.map { "\($0.name)=\($0.value)" }.joined(separator: ";")) }
     router.get("/apps/:app/ads/:ad") { .text("\($0.parameters["app"] ?? "")|\($0.parameters["ad"] ?? "")") }
-    router.post("/echo") { request in
+    router.on(.post, "/echo") { request in
       .bytes(request.body, contentType: request.header("Content-Type") ?? "application/octet-stream")
     }
     router.get("/broken") { _ in throw Broken() }

@@ -58,9 +58,6 @@ package struct AllotmentWants: Sendable {
 
   package subscript(campaign: CampaignID) -> AllotmentWant? { byCampaign[campaign] }
 
-  /// All of them, by campaign.
-  package var all: [AllotmentWant] { byCampaign.values.sorted { $0.campaign < $1.campaign } }
-
   /// Takes what has become of some campaigns; nil for one that is not wanted any more.
   mutating func take(_ news: [CampaignID: AllotmentWant?]) {
     let changed = news.filter { byCampaign[$0.key] != $0.value }

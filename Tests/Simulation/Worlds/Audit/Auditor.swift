@@ -4,6 +4,7 @@ import AdSelectionCore
 import BillingCore
 import ClickTrackingCore
 import Pipeline
+import TestValues
 
 /// Works out from what the devices did, and from what the broker holds, what the tables must hold; and compares. Its
 /// rules are its own, written from the design, none of the services' code.

@@ -197,3 +197,7 @@ final class Replay<Tables: SimulatedTables>: PipelineStore, TopicWriter {
 
   func note(finding: String, partition: Int32, epoch: Int64) throws(PipelineError) {}
 }
+
+extension InputCommit {
+  var isMoved: Bool { position.nextOffset != firstOffset }
+}

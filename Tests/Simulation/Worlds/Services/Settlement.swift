@@ -2,6 +2,7 @@ import AdCore
 import AdEvents
 import BillingCore
 import Pipeline
+import TestValues
 
 /// What one batch does to budgets, in the order of `billing.settle`: charges, closes, ends, what waits, draws, grants.
 extension BillingTables {
@@ -196,7 +197,7 @@ extension BillingTables {
     let isScarce = free - granted < Int128(ask.clickPrice.value) * Int128(settings.scarceClicks)
     let row = Budgets.Allotment(
       partition: batch.partition, ordinal: ask.ordinal, budget: ask.budget, granted: Int64(granted),
-      amount: Int64(granted), clickRates: isScarce ? ClickRateBounds(others: 1_000_000) : ask.clickRates,
+      amount: Int64(granted), clickRates: isScarce ? .full : ask.clickRates,
       campaignFree: Int64(max(0, min(free - granted, Int128(Int64.max)))), serveUntil: until,
       batch: batch.number, grantedAt: batch.committedAt)
     let id = AllotmentID.make(partition: batch.partition, sequence: sequence)
