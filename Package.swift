@@ -124,7 +124,7 @@ let overKafka: [Target.Dependency] = [
 ]
 
 let tests: [Target] = [
-  .target(name: "TestServers", dependencies: ["LocalProcesses", "Threads"], path: "Tests/Support/Servers"),
+  .target(name: "TestServers", dependencies: ["Kafka", "LocalProcesses", "Threads"], path: "Tests/Support/Servers"),
   .target(
     name: "BrokerFaults", dependencies: ["CLibrdkafka", "Kafka"], path: "Tests/Support/BrokerFaults",
     swiftSettings: touchesC),
@@ -173,7 +173,7 @@ let tests: [Target] = [
     name: "KafkaTests",
     dependencies: [
       "BrokerFaults", "CLibrdkafka", "ForeignClients", "Kafka", "LocalProcesses", "Records",
-      "TestValues", "Threads",
+      "TestServers", "TestValues", "Threads",
     ],
     path: "Tests/Integration/KafkaTests", swiftSettings: touchesC),
   .testTarget(

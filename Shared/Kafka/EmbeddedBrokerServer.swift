@@ -3,7 +3,7 @@ internal import Foundation
 /// The embedded broker as a process of its own.
 ///
 /// It prints `ready BOOTSTRAP` and then takes lines, from its standard input and from connections to a unix socket:
-/// `topic NAME PARTITIONS` is answered with `ok NAME` or `error TEXT`, `bootstrap` with `ready BOOTSTRAP`. It ends when
+/// `topic NAME PARTITIONS` is answered with `ok NAME` or `error TEXT`. It ends when
 /// its standard input does, so it never outlives whoever started it.
 package struct EmbeddedBrokerServer {
   /// The most connections at a time; more wait until one ends.
@@ -80,7 +80,6 @@ package struct EmbeddedBrokerServer {
   private func answer(_ line: String) -> String {
     let words = line.split(separator: " ").map(String.init)
     switch words.first {
-    case "bootstrap" where words.count == 1: return "ready \(broker.bootstrapServers)"
     case "topic" where words.count == 3:
       guard let partitions = Int32(words[2]) else { return "error not a number of partitions" }
       do {
@@ -100,18 +99,14 @@ package struct EmbeddedBrokerControl: Sendable {
 
   package init(socketPath: String) { self.socketPath = socketPath }
 
-  /// Where clients find the broker.
-  package func bootstrapServers() throws(KafkaError) -> String {
-    try ask("bootstrap", expecting: "ready ")
-  }
-
   /// Makes a topic; fine when it is there with as many partitions.
   package func createTopic(_ name: String, partitions: Int32) throws(KafkaError) {
     guard EmbeddedBroker.isTopicName(name) else { throw KafkaError(.configuration, "not a topic name") }
-    _ = try ask("topic \(name) \(partitions)", expecting: "ok ")
+    let answer = try ask("topic \(name) \(partitions)")
+    guard answer.hasPrefix("ok ") else { throw KafkaError(.configuration, "the embedded broker says: \(answer)") }
   }
 
-  private func ask(_ line: String, expecting prefix: String) throws(KafkaError) -> String {
+  private func ask(_ line: String) throws(KafkaError) -> String {
     let connection = try UnixSocket.connect(socketPath)
     defer { close(connection) }
     guard UnixSocket.write(line + "\n", to: connection) else {
@@ -122,11 +117,9 @@ package struct EmbeddedBrokerControl: Sendable {
     while answer.count < 4_096, unsafe read(connection, &byte, 1) == 1, byte != UInt8(ascii: "\n") {
       answer.append(byte)
     }
-    let text = String(decoding: answer, as: UTF8.self)
-    guard text.hasPrefix(prefix) else {
-      if text.isEmpty { throw KafkaError(.brokerUnavailable, "the embedded broker does not answer", isRetriable: true) }
-      throw KafkaError(.configuration, "the embedded broker says: \(text)")
+    guard !answer.isEmpty else {
+      throw KafkaError(.brokerUnavailable, "the embedded broker does not answer", isRetriable: true)
     }
-    return String(text.dropFirst(prefix.count))
+    return String(decoding: answer, as: UTF8.self)
   }
 }

@@ -80,18 +80,9 @@ package final class KafkaTopicProbe {
     return found
   }
 
-  /// The first record at `offset` or behind it (transaction markers and compaction leave holes: look at its offset);
-  /// nil when the log ends first. Throws `offsetOutOfRange` when the log does not have the offset, `timedOut`.
-  package func record(
-    topic: String, partition: Int32, offset: Int64, timeoutMilliseconds: Int32
-  ) throws(KafkaError) -> KafkaRecord? {
-    let position = KafkaTopicPartitionOffset(topic: topic, partition: partition, offset: offset)
-    return try records(at: [position], timeoutMilliseconds: timeoutMilliseconds) {
-      $1.copy(topic: $0.topic)
-    }[position.partition]
-  }
-
-  /// The same of each of these positions, which are of different partitions; those whose log ends first are left out.
+  /// Of each of these positions, which are of different partitions, the first record there or behind it (transaction
+  /// markers and compaction leave holes: look at its offset); those whose log ends first are left out. Throws
+  /// `offsetOutOfRange` when a log does not have the offset, `timedOut`.
   ///
   /// - Parameter keep: what is kept of a record. Records of many partitions, each as long as a record may be, are much.
   package func records<Kept>(

@@ -26,7 +26,7 @@ package final class ChildProcess: Sendable {
     case empty
     /// From the file at this path.
     case file(String)
-    /// From `write`, until `closeInput`.
+    /// From a pipe that nothing is written to, until `closeInput`: its end tells the child to end.
     case pipe
   }
 
@@ -102,19 +102,13 @@ package final class ChildProcess: Sendable {
 
   /// Asks the child to end, and kills it when it has not after `graceMilliseconds`.
   ///
-  /// Blocks; from asynchronous code use `terminated`.
+  /// Blocks.
   @discardableResult
   package func terminate(graceMilliseconds: Int = 5_000, signal: Int32 = SIGTERM) -> ExitStatus {
     kill(signal)
     if let status = waitForExit(timeoutMilliseconds: graceMilliseconds) { return status }
     kill(SIGKILL)
     return waitForExit()
-  }
-
-  /// `terminate` for asynchronous code.
-  @discardableResult
-  package func terminated(graceMilliseconds: Int = 5_000, signal: Int32 = SIGTERM) async throws -> ExitStatus {
-    try await onOwnThread { self.terminate(graceMilliseconds: graceMilliseconds, signal: signal) }
   }
 
   /// Blocks until the child has ended; nil if it has not within the time.
@@ -128,11 +122,6 @@ package final class ChildProcess: Sendable {
     while true {
       if let status = status.waitForResult(timeoutMilliseconds: nil, { $0 }) { return status }
     }
-  }
-
-  /// How the child ended, as soon as it has.
-  package func exited() async throws -> ExitStatus {
-    try await onOwnThread { self.waitForExit() }
   }
 
   /// Blocks until a captured line that begins with `prefix` comes, and returns it. Lines up to it count as read.
@@ -154,22 +143,6 @@ package final class ChildProcess: Sendable {
       let reason = waitForExit(timeoutMilliseconds: 1_000).map(\.description) ?? "closed its output"
       throw failure(reason)
     case .late: throw failure("was not ready within \(timeoutMilliseconds) ms")
-    }
-  }
-
-  /// Writes to the child's input; only with `Input.pipe`.
-  ///
-  /// - Throws: `SupervisionError.system` when the child reads no more.
-  package func write(_ text: String) throws {
-    try inputPipe.withLock { descriptor in
-      guard let descriptor else { throw SupervisionError.system(operation: "writing to \(name)", code: EBADF) }
-      var rest = Array(text.utf8)[...]
-      while !rest.isEmpty {
-        let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        if written < 0 && errno == EINTR { continue }
-        guard written > 0 else { throw SupervisionError.system(operation: "writing to \(name)", code: errno) }
-        rest = rest.dropFirst(written)
-      }
     }
   }
 

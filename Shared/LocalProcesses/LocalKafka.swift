@@ -62,15 +62,6 @@ package final class LocalKafka: Sendable {
 
   deinit { stopAndWait() }
 
-  /// A broker that answers.
-  package static func started(_ configuration: Configuration) async throws -> LocalKafka {
-    try await onOwnThread {
-      let kafka = try LocalKafka(configuration)
-      try kafka.startAndWait()
-      return kafka
-    }
-  }
-
   /// What clients take as `bootstrap.servers`.
   package var bootstrapServers: String { "127.0.0.1:\(port)" }
 
@@ -81,41 +72,13 @@ package final class LocalKafka: Sendable {
   package var processIdentifier: Int32? {
     broker.withLock { $0.flatMap { $0.isRunning ? $0.processIdentifier : nil } }
   }
+}
 
-  /// Sends the broker a signal, such as SIGSTOP; nothing happens if it does not run.
-  package func signal(_ number: Int32) { broker.withLock { $0?.kill(number) } }
-
+// Starting and ending, which block.
+extension LocalKafka {
   /// Starts the broker and returns when it answers; nothing happens if it runs.
   ///
   /// - Throws: `SupervisionError.failed` with the broker's last words.
-  package func start() async throws { try await onOwnThread { try self.startAndWait() } }
-
-  /// Ends the broker in order.
-  package func stop() async throws { try await onOwnThread { self.stopAndWait() } }
-
-  /// Ends the broker with SIGKILL and returns when it is gone.
-  package func kill() async throws { try await onOwnThread { self.killAndWait() } }
-
-  /// Stops and starts.
-  package func restart() async throws {
-    try await onOwnThread {
-      self.stopAndWait()
-      try self.startAndWait()
-    }
-  }
-
-  /// Runs one of Kafka's scripts against this broker (`--bootstrap-server` is added) and returns what it printed.
-  @discardableResult
-  package func run(_ script: String, _ arguments: [String]) async throws -> [String] {
-    let command = ChildProcess.Command(
-      installation.script(script), ["--bootstrap-server", bootstrapServers] + arguments,
-      environment: ["LOG_DIR": configuration.folder])
-    return try await onOwnThread { try ChildProcess.run(command) }
-  }
-}
-
-// The same, blocking: for the end of the process and for threads of one's own.
-extension LocalKafka {
   package func startAndWait() throws {
     try broker.withLock { broker in
       if let running = broker, running.isRunning { return }
@@ -143,6 +106,7 @@ extension LocalKafka {
     }
   }
 
+  /// Ends the broker in order.
   package func stopAndWait() {
     broker.withLock { broker in
       _ = broker?.terminate(graceMilliseconds: 20_000)
@@ -150,6 +114,7 @@ extension LocalKafka {
     }
   }
 
+  /// Ends the broker with SIGKILL and returns when it is gone.
   package func killAndWait() {
     broker.withLock { broker in
       _ = broker?.terminate(graceMilliseconds: 0, signal: SIGKILL)

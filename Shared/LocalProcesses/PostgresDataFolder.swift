@@ -20,21 +20,17 @@ package struct PostgresDataFolder: Sendable {
   /// Where the unix socket goes if the path is short enough.
   var socketPath: String { "\(folder)/socket" }
   var logPath: String { "\(folder)/postgres.log" }
-  private var passwordPath: String { "\(folder)/password" }
+  /// The file with the password for TCP connections.
+  package var passwordPath: String { "\(folder)/password" }
   private var unfinishedPath: String { "\(folder)/data.unfinished" }
 
-  /// Makes the data unless they are there, and returns the password for TCP connections.
-  func prepare() throws -> String {
+  /// Makes the data, with a password for TCP connections, unless they are there.
+  func prepare() throws {
     try makeFolder()
     try checkReachable()
-    if let known = FileManager.default.contents(atPath: passwordPath),
-      FileManager.default.fileExists(atPath: "\(dataPath)/PG_VERSION")
-    {
-      return String(decoding: known, as: UTF8.self)
-    }
-    let password = (0..<4).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
-    try initialize(password)
-    return password
+    let manager = FileManager.default
+    if manager.fileExists(atPath: passwordPath), manager.fileExists(atPath: "\(dataPath)/PG_VERSION") { return }
+    try initialize((0..<4).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined())
   }
 
   /// Removes the traces of a server that was killed, so that the number of its process, which may be another's by
@@ -65,25 +61,11 @@ package struct PostgresDataFolder: Sendable {
   }
 
   /// Lets the server's user own a path.
-  private func giveToServer(_ path: String) throws {
+  package func giveToServer(_ path: String) throws {
     guard let user = installation.user.flatMap(SystemUser.init(named:)) else { return }
     guard unsafe chown(path, user.userIdentifier, user.groupIdentifier) == 0 else {
       throw SupervisionError.system(operation: "giving \(path) to the user of PostgreSQL", code: errno)
     }
-  }
-
-  /// Makes the folder for data, empty, for the server's user.
-  package func makeDataFolder() throws {
-    guard unsafe mkdir(dataPath, 0o700) == 0 else {
-      throw SupervisionError.system(operation: "making \(dataPath)", code: errno)
-    }
-    try giveToServer(dataPath)
-  }
-
-  /// A copy of another server's data has its passwords too.
-  package func copyPassword(of other: PostgresDataFolder) throws {
-    let password = FileManager.default.contents(atPath: other.passwordPath) ?? Data()
-    try write(String(decoding: password, as: UTF8.self), to: passwordPath)
   }
 
   /// Makes the folder that holds everything; fine when it is there.

@@ -37,7 +37,6 @@ package final class PrivatePostgres: Sendable {
   /// In place of `folder` for the unix socket, whose path may have at most 107 bytes.
   private let shortFolder: TemporaryFolder?
   private let socketFolder: String
-  private let password: String
   private let server = Monitor<ChildProcess?>(nil)
 
   /// Prepares the folder and, if it has no data yet, makes them; the server is not started.
@@ -50,29 +49,15 @@ package final class PrivatePostgres: Sendable {
     self.configuration = configuration
     installation = try PostgresInstallation.find()
     let data = PostgresDataFolder(folder: configuration.folder, installation: installation)
-    password = try data.prepare()
+    try data.prepare()
     shortFolder = data.socketPath.utf8.count <= 85 ? nil : try TemporaryFolder(prefix: "pg")
     socketFolder = shortFolder?.path("socket") ?? data.socketPath
   }
 
   deinit { stopAndWait() }
 
-  /// A new server in `folder`, started.
-  package static func started(_ configuration: Configuration) async throws -> PrivatePostgres {
-    try await onOwnThread {
-      let server = try PrivatePostgres(configuration)
-      try server.startAndWait()
-      return server
-    }
-  }
-
   /// Whether the server runs.
   package var isRunning: Bool { server.withLock { $0?.isRunning ?? false } }
-
-  /// The number of the server's first process; nil while it does not run.
-  package var processIdentifier: Int32? {
-    server.withLock { $0.flatMap { $0.isRunning ? $0.processIdentifier : nil } }
-  }
 
   /// The URL of a database by the unix socket; it stays the same over restarts.
   package func url(database: String = "postgres", user: String = administrator) -> String {
@@ -81,48 +66,13 @@ package final class PrivatePostgres: Sendable {
 
   /// The unix socket itself, for a proxy; it stays the same over restarts.
   package var socketPath: String { "\(socketFolder)/.s.PGSQL.\(socketPort)" }
+}
 
-  /// The URL of a database by TCP through `port`, which may be that of a proxy; nil without a TCP port.
-  package func tcpURL(database: String = "postgres", port: Int? = nil) -> String? {
-    guard let own = configuration.port else { return nil }
-    return "postgresql://\(Self.administrator):\(password)@127.0.0.1:\(port ?? own)/\(database)"
-  }
-
+// Starting and ending, and what psql does; they block.
+extension PrivatePostgres {
   /// Starts the server and returns when it answers; nothing happens if it runs.
   ///
   /// - Throws: `SupervisionError.failed` with the server's last words.
-  package func start() async throws { try await onOwnThread { try self.startAndWait() } }
-
-  /// Ends the server in order: running statements are cancelled, everything is written.
-  package func stop() async throws { try await onOwnThread { self.stopAndWait() } }
-
-  /// Ends every process of the server with SIGKILL, like a power cut, and returns when they are gone.
-  package func kill() async throws { try await onOwnThread { self.killAndWait() } }
-
-  /// Stops and starts.
-  package func restart() async throws {
-    try await onOwnThread {
-      self.stopAndWait()
-      try self.startAndWait()
-    }
-  }
-
-  /// Makes a database and returns its URL.
-  ///
-  /// - Parameter template: a database to copy, to which nobody is connected.
-  package func createDatabase(_ name: String, template: String? = nil) async throws -> String {
-    try await onOwnThread { try self.createDatabaseAndWait(name, template: template) }
-  }
-
-  /// Runs SQL with psql, and returns the rows as lines with fields parted by `|`.
-  @discardableResult
-  package func execute(_ sql: String, database: String = "postgres") async throws -> [String] {
-    try await onOwnThread { try self.executeAndWait(sql, database: database) }
-  }
-}
-
-// The same, blocking: for the end of the process and for threads of one's own.
-extension PrivatePostgres {
   package func startAndWait() throws {
     try server.withLock { server in
       if let running = server, running.isRunning { return }
@@ -143,6 +93,7 @@ extension PrivatePostgres {
     }
   }
 
+  /// Ends the server in order: running statements are cancelled, everything is written.
   package func stopAndWait() {
     server.withLock { server in
       _ = server?.terminate(graceMilliseconds: 20_000, signal: SIGINT)
@@ -150,6 +101,7 @@ extension PrivatePostgres {
     }
   }
 
+  /// Ends every process of the server with SIGKILL, like a power cut, and returns when they are gone.
   package func killAndWait() {
     server.withLock { server in
       guard let child = server else { return }
@@ -165,6 +117,9 @@ extension PrivatePostgres {
     }
   }
 
+  /// Makes a database and returns its URL.
+  ///
+  /// - Parameter template: a database to copy, to which nobody is connected.
   package func createDatabaseAndWait(_ name: String, template: String? = nil) throws -> String {
     // A copy of files costs a third of one by way of the write-ahead log.
     let source = template.map { " TEMPLATE \(Self.quoted($0)) STRATEGY file_copy" } ?? ""
@@ -172,6 +127,7 @@ extension PrivatePostgres {
     return url(database: name)
   }
 
+  /// Runs SQL with psql, and returns the rows as lines with fields parted by `|`.
   @discardableResult
   package func executeAndWait(_ sql: String, database: String = "postgres") throws -> [String] {
     let arguments = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url(database: database), "-c", sql]

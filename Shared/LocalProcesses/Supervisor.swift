@@ -15,9 +15,6 @@ package final class Supervisor: Sendable {
 
   deinit { stopAllAndWait() }
 
-  /// Names of what is to be stopped, in the order of starting.
-  package var names: [String] { members.withLock { $0.map(\.name) } }
-
   /// What has ended by itself of what is to be stopped, started first first.
   package var ended: [String] {
     // Asked without the lock: each has locks of its own.
@@ -48,10 +45,7 @@ package final class Supervisor: Sendable {
     members.withLock { $0.append(Member(name: name, isRunning: isRunning, stop: stop)) }
   }
 
-  /// Stops everything, the last started first; again does nothing.
-  package func stopAll() async throws { try await onOwnThread { self.stopAllAndWait() } }
-
-  /// `stopAll`, blocking.
+  /// Stops everything, the last started first; again does nothing. Blocks.
   package func stopAllAndWait() {
     while let member = members.withLock({ $0.popLast() }) { member.stop() }
   }

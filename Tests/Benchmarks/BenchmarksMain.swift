@@ -1,6 +1,7 @@
 import Foundation
 import LocalProcesses
 import Runtime
+import TestServers
 
 /// Measures on a real Kafka and a real PostgreSQL, each figure beside a limit from the same run.
 @main

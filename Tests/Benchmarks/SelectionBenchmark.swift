@@ -6,6 +6,7 @@ import LocalProcesses
 import Postgres
 import Records
 import Runtime
+import TestServers
 import TestValues
 
 /// The time from request to response through Kafka, of ad selection and, beside it, of a bare echo and of an echo that

@@ -5,6 +5,7 @@ import Kafka
 import LocalProcesses
 import Migrations
 import Postgres
+import TestServers
 
 /// A real Kafka and a real PostgreSQL of this run's own, and our executables beside this one.
 struct Surroundings {

@@ -8,7 +8,7 @@ enum EmbeddedBrokerCommand {
     "embedded-broker", summary: "Runs a Kafka broker in memory, for demos.",
     discussion: """
       It prints 'ready HOST:PORT', and takes lines from its standard input and the control socket: 'topic NAME
-      PARTITIONS' makes a topic, 'bootstrap' asks for the address. It ends when its standard input does.
+      PARTITIONS' makes a topic. It ends when its standard input does.
       """,
     options: [.value("control-socket", "PATH", help: "A unix socket on which it takes the same lines.")],
     examples: [

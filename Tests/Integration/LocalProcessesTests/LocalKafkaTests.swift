@@ -1,5 +1,6 @@
 import Foundation
 import LocalProcesses
+import TestServers
 import Testing
 
 @Suite(.enabled(if: KafkaInstallation.isAvailable, "\(KafkaInstallation.reasonMissing ?? "")"))

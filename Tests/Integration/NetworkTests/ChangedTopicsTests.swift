@@ -6,6 +6,7 @@ import LocalProcesses
 import Postgres
 import Records
 import Runtime
+import TestServers
 import TestValues
 import Testing
 

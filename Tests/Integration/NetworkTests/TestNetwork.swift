@@ -4,6 +4,7 @@ import LocalProcesses
 import Postgres
 import Runtime
 import Synchronization
+import TestServers
 import TestServices
 import TestValues
 

@@ -6,6 +6,7 @@ import LocalProcesses
 import Pipeline
 import Postgres
 import Records
+import TestServers
 import TestServices
 import TestValues
 import Testing

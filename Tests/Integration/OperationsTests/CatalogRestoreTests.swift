@@ -4,6 +4,7 @@ import Kafka
 import LocalProcesses
 import Pipeline
 import Postgres
+import TestServers
 import TestServices
 import TestValues
 import Testing

@@ -1,5 +1,6 @@
 import LocalProcesses
 import Postgres
+import TestServers
 import Testing
 
 @Suite("COPY")
@@ -268,7 +269,7 @@ struct CopyTests {
     defer { folder.remove() }
     let server = try await PrivatePostgres.started(
       PrivatePostgres.Configuration(folder: folder.path, port: try FreePort.find()))
-    let url = try #require(server.tcpURL())
+    let url = try #require(try server.tcpURL())
     let right = try PostgresConnection(try PostgresConfiguration(url))
     #expect(right.isUsable)
     let password = try #require(url.split(separator: "@").first?.split(separator: ":").last)

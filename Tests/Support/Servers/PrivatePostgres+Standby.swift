@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import LocalProcesses
 
 extension PrivatePostgres {
@@ -26,7 +27,10 @@ extension PostgresDataFolder {
   /// Fills the folder with the data of a running server, and with where to follow it.
   fileprivate func copy(from server: PrivatePostgres) throws {
     try makeFolder()
-    try makeDataFolder()
+    guard mkdir(dataPath, 0o700) == 0 else {
+      throw SupervisionError.system(operation: "making \(dataPath)", code: errno)
+    }
+    try giveToServer(dataPath)
     let source = URL(fileURLWithPath: server.socketPath)
     let port = source.pathExtension
     let arguments = [
@@ -37,6 +41,8 @@ extension PostgresDataFolder {
       ChildProcess.Command(
         installation.program("pg_basebackup"), arguments, environment: ["LC_ALL": "C"], workingDirectory: "/",
         user: installation.user))
-    try copyPassword(of: PostgresDataFolder(folder: server.configuration.folder, installation: installation))
+    // A copy of another server's data has its passwords too.
+    let other = PostgresDataFolder(folder: server.configuration.folder, installation: installation)
+    try FileManager.default.copyItem(atPath: other.passwordPath, toPath: passwordPath)
   }
 }
