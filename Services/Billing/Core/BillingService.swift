@@ -40,10 +40,7 @@ package struct BillingService: PipelineService {
   package func makeDecoder() -> BillingDecoder { BillingDecoder() }
 
   package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {
-    Self.watermarks.message(
-      BudgetRecord.watermark(watermark),
-      id: "\(partition)/watermark/\(watermark.time.milliseconds)/\(watermark.sequence)", time: watermark.time,
-      partition: partition, key: nil)
+    Self.watermarks.message(BudgetRecord.watermark(watermark), of: watermark, partition: partition)
   }
 
   /// The message of a grant; made again from its row it is the same.
@@ -119,11 +116,7 @@ package struct BillingDecoder: RecordDecoder {
   ) {
     switch decoded {
     case .success(.run(let run)):
-      for (index, content) in run.events.enumerated() {
-        batch.append(
-          InputRecord(record, sequence: .number(run.first + Int64(index)), event: .event(make(content))),
-          endsRecord: index == run.events.count - 1)
-      }
+      batch.append(run.events, from: run.first, of: record) { .event(make($0)) }
     case .success(.watermark(let watermark)):
       batch.append(InputRecord(record, sequence: .watermark(watermark), event: .watermark))
     case .failure(let rejection):

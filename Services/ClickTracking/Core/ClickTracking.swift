@@ -36,10 +36,7 @@ package struct ClickTracking: PipelineService {
   package func makeDecoder() throws(CryptoError) -> ClickDecoder { try ClickDecoder(ring: ring) }
 
   package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {
-    watermarks.message(
-      Sequenced<AcceptedClick>.watermark(watermark),
-      id: "\(partition)/watermark/\(watermark.time.milliseconds)/\(watermark.sequence)", time: watermark.time,
-      partition: partition, key: nil)
+    watermarks.message(Sequenced<AcceptedClick>.watermark(watermark), of: watermark, partition: partition)
   }
 
   /// The messages of a partition's decided clicks, in the order of their sequences.
@@ -92,11 +89,7 @@ package struct ClickDecoder: RecordDecoder {
     }
     switch AcceptedRecords.impressions(value: value, headers: headers) {
     case .success(.run(let run)):
-      for (index, impression) in run.events.enumerated() {
-        batch.append(
-          InputRecord(record, sequence: .number(run.first + Int64(index)), event: .impression(impression)),
-          endsRecord: index == run.events.count - 1)
-      }
+      batch.append(run.events, from: run.first, of: record) { .impression($0) }
     case .success(.watermark(let watermark)):
       batch.append(InputRecord(record, sequence: .watermark(watermark), event: .watermark))
     case .failure(let rejection):

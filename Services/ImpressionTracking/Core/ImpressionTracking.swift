@@ -35,10 +35,7 @@ package struct ImpressionTracking: PipelineService {
   package func makeDecoder() throws(CryptoError) -> ImpressionDecoder { try ImpressionDecoder(ring: ring) }
 
   package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {
-    watermarks.message(
-      Sequenced<AcceptedImpression>.watermark(watermark),
-      id: "\(partition)/watermark/\(watermark.time.milliseconds)/\(watermark.sequence)", time: watermark.time,
-      partition: partition, key: nil)
+    watermarks.message(Sequenced<AcceptedImpression>.watermark(watermark), of: watermark, partition: partition)
   }
 
   /// The messages of a partition's accepted impressions, in the order of their sequences.

@@ -244,6 +244,20 @@ public struct InputBatch<Event: Sendable>: Sendable {
     records.append(record)
   }
 
+  /// Appends the events of a run, which are one record.
+  ///
+  /// - Parameter first: the sequence of the first one.
+  @inlinable
+  public mutating func append<Content>(
+    _ run: [Content], from first: Int64, of record: UndecodedRecord, _ event: (Content) -> Event
+  ) {
+    for (index, content) in run.enumerated() {
+      append(
+        InputRecord(record, sequence: .number(first + Int64(index)), event: event(content)),
+        endsRecord: index == run.count - 1)
+    }
+  }
+
   /// The same records, those of inputs with sequences first, then input after input.
   func ordered(by inputs: [InputDeclaration]) -> InputBatch {
     guard inputs.count > 1 else { return self }

@@ -29,6 +29,13 @@ package struct MessageMaker: Sendable {
       contentType: json == nil ? CloudEventHeaders.protobufType : CloudEventHeaders.jsonType)
   }
 
+  /// The message of `watermark`, as the topic's own kind of record has it.
+  package func message(_ content: some EventMessage, of watermark: Watermark, partition: Int32) -> OutgoingMessage {
+    message(
+      content, id: "\(partition)/watermark/\(watermark.time.milliseconds)/\(watermark.sequence)", time: watermark.time,
+      partition: partition, key: nil)
+  }
+
   fileprivate func message(
     value: [UInt8], id: String, time: Timestamp, partition: Int32, key: [UInt8]?,
     contentType: RecordHeader = CloudEventHeaders.protobufType

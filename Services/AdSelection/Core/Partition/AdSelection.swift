@@ -43,10 +43,7 @@ package struct AdSelection: PipelineService {
   package func makeDecoder() throws(CryptoError) -> SelectionDecoder { try SelectionDecoder(ring: ring) }
 
   package func watermarkMessage(_ watermark: Watermark, output: Int, partition: Int32) -> OutgoingMessage? {
-    Self.watermarks.message(
-      UsageRecord.watermark(watermark),
-      id: "\(partition)/watermark/\(watermark.time.milliseconds)/\(watermark.sequence)", time: watermark.time,
-      partition: partition, key: nil)
+    Self.watermarks.message(UsageRecord.watermark(watermark), of: watermark, partition: partition)
   }
 
   /// An ask; asked again for the same ordinal it is the same event.
