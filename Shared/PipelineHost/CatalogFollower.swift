@@ -14,6 +14,23 @@ package enum CatalogFollower {
     case message(CatalogMessage)
     /// A tombstone: the record with this key is forgotten; its deletion was said a day before.
     case tombstone(key: String)
+
+    /// Reads a record; one without a MAC of the network's keys is not believed.
+    package static func read(_ record: borrowing KafkaRecordView, by mac: MessageMAC) -> Result<Item, Rejection> {
+      var headers = RecordHeaders()
+      var received = ReceivedMAC()
+      record.forEachHeader {
+        headers.add(name: $0, value: $1)
+        received.header(name: $0, value: $1)
+      }
+      let mistake = received.rejection(
+        by: mac, topic: Topic.catalog.name, partition: record.partition, key: record.key, value: record.value)
+      if let mistake { return .failure(mistake) }
+      if record.value == nil, let key = record.key {
+        return .success(.tombstone(key: String(decoding: key, as: UTF8.self)))
+      }
+      return CatalogMessage.decode(value: record.value, headers: headers).map(Item.message)
+    }
   }
 
   private static let pollMilliseconds: Int32 = 250
@@ -90,20 +107,9 @@ package enum CatalogFollower {
   private static func read(
     _ record: borrowing KafkaRecordView, by mac: MessageMAC, context: ServiceContext, logger: Logger
   ) -> Item? {
-    var headers = RecordHeaders()
-    var received = ReceivedMAC()
-    record.forEachHeader {
-      headers.add(name: $0, value: $1)
-      received.header(name: $0, value: $1)
-    }
-    let mistake = received.rejection(
-      by: mac, topic: Topic.catalog.name, partition: record.partition, key: record.key, value: record.value)
-    if mistake == nil, record.value == nil, let key = record.key {
-      return .tombstone(key: String(decoding: key, as: UTF8.self))
-    }
-    switch mistake.map(Result.failure) ?? CatalogMessage.decode(value: record.value, headers: headers) {
-    case .success(let message):
-      return .message(message)
+    switch Item.read(record, by: mac) {
+    case .success(let item):
+      return item
     case .failure(let rejection):
       // Only the console writes here; a reader that skips what it cannot read stays incomplete and says so.
       context.metrics.counter(

@@ -1,7 +1,7 @@
 package import AdCore
 package import AdEvents
 package import Kafka
-internal import Pipeline
+internal import PipelineHost
 internal import Threads
 
 /// What the catalogue's topic holds: each key with its highest version.
@@ -62,7 +62,7 @@ package struct CatalogTopic: Sendable {
     var topic = CatalogTopic()
     while true {
       let events = try consumer.poll(timeoutMilliseconds: pollMilliseconds, recordsMaximum: recordsMaximum) { record in
-        if let message = message(record, by: mac) { topic.take(message) }
+        if case .success(.message(let message)) = CatalogFollower.Item.read(record, by: mac) { topic.take(message) }
       }
       for event in events {
         switch event {
@@ -72,19 +72,6 @@ package struct CatalogTopic: Sendable {
       }
       guard !deadline.isOver else { throw NotRead(timeoutMilliseconds: timeoutMilliseconds) }
     }
-  }
-
-  private static func message(_ record: borrowing KafkaRecordView, by mac: MessageMAC) -> CatalogMessage? {
-    var headers = RecordHeaders()
-    var received = ReceivedMAC()
-    record.forEachHeader {
-      headers.add(name: $0, value: $1)
-      received.header(name: $0, value: $1)
-    }
-    let mistake = received.rejection(
-      by: mac, topic: Topic.catalog.name, partition: record.partition, key: record.key, value: record.value)
-    guard mistake == nil, record.value != nil else { return nil }
-    return try? CatalogMessage.decode(value: record.value, headers: headers).get()
   }
 }
 
