@@ -105,8 +105,8 @@ package final class KafkaProducer: Sendable {
     topic: String, partition: Int32, key: [UInt8]?, value: [UInt8]?, headers: [RecordHeader] = [],
     timestampMilliseconds: Int64? = nil, reportID: UInt64, timeoutMilliseconds: Int = 10_000
   ) throws(KafkaError) {
-    let outcome = unsafe withBytes(key) { key in
-      unsafe withBytes(value) { value in
+    let outcome = unsafe withOptionalBytes(key) { key in
+      unsafe withOptionalBytes(value) { value in
         Result { () throws(KafkaError) in
           try unsafe send(
             topic: topic, partition: partition, key: key, value: value, headers: headers,
@@ -115,10 +115,6 @@ package final class KafkaProducer: Sendable {
       }
     }
     try outcome.get()
-  }
-
-  private func withBytes<Value>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Value) -> Value {
-    if let bytes { unsafe bytes.withUnsafeBytes { unsafe body($0) } } else { body(nil) }
   }
 
   /// False when the topic's partition is not known.

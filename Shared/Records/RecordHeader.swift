@@ -15,12 +15,16 @@ package struct RecordHeader: Hashable, Sendable {
   package func withUnsafeBytes<Result>(
     _ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer?) -> Result
   ) -> Result {
-    name.withUnsafeBytes { name in
-      guard let value else { return body(name, nil) }
-      return value.withUnsafeBytes { body(name, $0) }
-    }
+    name.withUnsafeBytes { name in withOptionalBytes(value) { body(name, $0) } }
   }
 
   /// The value as text, broken characters replaced; empty without a value.
   package var text: String { String(decoding: value ?? [], as: UTF8.self) }
+}
+
+/// The bytes in memory; an array that is there and empty is not the same as none.
+@inlinable
+public func withOptionalBytes<Result>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
+  guard let bytes else { return body(nil) }
+  return bytes.withUnsafeBytes { body($0) }
 }

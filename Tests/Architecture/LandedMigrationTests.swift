@@ -21,8 +21,7 @@ struct LandedMigrationTests {
     return Dictionary(
       uniqueKeysWithValues: try names.map { name in
         let text = try #require(SourceTree.text("\(folder)/\(name)"))
-        let hash = SoftwareSHA256.hash(text.utf8)
-        return (name, hash.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
+        return (name, Hexadecimal.text(SoftwareSHA256.hash(text.utf8)))
       })
   }
 

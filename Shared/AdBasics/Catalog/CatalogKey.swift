@@ -1,3 +1,5 @@
+internal import Hashes
+
 extension CatalogRecord {
   /// The record's key on the compacted topic: its kind and its name, as in `campaign/acme-summer`. An app's key adds its
   /// hash, since an app may have several of one build while they are changed.
@@ -8,14 +10,10 @@ extension CatalogRecord {
     case .ad(let ad): "ad/\(ad.id)"
     case .developer(let developer): "developer/\(developer.id)"
     case .app(let app): "app/\(app.id)"
-    case .appKey(let key): "app-key/\(key.app)/\(key.build.name)/\(CatalogRecord.hexadecimal(key.keyHash.prefix(8)))"
+    case .appKey(let key): "app-key/\(key.app)/\(key.build.name)/\(Hexadecimal.text(key.keyHash.prefix(8)))"
     case .settings: "settings"
     case .standing(let standing): "standing/\(standing.app)"
     }
-  }
-
-  private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 }
 

@@ -1,5 +1,6 @@
 internal import AdBasics
 internal import AdEvents
+internal import Hashes
 internal import SQLite
 internal import Threads
 
@@ -176,10 +177,7 @@ final class ClientStore: Sendable {
 
   /// A random id of nobody yet.
   static func newClientID() -> String {
-    (0..<clientIDBytes).map { _ in
-      let byte = UInt8.random(in: .min ... .max)
-      return String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-    }.joined()
+    Hexadecimal.text((0..<clientIDBytes).map { _ in UInt8.random(in: .min ... .max) })
   }
 
   /// When an ad for the place was last asked for, by the wall clock.

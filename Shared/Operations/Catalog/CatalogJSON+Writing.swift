@@ -1,4 +1,5 @@
 package import AdCore
+internal import Crypto
 package import JSON
 
 extension CatalogJSON {
@@ -87,19 +88,4 @@ extension CatalogJSON {
   }
 
   private static func sorted(_ texts: some Sequence<String>) -> JSONValue { .texts(texts.sorted()) }
-}
-
-/// Bytes as hexadecimal digits in lower case.
-package enum Hexadecimal {
-  package static func text(_ bytes: some Sequence<UInt8>) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-  }
-
-  /// Nil for anything but pairs of hexadecimal digits.
-  package static func bytes(_ text: String) -> [UInt8]? {
-    let digits = text.map(\.hexDigitValue)
-    guard digits.count % 2 == 0, digits.allSatisfy({ $0 != nil }) else { return nil }
-    let values = digits.compactMap { $0 }
-    return stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
-  }
 }

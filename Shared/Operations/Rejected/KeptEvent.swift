@@ -1,6 +1,7 @@
 package import AdEvents
 package import JSON
 internal import Pipeline
+internal import Records
 
 /// What a rejected record says, read by the decoders that the services use.
 package enum KeptEvent: Sendable {
@@ -15,7 +16,7 @@ package enum KeptEvent: Sendable {
   package init(_ record: KeptRecord) {
     func decoded<Message: EventMessage>(_: Message.Type, _ make: (Message) -> KeptEvent) -> KeptEvent {
       let envelope = record.envelope
-      let result = KeptEvent.withBytes(record.valueLength < 0 ? nil : record.value ?? []) {
+      let result = withOptionalBytes(record.valueLength < 0 ? nil : record.value ?? []) {
         Message.decode(value: $0, headers: envelope)
       }
       switch result {
@@ -29,13 +30,6 @@ package enum KeptEvent: Sendable {
     case Topic.clicks.name: self = decoded(ClickEvent.self) { .click($0) }
     default: self = .ofServices
     }
-  }
-
-  private static func withBytes<Result>(
-    _ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Result
-  ) -> Result {
-    guard let bytes else { return body(nil) }
-    return bytes.withUnsafeBytes { body($0) }
   }
 
   /// The serve token that it carries.

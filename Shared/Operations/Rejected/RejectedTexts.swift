@@ -1,5 +1,6 @@
 internal import AdCore
 internal import AdEvents
+internal import Crypto
 package import JSON
 internal import Pipeline
 internal import Records

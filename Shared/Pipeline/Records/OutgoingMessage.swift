@@ -50,12 +50,6 @@ extension OutgoingMessage {
   }
 }
 
-/// The bytes in memory; an array that is there and empty is not the same as none.
-package func withOptionalBytes<Result>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
-  guard let bytes else { return body(nil) }
-  return bytes.withUnsafeBytes { body($0) }
-}
-
 /// A message of an output with sequences: one event, or a run of them.
 package struct NumberedMessage: Hashable, Sendable {
   /// An index into ``PipelineService/outputs``.

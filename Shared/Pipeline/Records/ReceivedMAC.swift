@@ -1,5 +1,6 @@
 package import AdCore
 package import AdEvents
+internal import Records
 
 /// The MAC that came with a record, and what it is worth; and, under it, how far its writer's database had come. The one
 /// place where MACs are checked.

@@ -1,4 +1,5 @@
 import AdCore
+import Crypto
 import Foundation
 import JSON
 import TestServers
@@ -48,15 +49,6 @@ enum Program {
   static func isThere(_ name: String) -> Bool {
     (try? run(["sh", "-c", "command -v \(name)"]).status) == 0
   }
-}
-
-func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-  bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-}
-
-func bytes(hexadecimal text: some StringProtocol) -> [UInt8] {
-  let digits = text.utf8.map { UInt8(Character(Unicode.Scalar($0)).hexDigitValue ?? 0) }
-  return stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
 }
 
 @Suite("The schema, against other people's tools")
@@ -155,7 +147,7 @@ struct ConformanceTests {
       let json = try bytes.withUnsafeBytes {
         try ProtobufJSON.json(fromProtobuf: $0, schemaName: message.schemaName).get().compactText
       }
-      input += "\(message.schemaName)\t\(hexadecimal(bytes))\t\(hexadecimal(json.utf8))\n"
+      input += "\(message.schemaName)\t\(Hexadecimal.text(bytes))\t\(Hexadecimal.text(json.utf8))\n"
     }
     let script = Program.root + "/Tests/Conformance/protobuf_messages.py"
     let outcome = try Program.run([python, script, folder + "/all"], input: input)
@@ -173,11 +165,11 @@ struct ConformanceTests {
       Issue.record("\(message.schemaName): \(line)")
       return
     }
-    #expect(bytes(hexadecimal: parts[0]) == expected)
-    #expect(bytes(hexadecimal: parts[1]) == expected)
+    #expect(Hexadecimal.bytes(parts[0]) == expected)
+    #expect(Hexadecimal.bytes(parts[1]) == expected)
     for json in parts[2...] {
       let headers = properHeaders(type, contentType: "application/json")
-      #expect(message.reencode(bytes(hexadecimal: json), headers) == .success(expected))
+      #expect(message.reencode(Hexadecimal.bytes(json) ?? [], headers) == .success(expected))
     }
   }
 }

@@ -1,4 +1,5 @@
 import AdCore
+import Crypto
 import Foundation
 import FuzzTargets
 import JSON
@@ -143,7 +144,7 @@ struct GoldenTests {
       let parts = line.split(separator: " ", maxSplits: 3)
       let message = try #require(AnyMessage.all.first { $0.schemaName == parts[0] })
       let type = try #require(EventType.allCases.first { "\($0.name)" == parts[1] })
-      let expected = bytes(hexadecimal: parts[2])
+      let expected = try #require(Hexadecimal.bytes(parts[2]))
       #expect(message.reencode(expected, properHeaders(type)) == .success(expected), "\(line)")
       let json = expected.withUnsafeBytes {
         ProtobufJSON.json(fromProtobuf: $0, schemaName: message.schemaName)

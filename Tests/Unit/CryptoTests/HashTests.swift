@@ -2,10 +2,6 @@ import Testing
 
 @testable import Crypto
 
-private func hex(_ bytes: [UInt8]) -> String {
-  bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-}
-
 @Suite("SHA-256 and HMAC-SHA-256")
 struct HashTests {
   @Test(
@@ -19,9 +15,9 @@ struct HashTests {
       ),
     ])
   func publishedHashes(text: String, expected: String) {
-    #expect(hex(SHA256.hash(text.utf8)) == expected)
-    #expect(hex(Array(text.utf8).withUnsafeBytes { SHA256.hash($0) }) == expected)
-    #expect(hex(SHA256.hash(text.utf8.lazy.map { $0 })) == expected)
+    #expect(Hexadecimal.text(SHA256.hash(text.utf8)) == expected)
+    #expect(Hexadecimal.text(Array(text.utf8).withUnsafeBytes { SHA256.hash($0) }) == expected)
+    #expect(Hexadecimal.text(SHA256.hash(text.utf8.lazy.map { $0 })) == expected)
     let short = Array(text.utf8).withUnsafeBytes { SHA256.hash64($0) }
     #expect(short == UInt64(expected.prefix(16), radix: 16))
   }
@@ -48,10 +44,10 @@ struct HashTests {
     ])
   func publishedMACs(key: [UInt8], message: [UInt8], expected: String) throws {
     let mac = try HMACSHA256(key: key)
-    #expect(hex(mac.authenticate(message)) == expected)
+    #expect(Hexadecimal.text(mac.authenticate(message)) == expected)
     // The context is started again for each message.
-    #expect(hex(mac.authenticate([1, 2, 3])) != expected)
-    #expect(hex(mac.authenticate(message)) == expected)
+    #expect(Hexadecimal.text(mac.authenticate([1, 2, 3])) != expected)
+    #expect(Hexadecimal.text(mac.authenticate(message)) == expected)
   }
 
   @Test("A MAC over two parts is the MAC over both together, wherever they are cut")

@@ -4,10 +4,6 @@ import Testing
 
 @Suite("SHA-256 in Swift alone")
 struct SoftwareSHA256Tests {
-  private func hexadecimal(_ bytes: [UInt8]) -> String {
-    bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-  }
-
   @Test(
     "FIPS 180-4's examples",
     arguments: [
@@ -19,7 +15,7 @@ struct SoftwareSHA256Tests {
       ),
     ])
   func examples(text: String, hash: String) {
-    #expect(hexadecimal(SoftwareSHA256.hash(text.utf8)) == hash)
+    #expect(Hexadecimal.text(SoftwareSHA256.hash(text.utf8)) == hash)
   }
 
   @Test("It agrees with libcrypto at every length around the blocks' ends, taken whole or in pieces")

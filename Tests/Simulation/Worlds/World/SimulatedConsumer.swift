@@ -68,10 +68,3 @@ extension RecordInput {
     }
   }
 }
-
-@discardableResult
-private func withOptionalBytes<Result>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
-  guard let bytes else { return body(nil) }
-  // An empty array has no address; an empty value is not a null one.
-  return bytes.isEmpty ? body(UnsafeRawBufferPointer(start: nil, count: 0)) : bytes.withUnsafeBytes { body($0) }
-}
