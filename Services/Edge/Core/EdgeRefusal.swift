@@ -1,8 +1,8 @@
 internal import AdCore
 package import AdEvents
 
-/// Why the edge does not do what it is asked: each has an HTTP status, and a number and a word that never change meaning.
-/// Numbers below 192 are those of rejected records; from 400 on they are HTTP's own statuses, where nothing but the request's
+/// Why the edge does not do what it is asked: each has an HTTP status, and a number and a word that never change meaning:
+/// a ``RejectionReason``'s or an ``EdgeReason``'s. From 400 on numbers are HTTP's own statuses, where nothing but the request's
 /// form or path is wrong.
 package enum EdgeRefusal: Error, Hashable, Sendable {
   /// The request, or the frame of a batch, cannot be read.
@@ -46,35 +46,23 @@ package enum EdgeRefusal: Error, Hashable, Sendable {
     }
   }
 
-  package var number: Int {
+  private var reason: any Vocabulary {
     switch self {
-    case .rejected(let rejection): Int(rejection.reason.rawValue)
-    case .appKeyWrong: Int(RejectionReason.appKeyWrong.rawValue)
-    case .tooLarge: Int(RejectionReason.tooLarge.rawValue)
-    case .unknownContent: Int(RejectionReason.unknownContentType.rawValue)
-    case .originRefused: 192
-    case .rateExceeded: 193
-    case .unavailable: 194
-    case .noAnswer: 195
-    case .unknownCreative: 196
-    case .unsoundCreative: 197
+    case .rejected(let rejection): rejection.reason
+    case .appKeyWrong: RejectionReason.appKeyWrong
+    case .tooLarge: RejectionReason.tooLarge
+    case .unknownContent: RejectionReason.unknownContentType
+    case .originRefused: EdgeReason.originRefused
+    case .rateExceeded: EdgeReason.rateExceeded
+    case .unavailable: EdgeReason.unavailable
+    case .noAnswer: EdgeReason.noAnswer
+    case .unknownCreative: EdgeReason.unknownCreative
+    case .unsoundCreative: EdgeReason.unsoundCreative
     }
   }
 
-  package var word: String {
-    switch self {
-    case .rejected(let rejection): "\(rejection.reason)"
-    case .appKeyWrong: "\(RejectionReason.appKeyWrong)"
-    case .tooLarge: "\(RejectionReason.tooLarge)"
-    case .unknownContent: "\(RejectionReason.unknownContentType)"
-    case .originRefused: "originRefused"
-    case .rateExceeded: "rateExceeded"
-    case .unavailable: "unavailable"
-    case .noAnswer: "noAnswer"
-    case .unknownCreative: "unknownCreative"
-    case .unsoundCreative: "unsoundCreative"
-    }
-  }
+  package var number: Int { Int(reason.number) }
+  package var word: String { reason.name }
 
   /// A sentence for developers.
   package var detail: String {

@@ -50,11 +50,9 @@ package struct VocabularyWord: Hashable, Sendable {
 package enum Vocabularies {
   private static let types: [any Vocabulary.Type] = [
     AdAction.Kind.self, AdError.self, AdSize.self, AgentClass.self, AllotmentState.self, AnomalyKind.self,
-    ChargeFate.self,
-    ChargeKind.self, ClickVerdict.self, ConversionKind.self, DecisionReason.self, Device.self, HoldReason.self,
-    NoServeReason.self,
-    Outcome.self,
-    PaidAdsState.self, RecordedKind.self, RejectionReason.self, TapKind.self,
+    ChargeFate.self, ChargeKind.self, ClickVerdict.self, ConversionKind.self, DecisionReason.self, Device.self,
+    EdgeReason.self, HoldReason.self, NoServeReason.self, Outcome.self, PaidAdsState.self, RecordedKind.self,
+    RejectionReason.self, TapKind.self,
   ]
 
   /// Each vocabulary's words, by its name.

@@ -27,10 +27,11 @@ package struct EdgeSight: Hashable, Sendable {
     set { networkNumber = newValue ?? 0 }
   }
 
-  /// All but the country and the network in one number, as rows keep it: 1 for the edge itself, 2 for its country, 4 for a
-  /// data centre, 8 for a bot, and 16 times the agent's number.
+  /// All but the country and the network in one number, as rows keep it: each ``EdgeFlag``, and the agent above them.
   package var flags: UInt8 {
-    1 | (country == nil ? 0 : 2) | (isDataCentre ? 4 : 0) | (isKnownBot ? 8 : 0) | agent.rawValue << 4
+    EdgeFlag.edge.rawValue | (country == nil ? 0 : EdgeFlag.country.rawValue)
+      | (isDataCentre ? EdgeFlag.dataCentre.rawValue : 0) | (isKnownBot ? EdgeFlag.bot.rawValue : 0)
+      | agent.rawValue << EdgeFlag.agentShift
   }
 
   static let byteCount = 7
@@ -45,10 +46,13 @@ package struct EdgeSight: Hashable, Sendable {
 
   /// Nil unless these are the ``bytes`` of a sight: there is one way only to say it.
   init?(_ bytes: UnsafeRawBufferPointer) {
-    guard bytes.count == EdgeSight.byteCount, let agent = AgentClass(rawValue: bytes[0] >> 4) else { return nil }
+    guard bytes.count == EdgeSight.byteCount, let agent = AgentClass(rawValue: bytes[0] >> EdgeFlag.agentShift) else {
+      return nil
+    }
     self.init(
-      country: bytes[0] & 2 == 0 ? nil : Country(code: ServeToken.load(bytes, 1)), agent: agent,
-      isDataCentre: bytes[0] & 4 != 0, isKnownBot: bytes[0] & 8 != 0, network: ServeToken.load(bytes, 3))
+      country: EdgeFlag.country.isSet(in: bytes[0]) ? Country(code: ServeToken.load(bytes, 1)) : nil, agent: agent,
+      isDataCentre: EdgeFlag.dataCentre.isSet(in: bytes[0]), isKnownBot: EdgeFlag.bot.isSet(in: bytes[0]),
+      network: ServeToken.load(bytes, 3))
     guard self.bytes.elementsEqual(bytes) else { return nil }
   }
 }

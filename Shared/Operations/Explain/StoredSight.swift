@@ -14,10 +14,10 @@ struct StoredSight: Hashable, Sendable {
   /// Nil where the request did not come by the edge.
   init?(_ row: JSONValue) {
     guard let flags = row["edge_flags"]?.integerValue else { return nil }
-    country = flags & 2 == 0 ? nil : row["country"]?.textValue
-    agent = StoredMeaning.agentClass(flags >> 4)
-    isDataCentre = flags & 4 != 0
-    isKnownBot = flags & 8 != 0
+    country = EdgeFlag.country.isSet(in: flags) ? row["country"]?.textValue : nil
+    agent = StoredMeaning.agentClass(flags >> EdgeFlag.agentShift)
+    isDataCentre = EdgeFlag.dataCentre.isSet(in: flags)
+    isKnownBot = EdgeFlag.bot.isSet(in: flags)
     network = row["edge_network"]?.integerValue.map { number in
       let digits = String(UInt32(truncatingIfNeeded: number), radix: 16)
       return String(repeating: "0", count: 8 - digits.count) + digits

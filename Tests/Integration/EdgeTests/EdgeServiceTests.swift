@@ -51,11 +51,11 @@ struct EdgeServiceTests {
   }
 
   /// What a problem says of itself.
-  private func number(_ response: HTTPResponse?) throws -> Int? {
+  private func number(_ response: HTTPResponse?) throws -> Int16? {
     guard let response, case .object(let members) = try JSONValue.parse(response.body),
       case .number(let number)? = members.first(where: { $0.name == "number" })?.value
     else { return nil }
-    return Int(number)
+    return Int16(number)
   }
 
   private func header(_ name: String, _ response: HTTPResponse?) -> String? {
@@ -121,7 +121,7 @@ struct EdgeServiceTests {
     let response = asked.response
     let lasted = MonotonicClock.milliseconds - began
     #expect(response?.status == 504)
-    #expect(try number(response) == 195)
+    #expect(try number(response) == EdgeReason.noAnswer.number)
     #expect((650..<10_000).contains(lasted), "it lasted \(lasted) ms")
     #expect(edge.wait { edge.written(.requests).count == 1 })
     try edge.answer(edge.written(.requests)[0], .error(.inventoryUnavailable, detail: "late"))
@@ -211,7 +211,7 @@ struct EdgeServiceTests {
     try edge.publishCatalog()
     let other = known(AppID("chess"))
     let zipped = [(name: "Content-Encoding", value: "gzip")] + Self.protobuf
-    let cases: [(path: String, body: [UInt8], headers: [(name: String, value: String)], status: Int, number: Int)] = [
+    let cases: [(path: String, body: [UInt8], headers: [(name: String, value: String)], status: Int, number: Int16)] = [
       ("/v1/ads", request { $0.appKey = "none" }, Self.protobuf, 403, 86),
       ("/v1/ads", request { $0.app = other }, Self.protobuf, 403, 86),
       ("/v1/events", batch(["a"], key: "none"), Self.protobuf, 403, 86),
@@ -220,7 +220,10 @@ struct EdgeServiceTests {
       ("/v1/ads", request(), [(name: "Content-Type", value: "text/html")], 415, 67),
       ("/v1/ads", request(), Self.protobuf + [(name: "Content-Encoding", value: "br")], 415, 67),
       ("/v1/ads", request(), zipped, 400, 68),
-      ("/v1/events", batch(["a"]), Self.protobuf + [(name: "Origin", value: "https://evil.example")], 403, 192),
+      (
+        "/v1/events", batch(["a"]), Self.protobuf + [(name: "Origin", value: "https://evil.example")], 403,
+        EdgeReason.originRefused.number
+      ),
     ]
     for each in cases {
       let response = post(edge, each.path, each.body, each.headers).response
@@ -249,7 +252,7 @@ struct EdgeServiceTests {
       if response?.status == 200 { taken.insert("away-\(number)") }
       guard response?.status == 503 else { continue }
       refusals += 1
-      #expect(try self.number(response) == 194)
+      #expect(try self.number(response) == EdgeReason.unavailable.number)
       #expect(header("retry-after", response) == "2")
     }
     #expect(refusals == 8)
@@ -280,7 +283,7 @@ struct EdgeServiceTests {
     #expect(responses.prefix(10).allSatisfy { $0?.status == 200 })
     let over = responses.first { $0?.status == 429 } ?? nil
     #expect(over != nil)
-    #expect(try number(over) == 193)
+    #expect(try number(over) == EdgeReason.rateExceeded.number)
     #expect(header("retry-after", over).flatMap(Int.init).map { $0 >= 1 } == true)
     #expect(post(edge, "/v1/events", batch(["b"], client: "client-2")).response?.status == 200)
     #expect(edge.stop())
@@ -305,7 +308,7 @@ struct EdgeServiceTests {
     // Known, and another app's.
     let chess = post(
       edge, "/v1/events", batch(["a"]), Self.protobuf + [(name: "Origin", value: "https://chess.example")])
-    #expect(try number(chess.response) == 192)
+    #expect(try number(chess.response) == EdgeReason.originRefused.number)
     #expect(edge.stop())
   }
 

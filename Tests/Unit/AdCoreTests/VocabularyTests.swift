@@ -28,6 +28,8 @@ struct VocabularyTests {
     "delivery_kind: 1 rendered, 2 viewed, 3 unloaded, 4 failed, 5 viewedTooSoon, 6 neverShown, 7 expiredUnseen, "
       + "8 shownBriefly",
     "device: 1 phone, 2 pad",
+    "edge_reason: 192 originRefused, 193 rateExceeded, 194 unavailable, 195 noAnswer, 196 unknownCreative, "
+      + "197 unsoundCreative",
     "hold_reason: 1 impressions, 2 clicksOfAd, 3 clickRate",
     "no_serve_reason: 1 paidAdsSuspended, 2 paused, 3 notYetStarted, 4 outsideFlight, 5 countryNotTargeted, "
       + "6 deviceNotTargeted, 7 imageMissing, 8 sizeNotTargeted, 9 audienceUnder17, 10 appCategoryNotTargeted, "

@@ -11,8 +11,9 @@ struct ReadClientRequests: PostgresStatement {
       'placement', d.placement, 'country', d.country, 'device', vocabulary.device_name(d.device),
       'segments', coalesce(to_jsonb(d.segments), '[]'),
       'edge', CASE WHEN d.edge_flags IS NOT NULL THEN jsonb_build_object(
-        'agent', vocabulary.agent_class_name(d.edge_flags >> 4), 'isDataCentre', d.edge_flags & 4 <> 0,
-        'isKnownBot', d.edge_flags & 8 <> 0, 'network', lpad(to_hex(d.edge_network), 8, '0')) END,
+        'agent', vocabulary.agent_class_name(d.edge_flags >> \(EdgeFlag.agentShift)),
+        'isDataCentre', d.edge_flags & \(EdgeFlag.dataCentre.rawValue) <> 0,
+        'isKnownBot', d.edge_flags & \(EdgeFlag.bot.rawValue) <> 0, 'network', lpad(to_hex(d.edge_network), 8, '0')) END,
       'outcome', vocabulary.decision_reason_name(d.reason),
       'advertiser', d.advertiser, 'campaign', d.campaign, 'ad', d.ad, 'isTest', d.is_test,
       'seenAt', i.event_time, 'taps', coalesce(k.taps, '[]'), 'conversions', coalesce(v.told, '[]'))::text
