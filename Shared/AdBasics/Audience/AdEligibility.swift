@@ -59,16 +59,6 @@ public enum AdEligibility {
     }
   }
 
-  /// The first rule that keeps `ad` from being served; nil where none does. Allotments are not asked for here.
-  public static func reasonAgainst(
-    _ ad: Ad, of campaign: Campaign, in app: App, request: Request, now: Timestamp
-  ) -> NoServeReason? {
-    let flight = (start: campaign.flightStart, end: campaign.flightEnd)
-    let subject = Subject(ad: ad, advertiser: campaign.advertiser, targeting: campaign.targeting)
-    return reasonAgainst(isPaused: campaign.isPaused || ad.isPaused, flight: flight, now: now)
-      ?? reasonAgainst(subject, for: request, in: AppProfile(app))
-  }
-
   /// The first of the ``lasting`` rules that is broken.
   public static func reasonAgainst(
     isPaused: Bool, flight: (start: Timestamp, end: Timestamp), now: Timestamp

@@ -1,3 +1,4 @@
+import TestValues
 import Testing
 
 @testable import AdBasics

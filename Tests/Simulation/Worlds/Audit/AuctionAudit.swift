@@ -72,14 +72,17 @@ struct AuctionAudit {
     let asked = row.decided.asked
     let now = row.decided.id.timestamp
     guard let app = catalog.apps[asked.app], let country = asked.country, let device = asked.device else { return [] }
-    let request = AdEligibility.Request(
-      country: country, device: device, requiredSizes: inputs.requiredSizes, segments: inputs.segments)
+    let rules = AdRules(
+      app: app, country: country, device: device, requiredSizes: inputs.requiredSizes, segments: inputs.segments,
+      now: now)
     return catalog.ads.compactMap { ad in
       guard let campaign = catalog.campaigns[ad.campaign], inputs.paidAds == .served || campaign.kind == .house else {
         return nil
       }
-      if let reason = AdEligibility.reasonAgainst(ad, of: campaign, in: app, request: request, now: now) {
-        note(reason)
+      let objections = rules.objections(to: ad, of: campaign)
+      guard objections.isEmpty else {
+        if objections.contains(.target) { world.coverage.note(.targetMissed) }
+        if objections.contains(.exclusion) { world.coverage.note(.adExcluded) }
         return nil
       }
       let isHouse = campaign.kind == .house
@@ -101,8 +104,11 @@ struct AuctionAudit {
 
   /// A7: what is wrong with what the app is offered; nil for nothing. What stops paid ads for everybody prevails.
   private func offer(to decided: DecidedRequest, _ inputs: AuctionInputs, in catalog: Catalog) -> String? {
-    let standing = catalog.standings[decided.asked.app]
-    let isWithheld = standing?.withholds(decided.asked.requestID, seed: SelectionSettings().seed) ?? false
+    let isWithheld =
+      catalog.standings[decided.asked.app].map {
+        AdRules.isWithheld(
+          decided.asked.requestID, offer: $0.offerPartsPerMillion, seed: SelectionSettings().seed)
+      } ?? false
     switch inputs.paidAds {
     case .suspended, .stopped: return nil
     case .served: return isWithheld ? "paid ads were offered, and the app's standing withholds them" : nil
@@ -114,14 +120,6 @@ struct AuctionAudit {
 
   private func index(of row: SelectionTables.Row) -> BatchIndex {
     BatchIndex(batch: row.batch, index: row.decided.index)
-  }
-
-  private func note(_ reason: NoServeReason) {
-    switch reason {
-    case .segmentNotTargeted, .deviceNotTargeted: world.coverage.note(.targetMissed)
-    case .keywordExcluded: world.coverage.note(.adExcluded)
-    default: break
-    }
   }
 
   /// What is wrong; nil for nothing.
