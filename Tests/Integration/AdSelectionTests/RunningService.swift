@@ -74,11 +74,6 @@ final class RunningService {
     broker.stop()
   }
 
-  var isReady: Bool {
-    let conditions = health.readiness()
-    return !conditions.isEmpty && conditions.allSatisfy { $0.problem == nil }
-  }
-
   func publishCatalog() throws {
     for record in try network.records {
       try send(CatalogMessage.record(record, version: 1), to: .catalog, partition: 0)

@@ -73,6 +73,6 @@ struct ServiceTests {
       return
     }
     #expect(terms.partition == 1 && terms.campaign == service.network.campaign.id)
-    #expect(service.isReady)
+    #expect(service.health.isReady)
   }
 }

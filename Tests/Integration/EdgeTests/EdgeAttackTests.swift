@@ -22,23 +22,6 @@ import Threads
 struct EdgeAttackTests {
   private static let protobuf = [(name: "Content-Type", value: "application/protobuf")]
 
-  private func batch(_ ids: [String], client: String = "client-1") -> [UInt8] {
-    let event = ImpressionEvent(
-      kind: .viewed, subject: .serve(token: [1, 2, 3]), age: .milliseconds(1_000), error: nil,
-      identity: EventIdentity(idHash: 0, time: nil)
-    ).encoded()
-    var writer = WireWriter()
-    writer.text(1, "live")
-    writer.text(2, client)
-    for id in ids {
-      writer.message(3) { writer in
-        writer.text(1, id)
-        writer.presentBytes(3, event)
-      }
-    }
-    return writer.output
-  }
-
   private func tell(
     _ edge: RunningEdge, _ body: [UInt8], _ headers: [(name: String, value: String)] = protobuf
   ) throws -> HTTPResponse {
@@ -57,19 +40,17 @@ struct EdgeAttackTests {
     return String(decoding: said, as: UTF8.self)
   }
 
-  private static func ids(_ edge: RunningEdge) -> [String] {
-    edge.written(.impressions).compactMap { $0.headers.first { $0.name == Array("ce_id".utf8) }?.text }
-  }
-
   @Test("batches that come one behind the other on a connection are answered in their order, and each is written once")
   func pipelining() throws {
     let edge = try RunningEdge()
     try edge.publishCatalog()
-    let bytes = (0..<10).flatMap { raw(batch(["event-\($0)"]), more: $0 == 9 ? "Connection: close\r\n" : "") }
+    let bytes = (0..<10).flatMap {
+      raw(RunningEdge.batch(["event-\($0)"]), more: $0 == 9 ? "Connection: close\r\n" : "")
+    }
     let said = try exchange(edge, bytes)
     #expect(said.components(separatedBy: "HTTP/1.1 200 ").count == 11, "\(said)")
-    #expect(edge.wait { Self.ids(edge).count == 10 })
-    #expect(Self.ids(edge) == (0..<10).map { "event-\($0)" })
+    #expect(edge.wait { edge.ids.count == 10 })
+    #expect(edge.ids == (0..<10).map { "event-\($0)" })
     #expect(edge.stop())
   }
 
@@ -77,14 +58,14 @@ struct EdgeAttackTests {
   func smuggling() throws {
     let edge = try RunningEdge()
     try edge.publishCatalog()
-    let hidden = raw(batch(["smuggled"]))
+    let hidden = raw(RunningEdge.batch(["smuggled"]))
     for header in ["Content-Length: 5\r\n", "Transfer-Encoding: chunked\r\n", "Transfer-Encoding: identity\r\n"] {
-      let said = try exchange(edge, raw(batch(["outer"]), more: header) + hidden)
+      let said = try exchange(edge, raw(RunningEdge.batch(["outer"]), more: header) + hidden)
       #expect(said.hasPrefix("HTTP/1.1 400 ") && said.components(separatedBy: "HTTP/1.1 ").count == 2, "\(said)")
     }
-    #expect(try tell(edge, batch(["after"])).status == 200)
-    #expect(edge.wait { !Self.ids(edge).isEmpty })
-    #expect(Self.ids(edge) == ["after"])
+    #expect(try tell(edge, RunningEdge.batch(["after"])).status == 200)
+    #expect(edge.wait { !edge.ids.isEmpty })
+    #expect(edge.ids == ["after"])
     #expect(edge.stop())
   }
 
@@ -92,13 +73,14 @@ struct EdgeAttackTests {
   func headers() throws {
     let edge = try RunningEdge()
     try edge.publishCatalog()
-    let tooLong = try exchange(edge, raw(batch(["a"]), more: "X-Long: \(String(repeating: "x", count: 9_000))\r\n"))
+    let tooLong = try exchange(
+      edge, raw(RunningEdge.batch(["a"]), more: "X-Long: \(String(repeating: "x", count: 9_000))\r\n"))
     #expect(tooLong.isEmpty || tooLong.hasPrefix("HTTP/1.1 4"), "\(tooLong)")
-    let tooMany = try exchange(edge, raw(batch(["b"]), more: (0..<120).map { "X-\($0): 1\r\n" }.joined()))
+    let tooMany = try exchange(edge, raw(RunningEdge.batch(["b"]), more: (0..<120).map { "X-\($0): 1\r\n" }.joined()))
     #expect(tooMany.hasPrefix("HTTP/1.1 4"), "\(tooMany)")
-    #expect(try tell(edge, batch(["after"])).status == 200)
-    #expect(edge.wait { !Self.ids(edge).isEmpty })
-    #expect(Self.ids(edge) == ["after"])
+    #expect(try tell(edge, RunningEdge.batch(["after"])).status == 200)
+    #expect(edge.wait { !edge.ids.isEmpty })
+    #expect(edge.ids == ["after"])
     #expect(edge.stop())
   }
 
@@ -118,7 +100,7 @@ struct EdgeAttackTests {
       }
     }
     #expect(try ResidentBytes.now() - before < 32 << 20)
-    #expect(try tell(edge, batch(["after"])).status == 200)
+    #expect(try tell(edge, RunningEdge.batch(["after"])).status == 200)
     #expect(edge.stop())
   }
 
@@ -142,12 +124,12 @@ struct EdgeAttackTests {
     let half = try (0..<400).map { try HalfRequest(port: edge.port, starts[$0 % starts.count]) }
     for number in 0..<20 {
       let began = MonotonicClock.milliseconds
-      #expect(try tell(edge, batch(["event-\(number)"])).status == 200)
+      #expect(try tell(edge, RunningEdge.batch(["event-\(number)"])).status == 200)
       #expect(MonotonicClock.milliseconds - began < 1_000)
     }
     let end = MonotonicClock.milliseconds + 15_000
     for each in half { #expect(each.isHungUp(before: end)) }
-    #expect(edge.wait { Self.ids(edge).count == 20 })
+    #expect(edge.wait { edge.ids.count == 20 })
     #expect(edge.stop())
   }
 
@@ -158,7 +140,7 @@ struct EdgeAttackTests {
     ])
     try edge.publishCatalog()
     func tell(_ address: String, _ id: String) throws -> Int {
-      try self.tell(edge, batch([id]), Self.protobuf + [(name: "X-Forwarded-For", value: address)]).status
+      try self.tell(edge, RunningEdge.batch([id]), Self.protobuf + [(name: "X-Forwarded-For", value: address)]).status
     }
     let flood = try (0..<200).map { try tell("192.0.2.1", "flood-\($0)") }
     #expect(flood.contains(429))
@@ -167,7 +149,7 @@ struct EdgeAttackTests {
     // A proxy may add its line behind those of whoever it speaks for, who cannot take others' names that way.
     let disguised = try (0..<200).map { number in
       try self.tell(
-        edge, batch(["disguised-\(number)"]),
+        edge, RunningEdge.batch(["disguised-\(number)"]),
         Self.protobuf + [
           (name: "X-Forwarded-For", value: "198.51.100.\(number)"), (name: "X-Forwarded-For", value: "192.0.2.200"),
         ]
@@ -211,15 +193,16 @@ struct EdgeAttackTests {
       }
       // What a page may send without asking first.
       for type in ["text/plain", "application/x-www-form-urlencoded", "application/protobuf"] {
-        let response = try tell(edge, batch(["foreign"]), page + [(name: "Content-Type", value: type)])
+        let response = try tell(edge, RunningEdge.batch(["foreign"]), page + [(name: "Content-Type", value: type)])
         #expect([403, 415].contains(response.status) && !Self.isShared(response), "\(origin) \(type)")
       }
     }
     #expect(
-      try tell(edge, batch(["own"]), Self.protobuf + [(name: "Origin", value: "https://weather.example")]).status == 200
+      try tell(edge, RunningEdge.batch(["own"]), Self.protobuf + [(name: "Origin", value: "https://weather.example")])
+        .status == 200
     )
-    #expect(edge.wait { !Self.ids(edge).isEmpty })
-    #expect(Self.ids(edge) == ["own"])
+    #expect(edge.wait { !edge.ids.isEmpty })
+    #expect(edge.ids == ["own"])
     #expect(edge.stop())
   }
 
@@ -246,7 +229,8 @@ struct EdgeAttackTests {
         while !stop.isRequested {
           let ids = (0..<20).map { "device-\(device)-\(number)-\($0)" }
           let response = try? HTTPClient.send(
-            "POST", base + "/v1/events", headers: Self.protobuf, body: batch(ids, client: "client-\(device)"),
+            "POST", base + "/v1/events", headers: Self.protobuf,
+            body: RunningEdge.batch(ids, client: "client-\(device)"),
             timeoutMilliseconds: 20_000)
           number += 1
           if response?.status == 200 {
@@ -274,7 +258,7 @@ struct EdgeAttackTests {
     #expect(Set(statuses.keys) == [503], "\(statuses)")
     #expect(try ResidentBytes.now() - before < 128 << 20)
     let acknowledged = taken.withLock { $0 }
-    #expect(edge.wait { Set(acknowledged.values.joined()).isSubset(of: Set(Self.ids(edge))) })
+    #expect(edge.wait { Set(acknowledged.values.joined()).isSubset(of: Set(edge.ids)) })
     for (client, ids) in acknowledged {
       let known = Set(ids)
       var seen: Set<String> = []

@@ -26,23 +26,6 @@ struct EdgeServiceTests {
     }.encoded()
   }
 
-  private func batch(_ ids: [String], key: String = "live", client: String = "client-1") -> [UInt8] {
-    let event = ImpressionEvent(
-      kind: .viewed, subject: .serve(token: [1, 2, 3]), age: .milliseconds(1_000), error: nil,
-      identity: EventIdentity(idHash: 0, time: nil)
-    ).encoded()
-    var writer = WireWriter()
-    writer.text(1, key)
-    writer.text(2, client)
-    for id in ids {
-      writer.message(3) { writer in
-        writer.text(1, id)
-        writer.presentBytes(3, event)
-      }
-    }
-    return writer.output
-  }
-
   private func post(
     _ edge: RunningEdge, _ path: String, _ body: [UInt8], _ headers: [(name: String, value: String)] = protobuf
   ) -> Asked {
@@ -164,14 +147,14 @@ struct EdgeServiceTests {
   func events() throws {
     let edge = try RunningEdge()
     try edge.publishCatalog()
-    let response = post(edge, "/v1/events", batch((0..<99).map { "event-\($0)" } + [""])).response
+    let response = post(edge, "/v1/events", RunningEdge.batch((0..<99).map { "event-\($0)" } + [""])).response
     #expect(response?.status == 200)
     #expect(response?.body.prefix(2) == [8, 99])
     #expect(edge.wait { edge.written(.impressions).count == 99 })
     let ids = edge.written(.impressions).map { $0.headers.first { $0.name == Array("ce_id".utf8) }?.text }
     #expect(ids == (0..<99).map { "event-\($0)" })
     #expect(Set(edge.written(.impressions).map { String(decoding: $0.key ?? [], as: UTF8.self) }) == ["client-1"])
-    let none = post(edge, "/v1/events", batch([""])).response
+    let none = post(edge, "/v1/events", RunningEdge.batch([""])).response
     #expect(none?.status == 200 && none?.body.first == 18)
     let text =
       #"{"appKey":"live","clientKey":"c","events":[{"id":"x","click":{"kind":"KIND_CLICK","token":"AQID"}}, {}]}"#
@@ -186,7 +169,7 @@ struct EdgeServiceTests {
   func halfTaken() throws {
     let edge = try RunningEdge(["HANDBILL_EDGE_CLIENT_RATE": "0"])
     try edge.publishCatalog()
-    #expect(post(edge, "/v1/events", batch(["before"])).response?.status == 200)
+    #expect(post(edge, "/v1/events", RunningEdge.batch(["before"])).response?.status == 200)
     let both = Array(
       """
       {"appKey":"live","clientKey":"c","events":[
@@ -207,21 +190,21 @@ struct EdgeServiceTests {
   @Test("A1: without its app's key nothing is taken; what is too large, packed otherwise or no message neither")
   func refused() throws {
     let edge = try RunningEdge()
-    #expect(post(edge, "/v1/events", batch(["a"])).response?.status == 503)
+    #expect(post(edge, "/v1/events", RunningEdge.batch(["a"])).response?.status == 503)
     try edge.publishCatalog()
     let other = known(AppID("chess"))
     let zipped = [(name: "Content-Encoding", value: "gzip")] + Self.protobuf
     let cases: [(path: String, body: [UInt8], headers: [(name: String, value: String)], status: Int, number: Int16)] = [
       ("/v1/ads", request { $0.appKey = "none" }, Self.protobuf, 403, 86),
       ("/v1/ads", request { $0.app = other }, Self.protobuf, 403, 86),
-      ("/v1/events", batch(["a"], key: "none"), Self.protobuf, 403, 86),
+      ("/v1/events", RunningEdge.batch(["a"], key: "none"), Self.protobuf, 403, 86),
       ("/v1/ads", [UInt8](repeating: 1, count: 16_385), Self.protobuf, 413, 66),
       ("/v1/ads", [0xFF], Self.protobuf, 400, 68), ("/v1/events", [0xFF], Self.protobuf, 400, 68),
       ("/v1/ads", request(), [(name: "Content-Type", value: "text/html")], 415, 67),
       ("/v1/ads", request(), Self.protobuf + [(name: "Content-Encoding", value: "br")], 415, 67),
       ("/v1/ads", request(), zipped, 400, 68),
       (
-        "/v1/events", batch(["a"]), Self.protobuf + [(name: "Origin", value: "https://evil.example")], 403,
+        "/v1/events", RunningEdge.batch(["a"]), Self.protobuf + [(name: "Origin", value: "https://evil.example")], 403,
         EdgeReason.originRefused.number
       ),
     ]
@@ -242,13 +225,13 @@ struct EdgeServiceTests {
   func brokerAway() throws {
     let edge = try RunningEdge(["HANDBILL_EDGE_DELIVERY_TIMEOUT": "1s", "HANDBILL_EDGE_CLIENT_RATE": "0"])
     try edge.publishCatalog()
-    #expect(post(edge, "/v1/events", batch(["before"])).response?.status == 200)
+    #expect(post(edge, "/v1/events", RunningEdge.batch(["before"])).response?.status == 200)
     edge.broker.setBroker(1, isUp: false)
     var taken: Set = ["before"]
     var refusals = 0
     // At first the broker's word is waited for; once it is known to be away nobody waits.
     for number in 0..<8 {
-      let response = post(edge, "/v1/events", batch(["away-\(number)"])).response
+      let response = post(edge, "/v1/events", RunningEdge.batch(["away-\(number)"])).response
       if response?.status == 200 { taken.insert("away-\(number)") }
       guard response?.status == 503 else { continue }
       refusals += 1
@@ -262,30 +245,26 @@ struct EdgeServiceTests {
     edge.broker.setBroker(1, isUp: true)
     var isBack = false
     _ = edge.wait {
-      isBack = isBack || post(edge, "/v1/events", batch(["after"])).response?.status == 200
+      isBack = isBack || post(edge, "/v1/events", RunningEdge.batch(["after"])).response?.status == 200
       return isBack
     }
     #expect(isBack)
     taken.insert("after")
-    #expect(edge.wait { taken.isSubset(of: Self.ids(edge)) })
+    #expect(edge.wait { taken.isSubset(of: Set(edge.ids)) })
     #expect(edge.stop())
-  }
-
-  private static func ids(_ edge: RunningEdge) -> Set<String> {
-    Set(edge.written(.impressions).compactMap { $0.headers.first { $0.name == Array("ce_id".utf8) }?.text })
   }
 
   @Test("what comes too fast of one client gets 429 and when to come again, and nobody else does")
   func rates() throws {
     let edge = try RunningEdge(["HANDBILL_EDGE_CLIENT_RATE": "1"])
     try edge.publishCatalog()
-    let responses = (0..<30).map { post(edge, "/v1/events", batch(["a-\($0)"])).response }
+    let responses = (0..<30).map { post(edge, "/v1/events", RunningEdge.batch(["a-\($0)"])).response }
     #expect(responses.prefix(10).allSatisfy { $0?.status == 200 })
     let over = responses.first { $0?.status == 429 } ?? nil
     #expect(over != nil)
     #expect(try number(over) == EdgeReason.rateExceeded.number)
     #expect(header("retry-after", over).flatMap(Int.init).map { $0 >= 1 } == true)
-    #expect(post(edge, "/v1/events", batch(["b"], client: "client-2")).response?.status == 200)
+    #expect(post(edge, "/v1/events", RunningEdge.batch(["b"], client: "client-2")).response?.status == 200)
     #expect(edge.stop())
   }
 
@@ -303,11 +282,11 @@ struct EdgeServiceTests {
     let stranger = [(name: "Origin", value: "https://evil.example")]
     let refused = try HTTPClient.send("OPTIONS", edge.base + "/v1/events", headers: stranger)
     #expect(refused.status == 403 && header("access-control-allow-origin", refused) == nil)
-    let taken = post(edge, "/v1/events", batch(["a"]), Self.protobuf + page).response
+    let taken = post(edge, "/v1/events", RunningEdge.batch(["a"]), Self.protobuf + page).response
     #expect(taken?.status == 200 && header("access-control-allow-origin", taken) == "https://weather.example")
     // Known, and another app's.
     let chess = post(
-      edge, "/v1/events", batch(["a"]), Self.protobuf + [(name: "Origin", value: "https://chess.example")])
+      edge, "/v1/events", RunningEdge.batch(["a"]), Self.protobuf + [(name: "Origin", value: "https://chess.example")])
     #expect(try number(chess.response) == EdgeReason.originRefused.number)
     #expect(edge.stop())
   }

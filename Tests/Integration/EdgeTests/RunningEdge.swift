@@ -75,12 +75,7 @@ final class RunningEdge {
     ]
     for record in records { try publish(.record(record, version: 1)) }
     try publish(.heartbeat(records: 2, versionSum: 2, at: clock.now, stop: nil, change: 2))
-    #expect(wait { self.isReady })
-  }
-
-  var isReady: Bool {
-    let conditions = health.readiness()
-    return !conditions.isEmpty && conditions.allSatisfy { $0.problem == nil }
+    #expect(wait { self.health.isReady })
   }
 
   private func publish(_ message: CatalogMessage) throws {
@@ -89,6 +84,24 @@ final class RunningEdge {
       headers: CloudEventHeaders(type: message.eventType, source: "/test").headers(id: message.key, time: clock.now)
     ).authenticated(by: try MessageMAC(ring: Self.ring), now: clock.now)
     try send(sent)
+  }
+
+  /// A batch of impressions with these ids, as a device tells it.
+  static func batch(_ ids: [String], key: String = "live", client: String = "client-1") -> [UInt8] {
+    let event = ImpressionEvent(
+      kind: .viewed, subject: .serve(token: [1, 2, 3]), age: .milliseconds(1_000), error: nil,
+      identity: EventIdentity(idHash: 0, time: nil)
+    ).encoded()
+    var writer = WireWriter()
+    writer.text(1, key)
+    writer.text(2, client)
+    for id in ids {
+      writer.message(3) { writer in
+        writer.text(1, id)
+        writer.presentBytes(3, event)
+      }
+    }
+    return writer.output
   }
 
   func send(_ message: OutgoingMessage) throws {
@@ -116,6 +129,11 @@ final class RunningEdge {
 
   /// What the edge wrote to a topic.
   func written(_ topic: Topic) -> [OutgoingMessage] { written.filter { $0.topic == topic.name } }
+
+  /// The ids of the impressions that it wrote.
+  var ids: [String] {
+    written(.impressions).compactMap { $0.headers.first { $0.name == Array("ce_id".utf8) }?.text }
+  }
 
   /// Answers a request that the edge wrote, as ad selection does.
   func answer(

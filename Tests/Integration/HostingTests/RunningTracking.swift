@@ -42,13 +42,7 @@ final class RunningTracking {
   @discardableResult
   func start() throws -> Bool {
     try ImpressionTrackingMain.start(configuration, context)
-    return Waiting.until { isReady }
-  }
-
-  /// Whether it says that nothing keeps it from its work.
-  var isReady: Bool {
-    let conditions = health.readiness()
-    return !conditions.isEmpty && conditions.allSatisfy { $0.problem == nil }
+    return Waiting.until { health.isReady }
   }
 
   /// Waits until every member has looked at the others `count` times more: time in which each could have acted.
