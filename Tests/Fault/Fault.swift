@@ -26,14 +26,14 @@ protocol Fault: Sendable {
   /// What people do when all is over and decided, before the accounts are compared.
   ///
   /// - Throws: when something did not become what it must.
-  func settle(in network: FaultNetwork) throws
+  func conclude(in network: FaultNetwork) throws
 }
 
 extension Fault {
   var needs: NetworkNeeds { NetworkNeeds() }
   var bringsDevices: Bool { false }
   var reasonSkipped: String? { nil }
-  func settle(in network: FaultNetwork) throws {}
+  func conclude(in network: FaultNetwork) throws {}
 }
 
 /// What a fault needs of the network around it. Faults with the same needs follow each other in one network.

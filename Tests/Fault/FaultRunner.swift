@@ -77,7 +77,7 @@ final class FaultRunner {
     result.recoveryMilliseconds = try RecoveryWatch(network: network).measure(
       timeoutMilliseconds: settings.recoveryMilliseconds)
     try devices?.stop()
-    try fault.settle(in: network)
+    try fault.conclude(in: network)
     guard let tally = devices?.tallyPath ?? network.tallyOfOwnDevices else { throw FaultFailure("there is no tally") }
     let accounts = try Accounts.close(
       network, invariants: fault.invariants, tallyPath: tally, timeoutSeconds: settings.drainSeconds)

@@ -1,6 +1,6 @@
 internal import AdBasics
 
-/// Writes a run, event by event: whatever varies little stands once, and an event names it by its place.
+/// Writes a run, event by event: whatever varies little stands once, and an event names it by its index.
 package struct RunEncoder: Sendable {
   private let first: Int64
   private var partition: Int32 = 0
@@ -99,7 +99,7 @@ struct RunBudget: Hashable {
   }
 }
 
-/// Distinct values with their places, each written when it first comes.
+/// Distinct values with their indices, each written when it first comes.
 struct RunTable<Value: Hashable & Sendable>: Sendable {
   private var indices: [Value: UInt64] = [:]
   /// That of the event before: most have the same.

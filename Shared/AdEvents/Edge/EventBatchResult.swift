@@ -4,7 +4,7 @@ package import JSON
 /// What became of a batch of events: what is not refused, the network has.
 package struct EventBatchResult: Hashable, Sendable {
   package struct Refused: Hashable, Sendable {
-    /// Its place in the batch, from 0.
+    /// Its index in the batch, from 0.
     package var index: Int
     package var event: RefusedDeviceEvent
 

@@ -31,7 +31,7 @@ struct Failover: Fault {
   }
 
   /// It has every commit: nobody waits for a person.
-  func settle(in network: FaultNetwork) throws {
+  func conclude(in network: FaultNetwork) throws {
     let stopped = try LostCommits(network).count("SELECT count(*) FROM timeline.finding")
     guard stopped == 0 else { throw FaultFailure("\(stopped) partitions found commits to be lost") }
   }

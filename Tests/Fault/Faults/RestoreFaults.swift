@@ -36,7 +36,7 @@ struct RestoredBackup: Fault {
     guard name == "Renamed" else { throw FaultFailure("the catalogue's edit was not taken back: \(name ?? "nothing")") }
   }
 
-  func settle(in network: FaultNetwork) throws {
+  func conclude(in network: FaultNetwork) throws {
     guard try LostCommits(network).settle() > 0 else { throw FaultFailure("no decision was lost") }
   }
 }
@@ -55,7 +55,7 @@ struct AsynchronousFailover: Fault {
     try LostCommits(network).accept()
   }
 
-  func settle(in network: FaultNetwork) throws { try LostCommits(network).settle() }
+  func conclude(in network: FaultNetwork) throws { try LostCommits(network).settle() }
 }
 
 /// What people do when the database lacks commits.
