@@ -224,7 +224,7 @@ struct EdgeAttackTests {
     let stop = StopRequest()
     let base = edge.base
     let devices = (0..<8).map { device in
-      OwnerThread("device") { [self] in
+      OwnerThread("device") {
         var number = 0
         while !stop.isRequested {
           let ids = (0..<20).map { "device-\(device)-\(number)-\($0)" }
