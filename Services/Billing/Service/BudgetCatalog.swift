@@ -77,8 +77,10 @@ final class BudgetCatalog: Sendable {
   }
 
   /// Takes a tombstone: a deletion a day old leaves the catalogue. The click rates are forgotten again, for ads that had been
-  /// shown when they were deleted were counted since.
+  /// shown when they were deleted were counted since. Nothing is done at a tombstone that is said again: a console that starts
+  /// says all of them.
   func forget(_ key: String, in connection: PostgresConnection) throws(PostgresError) {
+    guard state.withLock({ $0.deletions[key] != nil }) else { return }
     try forgetClickCounts(key, in: connection)
     state.withLock { $0.deletions[key] = nil }
   }
@@ -101,8 +103,8 @@ final class BudgetCatalog: Sendable {
     case .record(.campaign(let campaign), let version):
       try apply(campaign, version: version, in: connection)
     case .deleted(let key, let version):
-      delete(key, version: version)
       try forgetClickCounts(key, in: connection)
+      delete(key, version: version)
     case .record, .heartbeat:
       break
     }

@@ -7,7 +7,11 @@ struct CatalogRules {
     var path: String
     /// The live record before; nil for a new one.
     var old: CatalogRecord?
+    /// What a deleted record was last: who makes it anew may not change either what rows of its time name.
+    var deleted: CatalogRecord?
     var new: CatalogRecord
+    /// What it was last, deleted or not.
+    var last: CatalogRecord? { old ?? deleted }
   }
 
   /// All live records as they will be.
@@ -63,7 +67,7 @@ struct CatalogRules {
   }
 
   private mutating func check(_ advertiser: Advertiser, _ change: Change) {
-    guard case .advertiser(let old) = change.old, old.currency != advertiser.currency else { return }
+    guard case .advertiser(let old) = change.last, old.currency != advertiser.currency else { return }
     note(
       change, "currency",
       "it is \(old.currency) and cannot change, since amounts are booked in it: make a new advertiser")
@@ -71,10 +75,10 @@ struct CatalogRules {
 
   private mutating func check(_ campaign: Campaign, _ change: Change) {
     requireRecord("advertiser/\(campaign.advertiser)", change, "advertiser")
+    if case .campaign(let old) = change.last, old.advertiser != campaign.advertiser {
+      note(change, "advertiser", "it is \(old.advertiser) and cannot change: make a new campaign")
+    }
     if case .campaign(let old) = change.old {
-      if old.advertiser != campaign.advertiser {
-        note(change, "advertiser", "it is \(old.advertiser) and cannot change: make a new campaign")
-      }
       guard old.kind != campaign.kind else { return }
       for case .ad(let ad) in after.values.sorted(by: { $0.key < $1.key }) where ad.campaign == campaign.id {
         // The ad's own change, if there is one, tells it too.
@@ -91,7 +95,7 @@ struct CatalogRules {
       requireRecord("campaign/\(ad.campaign)", change, "campaign")
       return
     }
-    if case .ad(let old) = change.old, old.campaign != ad.campaign {
+    if case .ad(let old) = change.last, old.campaign != ad.campaign {
       note(change, "campaign", "it is \(old.campaign) and cannot change: make a new ad")
     }
     for fault in ad.faults(in: campaign) { note(change, fault.field, fault.advice) }
@@ -138,7 +142,8 @@ struct CatalogRules {
       switch record {
       case .campaign(let campaign): needed = ["advertiser/\(campaign.advertiser)"]
       case .ad(let ad): needed = ["campaign/\(ad.campaign)"] + (ad.action.advertisedApp.map { ["app/\($0)"] } ?? [])
-      case .app(let app): needed = ["developer/\(app.developer)"]
+      case .app(let app):
+        needed = ["developer/\(app.developer)"] + app.exclusions.advertisers.sorted().map { "advertiser/\($0)" }
       case .appKey(let key): needed = ["app/\(key.app)"]
       case .advertiser, .developer, .settings, .standing: continue
       }

@@ -171,7 +171,9 @@ package struct CatalogStore: Sendable {
     for key in plan.deleted + plan.file.illegible { after[key] = nil }
     for entry in entries { after[entry.record.key] = entry.record }
     let changes = entries.map { entry in
-      CatalogRules.Change(path: entry.path, old: live[entry.record.key], new: entry.record)
+      CatalogRules.Change(
+        path: entry.path, old: live[entry.record.key], deleted: before[entry.record.key]?.deletedRecord,
+        new: entry.record)
     }
     let problems =
       self.problems(records: after.count, before: live.count) + plan.file.problems

@@ -74,13 +74,19 @@ struct UpkeepTests {
   func apart() throws {
     try reject(ages: [40])
     try connection.executeScript(
-      "DROP FUNCTION public.drop_day(regclass, date); DROP FUNCTION public.forget_terms(text)")
+      """
+      INSERT INTO treasury.campaign_day (campaign, day, requested, funded) VALUES ('summer', 1, 9, 9);
+      UPDATE sealed.head SET budget_day = 2;
+      DROP FUNCTION public.drop_day(regclass, date); DROP FUNCTION public.forget_terms(text);
+      """)
     let error = #expect(throws: PostgresError.self) { try days.work(connection, now: Self.now) { _ in } }
     #expect(error?.description.contains("drop_day") == true)
     #expect(try kept() == ["hash"])
     let sql = "SELECT count(*) FROM public.day_tables('\(Self.table)') WHERE first >= '2030-01-01'"
     let tables: Int64 = try connection.query(sql)[0].decode(0)
     #expect(tables == 4)
+    let budgetDays: Int64 = try connection.query("SELECT count(*) FROM treasury.campaign_day")[0].decode(0)
+    #expect(budgetDays == 0, "they go with the batches")
   }
 
   @Test("B4: a campaign's budget days go with the batches, where they are sealed and nothing is allotted or waits")

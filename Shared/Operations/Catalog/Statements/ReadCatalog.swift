@@ -18,6 +18,9 @@ package struct CatalogRow: Sendable, Hashable {
   package var record: CatalogRecord? {
     deletedAt == nil ? CatalogJSON.record(stored: body, kind: kind) : nil
   }
+
+  /// What a deleted record was last.
+  var deletedRecord: CatalogRecord? { deletedAt == nil ? nil : CatalogJSON.record(stored: body, kind: kind) }
 }
 
 extension CatalogKind: PostgresConvertible {}

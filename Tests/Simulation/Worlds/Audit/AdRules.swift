@@ -1,7 +1,7 @@
 import AdCore
 
-/// The rules by which an ad may be shown in an app, as `docs/rules.md` has them: written once more for the auditor, which
-/// must not find right what ad selection gets wrong.
+/// The rules by which an ad may be shown in an app, as `docs/rules.md` has them (the hash of A7, of which it has nothing, as ad
+/// selection has it): written once more for the auditor, which must not find right what ad selection gets wrong.
 struct AdRules {
   /// A rule that speaks against an ad.
   enum Objection {
@@ -22,7 +22,7 @@ struct AdRules {
     if now < campaign.flightStart || campaign.flightEnd <= now { objections.insert(.outsideFlight) }
     // S4: an image for every size that the request requires.
     for size in requiredSizes where ad.images[size] == nil { objections.insert(.imageMissing) }
-    // A4: an audience that is not answered is taken to be the younger one.
+    // A4. Nobody gets an ad before it is answered (A9); were it not, fewer ads would do.
     if app.isUnder17 != false, !campaign.targeting.allowsUnder17 { objections.insert(.audience) }
     if !isMeant(campaign.targeting) { objections.insert(.target) }
     if isExcluded(ad, of: campaign.advertiser) { objections.insert(.exclusion) }
