@@ -100,6 +100,8 @@ package struct DayTables: Sendable {
     }
   }
 
+  private var schemas: Set<String> { Set(tables.map { String($0.prefix { $0 != "." }) }) }
+
   /// All that is to be done at `now`.
   ///
   /// - Parameters:
@@ -118,7 +120,7 @@ package struct DayTables: Sendable {
     attempt { () throws(PostgresError) in try counts.fold(connection, now: now) }
     // A day later than their rows, so that every row has its batch.
     let oldest = now.advanced(byMilliseconds: -(Int64(retentionDays) + 1) * 86_400_000)
-    for schema in Set(tables.map { String($0.prefix { $0 != "." }) }) {
+    for schema in schemas {
       attempt { () throws(PostgresError) in _ = try connection.query("SELECT public.forget_terms($1)", [schema]) }
       attempt { () throws(PostgresError) in
         try removeAll("SELECT public.forget_batches($1, $2, $3)", [schema, oldest, Self.batchesMaximum], connection)
@@ -197,7 +199,7 @@ package struct DayTables: Sendable {
   func forgetClients(_ connection: PostgresConnection, now: Timestamp) throws(PostgresError) {
     let oldestKey = now.advanced(byMilliseconds: -Int64(Self.daysBack) * 86_400_000)
     let oldestValue = now.advanced(byMilliseconds: -Self.rejectedDays * 86_400_000)
-    for schema in Set(tables.map { String($0.prefix { $0 != "." }) }) {
+    for schema in schemas {
       try removeAll(
         "SELECT public.forget_rejected($1, $2, $3, $4)", [schema, oldestKey, oldestValue, Self.rejectedMaximum],
         connection)

@@ -128,7 +128,9 @@ enum ReconcileCommand {
         "tally", "FILE",
         help: "What devices know to have happened, as 'handbill simulate --tally' or a client of your own writes it "
           + "(docs/tally.md)."),
-      .flag("sealed", help: "Also every row of sealed days that is still there: it takes as long as there are rows."),
+      .flag(
+        "sealed",
+        help: "Also every row of sealed days that is still there, and their terms: it takes as long as there are rows."),
     ],
     examples: [
       CommandExample("handbill reconcile", "The network's accounts among themselves."),

@@ -96,7 +96,9 @@ BEGIN
   FROM pg_inherits i JOIN pg_class parent ON parent.oid = i.inhparent JOIN pg_class day ON day.oid = i.inhrelid
   WHERE parent.relnamespace = service::regnamespace AND parent.relname LIKE '%\_row';
   EXECUTE format('DELETE FROM %I.terms WHERE last_day < $1', service)
-    || CASE WHEN waiting IS NULL THEN '' ELSE format(' AND NOT EXISTS (SELECT FROM (%s) AS waiting WHERE waiting.terms = name)', waiting) END
+    -- With NOT IN all that waits would be read for each of the terms, once it is too much for a hash table.
+    || CASE WHEN waiting IS NULL THEN ''
+      ELSE format(' AND NOT EXISTS (SELECT FROM (%s) AS waiting WHERE waiting.terms = name)', waiting) END
     USING oldest;
   GET DIAGNOSTICS gone = ROW_COUNT;
   IF service = 'ad_selection' THEN DELETE FROM ad_selection.creative WHERE last_day < oldest; END IF;

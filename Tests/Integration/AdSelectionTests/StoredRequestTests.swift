@@ -85,6 +85,32 @@ struct StoredRequestTests {
     #expect(try kept(afterRequestOf: 2) == [6, 2, 7], "each partition forgets its own")
   }
 
+  @Test("a new owner knows how many live requests of each app came in this hour and the one before, packed or not")
+  func ofApps() async throws {
+    let partition = try await SelectionPartition()
+    let hour = partition.clock.now.milliseconds / 3_600_000 * 3_600_000
+    let since = Timestamp(milliseconds: hour - 3_600_000)
+    let counts = """
+      SELECT 0, to_timestamp((\(hour) + minute * 60000) / 1000), 1, app, '', '', '', 'US', 1, 1, is_test, requests, 0, -1
+      FROM (VALUES ('chess', 3, false, 1), ('chess', 59, false, 2), ('weather', 3, false, 4), ('chess', 3, true, 8),
+        ('chess', -60, false, 16), ('chess', -61, false, 32)) AS c (app, minute, is_test, requests)
+      """
+    let columns = """
+      partition, minute, reason, app, placement, campaign, ad, country, device, size, is_test, requests, fills, injected_error
+      """
+    try partition.database.execute(sql: "INSERT INTO ad_selection.minute_count (\(columns)) \(counts)")
+    let packed = """
+      SELECT partition, minute, array_agg(reason), array_agg(app), array_agg(placement), array_agg(campaign), array_agg(ad),
+        array_agg(country), array_agg(device), array_agg(size), array_agg(is_test), array_agg(requests * 100),
+        array_agg(fills), array_agg(injected_error) FROM ad_selection.minute_count GROUP BY 1, 2
+      """
+    try partition.database.execute(sql: "INSERT INTO ad_selection.packed_count (\(columns)) \(packed)")
+    let found = try partition.database.run(CountAppRequests(partition: 0, since: since))
+    let told = found.map { "\($0.key.app) \($0.key.hour - hour / 3_600_000) \($0.requests)" }.sorted()
+    #expect(told == ["chess -1 1616", "chess 0 303", "weather 0 404"])
+    #expect(try partition.database.run(CountAppRequests(partition: 1, since: since)).isEmpty)
+  }
+
   @Test("M1: a request with a mistake has its row and its count, also where placement, country and device are missing")
   func mistakes() async throws {
     let partition = try await SelectionPartition()

@@ -118,6 +118,10 @@ struct BudgetTests {
     let funding = BudgetFunding(catalog: network.catalog, database: network.configuration, logger: .unread)
     let deletion = CatalogMessage.deleted(key: "campaign/summer", version: 2)
     try await onOwnThread {
+      let away = try network.connect()
+      away.close()
+      #expect(throws: PostgresError.self) { try network.catalog.apply(deletion, in: away) }
+      #expect(!network.catalog.knows(deletion), "it is to be done again")
       funding.take([.message(deletion), .message(campaign)])
       #expect(network.catalog.knows(deletion) && network.catalog.terms(of: [summer]).isEmpty)
       funding.take([.tombstone(key: "campaign/other")])
