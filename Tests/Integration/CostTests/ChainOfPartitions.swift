@@ -130,6 +130,14 @@ final class ChainOfPartitions {
     try billing.takeOver(partitionCount: partitionCount)
   }
 
+  /// The server's statistics have all that was read for it.
+  func reportReads() throws {
+    try selection.reportReads()
+    try impressions.reportReads()
+    try clicks.reportReads()
+    try billing.reportReads()
+  }
+
   private func beat() {
     let records = ChainCatalog.records
     let now = clock.now

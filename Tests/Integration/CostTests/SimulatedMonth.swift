@@ -27,8 +27,8 @@ final class SimulatedMonth {
   /// What stood at the end of a day.
   struct Day {
     var shown: Int
-    /// The partitions' mean, each the quicker of two: what else the machine does makes one slow.
-    var takeoverMilliseconds: Int64
+    /// Rows that whoever takes all partitions over reads.
+    var takeoverRows: Int64
     /// Bytes by table and index, those of all days together.
     var relations: [String: Int64]
     var databaseBytes: Int64 { relations.values.reduce(0, +) }
@@ -93,7 +93,7 @@ final class SimulatedMonth {
         chain.confirm()
       }
     }
-    let takeovers = try chains.map { try min(takeOverMilliseconds($0), takeOverMilliseconds($0)) }
+    let takeoverRows = try takeOver()
     for chain in chains { try chain.writeAllCounts() }
     try keepTables()
     let sealing = try seal()
@@ -107,16 +107,26 @@ final class SimulatedMonth {
         ) AS allotments WHERE serve_until < $1)
       """, [clock.now.advanced(byMilliseconds: -Int64(plan.retention.eventDays + 3) * Self.dayMilliseconds)])[0]
     return Day(
-      shown: shown, takeoverMilliseconds: takeovers.reduce(0, +) / Int64(takeovers.count), relations: try relations(),
+      shown: shown, takeoverRows: takeoverRows, relations: try relations(),
       residentBytes: try Self.residentBytes(), forgottenAllotments: try row.decode(1), dayTables: try row.decode(0),
       differences: result.differences, compared: result.checks.reduce(0) { $0 + $1.compared },
       complaint: sealing + (result.differences == 0 ? "" : result.text))
   }
 
-  private func takeOverMilliseconds(_ chain: ChainOfPartitions) throws -> Int64 {
-    let before = SystemClock().monotonicMilliseconds
-    try chain.takeOver(partitionCount: Int32(chains.count))
-    return SystemClock().monotonicMilliseconds - before
+  /// Other processes take everything over.
+  ///
+  /// - Returns: how many rows they read.
+  private func takeOver() throws -> Int64 {
+    let before = try rowsRead()
+    for chain in chains { try chain.takeOver(partitionCount: Int32(chains.count)) }
+    return try rowsRead() - before
+  }
+
+  /// Rows that were read by now, as the server counts them.
+  private func rowsRead() throws -> Int64 {
+    for chain in chains { try chain.reportReads() }
+    let read = "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint FROM pg_stat_user_tables"
+    return try connection.query(read)[0].decode(0)
   }
 
   /// Seals what can be.

@@ -1,10 +1,11 @@
 package import AdCore
 import AdEvents
 package import Pipeline
-package import PipelineHost
 package import Postgres
 import Records
 package import TestValues
+
+@testable package import PipelineHost
 
 /// One partition of a service over a real database, its logs in memory, fed by hand; it keeps what it publishes. Used by
 /// one thread.
@@ -40,6 +41,7 @@ package final class StoredPartition<Tables: ServiceTables> {
   private var pipeline: PartitionPipeline<PostgresPipelineStore<Tables>, Publications>
   /// That of a worker with several partitions; nil: each owner has its own.
   private let store: PostgresPipelineStore<Tables>?
+  private var ownerStore: PostgresPipelineStore<Tables>
   /// Counts that were handed over and are not written.
   private let flushes: Flushes
   /// Writes them, as the thread of a service does.
@@ -64,7 +66,8 @@ package final class StoredPartition<Tables: ServiceTables> {
     self.store = store
     flushes = Flushes()
     counts = CountStore(tables: plan.tables, configuration: Self.database(plan))
-    pipeline = Self.makePipeline(plan, published, store ?? Self.makeStore(plan, flushes))
+    ownerStore = store ?? Self.makeStore(plan, flushes)
+    pipeline = Self.makePipeline(plan, published, ownerStore)
     offsets = plan.service.inputs.map { _ in 0 }
     sequences = offsets
     times = offsets.map { _ in [:] }
@@ -121,8 +124,16 @@ package final class StoredPartition<Tables: ServiceTables> {
   package func takeOver(partitionCount: Int32? = nil) throws {
     flushes.waiting = []
     if let partitionCount { plan.partitionCount = partitionCount }
-    pipeline = Self.makePipeline(plan, published, store ?? Self.makeStore(plan, flushes))
+    ownerStore = store ?? Self.makeStore(plan, flushes)
+    pipeline = Self.makePipeline(plan, published, ownerStore)
     try open()
+  }
+
+  /// The server's statistics have all that its owner read.
+  package func reportReads() throws {
+    try ownerStore.perform([]) { connection throws(PostgresError) in
+      _ = try connection.query("SELECT pg_stat_force_next_flush()")
+    }
   }
 
   /// Everything that was published so far was delivered.
