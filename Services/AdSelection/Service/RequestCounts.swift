@@ -39,6 +39,7 @@ enum RequestCounts {
     return rows
   }
 
+  /// All decisions of a batch are of one moment: none is named (``RowKeys``).
   static let countAgain = """
     INSERT INTO ad_selection.minute_count (\(columns.list))
     WITH request AS (

@@ -18,10 +18,10 @@ enum TapCounts {
     WITH event AS (
       SELECT event_time AS time, \(TapKind.click.number)::smallint AS kind, verdict, app, campaign, ad, placement, country,
         size, device, is_test
-      FROM \(SequenceBatches.counted("click_tracking.click"))
+      FROM \(SequenceBatches.counted(rowsOf: "click_tracking.click"))
       UNION ALL
       SELECT event_time, kind, 0, app, campaign, ad, placement, country, size, device, is_test
-      FROM \(SequenceBatches.counted("click_tracking.stopped_action"))
+      FROM \(SequenceBatches.counted(rowsOf: "click_tracking.stopped_action"))
     )
     SELECT $1, date_bin('1 minute', time, 'epoch') AS minute, is_test, app, campaign, ad, placement, country, size, device,
       kind, verdict, count(*)

@@ -18,14 +18,14 @@ enum ImpressionCounts {
     WITH event AS (
       SELECT event_time AS time, \(RecordedKind.viewed.number)::smallint AS kind, NULL::smallint AS error, app, campaign, ad,
         placement, country, size, device, is_test
-      FROM \(SequenceBatches.counted("impression_tracking.impression"))
+      FROM \(SequenceBatches.counted(rowsOf: "impression_tracking.impression"))
       UNION ALL
       SELECT event_time, kind, error, app, campaign, ad, placement, country, size, device, is_test
-      FROM \(SequenceBatches.counted("impression_tracking.delivery"))
+      FROM \(SequenceBatches.counted(rowsOf: "impression_tracking.delivery"))
       UNION ALL
       SELECT arrival, \(RecordedKind.failed.number), error, app, '', '', '', '', 0, 0, is_test
       FROM impression_tracking.failure
-      WHERE request_id BETWEEN $6 AND $7 AND partition = $1 AND batch_number > $2 AND batch_number <= $3
+      WHERE request_id BETWEEN $7 AND $8 AND partition = $1 AND batch_number > $2 AND batch_number <= $3
     )
     SELECT $1, date_bin('1 minute', time, 'epoch') AS minute, is_test, app, campaign, ad, placement, country, size, device,
       kind, coalesce(error, -1), count(*)

@@ -48,6 +48,17 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $function$
   WHERE c.serve_id BETWEEN $1 AND $2
 $function$;
 
+-- All of a partition in rows and packs that have these keys.
+CREATE OR REPLACE FUNCTION billing.keyed_charges(of_partition int, keys uuid[]) RETURNS SETOF billing.charge_row
+LANGUAGE sql STABLE PARALLEL SAFE AS $function$
+  SELECT r.* FROM billing.charge_row AS r WHERE r.serve_id = ANY ($2) AND r.partition = $1
+  UNION ALL
+  SELECT unnest(p.serve_ids), p.batch_number, unnest(p.event_times), 0::bigint, unnest(p.terms), unnest(p.allotments),
+    NULL::bigint, p.partition, unnest(p.budget_days), p.kind, p.fate, unnest(p.devices), unnest(p.sizes),
+    unnest(p.countries), unnest(p.placements)
+  FROM billing.charge_pack AS p WHERE p.serve_id = ANY ($2) AND p.partition = $1
+$function$;
+
 -- What they come to, of those with serve ids from one on and before another, of each terms' charges of one kind and fate and
 -- allotment together: whoever adds up money needs no single one. Of packs four lists are taken apart for it.
 CREATE OR REPLACE FUNCTION billing.charge_sums(first uuid, next uuid) RETURNS TABLE (partition int, kind smallint,

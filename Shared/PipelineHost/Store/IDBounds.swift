@@ -7,18 +7,6 @@ package struct IDBounds: Sendable {
   package let lowest: PostgresUUID
   package let highest: PostgresUUID
 
-  private init(lowest: PostgresUUID, highest: PostgresUUID) {
-    self.lowest = lowest
-    self.highest = highest
-  }
-
-  /// What two columns of a row tell; none where they are NULL.
-  init(_ row: PostgresRow, from column: Int) throws(PostgresError) {
-    let (lowest, highest): (PostgresUUID?, PostgresUUID?) = (try row.decode(column), try row.decode(column + 1))
-    let none = PostgresUUID(high: 0, low: 0)
-    self.init(lowest: lowest ?? none, highest: highest ?? none)
-  }
-
   package init(_ ids: [UUIDv7]) {
     lowest = ids.min()?.postgres ?? PostgresUUID(high: 0, low: 0)
     highest = ids.max()?.postgres ?? PostgresUUID(high: 0, low: 0)

@@ -77,8 +77,9 @@ struct PipelineStatements: Sendable {
     ), added AS (
       INSERT INTO \(schema).batch (partition, batch_number, watermark, next_offsets, next_sequences, committed_at,
         first_arrival, last_arrival, input_topics, first_offsets, output_topics, first_sequences, outcomes,
-        rejected_not_kept, first_serve_id, last_serve_id)
-      SELECT $1, $4, $5, $7, $13, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25 FROM owned
+        rejected_not_kept, first_serve_id, last_serve_id, recent_serve_id, named_serve_ids)
+      SELECT $1, $4, $5, $7, $13, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27
+      FROM owned
     )
     \(fenceHolds)
     """

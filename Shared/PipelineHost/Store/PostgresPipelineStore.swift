@@ -161,7 +161,8 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     statements.begin()
     // Everybody who locks several partitions' rows does it in this order.
     for (batch, rows) in zip(batches, rows).sorted(by: { $0.0.partition < $1.0.partition }) {
-      statements.send(prepared: sql.beginBatch, beginParameters(batch, serveIDs: rows.serveIDs))
+      let keys = BatchKeys(rows, arrival: batch.arrivals?.upperBound)
+      statements.send(prepared: sql.beginBatch, beginParameters(batch, keys))
     }
     let joined = TableRows.joined(rows)
     for table in joined { table.sortByServe() }
@@ -184,20 +185,19 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     return Written(answers: answers, readers: readers)
   }
 
-  /// - Parameter serveIDs: from the lowest to the highest of the batch's rows: where its rows are looked for later.
-  private func beginParameters(
-    _ batch: CommitBatch<Service>, serveIDs: ClosedRange<PostgresUUID>?
-  ) -> [any PostgresValue] {
+  /// - Parameter keys: where the batch's rows are looked for later.
+  private func beginParameters(_ batch: CommitBatch<Service>, _ keys: BatchKeys?) -> [any PostgresValue] {
     let fence: [any PostgresValue] = [
       batch.partition, batch.epoch, batch.number - 1, batch.number, batch.watermark, batch.outbox.last?.id ?? 0,
     ]
     let row: [any PostgresValue] = [
       batch.committedAt, batch.arrivals?.lowerBound, batch.arrivals?.upperBound, inputTopics,
       batch.inputs.map(\.firstOffset), outputTopics, batch.outputs.map(\.firstSequence), batch.outcomes,
-      batch.rejectedNotKept, serveIDs?.lowerBound, serveIDs?.upperBound,
+      batch.rejectedNotKept,
     ]
     return fence
       + PositionColumns.parameters(inputs: batch.inputs.map(\.position), outputs: batch.outputs.map(\.position)) + row
+      + BatchKeys.parameters(keys)
   }
 
   private func addRareRows(_ batch: CommitBatch<Service>, with statements: inout StatementBatch) {

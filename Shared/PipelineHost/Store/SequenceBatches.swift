@@ -2,21 +2,24 @@ package import AdCore
 package import Postgres
 internal import Runtime
 
-/// SQL that finds the rows of some batches of a partition. The batch rows say between which serve ids those lie, and that is
-/// asked first (``BatchRows``, ``SequenceRows``): the planner spares the tables of other days by bounds that it knows when it
-/// plans, and by no others.
+/// SQL that finds the rows of some batches of a partition. The batch rows say by which keys they are found (``RowKeys``), and
+/// that is asked first (``BatchRows``, ``SequenceRows``): the planner spares the tables of other days by keys that it knows
+/// when it plans, and by no others.
 package enum SequenceBatches {
-  /// The rows of the batches after `$2` up to `$3`, to stand behind FROM; `$1` to `$5` are the first of
+  /// The rows of the batches after `$2` up to `$3`, to stand behind FROM; `$1` to `$6` are the first of
   /// ``BatchRows/parameters``.
   ///
-  /// - Parameter source: a table, a view, or a function of the ids between which its rows are to lie.
+  /// - Parameter table: one that has `serve_id`, or a view of it.
+  package static func counted(rowsOf table: String) -> String {
+    counted(
+      """
+      (SELECT * FROM \(table) WHERE (serve_id BETWEEN $4 AND $5 OR serve_id = ANY ($6)) AND partition = $1) AS found
+      """)
+  }
+
+  /// - Parameter source: what gives the rows with these keys, perhaps with others of the partition.
   package static func counted(_ source: String) -> String {
-    """
-    (
-      SELECT * FROM \(source) WHERE serve_id BETWEEN $4 AND $5
-        AND partition = $1 AND batch_number > $2 AND batch_number <= $3
-    ) AS stored
-    """
+    "(SELECT * FROM \(source) WHERE partition = $1 AND batch_number > $2 AND batch_number <= $3) AS stored"
   }
 
   /// `FROM … LIMIT $3`: the rows of ``SequenceRows/parameters``, with their terms. Each row's are looked up by their name:
@@ -28,7 +31,8 @@ package enum SequenceBatches {
         advertiser, campaign, ad, impression_price, click_price, currency, share_basis_points
       FROM \(schema).terms WHERE name = stored.terms OFFSET 0
     ) AS named ON true
-    WHERE partition = $1 AND sequence >= $2 AND batch_number BETWEEN $4 AND $5 AND serve_id BETWEEN $6 AND $7
+    WHERE partition = $1 AND sequence >= $2 AND batch_number BETWEEN $4 AND $5
+      AND (serve_id BETWEEN $6 AND $7 OR serve_id = ANY ($8))
     ORDER BY sequence LIMIT $3
     """
   }
@@ -39,14 +43,14 @@ package struct BatchRows: Sendable {
   let partition: Int32
   let after: Int64
   let upTo: Int64
-  /// Of rows by serve id; where the batches have none, of none.
-  private(set) var serves: IDBounds
+  /// Of rows by serve id; nil where the batches have none.
+  private(set) var serves: RowKeys?
   /// Of rows by request id: requests are made within a time of the arrival of what tells of them.
-  private(set) var requests: IDBounds
+  private(set) var requests = IDBounds([])
 
-  /// `$1` to `$7` of statements that count rows again.
+  /// `$1` to `$8` of statements that count rows again.
   package var parameters: [any PostgresValue] {
-    [partition, after, upTo, serves.lowest, serves.highest, requests.lowest, requests.highest]
+    [partition, after, upTo] + RowKeys.parameters(serves) + [requests.lowest, requests.highest]
   }
 
   package static func find(
@@ -54,14 +58,16 @@ package struct BatchRows: Sendable {
     in connection: PostgresConnection
   ) throws(PostgresError) -> BatchRows {
     let sql = """
-      SELECT min(first_serve_id::text)::uuid, max(last_serve_id::text)::uuid, min(first_arrival), max(last_arrival)
-      FROM \(schema).batch WHERE partition = $1 AND batch_number > $2 AND batch_number <= $3
+      WITH batches AS (
+        SELECT first_arrival, last_arrival, first_serve_id, last_serve_id, recent_serve_id, named_serve_ids
+        FROM \(schema).batch WHERE partition = $1 AND batch_number > $2 AND batch_number <= $3
+      )
+      SELECT (SELECT min(first_arrival) FROM batches), (SELECT max(last_arrival) FROM batches), \(RowKeys.columns)
       """
-    let none = IDBounds([])
-    var rows = BatchRows(partition: partition, after: after, upTo: upTo, serves: none, requests: none)
+    var rows = BatchRows(partition: partition, after: after, upTo: upTo)
     guard let row = try connection.query(sql, [partition, after, upTo]).first else { return rows }
-    rows.serves = try IDBounds(row, from: 0)
-    if let first: Timestamp = try row.decode(2), let last: Timestamp = try row.decode(3) {
+    rows.serves = try RowKeys(row, from: 2)
+    if let first: Timestamp = try row.decode(0), let last: Timestamp = try row.decode(1) {
       let distance = windows.issuedBeforeArrivalMilliseconds
       rows.requests = IDBounds(
         from: first.advanced(byMilliseconds: -distance), to: last.advanced(byMilliseconds: distance))
@@ -77,13 +83,13 @@ package struct SequenceRows: Sendable {
   let from: Int64
   let limit: Int
   let batches: ClosedRange<Int64>
-  let ids: IDBounds
+  let keys: RowKeys?
   /// The sequence behind those batches.
   let next: Int64
 
-  /// `$1` to `$7` of ``SequenceBatches/rows(of:in:)``.
+  /// `$1` to `$8` of ``SequenceBatches/rows(of:in:)``.
   package var parameters: [any PostgresValue] {
-    [partition, from, Int64(limit), batches.lowerBound, batches.upperBound, ids.lowest, ids.highest]
+    [partition, from, Int64(limit), batches.lowerBound, batches.upperBound] + RowKeys.parameters(keys)
   }
 
   /// - Returns: nil where no batch gave such a sequence.
@@ -95,18 +101,20 @@ package struct SequenceRows: Sendable {
         SELECT next_sequences[1] AS next FROM \(schema).batch
         WHERE partition = $1 AND next_sequences[1] > $2 AND next_sequences[1] > first_sequences[1]
         ORDER BY next_sequences[1] LIMIT 1
+      ), batches AS (
+        SELECT batch_number, next_sequences, first_serve_id, last_serve_id, recent_serve_id, named_serve_ids
+        FROM \(schema).batch
+        WHERE partition = $1 AND next_sequences[1] > $2 AND next_sequences[1] > first_sequences[1]
+          AND next_sequences[1] <= (SELECT next FROM first_batch) + $3
       )
-      SELECT min(batch_number), max(batch_number), min(first_serve_id::text)::uuid, max(last_serve_id::text)::uuid,
-        max(next_sequences[1])
-      FROM \(schema).batch
-      WHERE partition = $1 AND next_sequences[1] > $2 AND next_sequences[1] > first_sequences[1]
-        AND next_sequences[1] <= (SELECT next FROM first_batch) + $3
+      SELECT (SELECT min(batch_number) FROM batches), (SELECT max(batch_number) FROM batches),
+        (SELECT max(next_sequences[1]) FROM batches), \(RowKeys.columns)
       """
     guard let row = try connection.query(sql, [partition, sequence, Int64(limit)]).first,
       let first: Int64 = try row.decode(0)
     else { return nil }
     return SequenceRows(
       partition: partition, from: sequence, limit: limit, batches: first...(try row.decode(1)),
-      ids: try IDBounds(row, from: 2), next: try row.decode(4))
+      keys: try RowKeys(row, from: 3), next: try row.decode(2))
   }
 }

@@ -137,11 +137,10 @@ package final class CopyBuffer {
     identified[identified.count - 1].lastID = id
   }
 
-  /// The lowest and the highest of the rows' first fields, as far as those are of type `uuid`, with the second field of a row
-  /// that begins with two of them; nil without such a row.
-  package var firstUUIDs: ClosedRange<PostgresUUID>? {
-    guard let any = identified.first?.id else { return nil }
-    return identified.reduce(any...any) { min($0.lowerBound, $1.id)...max($0.upperBound, $1.lastID) }
+  /// Tells the first field of each row where that is of type `uuid`; up to the second field, where a row begins with two of
+  /// them.
+  func forEachFirstUUID(_ body: (ClosedRange<PostgresUUID>) -> Void) {
+    for row in identified { body(row.id...max(row.id, row.lastID)) }
   }
 
   /// Brings the rows into the order of their first fields, if these are all of type `uuid`; equal ones stay as they lie.

@@ -5,6 +5,8 @@ package struct TableColumns: Sendable {
   let count: Int16
   /// Whether its first column is `serve_id`.
   let isKeyedByServe: Bool
+  /// Whether it tells of each row which batch wrote it, too.
+  let hasBatches: Bool
   let copySQL: String
   let insertSQL: String
   /// Where many of its rows may lie in one.
@@ -16,6 +18,7 @@ package struct TableColumns: Sendable {
     self.packed = packed
     count = Int16(clamping: columns.count)
     isKeyedByServe = columns.first == "serve_id"
+    hasBatches = columns.contains("batch_number")
     let path = table.split(separator: ".").map { PostgresConnection.quoted(String($0)) }.joined(separator: ".")
     let target = "\(path) (\(columns.map(PostgresConnection.quoted).joined(separator: ", ")))"
     copySQL = "COPY \(target) FROM STDIN (FORMAT binary)"
@@ -36,9 +39,6 @@ package struct TableRows {
   }
 
   package var count: Int { buffer.rowCount }
-
-  /// The lowest and the highest serve id of the rows; nil where none has one as its first column.
-  package var serveIDs: ClosedRange<PostgresUUID>? { columns.isKeyedByServe ? buffer.firstUUIDs : nil }
 
   /// Brings rows that begin with a serve id into its order, which is that of their table's key; others stay as they are.
   package func sortByServe() {
@@ -80,10 +80,9 @@ extension StatementBatch {
 }
 
 extension [TableRows] {
-  /// From the lowest to the highest serve id of all rows that begin with one; nil where there are none.
-  package var serveIDs: ClosedRange<PostgresUUID>? {
-    let ranges = compactMap(\.serveIDs)
-    guard let first = ranges.map(\.lowerBound).min(), let last = ranges.map(\.upperBound).max() else { return nil }
-    return first...last
+  /// Tells the serve id of each row that begins with one and names its batch; of a row of many, from its first one to its
+  /// last one.
+  package func forEachServe(_ body: (ClosedRange<PostgresUUID>) -> Void) {
+    for rows in self where rows.columns.isKeyedByServe && rows.columns.hasBatches { rows.buffer.forEachFirstUUID(body) }
   }
 }

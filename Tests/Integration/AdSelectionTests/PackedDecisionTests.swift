@@ -209,7 +209,10 @@ struct PackedDecisionTests {
     let rows = DecisionPacks.rows(packs, batchNumber: 8, rules: 5, terms: TermsBook(schema: "ad_selection"))
     let ids = (1...100).map { Self.decided(UInt64($0)).id }
     rows.sortByServe()
-    #expect(rows.serveIDs == ids.min().map { $0.postgres...(ids.max() ?? $0).postgres })
+    let keys = try #require(BatchKeys([rows], arrival: Self.now))
+    #expect(keys.lowest == ids.min()?.postgres && keys.highest == ids.max()?.postgres)
+    // Those of a batch are of one moment: what counts them again asks for no named ones.
+    #expect(keys.keys.named.isEmpty)
   }
 
   @Test("What needs a column that packs do not have, and a batch of few, has rows of its own")

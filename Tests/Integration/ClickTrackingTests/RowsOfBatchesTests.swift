@@ -17,9 +17,9 @@ struct RowsOfBatchesTests {
   private let now = SystemClock().now
 
   /// An ad that was seen, with a tap on it: each of another client.
-  private func tapped(_ serve: UInt64, _ kind: TapKind = .click) -> [ClickInput] {
+  private func tapped(_ serve: UInt64, _ kind: TapKind = .click, hoursAgo: Int64 = 1) -> [ClickInput] {
     let terms = ServedTerms.sample(
-      serve: serve, partition: ClickPartition.number, issuedAt: now.advanced(byMilliseconds: -3_600_000)
+      serve: serve, partition: ClickPartition.number, issuedAt: now.advanced(byMilliseconds: -hoursAgo * 3_600_000)
     ) { $0.clientHash = serve }
     let seen = terms.issuedAt.advanced(byMilliseconds: 1_000)
     return [
@@ -65,6 +65,21 @@ struct RowsOfBatchesTests {
     let plan = try QueryPlan(ReadClicks.sql, stored.parameters, partition.connection)
     #expect(plan.rowsThrownAway <= 3 && plan.days <= 2, "\(plan.lines.joined(separator: "\n"))")
     #expect(try sequences(partition, from: 2, limit: 100) == [2, 3])
+  }
+
+  @Test("M6: taps that come most of a day late are found by their own keys, and no more is read for them")
+  func late() async throws {
+    let partition = try await grown()
+    try partition.run(tapped(6) + tapped(7, hoursAgo: 20))
+    try partition.run(tapped(8, .blocked, hoursAgo: 20))
+    let again = try QueryPlan(
+      ReadClicks.sql, stored(partition, from: 2, limit: 100).parameters, partition.connection)
+    #expect(again.rowsThrownAway <= 3 && again.days <= 3, "\(again.lines.joined(separator: "\n"))")
+    #expect(try sequences(partition, from: 2, limit: 100) == [2, 3, 4, 5])
+    let batches = try UncountedBatches(ClickTracking.schema, ClickPartition.number, partition.connection)
+    let plan = try QueryPlan(TapCounts.countAgain, batches.bounded, partition.connection)
+    #expect(plan.rowsThrownAway <= 5 && plan.days <= 3, "\(plan.lines.joined(separator: "\n"))")
+    #expect(try partition.count("SELECT sum(events)::bigint FROM click_tracking.all_count") == 8)
   }
 
   /// One that reads all that is left, for each of its small parts, never catches up.

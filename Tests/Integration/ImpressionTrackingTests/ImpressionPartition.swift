@@ -91,11 +91,14 @@ final class ImpressionPartition {
   }
 
   /// An event of the serve with this number, one second after its decision.
+  ///
+  /// - Parameter hoursAgo: so long before the partition's start it was decided.
   func event(
     _ kind: ImpressionEvent.Kind, _ serve: UInt64, error: AdError? = nil, campaign: String = "summer",
-    partition: Int32 = number
+    partition: Int32 = number, hoursAgo: Int64 = 0
   ) throws -> ImpressionInput {
-    let terms = try ServedTerms.sample(serve: serve, partition: partition, issuedAt: start) {
+    let issuedAt = start.advanced(byMilliseconds: -hoursAgo * 3_600_000)
+    let terms = try ServedTerms.sample(serve: serve, partition: partition, issuedAt: issuedAt) {
       ($0.campaign, $0.clickPrice) = (try #require(CampaignID(campaign)), Nanos(0))
     }
     return .event(ServedEvent(kind: kind, terms: terms, age: .milliseconds(1_000), claimedTime: nil, error: error))

@@ -70,6 +70,46 @@ import Testing
     #expect(found.flatMap { Array($0.firstSequence...$0.sequence) } == [2, 3])
   }
 
+  /// Else it would be all rows of that day, of all partitions.
+  @Test("M6: an event that comes most of a day late is found by its own key, be it among others or alone in its batch")
+  func late() async throws {
+    let partition = try await grown()
+    try partition.run([partition.event(.viewed, 4), partition.event(.viewed, 5, hoursAgo: 20)])
+    try partition.run([partition.event(.viewed, 6, hoursAgo: 19)])
+    let again = try QueryPlan(
+      ReadImpressions.sql, stored(partition, from: 2, limit: 100).parameters, partition.connection)
+    // Each row's terms are looked for among the two that there are.
+    #expect(again.rowsThrownAway <= 6 && again.days <= 3, "\(again.lines.joined(separator: "\n"))")
+    let found = try ImpressionTables(windows: .init())
+      .messages(partition: 7, output: 0, from: 2, limit: 100, in: partition.connection)
+    #expect(found.flatMap { Array($0.firstSequence...$0.sequence) } == [2, 3, 4, 5, 6])
+    let batches = try UncountedBatches(ImpressionTracking.schema, ImpressionPartition.number, partition.connection)
+    let plan = try QueryPlan(ImpressionCounts.countAgain, batches.bounded, partition.connection)
+    #expect(plan.rowsThrownAway <= 3 && plan.days <= 4, "\(plan.lines.joined(separator: "\n"))")
+    #expect(try partition.counts() == ["1 -1 summer 1", "2 -1 summer 6"])
+  }
+
+  /// Sealing asks for the lowest, and a program of before knows no named ones.
+  @Test("a batch's row tells the lowest and the highest id of all, those that are named, and the lowest of the others")
+  func keys() async throws {
+    let partition = try await ImpressionPartition()
+    try partition.run([partition.event(.viewed, 1), partition.event(.viewed, 2)])
+    try partition.run([partition.event(.viewed, 3), partition.event(.viewed, 4, hoursAgo: 20)])
+    try partition.run([partition.event(.viewed, 5, hoursAgo: 19)])
+    let rows = try partition.connection.query(
+      """
+      SELECT concat_ws(' ', public.ms_of(first_serve_id) - $1, public.ms_of(last_serve_id) - $1,
+        coalesce((public.ms_of(recent_serve_id) - $1)::text, '-'),
+        coalesce((public.ms_of(named_serve_ids[1]) - $1)::text, '-'), cardinality(named_serve_ids))
+      FROM impression_tracking.batch ORDER BY batch_number
+      """, [partition.start.milliseconds])
+    let hour: Int64 = 3_600_000
+    #expect(
+      try rows.map { try $0.decode(0, String.self) } == [
+        "0 0 - -", "\(-20 * hour) 0 0 \(-20 * hour) 1", "\(-19 * hour) \(-19 * hour) - \(-19 * hour) 1",
+      ])
+  }
+
   /// One that reads all that is left, for each of its small parts, never catches up.
   @Test("who is far behind reads the rows of the batches that it publishes next, not all that are left")
   func farBehind() async throws {

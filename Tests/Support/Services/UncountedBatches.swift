@@ -4,10 +4,11 @@ package import Postgres
 
 /// Batches of a partition whose rows are to be counted: the parameters of the statements that do it.
 package struct UncountedBatches {
-  /// Bounds of all ids.
-  package static let everything: [any PostgresValue] = [
+  private static let allIDs: [any PostgresValue] = [
     PostgresUUID(high: 0, low: 0), PostgresUUID(high: .max, low: .max),
   ]
+  /// Bounds of all ids, and none that is named.
+  package static let everything = allIDs + [[PostgresUUID(high: 0, low: 0)]]
   /// As the store asks for them.
   package let bounded: [any PostgresValue]
 
@@ -21,5 +22,5 @@ package struct UncountedBatches {
   }
 
   /// As if nobody knew where their rows lie.
-  package var unbounded: [any PostgresValue] { bounded.prefix(3) + Self.everything + Self.everything }
+  package var unbounded: [any PostgresValue] { bounded.prefix(3) + Self.everything + Self.allIDs }
 }
