@@ -229,7 +229,7 @@ let tests: [Target] = [
   .testTarget(
     name: "SimulationTests", dependencies: ["Simulation"], path: "Tests/Simulation/Tests"),
   .testTarget(
-    name: "OperationsTests", dependencies: ["Migrations", "Operations"] + testTools + everythingShared,
+    name: "OperationsTests", dependencies: ["Console", "Migrations", "Operations"] + testTools + everythingShared,
     path: "Tests/Integration/OperationsTests"),
   .testTarget(
     name: "NetworkTests",

@@ -100,7 +100,9 @@ enum ConsoleMain: Service {
     AnomalyWatch.start(
       pool: flaggers, limits: configuration.anomalyLimits, intervalMilliseconds: configuration.anomalyMilliseconds,
       context: context)
-    let routes = ConsoleRoutes(pool: pages, hosts: configuration.hosts, clock: context.clock) { reconciliation.last }
+    let routes = ConsoleRoutes(pool: pages, hosts: configuration.hosts, clock: context.clock) {
+      NetworkState(reconciliation: reconciliation.last, stop: breaker.stop)
+    }
     let server = try HTTPServer(
       address: configuration.address, port: configuration.port, router: routes.router,
       onFailure: context.logger.named("http").httpFailure)

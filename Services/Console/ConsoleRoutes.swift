@@ -9,52 +9,83 @@ internal import Runtime
 struct ConsoleRoutes: Sendable {
   private let pool: PostgresPool
   private let hosts: ConsoleHosts
-  private let clock: any TimeSource
-  private let reconciliation: @Sendable () -> FinishedReconciliation?
+  private let live: DashboardReports
+  private let test: DashboardReports
+  private let state: @Sendable () -> NetworkState
 
-  /// - Parameter reconciliation: the last comparison of all accounts that came to its end.
   init(
-    pool: PostgresPool, hosts: ConsoleHosts, clock: any TimeSource,
-    reconciliation: @escaping @Sendable () -> FinishedReconciliation?
+    pool: PostgresPool, hosts: ConsoleHosts, clock: any TimeSource, state: @escaping @Sendable () -> NetworkState
   ) {
     self.pool = pool
     self.hosts = hosts
-    self.clock = clock
-    self.reconciliation = reconciliation
+    live = DashboardReports(pool, isTest: false, clock: clock)
+    test = DashboardReports(pool, isTest: true, clock: clock)
+    self.state = state
   }
 
   var router: Router {
     var router = Router(admission: hosts.check)
-    router.get("/") { request in try page(request) }
+    router.get("/") { request in try shown { try dashboardPage(request) } }
+    router.get("/explain") { request in try shown { try explanationPage(request) } }
     router.get("/style.css") { _ in .text(Stylesheet.text, contentType: "text/css; charset=utf-8") }
-    router.get(ConsoleAPI.reports) { request in .json(try report(request.query).json) }
+    router.get(ConsoleAPI.reports) { request in try told { try report(request.query).json } }
     router.get(ConsoleAPI.reports + "/:dimension") { request in
       let dimension = request.parameters["dimension"] ?? ""
       guard ReportDimension(rawValue: dimension) != nil else {
         let names = ReportDimension.allCases.map(\.rawValue).joined(separator: ", ")
         throw HTTPProblem(404, "There are reports by \(names).")
       }
-      return .json(try report([(name: "group", value: dimension)] + request.query).json)
+      return try told { try report([(name: "group", value: dimension)] + request.query).json }
     }
     router.get(ConsoleAPI.anomalies) { request in
-      .json(try Anomalies(pool).list(try query(request.query, inListBy: Anomalies.dimensions)).json(\.json))
+      try told { try Anomalies(pool).list(try query(request.query, inListBy: Anomalies.dimensions)).json(\.json) }
     }
     router.get(ConsoleAPI.conversions) { request in
-      .json(try Conversions(pool).list(try query(request.query, inListBy: Conversions.dimensions)).json(\.json))
+      try told { try Conversions(pool).list(try query(request.query, inListBy: Conversions.dimensions)).json(\.json) }
     }
-    router.get(ConsoleAPI.explain + "/:id") { request in .json(try explanation(request)) }
+    router.get(ConsoleAPI.explain + "/:id") { request in
+      try told { try explanation(request.parameters["id"] ?? "", request).json }
+    }
     router.get(ConsoleAPI.reconciliation) { _ in
-      guard let finished = reconciliation() else {
+      guard let finished = state().reconciliation else {
         throw HTTPProblem(503, "The first comparison of all accounts has not come to its end yet.")
       }
       return .json(finished.json)
     }
-    router.get(ConsoleAPI.catalog) { request in .json(try catalog(request)) }
+    router.get(ConsoleAPI.catalog) { request in try told { try catalog(request) } }
     return router
   }
 
-  private func explanation(_ request: HTTPRequest) throws -> JSONValue {
-    guard let subject = ExplainSubject.read(request.parameters["id"] ?? "") else {
+  /// An answer to a program; while PostgreSQL is away one that says so.
+  private func told(_ read: () throws -> JSONValue) throws -> HTTPResponse {
+    do {
+      return .json(try read())
+    } catch let error as PostgresError where error.isUnavailable {
+      throw HTTPProblem(503, UnavailablePage.reason + ": ask again later.")
+    }
+  }
+
+  /// An answer to a person, likewise.
+  private func shown(_ read: () throws -> HTTPResponse) throws -> HTTPResponse {
+    do {
+      return try read()
+    } catch let error as PostgresError where error.isUnavailable {
+      return .html(UnavailablePage().html, status: 503)
+    }
+  }
+
+  private func explanationPage(_ request: HTTPRequest) throws -> HTTPResponse {
+    let id = request.query("id") ?? ""
+    guard !id.isEmpty else { return .html(ExplanationPage(id: id, text: "").html) }
+    do {
+      return .html(ExplanationPage(id: id, text: try explanation(id, request).text).html)
+    } catch let problem as HTTPProblem {
+      return .html(ExplanationPage(id: id, text: problem.detail).html, status: problem.status)
+    }
+  }
+
+  private func explanation(_ id: String, _ request: HTTPRequest) throws -> ServeExplanation {
+    guard let subject = ExplainSubject.read(id) else {
       throw HTTPProblem(
         400,
         "Give a request id or serve id (a UUID of version 7, or its 16 bytes in base64) or a serve token in base64.")
@@ -69,7 +100,7 @@ struct ConsoleRoutes: Sendable {
     guard explanation.isKnown else {
       throw HTTPProblem(404, explanation.text.split(whereSeparator: \.isNewline).joined(separator: " "))
     }
-    return explanation.json
+    return explanation
   }
 
   private func report(_ words: [(name: String, value: String)]) throws -> Report {
@@ -111,14 +142,9 @@ struct ConsoleRoutes: Sendable {
     }
   }
 
-  /// Of the latest days: a page that is open asks again and again, and shall not read what there was in years.
-  private func page(_ request: HTTPRequest) throws -> HTTPResponse {
+  private func dashboardPage(_ request: HTTPRequest) throws -> HTTPResponse {
     let isTest = request.query("traffic") == "test"
-    let today = clock.now.milliseconds / Windows.dayMilliseconds
-    let from = Timestamp(milliseconds: (today - DashboardPage.daysShown + 1) * Windows.dayMilliseconds)
-    let reports = try [ReportDimension.app, .campaign, .country, .device].map { dimension in
-      try Reports(pool).report(ReportQuery(grouping: [dimension], from: from, isTest: isTest, rowsMaximum: 50))
-    }
-    return .html(DashboardPage(reports: reports, isTest: isTest).html)
+    let reports = try (isTest ? test : live).reports()
+    return .html(DashboardPage(reports: reports, isTest: isTest, state: state()).html)
   }
 }

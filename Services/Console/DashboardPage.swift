@@ -4,62 +4,40 @@ internal import Operations
 
 /// The page that shows the figures: what matters most above, then a table for each way of looking.
 struct DashboardPage {
-  /// Days in UTC, today's included.
-  static let daysShown: Int64 = 7
+  private static let refreshSeconds = 30
 
   /// One for each dimension, all of the same traffic and time.
   let reports: [Report]
   let isTest: Bool
+  let state: NetworkState
 
   private var total: ReportFigures { reports.first?.total ?? ReportFigures() }
 
   var html: HTML {
-    HTML.element("html", [.named("lang", "en")]) {
-      HTML.element("head") {
-        HTML.element("meta", [.named("charset", "utf-8")])
-        HTML.element("meta", [.named("name", "viewport"), .named("content", "width=device-width, initial-scale=1")])
-        HTML.element("meta", [.named("http-equiv", "refresh"), .named("content", "10")])
-        HTML.element("title") { "Handbill" }
-        HTML.element("link", [.named("rel", "stylesheet"), .href("/style.css")])
-      }
-      HTML.element("body") {
-        header
-        HTML.element("main") {
-          HTML.element("section", [.class("cards"), .named("aria-label", "Summary")]) {
-            for card in cards { card }
-          }
-          for report in reports { table(report) }
+    Page.html("Handbill", refreshSeconds: Self.refreshSeconds) {
+      Page.header(chosen: isTest ? "/?traffic=test" : "/", note: watermark)
+      HTML.element("main") {
+        state.html
+        HTML.element("section", [.class("cards"), .named("aria-label", "Summary")]) {
+          for card in cards { card }
         }
-        footer
+        for report in reports { table(report) }
       }
+      footer
     }
-  }
-
-  private var header: HTML {
-    HTML.element("header") {
-      HTML.element("h1") { "Handbill" }
-      HTML.element("nav") {
-        tab("Live traffic", "/", isChosen: !isTest)
-        tab("Test traffic", "/?traffic=test", isChosen: isTest)
-      }
-      HTML.element("p", [.class("watermark")]) { watermark }
-    }
-  }
-
-  private func tab(_ title: String, _ address: String, isChosen: Bool) -> HTML {
-    HTML.element("a", [.href(address)] + (isChosen ? [.named("aria-current", "page")] : [])) { title }
   }
 
   private var watermark: String {
-    let since = reports.first?.query.from.map { "Since \($0.utcText.prefix(10)), \(Self.daysShown) days. " } ?? ""
-    let until = reports.first?.completeUntilAll?.utcText
+    let days = DashboardReports.daysShown
+    let since = reports.first?.query.from.map { "Since \($0.utcText.prefix(10)), \(days) days. " } ?? ""
+    let until = reports.first?.completeUntilAll?.minuteText
     return since + (until.map { "Complete up to \($0)" } ?? "Complete up to: not yet known")
   }
 
   private var cards: [HTML] {
     let counts = [
       card("Requests", TextTable.grouped(total.requests), "\(TextTable.grouped(total.fills)) answered with an ad"),
-      card("Impressions", TextTable.grouped(total.impressions), "fill rate \(percent(total.fillRate))"),
+      card("Impressions", TextTable.grouped(total.impressions), "fill rate \(percent(total.fillRate)), of requests"),
       card("Clicks", TextTable.grouped(total.clicks), "click-through rate \(percent(total.clickThroughRate))"),
     ]
     return counts
@@ -100,23 +78,10 @@ struct DashboardPage {
     let name = report.query.grouping.first?.rawValue ?? ""
     return HTML.element("section") {
       HTML.element("h2") { "By \(name)" }
-      HTML.element("div", [.class("scroll")]) {
-        HTML.element("table") {
-          HTML.element("thead") {
-            HTML.element("tr") {
-              HTML.element("th", [.named("scope", "col")]) { name.prefix(1).uppercased() + name.dropFirst() }
-              for title in titles { HTML.element("th", [.named("scope", "col"), .class("number")]) { title } }
-            }
-          }
-          HTML.element("tbody") {
-            for row in report.rows { tableRow(row) }
-            if report.rows.isEmpty {
-              HTML.element("tr") {
-                HTML.element("td", [.named("colspan", "\(titles.count + 1)"), .class("nothing")]) { "Nothing yet." }
-              }
-            }
-          }
-        }
+      if report.rows.isEmpty {
+        HTML.element("p", [.class("note nothing")]) { "Nothing yet." }
+      } else {
+        rows(report, name)
       }
       for standing in report.standings { HTML.element("p", [.class("note")]) { standing.text } }
       if let note = report.cutNote, let rest = report.restAddress {
@@ -124,6 +89,20 @@ struct DashboardPage {
           "\(note); the rest: "
           HTML.element("a", [.href(rest)]) { rest }
         }
+      }
+    }
+  }
+
+  private func rows(_ report: Report, _ name: String) -> HTML {
+    HTML.element("div", [.class("scroll")]) {
+      HTML.element("table") {
+        HTML.element("thead") {
+          HTML.element("tr") {
+            HTML.element("th", [.named("scope", "col")]) { name.prefix(1).uppercased() + name.dropFirst() }
+            for title in titles { HTML.element("th", [.named("scope", "col"), .class("number")]) { title } }
+          }
+        }
+        HTML.element("tbody") { for row in report.rows { tableRow(row) } }
       }
     }
   }
@@ -149,25 +128,36 @@ struct DashboardPage {
         money.map { eCPMPrefix($0, of: money) + figure($0.grossECPM) },
       ].map { $0.isEmpty ? "–" : $0.joined(separator: " · ") }
     }
+    // On a narrow screen each figure stands behind its own title.
     return HTML.element("tr") {
       HTML.element("th", [.named("scope", "row")]) { name.isEmpty ? "no ad" : name }
-      for cell in cells { HTML.element("td", [.class("number")]) { cell } }
-      HTML.element("td", [.class("number errors")]) { errorsText(figures) }
+      for (title, cell) in zip(titles, cells) {
+        HTML.element("td", [.class("number"), .named("data-title", title)]) { cell }
+      }
+      HTML.element("td", [.class("number errors"), .named("data-title", titles.last ?? "")]) { errorsText(figures) }
     }
   }
 
   private var footer: HTML {
     HTML.element("footer") {
       HTML.element("p") {
-        "The same as JSON: "
+        "The same, and more, as JSON: "
         for address in [
-          ConsoleAPI.reports + "/app", ConsoleAPI.reports + "/campaign", ConsoleAPI.reconciliation, ConsoleAPI.catalog,
+          ConsoleAPI.reports + "/app", ConsoleAPI.reports + "/campaign", ConsoleAPI.anomalies, ConsoleAPI.conversions,
+          ConsoleAPI.reconciliation, ConsoleAPI.catalog,
         ] {
           HTML.element("a", [.href(address)]) { address }
           " "
         }
       }
-      HTML.element("p") { "A campaign's requests are those that got an ad of it." }
+      HTML.element("p") {
+        "A campaign's requests are those that got an ad of it. Fills were answered with an ad, fill rate and CTR are of "
+          + "impressions: those over requests, clicks over them. Gross is what advertisers pay, Developer what of it "
+          + "developers earn."
+      }
+      HTML.element("p") {
+        "Errors are what apps were told in place of an ad: inventoryUnavailable, that there was none for them, is no fault."
+      }
       if total.revenue.count > 1 { HTML.element("p") { Report.currencyNote } }
       HTML.element("p") { "A dash stands for a ratio without a denominator. Times are in UTC." }
     }
