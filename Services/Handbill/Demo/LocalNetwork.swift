@@ -121,7 +121,7 @@ extension LocalNetwork {
       try stop.check()
       let services = try programs.start(
         kafka: kafka, databaseURL: { database.url(login: $0) }, folder: folder, supervisor: supervisor, tell: tell)
-      try awaitReadiness(services)
+      try awaitReadiness(services, folder)
       return LocalNetwork(
         settings: settings, folder: folder, kafka: kafka, databaseURL: databaseURL, services: services.processes,
         apps: apps, consoleURL: services.consoleURL, edgeURL: services.edgeURL,
@@ -186,11 +186,18 @@ extension LocalNetwork {
       if count > 0 { tell("\(count) logs of an earlier broker begin anew") }
     }
 
-    private func awaitReadiness(_ services: ServicePrograms.Started) throws {
+    private func awaitReadiness(_ services: ServicePrograms.Started, _ folder: DemoFolder) throws {
       for process in services.processes {
         let lack = process.service.awaitReadiness(
           milliseconds: Self.readyMilliseconds, stop: stop, isAlive: { !process.isGivenUp })
         try stop.check()
+        if process.isMisconfigured {
+          let log = folder.file("logs/\(process.name).log")
+          let lines = (try? String(contentsOfFile: log, encoding: .utf8))?.split(separator: "\n").suffix(4) ?? []
+          for line in lines { tell("  \(line)") }
+          tell("all that it said: \(settings.path("logs/\(process.name).log"))")
+          throw ExitCode.configuration
+        }
         if let lack {
           throw DemoFailure(
             "\(process.name) did not get ready; see \(settings.path("logs/\(process.name).log")): \(lack.prefix(300))")

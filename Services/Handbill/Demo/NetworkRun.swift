@@ -108,9 +108,12 @@ struct NetworkRun {
 enum NetworkAddresses {
   /// A shell script that makes other commands work on the network.
   static func script(_ network: LocalNetwork) -> String {
-    network.environment.sorted { $0.key < $1.key }.map { name, value in
-      "export \(name)='\(value.replacingOccurrences(of: "'", with: "'\\''"))'\n"
-    }.joined()
+    network.environment.sorted { $0.key < $1.key }.map { "export \($0.key)=\(quoted($0.value))\n" }.joined()
+      + "export PATH=\(quoted(Programs.own.folder)):\"$PATH\"\n"
+  }
+
+  private static func quoted(_ value: String) -> String {
+    "'" + value.replacingOccurrences(of: "'", with: "'\\''") + "'"
   }
 
   static func show(_ network: LocalNetwork) {

@@ -16,6 +16,7 @@ final class ServiceProcess: Sendable {
     var child: ChildProcess
     var restarts = 0
     var isGivenUp = false
+    var isMisconfigured = false
   }
 
   /// A service that ends this often so soon after its start will not get better.
@@ -43,6 +44,9 @@ final class ServiceProcess: Sendable {
   /// Whether it ended too often to be started again.
   var isGivenUp: Bool { state.withLock { $0.isGivenUp } }
 
+  /// Whether it ended because its settings are wrong; it is given up then.
+  var isMisconfigured: Bool { state.withLock { $0.isMisconfigured } }
+
   /// Ends it like a crash; it is started again.
   func kill() { state.withLock { $0.child.kill(SIGKILL) } }
 
@@ -64,6 +68,14 @@ final class ServiceProcess: Sendable {
       let startedAt = SystemClock().monotonicMilliseconds
       let status = child.waitForExit()
       if stopping.isRequested { return false }
+      guard status != .exited(ExitCode.configuration.rawValue) else {
+        note("\(name) \(status): its settings are wrong, and no other start mends that")
+        state.withLock { state in
+          state.isGivenUp = true
+          state.isMisconfigured = true
+        }
+        return false
+      }
       let isSoon = SystemClock().monotonicMilliseconds - startedAt < Self.soonMilliseconds
       failedStarts = isSoon ? failedStarts + 1 : 0
       guard failedStarts < Self.failedStartsMaximum else {

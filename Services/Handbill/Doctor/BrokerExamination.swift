@@ -23,7 +23,10 @@ struct BrokerExamination: Sendable {
       }
       return findings + (try accessFindings(admin))
     } catch {
-      let advice = KafkaLibrary.refusal(of: topics.kafka.properties) ?? "bring back the brokers, or say where they are"
+      let servers = topics.kafka.bootstrapServers
+      let advice =
+        KafkaLibrary.refusal(of: topics.kafka.properties)
+        ?? "see that a broker answers at \(servers), or say where one is: HANDBILL_KAFKA_BOOTSTRAP_SERVERS"
       return [.wrong("brokers", "Kafka", "\(error)", advice)]
     }
   }

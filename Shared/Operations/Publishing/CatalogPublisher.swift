@@ -127,12 +127,18 @@ package final class CatalogPublisher: Sendable {
         // What was sent and not delivered is not known: everything is told again.
         round = Round()
         failures.add()
-        readiness.setNotReady("the catalogue cannot be published")
+        readiness.setNotReady("the catalogue cannot be published: \(Self.whose(error))")
         logger.limited(
           .warning, key: "publish", "the catalogue could not be published", ["error": .text("\(error)")])
       }
     } while rest(interval)
     producer.close(timeoutMilliseconds: 2_000)
+  }
+
+  /// Where to look.
+  private static func whose(_ error: any Error) -> String {
+    guard let error = error as? PostgresError else { return "Kafka does not take it; the log says why" }
+    return error.isUnavailable ? "PostgreSQL cannot be reached" : "PostgreSQL refuses it; the log says why"
   }
 
   /// What a producer has been given.
