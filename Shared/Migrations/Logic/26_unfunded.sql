@@ -34,7 +34,7 @@ BEGIN
   LOOP
     INSERT INTO billing.unfunded_day AS stored (partition, app, day, currency, amount)
     SELECT batch.partition, borne.app, borne.day, borne.currency, borne.amount WHERE borne.amount <= cap
-    ON CONFLICT (partition, app, day, currency) DO UPDATE SET amount = stored.amount + excluded.amount
+    ON CONFLICT (partition, day, app, currency) DO UPDATE SET amount = stored.amount + excluded.amount
       WHERE stored.amount + excluded.amount <= cap;
     CONTINUE WHEN FOUND;
     IF borne.is_ready THEN

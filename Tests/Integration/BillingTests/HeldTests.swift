@@ -206,4 +206,37 @@ struct HeldTests {
     try partition.process([partition.impression(0, price: 20, issuedAt: yesterday)])
     #expect(try network.numbers(ledger) == [72])
   }
+
+  @Test("B4: an unfunded event reads nothing of what the network bore for other apps and days; what is older goes")
+  func unfundedDays() async throws {
+    let connection = try await TestNetwork().connect()
+    defer { connection.close() }
+    try connection.executeScript(
+      """
+      INSERT INTO billing.unfunded_day SELECT 0, 'app-' || app, current_date - day, 'USD', 1
+      FROM generate_series(1, 2000) AS app, generate_series(0, 60) AS day;
+      ANALYZE billing.unfunded_day;
+      """)
+    func settle() throws -> String {
+      try connection.query(
+        """
+        EXPLAIN (ANALYZE, BUFFERS, COSTS off, TIMING off) SELECT billing.cap_unfunded(
+          jsonb_populate_record(NULL::billing.settlement, jsonb_build_object('fates',
+            jsonb_build_array(jsonb_build_object('fate', vocabulary.charge_fate('unfunded'))))),
+          jsonb_populate_record(NULL::billing.settle_batch, jsonb_build_object('partition', 0, 'decided_at', now())), '{}', 9)
+        """)[1].decode(0)
+    }
+    func days() throws -> Int64 {
+      try connection.query("SELECT count(DISTINCT day) FROM billing.unfunded_day")[0].decode(0)
+    }
+    // The first one reads what the session does not know of the tables yet.
+    _ = try settle()
+    let plan = try settle()
+    let buffers = try #require(plan.firstMatch(of: /hit=([0-9]+)/).flatMap { Int($0.output.1) }, "\(plan)")
+    #expect(buffers < 100, "of 122,000 rows: \(plan)")
+    #expect(try days() == 61)
+    try connection.executeScript("UPDATE billing.unfunded_day SET day = day - 99 WHERE day > current_date - 2")
+    _ = try settle()
+    #expect(try days() == 59)
+  }
 }
