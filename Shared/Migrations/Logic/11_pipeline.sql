@@ -144,6 +144,7 @@ SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
 DECLARE
   partition_number int;
   last_number bigint;
+  topics text[];
   gone bigint;
   total bigint := 0;
 BEGIN
@@ -160,12 +161,15 @@ BEGIN
        ) AS first WHERE committed_at < $3', service)
       INTO last_number USING partition_number, most, oldest;
     CONTINUE WHEN last_number IS NULL;
-    EXECUTE format('DELETE FROM %I.batch WHERE partition = $1 AND batch_number <= $2', service)
-      USING partition_number, last_number;
-    GET DIAGNOSTICS gone = ROW_COUNT;
+    EXECUTE format(
+      'WITH forgotten AS (
+         DELETE FROM %I.batch WHERE partition = $1 AND batch_number <= $2 RETURNING input_topics
+       ) SELECT (SELECT count(*) FROM forgotten), ARRAY(SELECT DISTINCT unnest(input_topics) FROM forgotten)', service)
+      INTO gone, topics USING partition_number, last_number;
     total := total + gone;
-    EXECUTE format('DELETE FROM %I.rejected WHERE partition = $1 AND batch_number <= $2', service)
-      USING partition_number, last_number;
+    -- A batch names all topics that it read. By them the key is stepped through, and nothing is read of what stays.
+    EXECUTE format('DELETE FROM %I.rejected WHERE partition = $1 AND topic = ANY ($3) AND batch_number <= $2', service)
+      USING partition_number, last_number, topics;
     EXECUTE format('DELETE FROM %I.lost_range WHERE partition = $1 AND batch_number <= $2', service)
       USING partition_number, last_number;
     IF service = 'billing' THEN

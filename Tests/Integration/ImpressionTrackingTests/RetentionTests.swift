@@ -82,6 +82,34 @@ import Testing
         && numbers("gap_request WHERE topic = 'c'", "number") == [1])
   }
 
+  @Test("What was rejected in batches that stay is not read when others end")
+  func rejectedThatStay() async throws {
+    let partition = try await partition()
+    try partition.connection.executeScript(
+      """
+      UPDATE impression_tracking.batch SET committed_at = now() - interval '10 days' WHERE batch_number < 4;
+      INSERT INTO sealed.batch VALUES ('impression_tracking', 7, 6);
+      INSERT INTO impression_tracking.rejected (partition, topic, record_offset, batch_number, arrival, reason, detail,
+        value_length, value_hash)
+      SELECT 7, (ARRAY['ads.impressions', 'ads.catalog'])[1 + n % 2], n, n, now(), 68, '', 0, ''
+      FROM generate_series(1, 30000) AS n;
+      UPDATE impression_tracking.batch SET input_topics = ARRAY['ads.catalog'], next_offsets = '{1}', first_offsets = '{1}'
+      WHERE batch_number = 3;
+      ANALYZE impression_tracking.rejected;
+      """)
+    let rowsRead = try partition.connection.transaction { connection throws(PostgresError) in
+      _ = try connection.query("SELECT public.forget_batches('impression_tracking', now() - interval '9 days', 100)")
+      return try connection.query(
+        """
+        SELECT (seq_tup_read + idx_tup_fetch)::bigint FROM pg_stat_xact_user_tables
+        WHERE relname = 'rejected' AND schemaname = 'impression_tracking'
+        """)[0].decode(0, Int64.self)
+    }
+    #expect(rowsRead == 3, "of 30,000 rows \(rowsRead) were read")
+    let oldest = try partition.connection.query("SELECT min(batch_number) FROM impression_tracking.rejected")
+    #expect(try oldest[0].decode(0, Int64.self) == 4)
+  }
+
   @Test("The batches of a sequence are found by an index, however many there are")
   func index() async throws {
     let partition = try await partition()
