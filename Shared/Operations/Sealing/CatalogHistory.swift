@@ -18,7 +18,7 @@ package enum CatalogHistory {
         try connection.query("SELECT catalog.forget_history($1)", [forgottenMaximum]).first?.decode(0) ?? 0
       }
       sum += Int(number)
-    } while number == forgottenMaximum
+    } while number > 0
     return sum
   }
 }
