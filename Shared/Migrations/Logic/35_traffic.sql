@@ -136,3 +136,16 @@ COMMENT ON COLUMN reporting.requests_without_app_key.reason IS
   'unknownKey, revokedKey, keyOfAnotherApp; keyNotYetKnown: the catalogue was not complete; keylessBeyondLimit: more came '
   'than are answered and kept.';
 COMMENT ON COLUMN reporting.requests_without_app_key.requests IS 'How many.';
+
+-- Forgets at most so many flags of hours before the oldest day of decisions that there is. Says how many went.
+CREATE OR REPLACE FUNCTION console.forget_anomalies(most int) RETURNS int LANGUAGE sql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $function$
+  WITH forgotten AS (
+    DELETE FROM console.anomaly WHERE (hour, app, kind) IN (
+      SELECT hour, app, kind FROM console.anomaly
+      WHERE hour < (SELECT min(first)::timestamp AT TIME ZONE 'UTC' FROM public.day_tables('ad_selection.decision_row'))
+      ORDER BY hour LIMIT most)
+    RETURNING 1
+  )
+  SELECT count(*)::int FROM forgotten
+$function$;

@@ -137,6 +137,7 @@ BEGIN
       ('handbill_console', 'INSERT, UPDATE (events, of_events, limit_basis_points, changed_at)', 'console.anomaly'),
       ('handbill_console', 'INSERT, DELETE', 'sealed.part'), ('handbill_console', 'EXECUTE', 'FUNCTION sealed.seal'),
       ('handbill_console', 'EXECUTE', 'FUNCTION catalog.forget_history'),
+      ('handbill_console', 'EXECUTE', 'FUNCTION console.forget_anomalies'),
       -- Of the catalogue it writes what apps are offered, and nothing else.
       ('handbill_console', 'EXECUTE', 'FUNCTION catalog.set_standings'),
       -- The command edits the catalogue.

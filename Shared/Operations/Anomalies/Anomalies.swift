@@ -11,12 +11,20 @@ package struct Anomalies: Sendable {
 
   package init(_ pool: PostgresPool) { self.pool = pool }
 
-  /// Flags every hour since `since` in which a share is beyond its limit. A flag stays, whatever comes later; while it
-  /// is beyond the limit its figures follow.
+  /// Flags every hour since `since` in which a share is beyond its limit. A flag stays, whatever comes later, as long as
+  /// its day's decisions; while it is beyond the limit its figures follow.
   package func flag(since: Timestamp, limits: AnomalyLimits) throws(PostgresError) {
     try pool.withConnection { connection throws(PostgresError) in
       _ = try connection.run(FlagAnomalies(since: since, limits: limits))
     }
+  }
+
+  /// Forgets the flags of hours before the oldest day of decisions that is kept.
+  ///
+  /// - Returns: how many.
+  @discardableResult
+  package func forget() throws(PostgresError) -> Int {
+    try pool.forgetAll("SELECT console.forget_anomalies($1)")
   }
 
   /// For each kind, how many apps are flagged in an hour that began at `since` or later.

@@ -59,7 +59,7 @@ package final class SealWatch: Sendable {
       let result = try sealer.sealNext(now: context.clock.now)
       tell(result, to: logger)
       if case .sealed(_, let due) = result {
-        forgetHistory(logger)
+        forgetOldest(logger)
         return due > 0
       }
     } catch {
@@ -69,13 +69,17 @@ package final class SealWatch: Sendable {
     return false
   }
 
-  /// Once for each day that is sealed: services drop the oldest one within the hour.
-  private func forgetHistory(_ logger: Logger) {
-    do throws(PostgresError) { try CatalogHistory.forget(pool) } catch {
-      logger.limited(
-        .warning, key: "history", "the catalogue's history was not shortened; the next sealed day does it",
-        ["error": .text(error.description)])
+  /// Once for each day that is sealed: services drop the oldest one within the hour, and these go with it.
+  private func forgetOldest(_ logger: Logger) {
+    func attempt(_ rows: String, _ forget: () throws(PostgresError) -> Int) {
+      do throws(PostgresError) { _ = try forget() } catch {
+        logger.limited(
+          .warning, key: rows, "\(rows) of days that are gone stay for now; the next sealed day takes them",
+          ["error": .text(error.description)])
+      }
     }
+    attempt("versions of the catalogue") { () throws(PostgresError) in try CatalogHistory.forget(pool) }
+    attempt("flags of unusual traffic") { () throws(PostgresError) in try Anomalies(pool).forget() }
   }
 
   private func tell(_ result: DaySealer.Result, to logger: Logger) {

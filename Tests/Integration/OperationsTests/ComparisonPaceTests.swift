@@ -54,7 +54,7 @@ struct ComparisonPaceTests {
 
   private static let usual = 9 * CountedTime.stepMilliseconds
 
-  private static func context(_ metrics: [MetricDeclaration]) -> ServiceContext {
+  static func context(_ metrics: [MetricDeclaration]) -> ServiceContext {
     ServiceContext(
       logger: .unread, metrics: MetricsRegistry(metrics), health: Health(), lifeCycle: LifeCycle(logger: .unread),
       clock: CountedTime(SealingTests.now))

@@ -111,6 +111,26 @@ struct SealingTests {
     ALTER TABLE billing.posting ENABLE TRIGGER USER
     """
 
+  @Test("what the console flagged goes with the oldest day of decisions, when the next one is sealed")
+  func flags() async throws {
+    let days = try await Days()
+    try await onOwnThread {
+      try days.run(
+        """
+        INSERT INTO console.anomaly (app, hour, kind, events, of_events, limit_basis_points)
+        SELECT 'app' || app, '2030-02-26Z'::timestamptz + hour * interval '1 hour', 1, 1, 1, 1
+        FROM generate_series(1, 200) AS app, generate_series(0, 95) AS hour
+        """)
+      let context = ComparisonPaceTests.context(SealWatch.metrics)
+      SealWatch(pool: days.pool, context: context).run { $0 < 600_000 }
+      #expect(try days.sealedUntil() == "2030-03-05T00:00:00Z")
+      #expect(try days.number("SELECT count(*) FROM console.anomaly") == 200 * 24)
+      #expect(try days.number("SELECT count(*) FROM console.anomaly WHERE hour < '2030-03-01Z'") == 0)
+      #expect(try days.drop() > 0)
+      #expect(try Anomalies(days.pool).forget() == 200 * 24)
+    }
+  }
+
   @Test(
     "a day of which something differs is not sealed, not dropped, and named",
     arguments: [

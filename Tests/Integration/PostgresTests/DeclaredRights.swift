@@ -153,6 +153,7 @@ struct DeclaredRights {
     "treasury.fund_campaign": [.billing], "billing.resolve_held": [.command],
     "billing.retry_suspended": [.command], "public.erase_client": [.command], "public.forget_clients": Set(services),
     "public.forget_rejected": Set(services), "sealed.seal": [.console], "catalog.forget_history": [.console],
+    "console.forget_anomalies": [.console],
     "catalog.set_standings": [.console],
     "timeline.note_finding": Set(services),
     "timeline.begin": [.command], "timeline.name_lost_serves": [.command],
