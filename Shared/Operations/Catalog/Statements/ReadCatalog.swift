@@ -57,12 +57,14 @@ struct ReadCatalog: PostgresStatement {
   }
 }
 
-/// Records that are not deleted, of one kind or of all, behind a key and in the order of the keys; and of how many.
+/// Records that are not deleted, of one kind or of all, behind a key and in the order of the keys; and of how many: counted
+/// apart, for a window over them would carry every record's body to give a page of them.
 struct ReadCatalogPage: PostgresStatement {
   static let sql = """
-    SELECT \(CatalogRow.columns), count(*) OVER () FROM catalog.record
-    WHERE deleted_at IS NULL AND ($1::text IS NULL OR kind = $1) AND key > $2 ORDER BY key LIMIT $3
+    SELECT \(CatalogRow.columns), (SELECT count(*) FROM catalog.record WHERE \(condition)) FROM catalog.record
+    WHERE \(condition) ORDER BY key LIMIT $3
     """
+  private static let condition = "deleted_at IS NULL AND ($1::text IS NULL OR kind = $1) AND key > $2"
   let kind: CatalogKind?
   let after: String
   let rowsMaximum: Int
