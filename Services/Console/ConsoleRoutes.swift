@@ -11,6 +11,7 @@ struct ConsoleRoutes: Sendable {
   private let hosts: ConsoleHosts
   private let live: DashboardReports
   private let test: DashboardReports
+  private let clock: any TimeSource
   private let state: @Sendable () -> NetworkState
 
   init(
@@ -20,6 +21,7 @@ struct ConsoleRoutes: Sendable {
     self.hosts = hosts
     live = DashboardReports(pool, isTest: false, clock: clock)
     test = DashboardReports(pool, isTest: true, clock: clock)
+    self.clock = clock
     self.state = state
   }
 
@@ -41,7 +43,8 @@ struct ConsoleRoutes: Sendable {
       try told { try Anomalies(pool).list(try query(request.query, inListBy: Anomalies.dimensions)).json(\.json) }
     }
     router.get(ConsoleAPI.conversions) { request in
-      try told { try Conversions(pool).list(try query(request.query, inListBy: Conversions.dimensions)).json(\.json) }
+      let asked = try query(request.query, inListBy: Conversions.dimensions)
+      return try told { try Conversions(pool).list(asked, now: clock.now).json(\.json) }
     }
     router.get(ConsoleAPI.explain + "/:id") { request in
       try told { try explanation(request.parameters["id"] ?? "", request).json }

@@ -30,7 +30,7 @@ enum ReportCommand {
       .flag(
         "conversions",
         help: "In place of figures: installs and purchases that came of clicks (M8), by --where app, campaign or ad, "
-          + "--from, --until."),
+          + "--from, --until; of the last \(Conversions.daysDefault) days without --from."),
     ],
     examples: [
       CommandExample("handbill report", "Everything, in one line."),
@@ -77,7 +77,7 @@ enum ReportCommand {
       }
       let (rows, notRegistered) = try await onOwnThread {
         try withPool(DatabaseAddress.address(invocation)) { pool in
-          let rows = try Conversions(pool).list(query)
+          let rows = try Conversions(pool).list(query, now: SystemClock().now)
           return (rows, rows.items.isEmpty ? try Reports(pool).notRegistered(query) : [])
         }
       }

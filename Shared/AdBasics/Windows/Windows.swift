@@ -32,6 +32,8 @@ public struct Windows: Hashable, Sendable {
   public var judgedClicksOfClientPerDay = 100
   /// From the serving of an ad to a conversion that is put down to it (M8).
   public var conversionMilliseconds: Int64 = 30 * 24 * 3_600_000
+  /// The most days that ``conversionMilliseconds`` may have.
+  package static let conversionDaysMaximum: Int64 = 90
   /// Purchases and others of one click that are kept (M8).
   public static let conversionsMaximum = 100
   /// A banner asks at most this often (D2).

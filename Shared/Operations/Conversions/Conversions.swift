@@ -1,4 +1,4 @@
-internal import AdCore
+package import AdCore
 package import JSON
 package import Postgres
 
@@ -44,19 +44,24 @@ package struct ConversionRow: Hashable, Sendable {
   }
 }
 
-/// Reads what came of clicks, from the reporting views. Blocks the caller.
+/// Reads what came of clicks. Blocks the caller.
 package struct Conversions: Sendable {
   /// What chooses among them, beside the time.
   package static let dimensions: [ReportDimension] = [.app, .campaign, .ad]
 
   private let pool: PostgresPool
 
+  /// So many days are read where no first one is asked for.
+  package static let daysDefault: Int64 = 31
+
   package init(_ pool: PostgresPool) { self.pool = pool }
 
-  /// Those of a report's app, campaign, ad and time (whole days), the latest first.
-  package func list(_ query: ReportQuery) throws(PostgresError) -> CutList<ConversionRow> {
-    try pool.snapshot { connection throws(PostgresError) in
-      let rows = try connection.run(ReadConversions(query: query))
+  /// Those of a report's app, campaign, ad and time (whole days), the latest first. Without a first day it is
+  /// ``daysDefault`` before the end, or before `now`.
+  package func list(_ query: ReportQuery, now: Timestamp) throws(PostgresError) -> CutList<ConversionRow> {
+    let earliest = (query.until ?? now).advanced(byMilliseconds: -Self.daysDefault * Windows.dayMilliseconds)
+    return try pool.snapshot { connection throws(PostgresError) in
+      let rows = try connection.run(ReadConversions(query: query, from: query.from ?? earliest))
       return CutList(rows.map(\.row), total: rows.first?.total ?? 0)
     }
   }

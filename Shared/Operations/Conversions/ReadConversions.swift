@@ -2,22 +2,35 @@ internal import AdCore
 internal import Postgres
 internal import Runtime
 
-/// The latest conversions of an app, campaign or ad, or all, within a time, and how many lines there are.
+/// The latest conversions of an app, campaign or ad, or all, within whole days, and how many lines there are.
 struct ReadConversions: PostgresStatement {
+  /// A plan for any time would read the tables of all days.
   static let isPrepared = false
   static let sql = """
-    SELECT day::text, advertiser, campaign, ad, app, told_by, kind, conversions, currency, value_nanos, count(*) OVER ()
-    FROM reporting.conversion
+    SELECT day::text, advertiser, campaign, ad, app, told_by, kind, count(*), currency, sum(value)::numeric,
+      count(*) OVER ()
+    FROM click_tracking.counted_conversion
     WHERE ($1::text IS NULL OR app = $1) AND ($2::text IS NULL OR campaign = $2) AND ($3::text IS NULL OR ad = $3)
-      AND ($4::timestamptz IS NULL OR day >= ($4 AT TIME ZONE 'UTC')::date)
+      AND day >= ($4::timestamptz AT TIME ZONE 'UTC')::date
       AND ($5::timestamptz IS NULL OR day < ($5 AT TIME ZONE 'UTC')::date)
-    ORDER BY day DESC, campaign, ad, app, told_by, kind, currency LIMIT $6
+      AND serve_id >= public.first_uuid_at($6) AND click_serve_id >= public.first_uuid_at($6)
+    GROUP BY day, advertiser, campaign, ad, app, told_by, kind, currency
+    ORDER BY day DESC, campaign, ad, app, told_by, kind, currency LIMIT $7
     """
   let query: ReportQuery
+  /// The first of the days, or a moment of it.
+  let from: Timestamp
+
+  /// Of what was served before, nothing was told of these days.
+  private var servedFrom: Timestamp {
+    let day = from.milliseconds / Windows.dayMilliseconds - Windows.conversionDaysMaximum
+    return Timestamp(milliseconds: max(0, day * Windows.dayMilliseconds))
+  }
 
   var parameters: [any PostgresValue] {
     [
-      query.filter[.app], query.filter[.campaign], query.filter[.ad], query.from, query.until, Int64(query.rowsMaximum),
+      query.filter[.app], query.filter[.campaign], query.filter[.ad], from, query.until, servedFrom,
+      Int64(query.rowsMaximum),
     ]
   }
 

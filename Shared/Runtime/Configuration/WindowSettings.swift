@@ -54,7 +54,8 @@ package enum WindowSettings {
     entry(
       "HANDBILL_CONVERSION_WINDOW",
       "From the serving of an ad to an install or purchase that is put down to its click (M8), as long as its rows are kept "
-        + "(HANDBILL_RETENTION_DAYS).", read: \.conversionMilliseconds, daysMaximum: 90
+        + "(HANDBILL_RETENTION_DAYS).", read: \.conversionMilliseconds,
+      daysMaximum: Int(Windows.conversionDaysMaximum)
     ) { $0.conversionMilliseconds = $1 },
     entry("HANDBILL_BANNER_REFRESH", "A banner asks at most this often (D2).", read: \.bannerRefreshMilliseconds) {
       $0.bannerRefreshMilliseconds = $1
