@@ -61,13 +61,15 @@ enum Stylesheet {
       header, main, footer { padding: 0 14px; }
       .watermark { margin: 0; }
       .scroll thead { display: none; }
-      .scroll tbody tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(145px, 1fr)); gap: 2px 22px;
-        padding: 10px 14px; }
+      .scroll tbody tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 2px 14px;
+        padding: 10px 14px; font-size: 13px; }
       .scroll tbody tr + tr { border-top: 1px solid var(--line); }
       .scroll tbody tr > * { padding: 0; border: 0; }
       .scroll tbody th, .scroll td.errors { grid-column: 1 / -1; white-space: normal; overflow-wrap: anywhere; }
-      .scroll td { display: flex; justify-content: space-between; gap: 10px; }
-      .scroll td::before { content: attr(data-title); color: var(--soft); }
+      .scroll tbody th { font-size: 15px; }
+      .scroll td { display: flex; flex-wrap: wrap; justify-content: flex-end; gap: 0 6px; }
+      .scroll td.errors { flex-wrap: nowrap; }
+      .scroll td::before { content: attr(data-title); flex: none; margin-right: auto; color: var(--soft); }
     }
     """
 }
