@@ -51,7 +51,8 @@ enum ConsoleMain: Service {
     ] + AnomalyLimits.declarations + BillingBreaker.declarations
   static let metrics =
     CatalogPublisher.metrics + ReconciliationWatch.metrics + OnlineReconciliation.metrics + BillingBreaker.metrics
-    + SealWatch.metrics + [AnomalyWatch.flaggedApps, StandingWatch.loweredApps, HostMetrics.brokerOpenings]
+    + SealWatch.metrics
+    + [AnomalyWatch.flaggedApps, StandingWatch.loweredApps, Rounds.completed, HostMetrics.brokerOpenings]
 
   static func configuration(_ reader: inout ConfigurationReader) -> Configuration {
     Configuration(

@@ -9,9 +9,12 @@ package final class AnomalyWatch: Sendable {
 
   package static let interval = ConfigurationKey<Int>.milliseconds(
     "HANDBILL_ANOMALY_INTERVAL", in: 1_000...86_400_000, default: 300_000,
-    help: "Between two passes over apps' traffic of the last 26 hours, for flags of what is unusual.")
+    help: """
+      Between two passes over apps' traffic of the last three hours, once an hour of the last 26, for flags of what is unusual.
+      """)
 
-  /// An event may come a day late, and so change an hour of that long ago.
+  /// An event may come a day late, and so change an hour of that long ago: once an hour all of these are looked through, and
+  /// else those that are shown.
   private static let hoursFlagged: Int64 = 26
   private static let hoursShown: Int64 = 3
   private static let hourMilliseconds: Int64 = 3_600_000
@@ -41,13 +44,18 @@ package final class AnomalyWatch: Sendable {
 
   private func run(rest: (Int64) -> Bool) {
     let logger = context.logger.named("anomalies")
+    var flaggedFrom: Timestamp?
+    Rounds.note("anomalies", in: context)
     repeat {
       do throws(PostgresError) {
-        try anomalies.flag(since: hour(ago: Self.hoursFlagged), limits: limits)
+        let all = hour(ago: Self.hoursFlagged)
+        try anomalies.flag(since: flaggedFrom == all ? hour(ago: Self.hoursShown) : all, limits: limits)
+        flaggedFrom = all
         let apps = try anomalies.flaggedApps(since: hour(ago: Self.hoursShown))
         for kind in AnomalyKind.allCases {
           context.metrics.gauge(Self.flaggedApps, ["kind": "\(kind)"]).set(Double(apps["\(kind)"] ?? 0))
         }
+        Rounds.note("anomalies", in: context)
       } catch {
         logger.limited(
           .warning, key: "anomalies", "apps' traffic could not be flagged", ["error": .text(error.description)])

@@ -32,10 +32,12 @@ package final class StandingWatch: Sendable {
 
   private func run(rest: (Int64) -> Bool) {
     let logger = context.logger.named("standings")
+    Rounds.note("standings", in: context)
     repeat {
       do throws(PostgresError) {
         let pass = try standings.measure(now: context.clock.now)
         context.metrics.gauge(Self.loweredApps).set(Double(pass.loweredApps))
+        Rounds.note("standings", in: context)
         if pass.changes > 0 {
           logger.notice(
             "apps are offered more or less, by the ads' actions that they stop (A7)",
