@@ -1,3 +1,4 @@
+internal import AdCore
 package import Runtime
 
 /// What the console does again and again beside comparing and sealing. Nobody waits for it, so a round that is never done any
