@@ -161,7 +161,7 @@ package final class PostgresPipelineStore<Tables: ServiceTables>: PipelineStore 
     statements.begin()
     // Everybody who locks several partitions' rows does it in this order.
     for (batch, rows) in zip(batches, rows).sorted(by: { $0.0.partition < $1.0.partition }) {
-      let keys = BatchKeys(rows, arrival: batch.arrivals?.upperBound)
+      let keys = BatchKeys(rows, time: batch.arrivals?.upperBound ?? batch.committedAt)
       statements.send(prepared: sql.beginBatch, beginParameters(batch, keys))
     }
     let joined = TableRows.joined(rows)

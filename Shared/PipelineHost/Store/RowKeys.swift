@@ -60,15 +60,15 @@ struct BatchKeys: Sendable {
   /// Of all; where none is named, its bounds are the two above.
   let keys: RowKeys
 
-  /// - Parameter arrival: of the last of the batch's records; nil where it has none.
+  /// - Parameter time: when the last of the batch's records arrived; where it has none, when it was decided.
   /// - Returns: nil where no row is found by its serve.
-  init?(_ tables: [TableRows], arrival: Timestamp?) {
+  init?(_ tables: [TableRows], time: Timestamp) {
     var all: ClosedRange<PostgresUUID>?
     tables.forEachServe { ids in
       all = all.map { min($0.lowerBound, ids.lowerBound)...max($0.upperBound, ids.upperBound) } ?? ids
     }
     guard let all else { return nil }
-    let border = Self.border(all.upperBound, arrival)
+    let border = Self.border(all.upperBound, time)
     var lowest: PostgresUUID? = all.lowerBound
     var early: [PostgresUUID] = []
     if all.lowerBound < border {
@@ -87,8 +87,8 @@ struct BatchKeys: Sendable {
   }
 
   /// The first id of version 7 of the time from which on nothing is named: its first 48 bits are milliseconds.
-  private static func border(_ highest: PostgresUUID, _ arrival: Timestamp?) -> PostgresUUID {
-    let last = max(Int64(highest.high >> 16), arrival?.milliseconds ?? 0)
+  private static func border(_ highest: PostgresUUID, _ time: Timestamp) -> PostgresUUID {
+    let last = max(Int64(highest.high >> 16), time.milliseconds)
     return PostgresUUID(high: UInt64(max(0, last - RowKeys.namedBeforeMilliseconds)) << 16, low: 0)
   }
 

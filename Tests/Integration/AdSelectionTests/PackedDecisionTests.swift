@@ -209,7 +209,7 @@ struct PackedDecisionTests {
     let rows = DecisionPacks.rows(packs, batchNumber: 8, rules: 5, terms: TermsBook(schema: "ad_selection"))
     let ids = (1...100).map { Self.decided(UInt64($0)).id }
     rows.sortByServe()
-    let keys = try #require(BatchKeys([rows], arrival: Self.now))
+    let keys = try #require(BatchKeys([rows], time: Self.now))
     #expect(keys.lowest == ids.min()?.postgres && keys.highest == ids.max()?.postgres)
     // Those of a batch are of one moment: what counts them again asks for no named ones.
     #expect(keys.keys.named.isEmpty)

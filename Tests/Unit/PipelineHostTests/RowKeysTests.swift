@@ -16,7 +16,7 @@ struct RowKeysTests {
   }
 
   private static func batch(
-    _ ids: [PostgresUUID], arrival: Int64? = arrival, columns: [String] = ["serve_id", "batch_number"]
+    _ ids: [PostgresUUID], arrival: Int64 = arrival, columns: [String] = ["serve_id", "batch_number"]
   ) -> BatchKeys? {
     let rows = TableRows(TableColumns("shown", columns), capacity: 1)
     for id in ids {
@@ -24,7 +24,7 @@ struct RowKeysTests {
       rows.buffer.append(uuidHigh: id.high, low: id.low)
       rows.buffer.append(int64: 1)
     }
-    return BatchKeys([rows], arrival: arrival.map(Timestamp.init(milliseconds:)))
+    return BatchKeys([rows], time: Timestamp(milliseconds: arrival))
   }
 
   @Test("none where no row has a serve, nor where none names its batch: nobody looks for those by it")
@@ -45,14 +45,14 @@ struct RowKeysTests {
     #expect(both.lowest == far[2] && both.highest == near[0])
   }
 
-  @Test("where all were served long before their records came, all are named; without a record the last counts")
+  @Test("where all were served long before their records came, all are named; where clocks differ the last ad counts")
   func allEarly() throws {
-    let far = [Self.id(80_000_000), Self.id(80_000_005)]
+    let far = [Self.id(80_000_005), Self.id(80_000_000)]
     let batch = try #require(Self.batch(far))
     #expect(batch.keys.bounds == nil && batch.keys.named == far.sorted())
-    #expect(batch.lowest == far[1] && batch.highest == far[0])
-    let unknown = try #require(Self.batch(far, arrival: nil))
-    #expect(unknown.keys.named.isEmpty && unknown.keys.bounds == far[1]...far[0])
+    #expect(batch.lowest == far[0] && batch.highest == far[1])
+    let ahead = try #require(Self.batch(far, arrival: 0))
+    #expect(ahead.keys.named.isEmpty && ahead.keys.bounds == far[0]...far[1])
   }
 
   @Test("where there are more than may be named, the earliest are, and the bounds take in the others")
