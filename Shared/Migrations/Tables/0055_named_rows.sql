@@ -9,7 +9,9 @@ BEGIN
     EXECUTE format($ddl$
       -- The keys of the rows that are named, and the lowest id of the others; both NULL where none is named: then all lie from
       -- first_serve_id to last_serve_id. Those are the lowest and the highest of all, named or not.
-      ALTER TABLE %I.batch ADD COLUMN recent_serve_id uuid, ADD COLUMN named_serve_ids uuid[];
+      ALTER TABLE %1$I.batch ADD COLUMN recent_serve_id uuid, ADD COLUMN named_serve_ids uuid[];
+      -- As of all lists of ids (0053_spared_arrays).
+      ALTER TABLE %1$I.batch ALTER COLUMN named_serve_ids SET STATISTICS 0;
     $ddl$, service);
   END LOOP;
 END
