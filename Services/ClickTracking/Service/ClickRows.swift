@@ -106,8 +106,8 @@ extension CopyBuffer {
   }
 }
 
-/// Conversions, as rows. The ad's id is not their first column: it may be 30 days old, and nobody looks for them by their batch, so
-/// they take no part in where its other rows are looked for.
+/// Conversions, as rows. The ad's id is not their first column: it may be 30 days old, and nobody looks for them by their
+/// batch, so they take no part in where its other rows are looked for.
 enum ConversionRows {
   static let columns = TableColumns(
     "click_tracking.conversion",
