@@ -32,12 +32,19 @@ struct RowsOfBatchesTests {
   }
 
   /// A partition with three clicks in two batches and with two stopped actions, beside many of each.
-  private func grown() async throws -> ClickPartition {
+  ///
+  /// - Parameters:
+  ///   - copies: of each row, around its time.
+  ///   - more: writes rows that have neighbours, too.
+  private func grown(
+    copies: Int = 2_000, _ more: (ClickPartition) throws -> Void = { _ in }
+  ) async throws -> ClickPartition {
     let partition = try await ClickPartition(now: now)
     try partition.run(tapped(1) + tapped(2, .blocked))
     try partition.run(tapped(3) + tapped(4, .cancelled) + tapped(5))
+    try more(partition)
     for table in ["click_tracking.click_row", "click_tracking.stopped_action"] {
-      try NeighbourRows.add(2_000, to: table, partition.connection)
+      try NeighbourRows.add(copies, to: table, partition.connection)
     }
     try partition.connection.executeScript("ANALYZE click_tracking.terms, click_tracking.batch")
     return partition
@@ -69,14 +76,15 @@ struct RowsOfBatchesTests {
 
   @Test("M6: taps that come most of a day late are found by their own keys, and no more is read for them")
   func late() async throws {
-    let partition = try await grown()
-    try partition.run(tapped(6) + tapped(7, hoursAgo: 20))
-    try partition.run(tapped(8, .blocked, hoursAgo: 20))
-    // Its impression does not come: it is decided as time passes, in a batch without a record.
-    try partition.run(Array(tapped(9, hoursAgo: 20).suffix(1)))
-    try partition.run([.watermark])
-    try partition.tick()
-    // A day with few rows is read whole more cheaply than by its keys: how many lie on which day is chance.
+    // So many that no day has few: one that has is read whole more cheaply than by its keys.
+    let partition = try await grown(copies: 5_000) { partition in
+      try partition.run(tapped(6) + tapped(7, hoursAgo: 20))
+      try partition.run(tapped(8, .blocked, hoursAgo: 20))
+      // Its impression does not come: it is decided as time passes, in a batch without a record.
+      try partition.run(Array(tapped(9, hoursAgo: 20).suffix(1)))
+      try partition.run([.watermark])
+      try partition.tick()
+    }
     try partition.connection.executeScript("SET enable_seqscan = off")
     let again = try QueryPlan(
       ReadClicks.sql, stored(partition, from: 2, limit: 100).parameters, partition.connection)
