@@ -175,6 +175,8 @@ extension PrivatePostgres {
     "timezone": "UTC",
     "unix_socket_permissions": "0700",
     "wal_buffers": "16MB",
+    // Pages that are logged whole behind a checkpoint; every server knows this one.
+    "wal_compression": "on",
     "wal_level": "replica",
   ]
 }

@@ -182,7 +182,8 @@ import Testing
   func preparedDays() {
     let known = [
       "ad_selection.decision_row", "ad_selection.decision_pack", "impression_tracking.impression_row",
-      "impression_tracking.delivery_row", "impression_tracking.failure", "click_tracking.impression_pack",
+      "impression_tracking.delivery_row", "impression_tracking.delivery_pack", "impression_tracking.failure",
+      "click_tracking.impression_pack",
       "click_tracking.click_row", "click_tracking.stopped_action", "click_tracking.conversion", "billing.charge_row",
       "billing.charge_pack", "ad_selection.decisions", "catalog.action_days", "billing.charge",
     ]

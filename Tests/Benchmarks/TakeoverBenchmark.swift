@@ -87,7 +87,7 @@ struct TakeoverBenchmark {
   }
 
   private func makeDays(_ connection: PostgresConnection) throws {
-    for table in ["impression_row", "delivery_row", "failure"] {
+    for table in ["impression_row", "delivery_row", "delivery_pack", "failure"] {
       _ = try connection.query(
         "SELECT public.keep_days('impression_tracking.\(table)', current_date, $1, 3, $1)", [Self.days])
     }

@@ -42,13 +42,14 @@ package struct ImpressionDecider: PartitionDecider {
     var query = ImpressionQuery()
     for record in records {
       switch record.event {
-      case .event(let event) where isSuspicious:
-        let id = event.terms.serveID
-        // Once an id was found twice, the horizon proves nothing either: a clock may be further off than it may.
-        let kind = recordedKind(event)
-        guard kind == .viewed ? isUncertain(id, views, kind, context) : isUncertain(id, others, kind, context) else {
-          continue
-        }
+      case .event(let event):
+        let (id, kind) = (event.terms.serveID, recordedKind(event))
+        // Of one kind no key of the tables refuses a second one.
+        guard isSuspicious || kind == ImpressionEffects.Delivery.packedKind,
+          event.terms.partition == context.partition,
+          // Once an id was found twice, the horizon proves nothing either: a clock may be further off than it may.
+          kind == .viewed ? isUncertain(id, views, kind, context) : isUncertain(id, others, kind, context)
+        else { continue }
         if kind == .viewed {
           query.ids.impressions.insert(id)
         } else {
@@ -58,7 +59,7 @@ package struct ImpressionDecider: PartitionDecider {
         query.keys.insert(failure.keyHash)
         // A client made this id, so its time proves nothing about its age.
         if isSuspicious { query.ids.failures[failure.error, default: []].insert(failure.requestID) }
-      case .event, .rejected:
+      case .rejected:
         break
       }
     }

@@ -18,6 +18,10 @@ package struct ImpressionEffects: Sendable {
 
   /// Rendered, unloaded or failed, or an impossible view.
   package struct Delivery: Sendable {
+    /// Of which many lie in one row, where no key refuses what was stored before. It comes within a moment of the ad's
+    /// decision: of nearly all of them memory says that they are new, and the tables are asked for the others.
+    package static let packedKind = RecordedKind.rendered
+
     package var kind: RecordedKind
     package var terms: ServedTerms
     package var eventTime: Timestamp

@@ -37,10 +37,12 @@ enum DeliveryRows {
       "device", "is_test",
     ])
 
-  static func rows(_ batch: CommitBatch<ImpressionTracking>, terms: TermsBook) -> TableRows {
-    let rows = TableRows(columns, capacity: batch.effects.deliveries.count * 128)
+  static func rows(
+    _ deliveries: [ImpressionEffects.Delivery], of batch: CommitBatch<ImpressionTracking>, terms: TermsBook
+  ) -> TableRows {
+    let rows = TableRows(columns, capacity: deliveries.count * 128)
     let buffer = rows.buffer
-    for delivery in batch.effects.deliveries {
+    for delivery in deliveries {
       rows.begin()
       buffer.append(delivery.terms.serveID)
       buffer.append(delivery.kind)

@@ -47,7 +47,11 @@ struct ImpressionTables: ServiceTables {
   }
 
   func rows(_ batch: CommitBatch<ImpressionTracking>, terms: TermsBook) -> [TableRows] {
-    [ImpressionRows.rows(batch, terms: terms), DeliveryRows.rows(batch, terms: terms), FailureRows.rows(batch)]
+    let (packs, others) = DeliveryPacks.split(batch.effects.deliveries)
+    return [
+      ImpressionRows.rows(batch, terms: terms), DeliveryRows.rows(others, of: batch, terms: terms),
+      DeliveryPacks.rows(packs, of: batch, terms: terms), FailureRows.rows(batch),
+    ]
   }
 
   func countRows(_ counts: [ImpressionMinuteKey: Int64], partition: Int32) -> TableRows {
@@ -71,7 +75,10 @@ extension ImpressionTables {
   /// The tables that are cut by day, kept for as long as `retention` says.
   static func days(_ retention: Retention) -> DayTables {
     DayTables(
-      ["impression_tracking.impression_row", "impression_tracking.delivery_row", "impression_tracking.failure"],
+      [
+        "impression_tracking.impression_row", "impression_tracking.delivery_row", "impression_tracking.delivery_pack",
+        "impression_tracking.failure",
+      ],
       clientTables: ["impression_tracking.impression_row"],
       counts: CountTables("impression_tracking", retention: retention),
       retention: retention)

@@ -114,12 +114,6 @@ SELECT serve_id, partition, batch_number, sequence, event_time, arrival,
 FROM impression_tracking.impression_row AS stored LEFT JOIN impression_tracking.terms ON name = stored.terms;
 COMMENT ON VIEW impression_tracking.impression IS 'Accepted impressions with their terms.';
 
-CREATE OR REPLACE VIEW impression_tracking.delivery AS
-SELECT serve_id, kind, nullif(error, (-1)::smallint) AS error, partition, batch_number, event_time, app, campaign, ad, placement,
-  country, size, device, stored.is_test
-FROM impression_tracking.delivery_row AS stored LEFT JOIN impression_tracking.terms ON name = stored.terms;
-COMMENT ON VIEW impression_tracking.delivery IS 'Rendered, unloaded and failed ads with their names.';
-
 CREATE OR REPLACE VIEW click_tracking.click AS
 SELECT serve_id, id_hash, partition, batch_number, sequence, verdict, was_parked, event_time, arrival,
   public.time_of(serve_id) + life_ms * interval '1 millisecond' AS expires_at, app, developer, advertiser, campaign, ad,

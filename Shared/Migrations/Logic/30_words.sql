@@ -44,6 +44,8 @@ BEGIN
     ('impression_tracking.impression_row.device', 'device'), ('impression_tracking.impression_row.size', 'ad_size'),
     ('impression_tracking.delivery_row.kind', 'delivery_kind'), ('impression_tracking.delivery_row.error', 'ad_error'),
     ('impression_tracking.delivery_row.device', 'device'), ('impression_tracking.delivery_row.size', 'ad_size'),
+    ('impression_tracking.delivery_pack.kind', 'delivery_kind'),
+    ('impression_tracking.delivery_pack.devices', 'device'), ('impression_tracking.delivery_pack.sizes', 'ad_size'),
     ('impression_tracking.delivery.kind', 'delivery_kind'), ('impression_tracking.delivery.error', 'ad_error'),
     ('impression_tracking.delivery.device', 'device'), ('impression_tracking.delivery.size', 'ad_size'),
     ('impression_tracking.failure.error', 'ad_error'),

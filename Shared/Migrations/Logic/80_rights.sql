@@ -113,6 +113,7 @@ BEGIN
       ('ad_selection.packed_count', 'INSERT'),
       ('ad_selection.keyless_count', 'INSERT, UPDATE (requests), DELETE'),
       ('impression_tracking.impression_row', 'INSERT'), ('impression_tracking.delivery_row', 'INSERT'),
+      ('impression_tracking.delivery_pack', 'INSERT'),
       ('impression_tracking.failure', 'INSERT'), ('impression_tracking.minute_count', 'INSERT'),
       ('impression_tracking.packed_count', 'INSERT'),
       ('click_tracking.impression_pack', 'INSERT'), ('click_tracking.click_row', 'INSERT'),

@@ -80,7 +80,7 @@ enum ServeSections {
       meanings: places),
     list(
       "delivery", "tellings of how it was drawn",
-      of: [Source(rows: "SELECT * FROM impression_tracking.delivery WHERE serve_id = $1 AND partition = $2")],
+      of: [Source(rows: "SELECT * FROM impression_tracking.deliveries($1, $1) WHERE serve_id = $1 AND partition = $2")],
       by: "event_time, kind", meanings: places(and: ["kind": StoredMeaning.deliveryKind])),
     list(
       "clicks", "taps", of: [Source(rows: "SELECT * FROM click_tracking.click WHERE serve_id = $1 AND partition = $2")],
@@ -141,7 +141,8 @@ enum ServeSections {
 
   private static let seen = [
     ("ad_selection", "stored_decisions($1, $1)"), ("impression_tracking", "impression_row"),
-    ("impression_tracking", "delivery_row"), ("click_tracking", "click_row"), ("click_tracking", "parked_row"),
+    ("impression_tracking", "stored_deliveries($1, $1)"), ("click_tracking", "click_row"),
+    ("click_tracking", "parked_row"),
     ("click_tracking", "stopped_action"), ("click_tracking", "conversion"), ("billing", "stored_charges($1, $1)"),
     ("billing", "waiting_row"),
     ("billing", "held_row"),

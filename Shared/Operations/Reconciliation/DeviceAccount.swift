@@ -124,7 +124,8 @@ package struct DeviceAccount: Hashable, Sendable {
       ), stopped AS (
         SELECT is_test, count(*) AS rows FROM click_tracking.stopped_action WHERE serve_id >= $1 GROUP BY 1
       ), deliveries AS (
-        SELECT kind, is_test, count(*) AS rows FROM impression_tracking.delivery WHERE serve_id >= $1 GROUP BY 1, 2
+        SELECT kind, is_test, count(*) AS rows
+        FROM impression_tracking.stored_deliveries($1, 'ffffffff-ffff-ffff-ffff-ffffffffffff') GROUP BY 1, 2
       ), impressions AS (
         SELECT is_test, count(*) AS rows FROM impression_tracking.impression WHERE serve_id >= $1 GROUP BY 1
       ), rejections AS (

@@ -107,7 +107,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   package func open(knowing answers: LogAnswers) throws(PipelineError) -> [Int64] {
     try check(answers.marks)
     let lost = try check(answers.probes)
-    decider = try store.load(partition, now: clock.now)
+    decider = try store.load(partition, now: loadTime)
     beginCounting()
     if !lost.isEmpty { try commitLost(lost) }
     try continueOutbox()
@@ -198,8 +198,11 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
   /// partition is opened again.
   func reloadDecider() throws(PipelineError) {
     decider = nil
-    decider = try store.load(partition, now: clock.now)
+    decider = try store.load(partition, now: loadTime)
   }
+
+  /// Whatever was decided before arrived before it, by the broker's clock as by ours.
+  private var loadTime: Timestamp { max(clock.now, watermark) }
 
   func context(
     number: Int64, gates: [SequenceGate], lastArrivals: [Timestamp?], refusal: String? = nil,

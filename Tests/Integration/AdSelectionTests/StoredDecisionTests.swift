@@ -204,6 +204,30 @@ struct StoredDecisionTests {
     #expect(book.apply(again) == .known)
   }
 
+  @Test("A closed allotment is neither used nor opened again, and one use of an open one locks no row before it")
+  func closedStays() async throws {
+    let partition = try await SelectionPartition()
+    try partition.database.executeScript(
+      """
+      INSERT INTO ad_selection.allotment (id, partition, ordinal, campaign, budget_day, amount, used, serve_until,
+        batch_number, click_rates, closed_at, report_sequence)
+      VALUES (1, 0, 1, 'autumn', 1, 1000, 0, now(), 1, '43590', NULL, NULL), (2, 0, 2, 'autumn', 1, 1000, 0, now(), 1, '43590', now(), 1)
+      """)
+    func use(_ change: String) -> PostgresError? {
+      #expect(throws: PostgresError.self) {
+        _ = try partition.database.query("UPDATE ad_selection.allotment SET \(change) WHERE id = 2")
+      }
+    }
+    #expect(use("used = 1")?.sqlState == "23514")
+    #expect(use("closed_at = NULL, report_sequence = NULL")?.sqlState == "23514")
+    _ = try partition.database.query("SELECT ad_selection.use_allotments(0, '{1}', '{5}', '{0}')")
+    // Whoever locks a row leaves its own number there, as the one who ended it.
+    let locked = """
+      SELECT count(*) FROM ad_selection.allotment WHERE id = 1 AND used = 5 AND xmax <> 0
+      """
+    #expect(try partition.database.query(locked)[0].decode(0, Int64.self) == 0)
+  }
+
   @Test("A2: of many clients with test requests a new owner reads those that asked last, and no more than he may count")
   func manyTesters() async throws {
     let partition = try await SelectionPartition()

@@ -19,7 +19,7 @@ struct RestoreTests {
 
   private static let tables = [
     "impression_tracking.partition", "impression_tracking.batch", "impression_tracking.impression_row",
-    "impression_tracking.delivery_row",
+    "impression_tracking.delivery_row", "impression_tracking.delivery_pack",
     "impression_tracking.lost_sequence", "impression_tracking.gap_request", "timeline.timeline", "timeline.finding",
     "timeline.lost_sequence", "timeline.lost_serve",
   ]

@@ -55,7 +55,8 @@ struct DeclaredRights {
       "hour_count": .read, "day_count": .read, "keyless_count": .whole("requests"),
     ],
     .impressionTracking: [
-      "impression_row": .add, "delivery_row": .add, "failure": .add, "minute_count": .add, "packed_count": .add,
+      "impression_row": .add, "delivery_row": .add, "delivery_pack": .add, "failure": .add, "minute_count": .add,
+      "packed_count": .add,
       "hour_count": .read,
       "day_count": .read,
     ],

@@ -46,6 +46,28 @@ import Testing
     #expect(decider.query(for: other, context: Sample.context()) != nil)
   }
 
+  @Test("M4: of what lies many in a row, what is not certainly new is asked for before it is decided")
+  func packedIDs() throws {
+    var decider = ImpressionDecider(windows: Windows(), now: Self.now)
+    let old = try Sample.terms(issuedMillisecondsAgo: 60_000)
+    // Made later than anything that another owner can have taken.
+    let new = try Sample.terms(number: 2, issuedMillisecondsAgo: -5_000)
+    let foreign = try Sample.terms(number: 3, partition: 3, issuedMillisecondsAgo: 60_000)
+    let told = [old, new, foreign].flatMap { terms in
+      [ImpressionEvent.Kind.rendered, .unloaded].map { ImpressionInput.event(terms, $0) }
+    }
+    let query = try #require(decider.query(for: Sample.records(told), context: Sample.context()))
+    #expect(query.ids.deliveries == [.rendered: [old.serveID]] && query.ids.impressions.isEmpty)
+    var known = try Sample.knowledge()
+    known.ids = query.ids
+    let decision = decider.decide(
+      Sample.records([.event(old, .rendered), .event(old, .unloaded)]), knowing: known, context: Sample.context())
+    #expect(decision.outcomes == [.duplicate, .accepted])
+    let taken = try Sample.terms(number: 4, issuedMillisecondsAgo: 60_000)
+    _ = try Sample.decide(&decider, [.event(taken, .rendered)])
+    #expect(decider.query(for: Sample.records([.event(taken, .rendered)]), context: Sample.context()) == nil)
+  }
+
   /// An age, how long after the issue the event arrived, and why it is rejected.
   struct Moment: Sendable {
     let age: Int64

@@ -139,7 +139,8 @@ final class EchoStore: PipelineStore {
   /// The partitions of each transaction that was tried.
   private(set) var transactions: [[Int32]] = []
   private(set) var batches: [CommitBatch<Echo>] = []
-  private(set) var loads = 0
+  /// As of when each state was loaded.
+  private(set) var loadTimes: [Timestamp] = []
   /// How often a state was loaded while the one before it was still there.
   private(set) var loadsBesideAnother = 0
   private weak var loaded: EchoDecider.State?
@@ -152,7 +153,7 @@ final class EchoStore: PipelineStore {
 
   func acquire(_ partition: Int32, by claim: PartitionClaim) throws(PipelineError) -> PartitionPosition { position }
   func load(_ partition: Int32, now: Timestamp) throws(PipelineError) -> EchoDecider {
-    loads += 1
+    loadTimes.append(now)
     if loaded != nil { loadsBesideAnother += 1 }
     let decider = EchoDecider(due: due)
     loaded = decider.state

@@ -40,7 +40,20 @@ struct PartitionPipelineTests {
     try partition.open()
     try partition.process([(Echo.plain, .line("a")), (Echo.plain, .refused), (Echo.plain, .line("b"))])
     #expect(partition.store.lines == ["a", "b"])
-    #expect(partition.store.loads > 2 && partition.store.loadsBesideAnother == 0)
+    #expect(partition.store.loadTimes.count > 2 && partition.store.loadsBesideAnother == 0)
+  }
+
+  @Test("M4: a state is of now, or of what was decided last where the clock is behind that")
+  func loadTimes() throws {
+    let partition = EchoPartition()
+    try partition.open()
+    let now = partition.clock.now
+    let watermark = now.advanced(byMilliseconds: 60_000)
+    partition.store.position.watermark = watermark
+    try partition.open()
+    try partition.process([(Echo.plain, .refused)])
+    #expect(partition.store.loadTimes.first == now)
+    #expect(partition.store.loadTimes.count > 2 && partition.store.loadTimes.dropFirst().allSatisfy { $0 == watermark })
   }
 
   @Test("I3: holes in the log, however wide, are told byte by byte, in batches of at most so many offsets")

@@ -7,7 +7,8 @@ struct FindServePartitions: PostgresStatement {
   private static let partitions = PipelineChecks.services.map { "SELECT partition FROM \($0).partition" }
     .joined(separator: " UNION ")
   private static let rows = [
-    "ad_selection.stored_decisions($1, $1)", "impression_tracking.impression_row", "impression_tracking.delivery_row",
+    "ad_selection.stored_decisions($1, $1)", "impression_tracking.impression_row",
+    "impression_tracking.stored_deliveries($1, $1)",
     "click_tracking.click_row", "click_tracking.parked_row", "click_tracking.stopped_action",
     "click_tracking.conversion",
     "billing.stored_charges($1, $1)", "billing.waiting_row", "billing.held_row", "billing.suspense",

@@ -8,7 +8,7 @@ struct FindReplayedImpression: PostgresStatement {
   static let sql = """
     SELECT CASE WHEN $2 = \(RecordedKind.viewed.number)
       THEN EXISTS (SELECT FROM impression_tracking.impression_row WHERE serve_id = $1 AND partition = $3)
-      ELSE EXISTS (SELECT FROM impression_tracking.delivery_row WHERE serve_id = $1 AND kind = $2 AND partition = $3) END
+      ELSE EXISTS (SELECT FROM impression_tracking.stored_deliveries($1, $1) WHERE kind = $2 AND partition = $3) END
     """
   let partition: Int32
   let serveID: ServeID
