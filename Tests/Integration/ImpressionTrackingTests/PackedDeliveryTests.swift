@@ -2,25 +2,28 @@ import AdCore
 import AdEvents
 import ImpressionTrackingCore
 import Pipeline
-import PipelineHost
 import Postgres
 import TestServices
 import TestValues
 import Testing
 
 @testable import ImpressionTracking
+@testable import PipelineHost
 
 @Suite("Drawn ads that lie many in one row")
 struct PackedDeliveryTests {
-  /// So many ads as they were drawn and thrown away, no two of them alike, served `apart` milliseconds one after the other.
+  private static let hour: Int64 = 3_600_000
+
+  /// So many ads as they were drawn and thrown away, no two of them alike, served `apart` milliseconds one after the other,
+  /// the first `offset` after the partition's start.
   private func events(
     _ count: Int, _ kinds: [ImpressionEvent.Kind] = [.rendered, .unloaded], of partition: ImpressionPartition,
-    apart: Int64 = 7, hoursAgo: Int64 = 0, isTest: Bool = false
+    apart: Int64 = 7, at offset: Int64 = 0, isTest: Bool = false
   ) throws -> [ImpressionInput] {
     try kinds.flatMap { kind in
       try (0..<count).map { number in
         // The partition begins with a minute.
-        let issuedAt = partition.start.advanced(byMilliseconds: Int64(number) * apart - hoursAgo * 3_600_000)
+        let issuedAt = partition.start.advanced(byMilliseconds: offset + Int64(number) * apart)
         let terms = try ServedTerms.sample(
           serve: UInt64(number), partition: ImpressionPartition.number, issuedAt: issuedAt
         ) {
@@ -83,12 +86,12 @@ struct PackedDeliveryTests {
     let partition = try await ImpressionPartition()
     try partition.run(events(8, [.rendered], of: partition) + events(9, [.unloaded, .failed], of: partition))
     #expect(try counts(partition) == [18, 1, 26])
-    try partition.run(events(7, [.rendered], of: partition, hoursAgo: 1))
+    try partition.run(events(7, [.rendered], of: partition, at: -1 * Self.hour))
     #expect(try counts(partition) == [25, 1, 33])
-    try partition.run(events(20, [.rendered], of: partition, hoursAgo: 2, isTest: true))
+    try partition.run(events(20, [.rendered], of: partition, at: -2 * Self.hour, isTest: true))
     #expect(try counts(partition) == [45, 1, 53])
     // Ten in each second.
-    try partition.run(events(30, [.rendered], of: partition, apart: 100, hoursAgo: 3))
+    try partition.run(events(30, [.rendered], of: partition, apart: 100, at: -3 * Self.hour))
     #expect(try counts(partition) == [45, 4, 83])
     let seconds = """
       SELECT count(*) FROM impression_tracking.delivery_pack
@@ -100,9 +103,9 @@ struct PackedDeliveryTests {
   @Test("M4: what is told once more to another owner is found in packs, and counts once")
   func again() async throws {
     let partition = try await ImpressionPartition()
-    try partition.run(events(40, of: partition, hoursAgo: 1))
+    try partition.run(events(40, of: partition, at: -1 * Self.hour))
     try partition.takeOver()
-    let summary = try partition.run(events(41, of: partition, hoursAgo: 1))
+    let summary = try partition.run(events(41, of: partition, at: -1 * Self.hour))
     #expect(summary.outcomes[Int(Outcome.duplicate.rawValue)] == 80)
     #expect(try counts(partition) == [42, 1, 82])
     try partition.writeCounts()
@@ -116,7 +119,7 @@ struct PackedDeliveryTests {
   @Test("M6: whoever takes over counts what lies in packs once more, be it of now or of long before its batch")
   func counted() async throws {
     let partition = try await ImpressionPartition()
-    let old = try events(30, of: partition, apart: 90, hoursAgo: 20)
+    let old = try events(30, of: partition, apart: 90, at: -20 * Self.hour)
     try partition.run(events(40, of: partition) + old)
     try partition.takeOver()
     try partition.writeCounts()
@@ -133,15 +136,35 @@ struct PackedDeliveryTests {
     #expect(try counts.sorted() == texts(rows, partition).sorted() && counts.count > 60)
   }
 
+  @Test("M6: a named pack that reaches over the lowest id of the others counts once")
+  func overlapping() async throws {
+    let partition = try await ImpressionPartition()
+    // Two packs of one second, each of every other ad. What is named was served two minutes before the latest: all of the
+    // first pack, and of the second all but its last.
+    let border: Int64 = 2_500 - RowKeys.namedBeforeMilliseconds
+    let drawn = try events(100, [.rendered], of: partition, apart: 4, at: border - 99 * 4)
+    let every = [0, 1].flatMap { first in stride(from: first, to: 100, by: 2).map { drawn[$0] } }
+    try partition.run(every + events(1, [.viewed], of: partition, at: 2_500))
+    #expect(try counts(partition) == [0, 2, 100])
+    let named = "SELECT cardinality(named_serve_ids)::bigint FROM impression_tracking.batch"
+    #expect(try partition.connection.query(named)[0].decode(0, Int64.self) == 1)
+    try partition.takeOver()
+    try partition.writeCounts()
+    #expect(
+      try texts("SELECT concat_ws(' ', kind, sum(events)) FROM impression_tracking.all_count GROUP BY kind", partition)
+        .sorted() == ["1 100", "2 1"])
+  }
+
   @Test("whoever looks for some reads the packs of their seconds, not those of a day")
   func plan() async throws {
     let partition = try await ImpressionPartition()
-    for hour in 1...40 {
-      try partition.run(events(20, of: partition, apart: 40, hoursAgo: Int64(hour)))
+    for hour in 1...20 {
+      try partition.run(events(20, of: partition, apart: 40, at: -Int64(hour) * Self.hour))
     }
     try partition.connection.executeScript(
       "ANALYZE impression_tracking.delivery_row, impression_tracking.delivery_pack; SET enable_seqscan = off")
-    let asked = try events(20, [.rendered], of: partition, apart: 40, hoursAgo: 3).compactMap { input -> UUIDv7? in
+    let asked = try events(20, [.rendered], of: partition, apart: 40, at: -3 * Self.hour).compactMap {
+      input -> UUIDv7? in
       if case .event(let event) = input { event.terms.serveID } else { nil }
     }
     let statement = FindDeliveries(partition: ImpressionPartition.number, ids: Set(asked), kind: .rendered)
