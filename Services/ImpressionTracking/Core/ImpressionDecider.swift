@@ -10,13 +10,15 @@ package struct ImpressionDecider: PartitionDecider {
   static let suspicionBatches = 1_000
 
   private let windows: Windows
-  /// The impressions that were taken lately.
-  private var views: RecentIDs
-  /// Whatever else was taken lately, each labelled with what it is. Apart, so that nobody who invents failures has
-  /// impressions forgotten.
+  /// The ads that were drawn or seen lately, each labelled with which of both. Only ids that we signed get in here.
+  private var shown: RecentIDs
+  /// Whatever else was taken lately. Apart, so that nobody who invents failures has the others forgotten.
   private var others: RecentIDs
   private var suspicion = 0
   private var forwardLimit: ForwardLimit
+  /// The ids of the batch that no key would refuse: those that were remembered before it began, and those that it has taken.
+  /// Of those nothing was asked, and taking others may have them forgotten.
+  private var packed: Set<ServeID> = []
   /// What the last decision put into the tables, to take it out again.
   private var undoLog: [TakenID] = []
 
@@ -25,12 +27,13 @@ package struct ImpressionDecider: PartitionDecider {
     case failure(AdError, UUIDv7)
   }
 
-  /// - Parameter now: the time of the assignment: what was decided before is known to the database alone.
+  /// - Parameter now: what had arrived by then, the database alone knows.
   /// - Parameter memory: what the process's partitions share.
   package init(windows: Windows, now: Timestamp, memory: ImpressionMemory = ImpressionMemory()) {
     self.windows = windows
-    let horizon = now.advanced(byMilliseconds: windows.clockToleranceMilliseconds)
-    views = RecentIDs(horizon: horizon, quota: memory.views.quota())
+    // Of what had arrived the tokens were issued no later than that (``EventTiming``).
+    let horizon = now.advanced(byMilliseconds: windows.clockToleranceMilliseconds + 1)
+    shown = RecentIDs(horizon: horizon, quota: memory.shown.quota())
     others = RecentIDs(horizon: horizon, quota: memory.others.quota())
     forwardLimit = ForwardLimit(sharing: memory.forwards)
   }
@@ -44,11 +47,10 @@ package struct ImpressionDecider: PartitionDecider {
       switch record.event {
       case .event(let event):
         let (id, kind) = (event.terms.serveID, recordedKind(event))
-        // Of one kind no key of the tables refuses a second one.
+        // Of one kind no key of the tables refuses a second one. What is rejected is not looked for: it may be of any day.
         guard isSuspicious || kind == ImpressionEffects.Delivery.packedKind,
-          event.terms.partition == context.partition,
-          // Once an id was found twice, the horizon proves nothing either: a clock may be further off than it may.
-          kind == .viewed ? isUncertain(id, views, kind, context) : isUncertain(id, others, kind, context)
+          event.terms.partition == context.partition, case .at = timing(of: event, record, context),
+          isUncertain(id, kind, context)
         else { continue }
         if kind == .viewed {
           query.ids.impressions.insert(id)
@@ -66,8 +68,27 @@ package struct ImpressionDecider: PartitionDecider {
     return query.isEmpty ? nil : query
   }
 
-  private func isUncertain(_ id: ServeID, _ table: RecentIDs, _ kind: RecordedKind, _ context: BatchContext) -> Bool {
-    (context.isDuplicateSuspected || !table.isComplete(for: id)) && !table.contains(id, label: label(kind))
+  private func isUncertain(_ id: ServeID, _ kind: RecordedKind, _ context: BatchContext) -> Bool {
+    // Once an id was found twice, the horizon proves nothing either: a clock may be further off than it may.
+    let isNew = !context.isDuplicateSuspected && (isOfShown(kind) ? shown : others).isComplete(for: id)
+    return !isNew && !isRemembered(id, as: kind)
+  }
+
+  private func isRemembered(_ id: ServeID, as kind: RecordedKind) -> Bool {
+    (isOfShown(kind) ? shown : others).contains(id, label: label(kind))
+  }
+
+  private func isOfShown(_ kind: RecordedKind) -> Bool {
+    kind == .viewed || kind == ImpressionEffects.Delivery.packedKind
+  }
+
+  private func timing(
+    of event: ServedEvent, _ record: InputRecord<ImpressionInput>, _ context: BatchContext
+  ) -> EventTiming {
+    let age: Int64? = if case .milliseconds(let age) = event.age { age } else { nil }
+    return EventTiming.judge(
+      .impression, terms: event.terms, ageMilliseconds: age, claimedTime: event.claimedTime,
+      arrival: max(record.arrival, context.committedWatermark), windows: windows)
   }
 
   private func label(_ kind: RecordedKind) -> UInt8 { kind.rawValue }
@@ -80,7 +101,8 @@ package struct ImpressionDecider: PartitionDecider {
   ) -> BatchDecision<ImpressionEffects> {
     undoLog.empty()
     forwardLimit.begin()
-    views.keepToQuota()
+    packed = packedIDs(of: records)
+    shown.keepToQuota()
     others.keepToQuota()
     suspicion = context.isDuplicateSuspected ? Self.suspicionBatches : max(0, suspicion - 1)
     var decision = BatchDecision(
@@ -91,14 +113,14 @@ package struct ImpressionDecider: PartitionDecider {
         decision.reject(index, .refusedByDatabase, "the database refused this record")
         continue
       }
-      let arrival = max(record.arrival, context.committedWatermark)
       switch record.event {
       case .rejected(let rejection):
         decision.reject(index, rejection.reason, rejection.detail)
       case .failure(let failure):
+        let arrival = max(record.arrival, context.committedWatermark)
         decide(failure, at: index, arrival: arrival, known: known, into: &decision)
       case .event(let event):
-        decide(event, at: index, arrival: arrival, known: known.ids, context: context, into: &decision)
+        decide(event, of: record, at: index, known: known.ids, context: context, into: &decision)
       }
     }
     decision.messages = ImpressionTracking.messages(
@@ -107,18 +129,15 @@ package struct ImpressionDecider: PartitionDecider {
   }
 
   private mutating func decide(
-    _ event: ServedEvent, at index: Int, arrival: Timestamp, known: ImpressionIDs, context: BatchContext,
-    into decision: inout BatchDecision<ImpressionEffects>
+    _ event: ServedEvent, of record: InputRecord<ImpressionInput>, at index: Int, known: ImpressionIDs,
+    context: BatchContext, into decision: inout BatchDecision<ImpressionEffects>
   ) {
     let terms = event.terms
     guard terms.partition == context.partition else {
       forward(event, at: index, context: context, into: &decision)
       return
     }
-    let age: Int64? = if case .milliseconds(let age) = event.age { age } else { nil }
-    let timing = EventTiming.judge(
-      .impression, terms: terms, ageMilliseconds: age, claimedTime: event.claimedTime, arrival: arrival,
-      windows: windows)
+    let timing = timing(of: event, record, context)
     guard case .at(let time) = timing else {
       let (reason, detail) = timing.rejection
       decision.reject(index, reason, detail)
@@ -134,6 +153,7 @@ package struct ImpressionDecider: PartitionDecider {
     }
     undoLog.append(.event(kind, terms.serveID))
     if kind == .viewed {
+      let arrival = max(record.arrival, context.committedWatermark)
       let accepted = AcceptedImpression(terms: terms, eventTime: time, arrival: arrival)
       let sequence = context.nextSequences[0] + Int64(decision.effects.impressions.count)
       decision.effects.impressions.append(.init(sequence: sequence, accepted: accepted))
@@ -145,7 +165,20 @@ package struct ImpressionDecider: PartitionDecider {
 
   /// False when it was taken already.
   private mutating func take(_ id: ServeID, as kind: RecordedKind) -> Bool {
-    kind == .viewed ? views.insert(id, label: label(kind)) : others.insert(id, label: label(kind))
+    if kind == ImpressionEffects.Delivery.packedKind, !packed.insert(id).inserted { return false }
+    return isOfShown(kind) ? shown.insert(id, label: label(kind)) : others.insert(id, label: label(kind))
+  }
+
+  private func packedIDs(of records: [InputRecord<ImpressionInput>]) -> Set<ServeID> {
+    let kind = ImpressionEffects.Delivery.packedKind
+    var ids: Set<ServeID> = []
+    for record in records {
+      guard case .event(let event) = record.event, recordedKind(event) == kind,
+        isRemembered(event.terms.serveID, as: kind)
+      else { continue }
+      ids.insert(event.terms.serveID)
+    }
+    return ids
   }
 
   /// Each event is judged by what it says itself, and not by others of its ad: so the order in which they come changes
@@ -205,7 +238,7 @@ package struct ImpressionDecider: PartitionDecider {
   package mutating func revert() -> Bool {
     for id in undoLog {
       switch id {
-      case .event(.viewed, let id): views.remove(id, label: label(.viewed))
+      case .event(let kind, let id) where isOfShown(kind): shown.remove(id, label: label(kind))
       case .event(let kind, let id): others.remove(id, label: label(kind))
       case .failure(let error, let id): others.remove(id, label: label(error))
       }

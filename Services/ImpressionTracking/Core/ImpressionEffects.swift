@@ -18,8 +18,8 @@ package struct ImpressionEffects: Sendable {
 
   /// Rendered, unloaded or failed, or an impossible view.
   package struct Delivery: Sendable {
-    /// Of which many lie in one row, where no key refuses what was stored before. It comes within a moment of the ad's
-    /// decision: of nearly all of them memory says that they are new, and the tables are asked for the others.
+    /// Of which many lie in one row, where no key refuses what was stored before. Most of it comes soon after the ad's
+    /// decision: memory says that it is new, and the tables are asked for the others.
     package static let packedKind = RecordedKind.rendered
 
     package var kind: RecordedKind

@@ -3,12 +3,12 @@ package import Pipeline
 /// What the partitions of one process of impression tracking may remember together: ids of impressions, and of
 /// everything else that is taken once, in bytes; and what was sent on.
 package struct ImpressionMemory: Sendable {
-  package let views: SharedBound
+  package let shown: SharedBound
   package let others: SharedBound
   package let forwards = SharedBound(ForwardLimit.rememberedMaximum)
 
   package init(bytesMaximum: Int = RecentIDs.bytesMaximum) {
-    views = SharedBound(bytesMaximum / 2)
+    shown = SharedBound(bytesMaximum / 2)
     others = SharedBound(bytesMaximum / 2)
   }
 }

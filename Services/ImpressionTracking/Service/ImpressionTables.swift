@@ -20,7 +20,7 @@ struct ImpressionTables: ServiceTables {
   func load(
     _ partition: Int32, now: Timestamp, from connection: PostgresConnection
   ) throws(PostgresError) -> ImpressionDecider {
-    // Ids that were taken before are asked from the tables when a doubt comes up.
+    // Ids that were taken before are asked from the tables when a doubt comes up; where no key would tell, always.
     ImpressionDecider(windows: windows, now: now, memory: memory)
   }
 

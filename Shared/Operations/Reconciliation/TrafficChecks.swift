@@ -6,7 +6,7 @@ enum TrafficChecks {
   static let ofServes = FateChecks.ofServes + [decisions]
 
   /// Further ones of a range of serves, which passes at what is new leave out.
-  static let ofServesApart = [lives, testTraffic, finals]
+  static let ofServesApart = [lives, testTraffic, finals, deliveries]
 
   /// Further ones of serves that are to be sealed.
   static let ofSealing = [
@@ -179,6 +179,20 @@ enum TrafficChecks {
           SELECT count(*) FROM click_tracking.click
           WHERE serve_id >= $1 AND serve_id < $2 AND verdict = \(ClickVerdict.billable.number)),
         (SELECT count(*) FROM faults), ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
+      """)
+
+  /// What lies many in one row has no key that refuses a second one (M4).
+  private static let deliveries = ReconciliationStatement(
+    rule: "M4", name: "of each ad each kind of event is told once",
+    sql: """
+      WITH told AS (
+        SELECT serve_id, kind, partition, count(*) AS times FROM impression_tracking.stored_deliveries($1, $2)
+        WHERE serve_id >= $1 AND serve_id < $2 GROUP BY 1, 2, 3
+      ), faults AS (
+        SELECT format('%s: an event of kind %s stands %s times', serve_id, kind, times) AS example FROM told WHERE times > 1
+      )
+      SELECT coalesce((SELECT sum(times) FROM told), 0)::bigint, (SELECT count(*) FROM faults),
+        ARRAY(SELECT example FROM faults ORDER BY example LIMIT 5)
       """)
 
   private static let testTraffic = ReconciliationStatement(

@@ -1,7 +1,8 @@
 package import AdCore
 
 /// A flat table of recent ids, *complete* for ids made at or after its horizon (M4): an id that young and not in it was
-/// never taken by this partition. An older id that is not in it may have been; the database's primary key is the judge.
+/// never taken by this partition. An older id that is not in it may have been: the database's primary key is the judge, or
+/// who has none asks its tables.
 ///
 /// Open addressing over two words an id, 32 bytes for each remembered id at the usual load. One table may remember ids
 /// for several purposes, told apart by a label. When it has its quota of what all tables of the process may take, the
@@ -34,7 +35,7 @@ package struct RecentIDs: Sendable {
   private let secret = Self.secret
 
   /// - Parameters:
-  ///   - horizon: at assignment, now + 5 s: what was decided before is known to the database alone.
+  ///   - horizon: at assignment, beyond now and the watermark by 5 s: what was decided before is known to the database alone.
   ///   - quota: of a bound in bytes, for this table alone.
   package init(horizon: Timestamp, quota: SharedBound.Quota) {
     self.horizon = horizon

@@ -201,7 +201,7 @@ package final class PartitionPipeline<Store: PipelineStore, Writer: TopicWriter>
     decider = try store.load(partition, now: loadTime)
   }
 
-  /// Whatever was decided before arrived before it, by the broker's clock as by ours.
+  /// What was decided before had arrived by then: our clock may be behind the brokers', which wrote that.
   private var loadTime: Timestamp { max(clock.now, watermark) }
 
   func context(

@@ -116,6 +116,18 @@ struct PackedDeliveryTests {
         == ["1 41", "3 41"])
   }
 
+  @Test("M4: one of a pack alone, and among others one that has a row of its own, are found too")
+  func alone() async throws {
+    let partition = try await ImpressionPartition()
+    let drawn = try events(40, [.rendered], of: partition, at: -Self.hour)
+    try partition.run(Array(drawn[10..<30]))
+    try partition.run([drawn[35]])
+    try partition.takeOver()
+    #expect(try partition.run([drawn[17]]).outcomes[Int(Outcome.duplicate.rawValue)] == 1)
+    #expect(try partition.run(Array(drawn[30..<40])).outcomes[Int(Outcome.duplicate.rawValue)] == 1)
+    #expect(try counts(partition) == [1, 2, 30])
+  }
+
   @Test("M6: whoever takes over counts what lies in packs once more, be it of now or of long before its batch")
   func counted() async throws {
     let partition = try await ImpressionPartition()

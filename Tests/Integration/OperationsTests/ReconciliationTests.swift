@@ -20,8 +20,8 @@ struct ReconciliationTests {
   /// One served ad with its impression and its click, from the decision to the ledger, as the services write it.
   static let served = """
     SELECT public.keep_days(t::regclass, '2025-07-24', 1, 1, 400000) FROM unnest(ARRAY['ad_selection.decision_row',
-      'impression_tracking.impression_row', 'impression_tracking.delivery_row', 'click_tracking.click_row',
-      'billing.charge_row', 'billing.charge_pack']) AS t;
+      'impression_tracking.impression_row', 'impression_tracking.delivery_row', 'impression_tracking.delivery_pack',
+      'click_tracking.click_row', 'billing.charge_row', 'billing.charge_pack']) AS t;
     INSERT INTO ad_selection.decision (serve_id, partition, expires_at, app, developer, advertiser, campaign, ad, placement,
       country, device, size, impression_price, click_price, currency, share_basis_points, allotment, budget_day,
       client_hash, is_test, batch_number, request_id, arrival, deadline, outcome, reason, lifetime_milliseconds, image_sizes,
@@ -162,6 +162,7 @@ struct ReconciliationTests {
       ("I7b", "DELETE FROM ad_selection.decision"),
       ("I7b", "UPDATE impression_tracking.impression SET client_hash = 78"),
       ("M5", "UPDATE impression_tracking.impression SET event_time = '2031-01-01Z'"),
+      ("M4", Self.toldTwice),
       ("I8", "UPDATE ad_selection.decision SET is_test = true, impression_price = 0, click_price = 0, allotment = 0"),
       ("M6", "UPDATE impression_tracking.minute_count SET events = 2"),
       ("M6", "UPDATE ad_selection.minute_count SET requests = 2"),
@@ -180,6 +181,15 @@ struct ReconciliationTests {
     #expect(broken.allSatisfy { !$0.examples.isEmpty })
     #expect(!result.isClean)
   }
+
+  /// An ad was drawn, by a row and by a pack.
+  private static let toldTwice = """
+    INSERT INTO impression_tracking.delivery_row
+    VALUES ('\(serve)', 1, '2030-01-01Z', 1, 0, 1, -1, 1, 1, false, 'US', 'home');
+    INSERT INTO impression_tracking.delivery_pack SELECT serve_id, serve_id, batch_number, partition, kind, ARRAY[serve_id],
+      ARRAY[event_time], ARRAY[terms], ARRAY[device], ARRAY[size], ARRAY[country], ARRAY[placement]
+    FROM impression_tracking.delivery_row
+    """
 
   /// Two requests of a stranger, and their count.
   private static let keyless = """

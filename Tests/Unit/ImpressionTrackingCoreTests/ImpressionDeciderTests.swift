@@ -50,14 +50,20 @@ import Testing
   func packedIDs() throws {
     var decider = ImpressionDecider(windows: Windows(), now: Self.now)
     let old = try Sample.terms(issuedMillisecondsAgo: 60_000)
-    // Made later than anything that another owner can have taken.
-    let new = try Sample.terms(number: 2, issuedMillisecondsAgo: -5_000)
+    // What another owner can have taken last was issued 5 s after it came; of that a millisecond later none.
+    let last = try Sample.terms(number: 5, issuedMillisecondsAgo: -5_000)
+    let new = try Sample.terms(number: 2, issuedMillisecondsAgo: -5_001)
+    // A key verifies for as long as it is kept: such a token is rejected, and would have all days looked through.
+    let months = try Sample.terms(number: 6, issuedMillisecondsAgo: 60 * 86_400_000)
     let foreign = try Sample.terms(number: 3, partition: 3, issuedMillisecondsAgo: 60_000)
-    let told = [old, new, foreign].flatMap { terms in
-      [ImpressionEvent.Kind.rendered, .unloaded].map { ImpressionInput.event(terms, $0) }
+    let told = [old, last, new, months, foreign].flatMap { terms in
+      [ImpressionEvent.Kind.rendered, .unloaded].map { kind in
+        ImpressionInput.event(
+          ServedEvent(kind: kind, terms: terms, age: .milliseconds(0), claimedTime: nil, error: nil))
+      }
     }
     let query = try #require(decider.query(for: Sample.records(told), context: Sample.context()))
-    #expect(query.ids.deliveries == [.rendered: [old.serveID]] && query.ids.impressions.isEmpty)
+    #expect(query.ids.deliveries == [.rendered: [old.serveID, last.serveID]] && query.ids.impressions.isEmpty)
     var known = try Sample.knowledge()
     known.ids = query.ids
     let decision = decider.decide(
@@ -66,6 +72,39 @@ import Testing
     let taken = try Sample.terms(number: 4, issuedMillisecondsAgo: 60_000)
     _ = try Sample.decide(&decider, [.event(taken, .rendered)])
     #expect(decider.query(for: Sample.records([.event(taken, .rendered)]), context: Sample.context()) == nil)
+  }
+
+  @Test("M4: what lies many in a row counts once, though a batch has what was remembered of it forgotten")
+  func forgottenWithin() throws {
+    func newer(_ count: UInt64) throws -> [ImpressionInput] {
+      try (0..<count).map { .event(try Sample.terms(number: 100 + $0, issuedMillisecondsAgo: 1_000), .rendered) }
+    }
+    let old = ImpressionInput.event(try Sample.terms(issuedMillisecondsAgo: 60_000), .rendered)
+    // 64 ids have room.
+    func decider() -> ImpressionDecider {
+      ImpressionDecider(windows: Windows(), now: Self.now, memory: ImpressionMemory(bytesMaximum: 1))
+    }
+    var one = decider()
+    let within = try Sample.decide(&one, [old] + newer(64) + [old]).outcomes
+    #expect(within.last == .duplicate && within.dropLast().allSatisfy { $0 == .accepted })
+    #expect(one.query(for: Sample.records([old]), context: Sample.context()) != nil, "it was not forgotten")
+    var other = decider()
+    _ = try Sample.decide(&other, [old] + newer(63))
+    #expect(other.query(for: Sample.records([old]), context: Sample.context()) == nil, "it is asked for")
+    let batch = [ImpressionInput.event(try Sample.terms(number: 99, issuedMillisecondsAgo: 1_000), .rendered), old]
+    #expect(try Sample.decide(&other, batch).outcomes == [.accepted, .duplicate])
+    #expect(other.query(for: Sample.records([old]), context: Sample.context()) != nil, "it was not forgotten")
+  }
+
+  @Test("M4, M6: who invents failures, of times to come too, has nothing forgotten of ads that were drawn")
+  func failuresApart() throws {
+    var decider = ImpressionDecider(
+      windows: Windows(), now: Self.now, memory: ImpressionMemory(bytesMaximum: 1))
+    let drawn = ImpressionInput.event(try Sample.terms(issuedMillisecondsAgo: 60_000), .rendered)
+    _ = try Sample.decide(&decider, [drawn])
+    _ = try Sample.decide(&decider, try (0..<1_000).map { try Sample.failure($0) })
+    #expect(decider.query(for: Sample.records([drawn]), context: Sample.context()) == nil)
+    #expect(try Sample.decide(&decider, [drawn]).outcomes == [.duplicate])
   }
 
   /// An age, how long after the issue the event arrived, and why it is rejected.

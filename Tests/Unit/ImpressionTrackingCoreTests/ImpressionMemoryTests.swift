@@ -10,7 +10,7 @@ struct ImpressionMemoryTests {
   @Test("M4: the partitions of a process remember ids within one bound, and what they had is given back")
   func bounded() throws {
     let memory = ImpressionMemory(bytesMaximum: 1 << 20)
-    #expect(memory.views.maximum + memory.others.maximum == 1 << 20)
+    #expect(memory.shown.maximum + memory.others.maximum == 1 << 20)
     var deciders = (0..<100).map { _ in
       ImpressionDecider(windows: Windows(), now: ImpressionDeciderTests.now, memory: memory)
     }
@@ -23,7 +23,7 @@ struct ImpressionMemoryTests {
     }
     #expect((1...memory.others.maximum).contains(memory.others.held))
     // Who invents failures has no impressions forgotten.
-    #expect(memory.views.held == 0)
+    #expect(memory.shown.held == 0)
     deciders = []
     #expect(memory.others.held == 0)
   }
