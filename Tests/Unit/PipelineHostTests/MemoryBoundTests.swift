@@ -80,8 +80,8 @@ struct MemoryBoundTests {
         + "\(ReaderLimits.batchBytesMaximum / Self.mebibyte) MiB |",
       "| \(kafka.bytesInFlightMaximum / Self.mebibyte) MiB | process | `KafkaConfiguration.bytesInFlightMaximum` |",
       "| \(PipelineMemory.outboxBytesMaximum / Self.mebibyte) MiB, and one entry (64 KiB) for each partition |",
-      // A partition has two tables: of impressions and of everything else.
-      "| \(RecentIDs.bytesMaximum / Self.mebibyte) MiB, half of it for impressions, and "
+      // A partition has two tables: of ads that were drawn and seen, and of everything else.
+      "| \(RecentIDs.bytesMaximum / Self.mebibyte) MiB, half of it for ads that were drawn and seen, and "
         + "\(2 * RecentIDs.bytesMinimum >> 10) KiB for each partition |",
     ] {
       #expect(says(row), "no row says: \(row)")
