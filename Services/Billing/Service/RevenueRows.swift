@@ -44,15 +44,6 @@ enum RevenueRows {
     return rows
   }
 
-  /// Those between two ids, and those of rows and packs that are named: such a pack may reach over `$4`, and what of it lies
-  /// above is found between the two.
-  private static let found = """
-    (
-      SELECT * FROM billing.stored_charges($4, $5)
-      UNION ALL SELECT * FROM billing.keyed_charges($1, $6) WHERE serve_id < $4
-    ) AS found
-    """
-
   /// Charges with a draw's version are those whose fate the database decided: it counts them itself, with their batch. The
   /// others are added up first: the terms of sums are looked up by their names, and no row's.
   static let countAgain = """
@@ -62,7 +53,7 @@ enum RevenueRows {
     FROM (
       SELECT date_bin('1 minute', event_time, 'epoch') AS minute, kind, fate, terms, placement, country, device, size,
         count(*) AS events
-      FROM \(SequenceBatches.counted(found))
+      FROM \(SequenceBatches.counted(packed: "charges", in: "billing"))
       WHERE draw_version IS NULL
       GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
     ) AS sums

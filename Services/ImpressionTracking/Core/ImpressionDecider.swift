@@ -88,7 +88,11 @@ package struct ImpressionDecider: PartitionDecider {
     let age: Int64? = if case .milliseconds(let age) = event.age { age } else { nil }
     return EventTiming.judge(
       .impression, terms: event.terms, ageMilliseconds: age, claimedTime: event.claimedTime,
-      arrival: max(record.arrival, context.committedWatermark), windows: windows)
+      arrival: arrival(of: record, context), windows: windows)
+  }
+
+  private func arrival(of record: InputRecord<ImpressionInput>, _ context: BatchContext) -> Timestamp {
+    max(record.arrival, context.committedWatermark)
   }
 
   private func label(_ kind: RecordedKind) -> UInt8 { kind.rawValue }
@@ -117,8 +121,7 @@ package struct ImpressionDecider: PartitionDecider {
       case .rejected(let rejection):
         decision.reject(index, rejection.reason, rejection.detail)
       case .failure(let failure):
-        let arrival = max(record.arrival, context.committedWatermark)
-        decide(failure, at: index, arrival: arrival, known: known, into: &decision)
+        decide(failure, at: index, arrival: arrival(of: record, context), known: known, into: &decision)
       case .event(let event):
         decide(event, of: record, at: index, known: known.ids, context: context, into: &decision)
       }
@@ -153,8 +156,7 @@ package struct ImpressionDecider: PartitionDecider {
     }
     undoLog.append(.event(kind, terms.serveID))
     if kind == .viewed {
-      let arrival = max(record.arrival, context.committedWatermark)
-      let accepted = AcceptedImpression(terms: terms, eventTime: time, arrival: arrival)
+      let accepted = AcceptedImpression(terms: terms, eventTime: time, arrival: arrival(of: record, context))
       let sequence = context.nextSequences[0] + Int64(decision.effects.impressions.count)
       decision.effects.impressions.append(.init(sequence: sequence, accepted: accepted))
     } else {

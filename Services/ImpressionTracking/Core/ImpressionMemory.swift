@@ -1,7 +1,7 @@
 package import Pipeline
 
-/// What the partitions of one process of impression tracking may remember together: ids of impressions, and of
-/// everything else that is taken once, in bytes; and what was sent on.
+/// What the partitions of one process of impression tracking may remember together: ids of ads that were drawn
+/// or seen, and of everything else that is taken once, in bytes; and what was sent on.
 package struct ImpressionMemory: Sendable {
   package let shown: SharedBound
   package let others: SharedBound

@@ -13,15 +13,6 @@ enum ImpressionCounts {
     columns.rows(counts, partition: partition) { ($0.event, $0.kind.number, $0.error?.number ?? -1) }
   }
 
-  /// Those between two ids, and those of rows and packs that are named: such a pack may reach over `$4`, and what of it lies
-  /// above is found between the two.
-  private static let foundDeliveries = """
-    (
-      SELECT * FROM impression_tracking.stored_deliveries($4, $5)
-      UNION ALL SELECT * FROM impression_tracking.keyed_deliveries($1, $6) WHERE serve_id < $4
-    ) AS found
-    """
-
   static let countAgain = """
     INSERT INTO impression_tracking.minute_count (\(columns.list))
     WITH event AS (
@@ -30,7 +21,8 @@ enum ImpressionCounts {
       FROM \(SequenceBatches.counted(rowsOf: "impression_tracking.impression"))
       UNION ALL
       SELECT event_time, kind, error, t.app, t.campaign, t.ad, placement, country, size, device, stored.is_test
-      FROM \(SequenceBatches.counted(foundDeliveries)) LEFT JOIN impression_tracking.terms AS t ON t.name = stored.terms
+      FROM \(SequenceBatches.counted(packed: "deliveries", in: "impression_tracking"))
+        LEFT JOIN impression_tracking.terms AS t ON t.name = stored.terms
       UNION ALL
       SELECT arrival, \(RecordedKind.failed.number), error, app, '', '', '', '', 0, 0, is_test
       FROM impression_tracking.failure

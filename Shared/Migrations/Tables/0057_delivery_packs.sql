@@ -1,4 +1,4 @@
--- That ads were drawn, of one batch, many in a row: a row for each cost 75 bytes of disk and a key of 45, and twice that of
+-- That ads were drawn, of one batch, many in a row: a row for each cost 92 bytes of disk and a key of 40, and some 170 of
 -- write-ahead log. What is anything else (thrown away, a failure, test traffic) stays in delivery_row, and so does a batch of few.
 --
 -- Only those of one second lie together, so that whoever looks for a serve id knows where. The key of delivery_row, by which

@@ -17,6 +17,21 @@ package enum SequenceBatches {
       """)
   }
 
+  /// The same of rows that lie in tables of their own or many in one, as two functions of the schema give them:
+  /// `stored_…` those between two ids, and `keyed_…` those of rows and packs that are named. Such a pack may reach over
+  /// `$4`, and what of it lies above is found between the two.
+  ///
+  /// - Parameter rows: what both functions' names end with.
+  package static func counted(packed rows: String, in schema: String) -> String {
+    counted(
+      """
+      (
+        SELECT * FROM \(schema).stored_\(rows)($4, $5)
+        UNION ALL SELECT * FROM \(schema).keyed_\(rows)($1, $6) WHERE serve_id < $4
+      ) AS found
+      """)
+  }
+
   /// - Parameter source: what gives the rows with these keys, perhaps with others of the partition.
   package static func counted(_ source: String) -> String {
     "(SELECT * FROM \(source) WHERE partition = $1 AND batch_number > $2 AND batch_number <= $3) AS stored"

@@ -102,7 +102,10 @@ import Testing
       windows: Windows(), now: Self.now, memory: ImpressionMemory(bytesMaximum: 1))
     let drawn = ImpressionInput.event(try Sample.terms(issuedMillisecondsAgo: 60_000), .rendered)
     _ = try Sample.decide(&decider, [drawn])
-    _ = try Sample.decide(&decider, try (0..<1_000).map { try Sample.failure($0) })
+    // A client makes these ids, and may be a day ahead.
+    let ahead = Self.now.advanced(byMilliseconds: 25 * 3_600_000)
+    let told = try Sample.decide(&decider, try (0..<1_000).map { try Sample.failure($0, at: ahead) })
+    #expect(told.effects.failures.count == 1_000)
     #expect(decider.query(for: Sample.records([drawn]), context: Sample.context()) == nil)
     #expect(try Sample.decide(&decider, [drawn]).outcomes == [.duplicate])
   }

@@ -17,10 +17,12 @@ enum Sample {
     return .sample(serve: number, partition: partition, issuedAt: issuedAt)
   }
 
-  static func failure(_ number: UInt64 = 9, key: [UInt8] = [1]) throws -> ImpressionInput {
+  static func failure(
+    _ number: UInt64 = 9, key: [UInt8] = [1], at time: Timestamp = ImpressionDeciderTests.now
+  ) throws -> ImpressionInput {
     .failure(
       RequestFailure(
-        requestID: UUIDv7(timestamp: ImpressionDeciderTests.now, randomHigh: 0, randomLow: number), keyHash: key,
+        requestID: UUIDv7(timestamp: time, randomHigh: 0, randomLow: number), keyHash: key,
         app: try #require(AppID("app")), placement: try #require(PlacementID("home")), error: .serverFailure))
   }
 
